@@ -12,7 +12,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shellGlobals are the shell's own functions.
+// shellGlobals returns the shell's own functions.
 func (s *Shell) shellGlobals() script.Globals {
 	return script.Globals{
 		{"use", "database?:any", func(c *script.Call) goja.Value { return s.use(c) }, "Makes another database db."},
@@ -60,14 +60,14 @@ func (s *Shell) shellGlobals() script.Globals {
 	}
 }
 
-// use needs a connection before it needs a name, as a method of Mongo.
+// use checks the connection before it checks the name, because it is a method of Mongo.
 func (s *Shell) use(c *script.Call) goja.Value {
 	server.Connected(c.JS, s.current.Server())
 	c.Check("Mongo.use", script.ParseSignature("database:string"))
 	return c.JS.Runtime.ToValue(s.current.SwitchTo(s.current.DB.SiblingObject(c.Text(0))))
 }
 
-// isNumeral reports whether JavaScript takes a text for a number, the empty one too.
+// isNumeral reports whether JavaScript converts a string to a number; this includes the empty string.
 func isNumeral(text string) bool {
 	_, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return err == nil || strings.TrimSpace(text) == ""

@@ -9,7 +9,7 @@ import (
 	"shardsh/bindings/settings"
 )
 
-// completion tells package complete what names mean in the shell.
+// completion implements complete.Shell: it tells package complete what names mean in the shell.
 type completion struct{ s *Shell }
 
 func (c completion) Current() *server.Database { return c.s.current.Server() }
@@ -34,7 +34,7 @@ func (c completion) SamplesFields() bool { return !c.s.settings.DisableSchemaSam
 
 var _ complete.Shell = completion{}
 
-// Complete offers ways to finish an input, as [complete.Completer] does.
+// Complete completes an input like [complete.Completer.Complete].
 func (s *Shell) Complete(input string) (head string, completions []string) {
 	return s.completer.Complete(input)
 }

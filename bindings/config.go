@@ -15,35 +15,34 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Config says what a Shell is connected to and where it writes.
+// Config holds the connection and the options of a Shell.
 type Config struct {
-	// Client reaches the cluster; nil means no connection (--nodb).
+	// Client is the client of the cluster; nil means no connection (--nodb).
 	Client *mongo.Client
-	// Address is the connection string as it may be shown, without credentials.
+	// Address is the connection string without credentials.
 	Address string
-	// Database is the name db starts with; "test" when empty.
+	// Database is the name of the initial database; "test" when empty.
 	Database string
-	// Deployment is what the prompt says of the cluster in brackets, such as
-	// "mock: mongos" or "direct: mongos".
+	// Deployment is the description of the cluster that the prompt shows in brackets, such as "mock:
+	// mongos" or "direct: mongos".
 	Deployment string
-	// Mode is what the prompt says of how commands are sent, such as "read-only";
-	// empty for nothing.
+	// Mode is the mode that the prompt shows, such as "read-only"; empty for none.
 	Mode string
-	// SetName is the replica set's name, which the prompt puts first.
+	// SetName is the name of the replica set, which the prompt shows first.
 	SetName string
-	// ReadPreference is used until a script sets another; nil means primary.
+	// ReadPreference is the initial read preference; nil means primary.
 	ReadPreference *readpref.ReadPref
 
-	// Routers are the addresses of the cluster's routers where Settings reach them all,
-	// as in the embedded mock: new Mongo() takes them.
+	// Routers are the addresses of the cluster's routers, if Settings reach all of them, as in the
+	// embedded mock. new Mongo() accepts these addresses.
 	Routers []string
 
-	// NoRetryWrites keeps writes from being sent again after a lost connection
-	// (retryWrites=false in the connection string).
+	// NoRetryWrites disables the retry of writes after a lost connection (retryWrites=false in the
+	// connection string).
 	NoRetryWrites bool
 
 	Stdout, Stderr io.Writer
-	// Stdin is what RunFile reads for the path "-".
+	// Stdin is the input that RunFile reads for the path "-".
 	Stdin io.Reader
 
 	// Clock is nil for the wall clock.
@@ -51,67 +50,67 @@ type Config struct {
 
 	// Color allows escape sequences in rendered values.
 	Color bool
-	// Terminal says that Stdout is a terminal: a REPL then shows tables where
-	// there are some, and long waits one line that is written again and again.
+	// Terminal says that Stdout is a terminal. A REPL then shows tables, and shows the progress of long
+	// waits in one line that is rewritten.
 	Terminal bool
-	// Columns returns the width of that terminal; nil where there is none.
+	// Columns returns the width of the terminal; nil without a terminal.
 	Columns func() int
-	// Interactive is true for a REPL: results are cut to a page and to a depth
-	// there, and isInteractive() says so.
+	// Interactive is true for a REPL: results are limited to a page and to a depth, and isInteractive()
+	// returns true.
 	Interactive bool
-	// LimitDepth cuts a script's result at config's inspectDepth, too
+	// LimitDepth also limits a script's result to the depth in the setting inspectDepth
 	// (--deepInspect=false).
 	LimitDepth bool
-	// ResultLimit is how many documents of a cursor a script's result shows: 0 is a page, as in
-	// a shell, and below 0 all.
+	// ResultLimit is the maximum number of a cursor's documents in a script's result: 0 means a page,
+	// as in a REPL, and a negative value means all.
 	ResultLimit int
-	// Compat makes helpers that differ between the old shell and mongosh answer
-	// like the old shell (rules/04-objects §5.3).
+	// Compat makes helpers that differ between the old shell and mongosh behave like those of the old
+	// shell (rules/04-objects §5.3).
 	Compat bool
 
-	// Args is process.argv after the script; Executable comes first in it.
+	// Args are the elements of process.argv after the script. Executable is the first element of
+	// process.argv.
 	Args       []string
 	Executable string
-	// Environment are variables that process.env has besides the process's, or with
+	// Environment holds variables that process.env has in addition to those of the process, or with
 	// other values.
 	Environment map[string]string
-	// MemoryLimit is how large the process's heap may grow, in bytes, before the
-	// running program is stopped; 0 is a large part of the machine's memory.
+	// MemoryLimit is the maximum heap size of the process in bytes; the running program is stopped
+	// beyond it. 0 means a large part of the machine's memory.
 	MemoryLimit uint64
 	// OnStuck is called for a script that can't be stopped; see [script.Options].
 	OnStuck func(cause error)
-	// Version is what version() answers.
+	// Version is the result of version().
 	Version string
 
-	// OnSend lets commands be sent that Guard and Confirm have let pass; nil lets all.
+	// OnSend is called before commands are sent that Guard and Confirm have allowed; nil allows all of
+	// them.
 	OnSend server.SendHook
-	// Consent is what the helpers that move data need before they do.
+	// Consent is the consent that helpers need before they move data.
 	Consent action.Consent
 
-	// Sandbox is what scripts may do on this machine; nil for everything.
+	// Sandbox holds the permissions of scripts on this machine; nil allows everything.
 	Sandbox *sandbox.Rules
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
-	// OnLoad is called with each file that is run, loaded or imported; may be nil.
+	// OnLoad is called with each file that is run, loaded or imported. It may be nil.
 	OnLoad func(path string)
-	// Cover watches which lines of programs run; see [script.Options].
+	// Cover observes which lines of programs run; see [script.Options].
 	Cover func(lines []script.Line) (reached func(i int))
 
-	// Guard sees every command before it is sent; nil lets all pass.
+	// Guard checks every command before it is sent; nil allows all commands.
 	Guard server.Guard
-	// Confirm is asked about each command that Guard lets pass; an error refuses it.
-	// Nil allows all.
+	// Confirm is called for each command that Guard has allowed; an error rejects the command. Nil
+	// allows all commands.
 	Confirm server.Confirm
-	// Settings are what Client was opened with, for db.auth() to connect again as
-	// another user; nil refuses that.
+	// Settings are the options with which Client was opened. db.auth() uses them to connect again as
+	// another user; nil disables that.
 	Settings *options.ClientOptions
-	// Connect opens the connections of Mongo(), connect() and db.auth(); nil opens
-	// them by the driver.
+	// Connect opens the connections of Mongo(), connect() and db.auth(); nil uses the driver.
 	Connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
-	// ClientOptions reads the connection strings of Mongo() and connect(); nil
-	// takes them as the driver does.
+	// ClientOptions parses the connection strings of Mongo() and connect(); nil uses the driver.
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
 }
 
-// Guard decides about commands; see [server.Guard].
+// Guard checks commands; see [server.Guard].
 type Guard = server.Guard

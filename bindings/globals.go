@@ -12,8 +12,7 @@ import (
 	"shardsh/bindings/settings"
 )
 
-// defineGlobals puts everything scripts see into the global object. What costs
-// time to build is built on first access.
+// defineGlobals defines all globals of scripts. Expensive ones are built on first access.
 func (s *Shell) defineGlobals() {
 	tables := []script.Globals{s.printGlobals(), s.shellGlobals(), s.oldShell.Globals(), s.console.Globals()}
 	for _, table := range tables {
@@ -48,8 +47,8 @@ func (s *Shell) defineGlobals() {
 	s.defineIt()
 }
 
-// defineDB makes db a global that only takes databases (rules/04-objects §6.1). Scripts
-// that say "const db = …" at their top level reach this setter too.
+// defineDB makes db a global that accepts only databases (rules/04-objects §6.1). "const db = …" at the
+// top level of a script also reaches this setter.
 func (s *Shell) defineDB() {
 	get := func(goja.FunctionCall) goja.Value {
 		server.Connected(s.JS, s.current.Server())
@@ -67,7 +66,7 @@ func (s *Shell) defineDB() {
 		s.JS.Runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
-// defineIt makes the global it, whose reading hands out the next page.
+// defineIt makes the global it, which returns the next page when it is read.
 func (s *Shell) defineIt() {
 	global := s.JS.Runtime.GlobalObject()
 	settle := func(v goja.Value) {

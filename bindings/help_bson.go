@@ -6,8 +6,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// bsonForms returns the constructors of values that JavaScript has not, by
-// name: how one is called, and what it makes.
+// bsonForms returns the constructors of BSON values by name, with the form of a call and a description.
 func bsonForms() map[string][2]string {
 	return map[string][2]string{
 		"ObjectId": {"ObjectId(hex)", "Makes an ObjectId: a new one, or that of 24 hexadecimal digits."},
@@ -43,7 +42,7 @@ func bsonForms() map[string][2]string {
 	}
 }
 
-// defineBSONHelp gives a constructor a help.
+// defineBSONHelp adds a help to a constructor.
 func (s *Shell) defineBSONHelp(name string, constructor *goja.Object) {
 	about, ok := bsonForms()[name]
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// receiverForms() is how an object of a class is written in a call form.
+// receiverForms returns how call forms name an object of each class.
 func receiverForms() map[string]string {
 	return map[string]string{
 		"Shard": "sh.", "Database": "db.", "Collection": "db.collection.", "Cursor": "cursor.", "Mongo": "db.getMongo().",
@@ -16,7 +16,7 @@ func receiverForms() map[string]string {
 	}
 }
 
-// help returns what help() says.
+// help returns the text of help().
 func (s *Shell) help() string {
 	rows := [][2]string{
 		{"use <db>", "Makes another database db."},

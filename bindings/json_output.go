@@ -12,19 +12,19 @@ import (
 	"shardsh/bindings/script"
 )
 
-// JSONStyle says how WriteJSON writes.
+// JSONStyle holds the options of WriteJSON.
 type JSONStyle struct {
-	// Canonical keeps the type of every number.
+	// Canonical preserves the type of every number.
 	Canonical bool
-	// Lines puts each document of a cursor or an array on a separate line,
-	// without brackets and commas; anything else is one line.
+	// Lines writes each document of a cursor or an array on a separate line, without brackets and
+	// commas, and any other value on one line.
 	Lines bool
-	// Limit is how many documents of a cursor are written at most; 0 is all.
+	// Limit is the maximum number of documents of a cursor; 0 means all.
 	Limit int
 }
 
-// WriteJSON writes a result as extended JSON (rules/04-command-line-and-prompt §1.8), nothing for
-// undefined. A cursor's documents are written as they come.
+// WriteJSON writes a result as extended JSON (rules/04-command-line-and-prompt §1.8); it writes nothing
+// for undefined. A cursor's documents are written as they arrive.
 func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r script.Result, style JSONStyle) error {
 	if r.Undefined() {
 		return nil
@@ -78,7 +78,7 @@ func (o *jsonOutput) write(v goja.Value) {
 	}
 }
 
-// writeSequence writes documents as an array, or one a line.
+// writeSequence writes documents as an array, or one on each line.
 func (o *jsonOutput) writeSequence(each func(yield func(goja.Value))) {
 	n := 0
 	each(func(v goja.Value) {
@@ -103,8 +103,7 @@ func (o *jsonOutput) writeSequence(each func(yield func(goja.Value))) {
 	}
 }
 
-// indentedInArray returns a text inside of an array: JSON has no line ends within
-// strings.
+// indentedInArray indents the JSON of an array's element. Strings in JSON contain no line ends.
 func indentedInArray(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 func (o *jsonOutput) extendedJSON(v goja.Value) string {

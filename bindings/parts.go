@@ -14,7 +14,7 @@ import (
 	"shardsh/bindings/write"
 )
 
-// makeParts wires up the packages that define the shell's objects.
+// makeParts creates and connects the packages that define the shell's objects.
 func (s *Shell) makeParts() {
 	maxTime := func() int64 { return s.settings.MaxTimeMS }
 	cursors := &cursor.Host{

@@ -9,7 +9,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// printGlobals write to standard output.
+// printGlobals returns the functions that write to standard output.
 func (s *Shell) printGlobals() script.Globals {
 	return script.Globals{
 		{"print", "", func(c *script.Call) goja.Value { s.display.Print(c.Args); return nil },

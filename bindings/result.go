@@ -13,9 +13,9 @@ import (
 	"shardsh/bindings/values"
 )
 
-// Render returns a result as the shell shows it (rules/04-values-and-language §3.1), without a line
-// end after it; empty for undefined. An interactive shell shows a cursor's
-// first page, any other all of its documents.
+// Render formats a result as the shell shows it (rules/04-values-and-language §3.1), without a trailing
+// newline; empty for undefined. An interactive shell shows the next page of a cursor. Other shells show
+// as many documents as Config.ResultLimit says.
 func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	if r.Undefined() {
 		return "", nil
@@ -29,8 +29,7 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	return text, err
 }
 
-// renderShell renders special values: cursors. sh and rs need a
-// connection to be shown at all.
+// renderShell renders cursors. It throws for sh and rs without a connection.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
 	_, isShard := script.Receiver[*sh.Helpers](v)
 	_, isReplicaSet := script.Receiver[*replicaset.Object](v)
@@ -47,7 +46,7 @@ func (s *Shell) renderShell(v goja.Value) (string, bool) {
 	return s.renderPage(cur), true
 }
 
-// renderPage shows the next documents of a cursor and whether there are more.
+// renderPage renders the next documents of a cursor, and says whether there are more.
 func (s *Shell) renderPage(cur *cursor.Cursor) string {
 	size := s.settings.DisplayBatchSize
 	switch limit := s.cfg.ResultLimit; {

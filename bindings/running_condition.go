@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// runningAsCondition finds sh.isBalancerRunning() where only a boolean makes
-// sense: behind or before an operator, in a loop. In a choice
-// (a ? b : c) recorded shells are silent.
+// runningAsCondition matches sh.isBalancerRunning() where only a boolean makes sense: next to an
+// operator, or as the condition of a loop. It does not match the condition of a ? b : c, for which
+// recorded shells print no warning.
 var runningAsCondition = regexp.MustCompile(`(?:!\s*|\b(?:while|if)\s*\(\s*|&&` +
 	`\s*|\|\|\s*)sh\.isBalancerRunning\(\s*\)\s*(?:[^.\s\[]|$)` +
 	`|sh\.isBalancerRunning\(\s*\)\s*(?:&&|\|\|)`)
 
-// warnAboutRunning tells, once, about conditions that are always true: the
-// helper returns a document (rules/04-objects §5.3).
+// warnAboutRunning warns once about conditions that are always true, because the helper returns a
+// document (rules/04-objects §5.3).
 func (s *Shell) warnAboutRunning(name, text string) {
 	if s.cfg.Compat || !strings.Contains(text, "isBalancerRunning") {
 		return

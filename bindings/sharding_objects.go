@@ -10,13 +10,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// shardingObjects makes the objects that sh returns.
+// shardingObjects creates the objects that sh returns.
 type shardingObjects struct {
 	current *database.Current
 	cursors *cursor.Host
 }
 
-// Database returns the object of a sibling of db.
+// Database returns the object of a sibling of the current database.
 func (o shardingObjects) Database(d *server.Database) goja.Value {
 	return o.current.DB.SiblingObject(d.Name).Object()
 }
@@ -38,7 +38,7 @@ func (o shardingObjects) Cursor(d *server.Database, command bson.D) (object goja
 	return cur.Object, cur.Open
 }
 
-// Update sends an update of one statement.
+// Update sends an update with one statement.
 func (o shardingObjects) Update(d *server.Database, collection string, statement,
 	writeConcern bson.Raw) (*goja.Object, int64) {
 	ops := []write.Op{{Kind: write.Update, Doc: statement}}

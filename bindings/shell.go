@@ -23,8 +23,7 @@ import (
 	"shardsh/bindings/show"
 )
 
-// Shell is a JavaScript runtime with the objects that scripts see and the
-// connection behind them.
+// Shell is a JavaScript runtime with the objects of scripts and their connection.
 type Shell struct {
 	JS      *script.Engine
 	cfg     Config
@@ -43,7 +42,7 @@ type Shell struct {
 	prompt    *console.Prompt
 }
 
-// New makes a Shell. It sends nothing.
+// New returns a Shell. It sends no command.
 func New(cfg Config) (*Shell, error) {
 	cfg.Database = cmp.Or(cfg.Database, "test")
 	if !database.ValidName(cfg.Database) {
@@ -99,8 +98,8 @@ func New(cfg Config) (*Shell, error) {
 	return s, nil
 }
 
-// Connect has db, sh and mock work on another cluster from now on, as that of the
-// next test. Neither client is the shell's to close; nil leaves none.
+// Connect connects db, sh and mock to another cluster, such as that of the next test. The caller owns
+// both clients; nil means no connection.
 func (s *Shell) Connect(client *mongo.Client, address string) {
 	if client == nil {
 		s.current.Mongo = nil
@@ -111,20 +110,19 @@ func (s *Shell) Connect(client *mongo.Client, address string) {
 	s.current.Use(s.current.Mongo.Database(s.cfg.Database))
 }
 
-// Eval runs one input, as [script.Engine.Eval] does.
+// Eval runs one input like [script.Engine.Eval].
 func (s *Shell) Eval(ctx context.Context, name, source string) (script.Result, error) {
 	s.completer.Invalidate()
 	return s.JS.Eval(ctx, name, source)
 }
 
-// RunFile runs a script, as [script.Engine.RunFile] does.
+// RunFile runs a script like [script.Engine.RunFile].
 func (s *Shell) RunFile(ctx context.Context, path string) (script.Result, error) {
 	return s.JS.RunFile(ctx, path)
 }
 
-// Close runs what scripts registered with atExit and closes the connections they
-// opened; not Config.Client. Of a script that was left behind while it ran only
-// the connections are closed.
+// Close runs the functions that scripts registered with atExit, and closes the connections that scripts
+// opened, but not Config.Client. If an abandoned script still runs, it only closes the connections.
 func (s *Shell) Close(ctx context.Context) error {
 	err := s.JS.Close(ctx)
 	if errors.Is(err, script.ErrRunning) {
@@ -136,6 +134,6 @@ func (s *Shell) Close(ctx context.Context) error {
 	return errors.Join(err, s.gateway.OpenConnections.Close(ctx))
 }
 
-// Incomplete reports whether source stops in the middle of a program, so that a
-// REPL should ask for another line (rules/04-command-line-and-prompt §2.3).
+// Incomplete reports whether source is an incomplete program, so that a REPL should read another line
+// (rules/04-command-line-and-prompt §2.3).
 func (s *Shell) Incomplete(source string) bool { return script.Incomplete(source) }

@@ -9,9 +9,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// collectionCalledText returns what went wrong when a method that does not exist was called: its name is
-// that of a collection then (rules/04-values-and-language §4.11). Empty when the message is about
-// something else.
+// collectionCalledText returns the message for a call of a missing method: the name is that of a
+// collection (rules/04-values-and-language §4.11). It returns an empty string for other messages.
 func (s *Shell) collectionCalledText(message string) string {
 	ns, ok := strings.CutPrefix(message, "Not a function: ")
 	if !ok || s.current.DB == nil {
@@ -36,8 +35,8 @@ func methodNames(proto *goja.Object) []string {
 	return slices.DeleteFunc(proto.GetOwnPropertyNames(), func(n string) bool { return strings.HasPrefix(n, "_") })
 }
 
-// suggestMethod returns "; did you mean METHOD?" for a method name that an object of the
-// shell's does not have.
+// suggestMethod returns "; did you mean METHOD?" for a method that one of the shell's objects does not
+// have.
 func (s *Shell) suggestMethod(on, method string) string {
 	if near := plaintext.Nearest(method, s.completer.Methods(on)); near != "" {
 		return "; did you mean " + on + "." + near + "()?"

@@ -1,4 +1,4 @@
-// Package docs has the documentation as the program carries it.
+// Package docs embeds the documentation in the program.
 package docs
 
 import (
@@ -15,21 +15,21 @@ import (
 //go:embed *.md runbooks/*.md
 var pages embed.FS
 
-// Section is a part of a page with its title.
+// Section is a section of a page, with its heading.
 type Section struct {
-	Page    string // findings.md
+	Page    string // such as findings.md
 	Heading string
-	// Text begins with the title.
+	// Text is the text of the section, including its heading.
 	Text string
 }
 
-// Location returns where the section is: docs/findings.md, and its title.
+// Location returns the page and the heading of the section, such as "docs/findings.md: HEADING".
 func (s Section) Location() string { return "docs/" + s.Page + ": " + s.Heading }
 
-// headingPattern begins a section.
+// headingPattern matches the line at which a section begins.
 var headingPattern = regexp.MustCompile(`(?m)^#{1,4} .*$`)
 
-// wordPattern is what a query is compared by.
+// wordPattern matches the words that Search compares.
 var wordPattern = regexp.MustCompile(`[\p{L}\p{N}_$]+`)
 
 var sections = sync.OnceValue(func() (list []Section) {
@@ -40,18 +40,18 @@ var sections = sync.OnceValue(func() (list []Section) {
 		text, err := pages.ReadFile(name)
 		switch {
 		case err != nil:
-		case path.Dir(name) == "runbooks": // short, and of one finding
+		case path.Dir(name) == "runbooks": // runbooks are short, and each explains one finding
 			title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 			list = append(list, Section{Page: name, Heading: title, Text: strings.TrimSpace(string(text))})
 		default:
 			list = append(list, splitPage(name, string(text))...)
 		}
 		return err
-	}) // they are in the program
+	}) // reading embedded files does not fail
 	return list
 })
 
-// splitPage cuts a page at its headings.
+// splitPage splits a page at its headings.
 func splitPage(page, text string) (list []Section) {
 	starts := headingPattern.FindAllStringIndex(text, -1)
 	for i, at := range starts {
@@ -71,8 +71,8 @@ func splitPage(page, text string) (list []Section) {
 	return list
 }
 
-// minLongTable is the number of rows from which each row of a table is a section: codes and helpers
-// are explained so.
+// minLongTable is the number of rows from which each row of a table is a section, because such tables
+// explain codes or helpers.
 const minLongTable = 8
 
 // cutRows extracts the rows of long tables from a text, each with the header of its table.
@@ -100,8 +100,8 @@ func cutRows(text string) (prose string, rows [][]string) {
 	return strings.TrimSpace(strings.Join(left, "\n")), rows
 }
 
-// Search returns the sections that fit a query best, the best first, at most so many. A
-// word in a title counts more than in a text, and a rare one more than a common one.
+// Search returns the sections that match a query best, no more than most, the best first. A word in a
+// heading has more weight than one in the text, and a rare word more than a common one.
 func Search(query string, most int) []Section {
 	words := wordPattern.FindAllString(strings.ToLower(query), -1)
 	slices.Sort(words)
@@ -127,7 +127,7 @@ func Search(query string, most int) []Section {
 			case strings.Contains(of, w):
 				weight = 6
 			}
-			list[i].score += weight * float64(len(all)) / float64(len(hits)) // rare words say more
+			list[i].score += weight * float64(len(all)) / float64(len(hits)) // rare words have more weight
 		}
 	}
 	for i := range list {

@@ -1,3 +1,3 @@
-// Package mixin has dashboards for Grafana, alerts and recording rules for what shardsh export
-// tells Prometheus, and the tests that hold them to it.
+// Package mixin holds Grafana dashboards, alerts and recording rules for the metrics of "shardsh
+// export", and tests that check them against these metrics.
 package mixin

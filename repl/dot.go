@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// dotWord matches a line that is a command to the loop itself. JavaScript has no
-// input that begins so.
+// dotWord matches a line that is a command for the loop itself. No JavaScript input begins like that.
 var dotWord = regexp.MustCompile(`^\s*\.([a-z]+)\s*$`)
 
 const (
@@ -25,9 +24,8 @@ Ctrl+C drops the line or stops the command, Ctrl+D on an empty line leaves.
 For commands and helpers type help.`
 )
 
-// dotCommand finds what a line such as .exit asks for. Within an input such a
-// line is the input's own (a call of a method may stand on a line by itself),
-// except the words that get out of it.
+// dotCommand returns the command of a line such as .exit. Inside of a multi-line input, such a line
+// belongs to the input (it may be a method call), except the words that leave the input.
 func (l *loop[R]) dotCommand(line string) (func(context.Context) error, bool) {
 	m := dotWord.FindStringSubmatch(line)
 	if m == nil {
@@ -67,7 +65,7 @@ func (l *loop[R]) printText(text string) func(context.Context) error {
 	}
 }
 
-// editorMode takes lines as they come until Ctrl-D and evaluates them as one input.
+// editorMode reads lines until Ctrl-D and evaluates them as one input.
 func (l *loop[R]) editorMode(ctx context.Context) error {
 	fmt.Fprintln(l.Out, editorHint)
 	var lines []string

@@ -5,24 +5,22 @@ import (
 	"strings"
 )
 
-// Failure is an error of an input, taken apart for printing (rules/04-values-and-language §3.5). All
-// fields but Message may be empty.
+// Failure holds the parts of an error for printing (rules/04-values-and-language §3.5). All fields
+// except Message may be empty.
 type Failure struct {
 	// Name is the error's class, such as MongoServerError.
 	Name string
-	// CodeName is the server's name for its code, shown in brackets.
+	// CodeName is the server's name for the error code, which is printed in brackets.
 	CodeName string
 	Message  string
-	// Details are further lines, as they are to be printed, such as
-	// "Write Errors: [...]".
+	// Details holds further lines in their printed form, such as "Write Errors: [...]".
 	Details string
-	// File is the script the error comes from: empty or InputName for typed
-	// input. Line and Column count from 1; a Line of 0 means that the place is
-	// not known.
+	// File is the script that caused the error; it is empty or InputName for typed input. Line and
+	// Column count from 1; a Line of 0 means that the position is unknown.
 	File         string
 	Line, Column int
-	// SourceLine is the text of that line, to be shown with a mark under the
-	// column. For syntax errors.
+	// SourceLine is the text of the line of a syntax error, which is printed with a mark under the
+	// column.
 	SourceLine string
 }
 
@@ -64,14 +62,14 @@ func (f Failure) format(color bool) string {
 	return paint(boldYellow, "Uncaught") + " " + text
 }
 
-// sourceFrame returns the line of a syntax error with a mark under the place.
+// sourceFrame returns the line of a syntax error with a mark under the position.
 func (f Failure) sourceFrame() string {
 	number := fmt.Sprint(f.Line)
 	margin := strings.Repeat(" ", len(number))
 	return fmt.Sprintf("> %s | %s\n  %s | %s^", number, f.SourceLine, margin, f.indent())
 }
 
-// indent is as wide as the source before the column: tabs stay tabs.
+// indent returns blanks with the width of the source before the column; tabs are kept.
 func (f Failure) indent() string {
 	source := []rune(f.SourceLine)
 	before := source[:min(max(f.Column-1, 0), len(source))]

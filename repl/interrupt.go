@@ -9,7 +9,7 @@ import (
 var (
 	// errStopped is the error of a command that Ctrl-C stopped.
 	errStopped = errors.New("stopped by the user")
-	// errAbandoned is for one that did not stop and was not waited for.
+	// errAbandoned is the error of a command that did not stop and was abandoned.
 	errAbandoned = errors.New("left by the user while running")
 )
 
@@ -18,10 +18,9 @@ const (
 	stuckNotice    = "(Still stopping. To leave without waiting, press Ctrl+C again)"
 )
 
-// interruptibly runs f under a context that ends when Ctrl-C is pressed. The
-// error of an f that was stopped so is errStopped, whatever it made of it. The
-// third Ctrl-C gives f up, unless it listens: not everything a script does looks at
-// the context.
+// interruptibly runs f under a context that ends when Ctrl-C is pressed. If f was stopped, the error is
+// errStopped, regardless of the error of f. The third Ctrl-C abandons f, unless f listens for it,
+// because some operations of a script ignore the context.
 func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (string, error)) (string, error) {
 	l.forgetInterrupts()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -57,7 +56,7 @@ func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (st
 			fmt.Fprintln(l.Out, stoppingNotice)
 			cancel(errStopped)
 		case 2:
-			if !again() { // what listens says itself what comes next
+			if !again() { // a listener prints the next steps itself
 				fmt.Fprintln(l.Out, stuckNotice)
 			}
 		default:
@@ -69,7 +68,7 @@ func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (st
 	}
 }
 
-// forgetInterrupts drops what was pressed when nothing ran.
+// forgetInterrupts drops interrupts that arrived while nothing ran.
 func (l *loop[R]) forgetInterrupts() {
 	for {
 		select {

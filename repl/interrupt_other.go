@@ -2,5 +2,5 @@
 
 package repl
 
-// awaitSignals has nothing to wait for: here Ctrl-C is not a signal among others.
+// awaitSignals does nothing: on this system, Ctrl-C is not a signal that can be ordered with others.
 func awaitSignals() {}

@@ -9,13 +9,11 @@ import (
 	"time"
 )
 
-// signalTimeout is how long to wait at most for a signal that this process has sent to
-// itself.
+// signalTimeout is how long to wait for a signal that this process has sent to itself.
 const signalTimeout = time.Second
 
-// awaitSignals returns when the signals sent to this process so far have come:
-// on a busy machine that takes a while, and one sent later, which this waits for,
-// comes behind them.
+// awaitSignals waits until all signals that were sent to this process so far have arrived, which takes
+// time on a busy machine. It sends another signal, which arrives after them, and waits for that one.
 func awaitSignals() {
 	marker := make(chan os.Signal, 1)
 	signal.Notify(marker, syscall.SIGCONT)

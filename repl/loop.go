@@ -17,60 +17,56 @@ import (
 const (
 	continuation = "... "
 	exitHint     = "(To exit, press Ctrl+C again or Ctrl+D or type .exit)"
-	// exitHintTimeout is how soon a second Ctrl-C must follow the hint to leave. A line
-	// editor need not know whether there was text on the line, and dropping a
-	// line typed after the hint must not end the session.
+	// exitHintTimeout is how soon a second Ctrl-C must follow the hint to leave. A line editor may not
+	// know whether the line contained text, and to drop a line that was typed after the hint must not
+	// end the session.
 	exitHintTimeout = 2 * time.Second
-	// interruptedCode is the exit code when a command would not stop.
+	// interruptedCode is the exit code after a command that did not stop.
 	interruptedCode = 130
 )
 
-// Config is what the loop works with besides the shell. Editor and Out must be
-// set.
+// Config is the configuration of the loop. Editor and Out must be set.
 type Config struct {
 	Editor LineEditor
-	// Out takes results, errors and hints.
+	// Out receives results, errors and hints.
 	Out io.Writer
-	// History keeps inputs between sessions; nil keeps none.
+	// History stores inputs between sessions; nil stores none.
 	History *history.File
 	// Banner is printed first, unless empty.
 	Banner string
-	// Color allows escape sequences in what the loop itself prints.
+	// Color allows escape sequences in the loop's own output.
 	Color bool
-	// Exit recognises an error of Eval that asks to leave, and with which code.
-	// nil recognises none.
+	// Exit reports whether an error of Eval is a request to leave, with the exit code. Nil means that
+	// no error is.
 	Exit func(error) (code int, ok bool)
-	// Explain takes an error of Eval or Render apart for printing; nil uses its
-	// text.
+	// Explain converts an error of Eval or Render for printing; nil prints the error's text.
 	Explain func(error) Failure
-	// Interrupts delivers Ctrl-C while a command runs and wherever else the
-	// line editor does not get it; nil listens to the process's own interrupt
-	// signal for as long as the loop runs.
+	// Interrupts delivers Ctrl-C while a command runs, and when the line editor does not receive it.
+	// Nil uses the interrupt signal of the process while the loop runs.
 	Interrupts <-chan os.Signal
-	// MoreInterrupts makes the context of a command one in which further Ctrl-C can be
-	// heard of, which call again; nil does not. Once nothing listens, the third one leaves.
+	// MoreInterrupts returns a context for a command that passes on further Ctrl-C, which the loop
+	// reports by calling again; nil disables this. If the command does not listen, the third Ctrl-C
+	// leaves it.
 	MoreInterrupts func(ctx context.Context) (heard context.Context, again func() (taken bool))
-	// Page shows a result that the screen is too small for, and reports whether it
-	// did; nil never does.
+	// Page shows a result that is larger than the screen, and reports whether it did so; nil disables
+	// it.
 	Page func(ctx context.Context, text string) bool
-	// Suggestion gives a text to put into the next line, once; nil has none.
+	// Suggestion returns a text to put into the next line, once; nil for none.
 	Suggestion func() string
-	// MidLine reports whether a running command left its output within a line;
-	// nil is never.
+	// MidLine reports whether the output of a running command ended without a newline; nil means never.
 	MidLine func() bool
-	// Timers are run while a line is read; nil has none. What they print comes
-	// through DeferredOutput.
+	// Timers run while a line is read; nil for none. Their output is written through DeferredOutput.
 	Timers         Timers
 	DeferredOutput *DeferredOutput
-	// Now tells the time between two presses of Ctrl-C; nil is the wall clock.
+	// Now returns the time, to measure the interval between two Ctrl-C; nil is the system's clock.
 	Now func() time.Time
 }
 
-// Run reads and evaluates until the user leaves, and returns the exit code
-// asked for: 0 unless an input asked for another. The error is the line
-// editor's when it fails, or the cause of ctx's end. Run closes the editor.
+// Run reads and evaluates inputs until the user leaves, and returns the exit code: 0 unless an input
+// requested another one. The error is that of the line editor when it fails, or the cause of ctx. Run
+// closes the editor.
 //
-// While Run runs the interrupt signal is its own: ctx must not end by it.
+// Run handles the interrupt signal: it must not end ctx.
 func Run[R any](ctx context.Context, shell Shell[R], cfg Config) (code int, err error) {
 	defer func() { err = errors.Join(err, cfg.Editor.Close()) }()
 	if cfg.Interrupts == nil {
@@ -105,16 +101,16 @@ type loop[R any] struct {
 	Config
 	shell Shell[R]
 
-	reading <-chan answer // of the line editor, when it has not come yet
-	shellMu sync.Mutex    // for the calls of shell that may come while reading
+	reading <-chan answer // result of a pending ReadLine; nil if none is pending
+	shellMu sync.Mutex    // for calls of shell that may happen while a line is read
 
-	pending    []string  // lines of an input that is not complete
-	exitHintAt time.Time // when the exit hint was shown, if Ctrl-C came last
+	pending    []string  // lines of an incomplete input
+	exitHintAt time.Time // when the exit hint was shown, if the last key was Ctrl-C
 	exiting    bool
 	code       int
 }
 
-// step reads one line and does what it asks for.
+// step reads one line and processes it.
 func (l *loop[R]) step(ctx context.Context) error {
 	prompt := continuation
 	if len(l.pending) == 0 {
@@ -131,7 +127,7 @@ func (l *loop[R]) step(ctx context.Context) error {
 		fmt.Fprintln(l.Out)
 		return nil
 	case errors.Is(err, ErrDropped), errors.Is(err, ErrInterrupted) && len(l.pending) > 0:
-		// There was something to drop, which says nothing about leaving.
+		// Ctrl-C dropped some text, so it is no request to leave.
 		l.pending, l.exitHintAt = nil, time.Time{}
 		return nil
 	case errors.Is(err, ErrInterrupted):
@@ -161,7 +157,7 @@ func (l *loop[R]) step(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// interrupted is Ctrl-C on an empty line.
+// interrupted handles Ctrl-C on an empty line.
 func (l *loop[R]) interrupted() {
 	now := l.Now()
 	if !l.exitHintAt.IsZero() && now.Sub(l.exitHintAt) <= exitHintTimeout {
@@ -172,7 +168,7 @@ func (l *loop[R]) interrupted() {
 	fmt.Fprintln(l.Out, exitHint)
 }
 
-// evaluate runs one whole input and prints what comes of it.
+// evaluate runs one complete input and prints its result.
 func (l *loop[R]) evaluate(ctx context.Context, source string) {
 	l.remember(source)
 	text, err := l.interruptibly(ctx, func(ctx context.Context) (string, error) {
@@ -188,7 +184,7 @@ func (l *loop[R]) evaluate(ctx context.Context, source string) {
 	case errors.Is(err, errAbandoned):
 		l.exiting, l.code = true, interruptedCode
 	case errors.Is(err, errStopped), ctx.Err() != nil:
-		// It has been said, or the whole process is about to end.
+		// The error was already printed, or the process is about to end.
 	case err != nil:
 		fmt.Fprintln(l.Out, l.explain(err).format(l.Color))
 	case text != "":
@@ -220,8 +216,8 @@ func (l *loop[R]) explain(err error) Failure {
 	return l.Explain(err)
 }
 
-// remember keeps an input for the keys that go back and for later sessions,
-// unless it may hold a password.
+// remember stores an input for the keys that recall inputs and for later sessions, unless the input may
+// contain a password.
 func (l *loop[R]) remember(input string) {
 	if !l.History.CanKeep(input) {
 		return

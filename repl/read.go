@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// answer is what a line editor has read.
+// answer is the result of a line editor.
 type answer struct {
 	line string
 	err  error
@@ -17,11 +17,10 @@ type answer struct {
 // errLeft is the error of ReadLine when a timer ended the session.
 var errLeft = errors.New("left by a timer")
 
-// readLine returns the editor's ReadLine, but some things do not wait for it:
-// timers, the end of ctx, so that a process that is told to end leaves the
-// terminal in order, and an interrupt signal. The signal comes instead of the
-// key while the editor is not in charge of the terminal: a moment after the
-// prompt is shown, and always when it cannot edit.
+// readLine returns the result of the editor's ReadLine. Meanwhile it runs timers, and returns early at
+// the end of ctx, so that a process that is told to end restores the terminal, and on an interrupt
+// signal. The signal arrives instead of the key while the editor does not control the terminal: for a
+// moment after the prompt is shown, and always if the editor cannot edit.
 func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 	if l.reading == nil {
 		answers := make(chan answer, 1)
@@ -31,8 +30,8 @@ func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 		}()
 		l.reading = answers
 	} else {
-		// The editor still reads, and knows nothing of the signal that made us
-		// ask again.
+		// The editor is still reading, and does not know about the signal after which the prompt has to
+		// be shown again.
 		fmt.Fprint(l.Out, prompt)
 	}
 	for {
@@ -44,8 +43,8 @@ func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// await waits for the line, or runs what is due before it comes: waits tells
-// that it has not come yet.
+// await waits for the line, or runs timers that are due before it arrives. waits reports that the line
+// has not arrived yet.
 func (l *loop[R]) await(ctx context.Context) (line string, waits bool, err error) {
 	due, stop := l.nextTimer()
 	defer stop()
@@ -84,9 +83,9 @@ func (l *loop[R]) prompt() string {
 	return l.shell.Prompt()
 }
 
-// complete completes a line with the lines before it in mind.
+// complete completes a line, taking the lines before it into account.
 func (l *loop[R]) complete(line string) (head string, completions []string) {
-	if !l.shellMu.TryLock() { // a timer runs
+	if !l.shellMu.TryLock() { // a timer is running
 		return "", nil
 	}
 	defer l.shellMu.Unlock()

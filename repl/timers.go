@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// Timers are what earlier inputs left to run while the next line is read.
+// Timers run the pending timers of earlier inputs while the next line is read.
 type Timers interface {
-	// NextTimer tells in how long there will be something to run, if ever.
+	// NextTimer returns the time until the next timer is due; ok is false if there is none.
 	NextTimer() (wait time.Duration, ok bool)
-	// RunTimers runs what is due. The end of ctx interrupts it.
+	// RunTimers runs the timers that are due. The end of ctx interrupts them.
 	RunTimers(ctx context.Context) error
 }
 
-// maxDeferred is how much a DeferredOutput keeps, in bytes.
+// maxDeferred is the maximum size of deferred output in bytes.
 const maxDeferred = 1 << 20
 
-// DeferredOutput buffers what timers print while a line is being edited. The zero value
-// is ready.
+// DeferredOutput buffers the output of timers while a line is being edited. The zero value is ready to
+// use.
 type DeferredOutput struct {
 	mu            sync.Mutex
 	holding       bool
 	pieces        []piece
 	size          int
 	dropped       int
-	droppedWriter io.Writer // what the dropped was for
+	droppedWriter io.Writer // destination of the dropped output
 }
 
 type piece struct {
@@ -37,7 +37,7 @@ type piece struct {
 	text []byte
 }
 
-// Writer returns a writer to w whose output the screen may defer.
+// Writer returns a writer to w whose output may be deferred.
 func (s *DeferredOutput) Writer(w io.Writer) io.Writer { return screenWriter{s, w} }
 
 type screenWriter struct {
@@ -73,7 +73,7 @@ func (s *DeferredOutput) empty() bool {
 	return len(s.pieces) == 0 && s.dropped == 0
 }
 
-// flush writes what was held, with a line end behind it.
+// flush writes the deferred output, followed by a newline if necessary.
 func (s *DeferredOutput) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *DeferredOutput) flush() {
 	s.holding, s.pieces, s.size, s.dropped, s.droppedWriter = false, nil, 0, 0, nil
 }
 
-// nextTimer fires when there is something to run; nil never does.
+// nextTimer returns a channel that fires when a timer is due; nil never fires.
 func (l *loop[R]) nextTimer() (due <-chan time.Time, stop func()) {
 	if l.Timers == nil {
 		return nil, func() {}
@@ -104,8 +104,8 @@ func (l *loop[R]) nextTimer() (due <-chan time.Time, stop func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// runTimers runs what is due while a line is read. Ctrl-C stops it, which is
-// errStopped, and drops the line. read is the line, when it came meanwhile.
+// runTimers runs due timers while a line is read. Ctrl-C stops them with errStopped, and drops the
+// line. read is the line, if it arrived meanwhile.
 func (l *loop[R]) runTimers(ctx context.Context) (read *answer, err error) {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -155,14 +155,13 @@ func (l *loop[R]) leaves(err error) (bool, int) {
 	return leaves, code
 }
 
-// promptPrinter is what editors may be able to do: run print above a prompt behind which
-// nothing has been typed, and show the prompt again. They report whether they
-// did.
+// promptPrinter is implemented by editors that can print above a prompt after which nothing has been
+// typed, and show the prompt again. Above reports whether it did so.
 type promptPrinter interface {
 	Above(print func()) bool
 }
 
-// flushDeferred prints what timers have printed, if it does not disturb; else it
+// flushDeferred prints the output of timers if it does not disturb the editing; otherwise the output
 // waits for the end of the line.
 func (l *loop[R]) flushDeferred() {
 	if l.DeferredOutput.empty() {

@@ -1,5 +1,5 @@
-// Package scripts holds the maintenance scripts that ship with shardsh: the
-// library. Each is also a file that can be run as it is, copied and changed.
+// Package scripts embeds the maintenance scripts that ship with shardsh, the library. Each script is
+// also a file that can be run, copied and changed.
 package scripts
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed *.js
 var Files embed.FS
 
-// Script is one of the library.
+// Script is a script of the library.
 type Script struct {
 	Name  string `json:"name"`
 	About string `json:"about"` // a sentence
@@ -23,20 +23,21 @@ type Script struct {
 
 const extension = ".js"
 
-// aboutPattern is the sentence a script says of itself: to --help, too.
+// aboutPattern matches the sentence that a script also prints for --help.
 var aboutPattern = regexp.MustCompile(`(?m)^ {2,4}about: "(.+)",$`)
 
-// List returns the scripts by name. A file without such a sentence is a module, and is left out.
+// List returns the scripts, sorted by name. A file without such a sentence is a module, and is left
+// out.
 func List() []Script {
 	var list []Script
 	files, err := fs.Glob(Files, "*"+extension)
 	if err != nil {
-		return nil // the pattern is a good one
+		return nil // the pattern is valid
 	}
 	for _, file := range files {
 		text, err := Files.ReadFile(file)
 		if err != nil {
-			continue // it is there
+			continue // embedded files can be read
 		}
 		if about := aboutPattern.FindSubmatch(text); about != nil {
 			list = append(list, Script{Name: strings.TrimSuffix(file, extension), About: string(about[1])})
@@ -54,8 +55,8 @@ func Names() []string {
 	return names
 }
 
-// Find returns the name under which load finds a script, which may be given with
-// its end; false when there is none.
+// Find returns the file name of a script for load; the name may be given with its extension. It returns
+// false when there is none.
 func Find(name string) (file string, found bool) {
 	name = strings.TrimSuffix(name, extension)
 	return name + extension, slices.Contains(Names(), name)

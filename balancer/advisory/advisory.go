@@ -10,18 +10,20 @@ import (
 
 // Advisory is a known bug of some server versions.
 type Advisory struct {
-	// ID is the ticket, such as SERVER-115962, Also others of the same fault.
+	// ID is the ticket, such as SERVER-115962. Also holds other tickets of the same bug.
 	ID   string   `yaml:"id" json:"id"`
 	Also []string `yaml:"also" json:"also,omitempty"`
-	// Severity says what it does.
+	// Severity says how much harm the bug does.
 	Severity Severity `yaml:"severity" json:"severity"`
-	// Affected are the versions that have it.
+	// Affected holds the version ranges that have the bug.
 	Affected []Range `yaml:"affected" json:"affected"`
-	// States must all hold for the bug to occur; empty means always.
+	// States must all hold for the bug to occur. An empty States means that the bug can always occur.
 	States []State `yaml:"states" json:"states,omitempty"`
-	// Commands are those that trigger the bug, any one of them; empty means always.
+	// Commands are the commands that trigger the bug; any one of them suffices. An empty Commands means
+	// that no command is needed.
 	Commands []Command `yaml:"commands" json:"commands,omitempty"`
-	// Symptom is what is seen, Remedy what to do, Source where that stands.
+	// Symptom says what an operator observes, Remedy what to do about the bug, and Source where the bug
+	// is documented.
 	Symptom string `yaml:"symptom" json:"symptom"`
 	Remedy  string `yaml:"remedy" json:"remedy"`
 	Source  string `yaml:"source" json:"source,omitempty"`
@@ -33,12 +35,12 @@ type Range struct {
 	Fixed Version `yaml:"fixed" json:"fixed,omitzero"`
 }
 
-// Has reports whether a version is in the range.
+// Has reports whether the range contains a version.
 func (r Range) Has(v Version) bool {
 	return r.From.Compare(v) <= 0 && (r.Fixed == Version{} || v.Compare(r.Fixed) < 0)
 }
 
-// affectedRange returns the range that has a version.
+// affectedRange returns the affected range that contains a version.
 func (a Advisory) affectedRange(v Version) (Range, bool) {
 	if i := slices.IndexFunc(a.Affected, func(r Range) bool { return r.Has(v) }); i >= 0 {
 		return a.Affected[i], true
@@ -46,25 +48,25 @@ func (a Advisory) affectedRange(v Version) (Range, bool) {
 	return Range{}, false
 }
 
-// hasID reports whether a ticket is that of the advisory.
+// hasID reports whether a ticket belongs to the advisory.
 func (a Advisory) hasID(id string) bool { return a.ID == id || slices.Contains(a.Also, id) }
 
-// Severity says what a fault does.
+// Severity says how much harm a bug does.
 type Severity string
 
 // The severities, the worst first.
 const (
 	DataLoss     Severity = "dataLoss"
-	Exposure     Severity = "exposure" // of data to others
+	Exposure     Severity = "exposure" // exposes data to other users
 	WrongAnswers Severity = "wrongAnswers"
-	Outage       Severity = "outage" // something hangs, crashes or is not done
-	Minor        Severity = "minor"  // something is slow, takes memory, or has to be known
+	Outage       Severity = "outage" // an operation hangs, crashes or is not carried out
+	Minor        Severity = "minor"  // an operation is slow or takes memory, or operators have to know about the bug
 )
 
-// Severities are all of them, the worst first.
+// Severities returns all severities, the worst first.
 func Severities() []Severity { return []Severity{DataLoss, Exposure, WrongAnswers, Outage, Minor} }
 
-// FindingSeverity returns how urgent it is.
+// FindingSeverity returns the severity of a finding about a bug of severity s.
 func (s Severity) FindingSeverity() diagnosis.Severity {
 	switch s {
 	case Outage:
@@ -75,26 +77,26 @@ func (s Severity) FindingSeverity() diagnosis.Severity {
 	return diagnosis.Critical
 }
 
-// State is how a cluster is.
+// State is a state of a cluster that a bug can depend on.
 type State string
 
 // The states.
 const (
-	Zones         State = "zones"         // there are ranges of zones
-	TimeSeries    State = "timeSeries"    // there are sharded time series
-	ConfigShard   State = "configShard"   // the config servers are a shard, too
-	Unsharded     State = "unsharded"     // there are unsharded collections that were moved
-	Jumbo         State = "jumbo"         // there are jumbo chunks
-	ManyChunks    State = "manyChunks"    // there are 100,000 chunks or more
-	Deletions     State = "deletions"     // shards have ranges to delete
-	Balancing     State = "balancing"     // the balancer is on, or a chunk moves
-	Draining      State = "draining"      // a shard drains
-	Resharding    State = "resharding"    // a resharding is under way
-	MovingPrimary State = "movingPrimary" // a movePrimary is under way
-	Upgrading     State = "upgrading"     // servers are of several releases, or newer than the FCV
+	Zones         State = "zones"         // zones have ranges
+	TimeSeries    State = "timeSeries"    // sharded time series collections exist
+	ConfigShard   State = "configShard"   // the config server is also a shard
+	Unsharded     State = "unsharded"     // unsharded collections have been moved
+	Jumbo         State = "jumbo"         // jumbo chunks exist
+	ManyChunks    State = "manyChunks"    // the cluster has 100,000 chunks or more
+	Deletions     State = "deletions"     // shards have pending range deletions
+	Balancing     State = "balancing"     // the balancer is on, or a migration is running
+	Draining      State = "draining"      // a shard is draining
+	Resharding    State = "resharding"    // a resharding is running
+	MovingPrimary State = "movingPrimary" // a movePrimary is running
+	Upgrading     State = "upgrading"     // servers run several releases, or a release newer than the FCV
 )
 
-// States are all of them.
+// States returns all states.
 func States() []State {
 	return []State{
 		Zones, TimeSeries, ConfigShard, Unsharded, Jumbo, ManyChunks, Deletions, Balancing, Draining, Resharding,
@@ -105,8 +107,8 @@ func States() []State {
 // Command is an operation on a cluster that can trigger a bug.
 type Command string
 
-// The commands that runs of shardsh send, or that show in a cluster while they run. Reshard
-// is unshardCollection, too.
+// The commands that runs of shardsh send, or that can be observed in a cluster while they run. Reshard
+// also stands for unshardCollection.
 const (
 	Move           Command = "move"
 	Split          Command = "split"
@@ -131,7 +133,7 @@ const (
 	ChangeStream Command = "changeStream"
 )
 
-// Commands are all of them.
+// Commands returns all commands.
 func Commands() []Command {
 	return append([]Command{Move, Split, Merge, Drain, MovePrimary, MoveCollection, Reshard, SetFCV, Transition},
 		unseenCommands()...)
@@ -147,7 +149,7 @@ func (a Advisory) needsUnseenCommand() bool {
 		!slices.ContainsFunc(a.Commands, func(c Command) bool { return !slices.Contains(unseenCommands(), c) })
 }
 
-// List are advisories as of a date.
+// List is a list of advisories as of a date.
 type List struct {
 	Dated      string
 	Advisories []Advisory
@@ -156,19 +158,20 @@ type List struct {
 //go:embed list.yaml
 var embedded []byte
 
-// Embedded returns the list that is part of the program, read once. Nobody may change it.
+// Embedded returns the list that is embedded in the program. The list is parsed once; callers must not
+// modify it.
 func Embedded() List { return embeddedList() }
 
 var embeddedList = sync.OnceValue(func() List {
 	own, err := Parse(embedded)
 	if err != nil {
-		panic("advisory: " + err.Error()) // a test parses it
+		panic("advisory: " + err.Error()) // a test parses the embedded list
 	}
 	return own.list
 })
 
-// With returns the list with a file's advisories, which replace those of the same ticket, and
-// without those that it mutes.
+// With returns a copy of the list with the advisories of a file added. They replace advisories with the
+// same ticket. Advisories that the file mutes are removed.
 func (l List) With(f File) List {
 	dropped := func(a Advisory) bool {
 		return slices.ContainsFunc(f.Mute, a.hasID) ||

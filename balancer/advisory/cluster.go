@@ -9,19 +9,19 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Cluster is what an advisory is compared with.
+// Cluster is the state of a cluster that advisories are compared with.
 type Cluster struct {
 	*catalog.Snapshot
 	// Namespaces limits the collections whose state counts; empty means all.
 	Namespaces []string
-	// MovingPrimary are databases of which a movePrimary is under way, where that was asked.
+	// MovingPrimary holds the databases with a running movePrimary, if the caller asked for them.
 	MovingPrimary []string
 }
 
-// manyChunks is when the numbers of chunks count.
+// manyChunks is the number of chunks from which the state ManyChunks holds.
 const manyChunks = 100_000
 
-// configShard is the shard that the config servers are.
+// configShard is the id of the config server when it is also a shard.
 const configShard = "config"
 
 // InState reports whether the cluster is in a state, according to the Snapshot.
@@ -73,7 +73,7 @@ func (c Cluster) anyCollection(is func(*catalog.CollectionState) bool) bool {
 	})
 }
 
-// hasZones reports whether there are ranges of zones. Overviews have only their documents.
+// hasZones reports whether zones have ranges. Overviews have only the documents of zones.
 func (c Cluster) hasZones() bool {
 	return c.anyCollection(
 		func(of *catalog.CollectionState) bool { return of.Zones != nil && len(of.Zones.Ranges()) > 0 },
@@ -84,8 +84,8 @@ func (c Cluster) hasZones() bool {
 		})
 }
 
-// hasTimeSeries reports whether there are time series: collections of buckets, or, from 9.0 on,
-// collections that say so.
+// hasTimeSeries reports whether the cluster has time series collections: collections of buckets or,
+// from 9.0 on, collections with time series options.
 func (c Cluster) hasTimeSeries() bool {
 	return c.anyCollection(func(of *catalog.CollectionState) bool {
 		return catalog.TimeSeriesNamespace(of.Namespace) != of.Namespace
@@ -96,7 +96,7 @@ func (c Cluster) hasTimeSeries() bool {
 		})
 }
 
-// IsRunning reports whether a command is seen to run on the cluster.
+// IsRunning reports whether the Snapshot shows that a command is running on the cluster.
 func (c Cluster) IsRunning(command Command) bool {
 	resharding := func(is bool) bool {
 		return slices.ContainsFunc(c.Parts().Reshardings, func(r catalog.ActiveResharding) bool {

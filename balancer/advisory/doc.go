@@ -1,4 +1,4 @@
-// Package advisory knows faults of MongoDB servers that concern sharded clusters, and says
-// which of them concern a cluster, or what a run is about to do to it. The list is part of
-// the program, dated, and a file of one's own adds to it.
+// Package advisory holds known bugs of MongoDB servers that concern sharded clusters. It finds the bugs
+// that concern a cluster, or the commands that a run is about to send to the cluster. The list is
+// embedded in the program and has a date; users can add to the list with a file of their own.
 package advisory

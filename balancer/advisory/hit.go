@@ -10,19 +10,19 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Hit is a fault that concerns a cluster.
+// Hit is a known bug that concerns a cluster.
 type Hit struct {
 	Advisory
-	// Versions are those of the cluster that have the fault, Fixed the first patches that have
-	// the mending: one for each line, none where it is not known.
+	// Versions are the versions in the cluster that have the bug. Fixed holds the first patch that
+	// fixes the bug for each line; it is empty when no such patch is known.
 	Versions, Fixed []Version
 	// Unseen says that the bug needs a command that shardsh cannot observe, such as a transaction.
 	Unseen bool
 }
 
-// Matching returns what concerns a cluster as it is: the worst first, then in the order of
-// the list. What shows only with commands that nobody sees is informational, and named only
-// if a fixed patch exists, so that there is something to do about it.
+// Matching returns the bugs that concern a cluster in its present state, the worst first, then in the
+// order of the list. Bugs that need a command that shardsh cannot observe are informational. Matching
+// returns those only if a fixed patch exists, so that the operator can do something about the bug.
 func (l List) Matching(c Cluster) []Hit {
 	return l.hits(c, func(a Advisory, h *Hit) bool {
 		h.Unseen = a.needsUnseenCommand()
@@ -30,15 +30,15 @@ func (l List) Matching(c Cluster) []Hit {
 	})
 }
 
-// BeforeCommands returns what concerns commands that are about to be sent to a cluster.
+// BeforeCommands returns the bugs that concern commands which are about to be sent to a cluster.
 func (l List) BeforeCommands(c Cluster, commands []Command) []Hit {
 	return l.hits(c, func(a Advisory, _ *Hit) bool {
 		return slices.ContainsFunc(a.Commands, func(of Command) bool { return slices.Contains(commands, of) })
 	})
 }
 
-// DependsOnState reports whether a fault that concerns commands depends on a state, on a cluster of
-// these versions.
+// DependsOnState reports whether any bug that concerns the commands depends on the given state, on a
+// cluster of these versions.
 func (l List) DependsOnState(s *catalog.Snapshot, state State, commands []Command) bool {
 	return slices.ContainsFunc(l.Advisories, func(a Advisory) bool {
 		return slices.Contains(a.States, state) &&
@@ -47,8 +47,7 @@ func (l List) DependsOnState(s *catalog.Snapshot, state State, commands []Comman
 	})
 }
 
-// hits returns the advisories whose versions the cluster has, whose states it is in, and
-// that are meant.
+// hits returns the advisories whose versions and states match the cluster and that selected accepts.
 func (l List) hits(c Cluster, selected func(Advisory, *Hit) bool) (list []Hit) {
 	versions := VersionsOf(c.Snapshot)
 	for _, a := range l.Advisories {
@@ -77,7 +76,7 @@ func (h Hit) rank() int {
 	return slices.Index(Severities(), h.Severity)
 }
 
-// DependsOnCollections reports whether the fault depends on what a collection is like.
+// DependsOnCollections reports whether the bug depends on the state of single collections.
 func (a Advisory) DependsOnCollections() bool {
 	return slices.ContainsFunc(a.States, func(s State) bool {
 		return slices.Contains([]State{Zones, TimeSeries, Unsharded, Jumbo, Deletions}, s)
@@ -94,7 +93,7 @@ func (h Hit) Finding() diagnosis.Finding {
 	return f
 }
 
-// String is "SERVER-115962 of 8.0.10, fixed in 8.0.20: SYMPTOM; REMEDY".
+// String returns text such as "SERVER-115962 of 8.0.10, fixed in 8.0.20: SYMPTOM; REMEDY".
 func (h Hit) String() string {
 	text := h.ID + " of " + joinVersions(h.Versions)
 	if len(h.Fixed) > 0 {
@@ -120,8 +119,7 @@ func Findings(hits []Hit) []diagnosis.Finding {
 	return list
 }
 
-// Headline says in a few words what hits there are: "3 known faults of 8.0.10, the worst
-// SERVER-115962".
+// Headline summarizes hits in a few words: "3 known faults of 8.0.10, the worst SERVER-115962".
 func Headline(hits []Hit) string {
 	if len(hits) == 0 {
 		return "no known fault"

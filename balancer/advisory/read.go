@@ -16,21 +16,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// File is what a file adds to the list, and what it takes out.
+// File is a user's file that adds advisories to the list or removes advisories from it.
 type File struct {
 	list List
-	// Mute are tickets that are not to be named.
+	// Mute holds the tickets that must not be reported.
 	Mute []string
 }
 
-// fileYAML is a file as it is written.
+// fileYAML is the YAML form of a File.
 type fileYAML struct {
 	Dated      string     `yaml:"dated"`
 	Mute       []string   `yaml:"mute"`
 	Advisories []Advisory `yaml:"advisories"`
 }
 
-// Parse reads a list in YAML or JSON. Errors name the line, and what is wrong there.
+// Parse reads a list in YAML or JSON. Errors name the line and the problem on that line.
 func Parse(text []byte) (File, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -61,7 +61,7 @@ func Parse(text []byte) (File, error) {
 	return File{List{f.Dated, f.Advisories}, f.Mute}, nil
 }
 
-// check names a field that is missing or makes no sense.
+// check returns an error that names a field which is missing or invalid.
 func (a Advisory) check() error {
 	for _, of := range []struct {
 		field string
@@ -84,7 +84,7 @@ func (a Advisory) check() error {
 
 var typeName = regexp.MustCompile(` (in type|into) (\[\])*advisory\.\w+`)
 
-// cleanError takes what belongs to the library and to Go off an error.
+// cleanError removes the words of the YAML library and of Go from an error.
 func cleanError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
@@ -92,7 +92,7 @@ func cleanError(err error) error {
 	return errors.New(typeName.ReplaceAllString(first, ""))
 }
 
-// advisoryLine returns on which line an advisory begins.
+// advisoryLine returns the line on which the advisory with index i begins.
 func advisoryLine(text []byte, i int) int {
 	var doc struct {
 		Advisories []yaml.Node `yaml:"advisories"`

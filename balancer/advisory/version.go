@@ -7,15 +7,15 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Version is that of a server, such as 8.0.20.
+// Version is the version of a server, such as 8.0.20.
 type Version struct{ catalog.ServerVersion }
 
-// Compare orders by major, minor, patch.
+// Compare orders versions by major, minor and patch.
 func (v Version) Compare(o Version) int { return v.ServerVersion.Compare(o.ServerVersion) }
 
-// VersionsOf returns the versions of a cluster's servers as far as the Snapshot has them,
-// each once, the oldest first: those of the router that was asked, of routers that run, of
-// shards, and of the members of shards and config servers.
+// VersionsOf returns the versions of a cluster's servers that the Snapshot has, each once, the oldest
+// first. Servers are the router that the Snapshot was read through, other running routers, shards, and
+// the members of shards and config servers.
 func VersionsOf(s *catalog.Snapshot) (list []Version) {
 	texts := append([]string{s.Parts().Version}, diagnosis.RouterVersions(s)...)
 	for _, shard := range s.Shards() {

@@ -13,13 +13,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Database and Collection are where the lines of "cluster" go.
+// Database and Collection name the collection that stores the entries of the destination "cluster".
 const (
 	Database   = "shardsh"
 	Collection = "audit"
 )
 
-// collectionBytes is the size of the capped collection: some 100,000 entries.
+// collectionBytes is the size of the capped collection, which is enough for some 100,000 entries.
 const collectionBytes = 64 << 20
 
 // writeTimeout is the timeout of writing an entry.
@@ -38,7 +38,7 @@ func openCollection(ctx context.Context, client *mongo.Client) (Sink, error) {
 	return collectionSink{db.Collection(Collection, o)}, nil
 }
 
-// Write inserts the line.
+// Write inserts the entry.
 func (c collectionSink) Write(ctx context.Context, e Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -46,10 +46,10 @@ func (c collectionSink) Write(ctx context.Context, e Entry) error {
 	return err
 }
 
-// Close has nothing to close: the client is the caller's.
+// Close does nothing: the client belongs to the caller.
 func (c collectionSink) Close() error { return nil }
 
-// ReadCluster returns the lines of the collection since a time.
+// ReadCluster returns the entries of the collection since a time.
 func ReadCluster(ctx context.Context, client *mongo.Client, since time.Time) (entries []Entry, err error) {
 	filter := bson.D{}
 	if !since.IsZero() {

@@ -12,41 +12,42 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// EntryKind says what a line is about.
+// EntryKind says what an entry records.
 type EntryKind string
 
-// The kinds of lines.
+// The kinds of entries.
 const (
-	// Began and Ended are of a run: of a verb that changes the cluster.
+	// Began and Ended record the begin and the end of a run, that is, of a verb that changes the
+	// cluster.
 	Began EntryKind = "began"
 	Ended EntryKind = "ended"
-	// Sending stands before a command is sent, Answered after it was.
+	// Sending is written before a command is sent, Answered after its reply.
 	Sending  EntryKind = "sending"
 	Answered EntryKind = "answered"
 )
 
-// Outcome is what became of a command, or of a run.
+// Outcome says how a command or a run ended.
 type Outcome string
 
 // The outcomes.
 const (
 	Done    Outcome = "done"
 	Failed  Outcome = "failed"
-	Stopped Outcome = "stopped" // a run, at a limit or by somebody
-	// Unknown: nothing was answered, or there is no line about that. The command may
-	// have been carried out.
+	Stopped Outcome = "stopped" // a run, at a limit or by the user
+	// Unknown means that no reply arrived, or that no entry about a reply exists. The command may have
+	// been carried out.
 	Unknown Outcome = "unknown"
 )
 
-// Actor is who does something, and from where.
+// Actor is the user who changes the cluster, and the host from which.
 type Actor struct {
-	User      string `json:"user" bson:"user"`                              // of this machine
+	User      string `json:"user" bson:"user"`                              // the operating system's user
 	MongoUser string `json:"mongoUser,omitzero" bson:"mongoUser,omitempty"` // user@database
 	Host      string `json:"host" bson:"host"`
 	PID       int    `json:"pid" bson:"pid"`
 }
 
-// CurrentActor returns the user of this process.
+// CurrentActor returns the actor of this process.
 func CurrentActor() Actor {
 	a := Actor{PID: os.Getpid(), User: fmt.Sprintf("uid %d", os.Getuid())}
 	if u, err := user.Current(); err == nil {
@@ -58,9 +59,9 @@ func CurrentActor() Actor {
 	return a
 }
 
-// Entry is one line.
+// Entry is one entry of the audit log.
 type Entry struct {
-	// ID is of the run, or of the command: both of its lines have it.
+	// ID identifies the run or the command. Both entries of a run or a command have the same ID.
 	ID   string    `json:"id" bson:"id"`
 	Run  string    `json:"run" bson:"run"`
 	What EntryKind `json:"what" bson:"what"`
@@ -69,10 +70,11 @@ type Entry struct {
 	Actor `bson:",inline"`
 
 	Verb string `json:"verb" bson:"verb"`
-	// Plan is the id of the plan that is carried out, Approved its hash, if it was approved.
+	// Plan is the id of the plan that is being applied. Approved is the hash of the plan, if the plan
+	// was approved.
 	Plan     string `json:"plan,omitzero" bson:"plan,omitempty"`
 	Approved string `json:"approved,omitzero" bson:"approved,omitempty"`
-	// Namespaces are those that the run or the command is about; none is all.
+	// Namespaces are the collections that the run or the command concerns; empty means all.
 	Namespaces []string `json:"ns,omitempty" bson:"ns,omitempty"`
 	Database   string   `json:"database,omitzero" bson:"database,omitempty"`
 	Command    Command  `json:"command,omitzero" bson:"command,omitempty"`
@@ -83,8 +85,9 @@ type Entry struct {
 	Millis  int64   `json:"millis,omitzero" bson:"millis,omitempty"`
 }
 
-// Command is a command as relaxed extended JSON. In JSON it stands as it is, in BSON as
-// text: bounds of shard keys may have names that a stored document can't.
+// Command is a command as relaxed extended JSON. In JSON it is embedded as an object. In BSON it is
+// stored as a string, because bounds of shard keys may have field names that a stored document can't
+// have.
 type Command string
 
 // MarshalJSON returns the command.
@@ -95,7 +98,7 @@ func (c Command) MarshalJSON() ([]byte, error) {
 	return []byte(c), nil
 }
 
-// UnmarshalJSON keeps the command.
+// UnmarshalJSON stores the JSON of the command as it is.
 func (c *Command) UnmarshalJSON(text []byte) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {
@@ -108,16 +111,16 @@ func (c *Command) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// recordedFields are the command fields that are recorded: what is changed, and how. Others
-// may be confidential, and are left out.
+// recordedFields are the command fields that are recorded: they say what is changed, and how. Other
+// fields may be confidential, and are left out.
 var recordedFields = []string{
 	"bounds", "chunkSize", "commit", "defragmentCollection", "enableAutoMerger", "enableBalancing", "find",
 	"forceJumbo", "max", "middle", "min", "noBalance", "op", "shard", "secondaryThrottle", "start", "to", "toShard",
 	"waitForDelete", "_secondaryThrottle", "_waitForDelete", "key", "unique", "numInitialChunks",
 }
 
-// CommandOf returns the recorded form of a command: its name and target, and
-// the recorded fields. Statements of writes are reduced to the _ids that they select by.
+// CommandOf returns the recorded form of a command: its name and target, and the recorded fields.
+// Statements of write commands are reduced to the _ids in their filters.
 func CommandOf(command bson.D) (Command, error) {
 	var doc bson.D
 	for i, e := range command {
@@ -135,10 +138,11 @@ func CommandOf(command bson.D) (Command, error) {
 	return Command(text), err
 }
 
-// switchFields are the fields of config's documents that runs set.
+// switchFields are the fields in documents of the config database that runs set.
 var switchFields = []string{"noBalance", "stopped", "mode", "enabled"}
 
-// shortStatements returns what writes to config select, and what they switch.
+// shortStatements returns the filters of writes to the config database and the switchFields that the
+// writes set.
 func shortStatements(value any) bson.A {
 	list := bson.A{}
 	statements, _ := value.(bson.A)

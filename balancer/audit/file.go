@@ -12,14 +12,14 @@ import (
 	"sync"
 )
 
-// fileSink has a line of JSON for each entry.
+// fileSink writes each entry as one line of JSON.
 type fileSink struct {
 	mu   sync.Mutex
 	out  *os.File
-	torn bool // the last line has no end
+	torn bool // the last line is incomplete
 }
 
-// openFile opens a file, which only its owner may read if it is new, to write at its end.
+// openFile opens a file for appending. A new file is readable only by its owner.
 func openFile(path string) (Sink, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -30,13 +30,13 @@ func openFile(path string) (Sink, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync() // not every system can
+		_ = dir.Sync() // some systems cannot sync a directory
 		_ = dir.Close()
 	}
 	return s, nil
 }
 
-// check refuses what is not a file, and what anybody may write.
+// check returns an error for files that are not regular files, and for files that any user may write.
 func (s *fileSink) check() error {
 	info, err := s.out.Stat()
 	switch {
@@ -57,7 +57,7 @@ func (s *fileSink) check() error {
 	return nil
 }
 
-// Write writes the line at once, and to the disk.
+// Write appends the entry to the file and syncs the file.
 func (s *fileSink) Write(_ context.Context, e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -79,14 +79,14 @@ func (s *fileSink) Write(_ context.Context, e Entry) error {
 // Close closes the file.
 func (s *fileSink) Close() error { return s.out.Close() }
 
-// ReadFile returns the entries of a file, and the number of incomplete lines: of a run that was
-// killed while it wrote.
+// ReadFile returns the entries of a file, and the number of incomplete lines, which processes leave
+// that are killed while they write.
 func ReadFile(path string) (entries []Entry, torn int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was opened for reading only
 	lines := bufio.NewReader(f)
 	for {
 		line, err := lines.ReadBytes('\n')

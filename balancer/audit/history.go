@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Record is a command, or a run, with what became of it.
+// Record is a command or a run with its outcome.
 type Record struct {
 	Entry
-	// Until is when that was written down; zero when it was not.
+	// Until is when the outcome was recorded; zero when no outcome was recorded.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// IsRun reports whether it is a run, and not a command of one.
+// IsRun reports whether the record is a run rather than a command of a run.
 func (r Record) IsRun() bool { return r.What == Began }
 
-// Records joins the two entries of each command and each run, in the order in which
-// they began.
+// Records joins the two entries of each command and of each run, in the order in which the commands and
+// runs began.
 func Records(entries []Entry) (list []Record) {
 	at := map[string]int{}
 	for _, e := range entries {
@@ -29,7 +29,7 @@ func Records(entries []Entry) (list []Record) {
 			list = append(list, r)
 		case Ended, Answered:
 			i, is := at[e.ID]
-			if !is { // its first line is beyond the end of the collection
+			if !is { // the capped collection has dropped the first entry
 				r := Record{Entry: e, Until: e.At}
 				if r.What = Sending; e.What == Ended {
 					r.What = Began
@@ -45,17 +45,17 @@ func Records(entries []Entry) (list []Record) {
 	return list
 }
 
-// Filter selects records; its zero value selects all.
+// Filter selects records. Its zero value selects all records.
 type Filter struct {
 	Since time.Time
-	// Namespaces are names and patterns of collections, Verb is that of the run.
+	// Namespaces are names and patterns of collections. Verb is the verb of the run.
 	Namespaces []string
 	Verb       string
-	// Last is how many of the newest ones; zero is all.
+	// Last limits the result to the newest records; zero means no limit.
 	Last int
 }
 
-// Select returns the records that are selected.
+// Select returns the records that the filter selects.
 func (f Filter) Select(list []Record) []Record {
 	list = slices.DeleteFunc(slices.Clone(list), func(r Record) bool {
 		return r.At.Before(f.Since) || f.Verb != "" && r.Verb != f.Verb || !f.matches(r.Namespaces)
@@ -66,8 +66,8 @@ func (f Filter) Select(list []Record) []Record {
 	return list
 }
 
-// matches reports whether one of some collections is selected. A run without any is about
-// all of them.
+// matches reports whether the filter selects one of the namespaces. A run without namespaces concerns
+// all collections.
 func (f Filter) matches(namespaces []string) bool {
 	return len(f.Namespaces) == 0 || len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(ns string) bool {
 		return slices.ContainsFunc(f.Namespaces, func(pattern string) bool {

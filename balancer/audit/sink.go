@@ -10,21 +10,21 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Sink stores audit entries. Several goroutines may use one at once.
+// Sink stores audit entries. A Sink is safe for concurrent use.
 type Sink interface {
-	// Write returns when the line is safe.
+	// Write returns when the entry is stored durably.
 	Write(ctx context.Context, e Entry) error
 	Close() error
 }
 
-// The destinations that are not files. A file of that name is "./syslog".
+// The destinations that are not files. Users write "./syslog" for a file of that name.
 const (
 	ToSyslog  = "syslog"
 	ToCluster = "cluster"
 )
 
-// Open opens a destination: "syslog", "cluster" for a collection of the client's cluster,
-// or the name of a file. A failure says that nothing may be changed: it is an *Error.
+// Open opens a destination: "syslog", "cluster" for a collection of the client's cluster, or the name
+// of a file. Errors are of type *Error; the caller must not change the cluster then.
 func Open(ctx context.Context, destination string, client *mongo.Client) (sink Sink, err error) {
 	switch destination {
 	case ToSyslog:
@@ -40,7 +40,7 @@ func Open(ctx context.Context, destination string, client *mongo.Client) (sink S
 	return sink, nil
 }
 
-// OpenAll opens several destinations as one.
+// OpenAll opens several destinations as one Sink.
 func OpenAll(ctx context.Context, destinations []string, client *mongo.Client) (Sink, error) {
 	var all sinks
 	for _, to := range destinations {
@@ -56,7 +56,7 @@ func OpenAll(ctx context.Context, destinations []string, client *mongo.Client) (
 // sinks writes to several sinks.
 type sinks []Sink
 
-// Write returns when the line is safe everywhere.
+// Write returns when the entry is stored durably in all sinks.
 func (s sinks) Write(ctx context.Context, e Entry) error {
 	for _, one := range s {
 		if err := one.Write(ctx, e); err != nil {
@@ -66,7 +66,7 @@ func (s sinks) Write(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// Close closes all of them.
+// Close closes all sinks.
 func (s sinks) Close() (err error) {
 	for _, one := range s {
 		err = errors.Join(err, one.Close())
@@ -74,19 +74,19 @@ func (s sinks) Close() (err error) {
 	return err
 }
 
-// Error says that the audit can't be written: nothing is sent then.
+// Error says that an audit entry can't be written. No command is sent then.
 type Error struct {
 	Destination string
 	Err         error
 }
 
-// Error names the destination.
+// Error returns the message, which names the destination.
 func (e *Error) Error() string {
 	return fmt.Sprintf("the audit (%s) can't be written, and nothing is changed without it: %v", e.Destination, e.Err)
 }
 
-// Unwrap returns the reason.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failure says that somebody has to look into it first.
+// Failure returns AskOperator: an operator has to repair the destination first.
 func (e *Error) Failure() policy.Failure { return policy.AskOperator }

@@ -15,7 +15,7 @@ func openSyslog() (Sink, error) {
 	return syslogSink{w}, err
 }
 
-// Write sends the line as a message.
+// Write sends the entry as a message to syslog.
 func (s syslogSink) Write(_ context.Context, e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// readAhead is how many bytes a connection reads ahead. Most replies to single commands
-// are shorter, so that their length and the rest are one read.
+// readAhead is how many bytes a connection reads ahead. Most replies to single commands are shorter
+// than that, so that one read returns both their length and their body.
 const readAhead = 16 << 10
 
 // ContextDialer opens connections.
@@ -16,14 +16,14 @@ type ContextDialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dialer opens connections of one client that poll.
+// Dialer opens polling connections for one client.
 type Dialer struct {
 	next  ContextDialer
 	group Group
 }
 
-// NewDialer returns a Dialer that opens connections with another one; nil is the standard
-// library's.
+// NewDialer returns a Dialer that opens connections with another dialer. A nil dialer stands for that
+// of the standard library.
 func NewDialer(to ContextDialer) *Dialer {
 	if to == nil {
 		to = new(net.Dialer)
@@ -31,7 +31,8 @@ func NewDialer(to ContextDialer) *Dialer {
 	return &Dialer{next: to}
 }
 
-// DialContext opens a connection. Where polling would not help it is the other dialer's.
+// DialContext opens a connection. Where polling would not help, it returns the connection of the
+// underlying dialer.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	nc, err := d.next.DialContext(ctx, network, address)
 	if err != nil {
@@ -49,5 +50,5 @@ type conn struct {
 	reader *bufio.Reader
 }
 
-// Read reads what is there.
+// Read reads the available bytes.
 func (c *conn) Read(b []byte) (int, error) { return c.reader.Read(b) }

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// Reader returns nc itself: systems other than Unix have other ways to wait.
+// Reader returns nc: polling is implemented for Unix only.
 func (g *Group) Reader(nc net.Conn) io.Reader { return nc }
 
 type reader struct{}

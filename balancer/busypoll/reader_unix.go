@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Reader returns a reader of nc that polls. It is nc itself where polling would not help:
-// with a single CPU, and for connections that are not the system's own. The reader behaves
-// as nc's Read does, deadlines included, but only one goroutine at a time may read.
+// Reader returns a reader of nc that polls. It returns nc where polling would not help: on a single
+// CPU, and for connections that are not network connections of the operating system. The reader behaves
+// like nc.Read, including deadlines, but only one goroutine at a time may use the reader.
 func (g *Group) Reader(nc net.Conn) io.Reader {
 	var raw syscall.RawConn
 	var err error
-	switch its := nc.(type) { // and nothing around them, which may read in a way of its own
+	switch its := nc.(type) { // wrappers of these types are excluded: they may read in their own way
 	case *net.TCPConn:
 		raw, err = its.SyscallConn()
 	case *net.UnixConn:
@@ -38,14 +38,14 @@ type reader struct {
 	raw     syscall.RawConn
 	backoff backoff
 
-	// Of the read under way.
+	// The fields below belong to the current call of Read.
 	poll func(fd uintptr) bool
 	buf  []byte
 	n    int
 	err  error
 }
 
-// Read reads what is there.
+// Read reads the available bytes.
 func (r *reader) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return r.nc.Read(b)
@@ -74,8 +74,8 @@ func (r *reader) opError(err error) error {
 		Err: err}
 }
 
-// pollOnce reads what is there, and reports whether there was something: after false the
-// runtime waits for the connection and calls again. It polls for a moment if that may help.
+// pollOnce reads the available bytes, and reports whether there were any. After false, the runtime
+// waits for the connection and calls pollOnce again. pollOnce polls for a moment if polling may help.
 func (r *reader) pollOnce(fd uintptr) bool {
 	if r.read(fd) {
 		return true
@@ -85,7 +85,7 @@ func (r *reader) pollOnce(fd uintptr) bool {
 		return false
 	}
 	for now := began; r.isOnlyReader() && now.Sub(began) < pollTime; now = time.Now() {
-		runtime.Gosched() // others come first
+		runtime.Gosched() // let other goroutines run first
 		if r.read(fd) {
 			r.backoff.record(true, now)
 			return true
@@ -95,10 +95,10 @@ func (r *reader) pollOnce(fd uintptr) bool {
 	return false
 }
 
-// isOnlyReader reports whether this connection is the last of the group that was read.
+// isOnlyReader reports whether this connection was the last one of the group to read.
 func (r *reader) isOnlyReader() bool { return r.group.lastReader.Load() == r }
 
-// read reports whether there was something to read, or an error.
+// read reads once, and reports whether it returned bytes or an error.
 func (r *reader) read(fd uintptr) bool {
 	for {
 		r.n, r.err = syscall.Read(int(fd), r.buf)

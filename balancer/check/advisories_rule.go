@@ -4,8 +4,8 @@ import (
 	"shardsh/balancer/advisory"
 )
 
-// checkAdvisories finds known bugs of the servers' versions. Each has a severity of its own; that
-// of the rule is the maximum.
+// checkAdvisories finds known bugs of the servers' versions. Each bug has its own severity, limited by
+// the severity of the rule.
 func (l *ruleRun) checkAdvisories() {
 	c := advisory.Cluster{Snapshot: l.Snapshot}
 	if len(advisory.VersionsOf(l.Snapshot)) == 0 {

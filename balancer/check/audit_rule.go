@@ -7,14 +7,14 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// Audit is what an audit found, of samples of the documents.
+// Audit is what an audit found in samples of the documents.
 type Audit struct {
 	Findings []placement.Finding
-	// Unread is what could not be read or kept changing, and why.
+	// Unread names what could not be read or kept changing, with the reasons.
 	Unread []string
 }
 
-// checkAudit finds data on shards that do not own it.
+// checkAudit finds documents on shards that do not own them.
 func (l *ruleRun) checkAudit() {
 	const notKnown = "whether everything lies on the shards where it should is unknown: "
 	switch {

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Baseline is what earlier checks found.
+// Baseline holds the findings of earlier checks.
 type Baseline struct{ clusters []baselineJSON }
 
 type baselineJSON struct {
@@ -24,7 +24,7 @@ type baselineJSON struct {
 	} `json:"findings"`
 }
 
-// ParseBaseline reads what a check printed as JSON: one document, or a list.
+// ParseBaseline reads the JSON output of a check: one document, or an array of documents.
 func ParseBaseline(data []byte) (*Baseline, error) {
 	var b Baseline
 	var one baselineJSON
@@ -47,8 +47,8 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 	return &b, nil
 }
 
-// excuseKnown excuses findings of the baseline that are no worse now. Clusters are matched by
-// their ids, and by their addresses where a document has none.
+// excuseKnown excuses findings that are in the baseline and no worse now. Clusters are matched by id,
+// or by address where a document has no id.
 func (b *Baseline) excuseKnown(r Report) {
 	if b == nil || r.Result == nil {
 		return
@@ -65,7 +65,7 @@ func (b *Baseline) excuseKnown(r Report) {
 	}
 }
 
-// hasFinding reports whether the baseline has the same finding, at least as severe.
+// hasFinding reports whether the baseline has the same finding with the same or a higher severity.
 func (c baselineJSON) hasFinding(f Finding) bool {
 	about, err := json.Marshal(f.About)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c baselineJSON) hasFinding(f Finding) bool {
 	return false
 }
 
-// compactScope brings a scope into the form in which it is written here.
+// compactScope converts a scope to the compact JSON form that this package writes.
 func compactScope(about json.RawMessage) []byte {
 	var scope diagnosis.Scope
 	if err := json.Unmarshal(about, &scope); err != nil {

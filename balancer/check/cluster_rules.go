@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// The rules about the cluster as such.
+// The rules about the cluster as a whole.
 
 func (l *ruleRun) checkShards() {
 	if l.reportGap("shards", "reach") {
@@ -24,8 +24,8 @@ func (l *ruleRun) checkShards() {
 	}
 }
 
-// checkBalancer checks how long the balancer has been off. It is not recorded
-// when the mode was set by hand: an unknown time counts as too long.
+// checkBalancer checks how long the balancer has been off. The cluster does not record this when a user
+// set the mode by hand; an unknown duration counts as too long.
 func (l *ruleRun) checkBalancer() {
 	for _, f := range l.WithCodes(diagnosis.SettingsUnreadable) {
 		l.addDiagnosed(f)
@@ -55,7 +55,7 @@ func (l *ruleRun) checkRounds() {
 	}
 }
 
-// checkMoves counts the migrations that failed, for each pair of shards.
+// checkMoves counts the failed migrations for each pair of shards.
 func (l *ruleRun) checkMoves() {
 	if l.reportGap("changelog") {
 		return
@@ -111,7 +111,7 @@ func (l *ruleRun) checkDraining() {
 	}
 }
 
-// checkPaused finds balancing that a finished run has left disabled. It also names a
+// checkPaused finds collections whose balancing a finished run has left disabled. It also reports a
 // pause of all runs.
 func (l *ruleRun) checkPaused() {
 	if l.reportGap("lease") {
@@ -145,7 +145,7 @@ func (l *ruleRun) checkZones() {
 	}
 }
 
-// checkChunks adds up the chunks of all collections that the policy is about.
+// checkChunks sums the chunks of all collections that the policy covers.
 func (l *ruleRun) checkChunks() {
 	if l.reportGap("shards", "chunks") {
 		return
@@ -160,7 +160,7 @@ func (l *ruleRun) checkChunks() {
 	}
 }
 
-// checkVersions compares the versions of the routers, and of the members that could be reached.
+// checkVersions compares the versions of the routers and of the reachable members.
 func (l *ruleRun) checkVersions() {
 	members := diagnosis.MemberVersions(l.Snapshot)
 	if !members.HasAnswers() && l.reportGap("mongos") {

@@ -13,8 +13,8 @@ import (
 
 // The rules about each collection.
 
-// checkCompliant uses the server's answer or else the rules of the release.
-// A collection whose balancing is disabled is assumed to be so on purpose.
+// checkCompliant uses the server's reply or, without one, the rules of the release. It assumes that a
+// collection with disabled balancing is disabled on purpose.
 func (l *ruleRun) checkCompliant() {
 	for _, b := range l.Balances {
 		c := l.Collection(b.Namespace)
@@ -34,8 +34,8 @@ func (l *ruleRun) checkCompliant() {
 	}
 }
 
-// unknownReason says why the balance is unknown: the server's error, rather than what the
-// rules lack to compute it.
+// unknownReason returns why the balance is unknown. It prefers the server's error over the data that
+// the rules lack.
 func (l *ruleRun) unknownReason(b diagnosis.Balance) string {
 	for _, gap := range l.Parts().Source.Gaps {
 		if gap.What == "balance" && (gap.Namespace == b.Namespace || gap.Namespace == "") {
@@ -70,7 +70,8 @@ func (l *ruleRun) checkOrphans() {
 	}
 }
 
-// sizedCollections returns the collections whose sizes are known, and notes the others.
+// sizedCollections returns the collections whose sizes are known, and adds an unknown finding for the
+// others.
 func (l *ruleRun) sizedCollections() []*catalog.CollectionState {
 	if l.reportGap("sizes") {
 		return nil
@@ -83,12 +84,12 @@ func (l *ruleRun) sizedCollections() []*catalog.CollectionState {
 				return true
 			}
 		}
-		return len(c.Sizes) == 0 // no data
+		return len(c.Sizes) == 0 // the collection has no data
 	})
 }
 
-// checkUneven compares each shard with its fair share. A share in percent counts only
-// where the balancer would call it uneven, too: small collections are never even.
+// checkUneven compares each shard with its fair share. A deviation in percent counts only where the
+// balancer would also call the collection uneven, because small collections are never even.
 func (l *ruleRun) checkUneven() {
 	for _, c := range l.sizedCollections() {
 		deviations := Deviations(l.Snapshot, c)
@@ -121,17 +122,17 @@ func (l *ruleRun) chunkSize(c *catalog.CollectionState) int64 {
 	return c.DataSizes(l.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
 }
 
-// toleratedChunks is how many surplus chunks are tolerated.
+// toleratedChunks is how many surplus chunks checkFragmentation tolerates.
 const toleratedChunks = 20
 
-// checkFragmentation compares the number of chunks with what the data would need: one
-// for each shard and zone range, and as many as they fill.
+// checkFragmentation compares the number of chunks with the number that the data needs: one chunk for
+// each shard and zone range, and as many as the data fills.
 func (l *ruleRun) checkFragmentation() {
 	if l.reportGap("chunks") {
 		return
 	}
 	for _, c := range l.sizedCollections() {
-		if c.Namespace == policy.SessionsNamespace { // the server cuts it into 1,024 chunks, up to 6.0
+		if c.Namespace == policy.SessionsNamespace { // up to 6.0 the server splits it into 1,024 chunks
 			continue
 		}
 		var bytes int64
@@ -151,7 +152,8 @@ func (l *ruleRun) checkFragmentation() {
 	}
 }
 
-// defragmentCommand is the helper that merges chunks: the server's, or this program's own.
+// defragmentCommand returns the helper that merges chunks: the server's defragmentation, or that of
+// shardsh.
 func defragmentCommand(release catalog.Release, ns string) string {
 	if release.Defragments() {
 		return fmt.Sprintf("sh.defragment(%q)", ns)

@@ -8,16 +8,17 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Deviation is how far a shard is from its fair share of a collection.
+// Deviation says how far a shard is from its fair share of a collection.
 type Deviation struct {
 	Shard catalog.ShardID
-	// ActualBytes and ShareBytes are bytes; Bytes is what it has above its share, less than 0
-	// below it, and Percent the same as a part of the share.
+	// ActualBytes and ShareBytes are bytes. ExcessBytes is ActualBytes minus ShareBytes, negative below
+	// the share, and ExcessPercent is the same in percent of the share.
 	ActualBytes, ShareBytes, ExcessBytes, ExcessPercent float64
 }
 
-// Deviations returns those of all shards that can have their share; nil where
-// there is no fair share: without data or sizes, and where zones say who has what.
+// Deviations returns the deviations of all shards that can have a share of the collection. It returns
+// nil where no fair share exists: without data or sizes, and where zones decide which shard has which
+// data.
 func Deviations(s *catalog.Snapshot, c *catalog.CollectionState) (list []Deviation) {
 	if len(c.Sizes) == 0 || len(diagnosis.Zones(s, c.Namespace)) > 0 {
 		return nil

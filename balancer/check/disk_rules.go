@@ -7,10 +7,10 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// The rules about the volumes of shards, and what is to be deleted there.
+// The rules about the disk volumes of shards, and about pending range deletions.
 
-// checkDisk measures how full volumes are. Volumes of unknown size are ignored: not
-// every storage engine and file system reports a size.
+// checkDisk checks how full the volumes are. Volumes of unknown size are ignored: not every storage
+// engine and file system reports a size.
 func (l *ruleRun) checkDisk() {
 	if l.reportGap("shards", "disks") {
 		return
@@ -30,8 +30,8 @@ func (l *ruleRun) checkDisk() {
 	}
 }
 
-// checkDeletions counts the pending range deletions on each shard, in all collections that
-// the policy is about.
+// checkDeletions counts the pending range deletions on each shard, in all collections that the policy
+// covers.
 func (l *ruleRun) checkDeletions() {
 	if l.reportGap("shards", "sizes") {
 		return

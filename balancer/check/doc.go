@@ -1,5 +1,4 @@
-// Package check holds a cluster to rules: is it well, yes or no. Each rule is a
-// function of a diagnosis with a threshold, and what breaks one is a Finding.
-// What an operator does on purpose, or a balancer is at work on, can be excused:
-// it is named, and does not fail.
+// Package check checks a cluster against rules. Each rule is a function of a diagnosis with a
+// threshold, and each violation is a Finding. A policy can excuse work that the operator does on
+// purpose or that the balancer has not finished: such findings are reported, and do not fail the check.
 package check

@@ -10,12 +10,12 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// reportJSON is a Report as programs read it.
+// reportJSON is the JSON form of a Report.
 type reportJSON struct {
 	OK      bool   `json:"ok"`
 	Status  Status `json:"status"`
 	Address string `json:"address"`
-	// Cluster and Labels are those of a cluster of a fleet.
+	// Cluster and Labels are set for the clusters of a fleet.
 	Cluster string            `json:"cluster,omitzero"`
 	Labels  map[string]string `json:"labels,omitzero"`
 	Error   *RuleFailure      `json:"error,omitempty"`
@@ -58,7 +58,7 @@ type findingJSON struct {
 	Commands []string        `json:"commands,omitempty"`
 }
 
-// collJSON begins with the fields that the first version of the document had.
+// collJSON begins with the fields of the first version of the JSON document.
 type collJSON struct {
 	Namespace   string      `json:"ns"`
 	Compliant   bool        `json:"compliant"`
@@ -72,8 +72,7 @@ type collJSON struct {
 	Shards      []shareJSON `json:"shards,omitempty"`
 }
 
-// shareJSON is a shard's part of a collection. The deviation is that from its
-// fair share.
+// shareJSON is a shard's part of a collection. The deviation is measured from the shard's fair share.
 type shareJSON struct {
 	Shard     catalog.ShardID `json:"shard"`
 	Chunks    int64           `json:"chunks"`
@@ -92,8 +91,8 @@ type shardJSON struct {
 	Bytes       *int64          `json:"bytes,omitempty"`
 }
 
-// MarshalJSON returns the report as an object, that of an error when the cluster
-// could not be asked.
+// MarshalJSON returns the report as an object. If the cluster could not be reached, the object
+// describes the error.
 func (r Report) MarshalJSON() ([]byte, error) {
 	doc := reportJSON{OK: r.Status() == Passed, Status: r.Status(), Address: r.Address,
 		Cluster: r.Cluster, Labels: r.Labels}

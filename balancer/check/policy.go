@@ -10,35 +10,34 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Policy says which rules are checked, and on which collections.
+// Policy says which rules are checked, on which collections.
 type Policy struct {
-	// Choices has every rule, in the order of Rules.
+	// Choices has an element for every rule, in the order of Rules.
 	Choices []RuleChoice
-	// Namespaces are the collections to look at.
+	// Namespaces are the collections to check.
 	Namespaces Patterns
-	// AllowMissing has a name or pattern of Namespaces.Only that no collection has leave
-	// the check unknown; otherwise the cluster is not checked.
+	// AllowMissing makes the check unknown if a name or pattern of Namespaces.Include matches no
+	// collection. Without AllowMissing, the cluster is not checked then.
 	AllowMissing bool
-	// Allow is the work in progress that excuses what comes of it.
+	// Allow lists the work in progress that excuses its consequences.
 	Allow []AllowedWork
-	// FailOn is the severity from which on findings fail.
+	// FailOn is the lowest severity with which findings fail.
 	FailOn diagnosis.Severity
-	// FailureSpan is how far back failed migrations count.
+	// FailureSpan is the age up to which failed migrations count.
 	FailureSpan time.Duration
-	// Baseline excuses what was found before; nil = nothing.
+	// Baseline excuses earlier findings; nil excuses none.
 	Baseline *Baseline
 }
 
-// RuleChoice is a rule with a policy's settings for it.
+// RuleChoice is a rule with the settings of a policy for that rule.
 type RuleChoice struct {
 	Rule
 	On bool
-	// ExplicitlyNamed: the user named this rule, so an unknown result
-	// has to be reported.
+	// ExplicitlyNamed says that the user named this rule, so that an unknown result has to be reported.
 	ExplicitlyNamed bool
 }
 
-// AllowedWork is work in progress that a policy may allow.
+// AllowedWork is a kind of work in progress that a policy may allow.
 type AllowedWork string
 
 // The kinds of work.
@@ -61,16 +60,16 @@ func Default() *Policy {
 	return p
 }
 
-// UnknownError says that a name is none of those that there are.
+// UnknownError says that a name is not one of the valid names.
 type UnknownError struct {
-	What  string // such as rule
+	What  string // such as "rule"
 	Name  string
 	Known []string
 }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
 
-// Choice returns what the policy makes of a rule, to be changed.
+// Choice returns the policy's settings for a rule. The caller may change them.
 func (p *Policy) Choice(rule string) (*RuleChoice, error) {
 	i := ruleIndex(rule)
 	if i < 0 {
@@ -79,15 +78,15 @@ func (p *Policy) Choice(rule string) (*RuleChoice, error) {
 	return &p.Choices[i], nil
 }
 
-// The words that stand for several rules.
+// The names that stand for several rules.
 const (
 	AllRules   = "all"
 	UsualRules = "usual"
 )
 
-// EnableOnly enables only these rules; AllRules and UsualRules are accepted as names.
+// EnableOnly enables only the named rules; AllRules and UsualRules are accepted as names.
 func (p *Policy) EnableOnly(names []string) error {
-	on := map[string]bool{} // true where it was named
+	on := map[string]bool{} // true for rules that are named explicitly
 	for _, name := range names {
 		switch {
 		case name == AllRules || name == UsualRules:
@@ -110,24 +109,23 @@ func (p *Policy) EnableOnly(names []string) error {
 	return nil
 }
 
-// collectionsRule is the rule that somebody has to ask for by its name: a cluster without
-// collections is fine.
+// collectionsRule is off unless the user names it: a cluster without collections is valid.
 const collectionsRule = "collections"
 
-// RequireCollections makes a cluster fail that has no collections to check.
+// RequireCollections makes the check fail for a cluster without collections to check.
 func (p *Policy) RequireCollections() {
 	if i := ruleIndex(collectionsRule); i >= 0 {
 		p.Choices[i].On = true
 	}
 }
 
-// SetAllowMissing makes the check unknown, and not an error, if a name matches no collection.
+// SetAllowMissing makes the check unknown, rather than an error, if a name matches no collection.
 func (p *Policy) SetAllowMissing() {
 	p.AllowMissing = true
 	p.RequireCollections()
 }
 
-// SetMax sets the threshold of a rule, which holds from then on.
+// SetMax sets the threshold of a rule and enables the rule.
 func (c *RuleChoice) SetMax(text string) error {
 	if len(c.Units) == 0 {
 		return fmt.Errorf("the rule %s has no threshold", c.Name)
@@ -168,7 +166,7 @@ func (p *Policy) SetAllow(names []string) error {
 	return nil
 }
 
-// Needs returns what has to be known for the rules that hold.
+// Needs returns the data that the enabled rules need.
 func (p *Policy) Needs() (all Need) {
 	for _, c := range p.Choices {
 		if c.On {
@@ -183,12 +181,12 @@ func (p *Policy) Needs() (all Need) {
 
 func (p *Policy) allows(w AllowedWork) bool { return slices.Contains(p.Allow, w) }
 
-// Patterns choose namespaces: those that one of Include matches, or all when there
-// is none, but for those that one of Exclude matches. A star stands for any
-// characters, a question mark for one. The buckets of a time series have its name, too.
+// Patterns selects namespaces: those that match a pattern in Include, or all when Include is empty,
+// except those that match a pattern in Exclude. A star matches any characters, a question mark one
+// character. The buckets of a time series collection also match by the name of the collection.
 type Patterns struct{ Include, Exclude []string }
 
-// Match reports whether a namespace is chosen.
+// Match reports whether the patterns select a namespace.
 func (p Patterns) Match(ns string) bool {
 	matches := func(pattern string) bool {
 		return matchGlob(pattern, ns) || matchGlob(pattern, catalog.TimeSeriesNamespace(ns))
@@ -196,7 +194,7 @@ func (p Patterns) Match(ns string) bool {
 	return (len(p.Include) == 0 || slices.ContainsFunc(p.Include, matches)) && !slices.ContainsFunc(p.Exclude, matches)
 }
 
-// Missing returns those of Include that no sharded collection of a cluster has.
+// Missing returns the patterns in Include that match no sharded collection of a cluster.
 func (p Patterns) Missing(s *catalog.Snapshot) (list []string) {
 	sharded := diagnosis.Sharded(s)
 	for _, pattern := range p.Include {
@@ -209,7 +207,7 @@ func (p Patterns) Missing(s *catalog.Snapshot) (list []string) {
 }
 
 // CheckNamespaces returns an error for namespaces of the policy that the cluster does not have, unless
-// that is a finding.
+// the policy reports them as a finding.
 func (p *Policy) CheckNamespaces(s *catalog.Snapshot) error {
 	missing := p.Namespaces.Missing(s)
 	if len(missing) == 0 || p.AllowMissing || p.Choices[ruleIndex(collectionsRule)].On {
@@ -218,7 +216,7 @@ func (p *Policy) CheckNamespaces(s *catalog.Snapshot) error {
 	return diagnosis.NewCollectionNotFound(s, missing[0])
 }
 
-// matchGlob matches a pattern; backtracking to the last star only is enough.
+// matchGlob matches a pattern. It backtracks to the last star only, which is sufficient.
 func matchGlob(pattern, text string) bool {
 	p, t := []rune(pattern), []rune(text)
 	star, from := -1, 0

@@ -14,11 +14,10 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// Percent is the unit of shares, beside those that diagnosis has.
+// Percent is the unit of shares. The other units are those of package diagnosis.
 const Percent diagnosis.Unit = "percent"
 
-// Quantity is a number of something: what a rule measured, or the most that it
-// lets pass.
+// Quantity is a number with a unit: a measured value, or the maximum that a rule allows.
 type Quantity struct {
 	Value float64        `json:"value"`
 	Unit  diagnosis.Unit `json:"unit,omitzero"`
@@ -41,7 +40,7 @@ func (q Quantity) String() string {
 	return strconv.FormatFloat(q.Value, 'f', -1, 64)
 }
 
-// parsers read the quantities of a unit, and show one.
+// parsers holds a parser and an example for each unit.
 var parsers = map[diagnosis.Unit]struct {
 	example string
 	read    func(text string) (float64, bool)

@@ -8,60 +8,59 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Finding is a violation of a rule, or why it is unknown whether there is one.
+// Finding is a violation of a rule, or the reason why it is unknown whether the rule is violated.
 type Finding struct {
 	Rule     string
 	Severity diagnosis.Severity
 	About    diagnosis.Scope
-	// Unknown: it could not be determined, for the reason in Sentence.
+	// Unknown means that the rule could not be evaluated, for the reason in Sentence.
 	Unknown bool
-	// Number is what was measured; nil where nothing is.
+	// Number is the measured value; nil where the rule measures nothing.
 	Number *Quantity
-	// Excuse is why it does not fail: allowed, wanted, or known before. Empty for
-	// what has none.
+	// Excuse is why the finding does not fail: it is allowed, intended, or in the baseline. An empty
+	// Excuse means that the finding is not excused.
 	Excuse   string
 	Sentence string // without a full stop
 	Commands []string
 	Since    time.Time
 }
 
-// Fails reports whether the finding fails a check with such a threshold.
+// Fails reports whether the finding fails a check with the threshold failOn.
 func (f Finding) Fails(failOn diagnosis.Severity) bool {
 	return !f.Unknown && f.Excuse == "" && f.Severity >= failOn
 }
 
-// Status is how a rule was kept.
+// Status is the result of a rule.
 type Status string
 
-// The statuses. A rule whose findings are all excused, or milder than what
-// fails, is passed.
+// The statuses. A rule has passed if all its findings are excused, or milder than the policy's FailOn.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Unknown Status = "unknown"
 )
 
-// Result is how a cluster was found.
+// Result is the result of a check.
 type Result struct {
 	*diagnosis.Diagnosis
 	Policy *Policy
-	// Findings are those of each rule in turn.
+	// Findings are the findings of each rule, in the order of the rules.
 	Findings []Finding
 }
 
 // Report is the result of checking one cluster.
 type Report struct {
-	Address string // as it may be shown
-	// Cluster and Labels are those of a cluster of a fleet; else empty.
+	Address string // without credentials
+	// Cluster and Labels are set for the clusters of a fleet.
 	Cluster string
 	Labels  map[string]string
-	// Result is nil when the cluster could not be asked, for the RuleFailure.
+	// Result is nil when the cluster could not be read. Failure says why.
 	Result  *Result
 	Failure RuleFailure
 }
 
-// RuleFailure is why a cluster could not be asked. Code and CodeName are the
-// server's, if one refused.
+// RuleFailure says why a cluster could not be read. Code and CodeName are those of the server's error,
+// if the server returned one.
 type RuleFailure struct {
 	Name     string `json:"name"`
 	Message  string `json:"message"`
@@ -69,11 +68,10 @@ type RuleFailure struct {
 	CodeName string `json:"codeName,omitzero" bson:"codeName"`
 }
 
-// Name is what the cluster is called: by its name in a fleet, or else its address.
+// Name returns the name of the cluster in a fleet, or else its address.
 func (r Report) Name() string { return cmp.Or(r.Cluster, r.Address) }
 
-// Status returns how all rules were kept together; Unknown when the cluster could
-// not be asked.
+// Status returns the overall status; Unknown when the cluster could not be read.
 func (r Report) Status() Status {
 	if r.Result == nil {
 		return Unknown
@@ -81,8 +79,8 @@ func (r Report) Status() Status {
 	return r.Result.OverallStatus()
 }
 
-// WorstStatus returns the status of several clusters: failed when one of them is, else
-// unknown when one is.
+// WorstStatus returns the status of several clusters: failed if one has failed, else unknown if one is
+// unknown.
 func WorstStatus(reports []Report) Status {
 	worst := Passed
 	for _, r := range reports {
@@ -111,7 +109,7 @@ func (p *Policy) Check(address string, c Cluster) Report {
 	return report
 }
 
-// RuleStatus returns how a rule was kept.
+// RuleStatus returns the status of one rule.
 func (r *Result) RuleStatus(rule string) Status {
 	status := Passed
 	for _, f := range r.Findings {
@@ -126,22 +124,22 @@ func (r *Result) RuleStatus(rule string) Status {
 	return status
 }
 
-// Chosen returns the balances of the collections that the policy is about.
+// Chosen returns the balances of the collections that the policy covers.
 func (r *Result) Chosen() []diagnosis.Balance {
 	return slices.DeleteFunc(slices.Clone(r.Balances), func(b diagnosis.Balance) bool {
 		return !r.Policy.Namespaces.Match(b.Namespace)
 	})
 }
 
-// Failing returns the findings that fail, the gravest first.
+// Failing returns the findings that fail, the most severe first.
 func (r *Result) Failing() []Finding {
 	list := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return !f.Fails(r.Policy.FailOn) })
 	slices.SortStableFunc(list, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
 	return list
 }
 
-// OverallStatus returns the status of the whole: failed when a rule is, else unknown when it is not known
-// of one.
+// OverallStatus returns the status of all rules together: failed if one rule has failed, else unknown
+// if one rule is unknown.
 func (r *Result) OverallStatus() Status {
 	status := Passed
 	for _, c := range r.Policy.Choices {

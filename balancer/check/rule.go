@@ -9,49 +9,49 @@ import (
 // Rule is a check of a cluster. Names are stable.
 type Rule struct {
 	Name        string
-	Description string // what has to be so, in a few words
-	// Severity is that of its findings, unless a policy sets another.
+	Description string // the condition that has to hold, in a few words
+	// Severity is the severity of the rule's findings, unless a policy sets another one.
 	Severity diagnosis.Severity
 	// Max is the default threshold; its unit is one of
 	// the Units. A rule without units has no threshold.
 	Max   Quantity
 	Units []diagnosis.Unit
-	// Default rules hold unless a policy says otherwise.
+	// Default rules are enabled unless a policy says otherwise.
 	Default bool
 	Needs   Need
 
 	check func(*ruleRun)
 }
 
-// Need is a set of the data that rules read of a cluster.
+// Need is a set of data that rules need from a cluster.
 type Need uint
 
-// The needs. All but Tables cost as much as a cluster has collections and shards,
-// whatever the number of its chunks.
+// The needs. The cost of all but Tables grows with the number of collections and shards, but not with
+// the number of chunks.
 const (
-	Verdicts Need = 1 << iota // whether each collection is balanced, as the server says
+	Verdicts Need = 1 << iota // whether each collection is balanced, according to the server
 	Counts                    // chunks by shard
 	Sizes                     // data by shard
 	Switches                  // when the balancer was turned on or off
-	Rounds                    // its newest rounds
+	Rounds                    // the newest balancer rounds
 	Outcomes                  // how migrations ended
 	Zones                     // ranges of zones
-	Drains                    // what is left on draining shards
-	Activity                  // reshardings under way
+	Drains                    // remaining data on draining shards
+	Activity                  // running reshardings
 	Routers                   // config.mongos
 	Reach                     // which shards answer
-	Leases                    // the lease of shardsh
-	Disks                     // volumes of the shards
+	Leases                    // the lease of a shardsh run
+	Disks                     // disk volumes of the shards
 	Faults                    // data that known server bugs depend on
 	Metadata                  // checkMetadataConsistency
 	Audits                    // samples of the documents, on each shard
 	Tables                    // every chunk, with sizes and logs: the whole Snapshot
 )
 
-// Has reports whether all of other are among the needs.
+// Has reports whether n contains all of other.
 func (n Need) Has(other Need) bool { return n&other == other }
 
-// Rules returns all rules in the order in which they are looked at.
+// Rules returns all rules in the order in which they are evaluated.
 func Rules() []Rule {
 	counts, spans := []diagnosis.Unit{diagnosis.Count}, []diagnosis.Unit{diagnosis.Seconds}
 	return []Rule{

@@ -12,20 +12,20 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Cluster is what the rules look at.
+// Cluster is the data that the rules evaluate.
 type Cluster struct {
 	*diagnosis.Diagnosis
-	// Inconsistencies are what checkMetadataConsistency found, unless MetadataUnsupported says
-	// why such a source can't be asked, or MetadataError why it did not answer.
+	// Inconsistencies are what checkMetadataConsistency found. Otherwise, MetadataUnsupported says why
+	// this kind of source can't run the command, or MetadataError why the command failed.
 	Inconsistencies     []catalog.Inconsistency
 	MetadataUnsupported string
 	MetadataError       string
-	// Audit is what an audit found; nil where there was none, as NotAuditedReason says.
+	// Audit is the result of an audit; nil if no audit ran, for the reason in NotAuditedReason.
 	Audit            *Audit
 	NotAuditedReason string
-	// Advisories are the known faults that count; nil is those of the program.
+	// Advisories are the known bugs to check for; nil means those embedded in the program.
 	Advisories *advisory.List
-	// Watch observes long simulations; may be nil.
+	// Watch observes long simulations. It may be nil.
 	Watch sim.Watch
 }
 
@@ -37,7 +37,7 @@ type ruleRun struct {
 	findings []Finding
 }
 
-// add notes a finding of the rule.
+// add adds a finding of the rule.
 func (l *ruleRun) add(f Finding) {
 	f.Rule = l.choice.Name
 	f.Severity = cmp.Or(f.Severity, l.choice.Severity)
@@ -52,7 +52,7 @@ func (l *ruleRun) addIfOverMax(n Quantity, f Finding) {
 	}
 }
 
-// addDiagnosed notes what a diagnosis found, with the severity of the rule.
+// addDiagnosed adds a finding of a diagnosis, with the severity of the rule.
 func (l *ruleRun) addDiagnosed(f diagnosis.Finding) {
 	l.add(fromDiagnosis(f))
 }
@@ -61,15 +61,14 @@ func fromDiagnosis(f diagnosis.Finding) Finding {
 	return Finding{About: f.Scope, Sentence: f.Sentence, Commands: f.Commands, Since: f.Since}
 }
 
-// addUnknown notes that something is not known, without the whole of the command that
-// a server refused.
+// addUnknown adds an unknown finding. It shortens server errors that repeat the whole rejected command.
 func (l *ruleRun) addUnknown(about diagnosis.Scope, format string, args ...any) {
 	sentence, _, _ := strings.Cut(fmt.Sprintf(format, args...), " to execute command {")
 	l.add(Finding{About: about, Unknown: true, Sentence: sentence})
 }
 
-// addUnavailable notes that this kind of source never has the data: it does not
-// matter unless this rule was explicitly named.
+// addUnavailable adds an unknown finding about data that this kind of source never has. The finding
+// matters only if the user named this rule explicitly.
 func (l *ruleRun) addUnavailable(sentence string) {
 	f := Finding{Unknown: true, Severity: diagnosis.Info, Sentence: sentence}
 	if !l.choice.ExplicitlyNamed {
@@ -78,8 +77,8 @@ func (l *ruleRun) addUnavailable(sentence string) {
 	l.add(f)
 }
 
-// reportGap reports whether a part of the snapshot is missing for all collections, and
-// notes it.
+// reportGap reports whether a part of the snapshot is missing for all collections. If so, it adds an
+// unknown finding.
 func (l *ruleRun) reportGap(what ...string) bool {
 	for _, gap := range l.Parts().Source.Gaps {
 		if gap.Namespace == "" && slices.Contains(what, gap.What) {
@@ -90,7 +89,7 @@ func (l *ruleRun) reportGap(what ...string) bool {
 	return false
 }
 
-// policyCollections returns the sharded collections that the policy is about.
+// policyCollections returns the sharded collections that the policy covers.
 func (l *ruleRun) policyCollections() []*catalog.CollectionState {
 	return slices.DeleteFunc(diagnosis.Sharded(l.Snapshot), func(c *catalog.CollectionState) bool {
 		return !l.policy.Namespaces.Match(c.Namespace)
@@ -104,8 +103,8 @@ func (l *ruleRun) isOnDrainingShard(c *catalog.CollectionState) bool {
 	})
 }
 
-// excuse returns why it does not matter how a collection lies on its shards: it was
-// switched off on purpose, or there is work in progress that the policy allows.
+// excuse returns why the distribution of a collection does not matter: its balancing was disabled on
+// purpose, or work is in progress that the policy allows.
 func (l *ruleRun) excuse(c *catalog.CollectionState) string {
 	if hold := diagnosis.DisabledByOf(c.Collection, l.Release()); hold != diagnosis.NotDisabled {
 		return hold.String()

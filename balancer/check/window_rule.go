@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// checkWindow forecasts how long the balancer needs in its window for the collections
-// that it may touch.
+// checkWindow forecasts how long the balancer needs, within its window, to balance the collections that
+// it may balance.
 func (l *ruleRun) checkWindow() {
 	settings := l.Settings()
 	if settings.Window == nil && len(settings.Days) == 0 || l.reportGap("settings") {

@@ -1,5 +1,5 @@
-// Package consent has policies: files in which an organization says what runs of shardsh
-// may change. It decides; what is sent and asked is not its business.
+// Package consent reads policies: files in which an organization states what runs of shardsh may
+// change. The package only decides; it sends no commands and asks no questions.
 package consent
 
 import (
@@ -14,19 +14,19 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Policy is what a file allows. What it does not mention is allowed.
+// Policy is the content of a policy file. Everything that the file does not mention is allowed.
 type Policy struct {
 	File string
-	// Verbs and Namespaces, which may be patterns, are the only ones allowed; none is all.
+	// Verbs and Namespaces are the only ones allowed; empty means all. Namespaces may contain patterns.
 	Verbs      []string
 	Namespaces []string
-	// Hours are when steps begin: while one of them is open. None is always.
+	// Hours are the windows in which steps may begin: one of them has to be open. Empty means always.
 	Hours []*pace.Window
-	// Limits are those that no option raises, Defaults those of runs that name none.
+	// Limits are limits that no option can raise. Defaults are the limits of runs that set none.
 	Limits, Defaults Limits
 	// Approval requires that plans are approved before they are applied.
 	Approval bool
-	// Audit is where changes are written down; empty is nowhere.
+	// Audit is the destination of the audit log. Empty means that no audit log is required.
 	Audit string
 }
 
@@ -36,7 +36,7 @@ type Limits struct {
 	Bytes    int64
 	For      time.Duration
 	Parallel int
-	// Disk is the share of its volume that no shard may fill by what it receives.
+	// Disk is the share of its volume up to which a shard may be filled by received data.
 	Disk float64
 }
 
@@ -45,18 +45,18 @@ func Verbs() []string {
 	return []string{"apply", "balance", Commands, "defragment", "drain", "heat", "presplit", "quiesce"}
 }
 
-// Commands is the verb of single commands of scripts that change how data are distributed,
-// such as sh.moveRange sends.
+// Commands is the verb for single commands of scripts that change how data is distributed, such as the
+// command of sh.moveRange.
 const Commands = "commands"
 
-// GiveBack is the verb of runs that only give back what others have switched off, which no
-// policy is asked about.
+// GiveBack is the verb of runs that only re-enable balancing that other runs have disabled. Policies do
+// not restrict it.
 const GiveBack = "give-back"
 
-// RefusedError says which rule of a policy does not allow something.
+// RefusedError says which rule of a policy forbids a change.
 type RefusedError struct{ File, Rule, Why string }
 
-// Error names the rule and its file.
+// Error returns a message that names the rule and its file.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("refused by the rule %s of the policy %s: %s", e.Rule, e.File, e.Why)
 }
@@ -64,22 +64,22 @@ func (e *RefusedError) Error() string {
 // Failure says that a retry is pointless.
 func (e *RefusedError) Failure() policy.Failure { return policy.AskOperator }
 
-// Refusal says that a rule does not allow something.
+// Refusal returns an error which says that a rule forbids a change.
 func (p *Policy) Refusal(rule, format string, args ...any) error {
 	return &RefusedError{p.File, rule, fmt.Sprintf(format, args...)}
 }
 
-// Request is what a run is asked to do.
+// Request describes what a run is asked to do.
 type Request struct {
 	Verb string
-	// Namespaces are the collections, or patterns; All is all of them.
+	// Namespaces are the collections, or patterns of them. All means all collections.
 	Namespaces []string
 	All        bool
-	// Approved tells that the plan was.
+	// Approved says whether the plan was approved.
 	Approved bool
 }
 
-// CheckRequest refuses a run that the policy does not allow.
+// CheckRequest returns an error for a run that the policy does not allow.
 func (p *Policy) CheckRequest(o Request) error {
 	if len(p.Verbs) > 0 && !slices.Contains(p.Verbs, o.Verb) {
 		return p.Refusal("verbs", "%s is not among %s", o.Verb, strings.Join(p.Verbs, ", "))
@@ -97,7 +97,8 @@ func (p *Policy) CheckRequest(o Request) error {
 	return p.CheckNamespaces(o.Namespaces)
 }
 
-// CheckNamespaces refuses collections, or patterns of them, that the policy does not name.
+// CheckNamespaces returns an error for collections, or patterns of them, that the policy does not
+// allow.
 func (p *Policy) CheckNamespaces(namespaces []string) error {
 	if len(p.Namespaces) == 0 {
 		return nil
@@ -114,8 +115,8 @@ func (p *Policy) CheckNamespaces(namespaces []string) error {
 
 const wildcards = `*?[\`
 
-// covers reports whether whatever a name or a pattern means is meant by another pattern, as
-// far as that is certain.
+// covers reports whether every namespace that ns matches also matches pattern, as far as this can be
+// decided.
 func covers(pattern, ns string) bool {
 	if pattern == ns || pattern == "*" {
 		return true
@@ -128,7 +129,7 @@ func covers(pattern, ns string) bool {
 	return err == nil && is
 }
 
-// CheckHours returns an error unless one of the hours is open now.
+// CheckHours returns an error unless one of the windows is open now.
 func (p *Policy) CheckHours(now time.Time) error {
 	if len(p.Hours) == 0 {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// fileYAML is a policy as it stands in a file.
+// fileYAML is the YAML form of a policy.
 type fileYAML struct {
 	Verbs      []string   `yaml:"verbs"`
 	Namespaces []string   `yaml:"namespaces"`
@@ -48,7 +48,7 @@ func Load(file string) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
@@ -61,7 +61,7 @@ func Load(file string) (*Policy, error) {
 	return p, nil
 }
 
-// Parse reads a policy in YAML or JSON. What it does not know is an error.
+// Parse reads a policy in YAML or JSON. Unknown fields are errors.
 func Parse(text []byte) (*Policy, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -112,8 +112,8 @@ func Parse(text []byte) (*Policy, error) {
 	return p, nil
 }
 
-// checkNoEmptyRules refuses rules that are there and have no value: whoever means "nothing" by
-// that would allow everything.
+// checkNoEmptyRules returns an error for rules without a value: an author who means "nothing" by that
+// would allow everything.
 func checkNoEmptyRules(text []byte) error {
 	var rules map[string]yaml.Node
 	if err := yaml.Unmarshal(text, &rules); err != nil {

@@ -11,33 +11,34 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Balance is whether a collection is balanced.
+// Balance says whether a collection is balanced.
 type Balance struct {
 	Namespace string
 	// Known is false when the balance is unknown; Reason says why.
 	Known  bool
 	Reason string
-	// Balanced: the balancer would leave the collection as it is. Else Violation
-	// is the first thing it would fix, in the server's words (policy.Violation…);
-	// empty when the server does not say.
+	// Balanced means that the balancer would not change the collection. Otherwise Violation is the
+	// first problem that the balancer would fix, in the server's words (policy.Violation…), or empty
+	// when the server does not name the problem.
 	Balanced  bool
 	Violation string
-	// Computed: by the rules of the release, for lack of an answer of the server.
+	// Computed means that the balance was computed by the rules of the release, because the server did
+	// not report it.
 	Computed bool
-	// FirstMove is the first move that the rules would choose; nil unless Computed and
-	// not Balanced, and where chunks have to be split or merged first.
+	// FirstMove is the first move that the rules would choose. It is nil unless Computed and not
+	// Balanced, and nil where chunks have to be split or merged first.
 	FirstMove *policy.Decision
-	// DisabledBy is why the balancer leaves the collection alone.
+	// DisabledBy is why the balancer skips the collection.
 	DisabledBy DisabledBy
 	// ChunkSizeMB is the chunk size in force in MiB; 0 before 6.0.
 	ChunkSizeMB     float64
 	Defragmentation Defragmentation
 }
 
-// DisabledBy is why the balancer leaves a collection alone.
+// DisabledBy is why the balancer skips a collection.
 type DisabledBy uint8
 
-// The holds. A collection can have both; switched off comes first.
+// The reasons. A collection can have both; then the disabled flag is returned.
 const (
 	NotDisabled DisabledBy = iota
 	DisabledNoBalance
@@ -45,13 +46,13 @@ const (
 	DisabledFrozen
 )
 
-// String returns the hold in words, empty for NotDisabled.
+// String returns the reason in words, empty for NotDisabled.
 func (h DisabledBy) String() string {
 	return [...]string{"", "balancing is disabled", "migrations are disabled",
 		"splits, merges and migrations are forbidden by the server"}[h]
 }
 
-// DisabledByOf returns why the balancer of a release leaves a collection alone.
+// DisabledByOf returns why the balancer of a release skips a collection.
 func DisabledByOf(c catalog.Collection, r catalog.Release) DisabledBy {
 	switch {
 	case c.NoBalance:
@@ -64,8 +65,8 @@ func DisabledByOf(c catalog.Collection, r catalog.Release) DisabledBy {
 	return NotDisabled
 }
 
-// ViolationText returns the violation, or that the server does not say which; empty when
-// the collection is balanced.
+// ViolationText returns the violation, or a text which says that the server does not name it. It is
+// empty when the collection is balanced.
 func (b Balance) ViolationText() string {
 	switch {
 	case b.Balanced:
@@ -76,16 +77,16 @@ func (b Balance) ViolationText() string {
 	return b.Violation
 }
 
-// Sharded returns the collections that are sharded, by namespace. Unsharded ones
-// that the catalog tracks are not among them, nor the server's temporary ones of
-// reshardings, which nobody but the resharding may touch.
+// Sharded returns the sharded collections, by namespace. It leaves out the unsharded collections that
+// the catalog tracks, and the temporary collections of reshardings, which only the resharding itself
+// may change.
 func Sharded(s *catalog.Snapshot) []*catalog.CollectionState {
 	return slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool {
 		return c.Unsplittable || isReshardingTemp(c.Namespace)
 	})
 }
 
-// isReshardingTemp reports whether a collection is what a resharding copies into.
+// isReshardingTemp reports whether a collection is the temporary collection of a resharding.
 func isReshardingTemp(ns string) bool {
 	_, name, _ := strings.Cut(ns, ".")
 	return strings.HasPrefix(name, "system.resharding.")
@@ -101,8 +102,8 @@ func Balances(s *catalog.Snapshot) []Balance {
 	return list
 }
 
-// BalanceOf returns the balance of a collection: what the server reported, else
-// what the rules of its release say of its chunks and sizes.
+// BalanceOf returns the balance of a collection: what the server reported, or else what the rules of
+// the release compute from chunks and sizes.
 func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 	b := Balance{
 		Namespace:       c.Namespace,
@@ -110,7 +111,7 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 		Defragmentation: DefragmentationOf(c),
 	}
 	if _, under := ReshardingOf(s, c.Namespace); under && b.DisabledBy == DisabledNoMigrations {
-		b.DisabledBy = NotDisabled // the resharding holds it, and lets it go
+		b.DisabledBy = NotDisabled // the resharding has set the flag, and will clear it
 	}
 	if r := c.Reported; r != nil {
 		b.Known, b.Balanced, b.Violation, b.ChunkSizeMB = true, r.Compliant, r.Violation, r.ChunkSizeMB
@@ -119,7 +120,7 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 	var why policy.Report
 	status, reason := computeCompliance(s, c, b.Defragmentation, &why)
 	if gap, found := gapOf(s, c.Namespace, "zones"); found {
-		reason = gap.Reason // without them all zones look fine
+		reason = gap.Reason // without zones every zone would look balanced
 	} else if gap, found := gapOf(s, c.Namespace, ""); found && reason != "" {
 		reason = gap.Reason
 	} else if gap, found := gapOf(s, "", "balance"); found && reason != "" {
@@ -138,8 +139,8 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 	return b
 }
 
-// gapOf returns what could not be read of a collection; of anything for an empty
-// what.
+// gapOf returns the gap that says why part what of a collection could not be read; an empty what
+// matches any part.
 func gapOf(s *catalog.Snapshot, ns, what string) (gap catalog.Gap, found bool) {
 	for _, gap := range s.Parts().Source.Gaps {
 		if gap.Namespace == ns && (what == "" || gap.What == what) {
@@ -149,7 +150,7 @@ func gapOf(s *catalog.Snapshot, ns, what string) (gap catalog.Gap, found bool) {
 	return catalog.Gap{}, false
 }
 
-// computeCompliance asks the rules of the release.
+// computeCompliance applies the rules of the release.
 func computeCompliance(
 	s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation, why *policy.Report,
 ) (status policy.Compliance, reason string) {
@@ -176,8 +177,8 @@ func computeCompliance(
 	return status, ""
 }
 
-// IsBalancedByTotals reports whether a collection is balanced, without anything to explain, from how many
-// chunks and bytes each shard has of it. Its routing table need not be read.
+// IsBalancedByTotals reports whether a collection is balanced, from the number of chunks and bytes on
+// each shard, without an explanation. It does not need the routing table.
 func IsBalancedByTotals(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	_, even := complianceFromTotals(s, c)
 	return even && c.Count().Jumbo == 0 && !c.NoBalance
@@ -195,7 +196,7 @@ func complianceFromTotals(s *catalog.Snapshot, c *catalog.CollectionState) (stat
 	return policy.StatusByTotals(policy.RulesOf(s.Release()), newSituation(s, c), counts)
 }
 
-// newSituation is a collection as a round would see it.
+// newSituation returns the collection as a balancer round would see it.
 func newSituation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation {
 	settings := s.Settings()
 	now := policy.Situation{
@@ -211,9 +212,9 @@ func newSituation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situat
 	return now
 }
 
-// MisplacedBytes returns how many bytes of a collection have to move before the
-// violation is gone: what lies on draining shards, or above an even share. It is
-// not known where zones are, for other violations, and without sizes.
+// MisplacedBytes returns how many bytes of a collection have to move to fix the violation: the bytes on
+// draining shards, or those above an even share. The number is unknown for collections with zones, for
+// other violations, and without sizes.
 func MisplacedBytes(s *catalog.Snapshot, c *catalog.CollectionState, violation string) (bytes int64, known bool) {
 	var draining, total, staying int64
 	for _, shard := range s.Shards() {
@@ -283,14 +284,13 @@ func balanceFindings(s *catalog.Snapshot, c *catalog.CollectionState, b Balance)
 	return append(list, disabledFinding(c.Namespace, b.DisabledBy))
 }
 
-// disabledFinding finds the flag of a collection.
+// disabledFinding returns the finding about the flag that disables a collection's balancing.
 func disabledFinding(ns string, hold DisabledBy) Finding {
 	return finding(disabledCodes[hold], Scope{Namespace: ns}, fmt.Sprintf("%s for %s", hold, ns),
 		enableCommand(ns, hold)...)
 }
 
-// firstMoveNumbers returns what the rules compared for the first move, in what they
-// count.
+// firstMoveNumbers returns the numbers that the rules compared for the first move, with their unit.
 func (b Balance) firstMoveNumbers() []Number {
 	if b.FirstMove == nil {
 		return nil
@@ -298,7 +298,7 @@ func (b Balance) firstMoveNumbers() []Number {
 	return comparedNumbers(b.FirstMove.Numbers)
 }
 
-// comparedNumbers returns what a rule compared; none where it compared nothing.
+// comparedNumbers returns the numbers that a rule compared; none where the rule compared nothing.
 func comparedNumbers(n policy.Numbers) []Number {
 	if n == (policy.Numbers{}) {
 		return nil
@@ -314,7 +314,8 @@ func comparedNumbers(n policy.Numbers) []Number {
 	return list
 }
 
-// enableCommand returns the command that ends a hold; there is none for the server's own.
+// enableCommand returns the command that clears the flag. There is none for flags that the server sets
+// itself.
 func enableCommand(ns string, hold DisabledBy) []string {
 	switch hold {
 	case DisabledNoBalance:

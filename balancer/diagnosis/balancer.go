@@ -14,27 +14,26 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// maxRounds is how many of the newest rounds Rounds counts.
+// maxRounds is how many of the newest rounds RoundsOf counts.
 const maxRounds = 5
 
-// roundAction is what the action log calls an entry about a round.
+// roundAction is the name of a balancer round in the action log.
 const roundAction = "balancer.round"
 
-// Rounds is what the action log says of the newest rounds of the balancer.
+// Rounds summarizes the newest balancer rounds in the action log.
 type Rounds struct {
-	// Seen is how many there are, at most five; Failed how many of them ended
-	// with an error.
+	// Seen is the number of rounds, at most five. Failed is how many of them ended with an error.
 	Seen, Failed int
-	// NewestFailed is the newest failed round, nil without one. Since is when the first
-	// of the consecutive failures up to it happened.
+	// NewestFailed is the newest failed round; nil if none failed. FailingSince is when the first of
+	// the consecutive failures up to NewestFailed happened.
 	NewestFailed *catalog.LogEntry
 	FailingSince time.Time
-	// FailedInLog is how many of the whole log failed.
+	// FailedInLog is how many rounds in the whole log failed.
 	FailedInLog int
 }
 
-// RoundsOf looks at the newest five rounds. Servers write errorOccurred, once it
-// was errorOccured; both count (rules/04-objects §5.4).
+// RoundsOf counts the newest five rounds. Servers write errorOccurred; older servers wrote
+// errorOccured. Both count (rules/04-objects §5.4).
 func RoundsOf(s *catalog.Snapshot) Rounds {
 	var r Rounds
 	log := s.Parts().Actions
@@ -63,8 +62,7 @@ func RoundsOf(s *catalog.Snapshot) Rounds {
 	return r
 }
 
-// Message returns the error of the newest round that failed; empty when it wrote
-// none down.
+// Message returns the error of the newest failed round; empty when the round recorded none.
 func (r Rounds) Message() string {
 	if r.NewestFailed == nil {
 		return ""
@@ -73,8 +71,8 @@ func (r Rounds) Message() string {
 	return text
 }
 
-// ModeOf returns the balancer's mode: as it says itself, else as the settings
-// say; empty when neither was read.
+// ModeOf returns the balancer's mode as balancerStatus reported it, or else as the settings say. It is
+// empty when neither was read.
 func ModeOf(s *catalog.Snapshot) catalog.Mode {
 	if mode := s.Parts().Balancer.Mode; mode != "" {
 		return mode
@@ -99,8 +97,8 @@ func (d *Diagnosis) balancerFindings() (list []Finding) {
 	return append(list, roundsFinding(rounds))
 }
 
-// sameMachineID are words of the errors of rounds that found two shards with the
-// same machine id: the server's, and ours.
+// sameMachineID are words in the errors of rounds that found two shards with the same machine id: those
+// of the server, and those of shardsh.
 var sameMachineID = []string{"oids broken after resetting", "same machine id"}
 
 func roundsFinding(rounds Rounds) Finding {
@@ -117,8 +115,8 @@ func roundsFinding(rounds Rounds) Finding {
 	return f
 }
 
-// settingsRepairs returns the commands that remove the documents of config.settings that can't be
-// read, so that their defaults apply.
+// settingsRepairs returns the commands that remove the unreadable documents of config.settings, so that
+// their defaults apply.
 func settingsRepairs(s *catalog.Snapshot) (list []string) {
 	for _, doc := range s.Parts().Config["settings"] {
 		id, _ := doc.Lookup("_id").StringValueOK()
@@ -163,7 +161,7 @@ func (d *Diagnosis) modeFindings() []Finding {
 	return []Finding{f}
 }
 
-// windowFindings says that the window is closed, or that it may be.
+// windowFindings reports that the window is closed, or that it may be closed.
 func windowFindings(s *catalog.Snapshot) []Finding {
 	opening, now := s.NextOpening(), s.Time()
 	switch {
@@ -198,7 +196,7 @@ func windowFindings(s *catalog.Snapshot) []Finding {
 	return []Finding{f}
 }
 
-// openingText says between which times a window opens whose time zone is unknown.
+// openingText returns the times between which a window opens whose time zone is unknown.
 func openingText(o catalog.Opening, now time.Time) string {
 	latest := humanize.Duration(o.Latest.Sub(now))
 	if o.Earliest.Equal(now) {

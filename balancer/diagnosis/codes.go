@@ -2,13 +2,11 @@ package diagnosis
 
 import "shardsh/balancer/policy"
 
-// Code names what a finding says. Codes are stable: scripts and checks may
-// compare with them. An obstacle that keeps the balancer from a move has the same
-// code as a finding that it has in a policy.Decision.
+// Code identifies the kind of a finding. Codes are stable: scripts and checks may compare with them. An
+// obstacle that keeps the balancer from a move has the same code in a finding and in a policy.Decision.
 type Code = policy.Code
 
-// The codes that decisions have, too. Their meaning and remedy are in the table
-// of policy.
+// The codes that decisions also have. Their meaning and remedy are in the table of package policy.
 const (
 	BalancerOff         = policy.BalancerOff
 	WindowShut          = policy.WindowShut
@@ -28,7 +26,7 @@ const (
 	NoChunkInZone       = policy.NoChunkInZone
 )
 
-// The codes of findings alone. Definitions has what they mean.
+// The codes that only findings have. Definitions describes them.
 const (
 	ConfigUnreachable  Code = "configUnreachable"
 	SettingsUnreadable Code = "settingsUnreadable"
@@ -87,7 +85,7 @@ const (
 	PlanLimited Code = "planLimited"
 	PlanStuck   Code = "planStuck"
 
-	// Codes of preflight findings: what blocks a run.
+	// Codes of preflight findings, which say what blocks a run.
 	NoPlan                Code = "noPlan"
 	LastShard             Code = "lastShard"
 	OnlyShardOfZone       Code = "onlyShardOfZone"
@@ -101,8 +99,8 @@ const (
 	LittleRoom            Code = "littleRoom"
 )
 
-// Definition is what a code means and what is done about it. A finding can be
-// milder than its definition, never graver.
+// Definition says what a code means and how to fix it. A finding can be milder than its definition,
+// never more severe.
 type Definition struct {
 	Code     Code
 	Severity Severity
@@ -111,8 +109,8 @@ type Definition struct {
 	Remedy   string
 }
 
-// Definitions returns what all codes mean, the gravest first and then in the
-// order in which Diagnose looks for them.
+// Definitions returns the definitions of all codes, the most severe first and then in the order in
+// which Diagnose checks them.
 func Definitions() []Definition {
 	return []Definition{
 		{ConfigUnreachable, Critical, Operator,
@@ -304,7 +302,7 @@ func Definitions() []Definition {
 	}
 }
 
-// policyDefinition returns the definition of a code that decisions have, too.
+// policyDefinition returns the definition of a code that decisions also have.
 func policyDefinition(code Code, severity Severity, actor Actor) Definition {
 	info := code.Info()
 	return Definition{code, severity, actor, info.Meaning, info.Remedy}
@@ -320,13 +318,12 @@ func Define(code Code) Definition {
 	return Definition{}
 }
 
-// NewFinding makes a finding for other packages, filled from its
-// definition says.
+// NewFinding returns a finding for other packages, with the severity and the actor of its definition.
 func NewFinding(code Code, scope Scope, sentence string, commands ...string) Finding {
 	return finding(code, scope, sentence, commands...)
 }
 
-// finding begins a finding with what its definition says.
+// finding returns a finding with the severity and the actor of its definition.
 func finding(code Code, scope Scope, sentence string, commands ...string) Finding {
 	d := Define(code)
 	return Finding{

@@ -9,20 +9,18 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Defragmentation is how far a collection's defragmentation is (rules/02-defragmentation-and-merging
-// §2.8).
+// Defragmentation describes the progress of a collection's defragmentation
+// (rules/02-defragmentation-and-merging §2.8).
 type Defragmentation struct {
 	Running bool
-	// Phase is the phase in progress; empty or "none" while the balancer has not
-	// taken it up.
+	// Phase is the phase in progress; empty or "none" while the balancer has not begun.
 	Phase string
-	// Remaining is how many chunks the phase has still to look at; -1 when that
-	// is not known.
+	// Remaining is how many chunks the phase has still to process; -1 when the number is unknown.
 	Remaining int64
 }
 
-// DefragmentationOf returns how far a defragmentation is: what the server
-// reported, else what the collection's entry says.
+// DefragmentationOf returns the progress of a defragmentation: what the server reported, or else what
+// the collection's entry says.
 func DefragmentationOf(c *catalog.CollectionState) Defragmentation {
 	r := c.Reported
 	switch {
@@ -38,7 +36,7 @@ func DefragmentationOf(c *catalog.CollectionState) Defragmentation {
 // clean up after a stop.
 func (d Defragmentation) IsIdle() bool { return d.Running && (d.Phase == "" || d.Phase == "none") }
 
-// String returns how far it is in words.
+// String describes the progress in words.
 func (d Defragmentation) String() string {
 	switch {
 	case !d.Running:

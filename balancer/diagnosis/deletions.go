@@ -13,23 +13,23 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// pendingRange is a range that a shard has given away and has not deleted yet.
+// pendingRange is a range that a shard has donated and has not deleted yet.
 type pendingRange struct {
 	catalog.RangeDeletion
-	since, due time.Time // due is zero when that is not known
+	since, due time.Time // due is zero when the time is unknown
 }
 
-// deletionsWithDocuments returns the ranges of a collection that shards have not deleted yet: from
-// the shards if they were reachable, else inferred from what the change log says
-// they gave away a short while ago, if they have orphans of the collection.
+// deletionsWithDocuments returns the ranges of a collection that shards have not deleted yet. The
+// ranges come from the shards if the shards were reachable. Otherwise they are inferred from recent
+// migrations in the change log of shards that have orphans of the collection.
 func (d *Diagnosis) deletionsWithDocuments(c *catalog.CollectionState) []pendingRange {
 	return slices.DeleteFunc(d.pendingRanges(c), func(l pendingRange) bool {
 		return !d.Parts().DeletionsKnown && l.Orphans == 0
 	})
 }
 
-// pendingRanges is leftovers plus ranges without documents on the shard: these
-// block migrations, too, until they are due.
+// pendingRanges returns the ranges of deletionsWithDocuments and the ranges without documents on the
+// shard. The latter also block migrations, until they are due.
 func (d *Diagnosis) pendingRanges(c *catalog.CollectionState) (list []pendingRange) {
 	p := d.Parts()
 	for _, deletion := range p.Deletions {
@@ -62,9 +62,9 @@ func (d *Diagnosis) pendingRanges(c *catalog.CollectionState) (list []pendingRan
 	return list
 }
 
-// PendingDeletions returns the range deletions that shards have still to do: as the
-// shards say, where the reader had a way there, else those that the change log lets
-// expect, with documents or without. The Timestamp is that of the migration.
+// PendingDeletions returns the pending range deletions: those that the shards reported, or else those
+// that can be inferred from the change log, with or without documents. The Timestamp is the time of the
+// migration.
 func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
 	if s.Parts().DeletionsKnown {
 		return s.Parts().Deletions
@@ -81,8 +81,8 @@ func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
 	return list
 }
 
-// CleanupDelayOf returns how long a shard keeps what it gave away: by default,
-// unless it says that its parameter orphanCleanupDelaySecs is another one.
+// CleanupDelayOf returns how long a shard keeps a donated range: the shard's orphanCleanupDelaySecs
+// parameter, or its default when the shard did not report it.
 func CleanupDelayOf(s *catalog.Snapshot, id catalog.ShardID) time.Duration {
 	if shard, there := s.Shard(id); there && shard.CleanupDelay > 0 {
 		return shard.CleanupDelay
@@ -90,8 +90,8 @@ func CleanupDelayOf(s *catalog.Snapshot, id catalog.ShardID) time.Duration {
 	return s.Release().CleanupDelay()
 }
 
-// deletionFindings finds range deletions that the moves which would be chosen have to
-// wait for: the recipient still has documents of the range.
+// deletionFindings finds range deletions that the next moves have to wait for, because the recipient
+// still has documents of the range.
 func (d *Diagnosis) deletionFindings(c *catalog.CollectionState, report *policy.Report) (list []Finding) {
 	all := d.deletionsWithDocuments(c)
 	for move := range report.Chosen() {

@@ -9,10 +9,10 @@ import (
 // Diagnosis is the state of a cluster, derived from a Snapshot.
 type Diagnosis struct {
 	*catalog.Snapshot
-	// Balances has every sharded collection, by namespace.
+	// Balances has an element for every sharded collection, by namespace.
 	Balances []Balance
-	// Findings are the gravest first; those of one severity in the order of the
-	// balancer, migrations, collections by namespace, zones by name, shards by id.
+	// Findings are ordered by severity, the most severe first; findings of equal severity in the order
+	// of the balancer, migrations, collections by namespace, zones by name, shards by id.
 	Findings []Finding
 }
 
@@ -30,8 +30,8 @@ func Diagnose(s *catalog.Snapshot) *Diagnosis {
 	return d
 }
 
-// IsBalanced reports whether the balancer has nothing left to do: no shard drains,
-// and every collection that it may touch is balanced.
+// IsBalanced reports whether the balancer has no work left: no shard drains, and every collection that
+// the balancer may change is balanced.
 func (d *Diagnosis) IsBalanced() bool {
 	for _, shard := range d.Shards() {
 		if shard.Draining {

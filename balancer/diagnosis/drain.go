@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// DrainState is how far a draining is, in the words of servers since 8.3.
+// DrainState is the progress of a draining, in the words of servers since 8.3.
 type DrainState string
 
 // The states of a draining. Older servers do not report DrainCleanup.
@@ -20,38 +20,39 @@ const (
 	DrainFinished DrainState = "drainingComplete"
 )
 
-// Drain is how far a shard's draining is and what is left on the shard.
+// Drain describes the progress of a shard's draining and what is left on the shard.
 type Drain struct {
 	Shard catalog.ShardID
 	State DrainState
-	// Chunks counts all that are left, without those of Collections, -1 when the
-	// server does not report; Jumbo those of them with the flag.
+	// Chunks counts all remaining chunks except those of Collections; -1 when the server does not
+	// report the number. Jumbo counts those of them that are flagged jumbo.
 	Chunks, Jumbo int64
-	// Databases have the shard as their primary, Collections are unsharded ones
-	// that lie on it: an operator has to move them.
+	// Databases have the shard as their primary. Collections are unsharded collections on the shard. An
+	// operator has to move both.
 	Databases, Collections []string
-	// Disabled are the sharded collections with DisabledChunks on the shard that the
-	// balancer leaves alone.
+	// Disabled are the sharded collections on the shard whose balancing is disabled; DisabledChunks
+	// counts their chunks on the shard.
 	Disabled       []DisabledCollection
 	DisabledChunks int64
-	// WaitingJumbo counts the chunks flagged jumbo of other collections that wait for the operator;
-	// ForceCommands is how to move them.
+	// WaitingJumbo counts the jumbo chunks of other collections that an operator has to move.
+	// ForceCommands moves them.
 	WaitingJumbo  int64
 	ForceCommands []string
-	// NotMarked: the shard is not marked as draining, and is looked at as if it were.
+	// NotMarked says that the shard is not marked as draining, and that the Drain describes a draining
+	// that has not begun.
 	NotMarked bool
-	// LeftByRun says that a run of shardsh has left the balancing of some of Disabled disabled.
+	// LeftByRun says that a run of shardsh has left some of the collections in Disabled disabled.
 	LeftByRun bool
 }
 
-// DisabledCollection is a collection with balancing disabled, and the commands that enable it.
+// DisabledCollection is a collection with disabled balancing, and the commands that enable it.
 type DisabledCollection struct {
 	Namespace      string
 	EnableCommands []string
 }
 
-// DrainOf returns how far the draining of a shard is: what the server reported,
-// else what the catalog says.
+// DrainOf returns the progress of a shard's draining: what the server reported, or else what the
+// catalog says.
 func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
 	waits := s.Release().ForcesJumbo()
@@ -107,13 +108,12 @@ func (d Drain) IsDone() bool {
 	return d.State == DrainFinished || d.State == "completed" || d.State == DrainOngoing && d.isEmpty()
 }
 
-// IsStuck reports whether the balancer can't move anything of what is left, and an
-// operator can.
+// IsStuck reports whether the balancer can't move any of the remaining data, while an operator can.
 func (d Drain) IsStuck() bool {
 	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.DisabledChunks+d.WaitingJumbo
 }
 
-// Commands returns what an operator has to do before the shard is empty.
+// Commands returns the commands that an operator has to run before the shard is empty.
 func (d Drain) Commands() (list []string) {
 	if d.LeftByRun {
 		list = append(list, giveBackCommand)
@@ -131,8 +131,7 @@ func (d Drain) Commands() (list []string) {
 	return list
 }
 
-// forcedMoves returns the commands that move the jumbo chunks of a collection off a shard, of the
-// first ones.
+// forcedMoves returns the commands that move the first jumbo chunks of a collection off a shard.
 func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Release) (list []string) {
 	if c.Table == nil {
 		return []string{fmt.Sprintf("sh.chunks(%q, { shard: %q, jumbo: true })", c.Namespace, string(id)),
@@ -150,7 +149,7 @@ func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Relea
 	return list
 }
 
-// forcedMove returns the command that moves a chunk whatever its size.
+// forcedMove returns the command that moves a chunk regardless of its size.
 func forcedMove(r catalog.Release, ns, lower, upper string) string {
 	if !r.AtLeast(catalog.Release60) {
 		return fmt.Sprintf("db.adminCommand({ moveChunk: %q, bounds: [%s, %s], to: <shard>, forceJumbo: true })",
@@ -159,7 +158,7 @@ func forcedMove(r catalog.Release, ns, lower, upper string) string {
 	return fmt.Sprintf("sh.moveRange(%q, <shard>, %s, %s, { forceJumbo: true })", ns, lower, upper)
 }
 
-// String returns how far the draining is in words.
+// String describes the progress in words.
 func (d Drain) String() string {
 	text := fmt.Sprintf("shard %s is draining", d.Shard)
 	if d.NotMarked {
@@ -177,8 +176,8 @@ func (d Drain) String() string {
 	return text
 }
 
-// OperatorFinding returns a finding about what an operator has to do before the shard is
-// empty. It makes no sense when Commands is empty.
+// OperatorFinding returns a finding about what an operator has to do before the shard is empty. Callers
+// must check that Commands is not empty.
 func (d Drain) OperatorFinding() Finding {
 	state := "is draining"
 	switch {
@@ -221,8 +220,7 @@ func (d *Diagnosis) shardFindings() (list []Finding) {
 	return list
 }
 
-// DrainedFindings returns the findings about an empty shard: that it can be removed, or why
-// it can't be.
+// DrainedFindings returns the findings about an empty shard: that the shard can be removed, or why not.
 func DrainedFindings(s *catalog.Snapshot, shard catalog.ShardState) []Finding {
 	if kept := OnlyShardFindings(s, shard); len(kept) > 0 {
 		return kept

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Finding is one thing about a cluster that is worth an operator's attention.
+// Finding is a fact about a cluster that deserves an operator's attention.
 type Finding struct {
 	Code     Code
 	Severity Severity
@@ -19,18 +19,18 @@ type Finding struct {
 	Scope    Scope
 	// Numbers are the quantities behind the finding, in the order of its Sentence.
 	Numbers []Number
-	// Since is when it began; zero when that is not known.
+	// Since is when the condition began; zero when the time is unknown.
 	Since time.Time
-	// Due is when the balancer can act next by itself; zero when that is not
-	// known, or in its next round.
+	// Due is when the balancer can next act by itself; zero when the time is unknown, or when the next
+	// round can act.
 	Due time.Time
-	// Sentence states the finding, without the remedy. It has no
-	// full stop, as it stands in lists and before commands.
+	// Sentence states the finding, without the remedy. It has no full stop, because it is printed in
+	// lists and before commands.
 	Sentence string
-	// Commands are what the operator would enter in the shell. A word in angle
-	// brackets is for the operator to choose.
+	// Commands are the commands for the operator to enter in the shell. A word in angle brackets is a
+	// placeholder.
 	Commands []string
-	// Instead are commands that end at once what would end by itself later.
+	// Instead holds commands that end at once a condition that would end by itself later.
 	Instead []string
 }
 
@@ -39,8 +39,8 @@ type Severity uint8
 
 // The severities.
 const (
-	Info     Severity = iota + 1 // work in progress, or as somebody wants it
-	Warning                      // keeps the cluster from being balanced, or will
+	Info     Severity = iota + 1 // work in progress, or a state that a user has chosen
+	Warning                      // keeps the cluster from being balanced, or will do so
 	Critical                     // nothing is balanced until it is fixed
 )
 
@@ -60,8 +60,7 @@ const (
 // String returns the actor as nobody, balancer or operator.
 func (a Actor) String() string { return [...]string{"", "nobody", "balancer", "operator"}[a] }
 
-// Scope says what a finding is about. Fields that do not apply are zero; a
-// Scope without any is about the cluster.
+// Scope says what a finding is about. Fields that do not apply are zero; the zero Scope is the cluster.
 type Scope struct {
 	Namespace string          `json:"ns,omitzero"`
 	Shard     catalog.ShardID `json:"shard,omitzero"`
@@ -70,7 +69,7 @@ type Scope struct {
 	Chunk     catalog.Key     `json:"chunk,omitzero"` // lower bound
 }
 
-// ScopeKind is the smallest thing that a Scope names.
+// ScopeKind is the kind of the smallest object that a Scope names.
 type ScopeKind string
 
 // The kinds of Scope.
@@ -82,7 +81,7 @@ const (
 	ChunkScope      ScopeKind = "chunk"
 )
 
-// Kind returns the smallest thing that the Scope names.
+// Kind returns the kind of the smallest object that the Scope names.
 func (s Scope) Kind() ScopeKind {
 	switch {
 	case !s.Chunk.IsZero():
@@ -104,17 +103,17 @@ type Number struct {
 	Unit  Unit   `json:"unit,omitzero"`
 }
 
-// Unit is what a Number counts.
+// Unit is the unit of a Number.
 type Unit string
 
-// The units; Count is the number of what the Number's name says.
+// The units. With Count, the Number's name says what is counted.
 const (
 	Count   Unit = ""
 	Bytes   Unit = "bytes"
 	Seconds Unit = "seconds"
 )
 
-// Text returns the value in its unit.
+// Text returns the value with its unit.
 func (n Number) Text() string {
 	switch n.Unit {
 	case Bytes:
@@ -125,7 +124,7 @@ func (n Number) Text() string {
 	return strconv.FormatInt(n.Value, 10)
 }
 
-// Number returns a quantity by its name, and reports whether the finding has it.
+// Number returns the value of the number with a name, and reports whether the finding has that number.
 func (f Finding) Number(name string) (value int64, ok bool) {
 	i := slices.IndexFunc(f.Numbers, func(n Number) bool { return n.Name == name })
 	if i < 0 {
@@ -142,7 +141,7 @@ func (f Finding) Text() string {
 	return f.Sentence + ": " + strings.Join(f.Commands, ", ")
 }
 
-// countNumbers makes the Numbers that count things.
+// countNumbers returns Numbers with the unit Count.
 func countNumbers(name string, value int64, more ...Number) []Number {
 	return append([]Number{{Name: name, Value: value}}, more...)
 }

@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// PausedRunFindings finds what makes the runs of shardsh wait.
+// PausedRunFindings reports that the runs of shardsh are paused.
 func PausedRunFindings(s *catalog.Snapshot) (list []Finding) {
 	p := s.Parts()
 	if p.Pause != nil && p.Pause.Active {

@@ -12,15 +12,15 @@ import (
 // Thresholds of load findings.
 const (
 	minHotShardRatio  = 1.25 // of the mean of the shards
-	minHotChunkShare  = 0.25 // of what a shard has on average
+	minHotChunkShare  = 0.25 // of the average load of a shard
 	minHotChunkRatio  = 3    // times the average chunk
 	maxHotChunks      = 3
 	minScatterShare   = 0.2 // of the sampled reads or writes
 	minScatterSamples = 50
-	minLoadPerShard   = 1 // operations a second on average: less is ignored
+	minLoadPerShard   = 1 // operations a second on average; lower loads are ignored
 )
 
-// HeatFindings returns findings about how the load of a collection is distributed.
+// HeatFindings returns findings about the distribution of a collection's load.
 func HeatFindings(m *heat.Map, by heat.LoadKind) (list []Finding) {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
@@ -72,7 +72,7 @@ func hotShardFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 	return list
 }
 
-// LoadText is operations a second as people read them.
+// LoadText formats a load as operations a second.
 func LoadText(l heat.Load) string {
 	return fmt.Sprintf("%s reads and %s writes a second", humanize.Number(perSecond(l.Reads)),
 		humanize.Number(perSecond(l.Writes)))
@@ -91,13 +91,13 @@ func hotKeyFindings(m *heat.Map) (list []Finding) {
 	return list
 }
 
-// hotChunkFindings names those that are hot for another reason than one key.
+// hotChunkFindings returns a finding for each hot chunk whose load does not come from a single key.
 func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
 	var sum float64
 	for _, c := range m.Chunks {
 		sum += w.Weigh(c.Load)
 	}
-	if m.Samples == m.Inserts { // of other operations the chunk is unknown
+	if m.Samples == m.Inserts { // the chunk of other operations is unknown
 		return nil
 	}
 	average := sum / float64(len(m.Chunks))
@@ -119,7 +119,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 	return list
 }
 
-// StuckText says why a shard keeps more load than the others, without a full stop.
+// StuckText says why a shard keeps more load than other shards, without a full stop.
 func StuckText(s heat.Stuck, maps []heat.Map) string {
 	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.Share)
 	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)

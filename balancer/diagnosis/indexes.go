@@ -8,9 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// UnindexedFindings finds that shards have no index for the shard key: nothing can be
-// moved off them, and from 8.0 on the balancer switches itself off for a
-// collection whose hashed key has lost its index.
+// UnindexedFindings finds shards without an index for the shard key. Nothing can be moved off them.
+// From 8.0 on, the balancer disables itself for a collection whose hashed shard key has lost its index.
 func UnindexedFindings(c *catalog.CollectionState) []Finding {
 	if len(c.Unindexed) == 0 {
 		return nil
@@ -26,7 +25,7 @@ func UnindexedFindings(c *catalog.CollectionState) []Finding {
 	return []Finding{f}
 }
 
-// CollectionExpr writes a collection as it is entered in the shell.
+// CollectionExpr returns the expression for a collection in the shell.
 func CollectionExpr(ns string) string {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -35,5 +34,5 @@ func CollectionExpr(ns string) string {
 	return fmt.Sprintf("db.getSiblingDB(%q).getCollection(%q)", db, name)
 }
 
-// keyLiteral writes a key pattern as it is entered in the shell.
+// keyLiteral returns the literal of a key pattern in the shell.
 func keyLiteral(p catalog.KeyPattern) string { return humanize.Literal(p.Doc()) }

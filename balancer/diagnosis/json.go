@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// findingJSON is a finding as programs read it.
+// findingJSON is the JSON form of a finding.
 type findingJSON struct {
 	Code     Code      `json:"code"`
 	Severity string    `json:"severity"`
@@ -32,8 +32,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// MarshalJSON returns the answer as an object, with lists that are empty rather
-// than missing.
+// MarshalJSON returns the answer as an object. Empty lists are present as empty arrays.
 func (a Answer) MarshalJSON() ([]byte, error) { return json.Marshal(a.toJSON()) }
 
 type answerJSON struct {
@@ -72,8 +71,8 @@ type decisionJSON struct {
 	Sentence  string          `json:"sentence"`
 }
 
-// MarshalJSON returns the answer as an object: that of the collection, and the
-// chunk's own.
+// MarshalJSON returns the answer as an object: the fields of the collection's answer, and those of the
+// chunk.
 func (a ChunkAnswer) MarshalJSON() ([]byte, error) {
 	form := chunkAnswerJSON{a.toJSON(), a.Chunk, a.Zone, []decisionJSON{}, a.Verdicts}
 	form.Headline = a.Headline()
@@ -84,7 +83,7 @@ func (a ChunkAnswer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(form)
 }
 
-// UnmarshalJSON reads what MarshalJSON returns. The remedy is that of the code.
+// UnmarshalJSON reads the output of MarshalJSON. The remedy is taken from the definition of the code.
 func (f *Finding) UnmarshalJSON(data []byte) error {
 	var form findingJSON
 	d := json.NewDecoder(bytes.NewReader(data))

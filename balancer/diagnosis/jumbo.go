@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// maxJumboCommands is the maximum number of jumbo chunks that a finding has commands for.
+// maxJumboCommands is the maximum number of jumbo chunks for which a finding has commands.
 const maxJumboCommands = 5
 
 // jumboFindings finds chunks that are flagged jumbo.
@@ -26,8 +26,8 @@ func jumboFindings(c *catalog.CollectionState) []Finding {
 	return []Finding{f}
 }
 
-// withJumboSizes adds to the finding of jumbo chunks how large they are, as far as
-// they were measured, and whether and how they can be split.
+// withJumboSizes adds to a finding about jumbo chunks their sizes, as far as they were measured, and
+// how the chunks can be split.
 func withJumboSizes(c *catalog.CollectionState, f Finding) Finding {
 	f.Commands = jumboCommands(c)
 	var measured, single, bytes, documents int64
@@ -51,14 +51,14 @@ func withJumboSizes(c *catalog.CollectionState, f Finding) Finding {
 	return f
 }
 
-// jumboSize is what was measured of a jumbo chunk.
+// jumboSize is the measured size of a jumbo chunk.
 type jumboSize struct{ catalog.ChunkSize }
 
-// hasSingleKey reports whether all documents of the chunk have one key: it can't be
+// hasSingleKey reports whether all documents of the chunk have the same key, so that the chunk can't be
 // split.
 func (s *jumboSize) hasSingleKey() bool { return !s.First.IsZero() && s.First.Equal(s.Last) }
 
-// String says how much the chunk has, and where it can be split.
+// String describes the size of the chunk, and where the chunk can be split.
 func (s *jumboSize) String() string {
 	text := fmt.Sprintf("%s in %s", humanize.Bytes(s.Bytes), humanize.Count(s.Documents, "document"))
 	switch {
@@ -70,8 +70,8 @@ func (s *jumboSize) String() string {
 	return text
 }
 
-// jumboSizes yields the jumbo chunks in key order, each with what was measured of
-// it; nil where it was not measured.
+// jumboSizes yields the jumbo chunks in key order, each with its measured size; the size is nil where
+// the chunk was not measured.
 func jumboSizes(c *catalog.CollectionState) func(func(catalog.Chunk, *jumboSize) bool) {
 	return func(yield func(catalog.Chunk, *jumboSize) bool) {
 		if c.Table == nil {
@@ -89,8 +89,8 @@ func jumboSizes(c *catalog.CollectionState) func(func(catalog.Chunk, *jumboSize)
 	}
 }
 
-// jumboCommands returns what would split the first jumbo chunks whose keys are known: one
-// that has a single key can only be split once the shard key has more fields.
+// jumboCommands returns the commands that split the first jumbo chunks whose keys are known. A chunk
+// with a single key can only be split after the shard key has been refined.
 func jumboCommands(c *catalog.CollectionState) (list []string) {
 	var splits []string
 	refine := false
@@ -117,8 +117,8 @@ func jumboCommands(c *catalog.CollectionState) (list []string) {
 	return list
 }
 
-// splitCommand splits a chunk in the middle of its data. By bounds it is found
-// whatever its keys are; those grow with a refined shard key.
+// splitCommand returns the command that splits a chunk in the middle of its data. The chunk is given by
+// its bounds, which work for all kinds of keys; refined extends the bounds to a refined shard key.
 func splitCommand(c *catalog.CollectionState, chunk catalog.Chunk, refined bool) string {
 	bound := func(k catalog.Key) string {
 		text := humanize.Literal(c.Pattern.Bound(k))
@@ -134,8 +134,8 @@ func splitCommand(c *catalog.CollectionState, chunk catalog.Chunk, refined bool)
 	return fmt.Sprintf("db.adminCommand({ split: %q, bounds: [%s, %s] })", c.Namespace, bound(chunk.Min), bound(chunk.Max))
 }
 
-// refineCommands adds the _id to a shard key; none where it has it, or where the
-// key can't be refined.
+// refineCommands returns the commands that add _id to a shard key. It returns none where the key
+// contains _id, or can't be refined.
 func refineCommands(c *catalog.CollectionState) []string {
 	if slices.Contains(c.Pattern.Fields(), "_id") || c.Pattern.HashedField() >= 0 {
 		return nil

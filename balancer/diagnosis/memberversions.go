@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// VersionCounts says how many members of shards and config servers run which version.
+// VersionCounts counts the members of shards and config servers by version.
 type VersionCounts struct {
 	ByVersion map[string]int // by version
 	// Unanswered are the members that did not answer.
@@ -30,10 +30,10 @@ func MemberVersions(s *catalog.Snapshot) VersionCounts {
 	return c
 }
 
-// HasAnswers reports whether a member has answered.
+// HasAnswers reports whether any member has answered.
 func (c VersionCounts) HasAnswers() bool { return len(c.ByVersion) > 0 }
 
-// Differ reports whether not all members that answered run the same version.
+// Differ reports whether the members that answered run more than one version.
 func (c VersionCounts) Differ() bool { return len(c.ByVersion) > 1 }
 
 // Versions returns the versions, the oldest first.
@@ -45,7 +45,7 @@ func (c VersionCounts) Versions() []string {
 	})
 }
 
-// String is "2 run 8.0.20, 3 run 8.2.6; 1 did not answer (h:27018)".
+// String returns text such as "2 run 8.0.20, 3 run 8.2.6; 1 did not answer (h:27018)".
 func (c VersionCounts) String() string {
 	var parts []string
 	for _, v := range c.Versions() {

@@ -12,13 +12,13 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// FailureSpan is how long a migration that failed is worth a finding: some
-// rounds, as one that cannot succeed is tried again in every round.
+// FailureSpan is how long a failed migration is reported. It covers several rounds, because the
+// balancer retries a migration that cannot succeed in every round.
 const FailureSpan = 10 * time.Minute
 
-// OutcomesSince counts how the migrations after a moment ended, successes first
-// (rules/03-helpers-examples-traps §6.1, rows 12 and 13). A Snapshot with counts in place of the
-// change log has counts since one fixed moment only, and returns those.
+// OutcomesSince counts the outcomes of the migrations since a time, successes first
+// (rules/03-helpers-examples-traps §6.1, rows 12 and 13). A Snapshot with counts in place of the change
+// log has counts since one fixed time only; OutcomesSince returns those.
 func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 	if of := s.Parts().Outcomes; of != nil {
 		return of.Counts
@@ -44,7 +44,7 @@ func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 	return list
 }
 
-// outcomeKey is the key by which ended migrations are counted together.
+// outcomeKey returns the key under which ended migrations are counted together.
 func outcomeKey(m catalog.EndedMigration) catalog.Outcome {
 	if m.Error == "" {
 		return catalog.Outcome{}
@@ -52,7 +52,7 @@ func outcomeKey(m catalog.EndedMigration) catalog.Outcome {
 	return catalog.Outcome{Error: m.Error, From: m.From, To: m.To}
 }
 
-// migrationFindings finds what failed and what is under way.
+// migrationFindings returns findings about failed and running migrations.
 func (d *Diagnosis) migrationFindings() (list []Finding) {
 	since := d.Time().Add(-FailureSpan)
 	for _, o := range OutcomesSince(d.Snapshot, since) {
@@ -75,7 +75,7 @@ func (d *Diagnosis) migrationFindings() (list []Finding) {
 	return list
 }
 
-// MigrationFinding says that a chunk is being moved.
+// MigrationFinding returns a finding about a running migration.
 func MigrationFinding(s *catalog.Snapshot, m catalog.ActiveMigration) Finding {
 	sentence := "a chunk of " + m.Namespace + " is being moved"
 	if m.From != "" {
@@ -87,8 +87,8 @@ func MigrationFinding(s *catalog.Snapshot, m catalog.ActiveMigration) Finding {
 	return f
 }
 
-// failingSince returns when the migrations between two shards began to fail in
-// this way, without one that succeeded since; zero where only counts are known.
+// failingSince returns when the migrations between two shards began to fail in this way, without a
+// success since. It returns the zero time where only counts are known.
 func failingSince(s *catalog.Snapshot, of catalog.Outcome) (since time.Time) {
 	for _, entry := range slices.Backward(s.Parts().Changes) {
 		m, ended := entry.Migration()
@@ -122,14 +122,14 @@ func migrationBytes(s *catalog.Snapshot, m catalog.ActiveMigration) []Number {
 	return nil
 }
 
-// abortHelpers are the helpers that end what changes a whole collection.
+// abortHelpers maps operations on a whole collection to the helpers that abort them.
 var abortHelpers = map[string]string{
 	"reshardCollection": "sh.abortReshardCollection", "moveCollection": "sh.abortMoveCollection",
 	"unshardCollection": "sh.abortUnshardCollection",
 }
 
-// ReshardingOf returns the resharding, moving or unsharding of a collection that
-// is under way, and whether one is.
+// ReshardingOf returns the running resharding, moving or unsharding of a collection, and reports
+// whether there is one.
 func ReshardingOf(s *catalog.Snapshot, ns string) (catalog.ActiveResharding, bool) {
 	list := s.Parts().Reshardings
 	i := slices.IndexFunc(list, func(r catalog.ActiveResharding) bool { return r.Namespace == ns })
@@ -139,7 +139,7 @@ func ReshardingOf(s *catalog.Snapshot, ns string) (catalog.ActiveResharding, boo
 	return list[i], true
 }
 
-// ReshardingFinding says that a resharding, moving or unsharding is under way.
+// ReshardingFinding returns a finding about a running resharding, moving or unsharding.
 func ReshardingFinding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding {
 	sentence := fmt.Sprintf("%s of %s is in progress", r.Kind, r.Namespace)
 	if r.State != "" {

@@ -8,10 +8,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// WhyNotSharded answers Why for a collection that is not sharded, which the balancer
-// leaves where it is. It reports false if it is not known that there is such a
-// collection: the catalog has those that were moved since 8.0; for others the caller
-// has to know that they exist.
+// WhyNotSharded answers Why for an unsharded collection, which the balancer does not move. It reports
+// false if the collection is not known to exist: the catalog has the unsharded collections that were
+// moved since 8.0; for others the caller has to say in exists whether they exist.
 func WhyNotSharded(s *catalog.Snapshot, ns string, exists bool) (a Answer, ok bool) {
 	database, _, _ := strings.Cut(ns, ".")
 	on, where := catalog.ShardID(""), ""

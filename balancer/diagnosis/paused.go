@@ -8,11 +8,11 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// giveBackCommand is the command that enables the balancing that a run has left disabled.
+// giveBackCommand is the command that enables balancing which a run has left disabled.
 const giveBackCommand = "shardsh balance --give-back"
 
-// pausedFindings finds collections whose balancing a run of shardsh has disabled. They are one
-// finding, however many they are.
+// pausedFindings finds collections whose balancing a run of shardsh has disabled. It returns a single
+// finding for all of them.
 func (d *Diagnosis) pausedFindings() []Finding {
 	l := d.Parts().Lease
 	if l == nil {
@@ -30,8 +30,8 @@ func (d *Diagnosis) pausedFindings() []Finding {
 	return []Finding{PausedFinding(*l, names)}
 }
 
-// PausedFinding says that the holder of a lease has disabled the balancing of collections, and
-// whether it still runs.
+// PausedFinding returns a finding which says that the holder of a lease has disabled the balancing of
+// collections, and whether the holder still runs.
 func PausedFinding(l catalog.Lease, names []string) Finding {
 	of := humanize.Count(int64(len(names)), "collection")
 	if len(names) <= maxPausedNames {
@@ -47,11 +47,11 @@ func PausedFinding(l catalog.Lease, names []string) Finding {
 	return f
 }
 
-// maxPausedNames is how many collections a sentence names.
+// maxPausedNames is how many collections the sentence names.
 const maxPausedNames = 3
 
-// notBalancedPausedFinding finds a collection that is not balanced, while a run of shardsh has its
-// balancing disabled. The operator has nothing to do while it runs.
+// notBalancedPausedFinding returns a finding about a collection that is not balanced because a run of
+// shardsh has disabled its balancing. While the run is active, the operator has nothing to do.
 func notBalancedPausedFinding(ns string, b Balance, l *catalog.Lease) Finding {
 	sentence := fmt.Sprintf("%s is not balanced (%s), but a run of shardsh has its balancing disabled", ns,
 		b.ViolationText())

@@ -15,11 +15,11 @@ import (
 type NotFoundError struct {
 	Kind ScopeKind // CollectionScope, ShardScope or ZoneScope
 	Name string
-	// Existing are those that there are.
+	// Existing are the names that exist.
 	Existing []string
 }
 
-// Error names what is not there.
+// Error names the missing object.
 func (e *NotFoundError) Error() string {
 	switch {
 	case e.Kind == CollectionScope && strings.ContainsAny(e.Name, "*?["):
@@ -30,8 +30,8 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("the cluster has no %s %q", e.Kind, e.Name)
 }
 
-// NewCollectionNotFound returns the error for a name, or a pattern of names, that is of no
-// sharded collection.
+// NewCollectionNotFound returns the error for a name, or a pattern of names, that matches no sharded
+// collection.
 func NewCollectionNotFound(s *catalog.Snapshot, name string) *NotFoundError {
 	e := &NotFoundError{Kind: CollectionScope, Name: name}
 	for _, c := range Sharded(s) {
@@ -40,14 +40,14 @@ func NewCollectionNotFound(s *catalog.Snapshot, name string) *NotFoundError {
 	return e
 }
 
-// CheckScope returns an *NotFoundError when the cluster does not have what a Scope
-// names: a collection, a shard, or a zone.
+// CheckScope returns an *NotFoundError when the cluster does not have the collection, shard or zone
+// that a Scope names.
 func CheckScope(s *catalog.Snapshot, about Scope) error {
 	unknown := &NotFoundError{}
 	switch {
 	case about.Namespace != "":
 		unknown = NewCollectionNotFound(s, about.Namespace)
-		if c := s.Collection(about.Namespace); c != nil { // of a time series that of its buckets
+		if c := s.Collection(about.Namespace); c != nil { // for a time series collection, this is the buckets collection
 			unknown.Name = c.Namespace
 		}
 	case about.Shard != "":
@@ -79,16 +79,16 @@ type KeyError struct {
 	Err       error
 }
 
-// Error names the shard key that was expected.
+// Error returns a message that names the expected shard key.
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("%v; the shard key of %s is %s", e.Err, e.Namespace, e.Pattern)
 }
 
-// Unwrap returns what is wrong with the document.
+// Unwrap returns the underlying error.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// WhyKey is WhyChunk for the chunk that has a document with these fields. Its
-// error is an *NotFoundError, a *KeyError, or says that the chunks were not read.
+// WhyKey calls WhyChunk for the chunk that owns a document with these fields. Its error is an
+// *NotFoundError or a *KeyError, or says that the chunks were not read.
 func WhyKey(s *catalog.Snapshot, ns string, doc bson.Raw) (ChunkAnswer, error) {
 	if err := CheckScope(s, Scope{Namespace: ns}); err != nil {
 		return ChunkAnswer{}, err
@@ -104,8 +104,8 @@ func WhyKey(s *catalog.Snapshot, ns string, doc bson.Raw) (ChunkAnswer, error) {
 	return WhyChunk(s, c, key), nil
 }
 
-// parseKey parses a shard key given by the user: the bound of a chunk, or the fields
-// of a document, whose hashed one is not hashed yet.
+// parseKey parses a shard key given by the user: the bound of a chunk, or the fields of a document. In
+// a document, the value of the hashed field is not hashed yet.
 func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	key, err := c.Pattern.Key(doc)
 	switch {

@@ -9,11 +9,11 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// minSlowPing is how long a shard may take to answer its router before migrations
-// and whatever else goes there suffer.
+// minSlowPing is the ping time to its router from which a shard counts as slow: migrations and other
+// operations on that shard suffer.
 const minSlowPing = 250 * time.Millisecond
 
-// unreachableFindings finds which nodes do not answer, or take long to.
+// unreachableFindings finds nodes that do not answer, or answer slowly.
 func (d *Diagnosis) unreachableFindings() (list []Finding) {
 	if gap, found := configGap(d.Snapshot); found {
 		list = append(list, finding(ConfigUnreachable, Scope{}, "the config server does not answer: "+gap.Reason))
@@ -32,14 +32,14 @@ func (d *Diagnosis) unreachableFindings() (list []Finding) {
 	return list
 }
 
-// UnreachableFinding says why a shard does not answer.
+// UnreachableFinding returns a finding which says why a shard does not answer.
 func UnreachableFinding(shard catalog.ShardState) Finding {
 	return finding(ShardUnreachable, Scope{Shard: shard.ID},
 		fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable))
 }
 
-// configGap returns why the config server's own collections could not be read,
-// when none of its members answered.
+// configGap returns why the config server's collections could not be read, if none of its members
+// answered.
 func configGap(s *catalog.Snapshot) (catalog.Gap, bool) {
 	gaps := s.Parts().Source.Gaps
 	i := slices.IndexFunc(gaps, func(g catalog.Gap) bool { return g.Down && (g.What == "shards" || g.What == "settings") })
@@ -49,8 +49,8 @@ func configGap(s *catalog.Snapshot) (catalog.Gap, bool) {
 	return gaps[i], true
 }
 
-// gapFindings finds what the reader of the Snapshot could not read. A node that does not
-// answer is one finding, however many parts are missing because of it.
+// gapFindings finds the parts that the reader of the Snapshot could not read. It returns one finding
+// for a node that does not answer, regardless of how many parts are missing because of it.
 func (d *Diagnosis) gapFindings() (list []Finding) {
 	_, told := configGap(d.Snapshot)
 	told = told || slices.ContainsFunc(d.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })

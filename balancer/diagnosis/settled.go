@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// IsSettled reports whether no round changes anything of a collection, whatever happens to
-// others, as long as nobody writes to it: it is even, no two neighbouring chunks may be merged,
-// and no operation on it is running. Its Outline is enough to plan then.
+// IsSettled reports whether no round will change a collection, whatever happens to other collections,
+// as long as no client writes to the collection: it is balanced, no two neighbouring chunks may be
+// merged, and no operation on it is running. For a settled collection, its Outline is enough to plan.
 func IsSettled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	if c.Table == nil || c.Unsplittable || c.Namespace == policy.SessionsNamespace || len(c.ChunkSizes) > 0 ||
 		!s.Release().BalancesBySize() || len(c.Table.ShardsWithNeighbours()) > 0 {

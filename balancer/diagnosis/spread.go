@@ -9,31 +9,31 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Spread is how a collection lies over the shards of a zone, as its release
-// compares them: by bytes since 6.0, by chunks before.
+// Spread describes the distribution of a collection over the shards of a zone, in the unit that its
+// release compares: bytes since 6.0, chunks before.
 type Spread struct {
-	Zone string `json:"zone,omitzero"` // empty for keys in none
+	Zone string `json:"zone,omitzero"` // empty for keys outside of zones
 	Unit Unit   `json:"unit,omitzero"`
-	// Ideal is the even share of each shard that is not draining, Threshold the
-	// difference from which on data moves; 0 where it depends on the round.
+	// Ideal is the even share of each shard that is not draining. Threshold is the difference from
+	// which data moves; 0 where it depends on the round.
 	Ideal     int64 `json:"ideal"`
 	Threshold int64 `json:"threshold,omitzero"`
-	// Shards are those of the zone, the farthest from the ideal first.
+	// Shards are the shards of the zone, the farthest from the ideal first.
 	Shards []Share `json:"shards"`
 }
 
-// Share is what one shard has.
+// Share is the part of a collection on one shard.
 type Share struct {
 	Shard    catalog.ShardID `json:"shard"`
 	Bytes    int64           `json:"bytes"`
 	Chunks   int64           `json:"chunks"`
 	Draining bool            `json:"draining,omitzero"`
-	// Over is how much it has above the ideal, in the Spread's unit.
+	// Over is how much the shard has above the ideal, in the Spread's unit.
 	Over int64 `json:"over"`
 }
 
-// Spreads returns how a collection lies over the shards of each of its zones. It
-// is nothing for shards without a size.
+// Spreads returns the distribution of a collection over the shards of each of its zones. It returns
+// nothing if the size of a shard is unknown.
 func Spreads(s *catalog.Snapshot, c *catalog.CollectionState) (list []Spread) {
 	if len(c.Sizes) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
 			stay++
 		}
 	}
-	sp.Ideal = total / max(1, stay) // a round counts those that drain, too, but they will have nothing
+	sp.Ideal = total / max(1, stay) // a round also counts draining shards, but they will end up empty
 	for i := range sp.Shards {
 		share := &sp.Shards[i]
 		if share.Over = sp.amount(*share); !share.Draining {
@@ -82,7 +82,7 @@ func (sp *Spread) fill(s *catalog.Snapshot, c *catalog.CollectionState) {
 	})
 }
 
-// amount returns what a share has in the Spread's unit.
+// amount returns the amount of a share in the Spread's unit.
 func (sp *Spread) amount(share Share) int64 {
 	if sp.Unit == Count {
 		return share.Chunks

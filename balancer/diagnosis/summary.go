@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// Summary is an Answer cut down to what an operator has to know first: each thing once,
-// and findings that differ only in what they are about together.
+// Summary is an Answer reduced to what an operator has to know first. It has no repeats, and groups
+// findings that differ only in their scope.
 type Summary struct {
-	// ToDo are those that the operator has to act on, the gravest first.
+	// ToDo are the findings that the operator has to act on, the most severe first.
 	ToDo []Group
 	// Then are findings that resolve themselves once their causes in ToDo are done.
 	Then []Group
-	// ByItself are those that end by themselves.
+	// ByItself are the findings that end by themselves.
 	ByItself []Group
 	// Notes are worth knowing, but prevent nothing.
 	Notes []Group
 }
 
-// Group are findings of one code, severity and actor. It is never empty.
+// Group holds findings of one code, severity and actor. It is never empty.
 type Group []Finding
 
 // First returns the finding that stands for the others.
 func (g Group) First() Finding { return g[0] }
 
-// Summary returns what is wrong and why, each thing once.
+// Summary returns what is wrong and why, without repeats.
 func (a Answer) Summary() Summary {
 	var s Summary
 	left := slices.DeleteFunc(slices.Clone(a.Causes), func(f Finding) bool { return f.Code != LeftPaused })
-	all := withoutRepeats(slices.Concat(left, a.Symptoms, a.Causes)) // left first: it says who did it
+	all := withoutRepeats(slices.Concat(left, a.Symptoms, a.Causes)) // left comes first: its findings name the run
 	var own, others []Finding
 	for _, f := range all {
 		if f.Actor == Operator {
@@ -55,27 +55,27 @@ func (a Answer) Summary() Summary {
 	return s
 }
 
-// GroupFindings returns findings each thing once, the gravest first, those together that differ only
-// in what they are about.
+// GroupFindings returns findings without repeats, the most severe first. Findings that differ only in
+// their scope are in one Group.
 func GroupFindings(list []Finding) []Group {
 	rest := withoutRepeats(list)
 	slices.SortStableFunc(rest, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	return groupByCode(rest)
 }
 
-// HeadlineIsFirst reports whether the answer's headline says no more than the first thing to do.
+// HeadlineIsFirst reports whether the answer's headline says the same as the first finding in ToDo.
 func (s Summary) HeadlineIsFirst(a Answer) bool {
 	return len(s.ToDo) > 0 && isSameFinding(s.ToDo[0].First(), a.headlineFinding())
 }
 
-// withoutRepeats leaves out findings that say nothing new: the same thing, what the same
-// commands end, and that a shard is draining where another says why it does not end.
+// withoutRepeats leaves out findings that add nothing: repeats, findings with the same commands, and a
+// finding about a draining shard if another finding says why its draining does not end.
 func withoutRepeats(list []Finding) (rest []Finding) {
 	for _, f := range list {
 		if f.Code == OnlyJumboChunks && slices.ContainsFunc(list, func(o Finding) bool {
 			return o.Code == JumboChunks && o.Scope.Namespace == f.Scope.Namespace && slices.Equal(o.Commands, f.Commands)
 		}) {
-			continue // which says where they are
+			continue // the other finding says where they are
 		}
 		if !slices.ContainsFunc(rest, func(said Finding) bool { return saysNothingNew(said, f) }) {
 			rest = append(rest, f)
@@ -90,7 +90,7 @@ func saysNothingNew(said, f Finding) bool {
 		f.Code == Draining && said.Code == DrainNeedsOperator && said.Scope.Shard == f.Scope.Shard
 }
 
-// isCauseOf reports whether a cause keeps something from ending: it is about the whole
+// isCauseOf reports whether a cause keeps a condition from ending: the cause is about the whole
 // cluster, or about the same collection, zone or shard.
 func isCauseOf(cause, f Finding) bool {
 	switch of := cause.Scope; {
@@ -107,8 +107,8 @@ func isCauseOf(cause, f Finding) bool {
 	}
 }
 
-// groupByCode puts findings together that differ only in what they are about, in the order
-// of the first of each.
+// groupByCode groups findings that differ only in their scope, in the order of the first finding of
+// each group.
 func groupByCode(list []Finding) (groups []Group) {
 	for _, f := range list {
 		i := slices.IndexFunc(groups, func(g Group) bool {

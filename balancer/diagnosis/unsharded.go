@@ -8,9 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// unshardedFindings finds that unsharded data makes shards differ in size: the
-// balancer neither counts nor moves it. It is reported from the threshold of a
-// sharded collection on.
+// unshardedFindings finds that unsharded data makes shards differ in size: the balancer neither counts
+// nor moves such data. A difference is reported if it exceeds the threshold of a sharded collection.
 func (d *Diagnosis) unshardedFindings() []Finding {
 	of := d.Parts().Unsharded
 	bytes := map[catalog.ShardID]int64{}
@@ -36,7 +35,7 @@ func (d *Diagnosis) unshardedFindings() []Finding {
 	switch {
 	case d.Release().MovesCollections():
 		commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", largest.Database+".<collection>", string(has.emptiest))}
-	case has.min+largest.Bytes < has.max: // else the other shard would have as much
+	case has.min+largest.Bytes < has.max: // moving it would make the other shard the largest
 		commands = []string{fmt.Sprintf("sh.movePrimary(%q, %q)", largest.Database, string(has.emptiest))}
 	}
 	f := finding(UnshardedData, Scope{Shard: has.fullest}, fmt.Sprintf(

@@ -19,7 +19,7 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 	return list
 }
 
-// fcvFindings finds a compatibility version older than the router.
+// fcvFindings finds a feature compatibility version that is older than the router.
 func (d *Diagnosis) fcvFindings() []Finding {
 	p := d.Parts()
 	if !p.Compatibility.IsBehind(p.Version) || p.Compatibility.Changing() {
@@ -29,9 +29,9 @@ func (d *Diagnosis) fcvFindings() []Finding {
 		"version is %s: what differs by release goes by %[2]s", p.Version, p.Compatibility.Version))}
 }
 
-// VersionFindings finds routers, config servers and shards of more than one release: of several
-// lines, or of patches that balance differently. Config servers and shards report theirs where
-// the reader could reach them. It also finds a release that is newer than all known ones.
+// VersionFindings finds routers, config servers and shards that run more than one release: different
+// lines, or patches that balance differently. The versions of config servers and shards are known where
+// the reader could reach them. VersionFindings also finds a release that is newer than all known ones.
 func VersionFindings(s *catalog.Snapshot) (list []Finding) {
 	v := versionCollector{}
 	for _, r := range s.Parts().Routers {
@@ -72,7 +72,7 @@ func VersionFindings(s *catalog.Snapshot) (list []Finding) {
 	return list
 }
 
-// versionCollector collects which components run which release.
+// versionCollector records which components run which release.
 type versionCollector struct {
 	components, lines []string
 	releases          []catalog.Release
@@ -94,7 +94,7 @@ func (v *versionCollector) add(who, version string) {
 	}
 }
 
-// patchFinding finds patches of one line of which some choose donors in another way.
+// patchFinding finds patches of one line that choose donors in different ways.
 func (v *versionCollector) patchFinding(s *catalog.Snapshot) (Finding, bool) {
 	for _, r := range v.releases {
 		if r.DonorBelongsToZone() == v.releases[0].DonorBelongsToZone() {

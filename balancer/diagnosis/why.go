@@ -12,24 +12,22 @@ import (
 
 // Answer explains the state of a cluster or of a part of it.
 type Answer struct {
-	// About is what was asked about: the cluster, a collection, a shard, a zone.
+	// About is the scope of the question: the cluster, a collection, a shard or a zone.
 	About Scope
-	// Time is when the cluster was as the answer says; zero when that is not known.
+	// Time is the time of the state that the answer describes; zero when it is unknown.
 	Time time.Time
-	// Symptoms are what is not as it should be, the gravest first; none where
-	// nothing is wrong.
+	// Symptoms are the problems, the most severe first; empty where nothing is wrong.
 	Symptoms []Finding
-	// Causes are what brought it about, or keeps it so, first what has to end
-	// first: what keeps the balancer from its rounds, then what keeps it from a
-	// collection, then from a shard or a zone, then from a chunk. Where there are
-	// symptoms and no causes the balancer is at work.
+	// Causes are what caused the symptoms or keeps them from ending. They are ordered by what has to
+	// end first: what keeps the balancer from its rounds, then what keeps the balancer from a
+	// collection, then from a shard or a zone, then from a chunk. If there are symptoms and no causes,
+	// the balancer is at work.
 	Causes []Finding
 	// Notes are worth knowing, but prevent nothing.
 	Notes []Finding
-	// Faults are known faults of the servers that concern what was asked about: others than
-	// this package find them.
+	// Faults are known server bugs that concern the scope. Other packages find them.
 	Faults []Finding
-	// Spreads are how the collection that was asked about lies over the shards.
+	// Spreads describe the distribution of the collection in About over the shards.
 	Spreads []Spread
 }
 
@@ -39,8 +37,8 @@ func (a Answer) Healthy() bool { return len(a.Symptoms) == 0 }
 // symptomCodes are the codes that say what is wrong, but not why.
 var symptomCodes = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUnknown, DrainNeedsOperator, Draining}
 
-// causeCodes are the codes that say why, in the order in which a balancer meets
-// them: one that comes first hides those after it.
+// causeCodes are the codes that say why, in the order in which a balancer checks the obstacles: an
+// earlier code hides the later ones.
 var causeCodes = []Code{
 	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, WindowUnplaced, DuplicateMachineIDs,
 	RoundsFailing, Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden,
@@ -50,18 +48,18 @@ var causeCodes = []Code{
 	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,
 }
 
-// PreventsBalance reports whether what the finding says keeps a cluster from being balanced,
-// however long its balancer works.
+// PreventsBalance reports whether the finding describes a condition that keeps a cluster from being
+// balanced, however long its balancer works.
 func (f Finding) PreventsBalance() bool {
 	switch f.Code {
-	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing, JumboChunks: // what jumbo chunks keep uneven has a finding
+	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing, JumboChunks: // uneven chunks have their own finding
 		return false
 	}
 	return f.Severity > Info || slices.Contains(symptomCodes, f.Code)
 }
 
-// WithBalancerOn returns the cluster as it would be with its balancer on, without what was only
-// under way when it was read.
+// WithBalancerOn returns the cluster as it would be with its balancer on, without the operations that
+// were running when the Snapshot was read.
 func WithBalancerOn(s *catalog.Snapshot) *catalog.Snapshot {
 	parts := s.Parts()
 	parts.Settings.Mode, parts.Settings.Window, parts.Settings.Days = catalog.ModeFull, nil, nil
@@ -70,18 +68,17 @@ func WithBalancerOn(s *catalog.Snapshot) *catalog.Snapshot {
 	return catalog.NewSnapshot(parts)
 }
 
-// Why returns what is wrong with a cluster, or with what about names of it, and
-// everything that keeps it so. It needs the routing tables for all that is about
-// chunks.
+// Why returns what is wrong with a cluster, or with the object that about names, and all causes of
+// that. Answers about chunks need the routing tables.
 func Why(s *catalog.Snapshot, about Scope) Answer {
 	if c := s.Collection(about.Namespace); c != nil {
-		about.Namespace = c.Namespace // of a time series that of its buckets
+		about.Namespace = c.Namespace // for a time series collection, this is the buckets collection
 	}
 	d := Diagnose(s)
 	a := Answer{About: about, Time: s.Time()}
 	findings := slices.Concat(d.Findings, d.decisionFindings(), d.noteFindings())
 	if ModeOf(s) == catalog.ModeOff {
-		findings = append(findings, windowFindings(s)...) // the next thing in the way
+		findings = append(findings, windowFindings(s)...) // with the balancer off, the window is the next obstacle
 	}
 	for i, f := range findings {
 		switch f.Code {
@@ -116,14 +113,14 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 	return a
 }
 
-// isProblem reports whether a finding is a problem: a symptom, or a cause
-// that the operator has to end in any case.
+// isProblem reports whether a finding is a problem: a symptom, or a cause that the operator has to fix
+// in any case.
 func isProblem(f Finding) bool {
 	return slices.Contains(symptomCodes, f.Code) || f.Severity > Info && slices.Contains(causeCodes, f.Code)
 }
 
-// promoteCauses turns causes into symptoms that have no effect yet but that
-// the operator has to end all the same.
+// promoteCauses turns causes into symptoms that have no effect yet but that the operator has to fix
+// anyway.
 func (a *Answer) promoteCauses() {
 	if len(a.Symptoms) > 0 {
 		return
@@ -135,7 +132,7 @@ func (a *Answer) promoteCauses() {
 	}
 }
 
-// disabledFindings are the flags of a collection that is not balanced because of them.
+// disabledFindings returns the findings about the flags that keep a collection from being balanced.
 func disabledFindings(s *catalog.Snapshot, f Finding) (list []Finding) {
 	c := s.Collection(f.Scope.Namespace)
 	_, resharding := ReshardingOf(s, c.Namespace)
@@ -154,11 +151,11 @@ func disabledFindings(s *catalog.Snapshot, f Finding) (list []Finding) {
 	return list
 }
 
-// isSameFinding reports whether two findings say the same: the same code about the same,
-// as one is found in the catalog and the other by trying.
+// isSameFinding reports whether two findings have the same code and scope. The catalog and a dry run
+// can yield the same finding.
 func isSameFinding(a, b Finding) bool { return a.Code == b.Code && a.Scope == b.Scope }
 
-// sortCauses puts what hides other causes before them.
+// sortCauses sorts causes so that a cause precedes the causes that it hides.
 func sortCauses(list []Finding) {
 	place := func(f Finding) int {
 		if i := slices.Index(causeCodes, f.Code); i >= 0 {
@@ -173,8 +170,8 @@ func sortCauses(list []Finding) {
 	})
 }
 
-// concerns reports whether a finding has to do with what was asked about. What is
-// about the cluster concerns everything.
+// concerns reports whether a finding concerns the scope of the question. Findings about the cluster
+// concern every scope.
 func concerns(s *catalog.Snapshot, f Finding, about Scope) bool {
 	of := f.Scope
 	switch {
@@ -191,8 +188,9 @@ func concerns(s *catalog.Snapshot, f Finding, about Scope) bool {
 	return of.Zone == about.Zone || of.Zone == "" && of.Namespace != "" && hasRange(s, of.Namespace, about.Zone)
 }
 
-// concernsCollection is about what names no collection: shards that have some of
-// it, or might have if they worked, and zones that it has ranges of.
+// concernsCollection reports whether a finding without a namespace concerns a collection: shards that
+// have some of the collection, or might have some if they worked, and zones in which the collection has
+// ranges.
 func concernsCollection(s *catalog.Snapshot, f Finding, ns string) bool {
 	if f.Scope.Zone != "" {
 		return hasRange(s, ns, f.Scope.Zone)
@@ -214,8 +212,8 @@ func hasRange(s *catalog.Snapshot, ns, zone string) bool {
 	return false
 }
 
-// headlineFinding returns the finding of the headline: the first symptom, unless a graver cause
-// needs the operator. Then it is a symptom that this causes, or the cause itself.
+// headlineFinding returns the finding for the headline: the first symptom, unless the operator has to
+// fix a more severe cause. In that case it returns a symptom of that cause, or the cause itself.
 func (a Answer) headlineFinding() Finding {
 	first := a.Symptoms[0]
 	grave := first.Severity
@@ -252,7 +250,7 @@ func (a Answer) Headline() string {
 		}
 		why := a.Causes[cause].Sentence
 		if ns := first.Scope.Namespace; ns != "" {
-			why = strings.TrimPrefix(why, ns+": ") // the symptom names it
+			why = strings.TrimPrefix(why, ns+": ") // the symptom already names the collection
 		}
 		text += joint + why
 	case cause < 0 && first.Actor == Balancer && first.Code != Draining:

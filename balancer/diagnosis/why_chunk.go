@@ -9,30 +9,30 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// ChunkAnswer is why one chunk is where it is.
+// ChunkAnswer says why one chunk is on its shard.
 type ChunkAnswer struct {
 	Answer
 	Pattern catalog.KeyPattern
 	Chunk   catalog.Chunk
 	Zone    string // empty for none
-	// Decisions are what a round would decide about the chunk now, in order.
+	// Decisions are the decisions that a round would make about the chunk now, in order.
 	Decisions []policy.Decision
-	// Verdicts are what each shard would get as the recipient, by id.
+	// Verdicts says for each shard, by id, whether the shard could receive the chunk.
 	Verdicts []Verdict
 }
 
-// Verdict is whether a shard could be given a chunk.
+// Verdict says whether a shard could receive a chunk.
 type Verdict struct {
 	Shard catalog.ShardID `json:"shard"`
-	// Can: nothing keeps the shard from receiving the chunk.
+	// Can says that nothing keeps the shard from receiving the chunk. Reason says what does.
 	Can    bool   `json:"can"`
 	Reason string `json:"reason"`
-	// Bytes the shard has of the collection; -1 when it did not report.
+	// Bytes is the size of the collection on the shard; -1 when the shard did not report it.
 	Bytes int64 `json:"bytes"`
 }
 
-// WhyChunk returns why the chunk with a key is where it is. The collection must
-// be sharded, and its chunks read.
+// WhyChunk returns why the chunk that contains a key is on its shard. The collection must be sharded,
+// and its chunks must have been read.
 func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) ChunkAnswer {
 	a := ChunkAnswer{Answer: Why(s, Scope{Namespace: c.Namespace}), Pattern: c.Pattern}
 	for chunk := range c.Table.Overlapping(key, catalog.Key{}) {
@@ -45,7 +45,7 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 	if report := d.tryDecisions(c); report != nil {
 		for decision := range report.AboutChunk(c.Namespace, a.Chunk, a.Zone) {
 			if decision.Code == policy.OtherChunkFirst && a.Chunk.Jumbo == catalog.JumboTrue {
-				decision.Code, decision.Min, decision.Max = policy.JumboFlag, a.Chunk.Min, a.Chunk.Max // whatever is first
+				decision.Code, decision.Min, decision.Max = policy.JumboFlag, a.Chunk.Min, a.Chunk.Max // overrides other codes
 			}
 			a.Decisions = append(a.Decisions, decision)
 		}
@@ -136,8 +136,8 @@ func (a ChunkAnswer) Headline() string {
 	return where + ", and nothing requires it to move"
 }
 
-// decisive returns the decision that says most about a chunk that stays: the first about
-// itself, or else the last.
+// decisive returns the decision that best explains why a chunk stays: the first one about the chunk, or
+// else the last one.
 func (a ChunkAnswer) decisive() (d policy.Decision, ok bool) {
 	n := len(a.Decisions)
 	if n == 0 {

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// decisionFindings returns the obstacles that a dry run of the balancer's choice meets, in each
+// decisionFindings returns the obstacles that a dry run of the balancer's selection meets, in each
 // collection whose chunks and sizes were read.
 func (d *Diagnosis) decisionFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
@@ -28,8 +28,9 @@ func (d *Diagnosis) decisionFindings() (list []Finding) {
 	return list
 }
 
-// withComparison adds to what is not balanced what the rules compare for the first
-// move, with the distance to the threshold, when a server said no more than that.
+// withComparison adds to a finding about an unbalanced collection the numbers that the rules compare
+// for the first move, and the distance to the threshold, if the server reported no more than the
+// violation.
 func (d *Diagnosis) withComparison(f Finding) Finding {
 	c := d.Collection(f.Scope.Namespace)
 	if _, there := f.Number("donor"); there || c == nil {
@@ -51,7 +52,7 @@ func (d *Diagnosis) withComparison(f Finding) Finding {
 	return f
 }
 
-// tryDecisions tries what the balancer would choose; nil where that can't be known.
+// tryDecisions runs the balancer's selection; it returns nil where the data for that is missing.
 func (d *Diagnosis) tryDecisions(c *catalog.CollectionState) *policy.Report {
 	if c.Table == nil || len(c.Sizes) == 0 && d.Release().BalancesBySize() {
 		return nil
@@ -65,8 +66,8 @@ func (d *Diagnosis) tryDecisions(c *catalog.CollectionState) *policy.Report {
 	return report
 }
 
-// heldByDefragmentation finds that chunks would move if the collection were not
-// being defragmented, which servers don't call a violation.
+// heldByDefragmentation finds chunks that would move if the collection were not being defragmented.
+// Servers do not report those as a violation.
 func heldByDefragmentation(b Balance, report *policy.Report) []Finding {
 	if !b.Defragmentation.Running {
 		return nil
@@ -91,7 +92,7 @@ func (d *Diagnosis) rejectedFindings(report *policy.Report, ns string) (list []F
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
 			ns+": "+asClause(decision.Text())+d.knownBugText(decision), d.commandsFor(decision)...)
 		f.Numbers = comparedNumbers(decision.Numbers)
-		if f.Code == UnalignedZones { // a finding of its own says what keeps the balancer from it
+		if f.Code == UnalignedZones { // another finding names the obstacle
 			f.Commands, f.Instead = nil, f.Commands
 		}
 		if !slices.ContainsFunc(list, func(have Finding) bool { return isSameFinding(have, f) }) {
@@ -101,16 +102,16 @@ func (d *Diagnosis) rejectedFindings(report *policy.Report, ns string) (list []F
 	return list
 }
 
-// isPassing reports whether only moves already chosen in the round keep a chunk from a
-// shard: in the next one that is free again.
+// isPassing reports whether only the moves that were already chosen in the round block a move. The next
+// round is free of them.
 func isPassing(d policy.Decision) bool { return d.Code == NoRecipient && d.Ineligible.Busy > 0 }
 
-// asClause turns a sentence into a clause of another one.
+// asClause converts a sentence into a clause of another sentence.
 func asClause(sentence string) string {
 	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
 }
 
-// commandsFor returns what the operator would enter about a decision.
+// commandsFor returns the commands for the operator about a decision.
 func (d *Diagnosis) commandsFor(of policy.Decision) []string {
 	c := d.Collection(of.Namespace)
 	switch of.Code {
@@ -139,15 +140,14 @@ func (d *Diagnosis) knownBugText(of policy.Decision) string {
 	return fmt.Sprintf("; this is SERVER-115962, a fault of %s: upgrade to %s, or move by hand", r, r.FirstWithDonorFix())
 }
 
-// isHarmless reports whether a zone that another one hides from the balancer has
-// nothing to be evened out.
+// isHarmless reports whether a zone that another zone hides from the balancer is even anyway.
 func (d *Diagnosis) isHarmless(of policy.Decision) bool {
 	return (of.Code == LargestOutsideZone || of.Code == NoChunkInZone) && d.commandsFor(of) == nil
 }
 
-// evenOutCommands moves data of a zone from its largest shard to its smallest one,
-// which nothing forbids where rounds don't get to it. It is nothing for a zone
-// whose own shards are even.
+// evenOutCommands returns the commands that move data of a zone from its largest shard to its smallest
+// one. An operator may run them where rounds do not reach the zone. It returns none for a zone that is
+// even.
 func evenOutCommands(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []string {
 	var of []Share
 	for _, one := range Spreads(s, c) {
@@ -182,8 +182,8 @@ func evenOutCommands(s *catalog.Snapshot, c *catalog.CollectionState, zone strin
 	return nil
 }
 
-// zoneShares returns those of the shards that have chunks of the zone, or nothing at
-// all: what others have may be of another zone.
+// zoneShares returns the shares of the shards without chunks and of those with a chunk in the zone.
+// Data of other shards may belong to another zone.
 func zoneShares(c *catalog.CollectionState, of Spread) (list []Share) {
 	for _, share := range of.Shards {
 		has := share.Chunks == 0
@@ -199,7 +199,7 @@ func zoneShares(c *catalog.CollectionState, of Spread) (list []Share) {
 	return list
 }
 
-// maxAlignments is how many splits a finding has commands for.
+// maxAlignments is the maximum number of splits for which a finding has commands.
 const maxAlignments = 5
 
 // alignmentCommands returns the splits at the bounds of zones that lie inside a chunk.
@@ -218,11 +218,11 @@ func alignmentCommands(c *catalog.CollectionState) (list []string) {
 	return list
 }
 
-// disabledCodes are those of the flags that keep the balancer from a collection.
+// disabledCodes maps the flags that keep the balancer from a collection to their codes.
 var disabledCodes = map[DisabledBy]Code{DisabledNoBalance: BalancingOff, DisabledNoMigrations: MigrationsForbidden,
 	DisabledFrozen: ChunksFrozen}
 
-// noteFindings returns findings that look like problems but are none.
+// noteFindings returns findings that look like problems but are not.
 func (d *Diagnosis) noteFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		if d.Balances[i].Known && d.Balances[i].Balanced {
@@ -232,12 +232,11 @@ func (d *Diagnosis) noteFindings() (list []Finding) {
 	return slices.Concat(list, VersionFindings(d.Snapshot), d.fcvFindings())
 }
 
-// unevenRatio is how much more the fullest shard has than the emptiest before people
-// ask why.
+// unevenRatio is the ratio of the largest to the smallest shard from which operators tend to ask why.
 const unevenRatio = 1.5
 
-// looksUnevenFindings finds balanced collections that don't look it: those below the
-// threshold, and those that are even by what the release doesn't count.
+// looksUnevenFindings finds balanced collections that look uneven: differences below the threshold, and
+// differences in a quantity that the release does not compare.
 func (d *Diagnosis) looksUnevenFindings(c *catalog.CollectionState) []Finding {
 	bytes, chunks := extremes{}, extremes{}
 	for _, shard := range d.Shards() {
@@ -252,7 +251,7 @@ func (d *Diagnosis) looksUnevenFindings(c *catalog.CollectionState) []Finding {
 	case bySize && bytes.isUneven():
 		threshold := 3 * c.DataSizes(d.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
 		if bytes.max-bytes.min >= threshold {
-			return nil // by zones: the balancer compares within them
+			return nil // with zones, the balancer compares shards within each zone
 		}
 		f := finding(BelowThreshold, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
 			"the threshold is a difference of %s", c.Namespace, humanize.Bytes(bytes.max), bytes.fullest,
@@ -276,7 +275,7 @@ func (d *Diagnosis) looksUnevenFindings(c *catalog.CollectionState) []Finding {
 	return nil
 }
 
-// extremes is the maximum and minimum over the shards.
+// extremes holds the maximum and minimum over the shards.
 type extremes struct {
 	max, min          int64
 	fullest, emptiest catalog.ShardID

@@ -12,11 +12,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Zone is one zone: its shards and its ranges.
+// Zone is a zone with its shards and its ranges.
 type Zone struct {
 	Name   string
 	Shards []catalog.ShardID
-	// Draining counts those of the shards that are draining.
+	// Draining counts the draining shards.
 	Draining int
 	Ranges   []ZoneRange
 }
@@ -27,13 +27,11 @@ type ZoneRange struct {
 	Min, Max  bson.Raw
 }
 
-// Zones returns all zones by name, with the ranges of one collection or, for an
-// empty namespace, of all. With a namespace only zones with ranges are among
-// them.
+// Zones returns all zones by name, with the ranges of one collection or, for an empty namespace, of all
+// collections. With a namespace, zones without ranges are left out.
 //
-// Ranges of collections whose zones the Snapshot knows are theirs; those of
-// others, such as of collections that are not sharded yet, come from the
-// documents of config.tags.
+// Ranges come from the zones of the collections in the Snapshot. Ranges of other collections, such as
+// those that are not sharded yet, come from the documents of config.tags.
 func Zones(s *catalog.Snapshot, ns string) []Zone {
 	byName := map[string]*Zone{}
 	zone := func(name string) *Zone {
@@ -94,7 +92,7 @@ func zoneRanges(s *catalog.Snapshot) func(yield func(string, ZoneRange) bool) {
 	}
 }
 
-// Problem returns what is wrong with a zone; empty when nothing is.
+// Problem returns what is wrong with a zone; empty when the zone is valid.
 func (z Zone) Problem() string {
 	if len(z.Ranges) > 0 && len(z.Shards) == 0 {
 		return "has ranges but no shard: their chunks do not move"
@@ -102,8 +100,8 @@ func (z Zone) Problem() string {
 	return ""
 }
 
-// OnlyShardFindings returns a finding for each zone that has ranges and no other shard: servers
-// refuse to remove the shard.
+// OnlyShardFindings returns a finding for each zone with ranges of which the shard is the only one:
+// servers refuse to remove the shard.
 func OnlyShardFindings(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding) {
 	for _, z := range Zones(s, "") {
 		if len(z.Ranges) == 0 || len(z.Shards) != 1 || z.Shards[0] != shard.ID {
@@ -137,7 +135,7 @@ func (d *Diagnosis) zoneFindings() (list []Finding) {
 	return slices.Concat(list, overlapFindings(d.Snapshot), earlyEndFindings(d.Snapshot))
 }
 
-// earlyEndFindings finds ranges that end before MaxKey where that was meant.
+// earlyEndFindings finds ranges that end before MaxKey although MaxKey was probably meant.
 func earlyEndFindings(s *catalog.Snapshot) (list []Finding) {
 	for zone, r := range zoneRanges(s) {
 		end, early := catalog.IntendedEnd(r.Max)
@@ -153,10 +151,10 @@ func earlyEndFindings(s *catalog.Snapshot) (list []Finding) {
 	return list
 }
 
-// maxEmptyZones is how many ranges without data of a collection are reported.
+// maxEmptyZones is the maximum number of empty ranges that are reported for a collection.
 const maxEmptyZones = 5
 
-// emptyZoneFindings finds ranges of zones in which no document lies.
+// emptyZoneFindings finds ranges of zones without documents.
 func emptyZoneFindings(c *catalog.CollectionState) (list []Finding) {
 	for _, r := range c.Zones.Ranges() {
 		if len(list) == maxEmptyZones || !slices.ContainsFunc(c.EmptyZones, r.Min.Equal) {
@@ -186,8 +184,8 @@ func zoneFinding(z Zone) (f Finding, ok bool) {
 	return f, false
 }
 
-// overlapFindings compares the ranges of config.tags: a ZoneSet rejects ranges that
-// overlap, and so does the server, but documents may be written by hand.
+// overlapFindings finds overlapping ranges in config.tags. A ZoneSet and the server both reject
+// overlapping ranges, but users may write the documents by hand.
 func overlapFindings(s *catalog.Snapshot) (list []Finding) {
 	sets := map[string]*catalog.ZoneSet{}
 	for _, doc := range s.Parts().Config["tags"] {

@@ -13,16 +13,15 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// piece is a range of keys in which neither table has a bound, and what it belongs to in
-// both of them.
+// piece is a range of keys without a bound in either table, with its chunks in both tables.
 type piece struct {
 	old, new catalog.Chunk
-	// beginsNew and began are whether a chunk begins here now, and began here before.
+	// beginsOld and beginsNew say whether a chunk of the old and of the new table begins here.
 	beginsNew, beginsOld bool
 }
 
-// commonPieces cuts two tables of a collection at the bounds of both. The older one may have a
-// shard key that was refined since.
+// commonPieces splits two tables of a collection at the bounds of both. The shard key may have been
+// refined since the older table was read.
 func commonPieces(older, newer *catalog.RoutingTable) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		old, stop := iter.Pull(refinedChunks(older, newer.Pattern()))
@@ -50,8 +49,8 @@ func commonPieces(older, newer *catalog.RoutingTable) iter.Seq[piece] {
 	}
 }
 
-// refinedChunks returns the chunks of a table with the bounds that they have under a shard key
-// with more fields: MinKey in those, and MaxKey at the end of all.
+// refinedChunks returns the chunks of a table with the bounds that they have under a refined shard key:
+// MinKey in the added fields, or MaxKey if the bound is the global maximum.
 func refinedChunks(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catalog.Chunk] {
 	if t.Pattern().Len() == p.Len() {
 		return t.All()
@@ -66,19 +65,19 @@ func refinedChunks(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catal
 	}
 }
 
-// extendBound is a bound under a shard key with more fields.
+// extendBound returns a bound under a refined shard key.
 func extendBound(of, p catalog.KeyPattern, k catalog.Key) catalog.Key {
 	if k.Equal(of.GlobalMax()) {
 		return p.GlobalMax()
 	}
 	longer, err := p.ExtendBound(of.Bound(k))
 	if err != nil {
-		return k // of a pattern that does not extend: compared with nothing
+		return k // of a pattern that is no refinement: the result is never compared
 	}
 	return longer
 }
 
-// maxExamples is how many bounds a change has for examples.
+// maxExamples is the maximum number of bounds in a change's Examples.
 const maxExamples = 3
 
 // tally counts chunks of one kind.
@@ -94,9 +93,8 @@ func (t *tally) add(p catalog.KeyPattern, k catalog.Key) {
 	}
 }
 
-// compareChunks compares the chunks of a collection. What moved is counted by the finer one of both
-// tables: by the chunks there were where some were merged, by those there are where some
-// were split.
+// compareChunks compares the chunks of a collection. It counts moves by the finer one of both tables:
+// by the old chunks where chunks were merged, by the new chunks where chunks were split.
 func (d *differ) compareChunks(older, newer *catalog.CollectionState) {
 	if !d.bothHave("chunks", newer.Namespace) {
 		return
@@ -142,10 +140,10 @@ func (d *differ) compareChunks(older, newer *catalog.CollectionState) {
 	}
 }
 
-// counts are what became of the chunks of a collection.
+// counts counts what happened to the chunks of a collection.
 type counts struct {
 	moved, split, merged, jumbo, cleared tally
-	byFlow                               map[Flow]int64 // by way
+	byFlow                               map[Flow]int64 // by donor and recipient
 }
 
 func compareTables(older, newer *catalog.RoutingTable) counts {
@@ -183,14 +181,13 @@ func compareTables(older, newer *catalog.RoutingTable) counts {
 	return n
 }
 
-// flags are whether a chunk is flagged jumbo, and whether one that it overlaps in the other
-// table is.
+// flags says whether a chunk is flagged jumbo, and whether an overlapping chunk in the other table is.
 type flags struct {
 	min                   catalog.Key
 	flagged, otherFlagged bool
 }
 
-// countUnmatched counts a chunk that is flagged, where nothing of it is in the other table.
+// countUnmatched counts a flagged chunk that overlaps no flagged chunk in the other table.
 func (f flags) countUnmatched(p catalog.KeyPattern, to *tally) {
 	if f.flagged && !f.otherFlagged {
 		to.add(p, f.min)
@@ -208,7 +205,7 @@ func (n counts) sortedFlows() (list []Flow) {
 	return list
 }
 
-// maxFlows is how many flows a line lists.
+// maxFlows is the maximum number of flows in a line.
 const maxFlows = 3
 
 func flowText(flows []Flow) string {
@@ -265,7 +262,7 @@ func (d *differ) compareZones(older, newer *catalog.CollectionState) {
 	}
 }
 
-// extendZoneBound is a bound of a zone under a shard key with more fields.
+// extendZoneBound returns the bound of a zone under a refined shard key.
 func extendZoneBound(older, newer *catalog.CollectionState, k catalog.Key) catalog.Key {
 	if older.Pattern.Len() == newer.Pattern.Len() {
 		return k

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// compareCluster compares which cluster it is, and its versions.
+// compareCluster compares the identity of the cluster, and its versions.
 func (d *differ) compareCluster() {
 	if d.old.ClusterID != d.new.ClusterID && !d.old.ClusterID.IsZero() && !d.new.ClusterID.IsZero() {
 		d.add(Change{Kind: OtherCluster, Old: d.old.ClusterID.Hex(), New: d.new.ClusterID.Hex()},
@@ -25,8 +25,8 @@ func (d *differ) compareCluster() {
 	}
 }
 
-// compareMembers compares the members of shards and config servers. A shard that is new or
-// gone has its own along.
+// compareMembers compares the members of shards and config servers. It skips the members of shards that
+// only one snapshot has.
 func (d *differ) compareMembers() {
 	if len(d.old.Members) == 0 || len(d.new.Members) == 0 {
 		if len(d.old.Members) != len(d.new.Members) {
@@ -181,7 +181,8 @@ func (d *differ) compareShard(older, newer *catalog.ShardState) {
 	}
 }
 
-// compareHosts compares the connection strings of a shard, where its members don't tell the same.
+// compareHosts compares the connection strings of a shard, unless changes of its members already show
+// the difference.
 func (d *differ) compareHosts(older, newer *catalog.ShardState) {
 	if older.Host == newer.Host {
 		return
@@ -194,7 +195,7 @@ func (d *differ) compareHosts(older, newer *catalog.ShardState) {
 		return hosts
 	}
 	if len(d.old.Members) > 0 && len(d.new.Members) > 0 && !slices.Equal(list(older), list(newer)) {
-		return // members that are new or gone
+		return // the changes of members show this
 	}
 	d.add(Change{Kind: ShardHost, Shard: newer.ID, Old: older.Host, New: newer.Host}, "%s is %s, was %s", newer.ID,
 		newer.Host, older.Host)

@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// compareCollections compares what the catalog tracks. A collection goes by its name, or by its
-// UUID where it was renamed.
+// compareCollections compares the collections in the catalog. Collections are matched by name, or by
+// UUID if they were renamed.
 func (d *differ) compareCollections() {
 	if !d.bothHave("collections", "") {
 		return
@@ -38,7 +38,8 @@ func (d *differ) compareCollections() {
 	}
 }
 
-// collectionNamed returns the collection of a namespace, and not that of a time series behind it.
+// collectionNamed returns the collection with a namespace, but not the buckets of a time series
+// collection with that namespace.
 func (d *differ) collectionNamed(s *catalog.Snapshot, ns string) *catalog.CollectionState {
 	if c := s.Collection(ns); c != nil && c.Namespace == ns {
 		return c
@@ -46,7 +47,8 @@ func (d *differ) collectionNamed(s *catalog.Snapshot, ns string) *catalog.Collec
 	return nil
 }
 
-// findRenames returns the new names of collections by the old ones, and which names are new ones.
+// findRenames returns the new names of renamed collections by their old names, and the set of the new
+// names.
 func (d *differ) findRenames() (to map[string]string, arrived map[string]bool) {
 	byUUID := map[string]string{}
 	for _, c := range d.new.Collections {
@@ -65,7 +67,7 @@ func (d *differ) findRenames() (to map[string]string, arrived map[string]bool) {
 
 func sameUUID(a, b *catalog.CollectionState) bool { return bytes.Equal(a.UUID.Data, b.UUID.Data) }
 
-// displayName is that of a collection as users know it.
+// displayName returns the name of a collection as users know it.
 func displayName(ns string) string { return catalog.TimeSeriesNamespace(ns) }
 
 func (d *differ) addDropped(older *catalog.CollectionState) {
@@ -102,7 +104,7 @@ func uniqueText(unique bool) string {
 	return ""
 }
 
-// onlyOwner is where an unsharded collection is.
+// onlyOwner returns the shard of an unsharded collection.
 func onlyOwner(c *catalog.CollectionState) string {
 	for _, id := range c.Owners() {
 		return string(id)
@@ -130,8 +132,8 @@ func (d *differ) compareCollection(older, newer *catalog.CollectionState) {
 	}
 }
 
-// addReplaced tells of a sharded collection whose UUID is another one: it was resharded, unless
-// the log knows of a drop.
+// addReplaced adds a change for a sharded collection with a different UUID: the collection was
+// resharded, unless the log records a drop.
 func (d *differ) addReplaced(older, newer *catalog.CollectionState) {
 	c := Change{Kind: Resharded, Namespace: newer.Namespace, Old: older.Pattern.String(), New: newer.Pattern.String()}
 	if slices.ContainsFunc(d.new.Changes, func(e catalog.LogEntry) bool {
@@ -145,7 +147,7 @@ func (d *differ) addReplaced(older, newer *catalog.CollectionState) {
 	d.add(c, "%s was resharded by %s, was by %s", displayName(newer.Namespace), c.New, c.Old)
 }
 
-// compareSharded compares a sharded collection that is the same one.
+// compareSharded compares a sharded collection that has kept its UUID.
 func (d *differ) compareSharded(older, newer *catalog.CollectionState) {
 	if !older.Pattern.Equal(newer.Pattern) {
 		d.add(Change{Kind: KeyRefined, Namespace: newer.Namespace, Old: older.Pattern.String(), New: newer.Pattern.String()},
@@ -206,7 +208,8 @@ func chunkSizeText(c *catalog.CollectionState) string {
 	return humanize.Bytes(c.MaxChunkSizeBytes)
 }
 
-// compareIndexes compares which shards lack the index of a shard key, where both snapshots know.
+// compareIndexes compares which shards lack the index of a shard key, where both snapshots have that
+// data.
 func (d *differ) compareIndexes() {
 	for _, is := range d.new.Collections {
 		was := d.collectionNamed(d.oldSnapshot, is.Namespace)

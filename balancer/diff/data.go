@@ -7,22 +7,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ShardData is what a shard has in both snapshots, of the collections whose sizes both know.
+// ShardData is the data of a shard in both snapshots, for the collections whose sizes are in both.
 type ShardData struct {
 	Shard catalog.ShardID `json:"shard"`
 	Old   Amount          `json:"old"`
 	New   Amount          `json:"new"`
 }
 
-// CollectionData is what all shards have of a sharded collection.
+// CollectionData is the data of a sharded collection on all shards.
 type CollectionData struct {
 	Namespace string `json:"ns"`
 	Old       Amount `json:"old"`
 	New       Amount `json:"new"`
 }
 
-// Amount is how much data there is: what is owned, and documents that migrations left
-// behind.
+// Amount is an amount of data: owned data, and orphaned documents.
 type Amount struct {
 	Bytes     int64 `json:"bytes"`
 	Documents int64 `json:"documents"`
@@ -35,8 +34,8 @@ func (a *Amount) add(d catalog.ShardData) {
 	a.Orphans += d.Orphans
 }
 
-// compareData compares what lies where. Sizes of a collection that one snapshot does not know are
-// left out on both sides.
+// compareData compares the amounts of data. Sizes of a collection that are missing in one snapshot are
+// left out in both.
 func (d *differ) compareData() {
 	if !d.bothHave("sizes", "") {
 		return
@@ -86,8 +85,8 @@ func sizesOf(c **catalog.CollectionState) map[catalog.ShardID]catalog.ShardData 
 	return (*c).Sizes
 }
 
-// withKnownSizes returns the collections whose sizes both snapshots know, or that only one of
-// them has.
+// withKnownSizes returns the collections whose sizes are in both snapshots, and those that only one
+// snapshot has.
 func (d *differ) withKnownSizes(list []*catalog.CollectionState) (known []*catalog.CollectionState) {
 	for _, c := range list {
 		was, is := d.collectionNamed(d.oldSnapshot, c.Namespace), d.collectionNamed(d.newSnapshot, c.Namespace)
@@ -98,7 +97,7 @@ func (d *differ) withKnownSizes(list []*catalog.CollectionState) (known []*catal
 	return known
 }
 
-// addUnsharded adds what is not sharded, where both snapshots have it.
+// addUnsharded adds the unsharded data, where both snapshots have it.
 func (d *differ) addUnsharded(older, newer func(catalog.UnshardedData)) {
 	if d.old.Unsharded == nil || d.new.Unsharded == nil || !d.bothHave("unsharded data", "") {
 		return

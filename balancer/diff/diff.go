@@ -19,57 +19,58 @@ type Change struct {
 	Host      string          `json:"host,omitzero"` // of a member or a router
 	Old       string          `json:"old,omitzero"`
 	New       string          `json:"new,omitzero"`
-	// Count is how many chunks; 0 for what is not a chunk.
+	// Count is the number of chunks; 0 for changes of other objects.
 	Count int64 `json:"count,omitzero"`
-	// Flows are how many chunks went from where to where, the most first.
+	// Flows count the moved chunks by donor and recipient, the largest first.
 	Flows []Flow `json:"flows,omitzero"`
-	// Examples are lower bounds of some of the chunks, as they are entered in the shell.
+	// Examples are lower bounds of some of the chunks, as literals of the shell.
 	Examples []string `json:"examples,omitzero"`
-	// Text says all that in a line.
+	// Text describes the change in one line.
 	Text string `json:"text"`
-	// Logged sums up the entries of the cluster's logs about it; nil without entries.
+	// Logged summarizes the entries about the change in the cluster's logs; nil without entries.
 	Logged *Logged `json:"logged,omitzero"`
 }
 
-// Flow counts chunks that went the same way.
+// Flow counts the chunks that moved between the same shards.
 type Flow struct {
 	From  catalog.ShardID `json:"from"`
 	To    catalog.ShardID `json:"to"`
 	Count int64           `json:"count"`
 }
 
-// Logged are the entries of the cluster's logs about a change.
+// Logged summarizes the log entries about a change.
 type Logged struct {
 	Entries int       `json:"entries"`
 	First   time.Time `json:"first"`
 	Last    time.Time `json:"last"`
-	// Clients are the addresses whose commands they were, as far as the entries tell.
+	// Clients are the addresses of the clients that sent the commands, as far as the entries record
+	// them.
 	Clients []string `json:"clients,omitzero"`
 }
 
-// Result is what has changed between two snapshots.
+// Result holds the differences between two snapshots.
 type Result struct {
 	Old Moment `json:"old"`
 	New Moment `json:"new"`
-	// Changes are in the order of Kinds, of one kind by what they are about.
+	// Changes are in the order of Kinds, and within a kind by the changed object.
 	Changes []Change `json:"changes"`
-	// Data are the shards whose data have changed, Largest the collections, the largest
-	// change first.
+	// Data are the shards whose data has changed. Largest are the collections with the largest changes,
+	// in order.
 	Data    []ShardData      `json:"data"`
 	Largest []CollectionData `json:"collections"`
-	// NotCompared says what one of the snapshots does not have, and why.
+	// NotCompared names the parts that are missing in one of the snapshots, with the reason.
 	NotCompared []string `json:"notCompared,omitzero"`
-	// LogsSince is since when the logs of the newer snapshot are complete.
+	// LogsSince is the time from which the logs of the newer snapshot are complete.
 	LogsSince time.Time `json:"logsSince"`
 }
 
-// Moment is which snapshot it is.
+// Moment identifies a snapshot.
 type Moment struct {
 	Name string    `json:"name"`
 	Time time.Time `json:"time"`
 }
 
-// Empty reports whether nothing has changed but data.
+// Empty reports whether nothing has changed except amounts of data.
 func (r Result) Empty() bool { return len(r.Changes) == 0 }
 
 // Compare compares an older snapshot of a cluster with a newer one.
@@ -103,7 +104,7 @@ func momentOf(s *catalog.Snapshot) Moment {
 	return Moment{cmp.Or(source.Name, source.Origin.Name), s.Time()}
 }
 
-// differ is a comparison under way.
+// differ is the state of a comparison.
 type differ struct {
 	old, new                 catalog.SnapshotParts
 	oldSnapshot, newSnapshot *catalog.Snapshot
@@ -116,7 +117,7 @@ func (d *differ) add(c Change, format string, args ...any) {
 	d.result.Changes = append(d.result.Changes, c)
 }
 
-// skip notes what is not compared, once.
+// skip adds a part to NotCompared, once.
 func (d *differ) skip(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !d.skipped[text] {
@@ -125,8 +126,8 @@ func (d *differ) skip(format string, args ...any) {
 	}
 }
 
-// bothHave reports whether both snapshots contain a part, of one collection or all, and notes
-// it where they have not.
+// bothHave reports whether both snapshots contain a part, of one collection or of all. If not, it adds
+// the part to NotCompared.
 func (d *differ) bothHave(what, ns string) bool {
 	for _, side := range []struct {
 		name string
@@ -149,8 +150,7 @@ func gapText(what string, g catalog.Gap) string {
 	return what
 }
 
-// sortChanges puts the changes into the order of their kinds, and those of one kind by what
-// they are about.
+// sortChanges sorts the changes by kind, and within a kind by the changed object.
 func (d *differ) sortChanges() {
 	order := map[Kind]int{}
 	for i, k := range Kinds() {
@@ -162,11 +162,11 @@ func (d *differ) sortChanges() {
 	})
 }
 
-// pair is the old and the new state of something.
+// pair is the old and the new state of an object.
 type pair[T any] struct{ old, new *T }
 
-// pairByName pairs two lists by a name, in the order of the names. One side is nil for what is
-// only in the other list.
+// pairByName pairs the elements of two slices by name, sorted by name. One side of a pair is nil for an
+// element that only the other slice has.
 func pairByName[T any](older, newer []T, name func(*T) string) (pairs []pair[T], names []string) {
 	all := map[string]pair[T]{}
 	for i := range older {

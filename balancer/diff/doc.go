@@ -1,10 +1,10 @@
-// Package diff says what has changed between two snapshots of a cluster: each change by
-// its kind, with how often, what it was before and is now, and who did it by the cluster's
-// logs. It is values in, a list out.
+// Package diff computes what has changed between two snapshots of a cluster. Each change has a kind, a
+// count, the old and the new value, and the client that made the change according to the cluster's
+// logs. The package is a pure function of two snapshots.
 //
-// A change is told once: what follows from it is not told again. A shard that is gone takes
-// its zones and members along, a database its collections, a collection its chunks, zones
-// and settings; a shard that is new brings its own. What one of the snapshots does not have
-// is not a change: NotCompared lists it. Data that grow or shrink are numbers beside the
-// changes.
+// A change is reported once, without its consequences. If a shard was removed, its zones and members
+// are not reported; the same holds for the collections of a removed database, and for the chunks, zones
+// and settings of a removed collection, and for the parts of a new shard. A part that is missing in one
+// of the snapshots is not a change: NotCompared lists it. Amounts of data that grow or shrink are
+// numbers beside the changes.
 package diff

@@ -1,12 +1,12 @@
 package diff
 
-// Kind is what has changed.
+// Kind is the kind of a change.
 type Kind string
 
-// Group is what kinds of change are about.
+// Group is the kind of object that a change is about.
 type Group string
 
-// The groups, in the order in which they are told.
+// The groups, in the order in which they are reported.
 const (
 	Cluster     Group = "Cluster"
 	Shards      Group = "Shards"
@@ -109,11 +109,11 @@ type KindInfo struct {
 	Kind  Kind
 	Group Group
 	About string
-	// logEvents are the names (what) of the log entries that record it.
+	// logEvents are the names (what) of the log entries that record the change.
 	logEvents []string
 }
 
-// Kinds returns all kinds in the order in which they are told.
+// Kinds returns all kinds in the order in which they are reported.
 func Kinds() []KindInfo {
 	configured := []string{"configureCollectionBalancing"}
 	resharded := []string{"resharding.coordinator.transition"}

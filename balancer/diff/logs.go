@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// attachLogs tells of each change what the newer snapshot's logs have of it: entries after the
-// older snapshot, about the same thing.
+// attachLogs adds to each change the entries in the newer snapshot's logs that are later than the older
+// snapshot and about the same object.
 func (d *differ) attachLogs() {
 	d.result.LogsSince = d.new.Time.Add(-catalog.LogSpan)
 	if d.result.LogsSince.Before(d.old.Time) {
@@ -40,7 +40,7 @@ func (d *differ) attachLogs() {
 	}
 }
 
-// entryName is what an entry is about: a namespace, a shard, or nothing.
+// entryName returns the object of an entry: a namespace, a shard, or an empty string.
 func entryName(e catalog.LogEntry) string {
 	switch e.What {
 	case "addShard":
@@ -51,7 +51,7 @@ func entryName(e catalog.LogEntry) string {
 	return e.Namespace
 }
 
-// logName is what a change is about, as entries of logs have it.
+// logName returns the object of a change in the form in which log entries name it.
 func (c Change) logName() string {
 	switch {
 	case c.Kind == Renamed:
@@ -76,7 +76,7 @@ func (l *Logged) add(e catalog.LogEntry) {
 	}
 }
 
-// merge adds the entries of another name to those there are.
+// merge merges the entries of another name into l.
 func (l *Logged) merge(o *Logged) *Logged {
 	if l == nil {
 		copied := *o

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// compareSettings compares what is in effect, by the release of each side.
+// compareSettings compares the effective settings, by the release of each snapshot.
 func (d *differ) compareSettings() {
 	if !d.bothHave("settings", "") {
 		return
@@ -98,7 +98,7 @@ func (d *differ) compareDatabases() {
 	}
 }
 
-// collectionsIn names the sharded collections that a database had.
+// collectionsIn returns the names of the sharded collections that a database had.
 func (d *differ) collectionsIn(database string) string {
 	n := 0
 	for _, c := range d.old.Collections {
@@ -112,7 +112,7 @@ func (d *differ) collectionsIn(database string) string {
 	return ", with " + humanize.Count(n, "sharded collection")
 }
 
-// compareRuns compares who has the lease, and whether runs are paused.
+// compareRuns compares the holders of the lease, and whether runs are paused.
 func (d *differ) compareRuns() {
 	if !d.bothHave("lease", "") {
 		return

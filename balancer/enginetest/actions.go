@@ -81,7 +81,7 @@ func (s *suite) splitPoint() {
 	}
 	empty := s.newMigration(r, -5, "b")
 	split = mustGet(s, func(c balancer.Cluster) (policy.Split, error) { return c.SplitPoint(s.ctx, empty) })
-	if split.Halve { // only the split itself finds it empty
+	if split.Halve { // only the split itself discovers that the range is empty
 		s.wantCode("an empty chunk", s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }),
 			mongoerr.OperationFailed)
 	}
@@ -127,7 +127,7 @@ func (s *suite) move() {
 	if !s.Release.BalancesBySize() {
 		return
 	}
-	// Without an upper bound the donor decides how much goes: a chunk size.
+	// Without an upper bound, the donor limits the moved range to a chunk size.
 	huge := s.routingOf("app.huge")
 	m := s.newMigration(huge, 50, "b")
 	m.Max = catalog.Key{}
@@ -160,7 +160,7 @@ func (s *suite) moveRefused() {
 
 func (s *suite) moveUnsharded() {
 	if !s.Release.MovesCollections() && !slices.Contains(s.Unsupported, "MoveUnsharded") {
-		return // nobody asks for it
+		return // the caller does not need this method
 	}
 	s.command("app", bson.D{{Key: "create", Value: "alone"}})
 	m := policy.Migration{Namespace: "app.alone", UUID: s.uuid("app", "alone"), Reason: policy.ReasonUnsharded}
@@ -252,7 +252,7 @@ func (s *suite) actMergeAll() {
 		return
 	}
 	if !s.Release.AutoMerges() {
-		return // nobody asks for it
+		return // the caller does not need this method
 	}
 	s.command("admin", bson.D{{Key: "mockAdvance", Value: historyWindow.Milliseconds()}})
 	result := s.runAction(r, policy.MergeAll, "a", 0, 0, 0)

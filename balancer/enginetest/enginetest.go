@@ -1,6 +1,6 @@
-// Package enginetest is the conformance suite of what the engine needs of a
-// cluster: the same tests run over the mock directly and over the wire, so that
-// a balancer finds the same results, codes and refusals whichever it works on.
+// Package enginetest is the conformance suite for the interfaces that the engine needs from a cluster.
+// The same tests run on the mock directly and over the wire, so that a balancer gets the same results,
+// codes and refusals on both.
 package enginetest
 
 import (
@@ -18,8 +18,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Topology is what the cluster of each test holds: see docs/topology.md. Its
-// balancer is off.
+// Topology is the content of the cluster of each test (see docs/topology.md). Its balancer is off.
 const Topology = `{
   "shards": [{"id": "a", "zones": ["EU"]}, {"id": "b"}, {"id": "c", "draining": true}],
   "settings": {"chunkSizeMB": 64, "balancer": {"mode": "off"}},
@@ -42,16 +41,14 @@ const Topology = `{
 type Subject struct {
 	Cluster balancer.SharedCluster
 	Release catalog.Release
-	// Command runs a command as a user of the cluster does, to prepare a test or
-	// to look at what became of it.
+	// Command runs a command as a user of the cluster, to prepare a test or to check its effect.
 	Command func(ctx context.Context, db string, command bson.D) (bson.Raw, error)
-	// Unsupported names the methods that no command can implement: they fail
-	// with errors.ErrUnsupported.
+	// Unsupported names the methods that no command can implement: they return errors.ErrUnsupported.
 	Unsupported []string
 }
 
-// TestCluster runs the suite. make is called for each test, and makes a cluster
-// of the Topology whose time goes on by itself when something is waited for.
+// TestCluster runs the suite. It calls make for each test; make returns a cluster of the Topology whose
+// clock advances by itself while a test waits.
 func TestCluster(t *testing.T, make func(t *testing.T) Subject) {
 	for _, tt := range []struct {
 		name string
@@ -95,13 +92,13 @@ type suite struct {
 	ctx context.Context
 }
 
-// exchange gives the cluster to f.
+// exchange passes the cluster to f.
 func (s *suite) exchange(f func(balancer.Cluster)) {
 	s.Helper()
 	s.Cluster.With(f)
 }
 
-// mustGet returns the value of one exchange; an error fails the test.
+// mustGet returns the value that f returns for the cluster; an error fails the test.
 func mustGet[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 	s.Helper()
 	s.exchange(func(c balancer.Cluster) {
@@ -113,15 +110,15 @@ func mustGet[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 	return value
 }
 
-// errOf returns the error of one exchange.
+// errOf returns the error that f returns for the cluster.
 func (s *suite) errOf(f func(balancer.Cluster) error) (err error) {
 	s.Helper()
 	s.exchange(func(c balancer.Cluster) { err = f(c) })
 	return err
 }
 
-// isSupported reports whether a method is supported. For one that is not it checks the
-// error that f returns.
+// isSupported reports whether a method is supported. For unsupported methods, it checks the error that
+// f returns.
 func (s *suite) isSupported(method string, f func(balancer.Cluster) error) bool {
 	s.Helper()
 	if !slices.Contains(s.Unsupported, method) {

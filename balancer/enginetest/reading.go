@@ -113,7 +113,7 @@ func (s *suite) mergeable() {
 	var lines []string
 	for _, w := range work {
 		for _, ns := range w.Namespaces {
-			if strings.HasPrefix(ns, "app.") { // the sessions are sharded at some time
+			if strings.HasPrefix(ns, "app.") { // the sessions collection is sharded at an unspecified time
 				lines = append(lines, string(w.Shard)+" "+ns)
 			}
 		}

@@ -10,11 +10,11 @@ import (
 // object is a JSON object of a topology file.
 type object map[string]any
 
-// RandomTopology describes a cluster that is out of balance: one to three
-// collections, with zones whose bounds may lie inside of chunks, draining shards,
-// jumbo chunks, collections that are left alone. All chunks of a collection hold the
-// same, less than a chunk size or more. In half of the clusters shards differ a
-// little; in the others ties are many, which lots decide.
+// RandomTopology returns the topology of an unbalanced cluster: one to three collections, with zones
+// whose bounds may lie inside chunks, draining shards, jumbo chunks, and collections with disabled
+// balancing. All chunks of a collection have the same size, below or above the chunk size. In half of
+// the clusters, the shards differ slightly; in the others there are many ties, which are decided at
+// random.
 func RandomTopology(r *rand.Rand, release catalog.Release) string {
 	shards := 3 + r.IntN(4)
 	zones := []string{"A", "B"}[:r.IntN(3)]
@@ -41,7 +41,7 @@ func RandomTopology(r *rand.Rand, release catalog.Release) string {
 	top["collections"] = colls
 	text, err := json.Marshal(top)
 	if err != nil {
-		panic(err) // there is nothing in it that can't be marshaled
+		panic(err) // all values can be marshaled
 	}
 	return string(text)
 }
@@ -53,7 +53,7 @@ func randomCollection(r *rand.Rand, ns string, shards int, zones []string, relea
 	jumbo := r.IntN(3) == 0
 	var chunks []object
 	for i := range n {
-		shard := max(0, r.IntN(2*shards)-shards) // the first one has half of the chunks
+		shard := max(0, r.IntN(2*shards)-shards) // the first shard gets half of the chunks
 		holds := documents + spread*shard
 		o := object{"shard": "s" + string(rune('0'+shard)), "bytes": 1024 * holds, "docs": holds}
 		if i < n-1 {
@@ -85,8 +85,8 @@ func randomCollection(r *rand.Rand, ns string, shards int, zones []string, relea
 	return coll
 }
 
-// Releases are those that tests of what balances run on: each line that is supported, and the patches
-// that differ. Tests of a few random cases take them in this order, the ones that most people run first.
+// Releases returns the releases for tests of the balancer: each supported line, and the patches that
+// differ. Tests with few random cases take the releases in this order, the most widely used first.
 func Releases() []catalog.Release {
 	return []catalog.Release{
 		catalog.Release80.WithPatch(10), catalog.Release90, catalog.Release44, catalog.Release82.WithPatch(6),

@@ -1,5 +1,5 @@
-// Package examples reads the data files of table tests: the worked examples of
-// the spec and cases of their kind, one a line.
+// Package examples reads the data files of table tests, one example a line: the worked examples of the
+// spec and similar cases.
 package examples
 
 import (
@@ -19,8 +19,8 @@ func Lines(t testing.TB, path string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// Read decodes each line of a file. A field that T does not have fails the
-// test: what a case says and nobody looks at would pass.
+// Read decodes each line of a file. An unknown field fails the test: otherwise an expectation that no
+// test checks would pass.
 func Read[T any](t testing.TB, path string) []T {
 	t.Helper()
 	var cases []T

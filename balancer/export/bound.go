@@ -11,19 +11,18 @@ import (
 	"shardsh/balancer/report/machine"
 )
 
-// OtherNamespace is the ns label of the sum over all other collections. Real namespaces have a dot.
+// OtherNamespace is the ns label of the sum over all other collections. Real namespaces contain a dot.
 const OtherNamespace = "other"
 
-// additiveMetrics are the additive metrics of collections. The others are left out of the
-// rest.
+// additiveMetrics are the metrics of collections that can be summed. The sum over other collections has
+// no other metrics.
 var additiveMetrics = []string{
 	"shardsh_collection_chunks", "shardsh_collection_jumbo_chunks", "shardsh_collection_bytes",
 	"shardsh_collection_orphan_documents",
 }
 
-// WorstCollections returns the collections that have series of their own: first those that are not
-// balanced, then those of which most bytes lie where they should not, then those with most
-// jumbo chunks, then the largest.
+// WorstCollections returns the collections that get their own series: first unbalanced collections,
+// then those with the most misplaced bytes, then those with the most jumbo chunks, then the largest.
 func WorstCollections(r *check.Result, most int) map[string]bool {
 	type rank struct {
 		ns                  string
@@ -53,7 +52,7 @@ func WorstCollections(r *check.Result, most int) map[string]bool {
 	return worst
 }
 
-// SumUpOthers sums up the samples of all collections but some.
+// SumUpOthers sums the samples of all collections that are not in own.
 func SumUpOthers(list []machine.Family, own map[string]bool) []machine.Family {
 	for i, f := range list {
 		list[i].Samples = sumUpSamples(f, own)

@@ -1,3 +1,3 @@
-// Package export turns what was read of a cluster into metrics for Prometheus, with a
-// bounded number of series: of the worst collections each has its own, the rest are summed.
+// Package export converts the data of a cluster to Prometheus metrics with a bounded number of series:
+// the worst collections have their own series, all others are summed.
 package export

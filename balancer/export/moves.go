@@ -7,23 +7,22 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Moves counts migrations that end, by the shard that gave the chunk. The zero value has
-// counted none.
+// Moves counts ended migrations by donor. The zero value is ready to use.
 type Moves struct {
 	byDonor      map[catalog.ShardID]donorCounts
-	countedUntil time.Time            // what is older was counted
-	seen         map[string]time.Time // by id: of what is not older, these were
+	countedUntil time.Time            // older entries were counted
+	seen         map[string]time.Time // ids of the counted entries that are not older
 }
 
-// donorCounts are migrations off a shard.
+// donorCounts counts the migrations of one donor.
 type donorCounts struct{ moves, failures, bytes int64 }
 
-// maxLateness is how much older than the newest entry a later written entry of a change log can be:
-// each shard writes with its own clock.
+// maxLateness is how much older than the newest entry a later entry of a change log can be: each shard
+// writes with its own clock.
 const maxLateness = 10 * time.Minute
 
-// Add counts the migrations of a change log that were not added before. Those of the
-// first log are not counted.
+// Add counts the migrations of a change log that were not counted before. The migrations of the first
+// log are not counted.
 func (m *Moves) Add(changes []catalog.LogEntry) {
 	first := m.byDonor == nil
 	if first {

@@ -17,19 +17,21 @@ import (
 
 // ClusterReading is what one scrape reads of a cluster.
 type ClusterReading struct {
-	// Report is the result of its check. Without a Result the cluster could not be read.
+	// Report is the result of the cluster's check. A Report without a Result means that the cluster
+	// could not be read.
 	Report check.Report
-	// Advisories are the known faults that concern it.
+	// Advisories are the known bugs that concern the cluster.
 	Advisories []advisory.Hit
-	// Moves are those that were seen to end.
+	// Moves counts the ended migrations.
 	Moves *Moves
-	// Forecast is until it is balanced; nil is not known.
+	// Forecast is the forecast until the cluster is balanced; nil means unknown.
 	Forecast *forecast.Forecast
-	// Operations are those a second of each shard; nil is not counted.
+	// Operations is the number of operations a second on each shard; nil means that they were not
+	// counted.
 	Operations map[catalog.ShardID]heat.Load
 }
 
-// metric is a metric of a cluster, with the samples of one that could be read.
+// metric is a metric of a cluster, with a function that emits its samples.
 type metric struct {
 	name, kind, help string
 	samples          func(ClusterReading, func(value float64, labels ...string))
@@ -40,7 +42,7 @@ const (
 	counter = "counter"
 )
 
-// metrics are those beside the check's.
+// metrics returns the metrics that package check does not define.
 func metrics() []metric {
 	return []metric{
 		{"shardsh_balancer_enabled", gauge, "Whether the balancer is switched on.", sampleEnabled},
@@ -80,8 +82,8 @@ func metrics() []metric {
 	}
 }
 
-// Families returns all metrics of a cluster, always the same in the same order, with the
-// collections that keep does not select summed up.
+// Families returns all metrics of a cluster, always in the same order. Only the worst collections have
+// their own series; the others are summed.
 func (r ClusterReading) Families(collections int) []machine.Family {
 	list := machine.Families([]check.Report{r.Report})
 	if r.Report.Result != nil {
@@ -125,7 +127,7 @@ func sampleFailedRounds(r ClusterReading, sample func(float64, ...string)) {
 	sample(float64(diagnosis.RoundsOf(r.Report.Result.Snapshot).Failed))
 }
 
-// sampleBalanced has no sample where that is not known.
+// sampleBalanced emits no sample if the state is unknown.
 func sampleBalanced(r ClusterReading, sample func(float64, ...string)) {
 	unknown, all := false, r.Report.Result.IsBalanced()
 	for _, b := range r.Report.Result.Balances {
@@ -152,7 +154,7 @@ func sampleCollectionStates(r ClusterReading, sample func(float64, ...string)) {
 	}
 }
 
-// stateIndex returns the place of a collection's state among those that there are.
+// stateIndex returns the index of a collection's state in the list of states.
 func stateIndex(b diagnosis.Balance) int {
 	switch {
 	case !b.Known:
@@ -196,7 +198,8 @@ func sampleRunningMigrations(r ClusterReading, sample func(float64, ...string)) 
 	sample(float64(len(r.Report.Result.Parts().Migrations)))
 }
 
-// sampleMoves emits samples for all shards, also 0: a counter that begins with 1 has no rate.
+// sampleMoves emits a sample for every shard, even if it is 0: Prometheus computes no rate for a
+// counter that begins at 1.
 func sampleMoves(of func(donorCounts) float64) func(ClusterReading, func(float64, ...string)) {
 	return func(r ClusterReading, sample func(float64, ...string)) {
 		if r.Moves == nil {
@@ -283,14 +286,14 @@ func samplePaused(r ClusterReading, sample func(float64, ...string)) {
 	sample(machine.BoolValue(p != nil && p.Active))
 }
 
-// The metrics that say whether a cluster answers, and whether it is well: both 0 for one that
-// does not.
+// The metrics that say whether a cluster answers, and whether its check passes. Both are 0 for a
+// cluster that does not answer.
 const (
 	UpMetric = "shardsh_check_up"
 	OKMetric = "shardsh_check_ok"
 )
 
-// LabelNames are the names of labels that metrics have of their own.
+// LabelNames returns the names of the labels that metrics use.
 func LabelNames() []string {
 	return []string{"cluster", "ns", "shard", "rule", "status", "severity", "version", "cluster_id", "state", "code",
 		"advisory", "bound", "kind", "host", "pid", "doing", "le", "quantile"}

@@ -7,20 +7,20 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// basis is the evidence that the times are computed from.
+// basis is the evidence for the times of a forecast.
 type basis struct {
 	rates     rates
 	evidence  evidence
 	clock     clock
 	simulated simulation
 	at        time.Time
-	deletions int // of ranges, that are pending
+	deletions int // pending range deletions
 }
 
-// minReportedIdle is how long nothing moves in a simulation before the basis says why.
+// minReportedIdle is the idle time in a simulation from which the basis gives a reason.
 const minReportedIdle = 5 * time.Minute
 
-// sentences returns the basis as sentences without a full stop, the weightiest first.
+// sentences returns the basis as sentences without a full stop, the most important first.
 func (b basis) sentences() (list []string) {
 	switch {
 	case b.rates.measuredCount == 0:
@@ -55,7 +55,7 @@ func (b basis) sentences() (list []string) {
 	return list
 }
 
-// clockText says in which time zone the window is, and from what that is known.
+// clockText names the time zone of the window, and the source of that information.
 func (b basis) clockText() string {
 	switch known := b.clock.known; {
 	case known.Location == nil:

@@ -8,41 +8,39 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// pastMigration is one that succeeded, as the change log tells it.
+// pastMigration is a successful migration in the change log.
 type pastMigration struct {
 	at       time.Time
 	ns       string
 	from, to catalog.ShardID
 	bytes    int64
-	// took is the whole of it, copied the part in which the clone is copied and
-	// caught up (the donor's step 4).
+	// took is the duration of the migration; copied is the duration of the clone and the catch-up (the
+	// donor's step 4).
 	took, copied time.Duration
 }
 
-// pastFailure is a migration that failed after it was begun.
+// pastFailure is a migration that failed after it had begun.
 type pastFailure struct {
 	at       time.Time
 	from, to catalog.ShardID
 	took     time.Duration
 }
 
-// evidence is what the logs of a snapshot tell of past migrations, the newest
-// first.
+// evidence holds the past migrations in the logs of a snapshot, the newest first.
 type evidence struct {
 	moves    []pastMigration
 	failures []pastFailure
-	// refused counts those that a donor did not begin to copy, as too large ones and
-	// those that wait for a range deletion: a simulation has these by itself.
+	// refused counts the migrations that a donor refused before copying, such as chunks that are too
+	// large or that wait for a range deletion. Simulations reproduce those by themselves.
 	refused int64
-	// tried and moved count the migrations of rounds, those included that no shard
-	// has logged.
+	// tried and moved count the migrations of rounds, including those that no shard has logged.
 	tried, moved int64
-	// roundTime is what the last rounds took on average that moved something.
+	// roundTime is the average duration of the last rounds that moved chunks.
 	roundTime time.Duration
 }
 
-// maxEvidence limits the migrations and the rounds that are looked at. More would not
-// make the medians any better.
+// maxEvidence limits the number of migrations and rounds that are read. More would not improve the
+// medians.
 const maxEvidence = 2000
 
 // readEvidence reads the logs.
@@ -54,12 +52,11 @@ func readEvidence(s *catalog.Snapshot) evidence {
 	return e
 }
 
-// stepsToClone is how many of its steps a donor has behind it when the recipient
-// copies.
+// stepsToClone is how many steps a donor has completed when the recipient begins to copy.
 const stepsToClone = 3
 
-// addMigrations keeps the newest ended migrations. Those without counts say
-// nothing about speed.
+// addMigrations adds the newest ended migrations. Migrations without counts are skipped, because they
+// show no rate.
 func (e *evidence) addMigrations(log []catalog.LogEntry) {
 	var ended []catalog.EndedMigration
 	var reader catalog.MigrationLog
@@ -87,10 +84,10 @@ func (e *evidence) addMigrations(log []catalog.LogEntry) {
 	}
 }
 
-// maxRecentRounds are those that tell what a round takes.
+// maxRecentRounds is how many rounds are used for roundTime.
 const maxRecentRounds = 20
 
-// addRounds counts what rounds tried and moved.
+// addRounds counts the migrations that rounds tried and moved.
 func (e *evidence) addRounds(log []catalog.LogEntry) {
 	var took, lasting time.Duration
 	for i, n := len(log)-1, 0; i >= 0 && n < maxEvidence; i-- {
@@ -112,9 +109,8 @@ func (e *evidence) addRounds(log []catalog.LogEntry) {
 	e.roundTime = took / max(1, lasting)
 }
 
-// failureShares returns the share of migrations that fail, and that of those which shards
-// have begun and logged. Some fail before a shard logs anything; rounds count these,
-// too.
+// failureShares returns the share of failed migrations, among all and among those that shards have
+// logged. Some migrations fail before a shard logs them; rounds also count those.
 func (e *evidence) failureShares() (all, logged float64) {
 	logged = float64(len(e.failures)) / math.Max(1, float64(len(e.moves)+len(e.failures)))
 	if e.tried < 10 {

@@ -1,6 +1,6 @@
-// Package forecast says how long a cluster takes to reach a goal: until it is
-// balanced, a shard is drained, a defragmentation has ended. The answer is a range
-// with its basis in words.
+// Package forecast computes how long a cluster needs to reach a goal: until the cluster is balanced, a
+// shard is drained, or a defragmentation has ended. The result is a range of times with its basis in
+// words.
 package forecast
 
 import (
@@ -10,32 +10,29 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Forecast is how long it takes, counted from the time of a Snapshot.
+// Forecast is the duration until a goal is reached, counted from the time of a Snapshot.
 type Forecast struct {
 	Goal plan.Goal
-	// At is the time of the Snapshot, on the clock that the balancer's windows go
-	// by.
+	// At is the time of the Snapshot, on the clock of the balancer's windows.
 	At time.Time
-	// Done tells that nothing is left to do; all times are 0 then.
+	// Done says that nothing is left to do. All times are 0 in that case.
 	Done bool
-	// Low and High are the ends of the range, Likely lies between them. They
-	// include shut windows, throttles and pauses.
+	// Low and High are the ends of the range; Likely lies between them. They include closed windows,
+	// throttles and pauses.
 	Low, Likely, High time.Duration
-	// Moves and Bytes are what has to move in the likely simulation.
+	// Moves and Bytes are the moves and their bytes in the likely simulation.
 	Moves int
 	Bytes int64
-	// Basis says in words what the times come from, the weightiest first.
+	// Basis says in words what the times are based on, the most important first.
 	Basis []string
-	// Never says that the goal is not reached with the current settings; Because is what
-	// keeps the balancer from it.
+	// Never says that the goal is not reached with the current settings. Because holds the obstacles.
 	Never   bool
 	Because []diagnosis.Finding
-	// IfOn tells that the balancer is off; the times are what it would take if it
-	// were switched on now.
+	// IfOn says that the balancer is off. The times assume that it is switched on now.
 	IfOn bool
-	// Left is how many chunks stay on a shard that drains, when all is done that
-	// the balancer can do; the times are those until then.
+	// Left is how many chunks stay on a draining shard after the balancer has done all that it can. The
+	// times are those until then.
 	Left int
-	// Windowed tells that the balancer has a window, which the times go by.
+	// Windowed says that the balancer has a window, which the times include.
 	Windowed bool
 }

@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// links are what migrations take between each two shards.
+// links models the duration of migrations between each pair of shards.
 type links struct {
 	rates *rates
-	// copying is the part that grows with the bytes, rest are the other steps.
+	// copying describes the part that grows with the bytes, otherSteps the remaining steps.
 	copying, otherSteps ratios
 	tallies             map[[2]catalog.ShardID]tally
 }
@@ -31,17 +31,15 @@ func (l links) link(from, to catalog.ShardID) sim.Link {
 	}
 }
 
-// ratios are how migrations differed from what the fit says of them: what they
-// took, over what it says that they do.
+// ratios holds the ratio of measured to fitted times of migrations, by link.
 type ratios struct {
 	pairs        map[[2]catalog.ShardID]ratio
-	fastestRatio map[catalog.ShardID]float64         // the least of a shard's links
+	fastestRatio map[catalog.ShardID]float64         // the lowest ratio of a shard's links
 	fastestPeer  map[catalog.ShardID]catalog.ShardID // the other end of that link
 	all          ratio
 }
 
-// ratio is a sum of measured times over the predicted ones, and how many
-// migrations they come from.
+// ratio is a sum of measured times and of predicted times, with the number of migrations.
 type ratio struct{ measured, predicted, weight float64 }
 
 func (r ratio) plus(o ratio) ratio {
@@ -60,7 +58,7 @@ func (r *ratios) add(pair [2]catalog.ShardID, x ratio) {
 	r.all = r.all.plus(x)
 }
 
-// setFastestLinks notes for each shard the fastest link that it is an end of.
+// setFastestLinks records for each shard the fastest of its links.
 func (r *ratios) setFastestLinks() {
 	pairs := slices.SortedFunc(maps.Keys(r.pairs), func(a, b [2]catalog.ShardID) int { return slices.Compare(a[:], b[:]) })
 	for _, pair := range pairs {
@@ -73,25 +71,26 @@ func (r *ratios) setFastestLinks() {
 	}
 }
 
-// fastestLead returns by how much the fastest shard is usually faster than the next one, as a logarithm.
+// fastestLead returns by how much the fastest shard is usually faster than the next one, as a
+// logarithm.
 func (r ratios) fastestLead() float64 {
 	var n, sum, squares float64
-	for _, id := range slices.Sorted(maps.Keys(r.fastestRatio)) { // in one order: sums of floats hang on it
+	for _, id := range slices.Sorted(maps.Keys(r.fastestRatio)) { // sorted, because sums of floats depend on the order
 		l := math.Log(r.fastestRatio[id])
 		n, sum, squares = n+1, sum+l, squares+l*l
 	}
 	const doubt = 1
 	variance := (math.Max(0, squares-sum*sum/n) + doubt*unusedLinkStdDev*unusedLinkStdDev) / (n - 1 + doubt)
-	return math.Sqrt(variance) * (0.4 + 1.2/n) // of normally distributed ones, within a tenth up to 50
+	return math.Sqrt(variance) * (0.4 + 1.2/n) // for normally distributed ratios, exact within a tenth up to 50
 }
 
-// slowdown returns how a link differs: as it was itself, the less so the less often
-// it was used, else as the slower one of its ends.
+// slowdown returns the ratio of a link. It weights the link's own ratio by how often the link was used,
+// against the ratio of the slower one of its ends.
 func (r ratios) slowdown(from, to catalog.ShardID) float64 {
 	if r.all.predicted == 0 {
 		return 1
 	}
-	const doubt = 1 // counts as one migration of what the ends tell
+	const doubt = 1 // the ratio of the ends counts as much as one migration
 	prior := r.endsSlowdown(from, to)
 	own, known := r.pairs[[2]catalog.ShardID{from, to}]
 	if !known {
@@ -100,7 +99,8 @@ func (r ratios) slowdown(from, to catalog.ShardID) float64 {
 	return (own.weight*own.mean() + doubt*prior) / (own.weight + doubt)
 }
 
-// endsSlowdown returns how a link differs by what its ends do on their fastest links: as the slower one.
+// endsSlowdown returns the ratio that the ends of a link show on their fastest links: that of the
+// slower end.
 func (r ratios) endsSlowdown(from, to catalog.ShardID) (slower float64) {
 	if r.all.predicted == 0 {
 		return 1
@@ -115,8 +115,8 @@ func (r ratios) endsSlowdown(from, to catalog.ShardID) (slower float64) {
 	return slower
 }
 
-// unknownShare returns how little is known of a link: 0 for one that was used, 1 for
-// one with an end that had no migration.
+// unknownShare returns how little is known about a link: 0 for a link that was used, 1 for a link with
+// an end that had no migration.
 func (l links) unknownShare(from, to catalog.ShardID) float64 {
 	if _, used := l.otherSteps.pairs[[2]catalog.ShardID{from, to}]; used {
 		return 0
@@ -132,7 +132,7 @@ func (l links) unknownShare(from, to catalog.ShardID) float64 {
 // tally counts the migrations between two shards.
 type tally struct{ failed, all float64 }
 
-// tallies counts the migrations of each two shards.
+// tallies counts the migrations between each pair of shards.
 func (e *evidence) tallies() map[[2]catalog.ShardID]tally {
 	out := map[[2]catalog.ShardID]tally{}
 	for _, f := range e.failures {
@@ -146,8 +146,8 @@ func (e *evidence) tallies() map[[2]catalog.ShardID]tally {
 	return out
 }
 
-// failureShare returns the share of migrations between two shards that fail after they
-// began: that of all, the more their own the more there were.
+// failureShare returns the share of migrations between two shards that fail after they began. It is the
+// share of all migrations, adjusted towards that of the link the more migrations the link had.
 func (l links) failureShare(from, to catalog.ShardID) float64 {
 	const doubt = 5
 	own := l.tallies[[2]catalog.ShardID{from, to}]

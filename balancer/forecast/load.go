@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// countingTime is how long operations are counted before each round, rounds how many there are:
+// countingTime is how long operations are counted before each round. rounds is the number of rounds:
 // the last one finds nothing to do.
 const (
 	countingTime   = time.Minute
 	countingRounds = 2
 )
 
-// forecastLoad says how long a run takes to even out the load: the moves that it would choose first,
-// one after another. It works beside the balancer, whose mode and window do not matter.
+// forecastLoad forecasts how long a run takes to even out the load: the first moves that the run would
+// choose, one after another. The run does not depend on the balancer's mode and window.
 func (o Options) forecastLoad(s *catalog.Snapshot) (Forecast, error) {
 	f := Forecast{Goal: o.Goal, At: s.BalancerTime()}
 	p, err := plan.Make(s, plan.Options{Goal: o.Goal, Maps: o.Maps, IgnoreWindow: true, Seed: o.Seed})

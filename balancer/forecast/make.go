@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Make forecasts how long a cluster takes to reach a goal. It needs the routing tables of all
-// sharded collections, and is more exact with speeds measured from the change log.
-// Equal Snapshots and options give equal forecasts.
+// Make forecasts how long a cluster takes to reach a goal. It needs the routing tables of all sharded
+// collections, and is more exact with rates measured from the change log. Equal Snapshots and options
+// give equal forecasts.
 func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, plan.Balance)
 	o, err := o.check(s)
@@ -46,19 +46,17 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	return f, nil
 }
 
-// maxMovesToRepeat and maxChunksToRepeat limit the size of a simulation up to which more simulations with other
-// models of contents are worth their time: with more of them, what single chunks
-// hold evens out.
+// maxMovesToRepeat and maxChunksToRepeat limit the size of a simulation that is repeated with other
+// models of chunk contents. In larger simulations, the differences between single chunks average out.
 const (
 	maxMovesToRepeat  = 4000
 	maxChunksToRepeat = 200_000
 )
 
-// simulations simulates the goal under several models of what chunks hold, the
-// likeliest first.
+// simulations simulates the goal with several models of chunk contents, the likeliest first.
 func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error) {
 	settings := s.Settings()
-	settings.Window, settings.Days = nil, nil // the clock has them
+	settings.Window, settings.Days = nil, nil // the clock handles windows and days
 	parts := s.WithSettings(settings).Parts()
 	parts.Deletions, parts.DeletionsKnown = diagnosis.PendingDeletions(s), true
 	open := withMergedSizes(catalog.NewSnapshot(parts))
@@ -91,8 +89,7 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 	return list, nil
 }
 
-// likeliestModel returns the model that knows most: of measured sizes where there are
-// some.
+// likeliestModel returns the best model: one of measured sizes if the Snapshot has some.
 func likeliestModel(s *catalog.Snapshot) sim.ContentsModel {
 	if slices.ContainsFunc(s.Collections(), func(c *catalog.CollectionState) bool {
 		return len(c.ChunkSizes) > 0 || len(c.Sampled) > 0
@@ -102,7 +99,7 @@ func likeliestModel(s *catalog.Snapshot) sim.ContentsModel {
 	return sim.Even
 }
 
-// maxRoundDelay is how long a round that is due may take to begin.
+// maxRoundDelay is the longest delay of a round that is due.
 const maxRoundDelay = 10 * time.Second
 
 // medianSimulation returns the simulation with the median time.
@@ -120,8 +117,8 @@ func normalQuantiles() (list []float64) {
 	return list
 }
 
-// setRange sets the range to the 90 % interval of the simulations, each varied by what is not
-// known of its speeds; it reports false when the window never opens.
+// setRange sets the range to the 90 % interval of the simulations, each varied by the uncertainty of
+// its rates. It reports false when the window never opens.
 func (f *Forecast) setRange(k clock, simulations []simulation, r rates, round time.Duration) (ok bool) {
 	if medianSimulation(simulations).isIdle(f.At) {
 		return true
@@ -140,7 +137,7 @@ func (f *Forecast) setRange(k clock, simulations []simulation, r rates, round ti
 		}
 	}
 	slices.Sort(all)
-	left := 15 // one in so many is left out on each side: with less, ranges held 97 % of the truths
+	left := 15 // excludes one in 15 on each side; with fewer excluded, ranges held 97 % of the true times
 	if f.Goal.Kind == plan.Defragment {
 		left = 20
 	}
@@ -148,13 +145,14 @@ func (f *Forecast) setRange(k clock, simulations []simulation, r rates, round ti
 	f.Likely += maxRoundDelay / 2
 	f.High += maxRoundDelay
 	if f.Goal.Kind == plan.Defragment {
-		// It goes on when a round ends, and how far the one under way is nobody tells.
+		// The next moves begin when the current round ends, and the remaining time of that round is
+		// unknown.
 		f.Low, f.High = max(f.Low/4, f.Low-round), f.High+round
 	}
 	return true
 }
 
-// setReasons says what keeps the goal from being reached.
+// setReasons sets the obstacles that keep the goal from being reached.
 func (f *Forecast) setReasons(s *catalog.Snapshot, c simulation, opens bool) {
 	d := diagnosis.Diagnose(s)
 	f.Because = append(f.Because, d.WithCodes(diagnosis.SettingsUnreadable, diagnosis.ShardUnreachable)...)
@@ -182,7 +180,7 @@ func (f *Forecast) stuckFindings(c simulation) (list []diagnosis.Finding) {
 		}
 		if c.chunksLeft > 0 {
 			for _, f := range causeFindings(end, diagnosis.Scope{Shard: f.Goal.Shard}) {
-				// What is to be moved by hand was said, of which jumbo chunks are a part.
+				// The finding about moves by hand already covers jumbo chunks.
 				byHand := f.Code == diagnosis.DrainNeedsOperator || f.Code == diagnosis.JumboChunks && drain.WaitingJumbo > 0
 				if !byHand {
 					list = append(list, f)
@@ -213,16 +211,16 @@ func (f *Forecast) stuckFindings(c simulation) (list []diagnosis.Finding) {
 	return list
 }
 
-// unbalancedFindings finds what keeps a cluster from being balanced, as a plan does.
+// unbalancedFindings finds the obstacles that keep a cluster from being balanced, as a plan does.
 func unbalancedFindings(end *catalog.Snapshot) []diagnosis.Finding {
 	a := diagnosis.Why(diagnosis.WithBalancerOn(end), diagnosis.Scope{})
 	return slices.DeleteFunc(slices.Concat(a.Causes, a.Symptoms), func(f diagnosis.Finding) bool {
-		return !f.PreventsBalance() || f.Code == diagnosis.NotBalanced // the balancer goes on
+		return !f.PreventsBalance() || f.Code == diagnosis.NotBalanced // the balancer will fix this
 	})
 }
 
-// leftUnevenFindings finds what the balancer leaves uneven in collections that it calls balanced, since
-// it can't move it.
+// leftUnevenFindings finds uneven data that the balancer can't move, in collections that the balancer
+// calls balanced.
 func leftUnevenFindings(s *catalog.Snapshot, balanced []string) []diagnosis.Finding {
 	if len(balanced) == 0 {
 		return nil
@@ -233,8 +231,8 @@ func leftUnevenFindings(s *catalog.Snapshot, balanced []string) []diagnosis.Find
 	})
 }
 
-// causeFindings are what keeps a part of the cluster as it is, but for what is about the
-// balancer as such.
+// causeFindings returns the causes in a part of the cluster, except those about the balancer as a
+// whole.
 func causeFindings(s *catalog.Snapshot, about diagnosis.Scope) (list []diagnosis.Finding) {
 	own := []diagnosis.Code{
 		diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowUnplaced, diagnosis.SettingsUnreadable,
@@ -248,8 +246,8 @@ func causeFindings(s *catalog.Snapshot, about diagnosis.Scope) (list []diagnosis
 	return list
 }
 
-// newRand returns the random source of a simulation; nil for seed 0, which keeps the order of
-// the catalog, as plans do.
+// newRand returns the random source of a simulation. It returns nil for seed 0, which keeps the order
+// of the catalog, as plans do.
 func newRand(seed uint64) *rand.Rand {
 	if seed == 0 {
 		return nil

@@ -13,24 +13,22 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Options say what is asked.
+// Options are the options of a forecast.
 type Options struct {
-	// Goal is the goal of the forecast; the zero value is balance. Consolidating
-	// is nothing that a balancer does, and has no forecast.
+	// Goal is the goal of the forecast; the zero value is balance. Consolidation has no forecast,
+	// because no balancer does it.
 	Goal plan.Goal
-	// Maps are where the load goes, which the goal load needs.
+	// Maps show the distribution of the load, which the load goal needs.
 	Maps []heat.Map
-	// Seed is that of the models of what is not known. Equal seeds give equal
-	// forecasts.
+	// Seed seeds the models of unknown data. Equal seeds give equal forecasts.
 	Seed uint64
-	// Watch is told how far simulations are, and may end the forecast with an error;
-	// nil is nobody.
+	// Watch receives the progress of simulations, and may end the forecast with an error. It may be
+	// nil.
 	Watch sim.Watch
 }
 
-// check refuses what a forecast can't be made of, and returns the options with the
-// collections that are meant. For something that the cluster does not have the
-// error is a *diagnosis.NotFoundError.
+// check validates the options, and returns them with the selected collections. If the cluster does not
+// have an object, the error is a *diagnosis.NotFoundError.
 func (o Options) check(s *catalog.Snapshot) (Options, error) {
 	switch kind := o.Goal.Kind; {
 	case !slices.Contains([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones, plan.Defragment, plan.Load}, kind):
@@ -68,8 +66,8 @@ func (o Options) check(s *catalog.Snapshot) (Options, error) {
 	return o, nil
 }
 
-// prepare returns the cluster as the goal wants it to be set up: the shard drains,
-// the collections are to be defragmented.
+// prepare returns the cluster as the goal requires it: the shard drains, the collections are to be
+// defragmented.
 func (o Options) prepare(s *catalog.Snapshot) (prepared *catalog.Snapshot, changed []string) {
 	switch o.Goal.Kind {
 	case plan.Drain:

@@ -9,52 +9,53 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// What is assumed where no migration tells more: between 4 and 64 MiB a second
-// for a pair of shards is what clusters were seen to do.
+// The assumptions without measured migrations. Observed clusters copied between 4 and 64 MiB a second
+// for a pair of shards.
 const (
 	assumedRate   = 16 << 20
-	assumedSpread = 0.84 // of the logarithm: nine in ten lie between a quarter of it and four times of it
-	assumedSkew   = 0.5  // of the logarithm of what chunks hold
+	assumedSpread = 0.84 // of the logarithm: nine in ten rates lie between a quarter and four times of assumedRate
+	assumedSkew   = 0.5  // of the logarithm of the contents of chunks
 )
 
-// minMeasurableBytes is how much migrations must copy on average to tell a rate: the time of less
-// than that is waiting.
+// minMeasurableBytes is how much migrations must copy on average to show a rate: the time of smaller
+// ones is mostly waiting.
 const minMeasurableBytes = 1 << 20
 
-// halfLife is the age difference at which evidence counts half.
+// halfLife is the age difference after which the weight of evidence is halved.
 const halfLife = 3 * time.Hour
 
-// rates are what migrations take, and how sure that is.
+// rates holds the parameters of migrations and their uncertainty.
 type rates struct {
 	costs sim.Costs
 	links links
-	// measuredCount counts the migrations that it was measured on; 0 means assumed.
+	// measuredCount is the number of measured migrations; 0 means that the rates are assumed.
 	measuredCount int
-	// medianTime is that of the measured times.
+	// medianTime is the median of the measured times.
 	medianTime time.Duration
-	// perSecond is the rate while a clone is copied; waiting is the part of that
-	// step that does not grow with the bytes, and steps is what all others take.
+	// perSecond is the rate while a clone is copied. waiting is the part of that step that does not
+	// grow with the bytes. steps is the duration of all other steps.
 	perSecond      float64
 	waiting, steps time.Duration
-	// unmeasured: so little was copied that perSecond is assumed, too.
+	// unmeasured says that so little was copied that perSecond is also assumed.
 	unmeasured bool
-	// failing is the share of migrations that fail: refused of them at once, failed
-	// after failsAfter of the time that they would take.
+	// failing is the share of failed migrations. Of all migrations, refused fail at once, and failed
+	// after the part failsAfter of their duration.
 	failing, refused, failed, failsAfter float64
-	// timeStdDev is the standard deviation of the logarithm of single times around what
-	// the links say; effective is how many migrations of equal weight tell that.
+	// timeStdDev is the standard deviation of the logarithm of single times around the prediction of
+	// the links. effectiveCount is the number of equally weighted migrations that it is based on.
 	timeStdDev, effectiveCount float64
-	// loadStdDev is that of the mean times of different spells, in which other load
-	// differs; span is what the evidence covers.
+	// loadStdDev is the standard deviation of the mean times of different periods, which differ in
+	// their load. span is the period that the evidence covers.
 	loadStdDev float64
 	span       time.Duration
-	// bytesStdDev is that of the bytes of single migrations of a collection.
+	// bytesStdDev is the standard deviation of the bytes of single migrations of a collection.
 	bytesStdDev float64
 }
 
-// fitIterations is how often migrations are fitted: at first as if nothing of them were fixed, which finds
-// the fast shards by their large migrations, and then each time with what shards were seen to do.
-// If all counted as equally fast, the fixed part would hang on who had the large migrations.
+// fitIterations is how often migrations are fitted. The first iteration assumes no fixed part; this
+// finds the fast shards from their large migrations. Each further iteration uses the ratios of the
+// shards found so far. If all shards counted as equally fast, the fixed part would depend on which
+// shards had the large migrations.
 const fitIterations = 5
 
 // fitRates estimates the rates of migrations from past ones.
@@ -88,8 +89,8 @@ func fitRates(e evidence, usual sim.Costs) rates {
 	return r
 }
 
-// fit finds the fixed part and the rate of a migration: the copying grows with the bytes, the more
-// the slower its shards are, and the other steps do not.
+// fit estimates the fixed part and the rate of a migration. The duration of the copying grows with the
+// bytes and with the slowness of the shards; the duration of the other steps does not.
 func (r *rates) fit(
 	moves []pastMigration,
 	weights []float64,
@@ -111,7 +112,7 @@ func (r *rates) fit(
 		waiting = fitWaiting(moves, weights, slower)
 	}
 	perByte := (y - waiting*w) / math.Max(1, x)
-	perByte *= x / math.Max(1, bytes) // of all links
+	perByte *= x / math.Max(1, bytes) // averaged over all links
 	if r.unmeasured = bytes/w < minMeasurableBytes; r.unmeasured {
 		waiting, perByte = y/w, 1.0/assumedRate
 	}
@@ -121,8 +122,9 @@ func (r *rates) fit(
 	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.perSecond)), r.waiting+r.steps
 }
 
-// fitWaiting returns the part of copying that does not grow with the bytes, where their amounts
-// differ enough for it to show. Times scatter by a share of themselves: the squares of that are least.
+// fitWaiting returns the part of copying that does not grow with the bytes, if the amounts of bytes
+// differ enough. Times scatter in proportion to their length, so fitWaiting minimizes the squares of
+// the relative errors.
 func fitWaiting(moves []pastMigration, weights []float64, slower func(from, to catalog.ShardID) float64) float64 {
 	var w, x, y, xx, xy float64
 	least := math.Inf(1)
@@ -141,13 +143,13 @@ func fitWaiting(moves []pastMigration, weights []float64, slower func(from, to c
 	if slope <= 0 {
 		return 0
 	}
-	return math.Max(0, math.Min(least, y/w-slope*x/w)) // none waited for longer than it took
+	return math.Max(0, math.Min(least, y/w-slope*x/w)) // no migration waited for longer than its duration
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// bytesStdDevOf returns the standard deviation of the logarithm of the bytes that moved,
-// around what moved of the same collection.
+// bytesStdDevOf returns the standard deviation of the logarithm of the moved bytes, around the mean of
+// the same collection.
 func bytesStdDevOf(moves []pastMigration) float64 {
 	type sums struct{ n, sum, squares float64 }
 	by := map[string]sums{}
@@ -166,7 +168,7 @@ func bytesStdDevOf(moves []pastMigration) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// compareByLink groups what migrations took, over what the fit says, by links.
+// compareByLink computes the ratios of measured to fitted times by link.
 func (r *rates) compareByLink(moves []pastMigration, weights []float64) (copying, rest ratios) {
 	copying, rest = newRatios(), newRatios()
 	const least = 0.001
@@ -184,8 +186,8 @@ func (r *rates) compareByLink(moves []pastMigration, weights []float64) (copying
 	return copying, rest
 }
 
-// measureScatter measures how single migrations and spells differ from what is said of
-// them. Long migrations make up the time: they count for more.
+// measureScatter measures how single migrations and periods differ from their prediction. Long
+// migrations have more weight, because they make up most of the time.
 func (r *rates) measureScatter(moves []pastMigration, weights []float64, say func(pastMigration) float64) {
 	var all, squares, saidSquares float64
 	spells := map[int64]ratio{}
@@ -201,8 +203,7 @@ func (r *rates) measureScatter(moves []pastMigration, weights []float64, say fun
 	r.loadStdDev = loadSpread(spells)
 }
 
-// failsAfter returns the part of its time after which a migration fails that fails
-// after it began.
+// failsAfter returns the part of its duration after which a begun migration fails.
 func (e *evidence) failsAfter() float64 {
 	if len(e.failures) == 0 {
 		return 1

@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// withMergedSizes gives the chunks that a defragmentation has merged while it moves chunks
-// the sizes that it knows and the catalog does not: a simulation would measure all
-// of them once more, and move others, where the cluster goes on.
+// withMergedSizes sets the sizes of the chunks that a defragmentation has merged while moving chunks.
+// The defragmentation knows these sizes, but the catalog does not. Without them, a simulation would
+// measure all chunks again and move other chunks than the cluster does.
 func withMergedSizes(s *catalog.Snapshot) *catalog.Snapshot {
 	for _, c := range s.Collections() {
 		if !c.Defragment || c.DefragmentationPhase != string(policy.PhaseMoveAndMerge) || c.Table == nil {
@@ -36,12 +36,12 @@ func withMergedSizes(s *catalog.Snapshot) *catalog.Snapshot {
 	return s
 }
 
-// mergedChunks says from how many chunks each chunk was merged, by the change log.
+// mergedChunks records from how many chunks each chunk was merged, according to the change log.
 type mergedChunks struct {
-	// counts are the lower bounds that were in chunks, by the lower bound of what
-	// they were merged into: how many chunks of old there are in each.
+	// counts holds the number of original chunks in each merged chunk, by the lower bound of the merged
+	// chunk.
 	counts    map[catalog.Key]int
-	bytesEach int64 // bytes of a chunk of old of which nothing else is known
+	bytesEach int64 // bytes of an original chunk whose size is unknown
 }
 
 func newMergedChunks(s *catalog.Snapshot, c *catalog.CollectionState, joined []catalog.Chunk) *mergedChunks {
@@ -74,7 +74,7 @@ func newMergedChunks(s *catalog.Snapshot, c *catalog.CollectionState, joined []c
 	return p
 }
 
-// merge makes one of n chunks in a range.
+// merge merges n chunks in a range.
 func (p *mergedChunks) merge(lower, upper catalog.Key, n int) {
 	for key, had := range p.counts {
 		if key.Compare(lower) >= 0 && key.Less(upper) {
@@ -85,12 +85,12 @@ func (p *mergedChunks) merge(lower, upper catalog.Key, n int) {
 	p.counts[lower] = n
 }
 
-// count returns how many chunks of old are in a chunk.
+// count returns how many original chunks are in a chunk.
 func (p *mergedChunks) count(chunk catalog.Chunk) int { return max(1, p.counts[chunk.Min]) }
 
 func (p *mergedChunks) size(chunk catalog.Chunk) int64 { return int64(p.count(chunk)) * p.bytesEach }
 
-// mergeEntries returns the merges of a collection, from the oldest on.
+// mergeEntries returns the merges of a collection, the oldest first.
 func mergeEntries(s *catalog.Snapshot, c *catalog.CollectionState) []catalog.LogEntry {
 	return slices.DeleteFunc(slices.Clone(s.Parts().Changes), func(e catalog.LogEntry) bool {
 		return e.What != "merge" || e.Namespace != c.Namespace
@@ -111,8 +111,8 @@ func parseBounds(c *catalog.CollectionState, e catalog.LogEntry) (lower, upper c
 	return lower, upper, first && second
 }
 
-// withMerges merges the chunks that a defragmentation has moved to a neighbour, and
-// that it merges when the round of the migration has ended. It returns these, too.
+// withMerges merges the chunks that a defragmentation has moved to a neighbour: the defragmentation
+// merges them when the round of the migration has ended. It also returns the merged chunks.
 func withMerges(
 	s *catalog.Snapshot, c *catalog.CollectionState,
 ) (next *catalog.CollectionState, joined []catalog.Chunk) {
@@ -138,8 +138,8 @@ func withMerges(
 	return c, joined
 }
 
-// joinNeighbour makes one of a chunk and its neighbour on the same shard, the one after it if
-// there are two.
+// joinNeighbour joins a chunk with a neighbour on the same shard; of two neighbours it takes the next
+// one.
 func joinNeighbour(
 	t *catalog.RoutingTable, lower, upper catalog.Key,
 ) (next *catalog.RoutingTable, sum catalog.Chunk, ok bool) {

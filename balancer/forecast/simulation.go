@@ -14,24 +14,24 @@ import (
 
 // simulation is the outcome of a simulation that ignores balancer windows.
 type simulation struct {
-	// work are the times in which something moved, in order, apart.
+	// work holds the periods in which chunks moved, sorted and without overlaps.
 	work []span
-	// doneAt is when the goal was reached, or the last thing done for it.
+	// doneAt is when the goal was reached, or when the last step towards it ended.
 	doneAt     time.Time
 	reached    bool
 	moves      int
 	bytes      int64
 	failed     int
-	chunksLeft int // chunks on a shard that drains
+	chunksLeft int // chunks left on a draining shard
 	end        *catalog.Snapshot
-	// linkTimes is what moves between two shards took altogether.
+	// linkTimes is the total duration of the moves between two shards.
 	linkTimes map[[2]catalog.ShardID]time.Duration
 }
 
-// isIdle reports whether nothing had to be done.
+// isIdle reports whether the goal needed no work.
 func (c simulation) isIdle(start time.Time) bool { return c.moves == 0 && !c.doneAt.After(start) }
 
-// workingTime returns how long something moved.
+// workingTime returns how long chunks moved.
 func (c simulation) workingTime() (sum time.Duration) {
 	for _, s := range c.work {
 		if !s.began.After(c.doneAt) {
@@ -41,7 +41,7 @@ func (c simulation) workingTime() (sum time.Duration) {
 	return sum
 }
 
-// longestGap returns the longest time in which nothing moved before it was done.
+// longestGap returns the longest time without moves before the simulation was done.
 func (c simulation) longestGap(start time.Time) (longest time.Duration) {
 	last := start
 	for _, s := range c.work {
@@ -54,8 +54,8 @@ func (c simulation) longestGap(start time.Time) (longest time.Duration) {
 	return longest
 }
 
-// unmeasuredShare returns the share of move time on links without measured migrations, weighted
-// by how little is known of each.
+// unmeasuredShare returns the share of move time on links without measured migrations, weighted by
+// unknownShare.
 func (c simulation) unmeasuredShare(l links) float64 {
 	var unused, all float64
 	for pair, took := range c.linkTimes {
@@ -65,7 +65,7 @@ func (c simulation) unmeasuredShare(l links) float64 {
 	return unused / math.Max(1, all)
 }
 
-// span is a time in which something moved.
+// span is a period in which chunks moved.
 type span struct{ began, ended time.Time }
 
 // maxSimulated limits the simulated time, patience the simulated time without progress.
@@ -109,7 +109,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, 
 	return c, nil
 }
 
-// addEvent takes an event down, and reports whether the goal is reached.
+// addEvent records an event, and reports whether the goal is reached.
 func (c *simulation) addEvent(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	switch e.Kind {
 	case sim.MoveFailed:
@@ -139,8 +139,7 @@ func (c *simulation) addEvent(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	return c.reached
 }
 
-// servesGoal reports whether an event brings a goal nearer. The merges of the
-// auto-merger bring none.
+// servesGoal reports whether an event is progress towards a goal. Merges of the auto-merger are not.
 func servesGoal(goal plan.Goal, e sim.Event) bool {
 	if len(goal.Namespaces) > 0 && !slices.Contains(goal.Namespaces, e.Namespace) {
 		return false
@@ -156,7 +155,7 @@ func servesGoal(goal plan.Goal, e sim.Event) bool {
 	return e.Kind == sim.Moved || e.Kind == sim.Defragmented
 }
 
-// joinSpans makes one span of those that overlap.
+// joinSpans joins overlapping spans.
 func (c *simulation) joinSpans() {
 	slices.SortFunc(c.work, func(a, b span) int {
 		return cmp.Or(a.began.Compare(b.began), a.ended.Compare(b.ended))
@@ -174,18 +173,18 @@ func (c *simulation) joinSpans() {
 	c.work = joined
 }
 
-// clock is when the balancer works.
+// clock says when the balancer works.
 type clock struct {
 	settings catalog.Settings
 	known    catalog.BalancerClock
-	// locations are the candidates for the time zone of the window, in order; the first and the last
-	// are the same when the zone is known.
+	// locations are the candidates for the time zone of the window, in order. The first and the last
+	// are equal when the zone is known.
 	locations []*time.Location
 }
 
-// duration returns how long the trajectory takes when all that moves takes a multiple of
-// the time, and rounds begin only while the window is open, in a time zone; pauses
-// stay as they are. It reports false when the window never opens.
+// duration returns how long the simulation takes if every move takes factor times as long, and rounds
+// begin only while the window is open in the time zone in. Pauses are not scaled. It reports false when
+// the window never opens.
 func (k clock) duration(c simulation, start time.Time, in *time.Location, factor float64) (time.Duration, bool) {
 	at, last := start, start
 	for _, s := range c.work {

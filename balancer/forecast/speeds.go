@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Speeds are the times of migrations, measured from the logs of a Snapshot, or assumed where they
-// have none.
+// Speeds holds the durations of migrations, measured from the logs of a Snapshot, or assumed where the
+// logs have none.
 type Speeds struct {
 	rates rates
 	at    time.Time
@@ -21,10 +21,10 @@ func MeasureSpeeds(s *catalog.Snapshot) Speeds {
 	return Speeds{fitRates(readEvidence(s), sim.SnapshotCosts(s)), s.Time()}
 }
 
-// Costs are those of a migration between any two shards.
+// Costs returns the costs of a migration between any two shards.
 func (v Speeds) Costs() sim.Costs { return v.rates.costs }
 
-// MoveTime returns what a migration of so many bytes takes, those that fail before it included.
+// MoveTime returns the expected duration of a migration of so many bytes, including failed attempts.
 func (v Speeds) MoveTime(from, to catalog.ShardID, bytes int64) time.Duration {
 	link, costs := v.rates.links.link(from, to), v.rates.costs
 	took := costs.MoveTime(bytes)
@@ -57,17 +57,17 @@ func (v Speeds) CopyTime(bytes map[catalog.ShardID]int64) time.Duration {
 	return seconds(longest)
 }
 
-// Range returns what nine in ten times lie between that are expected to be so long, for
-// so many bytes; unused is the share of it on links that nothing has used yet, other the
-// standard deviation of the logarithm of what does not come of speeds.
+// Range returns the interval that contains nine in ten times with the expectation likely, for so many
+// bytes. unused is the share of the time on links that were never used. other is the standard deviation
+// of the logarithm that does not come from rates.
 func (v Speeds) Range(likely time.Duration, bytes int64, unused, other float64) (low, high time.Duration) {
 	const nineInTen = 1.645 // standard deviations
 	f := math.Exp(nineInTen * math.Hypot(v.rates.logStdDev(likely, bytes, unused), other))
 	return seconds(likely.Seconds() / f), seconds(likely.Seconds() * f)
 }
 
-// StepsTime returns what steps take that are carried out one after another: nine in ten times
-// between low and high. other is as that of Range.
+// StepsTime returns the duration of steps that are carried out one after another: nine in ten times lie
+// between low and high. other is the same as for Range.
 func (v Speeds) StepsTime(steps []plan.Step, other float64) (low, likely, high time.Duration) {
 	var moving, rest time.Duration
 	var bytes int64
@@ -88,11 +88,11 @@ func (v Speeds) StepsTime(steps []plan.Step, other float64) (low, likely, high t
 	return low + rest, moving + rest, high + rest
 }
 
-// UnknownShare returns how little is known of a link: 0 for one that was used, 1 for one with an
-// end that had no migration.
+// UnknownShare returns how little is known about a link: 0 for a link that was used, 1 for a link with
+// an end that had no migration.
 func (v Speeds) UnknownShare(from, to catalog.ShardID) float64 {
 	return v.rates.links.unknownShare(from, to)
 }
 
-// Basis says what the speeds come from.
+// Basis says what the speeds are based on.
 func (v Speeds) Basis() string { return basis{rates: v.rates, at: v.at}.sentences()[0] }

@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Obstacles returns what keeps the goal from being reached however long anybody waits;
-// nothing where all that is in the way passes by itself.
+// Obstacles returns what keeps the goal from being reached regardless of waiting. It returns nothing
+// where all obstacles end by themselves.
 func (f Forecast) Obstacles() (list []diagnosis.Finding) {
 	if !f.Never {
 		return nil
@@ -24,8 +24,8 @@ func (f Forecast) Obstacles() (list []diagnosis.Finding) {
 	return list
 }
 
-// StuckObstacles returns Obstacles if the balancer makes no more progress towards the goal, and
-// nothing where the balancer has yet to do a part of it.
+// StuckObstacles returns Obstacles if the balancer makes no more progress towards the goal. It returns
+// nothing where the balancer still has work.
 func (f Forecast) StuckObstacles() []diagnosis.Finding {
 	if !f.IfOn && f.High > 0 {
 		return nil

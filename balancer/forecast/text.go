@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Latest returns the end of the range as a time of the cluster.
+// Latest returns the end of the range as a time on the cluster's clock.
 func (f Forecast) Latest() time.Time { return f.At.Add(f.High) }
 
 // Headline returns the forecast in one line, without a full stop.
@@ -41,7 +41,7 @@ func (f Forecast) Headline() string {
 	return fmt.Sprintf("%s; what it can move takes %s", text, f.Range())
 }
 
-// Range returns the times in words: 3h20m to 5h, likely 4h.
+// Range returns the range in words: 3h20m to 5h, likely 4h.
 func (f Forecast) Range() string {
 	low, likely, high := RoundedDuration(f.Low), RoundedDuration(f.Likely), RoundedDuration(f.High)
 	if low == high {
@@ -50,7 +50,7 @@ func (f Forecast) Range() string {
 	return fmt.Sprintf("%s to %s, likely %s", low, high, likely)
 }
 
-// goalText returns the goal as a state of what it is about: shop.orders balanced.
+// goalText returns the goal as the state of its object: shop.orders balanced.
 func (f Forecast) goalText() string {
 	about, state := f.goalState()
 	return strings.TrimSpace(about + " " + state)
@@ -62,8 +62,7 @@ func (f Forecast) missedText() string {
 	return strings.TrimSpace(about + " not " + state)
 }
 
-// goalState returns what the goal is about, nothing for the whole cluster, and how that is
-// to be.
+// goalState returns the object of the goal, empty for the whole cluster, and its desired state.
 func (f Forecast) goalState() (about, state string) {
 	const named = 3
 	of := strings.Join(f.Goal.Namespaces, ", ")

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// loadPeriod is how long other load is assumed to stay the same.
+// loadPeriod is how long the load of clients is assumed to stay the same.
 const loadPeriod = 30 * time.Minute
 
 // Standard deviations of the logarithm of a duration.
 const (
-	// assumedLoad is the spread between periods while few of them were measured.
+	// assumedLoad is the deviation between periods while few periods were measured.
 	assumedLoad = 0.1
-	// minStdDev remains however many periods were measured.
+	// minStdDev is the minimum, however many periods were measured.
 	minStdDev = 0.1
-	// unusedLinkStdDev is the spread of the speeds of links that nothing has used yet.
+	// unusedLinkStdDev is the deviation of the rates of links that were never used.
 	unusedLinkStdDev = 0.35
 )
 
-// loadSpread returns the standard deviation of the logarithm of the measured time of
-// periods over the expected one.
+// loadSpread returns the standard deviation of the logarithm of the ratio of measured to expected times
+// by period.
 func loadSpread(periods map[int64]ratio) float64 {
 	const doubt = 3
 	n, squares := 0.0, doubt*assumedLoad*assumedLoad
@@ -35,9 +35,8 @@ func loadSpread(periods map[int64]ratio) float64 {
 	return math.Sqrt(squares / (n - 1 + doubt))
 }
 
-// logStdDev returns the standard deviation of the logarithm of the time of a trajectory
-// that works for so long and copies so many bytes, with a share of it on links that were
-// never used.
+// logStdDev returns the standard deviation of the logarithm of the duration of a simulation that works
+// for so long and copies so many bytes. unused is the share of links that were never used.
 func (r rates) logStdDev(work time.Duration, bytes int64, unused float64) float64 {
 	if r.measuredCount == 0 {
 		return assumedSpread

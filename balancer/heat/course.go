@@ -8,29 +8,30 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Course is the load of a collection by key range and time: the data of a heat map. Servers
-// limit the sampled queries a second, so it has shares and not amounts.
+// Course is the load of a collection by key range and time: the data of a heat map. Servers limit the
+// sampled queries a second, so a Course has shares and not absolute loads.
 type Course struct {
 	From time.Time     `json:"from"`
 	Step time.Duration `json:"stepNanos"`
-	// Samples are how many there are of each part of the time.
+	// Samples is the number of samples in each part of the time.
 	Samples []int         `json:"samples"`
 	Ranges  []CourseRange `json:"ranges"` // in key order
 }
 
-// CourseRange is a stretch of shard keys: one chunk, or several where there are many.
+// CourseRange is a range of shard keys: one chunk, or several adjacent chunks.
 type CourseRange struct {
 	Min    catalog.Key     `json:"-"`
 	Max    catalog.Key     `json:"-"`
-	From   string          `json:"min"` // Min as people read it; empty until somebody writes it
+	From   string          `json:"min"` // Min as displayed; empty until it is formatted
 	Chunks int             `json:"chunks"`
-	Shard  catalog.ShardID `json:"shard"` // the one with the hottest chunk of it, if there are several
-	// Shares are its part of the queries in each part of the time, 0 to 1. Queries that go to all
-	// shards, and inserts, which nobody samples, are left out.
+	Shard  catalog.ShardID `json:"shard"` // the shard of the hottest chunk in the range
+	// Shares are the range's part of the queries in each part of the time, 0 to 1. Queries that go to
+	// all shards are left out, and so are inserts, which servers do not sample.
 	Shares []float64 `json:"shares"`
 }
 
-// MakeCourse lays the samples of a Map out over keys and time, in so many parts at most.
+// MakeCourse distributes the samples of a Map over key ranges and time, in at most ranges and times
+// parts.
 func MakeCourse(in Input, m *Map, ranges, times int) Course {
 	samples := slices.DeleteFunc(slices.Clone(in.Samples), func(s Sample) bool {
 		return s.Kind == Insert || s.isScattered() || s.At.IsZero()
@@ -47,7 +48,7 @@ func MakeCourse(in Input, m *Map, ranges, times int) Course {
 	return c
 }
 
-// roundStep is a round part of a time.
+// roundStep returns a round duration for a part of span.
 func roundStep(span time.Duration, parts int) time.Duration {
 	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
 		30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute} {
@@ -58,7 +59,7 @@ func roundStep(span time.Duration, parts int) time.Duration {
 	return (span/time.Duration(parts) + time.Hour).Truncate(time.Hour)
 }
 
-// addRanges makes n ranges of equally many chunks.
+// addRanges adds n ranges of equally many chunks.
 func (c *Course) addRanges(m *Map, n int) {
 	for i := range n {
 		chunks := m.Chunks[i*len(m.Chunks)/n : (i+1)*len(m.Chunks)/n]
@@ -68,7 +69,7 @@ func (c *Course) addRanges(m *Map, n int) {
 	}
 }
 
-// countSamples counts the samples. A query of several chunks counts in part for each.
+// countSamples counts the samples. A query of several chunks counts in part for each of them.
 func (c *Course) countSamples(in Input, m *Map, samples []Sample) {
 	e := estimate{in: in, m: m}
 	sums := make([]float64, len(c.Samples))

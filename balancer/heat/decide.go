@@ -8,45 +8,44 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Options say how far a Decision goes.
+// Options are the limits of a Decision.
 type Options struct {
 	By LoadKind
-	// Trigger is the multiple of the mean load from which a shard has too much, Target the one to which
-	// it is brought: less is not worth a move. 1.10 and 1.05 when they are zero.
+	// Trigger is the multiple of the mean load from which a shard is overloaded. Target is the multiple
+	// to which its load is reduced; less is not worth a move. The defaults are 1.10 and 1.05.
 	Trigger, Target float64
-	// MaxMoves is how many moves there are at most; 0 for any number.
+	// MaxMoves is the maximum number of moves; 0 means no limit.
 	MaxMoves int
-	// Horizon is how long a move has to be worth it: what it takes off a shard in that time
-	// is more than the move itself costs both. An hour when it is zero.
+	// Horizon is the time within which a move has to pay off: the load that the move takes off a shard
+	// in that time has to exceed the cost of the move on both shards. The default is an hour.
 	Horizon time.Duration
-	// Volumes say how much space the disks have; nil ignores disks.
+	// Volumes are the disk volumes of the shards; nil ignores disks.
 	Volumes *catalog.Volumes
 }
 
-// moveBytesPerSecond is how many bytes a second a move is taken to copy: both shards count as
-// occupied as long as that takes.
+// moveBytesPerSecond is the assumed rate of a move. Both shards count as occupied while the move lasts.
 const moveBytesPerSecond = 20 << 20
 
-// minRelief is the part of the mean load that a move has to take off a shard.
+// minRelief is the minimum part of the mean load that a move has to take off a shard.
 const minRelief = 0.005
 
 // Place is a shard as a possible recipient.
 type Place struct {
 	Shard      catalog.ShardID
-	CanReceive bool // it does not drain, and answers
+	CanReceive bool // the shard answers and is not draining
 	Zones      []string
-	// MaxBytes is how many bytes of data it may receive; negative where nobody limits them.
+	// MaxBytes is how many bytes the shard may receive; negative means no limit.
 	MaxBytes int64
 }
 
-// Collection is one that is evened out.
+// Collection is a collection whose load is evened out.
 type Collection struct {
 	Map   *Map
-	Zones *catalog.ZoneSet // nil = none
-	// ChunkBytes is how much a chunk of a shard holds on average.
+	Zones *catalog.ZoneSet // nil means no zones
+	// ChunkBytes is the average chunk size on each shard.
 	ChunkBytes map[catalog.ShardID]int64
-	// IsFixed reports whether a chunk is left alone: it was moved recently, or is jumbo.
-	// Nil leaves none.
+	// IsFixed reports whether a chunk must not be moved, because it was moved recently or is jumbo. A
+	// nil IsFixed allows all moves.
 	IsFixed func(lower catalog.Key) bool
 }
 
@@ -54,45 +53,46 @@ type Collection struct {
 type Step struct {
 	Namespace string
 	Min, Max  catalog.Key
-	// At is where a split cuts; zero for a move.
+	// At is the split point; zero for a move.
 	At       catalog.Key
 	From, To catalog.ShardID
-	// Share is what a move takes along, as a part of the mean load of a shard.
+	// Share is the load of the moved chunk, as a part of the mean load of a shard.
 	Share float64
 	Bytes int64
 }
 
-// Obstacle says why a shard keeps more than it should.
+// Obstacle says why a shard stays overloaded.
 type Obstacle string
 
 // The obstacles.
 const (
-	ObstacleKey       Obstacle = "hotKey"       // one key has it
+	ObstacleKey       Obstacle = "hotKey"       // one key has the load
 	ObstacleMonotonic Obstacle = "monotonicKey" // all inserts go to the end of the key
-	ObstacleUnknown   Obstacle = "unsampled"    // no sample says where it goes
-	ObstacleChunks    Obstacle = "noChunk"      // no chunk may move: by size, zone, room, cool-down
+	ObstacleUnknown   Obstacle = "unsampled"    // no sample shows the keys of the load
+	ObstacleChunks    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
-// Stuck is a shard that keeps more than it should.
+// Stuck is a shard that stays overloaded.
 type Stuck struct {
 	Shard     catalog.ShardID
 	Namespace string
 	Why       Obstacle
-	// Key is the hot one.
+	// Key is the hot key.
 	Key catalog.Key
-	// Share is its load as a multiple of the mean.
+	// Share is the load of the shard as a multiple of the mean.
 	Share float64
 }
 
-// Decision is what evens out the load.
+// Decision holds the steps that even out the load.
 type Decision struct {
 	Steps []Step
 	Stuck []Stuck
-	// Before and After are the largest load of a shard as a multiple of the mean.
+	// Before and After are the largest load of a shard as a multiple of the mean, before and after the
+	// steps.
 	Before, After float64
 }
 
-// Moves returns how many of the steps are moves.
+// Moves returns the number of moves among the steps.
 func (d Decision) Moves() (n int) {
 	for _, s := range d.Steps {
 		if s.At.IsZero() {
@@ -102,8 +102,8 @@ func (d Decision) Moves() (n int) {
 	return n
 }
 
-// Decide chooses moves and splits that bring the largest load of a shard near the mean.
-// The moves come in the order in which they take most off.
+// Decide chooses moves and splits that bring the largest load of a shard near the mean. Moves that take
+// the most load off come first.
 func Decide(colls []Collection, places []Place, o Options) Decision {
 	o.Trigger, o.Target = cmp.Or(o.Trigger, 1.10), cmp.Or(o.Target, 1.05)
 	o.Horizon = cmp.Or(o.Horizon, time.Hour)
@@ -119,7 +119,7 @@ func Decide(colls []Collection, places []Place, o Options) Decision {
 	return *out
 }
 
-// piece is a chunk, or a part of one that is to be split.
+// piece is a chunk, or a part of a chunk that is to be split.
 type piece struct {
 	coll         int
 	min, max     catalog.Key
@@ -128,18 +128,18 @@ type piece struct {
 	bytes        int64
 	keys         []KeyLoad
 	isFixed      bool
-	unsplittable bool // it can't be split
-	// anchored says that no shard could have it without having too much.
+	unsplittable bool // the piece can't be split
+	// unmovable says why no shard could take the load of the piece; empty if a shard could.
 	unmovable  Obstacle
-	hotKey     catalog.Key // the hot one of it
+	hotKey     catalog.Key // the hot key in the piece
 	hotKeyLoad float64
 }
 
-// shardState is a shard with its pieces.
+// shardState is a shard with its pieces during the decision.
 type shardState struct {
 	Place
 	load float64
-	// scatter and unknown are parts of the load that no chunk has.
+	// scatter and unplaced are the parts of the load that belong to no chunk.
 	scatter, unplaced float64
 	pieces            []*piece
 	done              bool
@@ -150,7 +150,7 @@ type decider struct {
 	colls    []Collection
 	weights  []Weights
 	shards   []*shardState
-	mean     float64 // of the load, over the shards that accept some
+	mean     float64 // of the load, over the shards that accept some of it
 	decision Decision
 	moves    int
 }
@@ -184,7 +184,7 @@ func newDecider(colls []Collection, places []Place, o Options) *decider {
 	return d
 }
 
-// markUnmovable marks the pieces as unmovable that have a key too hot for any shard.
+// markUnmovable marks the pieces as unmovable that have a key which is too hot for any shard.
 func (d *decider) markUnmovable() {
 	least := math.Inf(1)
 	for _, s := range d.shards {
@@ -222,7 +222,7 @@ func (d *decider) newPiece(coll, chunk int) *piece {
 	return p
 }
 
-// setMean finds the mean.
+// setMean computes the mean load.
 func (d *decider) setMean() {
 	var sum, n float64
 	for _, s := range d.shards {
@@ -236,7 +236,7 @@ func (d *decider) setMean() {
 	}
 }
 
-// maxLoadRatio is the largest load as a multiple of the mean of all.
+// maxLoadRatio returns the largest load as a multiple of the mean.
 func (d *decider) maxLoadRatio() float64 {
 	var sum, most float64
 	for _, s := range d.shards {
@@ -248,13 +248,13 @@ func (d *decider) maxLoadRatio() float64 {
 	return most / (sum / float64(len(d.shards)))
 }
 
-// addStep adds one step; false when nothing is left to be done.
+// addStep adds one step. It reports false when nothing is left to do.
 func (d *decider) addStep() bool {
 	donor := d.chooseDonor()
 	if donor == nil || d.o.MaxMoves > 0 && d.moves >= d.o.MaxMoves {
 		return false
 	}
-	if donor.unmovableLoad() >= maxUnmovableShare*donor.load { // what else it has is not worth a move
+	if donor.unmovableLoad() >= maxUnmovableShare*donor.load { // the rest of its load is not worth a move
 		d.markStuck(donor, d.obstacle(donor))
 		return true
 	}
@@ -272,11 +272,11 @@ func (d *decider) addStep() bool {
 	return true
 }
 
-// maxUnmovableShare is a limit: if at least this part of a shard's load can't be moved, nothing is
-// moved off the shard.
+// maxUnmovableShare is a limit: if at least this part of a shard's load can't be moved, the shard is no
+// donor.
 const maxUnmovableShare = 0.9
 
-// unmovableLoad is the load of a shard that no move takes off it.
+// unmovableLoad returns the load of a shard that no move can take off.
 func (s *shardState) unmovableLoad() (sum float64) {
 	for _, p := range s.pieces {
 		switch p.unmovable {
@@ -289,8 +289,8 @@ func (s *shardState) unmovableLoad() (sum float64) {
 	return sum
 }
 
-// chooseDonor is the shard with the largest load, if that is too much: to begin with the one above the
-// trigger, later the target.
+// chooseDonor returns the shard with the largest load, if that load exceeds the trigger before the
+// first move, or the target afterwards.
 func (d *decider) chooseDonor() (most *shardState) {
 	for _, s := range d.shards {
 		if !s.done && (most == nil || s.load > most.load) {
@@ -307,8 +307,7 @@ func (d *decider) chooseDonor() (most *shardState) {
 	return most
 }
 
-// markStuck marks a shard as done: it keeps its load. The mean stays that of all shards, this
-// one included.
+// markStuck excludes a shard from further steps. Its load still counts for the mean.
 func (d *decider) markStuck(s *shardState, why Stuck) {
 	why.Shard, why.Share = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
@@ -317,7 +316,7 @@ func (d *decider) markStuck(s *shardState, why Stuck) {
 	s.done = true
 }
 
-// obstacle names what keeps a shard from giving anything.
+// obstacle returns what keeps a shard from donating chunks.
 func (d *decider) obstacle(s *shardState) Stuck {
 	why := Stuck{Why: ObstacleChunks}
 	if s.unplaced >= s.load-d.mean {

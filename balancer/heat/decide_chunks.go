@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// chooseMove returns the piece to move and where to, or one that is too hot for that and may
-// be split.
+// chooseMove returns the piece to move and its recipient, or a piece that is too hot to be moved and
+// may be split.
 func (d *decider) chooseMove(donor *shardState) (best *piece, to *shardState, split *piece) {
 	others := slices.Clone(d.shards)
 	slices.SortStableFunc(others, func(a, b *shardState) int { return cmp.Compare(a.load, b.load) })
@@ -41,8 +41,8 @@ func (d *decider) chooseMove(donor *shardState) (best *piece, to *shardState, sp
 	return best, to, nil
 }
 
-// chooseLesserEvil returns a piece that overloads another shard, but less than its own
-// has: that one can give other pieces.
+// chooseLesserEvil returns a piece that overloads its recipient, but less than the donor is overloaded
+// now. The recipient can then donate other pieces.
 func (d *decider) chooseLesserEvil(donor *shardState, others []*shardState) (best *piece, to *shardState) {
 	const less = 0.95
 	for _, r := range others {
@@ -61,11 +61,11 @@ func (d *decider) chooseLesserEvil(donor *shardState, others []*shardState) (bes
 	return best, to
 }
 
-// maxExchanged limits how many pieces are moved back in exchange for one.
+// maxExchanged limits how many pieces are moved back in exchange for one piece.
 const maxExchanged = 4
 
-// exchange moves a piece away for smaller ones that come back, where no move alone helps: what is
-// too much for any other shard may take the place of something there.
+// exchange moves a piece to a recipient and smaller pieces back, where no single move helps: a piece
+// that would overload every other shard can replace pieces there.
 func (d *decider) exchange(donor *shardState) bool {
 	var give *piece
 	var take []*piece
@@ -94,8 +94,8 @@ func (d *decider) exchange(donor *shardState) bool {
 	return true
 }
 
-// choosePiecesBack returns what may come back from a shard for a piece, so that it has no more than a limit more
-// than before, and something more; nil for nothing.
+// choosePiecesBack returns the pieces that the recipient gives back for a piece, so that its load
+// grows, by at most limit; nil if there are none.
 func (d *decider) choosePiecesBack(p *piece, from, to *shardState, limit float64) (list []*piece) {
 	least := 2 * minRelief * d.mean
 	if limit < least {
@@ -123,10 +123,10 @@ func (d *decider) canMove(p *piece, to *shardState) bool {
 	return !p.isFixed && p.unmovable == "" && d.canReceive(p, to) && d.isWorthMoving(p)
 }
 
-// maxExcess is by how much a piece's load may exceed what the donor should give.
+// maxExcess is how much the load of a piece may exceed the donor's surplus.
 const maxExcess = 0.02
 
-// isBetter prefers more load, and of nearly the same the one with fewer bytes.
+// isBetter prefers the piece with more load and, at nearly the same load, the piece with fewer bytes.
 func (p *piece) isBetter(than *piece) bool {
 	const alike = 0.9
 	switch {
@@ -148,7 +148,8 @@ func (d *decider) canReceive(p *piece, to *shardState) bool {
 		(d.o.Volumes == nil || d.o.Volumes.MissingBytes(d.namespace(p), to.Shard, p.bytes) == 0)
 }
 
-// isWorthMoving reports whether a move relieves the donor within the horizon by more than it costs.
+// isWorthMoving reports whether a move relieves the donor within the horizon by more than the move
+// costs.
 func (d *decider) isWorthMoving(p *piece) bool {
 	share := p.load / d.mean
 	return share >= minRelief && share*d.o.Horizon.Seconds() >= float64(p.bytes)/moveBytesPerSecond
@@ -170,11 +171,11 @@ func (d *decider) addMove(p *piece, from, to *shardState) {
 	to.pieces = append(to.pieces, p)
 }
 
-// minSplitSamples is how many samples of keys a split needs.
+// minSplitSamples is the minimum number of samples with keys for a split.
 const minSplitSamples = 20
 
-// addSplit cuts a piece at the median of its load. A piece that has no other key there
-// stays whole, and so does one with hardly anything but a hot key.
+// addSplit splits a piece at the median of its load. It does not split a piece without another key at
+// the median, or a piece with hardly any load besides a hot key.
 func (d *decider) addSplit(s *shardState, p *piece) bool {
 	at, below, ok := p.median(d.weights[p.coll])
 	if !ok || p.load-p.hotKeyLoad < minRelief*d.mean {
@@ -196,8 +197,8 @@ func (d *decider) addSplit(s *shardState, p *piece) bool {
 	return true
 }
 
-// median returns the key that is nearest to having half of the load below it, and how much
-// that is.
+// median returns the key for which the load below is closest to half, and the share of the load below
+// that key.
 func (p *piece) median(w Weights) (at catalog.Key, below float64, ok bool) {
 	var all, sum float64
 	samples := 0
@@ -215,6 +216,6 @@ func (p *piece) median(w Weights) (at catalog.Key, below float64, ok bool) {
 		}
 		sum += w.Weigh(k.Load)
 	}
-	const lopsided = 0.49 // one side has next to nothing
+	const lopsided = 0.49 // one side has almost no load
 	return at, below, ok && nearest < lopsided
 }

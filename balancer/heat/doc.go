@@ -1,6 +1,6 @@
-// Package heat estimates which chunks of a collection have how much of its load, and
-// decides which of them to move so that no shard has much more than the others.
+// Package heat estimates how the load of a collection is distributed over its chunks, and decides which
+// chunks to move so that no shard has much more load than the others.
 //
-// Values in, values out: a look at a cluster (balancer/live/load) gives samples of
-// queries and the counters of shards, Estimate makes a Map of them, and Decide a Decision.
+// The package only computes: package balancer/live/load reads samples of queries and the counters of
+// shards from a cluster, Estimate converts them to a Map, and Decide returns a Decision.
 package heat

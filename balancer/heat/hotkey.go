@@ -7,19 +7,19 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// HotKey is one shard key that has most of the load of its chunk, or more than a shard
-// should have: wherever its chunk lies, that shard has it.
+// HotKey is a shard key that has most of the load of its chunk, or more load than a shard should have.
+// A move of its chunk only moves that load to another shard.
 type HotKey struct {
 	Key     catalog.Key
-	Chunk   int // its place in the Map
+	Chunk   int // its index in the Map's Chunks
 	Shard   catalog.ShardID
 	Load    Load
 	Samples int
-	// FromShard is how much that is of what a shard has on average.
+	// OfShard is the load of the key as a part of the average load of a shard.
 	OfShard float64
 }
 
-// What makes a key a hot one.
+// The minimums for a hot key.
 const (
 	minHotKeySamples    = 20
 	minHotKeyChunkShare = 0.5
@@ -44,15 +44,15 @@ func (m *Map) findHotKeys() {
 	slices.SortFunc(m.HotKeys, func(a, b HotKey) int { return cmp.Compare(b.OfShard, a.OfShard) })
 }
 
-// Monotonic says that new documents go to one end of the key.
+// Monotonic says that new documents are inserted at one end of the key range.
 type Monotonic struct {
-	AtMax bool // else at MinKey
+	AtMax bool // otherwise at MinKey
 	Shard catalog.ShardID
 	Share float64 // of new documents
 	Load  float64 // inserts a second
 }
 
-// What makes a key a monotonic one.
+// The minimums for a monotonic key.
 const (
 	minMonotonicSamples = 20
 	minMonotonicShare   = 0.9

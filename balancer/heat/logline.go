@@ -12,20 +12,19 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// LoggedOperation is an operation of a line of a log.
+// LoggedOperation is an operation in a line of a log.
 type LoggedOperation struct {
 	Namespace string
 	Statement
-	// FromShard says that a shard has written the line: a router's operation that wants several
-	// shards is in the log of each.
+	// FromShard says that a shard wrote the line. An operation of a router that targets several shards
+	// is in the log of each of them.
 	FromShard bool
 }
 
-// slowQueryMessage is in each line of an operation, from 4.4 on, when logs became JSON.
+// slowQueryMessage is the message of operations in logs since 4.4, when logs became JSON.
 var slowQueryMessage = []byte(`"Slow query"`)
 
-// logLine is a line of a log of a server, as the manual shows it, or a document of
-// system.profile.
+// logLine is a line of a server's log in the format of the manual, or a document of system.profile.
 type logLine struct {
 	Message string `json:"msg"`
 	At      struct {
@@ -34,10 +33,10 @@ type logLine struct {
 	Attr operation `json:"attr"`
 }
 
-// operation has the fields that log lines and profiler documents share.
+// operation holds the fields that log lines and profiler documents share.
 type operation struct {
-	Type        string          `json:"type"` // of a log line
-	Op          string          `json:"op"`   // of a profiler's document
+	Type        string          `json:"type"` // in a log line
+	Op          string          `json:"op"`   // in a profiler document
 	Namespace   string          `json:"ns"`
 	Command     json.RawMessage `json:"command"`
 	Originating json.RawMessage `json:"originatingCommand"`
@@ -47,9 +46,9 @@ type operation struct {
 	} `json:"ts"`
 }
 
-// ParseLogLine returns the operations of a line of a log that say which keys they want: a line of
-// a server's log ("Slow query"), or a document of system.profile as mongoexport writes it. Other
-// lines, and operations that were cut off or have no filter, give none.
+// ParseLogLine returns the operations in a line of a log whose filters name the keys: a line of a
+// server's log ("Slow query"), or a document of system.profile in the format of mongoexport. Other
+// lines, and truncated operations and operations without a filter, give none.
 func ParseLogLine(line []byte) []LoggedOperation {
 	if !bytes.Contains(line, slowQueryMessage) && !bytes.Contains(line, []byte(`"op"`)) {
 		return nil
@@ -75,14 +74,14 @@ func (op operation) statements(at time.Time) (list []LoggedOperation) {
 	}
 	one := LoggedOperation{Namespace: op.Namespace, FromShard: op.Locks != nil, Statement: Statement{At: at}}
 	kind := strings.ToLower(op.Type + op.Op)
-	if kind == "update" || kind == "remove" { // a statement of a shard
+	if kind == "update" || kind == "remove" { // a statement that a shard executed
 		one.FromShard, one.Kind, one.Removes = true, Write, kind == "remove"
 		one.Filter, _ = command.Lookup("q").DocumentOK()
 		one.SimpleCollation = isSimpleCollation(command.Lookup("collation"))
 		return one.ifFiltered()
 	}
 	if command.Lookup("getMore").Type != 0 {
-		return nil // its first batch has a line of its own
+		return nil // its first batch has its own line
 	}
 	elements, err := command.Elements()
 	if err != nil || len(elements) == 0 {
@@ -114,7 +113,7 @@ func (op operation) statements(at time.Time) (list []LoggedOperation) {
 	return one.ifFiltered()
 }
 
-// filterFields are the filters of commands that read.
+// filterFields maps commands that read to their filter field.
 var filterFields = map[string]string{"find": "filter", "count": "query", "distinct": "query", "aggregate": ""}
 
 func sampledQueryDoc(name string, command bson.Raw) bson.Raw {
@@ -122,7 +121,7 @@ func sampledQueryDoc(name string, command bson.Raw) bson.Raw {
 	return doc
 }
 
-// ifFiltered returns the statement where it has a filter.
+// ifFiltered returns the statement if it has a filter.
 func (l LoggedOperation) ifFiltered() []LoggedOperation {
 	if l.Filter == nil {
 		return nil
@@ -130,7 +129,7 @@ func (l LoggedOperation) ifFiltered() []LoggedOperation {
 	return []LoggedOperation{l}
 }
 
-// firstMatch returns the filter that a pipeline begins with; empty where it has none.
+// firstMatch returns the filter of the pipeline's first stage; empty if that stage is no $match.
 func firstMatch(command bson.Raw) bson.Raw {
 	stages := documentsIn(command.Lookup("pipeline"))
 	if len(stages) > 0 {
@@ -141,7 +140,7 @@ func firstMatch(command bson.Raw) bson.Raw {
 	return bson.Raw{5, 0, 0, 0, 0}
 }
 
-// parseDocument reads extended JSON; nil where it is none.
+// parseDocument parses extended JSON; it returns nil for invalid JSON.
 func parseDocument(text json.RawMessage) bson.Raw {
 	var doc bson.Raw
 	if len(text) == 0 || bson.UnmarshalExtJSON(text, false, &doc) != nil {
@@ -150,7 +149,7 @@ func parseDocument(text json.RawMessage) bson.Raw {
 	return doc
 }
 
-// parseDate reads what stands in a $date: text, or milliseconds in canonical form.
+// parseDate parses the value of a $date: a string, or milliseconds in canonical form.
 func parseDate(date json.RawMessage) time.Time {
 	var text string
 	if json.Unmarshal(date, &text) == nil {
@@ -170,8 +169,8 @@ func parseDate(date json.RawMessage) time.Time {
 	return time.Time{}
 }
 
-// SamplesOf returns the samples of logged operations without duplicates: of operations logged by n shards
-// every nth is kept, as each of the n shards has logged it.
+// SamplesOf returns the samples of logged operations without duplicates. Each of the n shards that an
+// operation targets has logged the operation, so only every nth entry is kept.
 func SamplesOf(table *catalog.RoutingTable, list []LoggedOperation) (samples []Sample) {
 	seen := map[int]int{}
 	for _, l := range list {
@@ -187,7 +186,7 @@ func SamplesOf(table *catalog.RoutingTable, list []LoggedOperation) (samples []S
 	return samples
 }
 
-// shardCount returns how many shards a sample goes to, at least 1.
+// shardCount returns how many shards a sample targets, at least 1.
 func (s Sample) shardCount(table *catalog.RoutingTable) int {
 	switch {
 	case s.isScattered():

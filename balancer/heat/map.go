@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Counter is a shard's operation rates of a collection.
+// Counter holds a shard's operation rates on a collection.
 type Counter struct {
 	Reads, Writes float64 // a second
-	// Inserts are those of Writes that are inserts, as far as the number of documents says.
+	// Inserts is the part of Writes that are inserts, estimated from the number of documents.
 	Inserts float64
-	// ReadTime and WriteTime are how long one takes on average; zero where it is not known.
+	// ReadTime and WriteTime are the average durations; zero if they are unknown.
 	ReadTime, WriteTime time.Duration
 }
 
@@ -23,11 +23,11 @@ type Input struct {
 	Namespace string
 	Table     *catalog.RoutingTable
 	Samples   []Sample
-	// Span is how long samples were taken.
+	// Span is the duration of the sampling.
 	Span time.Duration
-	// Counters are those of shards; nil where nobody has counted.
+	// Counters are the counters of the shards; nil if they were not read.
 	Counters map[catalog.ShardID]Counter
-	// Shards are those that can have chunks. Nil means the owners of some.
+	// Shards are the shards that can have chunks. Nil means the owners of chunks.
 	Shards []catalog.ShardID
 }
 
@@ -35,35 +35,35 @@ type Input struct {
 type Map struct {
 	Namespace string
 	Pattern   catalog.KeyPattern
-	// Counted says that the sums are those of the shards' counters; otherwise they are of
-	// the samples alone, and the load may be a multiple of that.
+	// Counted says that the sums come from the shards' counters. Otherwise they come from the samples
+	// alone, and the real load may be a multiple.
 	Counted bool
 	Samples int
-	Inserts int // of the samples
+	Inserts int // among the samples
 	Span    time.Duration
 	Total   Load
-	// Scattered are the shares of queries that go to all shards.
+	// Scattered holds the shares of queries that go to all shards.
 	Scattered struct{ Reads, Writes float64 }
 	// ReadTime and WriteTime are averages.
 	ReadTime, WriteTime time.Duration
 	Shards              []ShardHeat
-	Chunks              []Chunk // in key order
+	Chunks              []Chunk // sorted by key
 	HotKeys             []HotKey
 	Monotonic           *Monotonic
 }
 
-// ShardHeat is the load of a shard, of one collection.
+// ShardHeat is the load of a collection on a shard.
 type ShardHeat struct {
 	Shard catalog.ShardID
 	Load  Load
-	// Scatter is the part that does not depend on which chunks the shard has, as long as it has one.
+	// Scatter is the part of the load that a shard has as soon as it owns any chunk.
 	Scatter Load
-	// Unplaced is the part that no sample assigns to a chunk.
+	// Unplaced is the part of the load that no sample assigns to a chunk.
 	Unplaced Load
 	Chunks   int
 	Samples  float64
-	Between  Interval // of the total
-	// Time is how many seconds a second it works on it; 0 where it is not known.
+	Between  Interval // of the total load
+	// Time is how many seconds a second the shard works on the collection; 0 if it is unknown.
 	Time float64
 }
 
@@ -71,15 +71,15 @@ type ShardHeat struct {
 type Chunk struct {
 	Min, Max catalog.Key
 	Shard    catalog.ShardID
-	// Load is what goes to the chunk and would go with it; a query of several chunks of a
-	// shard counts in part for each.
+	// Load is the load of the chunk, which would move with the chunk. A query of several chunks on one
+	// shard counts in part for each of them.
 	Load    Load
 	Samples float64
-	Between Interval  // of the total
-	Keys    []KeyLoad // in order: the whole keys of samples
+	Between Interval  // of the total load
+	Keys    []KeyLoad // sorted by key: the samples with a full key
 }
 
-// KeyLoad is the load of one shard key, as far as samples say.
+// KeyLoad is the sampled load of one shard key.
 type KeyLoad struct {
 	Key     catalog.Key
 	Load    Load
@@ -102,7 +102,7 @@ func Estimate(in Input) Map {
 	return m
 }
 
-// Mean is what each shard would have if all had the same.
+// Mean returns the average load of a shard.
 func (m *Map) Mean(w Weights) float64 {
 	if len(m.Shards) == 0 {
 		return 0
@@ -110,7 +110,7 @@ func (m *Map) Mean(w Weights) float64 {
 	return w.Weigh(m.Total) / float64(len(m.Shards))
 }
 
-// WeightsFor returns what reads and writes count.
+// WeightsFor returns the weights of reads and writes.
 func (m *Map) WeightsFor(by LoadKind) Weights {
 	switch by {
 	case ByReads:
@@ -131,22 +131,22 @@ func (m *Map) Hottest(w Weights, n int) []Chunk {
 	return list[:min(n, len(list))]
 }
 
-// estimate makes a Map.
+// estimate is the state of Estimate.
 type estimate struct {
 	in            Input
 	m             *Map
-	shardIndex    map[catalog.ShardID]int // their place in the Map
+	shardIndex    map[catalog.ShardID]int // their index in the Map
 	reached       []chunkRanges           // by sample
 	sampleCounts  [][3]float64            // by shard: samples of each kind that reach it
 	sampleWeights [][3]float64            // by shard: what a sample of each kind counts there
-	chunkShards   []int                   // by chunk: the place of its shard
-	partsBuffer   []int                   // that parts returns
-	// sampled says that some queries are.
+	chunkShards   []int                   // by chunk: the index of its shard
+	partsBuffer   []int                   // the result buffer of parts
+	// sampled says that some queries were sampled.
 	sampled bool
 }
 
-// chunkRanges are the chunks that a sample goes to, [from, to), for each of its ranges; none
-// is all.
+// chunkRanges holds the chunks that a sample targets, [from, to), for each of its ranges; empty means
+// all chunks.
 type chunkRanges [][2]int
 
 // initMap sets the chunks and shards of the Map, without load.
@@ -182,7 +182,7 @@ func (e *estimate) initMap() {
 	}
 }
 
-// reachedChunks returns the chunks of a sample.
+// reachedChunks returns the chunks that a sample targets.
 func (e *estimate) reachedChunks(s Sample) (list chunkRanges) {
 	if s.isScattered() {
 		return nil
@@ -209,8 +209,8 @@ func (e *estimate) chunkIndex(k catalog.Key) int {
 	return min(i, len(e.m.Chunks)-1)
 }
 
-// chunksPerShard returns how many chunks of each shard a sample targets, by the index of the shard:
-// zero for shards that it does not target. The result is valid until the next call.
+// chunksPerShard returns how many chunks of each shard a sample targets, by the index of the shard. The
+// number is zero for shards that the sample does not target. The result is valid until the next call.
 func (e *estimate) chunksPerShard(to chunkRanges) []int {
 	clear(e.partsBuffer)
 	if to == nil {
@@ -237,7 +237,7 @@ func (e *estimate) setSampleWeights() {
 		}
 		inserts := min(counter.Inserts, counter.Writes)
 		if e.sampleCounts[i][Write] == 0 && e.sampleCounts[i][Insert] > 0 && e.sampled {
-			inserts = counter.Writes // none of them was sampled, as inserts are not
+			inserts = counter.Writes // no write was sampled, because servers do not sample inserts
 		}
 		sums := [3]float64{counter.Reads, counter.Writes - inserts, inserts}
 		for kind, sum := range sums {
@@ -251,7 +251,7 @@ func (e *estimate) setSampleWeights() {
 	}
 }
 
-// addSample adds a sample to the chunks that it goes to.
+// addSample adds a sample to the chunks that it targets.
 func (e *estimate) addSample(s Sample, to chunkRanges) {
 	parts := e.chunksPerShard(to)
 	for i, n := range parts {
@@ -277,7 +277,7 @@ func (e *estimate) addSample(s Sample, to chunkRanges) {
 	}
 }
 
-// sumUp sums up.
+// sumUp computes the sums of the Map.
 func (e *estimate) sumUp() {
 	m := e.m
 	for i := range m.Chunks {
@@ -310,7 +310,7 @@ func averageTime(seconds, n float64) time.Duration {
 	return time.Duration(seconds / n * float64(time.Second))
 }
 
-// setScattered counts queries, and not what they cost: one that goes to all shards is one.
+// setScattered counts queries, not their cost: a query to all shards counts once.
 func (e *estimate) setScattered() {
 	var all, every [3]float64
 	for _, s := range e.in.Samples {

@@ -12,19 +12,19 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Range is a stretch of shard keys: From <= key < To. They compare, and have no values.
+// Range is a range of shard keys: From <= key < To. Keys can be compared, but not decoded into values.
 type Range struct{ From, To catalog.Key }
 
-// maxRanges limits the ranges of a query. One with more of them
-// counts as if it went further than it does.
+// maxRanges limits the ranges of a query. A query with more ranges is treated as if it matched a larger
+// range.
 const maxRanges = 1000
 
-// maxNesting is how deep $and and $or are followed.
+// maxNesting limits the depth of nested $and and $or.
 const maxNesting = 20
 
-// QueryRanges returns the ranges of shard keys that a query can match, as its filter says
-// of the first fields of the key; nothing where it goes to all shards. With a collation
-// other than the simple one, strings say nothing.
+// QueryRanges returns the ranges of shard keys that a filter can match, from its conditions on the
+// first fields of the key. It returns nil for a query that goes to all shards. With a collation other
+// than the simple one, conditions on strings are ignored.
 func QueryRanges(p catalog.KeyPattern, filter bson.Raw, simple bool) []Range {
 	r := filterReader{fields: p.Fields(), hashed: p.HashedField(), simpleCollation: simple}
 	list := r.filterRanges(filter, make([]fieldSpans, p.Len()), 0)
@@ -32,10 +32,10 @@ func QueryRanges(p catalog.KeyPattern, filter bson.Raw, simple bool) []Range {
 	return list
 }
 
-// fieldSpans are the stretches of encoded values of one field, in order; nil is all values.
+// fieldSpans are the spans of one field's encoded values, sorted; nil means all values.
 type fieldSpans []span
 
-// span is a stretch of encodings: from <= v < to.
+// span is a range of encodings: from <= v < to.
 type span struct {
 	from, to []byte
 	point    bool
@@ -50,7 +50,7 @@ type filterReader struct {
 	simpleCollation bool
 }
 
-// filterRanges returns the stretches of a filter beside what is known of the fields.
+// filterRanges returns the key ranges of a filter, combined with the known spans of the fields.
 func (r filterReader) filterRanges(filter bson.Raw, known []fieldSpans, depth int) []Range {
 	known = slices.Clone(known)
 	ors := r.narrow(filter, known, depth)
@@ -68,8 +68,7 @@ func (r filterReader) filterRanges(filter bson.Raw, known []fieldSpans, depth in
 	return all
 }
 
-// narrow narrows the bounds by what a filter says, and returns the branches of its
-// $or.
+// narrow narrows the spans by the conditions of a filter, and returns the branches of its $or.
 func (r filterReader) narrow(filter bson.Raw, known []fieldSpans, depth int) (ors [][]bson.Raw) {
 	elements, err := filter.Elements()
 	if err != nil || depth > maxNesting {
@@ -104,7 +103,7 @@ func documentsIn(v bson.RawValue) (list []bson.Raw) {
 	return list
 }
 
-// valueSpans returns what a filter says of one field.
+// valueSpans returns the spans that a condition allows for one field.
 func (r filterReader) valueSpans(v bson.RawValue, hashed bool) fieldSpans {
 	if v.Type == bson.TypeRegex {
 		return r.prefixSpans(v, hashed)
@@ -153,8 +152,7 @@ func (r filterReader) operatorSpans(name string, v bson.RawValue, hashed bool) f
 	return nil
 }
 
-// isComparable reports whether a comparison with a value says where in the key's order the
-// values are that it wants.
+// isComparable reports whether a comparison with a value corresponds to a range in the order of keys.
 func (r filterReader) isComparable(v bson.RawValue) bool {
 	switch v.Type {
 	case bson.TypeArray, bson.TypeUndefined, bson.TypeRegex, 0:
@@ -196,7 +194,7 @@ func (r filterReader) inSpans(v bson.RawValue, hashed bool) fieldSpans {
 	return slices.CompactFunc(all, func(a, b span) bool { return bytes.Equal(a.from, b.from) })
 }
 
-// prefixSpans returns the strings that begin as a regular expression demands.
+// prefixSpans returns the span of the strings with the prefix of a regular expression.
 func (r filterReader) prefixSpans(v bson.RawValue, hashed bool) fieldSpans {
 	pattern, options, isRegex := v.RegexOK()
 	if !isRegex {
@@ -219,7 +217,7 @@ func stringValue(text string) bson.RawValue {
 	return bson.RawValue{Type: t, Value: value}
 }
 
-// intersect returns what is in both; nil is everything.
+// intersect returns the intersection of two sets of spans; nil is the set of all values.
 func intersect(a, b fieldSpans) fieldSpans {
 	switch {
 	case a == nil:
@@ -246,8 +244,8 @@ func intersect(a, b fieldSpans) fieldSpans {
 	return both
 }
 
-// keyRanges joins the bounds of the fields: each of those that are compared with values, and
-// the first one after them.
+// keyRanges combines the spans of the fields into key ranges: the fields that are compared with single
+// values, and the first field after them.
 func (r filterReader) keyRanges(known []fieldSpans) []Range {
 	if known[0] == nil {
 		return nil

@@ -2,10 +2,10 @@ package heat
 
 import "math"
 
-// Load is operations a second.
+// Load is a rate in operations a second.
 type Load struct {
 	Reads  float64 `json:"reads"`
-	Writes float64 `json:"writes"` // inserts as well
+	Writes float64 `json:"writes"` // includes inserts
 }
 
 func (l Load) plus(o Load) Load        { return Load{l.Reads + o.Reads, l.Writes + o.Writes} }
@@ -18,11 +18,12 @@ func newLoad(k Kind, n float64) Load {
 	return Load{Writes: n}
 }
 
-// Total is all operations.
+// Total returns the rate of all operations.
 func (l Load) Total() float64 { return l.Reads + l.Writes }
 
-// Range of a Poisson distribution of which n were seen, with 95 % confidence (the
-// approximation of Wilson and Hilferty, within 1 % from 1 on).
+// poissonInterval returns the 95 % confidence interval of the mean of a Poisson distribution of which n
+// events were observed. It uses the approximation of Wilson and Hilferty, which is within 1 % from n =
+// 1 on.
 func poissonInterval(n float64) (low, high float64) {
 	const z = 1.96
 	side := func(n, z float64) float64 {
@@ -34,13 +35,13 @@ func poissonInterval(n float64) (low, high float64) {
 	return side(n, -z), side(n+1, z)
 }
 
-// Interval is between which values something lies, with 95 % confidence.
+// Interval is a 95 % confidence interval.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// newInterval is that of a value that n samples say.
+// newInterval returns the interval of a value that is estimated from n samples.
 func newInterval(value, n, each float64) Interval {
 	low, high := poissonInterval(n)
 	if n <= 0 {
@@ -49,22 +50,22 @@ func newInterval(value, n, each float64) Interval {
 	return Interval{value * low / n, value * high / n}
 }
 
-// LoadKind says which load is evened out.
+// LoadKind is the kind of load that is evened out.
 type LoadKind string
 
-// What there is to even out.
+// The kinds of load.
 const (
 	ByReads  LoadKind = "reads"
 	ByWrites LoadKind = "writes"
-	// ByMixed weighs reads and writes by how long they take on average.
+	// ByMixed weights reads and writes by their average duration.
 	ByMixed LoadKind = "mixed"
 )
 
-// LoadKinds returns by what load can be evened out.
+// LoadKinds returns all kinds of load.
 func LoadKinds() []LoadKind { return []LoadKind{ByReads, ByWrites, ByMixed} }
 
-// Weights say what a read and a write count.
+// Weights are the weights of a read and of a write.
 type Weights struct{ Read, Write float64 }
 
-// Weigh returns what a load counts.
+// Weigh returns the weighted sum of a load.
 func (w Weights) Weigh(l Load) float64 { return w.Read*l.Reads + w.Write*l.Writes }

@@ -8,31 +8,30 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Kind is what an operation does.
+// Kind is the kind of an operation.
 type Kind uint8
 
 // The kinds.
 const (
 	Read   Kind = iota
 	Write       // an update, a delete, or findAndModify
-	Insert      // nobody samples inserts: these are the newest documents
+	Insert      // servers do not sample inserts: the newest documents stand for them
 )
 
-// Statement is a query that the cluster has sampled, or that was written into a log.
+// Statement is a query that the cluster has sampled, or that a server has logged.
 type Statement struct {
 	Kind            Kind
 	At              time.Time
 	Filter          bson.Raw
-	SimpleCollation bool // its collation is the simple one
+	SimpleCollation bool // the query uses the simple collation
 	Removes         bool
 }
 
-// SampleExpiration is how long servers keep a sampled query (queryAnalysisSampleExpirationSecs):
-// so long after it was sampled it expires.
+// SampleExpiration is how long servers keep a sampled query (queryAnalysisSampleExpirationSecs).
 const SampleExpiration = 7 * 24 * time.Hour
 
-// ParseSampledQuery returns the queries of a document of config.sampledQueries: one, or one for
-// each statement of a write.
+// ParseSampledQuery returns the queries in a document of config.sampledQueries: one, or one for each
+// statement of a write.
 func ParseSampledQuery(doc bson.Raw) (list []Statement) {
 	cmd, _ := doc.Lookup("cmd").DocumentOK()
 	name, _ := doc.Lookup("cmdName").StringValueOK()
@@ -72,15 +71,17 @@ func isSimpleCollation(collation bson.RawValue) bool {
 type Sample struct {
 	Kind Kind
 	At   time.Time
-	// Key is the full shard key that it targets or inserts; zero if it targets others.
+	// Key is the full shard key that the operation targets or inserts; zero if the operation does not
+	// target a single key.
 	Key catalog.Key
-	// Ranges are what it wants where there is no Key; without either it goes to all shards.
+	// Ranges are the targeted ranges if there is no Key. Without Key and Ranges the operation goes to
+	// all shards.
 	Ranges []Range
-	// Removes says that a write takes documents away.
+	// Removes says that a write deletes documents.
 	Removes bool
 }
 
-// NewSample returns where a statement goes with a shard key.
+// NewSample returns the sample of a statement under a shard key.
 func NewSample(p catalog.KeyPattern, s Statement) Sample {
 	one := Sample{Kind: s.Kind, At: s.At, Removes: s.Removes}
 	one.Ranges = QueryRanges(p, s.Filter, s.SimpleCollation)
@@ -92,7 +93,8 @@ func NewSample(p catalog.KeyPattern, s Statement) Sample {
 	return one
 }
 
-// NewInsertSample returns where a new document has gone. It is false for one without a shard key.
+// NewInsertSample returns the sample of an inserted document. It reports false for a document without a
+// shard key.
 func NewInsertSample(p catalog.KeyPattern, doc bson.Raw, at time.Time) (Sample, bool) {
 	key, err := p.DocumentKey(doc)
 	return Sample{Kind: Insert, At: at, Key: key}, err == nil

@@ -2,8 +2,8 @@ package heat
 
 import "shardsh/balancer/catalog"
 
-// NewCollection is a collection as it is to be evened out, of which each shard holds so many
-// bytes. Jumbo chunks, former chunks, and those for which stays (may be nil) is true are not moved.
+// NewCollection returns the collection for Decide; bytes is its size on each shard. Jumbo chunks,
+// former chunks, and chunks for which stays returns true are not moved; stays may be nil.
 func NewCollection(
 	m *Map, table *catalog.RoutingTable, zones *catalog.ZoneSet, held map[catalog.ShardID]int64,
 	stays func(lower catalog.Key) bool,
@@ -27,7 +27,7 @@ func NewPlace(s catalog.Shard) Place {
 	return p
 }
 
-// SnapshotInput is what a Snapshot says beside the load.
+// SnapshotInput returns the inputs of Decide that come from a Snapshot.
 func SnapshotInput(s *catalog.Snapshot, maps []Map) (colls []Collection, places []Place) {
 	for i := range maps {
 		c := s.Collection(maps[i].Namespace)

@@ -1,7 +1,6 @@
-// Package humanize writes bytes, counts, spans of time, dates and keys as people
-// read them. Everything that a person reads uses it, so that one fact has one
-// format; JSON has raw numbers. What mongosh prints in a format of its own is in
-// bindings/plaintext.
+// Package humanize formats bytes, counts, durations, dates and keys for humans. All output for humans
+// uses this package, so that a value has the same format everywhere; JSON output has raw numbers. The
+// formats of mongosh are in bindings/plaintext.
 package humanize
 
 import (
@@ -13,14 +12,14 @@ import (
 	"time"
 )
 
-// number is what sizes and counts are kept in.
+// number is the constraint for sizes and counts.
 type number interface {
 	~int | ~int32 | ~int64 | ~float64
 }
 
-// Bytes returns a size in the largest unit of which there is one, with up to two
-// decimals: 512 B, 20 MiB, 1.37 GiB. It rounds towards zero, so that a size below a
-// limit never reads like the limit.
+// Bytes formats a size in the largest unit that is not larger than the size, with up to two decimals:
+// 512 B, 20 MiB, 1.37 GiB. It rounds towards zero, so that a size below a limit never reads like the
+// limit.
 func Bytes[N number](n N) string {
 	size, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	for len(units) > 1 && math.Abs(size) >= 1024 {
@@ -29,12 +28,12 @@ func Bytes[N number](n N) string {
 	return formatDecimal(math.Trunc(size*100)/100) + " " + units[0]
 }
 
-// Rate returns a number of bytes a second: 4.2 MiB/s.
+// Rate formats a number of bytes a second: 4.2 MiB/s.
 func Rate[N number](perSecond N) string { return Bytes(perSecond) + "/s" }
 
 func formatDecimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Number returns a whole number with its digits in groups of three: 1,000,000.
+// Number formats a whole number with its digits in groups of three: 1,000,000.
 func Number[N number](n N) string {
 	digits := strconv.FormatFloat(math.Abs(float64(n)), 'f', 0, 64)
 	var b strings.Builder
@@ -50,11 +49,11 @@ func Number[N number](n N) string {
 	return b.String()
 }
 
-// Count returns a number of things, named in the singular: 1 chunk, 20 chunks,
-// 2 entries.
+// Count formats a number of things, with their noun given in the singular: 1 chunk, 20 chunks, 2
+// entries.
 func Count[N number](n N, noun string) string { return Number(n) + " " + Plural(n, noun) }
 
-// Plural returns a noun as it follows a number: chunk after 1, chunks after others.
+// Plural returns the form of a noun after a number: chunk after 1, chunks after others.
 func Plural[N number](n N, noun string) string {
 	if n == 1 {
 		return noun
@@ -76,8 +75,8 @@ func Times[N number](n N) string {
 	return Number(n) + " times"
 }
 
-// Duration returns a span of time in its two largest units: 19ms, 1.5s, 42s, 2m48s,
-// 5h30m, 3d4h. Flags and options that take a time read it back.
+// Duration formats a duration in its two largest units: 19ms, 1.5s, 42s, 2m48s, 5h30m, 3d4h. Flags and
+// options that take a duration accept this format.
 func Duration(d time.Duration) string {
 	if d < 0 {
 		return "-" + Duration(-d)
@@ -99,7 +98,7 @@ func Duration(d time.Duration) string {
 	return twoUnits(d, 24*time.Hour, "d", time.Hour, "h")
 }
 
-// twoUnits returns a time in two units; the smaller one is left out when there is none.
+// twoUnits formats a duration in two units. The smaller unit is left out if its value is zero.
 func twoUnits(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
 	text := strconv.FormatInt(int64(d/large), 10) + largeName
 	if rest := d % large / small; rest > 0 {
@@ -108,7 +107,7 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 	return text
 }
 
-// Time returns a moment to the minute, with its time zone: 2026-03-02 14:05 UTC.
+// Time formats a time to the minute, with its time zone: 2026-03-02 14:05 UTC.
 func Time(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
 // Percent returns a share of one: 12.5%. What is less than a tenth of a percent is not nothing.

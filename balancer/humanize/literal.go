@@ -12,24 +12,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TextLiteral writes a text as it is entered in the shell.
+// TextLiteral returns the literal of a string in the shell.
 func TextLiteral(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // texts can always be encoded
+	_ = e.Encode(text) // strings can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Literal writes a document as it is entered in the shell.
+// Literal returns the literal of a document in the shell.
 func Literal(doc bson.Raw) string {
 	if doc.Validate() != nil {
-		return doc.String() // damaged, or not there
+		return doc.String() // the document is invalid or empty
 	}
 	return literal(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc})
 }
 
-// ValueLiteral writes a value as it is entered in the shell.
+// ValueLiteral returns the literal of a value in the shell.
 func ValueLiteral(v bson.RawValue) string {
 	if v.Validate() != nil {
 		return v.String()
@@ -85,8 +85,8 @@ func literal(v bson.RawValue) string {
 	return "EJSON.parse(" + TextLiteral(v.String()) + ")"
 }
 
-// doubleLiteral keeps its type where the shell would take a whole number for an
-// integer.
+// doubleLiteral formats a double. Where the shell would read a whole number as an integer, the literal
+// keeps the type.
 func doubleLiteral(f float64) string {
 	text := strconv.FormatFloat(f, 'f', -1, 64)
 	switch {

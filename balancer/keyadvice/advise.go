@@ -14,24 +14,24 @@ import (
 // Advice is the advice on the shard key of a collection.
 type Advice struct {
 	Namespace string `json:"ns"`
-	// Verdict is the advice in a sentence or two.
+	// Verdict is the advice in one or two sentences.
 	Verdict string `json:"verdict"`
-	// Best is the key to take; nil when none is any good.
+	// Best is the recommended key; nil when no key is suitable.
 	Best *Candidate `json:"best"`
-	// Candidates are the best ones, and all that were asked about, the best first.
+	// Candidates are the best keys, and all keys that the user asked about, the best first.
 	Candidates []Candidate `json:"candidates"`
-	// Commands are to be entered for it, in order.
+	// Commands are the commands for the recommended key, in order.
 	Commands []string `json:"commands"`
-	// Basis says what all this comes from, and Notes what else to know.
+	// Basis names the sources of the advice. Notes are further remarks.
 	Basis []string `json:"basis"`
 	Notes []string `json:"notes,omitempty"`
 }
 
-// MaxShown is how many candidates an advice has beside those that were asked about.
+// MaxShown is the maximum number of candidates besides those that the user asked about.
 const MaxShown = 6
 
-// keepRatio is how near to the best one the current key's score has to be to be kept:
-// documents on the move cost more than that.
+// keepRatio is the ratio to the best score from which the advice keeps the current key: a smaller gain
+// does not justify a resharding.
 const keepRatio = 0.85
 
 // Rank returns all candidates, the best first.
@@ -45,7 +45,7 @@ func Rank(f Facts, keys []Key) []Candidate {
 	return list
 }
 
-// Advise ranks keys, those that are asked about or, without any, what Propose returns.
+// Advise ranks the keys that the user asked about or, without any, the result of Propose.
 func Advise(f Facts, asked []Key) Advice {
 	if len(f.Queries) == 0 {
 		f.QueriesFrom = QueriesGuessed
@@ -93,7 +93,7 @@ func Advise(f Facts, asked []Key) Advice {
 	return a
 }
 
-// betterKey returns a note on a clearly better key that was not asked about.
+// betterKey returns a note on a clearly better key that the user did not ask about.
 func betterKey(f Facts, than Candidate) []string {
 	ranked := Rank(f, Propose(f))
 	if len(ranked) == 0 || than.Score > keepRatio*ranked[0].Score {
@@ -103,7 +103,7 @@ func betterKey(f Facts, than Candidate) []string {
 		ranked[0].Key, ranked[0].Score, than.Score)}
 }
 
-// shownCandidates returns the candidates to list: the best ones, and the current key.
+// shownCandidates returns the candidates to show: the best ones, and the current key.
 func shownCandidates(f Facts, ranked []Candidate) []Candidate {
 	list := slices.Clone(ranked[:min(MaxShown, len(ranked))])
 	for _, c := range ranked[len(list):] {
@@ -180,7 +180,7 @@ func notes(f Facts, best Candidate) (list []string) {
 	return list
 }
 
-// isGridFS reports whether the collection has the contents of files in GridFS.
+// isGridFS reports whether the collection holds file contents of GridFS.
 func isGridFS(f Facts) bool {
 	if !strings.HasSuffix(f.Namespace, ".chunks") || len(f.Sample.Docs) == 0 {
 		return false

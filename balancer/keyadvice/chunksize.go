@@ -10,21 +10,23 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Limits of a chunk size, in MiB, and what it is judged by.
+// The limits of a chunk size in MiB, and the criteria for it.
 const (
 	minMB, maxMB = 1, 1024
-	// minAdvisedMB is the least that is advised: a migration costs seconds however little it
+	// minAdvisedMB is the minimum advised size: a migration takes seconds, however little data it
 	// moves.
 	minAdvisedMB = 8
-	// maxImbalance is the part of a shard's share by which shards may differ for good.
+	// maxImbalance is the lasting difference between shards that is acceptable, as a part of a shard's
+	// share.
 	maxImbalance = 0.2
-	// maxPerShard is how many chunks a shard may have: routers and config servers hold
-	// the table of all of them.
+	// maxPerShard is how many chunks a shard may have: routers and config servers keep the routing
+	// table in memory.
 	maxPerShard = 10_000
-	// minDocsPerChunk is how many documents a chunk should hold, or it can't be cut evenly.
+	// minDocsPerChunk is the minimum number of documents in a chunk; smaller chunks can't be split
+	// evenly.
 	minDocsPerChunk = 32
-	// maxMoveTime is what the migration of a chunk may take: a window has to have room
-	// for many.
+	// maxMoveTime is the maximum duration of a chunk's migration: a balancer window has to fit many
+	// migrations.
 	maxMoveTime = 2 * time.Minute
 )
 
@@ -32,19 +34,19 @@ const (
 type ChunkSize struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
-	// CurrentMB is the size in effect, MB the one advised; between LowMB and HighMB any
-	// is fine.
+	// CurrentMB is the size in effect, MB the advised size. All sizes between LowMB and HighMB are
+	// acceptable.
 	CurrentMB int64 `json:"currentMB"`
 	MB        int64 `json:"mb"`
 	LowMB     int64 `json:"lowMB"`
 	HighMB    int64 `json:"highMB"`
-	// Reasons say where the bounds come from.
+	// Reasons give the reasons for the bounds.
 	Reasons  []string `json:"reasons"`
 	Commands []string `json:"commands"`
 	Notes    []string `json:"notes,omitempty"`
 }
 
-// bounds are those of a chunk size, with their reasons.
+// bounds are the lower and the upper bound of a chunk size, with their reasons.
 type bounds struct {
 	low, high float64
 	reasons   []string
@@ -64,7 +66,7 @@ func (b *bounds) atMost(mb float64, format string, args ...any) {
 	b.reasons = append(b.reasons, fmt.Sprintf(format, args...))
 }
 
-// AdviseChunkSize says which chunk size suits a collection, for what it will have.
+// AdviseChunkSize returns the advice on the chunk size of a collection, for its expected size.
 func AdviseChunkSize(f Facts) ChunkSize {
 	a := ChunkSize{Namespace: f.Namespace, CurrentMB: f.ChunkBytes >> 20, Notes: f.Notes}
 	b := bounds{low: minAdvisedMB, high: maxMB}
@@ -72,7 +74,7 @@ func AdviseChunkSize(f Facts) ChunkSize {
 	f.limitByDocuments(&b)
 	f.limitBySpeed(&b)
 	b.low = math.Min(b.low, maxMB)
-	if b.low > b.high { // what is in too small chunks can't move at all, and that is worse
+	if b.low > b.high { // chunks that are too small to hold their documents can't move at all, which is worse
 		b.high = math.Exp2(math.Ceil(math.Log2(b.low)))
 	}
 	a.LowMB, a.HighMB = int64(math.Ceil(b.low)), max(int64(math.Ceil(b.low)), int64(b.high))
@@ -101,12 +103,12 @@ func AdviseChunkSize(f Facts) ChunkSize {
 	return a
 }
 
-// expectedBytes is the size that the collection will grow to.
+// expectedBytes returns the size that the collection will grow to.
 func (f Facts) expectedBytes() int64 { return max(f.Bytes, f.Expect) }
 
 func mib(bytes float64) float64 { return bytes / (1 << 20) }
 
-// limitBySpread bounds the size by how evenly data is to lie, and by the number of chunks.
+// limitBySpread limits the size by the evenness of the distribution, and by the number of chunks.
 func (f Facts) limitBySpread(b *bounds) {
 	share := float64(f.expectedBytes()) / float64(f.shards())
 	shown := humanize.Bytes(int64(share))
@@ -131,7 +133,7 @@ func (f Facts) limitBySpread(b *bounds) {
 	}
 }
 
-// limitByDocuments bounds the size by what can't be cut: documents, and values of the key.
+// limitByDocuments limits the size by the units that can't be split: documents, and values of the key.
 func (f Facts) limitByDocuments(b *bounds) {
 	if f.Docs == 0 {
 		return
@@ -161,7 +163,7 @@ func (f Facts) limitByDocuments(b *bounds) {
 	}
 }
 
-// limitBySpeed bounds the size by how long a migration takes.
+// limitBySpeed limits the size by the duration of a migration.
 func (f Facts) limitBySpeed(b *bounds) {
 	if f.BytesPerSecond <= 0 {
 		return
@@ -172,8 +174,8 @@ func (f Facts) limitBySpeed(b *bounds) {
 		humanize.Bytes(int64(f.BytesPerSecond)), math.Min(most, maxMB), maxMoveTime.Minutes())
 }
 
-// nearestPowerOfTwo returns the power of two within bounds that is nearest to a size, or a
-// bound where there is none.
+// nearestPowerOfTwo returns the power of two within bounds that is nearest to a size. If there is none,
+// it returns a bound.
 func nearestPowerOfTwo(from, low, high int64) int64 {
 	if from < low {
 		for mb := int64(1); mb <= maxMB; mb *= 2 {

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// commands are what to enter for a key.
+// commands returns the commands for a key.
 func commands(f Facts, c Candidate) []string {
 	if c.Key.Equal(f.Current) {
 		return nil
@@ -36,8 +36,8 @@ func commands(f Facts, c Candidate) []string {
 	return nil
 }
 
-// zoneRangeCommands are the commands that give ranges in zones all fields of a key: servers
-// shard a collection only by the very fields that its ranges have.
+// zoneRangeCommands returns the commands that extend the ranges of zones to all fields of a key:
+// servers shard a collection only by exactly the fields of its zone ranges.
 func (f Facts) zoneRangeCommands(k Key) (list []string) {
 	ns := humanize.TextLiteral(f.Namespace)
 	for _, z := range f.ZoneRanges {
@@ -54,8 +54,8 @@ func (f Facts) zoneRangeCommands(k Key) (list []string) {
 	return list
 }
 
-// extendBound adds MinKey for the fields of a key that a bound lacks, and reports whether it
-// lacks any and begins as the key does.
+// extendBound adds MinKey for the fields of a key that a bound lacks. It reports whether the bound is a
+// proper prefix of the key.
 func extendBound(bound bson.Raw, k Key) (bson.Raw, bool) {
 	elements, err := bound.Elements()
 	if err != nil || len(elements) >= len(k) {

@@ -1,7 +1,7 @@
-// Package keyadvice says which shard key suits a collection, with its reasons: from
-// what was read of the collection, its indexes and its queries. It proposes keys,
-// judges them by how far data and inserts spread, by how few shards queries reach, by
-// zones and by unique indexes, and ranks them. How it judges, docs/advise.md tells.
+// Package keyadvice advises on the shard key of a collection, with reasons, from data about the
+// collection, its indexes and its queries. It proposes keys and rates them by the distribution of data
+// and inserts, by the number of shards that queries target, by zones and by unique indexes.
+// docs/advise.md describes the rating.
 //
-// Nothing here reads a cluster: [shardsh/balancer/live/keyfacts] does.
+// The package reads no cluster: [shardsh/balancer/live/keyfacts] does.
 package keyadvice

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// explain says in words what the numbers of a candidate mean, and what of it costs most.
+// explain describes the numbers of a candidate in words, and names its main disadvantage.
 func (j *judge) explain(c *Candidate) {
 	if c.Impossible != "" {
 		c.Reasons, c.Against = []string{c.Impossible}, c.Impossible
@@ -54,10 +54,10 @@ type part struct {
 	text   string
 }
 
-// sameRatio is how near to each other parts of two keys are that make no difference.
+// sameRatio is the ratio from which two factors count as equal.
 const sameRatio = 0.98
 
-// disadvantage says what a key lacks that another one has.
+// disadvantage names what a key lacks in comparison with another key.
 func (c Candidate) disadvantage(best Candidate) string {
 	if c.Impossible != "" || len(c.Blocked) > 0 || !c.zoned {
 		return c.Against
@@ -160,7 +160,7 @@ func documentText(doc bson.Raw) string {
 	return text
 }
 
-// valueText writes what a document has in some fields.
+// valueText formats the values of some fields of a document.
 func valueText(doc bson.Raw, names []string) string {
 	value := bson.D{}
 	for _, name := range names {

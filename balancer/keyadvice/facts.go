@@ -8,34 +8,32 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Facts are the inputs of the advice: the collection, and the cluster it is in.
+// Facts are the inputs of the advice: data about the collection and its cluster.
 type Facts struct {
 	Namespace string
 	Release   catalog.Release
-	// Shards is how many the data may lie on: those that do not drain.
+	// Shards is the number of shards that the data may be on: those that are not draining.
 	Shards int
 	// ChunkBytes is the chunk size in effect.
 	ChunkBytes int64
-	// Docs and Bytes are what the collection has now; Expect is what it will have, 0
-	// when it is not known.
+	// Docs and Bytes are the current size of the collection. Expect is its expected size, 0 if unknown.
 	Docs, Bytes, Expect int64
-	// Current is the shard key that it has; empty when it is not sharded.
+	// Current is the current shard key; empty when the collection is not sharded.
 	Current Key
 	Indexes []Index
-	// Zones are the fields by which ranges of the collection are in zones, in order.
+	// Zones are the fields of the collection's zone ranges, in order.
 	Zones []string
-	// ZoneRanges are those ranges.
+	// ZoneRanges are the collection's zone ranges.
 	ZoneRanges []Zone
-	// BytesPerSecond is how fast migrations were, as the change log tells; 0 when it
-	// tells of none.
+	// BytesPerSecond is the rate of migrations in the change log; 0 if the log has none.
 	BytesPerSecond float64
-	// Queries are what is asked, and QueriesFrom where that is known from.
+	// Queries are the queries of the collection, and QueriesFrom is their source.
 	Queries     []Query
 	QueriesFrom QuerySource
 	Sample      Sample
-	// Measured is what the server measured, by the text of the key.
+	// Measured holds the server's measurements, by the string form of the key.
 	Measured map[string]Measured
-	// Notes are what could not be read, and other limits of what follows.
+	// Notes name the data that could not be read, and other limits of the advice.
 	Notes []string
 }
 
@@ -43,14 +41,14 @@ type Facts struct {
 type Index struct {
 	Name string
 	Key  bson.Raw
-	// Unique refuses a second document with the same values. Partial covers sparse
-	// ones and those with a collation: none of them can serve a shard key.
+	// Unique indexes reject a second document with the same values. Partial also covers sparse indexes
+	// and those with a collation: none of these can serve a shard key.
 	Unique, Partial bool
-	// Used is how many operations used it since the servers started; -1 when unknown.
+	// Used is the number of operations that used the index since the servers started; -1 when unknown.
 	Used int64
 }
 
-// QuerySource is where it is known from what a collection is asked.
+// QuerySource is the source of information about a collection's queries.
 type QuerySource string
 
 // The sources, the best one first.
@@ -61,62 +59,63 @@ const (
 	QueriesGuessed QuerySource = "indexes"
 )
 
-// Query is a kind of query: the fields it compares with one value, and those of which
-// it wants a range.
+// Query is a kind of query: the fields that it compares with one value, and the fields of which it
+// requests a range.
 type Query struct {
 	Equal  []string `json:"equal,omitempty"`
 	Range  []string `json:"range,omitempty"`
 	Weight float64  `json:"weight"`
 }
 
-// Sample are documents of the collection; fields that nobody asks about may be missing.
+// Sample holds documents of the collection; fields that are not needed may be missing.
 type Sample struct {
-	// Docs are drawn by lot, or all there are.
+	// Docs are drawn at random, or are all documents.
 	Docs []bson.Raw
-	// Arrival are documents in the order in which they came; nil when it is not known.
+	// Arrival holds documents in the order of their insertion; nil when the order is unknown.
 	Arrival []bson.Raw
 }
 
-// Measured is the answer of analyzeShardKey for a key.
+// Measured is the reply of analyzeShardKey for a key.
 type Measured struct {
-	// Docs were looked at; 0 when there is no index for it.
+	// Docs is the number of examined documents; 0 when the key has no index.
 	Docs, Distinct int64
 	Unique         bool
-	// Common are the most common values, the most common one first.
+	// Common are the most common values, the most common value first.
 	Common []Common
-	// Correlation of the order of keys with the order of arrival; NaN when unknown.
+	// Correlation is the correlation of the key order with the insertion order; NaN when unknown.
 	Correlation float64
-	// Asked is how the queries that were sampled would go.
+	// Asked is how the sampled queries would be distributed.
 	Asked Distribution
 }
 
-// Common is a value of a key, and how many documents of those looked at have it.
+// Common is a value of a key, and the number of examined documents that have the value.
 type Common struct {
 	Value bson.Raw
 	Count int64
 }
 
-// Distribution is how many queries were sampled, and how many of them would go to one
-// shard, to several, to all; Ranges is how many of each hundred ranges of keys one of
-// those that go to several reaches.
+// Distribution is the number of sampled queries, and the shares of them that would go to one shard, to
+// several, and to all. Ranges is the percentage of the key ranges that a query to several shards
+// reaches.
 type Distribution struct {
 	Queries                int64
-	Single, Several, Every float64 // shares
+	Single, Several, Every float64 // shares of the queries
 	Ranges                 float64
-	// KeyUpdates is the share of writes that change the key of a document.
+	// KeyUpdates is the share of writes that change the shard key of a document.
 	KeyUpdates float64
 }
 
-// MinChunksPerShard is how many chunks a shard has at least when a key is judged: who
-// shards a collection expects it to grow, and a key stays.
+// MinChunksPerShard is the minimum number of chunks on a shard for which a key is rated: a sharded
+// collection is expected to grow, and its key stays.
 const MinChunksPerShard = 8
 
-// ratedBytes is the size of the collection that keys are judged for.
+// ratedBytes returns the size of the collection for which keys are rated.
 func (f Facts) ratedBytes() int64 {
 	return max(f.Bytes, f.Expect, MinChunksPerShard*int64(f.shards())*f.ChunkBytes)
 }
 
-// shards is how many shards keys are judged for: with one there is nothing to choose.
+// shards returns the number of shards for which keys are rated, at least two: with one shard all keys
+// would be equal.
 func (f Facts) shards() int { return max(f.Shards, 2) }
 
 // clamp limits x to [low, high].

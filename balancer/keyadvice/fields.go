@@ -8,16 +8,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Limits of what is taken for a field that a key could have.
+// Limits of the fields that are considered for a key.
 const (
-	maxFieldDepth = 3    // fields of documents in documents
-	maxValueBytes = 64   // bytes of a value on average: longer ones are contents
-	minPresence   = 0.75 // of the documents have it
+	maxFieldDepth = 3    // nesting of documents
+	maxValueBytes = 64   // average bytes of a value: longer values are contents
+	minPresence   = 0.75 // share of the documents that have the field
 	maxFields     = 60
 )
 
-// FieldsOf lists the fields of documents whose values could be those of a shard key:
-// short, in most documents, and neither arrays nor measured numbers.
+// FieldsOf returns the fields of documents whose values are suitable for a shard key: short, present in
+// most documents, and neither arrays nor measured numbers.
 func FieldsOf(docs []bson.Raw) []string {
 	found := map[string]*fieldStats{}
 	var order []string
@@ -39,7 +39,7 @@ func FieldsOf(docs []bson.Raw) []string {
 	return names
 }
 
-// fieldStats has the statistics of a field.
+// fieldStats holds the statistics of a field.
 type fieldStats struct{ n, bytes, unsuited int }
 
 func (s *fieldStats) add(v bson.RawValue) {
@@ -55,7 +55,7 @@ func (s *fieldStats) isSuitable(of int) bool {
 	return float64(s.n) >= minPresence*float64(of) && s.bytes <= maxValueBytes*s.n && s.unsuited == 0
 }
 
-// walkFields shows the fields of a document and of those in it, with their paths.
+// walkFields calls show for the fields of a document and of its nested documents, with their paths.
 func walkFields(doc bson.Raw, before string, depth int, show func(path string, v bson.RawValue)) {
 	elements, err := doc.Elements()
 	if err != nil {
@@ -76,8 +76,8 @@ func walkFields(doc bson.Raw, before string, depth int, show func(path string, v
 	}
 }
 
-// Projection returns what to read of documents to judge keys of these fields: those,
-// without what lies within another one of them.
+// Projection returns the projection for documents that are needed to rate keys of these fields. It
+// leaves out fields inside other fields of the projection.
 func Projection(names []string) bson.D {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	doc := bson.D{}

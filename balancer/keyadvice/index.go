@@ -1,7 +1,7 @@
 package keyadvice
 
-// Fields returns the fields of the index that a key could have: those before the
-// first one that is neither ascending, descending nor hashed.
+// Fields returns the fields of the index that can be part of a key: those before the first field that
+// is neither ascending, descending nor hashed.
 func (x Index) Fields() (names []string) {
 	elements, err := x.Key.Elements()
 	if err != nil {

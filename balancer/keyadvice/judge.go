@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// MinMonotonicCorrelation is the correlation with the order of arrival from which a key counts as
-// growing (or falling) with time. It is that of analyzeShardKey: what is shuffled has
-// next to none, what grows with a delay or some disorder stays well above.
+// MinMonotonicCorrelation is the correlation with the insertion order from which a key counts as
+// growing (or falling) with time. analyzeShardKey uses the same value. Random keys have almost no
+// correlation. Keys that grow with a delay or some disorder stay well above the limit.
 const MinMonotonicCorrelation = 0.7
 
-// maxTiedShare is the share of the most common value up to which the correlation that a
-// server measured is believed: it counts documents with the same key in the order of
-// arrival, so that a key with one value looks as if it grew.
+// maxTiedShare is the share of the most common value up to which the server's correlation is used. The
+// server orders documents with the same key by insertion, so that a key with a single value appears to
+// grow.
 const maxTiedShare = 0.5
 
-// Weights of the judgement.
+// Weights of the rating.
 const (
-	jumboPenalty      = 0.9  // of the spread, if all data is in values that outgrow a chunk
-	narrowFactor      = 0.75 // of the spread, for keys whose values are about to outgrow one
-	ampleDigits       = 3    // powers of ten of room in a chunk that are enough
-	oneTargetFactor   = 0.15 // what is left of inserts that go to one shard
-	insertExponent    = 0.8  // exponent
-	noQueryFactor     = 0.3  // what is left of a key no query has
-	outOfZoneFactor   = 0.2  // what is left of a key that knows no zones
-	uniqueIndexFactor = 0.1  // what is left of a key that a unique index forbids: less than of any bad one
+	jumboPenalty      = 0.9  // of the spread, if all data has values that exceed a chunk
+	narrowFactor      = 0.75 // of the spread, for keys whose values are about to exceed a chunk
+	ampleDigits       = 3    // powers of ten of free room in a chunk that are sufficient
+	oneTargetFactor   = 0.15 // remaining factor for inserts that go to one shard
+	insertExponent    = 0.8  // exponent of the factor for inserts
+	noQueryFactor     = 0.3  // remaining factor for a key that no query uses
+	outOfZoneFactor   = 0.2  // remaining factor for a key that does not fit the zones
+	uniqueIndexFactor = 0.1  // remaining factor for a key that a unique index forbids: lower than for any bad key
 )
 
 // judge rates shard keys by the known facts.
@@ -43,10 +43,10 @@ func newJudge(f Facts) *judge {
 	return j
 }
 
-// Grade is a verdict in a word.
+// Grade is the verdict in one word.
 type Grade string
 
-// The grades, from the best on.
+// The grades, the best first.
 const (
 	Good       Grade = "good"
 	Fair       Grade = "fair"
@@ -54,48 +54,51 @@ const (
 	Impossible Grade = "impossible"
 )
 
-// Candidate is a key with what speaks for and against it.
+// Candidate is a key with its rating.
 type Candidate struct {
 	Key Key `json:"key"`
-	// Score is from 0 to 100, of all that follows together.
+	// Score is the overall rating from 0 to 100.
 	Score float64 `json:"score"`
 	Grade Grade   `json:"grade"`
-	// From is what measured the values: "sample" or "analyzeShardKey".
+	// From is the source of the values: "sample" or "analyzeShardKey".
 	From string `json:"from"`
-	// Looked is how many documents were looked at, Distinct how many values they have.
+	// Looked is the number of examined documents, Distinct the number of their distinct values.
 	Looked   int64 `json:"looked"`
 	Distinct int64 `json:"distinct"`
-	// MostCommon is the share of the documents that has the most common value, Missing
-	// of those that lack a field, Outgrown of those whose values outgrow a chunk.
+	// MostCommon is the share of the documents with the most common value. Missing is the share of
+	// those that lack a field. Outgrown is the share of those whose values exceed a chunk.
 	MostCommon float64 `json:"mostCommon"`
 	Missing    float64 `json:"missing"`
 	Outgrown   float64 `json:"outgrown"`
-	// Grows is the first field that grows with time, and Correlation how closely: of the
-	// key's first field where none does; absent when it is not known.
+	// Grows is the first field that grows with time, and Correlation is its correlation with the
+	// insertion order. Without such a field, Correlation is that of the key's first field. Both are
+	// absent when they are unknown.
 	Grows       string   `json:"grows,omitempty"`
 	Correlation *float64 `json:"correlation,omitempty"`
-	// Inserts is how many shards inserts reach at a time, as a mean.
+	// Inserts is the average number of shards that inserts reach at a time.
 	Inserts float64 `json:"insertShards"`
-	// Single, Several and Every are the shares of queries to one shard, some, all.
+	// Single, Several and Every are the shares of queries that go to one shard, to several, and to all.
 	Single  float64 `json:"toOneShard"`
 	Several float64 `json:"toSeveral"`
 	Every   float64 `json:"toAll"`
-	// KeyUpdates is the share of writes that change a document's key.
+	// KeyUpdates is the share of writes that change a document's shard key.
 	KeyUpdates float64 `json:"keyUpdates,omitempty"`
-	// Blocked are the unique indexes that forbid the key; Impossible why it cannot be.
+	// Blocked are the unique indexes that forbid the key. Impossible is the reason why no collection
+	// can have the key.
 	Blocked    []string `json:"uniqueIndexesInTheWay,omitempty"`
 	Impossible string   `json:"impossible,omitempty"`
-	// Index is the index that serves the key; empty when one has to be made.
+	// Index is the index that serves the key; empty when an index has to be created.
 	Index   string   `json:"index,omitempty"`
 	Reasons []string `json:"reasons"`
-	// Against is what weighs most against the key: beside the best one, what it lacks.
+	// Against is the most important argument against the key. For keys other than the best one, it is
+	// the disadvantage compared with the best key.
 	Against string `json:"against"`
 
 	mostCommonText string
-	queriesKnown   bool // what queries do
+	queriesKnown   bool // whether the queries are known
 	zoned          bool
-	parts          []part // of the score, with their texts; none for a key that is impossible
-	// What is left of a perfect key's score by each of these.
+	parts          []part // factors of the score, with their texts; empty for an impossible key
+	// Factors of the score: 1 for a perfect key.
 	spread, writes, queries float64
 }
 
@@ -131,8 +134,8 @@ func (j *judge) judge(k Key) Candidate {
 	return c
 }
 
-// convenienceFactor decides between keys that are as good: no index to make, few fields,
-// order kept.
+// convenienceFactor decides between keys of nearly the same quality. It prefers keys that need no new
+// index, have few fields and keep the order.
 func (j *judge) convenienceFactor(c Candidate) float64 {
 	part := math.Pow(0.995, float64(len(c.Key)-1))
 	if c.Index == "" {
@@ -156,7 +159,7 @@ func (c Candidate) grade(isolation float64) Grade {
 	return Good
 }
 
-// rateValues judges how far the values of a key let its data spread.
+// rateValues rates how evenly the values of a key let the data be distributed.
 func (j *judge) rateValues(c *Candidate) {
 	names, chunk := c.Key.Names(), float64(j.facts.ChunkBytes)
 	n := j.table.counts(names)
@@ -196,8 +199,8 @@ func (j *judge) rateValues(c *Candidate) {
 	}
 }
 
-// serverStats is what the server measured of the values of a key: a hash has as many of
-// them, as often, as the field has.
+// serverStats returns the server's measurement of a key's values. A hashed key has the same number of
+// values, with the same frequencies, as the plain key.
 func (j *judge) serverStats(k Key) Measured {
 	if m := j.facts.Measured[k.String()]; m.Docs > 0 {
 		return m
@@ -205,8 +208,8 @@ func (j *judge) serverStats(k Key) Measured {
 	return j.facts.Measured[plainKey(k.Names()...).String()]
 }
 
-// rateGrowth judges how many shards inserts reach: by the first field that grows with
-// time, all documents of the moment with the same values before it go to one chunk.
+// rateGrowth rates how many shards inserts reach. If a field of the key grows with time, all new
+// documents with the same values in the fields before it go to one chunk.
 func (j *judge) rateGrowth(c *Candidate) {
 	busiest := c.MostCommon
 	for i, part := range c.Key {
@@ -226,7 +229,8 @@ func (j *judge) rateGrowth(c *Candidate) {
 	c.Inserts = clamp(1/math.Max(busiest, 1e-9), 1, float64(j.facts.shards()))
 }
 
-// arrivalCorrelation is the correlation of a field with the order of arrival, behind others.
+// arrivalCorrelation returns the correlation of a field with the insertion order, among documents with
+// the same values in the fields of prefix.
 func (j *judge) arrivalCorrelation(prefix Key, part Part) float64 {
 	if len(prefix) == 0 {
 		m := j.facts.Measured[plainKey(part.Name).String()]
@@ -245,7 +249,7 @@ func mostCommonCount(m Measured) int64 {
 	return m.Common[0].Count
 }
 
-// fitsZones reports whether ranges of the key can be in the zones of the collection.
+// fitsZones reports whether the collection's zones can have ranges of the key.
 func (j *judge) fitsZones(k Key) bool {
 	for i, name := range j.facts.Zones {
 		if i >= len(k) || k[i].Name != name || k[i].Hashed {
@@ -255,8 +259,8 @@ func (j *judge) fitsZones(k Key) bool {
 	return true
 }
 
-// isUnique reports whether a unique index says that no two documents have the same
-// values of the key.
+// isUnique reports whether a unique index guarantees that no two documents have the same values of the
+// key.
 func (j *judge) isUnique(k Key) bool {
 	return slices.ContainsFunc(j.facts.Indexes, func(x Index) bool {
 		isID := len(x.Fields()) == 1 && x.Fields()[0] == "_id"
@@ -264,13 +268,13 @@ func (j *judge) isUnique(k Key) bool {
 	})
 }
 
-// isSubset reports whether all of a list are in another one.
+// isSubset reports whether every element of list is also an element of in.
 func isSubset(list, in []string) bool {
 	return !slices.ContainsFunc(list, func(name string) bool { return !slices.Contains(in, name) })
 }
 
-// blockingIndexes lists the unique indexes that a collection with this key can't have: those
-// that do not begin with all of its fields. A hash is in none.
+// blockingIndexes returns the names of the unique indexes that a collection with this key can't have:
+// those that do not begin with all fields of the key. Unique indexes never contain hashed fields.
 func (j *judge) blockingIndexes(k Key) (names []string) {
 	for _, x := range j.facts.Indexes {
 		fields := x.Fields()
@@ -284,7 +288,7 @@ func (j *judge) blockingIndexes(k Key) (names []string) {
 	return names
 }
 
-// servingIndex returns the index that the key can use: one that begins with it.
+// servingIndex returns an index that begins with the key.
 func (j *judge) servingIndex(k Key) string {
 	for _, x := range j.facts.Indexes {
 		if x.Serves(k) {
@@ -300,7 +304,7 @@ func (x Index) Serves(k Key) bool {
 	return err == nil && !x.Partial && len(have) >= len(k) && have[:len(k)].Equal(k)
 }
 
-// whyImpossible says why no collection can have the key; empty when it can.
+// whyImpossible returns why no collection can have the key; empty when the key is possible.
 func (j *judge) whyImpossible(k Key) string {
 	for _, p := range k {
 		if col := j.table.column(p.Name); col.arrays > 0 {

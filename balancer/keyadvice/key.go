@@ -22,7 +22,7 @@ type Part struct {
 	Hashed bool
 }
 
-// ParseKey reads a key such as {customer: 1, _id: "hashed"}.
+// ParseKey parses a key such as {customer: 1, _id: "hashed"}.
 func ParseKey(doc bson.Raw) (Key, error) {
 	p, err := catalog.ParseKeyPattern(doc)
 	if err != nil && len(doc) > len(bson.Raw{5, 0, 0, 0, 0}) {
@@ -41,7 +41,7 @@ func ParseKey(doc bson.Raw) (Key, error) {
 	return k, nil
 }
 
-// plainKey returns a key of fields, none of them hashed.
+// plainKey returns a key of the fields, without a hashed field.
 func plainKey(names ...string) Key {
 	k := make(Key, len(names))
 	for i, name := range names {
@@ -50,7 +50,7 @@ func plainKey(names ...string) Key {
 	return k
 }
 
-// Doc returns the key as commands have it.
+// Doc returns the key as a document for commands.
 func (k Key) Doc() bson.D {
 	doc := make(bson.D, len(k))
 	for i, p := range k {
@@ -64,7 +64,7 @@ func (k Key) Doc() bson.D {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_$][\w$]*$`)
 
-// String returns the key as it is entered in the shell.
+// String returns the literal of the key in the shell.
 func (k Key) String() string {
 	parts := make([]string, len(k))
 	for i, p := range k {
@@ -81,10 +81,10 @@ func (k Key) String() string {
 // MarshalJSON returns the key as a document.
 func (k Key) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(k.Doc(), false, false) }
 
-// Equal reports whether both are the same key.
+// Equal reports whether both keys are equal.
 func (k Key) Equal(o Key) bool { return slices.Equal(k, o) }
 
-// Names returns the fields.
+// Names returns the names of the fields.
 func (k Key) Names() []string {
 	list := make([]string, len(k))
 	for i, p := range k {
@@ -93,14 +93,14 @@ func (k Key) Names() []string {
 	return list
 }
 
-// indexOf returns where a field stands; -1 when it does not.
+// indexOf returns the index of a field; -1 when the key does not have the field.
 func (k Key) indexOf(name string) int {
 	return slices.IndexFunc(k, func(p Part) bool { return p.Name == name })
 }
 
 func (k Key) hasHashed() bool { return slices.ContainsFunc(k, func(p Part) bool { return p.Hashed }) }
 
-// withFields returns the key with further fields that it does not have.
+// withFields returns the key extended by those fields that it does not contain.
 func (k Key) withFields(more ...Part) Key {
 	longer := slices.Clone(k)
 	for _, p := range more {
@@ -111,5 +111,5 @@ func (k Key) withFields(more ...Part) Key {
 	return longer
 }
 
-// extends reports whether the key begins with another one and goes on.
+// extends reports whether the other key is a proper prefix of the key.
 func (k Key) extends(o Key) bool { return len(k) > len(o) && k[:len(o)].Equal(o) }

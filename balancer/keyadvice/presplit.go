@@ -17,35 +17,34 @@ type Presplit struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
 	Key       Key    `json:"key"`
-	// Chunks is how many to cut into, PerShard as many for each shard.
+	// Chunks is the advised number of chunks, PerShard the number for each shard.
 	Chunks   int64 `json:"chunks"`
 	PerShard int64 `json:"perShard"`
-	// Points are where to cut by the documents that are there: none for hashes, which
-	// are cut evenly.
+	// Points are the split points, derived from the existing documents. Hashed keys have none: their
+	// chunks are split evenly.
 	Points []Point `json:"points,omitempty"`
-	// Zones are the ranges that are in zones, with what lies in them.
+	// Zones are the zone ranges, with the data in them.
 	Zones    []ZonePart `json:"zones,omitempty"`
 	Reasons  []string   `json:"reasons"`
 	Commands []string   `json:"commands"`
 	Notes    []string   `json:"notes,omitempty"`
 }
 
-// Point is a bound, as a document.
+// Point is a split point, as a document.
 type Point bson.Raw
 
-// MarshalJSON returns the bound as extended JSON.
+// MarshalJSON returns the split point as extended JSON.
 func (p Point) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(bson.Raw(p), false, false) }
 
-// Zone is a range of a collection that is in a zone, as its bounds stand in
-// config.tags, and how many shards the zone has.
+// Zone is a range of a zone, with its bounds in config.tags and the number of the zone's shards.
 type Zone struct {
 	Name     string
 	Min, Max bson.Raw
 	Shards   int
 }
 
-// ZonePart is what lies in the ranges of a zone; the last one has no name, and is what
-// is in none.
+// ZonePart is the data in the ranges of a zone. The last element has no name, and holds the data
+// outside of all zones.
 type ZonePart struct {
 	Zone   string  `json:"zone"`
 	Shards int     `json:"shards"`
@@ -53,10 +52,10 @@ type ZonePart struct {
 	Chunks int64   `json:"chunks"`
 }
 
-// maxPoints bounds the chunks that are asked for.
+// maxPoints limits the number of chunks.
 const maxPoints = 100_000
 
-// AdvisePresplit says into how many chunks to cut a collection by a key, and where.
+// AdvisePresplit returns into how many chunks to split a collection by a key, and the split points.
 func AdvisePresplit(f Facts, k Key) Presplit {
 	a := Presplit{Namespace: f.Namespace, Key: k, Notes: f.Notes}
 	j := newJudge(f)
@@ -102,7 +101,7 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 	return a
 }
 
-// countChunks computes how many chunks there should be.
+// countChunks computes the advised number of chunks.
 func (f Facts) countChunks(a *Presplit) {
 	shards := int64(f.shards())
 	if f.Shards == 1 {
@@ -130,7 +129,7 @@ func (f Facts) countChunks(a *Presplit) {
 
 func clampCount(n, low, high int64) int64 { return max(low, min(n, high)) }
 
-// splitPoints cuts the sample into parts of as many documents.
+// splitPoints divides the sample into parts with the same number of documents.
 func (j *judge) splitPoints(k Key, chunks int64) (points []Point) {
 	raw, err := bson.Marshal(k.Doc())
 	if err != nil {
@@ -170,8 +169,8 @@ func (f Facts) pointsCommands(a Presplit) []string {
 	return f.planCommands(a, "points: [...]", "--points FILE")
 }
 
-// planCommands are the commands that carry a presplit out, at the prompt or, in its place, in
-// a terminal.
+// planCommands returns the commands that carry out a presplit, in the shell or, alternatively, in a
+// terminal.
 func (f Facts) planCommands(a Presplit, goal, flags string) []string {
 	var list []string
 	ns := humanize.TextLiteral(f.Namespace)
@@ -182,7 +181,7 @@ func (f Facts) planCommands(a Presplit, goal, flags string) []string {
 		fmt.Sprintf("shardsh presplit ADDRESS --ns %s %s --pause-balancing   # the same, in a terminal", f.Namespace, flags))
 }
 
-// addZoneParts says what lies in the ranges of each zone.
+// addZoneParts adds the data in the ranges of each zone.
 func (f Facts) addZoneParts(a *Presplit) {
 	if len(f.ZoneRanges) == 0 {
 		return
@@ -214,7 +213,8 @@ func (f Facts) addZoneParts(a *Presplit) {
 		"only")
 }
 
-// zoneParts counts the documents of the sample in each zone, and those that are in none.
+// zoneParts returns the share of the sampled documents in each zone, and the share outside of all
+// zones.
 func (f Facts) zoneParts(k Key) (parts []ZonePart, free float64) {
 	raw, _ := bson.Marshal(k.Doc()) // names and numbers can always be marshalled
 	p, err := catalog.ParseKeyPattern(raw)

@@ -8,21 +8,21 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Bounds of what is proposed.
+// Limits of the proposed keys.
 const (
 	maxKeys     = 120
 	maxSuffixes = 3
-	// minDistinctShare is the part of the documents that differ in a field which can end a
-	// key: no value of it gathers much.
+	// minDistinctShare is the minimum share of distinct values for the last field of a key: no value of
+	// such a field has many documents.
 	minDistinctShare = 0.5
-	// uniqueShare is the part from which a field is as good as unique.
+	// uniqueShare is the share of distinct values from which a field counts as unique.
 	uniqueShare = 0.95
-	// maxKeyFields is how many fields of an index are taken for a key.
+	// maxKeyFields is how many fields of an index are used for a key.
 	maxKeyFields = 3
 )
 
-// Propose returns the keys to judge: those of indexes, of queries and of fields that
-// have many values, hashed and with further fields where that may help.
+// Propose returns the keys to rate: keys from indexes, from queries and from fields with many values,
+// also in hashed form and with further fields where those may help.
 func Propose(f Facts) []Key { return newProposer(f).keys() }
 
 type proposer struct {
@@ -49,7 +49,7 @@ func (p *proposer) keys() []Key {
 	return p.list
 }
 
-// add keeps a key that is possible on the release and no other one.
+// add adds a key if the release allows it and the key is new.
 func (p *proposer) add(k Key) {
 	if len(p.list) >= maxKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > maxKeyFields+len(p.facts.Zones) {
 		return
@@ -66,10 +66,10 @@ func (p *proposer) add(k Key) {
 	p.list = append(p.list, k)
 }
 
-// allowsCompoundHashed reports whether a key may have a hashed field and others.
+// allowsCompoundHashed reports whether a compound key may have a hashed field.
 func (f Facts) allowsCompoundHashed() bool { return f.Release.AtLeast(catalog.Release44) }
 
-// bases are the keys that are varied.
+// bases returns the keys from which variants are derived.
 func (p *proposer) bases() (list []Key) {
 	put := func(k Key) {
 		if len(k) > 0 && !slices.ContainsFunc(list, k.Equal) {
@@ -99,7 +99,7 @@ func (p *proposer) bases() (list []Key) {
 	return list
 }
 
-// variants are a key as it is, hashed, and with what has many values behind it.
+// variants returns a key, its hashed form, and the key followed by fields with many values.
 func (p *proposer) variants(k Key) []Key {
 	list := []Key{k}
 	last := slices.Clone(k)
@@ -114,8 +114,8 @@ func (p *proposer) variants(k Key) []Key {
 	return append(list, k.withFields(Part{"_id", false}), k.withFields(Part{"_id", true}))
 }
 
-// suffixes are the fields with the most values, those in indexes first, then those
-// that do not grow with time.
+// suffixes returns the fields with the most values, first those in indexes, then those that do not grow
+// with time.
 func (p *proposer) suffixes() []string {
 	names := FieldsOf(p.table.docs)
 	names = slices.DeleteFunc(names, func(name string) bool {

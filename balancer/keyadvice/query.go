@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// QueryOf returns the kind of a query with a filter: which fields have to equal
-// something, of which a range is wanted. What no shard key can use is left out.
+// QueryOf returns the kind of a query with a filter: the fields that are compared for equality, and
+// those of which a range is requested. It leaves out conditions that no shard key can use.
 func QueryOf(filter bson.Raw) Query {
 	var q Query
 	q.collect(filter)
@@ -42,7 +42,7 @@ func (q *Query) collect(filter bson.Raw) {
 	}
 }
 
-// addComparison takes what a filter says of a field.
+// addComparison adds the condition of a filter on a field.
 func (q *Query) addComparison(name string, v bson.RawValue) {
 	doc, isDoc := v.DocumentOK()
 	operators, err := doc.Elements()
@@ -65,7 +65,7 @@ func (q *Query) addComparison(name string, v bson.RawValue) {
 	}
 }
 
-// Merge puts queries of the same kind together, those asked most often first.
+// Merge merges queries of the same kind. The most frequent kinds come first.
 func Merge(list []Query) []Query {
 	var kinds []Query
 	for _, q := range list {

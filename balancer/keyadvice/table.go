@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// table has the values of a sample, field by field, in bytes that compare as keys do.
+// table holds the values of a sample by field, in encodings that compare like keys.
 type table struct {
 	docs, arrival   []bson.Raw
 	random, ordered map[string]column
@@ -20,11 +20,11 @@ type table struct {
 	correlated      map[string]float64
 }
 
-// column has the values of a field in documents.
+// column holds the values of a field in documents.
 type column struct {
 	values []string
-	// nulls is how many of the documents lack the field, or have null in it; arrays how
-	// many have an array there, with which no shard key is possible.
+	// nulls is the number of documents in which the field is missing or null. arrays is the number of
+	// documents with an array in the field, which no shard key allows.
 	nulls, arrays int
 }
 
@@ -33,7 +33,7 @@ func newTable(s Sample) *table {
 		counted: map[string]counts{}, correlated: map[string]float64{}}
 }
 
-// column returns a field of the documents that were drawn.
+// column returns the values of a field in the randomly drawn documents.
 func (t *table) column(name string) column { return columnOf(t.random, t.docs, name) }
 
 func columnOf(known map[string]column, docs []bson.Raw, name string) column {
@@ -43,7 +43,7 @@ func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 	var c column
 	raw, _ := bson.Marshal(plainKey(name).Doc()) // names and numbers can always be marshalled
 	if p, err := catalog.ParseKeyPattern(raw); err == nil {
-		nothing, _ := p.DocumentKey(bson.Raw{5, 0, 0, 0, 0}) // has no array
+		nothing, _ := p.DocumentKey(bson.Raw{5, 0, 0, 0, 0}) // an empty document has no array
 		null := string(nothing.Bytes())
 		c.values = make([]string, len(docs))
 		for i, doc := range docs {
@@ -61,8 +61,7 @@ func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 	return c
 }
 
-// joinColumns returns the values of a key in documents: those of its fields, one after
-// another.
+// joinColumns returns the values of a key in documents: the concatenated values of its fields.
 func joinColumns(known map[string]column, docs []bson.Raw, names []string) []string {
 	values := make([]string, len(docs))
 	columns := make([]column, len(names))
@@ -82,10 +81,10 @@ func joinColumns(known map[string]column, docs []bson.Raw, names []string) []str
 	return values
 }
 
-// counts are how often the values of a key occur in the sample.
+// counts says how often the values of a key occur in the sample.
 type counts struct {
-	// perValue is how many documents have a value, the most common value first; first is
-	// the place of a document with that one.
+	// perValue is the number of documents of each value, the most common value first. first is the
+	// index of a document with the most common value.
 	perValue []int64
 	first    int
 	total    int64
@@ -116,7 +115,7 @@ func (t *table) counts(names []string) counts {
 	return c
 }
 
-// share is the part of the documents that has the most common value.
+// share returns the share of the documents with the most common value.
 func (c counts) share() float64 {
 	if c.total == 0 || len(c.perValue) == 0 {
 		return 0
@@ -124,7 +123,7 @@ func (c counts) share() float64 {
 	return float64(c.perValue[0]) / float64(c.total)
 }
 
-// typical is the part of the documents that have the same value as one of them.
+// typical returns the expected share of the documents with the same value as a random document.
 func (c counts) typical() (sum float64) {
 	for _, n := range c.perValue {
 		share := float64(n) / float64(c.total)
@@ -133,11 +132,11 @@ func (c counts) typical() (sum float64) {
 	return sum
 }
 
-// certainCount is a number of documents that n of a sample stand for with some certainty:
-// two standard deviations less, so that a few doubles by chance mean nothing.
+// certainCount returns the number of documents that n sampled documents represent with some certainty.
+// It subtracts two standard deviations, so that a few duplicates by chance have no effect.
 func certainCount(n int64) float64 { return math.Max(0, float64(n)-2*math.Sqrt(float64(n))) }
 
-// shareAbove is the part of the documents whose values have more of them than a share.
+// shareAbove returns the share of the documents whose value has a larger share than share.
 func (c counts) shareAbove(share float64) (sum float64) {
 	for _, n := range c.perValue {
 		of := certainCount(n) / float64(c.total)
@@ -149,15 +148,15 @@ func (c counts) shareAbove(share float64) (sum float64) {
 	return sum
 }
 
-// minPerGroup and minGrouped are how many documents with the same prefix say
-// something of the order within it, and how many of those are needed in all.
+// minPerGroup is the minimum number of documents with the same prefix for a correlation within that
+// group. minGrouped is the minimum number of documents in all such groups.
 const (
 	minPerGroup = 8
 	minGrouped  = 100
 )
 
-// correlation is Spearman's coefficient of a field with the order of arrival, among
-// documents that have the same values in the fields before it; NaN when it is not known.
+// correlation returns Spearman's coefficient of a field with the insertion order, among documents with
+// the same values in the fields of prefix; NaN when it is unknown.
 func (t *table) correlation(prefix []string, name string) float64 {
 	id := strings.Join(append(slices.Clone(prefix), name), "\x00")
 	if r, ok := t.correlated[id]; ok {
@@ -175,7 +174,8 @@ func (t *table) correlation(prefix []string, name string) float64 {
 	return r
 }
 
-// meanWithinGroups is the mean coefficient in groups that are large enough, by their sizes.
+// meanWithinGroups returns the mean coefficient of the groups that are large enough, weighted by their
+// sizes.
 func meanWithinGroups(groups, values []string) float64 {
 	members := map[string][]string{}
 	for i, g := range groups {
@@ -196,8 +196,8 @@ func meanWithinGroups(groups, values []string) float64 {
 	return sum / n
 }
 
-// spearman is the correlation of the ranks of values with their places. Equal values
-// share the mean of their ranks; NaN for values that are all equal.
+// spearman returns the correlation of the ranks of values with their positions. Equal values share the
+// mean of their ranks. The result is NaN if all values are equal.
 func spearman(values []string) float64 {
 	n := len(values)
 	order := make([]int, n)

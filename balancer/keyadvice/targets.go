@@ -12,14 +12,14 @@ const (
 	oneShardScore   = 1.0
 	someShardsScore = 0.97 // values of the first fields of a key that fit in a chunk
 	rangeScore      = 0.6  // a range of the first field
-	scatterLoss     = 0.6  // of someShardsScore where the values lie on all shards
-	rangeRecovery   = 0.8  // of that is won back where the next field is given as a range
+	scatterLoss     = 0.6  // of someShardsScore, if the values are on all shards
+	rangeRecovery   = 0.8  // of the scatterLoss, if the query has a range of the next field
 )
 
-// guessQueries derives queries from the indexes if there is nothing better: half of them
-// compare all fields with a value, half want a range of the last one; all of them do
-// where it follows the order of arrival, as times are asked for by range. An index that
-// is used often stands for more queries. The one of _id everybody has.
+// guessQueries derives queries from the indexes if there is no better source. Half of them compare all
+// fields with a value, half request a range of the last field. If the last field follows the insertion
+// order, all of them request a range, because times are usually queried by range. An index that is used
+// often has more weight. The _id index has less weight, because every collection has it.
 func guessQueries(indexes []Index, t *table) []Query {
 	var list []Query
 	counting := slices.ContainsFunc(indexes, func(x Index) bool { return x.Used > 0 })
@@ -60,8 +60,8 @@ func isHashed(key bson.Raw) bool {
 	})
 }
 
-// isolation is how few shards the queries reach with a key, as their mean, and the
-// shares of them that go to one shard, to several, to all.
+// isolation returns the mean isolation of the queries with a key, and the shares of the queries that go
+// to one shard, to several, and to all.
 func (j *judge) isolation(k Key) (mean, single, several, every float64) {
 	if d := j.facts.Measured[k.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		shards := float64(j.facts.shards())
@@ -88,12 +88,12 @@ func (j *judge) isolation(k Key) (mean, single, several, every float64) {
 	return mean / sum, single / sum, several / sum, every / sum
 }
 
-// partialScore is the isolation of queries that reach so many shards on average.
+// partialScore returns the isolation of queries that reach so many shards on average.
 func (j *judge) partialScore(reached float64) float64 {
 	return someShardsScore - scatterLoss*(reached-1)/float64(j.facts.shards()-1)
 }
 
-// queryScore says how few shards a query reaches with a key.
+// queryScore rates how few shards a query reaches with a key.
 func (j *judge) queryScore(q Query, k Key) float64 {
 	n := 0
 	for n < len(k) && slices.Contains(q.Equal, k[n].Name) {

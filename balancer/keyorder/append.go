@@ -43,17 +43,16 @@ const (
 	tagMaxKey    = 0x7f
 )
 
-// Append adds the encoding of v to dst. Comparing encodings byte by byte gives
-// the order of Compare, and values that Compare finds equal encode alike. No
-// encoding is a prefix of a different one, so encodings of several fields can
-// be concatenated and order field by field. Integers take 2 to 9 bytes,
-// doubles up to 10, an ObjectID 13, a string its length and 2.
+// Append appends the encoding of v to dst. The byte order of encodings is the order of Compare, and
+// values that Compare finds equal have the same encoding. No encoding is a prefix of a different one,
+// so encodings of several fields can be concatenated and compare field by field. Integers take 2 to 9
+// bytes, doubles up to 10, an ObjectID 13, a string its length and 2.
 func Append(dst []byte, v bson.RawValue) []byte { return appendValue(dst, v, 0) }
 
-// AppendMinKey adds the encoding of MinKey.
+// AppendMinKey appends the encoding of MinKey.
 func AppendMinKey(dst []byte) []byte { return append(dst, tagMinKey) }
 
-// AppendMaxKey adds the encoding of MaxKey.
+// AppendMaxKey appends the encoding of MaxKey.
 func AppendMaxKey(dst []byte) []byte { return append(dst, tagMaxKey) }
 
 func appendValue(dst []byte, v bson.RawValue, depth int) []byte {
@@ -125,8 +124,8 @@ func appendEscaped(dst, s []byte) []byte {
 	return append(append(dst, s[from:]...), 0)
 }
 
-// appendObject writes for each element the class of its type, its name and its
-// value, because names count before values but after types.
+// appendObject writes for each element the class of its type, its name and its value, because names
+// compare before values but after types.
 func appendObject(dst, doc []byte, depth int) []byte {
 	if depth <= maxDepth {
 		for e, rest, ok := Next(Body(doc)); ok; e, rest, ok = Next(rest) {
@@ -160,8 +159,8 @@ func appendBinary(dst, b []byte) []byte {
 	return append(append(dst, subtype), data...)
 }
 
-// FirstByteRange returns between which first bytes the encodings of all values lie that compare
-// with one of a type: last is above all of them.
+// FirstByteRange returns the range of the first bytes of all values that compare with values of a type;
+// last is exclusive.
 func FirstByteRange(t bson.Type) (first, last byte) {
 	switch t {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:

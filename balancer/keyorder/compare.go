@@ -13,9 +13,9 @@ import (
 // numeric types compare by their exact value.
 func Compare(a, b bson.RawValue) int { return compareAt(a, b, 0) }
 
-// CompareDocuments orders two documents as embedded objects: element by
-// element, and in each first the rank of the type, then the name, then the
-// value; the one that ends first is smaller.
+// CompareDocuments orders two documents as embedded objects, element by element. Elements compare first
+// by the rank of the type, then by name, then by value. A document that is a prefix of the other is
+// smaller.
 func CompareDocuments(a, b bson.Raw) int { return compareDocuments(a, b, true, 0) }
 
 func compareAt(a, b bson.RawValue, depth int) int {
@@ -63,8 +63,8 @@ func compareAt(a, b bson.RawValue, depth int) int {
 	return 0
 }
 
-// compareDocuments walks two documents side by side; in arrays the names are
-// positions and equal.
+// compareDocuments compares two documents element by element. In arrays, the names are positions and
+// equal.
 func compareDocuments(a, b []byte, names bool, depth int) int {
 	if depth > maxDepth {
 		return 0

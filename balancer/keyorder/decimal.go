@@ -6,15 +6,15 @@ import (
 	"math/bits"
 )
 
-// decimal is a Decimal128 taken apart: ±(hi·2^64 + lo) · 10^exponent.
+// decimal is a decoded Decimal128: ±(hi·2^64 + lo) · 10^exponent.
 type decimal struct {
 	negative, nan, infinite bool
 	hi, lo                  uint64
 	exponent                int
 }
 
-// The largest coefficient is 10^34 - 1; what the format could hold beyond it
-// counts as zero (IEEE 754-2008 §3.5.2).
+// The largest coefficient is 10^34 - 1. Larger coefficients in the encoding count as zero (IEEE
+// 754-2008 §3.5.2).
 const (
 	maxDecimalHi = 0x1ed09bead87c0
 	maxDecimalLo = 0x378d8e63ffffffff
@@ -51,7 +51,7 @@ func (d decimal) coefficient() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
-// divideByTen returns the quotient and the digit that falls off.
+// divideByTen returns the quotient and the remainder.
 func (d decimal) divideByTen() (q decimal, digit uint8) {
 	q = d
 	var r uint64

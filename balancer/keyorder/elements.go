@@ -11,15 +11,14 @@ import (
 // little more in commands).
 const maxDepth = 256
 
-// Element is one field of a document, still lying in the document's bytes.
+// Element is one field of a document. It refers to the document's bytes.
 type Element struct {
 	Name  []byte
 	Value bson.RawValue
 }
 
-// Body returns what lies between the length and the closing zero of a document
-// or array: the input for Next. A damaged document has an empty body, or one
-// cut short.
+// Body returns the bytes between the length and the closing zero of a document or array: the input for
+// Next. A damaged document has an empty or truncated body.
 func Body(doc []byte) []byte {
 	if len(doc) < 5 {
 		return nil
@@ -34,17 +33,16 @@ func Body(doc []byte) []byte {
 	return doc[4 : n-1]
 }
 
-// Next goes to the next element, and reports whether there is one. It is false
-// at the end and at the first damaged element. Nothing is copied: reading a
-// document once with Next costs a fraction of looking its fields up one by one.
+// Next returns the next element, and reports whether there is one. It reports false at the end and at
+// the first damaged element. Nothing is copied: to read a document once with Next is much cheaper than
+// to look up its fields one by one.
 func Next(body []byte) (e Element, rest []byte, ok bool) {
 	w := Walk{rest: body}
 	ok = w.Next()
 	return w.Element, w.rest, ok
 }
 
-// Walk goes through the elements of a document like Next, for loops in which
-// every nanosecond counts:
+// Walk iterates over the elements of a document like Next, for performance-critical loops:
 //
 //	for w := keyorder.NewWalk(doc); w.Next(); {
 //		use(w.Name, w.Value)
@@ -57,14 +55,14 @@ type Walk struct {
 // NewWalk starts a walk through a document or array.
 func NewWalk(doc []byte) Walk { return Walk{rest: Body(doc)} }
 
-// Next goes to the next element, and reports whether there is one. It is false
-// at the end and at the first damaged element.
+// Next advances to the next element, and reports whether there is one. It reports false at the end and
+// at the first damaged element.
 func (w *Walk) Next() bool {
 	body := w.rest
 	if len(body) < 2 {
 		return w.stop()
 	}
-	// Names are too short for bytes.IndexByte to pay.
+	// Names are too short for bytes.IndexByte to be faster.
 	i := 1
 	for i < len(body) && body[i] != 0 {
 		i++
@@ -93,15 +91,14 @@ func (w *Walk) stop() bool {
 	return false
 }
 
-// fixedLength has the size of the values that always have the same.
+// fixedLength has the size of the types whose values all have the same size.
 var fixedLength = [256]int8{
 	bson.TypeDouble: 8, bson.TypeObjectID: 12, bson.TypeBoolean: 1, bson.TypeDateTime: 8,
 	bson.TypeInt32: 4, bson.TypeTimestamp: 8, bson.TypeInt64: 8, bson.TypeDecimal128: 16,
 }
 
-// ValueSize returns the number of bytes a BSON value of this type takes at the
-// start of b, which may be more than b has, or -1 when b is too short to tell
-// or the type is unknown.
+// ValueSize returns the number of bytes that a BSON value of this type takes at the start of b, which
+// may exceed the length of b. It returns -1 when b is too short to tell or the type is unknown.
 func ValueSize(t bson.Type, b []byte) int {
 	if n := fixedLength[t]; n > 0 {
 		return int(n)
@@ -131,7 +128,7 @@ func ValueSize(t bson.Type, b []byte) int {
 	return -1
 }
 
-// prefixedLength reads the length in front of b, which leaves out extra bytes.
+// prefixedLength reads the length at the start of b. The stored length does not include extra bytes.
 func prefixedLength(b []byte, extra, minLength int) int {
 	if len(b) < 4 {
 		return -1
@@ -143,7 +140,7 @@ func prefixedLength(b []byte, extra, minLength int) int {
 	return n + extra
 }
 
-// The readers below never fail: what is missing reads as zero or empty.
+// The readers below never fail: missing bytes read as zero or empty.
 
 func padTo(b []byte, n int) []byte {
 	if len(b) >= n {
@@ -171,8 +168,8 @@ func stringContent(b []byte) []byte {
 	return b[4 : 4+n-1]
 }
 
-// binaryParts returns the subtype and the bytes; those of the old subtype 2
-// still begin with their inner length, which is how the server orders them.
+// binaryParts returns the subtype and the bytes. The bytes of the old subtype 2 begin with their inner
+// length, because the server orders them so.
 func binaryParts(b []byte) (subtype byte, data []byte) {
 	if len(b) < 5 {
 		return 0, nil

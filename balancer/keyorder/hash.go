@@ -9,9 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Hash returns the 64-bit hash of a hashed index or shard key: the first eight
-// bytes of an MD5 over the value (rules/03-catalog-and-keys §4.6). Numbers hash by their integer
-// part, so 1, 1.0 and 1.7 hash alike. A missing field hashes as null.
+// Hash returns the 64-bit hash of a hashed index or shard key: the first eight bytes of an MD5 over the
+// value (rules/03-catalog-and-keys §4.6). The hash of a number is that of its integer part, so 1, 1.0
+// and 1.7 have the same hash. A missing field has the hash of null.
 func Hash(v bson.RawValue) int64 {
 	var buf [128]byte                                     // enough for most values without a heap allocation
 	input := binary.LittleEndian.AppendUint32(buf[:0], 0) // the seed
@@ -61,7 +61,7 @@ func appendHashInput(dst []byte, v bson.RawValue, name []byte, named bool, depth
 	return dst
 }
 
-// appendElementsHashInput appends what is inside an object, and the nameless end mark.
+// appendElementsHashInput appends the elements of an object, and the end mark, which has no name.
 func appendElementsHashInput(dst, doc []byte, depth int) []byte {
 	if depth <= maxDepth {
 		for e, rest, ok := Next(Body(doc)); ok; e, rest, ok = Next(rest) {
@@ -73,10 +73,9 @@ func appendElementsHashInput(dst, doc []byte, depth int) []byte {
 
 func appendTerminated(dst, b []byte) []byte { return append(append(dst, b...), 0) }
 
-// integerPart converts a number as the hash wants it: doubles towards zero,
-// decimals half to even, NaN to 0, everything else to the nearest int64 -
-// except that the double 2^63 becomes the smallest int64, an overflow the
-// server has kept.
+// integerPart converts a number for hashing: doubles round towards zero, decimals half to even, NaN
+// becomes 0, and other numbers outside of int64 become the nearest int64. One exception is the double
+// 2^63: it becomes the smallest int64, an overflow that the server has kept.
 func integerPart(v bson.RawValue) int64 {
 	if i, ok := toInt64(v); ok {
 		return i
@@ -107,7 +106,7 @@ func roundDecimal(d decimal) int64 {
 	case d.infinite || d.exponent > 19:
 		return limit
 	case d.exponent < -40:
-		return 0 // below one half, whatever the 34 digits are
+		return 0 // the value is below one half, whatever its 34 digits are
 	}
 	n := d.coefficient()
 	if d.exponent >= 0 {

@@ -22,7 +22,7 @@ import (
 // exponent and all its digits, which decide among decimals between the same
 // two doubles.
 
-// AppendInt64 adds the encoding of an integer: 1 byte for zero, 2 to 9 others.
+// AppendInt64 appends the encoding of an integer: 1 byte for zero, 2 to 9 for others.
 func AppendInt64(dst []byte, n int64) []byte {
 	switch {
 	case n == 0:
@@ -196,8 +196,8 @@ func truncate(numerator, denominator *big.Int) (double uint64, below bool) {
 	}
 }
 
-// appendDigits writes what only a decimal has: its magnitude and all digits,
-// in pairs, closed by a zero.
+// appendDigits writes the parts that only a decimal has: its magnitude and all digits, in pairs, closed
+// by a zero.
 func appendDigits(dst []byte, magnitude int, digits []uint8, negative bool) []byte {
 	from := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(magnitude+1<<15))

@@ -1,7 +1,7 @@
 package keyorder
 
-// Size returns the length of the first value in a sequence of encodings, 0 when
-// there is none or it is cut short.
+// Size returns the length of the first value in a sequence of encodings. It returns 0 when the sequence
+// is empty or truncated.
 func Size[T ~string | ~[]byte](enc T) int {
 	n := size(enc)
 	if n > len(enc) {
@@ -10,7 +10,7 @@ func Size[T ~string | ~[]byte](enc T) int {
 	return n
 }
 
-// size may give more than there is when the encoding is cut short.
+// size may return more than the length of enc when the encoding is truncated.
 func size[T ~string | ~[]byte](enc T) int {
 	if len(enc) == 0 {
 		return 0
@@ -45,7 +45,7 @@ func size[T ~string | ~[]byte](enc T) int {
 	}
 }
 
-// addSize adds a head to a size, which is 0 when it is unknown.
+// addSize adds the size of a prefix to a size, which is 0 when it is unknown.
 func addSize(head, n int) int {
 	if n == 0 {
 		return 0
@@ -53,7 +53,7 @@ func addSize(head, n int) int {
 	return head + n
 }
 
-// sumSizes adds up parts that follow each other.
+// sumSizes sums the sizes of consecutive parts.
 func sumSizes[T ~string | ~[]byte](enc T, at int, parts ...func(T) int) int {
 	for _, part := range parts {
 		n := part(enc[at:])

@@ -1,6 +1,6 @@
 package mongoerr
 
-// The codes of rules/03-catalog-and-keys §5.1 and a few of the table in
+// The codes of rules/03-catalog-and-keys §5.1, and a few of the table in
 // rules/02-migration-and-metadata §5.10.
 const (
 	InternalError                                Code = 1
@@ -169,13 +169,13 @@ const (
 	CannotConvertIndexToUnique                   Code = 359
 )
 
-// Codes without a name of their own (rules/03-catalog-and-keys §5.2); the server shows them as
-// Location<code>. The names here are ours.
+// Codes without a name in the server (rules/03-catalog-and-keys §5.2); the server shows them as
+// Location<code>. The names here are those of shardsh.
 const (
 	WrongFieldType            Code = 13111
 	SameMachineIDs            Code = 13258
 	RangeOfChunks             Code = 11089203
-	SearchOverloaded          Code = 489 // its name was not seen
+	SearchOverloaded          Code = 489 // the server's name is unknown
 	BoundFieldMismatch        Code = 16634
 	CollStatsSpec             Code = 40166
 	UnknownStage              Code = 40324

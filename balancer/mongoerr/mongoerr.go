@@ -1,6 +1,5 @@
-// Package mongoerr holds errors that carry MongoDB's own code and code name,
-// so that whoever decides, in any room, answers a client as the server would
-// (rules/03-commands §0.2 and rules/03-catalog-and-keys §5).
+// Package mongoerr holds errors with MongoDB's codes and code names, so that every package can reply to
+// a client as the server would (rules/03-commands §0.2 and rules/03-catalog-and-keys §5).
 package mongoerr
 
 import (
@@ -18,17 +17,17 @@ type Code int32
 type ServerError struct {
 	Code    Code
 	Message string
-	// NoCode marks the old-style failures of split and mergeChunks, which
-	// answer without code and codeName (rules/03-commands §0.2).
+	// NoCode marks the old-style failures of split and mergeChunks, whose replies have no code and
+	// codeName (rules/03-commands §0.2).
 	NoCode bool
 	// Extra holds further fields of the reply, after codeName.
 	Extra bson.D
-	// Cause is what a driver made of the reply, for those who look for its
-	// types. Failures that were made here have none.
+	// Cause is the driver's error for the reply, for callers that check its type. Failures that were
+	// made here have no Cause.
 	Cause error
 }
 
-// Error returns the message only, as a client prints it.
+// Error returns only the message, as a client prints it.
 func (e *ServerError) Error() string { return e.Message }
 
 // Unwrap returns the cause.
@@ -42,19 +41,18 @@ func (e *ServerError) CodeName() string {
 	return e.Code.Name()
 }
 
-// New makes an error with a code. BSON among the arguments shows as in the
-// server's messages.
+// New returns an error with a code. BSON arguments are formatted as in the server's messages.
 func New(code Code, format string, args ...any) *ServerError {
 	return &ServerError{Code: code, Message: fmt.Sprintf(format, bsonToText(args)...)}
 }
 
-// NewNoCode makes an old-style failure: a reply without code and codeName.
+// NewNoCode returns an old-style failure: a reply without code and codeName.
 func NewNoCode(format string, args ...any) *ServerError {
 	return &ServerError{NoCode: true, Message: fmt.Sprintf(format, bsonToText(args)...)}
 }
 
-// CodeOf finds the code in an error chain. It is false for errors from
-// elsewhere and for failures without a code.
+// CodeOf returns the code in an error chain. It reports false for errors that are no ServerError and
+// for failures without a code.
 func CodeOf(err error) (Code, bool) {
 	if err == nil {
 		return 0, false
@@ -78,8 +76,8 @@ func HasExtra(err error, name string) bool {
 	return errors.As(err, &e) && slices.ContainsFunc(e.Extra, func(f bson.E) bool { return f.Key == name })
 }
 
-// Wrap puts a context before the message the way the server does and keeps
-// the innermost code. A nil error stays nil.
+// Wrap prefixes the message with a context as the server does, and keeps the innermost code. A nil
+// error stays nil.
 func Wrap(err error, context string) error {
 	if err == nil {
 		return nil
@@ -93,9 +91,8 @@ func Wrap(err error, context string) error {
 	return &wrapped
 }
 
-// Reply returns the error document the server would send for err: ok, errmsg,
-// code, codeName, then the extra fields. Errors from elsewhere become
-// InternalError.
+// Reply returns the error document that the server would send for err: ok, errmsg, code, codeName, then
+// the extra fields. Errors of other types become InternalError.
 func Reply(err error) bson.D {
 	var e *ServerError
 	if !errors.As(err, &e) {

@@ -7,21 +7,21 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Labels of a command that an overloaded server has rejected before executing it:
-// any command may be retried after a delay.
+// The labels of a command that an overloaded server has rejected before executing it. Any command may
+// be retried after a delay.
 const (
 	LabelOverloaded = "SystemOverloadedError"
 	LabelRetryable  = "RetryableError"
 )
 
-// The delays before commands that an overloaded server has rejected are retried, as drivers
-// have them: exponential backoff with full jitter.
+// The delays before a command that an overloaded server has rejected is retried. Drivers use the same
+// delays: exponential backoff with full jitter.
 const (
 	baseOverloadDelay = 100 * time.Millisecond
 	maxOverloadDelay  = 10 * time.Second
 )
 
-// IsOverloaded reports whether a server was overloaded. Batches of writes have the code
+// IsOverloaded reports whether an overloaded server has rejected a command. Write batches have the code
 // without the labels.
 func IsOverloaded(err error) bool {
 	if code, ok := CodeOf(err); ok && (code.InCategory(LabelOverloaded) || code == SearchOverloaded) {
@@ -31,8 +31,9 @@ func IsOverloaded(err error) bool {
 	return errors.As(err, &labelled) && labelled.HasErrorLabel(LabelOverloaded) && labelled.HasErrorLabel(LabelRetryable)
 }
 
-// OverloadDelay returns how long to wait before the attempt after some that an overloaded
-// server has rejected; chance is in [0, 1). The server may name the first delay.
+// OverloadDelay returns how long to wait before the next attempt, after an overloaded server has
+// rejected refused attempts; chance is a random number in [0, 1). The server may specify the first
+// delay.
 func OverloadDelay(err error, refused int, chance float64) time.Duration {
 	base := baseOverloadDelay
 	var e *ServerError

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Text writes a document as the server does in its messages: { a: 1, b: "x" }.
-// What is malformed shows as much as could be read.
+// Text formats a document as the server does in its messages: { a: 1, b: "x" }. A malformed document is
+// formatted as far as it can be read.
 func Text(doc bson.Raw) string {
 	elems, err := doc.Elements()
 	if err != nil || len(elems) == 0 {
@@ -83,7 +83,7 @@ func doubleText(f float64) string {
 	return text + ".0"
 }
 
-// bsonToText replaces BSON arguments of a message by the server's text for them.
+// bsonToText replaces BSON arguments of a message by the server's text format.
 func bsonToText(args []any) []any {
 	for i, arg := range args {
 		switch arg := arg.(type) {

@@ -13,29 +13,29 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Holding is a collection as a shard has it.
+// Holding is the state of a collection on a shard.
 type Holding struct {
 	Shard   catalog.ShardID
 	Host    string // its connection string
 	UUID    bson.Binary
 	Options bson.Raw
 	Indexes []bson.Raw
-	// Docs is how many documents it counts.
+	// Docs is the shard's document count.
 	Docs int64
 }
 
-// Collection is a collection, with what the shards have of it.
+// Collection is a collection, with its state on the shards.
 type Collection struct {
-	catalog.Collection // its entry; only Namespace where it is not Tracked
+	catalog.Collection // its entry; only Namespace is set if the collection is not Tracked
 	Tracked            bool
 	// Primary is the primary shard of its database.
 	Primary catalog.ShardID
-	// Owners own chunks. Unseen are shards that did not tell what they have.
+	// Owners own chunks. Unreadable are the shards whose state could not be read.
 	Owners, Unreadable []catalog.ShardID
 	Holdings           []Holding
 }
 
-// Compare finds differences between what the shards have and what they should have.
+// Compare finds differences between the state of the shards and the expected state.
 func (c *Collection) Compare() (list []Finding) {
 	if !c.Tracked {
 		return c.findMisplaced(c.Primary)
@@ -73,7 +73,7 @@ func (c *Collection) newFinding(k Kind, shards []catalog.ShardID, text string, m
 	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, Mend: mend}
 }
 
-// findMisplaced finds shards that have the collection besides those that should.
+// findMisplaced finds shards that have the collection but should not.
 func (c *Collection) findMisplaced(right ...catalog.ShardID) (list []Finding) {
 	for _, h := range c.Holdings {
 		if slices.Contains(right, h.Shard) || len(right) == 0 || right[0] == "" {
@@ -87,7 +87,7 @@ func (c *Collection) findMisplaced(right ...catalog.ShardID) (list []Finding) {
 	return list
 }
 
-// owningHoldings returns what the shards have that own chunks.
+// owningHoldings returns the holdings of the shards that own chunks.
 func (c *Collection) owningHoldings() (list []Holding) {
 	for _, h := range c.Holdings {
 		if slices.Contains(c.Owners, h.Shard) {
@@ -125,8 +125,8 @@ type variant struct {
 	shards []catalog.ShardID
 }
 
-// variants groups holdings by a value, that of most shards first. Where as many have each, the
-// primary's is first.
+// variants groups holdings by a value, the most common value first. Of equally common values, that of
+// the primary shard comes first.
 func (c *Collection) variants(list []Holding, value func(Holding) bson.Raw) (all []variant) {
 	for _, h := range list {
 		v := value(h)
@@ -181,7 +181,7 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 			if i < 0 {
 				return nil
 			}
-			if hasSimpleCollation(h.Indexes[i]) { // listed from 9.0 on: not by shards that are not there yet
+			if hasSimpleCollation(h.Indexes[i]) { // listed from 9.0 on, but not by shards of older releases
 				return withoutFields(h.Indexes[i], "v", "ns", "background", "collation")
 			}
 			return withoutFields(h.Indexes[i], "v", "ns", "background")
@@ -205,7 +205,7 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 	return list
 }
 
-// withoutFields returns a document in the order of its names, without some of them.
+// withoutFields returns a document with its fields sorted by name, without some of them.
 func withoutFields(doc bson.Raw, names ...string) bson.Raw {
 	elements, err := doc.Elements()
 	if err != nil {

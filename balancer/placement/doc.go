@@ -1,7 +1,7 @@
-// Package placement compares where things lie on the shards with where the config database
-// says they should: chunks and zones with the key space, the collections of the shards with
+// Package placement compares the actual placement of data on the shards with the placement that the
+// config database records: chunks and zones with the key space, the collections on the shards with
 // their entries and with each other, documents with the owners of their keys.
 //
-// It gets plain values, and returns findings, each with the commands that mend it. It reads
-// nothing: what was seen while something moved is for the caller to see again.
+// It takes plain values and returns findings, each with the commands that repair it. It does not read
+// the cluster; callers have to read data again that was read while chunks moved.
 package placement

@@ -9,35 +9,36 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Deletion is a range of a shard that waits to be deleted, or that a migration fills.
+// Deletion is a range on a shard that is to be deleted, or that a migration is filling.
 type Deletion struct {
 	UUID     bson.Binary
 	Min, Max catalog.Key
-	// Since is when its migration began; zero where that is unknown.
+	// Since is when the migration of the range began; zero if the time is unknown.
 	Since bson.Timestamp
 }
 
-// Copy is a document as a shard has it: at least its _id and the fields of the shard key.
+// Copy is a document on a shard: at least its _id and the fields of the shard key.
 type Copy struct {
 	Shard catalog.ShardID
 	Doc   bson.Raw
 }
 
-// State is what a copy is.
+// State is the state of a copy.
 type State string
 
 // The states of copies.
 const (
-	// Owned: the shard owns its key.
+	// Owned: the shard owns the key of the copy.
 	Owned State = "owned"
-	// Waiting: a range deletion waits for it, and its owner has the document. LoneWaiting:
-	// it waits, and no shard that owns the key has the document.
+	// Waiting: a range deletion covers the copy, and the owner has the document. LoneWaiting: a range
+	// deletion covers the copy, and no shard that owns the key has the document.
 	Waiting     State = "waiting"
 	LoneWaiting State = "lone, waiting"
-	// Stray: nothing waits for it. LoneStray: nor has any shard that owns the key the document.
+	// Stray: no range deletion covers the copy, and the owner has the document. LoneStray: no range
+	// deletion covers the copy, and no shard that owns the key has the document.
 	Stray     State = "stray"
 	LoneStray State = "lone"
-	// Nowhere: no chunk has its key.
+	// Nowhere: no chunk contains the key of the copy.
 	Nowhere State = "nowhere"
 )
 
@@ -49,14 +50,14 @@ type Judge struct {
 	Deletions map[catalog.ShardID][]Deletion
 }
 
-// Verdict is what the copies with one _id are.
+// Verdict describes the copies with one _id.
 type Verdict struct {
 	States []State // of each copy
-	// Since is when the earliest of the migrations began whose deletions wait for lone copies.
+	// Since is when the earliest migration began whose range deletion covers a lone copy.
 	Since bson.Timestamp
 }
 
-// Classify judges all copies with one _id that there are on all shards.
+// Classify classifies all copies with one _id on all shards.
 func (j *Judge) Classify(copies []Copy) Verdict {
 	v := Verdict{States: make([]State, len(copies))}
 	owned := false
@@ -83,7 +84,7 @@ func (j *Judge) Classify(copies []Copy) Verdict {
 	return v
 }
 
-// classifyCopy classifies a copy on the assumption that its owner has the document.
+// classifyCopy classifies a copy, assuming that the owner has the document.
 func (j *Judge) classifyCopy(c Copy) (State, bson.Timestamp) {
 	var room [64]byte
 	key, err := j.Pattern.AppendDocumentKey(room[:0], c.Doc)
@@ -106,8 +107,8 @@ func (j *Judge) classifyCopy(c Copy) (State, bson.Timestamp) {
 	return Stray, bson.Timestamp{}
 }
 
-// IsSound reports whether there is nothing to find: one owner has the document, and range
-// deletions wait for all else.
+// IsSound reports whether the copies are correct: one owner has the document, and range deletions cover
+// all other copies.
 func (v Verdict) IsSound() bool {
 	owned := 0
 	for _, s := range v.States {
@@ -125,7 +126,7 @@ func (v Verdict) IsSound() bool {
 // HasState reports whether some copy is in a state.
 func (v Verdict) HasState(s State) bool { return slices.Contains(v.States, s) }
 
-// OwnedCount is how many shards own their copies.
+// OwnedCount returns how many shards own their copies.
 func (v Verdict) OwnedCount() (n int) {
 	for _, s := range v.States {
 		if s == Owned {
@@ -135,7 +136,7 @@ func (v Verdict) OwnedCount() (n int) {
 	return n
 }
 
-// Signature tells verdicts of the same copies apart.
+// Signature returns a string that differs for different verdicts on the same copies.
 func (v Verdict) Signature(copies []Copy) string {
 	var b strings.Builder
 	for i, c := range copies {

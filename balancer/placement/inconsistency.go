@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// serverKinds are the types of checkMetadataConsistency, as kinds of findings. Others are
+// serverKinds maps the types of checkMetadataConsistency to kinds of findings. Other types become
 // Metadata.
 var serverKinds = map[string]Kind{
 	"CollectionOptionsMismatch": OptionsDiffer,
@@ -24,15 +24,15 @@ var serverKinds = map[string]Kind{
 	"ZonesRangeOverlap":         ZoneOverlap,
 }
 
-// equivalentKinds are kinds that may be told in place of each other: a missing index is an inconsistent
-// one for servers.
+// equivalentKinds are kinds that the server may report in place of each other: servers report a missing
+// index as inconsistent.
 var equivalentKinds = map[Kind][]Kind{
 	IndexDiffers: {IndexDiffers, IndexMissing},
 	IndexMissing: {IndexMissing, IndexDiffers},
 }
 
-// MergeInconsistencies adds the results of checkMetadataConsistency to findings, without duplicates. What it
-// reports of several shards in the same words is one finding.
+// MergeInconsistencies adds the results of checkMetadataConsistency to findings, without duplicates.
+// Results with the same text for several shards become one finding.
 func MergeInconsistencies(found []Finding, reported []catalog.Inconsistency) []Finding {
 	own := len(found)
 	for _, r := range reported {
@@ -70,7 +70,7 @@ func MergeInconsistencies(found []Finding, reported []catalog.Inconsistency) []F
 	return found
 }
 
-// findSameText returns the finding that reports the same for other shards; nil for none.
+// findSameText returns the finding with the same text for other shards; nil for none.
 func findSameText(found []Finding, f Finding) *Finding {
 	i := slices.IndexFunc(found, func(o Finding) bool {
 		return o.Kind == f.Kind && o.Namespace == f.Namespace && o.Text == f.Text && len(o.Shards) > 0 && len(f.Shards) > 0 &&

@@ -10,23 +10,23 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// maxRanges is how many ranges of a collection a finding names.
+// maxRanges is the maximum number of ranges that a finding names.
 const maxRanges = 5
 
-// Owners says which shard owns a key. Neighbours of one shard are one range.
+// Owners maps keys to the shards that own them. Adjacent chunks of one shard form one range.
 type Owners struct {
 	pattern catalog.KeyPattern
 	ranges  []ownedRange
 	shards  []catalog.ShardID
 }
 
-// ownedRange is a range of keys; shard is an index, -1 for none.
+// ownedRange is a range of keys; shard is the index of its owner, -1 for none.
 type ownedRange struct {
 	min   catalog.Key
 	shard int32
 }
 
-// NewOwnersOnOneShard returns Owners of a collection that is on one shard.
+// NewOwnersOnOneShard returns the Owners of a collection that is on one shard.
 func NewOwnersOnOneShard(p catalog.KeyPattern, id catalog.ShardID) *Owners {
 	return &Owners{pattern: p, ranges: []ownedRange{{p.GlobalMin(), 0}}, shards: []catalog.ShardID{id}}
 }
@@ -43,7 +43,7 @@ func (o *Owners) OwnerOf(key []byte) (catalog.ShardID, bool) {
 	return o.shards[o.ranges[i].shard], true
 }
 
-// Shards returns those that own something, in the order of their names.
+// Shards returns the shards that own keys, sorted by id.
 func (o *Owners) Shards() []catalog.ShardID { return slices.Sorted(slices.Values(o.shards)) }
 
 // ChunkReader builds Owners from the documents of config.chunks, and finds inconsistencies in them.
@@ -51,11 +51,11 @@ type ChunkReader struct {
 	coll      catalog.Collection
 	shards    []catalog.ShardID
 	owners    Owners
-	coveredTo catalog.Key // up to where keys are covered
+	coveredTo catalog.Key // keys below are covered by chunks
 	found     map[Kind]*Finding
 }
 
-// NewChunkReader returns one for a collection. Known are the shards of the cluster.
+// NewChunkReader returns a ChunkReader for a collection; known are the shards of the cluster.
 func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *ChunkReader {
 	return &ChunkReader{
 		coll: coll, shards: known, owners: Owners{pattern: coll.Pattern}, coveredTo: coll.Pattern.GlobalMin(),
@@ -63,7 +63,7 @@ func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *ChunkRead
 	}
 }
 
-// Put takes the next chunk, in the order of min.
+// Put adds the next chunk; chunks have to be sorted by min.
 func (r *ChunkReader) Put(doc bson.Raw) {
 	c, err := catalog.ParseChunk(r.coll.Pattern, doc)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *ChunkReader) Put(doc bson.Raw) {
 	}
 }
 
-// Finish returns the owners of all keys, and what is wrong.
+// Finish returns the owners of all keys, and the inconsistencies.
 func (r *ChunkReader) Finish() (*Owners, []Finding) {
 	if end := r.coll.Pattern.GlobalMax(); r.coveredTo.Less(end) {
 		r.addGap(end)

@@ -11,13 +11,13 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// collectionText writes a collection as it is entered in the shell.
+// collectionText returns the expression for a collection in the shell.
 func collectionText(ns string) string {
 	database, name, _ := strings.Cut(ns, ".")
 	return fmt.Sprintf("db.getSiblingDB(%s).getCollection(%s)", humanize.TextLiteral(database), humanize.TextLiteral(name))
 }
 
-// commandText writes a command to the database of a collection.
+// commandText returns the call of a command on the database of a collection.
 func commandText(ns, text string) string {
 	database, _, _ := strings.Cut(ns, ".")
 	return fmt.Sprintf("db.getSiblingDB(%s).runCommand(%s)", humanize.TextLiteral(database), text)
@@ -28,12 +28,14 @@ func collName(ns string) string {
 	return humanize.TextLiteral(name)
 }
 
-// onShardComment says that what follows is for a shard itself.
+// onShardComment returns a comment which says that the following commands have to be run on the shard
+// itself.
 func onShardComment(id catalog.ShardID, host string) string {
 	return fmt.Sprintf("// on the primary of %s (%s), from 8.0 on with the role directShardOperations:", id, host)
 }
 
-// RepairLone says how lone documents are saved, once they are in a file; empty for none yet.
+// RepairLone returns how to restore lone documents that have been saved in a file; an empty file means
+// that they have not been saved yet.
 func RepairLone(ns string, documents []bson.Raw, file string) []string {
 	switch {
 	case file != "":
@@ -101,12 +103,12 @@ func Query(p catalog.KeyPattern, doc bson.Raw) bson.Raw {
 	return raw
 }
 
-// RepairUnplaced says what to do with documents that no chunk has the key of.
+// RepairUnplaced returns how to repair documents whose key is in no chunk.
 func RepairUnplaced() []string {
 	return []string{"// mend the chunks first; a document with an array in its shard key has to be rewritten"}
 }
 
-// RepairUnique says how one of two documents gets another value.
+// RepairUnique returns how to change the value of one of two documents.
 func RepairUnique(ns string, ids []bson.RawValue) []string {
 	lines := []string{"// keep one of them; the other gets another value, or goes:"}
 	for _, id := range ids {
@@ -115,7 +117,7 @@ func RepairUnique(ns string, ids []bson.RawValue) []string {
 	return lines
 }
 
-// RepairCount makes shards count again.
+// RepairCount returns the commands that make shards recount their documents.
 func RepairCount(ns string) []string {
 	return []string{commandText(ns, "{validate: "+collName(ns)+"}")}
 }
@@ -128,7 +130,8 @@ func repairChunks(c catalog.Collection) []string {
 	}
 }
 
-// repairZone removes a range of a zone. The router refuses to remove what it would not assign.
+// repairZone returns the commands that remove a range of a zone. The router refuses to remove a range
+// that it would not assign.
 func repairZone(c catalog.Collection, doc bson.Raw) []string {
 	z, err := catalog.ParseZone(c.Pattern, doc)
 	if err != nil || !z.Min.Less(z.Max) {
@@ -167,11 +170,11 @@ func repairAbsent(ns string) []string {
 	}
 }
 
-// collModOptions are the options that collMod changes.
+// collModOptions are the options that collMod can change.
 var collModOptions = []string{"validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages",
 	"expireAfterSeconds"}
 
-// repairOptions sets the options that most shards have on all.
+// repairOptions returns the commands that set the most common options on all shards.
 func repairOptions(ns string, right bson.Raw, others []variant) []string {
 	var parts []string
 	fixed := false

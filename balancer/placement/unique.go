@@ -33,8 +33,7 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard
 	return enforced, perShard, incomparable
 }
 
-// beginsWith reports whether the fields of a shard key are the first ones of an index, in any
-// order.
+// beginsWith reports whether the fields of a shard key are the first fields of an index, in any order.
 func beginsWith(key bson.Raw, fields []string) bool {
 	elements, err := key.Elements()
 	if err != nil || len(elements) < len(fields) {

@@ -45,8 +45,8 @@ func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 	return list
 }
 
-// endsAtMaxKey reports whether a bound is the end of the first field, but not of all: bounds
-// that name only the first fields are extended by MinKey.
+// endsAtMaxKey reports whether a bound is MaxKey in the first field but not in all fields: bounds that
+// name only the first fields are extended by MinKey.
 func endsAtMaxKey(p catalog.KeyPattern, bound catalog.Key) bool {
 	end := p.GlobalMax()
 	if bound.Equal(end) {

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// checkRemaining reports what remains on the drained shard when all steps are done.
+// checkRemaining reports what remains on the drained shard after all steps.
 func (l *checker) checkRemaining() {
 	if !l.isDrain() {
 		if l.Plan != nil {
@@ -30,10 +30,10 @@ func (l *checker) checkRemaining() {
 		return
 	}
 	marked := shard.Draining
-	shard.Draining, shard.Reported = true, nil // as if it had to be empty
+	shard.Draining, shard.Reported = true, nil // ask what an empty shard would require
 	d := diagnosis.DrainOf(l.Snapshot, shard)
 	d.NotMarked = !marked
-	d.WaitingJumbo, d.ForceCommands = 0, nil // the plan says what becomes of jumbo chunks
+	d.WaitingJumbo, d.ForceCommands = 0, nil // the plan covers jumbo chunks
 	chunksOnly, rest := d, d
 	chunksOnly.Databases, chunksOnly.Collections = nil, nil
 	rest.Disabled, rest.LeftByRun = nil, false
@@ -52,7 +52,8 @@ func (l *checker) checkRemaining() {
 	l.checkPlanRemaining(known)
 }
 
-// checkPlanRemaining says what keeps ranges on the shard of a drain. Some may be known already.
+// checkPlanRemaining reports what keeps ranges on the shard of a drain; known says that some of it was
+// already reported.
 func (l *checker) checkPlanRemaining(known bool) {
 	if l.Plan == nil || l.Plan.Reached {
 		return
@@ -76,7 +77,7 @@ func (l *checker) checkPlanRemaining(known bool) {
 	}
 }
 
-// checkCollections says of which collections nothing may be moved.
+// checkCollections reports collections of which nothing may be moved.
 func (l *checker) checkCollections() {
 	byNamespace := l.movesByNamespace()
 	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
@@ -99,7 +100,7 @@ func (l *checker) checkCollections() {
 	}
 }
 
-// checkOperations says what changes whole collections, or moves chunks, beside the run.
+// checkOperations reports other operations that change whole collections or move chunks during the run.
 func (l *checker) checkOperations() {
 	byNamespace := l.movesByNamespace()
 	about := func(ns string) bool {
@@ -136,17 +137,18 @@ func (l *checker) checkOperations() {
 	}
 }
 
-// Indexes are those of a collection, by name, on the shards that have chunks of it.
+// Indexes are the indexes of a collection, sorted by name, on the shards that have chunks of the
+// collection.
 type Indexes map[catalog.ShardID][]Index
 
-// Index is one of them.
+// Index is an index of a collection on a shard.
 type Index struct {
 	Name string
-	// SupportsShardKey: the shard can move chunks by it.
+	// SupportsShardKey says that the shard can use the index to move chunks.
 	SupportsShardKey bool
 }
 
-// checkIndexes says where an index is missing that migrations need.
+// checkIndexes reports shards that lack an index which migrations need.
 func (l *checker) checkIndexes() {
 	byNamespace := l.movesByNamespace()
 	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
@@ -166,8 +168,8 @@ func (l *checker) checkIndexes() {
 	}
 }
 
-// checkRecipientIndexes says which recipients lack an index of a donor: servers create it only
-// where the collection has no documents.
+// checkRecipientIndexes reports recipients that lack an index of a donor: servers create it only if the
+// recipient has no documents of the collection.
 func (l *checker) checkRecipientIndexes(c *catalog.CollectionState, has Indexes, m *moves) {
 	for _, to := range m.to {
 		list, answered := has[to]
@@ -196,19 +198,21 @@ func (l *checker) checkRecipientIndexes(c *catalog.CollectionState, has Indexes,
 	}
 }
 
-// Unmovable is a chunk that no cut makes small enough to be moved: all of it has one key.
+// Unmovable is a chunk that no split makes small enough to be moved, because all its documents have the
+// same key.
 type Unmovable struct {
 	Namespace string
 	Pattern   catalog.KeyPattern
 	Chunk     catalog.Chunk
 	Bytes     int64
-	// WriteBlock is about how long no write goes on when it is moved by force.
+	// WriteBlock is roughly how long writes are blocked while the chunk is moved by force.
 	WriteBlock time.Duration
-	// Estimated: the user may not see how much it holds, so that it may be small.
+	// Estimated says that the size is an estimate, because the user may not read it; the chunk may be
+	// small.
 	Estimated bool
 }
 
-// checkUnmovable says which chunks only force moves.
+// checkUnmovable reports chunks that only force moves.
 func (l *checker) checkUnmovable() {
 	for _, u := range l.Unmovable {
 		if !l.movesChunk(u) {
@@ -244,7 +248,7 @@ func (l *checker) checkUnmovable() {
 	}
 }
 
-// movesChunk reports whether a step moves the chunk, or a part of it.
+// movesChunk reports whether a step moves the chunk, or a part of the chunk.
 func (l *checker) movesChunk(u Unmovable) bool {
 	if l.Plan == nil {
 		return false
@@ -255,8 +259,8 @@ func (l *checker) movesChunk(u Unmovable) bool {
 	})
 }
 
-// checkDeletions says which moves have to wait until a shard has deleted what it gave away, and
-// until when.
+// checkDeletions reports moves that have to wait until a shard has deleted a donated range, and until
+// when.
 func (l *checker) checkDeletions() {
 	if l.Plan == nil {
 		return
@@ -291,8 +295,8 @@ func (l *checker) checkDeletions() {
 	}
 }
 
-// waitsForDeletion reports whether a step moves a range from or to a shard that has to delete
-// some of it first.
+// waitsForDeletion reports whether a step moves a range from or to a shard that first has to delete a
+// part of the range.
 func (l *checker) waitsForDeletion(d catalog.RangeDeletion) bool {
 	c := l.Snapshot.Collection(d.Namespace)
 	if c == nil {

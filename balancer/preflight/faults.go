@@ -8,11 +8,11 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// maxFaults is how many known faults that do not stop the run are listed individually.
+// maxFaults is how many known bugs that do not stop the run are listed individually.
 const maxFaults = 3
 
-// checkKnownFaults reports known server faults that affect the commands of the run. Those that lose
-// data stop it.
+// checkKnownFaults reports known server bugs that affect the commands of the run. Bugs that lose data
+// stop the run.
 func (l *checker) checkKnownFaults() {
 	hits := l.Advisories.BeforeCommands(AdvisoryCluster(l.Run, l.Facts), SentCommands(l.Run, l.Snapshot))
 	rest := 0
@@ -32,8 +32,8 @@ func (l *checker) checkKnownFaults() {
 	}
 }
 
-// AdvisoryCluster returns the cluster as known faults are compared with it: states of collections
-// are those of the ones that the run is about.
+// AdvisoryCluster returns the cluster for the comparison with advisories. Only the collections of the
+// run count for its states.
 func AdvisoryCluster(run Run, facts Facts) advisory.Cluster {
 	c := advisory.Cluster{Snapshot: facts.Snapshot, MovingPrimary: facts.MovingPrimary, Namespaces: run.Namespaces}
 	if run.Plan != nil {
@@ -45,7 +45,7 @@ func AdvisoryCluster(run Run, facts Facts) advisory.Cluster {
 	return c
 }
 
-// SentCommands returns what a run sends, in the words of advisories.
+// SentCommands returns the commands that a run sends, in the terms of advisories.
 func SentCommands(run Run, s *catalog.Snapshot) (list []advisory.Command) {
 	sends := map[advisory.Command]bool{advisory.Drain: run.Shard != "" && run.Remove}
 	sends[advisory.Transition] = run.Shard == configShard && run.Remove

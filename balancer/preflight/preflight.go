@@ -12,69 +12,69 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Run is what is to be done.
+// Run describes the run to be checked.
 type Run struct {
 	// Verb is drain, apply, balance, defragment or presplit.
 	Verb string
-	// Plan has the steps; nil where the engine chooses them in rounds.
+	// Plan holds the steps; nil where the engine chooses them in rounds.
 	Plan *plan.Plan
-	// Shard is the one that a drain empties, else empty.
+	// Shard is the shard to be drained; empty for other verbs.
 	Shard catalog.ShardID
-	// Namespaces are the collections where there is no plan.
+	// Namespaces are the collections of a run without a plan.
 	Namespaces []string
 	// Remove, MovePrimaries, ForceJumbo and PauseBalancing are options of the run.
 	Remove, MovePrimaries, ForceJumbo, PauseBalancing bool
-	// Despite are the codes of what does not stop the run.
+	// Despite are the codes of findings that do not stop the run.
 	Despite []diagnosis.Code
-	// Limited runs end at a limit: what only keeps the goal from being reached does not
-	// stop them.
+	// Limited runs end at a limit. Findings that only keep the goal from being reached do not stop
+	// them.
 	Limited bool
-	// Advisories are the known faults of servers that count.
+	// Advisories are the known server bugs to check for.
 	Advisories advisory.List
 }
 
-// Facts are what was read of the cluster. What is zero was not read.
+// Facts hold the data that was read from the cluster. Zero fields were not read.
 type Facts struct {
 	Snapshot *catalog.Snapshot
-	// NoPlan is why no plan could be made; nil when one was, or none is needed.
+	// NoPlan is why no plan could be made; nil when there is one, or none is needed.
 	NoPlan error
-	// IsOwn are databases and collections of shardsh itself, which any run may move.
+	// IsOwn reports whether a database or collection belongs to shardsh itself; any run may move those.
 	IsOwn func(namespace string) bool
-	// Privileges are those of the user; nil if there is no access control.
+	// Privileges are the privileges of the user; nil if there is no access control.
 	Privileges *Privileges
-	// Roles are those of the user: "engine@admin".
+	// Roles are the roles of the user: "engine@admin".
 	Roles []string
-	// Indexes are those of the collections that move, by namespace.
+	// Indexes are the indexes of the collections that move, by namespace.
 	Indexes map[string]Indexes
-	// Unmovable are the chunks that no cut makes small enough to be moved.
+	// Unmovable are the chunks that no split makes small enough to be moved.
 	Unmovable []Unmovable
-	// Balancing is why the cluster's own balancer is in the way; nil when it is not.
+	// Balancing says that the cluster's own balancer interferes; nil when it does not.
 	Balancing error
-	// LeaseHeld is why another run of shardsh is in the way; Quiesced that the cluster is kept
-	// quiet.
+	// LeaseHeld says that another run of shardsh holds the lease, and Quiesced that the cluster is
+	// quiesced.
 	LeaseHeld, Quiesced error
-	// MovingPrimary are databases of which somebody moves the primary.
+	// MovingPrimary are the databases with a running movePrimary.
 	MovingPrimary []string
 }
 
-// Obstacle is something in the way of a run.
+// Obstacle is a finding that affects a run.
 type Obstacle struct {
 	diagnosis.Finding
-	// Stops says that the run can't reach its goal. Else the run can, and takes longer, or
-	// does something worth knowing.
+	// Stops says that the run can't reach its goal. Otherwise the run takes longer, or does something
+	// that the operator should know.
 	Stops bool
-	// Waits says that the run waits before its next step until this is over.
+	// Waits says that the run waits before its next step until the obstacle is gone.
 	Waits bool
-	// Option is an option of the run that takes it out of the way, OptionEffect what that does:
-	// "moves it". Both are empty where there is none.
+	// Option is an option of the run that removes the obstacle. OptionEffect says what the option does:
+	// "moves it". Both are empty where no option helps.
 	Option, OptionEffect string
-	// Hint is what else to do, for texts.
+	// Hint is a further remedy, for text output.
 	Hint string
-	// Err is the error that the run would fail with, where that has a type; else nil.
+	// Err is the typed error with which the run would fail, or nil.
 	Err error
 }
 
-// Text says what is in the way and what to do. Options are spelled by a face.
+// Text returns the obstacle and its remedy. spell formats the name of an option.
 func (o Obstacle) Text(spell func(option string) string) string {
 	text := o.Finding.Text()
 	if o.Err != nil {
@@ -89,7 +89,7 @@ func (o Obstacle) Text(spell func(option string) string) string {
 	return text
 }
 
-// MarshalJSON returns the finding as an object, with what makes it an obstacle.
+// MarshalJSON returns the finding as an object, with the fields of the obstacle.
 func (o Obstacle) MarshalJSON() ([]byte, error) {
 	finding, err := o.Finding.MarshalJSON()
 	if err != nil {
@@ -105,18 +105,18 @@ func (o Obstacle) MarshalJSON() ([]byte, error) {
 	return append([]byte(head), finding[1:]...), nil
 }
 
-// Report is what a preflight found.
+// Report is the result of a preflight.
 type Report struct {
 	Verb string `json:"verb"`
 	// Plan is the ID of the plan; empty without one.
 	Plan string `json:"plan,omitzero"`
-	// Ready reports whether nothing stops the run.
+	// Ready says that nothing stops the run.
 	Ready bool `json:"ready"`
-	// Time is the cluster's.
+	// Time is the cluster's time.
 	Time time.Time `json:"time"`
-	// Obstacles are what stops the run, and then what is worth knowing.
+	// Obstacles are the findings that stop the run, followed by those that do not.
 	Obstacles []Obstacle `json:"obstacles"`
-	// Unread are what could not be looked at, and why.
+	// Unread names what could not be read, with the reasons.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -129,26 +129,26 @@ func (r Report) Stopping() []Obstacle {
 	return r.Obstacles[:n]
 }
 
-// Without returns the report without what has a code.
+// Without returns the report without the findings of a code.
 func (r Report) Without(code diagnosis.Code) Report {
 	r.Obstacles = slices.DeleteFunc(slices.Clone(r.Obstacles), func(o Obstacle) bool { return o.Code == code })
 	r.Ready = len(r.Stopping()) == 0
 	return r
 }
 
-// Error says that a run was not begun, and what is in the way.
+// Error says that a run was not begun, with the obstacles.
 type Error struct{ Report Report }
 
-// Error has the names of options as the fields of an object.
+// Error returns the message, with options named as fields of an object.
 func (e *Error) Error() string { return e.SpellOptions(func(option string) string { return option }) }
 
-// SpellOptions returns the text with the names of options as a face spells them.
+// SpellOptions returns the message with the names of options formatted by spell.
 func (e *Error) SpellOptions(spell func(option string) string) string {
 	var texts []string
 	stopping := e.Report.Stopping()
 	for i, o := range stopping {
 		if i+1 < len(stopping) && stopping[i+1].Hint == o.Hint {
-			o.Hint = "" // it comes with the last one
+			o.Hint = "" // the last obstacle has the hint
 		}
 		texts = append(texts, o.Text(spell))
 	}
@@ -158,7 +158,7 @@ func (e *Error) SpellOptions(spell func(option string) string) string {
 	return fmt.Sprintf("%d things are in the way: %s", len(texts), strings.Join(texts, "; "))
 }
 
-// Unwrap returns the errors that the run would have failed with.
+// Unwrap returns the errors with which the run would have failed.
 func (e *Error) Unwrap() (list []error) {
 	for _, o := range e.Report.Stopping() {
 		if o.Err != nil {
@@ -168,8 +168,8 @@ func (e *Error) Unwrap() (list []error) {
 	return list
 }
 
-// Err returns an error when something stops the run: the run's own one if that is all. What
-// the run waits for does not.
+// Err returns an error when something stops the run: the run's own error if there is no other obstacle.
+// Obstacles for which the run waits do not stop it.
 func (r Report) Err() error {
 	r.Obstacles = slices.DeleteFunc(slices.Clone(r.Obstacles), func(o Obstacle) bool { return o.Waits })
 	stopping := r.Stopping()
@@ -182,7 +182,7 @@ func (r Report) Err() error {
 	return &Error{r}
 }
 
-// Check returns what is in the way of a run.
+// Check returns the obstacles of a run.
 func Check(run Run, facts Facts) Report {
 	l := checker{Run: run, Facts: facts}
 	report := Report{Verb: run.Verb, Time: facts.Snapshot.Time(), Obstacles: []Obstacle{}}
@@ -213,24 +213,24 @@ func Check(run Run, facts Facts) Report {
 	return report
 }
 
-// checker is a look at a cluster.
+// checker is the state of a check.
 type checker struct {
 	Run
 	Facts
 	obstacles []Obstacle
 }
 
-// addBlocking adds what stops the run.
+// addBlocking adds a finding that stops the run.
 func (l *checker) addBlocking(f diagnosis.Finding) *Obstacle {
 	return l.add(Obstacle{Finding: f, Stops: true})
 }
 
-// addGoalMiss adds what keeps the run from its goal; it does not stop a run with a limit.
+// addGoalMiss adds a finding that keeps the run from its goal. It does not stop a run with a limit.
 func (l *checker) addGoalMiss(f diagnosis.Finding) *Obstacle {
 	return l.add(Obstacle{Finding: f, Stops: !l.Limited})
 }
 
-// addWarning adds what is worth knowing.
+// addWarning adds a finding that does not stop the run.
 func (l *checker) addWarning(f diagnosis.Finding) *Obstacle { return l.add(Obstacle{Finding: f}) }
 
 func (l *checker) add(o Obstacle) *Obstacle {
@@ -241,15 +241,15 @@ func (l *checker) add(o Obstacle) *Obstacle {
 // isDrain reports whether the run empties a shard.
 func (l *checker) isDrain() bool { return l.Shard != "" }
 
-// moves are the shards between which the steps move a collection.
+// moves summarizes the steps that move a collection.
 type moves struct {
 	from, to    []catalog.ShardID
 	splits      bool  // or merges
-	donorSplits bool  // where to cut is up to the donor
-	maxBytes    int64 // bytes of a step
+	donorSplits bool  // the donor chooses the split points
+	maxBytes    int64 // maximum bytes of a step
 }
 
-// movesByNamespace returns what the steps do, by namespace.
+// movesByNamespace summarizes the steps by namespace.
 func (l *checker) movesByNamespace() map[string]*moves {
 	list := map[string]*moves{}
 	for _, ns := range l.Namespaces {
@@ -280,7 +280,7 @@ func (l *checker) movesByNamespace() map[string]*moves {
 	return list
 }
 
-// checkPlanned says why no plan could be made.
+// checkPlanned reports why no plan could be made.
 func (l *checker) checkPlanned() {
 	if l.NoPlan != nil {
 		found := diagnosis.NewFinding(diagnosis.NoPlan, diagnosis.Scope{Shard: l.Shard}, l.NoPlan.Error())
@@ -305,7 +305,7 @@ func (l *checker) checkOtherRuns() {
 	}
 }
 
-// MaxMoveBytes is how many bytes donors of a release move at once, with a chunk size.
+// MaxMoveBytes returns how many bytes donors of a release move at once, for a chunk size.
 func MaxMoveBytes(r catalog.Release, chunkSize int64) int64 {
 	if r.BalancesBySize() {
 		return 2 * chunkSize
@@ -313,7 +313,7 @@ func MaxMoveBytes(r catalog.Release, chunkSize int64) int64 {
 	return chunkSize + chunkSize*3/10
 }
 
-// checkBalancer says that the cluster's own balancer works on the collections.
+// checkBalancer reports that the cluster's own balancer works on the collections.
 func (l *checker) checkBalancer() {
 	if l.Balancing == nil {
 		return
@@ -338,7 +338,7 @@ func (l *checker) checkFrozen() {
 	}
 }
 
-// checkVersions says that not all servers are of one release.
+// checkVersions reports that the servers run several releases.
 func (l *checker) checkVersions() {
 	for _, f := range diagnosis.VersionFindings(l.Snapshot) {
 		l.addWarning(f)

@@ -14,26 +14,27 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Resource is what an action is done on.
+// Resource is a resource of a privilege.
 type Resource struct {
 	Cluster, Any         bool
 	Database, Collection string
-	// Buckets: the buckets of time series, whose names Collection has without the prefix.
+	// Buckets says that the resource is the buckets of time series collections; Collection has their
+	// names without the prefix.
 	Buckets bool
 }
 
-// Privilege is what may be done on a resource. An empty database stands for any but config
+// Privilege is a set of actions on a resource. An empty database stands for any database except config
 // and local, an empty collection for any that does not begin with "system.".
 type Privilege struct {
 	Resource
 	Actions []string
 }
 
-// Privileges are those of a user.
+// Privileges are the privileges of a user.
 type Privileges []Privilege
 
-// ParsePrivileges reads the reply of connectionStatus with showPrivileges; nil where nobody
-// is logged in.
+// ParsePrivileges reads the reply of connectionStatus with showPrivileges. It returns nil where no user
+// is authenticated.
 func ParsePrivileges(reply bson.Raw) *Privileges {
 	users, _ := reply.Lookup("authInfo", "authenticatedUsers").ArrayOK()
 	if names, err := users.Values(); err != nil || len(names) == 0 {
@@ -63,7 +64,7 @@ func ParsePrivileges(reply bson.Raw) *Privileges {
 	return &list
 }
 
-// ParseRoles reads the roles in a reply of connectionStatus, as "role@database".
+// ParseRoles returns the roles in a reply of connectionStatus, as "role@database".
 func ParseRoles(reply bson.Raw) (roles []string) {
 	array, _ := reply.Lookup("authInfo", "authenticatedUserRoles").ArrayOK()
 	values, _ := array.Values()
@@ -85,17 +86,17 @@ func RolesText(roles []string) string {
 	return "the user has " + strings.Join(roles, ", ")
 }
 
-// buckets is what the names of the buckets of time series begin with.
+// buckets is the name prefix of the buckets of time series collections.
 const buckets = "system.buckets."
 
-// Allows reports whether an action may be done on a resource.
+// Allows reports whether an action on a resource is allowed.
 func (p Privileges) Allows(on Resource, action string) bool {
 	return slices.ContainsFunc(p, func(has Privilege) bool {
 		return has.includes(on) && (slices.Contains(has.Actions, action) || slices.Contains(has.Actions, "anyAction"))
 	})
 }
 
-// includes reports whether privileges on a resource count for another one.
+// includes reports whether privileges on r apply to another resource.
 func (r Resource) includes(on Resource) bool {
 	if r.Any || r.Cluster || on.Cluster {
 		return r.Any || r.Cluster && on.Cluster
@@ -116,7 +117,7 @@ func (r Resource) includes(on Resource) bool {
 	return !system
 }
 
-// String names the resource for people.
+// String names the resource for messages.
 func (r Resource) String() string {
 	switch {
 	case r.Cluster:
@@ -127,7 +128,7 @@ func (r Resource) String() string {
 	return r.Database + "." + r.Collection
 }
 
-// need is what a run does with privileges.
+// need is a group of actions that a run needs on a resource.
 type need struct {
 	on      Resource
 	actions []string
@@ -135,10 +136,11 @@ type need struct {
 	stops   bool
 }
 
-// toDedicated is the action of config servers that leave as a shard.
+// toDedicated is the action that removes config servers as a shard.
 const toDedicated = "transitionToDedicatedConfigServer"
 
-// grantHint returns the command that grants the missing privilege.
+// grantHint returns a hint which names the role that grants the missing actions, and how to create the
+// role.
 func grantHint(actions string) string {
 	role := "shardshEngine"
 	if actions == toDedicated {
@@ -147,7 +149,7 @@ func grantHint(actions string) string {
 	return fmt.Sprintf("grant the role %s; load(\"shardsh:roles.js\") creates it, or brings it up to date", role)
 }
 
-// privilegeNeeds returns what the run does, the most important first.
+// privilegeNeeds returns the privileges that the run needs, the most important first.
 func (l *checker) privilegeNeeds() (list []need) {
 	add := func(on Resource, why string, stops bool, actions ...string) {
 		list = append(list, need{on, actions, why, stops})
@@ -169,7 +171,7 @@ func (l *checker) privilegeNeeds() (list []need) {
 		if m.splits {
 			add(on, "to split and merge chunks", true, "splitChunk")
 		}
-		byDonor := release.AtLeast(catalog.Release60) // which cuts what it moves
+		byDonor := release.AtLeast(catalog.Release60) // donors split the moved ranges themselves
 		cuts := m.donorSplits && m.splits || !byDonor && l.needsSplit(ns, m)
 		if cuts {
 			add(on, "to cut ranges", true, asks...)
@@ -201,7 +203,7 @@ func (l *checker) needsSplit(ns string, m *moves) bool {
 	return m.donorSplits || m.maxBytes > MaxMoveBytes(l.Snapshot.Release(), size)
 }
 
-// drainNeeds returns what a drain does besides moving chunks.
+// drainNeeds returns the privileges that a drain needs besides those for moving chunks.
 func (l *checker) drainNeeds() (list []need) {
 	if l.Remove {
 		action := "removeShard"
@@ -237,8 +239,8 @@ func resourceOf(ns string) Resource {
 	return Resource{Database: database, Collection: collection}
 }
 
-// checkPrivileges says which ones are missing: one finding for each kind, however many
-// collections there are.
+// checkPrivileges reports missing privileges: one finding for each kind, regardless of the number of
+// collections.
 func (l *checker) checkPrivileges() {
 	if l.Privileges == nil {
 		return

@@ -11,10 +11,10 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// configShard is the shard that the config servers are.
+// configShard is the id of the config server when it is also a shard.
 const configShard = "config"
 
-// checkShards looks at those that the run is about: which are there, answer, and may leave.
+// checkShards checks the shards that the run involves: whether they exist, answer, and may be removed.
 func (l *checker) checkShards() {
 	for _, id := range l.involvedShards() {
 		if shard, there := l.Snapshot.Shard(id); there && shard.Unreachable != "" {
@@ -35,7 +35,8 @@ func (l *checker) checkShards() {
 	}
 }
 
-// involvedShards are the shards that the steps use, by id; all of them where there is no plan.
+// involvedShards returns the ids of the shards that the steps use, sorted; all shards where there is no
+// plan.
 func (l *checker) involvedShards() (list []catalog.ShardID) {
 	if l.isDrain() {
 		list = append(list, l.Shard)
@@ -52,7 +53,7 @@ func (l *checker) involvedShards() (list []catalog.ShardID) {
 	return slices.Compact(list)
 }
 
-// checkLastShard says that no shard can take what a drain moves.
+// checkLastShard reports that no shard can receive the data of a drain.
 func (l *checker) checkLastShard(shard catalog.ShardState) {
 	var draining []string
 	for _, other := range l.Snapshot.Shards() {
@@ -81,7 +82,7 @@ func drainingText(ids []string) string {
 	return strings.Join(ids, " and ") + " are"
 }
 
-// checkZones says which zones would lose their last shard, which servers refuse.
+// checkZones reports zones that would lose their last shard, which servers refuse.
 func (l *checker) checkZones(shard catalog.ShardState) {
 	if !l.Remove {
 		return
@@ -94,8 +95,8 @@ func (l *checker) checkZones(shard catalog.ShardState) {
 // maxCompression is the assumed maximum compression ratio on disk.
 const maxCompression = 4
 
-// checkFreeSpace reports shards that receive more than the free space of their volumes. How well the data can
-// be compressed is not known: needing compression to fit is only a warning.
+// checkFreeSpace reports shards that receive more than the free space of their volumes. The compression
+// ratio is unknown: data that fits only if it is compressed causes only a warning.
 func (l *checker) checkFreeSpace() {
 	if l.Plan == nil {
 		return
@@ -104,7 +105,7 @@ func (l *checker) checkFreeSpace() {
 	for _, s := range l.Plan.Steps {
 		if s.Kind == plan.Move {
 			bytes[s.To] += s.Bytes
-			bytes[s.From] -= s.Bytes // which it deletes later
+			bytes[s.From] -= s.Bytes // the shard deletes them later
 		}
 	}
 	for _, shard := range l.Snapshot.Shards() {

@@ -15,27 +15,28 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Options say what is asked.
+// Options are the options of a comparison.
 type Options struct {
-	// Goal is balance or the drain of a shard, for one collection.
+	// Goal is to balance one collection, or to drain it from a shard.
 	Goal plan.Goal
-	// DiskLimit is the share of its volume that no shard may fill; 0 is DefaultDiskLimit.
+	// DiskLimit is the share of its volume up to which a shard may be filled; 0 stands for
+	// DefaultDiskLimit.
 	DiskLimit float64
 	Seed      uint64
-	// Watch is told how far simulations are, and may end them with an error; may be nil.
+	// Watch receives the progress of simulations, and may end them with an error. It may be nil.
 	Watch sim.Watch
 }
 
-// DefaultDiskLimit is the share of a volume that may be filled, unless it is set otherwise.
+// DefaultDiskLimit is the default share up to which a volume may be filled.
 const DefaultDiskLimit = 0.9
 
-// preferredFactor is how much longer than the quickest way one may take and still be preferred for what it
-// leaves open.
+// preferredFactor is how much longer than the quickest way a way may take and still be preferred
+// because it keeps more options open.
 const preferredFactor = 1.02
 
-// Compare compares the ways. It needs the routing table and the sizes of the collection, for the
-// time of the balancer all tables, and is more exact with speeds measured from the change log. For
-// something that the cluster does not have the error is a *diagnosis.NotFoundError.
+// Compare compares the ways. It needs the routing table and the sizes of the collection. For the time
+// of the balancer it needs all routing tables. The result is more exact with rates measured from the
+// change log. If the cluster does not have an object, the error is a *diagnosis.NotFoundError.
 func Compare(s *catalog.Snapshot, o Options) (Comparison, error) {
 	o.Goal.Kind, o.DiskLimit = cmp.Or(o.Goal.Kind, plan.Balance), cmp.Or(o.DiskLimit, DefaultDiskLimit)
 	q := Comparison{Goal: o.Goal, At: s.Time(), DiskLimit: o.DiskLimit, Ways: []Way{}, Basis: []string{}}
@@ -79,7 +80,8 @@ type comparer struct {
 	notes  []string
 }
 
-// listWays returns them with those first that leave most open; none where nothing is to be done.
+// listWays returns the ways; those that keep most options open come first. It returns none where
+// nothing is to be done.
 func (p *comparer) listWays() ([]Way, error) {
 	if p.c.Unsplittable {
 		return p.moveCollectionWays(), nil
@@ -107,8 +109,8 @@ func (p *comparer) listWays() ([]Way, error) {
 	return list, nil
 }
 
-// weightedSeconds is what a way counts as, in seconds: one that may take much longer than is likely
-// has to be that much better.
+// weightedSeconds returns the weight of a way in seconds. A way that may take much longer than its
+// likely time has a higher weight.
 func (w Way) weightedSeconds() float64 {
 	if w.Kind == DefragmentFirst || w.Kind == MergeFirst {
 		return mergedFactor(w.Moves) * w.Likely.Seconds()
@@ -116,7 +118,7 @@ func (w Way) weightedSeconds() float64 {
 	return w.Likely.Seconds()
 }
 
-// recommend chooses the quickest way that can be taken.
+// recommend chooses the quickest possible way.
 func (q *Comparison) recommend() {
 	var open []Way
 	for _, w := range q.Ways {

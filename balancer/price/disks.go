@@ -10,10 +10,11 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// reshardingReserve is the space that a resharding needs, as a multiple of its data: it also applies the oplog.
+// reshardingReserve is the space that a resharding needs, as a multiple of its data: it also applies
+// oplog entries.
 const reshardingReserve = 1.1
 
-// addMoves adds up what the steps copy, and refuses a way that does not fit on a disk.
+// addMoves adds the bytes that the steps copy, and refuses a way that does not fit on a disk.
 func (p *comparer) addMoves(w *Way, steps []plan.Step) {
 	volumes := catalog.NewVolumes(p.s, 1)
 	links := map[[2]catalog.ShardID]int64{}
@@ -24,7 +25,7 @@ func (p *comparer) addMoves(w *Way, steps []plan.Step) {
 		w.Moves++
 		w.Bytes += s.Bytes
 		links[[2]catalog.ShardID{s.From, s.To}] += s.Bytes
-		// What the donor deletes makes room in its own files alone, and it is not known when.
+		// The donor's deletions free space only inside its own files, at an unknown time.
 		volumes.AddData(s.Namespace, s.To, s.Bytes)
 	}
 	w.Links = sortedLinks(links)
@@ -36,7 +37,7 @@ func (p *comparer) addMoves(w *Way, steps []plan.Step) {
 	p.checkDisks(w)
 }
 
-// addRewrite adds up the space of a new copy of the collection, besides the present one.
+// addRewrite adds the space of a new copy of the collection besides the present one.
 func (p *comparer) addRewrite(w *Way, shares map[catalog.ShardID]int64) {
 	links, total := map[[2]catalog.ShardID]int64{}, int64(0)
 	for _, data := range p.c.Sizes {
@@ -61,7 +62,7 @@ func (p *comparer) addRewrite(w *Way, shares map[catalog.ShardID]int64) {
 	p.checkDisks(w)
 }
 
-// checkDisks refuses a way in which received data would fill a shard above the limit.
+// checkDisks refuses a way in which received data would fill a volume above the limit.
 func (p *comparer) checkDisks(w *Way) {
 	for _, peak := range w.Peaks {
 		shard, _ := p.s.Shard(peak.Shard)

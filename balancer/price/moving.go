@@ -18,10 +18,10 @@ import (
 
 const blockedByMoves = "each range while its move is committed, as a rule well below a second"
 
-// maxRoundDelay is how long a round that is due may take to begin.
+// maxRoundDelay is the longest delay of a round that is due.
 const maxRoundDelay = 10 * time.Second
 
-// movesWay prices a plan for a cluster that shardsh carries out: step after step, at once.
+// movesWay prices a plan that shardsh carries out itself, step after step.
 func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
 	w := Way{Kind: Moves, Blocks: blockedByMoves,
 		Needs:    "any release; shardsh must run meanwhile, and the cluster's balancer must not work on the collection",
@@ -37,8 +37,8 @@ func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
 	return w, made.Steps, nil
 }
 
-// missesGoal reports whether a plan does not reach the goal for the collection. What a drain leaves
-// of other collections does not count.
+// missesGoal reports whether a plan does not reach the goal for the collection. The data that a drain
+// leaves in other collections does not count.
 func (p *comparer) missesGoal(made *plan.Plan) bool {
 	if made.Reached || len(made.Left) == 0 {
 		return false
@@ -48,7 +48,7 @@ func (p *comparer) missesGoal(made *plan.Plan) bool {
 	})
 }
 
-// command is that of shardsh for a goal.
+// command returns the shardsh command for a goal.
 func (p *comparer) command(goal plan.Goal) string {
 	switch goal.Kind {
 	case plan.Drain:
@@ -61,7 +61,8 @@ func (p *comparer) command(goal plan.Goal) string {
 		"--on-change replan", p.c.Namespace)
 }
 
-// planOptions are the options of a plan. Disks limit it where they are known; zero means no limit.
+// planOptions returns the options of a plan. Disks limit the plan where their sizes are known; a limit
+// of zero means no limit.
 func (p *comparer) planOptions(goal plan.Goal, limit float64) plan.Options {
 	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed, Watch: p.o.Watch}
 	if slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
@@ -70,17 +71,17 @@ func (p *comparer) planOptions(goal plan.Goal, limit float64) plan.Options {
 	return o
 }
 
-// setStepTimes sets what steps take that are carried out one after another.
+// setStepTimes sets the duration of steps that are carried out one after another.
 func (p *comparer) setStepTimes(w *Way, steps []plan.Step) {
 	p.addMoves(w, steps)
 	w.Low, w.Likely, w.High = p.speeds.StepsTime(steps, granularity(w.Moves))
 }
 
-// granularity is the standard deviation of the logarithm of what has to move, where few chunks
-// do whose sizes nobody has measured: one more or less makes a difference then.
+// granularity returns the standard deviation of the logarithm of the bytes to move. With few chunks of
+// unmeasured sizes, one chunk more or less makes a difference.
 func granularity(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64(moves))) }
 
-// balancerWay prices what the cluster's own balancer does.
+// balancerWay prices the work of the cluster's own balancer.
 func (p *comparer) balancerWay() (Way, bool, error) {
 	w := Way{Kind: Balancer, Blocks: blockedByMoves, Final: "its moves: nothing takes them back",
 		Needs:    "any release; the balancer on",
@@ -111,11 +112,11 @@ func (p *comparer) balancerWay() (Way, bool, error) {
 	return w, true, nil
 }
 
-// mergeFirstWay prices merging what is merged without a copy, and then moving.
+// mergeFirstWay prices the merges that need no copy, followed by moves.
 func (p *comparer) mergeFirstWay() (Way, bool, error) {
 	goal := plan.Goal{Kind: plan.Consolidate, Namespaces: []string{p.c.Namespace}}
 	merges, err := plan.Make(p.s, p.planOptions(goal, 0))
-	if err != nil || len(merges.Steps) == 0 || !p.s.Release().BalancesBySize() { // before, chunks are counted
+	if err != nil || len(merges.Steps) == 0 || !p.s.Release().BalancesBySize() { // before 6.0, the balancer counts chunks
 		return Way{}, false, err
 	}
 	merged, err := p.collectionAfterMerges(merges.Steps)
@@ -137,9 +138,9 @@ func (p *comparer) mergeFirstWay() (Way, bool, error) {
 	return w, true, nil
 }
 
-// mergedFactor is how much longer moves may take after merges than is likely. Merged chunks are of very
-// different sizes, which are not measured: a planner uses the average of a shard, and
-// moves some needlessly, which matters more the fewer there are.
+// mergedFactor returns how much longer than likely moves may take after merges. Merged chunks differ
+// widely in size, and their sizes are not measured. A planner uses the average of a shard and moves
+// some chunks needlessly, which matters more the fewer moves there are.
 func mergedFactor(moves int) float64 { return 1 + granularity(moves) }
 
 // collectionAfterMerges returns the collection after merges.
@@ -163,7 +164,7 @@ func (p *comparer) collectionAfterMerges(steps []plan.Step) (*catalog.Collection
 	return next, nil
 }
 
-// mergedSizes are the sizes of merged chunks: what their parts hold.
+// mergedSizes returns the sizes of merged chunks: the sums of their parts.
 func (p *comparer) mergedSizes(table *catalog.RoutingTable) (list []catalog.ChunkSize) {
 	contents := p.contents()
 	for chunk := range table.All() {
@@ -181,7 +182,7 @@ func (p *comparer) contents() func(catalog.Chunk) sim.Amount {
 	return sim.Measured(p.c, cmp.Or(p.c.MaxChunkSizeBytes, p.s.Settings().MaxChunkSizeBytes))
 }
 
-// defragmentFirstWay prices a defragmentation by the balancer, and then moving.
+// defragmentFirstWay prices a defragmentation by the balancer, followed by moves.
 func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	if !p.s.Release().Defragments() || p.c.Defragment {
 		return Way{}, false, nil
@@ -210,7 +211,7 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	waits := p.deletionWaits(gone, steps, after.Time())
 	w.Likely += f.Likely + waits
 	w.Low, w.High = scaled(w.Low+f.Low, 1/defragmentFactor), scaled(w.High+f.High, defragmentFactor)+defragmentDelay
-	w.High += p.speeds.Costs().OrphanDelay // until then nothing comes back to where it was
+	w.High += p.speeds.Costs().OrphanDelay // until then ranges can't return to their former shard
 	if f.Never && !f.IfOn && len(f.Because) > 0 && w.Refused == "" {
 		w.Refused = f.Because[0].Sentence
 	}
@@ -218,8 +219,8 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	return w, true, nil
 }
 
-// defragmentFactor and phases are how much longer a defragmentation may take than its forecast: which
-// small chunks move depends on small differences, and the start of a phase on the current round.
+// defragmentFactor and phases say how much longer than its forecast a defragmentation may take. Small
+// differences decide which small chunks move, and the start of a phase depends on the current round.
 const (
 	defragmentFactor = 1.15
 	defragmentDelay  = 90 * time.Second
@@ -227,8 +228,9 @@ const (
 
 func scaled(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
 
-// deletionWaits returns how long moves wait for ranges that come back to where a defragmentation took them
-// from: as long as a shard has not deleted what it gave away, it receives nothing of that.
+// deletionWaits returns how long moves wait for ranges that return to a shard from which a
+// defragmentation took them. A shard can't receive a range again before it has deleted the donated
+// range.
 func (p *comparer) deletionWaits(gone []sim.Event, steps []plan.Step, begin time.Time) (sum time.Duration) {
 	at := begin
 	for _, s := range steps {
@@ -247,8 +249,8 @@ func (p *comparer) deletionWaits(gone []sim.Event, steps []plan.Step, begin time
 	return sum
 }
 
-// simulateDefragmentation returns the cluster after the balancer has defragmented the collection, and what has
-// moved then.
+// simulateDefragmentation returns the cluster after the balancer has defragmented the collection, and
+// the moves of the defragmentation.
 func (p *comparer) simulateDefragmentation() (after *catalog.Snapshot, moved []sim.Event, err error) {
 	settings := p.s.Settings()
 	settings.AutoMerge, settings.Window, settings.Days = false, nil, nil

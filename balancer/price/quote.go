@@ -12,17 +12,17 @@ type Kind string
 
 // The ways.
 const (
-	// Moves is a plan that shardsh carries out.
+	// Moves: shardsh carries out a plan.
 	Moves Kind = "moves"
-	// Balancer leaves it to the cluster's own balancer.
+	// Balancer: the cluster's own balancer does the work.
 	Balancer Kind = "balancer"
-	// MergeFirst merges neighbours on the same shard, and then moves what is left of chunks.
+	// MergeFirst: shardsh merges neighbouring chunks on the same shard, and then moves chunks.
 	MergeFirst Kind = "mergeFirst"
-	// DefragmentFirst has the balancer defragment the collection before shardsh moves.
+	// DefragmentFirst: the balancer defragments the collection before shardsh moves chunks.
 	DefragmentFirst Kind = "defragmentFirst"
-	// Reshard writes the collection again on all shards at once, with the key that it has.
+	// Reshard: reshardCollection with the same key rewrites the collection on all shards at once.
 	Reshard Kind = "reshard"
-	// MoveCollection brings a collection that is not sharded to another shard.
+	// MoveCollection: moveCollection moves an unsharded collection to another shard.
 	MoveCollection Kind = "moveCollection"
 )
 
@@ -31,57 +31,58 @@ type Comparison struct {
 	Namespace string    `json:"ns"`
 	Goal      plan.Goal `json:"goal"`
 	At        time.Time `json:"at"`
-	// DiskLimit is the share of its volume that no shard may fill.
+	// DiskLimit is the share of its volume up to which a shard may be filled.
 	DiskLimit float64 `json:"diskLimit"`
-	// Done tells that nothing is left to do; there are no ways then.
+	// Done says that nothing is left to do; Ways is empty then.
 	Done bool  `json:"done"`
 	Ways []Way `json:"ways"`
-	// Recommended is the quickest way that can be taken; empty for none. Reason says why.
+	// Recommended is the quickest possible way; empty if there is none. Reason says why it is
+	// recommended.
 	Recommended Kind   `json:"recommended,omitzero"`
 	Reason      string `json:"reason"`
-	// Basis says what the times come from.
+	// Basis says what the times are based on.
 	Basis []string `json:"basis"`
 }
 
-// Way is one way, and its price.
+// Way is one way with its price.
 type Way struct {
 	Kind Kind `json:"kind"`
-	// Refused is why the way is not possible; empty if it is. The fields below may be missing then.
+	// Refused is why the way is not possible; empty if the way is possible. If it is set, the fields
+	// below may be missing.
 	Refused string `json:"refused,omitzero"`
-	// Low and High are the 90 % range of the time.
+	// Low and High are the ends of the 90 % interval of the time.
 	Low    time.Duration `json:"lowNanos"`
 	Likely time.Duration `json:"likelyNanos"`
 	High   time.Duration `json:"highNanos"`
-	// Moves is how many ranges move one by one. Bytes are copied.
+	// Moves is the number of moved ranges. Bytes is the number of copied bytes.
 	Moves int    `json:"moves"`
 	Bytes int64  `json:"bytes"`
 	Links []Link `json:"links"`
 	Peaks []Peak `json:"peaks"`
-	// Blocks says how long writes wait, Final what can't be undone (empty: nothing), Needs which
-	// release and settings it takes.
+	// Blocks says how long writes are blocked. Final says what can't be undone; empty if everything
+	// can. Needs says which release and settings the way requires.
 	Blocks string `json:"blocks"`
 	Final  string `json:"final,omitzero"`
 	Needs  string `json:"needs"`
-	// Commands are what to enter for this way.
+	// Commands are the commands for this way.
 	Commands []string `json:"commands"`
 }
 
-// Link is what one shard copies from another one.
+// Link is the data that one shard copies from another.
 type Link struct {
 	From  catalog.ShardID `json:"from"`
 	To    catalog.ShardID `json:"to"`
 	Bytes int64           `json:"bytes"`
 }
 
-// Peak is how full the volume of a shard is at most, orphans and files that do not become
-// smaller included.
+// Peak is the maximum use of a shard's volume, including orphans and files that do not shrink.
 type Peak struct {
 	Shard catalog.ShardID `json:"shard"`
 	Used  int64           `json:"used"`
-	Total int64           `json:"total"` // 0 where it is not known
+	Total int64           `json:"total"` // 0 if it is unknown
 }
 
-// Share returns what part of the volume is used, 0 where that is not known.
+// Share returns the used part of the volume; 0 if it is unknown.
 func (p Peak) Share() float64 {
 	if p.Total == 0 {
 		return 0
@@ -89,7 +90,7 @@ func (p Peak) Share() float64 {
 	return float64(p.Used) / float64(p.Total)
 }
 
-// Way returns that of a kind, and whether there is one.
+// Way returns the way of a kind, and reports whether there is one.
 func (q Comparison) Way(kind Kind) (Way, bool) {
 	for _, w := range q.Ways {
 		if w.Kind == kind {

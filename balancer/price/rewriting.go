@@ -16,12 +16,12 @@ import (
 const MinReshardingTime = 5 * time.Minute
 
 const (
-	// reshardingSteps is the time of a resharding besides the copy.
+	// reshardingSteps is the duration of a resharding besides the copy.
 	reshardingSteps = time.Second
 	blockedAtEnd    = "the whole collection at the end, up to 5 s (reshardingCriticalSectionTimeoutMillis)"
 )
 
-// reshardWay prices writing the collection again.
+// reshardWay prices a resharding with the same key.
 func (p *comparer) reshardWay() (Way, bool, error) {
 	targets := p.targetShards(catalog.NoZone)
 	w := Way{Kind: Reshard, Blocks: blockedAtEnd, Links: []Link{}, Peaks: []Peak{},
@@ -54,7 +54,7 @@ func (p *comparer) reshardWay() (Way, bool, error) {
 	return w, true, nil
 }
 
-// targetShards are the shards that get chunks of a zone.
+// targetShards returns the shards that receive chunks of a zone.
 func (p *comparer) targetShards(zone string) (ids []catalog.ShardID) {
 	for _, shard := range p.s.Shards() {
 		gone := shard.Draining || p.o.Goal.Kind == plan.Drain && shard.ID == p.o.Goal.Shard
@@ -65,7 +65,8 @@ func (p *comparer) targetShards(zone string) (ids []catalog.ShardID) {
 	return ids
 }
 
-// targetShares returns the bytes that each shard gets: all shards of a zone get the same.
+// targetShares returns the bytes that each shard receives: all shards of a zone receive the same
+// amount.
 func (p *comparer) targetShares() (shares map[catalog.ShardID]int64, unplaced string) {
 	contents := p.contents()
 	byZone := map[string]int64{}
@@ -85,9 +86,8 @@ func (p *comparer) targetShares() (shares map[catalog.ShardID]int64, unplaced st
 	return shares, unplaced
 }
 
-// setCopyTimes sets the time when all shards copy at once: that of the shard with the most
-// to send or receive for its speed. Logs have the speed of migrations, not of reshardings, of
-// which the range is therefore wider.
+// setCopyTimes sets the time when all shards copy at once: the time of the slowest shard. The logs have
+// the rates of migrations, not of reshardings, so the range is wider.
 func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
 	bytes, most := map[catalog.ShardID]int64{}, int64(0)
 	for _, shard := range p.s.Shards() {
@@ -100,8 +100,8 @@ func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
 	w.Low, w.High = max(MinReshardingTime, low), max(MinReshardingTime, high)+maxRoundDelay
 }
 
-// moveCollectionWays prices the move of a collection that is not sharded; none where it need not
-// move.
+// moveCollectionWays prices the move of an unsharded collection; it returns none where no move is
+// needed.
 func (p *comparer) moveCollectionWays() []Way {
 	owners := p.c.Owners()
 	if len(owners) == 0 && len(p.c.Sizes) == 1 {
@@ -135,7 +135,7 @@ func (p *comparer) moveCollectionWays() []Way {
 	return []Way{w}
 }
 
-// fullness says how full a shard is: its disk, or the data of the collections that are known.
+// fullness returns how full a shard is: the use of its disk, or the bytes of the known collections.
 func (p *comparer) fullness(id catalog.ShardID) float64 {
 	if shard, _ := p.s.Shard(id); shard.Disk.Known() {
 		return shard.Disk.UsedShare()
@@ -147,7 +147,7 @@ func (p *comparer) fullness(id catalog.ShardID) float64 {
 	return float64(sum)
 }
 
-// Name is a way in words.
+// Name returns the way in words.
 func (k Kind) Name() string {
 	switch k {
 	case Moves:
@@ -164,7 +164,7 @@ func (k Kind) Name() string {
 	return "moveCollection"
 }
 
-// FullestPeak returns the shard whose disk becomes the fullest, and whether one is known.
+// FullestPeak returns the peak of the fullest volume, and reports whether one is known.
 func (w Way) FullestPeak() (Peak, bool) {
 	known := slices.DeleteFunc(slices.Clone(w.Peaks), func(p Peak) bool { return p.Total == 0 })
 	if len(known) == 0 {
@@ -173,7 +173,7 @@ func (w Way) FullestPeak() (Peak, bool) {
 	return slices.MaxFunc(known, func(a, b Peak) int { return cmp.Compare(a.Share(), b.Share()) }), true
 }
 
-// TimeRange is the time in words.
+// TimeRange returns the time in words.
 func (w Way) TimeRange() string {
 	low, high := durationText(w.Low), durationText(w.High)
 	if low == high {
@@ -182,7 +182,7 @@ func (w Way) TimeRange() string {
 	return low + " to " + high
 }
 
-// NeededRelease is the release that a way needs.
+// NeededRelease returns the oldest release that supports the way.
 func (w Way) NeededRelease() string {
 	release, _, _ := strings.Cut(w.Needs, ";")
 	return release

@@ -13,37 +13,37 @@ import (
 	"shardsh/balancer/forecast"
 )
 
-// Box is a rectangle of a drawing, with what it stands for.
+// Box is a rectangle of a drawing, with the text that explains it.
 type Box struct {
 	X, Y, W, H float64
 	Class      string
 	Title      string
 }
 
-// Label is a text of a drawing.
+// Label is a text in a drawing.
 type Label struct {
 	X, Y float64
 	Text string
-	// Anchor is what of the text is at X: start where it is empty, middle or end.
+	// Anchor says which part of the text is at X: empty for the start, middle or end.
 	Anchor string
 }
 
 // Chart is a drawing.
 type Chart struct {
 	W, H float64
-	// Class says for which windows it is, wide or narrow; empty is for all.
+	// Class says for which windows the drawing is made, wide or narrow; empty means all.
 	Class  string
 	Boxes  []Box
-	Lines  []Box // from X, Y by W, H
+	Lines  []Box // from X, Y with the extent W, H
 	Labels []Label
 }
 
-// The drawings are so wide; a browser scales them. On narrow windows others are shown, so
-// that their texts stay as large.
+// The widths of drawings; a browser scales them. Narrow windows get other drawings, so that the text
+// keeps its size.
 const (
 	chartWidth  = 960.0
 	narrowWidth = 380.0
-	letterWidth = 7.0 // the width of one, about
+	letterWidth = 7.0 // the approximate width of a letter
 	plotHeight  = 140.0
 	axisHeight  = 18.0
 	barWidth    = 160.0
@@ -59,15 +59,15 @@ func ratio(n, of int64) float64 {
 	return float64(n) / float64(of)
 }
 
-// wideAndNarrow returns a drawing for wide windows and one for narrow ones.
+// wideAndNarrow returns a drawing for wide windows and a drawing for narrow ones.
 func wideAndNarrow(draw func(width float64) Chart) []Chart {
 	wide, narrow := draw(chartWidth), draw(narrowWidth)
 	wide.Class, narrow.Class = "wide", "narrow"
 	return []Chart{wide, narrow}
 }
 
-// ShardChart has a column for each shard, the fullest first, with a line at the
-// mean of those that don't drain.
+// ShardChart draws a column for each shard, the fullest first, with a line at the mean of the shards
+// that are not draining.
 func (page) ShardChart(shards []Shard) []Chart {
 	return wideAndNarrow(func(width float64) Chart { return shardChart(shards, width) })
 }
@@ -105,8 +105,7 @@ func shardChart(shards []Shard, chartWidth float64) Chart {
 	return c
 }
 
-// shardLabels names as many of some shards as there is room for, the first and the last
-// among them.
+// shardLabels returns labels for as many shards as fit, including the first and the last.
 func shardLabels(list []Shard, width float64) (labels []Label) {
 	const shortest, longest = 40.0, 120.0
 	step, need := width/float64(max(1, len(list))), shortest
@@ -116,7 +115,7 @@ func shardLabels(list []Shard, width float64) (labels []Label) {
 	need = min(need, longest)
 	every := max(1, int(math.Ceil(need/step)))
 	if len(list)*int(shortest) <= int(width) {
-		every, need = 1, step // all, if shortened
+		every, need = 1, step // all shards, if names are shortened
 	}
 	for i, s := range list {
 		last := i == len(list)-1
@@ -156,7 +155,7 @@ func (page) Bar(s Shard, most int64) Chart {
 	return c
 }
 
-// Most returns the most that a shard holds, orphans included.
+// Most returns the size of the fullest shard, including orphans.
 func (o *Overview) Most() (most int64) {
 	for _, s := range o.Shards {
 		most = max(most, s.Bytes+s.OrphanBytes)
@@ -164,15 +163,15 @@ func (o *Overview) Most() (most int64) {
 	return most
 }
 
-// colorCount is how many colours there are for shards, greys how many for those beyond them.
+// colorCount is the number of colours for shards, greys the number of greys for the other shards.
 const (
 	colorCount = 12
 	greyCount  = 3
 )
 
-// Hue returns the class of a shard's colour: the same in the whole page, and no other
-// shard's. Where there are more shards than colours, those have one that come first on the
-// page, and the others are grey.
+// Hue returns the class of a shard's colour. The colour is unique, and the same in the whole page. If
+// there are more shards than colours, the first shards on the page have colours and the others are
+// grey.
 func (p page) Hue(id catalog.ShardID) string {
 	first := p.Shards[:min(colorCount, len(p.Shards))]
 	if !slices.ContainsFunc(first, func(s Shard) bool { return s.ID == id }) {
@@ -188,7 +187,7 @@ func (p page) Hue(id catalog.ShardID) string {
 	return fmt.Sprintf("hue%d", i)
 }
 
-// Colours explains which shards are grey; empty if each has its own colour.
+// Colours explains which shards are grey; empty if each shard has its own colour.
 func (p page) Colours() string {
 	if len(p.Shards) <= colorCount {
 		return ""
@@ -196,8 +195,8 @@ func (p page) Colours() string {
 	return fmt.Sprintf(" The first %d shards of the list above have colours, the others are grey.", colorCount)
 }
 
-// Strip shows how a collection is spread over the shards, in bytes; in chunks
-// where no sizes are known.
+// Strip shows the distribution of a collection over the shards, in bytes, or in chunks if no sizes are
+// known.
 func (p page) Strip(c Collection) Chart {
 	chart := Chart{W: barWidth, H: barHeight}
 	x := 0.0
@@ -217,8 +216,7 @@ func (p page) Strip(c Collection) Chart {
 	return chart
 }
 
-// Timeline has a column for each part of the day: moves, and on top of them those
-// that failed.
+// Timeline draws a column for each part of the day: moves, and on top of them failed moves.
 func (page) Timeline(h History) []Chart {
 	return wideAndNarrow(func(width float64) Chart { return timeline(h, width) })
 }
@@ -250,8 +248,7 @@ func timeline(h History, chartWidth float64) Chart {
 	return c
 }
 
-// Range draws a forecast: from its lowest to its highest, with a mark at what is
-// likely.
+// Range draws a forecast: from its lowest to its highest time, with a mark at the likely time.
 func (page) Range(f forecast.Forecast) []Chart {
 	return wideAndNarrow(func(width float64) Chart { return rangeChart(f, width) })
 }
@@ -272,7 +269,7 @@ func rangeChart(f forecast.Forecast, chartWidth float64) Chart {
 	return c
 }
 
-// By returns when a forecast is over in words: the day where that is not today.
+// By returns the end of a forecast in words, with the day unless it is today.
 func (page) By(f forecast.Forecast, d time.Duration) string {
 	at := f.At.Add(d).UTC()
 	form := "Mon 2006-01-02 15:04"
@@ -282,18 +279,18 @@ func (page) By(f forecast.Forecast, d time.Duration) string {
 	return at.Format(form) + " UTC"
 }
 
-// ZoneText returns the zones of the shard in a line.
+// ZoneText returns the zones of the shard in one line.
 func (s Shard) ZoneText() string { return strings.Join(s.Zones, ", ") }
 
-// mapCells is how many cells a map has on a page.
+// mapCells is the number of cells of a map on a page.
 const mapCells = 240
 
-// Map draws a collection in the order of its shard key, shards by colour, widths
-// by bytes, a mark under jumbo chunks, and a line under the ranges of zones.
+// Map draws a collection in the order of its shard key. Colours show shards, widths show bytes, marks
+// show jumbo chunks, and lines show zone ranges.
 func (p page) Map(m *ChunkMap) []Chart {
 	wide := p.chunkMap(m, chartWidth)
 	if len(m.Zones) == 0 {
-		return []Chart{wide} // no text in it
+		return []Chart{wide} // it has no text
 	}
 	return wideAndNarrow(func(width float64) Chart { return p.chunkMap(m, width) })
 }
@@ -328,7 +325,7 @@ func (p page) chunkMap(m *ChunkMap, chartWidth float64) Chart {
 	return c
 }
 
-// sameChunk reports whether two cells show one chunk and nothing else.
+// sameChunk reports whether two cells show a single chunk, the same one.
 func sameChunk(a, b Cell) bool { return a.First == a.Last && b.First == b.Last && a.First == b.First }
 
 func chunksText(cell Cell) string {

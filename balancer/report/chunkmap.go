@@ -7,44 +7,43 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ChunkMap is a collection laid out in cells of equal width, in the order of its
-// shard key: what a terminal draws as characters and a page as rectangles.
+// ChunkMap is a collection laid out in cells of equal width, in the order of its shard key. A terminal
+// draws cells as characters, a page draws them as rectangles.
 type ChunkMap struct {
 	Namespace string `json:"ns"`
-	// Basis says what widths stand for.
+	// Basis says what widths represent.
 	Basis Basis `json:"widths"`
-	// ChunkSize is that in force for the collection, in bytes.
+	// ChunkSize is the chunk size in effect for the collection, in bytes.
 	ChunkSize int64 `json:"chunkSize"`
 	Chunks    int   `json:"chunks"`
 	Jumbo     int   `json:"jumbo"`
-	// Bytes are those of all shards that reported them; -1 when none did.
+	// Bytes is the size on all shards that reported theirs; -1 when none did.
 	Bytes int64 `json:"bytes"`
-	// Shards are those with chunks, by id. Owners of cells name them by their place
-	// in this list.
+	// Shards are the shards with chunks, by id. Owners of cells refer to them by index.
 	Shards []MapShard `json:"shards"`
-	// Cells are empty when the Snapshot only counts chunks.
+	// Cells is empty when the Snapshot only counts chunks.
 	Cells []Cell `json:"cells"`
-	// Zones are the ranges of zones, in key order.
+	// Zones are the zone ranges, in key order.
 	Zones []MapZone `json:"zones"`
-	// Heat is nil where nobody asked for it.
+	// Heat is the load; nil if it was not requested.
 	Heat *MapHeat `json:"heat,omitzero"`
 }
 
-// Basis says what the widths of a map stand for.
+// Basis says what the widths of a map represent.
 type Basis string
 
 // The bases.
 const (
-	// ByCount gives all chunks the same width, as the sizes are unknown.
+	// ByCount gives all chunks the same width, because their sizes are unknown.
 	ByCount Basis = "count"
-	// ByShard spreads what a shard holds evenly over those of its chunks that
-	// nobody measured; a shard that did not report has chunks of half the chunk size.
+	// ByShard divides the size of a shard evenly among its unmeasured chunks. The chunks of a shard
+	// that did not report its size have half of the chunk size.
 	ByShard Basis = "shard"
 	// ByChunk gives each chunk its measured size.
 	ByChunk Basis = "chunk"
 )
 
-// String says what the widths stand for.
+// String says what the widths represent.
 func (b Basis) String() string {
 	return map[Basis]string{
 		ByCount: "equal widths, chunk sizes unknown",
@@ -58,43 +57,41 @@ type MapShard struct {
 	ID     catalog.ShardID `json:"shard"`
 	Chunks int             `json:"chunks"`
 	Jumbo  int             `json:"jumbo"`
-	Bytes  int64           `json:"bytes"` // owned; -1 when the shard did not tell
+	Bytes  int64           `json:"bytes"` // owned bytes; -1 when the shard did not report them
 }
 
-// Cell is one place of a map. A chunk takes several cells, or a cell has several
-// chunks.
+// Cell is one position of a map. A chunk can take several cells, and a cell can contain several chunks.
 type Cell struct {
-	// First and Last are the places in the routing table of the chunks in the cell,
-	// or in part in it.
+	// First and Last are the indexes in the routing table of the first and last chunk that is at least
+	// partly in the cell.
 	First int `json:"first"`
 	Last  int `json:"last"`
-	// From is the lower bound of the first one.
+	// From is the lower bound of the first chunk.
 	From catalog.Key `json:"from"`
-	// Begins counts the chunks that begin in the cell, Jumbo those of all in it that
-	// are flagged.
+	// Begins counts the chunks that begin in the cell. Jumbo counts the chunks in the cell that are
+	// flagged jumbo.
 	Begins int `json:"begins"`
 	Jumbo  int `json:"jumbo"`
-	// Owners are the shards in it, the one with the most first.
+	// Owners are the shards in the cell, the one with the most data first.
 	Owners []Owner `json:"owners"`
 }
 
-// Owner is what a shard has of a cell.
+// Owner is the part of a shard in a cell.
 type Owner struct {
-	Shard int     `json:"shard"` // its place in ChunkMap.Shards
+	Shard int     `json:"shard"` // index in ChunkMap.Shards
 	Share float64 `json:"share"` // 0 to 1
 }
 
-// MapZone is a range of a zone, over the cells From to To-1. Cells show whole
-// chunks, so that a range that begins within one is shown from its beginning.
+// MapZone is a range of a zone, over the cells From to To-1. Cells show whole chunks, so a range that
+// begins inside a chunk is shown from the beginning of the chunk.
 type MapZone struct {
 	Zone string `json:"zone"`
 	From int    `json:"from"`
 	To   int    `json:"to"`
 }
 
-// NewChunkMap lays a collection out in as many cells as width says, at least one; the
-// chunk size is that of the cluster. As long as there are cells enough, each
-// chunk has one of its own.
+// NewChunkMap lays a collection out in width cells, at least one; chunkSize is the chunk size of the
+// cluster. If there are enough cells, each chunk has its own.
 func NewChunkMap(c *catalog.CollectionState, chunkSize int64, width int) ChunkMap {
 	m := ChunkMap{
 		Namespace: c.Namespace, Basis: ByCount, ChunkSize: c.DataSizes(chunkSize).MaxChunkSizeBytes, Bytes: -1,
@@ -120,7 +117,7 @@ func NewChunkMap(c *catalog.CollectionState, chunkSize int64, width int) ChunkMa
 	return m
 }
 
-// zoneCells finds the cells of a range.
+// zoneCells returns the cells of a range.
 func (m *ChunkMap) zoneCells(t *catalog.RoutingTable, z catalog.ZoneRange) MapZone {
 	first, last := t.IndexOf(z.Min), t.IndexOf(z.Max)
 	if t.HasLowerBound(z.Max) && last > first {
@@ -131,7 +128,7 @@ func (m *ChunkMap) zoneCells(t *catalog.RoutingTable, z catalog.ZoneRange) MapZo
 	return MapZone{Zone: z.Zone, From: from, To: to}
 }
 
-// Width returns how many cells show a shard's chunks in the main.
+// Width returns the number of cells in which a shard has the largest part.
 func (m *ChunkMap) Width(shard int) (n int) {
 	for _, c := range m.Cells {
 		if c.Owners[0].Shard == shard {

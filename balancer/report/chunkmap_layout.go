@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// strip is the chunks of a collection side by side.
+// strip holds the chunks of a collection side by side.
 type strip struct {
 	pieces []piece
 	total  float64
@@ -22,8 +22,8 @@ type piece struct {
 	jumbo bool
 }
 
-// stripOf makes each chunk as wide as its bytes, or all of equal width when nobody
-// tells what shards hold.
+// stripOf returns a strip in which each chunk is as wide as its bytes, or all chunks have equal widths
+// if no sizes are known.
 func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b Basis) {
 	number := make(map[catalog.ShardID]int, len(m.Shards))
 	for i, shard := range m.Shards {
@@ -44,7 +44,7 @@ func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b Basis) {
 	return s, b
 }
 
-// basisOf returns what is known of the sizes of chunks.
+// basisOf returns what is known about the sizes of chunks.
 func basisOf(c *catalog.CollectionState) Basis {
 	measured := map[string]bool{}
 	for _, size := range c.ChunkSizes {
@@ -61,10 +61,10 @@ func basisOf(c *catalog.CollectionState) Basis {
 	return ByShard
 }
 
-// cells cuts the strip.
+// cells divides the strip into cells.
 func (s strip) cells(t *catalog.RoutingTable, shards, width int) []Cell {
 	cells := slices.Repeat([]Cell{{First: -1}}, width)
-	shares := make([]float64, width*shards) // of each shard in each cell
+	shares := make([]float64, width*shards) // the share of each shard in each cell
 	var sum, from float64
 	for i, p := range s.pieces {
 		sum += p.width
@@ -83,9 +83,8 @@ func (s strip) cells(t *catalog.RoutingTable, shards, width int) []Cell {
 	return cells
 }
 
-// position returns where in the cells a chunk begins, given the width of all before
-// it. As long as there are cells enough it is at the edge of one, and no chunk
-// begins where another one does.
+// position returns the position of a chunk in cells, from the width of all chunks before it. If there
+// are enough cells, the position is the edge of a cell, and all positions differ.
 func (s strip) position(i int, before float64, width int) float64 {
 	if spare := width - len(s.pieces); spare >= 0 {
 		return float64(i + int(before/s.total*float64(spare)))
@@ -93,7 +92,7 @@ func (s strip) position(i int, before float64, width int) float64 {
 	return before / s.total * float64(width)
 }
 
-// add puts a chunk into a cell, after those before it.
+// add adds a chunk to a cell, after the chunks before it.
 func (c *Cell) add(i int, begins, jumbo bool) {
 	if c.First < 0 {
 		c.First = i
@@ -107,7 +106,7 @@ func (c *Cell) add(i int, begins, jumbo bool) {
 	}
 }
 
-// ownersOf sorts the shards of a cell.
+// ownersOf returns the shards of a cell, sorted by share.
 func ownersOf(shares []float64) []Owner {
 	var owners []Owner
 	for shard, share := range shares {

@@ -11,41 +11,41 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Collection is a collection in numbers.
+// Collection is the summary of a collection.
 type Collection struct {
 	Holding
 	Namespace string `json:"ns"`
 	Key       string `json:"key"`
 	State     State  `json:"state"`
-	// Why is what the balancer would fix first, or why that is not known.
+	// Why is what the balancer would fix first, or why that is unknown.
 	Why string `json:"reason,omitzero"`
-	// Misplaced bytes have to move before it is balanced; 0 where that is not known.
+	// Misplaced is the number of bytes that have to move before the collection is balanced; 0 if it is
+	// unknown.
 	Misplaced int64 `json:"misplaced,omitzero"`
-	// ChunkSize is the one in force in bytes; 0 before 6.0.
+	// ChunkSize is the chunk size in effect in bytes; 0 before 6.0.
 	ChunkSize int64 `json:"chunkSize,omitzero"`
-	// Unsplittable ones are tracked and not sharded.
+	// Unsplittable collections are tracked but not sharded.
 	Unsplittable bool `json:"unsplittable,omitzero"`
-	// SizesKnown reports whether there are sizes.
+	// SizesKnown says that sizes are known.
 	SizesKnown bool `json:"sizesKnown"`
-	// Parts are what shards have of it, the largest first; those that have nothing
-	// are left out.
+	// Parts are the shards' parts of the collection, the largest first; empty parts are left out.
 	Parts []Part `json:"parts"`
 }
 
-// Part is what a shard has of a collection.
+// Part is a shard's part of a collection.
 type Part struct {
 	Holding
 	Shard catalog.ShardID `json:"shard"`
 }
 
-// State is how a collection is, in a word.
+// State is the state of a collection in one word.
 type State string
 
 // The states, the worst first.
 const (
 	NotBalanced       State = "notBalanced"
 	Unknown           State = "unknown"
-	BalancingDisabled State = "held" // not balanced, and the balancer may not touch it
+	BalancingDisabled State = "held" // not balanced, and its balancing is disabled
 	Defragmenting     State = "defragmenting"
 	Balanced          State = "balanced"
 	Unsharded         State = "unsharded"
@@ -53,7 +53,7 @@ const (
 
 var states = []State{NotBalanced, Unknown, BalancingDisabled, Defragmenting, Balanced, Unsharded}
 
-// Words returns the state as people say it.
+// Words returns the state in words.
 func (s State) Words() string {
 	switch s {
 	case NotBalanced:
@@ -64,8 +64,8 @@ func (s State) Words() string {
 	return string(s)
 }
 
-// CollectionsOf returns the collections, the worst first: by state, by what has
-// to move, by jumbo chunks, by size.
+// CollectionsOf returns the collections, the worst first: by state, misplaced bytes, jumbo chunks, and
+// size.
 func CollectionsOf(s *catalog.Snapshot) []Collection {
 	list := []Collection{}
 	for _, c := range s.Collections() {
@@ -131,7 +131,7 @@ func partsOf(s *catalog.Snapshot, c *catalog.CollectionState) []Part {
 	for _, shard := range s.Shards() {
 		add(shard.ID)
 	}
-	for _, id := range c.Owners() { // one that has gone
+	for _, id := range c.Owners() { // a shard that was removed
 		if _, there := s.Shard(id); !there {
 			add(id)
 		}

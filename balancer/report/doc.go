@@ -1,9 +1,8 @@
-// Package report has the faces of what other rooms work out: pages, maps,
-// machine-readable results. It lays out what a Snapshot, its findings, plans and
-// forecasts tell, and works nothing out about balancing itself.
+// Package report presents the results of other packages: as pages, maps and machine-readable documents.
+// It formats Snapshots, findings, plans and forecasts, and decides nothing about balancing itself.
 //
-// An Overview is all of a cluster's numbers; whatever shows a whole cluster takes
-// them from there, so that all say the same.
+// An Overview holds all numbers of a cluster. All presentations of a whole cluster use an Overview, so
+// that they agree.
 //
-// Everything here is a function of its arguments.
+// All functions here depend only on their arguments.
 package report

@@ -15,15 +15,15 @@ type Member struct {
 	Cluster string            `json:"cluster"`
 	Address string            `json:"address"`
 	Labels  map[string]string `json:"labels,omitzero"`
-	// Overview is nil where the cluster could not be read, for the Trouble.
+	// Overview is nil where the cluster could not be read; Trouble says why.
 	Overview *Overview `json:"report,omitzero"`
 	Trouble  string    `json:"error,omitzero"`
 }
 
-// VerdictUnread is the verdict on a cluster that could not be read.
+// VerdictUnread is the verdict for a cluster that could not be read.
 const VerdictUnread = "unknown"
 
-// Verdict returns how the cluster is, in a word: that of its overview, or VerdictUnread.
+// Verdict returns the state of the cluster in one word: the verdict of its overview, or VerdictUnread.
 func (m Member) Verdict() string {
 	if m.Overview == nil {
 		return VerdictUnread
@@ -31,7 +31,7 @@ func (m Member) Verdict() string {
 	return m.Overview.Verdict()
 }
 
-// Headline says in a line what is wrong.
+// Headline says in one line what is wrong.
 func (m Member) Headline() string {
 	if m.Overview == nil {
 		return m.Trouble
@@ -39,10 +39,10 @@ func (m Member) Headline() string {
 	return m.Overview.Answer.Headline()
 }
 
-// verdicts are from the worst on.
+// verdicts are sorted, the worst first.
 var verdicts = []string{"critical", VerdictUnread, "warning", "info", "fine"}
 
-// SortFleet puts the clusters that are worst first, those that are alike by name.
+// SortFleet sorts clusters by their verdicts, the worst first, and then by name.
 func SortFleet(members []Member) {
 	slices.SortFunc(members, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict()), slices.Index(verdicts, b.Verdict())),
@@ -65,8 +65,8 @@ func FleetHeadline(members []Member) string {
 	return fmt.Sprintf("%d clusters: %s", len(members), strings.Join(list, ", "))
 }
 
-// FleetPage writes one page of HTML about clusters, the worst first: a table of all, and what
-// is wrong with each. Like Page it loads nothing.
+// FleetPage writes one page of HTML about all clusters, the worst first: a table of all, and the
+// problems of each cluster. Like Page, it loads no other resources.
 func FleetPage(to io.Writer, members []Member, now time.Time) error {
 	SortFleet(members)
 	return writePage(to, "fleet.html", func(style template.CSS, script template.JS, policy string) any {
@@ -74,7 +74,7 @@ func FleetPage(to io.Writer, members []Member, now time.Time) error {
 	})
 }
 
-// fleetPage is what the template sees.
+// fleetPage is the data of the template.
 type fleetPage struct {
 	Members []Member
 	Now     time.Time
@@ -86,7 +86,7 @@ type fleetPage struct {
 // Headline counts the clusters.
 func (p fleetPage) Headline() string { return FleetHeadline(p.Members) }
 
-// Verdict is that of the worst one.
+// Verdict returns the worst verdict.
 func (p fleetPage) Verdict() string {
 	if len(p.Members) == 0 {
 		return "fine"
@@ -94,7 +94,7 @@ func (p fleetPage) Verdict() string {
 	return p.Members[0].Verdict()
 }
 
-// Page is what a cluster's own page is made from; nil where it could not be read.
+// Page returns the data for the page of a single cluster; nil where the cluster could not be read.
 func (m Member) Page() *page {
 	if m.Overview == nil {
 		return nil
@@ -102,7 +102,7 @@ func (m Member) Page() *page {
 	return &page{Overview: m.Overview}
 }
 
-// LabelList are the labels of a cluster, by name.
+// LabelList returns the labels of a cluster, sorted by name.
 func (m Member) LabelList() (list []string) {
 	for name, value := range m.Labels {
 		list = append(list, name+"="+value)

@@ -11,26 +11,26 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Heat is where the load of a collection goes.
+// Heat describes the distribution of a collection's load.
 type Heat struct {
 	Namespace string      `json:"ns"`
 	Total     heat.Load   `json:"perSecond"`
 	Shards    []HeatShard `json:"shards"`
-	// Course is when how much went where; nil without samples.
+	// Course is the load by key range and time; nil without samples.
 	Course   *heat.Course        `json:"overTime,omitzero"`
 	Findings []diagnosis.Finding `json:"findings"`
-	// Notes are what could not be read, and what to do about it.
+	// Notes name what could not be read, and the remedy.
 	Notes []string `json:"notes"`
 }
 
-// HeatShard is what a shard has.
+// HeatShard is the load of a shard.
 type HeatShard struct {
 	Shard  catalog.ShardID `json:"shard"`
 	Load   heat.Load       `json:"perSecond"`
 	OfMean float64         `json:"ofMean"`
 }
 
-// NewHeat describes where the load of a collection goes.
+// NewHeat returns the description of a collection's load.
 func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Course, notes []string) Heat {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
@@ -46,7 +46,7 @@ func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Course, notes []string)
 	return h
 }
 
-// Hottest is the largest load of a shard as a multiple of the mean.
+// Hottest returns the shard with the largest load as a multiple of the mean.
 func (h Heat) Hottest() (most HeatShard) {
 	for _, s := range h.Shards {
 		if s.OfMean > most.OfMean {
@@ -56,7 +56,7 @@ func (h Heat) Hottest() (most HeatShard) {
 	return most
 }
 
-// LoadChart has a column for each shard, and a line at the mean.
+// LoadChart draws a column for each shard, and a line at the mean.
 func (p page) LoadChart(h Heat) []Chart {
 	return wideAndNarrow(func(width float64) Chart { return p.loadChart(h, width) })
 }
@@ -76,11 +76,11 @@ func (p page) loadChart(h Heat, chartWidth float64) Chart {
 	return c
 }
 
-// heatShades is how many degrees of heat are told apart.
+// heatShades is the number of shades of heat.
 const heatShades = 6
 
-// Degree is how hot a part is, from 0 for nothing to shades, beside the hottest one. It goes by
-// the root: what has a tenth of the most is still to be seen.
+// Degree returns the shade of a share, from 0 for no load to heatShades for the largest share. It uses
+// the square root, so that a tenth of the largest share is still visible.
 func Degree(share, most float64) int {
 	if share <= 0 || most <= 0 {
 		return 0
@@ -105,8 +105,8 @@ func maxShare(c *heat.Course) (most float64) {
 	return most
 }
 
-// hasFewSamples reports whether a part of the time has less than a tenth of the samples of the others: the last
-// one was often just begun, and a single query would be all of its load.
+// hasFewSamples reports whether a time slot has less than a tenth of the samples of the others. The
+// last slot has often just begun, and a single query would make up its whole load.
 func hasFewSamples(c *heat.Course, at int) bool {
 	all := 0
 	for _, n := range c.Samples {
@@ -115,8 +115,8 @@ func hasFewSamples(c *heat.Course, at int) bool {
 	return 10*c.Samples[at]*len(c.Samples) < all
 }
 
-// HeatMap draws keys against time: a line for each range of keys, the lowest above, its shard on
-// the left, and a column for each part of the time.
+// HeatMap draws keys against time: a row for each key range, the lowest at the top, with its shard on
+// the left, and a column for each time slot.
 func (p page) HeatMap(h Heat) []Chart {
 	if h.Course == nil || len(h.Course.Ranges) == 0 {
 		return nil
@@ -126,7 +126,7 @@ func (p page) HeatMap(h Heat) []Chart {
 
 func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 	const line, strip = 11.0, 10.0
-	left := min(200, chartWidth*0.3) // for the bounds of ranges
+	left := min(200, chartWidth*0.3) // room for the bounds of ranges
 	c := Chart{W: chartWidth, H: line*float64(len(course.Ranges)) + axisHeight}
 	step := (chartWidth - left) / float64(len(course.Samples))
 	most := maxShare(&course)
@@ -151,7 +151,7 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 	for at := 0; at < len(course.Samples); at += marks {
 		x := round(left + float64(at)*step)
 		if x+letterWidth*float64(len(layout)) > chartWidth {
-			break // it would be cut off
+			break // it would be truncated
 		}
 		text := course.From.Add(time.Duration(at) * course.Step).UTC().Format(layout)
 		c.Labels = append(c.Labels, Label{x, c.H - 5, text, ""})
@@ -168,15 +168,15 @@ func cellText(course heat.Course, r heat.CourseRange, at int) string {
 		time.Duration(at)*course.Step)), r.From, r.Shard, chunks, humanize.Percent(r.Shares[at]))
 }
 
-// MapHeat is the load of a collection on its map.
+// MapHeat is the load of a collection for its map.
 type MapHeat struct {
-	// Cells are the operations a second of the hottest chunk in each cell; none where no query is
-	// sampled. Shards are those of the shards of the map.
+	// Cells are the operations a second of the hottest chunk in each cell; empty if no query is
+	// sampled. Shards are the operations a second of the map's shards.
 	Cells  []float64 `json:"cells"`
 	Shards []float64 `json:"shards"`
 }
 
-// AddHeat puts the load on a map of the same chunks.
+// AddHeat adds the load to a map of the same chunks.
 func (m *ChunkMap) AddHeat(h *heat.Map) {
 	m.Heat = &MapHeat{Cells: []float64{}, Shards: make([]float64, len(m.Shards))}
 	for i, shard := range m.Shards {
@@ -187,7 +187,7 @@ func (m *ChunkMap) AddHeat(h *heat.Map) {
 		}
 	}
 	if h.Samples == h.Inserts || len(h.Chunks) == 0 {
-		return // nobody knows of which chunk it is
+		return // the chunks of the load are unknown
 	}
 	for _, cell := range m.Cells {
 		most := 0.0

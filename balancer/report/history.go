@@ -13,43 +13,43 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// History is what the logs have of the last day.
+// History summarizes the logs of the last day.
 type History struct {
-	// Since and Until bound it: Until is the time of the Snapshot.
+	// Since and Until are the limits of the day: Until is the time of the Snapshot.
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
-	// Events are the newest ones, the newest first; there may have been more.
+	// Events are the newest events, the newest first; older ones are left out.
 	Events []Event `json:"events"`
-	// Moves succeeded, Failed ones did not.
+	// Moves counts successful moves, Failed counts failed moves.
 	Moves  int   `json:"moves"`
 	Failed int   `json:"failed"`
 	Splits int   `json:"splits"`
 	Merges int   `json:"merges"`
 	Bytes  int64 `json:"bytes"` // moved
-	// Slots are the same by time, in even parts from Since to Until.
+	// Slots are the same numbers in time slots of equal length from Since to Until.
 	Slots []Slot `json:"slots"`
-	// Failures are the moves that failed, alike ones together, most first.
+	// Failures are the failed moves, grouped, the most frequent first.
 	Failures []Failure `json:"failures"`
-	// Recent is what moved in the last RecentSpan.
+	// Recent summarizes the moves within the last RecentSpan.
 	Recent Recent `json:"recent"`
 
-	medians map[string]time.Duration // median of a move, by namespace; "" for all
+	medians map[string]time.Duration // median duration of a move, by namespace; "" for all
 }
 
-// RecentSpan is the period that the current rate is computed from.
+// RecentSpan is the period from which the current rate is computed.
 const RecentSpan = 10 * time.Minute
 
-// Recent are the moves of the last RecentSpan.
+// Recent summarizes the moves of the last RecentSpan.
 type Recent struct {
 	Moves  int   `json:"moves"`
 	Failed int   `json:"failed"`
 	Bytes  int64 `json:"bytes"`
 }
 
-// Rate returns the bytes that moved in a second.
+// Rate returns the moved bytes a second.
 func (r Recent) Rate() int64 { return r.Bytes / int64(RecentSpan/time.Second) }
 
-// Slot is a part of a History.
+// Slot is a time slot of a History.
 type Slot struct {
 	Begin  time.Time `json:"begin"`
 	Moves  int       `json:"moves"`
@@ -57,10 +57,10 @@ type Slot struct {
 	Bytes  int64     `json:"bytes"`
 }
 
-// slots is how many parts a day has: of 15 minutes each.
+// slots is the number of slots of a day, of 15 minutes each.
 const slots = 96
 
-// Failure are the moves between two shards that failed in the same way.
+// Failure is a group of moves between two shards that failed in the same way.
 type Failure struct {
 	Error string          `json:"error"`
 	From  catalog.ShardID `json:"from"`
@@ -70,11 +70,10 @@ type Failure struct {
 	Last  time.Time       `json:"last"`
 }
 
-// EventKind is what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
-// The kinds of events. Changes are those of the catalog or of the balancer that
-// an operator made.
+// The kinds of events. A change is a change of the catalog or of the balancer by an operator.
 const (
 	Moved       EventKind = "moved"
 	MoveFailed  EventKind = "moveFailed"
@@ -84,16 +83,16 @@ const (
 
 // Event is an entry of the logs.
 type Event struct {
-	Time time.Time `json:"time"` // when it ended
+	Time time.Time `json:"time"` // when the event ended
 	Kind EventKind `json:"kind"`
-	// What is the log's own word.
+	// What is the name of the event in the log.
 	What      string          `json:"what"`
 	Namespace string          `json:"ns,omitzero"`
 	From      catalog.ShardID `json:"from,omitzero"`
 	To        catalog.ShardID `json:"to,omitzero"`
 	Min       string          `json:"min,omitzero"`
 	Max       string          `json:"max,omitzero"`
-	// Lower and Upper are the bounds as they were logged; nil where there are none.
+	// Lower and Upper are the bounds in the log; nil where there are none.
 	Lower     bson.Raw      `json:"-"`
 	Upper     bson.Raw      `json:"-"`
 	Bytes     int64         `json:"bytes,omitzero"`
@@ -102,10 +101,10 @@ type Event struct {
 	Error     string        `json:"error,omitzero"`
 }
 
-// maxEvents is how many events a History has.
+// maxEvents is the maximum number of events of a History.
 const maxEvents = 200
 
-// operatorEvents are the entries about what operators do.
+// operatorEvents are the log entries about actions of operators.
 var operatorEvents = []string{
 	"addShard", "removeShard.start", "removeShard", "shardCollection.end", "movePrimary.commit", "movePrimary.error",
 	"dropCollection", "dropDatabase", "renameCollection.end", "refineCollectionShardKey.end",
@@ -139,8 +138,7 @@ type history struct {
 	failures map[Failure]*Failure
 }
 
-// logged is an event with its entry, whose bounds are only spelled out where the
-// event is among the newest.
+// logged is an event with its log entry. Bounds are formatted only for the newest events.
 type logged struct {
 	Event
 	entry catalog.LogEntry
@@ -233,7 +231,7 @@ func (h *history) readAction(e catalog.LogEntry) {
 }
 
 func (h *history) finish() History {
-	slices.Reverse(h.all) // in case they have the same time
+	slices.Reverse(h.all) // events may have the same time
 	slices.SortStableFunc(h.all, func(a, b logged) int { return b.Time.Compare(a.Time) })
 	h.Events = []Event{}
 	for _, one := range h.all[:min(len(h.all), maxEvents)] {
@@ -257,11 +255,11 @@ func (h *history) finish() History {
 	return h.History
 }
 
-// Usual returns what half of a collection's moves took at most, or half of all
-// moves where the collection has had none; 0 where there were none.
+// Usual returns the median duration of a collection's moves, or of all moves if the collection has
+// none; 0 without moves.
 func (h History) Usual(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
 
-// boundOf returns a bound; nil for one that was never computed.
+// boundOf returns a bound as logged; nil if the entry has none.
 func boundOf(e catalog.LogEntry, name string) bson.Raw {
 	doc, ok := e.Detail(name).DocumentOK()
 	if elements, err := doc.Elements(); !ok || err != nil || len(elements) == 0 {

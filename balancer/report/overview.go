@@ -16,14 +16,14 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// Overview is a cluster in numbers. Lists are the worst first, so that what is
-// cut off of them is what needs no attention.
+// Overview is the summary of a cluster. Lists have the worst elements first, so that shortened lists
+// lose only what needs no attention.
 type Overview struct {
-	// Source is the address or the file, Version that of the router.
+	// Source is the address or the file. Version is the version of the router.
 	Source    string    `json:"source"`
 	ClusterID string    `json:"clusterId,omitzero"`
 	Version   string    `json:"version"`
-	Time      time.Time `json:"time"` // the cluster's
+	Time      time.Time `json:"time"` // the cluster's time
 	Balancer  Balancer  `json:"balancer"`
 	// Totals are the sums over all shards and collections.
 	Totals      Totals       `json:"totals"`
@@ -31,25 +31,25 @@ type Overview struct {
 	Collections []Collection `json:"collections"`
 	UnderWay    []UnderWay   `json:"underWay"`
 	History     History      `json:"history"`
-	// Deletions are the ranges that wait to be deleted; known where the reader had
-	// a way to the shards.
+	// Deletions are the pending range deletions. They are known where the reader could reach the
+	// shards.
 	Deletions      []Deletion `json:"deletions"`
 	DeletionsKnown bool       `json:"deletionsKnown"`
-	// Answer is what is wrong, and everything that keeps it so.
+	// Answer says what is wrong, with all causes.
 	Answer diagnosis.Answer `json:"why"`
-	// Forecasts are until the cluster is balanced, then until each shard is drained
-	// that drains. They and the Plan are empty where not requested, or where
-	// they can't be told: Untold says why.
+	// Forecasts are the forecasts until the cluster is balanced, and until each draining shard is
+	// drained. Forecasts and Plan are empty if they were not requested, or if they could not be
+	// computed; Untold says why.
 	Forecasts []forecast.Forecast `json:"forecasts"`
 	Plan      *plan.Plan          `json:"-"`
-	Planned   *plan.Totals        `json:"planned,omitzero"` // those of the Plan
+	Planned   *plan.Totals        `json:"planned,omitzero"` // the totals of the Plan
 	Untold    []string            `json:"untold"`
-	// Heat is where the load of collections goes; empty where nobody asked for it.
+	// Heat is the load of collections; empty if it was not requested.
 	Heat []Heat `json:"heat,omitempty"`
-	// Operations are those a second of shards, all collections together that were counted; nil
-	// where nobody asked for them.
+	// Operations are the operations a second of each shard, summed over the measured collections; nil
+	// if they were not requested.
 	Operations map[catalog.ShardID]heat.Load `json:"operations,omitempty"`
-	// Maps draw the worst collections chunk by chunk; nil where not requested.
+	// Maps are the chunk maps of the worst collections; nil if they were not requested.
 	Maps []ChunkMap `json:"-"`
 }
 
@@ -58,11 +58,11 @@ type Balancer struct {
 	Mode    string `json:"mode"`
 	InRound bool   `json:"inRound"`
 	Rounds  int64  `json:"rounds"`
-	// Window is when it may move, in words; empty for always. Opens is when it
-	// opens, zero where it is open.
+	// Window describes when the balancer may move chunks; empty means always. Opens is when the window
+	// opens; zero while it is open.
 	Window string    `json:"window,omitzero"`
 	Opens  time.Time `json:"opens,omitzero"`
-	// Unplaced says that Opens is the latest that it can be: the time zone is unknown.
+	// Unplaced says that Opens is the latest possible time, because the time zone is unknown.
 	Unplaced bool `json:"unplaced,omitzero"`
 }
 
@@ -70,11 +70,11 @@ type Balancer struct {
 type Totals struct {
 	Holding
 	Shards      int `json:"shards"`
-	Collections int `json:"collections"` // the sharded ones
+	Collections int `json:"collections"` // the sharded collections
 	NotBalanced int `json:"notBalanced"`
 }
 
-// Holding is what lies somewhere. Orphans are not in Bytes and Documents.
+// Holding is an amount of data. Bytes and Documents do not include Orphans.
 type Holding struct {
 	Bytes       int64 `json:"bytes"`
 	Documents   int64 `json:"documents"`
@@ -90,9 +90,9 @@ func (h *Holding) add(o Holding) {
 	h.Orphans, h.OrphanBytes = h.Orphans+o.Orphans, h.OrphanBytes+o.OrphanBytes
 }
 
-// UnderWay is something that moves now.
+// UnderWay is a running operation.
 type UnderWay struct {
-	// Kind is moveChunk, or the command that changes a whole collection.
+	// Kind is moveChunk, or the command on a whole collection.
 	Kind      string          `json:"kind"`
 	Namespace string          `json:"ns"`
 	From      catalog.ShardID `json:"from,omitzero"`
@@ -100,15 +100,15 @@ type UnderWay struct {
 	Min       string          `json:"min,omitzero"`
 	State     string          `json:"state,omitzero"` // in the server's words
 	Since     time.Time       `json:"since,omitzero"`
-	// Copied bytes of Total are done; 0 where unknown.
+	// Copied of Total bytes are done; 0 if they are unknown.
 	Copied int64 `json:"copied,omitzero"`
 	Total  int64 `json:"total,omitzero"`
-	// Remaining is the server's estimate, or else what the last moves took; 0
-	// where there is none.
+	// Remaining is the server's estimate, or else is based on the duration of the last moves; 0 if
+	// there is none.
 	Remaining time.Duration `json:"remainingNanos,omitzero"`
 }
 
-// Deletion is what a shard has still to delete of a collection.
+// Deletion sums up the pending range deletions of a collection on a shard.
 type Deletion struct {
 	Shard     catalog.ShardID `json:"shard"`
 	Namespace string          `json:"ns"`
@@ -121,15 +121,15 @@ type Deletion struct {
 func NewFullOverview(s *catalog.Snapshot) *Overview {
 	o := NewOverview(s)
 	o.AddMaps(s)
-	_ = o.AddForecasts(s, nil) // nobody looks on, who could end it
+	_ = o.AddForecasts(s, nil) // without a watch, no error is possible
 	return o
 }
 
-// maxDrains is how many shards that drain have a forecast.
+// maxDrains is the maximum number of draining shards with a forecast.
 const maxDrains = 3
 
-// AddForecasts adds forecasts and a plan; watch, which may be nil, observes it. Its error is
-// that of watch.
+// AddForecasts adds forecasts and a plan. watch observes the simulations; it may be nil. The returned
+// error is that of watch.
 func (o *Overview) AddForecasts(s *catalog.Snapshot, watch sim.Watch) error {
 	var ended error
 	seen := func(p sim.Progress) error {
@@ -174,8 +174,7 @@ func (o *Overview) AddMaps(s *catalog.Snapshot) {
 	}
 }
 
-// NewOverview returns the overview of a cluster, without a forecast, a plan and maps: they
-// take longer.
+// NewOverview returns the overview of a cluster without forecasts, a plan and maps, which take longer.
 func NewOverview(s *catalog.Snapshot) *Overview {
 	p := s.Parts()
 	o := &Overview{

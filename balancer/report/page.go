@@ -21,8 +21,8 @@ import (
 //go:embed page.html fleet.html page.css page.js
 var files embed.FS
 
-// How many lines a list of the page shows before somebody asks for the rest, and
-// how many collections are drawn chunk by chunk.
+// The number of lines that a list on the page shows before it is expanded, and the number of
+// collections with a chunk map.
 const (
 	maxLines   = 20
 	maxDrawn   = 10
@@ -31,17 +31,16 @@ const (
 	maxPerCode = 3 // findings of one code
 )
 
-// Page writes an overview as one page of HTML that needs nothing else: it loads
-// nothing, and runs no script but its own. All that comes from the cluster is
-// text in it, whatever it looks like.
+// Page writes an overview as one page of HTML. The page loads no other resources and runs no script but
+// its own. All strings from the cluster are escaped.
 func Page(to io.Writer, o *Overview) error {
 	return writePage(to, "page.html", func(style template.CSS, script template.JS, policy string) any {
 		return page{Overview: o, Style: style, Script: script, Policy: policy}
 	})
 }
 
-// writePage writes a page of a template, which may use those of page.html. Data makes what the
-// template sees.
+// writePage executes a template, which may use the templates of page.html. data returns the data of the
+// template.
 func writePage(to io.Writer, name string, data func(style template.CSS, script template.JS, policy string) any) error {
 	style, err := files.ReadFile("page.css")
 	if err != nil {
@@ -55,7 +54,7 @@ func writePage(to io.Writer, name string, data func(style template.CSS, script t
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer // an error leaves no half page
+	var b bytes.Buffer // an error leaves no partial page
 	err = t.ExecuteTemplate(&b, name, data(template.CSS(style), template.JS(script),
 		"default-src 'none'; base-uri 'none'; form-action 'none'; style-src "+cspHash(style)+
 			"; script-src "+cspHash(script)))
@@ -66,13 +65,14 @@ func writePage(to io.Writer, name string, data func(style template.CSS, script t
 	return err
 }
 
-// cspHash names a text in a content security policy, so that only it may run.
+// cspHash returns the hash of an inline text for a content security policy, so that only this text may
+// run.
 func cspHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// page is what the template sees.
+// page is the data of the template.
 type page struct {
 	*Overview
 	Style  template.CSS
@@ -91,7 +91,7 @@ var templateFuncs = template.FuncMap{
 
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// Templates have numbers of several types.
+// Templates pass numbers of several types.
 func countText(n any) string                { return humanize.Number(wholeNumber(n)) }
 func countedText(n any, what string) string { return humanize.Count(wholeNumber(n), what) }
 
@@ -105,7 +105,7 @@ func wholeNumber(n any) int64 {
 
 func clockText(t time.Time) string { return t.UTC().Format("15:04") }
 
-// shareText is a part of a whole.
+// shareText returns a part of a whole in percent.
 func shareText(part, whole int64) string {
 	if whole <= 0 {
 		return "–"
@@ -115,7 +115,7 @@ func shareText(part, whole int64) string {
 
 func deviationText(d float64) string { return fmt.Sprintf("%+.0f%%", 100*d) }
 
-// remedyOf is what to do in words; where there are commands they say it.
+// remedyOf returns the remedy in words; empty where the finding has commands.
 func remedyOf(f diagnosis.Finding) string {
 	if len(f.Commands) > 0 {
 		return ""
@@ -123,10 +123,10 @@ func remedyOf(f diagnosis.Finding) string {
 	return diagnosis.Define(f.Code).Remedy
 }
 
-// Verdict returns how the cluster is, in a word: critical, warning or fine.
+// Verdict returns the state of the cluster in one word: critical, warning or fine.
 func (o *Overview) Verdict() string { return VerdictOf(o.Answer) }
 
-// VerdictOf is how a cluster is by what is wrong with it.
+// VerdictOf returns the verdict for an answer.
 func VerdictOf(a diagnosis.Answer) string {
 	worst := diagnosis.Info
 	for _, f := range a.Symptoms {
@@ -144,19 +144,19 @@ func VerdictOf(a diagnosis.Answer) string {
 	return worst.String()
 }
 
-// Name is the source without the options of its address.
+// Name returns the source without the options of its address.
 func (p page) Name() string {
 	name, _, _ := strings.Cut(p.Source, "?")
 	return name
 }
 
-// Steps are the first of a plan.
+// Steps returns the first steps of a plan.
 func (page) Steps(p *plan.Plan) []plan.Step { return p.Steps[:min(len(p.Steps), maxSteps)] }
 
-// Hidden is how many steps a plan has beyond Steps.
+// Hidden returns how many steps of a plan Steps leaves out.
 func (page) Hidden(p *plan.Plan) int { return max(0, len(p.Steps)-maxSteps) }
 
-// Drawn are the collections that are shown shard by shard and chunk by chunk.
+// Drawn returns the collections that are shown by shard and by chunk.
 func (p page) Drawn() (list []Drawn) {
 	for i, c := range p.Collections[:min(len(p.Collections), maxDrawn)] {
 		d := Drawn{Collection: c}
@@ -168,20 +168,19 @@ func (p page) Drawn() (list []Drawn) {
 	return list
 }
 
-// Drawn is a collection with its map; nil where there is none.
+// Drawn is a collection with its map; the map may be nil.
 type Drawn struct {
 	Collection
 	Map *ChunkMap
 }
 
-// Undrawn is how many collections Drawn leaves out.
+// Undrawn returns how many collections Drawn leaves out.
 func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), maxDrawn) }
 
-// Largest are the shards that have most of a collection.
+// Largest returns the largest parts of a collection.
 func (page) Largest(c Drawn) []Part { return c.Parts[:min(len(c.Parts), maxParts)] }
 
-// Rest says what the shards have that Largest leaves out; nothing where there are
-// none.
+// Rest describes the parts that Largest leaves out; empty if there are none.
 func (page) Rest(c Drawn) string {
 	if len(c.Parts) <= maxParts {
 		return ""
@@ -194,20 +193,19 @@ func (page) Rest(c Drawn) string {
 		humanize.Number(sum.Chunks))
 }
 
-// findingList is what the template for findings takes.
+// findingList is the data of the template for findings.
 type findingList struct {
 	Title  string
 	Groups []findingGroup
 }
 
-// findingGroup are findings of one code. Those beyond the first few are folded.
+// findingGroup holds the findings of one code. The page folds all but the first few.
 type findingGroup struct {
 	Code          diagnosis.Code
 	Shown, Folded []diagnosis.Finding
 }
 
-// Summary is what an operator has to know first, each thing once. What the headline alone
-// says is in it, too.
+// Summary returns the summary of the answer. It includes the finding of the headline.
 func (p page) Summary() diagnosis.Summary {
 	s := p.Answer.Summary()
 	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(p.Answer.Symptoms) > 0 {
@@ -216,7 +214,8 @@ func (p page) Summary() diagnosis.Summary {
 	return s
 }
 
-// groupsOf are the groups of a summary, of which the first few findings are in sight.
+// groupsOf returns the groups of a summary for the template; the first few findings of each are
+// visible.
 func groupsOf(title string, groups []diagnosis.Group) findingList {
 	l := findingList{Title: title}
 	for _, g := range groups {
@@ -226,7 +225,7 @@ func groupsOf(title string, groups []diagnosis.Group) findingList {
 	return l
 }
 
-// listOf puts findings of one code together, where the first of them stands.
+// listOf groups findings by code, in the order of the first finding of each code.
 func listOf(title string, list []diagnosis.Finding) findingList {
 	l := findingList{Title: title}
 	at := map[diagnosis.Code]int{}

@@ -9,34 +9,34 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// Shard is a shard in numbers.
+// Shard is the summary of a shard.
 type Shard struct {
 	Holding
 	ID          catalog.ShardID `json:"id"`
 	Zones       []string        `json:"zones"`
 	Draining    bool            `json:"draining,omitzero"`
-	Drain       string          `json:"drain,omitzero"` // how far it is, in words
+	Drain       string          `json:"drain,omitzero"` // progress of the draining, in words
 	Unreachable string          `json:"unreachable,omitzero"`
-	// Disk is the volume; not there where it is not known.
+	// Disk is the disk volume; nil if it is unknown.
 	Disk *Disk `json:"disk,omitempty"`
-	// Deletions are ranges that the shard has yet to delete, where that is known: through a
-	// mongos alone it is not.
+	// Deletions is the number of pending range deletions, if it is known: a mongos alone does not show
+	// it.
 	Deletions int `json:"deletions,omitzero"`
-	// Collections is how many it has something of.
+	// Collections is the number of collections with data on the shard.
 	Collections int `json:"collections"`
-	// Deviation is how far its bytes are from the mean of all shards that don't
-	// drain, as a part of that mean: 0.5 is half as much more. 0 for those that drain.
+	// Deviation is how far the shard's bytes are from the mean of all shards that are not draining, as
+	// a part of that mean: 0.5 means half as much more. It is 0 for draining shards.
 	Deviation float64 `json:"deviation"`
 }
 
-// Disk is the volume with the data of a shard's primary.
+// Disk is the volume with the data of the shard's primary.
 type Disk struct {
 	Total int64   `json:"total"`
 	Used  int64   `json:"used"`
 	Share float64 `json:"share"`
 }
 
-// diskOf returns a volume; nil for one that is not known.
+// diskOf converts a volume; nil if its size is unknown.
 func diskOf(d catalog.Disk) *Disk {
 	if !d.Known() {
 		return nil
@@ -44,8 +44,8 @@ func diskOf(d catalog.Disk) *Disk {
 	return &Disk{d.Total, d.Used, d.UsedShare()}
 }
 
-// ShardsOf returns the shards: those that do not answer, those that drain, then
-// by bytes.
+// ShardsOf returns the shards: first those that do not answer, then those that are draining, then by
+// bytes.
 func ShardsOf(s *catalog.Snapshot, collections []Collection) []Shard {
 	sums := map[catalog.ShardID]*Shard{}
 	for _, shard := range s.Shards() {
@@ -65,7 +65,7 @@ func ShardsOf(s *catalog.Snapshot, collections []Collection) []Shard {
 	}
 	for _, c := range collections {
 		for _, p := range c.Parts {
-			if sums[p.Shard] == nil { // config.shards has it no more
+			if sums[p.Shard] == nil { // the shard is no longer in config.shards
 				sums[p.Shard] = &Shard{ID: p.Shard, Zones: []string{}, Unreachable: "not in config.shards"}
 			}
 			sums[p.Shard].add(p.Holding)
@@ -94,13 +94,13 @@ func (s Shard) rank() int {
 	return 2
 }
 
-// Spread are the bytes of shards that don't drain; Draining counts the others.
+// Spread describes the sizes of the shards that are not draining. Draining counts the others.
 type Spread struct {
 	Least, Mean, Most int64
 	Draining          int
 }
 
-// SpreadOf returns how much the shards hold that don't drain.
+// SpreadOf returns the sizes of the shards that are not draining.
 func SpreadOf(list []Shard) (s Spread) {
 	n := int64(0)
 	for _, shard := range list {

@@ -1,6 +1,5 @@
-// Package safefile reads files that somebody else may have made: none of them
-// takes more memory than it may, and none keeps the program waiting for ever. It
-// also writes files as a whole, and puts none in the place of what is not a file.
+// Package safefile reads files that other users may have created, with a limit on their size and on the
+// time to read a pipe. It also writes files atomically, and does not replace special files.
 package safefile
 
 import (
@@ -12,22 +11,22 @@ import (
 	"time"
 )
 
-// ErrNotFile says that a name is not that of a file: of a device, a directory, a
-// socket, or a pipe where one can't be read.
+// ErrNotFile says that a path is not a regular file but a device, a directory, a socket, or a pipe
+// where a pipe can't be read.
 var ErrNotFile = errors.New("it is not a regular file")
 
-// ErrTooLong says that a file is longer than it may be.
+// ErrTooLong says that a file exceeds the maximum length.
 var ErrTooLong = errors.New("it is too long")
 
-// Special reports whether there is something at a path that is not a regular file,
-// such as /dev/null or a pipe: that can be written to, and must not be replaced.
+// Special reports whether a path exists and is not a regular file, such as /dev/null or a pipe. Callers
+// can write to it, but must not replace it.
 func Special(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular()
 }
 
-// Open opens a regular file. It does not so much as open anything else, which
-// may block or do something.
+// Open opens a regular file. It does not open special files, because that may block or have side
+// effects.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -39,8 +38,8 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// Read reads a file, or a pipe such as a shell makes of <(…), of at most so many
-// bytes. A pipe has so much time until its end.
+// Read reads a file or a pipe, such as the one of a shell's <(…), of no more than most bytes. A pipe
+// has to end within patience.
 func Read(path string, most int64, patience time.Duration) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -56,7 +55,7 @@ func Read(path string, most int64, patience time.Duration) ([]byte, error) {
 		err  error
 	}
 	done := make(chan result, 1)
-	go func() { // stays behind when nobody ever writes
+	go func() { // this goroutine leaks if the pipe never gets a writer
 		data, err := read(path, most)
 		done <- result{data, err}
 	}()

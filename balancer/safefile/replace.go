@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file that only its owner can read. Whatever happens it is there
-// as a whole, or as it was before. What is not a file, such as /dev/null or a pipe with
-// a name, is written into and not replaced.
+// Replace writes a file that only its owner can read. If it fails, the file keeps its old content.
+// Special files such as /dev/null or a named pipe are written to and not replaced.
 func Replace(path string, write func(io.Writer) error) error {
 	if Special(path) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -19,7 +18,7 @@ func Replace(path string, write func(io.Writer) error) error {
 		}
 		return errors.Join(buffered(f, write), f.Close())
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // 0600
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -30,7 +29,7 @@ func Replace(path string, write func(io.Writer) error) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is what counts
+		_ = os.Remove(f.Name()) // the first error is returned
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// Package timespan reads how long something lasts, as people write it.
+// Package timespan parses durations.
 package timespan
 
 import (
@@ -12,7 +12,7 @@ import (
 // Max is the longest duration that is accepted: a hundred years.
 const Max = 100 * 365 * 24 * time.Hour
 
-// Parse reads a text such as "20ms", "90s", "1h30m", "30d" or "1d12h".
+// Parse parses a duration such as "20ms", "90s", "1h30m", "30d" or "1d12h".
 func Parse(text string) (time.Duration, error) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {
@@ -30,7 +30,8 @@ func Parse(text string) (time.Duration, error) {
 	return time.Duration(n*float64(24*time.Hour)) + more, nil
 }
 
-// ParseCommandLine is Parse for command-line arguments: a plain number is seconds.
+// ParseCommandLine parses a command-line argument like Parse, but also accepts a plain number, which is
+// seconds.
 func ParseCommandLine(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		return scale(seconds, time.Second, text)
@@ -38,7 +39,7 @@ func ParseCommandLine(text string) (time.Duration, error) {
 	return Parse(text)
 }
 
-// Milliseconds returns the time of a number of milliseconds.
+// Milliseconds converts a number of milliseconds to a duration.
 func Milliseconds(ms float64) (time.Duration, error) {
 	return scale(ms, time.Millisecond, strconv.FormatFloat(ms, 'f', -1, 64))
 }

@@ -8,63 +8,64 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Kind is what has become of a document.
+// Kind is the kind of a difference.
 type Kind string
 
 // The kinds of differences.
 const (
-	Lost    Kind = "lost"    // it is gone
-	Added   Kind = "added"   // it was not there
-	Changed Kind = "changed" // it is another one
-	Doubled Kind = "doubled" // it is there more than once
+	Lost    Kind = "lost"    // the document is gone
+	Added   Kind = "added"   // the document did not exist
+	Changed Kind = "changed" // the document has other content
+	Doubled Kind = "doubled" // the document exists more than once
 )
 
 // Document is a document that differs.
 type Document struct {
 	Kind Kind
-	// ID is its _id; the zero value where a digest can't tell.
+	// ID is the document's _id; the zero value where it is unknown.
 	ID bson.RawValue
-	// Before and After are the hashes of its bytes; nil where it was not, is not, or is unknown.
+	// Before and After are the hashes of the document; nil where it did not exist, does not exist, or
+	// is unknown.
 	Before, After *Hash
 }
 
-// Verdict says what is known of a range that differs.
+// Verdict says what is known about a range that differs.
 type Verdict string
 
 // The verdicts, from good to bad.
 const (
-	// Same: all documents are as they were.
+	// Same: all documents are unchanged.
 	Same Verdict = "same"
-	// Explained: what differs are documents that were written.
+	// Explained: only documents that were written differ.
 	Explained Verdict = "explained"
-	// Written: documents of the range were written. None was lost or doubled besides, by
-	// their number; whether the others have changed can't be told.
+	// Written: documents of the range were written. The number of documents shows that no other
+	// document was lost or doubled. Whether other documents have changed is unknown.
 	Written Verdict = "written"
 	// Different: documents were lost, added, doubled or changed, and no write explains that.
 	Different Verdict = "different"
 )
 
-// DifferenceNamer finds which document of a range differs, from the sums before and after, and the
-// current documents. If exactly one differs the result is certain: that others add up to the same
-// two sums is as likely as two documents with one hash.
+// DifferenceNamer finds which document of a range differs, from the sums before and after and the
+// current documents. If exactly one document differs, the result is certain: that other differences
+// lead to the same two sums is as unlikely as two documents with the same hash.
 type DifferenceNamer struct {
 	before, after Sum
 	writes        *Writes
 	differing     []Document
 	latest        bson.RawValue
-	untouched     int64 // documents that nobody wrote
+	untouched     int64 // documents without writes
 }
 
-// NewDifferenceNamer returns one for a range, whose documents are to be put in the order of _id.
-// Writes are those since before it was read first; nil is none.
+// NewDifferenceNamer returns a DifferenceNamer for a range. The caller puts the documents of the range
+// in the order of _id. writes holds the writes since before the first read; it may be nil.
 func NewDifferenceNamer(before, after Sum, writes *Writes) *DifferenceNamer {
 	return &DifferenceNamer{before: before, after: after, writes: writes}
 }
 
-// maxNamed bounds how many documents are named of a range.
+// maxNamed is the maximum number of documents that are named for a range.
 const maxNamed = 1000
 
-// Put takes the next document of the range.
+// Put adds the next document of the range.
 func (n *DifferenceNamer) Put(doc bson.Raw) {
 	h := HashOf(doc)
 	id := doc.Lookup("_id")
@@ -86,7 +87,7 @@ func (n *DifferenceNamer) Put(doc bson.Raw) {
 	}
 }
 
-// addDoubled names a document that comes again: not also as one that was added.
+// addDoubled adds a doubled document, and removes the same document from the added ones.
 func (n *DifferenceNamer) addDoubled(id bson.RawValue, h Hash) {
 	if last := len(n.differing) - 1; last >= 0 && keyorder.Compare(n.differing[last].ID, id) == 0 {
 		n.differing = n.differing[:last]
@@ -99,8 +100,8 @@ func (n *DifferenceNamer) add(d Document) {
 	n.differing = append(n.differing, d)
 }
 
-// Documents returns which documents differ; none where several do, or one of which nothing
-// is left but its hash and more than that differs.
+// Documents returns the documents that differ. It returns none where several differ, or where a
+// document is gone and there is another difference.
 func (n *DifferenceNamer) Documents() []Document {
 	if lost, is := n.lost(); is {
 		return append(slices.Clone(n.differing), Document{Kind: Lost, Before: &lost})
@@ -108,13 +109,13 @@ func (n *DifferenceNamer) Documents() []Document {
 	return n.differing
 }
 
-// lost returns the hash of the document that is gone, if one is and nothing else differs.
+// lost returns the hash of the document that is gone, and reports whether that is the only difference.
 func (n *DifferenceNamer) lost() (Hash, bool) {
 	xor := n.before.XOR.xor(n.after.XOR)
 	return xor, n.after.Docs == n.before.Docs-1 && n.before.Add.minus(n.after.Add) == xor
 }
 
-// Verdict tells whether writes explain what differs.
+// Verdict says whether writes explain the differences.
 func (n *DifferenceNamer) Verdict() Verdict {
 	if n.before == n.after {
 		return Same

@@ -1,13 +1,13 @@
-// Package verify finds out whether a collection holds the same documents as before, from
-// sums over ranges of _id.
+// Package verify checks whether a collection has the same documents as before, by sums over ranges of
+// _id.
 //
-// A Scan takes documents in the order of _id and adds up a hash of each one's exact bytes:
-// a lost, added, doubled or changed document changes the sums of its range, and so does a
-// number that changed by one bit, or the type of a value. The ranges are cut as documents
-// come, and joined in pairs when there are many, so that a digest stays small. A second Scan
-// with the bounds of the first one is compared with it range by range; of a range that
-// differs a DifferenceNamer tells which document it is, where one explains the difference.
+// A Scan takes documents in the order of _id and sums a hash of the exact bytes of each document. A
+// lost, added, doubled or changed document changes the sums of its range; this includes a number that
+// changed by one bit, and a changed type. The Scan chooses the ranges as documents arrive, and joins
+// them in pairs when there are many, so that a digest stays small. A second Scan with the bounds of the
+// first one is compared with the first range by range. For a range that differs, a DifferenceNamer
+// finds the document, if a single document explains the difference.
 //
-// A File keeps digests, finished or not: a Scan goes on from what was kept, and comes to
-// the same digest as one that was never ended.
+// A File stores digests, finished or not. A Scan can continue from a stored digest, and produces the
+// same digest as an uninterrupted one.
 package verify

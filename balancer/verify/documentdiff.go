@@ -8,25 +8,25 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// DocumentDiff compares the documents of a range with an earlier list of them.
+// DocumentDiff compares the documents of a range with an earlier list of its documents.
 type DocumentDiff struct {
 	before, after []DocumentHash
 	writes        *Writes
 }
 
-// NewDocumentDiff returns one for the documents that a range had, in the order of _id. What it has now is to
-// be put in that order.
+// NewDocumentDiff returns a DocumentDiff for the earlier documents of a range, in the order of _id. The
+// caller puts the current documents in the same order.
 func NewDocumentDiff(before []DocumentHash, writes *Writes) *DocumentDiff {
 	return &DocumentDiff{before: before, writes: writes}
 }
 
-// Put takes the next document.
+// Put adds the next document.
 func (e *DocumentDiff) Put(doc bson.Raw) {
 	id := doc.Lookup("_id")
 	e.after = append(e.after, DocumentHash{bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)}, HashOf(doc)})
 }
 
-// Documents returns all that differ, and the verdict on the range, that of the worst one: it is never
+// Documents returns all documents that differ, and the worst verdict on the range, which is never
 // Written.
 func (e *DocumentDiff) Documents() (list []Document, worst Verdict) {
 	worst = Same
@@ -50,7 +50,7 @@ func (e *DocumentDiff) Documents() (list []Document, worst Verdict) {
 	return list, worst
 }
 
-// takeNextID takes the documents with the least _id.
+// takeNextID splits off the documents with the lowest _id.
 func takeNextID(before, after []DocumentHash) (was, beforeRest, is, afterRest []DocumentHash) {
 	var id bson.RawValue
 	switch {

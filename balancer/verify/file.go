@@ -14,36 +14,36 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// fileFormat is what files call themselves, fileVersion the only version there is.
+// fileFormat identifies the files; fileVersion is the only version.
 const (
 	fileFormat  = "shardsh verify"
 	fileVersion = 1
 )
 
-// MaxFileBytes is how large a file may be, in bytes.
+// MaxFileBytes is the maximum size of a file.
 const MaxFileBytes = 1 << 30
 
-// Collection is a collection as it was read.
+// Collection is the digest of a collection.
 type Collection struct {
 	Namespace string
-	// UUID is that of the collection, in hexadecimal digits; empty where it is unknown.
+	// UUID is the collection's UUID in hexadecimal digits; empty where it is unknown.
 	UUID string
-	// Since and Until are the cluster's operation times before and after the read: what was
-	// written between them may be in the digest or not. Zero where they are unknown.
+	// Since and Until are the cluster's operation times before and after the read. Writes between them
+	// may or may not be in the digest. They are zero where the times are unknown.
 	Since, Until bson.Timestamp
-	// Began and Ended are the cluster's wall time.
+	// Began and Ended are the cluster's wall-clock times.
 	Began, Ended time.Time
 	Digest
 }
 
-// File is what is kept of collections. One that is not finished is the progress of a run.
+// File is the content of a file. An unfinished file is the progress of a run.
 type File struct {
-	// Against is the checksum of the file that it is compared with; empty for none.
+	// Against is the checksum of the file to compare with; empty for none.
 	Against     string
 	Collections []Collection
 }
 
-// Collection returns the one of a name; nil when it is not there.
+// Collection returns the collection with a name; nil when there is none.
 func (f *File) Collection(ns string) *Collection {
 	for i := range f.Collections {
 		if f.Collections[i].Namespace == ns {
@@ -53,7 +53,7 @@ func (f *File) Collection(ns string) *Collection {
 	return nil
 }
 
-// Finished reports whether all collections were read to the end.
+// Finished reports whether all collections were read completely.
 func (f *File) Finished() bool {
 	for _, c := range f.Collections {
 		if !c.Finished {
@@ -63,7 +63,7 @@ func (f *File) Finished() bool {
 	return len(f.Collections) > 0
 }
 
-// The file as it is in JSON. The checksum is that of the body without white space.
+// The JSON form of a file. The checksum is that of the body without white space.
 type (
 	fileJSON struct {
 		Format   string          `json:"format"`
@@ -91,7 +91,7 @@ type (
 		Increment uint32 `json:"i"`
 	}
 	rangeJSON struct {
-		// From is {_id: …} in BSON, as JSON would lose some strings and NaNs.
+		// From is {_id: …} in BSON, because JSON would lose some strings and NaNs.
 		From []byte `json:"from,omitempty"`
 		Sum
 	}
@@ -130,7 +130,7 @@ func checksumOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Parse reads what Marshal returns. It refuses what was damaged or cut off.
+// Parse parses the output of Marshal. It returns an error for damaged or truncated files.
 func Parse(text []byte) (f *File, checksum string, err error) {
 	var from fileJSON
 	if err := json.Unmarshal(text, &from); err != nil {

@@ -14,22 +14,23 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// DocumentHash is a document in a list.
+// DocumentHash is an entry of a list.
 type DocumentHash struct {
 	ID   bson.RawValue
 	Hash Hash
 }
 
-// A list is BSON documents one after the other: {ns} begins a collection, {_id, hash} is one of its
-// documents, in the order of _id, with a CRC of the _id behind the hash. The hashes come to the sums of the digest.
+// A list is a sequence of BSON documents. {ns} begins a collection. {_id, hash} is a document of the
+// collection, in the order of _id, with a CRC of the _id after the hash. The hashes sum to the sums of
+// the digest.
 
-// AppendCollection appends where a collection begins.
+// AppendCollection appends the entry that begins a collection.
 func AppendCollection(to []byte, ns string) ([]byte, error) {
 	raw, err := bson.Marshal(bson.D{{Key: "ns", Value: ns}})
 	return append(to, raw...), err
 }
 
-// AppendDocumentHash appends a document.
+// AppendDocumentHash appends the entry of a document.
 func AppendDocumentHash(to []byte, doc bson.Raw) ([]byte, error) {
 	h, id := HashOf(doc), doc.Lookup("_id")
 	sum := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, h.High), h.Low)
@@ -37,34 +38,34 @@ func AppendDocumentHash(to []byte, doc bson.Raw) ([]byte, error) {
 	return append(to, raw...), err
 }
 
-// idChecksum returns the CRC-32 of an _id, of which the sums of a digest know nothing.
+// idChecksum returns the CRC-32 of an _id. The sums of a digest do not protect the _id.
 func idChecksum(id bson.RawValue) []byte {
 	sum := crc32.Update(crc32.ChecksumIEEE([]byte{byte(id.Type)}), crc32.IEEETable, id.Value)
 	return binary.BigEndian.AppendUint32(nil, sum)
 }
 
-// maxEntryBytes is how large an entry may be, in bytes: a document's _id is smaller than the document.
+// maxEntryBytes is the maximum size of an entry: a document's _id is smaller than the document.
 const maxEntryBytes = 17 << 20
 
-// ErrListMismatch says that a list is damaged, or is that of another digest.
+// ErrListMismatch says that a list is damaged, or belongs to another digest.
 var ErrListMismatch = errors.New("the list of documents does not fit the digest")
 
-// ListReader reads a list from its beginning to its end.
+// ListReader reads a list sequentially.
 type ListReader struct {
 	from   *bufio.Reader
-	offset int64    // of the next entry
-	next   bson.Raw // read, and not taken
+	offset int64    // offset of the next entry
+	next   bson.Raw // the entry that peek has read
 }
 
-// NewListReader returns one.
+// NewListReader returns a ListReader.
 func NewListReader(from io.Reader) *ListReader {
 	return &ListReader{from: bufio.NewReaderSize(from, 1<<20)}
 }
 
-// Offset is where the next entry begins, in bytes.
+// Offset returns the offset of the next entry in bytes.
 func (l *ListReader) Offset() int64 { return l.offset }
 
-// peek returns the next entry; io.EOF at the end, also where the last entry was cut off.
+// peek returns the next entry, or io.EOF at the end and for a truncated last entry.
 func (l *ListReader) peek() (bson.Raw, error) {
 	if l.next != nil {
 		return l.next, nil
@@ -93,7 +94,7 @@ func (l *ListReader) take() {
 	l.next = nil
 }
 
-// Collection goes to where the documents of a collection begin.
+// Collection skips to the documents of a collection.
 func (l *ListReader) Collection(ns string) error {
 	for {
 		raw, err := l.peek()
@@ -110,8 +111,8 @@ func (l *ListReader) Collection(ns string) error {
 	}
 }
 
-// ReadUntil calls each with the documents of the collection up to an _id, which is not read; the zero
-// value is the end of the collection.
+// ReadUntil calls each with the documents of the collection below the _id to; the zero value reads to
+// the end of the collection.
 func (l *ListReader) ReadUntil(to bson.RawValue, each func(DocumentHash)) error {
 	for {
 		raw, err := l.peek()
@@ -134,7 +135,8 @@ func (l *ListReader) ReadUntil(to bson.RawValue, each func(DocumentHash)) error 
 	}
 }
 
-// Range returns the documents of a range that follows those already read. They add up to sum.
+// Range returns the documents of the range that follows the documents already read. It returns an error
+// unless they add up to sum.
 func (l *ListReader) Range(from, to bson.RawValue, sum Sum) (list []DocumentHash, err error) {
 	if from.Type != 0 {
 		if err := l.ReadUntil(from, func(DocumentHash) {}); err != nil {
@@ -161,11 +163,11 @@ func SumMatches(list []DocumentHash, sum Sum) bool {
 	return is == sum
 }
 
-// withHash adds a document whose size is not known.
+// withHash adds a document of unknown size.
 func (s Sum) withHash(h Hash) Sum { return Sum{s.Docs + 1, s.Bytes, s.XOR.xor(h), s.Add.plus(h)} }
 
-// CheckPrefix reads the documents that a digest which is not finished has for good, and returns where
-// the others are to be written.
+// CheckPrefix reads the documents that belong to the complete ranges of an unfinished digest, and
+// returns the offset at which to write the others.
 func (l *ListReader) CheckPrefix(d Digest) (at int64, err error) {
 	var got Sum
 	if next := d.Next(); next.Type != 0 {

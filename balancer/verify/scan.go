@@ -10,38 +10,38 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// How documents are put into ranges.
+// Limits of the ranges.
 const (
-	// initialRangeSize is how many documents a range has at first.
+	// initialRangeSize is the initial number of documents in a range.
 	initialRangeSize = 64
-	// maxRanges is how many ranges there may be, an even number. With so many, each two
-	// become one.
+	// maxRanges is the maximum number of ranges, an even number. When it is reached, pairs of ranges
+	// are joined.
 	maxRanges = 8192
-	// maxBoundBytes is how long an _id may be, in bytes, where a range begins.
+	// maxBoundBytes is the maximum size of an _id at which a range begins.
 	maxBoundBytes = 512
 )
 
-// Range is the documents from an _id up to that of the next range.
+// Range holds the documents from an _id up to that of the next range.
 type Range struct {
-	// From is the lowest _id; the zero value in the first range, which begins where _ids do.
+	// From is the lowest _id; the zero value in the first range, which has no lower bound.
 	From bson.RawValue
 	Sum
 }
 
-// ErrOrder says that documents don't come in the order of _id.
+// ErrOrder says that documents do not arrive in the order of _id.
 var ErrOrder = errors.New("documents do not come in the order of _id")
 
-// Scan puts documents into ranges. It keeps no document.
+// Scan groups documents into ranges. It stores no documents.
 type Scan struct {
-	ranges     []Range // but the last one complete
-	perRange   int64   // documents in a range; 0 where the bounds are given
+	ranges     []Range // all but the last one are complete
+	perRange   int64   // documents in a range; 0 for given bounds
 	bounds     []bson.RawValue
-	beganRange bool      // the latest document began its range
-	kind       bson.Type // of the latest _id
+	beganRange bool      // the latest document was the first of its range
+	kind       bson.Type // type of the latest _id
 	latest     []byte
 }
 
-// NewScan returns a Scan that chooses its ranges.
+// NewScan returns a Scan that chooses its own ranges.
 func NewScan() *Scan { return &Scan{perRange: initialRangeSize, ranges: make([]Range, 1)} }
 
 // NewScanLike returns a Scan with the ranges of another digest.
@@ -53,8 +53,8 @@ func NewScanLike(d Digest) *Scan {
 	return s
 }
 
-// Resume returns a Scan that goes on from a digest that is not finished: with the documents
-// from Digest.Next on. Where its bounds are those of another digest, like is that one.
+// Resume returns a Scan that continues from an unfinished digest, with the documents from Digest.Next
+// on. If the bounds were those of another digest, like is that digest.
 func Resume(d Digest, like *Digest) (*Scan, error) {
 	s := &Scan{perRange: d.PerRange}
 	if like != nil {
@@ -77,7 +77,7 @@ func Resume(d Digest, like *Digest) (*Scan, error) {
 
 func equalValues(a, b bson.RawValue) bool { return a.Type == b.Type && slices.Equal(a.Value, b.Value) }
 
-// Put takes the next document, in the order of _id.
+// Put adds the next document, in the order of _id.
 func (s *Scan) Put(doc bson.Raw) error {
 	id, err := doc.LookupErr("_id")
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *Scan) Put(doc bson.Raw) error {
 
 func (s *Scan) last() *Range { return &s.ranges[len(s.ranges)-1] }
 
-// advance begins the range of an _id, if that is another than that of the document before.
-// Equal _ids, of documents on several shards, are never told apart.
+// advance begins a new range if the _id is different from that of the previous document and the range
+// is full. Documents with equal _ids, on several shards, always stay in the same range.
 func (s *Scan) advance(id bson.RawValue, higher bool) {
 	if s.perRange > 0 {
 		if higher && s.last().Docs >= s.perRange && len(id.Value) <= maxBoundBytes {
@@ -116,7 +116,7 @@ func (s *Scan) advance(id bson.RawValue, higher bool) {
 	}
 }
 
-// beginRange begins the next range. Those before it are joined in pairs once there are too many.
+// beginRange begins a new range. It joins the earlier ranges in pairs if there are too many.
 func (s *Scan) beginRange(from bson.RawValue) {
 	if len(s.ranges) == maxRanges {
 		for i := range maxRanges / 2 {
@@ -130,18 +130,18 @@ func (s *Scan) beginRange(from bson.RawValue) {
 	s.beganRange = true
 }
 
-// BeganRange reports whether the latest document is the first one of the last range: who goes on from a
-// State reads it again.
+// BeganRange reports whether the latest document is the first one of the last range. A caller that
+// resumes from a State reads this document again.
 func (s *Scan) BeganRange() bool { return s.beganRange }
 
-// Total is the sum of everything put so far.
+// Total returns the sum of all documents so far.
 func (s *Scan) Total() Sum { return total(s.ranges) }
 
-// State returns what there is so far. The last range of it is not complete: who goes on
-// reads its documents again.
+// State returns the digest so far. Its last range is incomplete: a caller that resumes reads the
+// documents of that range again.
 func (s *Scan) State() Digest { return Digest{PerRange: s.perRange, Ranges: slices.Clone(s.ranges)} }
 
-// Finish returns the digest: no document comes any more.
+// Finish returns the digest after the last document.
 func (s *Scan) Finish() Digest {
 	for n := len(s.ranges); n <= len(s.bounds); n++ {
 		s.ranges = append(s.ranges, Range{From: s.bounds[n-1]})
@@ -149,23 +149,23 @@ func (s *Scan) Finish() Digest {
 	return Digest{PerRange: s.perRange, Ranges: slices.Clone(s.ranges), Finished: true}
 }
 
-// Digest is what a collection holds, as sums of ranges.
+// Digest describes the documents of a collection as sums of ranges.
 type Digest struct {
-	// PerRange is how many documents a range has at least; 0 where the ranges are another's.
+	// PerRange is the minimum number of documents in a range; 0 where the ranges are those of another
+	// digest.
 	PerRange int64
-	// Ranges are all documents, without gaps: at least one.
+	// Ranges cover all documents, without gaps. There is at least one range.
 	Ranges   []Range
 	Finished bool
 }
 
-// Total is the sum of all ranges.
+// Total returns the sum of all ranges.
 func (d Digest) Total() Sum { return total(d.Ranges) }
 
-// Next is the lowest _id that a Scan has yet to read; the zero value is all.
+// Next returns the lowest _id that a Scan has yet to read; the zero value means all.
 func (d Digest) Next() bson.RawValue { return d.Ranges[len(d.Ranges)-1].From }
 
-// End is where a range ends: the _id from which the next one has the documents; the zero
-// value in the last one.
+// End returns the end of a range: the From of the next range, or the zero value for the last range.
 func (d Digest) End(i int) bson.RawValue {
 	if i+1 < len(d.Ranges) {
 		return d.Ranges[i+1].From
@@ -173,7 +173,7 @@ func (d Digest) End(i int) bson.RawValue {
 	return bson.RawValue{}
 }
 
-// Differ returns which ranges of two finished digests with the same bounds differ.
+// Differ returns the indexes of the ranges that differ, of two finished digests with the same bounds.
 func Differ(before, after Digest) (list []int) {
 	for i, r := range before.Ranges {
 		if r.Sum != after.Ranges[i].Sum {

@@ -13,7 +13,7 @@ import (
 // Hash is a 128-bit number: the hash of a document, or a combination of hashes.
 type Hash struct{ High, Low uint64 }
 
-// HashOf returns the first half of the SHA-256 of a document's bytes, as they are in BSON.
+// HashOf returns the first half of the SHA-256 of a document's BSON.
 func HashOf(doc bson.Raw) Hash {
 	sum := sha256.Sum256(doc)
 	return Hash{binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])}
@@ -37,7 +37,7 @@ func (h Hash) minus(o Hash) Hash {
 // String returns 32 hexadecimal digits.
 func (h Hash) String() string { return fmt.Sprintf("%016x%016x", h.High, h.Low) }
 
-// MarshalText is for JSON.
+// MarshalText returns the hash as text, for JSON.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
@@ -53,8 +53,8 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Sum is what a set of documents adds up to, in whatever order they come. XOR alone would
-// not see a document that comes twice more, Add alone tells no single one apart.
+// Sum is the sum of a set of documents, independent of their order. XOR alone would not detect a
+// document that occurs two more times; Add alone could not identify a single document.
 type Sum struct {
 	Docs  int64 `json:"docs"`
 	Bytes int64 `json:"bytes"`

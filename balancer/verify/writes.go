@@ -8,20 +8,20 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// MaxWrites is how many documents are remembered that were written.
+// MaxWrites is the maximum number of recorded documents.
 const MaxWrites = 1_000_000
 
-// ErrTooManyWrites says that more documents were written than are remembered.
+// ErrTooManyWrites says that more than MaxWrites documents were written.
 var ErrTooManyWrites = errors.New("more than a million documents were written")
 
-// Writes are the documents of a range that somebody wrote since before it was read.
+// Writes records the documents of a range that were written since before the range was read.
 type Writes struct{ firstWrites map[string]write }
 
 // write describes the first write of a document.
 type write struct{ isNew, early bool }
 
-// Add takes the next write to a document, in the order of time. Early are those from before
-// the range was read to the end: what they did may be in its digest or not.
+// Add records a write, in the order of time. Early writes happened before the range was read
+// completely; they may or may not be in its digest.
 func (w *Writes) Add(id bson.RawValue, isNew, early bool) {
 	key := string(keyorder.Append(nil, id))
 	if w.firstWrites == nil {
@@ -32,7 +32,7 @@ func (w *Writes) Add(id bson.RawValue, isNew, early bool) {
 	}
 }
 
-// Len is how many documents were written.
+// Len returns the number of written documents.
 func (w *Writes) Len() int {
 	if w == nil {
 		return 0
@@ -50,8 +50,8 @@ func (w *Writes) contains(id bson.RawValue) bool {
 	return known
 }
 
-// existed returns how many of the documents a digest has, at least and at most. A document
-// that moves to another shard while the digest is made may be in it twice.
+// existed returns how many of the written documents a digest has, at least and at most. A document that
+// moves to another shard during the scan may be in the digest twice.
 func (w *Writes) existed() (least, most int64, certain bool) {
 	if w == nil {
 		return 0, 0, true

@@ -52,7 +52,7 @@ func collectionKinds() []ChangeKind {
 	}
 }
 
-// newCollectionEdit changes one sharded collection.
+// newCollectionEdit returns an edit of one sharded collection.
 func newCollectionEdit(ns string, do func(r catalog.Release, c *catalog.CollectionState) error) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		c, err := findSharded(s, ns)
@@ -84,7 +84,7 @@ func setDefragment(ns string) edit {
 	})
 }
 
-// clearJumbo takes flags off: of the chunk with a key, or without one of all.
+// clearJumbo clears jumbo flags: of the chunk with a key or, without a key, of all chunks.
 func clearJumbo(ns string, doc bson.Raw) edit {
 	return newCollectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
 		flagged := slices.Collect(c.Table.JumboChunks())
@@ -108,7 +108,7 @@ func clearJumbo(ns string, doc bson.Raw) edit {
 	})
 }
 
-// parseKey reads a shard key as the bound of a chunk, or as the fields of a document.
+// parseKey parses a shard key: the bound of a chunk, or the fields of a document.
 func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	key, err := c.Pattern.Key(doc)
 	if err == nil && c.Pattern.HashedField() >= 0 && !c.Table.HasLowerBound(key) {
@@ -117,13 +117,14 @@ func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	return key, err
 }
 
-// Bounds of growth, in percent.
+// Limits of growth, in percent.
 const (
 	minGrowth = -99
 	maxGrowth = 10_000
 )
 
-// parseGrowth scales the data of a collection, or of all without a name.
+// parseGrowth returns an edit that scales the data of a collection, or of all collections for an empty
+// namespace.
 func parseGrowth(ns, word string) (edit, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
 	if err != nil || !(percent >= minGrowth && percent <= maxGrowth) {
@@ -145,8 +146,7 @@ func parseGrowth(ns, word string) (edit, error) {
 	}, nil
 }
 
-// scaleCollection returns a collection with so many times as many documents of the size they
-// have.
+// scaleCollection returns a collection with times as many documents of the same size.
 func scaleCollection(c *catalog.CollectionState, times float64) *catalog.CollectionState {
 	scaled := func(documents, bytes int64) (int64, int64) {
 		more := int64(math.Round(times * float64(documents)))

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// goalName is that of the change that has shardsh work in place of the balancer.
+// goalName is the name of the change that makes shardsh work in place of the balancer.
 const goalName = "goal"
 
 func goalKinds() []ChangeKind {
@@ -21,7 +21,7 @@ func goalKinds() []ChangeKind {
 		"goal load", []usageForm{{"load", keep}, {"load reads|writes|mixed", keep}}}}
 }
 
-// parseGoal reads a goal: there is one that is not the balancer's.
+// parseGoal parses a goal. Only one goal is not that of the balancer.
 func parseGoal(words []string) (plan.Goal, error) {
 	goal, err := plan.ParseGoal(strings.Join(words, "="))
 	if err == nil && goal.Kind != plan.Load {
@@ -30,7 +30,7 @@ func parseGoal(words []string) (plan.Goal, error) {
 	return goal, err
 }
 
-// goal returns the goal of an alternative; the zero Goal is that of the balancer.
+// goal returns the goal of an alternative; the zero Goal stands for the balancer.
 func (a Alternative) goal() (goal plan.Goal) {
 	for _, c := range a.Changes {
 		if made, ok := c.(change); ok && made.goal.Kind != "" {

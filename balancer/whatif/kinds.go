@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// ChangeKind is a kind of change. Its name is that of a method in JavaScript and of a
-// word on the command line.
+// ChangeKind is a kind of change. Its name is a method in JavaScript and a word on the command line.
 type ChangeKind struct {
 	Name        string
 	Description string
-	Example     string // as on the command line
+	Example     string // in the syntax of the command line
 	forms       []usageForm
 }
 
-// usageForm is a way to write a change: what its arguments are, and what makes it of as
-// many words.
+// usageForm is one form of a change: its arguments, and a function that makes an edit of that many
+// words.
 type usageForm struct {
 	params  string
 	newEdit func(words []string) (edit, error)
@@ -25,7 +24,7 @@ type usageForm struct {
 
 func (f usageForm) paramNames() []string { return strings.Fields(f.params) }
 
-// Usage returns the ways to write the change, as on the command line.
+// Usage returns the forms of the change in the syntax of the command line.
 func (k ChangeKind) Usage() string {
 	ways := make([]string, len(k.forms))
 	for i, f := range k.forms {
@@ -34,7 +33,7 @@ func (k ChangeKind) Usage() string {
 	return strings.Join(ways, " | ")
 }
 
-// newEdit makes a change of words.
+// newEdit returns the edit for the words of a change.
 func (k ChangeKind) newEdit(words []string) (edit, error) {
 	if slices.Contains(words, "") {
 		return nil, errors.New("an argument is empty")
@@ -50,7 +49,7 @@ func (k ChangeKind) newEdit(words []string) (edit, error) {
 	return nil, fmt.Errorf("got %d arguments", len(words))
 }
 
-// ChangeKinds returns all kinds of changes, in the order of a help text.
+// ChangeKinds returns all kinds of changes, in the order of the help text.
 func ChangeKinds() []ChangeKind {
 	return slices.Concat(shardKinds(), zoneKinds(), settingKinds(), collectionKinds(), goalKinds())
 }

@@ -17,50 +17,45 @@ import (
 
 // Alternative is a set of changes that an operator considers.
 type Alternative struct {
-	// Name is empty for one that is called by its changes.
+	// Name may be empty; the alternative is then named by its changes.
 	Name    string
 	Changes []Change
 }
 
-// Options say how the changed cluster is simulated.
+// Options are the options of the simulations.
 type Options struct {
-	// Model is what chunks are taken to hold, Seed that of what is not known: see
-	// plan.Options.
+	// Model is the model of chunk contents, Seed the seed for unknown data; see plan.Options.
 	Model plan.Model
 	Seed  uint64
-	// Maps are where the load goes, which the goal load needs.
+	// Maps show the distribution of the load, which the load goal needs.
 	Maps []heat.Map
-	// Watch is told how far simulations are, and may end them with an error; nil is
-	// nobody.
+	// Watch receives the progress of simulations, and may end them with an error. It may be nil.
 	Watch sim.Watch
 }
 
-// Outcomes are the results of some alternatives; the first one changes
-// nothing.
+// Outcomes holds the outcomes of alternatives; the first alternative changes nothing.
 type Outcomes struct {
 	// At is the time of the Snapshot, on the cluster's clock.
 	At           time.Time `json:"at"`
 	Alternatives []Outcome `json:"alternatives"`
 }
 
-// Outcome is what comes of an alternative: what the balancer does, until it has
-// nothing more to do.
+// Outcome is the outcome of an alternative: what the balancer does until it has nothing left to do.
 type Outcome struct {
 	Name    string   `json:"name"`
 	Changes []string `json:"changes"`
-	// Mode is that of the balancer. What is told of one that is off is what it would
-	// do if it were on.
+	// Mode is the balancer's mode. If the balancer is off, the outcome assumes that it is on.
 	Mode     catalog.Mode      `json:"mode"`
 	Plan     *plan.Plan        `json:"plan"`
 	Forecast forecast.Forecast `json:"forecast"`
-	// UnderWay counts the migrations that run already, which the plan leaves out and the
-	// times of the forecast have in them.
+	// UnderWay counts the running migrations. The plan leaves them out; the times of the forecast
+	// include them.
 	UnderWay int `json:"underWay"`
-	// Links are what moves from one shard to another, the most first.
+	// Links are the moves between pairs of shards, the most first.
 	Links []Link `json:"links"`
 }
 
-// Link is what moves from one shard to another.
+// Link sums up the moves from one shard to another.
 type Link struct {
 	From  catalog.ShardID `json:"from"`
 	To    catalog.ShardID `json:"to"`
@@ -71,9 +66,8 @@ type Link struct {
 // Unchanged is the name of the alternative that changes nothing.
 const Unchanged = "as it is"
 
-// Simulate says what comes of alternatives, beside what comes if nothing is changed. Equal
-// Snapshots and options give equal outcomes. Its error names the change that can't be
-// made.
+// Simulate returns the outcomes of alternatives, and the outcome without changes. Equal Snapshots and
+// options give equal outcomes. Its error names the change that can't be made.
 func Simulate(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outcomes, error) {
 	all := Outcomes{At: s.Time()}
 	for _, a := range slices.Concat([]Alternative{{Name: Unchanged}}, alternatives) {
@@ -87,7 +81,7 @@ func Simulate(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outco
 	return all, nil
 }
 
-// simulate says what comes of one alternative.
+// simulate returns the outcome of one alternative.
 func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	out := Outcome{Name: a.Name, Changes: []string{}, Links: []Link{}}
 	for _, c := range a.Changes {
@@ -114,7 +108,7 @@ func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	return out, nil
 }
 
-// sumLinks sums up what moves between which shards.
+// sumLinks sums the moves between each pair of shards.
 func sumLinks(steps []plan.Step) []Link {
 	list, at := []Link{}, map[[2]catalog.ShardID]int{}
 	for _, step := range steps {

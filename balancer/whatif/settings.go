@@ -49,7 +49,7 @@ func settingKinds() []ChangeKind {
 	}
 }
 
-// parseSwitch reads on or off.
+// parseSwitch parses on or off.
 func parseSwitch(word string, set func(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error)) (edit, error) {
 	on, ok := map[string]bool{"on": true, "true": true, "off": false, "false": false}[word]
 	if !ok {
@@ -58,8 +58,7 @@ func parseSwitch(word string, set func(s *catalog.Snapshot, on bool) (*catalog.S
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) { return set(s, on) }, nil
 }
 
-// setMode turns the balancer on or off, as balancerStart and balancerStop do: the
-// auto-merger with it.
+// setMode turns the balancer and the auto-merger on or off, as balancerStart and balancerStop do.
 func setMode(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
 	parts := s.Parts()
 	parts.Settings.Mode, parts.Settings.UnknownMode = catalog.ModeOff, ""
@@ -80,7 +79,7 @@ func parseWindow(start, stop string) (edit, error) {
 	return setWindow(w), err
 }
 
-// setWindow sets the window of all days.
+// setWindow sets the balancer window of all days.
 func setWindow(w *catalog.Window) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 		settings := s.Settings()
@@ -89,7 +88,7 @@ func setWindow(w *catalog.Window) edit {
 	}
 }
 
-// parseChunkSize reads a chunk size.
+// parseChunkSize parses a chunk size.
 func parseChunkSize(word string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < least || n > 1024 {
@@ -107,7 +106,8 @@ func parseClusterChunkSize(word string) (edit, error) {
 	}, err
 }
 
-// parseCollectionChunkSize sets the chunk size of a collection; 0 has it be that of the cluster.
+// parseCollectionChunkSize returns an edit that sets the chunk size of a collection; 0 removes it, so
+// that the cluster's chunk size applies.
 func parseCollectionChunkSize(ns, word string) (edit, error) {
 	bytes, err := parseChunkSize(word, 0)
 	return newCollectionEdit(ns, func(r catalog.Release, c *catalog.CollectionState) error {

@@ -29,10 +29,10 @@ func shardKinds() []ChangeKind {
 	}
 }
 
-// maxShards is how many one change adds at most.
+// maxShards is the maximum number of shards that one change adds.
 const maxShards = 1000
 
-// parseAddShard takes a number of shards, or the id of one.
+// parseAddShard parses a number of shards, or the id of one shard.
 func parseAddShard(word string, zones []string) (edit, error) {
 	if strings.Trim(word, "-0123456789") != "" {
 		return addShardWithID(catalog.ShardID(word), zones), nil
@@ -66,7 +66,7 @@ func addShardWithID(id catalog.ShardID, zones []string) edit {
 			ID: id, Host: fmt.Sprintf("%s/%s:27018", id, id), State: 1, Zones: zones,
 		}})
 		for _, c := range s.Collections() {
-			if len(c.Sizes) > 0 { // else nobody told of any
+			if len(c.Sizes) > 0 { // otherwise no shard has reported sizes
 				s = s.WithCollection(c.WithSize(id, catalog.ShardData{}))
 			}
 		}
@@ -74,8 +74,8 @@ func addShardWithID(id catalog.ShardID, zones []string) edit {
 	}
 }
 
-// nextShardID makes up an id that continues the existing ones: the greatest number
-// behind the commonest name, and one more.
+// nextShardID returns an id that continues the existing ones: the most common name with the highest
+// number plus one.
 func nextShardID(s *catalog.Snapshot) catalog.ShardID {
 	most, common := map[string]int{}, ""
 	count, width := map[string]int{}, map[string]int{}
@@ -104,7 +104,7 @@ func nextShardID(s *catalog.Snapshot) catalog.ShardID {
 	}
 }
 
-// findShard returns a shard of the cluster.
+// findShard returns a shard of the cluster, or an error.
 func findShard(s *catalog.Snapshot, id catalog.ShardID) (catalog.ShardState, error) {
 	shard, _ := s.Shard(id)
 	return shard, diagnosis.CheckScope(s, diagnosis.Scope{Shard: id})
@@ -156,8 +156,8 @@ func removeShard(id catalog.ShardID) edit {
 	}
 }
 
-// withSizes returns a collection with other sizes: what is returned of each shard,
-// unless it is to have none.
+// withSizes returns a collection with the sizes that of returns; shards for which of returns false have
+// none.
 func withSizes(
 	c *catalog.CollectionState, of func(catalog.ShardID, catalog.ShardData) (catalog.ShardData, bool),
 ) *catalog.CollectionState {

@@ -1,5 +1,5 @@
-// Package whatif changes a Snapshot the way an operator would change the cluster,
-// and says what would come of it. Nothing is written anywhere.
+// Package whatif applies an operator's changes to a Snapshot, and simulates their outcome. It writes
+// nothing to the cluster.
 package whatif
 
 import (
@@ -10,22 +10,22 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Change is one thing that an operator would do to a cluster.
+// Change is a change that an operator would make to a cluster.
 type Change interface {
-	// Apply returns the cluster with the change, or why it can't be made.
+	// Apply returns the cluster with the change, or an error that says why the change can't be made.
 	Apply(s *catalog.Snapshot) (*catalog.Snapshot, error)
-	// String is the change as it is written on a command line.
+	// String returns the change in the syntax of the command line.
 	String() string
 }
 
-// edit makes a change of a Snapshot.
+// edit applies a change to a Snapshot.
 type edit func(s *catalog.Snapshot) (*catalog.Snapshot, error)
 
 // change is a Change of one of ChangeKinds.
 type change struct {
 	text string
 	edit edit
-	goal plan.Goal // the zero Goal for what changes the cluster
+	goal plan.Goal // the zero Goal for changes of the cluster
 }
 
 func (c change) String() string { return c.text }
@@ -38,8 +38,8 @@ func (c change) Apply(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 	return withoutReports(next), nil
 }
 
-// withoutReports returns a Snapshot without the server's verdicts, which are about the cluster
-// before the change.
+// withoutReports returns a Snapshot without the server's reports, which describe the cluster before the
+// change.
 func withoutReports(s *catalog.Snapshot) *catalog.Snapshot {
 	for _, c := range s.Collections() {
 		if c.Reported != nil {
@@ -51,10 +51,10 @@ func withoutReports(s *catalog.Snapshot) *catalog.Snapshot {
 	return s
 }
 
-// UnknownChangeError says that there is no change of some name.
+// UnknownChangeError says that no change has the name.
 type UnknownChangeError struct {
 	Name string
-	// Names are those that there are.
+	// Names are the existing names.
 	Names []string
 }
 
@@ -62,9 +62,8 @@ func (e *UnknownChangeError) Error() string {
 	return fmt.Sprintf("unknown change %q: use one of %s", e.Name, strings.Join(e.Names, ", "))
 }
 
-// NewChange makes a change of the kind with a name. Arguments are words as on a command
-// line: documents are extended JSON. Its error is an *UnknownChangeError, or tells which
-// arguments the kind takes.
+// NewChange returns a change of the kind with a name. Arguments are words of a command line: documents
+// are extended JSON. Its error is an *UnknownChangeError, or says which arguments the kind takes.
 func NewChange(name string, arguments []string) (Change, error) {
 	var names []string
 	for _, k := range ChangeKinds() {
@@ -85,8 +84,8 @@ func NewChange(name string, arguments []string) (Change, error) {
 	return nil, &UnknownChangeError{name, names}
 }
 
-// ParseChange reads a change as it is written on a command line: its name and its
-// arguments, with blanks between.
+// ParseChange parses a change in the syntax of the command line: its name and its arguments, separated
+// by spaces.
 func ParseChange(text string) (Change, error) {
 	words, err := splitWords(text)
 	switch {
@@ -98,7 +97,7 @@ func ParseChange(text string) (Change, error) {
 	return NewChange(words[0], words[1:])
 }
 
-// ParseChanges reads changes with semicolons between.
+// ParseChanges parses changes separated by semicolons.
 func ParseChanges(text string) (changes []Change, err error) {
 	parts, err := splitAt(text, ';')
 	if err != nil {
@@ -114,7 +113,7 @@ func ParseChanges(text string) (changes []Change, err error) {
 	return changes, nil
 }
 
-// ApplyChanges returns the cluster with changes, made one after another.
+// ApplyChanges returns the cluster with changes, applied one after another.
 func ApplyChanges(s *catalog.Snapshot, changes []Change) (*catalog.Snapshot, error) {
 	for _, c := range changes {
 		next, err := c.Apply(s)

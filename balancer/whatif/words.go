@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// wordScanner reads a command line: words with blanks between. Quotes, double or
-// single, keep a word together, and so do the braces of a document.
+// wordScanner splits a command line into words separated by spaces. Single or double quotes, and the
+// braces of a document, keep a word together.
 type wordScanner struct {
-	quote    rune // of the word, 0 = none
-	inString bool // in a string of a document
+	quote    rune // the open quote, 0 for none
+	inString bool // inside a string of a document
 	escaped  bool
-	depth    int // of braces
+	depth    int // nesting of braces
 }
 
-// nextRune takes a rune; it reports whether it stands between words, and whether it
-// belongs to the word's text.
+// nextRune processes a rune. It reports whether the rune separates words, and whether it belongs to the
+// word.
 func (s *wordScanner) nextRune(r rune) (between, keep bool) {
 	switch {
 	case s.depth > 0:
@@ -103,7 +103,7 @@ func splitAt(line string, at rune) (parts []string, err error) {
 	return append(parts, line[begin:]), s.checkEnd()
 }
 
-// joinWords is the reverse of split.
+// joinWords reverses splitWords.
 func joinWords(name string, arguments []string) string {
 	words := []string{name}
 	for _, word := range arguments {
@@ -115,7 +115,7 @@ func joinWords(name string, arguments []string) string {
 	return strings.Join(words, " ")
 }
 
-// quoteWord puts a word into quotes. It may have one kind of them.
+// quoteWord quotes a word, which may contain only one kind of quotes.
 func quoteWord(word string) string {
 	if strings.Contains(word, `"`) {
 		return "'" + word + "'"

@@ -61,7 +61,7 @@ func removeFromZone(id catalog.ShardID, zone string) edit {
 	}
 }
 
-// findSharded returns a sharded collection of the cluster whose chunks are known.
+// findSharded returns a sharded collection of the cluster with known chunks, or an error.
 func findSharded(s *catalog.Snapshot, ns string) (*catalog.CollectionState, error) {
 	if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: ns}); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func findSharded(s *catalog.Snapshot, ns string) (*catalog.CollectionState, erro
 	return c, nil
 }
 
-// newRangeEdit changes the zone ranges of a collection.
+// newRangeEdit returns an edit of the zone ranges of a collection.
 func newRangeEdit(
 	ns, lower, upper, zone string, do func(*catalog.Snapshot, *catalog.CollectionState, catalog.ZoneRange) (
 		*catalog.ZoneSet, error),
@@ -105,7 +105,7 @@ func newRangeEdit(
 	}, nil
 }
 
-// parseDocument reads extended JSON.
+// parseDocument parses extended JSON.
 func parseDocument(word string) (doc bson.Raw, err error) {
 	if err := bson.UnmarshalExtJSON([]byte(word), false, &doc); err != nil {
 		return nil, fmt.Errorf("%s is not valid extended JSON: %w", word, err)
@@ -132,7 +132,7 @@ func removeRange(_ *catalog.Snapshot, c *catalog.CollectionState, r catalog.Zone
 	return nil, errors.New("no zone range has these bounds")
 }
 
-// replaceRange returns the zones of a collection without one range, and with another.
+// replaceRange returns the zones of a collection without one range, and with another one added.
 func replaceRange(c *catalog.CollectionState, without, added *catalog.ZoneRange) (*catalog.ZoneSet, error) {
 	zones := catalog.NewZoneSet(c.Pattern)
 	for _, r := range c.Zones.Ranges() {

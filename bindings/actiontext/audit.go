@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// maxFixCommands is how many lines of commands of a finding are shown, maxAuditDocuments how many
-// of its documents, maxUnknown how many unanswered questions.
+// maxFixCommands is the maximum number of command lines that are shown for a finding, maxAuditDocuments
+// that of its documents, maxUnknown that of unanswered questions.
 const (
 	maxFixCommands    = 8
 	maxAuditDocuments = 3
@@ -53,7 +53,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 	return lines
 }
 
-// unknownLines lists the first things that could not be determined.
+// unknownLines returns the first things that could not be determined.
 func unknownLines(what string, list []string) (lines []string) {
 	shown := min(len(list), maxUnknown)
 	for _, text := range list[:shown] {
@@ -76,7 +76,7 @@ func waitingText(c action.AuditCollection) string {
 	return text
 }
 
-// auditDocuments name the first documents of a finding.
+// auditDocuments returns lines with the first documents of a finding.
 func auditDocuments(f placement.Finding) (lines []string) {
 	if len(f.Documents) == 0 {
 		return nil

@@ -41,7 +41,7 @@ func (r *Reporter) movesAmount(e runner.Event) *display.Amount {
 	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Format: humanize.Bytes[float64]}
 }
 
-// BalanceResult is how a run of action.Balance ended, in lines.
+// BalanceResult returns the result of action.Balance as lines of text.
 func BalanceResult(r action.BalanceResult) string {
 	how := "Balanced"
 	switch {
@@ -70,7 +70,7 @@ func BalanceResult(r action.BalanceResult) string {
 	return text.String()
 }
 
-// GiveBackResult is what action.GiveBack did, in lines.
+// GiveBackResult returns the result of action.GiveBack as lines of text.
 func GiveBackResult(r action.GiveBackResult) string {
 	var lines []string
 	switch {
@@ -89,7 +89,7 @@ func GiveBackResult(r action.GiveBackResult) string {
 	return strings.Join(lines, "\n")
 }
 
-// moveLine describes an event in a line; empty for events that Progress shows.
+// moveLine returns an event as a line; empty for events that Progress shows.
 func moveLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch m := e.Move; e.Kind {
@@ -134,7 +134,7 @@ func moveLine(e runner.Event) string {
 
 func secondsText(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// failureActionText says in words how a failure is handled.
+// failureActionText says how a failure is handled.
 func failureActionText(f policy.Failure) string {
 	return map[policy.Failure]string{
 		policy.RetryNow: "trying again", policy.RetryLater: "trying again later", policy.SkipRange: "skipping the range",

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// BalanceEvent is an event as a document of JSON.
+// BalanceEvent is the JSON form of an event.
 type BalanceEvent struct {
 	Event     runner.EventKind `json:"event"`
 	At        time.Time        `json:"at"`

@@ -11,13 +11,13 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// How many lines a group of changes and the table of data have; --long has all.
+// The maximum number of lines in a group of changes and in the table of data; --long shows all.
 const (
 	maxChanges = 5
 	maxData    = 6
 )
 
-// Diff returns what has changed as text: a screen, or if long everything.
+// Diff returns the changes as text: one screen, or everything if long.
 func Diff(r action.DiffResult, long bool) string {
 	d := diffText{long: long}
 	d.writeLine("From %s", momentText(r.Old))
@@ -64,7 +64,7 @@ func diffHeadline(r diff.Result) string {
 	return fmt.Sprintf("%s of %s", humanize.Count(len(r.Changes), "change"), humanize.Count(len(counts), "kind"))
 }
 
-// diffText is a text that is written.
+// diffText is the text being written.
 type diffText struct {
 	text strings.Builder
 	long bool
@@ -99,7 +99,7 @@ func (d *diffText) writeGroup(group diff.Group, changes []diff.Change) {
 	}
 }
 
-// loggedText is " (2026-03-02 12:04 UTC, by 10.0.0.7)".
+// loggedText returns text such as " (2026-03-02 12:04 UTC, by 10.0.0.7)".
 func loggedText(l *diff.Logged) string {
 	if l == nil {
 		return ""
@@ -137,7 +137,7 @@ func (d *diffText) writeData(r diff.Result) {
 	}
 }
 
-// canWriteMore reports whether another line fits; if not, it writes how many are left out.
+// canWriteMore reports whether another line fits. If not, it writes how many lines are left out.
 func (d *diffText) canWriteMore(i, of int, what string) bool {
 	if d.long || i < maxData {
 		return true

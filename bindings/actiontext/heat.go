@@ -16,7 +16,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Heat shows where the load of collections goes, a collection after the other.
+// Heat returns the load of collections as text, one collection after another.
 func Heat(r action.HeatResult) string {
 	if len(r.Collections) == 0 {
 		return "There is no sharded collection.\n"
@@ -44,7 +44,7 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 		fmt.Fprintf(grid, "  %s\t%s\t%s\t%.2f\t%s\t%d\t%s\t\n", s.Shard, perSecond(s.Load.Reads), perSecond(s.Load.Writes),
 			s.OfMean, perSecond(s.Scatter.Total()), s.Chunks, busy)
 	}
-	_ = grid.Flush() // a Builder takes all
+	_ = grid.Flush() // writes to a Builder do not fail
 	if len(c.Chunks) > 0 {
 		fmt.Fprintf(b, "\n  Hottest chunks\n")
 		grid = tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
@@ -73,10 +73,11 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 	}
 }
 
-// maxCourseLines is how many ranges of keys the text shows over time: those that were hottest at any time.
+// maxCourseLines is the maximum number of key ranges whose load over time is shown: those that were
+// hottest at any time.
 const maxCourseLines = 10
 
-// writeCourse shows when the hottest ranges of keys had how much of the load.
+// writeCourse writes the load of the hottest key ranges over time.
 func writeCourse(b *strings.Builder, c heat.Course) {
 	peak := func(r heat.CourseRange) float64 { return slices.Max(r.Shares) }
 	ranges := slices.DeleteFunc(slices.Clone(c.Ranges), func(r heat.CourseRange) bool { return peak(r) == 0 })
@@ -102,7 +103,7 @@ func writeCourse(b *strings.Builder, c heat.Course) {
 	_ = grid.Flush()
 }
 
-// sparkline draws shares as a sparkline; each column is the mean of equally many values.
+// sparkline returns shares as a sparkline; each column is the mean of equally many values.
 func sparkline(shares []float64, most float64) string {
 	var b strings.Builder
 	places := min(40, len(shares))
@@ -148,7 +149,7 @@ func sourceText(s action.HeatSource) string {
 	return text
 }
 
-// perSecond shows a rate: small ones with a digit after the point.
+// perSecond formats a rate; small rates have one decimal.
 func perSecond(n float64) string {
 	if n > 0 && n < 10 {
 		return fmt.Sprintf("%.1f", n)
@@ -158,7 +159,7 @@ func perSecond(n float64) string {
 
 func intervalText(i heat.Interval) string { return perSecond(i.Low) + " to " + perSecond(i.High) }
 
-// HeatPlan shows the first steps of a run for the goal load, and the resulting imbalance.
+// HeatPlan returns the first steps of a run for the load goal, and the resulting imbalance.
 func HeatPlan(p action.HeatPlan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The largest load of a shard is %.2f of the mean", p.Before)

@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// History returns the audit as text: a line for each run and each command.
+// History returns the audit log as text: a line for each run and each command.
 func History(r action.HistoryResult) string {
 	var b strings.Builder
 	if len(r.Records) == 0 {
@@ -28,17 +28,17 @@ func History(r action.HistoryResult) string {
 		fmt.Fprintf(table, "%s\t%s\ton %s\t%s\t%s\t%s\n", record.At.UTC().Format(time.DateTime+"Z"), visible(who),
 			visible(record.Host), visible(record.Verb), visible(recordSubject(record)), visible(outcomeText(record)))
 	}
-	_ = table.Flush() // a Builder takes all
+	_ = table.Flush() // writes to a Builder do not fail
 	if r.Torn > 0 {
 		fmt.Fprintf(&b, "%s can't be read: a run was killed while it wrote.\n", humanize.Count(r.Torn, "line"))
 	}
 	return b.String()
 }
 
-// visible has no tabs, which end columns.
+// visible replaces tabs, which end columns.
 func visible(text string) string { return plaintext.VisibleLine(text) }
 
-// recordSubject is a run with its plan and its collections, or a command.
+// recordSubject returns a run with its plan and its collections, or a command.
 func recordSubject(r audit.Record) string {
 	if !r.IsRun() {
 		return commandText(r.Command)
@@ -56,7 +56,7 @@ func recordSubject(r audit.Record) string {
 	return "run: " + about
 }
 
-// maxCommandText is how much of a command is shown.
+// maxCommandText is the maximum length of a displayed command.
 const maxCommandText = 80
 
 func commandText(c audit.Command) string {

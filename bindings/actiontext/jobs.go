@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/live"
 )
 
-// JobStatus returns the lines that say how far a job is.
+// JobStatus returns the progress of a job as lines of text.
 func JobStatus(s action.JobStatus) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	text := fmt.Sprintf("The job %s is %s", s.Job, s.State)

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Load is a line for each collection.
+// Load returns a line for each collection.
 func Load(l action.Load) string {
 	var text strings.Builder
 	for _, ns := range slices.Sorted(maps.Keys(l.Collections)) {

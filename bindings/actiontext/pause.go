@@ -6,8 +6,7 @@ import (
 	"shardsh/balancer/action"
 )
 
-// PauseResult returns the lines that say whether runs are paused. End is what ends the
-// pause.
+// PauseResult returns lines which say whether runs are paused. end is the command that ends the pause.
 func PauseResult(r action.PauseResult, end string) (lines []string) {
 	p := r.Pause()
 	switch {

@@ -32,7 +32,7 @@ func stepText(e apply.Event) string {
 	return text
 }
 
-// stepsAmount measures by bytes where some move, else by steps.
+// stepsAmount measures progress in bytes if some steps move bytes, otherwise in steps.
 func stepsAmount(p apply.Progress) *display.Amount {
 	if p.Bytes > p.BytesDone || p.BytesHere > 0 {
 		return &display.Amount{
@@ -49,11 +49,11 @@ func stepsText(n float64) string {
 	return plaintext.PlainNumber(float64(int(n*10))/10) + " steps"
 }
 
-// byteDifferenceDivisor is a divisor: if the bytes moved differ from the plan by more than 1/byteDifferenceDivisor
-// of it, the planned bytes are shown, too.
+// byteDifferenceDivisor limits the difference between moved and planned bytes. If the difference
+// exceeds the planned bytes divided by byteDifferenceDivisor, PlanResult also shows the planned bytes.
 const byteDifferenceDivisor = 20
 
-// PlanResult is the result of applying a plan, in a line.
+// PlanResult returns the result of applying a plan, as text.
 func PlanResult(r action.PlanResult) string {
 	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
 		humanize.Bytes(r.BytesDone), humanize.Bytes(r.Bytes))
@@ -92,7 +92,7 @@ func PlanResult(r action.PlanResult) string {
 	return text
 }
 
-// movedText says what a finished plan has moved, and how long this run took for its part.
+// movedText describes what a finished plan has moved, and how long this run took for its part.
 func movedText(r action.PlanResult) string {
 	text := fmt.Sprintf("%s and %s moved", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes))
 	took := humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second))
@@ -105,7 +105,7 @@ func movedText(r action.PlanResult) string {
 	return text + " in " + took
 }
 
-// stepLine is what happens, in a line; empty for what progress shows.
+// stepLine returns an event as a line; empty for events that the progress shows.
 func stepLine(e apply.Event) string {
 	switch e.Kind {
 	case apply.Retrying:

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// QuiesceResult returns the lines that say how a quiesce ended.
+// QuiesceResult returns the result of a quiesce as lines of text.
 func QuiesceResult(r action.QuiesceResult) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	waited := humanize.Duration(time.Duration(r.Waited) * time.Millisecond)

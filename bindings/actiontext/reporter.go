@@ -1,5 +1,5 @@
-// Package actiontext shows what actions (balancer/action) report and return, as text
-// for people, at the prompt and of subcommands, and balancing as lines of JSON.
+// Package actiontext formats the events and results of actions (balancer/action) as text for the shell
+// and for subcommands, and events of balancing as lines of JSON.
 package actiontext
 
 import (
@@ -19,19 +19,19 @@ import (
 
 // Reporter shows the progress of an action. Events without a callback are dropped.
 type Reporter struct {
-	// Progress is nil where it is not wanted.
+	// Progress shows long waits; nil shows none.
 	Progress *display.Progress
-	// FormatOption writes the name of an option as the user enters it; nil leaves it as it is.
+	// FormatOption formats the name of an option as the user enters it; nil leaves the name as it is.
 	FormatOption func(option string) string
 	// Note writes a separate line.
 	Note func(text string)
-	// Move writes a line for each thing that happens while the engine balances; nil
-	// leaves it to Progress.
+	// Move writes a line for each event of the engine while it balances; nil leaves the events to
+	// Progress.
 	Move func(text string)
-	// Plan shows the plan, Load the load to be balanced; nil shows nothing.
+	// Plan shows the plan, and Load shows the load to be balanced; nil shows nothing.
 	Plan func(p *plan.Plan)
 	Load func(l action.Load)
-	// WouldSend shows a command that a dry run does not send; nil does not.
+	// WouldSend shows a command that a dry run does not send; nil shows nothing.
 	WouldSend func(c action.WouldSend)
 
 	gate    *pace.Gate
@@ -105,8 +105,8 @@ func (r *Reporter) writeNote(text string) {
 	}
 }
 
-// Ticks is for action.Control: as often as a progress is shown, while steps go on. A
-// clock that is not the wall's is not waited for.
+// Ticks returns a channel for action.Control that ticks at the interval of the progress while steps
+// run. It returns no channel unless the clock is the wall clock.
 func Ticks(p *display.Progress, wall bool) (tick <-chan time.Time, stop func()) {
 	if p == nil || !wall {
 		return nil, func() {}

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// maxDifferences is how many documents and ranges that differ are shown.
+// maxDifferences is the maximum number of differing documents and ranges that are shown.
 const maxDifferences = 20
 
 // VerifyResult returns the result for each collection as lines of text.
@@ -43,7 +43,7 @@ func VerifyResult(r action.VerifyResult) (lines []string) {
 	return lines
 }
 
-// collectionVerdict says how a collection compares.
+// collectionVerdict describes the result of comparing a collection.
 func collectionVerdict(c action.VerifyCollection) string {
 	has := fmt.Sprintf("%s, %s", humanize.Count(c.Docs, "document"), humanize.Bytes(c.Bytes))
 	at := c.Before.UTC().Format(time.DateTime + "Z")
@@ -72,7 +72,7 @@ func wasOrWere(n int) string {
 	return " were"
 }
 
-// differenceLines name the documents of a range, or the range.
+// differenceLines names the documents of a range, or the range.
 func differenceLines(d action.VerifyDifference) (lines []string) {
 	within := "_id from " + boundText(d.From, "the lowest") + " to " + boundText(d.To, "the highest")
 	for i, doc := range d.Documents {

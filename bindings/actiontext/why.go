@@ -5,7 +5,7 @@ import (
 	"shardsh/bindings/findings"
 )
 
-// Why returns an answer as text: a screen, or if long everything.
+// Why returns an answer as text: one screen, or everything if long.
 func Why(r action.WhyResult, long bool) string {
 	if r.Chunk != nil {
 		return findings.ChunkText(*r.Chunk)

@@ -1,5 +1,5 @@
-// Package assert is the object assert of scripts: the assertions of Node and those of
-// the old shell.
+// Package assert implements the object assert of scripts, with the assertions of Node and those of the
+// old shell.
 package assert
 
 import (
@@ -12,21 +12,21 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Host is what the assertions need of the shell.
+// Host provides what the assertions need from the shell.
 type Host struct {
 	JS *script.Engine
-	// Inspect returns a value as the shell shows it, and OldJSON as the old shell's
-	// JSON in one line.
+	// Inspect formats a value as the shell shows it. OldJSON formats a value as the old shell's JSON in
+	// one line.
 	Inspect, OldJSON func(v goja.Value) string
 }
 
-// call is one call of an assertion.
+// call is a call of an assertion.
 type call struct {
 	*script.Call
 	host *Host
 }
 
-// New makes assert: Node's members and the old shell's together
+// New returns the object assert, with the members of Node and those of the old shell
 // (rules/04-values-and-language §4.4, §4.11).
 func New(h *Host) goja.Value {
 	o := h.newFunction("assert", func(c *call) goja.Value { return c.assertTrue() })
@@ -56,7 +56,8 @@ func (c *call) failAssert(message int, format string, args ...any) {
 	c.throwAssertion(text)
 }
 
-// failOldStyle is failAssert in the old shell's way: the message goes behind.
+// failOldStyle works like failAssert, but in the style of the old shell, which appends the script's
+// message.
 func (c *call) failOldStyle(message int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if c.Has(message) {
@@ -77,8 +78,7 @@ func (c *call) messageText(i int) string {
 	return c.Text(i)
 }
 
-// comparisonText returns what a comparison that failed says, with the script's
-// message if it gave one.
+// comparisonText returns the message of a failed comparison, with the script's message if there is one.
 func (c *call) comparisonText(operator, format string) string {
 	var text string
 	switch {
@@ -114,7 +114,8 @@ func (c *call) assertTrue() goja.Value {
 
 func (c *call) inspectArg(i int) string { return c.host.Inspect(c.Arg(i)) }
 
-// compareAssert compares the first two arguments. format takes both.
+// compareAssert returns an assertion that compares the first two arguments. format has a verb for each
+// of them.
 func compareAssert(operator, format string, ok func(c *call, a, b goja.Value) bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
 		if ok(c, c.Arg(0), c.Arg(1)) {
@@ -206,8 +207,8 @@ func (c *call) matches(text string, re *goja.Object) bool {
 	return v.ToBoolean()
 }
 
-// callArgument calls the function in the first argument; parameters may follow in
-// an array.
+// callArgument calls the function in the first argument, with the parameters in the optional array
+// after it.
 func (c *call) callArgument() (goja.Value, error) {
 	f, ok := goja.AssertFunction(c.Arg(0))
 	if !ok {
@@ -231,8 +232,8 @@ func (c *call) errorText(err error) string {
 	return err.Error()
 }
 
-// assertThrows takes what Node and the old shell take and returns the error, as
-// the old shell did.
+// assertThrows takes the arguments of Node and of the old shell, and returns the error, as the old
+// shell did.
 func assertThrows(c *call) goja.Value {
 	_, err := c.callArgument()
 	if err == nil {
@@ -243,8 +244,8 @@ func assertThrows(c *call) goja.Value {
 	return thrown
 }
 
-// missingExceptionText is the end of the message about a missing exception: the class that was
-// expected, and the script's own message.
+// missingExceptionText returns the end of the message about a missing exception: the expected class,
+// and the script's own message.
 func (c *call) missingExceptionText() string {
 	text, message := "", 2
 	expected := c.Object(1)
@@ -291,7 +292,7 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 	}
 }
 
-// validateThrown takes a class or a function that checks.
+// validateThrown checks the thrown value with a class or a function.
 func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.Callable) {
 	if proto, ok := expected.Get("prototype").(*goja.Object); ok && proto != nil {
 		if c.JS.Runtime.InstanceOf(thrown, expected) {
@@ -308,7 +309,7 @@ func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.C
 	}
 }
 
-// waitAssert polls a condition, given as a function or as code.
+// waitAssert polls a condition, which is a function or code.
 func (c *call) waitAssert(swallow bool) goja.Value {
 	condition := c.Arg(0)
 	if goja.IsString(condition) {

@@ -140,7 +140,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 	}
 }
 
-// sameMembers compares two arrays as bags.
+// sameMembers compares two arrays as multisets.
 func (c *call) sameMembers(a, b *goja.Object) bool {
 	if a == nil || b == nil {
 		return false
@@ -156,7 +156,7 @@ func (c *call) sameMembers(a, b *goja.Object) bool {
 	return len(left) == 0
 }
 
-// assertRetry is assert.retry(f, message, attempts, milliseconds between).
+// assertRetry implements assert.retry(f, message, attempts, milliseconds between).
 func (c *call) assertRetry(swallow bool) goja.Value {
 	f, ok := goja.AssertFunction(c.Arg(0))
 	if !ok {
@@ -196,8 +196,8 @@ func closeTo(a, b, places float64) bool {
 	return d < 0.5 && d > -0.5
 }
 
-// assertWorked takes a reply or a result. Failures throw on their own here, so
-// all it can meet is an old reply of ok: 0.
+// assertWorked checks a reply or a result. Failed commands throw in this shell, so the argument can
+// only be an old reply with ok: 0.
 func assertWorked(c *call) goja.Value {
 	o := c.Object(0)
 	if o == nil {
@@ -215,8 +215,8 @@ func assertWorked(c *call) goja.Value {
 	return o
 }
 
-// assertFailed takes a reply, an error, or a function that is to fail: commands
-// that fail throw, so a reply of ok: 0 is rare.
+// assertFailed checks a reply, an error, or a function that is expected to fail. Failed commands throw,
+// so a reply with ok: 0 is rare.
 func (c *call) assertFailed(withCode bool) goja.Value {
 	message := 1
 	if withCode {

@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// rareOldAsserts are the rarer assertions of the old shell.
+// rareOldAsserts returns the rarer assertions of the old shell.
 func rareOldAsserts() map[string]func(*call) goja.Value {
 	return map[string]func(*call) goja.Value{
 		"betweenIn": func(c *call) goja.Value { return c.assertBetween(func(d int) bool { return d <= 0 }) },
@@ -91,8 +91,8 @@ func rareOldAsserts() map[string]func(*call) goja.Value {
 	}
 }
 
-// defineAutomsg are assertions whose arguments are texts to evaluate, so that the
-// message can show them: assert.eq.automsg("a", "b").
+// defineAutomsg defines assertions whose arguments are strings of code to evaluate, so that the message
+// can show the code: assert.eq.automsg("a", "b").
 func (h *Host) defineAutomsg(assert *goja.Object) {
 	for _, name := range []string{"eq", "neq", "throws", "doesNotThrow"} {
 		assertion, _ := assert.Get(name).(*goja.Object)
@@ -111,7 +111,7 @@ func (h *Host) defineAutomsg(assert *goja.Object) {
 	}
 }
 
-// evaluateArg evaluates an argument's text as a separate program.
+// evaluateArg evaluates the code in an argument as a separate program.
 func (c *call) evaluateArg(i int) goja.Value {
 	v, err := c.JS.Runtime.RunString(c.Text(i))
 	c.JS.Check(err)
@@ -133,8 +133,8 @@ func (c *call) sameOrBothMissing(a, b goja.Value) bool {
 	return a.Equals(b) || script.SameDocument(c.JS.Values, a, b)
 }
 
-// fuzzySameMembers compares two arrays of documents as bags; the fields named in
-// the third argument are as good as equal when they are near each other.
+// fuzzySameMembers compares two arrays of documents as multisets. The fields named in the third
+// argument count as equal if their values are close.
 func (c *call) fuzzySameMembers() bool {
 	a, b := c.Object(0), c.Object(1)
 	if a == nil || b == nil {

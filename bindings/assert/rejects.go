@@ -6,8 +6,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// assertRejects is assert.rejects, or assert.doesNotReject: a promise that
-// tells how the promise given, or that a function given returns, has ended.
+// assertRejects implements assert.rejects and assert.doesNotReject. It returns a promise for the
+// outcome of the given promise, or of the promise that a given function returns.
 func assertRejects(want bool) func(*call) goja.Value {
 	return func(c *call) goja.Value {
 		given := c.promiseArgument()
@@ -40,7 +40,7 @@ func assertRejects(want bool) func(*call) goja.Value {
 	}
 }
 
-// promiseArgument returns the first argument, or what the function it is
+// promiseArgument returns the promise in the first argument, or the promise that the function in it
 // returns.
 func (c *call) promiseArgument() *goja.Object {
 	v := c.Arg(0)
@@ -61,7 +61,7 @@ func (c *call) promiseArgument() *goja.Object {
 	return o
 }
 
-// throwUnwanted fails because something was thrown unexpectedly.
+// throwUnwanted throws because of an unexpected exception.
 func (c *call) throwUnwanted(kind string, thrown goja.Value) {
 	given := "."
 	if c.Has(1) && goja.IsString(c.Arg(1)) {

@@ -12,25 +12,24 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Confirmation asks before each change. It may be used by several goroutines, of
-// which one asks at a time.
+// Confirmation asks before each change. It is safe for concurrent use; only one goroutine asks at a
+// time.
 type Confirmation struct {
-	// Ask shows a question and returns the line that was answered.
+	// Ask shows a question and returns the answer, a line.
 	Ask func(ctx context.Context, question string) (string, error)
-	// WithTerminal runs what asks, such as with the terminal as a line is read from it; nil
-	// just runs it.
+	// WithTerminal runs run in the terminal mode for reading a line; nil just calls run.
 	WithTerminal func(run func() error) error
-	// Context returns that of the program that wants the change.
+	// Context returns the context of the program that makes the change.
 	Context func() context.Context
-	// ResetAfterQuit asks again after the answer quit, for a prompt where there is a
-	// next input.
+	// ResetAfterQuit makes a Confirmation ask again after the answer quit, for a shell that continues
+	// with the next input.
 	ResetAfterQuit bool
 
 	mu                  sync.Mutex
 	allowAll, refuseAll bool
 }
 
-// answers are the words that are understood, by their first letter.
+// answers shows the valid answers; the first letter is sufficient.
 const answers = "[y]es, [n]o, [a]ll, [q]uit? "
 
 // Confirm returns an error unless a command may be sent.

@@ -1,5 +1,5 @@
-// Package changes is about commands that change something before they are sent: one
-// line that says what each would do, and the question whether it may.
+// Package changes describes commands that change something, before they are sent: one line says what
+// each would do, followed by a question for confirmation.
 package changes
 
 import (
@@ -17,7 +17,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// maxCommandText is how many characters of a command's own text a line has.
+// maxCommandText is the maximum number of characters of a command in a line.
 const maxCommandText = 160
 
 // driverFields are fields that a driver adds to the user's command.
@@ -26,7 +26,7 @@ var driverFields = map[string]bool{
 	"startTransaction": true, "apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true,
 }
 
-// batchFields are the commands with a list of operations, and the field that holds it.
+// batchFields maps commands with a batch of operations to the field of the batch.
 var batchFields = map[string]struct{ field, one, many string }{
 	"insert":    {"documents", "document", "documents"},
 	"update":    {"updates", "update", "updates"},
@@ -34,8 +34,8 @@ var batchFields = map[string]struct{ field, one, many string }{
 	"bulkWrite": {"ops", "write", "writes"},
 }
 
-// Describe describes a command in one line, without secrets or control characters, which a
-// terminal would interpret; long commands are truncated.
+// Describe describes a command in one line, without secrets and without control characters. Long
+// commands are truncated.
 func Describe(database string, command bson.Raw) string {
 	text := summary(args.FirstKey(command), command)
 	if text == "" {
@@ -44,7 +44,7 @@ func Describe(database string, command bson.Raw) string {
 	return plaintext.VisibleLine(server.Redact(database + ": " + text))
 }
 
-// summary counts what a write holds; empty for other commands.
+// summary counts the operations in a write; it returns an empty string for other commands.
 func summary(name string, command bson.Raw) string {
 	l, known := batchFields[name]
 	if !known {
@@ -69,8 +69,8 @@ func summary(name string, command bson.Raw) string {
 		truncatedJSON(one, maxCommandText-len(name)))
 }
 
-// truncatedJSON returns the beginning of a document as JSON, and how large it is where that is
-// not all.
+// truncatedJSON returns the beginning of a document as JSON, and the size of the document if it is
+// truncated.
 func truncatedJSON(doc bson.Raw, most int) string {
 	elems, err := commands.WithoutSecrets(doc).Elements()
 	if err != nil {

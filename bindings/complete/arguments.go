@@ -13,8 +13,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// calledFunction returns the function that a call names, as its help describes it, and
-// what it is called on.
+// calledFunction returns the help of the function that a call names, and the object that the function
+// is called on.
 func (s *Completer) calledFunction(callee string) (help script.Help, on resolved, ok bool) {
 	dot := strings.LastIndexByte(callee, '.')
 	name := strings.TrimSpace(callee[dot+1:])
@@ -30,8 +30,7 @@ func (s *Completer) calledFunction(callee string) (help script.Help, on resolved
 	return help, on, ok
 }
 
-// argumentNames returns what a string in a call can be, by the name of the
-// parameter.
+// argumentNames returns the possible values of a string argument, by the name of the parameter.
 func (s *Completer) argumentNames(t *inputContext) []string {
 	callee, i, within, ok := t.call()
 	if !ok {
@@ -54,7 +53,7 @@ func (s *Completer) argumentNames(t *inputContext) []string {
 	return s.namesFor(parameter, help, on, t.typed())
 }
 
-// namesFor finds names by what a parameter, or a field of a command, is called.
+// namesFor returns the possible values for a parameter, or a field of a command, by its name.
 func (s *Completer) namesFor(parameter string, help script.Help, on resolved, typed string) []string {
 	if names, ok := s.localNames(parameter, help, typed); ok {
 		return names
@@ -95,7 +94,7 @@ func (s *Completer) namesFor(parameter string, help script.Help, on resolved, ty
 	return nil
 }
 
-// localNames returns the names that are known without asking a server.
+// localNames returns the names that are known without a request to a server.
 func (s *Completer) localNames(parameter string, help script.Help, typed string) ([]string, bool) {
 	switch {
 	case parameter == "key" && help.Class == "Config":
@@ -106,8 +105,7 @@ func (s *Completer) localNames(parameter string, help script.Help, typed string)
 	return nil, false
 }
 
-// fileNames returns the files in the directory that was typed, and for load the
-// scripts that are shipped.
+// fileNames returns the files in the typed directory and, if shipped, the shipped scripts.
 func (s *Completer) fileNames(typed string, onlyDirectories, shipped bool) []string {
 	var names []string
 	if shipped && s.scripts != nil {
@@ -140,7 +138,7 @@ func (s *Completer) fileNames(typed string, onlyDirectories, shipped bool) []str
 	return names
 }
 
-// operatorNames are stages and operators that can be a key where the cursor is.
+// operatorNames returns the stages and operators that can be a key at the cursor.
 func (s *Completer) operatorNames(t *inputContext) []string {
 	callee, i, within, ok := t.call()
 	if !ok || len(within) == 0 || within[len(within)-1].bracket != '{' {
@@ -191,7 +189,7 @@ func queryOperators(depth int) []string {
 	return slices.Concat(strings.Fields(topLevelQueryOperators), strings.Fields(fieldQueryOperators))
 }
 
-// The operators of MongoDB 8.0.
+// The stages and operators of MongoDB 8.0.
 const (
 	stages = `$addFields $bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $count
 		$currentOp $densify $documents $facet $fill $geoNear $graphLookup $group $indexStats $limit

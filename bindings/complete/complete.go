@@ -19,59 +19,57 @@ var (
 	showSubject = regexp.MustCompile(`^\s*show\s+(?:chunks|zones)\s+(\S*)$`)
 )
 
-// Shell is what completion asks the shell. Nothing of it runs code of scripts.
+// Shell provides what completion needs from the shell. No method runs code of scripts.
 type Shell interface {
-	// Current is the database that db is; nil without a connection. Object is what
-	// scripts see of it.
+	// Current returns the current database; nil without a connection. CurrentObject returns its
+	// JavaScript object.
 	Current() *server.Database
 	CurrentObject() *goja.Object
-	// NamespaceOf is the database of an object of the shell's, and its collection where it
+	// NamespaceOf returns the database of one of the shell's objects, and the collection if the object
 	// is one; nil for other values.
 	NamespaceOf(v goja.Value) (d *server.Database, collection string)
-	// MethodResult is what a method of such an object gives, as far as its name tells: a
-	// value, or what the value inherits from. ours is false for other objects.
+	// MethodResult returns the result of a method of one of the shell's objects, as far as the method's
+	// name determines it: a value, or the prototype of the result. ours is false for other objects.
 	MethodResult(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool)
-	// CursorPrototype is what cursors inherit from.
+	// CursorPrototype returns the prototype of cursors.
 	CursorPrototype() *goja.Object
-	// ShowWords are what show shows, and SettingNames the names that config knows.
+	// ShowWords returns the arguments of show, and SettingNames the names of the settings.
 	ShowWords() []string
 	SettingNames() []string
-	// SamplesFields reports whether documents may be read for names of fields.
+	// SamplesFields reports whether documents may be read to complete field names.
 	SamplesFields() bool
 }
 
-// Completer offers ways to finish an input. It keeps the names it got from
-// servers for a while.
+// Completer completes an input. It caches the names from servers for a short time.
 type Completer struct {
 	JS      *script.Engine
 	shell   Shell
-	scripts fs.FS // of load; nil for none
+	scripts fs.FS // scripts for load; nil for none
 	lists   nameLists
-	// getOwnPropertyDescriptor is Object.getOwnPropertyDescriptor.
+	// getOwnPropertyDescriptor is the JavaScript function Object.getOwnPropertyDescriptor.
 	getOwnPropertyDescriptor goja.Callable
 }
 
-// New makes a Completer. Scripts are those that load finds; nil for none.
+// New returns a Completer. scripts holds the scripts that load finds; nil for none.
 func New(js *script.Engine, shell Shell, scripts fs.FS) *Completer {
 	return &Completer{JS: js, shell: shell, scripts: scripts}
 }
 
-// Invalidate makes the next completion ask servers again: an input may have changed
-// anything.
+// Invalidate discards the cached names, because an input may have changed anything.
 func (s *Completer) Invalidate() { s.lists.invalidate() }
 
-// Wait returns when servers have answered all that they were asked.
+// Wait waits until all requests to servers have ended.
 func (s *Completer) Wait() { s.lists.fetching.Wait() }
 
 // Close cancels running requests.
 func (s *Completer) Close() { s.lists.close() }
 
-// ValueOf returns the value of a chain of names and calls, as far as it can be
-// known without running code of scripts; nil otherwise.
+// ValueOf returns the value of a chain of names and calls, as far as it can be determined without
+// running code of scripts; nil otherwise.
 func (s *Completer) ValueOf(expression string) goja.Value { return s.resolve(expression).value }
 
-// Methods returns the names of the shell's own methods on what an expression
-// gives, as far as that is known without running code of scripts.
+// Methods returns the names of the shell's methods on the value of an expression, as far as the value
+// can be determined without running code of scripts.
 func (s *Completer) Methods(expression string) []string {
 	k := s.resolve(expression)
 	o, _ := k.value.(*goja.Object)
@@ -88,13 +86,13 @@ func (s *Completer) Methods(expression string) []string {
 	})
 }
 
-// Complete offers ways to finish an input: each completion is to be put behind head
-// (rules/04-command-line-and-prompt §2.9). Names that start with an underscore are offered only once
-// one is typed. It runs no code of scripts, and waits only a moment for names that the server has to
-// tell.
+// Complete completes an input: each completion is to be appended to head
+// (rules/04-command-line-and-prompt §2.9). Names that start with an underscore are offered only once an
+// underscore is typed. Complete runs no code of scripts, and waits only briefly for names from the
+// server.
 func (s *Completer) Complete(input string) (head string, completions []string) {
 	defer func() {
-		if p := recover(); p != nil { // an object that is not what it seems
+		if p := recover(); p != nil { // for example, an object that is not what it seems
 			head, completions = "", nil
 		}
 	}()
@@ -124,8 +122,7 @@ func matchesTyped(word, typed string, exactly bool) bool {
 	return strings.EqualFold(word[:len(typed)], typed)
 }
 
-// candidates returns the word being typed, and what it could
-// be.
+// candidates returns the word being typed, and its possible completions.
 func (s *Completer) candidates(input string) (typed string, words []string, anyCase bool) {
 	d := s.shell.Current()
 	if m := useLine.FindStringSubmatch(input); m != nil {
@@ -173,8 +170,8 @@ func (s *Completer) wordsAt(t *inputContext) []string {
 	return s.members(s.JS.Runtime.GlobalObject())
 }
 
-// stringWords returns what can be in a string: an argument, a quoted key, or a
-// name in brackets behind an object.
+// stringWords returns the possible values of a string: an argument, a quoted key, or a name in brackets
+// after an object.
 func (s *Completer) stringWords(t *inputContext) []string {
 	if in := t.innermost(); in != nil {
 		if in.bracket == '{' && in.key == "" && strings.HasPrefix(t.typed(), "$") {

@@ -1,4 +1,3 @@
-// Package complete offers ways to finish an input (rules/04-command-line-and-prompt §2.9): members of
-// what is known without running anything, names that the servers have, fields, files, words of
-// commands.
+// Package complete completes inputs (rules/04-command-line-and-prompt §2.9): members of values that are
+// known without running code, names from servers, fields, files, and arguments of commands.
 package complete

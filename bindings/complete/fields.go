@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// sampleSize is how many documents are read for names of fields, and
-	// sampleDepth how deep into them.
+	// sampleSize is the number of documents that are read for field names, and sampleDepth is the depth
+	// to which they are read.
 	sampleSize  = 10
 	sampleDepth = 3
 )
 
-// fieldNames returns those of some documents of the collection, where a key of
-// an object is typed in a call on one. They are offered only to those who asked
-// for it by config.set("disableSchemaSampling", false): reading a user's data
-// must be the user's decision.
+// fieldNames returns the field names of some documents of the collection, where a key of an object is
+// typed in a call on the collection. It returns them only after config.set("disableSchemaSampling",
+// false): reading a user's data must be the user's decision.
 func (s *Completer) fieldNames(t *inputContext) []string {
 	in := t.innermost()
 	if !s.shell.SamplesFields() || in == nil || in.bracket != '{' || in.key != "" {
@@ -55,7 +54,7 @@ func (s *Completer) fieldNames(t *inputContext) []string {
 		})
 }
 
-// appendFields adds the names of a document's fields, those inside as paths.
+// appendFields adds the names of a document's fields, and the paths of nested fields.
 func appendFields(names []string, prefix string, v bson.RawValue, depth int) []string {
 	doc, isDocument := v.DocumentOK()
 	if !isDocument || depth == 0 {

@@ -13,9 +13,9 @@ import (
 	"shardsh/bindings/server"
 )
 
-// keyNames returns what can be a key where the cursor is in an argument of one of
-// the shell's functions: an option of a helper, a command or its fields, the
-// fields of a shard key in a bound. Keys that are there already are left out.
+// keyNames returns the possible keys at the cursor in an argument of one of the shell's functions: an
+// option of a helper, a command or its fields, the fields of a shard key in a bound. It leaves out keys
+// that already exist.
 func (s *Completer) keyNames(t *inputContext) []string {
 	in := t.innermost()
 	if in == nil || in.bracket != '{' || in.key != "" {
@@ -58,8 +58,8 @@ func (s *Completer) keysOf(
 		append(script.ParameterNames(help.Signature), "find", "bounds"))
 }
 
-// expandCommandFields replaces @command by the names of the command's fields, except
-// those that are separate arguments.
+// expandCommandFields replaces @command by the names of the command's fields, except those that are
+// separate arguments.
 func expandCommandFields(names, arguments []string) []string {
 	var list []string
 	for _, name := range names {
@@ -77,8 +77,8 @@ func expandCommandFields(names, arguments []string) []string {
 	return list
 }
 
-// commandKeys returns the names of commands for the first key, and the fields of
-// the command for the others.
+// commandKeys returns the names of commands for the first key, and the fields of the command for other
+// keys.
 func (s *Completer) commandKeys(help script.Help, on resolved, there []string) []string {
 	if len(there) > 0 {
 		return append(commandFields(there[0]), "comment", "maxTimeMS", "writeConcern", "readConcern")
@@ -86,8 +86,8 @@ func (s *Completer) commandKeys(help script.Help, on resolved, there []string) [
 	return s.commandNames(help, on)
 }
 
-// commandNames lists the commands of a mongos; those of the admin database only
-// where a function asks that.
+// commandNames returns the commands of a mongos. It returns those of the admin database only if the
+// function needs them.
 func (s *Completer) commandNames(help script.Help, on resolved) []string {
 	d, _ := s.shell.NamespaceOf(on.value)
 	admin := d == nil || d.Name == "admin" || help.Method() == "adminCommand"
@@ -100,7 +100,7 @@ func (s *Completer) commandNames(help script.Help, on resolved) []string {
 	return names
 }
 
-// commandFields lists the fields of a command that clients send.
+// commandFields returns the fields of a command that clients send.
 func commandFields(name string) []string {
 	cmd := commands.ByName()[name]
 	if cmd == nil {
@@ -115,7 +115,7 @@ func commandFields(name string) []string {
 	return names
 }
 
-// isInternal reports whether only servers send a field, to each other.
+// isInternal reports whether only servers send a field, to other servers.
 func isInternal(field string) bool {
 	return slices.Contains(strings.Fields("shardVersion databaseVersion isTimeseriesNamespace encryptionInformation "+
 		"runtimeConstants stmtId stmtIds sampleId mirrored term"), field)
@@ -152,8 +152,8 @@ func (s *Completer) boundKeys(parameter, ns string) []string {
 	})
 }
 
-// namespaceArgument returns the namespace that is the first argument of the call whose
-// object opens at the place: a text, or a collection.
+// namespaceArgument returns the namespace in the first argument of the call whose object opens at index at: a
+// string, or a collection.
 func (s *Completer) namespaceArgument(t *inputContext, at int) string {
 	for i := len(t.openBrackets) - 1; i >= 0; i-- {
 		if t.openBrackets[i].bracket != '(' {
@@ -172,8 +172,7 @@ func (s *Completer) namespaceArgument(t *inputContext, at int) string {
 	return ""
 }
 
-// stringAfter returns the string that comes first behind a mark; empty when
-// something else does.
+// stringAfter returns the string that follows a mark; empty when something else follows.
 func stringAfter(text, mark string) string {
 	_, text, found := strings.Cut(text, mark)
 	text = strings.TrimLeft(text, " \t\n⏎⇥")
@@ -187,7 +186,7 @@ func stringAfter(text, mark string) string {
 	return text[1:end]
 }
 
-// keysIn lists the keys of an object whose text has begun.
+// keysIn returns the keys of an incomplete object literal.
 func keysIn(text string) []string {
 	var keys []string
 	depth, last := 0, ""

@@ -2,24 +2,24 @@ package complete
 
 import "strings"
 
-// inputContext is where the end of a line stands in the program: in which brackets, in
-// a string or not, and which word it is in the midst of.
+// inputContext describes the position of the cursor at the end of an input: the open brackets, the open
+// string, and the word being typed.
 type inputContext struct {
 	text string
-	// openBrackets are the brackets that were not closed, outermost first.
+	// openBrackets are the unclosed brackets, outermost first.
 	openBrackets []openBracket
-	// quote is the quote of the string that was not closed; 0 outside of one.
+	// quote is the quote of the unclosed string; 0 outside of strings.
 	quote byte
 	// wordStart is where the word being typed begins.
 	wordStart int
 }
 
-// openBracket is a bracket that was not closed.
+// openBracket is an unclosed bracket.
 type openBracket struct {
 	offset  int
 	bracket byte
-	commas  int    // that separate what is in it
-	key     string // in an object: of the value being typed
+	commas  int    // number of commas inside
+	key     string // in an object: the key of the value being typed
 }
 
 // parseInput reads a line up to the cursor.
@@ -77,8 +77,8 @@ func (t *inputContext) innermost() *openBracket {
 // typed returns the word so far.
 func (t *inputContext) typed() string { return t.text[t.wordStart:] }
 
-// call returns the innermost call around the cursor: the text of what is
-// called, and the brackets within its argument.
+// call returns the innermost call around the cursor: the text of the callee, the index of the argument,
+// and the brackets within the argument.
 func (t *inputContext) call() (callee string, argument int, within []openBracket, ok bool) {
 	for i := len(t.openBrackets) - 1; i >= 0; i-- {
 		if t.openBrackets[i].bracket == '(' {
@@ -93,8 +93,8 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// closingQuote returns where the string that begins at i ends; negative when it
-// does not.
+// closingQuote returns the index of the end of the string that begins at i; negative when the string is
+// unclosed.
 func closingQuote(line string, i int) int {
 	for j := i + 1; j < len(line); j++ {
 		switch line[j] {
@@ -107,8 +107,7 @@ func closingQuote(line string, i int) int {
 	return -1
 }
 
-// skipComment returns the last byte of the comment at i, or i when there is
-// none.
+// skipComment returns the index of the last byte of the comment at i, or i when there is no comment.
 func skipComment(line string, i int) int {
 	rest := line[i:]
 	var end int
@@ -128,8 +127,8 @@ func skipComment(line string, i int) int {
 	return i + end
 }
 
-// expressionBefore returns the chain of names, calls and indexes that ends at
-// end, such as db.getSiblingDB("config").chunks; empty when there is none.
+// expressionBefore returns the chain of names, calls and indexes that ends at end, such as
+// db.getSiblingDB("config").chunks; empty when there is none.
 func expressionBefore(line string, end int) string {
 	i := skipSpaceBefore(line, end)
 	end = i
@@ -149,7 +148,7 @@ func expressionBefore(line string, end int) string {
 			return ""
 		}
 		if i > 0 && (line[i] == '(' || line[i] == '[') && (isWordByte(line[i-1]) || line[i-1] == ')' || line[i-1] == ']') {
-			continue // what is called or indexed
+			continue // a callee, or an indexed value
 		}
 		before := skipSpaceBefore(line, i)
 		if before == 0 || line[before-1] != '.' {
@@ -160,13 +159,12 @@ func expressionBefore(line string, end int) string {
 	return line[i:end]
 }
 
-// skipSpaceBefore steps back over white space, also the mark of a line's end.
+// skipSpaceBefore steps back over white space, including line ends.
 func skipSpaceBefore(line string, i int) int {
 	return len(strings.TrimRight(line[:i], " \t\n⏎⇥"))
 }
 
-// openingOf returns where the bracket opens that closes at i; negative when
-// nowhere.
+// openingOf returns the index of the bracket that the bracket at i closes; negative when there is none.
 func openingOf(line string, i int) int {
 	depth := 0
 	for ; i >= 0; i-- {

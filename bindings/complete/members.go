@@ -9,8 +9,8 @@ import (
 	"shardsh/bindings/values"
 )
 
-// resolved is what completion knows of an expression without evaluating it: its
-// value, or only what it inherits from.
+// resolved is what completion knows about an expression without evaluating it: its value, or only its
+// prototype.
 type resolved struct {
 	value goja.Value
 	proto *goja.Object
@@ -48,7 +48,7 @@ func (s *Completer) resolve(expression string) resolved {
 	case expression[0] == '[':
 		return s.builtinPrototype("Array")
 	}
-	var k, on resolved // on is what a call is made on
+	var k, on resolved // on is the receiver of a call
 	name, first := "", true
 	for rest := expression; rest != ""; {
 		rest = strings.TrimLeft(rest, " \t\n⏎⇥.")
@@ -98,8 +98,8 @@ func (s *Completer) resolve(expression string) resolved {
 	return k
 }
 
-// closingOf returns where the bracket at the start of text closes; negative
-// when nowhere.
+// closingOf returns the index of the bracket that closes the one at the start of text; negative when
+// there is none.
 func closingOf(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -121,8 +121,7 @@ func closingOf(text string) int {
 
 func unquoted(text string) string { return strings.Trim(strings.TrimSpace(text), "\"'`") }
 
-// member reads a property without running anybody's code: getters of scripts and
-// proxies are left alone.
+// member reads a property without running code of scripts: it does not touch getters and proxies.
 func (s *Completer) member(k resolved, name string) resolved {
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
@@ -141,8 +140,7 @@ func isProxy(o *goja.Object) bool {
 	return o.ExportType() == reflect.TypeFor[goja.Proxy]()
 }
 
-// readOwn returns an object's own property; nil for one that cannot be read without
-// effects.
+// readOwn returns an object's own property. The value is nil if reading it could have side effects.
 func (s *Completer) readOwn(o *goja.Object, name string) (v goja.Value, found bool) {
 	descriptor, err := s.ownDescriptor(o, name)
 	if err != nil || descriptor == nil {
@@ -153,12 +151,12 @@ func (s *Completer) readOwn(o *goja.Object, name string) (v goja.Value, found bo
 		return descriptor.Get("value"), true
 	}
 	if name == "it" || name == "shellBatchSize" || !strings.HasSuffix(getter.String(), "{ [native code] }") {
-		return nil, true // reading it does something
+		return nil, true // reading it has side effects
 	}
 	return o.Get(name), true
 }
 
-// ownDescriptor is Object.getOwnPropertyDescriptor.
+// ownDescriptor calls Object.getOwnPropertyDescriptor.
 func (s *Completer) ownDescriptor(o *goja.Object, name string) (*goja.Object, error) {
 	if s.getOwnPropertyDescriptor == nil {
 		object, _ := s.JS.Runtime.GlobalObject().Get("Object").(*goja.Object)
@@ -169,7 +167,7 @@ func (s *Completer) ownDescriptor(o *goja.Object, name string) (*goja.Object, er
 	return d, err
 }
 
-// memberNames returns what may follow a dot.
+// memberNames returns the names that may follow a dot.
 func (s *Completer) memberNames(k resolved) []string {
 	o, _ := k.value.(*goja.Object)
 	if o == nil {
@@ -195,7 +193,7 @@ func (s *Completer) memberNames(k resolved) []string {
 	return words
 }
 
-// dotReachable returns the names of collections that can be typed behind a dot.
+// dotReachable returns the names of collections that can be typed after a dot.
 func dotReachable(names []string) []string {
 	var list []string
 	for _, n := range names {
@@ -210,8 +208,7 @@ func dotReachable(names []string) []string {
 	return list
 }
 
-// members lists the names an object and its prototypes have, but not those every
-// object has.
+// members returns the names of an object's own and inherited properties, except those of every object.
 func (s *Completer) members(o *goja.Object) []string {
 	everything := s.JS.Runtime.NewObject().Prototype()
 	var words []string
@@ -234,7 +231,7 @@ func identifierOnly(name string) bool {
 	return name != ""
 }
 
-// methodResult returns what a method gives, as far as its name tells.
+// methodResult returns the result of a method, as far as the method's name determines it.
 func (s *Completer) methodResult(on resolved, name, argument string) resolved {
 	v, proto, ours := s.shell.MethodResult(on.value, name, unquoted(argument))
 	switch {

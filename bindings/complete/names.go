@@ -15,22 +15,20 @@ import (
 )
 
 const (
-	// completionWait is how long a Tab waits for names from the server. The
-	// request goes on for completionTimeout, for the next Tab.
+	// completionWait is how long a Tab waits for names from the server. The request continues for
+	// completionTimeout, so that the next Tab can use its result.
 	completionWait    = 250 * time.Millisecond
 	completionTimeout = 10 * time.Second
-	// completionTTL is how long names are used without asking again, unless an
-	// input was evaluated in between.
+	// completionTTL is how long names are cached, unless an input is evaluated in between.
 	completionTTL = 10 * time.Second
 )
 
-// nameLists are names that the server has, for completion. The zero value is
-// empty.
+// nameLists caches names from the server for completion. The zero value is empty.
 type nameLists struct {
 	mu       sync.Mutex
 	lists    map[nameKey]*nameList
 	fetching sync.WaitGroup
-	ctx      context.Context // of what is under way; nil before the first request
+	ctx      context.Context // the context of requests; nil before the first one
 	cancel   context.CancelFunc
 }
 
@@ -42,11 +40,11 @@ type nameKey struct {
 type nameList struct {
 	names      []string
 	freshUntil time.Time
-	loading    chan struct{} // nil when nothing is under way
+	loading    chan struct{} // nil while no request is running
 }
 
-// get returns names from the server: those it answers soon, else those it
-// answered last.
+// get returns names from the server: the new names if the server answers soon, otherwise the cached
+// names.
 func (l *nameLists) get(client *mongo.Client, what string, fetch func(context.Context,
 	*mongo.Client) []string) []string {
 	list, loading := l.startFetch(nameKey{client, what}, fetch)
@@ -99,7 +97,7 @@ func (l *nameLists) startFetch(key nameKey, fetch func(context.Context, *mongo.C
 	return list, done
 }
 
-// invalidate makes the next Tab ask again: an input may have changed anything.
+// invalidate discards the cached names, because an input may have changed anything.
 func (l *nameLists) invalidate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +147,7 @@ func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 	})
 }
 
-// configIDs returns those of a collection of config.
+// configIDs returns the _ids in a collection of the config database.
 func (s *Completer) configIDs(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
 		return fieldsOf(server.FirstBatch(server.TryRun(ctx, client, "config", bson.D{
@@ -160,7 +158,8 @@ func (s *Completer) configIDs(m *server.Conn, collection string) []string {
 	})
 }
 
-// notDropped leaves out what releases up to 4.4 keep of dropped collections.
+// notDropped returns a filter that leaves out dropped collections, whose entries releases up to 4.4
+// keep.
 func notDropped() bson.D { return bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}} }
 
 func (s *Completer) zoneNames(m *server.Conn) []string {
@@ -188,8 +187,8 @@ func (s *Completer) indexNames(d *server.Database, name string) []string {
 		})
 }
 
-// namespaces returns those of sharded collections, and with every also the
-// others of the database that was typed.
+// namespaces returns the sharded collections and, if every, also the other collections of the typed
+// database.
 func (s *Completer) namespaces(m *server.Conn, typed string, every bool) []string {
 	sharded := s.configIDs(m, "collections")
 	database, _, dotted := strings.Cut(typed, ".")

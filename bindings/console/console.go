@@ -1,5 +1,5 @@
-// Package console is what people at a prompt have beside the objects of scripts: the prompt
-// itself, history, edit and passwords.
+// Package console implements the interactive part of the shell: the prompt, the history, edit and
+// passwords.
 package console
 
 import (
@@ -12,49 +12,48 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Hooks are callbacks into an interactive session. Fields may be empty:
-// what needs them then says that there is no prompt.
+// Hooks are callbacks into an interactive session. Any of them may be nil; functions that need one then
+// report that there is no interactive session.
 type Hooks struct {
-	// SettingsFile is the file that keeps what config.set changes.
+	// SettingsFile is the file that stores the settings changed by config.set.
 	SettingsFile string
-	// History gives the inputs kept, oldest first.
+	// History returns the stored inputs, oldest first.
 	History func() []string
-	// RunProgram gives the terminal to a program until it ends.
+	// RunProgram runs a program that uses the terminal until it ends.
 	RunProgram func(*exec.Cmd) error
-	// ReadLine reads a line where input is not a terminal.
+	// ReadLine reads a line if the input is not a terminal.
 	ReadLine func() (string, error)
 	// Getenv looks up EDITOR and VISUAL.
 	Getenv func(name string) (string, bool)
 }
 
-// Console is the prompt's side of a shell.
+// Console holds the state of the interactive part of a shell.
 type Console struct {
 	JS      *script.Engine
 	Stdout  io.Writer
 	Sandbox *sandbox.Rules
-	// Editor returns the program that the settings name; empty for none.
+	// Editor returns the program in the settings; empty for none.
 	Editor func() string
-	// ValueOf returns the value of a dotted name, nil where it is not known without
-	// running anything.
+	// ValueOf returns the value of a dotted name; nil if it cannot be determined without running code.
 	ValueOf func(name string) goja.Value
 
 	hooks Hooks
-	// What edit left for the next line, and the text edited last.
+	// The text that edit has returned for the next line, and the text that was edited last.
 	suggestion, lastEdited string
 }
 
 // Attach sets the hooks of an interactive session.
 func (s *Console) Attach(hooks Hooks) { s.hooks = hooks }
 
-// Suggestion returns a text to be put into the next line for the user to change
-// and send, if there is one: what came out of edit. It is given once.
+// Suggestion returns the text that edit has produced for the next line, for the user to change and
+// send. It returns each text once.
 func (s *Console) Suggestion() string {
 	text := s.suggestion
 	s.suggestion = ""
 	return text
 }
 
-// Globals are functions for people at a prompt.
+// Globals returns the functions for interactive use.
 func (s *Console) Globals() script.Globals {
 	return script.Globals{
 		{"history", "", func(c *script.Call) goja.Value {

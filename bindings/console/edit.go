@@ -13,12 +13,12 @@ import (
 	"shardsh/bindings/script"
 )
 
-// dottedName is what edit takes for a name rather than for code.
+// dottedName matches arguments of edit that are names rather than code.
 var dottedName = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 
-// edit opens the user's editor on a text and puts what comes back into the next line
-// (rules/04-command-line-and-prompt §2.12): the text of last time, the given code, or what a name
-// stands for.
+// edit opens the user's editor on a text and puts the result into the next line
+// (rules/04-command-line-and-prompt §2.12). The text is the last edited text, the given code, or the
+// source of a name.
 func (s *Console) edit(c *script.Call) goja.Value {
 	words := make([]string, len(c.Args))
 	for i, v := range c.Args {
@@ -51,7 +51,7 @@ func (s *Console) edit(c *script.Call) goja.Value {
 	return nil
 }
 
-// editor returns the program and its arguments.
+// editor returns the editor and its arguments.
 func (s *Console) editor() []string {
 	if program := s.Editor(); program != "" {
 		return strings.Fields(program)
@@ -67,8 +67,8 @@ func (s *Console) editor() []string {
 	return nil
 }
 
-// sourceOf returns the text that stands for a value: a function's source, a
-// value as it is printed; nothing for a name that is not known yet.
+// sourceOf returns the text that represents a value: the source of a function, or the printed form of
+// another value. It returns an empty string for an unknown name.
 func (s *Console) sourceOf(c *script.Call, name string) string {
 	v := s.ValueOf(name)
 	if v == nil || goja.IsUndefined(v) {
@@ -85,7 +85,7 @@ func (s *Console) sourceOf(c *script.Call, name string) string {
 }
 
 func (s *Console) runEditor(editor []string, text string) (string, error) {
-	dir, err := os.MkdirTemp("", "shardsh-edit-") // 0700
+	dir, err := os.MkdirTemp("", "shardsh-edit-") // mode 0700
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Keys of a terminal that does not edit by itself.
+// Keys of a terminal in raw mode.
 const (
 	keyInterrupt = 3
 	keyEnd       = 4
@@ -27,8 +27,8 @@ const (
 
 var errNoPassword = errors.New("no password was given: the input has ended")
 
-// passwordPrompt asks for a password (rules/04-command-line-and-prompt §2.12). It is never part of an
-// input, so the history does not see it.
+// passwordPrompt asks for a password (rules/04-command-line-and-prompt §2.12). The password is never
+// part of an input, so the history does not contain it.
 func (s *Console) passwordPrompt(c *script.Call) goja.Value {
 	c.JS.Out.Write("Enter password\n")
 	text, err := s.readPassword()
@@ -56,7 +56,7 @@ func (s *Console) readPassword() (string, error) {
 	return readPlainLine(in)
 }
 
-// readPlainLine takes no more than the line from in: the rest is for others.
+// readPlainLine reads exactly one line from in and leaves the rest of the input unread.
 func readPlainLine(in io.Reader) (string, error) {
 	var line []byte
 	for b := make([]byte, 1); ; {
@@ -76,9 +76,8 @@ func readPlainLine(in io.Reader) (string, error) {
 	}
 }
 
-// readHidden reads keys from a terminal and shows a star for each. The reading
-// stops when the script's context ends; input read after that is
-// dropped.
+// readHidden reads keys from a terminal and shows a star for each. Reading stops when the script's
+// context ends; keys read after that are dropped.
 func (s *Console) readHidden(terminal *os.File) (string, error) {
 	before, err := term.MakeRaw(int(terminal.Fd()))
 	if err != nil {
@@ -112,8 +111,8 @@ func (s *Console) readHidden(terminal *os.File) (string, error) {
 
 var errInterruptKey = errors.New("ctrl-c")
 
-// raiseInterrupt raises the interrupt of Ctrl-C, because a raw terminal sends no
-// signal of it now, and waits until the script is told to end.
+// raiseInterrupt raises the interrupt of Ctrl-C, because a terminal in raw mode sends no signal, and
+// waits until the script's context ends.
 func (s *Console) raiseInterrupt() error {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {

@@ -13,20 +13,20 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Prompt is what stands before an input.
+// Prompt computes the prompt before an input.
 type Prompt struct {
 	JS *script.Engine
-	// Deployment, Mode and SetName stand before the database's name; empty ones do not.
+	// Deployment, Mode and SetName precede the name of the database, unless they are empty.
 	Deployment, Mode, SetName string
-	// DB returns the database that db is; nil without a connection.
+	// DB returns the current database; nil without a connection.
 	DB func() *server.Database
 
 	editions map[*server.Conn]string
-	warned   goja.Value // the prompt of the user's own whose failure was reported
+	warned   goja.Value // the user-defined prompt whose failure was reported
 }
 
-// Text returns what a REPL shows before an input (rules/04-command-line-and-prompt §2.2). A global
-// named prompt, a string or a function that gives one, replaces it.
+// Text returns the prompt before an input (rules/04-command-line-and-prompt §2.2). A global named
+// prompt, a string or a function that returns one, replaces the default prompt.
 func (s *Prompt) Text() string {
 	if text, ok := s.customPrompt(); ok {
 		return text
@@ -49,15 +49,14 @@ func (s *Prompt) Text() string {
 }
 
 const (
-	// editionWait is how long the first prompt waits to learn the server's edition.
+	// editionWait is how long the first prompt waits for the server's edition.
 	editionWait = time.Second
-	// promptWait is how long a user-defined prompt may take: nobody could
-	// stop it.
+	// promptWait is how long a user-defined prompt may take, because the user could not interrupt it.
 	promptWait = 5 * time.Second
 )
 
-// edition returns what the prompt puts in front for servers that are not the
-// plain ones. It is asked for once.
+// edition returns the edition that the prompt shows for servers other than the community edition. It
+// asks the server once.
 func (s *Prompt) edition(of *server.Conn) string {
 	if known, ok := s.editions[of]; ok {
 		return known
@@ -106,8 +105,7 @@ func (s *Prompt) customPrompt() (string, bool) {
 	return v.String(), true
 }
 
-// warnOnce says, once for each function, why a prompt of the user's own is not
-// shown.
+// warnOnce says, once for each function, why a user-defined prompt is not shown.
 func (s *Prompt) warnOnce(of goja.Value, why string) {
 	if s.warned != nil && s.warned.SameAs(of) {
 		return

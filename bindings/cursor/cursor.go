@@ -1,5 +1,5 @@
-// Package cursor is what find and aggregate return: a query that is not sent before its
-// first document is asked for, and its results.
+// Package cursor implements the cursors that find and aggregate return. A cursor sends its query when
+// its first document is requested.
 package cursor
 
 import (
@@ -18,7 +18,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Kind is what a cursor's command is.
+// Kind is the kind of command of a cursor.
 type Kind uint8
 
 // The kinds.
@@ -41,38 +41,38 @@ type Cursor struct {
 	Pipeline    bson.RawValue
 	addedStages bson.A // stages that methods added to the pipeline
 	IsRead      bool
-	Stream      bool // a change stream: has no end
+	Stream      bool // a change stream, which has no end
 
 	batchSize    int32
 	batchSizeSet bool
 
-	readPreference   *readpref.ReadPref // nil for the connection's
+	readPreference   *readpref.ReadPref // nil means that of the connection
 	ExplainVerbosity string             // verbosity of a query that is only explained
-	maxAwait         time.Duration      // of a tailable cursor; 0 for the server's
+	maxAwait         time.Duration      // of a tailable cursor; 0 means the server's default
 
-	serverCursor *mongo.Cursor // nil before the first document is asked for
-	peeked       bson.Raw      // read from server, not handed out yet
+	serverCursor *mongo.Cursor // nil before the first document is requested
+	peeked       bson.Raw      // read from the server, but not returned yet
 	mappers      []goja.Callable
 	closed       bool
 }
 
-// Database is where a cursor's commands go.
+// Database is the destination of a cursor's commands.
 type Database interface {
 	Server() *server.Database
-	// ReadBody adds to a command what the connection and the settings say about reads.
+	// ReadBody adds the read options of the connection and of the settings to a command.
 	ReadBody(body bson.D) bson.D
 }
 
-// Host is what cursors need of the shell.
+// Host provides what cursors need from the shell.
 type Host struct {
 	JS      *script.Engine
 	Gateway *server.Gateway
 	Display *display.Display
-	// OnNew is called with each new cursor; "it" continues the newest.
+	// OnNew is called with each new cursor; "it" continues the newest one.
 	OnNew func(*Cursor)
 }
 
-// New makes a cursor (rules/04-command-line-and-prompt §2.6).
+// New returns a cursor (rules/04-command-line-and-prompt §2.6).
 func (h *Host) New(d Database, kind Kind, body bson.D) *Cursor {
 	cur := &Cursor{host: h, d: d, kind: kind, Body: body, IsRead: true}
 	cur.Object = h.JS.Runtime.NewDynamicObject(cur)
@@ -81,7 +81,7 @@ func (h *Host) New(d Database, kind Kind, body bson.D) *Cursor {
 	return cur
 }
 
-// RunCommand runs a command that answers with a cursor.
+// RunCommand runs a command whose reply is a cursor.
 func (h *Host) RunCommand(d Database, body bson.D) goja.Value {
 	cur := h.New(d, Command, body)
 	cur.IsRead = false
@@ -89,7 +89,7 @@ func (h *Host) RunCommand(d Database, body bson.D) goja.Value {
 	return cur.Object
 }
 
-// SetOption puts an option into the command.
+// SetOption sets an option of the command.
 func (cur *Cursor) SetOption(name string, value any) {
 	if cur.serverCursor != nil {
 		cur.host.JS.Throw("MongoCursorInUseError", "Cursor is already initialized")
@@ -103,7 +103,7 @@ func (cur *Cursor) SetOption(name string, value any) {
 	cur.Body = append(cur.Body, bson.E{Key: name, Value: value})
 }
 
-// SetLimit limits how many documents come; a negative number is one batch.
+// SetLimit limits the number of documents; a negative number means a single batch.
 func (cur *Cursor) SetLimit(n int64) {
 	if n < 0 {
 		cur.SetOption("singleBatch", true)
@@ -112,7 +112,7 @@ func (cur *Cursor) SetLimit(n int64) {
 	cur.SetOption("limit", rawdoc.MinimalInt(n))
 }
 
-// command returns what open sends.
+// command returns the command that Open sends.
 func (cur *Cursor) command() bson.D {
 	body := append(bson.D{}, cur.Body...)
 	switch cur.kind {
@@ -145,10 +145,10 @@ func (cur *Cursor) stages() bson.A {
 	return append(all, cur.addedStages...)
 }
 
-// SetBatchSize sets how many documents come in one batch.
+// SetBatchSize sets the number of documents in a batch.
 func (cur *Cursor) SetBatchSize(n int32) { cur.batchSize, cur.batchSizeSet = n, true }
 
-// SetMaxAwait limits how long an open cursor waits for documents.
+// SetMaxAwait sets the maximum time that an open cursor waits for documents.
 func (cur *Cursor) SetMaxAwait(d time.Duration) { cur.serverCursor.SetMaxAwaitTime(d) }
 
 // ClosedUnsent reports whether a cursor was closed before it was sent.
@@ -182,8 +182,7 @@ func (cur *Cursor) context() context.Context {
 // HasNext reads one document ahead.
 func (cur *Cursor) HasNext() bool { return cur.peeked != nil || cur.advance(false) }
 
-// advance reads one document ahead; a try does not wait for documents of a
-// tailable cursor.
+// advance reads one document ahead. If try, it does not wait for documents of a tailable cursor.
 func (cur *Cursor) advance(try bool) bool {
 	cur.Open()
 	if cur.closed {
@@ -210,7 +209,7 @@ func (cur *Cursor) advance(try bool) bool {
 	return false
 }
 
-// Next hands out a document; nil at the end.
+// Next returns the next document; nil at the end.
 func (cur *Cursor) Next() goja.Value {
 	if !cur.HasNext() {
 		return nil
@@ -230,7 +229,7 @@ func (cur *Cursor) takePeeked() goja.Value {
 	return v
 }
 
-// Close ends the cursor here and at the server.
+// Close closes the cursor here and on the server.
 func (cur *Cursor) Close() {
 	cur.closed = true
 	if cur.serverCursor != nil {
@@ -238,15 +237,15 @@ func (cur *Cursor) Close() {
 	}
 }
 
-// isExhausted reports that the server has no more documents for this cursor.
+// isExhausted reports whether the server has no more documents for this cursor.
 func (cur *Cursor) isExhausted() bool {
 	return cur.closed || cur.serverCursor != nil && cur.serverCursor.ID() == 0
 }
 
-// isClosed reports that there is nothing more to come.
+// isClosed reports whether no more documents will be returned.
 func (cur *Cursor) isClosed() bool { return cur.isExhausted() && cur.buffered() == 0 }
 
-// buffered returns how many documents were read but not handed out.
+// buffered returns how many documents were read but not returned.
 func (cur *Cursor) buffered() int {
 	n := 0
 	if cur.peeked != nil {
@@ -258,10 +257,10 @@ func (cur *Cursor) buffered() int {
 	return n
 }
 
-// UnlimitedPage is a page without an end.
+// UnlimitedPage is the size of a page without a limit.
 const UnlimitedPage = math.MaxInt32
 
-// NextPage hands out the next documents to be shown, at most n.
+// NextPage returns the next documents to be shown, at most n.
 func (cur *Cursor) NextPage(n int) []any {
 	items := []any{}
 	for len(items) < n {

@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Verbosity reads the argument of explain: true and false stand for the old
-// shell's two levels.
+// Verbosity returns the verbosity in the argument of explain. true and false stand for the two levels
+// of the old shell.
 func Verbosity(c *script.Call, i int) string {
 	switch v := c.Arg(i); {
 	case goja.IsUndefined(v):
@@ -28,8 +28,8 @@ func Verbosity(c *script.Call, i int) string {
 	return ""
 }
 
-// RunExplain asks for the plan of a command. Execution statistics are only kept
-// if requested: some servers return them anyway, so they are removed.
+// RunExplain runs explain for a command. It removes execution statistics that were not requested: some
+// servers return them anyway.
 func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goja.Value {
 	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Reads)
 	o := h.Display.Reply(reply).(*goja.Object)
@@ -39,7 +39,7 @@ func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goj
 	return o
 }
 
-// ExplainOutput explains the query.
+// ExplainOutput returns the explain output of the query.
 func (cur *Cursor) ExplainOutput() goja.Value {
 	verbosity := cur.ExplainVerbosity
 	verbosity = cmp.Or(verbosity, "queryPlanner")

@@ -6,7 +6,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Prototype is what cursors inherit from.
+// Prototype returns the prototype of cursors.
 func (h *Host) Prototype() *goja.Object {
 	if p := h.JS.Classes.Prototype("Cursor"); p != nil {
 		return p
@@ -27,11 +27,11 @@ func (h *Host) Prototype() *goja.Object {
 	return p
 }
 
-// NotSerializableText is the message for cursors where values are expected.
+// NotSerializableText is the message for cursors in place of values.
 const NotSerializableText = "Cannot serialize a cursor to JSON. Did you mean to call .toArray() first?"
 
-// defineAsyncIterator makes "for await" work where the runtime has the symbol for it:
-// the same documents, in promises.
+// defineAsyncIterator makes "for await" work if the runtime has the symbol for it. Each document is
+// returned in a promise.
 func (h *Host) defineAsyncIterator(p *goja.Object) {
 	class, _ := h.JS.Runtime.GlobalObject().Get("Symbol").(*goja.Object)
 	symbol, ok := script.Property(class, "asyncIterator").(*goja.Symbol)
@@ -66,7 +66,7 @@ func (h *Host) defineAsyncIterator(p *goja.Object) {
 	script.Must(p.DefineDataPropertySymbol(symbol, iterate, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// newIterator makes a cursor work in for…of, spread and destructuring.
+// newIterator returns the iterator of a cursor for for…of, spread and destructuring.
 func (h *Host) newIterator(cur *Cursor) *goja.Object {
 	it := h.JS.Runtime.NewObject()
 	script.Define(it, "next", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {

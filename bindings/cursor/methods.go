@@ -146,7 +146,7 @@ func integerArg(c *script.Call, i int, operation string) int64 {
 	return n
 }
 
-// cursorDocument sets a document; for a pipeline it adds a stage.
+// cursorDocument returns a method that sets a document, or adds a stage to a pipeline.
 func cursorDocument(field, stage string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
 		if cur.kind == Aggregate {
@@ -171,8 +171,8 @@ func (cur *Cursor) addStage(name string, value any) {
 	cur.addedStages = append(cur.addedStages, bson.D{{Key: name, Value: value}})
 }
 
-// cursorSort takes what the driver takes: a document, the name of a field, pairs
-// of names and directions. A pipeline's directions are the server's matter.
+// cursorSort accepts the same arguments as the driver: a document, the name of a field, pairs of names
+// and directions. The server validates the directions in a pipeline.
 func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 	o := c.Object(0)
 	if o == nil || cur.kind == Aggregate {
@@ -207,7 +207,7 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 	return c.This
 }
 
-// isDirectionless tells ["a", "b"], two fields, from ["a", -1].
+// isDirectionless distinguishes ["a", "b"], which are two fields, from ["a", -1].
 func isDirectionless(v goja.Value) bool {
 	_, known := directions()[strings.ToLower(v.String())]
 	return goja.IsString(v) && !known
@@ -217,7 +217,7 @@ func directions() map[string]int32 {
 	return map[string]int32{"1": 1, "asc": 1, "ascending": 1, "-1": -1, "desc": -1, "descending": -1}
 }
 
-// direction is 1, -1 or a $meta document.
+// direction returns 1, -1 or a $meta document.
 func direction(c *script.Call, v goja.Value) any {
 	if n, ok := directions()[strings.ToLower(v.String())]; ok {
 		return n
@@ -290,7 +290,7 @@ func cursorAddOption(c *script.Call, cur *Cursor) goja.Value {
 	if !ok {
 		c.JS.ThrowInvalid("Unknown option flag number: %s.", c.Arg(0))
 	}
-	if name != "exhaust" { // says how the driver reads, no field of the command
+	if name != "exhaust" { // an option of the driver, not a field of the command
 		cur.SetOption(name, true)
 	}
 	return c.This

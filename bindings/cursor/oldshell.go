@@ -7,7 +7,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// oldShellMethods are members of the old shell's cursors that mongosh lacks.
+// oldShellMethods returns methods of the old shell's cursors that mongosh lacks.
 func oldShellMethods() script.Methods[*Cursor] {
 	return script.Methods[*Cursor]{
 		{"getId", "", func(c *script.Call, cur *Cursor) goja.Value {

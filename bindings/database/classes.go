@@ -6,14 +6,14 @@ import (
 	"shardsh/bindings/script"
 )
 
-// New makes the host; its objects have all methods.
+// New returns a Host with the classes of its objects.
 func New(h Host) *Host {
 	host := &h
 	host.Classes = classes{h.JS}
 	return host
 }
 
-// classes are the prototypes, of the tables of methods.
+// classes builds the prototypes from the tables of methods.
 type classes struct{ js *script.Engine }
 
 func (c classes) Database() *goja.Object {
@@ -28,8 +28,8 @@ func (c classes) Collection() *goja.Object {
 
 func (c classes) Session() *goja.Object { return script.ClassOf(c.js, "Session", sessionMethods) }
 
-// Mongo returns what connections inherit from: methods, and the field that scripts of the
-// old shell give to new Mongo().
+// Mongo returns the prototype of connections: the methods, and the field that scripts of the old shell
+// pass to new Mongo().
 func (c classes) Mongo() *goja.Object {
 	return c.js.Classes.Cached("Mongo with fields", func() *goja.Object {
 		proto := script.ClassOf(c.js, "Mongo", mongoMethods, connectionOldShellMethods)

@@ -12,8 +12,7 @@ import (
 	"shardsh/bindings/write"
 )
 
-// clientBulk is a list of writes to several collections, sent as one bulkWrite
-// command (MongoDB 8.0).
+// clientBulk is a batch of writes to several collections, sent as one bulkWrite command (MongoDB 8.0).
 type clientBulk struct {
 	ops, namespaces bson.A
 	namespaceIndex  map[string]int
@@ -21,7 +20,7 @@ type clientBulk struct {
 	deletes         map[int]bool
 }
 
-// clientBulkWrite takes [{namespace: "db.coll", name: "insertOne", …}, …].
+// clientBulkWrite accepts [{namespace: "db.coll", name: "insertOne", …}, …].
 func (d *Database) clientBulkWrite(c *script.Call) goja.Value {
 	list := c.Object(0)
 	if list.ClassName() != "Array" || len(list.Keys()) == 0 {
@@ -100,8 +99,8 @@ func replacementOrUpdate(c *script.Call, model *goja.Object, name string) *bson.
 	return write.UpdateDocument(c.JS, script.OrUndefined(script.Property(model, "update")))
 }
 
-// newResult makes the result object; the first error of an ordered list, or any of an
-// unordered one, throws.
+// newResult returns the result object. It throws for the first error of an ordered batch, or for any
+// error of an unordered one.
 func (b *clientBulk) newResult(c *script.Call, admin *Database, reply bson.Raw, ordered, verbose bool) goja.Value {
 	o := c.JS.NewObject(
 		"acknowledged", true,
@@ -165,7 +164,7 @@ func (b *clientBulk) addOperationResult(c *script.Call, o *goja.Object, i int, d
 	setMapEntry(c.JS, in("updateResults"), i, one)
 }
 
-// readRemaining returns the documents of a reply's cursor, read to its end.
+// readRemaining returns all documents of a reply's cursor.
 func (d *Database) readRemaining(_ *script.Call, reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
 	batch := server.FirstBatch(reply)

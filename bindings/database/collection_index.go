@@ -82,7 +82,7 @@ func indexMethods() script.Methods[*Collection] {
 	}
 }
 
-// createIndexes sends one command for all keys and returns their names.
+// createIndexes sends one command for all keys and returns the names of the indexes.
 func (coll *Collection) createIndexes(c *script.Call, keys []goja.Value) []any {
 	options := c.Object(1)
 	if c.Has(1) && options == nil {
@@ -165,8 +165,8 @@ func (coll *Collection) setHidden(c *script.Call, hidden bool) goja.Value {
 	}}}))
 }
 
-// searchIndexSpec reads ({name, type, definition}), (name, definition),
-// (name, type, definition) and (definition).
+// searchIndexSpec accepts ({name, type, definition}), (name, definition), (name, type, definition) and
+// (definition).
 func searchIndexSpec(c *script.Call) goja.Value {
 	if o := c.Object(0); o != nil && script.Property(o, "definition") != nil {
 		return o
@@ -191,7 +191,7 @@ func searchIndexSpec(c *script.Call) goja.Value {
 	return spec
 }
 
-// createSearchIndexes sends the type only when it is not the usual one.
+// createSearchIndexes sends the type only if it is not the default.
 func (coll *Collection) createSearchIndexes(c *script.Call, specs []goja.Value) *goja.Object {
 	indexes := make(bson.A, len(specs))
 	for i, v := range specs {

@@ -45,11 +45,11 @@ func readMethods() script.Methods[*Collection] {
 	}
 }
 
-// filterArg returns a query as a script may give it: nothing is everything.
+// filterArg returns the filter in an argument; a missing argument is an empty filter.
 func filterArg(c *script.Call, i int) bson.Raw { return c.JS.DocumentOrEmpty(c.Arg(i)) }
 
-// shellOnlyOptions are options of the shell that are translated or not sent.
-// All other options are added to the command unchanged.
+// shellOnlyOptions are options that the shell translates or does not send. All other options are added
+// to the command unchanged.
 var shellOnlyOptions = []string{
 	"explain",
 	"session",
@@ -104,7 +104,7 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 	return c.JS.Values.LazyDoc(doc)
 }
 
-// ReadBody adds what the connection and the settings say about reads.
+// ReadBody adds the read options of the connection and of the settings to a command.
 func (d *Database) ReadBody(body bson.D) bson.D {
 	if d.conn.readConcern != nil && !d.inTransaction() && !server.HasField(body, "readConcern") {
 		body = append(body, bson.E{Key: "readConcern", Value: d.conn.readConcern})
@@ -121,7 +121,7 @@ func collAggregate(c *script.Call, coll *Collection) goja.Value {
 	return coll.d.aggregate(c, coll.name, pipeline, options)
 }
 
-// stageArguments returns a pipeline and options, or stages given one by one.
+// stageArguments returns the pipeline and the options, or the stages given as separate arguments.
 func stageArguments(c *script.Call) (pipeline, options goja.Value) {
 	if o := c.Object(0); o != nil && o.ClassName() == "Array" {
 		return c.Arg(0), c.Arg(1)
@@ -133,8 +133,8 @@ func stageArguments(c *script.Call) (pipeline, options goja.Value) {
 	return c.JS.Runtime.NewArray(items...), goja.Undefined()
 }
 
-// aggregate makes the cursor of a pipeline. One that writes runs at once
-// (rules/04-objects §6.2); {explain} gives the plan instead.
+// aggregate returns the cursor of a pipeline. A pipeline that writes runs at once (rules/04-objects
+// §6.2). With {explain}, aggregate returns the plan.
 func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Value) goja.Value {
 	stages := c.JS.BSONValue(pipeline)
 	if stages.Type != bson.TypeArray {
@@ -252,7 +252,7 @@ func (coll *Collection) mapReduceBody(c *script.Call) bson.D {
 	return c.JS.Merge(body, c.Arg(2))
 }
 
-// watch opens a change stream; base has fields of the stage that are always set.
+// watch opens a change stream. base has the fields of the stage that are always set.
 func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options goja.Value) goja.Value {
 	opts := append(bson.D{}, base...)
 	if o, ok := pipeline.(*goja.Object); ok && o.ClassName() != "Array" {
@@ -290,7 +290,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 		cur.SetMaxAwait(time.Duration(v.ToInteger()) * time.Millisecond)
 	}
 	target := d.Name
-	if base != nil { // of the whole cluster
+	if base != nil { // a change stream of the whole cluster
 		target = d.conn.Address
 	}
 	if name, ok := on.(string); ok {

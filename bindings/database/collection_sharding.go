@@ -35,8 +35,8 @@ func shardingMethods() script.Methods[*Collection] {
 	}
 }
 
-// collConfigureQueryAnalyzer sends sampleRate as a double: the server takes
-// nothing else (rules/04-values-and-language §4.9).
+// collConfigureQueryAnalyzer sends sampleRate as a double, because the server accepts no other type
+// (rules/04-values-and-language §4.9).
 func collConfigureQueryAnalyzer(c *script.Call, coll *Collection) goja.Value {
 	body := c.JS.Merge(bson.D{{Key: "configureQueryAnalyzer", Value: coll.Namespace()}}, c.Arg(0))
 	for i := range body {
@@ -67,8 +67,8 @@ func collShardLocation(c *script.Call, coll *Collection) goja.Value {
 	return c.JS.Values.DocToJS(docs[0])
 }
 
-// shardStorage is one shard's part of a collection: data without orphans, docs
-// with them, as mongosh counts.
+// shardStorage is the part of a collection on one shard: data without orphans, documents with orphans,
+// as mongosh counts.
 type shardStorage struct {
 	shard, host                          string
 	data, docs, orphans, average, chunks float64
@@ -113,8 +113,8 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 	return coll.host.Display.WithTable(result, func(t *display.Tables) { drawDistribution(t, coll.Namespace(), shares) })
 }
 
-// drawDistribution draws a row per shard and the totals. Orphans are
-// counted separately, so that a donor does not seem to keep moved documents.
+// drawDistribution draws a row for each shard and the totals. Orphans are counted separately, so that a
+// donor does not seem to keep moved documents.
 func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 	var all shardStorage
 	for _, sh := range shares {

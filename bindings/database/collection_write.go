@@ -128,8 +128,7 @@ func collReplaceOne(c *script.Call, coll *Collection) goja.Value {
 		false), c.Object(2))
 }
 
-// collUpdate takes options as mongosh does and the two booleans of the old
-// shell.
+// collUpdate accepts the options of mongosh and the two booleans of the old shell.
 func collUpdate(c *script.Call, coll *Collection) goja.Value {
 	c.JS.Out.Deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
 	options := c.Object(2)
@@ -160,7 +159,7 @@ func collRemove(c *script.Call, coll *Collection) goja.Value {
 	return coll.delete(c, options, one)
 }
 
-// findOneAnd runs findAndModify; without an update it removes.
+// findOneAnd runs findAndModify; without an update it removes the document.
 func (coll *Collection) findOneAnd(c *script.Call, update *bson.RawValue, options *goja.Object) goja.Value {
 	return coll.findAndModify(c, coll.findOneAndBody(c, update, options), options)
 }
@@ -184,7 +183,7 @@ func (coll *Collection) findOneAndBody(c *script.Call, update *bson.RawValue, op
 		"rawResult")...)
 }
 
-// returnsNewDocument reads the four ways to ask for the changed document.
+// returnsNewDocument evaluates the four options that request the changed document.
 func returnsNewDocument(c *script.Call, options *goja.Object) bool {
 	if v := script.Property(options, "returnDocument"); v != nil {
 		if v.String() != "before" && v.String() != "after" {
@@ -238,7 +237,7 @@ func (coll *Collection) findAndModifyBody(c *script.Call) bson.D {
 	return c.JS.Merge(body, o, append(slices.Clone(shellOnlyOptions), "includeResultMetadata", "rawResult")...)
 }
 
-// collBulkWrite reads a list of {operation: {…}} and does it.
+// collBulkWrite executes an array of {operation: {…}}.
 func collBulkWrite(c *script.Call, coll *Collection) goja.Value {
 	if c.Object(0).ClassName() != "Array" {
 		c.JS.Throw("MongoInvalidArgumentError", "Argument \"operations\" must be an array of documents")

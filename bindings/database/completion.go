@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// NamespaceOf returns the database, and the collection in it, that a value is; nil for others.
+// NamespaceOf returns the database and the collection of a value; nil for values that are neither.
 func NamespaceOf(v goja.Value) (d *server.Database, collectionName string) {
 	if d, ok := script.Receiver[*Database](v); ok {
 		return d.Database, ""
@@ -19,8 +19,8 @@ func NamespaceOf(v goja.Value) (d *server.Database, collectionName string) {
 	return nil, ""
 }
 
-// MethodResult says what a method returns: a value where it is known without calling it, else
-// the prototype of what it returns. It is for completion.
+// MethodResult returns the result of a method for completion: a value if it is known without a call,
+// otherwise the prototype of the result.
 func (h *Host) MethodResult(on goja.Value, method, argument string) (v goja.Value, proto *goja.Object, ours bool) {
 	if d, ok := script.Receiver[*Database](on); ok {
 		v, proto = h.databaseMethodResult(d, method, argument)

@@ -16,13 +16,13 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Connections that scripts open, and logging in: Mongo(), connect(), db.auth().
+// Connections that scripts open, and authentication: Mongo(), connect(), db.auth().
 
-// Constructor makes the global Mongo, which opens a connection.
+// Constructor returns the global Mongo, which opens a connection.
 func (h *Host) Constructor() goja.Value {
 	return script.Class(h.JS, "Mongo", h.Classes.Mongo(), func(c *script.Call) *goja.Object {
 		if len(c.Args) > 0 && !c.Has(0) {
-			// An explicit undefined is probably a bug of the script.
+			// An explicit undefined is probably a mistake in the script.
 			c.JS.ThrowInvalid("Argument uri is undefined (Mongo); Mongo() without arguments goes to localhost:27017")
 		}
 		c.Check("Mongo", script.ParseSignature("uri?:string|object encryption?:object options?:object"))
@@ -36,8 +36,8 @@ func (h *Host) Constructor() goja.Value {
 	})
 }
 
-// connectionOptions returns the settings of a connection: of an address, or those of a
-// connection or database that exists.
+// connectionOptions returns the settings for a connection: those of an address, or those of an existing
+// connection or database.
 func (h *Host) connectionOptions(v goja.Value) *options.ClientOptions {
 	var from *Mongo
 	if m, ok := script.Receiver[*Mongo](v); ok {
@@ -45,7 +45,7 @@ func (h *Host) connectionOptions(v goja.Value) *options.ClientOptions {
 	} else if d, ok := script.Receiver[*Database](v); ok {
 		from = d.conn
 	} else if m := h.Current.Mongo; m != nil && goja.IsString(v) && (v.String() == m.hosts() || v.String() == m.Address) {
-		from = m // new Mongo(db.getMongo().host): with the user, TLS and all
+		from = m // new Mongo(db.getMongo().host): keep the user, TLS and other settings
 	}
 	switch {
 	case from != nil && from.Settings != nil:
@@ -62,13 +62,12 @@ func (h *Host) connectionOptions(v goja.Value) *options.ClientOptions {
 	return h.optionsFromURI(v.String())
 }
 
-// bareHost returns the host of a connection string that has nothing else.
+// bareHost returns the host of a connection string without other parts.
 func bareHost(uri string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(uri, "mongodb://"), "/")
 }
 
-// optionsFromURI returns the settings of a connection string, which may lack its
-// scheme.
+// optionsFromURI returns the settings of a connection string. The scheme may be missing.
 func (h *Host) optionsFromURI(uri string) *options.ClientOptions {
 	switch scheme, _, found := strings.Cut(uri, "://"); {
 	case !found:
@@ -95,8 +94,8 @@ func (h *Host) optionsFromURI(uri string) *options.ClientOptions {
 	return options.Client().ApplyURI(uri).SetServerMonitoringMode(mode)
 }
 
-// checkSandboxAllows throws if the sandbox forbids a connection: hosts besides the shell's own,
-// and files that the connection string names.
+// checkSandboxAllows throws if the sandbox forbids a connection, because of a host other than the
+// shell's own, or because of a file that the connection string names.
 func (h *Host) checkSandboxAllows(uri string) {
 	ownHosts, _ := hostsAndParameters(h.ConnectSettings.Address)
 	hosts, parameters := hostsAndParameters(uri)
@@ -126,7 +125,7 @@ func hostsAndParameters(uri string) (hosts []string, parameters url.Values) {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' }), parameters
 }
 
-// setServerAPI takes over {api: {version, strict, deprecationErrors}}.
+// setServerAPI applies {api: {version, strict, deprecationErrors}}.
 func (h *Host) setServerAPI(settings *options.ClientOptions, o *goja.Object) {
 	v := script.Property(o, "api")
 	if v == nil {
@@ -151,7 +150,7 @@ func (h *Host) setServerAPI(settings *options.ClientOptions, o *goja.Object) {
 	settings.SetServerAPIOptions(api)
 }
 
-// ConnectDatabase is connect(uri[, user[, password]]): a database of a new
+// ConnectDatabase implements connect(uri[, user[, password]]): it returns a database of a new
 // connection.
 func (h *Host) ConnectDatabase(c *script.Call) goja.Value {
 	settings := h.connectionOptions(c.Arg(0))
@@ -181,7 +180,7 @@ func (h *Host) connect(settings *options.ClientOptions) *Mongo {
 	return m
 }
 
-// openClient connects and pings the server.
+// openClient connects to a server and pings it.
 func (h *Host) openClient(settings *options.ClientOptions) *mongo.Client {
 	open := h.ConnectSettings.Connect
 	if open == nil {
@@ -202,7 +201,7 @@ func (h *Host) openClient(settings *options.ClientOptions) *mongo.Client {
 	return client
 }
 
-// throwUnreachable throws the error of a server that was never reached.
+// throwUnreachable throws the error for a server that was never reached.
 func (h *Host) throwUnreachable(err error) {
 	e := h.Gateway.ErrorOf(err)
 	if name, _ := server.ConnectionError(err); name == "MongoNetworkError" {
@@ -211,7 +210,7 @@ func (h *Host) throwUnreachable(err error) {
 	panic(e)
 }
 
-// dbAuth is db.auth(user[, password]) and db.auth({user, pwd, mechanism}).
+// dbAuth implements db.auth(user[, password]) and db.auth({user, pwd, mechanism}).
 func dbAuth(c *script.Call, d *Database) goja.Value {
 	var credential options.Credential
 	switch o := c.Object(0); {
@@ -237,7 +236,7 @@ func dbAuth(c *script.Call, d *Database) goja.Value {
 	return c.JS.NewObject("ok", 1)
 }
 
-// login connects again as a user. The old connection is kept when that fails.
+// login connects again as a user. It keeps the old connection if that fails.
 func (m *Mongo) login(c *script.Call, credential options.Credential) {
 	if m.Settings == nil {
 		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
@@ -250,13 +249,12 @@ func (m *Mongo) login(c *script.Call, credential options.Credential) {
 	if m.ownsClient {
 		_ = m.host.Gateway.OpenConnections.Disconnect(context.WithoutCancel(c.JS.Context()), m.Client)
 	}
-	m.ownsClient = true // the first client stays its owner's, this one is ours
+	m.ownsClient = true // the first client belongs to its owner, this one to us
 	m.host.Gateway.OpenConnections.Add(client, m.Conn)
 	m.Client, m.Settings = client, &settings
 }
 
-// passwordArgOrPrompt returns a password given as an argument, or typed by the
-// user.
+// passwordArgOrPrompt returns the password in an argument, or asks the user for it.
 func (h *Host) passwordArgOrPrompt(c *script.Call, i int) string {
 	if c.Has(i) {
 		return c.Text(i)
@@ -268,8 +266,7 @@ func (h *Host) passwordArgOrPrompt(c *script.Call, i int) string {
 	return v.String()
 }
 
-// askPassword asks the user through passwordPrompt(); nil when nobody can be
-// asked.
+// askPassword asks the user by passwordPrompt(); it returns nil in a non-interactive shell.
 func (h *Host) askPassword() goja.Value {
 	if !h.ConnectSettings.Interactive {
 		return nil
@@ -286,7 +283,7 @@ func (h *Host) askPassword() goja.Value {
 	return v
 }
 
-// EndSessions ends the sessions that commands belong to by default.
+// EndSessions ends the default sessions of commands.
 func (h *Host) EndSessions(ctx context.Context) {
 	for m := range h.Gateway.OpenConnections.All() {
 		m.EndDefaultSession(ctx)

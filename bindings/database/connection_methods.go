@@ -183,7 +183,7 @@ func mongoSetWriteConcern(c *script.Call, m *Mongo) goja.Value {
 	return nil
 }
 
-// parseWriteConcern takes the fields a write concern has; nil without any.
+// parseWriteConcern returns a write concern with the known fields of an object; nil if it has none.
 func parseWriteConcern(c *script.Call, o *goja.Object) bson.Raw {
 	wc := bson.D{}
 	for _, name := range []string{"w", "wtimeout", "j"} {

@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// databaseAdminMethods() are about servers rather than data.
+// databaseAdminMethods returns the methods that administer servers.
 func databaseAdminMethods() script.Methods[*Database] {
 	return script.Methods[*Database]{
 		{"serverStatus", "options?:object", func(c *script.Call, d *Database) goja.Value {
@@ -102,7 +102,7 @@ func dbSecondaryOk(c *script.Call, d *Database) goja.Value {
 	return c.JS.Runtime.ToValue(d.conn.ReadPref().Mode() != readpref.PrimaryMode)
 }
 
-// dbListCommands shows the commands with today's words for secondaries.
+// dbListCommands prints the commands, with the current terms for secondaries.
 func dbListCommands(c *script.Call, d *Database) goja.Value {
 	list, ok := d.Run(server.Command("listCommands"), server.Reads).Lookup("commands").DocumentOK()
 	if !ok {
@@ -121,8 +121,8 @@ func dbListCommands(c *script.Call, d *Database) goja.Value {
 	return commands
 }
 
-// dbCurrentOp lists operations through $currentOp (rules/04-objects §6.1). Some keys of
-// the filter are options.
+// dbCurrentOp lists operations with $currentOp (rules/04-objects §6.1). Some keys of the filter are
+// options.
 func dbCurrentOp(c *script.Call, d *Database) goja.Value {
 	spec := bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: false},
 		{Key: "truncateOps", Value: false}}

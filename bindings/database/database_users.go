@@ -12,7 +12,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// databaseUserMethods() manage users and roles. All of them are one command.
+// databaseUserMethods returns the methods that manage users and roles. Each of them sends one command.
 func databaseUserMethods() script.Methods[*Database] {
 	return script.Methods[*Database]{
 		{"createUser", "user:object writeConcern?:object", createUser,
@@ -81,7 +81,7 @@ func firstReplyItem(c *script.Call, reply bson.Raw, field string) goja.Value {
 	return c.JS.Values.ToJS(docs[0])
 }
 
-// createUser takes the password from the user when it is missing.
+// createUser asks the user for the password if it is missing.
 func createUser(c *script.Call, d *Database) goja.Value {
 	o := c.Object(0)
 	requireProperties(c, o, "user", "roles")
@@ -113,7 +113,7 @@ func createRole(c *script.Call, d *Database) goja.Value {
 		o, "role"), 1)))
 }
 
-// refuseField keeps a document from naming the command itself.
+// refuseField throws if a document contains the field of the command's name.
 func refuseField(c *script.Call, o *goja.Object, name string) {
 	if v := script.Property(o, name); v != nil && v.ToBoolean() {
 		c.JS.ThrowInvalid("Cannot set %s field in helper method", name)
@@ -128,8 +128,8 @@ func requireProperties(c *script.Call, o *goja.Object, names ...string) {
 	}
 }
 
-// withDigestedPassword applies passwordDigestor. Hashing on the client is what old servers
-// wanted; the hash is MongoDB's, not a choice.
+// withDigestedPassword implements passwordDigestor. Old servers require the client to hash the
+// password; MongoDB defines the hash function.
 func withDigestedPassword(c *script.Call, body bson.D, user string, o *goja.Object) bson.D {
 	v := script.Property(o, "passwordDigestor")
 	if v == nil {

@@ -15,25 +15,23 @@ import (
 	"shardsh/bindings/sh"
 )
 
-// Sharding is what methods of databases and collections take from sh.
+// Sharding is the part of sh that methods of databases and collections use.
 type Sharding interface {
 	PrintStatus(d, config *server.Database, o sh.StatusOptions) goja.Value
 	StatusArgument(c *script.Call, i int) sh.StatusOptions
 	ReadSnapshot(d *server.Database, o live.ReaderOptions) *catalog.Snapshot
 }
 
-// ConnectSettings says how scripts open connections of their own.
+// ConnectSettings holds the options of connections that scripts open.
 type ConnectSettings struct {
-	// Address is that of the shell's own connection, Routers are hosts that Settings
-	// reach, too.
+	// Address is the address of the shell's own connection. Routers are hosts that Settings also reach.
 	Address  string
 	Routers  []string
 	Settings *options.ClientOptions
 	Sandbox  *sandbox.Rules
-	// Connect opens a connection; nil opens it by the driver. ClientOptions reads a
-	// connection string; nil takes it as the driver does.
+	// Connect opens a connection, and ClientOptions parses a connection string; nil uses the driver.
 	Connect       func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
-	// Interactive allows asking for a password.
+	// Interactive allows the shell to ask for a password.
 	Interactive bool
 }

@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/write"
 )
 
-// explainable is db.c.explain(): its methods ask for plans.
+// explainable is the object that db.c.explain() returns: its methods explain commands.
 type explainable struct {
 	script.Hidden
 	coll      *Collection
@@ -36,7 +36,7 @@ func explainMethods() script.Methods[*explainable] {
 		{"find", "query?:object projection?:object", func(c *script.Call, e *explainable) goja.Value {
 			current := e.coll.host.Current.Cursor
 			cur := e.coll.find(c)
-			e.coll.host.Current.Cursor = current // an explained query is nothing to iterate
+			e.coll.host.Current.Cursor = current // the cursor of an explained query cannot be iterated
 			cur.ExplainVerbosity = e.verbosity
 			return cur.Object
 		}, "Explains a find; cursor methods refine it, finish() or printing gives the plan."},
@@ -58,7 +58,7 @@ func explainMethods() script.Methods[*explainable] {
 		{"update", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			options := c.Object(2)
 			multi := script.Property(options, "multi")
-			u := c.JS.BSONValue(c.Arg(1)) // as update() takes it: a replacement too
+			u := c.JS.BSONValue(c.Arg(1)) // as in update(), this may be a replacement
 			op := write.UpdateOp(c.JS, c.Object(0), &u, options, multi != nil && multi.ToBoolean())
 			return e.explain(c, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.Doc}}})
 		}, "Explains an update."},
@@ -98,7 +98,7 @@ func explainMethods() script.Methods[*explainable] {
 	}
 }
 
-// planCache is db.c.getPlanCache().
+// planCache is the object that db.c.getPlanCache() returns.
 type planCache struct {
 	script.Hidden
 	coll *Collection

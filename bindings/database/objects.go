@@ -1,5 +1,5 @@
-// Package database is what db is and leads to: connections, databases, collections and
-// sessions as scripts see them. Their methods stand in tables, a file each.
+// Package database implements db and the objects that are reachable from it: connections, databases,
+// collections and sessions of scripts. Each file has a table of methods.
 package database
 
 import (
@@ -18,7 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 )
 
-// Host is what the objects need of the shell.
+// Host provides what the objects need from the shell.
 type Host struct {
 	JS              *script.Engine
 	Gateway         *server.Gateway
@@ -27,7 +27,7 @@ type Host struct {
 	Sharding        Sharding
 	ConnectSettings ConnectSettings
 	Current         *Current
-	// MaxTimeMS is the limit of the settings; 0 is none.
+	// MaxTimeMS returns the time limit in the settings; 0 for none.
 	MaxTimeMS func() int64
 	// Classes are the prototypes of objects; see [New].
 	Classes Classes
@@ -41,14 +41,14 @@ type Classes interface {
 	Session() *goja.Object
 }
 
-// Current is where a shell is.
+// Current holds the current connection, database and cursor of a shell.
 type Current struct {
-	Mongo  *Mongo         // the connection db started on; nil without one
-	DB     *Database      // what db is; nil without a connection
-	Cursor *cursor.Cursor // what "it" goes on with
+	Mongo  *Mongo         // the initial connection of db; nil without one
+	DB     *Database      // the current database; nil without a connection
+	Cursor *cursor.Cursor // the cursor that "it" continues
 }
 
-// Server returns the current database for other packages; nil without one.
+// Server returns the current database for other packages; nil without a connection.
 func (at *Current) Server() *server.Database {
 	if at.DB == nil {
 		return nil
@@ -56,10 +56,10 @@ func (at *Current) Server() *server.Database {
 	return at.DB.Database
 }
 
-// Use makes another database db.
+// Use sets the current database.
 func (at *Current) Use(d *Database) { at.DB, at.Cursor = d, nil }
 
-// SwitchTo makes another database db, and says so.
+// SwitchTo sets the current database, and returns a message about the change.
 func (at *Current) SwitchTo(to *Database) string {
 	at.Cursor = nil
 	if at.DB == to {
@@ -69,15 +69,15 @@ func (at *Current) SwitchTo(to *Database) string {
 	return "switched to db " + to.Name
 }
 
-// results makes what writes return.
+// results returns the constructors for the results of writes.
 func (h *Host) results() write.Results { return write.Results{JS: h.JS, Gateway: h.Gateway} }
 
-// Mongo is one connection: what db.getMongo() gives.
+// Mongo is a connection, which db.getMongo() returns.
 type Mongo struct {
 	script.Hidden
 	*server.Conn
 	host       *Host
-	ownsClient bool // opened by a script, closed with the shell
+	ownsClient bool // opened by a script; closed with the shell
 	object     *goja.Object
 
 	databases    map[string]*Database
@@ -85,7 +85,7 @@ type Mongo struct {
 	writeConcern bson.Raw // sent with writes; nil for the server's default
 }
 
-// NewMongo makes a connection's object.
+// NewMongo returns the object of a connection.
 func NewMongo(h *Host, client *mongo.Client, address string) *Mongo {
 	return &Mongo{host: h, Conn: server.NewConn(h.Gateway, client, address), databases: make(map[string]*Database)}
 }
@@ -99,7 +99,8 @@ func (m *Mongo) Object() *goja.Object {
 	return m.object
 }
 
-// Database returns the one object for a name: identity holds (rules/04-objects §6.1).
+// Database returns the database with a name. It returns the same object for the same name
+// (rules/04-objects §6.1).
 func (m *Mongo) Database(name string) *Database {
 	d := m.databases[name]
 	if d == nil {
@@ -109,7 +110,7 @@ func (m *Mongo) Database(name string) *Database {
 	return d
 }
 
-// CheckedDatabase is database for names scripts give.
+// CheckedDatabase works like Database, but throws for invalid names.
 func (m *Mongo) CheckedDatabase(name string) *Database {
 	if !ValidName(name) {
 		m.host.JS.ThrowInvalid("Invalid database name: %s", name)
@@ -117,12 +118,12 @@ func (m *Mongo) CheckedDatabase(name string) *Database {
 	return m.Database(name)
 }
 
-// ValidName reports whether a database may have a name.
+// ValidName reports whether a name is valid for a database.
 func ValidName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "/\\. \"\x00")
 }
 
-// hosts returns the servers of a connection's address, with ports.
+// hosts returns the servers in a connection's address, with ports.
 func (m *Mongo) hosts() string {
 	parsed, err := connstring.Parse(m.Address)
 	if err != nil {
@@ -146,7 +147,7 @@ type Database struct {
 	session     *Session
 	object      *goja.Object
 	collections map[string]*Collection
-	// writeConcern is the database's own; nil for the connection's.
+	// writeConcern is the write concern of the database; nil means that of the connection.
 	writeConcern bson.Raw
 }
 
@@ -163,14 +164,13 @@ func newDatabase(h *Host, on *Mongo, name string, sess *Session) *Database {
 	return d
 }
 
-// Server returns the database as other rooms know it.
+// Server returns the database for other packages.
 func (d *Database) Server() *server.Database { return d.Database }
 
 // Object returns the JavaScript object.
 func (d *Database) Object() *goja.Object { return d.object }
 
-// Get answers names that are not methods of databases: they are collections
-// (rules/04-objects §6.1).
+// Get returns the collection for a name that is no method of databases (rules/04-objects §6.1).
 func (d *Database) Get(name string) goja.Value {
 	if c := d.collections[name]; c != nil {
 		return c.object
@@ -181,8 +181,8 @@ func (d *Database) Get(name string) goja.Value {
 	return d.Collection(name).object
 }
 
-// isCollectionProperty tells names of collections from members of the class and
-// from those every object has.
+// isCollectionProperty distinguishes names of collections from members of the class and of every
+// object.
 func isCollectionProperty(name string, proto *goja.Object) bool {
 	return name != "" && name[0] != '_' && proto.Get(name) == nil && validCollectionName(name)
 }
@@ -191,7 +191,7 @@ func validCollectionName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "$\x00")
 }
 
-// Collection returns the one object for a name.
+// Collection returns the collection with a name. It returns the same object for the same name.
 func (d *Database) Collection(name string) *Collection {
 	c := d.collections[name]
 	if c == nil {
@@ -201,7 +201,7 @@ func (d *Database) Collection(name string) *Collection {
 	return c
 }
 
-// CheckedCollection is the collection of a name that a script gives.
+// CheckedCollection works like Collection, but throws for invalid names.
 func (d *Database) CheckedCollection(name string) *Collection {
 	if !validCollectionName(name) {
 		d.host.JS.ThrowInvalid("Invalid collection name: %s", name)
@@ -212,7 +212,7 @@ func (d *Database) CheckedCollection(name string) *Collection {
 // IsSiblingUsed reports whether a script has used a database of the connection.
 func (d *Database) IsSiblingUsed(database string) bool { return d.conn.databases[database] != nil }
 
-// SiblingObject is another database of the same connection and session.
+// SiblingObject returns another database of the same connection and session.
 func (d *Database) SiblingObject(name string) *Database {
 	if name == d.Name {
 		return d
@@ -230,7 +230,7 @@ type Collection struct {
 	d      *Database
 	name   string
 	object *goja.Object
-	// writeConcern is the collection's own; nil for the database's.
+	// writeConcern is the write concern of the collection; nil means that of the database.
 	writeConcern bson.Raw
 }
 
@@ -247,8 +247,7 @@ func (coll *Collection) Object() *goja.Object { return coll.object }
 // Namespace returns the full name.
 func (coll *Collection) Namespace() string { return coll.d.Name + "." + coll.name }
 
-// Get answers names that are not methods of collections: db.a.b is the collection
-// a.b.
+// Get returns the collection for a name that is no method of collections: db.a.b is the collection a.b.
 func (coll *Collection) Get(name string) goja.Value {
 	if !isCollectionProperty(name, coll.host.Classes.Collection()) {
 		return nil
@@ -263,7 +262,7 @@ func (d *Database) effectiveWriteConcern() bson.Raw {
 	return d.conn.writeConcern
 }
 
-// Write sends operations, with the write concern that holds here.
+// Write sends operations with the write concern in effect.
 func (coll *Collection) Write(ops []write.Op, opts write.Options) *write.Result {
 	return write.Target{
 		Gateway: coll.host.Gateway, Database: coll.d.Database, Collection: coll.name,
@@ -271,10 +270,10 @@ func (coll *Collection) Write(ops []write.Op, opts write.Options) *write.Result 
 	}.Send(ops, opts)
 }
 
-// Results makes what writes return.
+// Results returns the constructors for the results of writes.
 func (coll *Collection) Results() write.Results { return coll.host.results() }
 
-// Inspect returns a value as the shell shows it.
+// Inspect formats a value as the shell shows it.
 func (coll *Collection) Inspect(v goja.Value) string { return coll.host.Display.Inspect(v) }
 
 // statsCollection returns the collection for package stats.
@@ -291,7 +290,7 @@ func (coll *Collection) effectiveWriteConcern() bson.Raw {
 	return coll.d.effectiveWriteConcern()
 }
 
-// Session is what startSession() gives.
+// Session is the object that startSession() returns.
 type Session struct {
 	script.Hidden
 	conn          *Mongo
@@ -314,8 +313,8 @@ func (sess *Session) database(name string) *Database {
 	return d
 }
 
-// inTransaction reports whether the database's commands belong to a transaction:
-// they take their concerns from it then.
+// inTransaction reports whether the database's commands belong to a transaction, which defines their
+// read and write concern.
 func (d *Database) inTransaction() bool {
 	return d.session != nil && d.session.driverSession.TransactionRunning()
 }

@@ -9,9 +9,9 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Members of the old shell's databases, collections and cursors that mongosh lacks.
+// Members of the old shell's databases and collections that mongosh lacks.
 
-// removedInVersion is a method of a feature that was removed from the server.
+// removedInVersion returns a method that throws because its feature was removed from the server.
 func removedInVersion[T any](name, since, instead string) func(*script.Call, T) goja.Value {
 	return func(c *script.Call, _ T) goja.Value {
 		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`%s()` was removed in MongoDB %s; use %s", name, since,
@@ -110,7 +110,7 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 	}...)
 }
 
-// connectionOldShellMethods are those of the old shell's Mongo.
+// connectionOldShellMethods returns the methods of the old shell's Mongo.
 func connectionOldShellMethods() script.Methods[*Mongo] {
 	ask := func(_ *script.Call, m *Mongo, command bson.D) bson.Raw {
 		return m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin", Body: command, IsRead: true})

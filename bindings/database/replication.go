@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// replicationMethods() look at the oplog and at the members of a replica set.
+// replicationMethods returns the methods that describe the oplog and the members of a replica set.
 func replicationMethods() script.Methods[*Database] {
 	return script.Methods[*Database]{
 		{"getReplicationInfo", "", func(_ *script.Call, d *Database) goja.Value {
@@ -36,7 +36,7 @@ func (h *Host) replicaSetHost() replicaset.Host {
 	return replicaset.Host{JS: h.JS, Gateway: h.Gateway, Display: h.Display, DB: h.Current.Server}
 }
 
-// replicaSetMethod makes a method of a function on replica sets.
+// replicaSetMethod converts a function on replica sets to a method.
 func replicaSetMethod(f func(replicaset.Host, *server.Database) goja.Value) func(*script.Call, *Database) goja.Value {
 	return func(_ *script.Call, d *Database) goja.Value { return f(d.host.replicaSetHost(), d.Database) }
 }

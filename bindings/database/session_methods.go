@@ -42,8 +42,8 @@ func (m *Mongo) newSession(c *script.Call, from *goja.Object) *Session {
 	return sess
 }
 
-// sessionOptions sorts options into those of the session and those of its
-// transactions; others are dropped.
+// sessionOptions separates the options of the session from those of its transactions, and drops other
+// options.
 func sessionOptions(js *script.Engine, from *goja.Object) *goja.Object {
 	given, transactions := js.Runtime.NewObject(), js.Runtime.NewObject()
 	for _, name := range []string{"readConcern", "writeConcern", "readPreference", "maxCommitTimeMS"} {
@@ -66,8 +66,8 @@ func sessionOptions(js *script.Engine, from *goja.Object) *goja.Object {
 	return given
 }
 
-// transactionOptions reads readConcern, writeConcern and readPreference. The
-// driver has no maxCommitTimeMS.
+// transactionOptions parses readConcern, writeConcern and readPreference. The driver has no
+// maxCommitTimeMS.
 func transactionOptions(c *script.Call, o *goja.Object) *options.TransactionOptionsBuilder {
 	opts := options.Transaction()
 	if v, ok := script.Property(o, "readConcern").(*goja.Object); ok {
@@ -99,8 +99,7 @@ func transactionOptions(c *script.Call, o *goja.Object) *options.TransactionOpti
 	return opts
 }
 
-// isCausal reports whether the session is causally consistent, the default
-// unless its options disable it.
+// isCausal reports whether the session is causally consistent, which is the default.
 func (sess *Session) isCausal() bool {
 	is := func(name string, or bool) bool {
 		v := script.Property(sess.optionsObject, name)
@@ -109,8 +108,8 @@ func (sess *Session) isCausal() bool {
 	return is("causalConsistency", true) && !is("snapshot", false)
 }
 
-// withAfterClusterTime adds afterClusterTime to the reads of a causally consistent session: a
-// secondary may lag. The driver does this for its own reads only, not for commands.
+// withAfterClusterTime adds afterClusterTime to the reads of a causally consistent session, because a
+// secondary may lag. The driver does this only for its own read methods, not for commands.
 func (d *Database) withAfterClusterTime(body bson.D) bson.D {
 	if d.session == nil || !d.session.isCausal() || d.inTransaction() {
 		return body
@@ -125,7 +124,7 @@ func (d *Database) withAfterClusterTime(body bson.D) bson.D {
 			var concern bson.D
 			given, isDoc := rawdoc.MustMarshal(bson.D{e}).Lookup(e.Key).DocumentOK()
 			if !isDoc || bson.Unmarshal(given, &concern) != nil {
-				return body // the server says what is wrong with it
+				return body // the server reports the error in it
 			}
 			body[i].Value = append(concern, after)
 			return body
@@ -220,7 +219,7 @@ func (sess *Session) commit(ctx context.Context) error {
 	return sess.driverSession.CommitTransaction(ctx)
 }
 
-// checkTransactionStep throws the error of a step of a transaction.
+// checkTransactionStep throws the error of a transaction step.
 func (sess *Session) checkTransactionStep(c *script.Call, err error) {
 	if err == nil {
 		return
@@ -237,8 +236,8 @@ func (sess *Session) checkTransactionStep(c *script.Call, err error) {
 	}
 }
 
-// transactionStateErrors() are the driver's errors for a step that does not fit the
-// one before. It has no public names for them.
+// transactionStateErrors returns the driver's errors for a step that is invalid in the current state.
+// The driver has no exported names for them.
 func transactionStateErrors() []string {
 	return []string{
 		"no transaction started", "transaction already in progress",
@@ -252,9 +251,8 @@ func transactionStateErrors() []string {
 // do.
 const transactionTimeout = 120 * time.Second
 
-// sessionWithTransaction commits what the function did, and gives it up when
-// the function throws. What the server labels as passing is tried again: the
-// whole for TransientTransactionError, the commit for
+// sessionWithTransaction commits the transaction of the function, or aborts it if the function throws.
+// It retries transient errors: the whole transaction for TransientTransactionError, the commit for
 // UnknownTransactionCommitResult.
 func sessionWithTransaction(c *script.Call, sess *Session) goja.Value {
 	f, _ := goja.AssertFunction(c.Arg(0))
@@ -271,7 +269,7 @@ func sessionWithTransaction(c *script.Call, sess *Session) goja.Value {
 			}
 			c.JS.Rethrow(err)
 		}
-		if !sess.driverSession.TransactionRunning() { // the function ended it itself
+		if !sess.driverSession.TransactionRunning() { // the function has ended the transaction itself
 			return v
 		}
 		again, err := sess.commitUntilKnown(c, end)
@@ -283,8 +281,8 @@ func sessionWithTransaction(c *script.Call, sess *Session) goja.Value {
 	}
 }
 
-// commitUntilKnown commits until the outcome is known. It reports whether the
-// whole transaction has to be done again.
+// commitUntilKnown retries the commit until its outcome is known. It reports whether the whole
+// transaction has to be retried.
 func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (again bool, err error) {
 	for {
 		err = sess.commit(c.JS.Context())
@@ -302,7 +300,7 @@ func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (again bool
 	}
 }
 
-// hasErrorLabel reports whether a script's error carries a label of the server.
+// hasErrorLabel reports whether a script's error has an error label of the server.
 func hasErrorLabel(c *script.Call, err error, label string) bool {
 	o, _ := script.ThrownBy(err).(*goja.Object)
 	set, _ := script.Property(o, "errorLabelSet").(*goja.Object)

@@ -9,10 +9,11 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Write concerns that the old shell's scripts set on a database or a collection;
-// without one, that of the parent object counts.
+// Write concerns that scripts of the old shell set on a database or a collection. Without one, that of
+// the parent object applies.
 
-// writeConcernMethods are those of objects that keep a write concern; kept finds it.
+// writeConcernMethods returns the methods of objects that have a write concern. kept returns the field
+// of the object.
 func writeConcernMethods[T any](kept func(T) *bson.Raw, inherited func(T) bson.Raw) script.Methods[T] {
 	return script.Methods[T]{
 		{"setWriteConcern", "w:any wtimeout?:any", func(c *script.Call, on T) goja.Value {

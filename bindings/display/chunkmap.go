@@ -16,13 +16,13 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// MapOptions say how a map of chunks is drawn.
+// MapOptions are the options of a chunk map.
 type MapOptions struct {
-	Width int // of the screen
+	Width int // width of the screen
 	Color bool
 }
 
-// A strip of cells has at most maxStrips rows, with labels of labelWidth.
+// A chunk map has at most maxStrips rows, with labels of labelWidth.
 const (
 	maxStrips  = 8
 	labelWidth = 16
@@ -30,7 +30,7 @@ const (
 
 func (o MapOptions) width() int { return max(o.Width, minColumns) - 2 }
 
-// cellsPerRow returns how many cells a row has: with many chunks it has a label.
+// cellsPerRow returns the number of cells in a row. Rows have labels if there are many chunks.
 func (o MapOptions) cellsPerRow(chunks int) int {
 	if chunks <= o.width() {
 		return o.width()
@@ -38,18 +38,17 @@ func (o MapOptions) cellsPerRow(chunks int) int {
 	return o.width() - labelWidth
 }
 
-// Cells returns how many cells a map with so many chunks is to have.
+// Cells returns the number of cells of a map with so many chunks.
 func (o MapOptions) Cells(chunks int) int {
 	n := o.cellsPerRow(chunks)
 	return n * min(maxStrips, max(1, (chunks+n-1)/n))
 }
 
-// marks identify shards without colours: a letter each, and # for all
-// others.
+// marks identify shards without colours: one character each, and # for all others.
 var marks = []rune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" +
 	"ΓΔΘΛΞΠΣΦΨΩαβγδεζηθλμπρστφψωБГДЖЗИЛЦЧШЩЭЮЯ")
 
-// Mark returns the letter of a shard, by its index in the map.
+// Mark returns the character of a shard, by its index in the map.
 func Mark(shard int) string {
 	if shard >= len(marks) {
 		return "#"
@@ -57,23 +56,23 @@ func Mark(shard int) string {
 	return string(marks[shard])
 }
 
-// shardStyle is the colour of a shard: bars first, whose letters can be read on
-// dark terminals and on light ones. Neighbours in the list differ.
+// shardStyle returns the colour of a shard. The first colours are backgrounds on which characters are
+// legible on both dark and light terminals. Neighbours in the list differ.
 func shardStyle(shard int) string {
 	styles := []string{"97;44", "30;43", "30;42", "97;45", "30;46", "97;41", "35", "32", "31", "36"}
 	return styles[shard%len(styles)]
 }
 
-// What cells show beside marks.
+// Characters in cells besides marks.
 const (
-	continuedGlyph = "─" // a chunk that began before
-	mixedGlyph     = "░" // several shards, none of which has half of it
+	continuedGlyph = "─" // a chunk that began in an earlier cell
+	mixedGlyph     = "░" // several shards, none of which has half of the cell
 	zoneFill       = "-"
 )
 
-// DrawMap draws a map that was laid out in as many cells as the options say: its
-// chunks as strips, each beginning with the mark of its shard, below their zones
-// and above what is jumbo; then a line for each shard.
+// DrawMap draws a map with the number of cells that the options require. Its chunks are drawn as
+// strips, each beginning with the mark of its shard, with zones above and jumbo chunks below. A line
+// for each shard follows.
 func DrawMap(m report.ChunkMap, o MapOptions) string {
 	d := drawing{ChunkMap: m, options: o}
 	d.writeHead()
@@ -119,7 +118,7 @@ func (d *drawing) writeHead() {
 	d.writeLine("")
 }
 
-// glyphKeys explains the characters that are on the map.
+// glyphKeys explains the characters that are used on the map.
 func (d *drawing) glyphKeys() (text string) {
 	several, spread := false, false
 	for _, c := range d.Cells {
@@ -216,9 +215,8 @@ func (d *drawing) heatText(from, to int) string {
 	return b.String()
 }
 
-// zonesText draws the parts of zone ranges that lie in a row: [EU----], without the
-// bracket where a range goes on in another row. Where several share a place the
-// last one is seen.
+// zonesText draws the parts of zone ranges in a row: [EU----]. A range that continues in another row
+// has no bracket there. Where several ranges share a cell, the last one is shown.
 func (d *drawing) zonesText(from, to int) string {
 	row := slices.Repeat([]string{" "}, to-from)
 	found := false
@@ -247,7 +245,7 @@ func (d *drawing) zonesText(from, to int) string {
 	return strings.TrimRight(strings.Join(row, ""), " ")
 }
 
-// copyRunes writes narrow characters into a row; wide ones would move the rest.
+// copyRunes copies single-width characters into a row; wide ones would shift the rest of the row.
 func copyRunes(row []string, text []rune) {
 	for i := range min(len(row), len(text)) {
 		if twwidth.Width(string(text[i])) == 1 {
@@ -258,7 +256,7 @@ func copyRunes(row []string, text []rune) {
 	}
 }
 
-// shortKey is Bound without the names of types, for where there is little room.
+// shortKey works like Bound, but omits the names of types; it is used for narrow columns.
 func shortKey(values []bson.RawValue) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -284,8 +282,7 @@ func countText(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Bound returns a bound of a chunk or of a zone: its values, without the names of
-// the shard key's fields.
+// Bound formats a bound of a chunk or of a zone: its values, without the field names of the shard key.
 func Bound(values []bson.RawValue) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

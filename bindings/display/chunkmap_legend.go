@@ -10,15 +10,13 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// shades are how much of its data a shard has at a place, beside the place where
-// it has most.
+// shades show how much of a shard's data is at a position, relative to the position with the most data.
 var shades = []string{" ", "░", "▒", "▓", "█"}
 
-// minLaneWidth is the minimum width of the column that shows where a shard's data
-// lie.
+// minLaneWidth is the minimum width of the column that shows where a shard's data is.
 const minLaneWidth = 10
 
-// writeLegend draws a line for each shard: what it has, and where.
+// writeLegend draws a line for each shard, with its amount of data and its position.
 func (d *drawing) writeLegend() {
 	header := []string{"shard", "chunks", "jumbo", "data", "share"}
 	if d.Heat != nil {
@@ -82,8 +80,7 @@ func laneTitle(room int) string {
 	return long
 }
 
-// shardLanes draws for each shard where along the shard key its data lie; nil without
-// the room.
+// shardLanes draws for each shard where its data is along the shard key; nil if there is no room.
 func (d *drawing) shardLanes(width int) []string {
 	if width < minLaneWidth || len(d.Cells) == 0 {
 		return nil
@@ -108,7 +105,7 @@ func (d *drawing) shardLanes(width int) []string {
 	return lanes
 }
 
-// shadeBar writes amounts as shades; any amount above 0 is visible.
+// shadeBar draws amounts as shades; any amount above 0 is visible.
 func shadeBar(amounts []float64) string {
 	most := 0.0
 	for _, a := range amounts {

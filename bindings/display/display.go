@@ -13,42 +13,42 @@ import (
 	"shardsh/bindings/values"
 )
 
-// Options say where values are shown.
+// Options are the options of a Display.
 type Options struct {
-	// Interactive cuts results to a page and to a depth.
+	// Interactive limits results to a page and to a depth.
 	Interactive bool
-	// Terminal allows tables, and lines that are written again and again.
+	// Terminal allows tables, and lines that are rewritten.
 	Terminal bool
 	// Color allows escape sequences.
 	Color bool
-	// LimitDepth cuts a script's result at the depth of the settings, too.
+	// LimitDepth also limits a script's result to the depth in the settings.
 	LimitDepth bool
 	// Settings returns the current settings.
 	Settings func() InspectSettings
-	// Columns returns the width of the terminal; nil where there is none.
+	// Columns returns the width of the terminal; nil without a terminal.
 	Columns func() int
 	// RenderSpecial renders special objects such as cursors; ok is false for ordinary values.
 	RenderSpecial func(v goja.Value) (text string, ok bool)
 }
 
-// InspectSettings is how values look by the user's settings.
+// InspectSettings are the user's settings for the format of values.
 type InspectSettings struct {
 	Compact     int
 	Depth       int // negative: no limit
 	ErrorStacks bool
 }
 
-// Display shows values on a screen or in a stream.
+// Display formats values for a screen or for a stream.
 type Display struct {
 	JS  *script.Engine
 	cfg Options
-	// Symbols that mark values with a special rendering; each is made when it is
-	// first needed.
+	// Symbols that mark values with a special rendering. Each symbol is created when it is first
+	// needed.
 	replySymbol *goja.Symbol // on replies of commands
 	tableSymbol *goja.Symbol // on values with tables for terminals
 }
 
-// New makes a Display.
+// New returns a Display.
 func New(o Options) *Display { return &Display{cfg: o} }
 
 // Color reports whether escape sequences are allowed.
@@ -57,8 +57,7 @@ func (s *Display) Color() bool { return s.cfg.Color }
 // minColumns is the minimum width; narrower terminals wrap lines.
 const minColumns = 40
 
-// Columns returns the width that what is shown may take: that of the terminal,
-// Width where there is none.
+// Columns returns the available width: that of the terminal, or Width without a terminal.
 func (s *Display) Columns() int {
 	if s.cfg.Columns == nil {
 		return Width
@@ -69,8 +68,8 @@ func (s *Display) Columns() int {
 	return Width
 }
 
-// Render returns a result as the shell shows it (rules/04-values-and-language §3.1), without a line
-// end after it. It may throw.
+// Render formats a result as the shell shows it (rules/04-values-and-language §3.1), without a trailing
+// newline. It may throw.
 func (s *Display) Render(v goja.Value) string {
 	if text, ok := s.renderTables(v); ok {
 		return text
@@ -83,13 +82,13 @@ func (s *Display) Render(v goja.Value) string {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
 	text := s.JS.Values.InspectResult(s.WithoutClusterTimeFields(v), o, true)
-	if goja.IsString(v) && s.cfg.Terminal { // elsewhere it may be JSON for another program
+	if goja.IsString(v) && s.cfg.Terminal { // without a terminal, the string may be JSON for another program
 		return plaintext.Visible(text)
 	}
 	return text
 }
 
-// InspectOptions returns those of print() under the current settings.
+// InspectOptions returns the options of print() under the current settings.
 func (s *Display) InspectOptions() values.InspectOptions {
 	o, look := values.DefaultInspect(), s.cfg.Settings()
 	o.Color = s.cfg.Color
@@ -100,21 +99,21 @@ func (s *Display) InspectOptions() values.InspectOptions {
 	return o
 }
 
-// ClusterTimeFields are cluster time fields in every reply (rules/03-commands §0.3).
+// ClusterTimeFields are the cluster time fields in every reply (rules/03-commands §0.3).
 var ClusterTimeFields = []string{"$clusterTime", "operationTime"}
 
-// Reply shows a command's reply to the script. Gossip stays readable but is not
-// printed (rules/04-objects §5.1).
+// Reply returns a command's reply for the script. Scripts can read the cluster time fields, but they
+// are not printed (rules/04-objects §5.1).
 func (s *Display) Reply(raw bson.Raw) goja.Value {
 	return s.markReply(s.JS.Values.DocToJS(raw))
 }
 
-// Inspect returns a value as it looks within a text.
+// Inspect formats a value within a text.
 func (s *Display) Inspect(v goja.Value) string {
 	return s.JS.Values.Inspect(v, s.InspectOptions())
 }
 
-// PrintedText returns an argument of print().
+// PrintedText formats an argument of print().
 func (s *Display) PrintedText(v goja.Value) string {
 	if text, ok := s.cfg.RenderSpecial(v); ok {
 		return text
@@ -122,7 +121,7 @@ func (s *Display) PrintedText(v goja.Value) string {
 	return s.JS.Values.InspectResult(s.WithoutClusterTimeFields(v), s.InspectOptions(), false)
 }
 
-// markReply notes that an object is a command's reply.
+// markReply marks an object as a command's reply.
 func (s *Display) markReply(o *goja.Object) *goja.Object {
 	for _, name := range ClusterTimeFields {
 		if o.Get(name) != nil {
@@ -141,8 +140,8 @@ func (s *Display) ensureReplySymbol() *goja.Symbol {
 	return s.replySymbol
 }
 
-// WithoutClusterTimeFields returns a reply as it is shown: the fields every reply has are
-// left out (rules/04-objects §5.1). Scripts can still read and list them.
+// WithoutClusterTimeFields returns a reply as it is shown, without the fields that every reply has
+// (rules/04-objects §5.1). Scripts can still read and list these fields.
 func (s *Display) WithoutClusterTimeFields(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || s.replySymbol == nil || o.GetSymbol(s.replySymbol) == nil {
@@ -157,8 +156,8 @@ func (s *Display) WithoutClusterTimeFields(v goja.Value) goja.Value {
 	return shown
 }
 
-// StatsResult makes an object print as sections (rules/04-values-and-language §3.1). The wrapper
-// mongosh puts around such results is there as hidden members.
+// StatsResult makes an object print as sections (rules/04-values-and-language §3.1). It has the members
+// of mongosh's wrapper for such results as hidden members.
 func (s *Display) StatsResult(value *goja.Object) goja.Value {
 	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
 	script.Define(value, "value", value)
@@ -194,22 +193,22 @@ func (s *Display) SetOneLine(o *goja.Object) *goja.Object {
 	return o
 }
 
-// Print writes values as print() does: no format strings (rules/04-command-line-and-prompt §2.12).
+// Print writes values as print() does, without format strings (rules/04-command-line-and-prompt §2.12).
 func (s *Display) Print(args []goja.Value) {
 	texts := make([]string, len(args))
 	for i, v := range args {
 		texts[i] = s.PrintedText(v)
 	}
-	s.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n") // strings are the script's, the rest is inspected
+	s.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n") // strings are written as they are, other values are inspected
 }
 
-// ShownValue returns a result of show that prints as the value it is.
+// ShownValue returns a result of show that prints like the value itself.
 func (s *Display) ShownValue(v goja.Value) goja.Value {
 	o := s.InspectOptions()
 	return s.JS.StyledResult(s.JS.Values.InspectResult(v, o, false))
 }
 
-// ClearScreen clears a terminal and does nothing else elsewhere.
+// ClearScreen clears a terminal. It does nothing without a terminal.
 func (s *Display) ClearScreen() {
 	if s.cfg.Interactive && s.cfg.Color {
 		s.JS.Out.WriteRaw("\x1b[H\x1b[2J")

@@ -1,4 +1,4 @@
-// Package display shows values to people: as the shell prints them, as tables on a
-// terminal, as the old shell's JSON, and how far a long wait is. What a value is
-// made of is the concern of package values.
+// Package display formats values for humans: as the shell prints them, as tables on a terminal, and as
+// the old shell's JSON. It also shows the progress of long waits. Package values handles the structure
+// of values.
 package display

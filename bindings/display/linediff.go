@@ -2,12 +2,11 @@ package display
 
 import "strings"
 
-// maxDiff bounds the lines that are compared one by one.
+// maxDiff is the maximum number of lines that are compared one by one.
 const maxDiff = 1000
 
-// LineDiff writes two texts as one, as Node does for values that are to be
-// equal: lines of both as they are, those of the first only after "+", those of
-// the second only after "-".
+// LineDiff formats two texts as a diff, as Node does for values that should be equal: common lines
+// unchanged, lines of the first text after "+", lines of the second text after "-".
 func LineDiff(actual, expected string) string {
 	a, b := strings.Split(actual, "\n"), strings.Split(expected, "\n")
 	if len(a) > maxDiff || len(b) > maxDiff {
@@ -36,8 +35,8 @@ func prefixLines(sign string, lines []string) string {
 	return sign + strings.Join(lines, "\n"+sign) + "\n"
 }
 
-// commonLines counts, for every two places, the lines that the rests of a and b
-// have in common in the same order.
+// commonLines returns the table of the longest common subsequences: element [i][j] is the number of
+// lines that a[i:] and b[j:] have in common, in the same order.
 func commonLines(a, b []string) [][]int {
 	common := make([][]int, len(a)+1)
 	for i := range common {

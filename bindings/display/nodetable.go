@@ -60,7 +60,7 @@ func (s *Display) NodeTable(v goja.Value) string {
 	return drawTable(header, lines)
 }
 
-// drawTable draws as Node does. Cells are text that is shown as it is.
+// drawTable draws a table as Node does. The text of cells is printed unchanged.
 func drawTable(header []string, lines [][]string) string {
 	var b strings.Builder
 	table := tablewriter.NewTable(&b,

@@ -13,8 +13,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// OldJSON writes a value in the old shell's JSON: names quoted, blanks around
-// colons, one tab a level.
+// OldJSON formats a value as the old shell's JSON: quoted names, spaces around colons, one tab for each
+// level.
 func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 	switch {
 	case goja.IsUndefined(v):
@@ -23,19 +23,19 @@ func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 		return plaintext.VisibleJSON(JSONString(v.String()))
 	}
 	if _, ok := goja.AssertFunction(v); ok {
-		return v.String() // the script's own
+		return v.String() // text of the script itself
 	}
 	raw, err := s.JS.Values.ToBSON(v)
 	if err != nil {
 		return v.String()
 	}
-	if goja.IsNumber(v) { // has no type of its own
+	if goja.IsNumber(v) { // a JavaScript number has no BSON type
 		return v.String()
 	}
 	return plaintext.VisibleJSON(OldJSON(raw, "", oneLine))
 }
 
-// JSONString returns a text as a string of JSON.
+// JSONString returns a string as a JSON string.
 func JSONString(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -46,7 +46,7 @@ func JSONString(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// OldJSON returns a BSON value in the old shell's JSON.
+// OldJSON formats a BSON value as the old shell's JSON.
 func OldJSON(v bson.RawValue, indent string, oneLine bool) string {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:

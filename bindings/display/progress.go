@@ -10,36 +10,35 @@ import (
 	"shardsh/bindings/script"
 )
 
-// How often a long wait says how far it is.
+// The intervals at which a long wait shows its progress.
 const (
 	terminalInterval = time.Second
 	logInterval      = time.Minute
-	progressWidth    = 79 // of the rewritten line; a full one would wrap
+	progressWidth    = 79 // of the rewritten line; a full line would wrap
 )
 
-// Progress shows how far a long wait is: on a terminal in one line that is
-// written again and again, elsewhere in lines of the error stream. A nil
-// progress is silent. It keeps the shell's time.
+// Progress shows the progress of a long wait: on a terminal in one line that is rewritten, otherwise in
+// lines of the error stream. A nil Progress shows nothing. It uses the shell's clock.
 type Progress struct {
 	s         *Display
 	Interval  time.Duration
 	startedAt time.Time
 	shownAt   time.Time
-	lineShown bool // the terminal's line holds something
+	lineShown bool // the terminal's line is not empty
 }
 
-// Amount is how much work was done since the wait began, and how much is left.
+// Amount is the work that was done since the wait began, and the remaining work.
 type Amount struct {
-	Done, Left float64              // left is NaN where nobody can tell
-	Format     func(float64) string // of either
-	// RemainingText is the remaining time in words, if there is a better estimate than the rate;
-	// empty otherwise. Unforeseen says that it is not known yet, and that the rate is not
-	// to be used either.
+	Done, Left float64              // Left is NaN if it is unknown
+	Format     func(float64) string // formats Done and Left
+	// RemainingText is the remaining time in words, if there is a better estimate than the rate; empty
+	// otherwise. RemainingUnknown says that the remaining time is unknown, and must not be estimated
+	// from the rate either.
 	RemainingText    string
 	RemainingUnknown bool
 }
 
-// Progress starts to tell how far a wait is; nil, which is silent, unless wanted.
+// Progress returns a Progress for a wait that begins now; nil, which shows nothing, unless wanted.
 func (s *Display) Progress(wanted bool) *Progress {
 	if !wanted {
 		return nil
@@ -52,12 +51,12 @@ func (s *Display) Progress(wanted bool) *Progress {
 	return &Progress{s: s, Interval: every, startedAt: now, shownAt: now}
 }
 
-// IsDue reports whether something should be said now.
+// IsDue reports whether the progress should be shown now.
 func (p *Progress) IsDue() bool {
 	return p != nil && p.s.JS.Clock.Now().Sub(p.shownAt) >= p.Interval
 }
 
-// Restart resets the rate because different work begins.
+// Restart resets the rate, because different work begins.
 func (p *Progress) Restart() {
 	if p != nil {
 		p.startedAt = p.s.JS.Clock.Now()
@@ -81,7 +80,7 @@ func (p *Progress) Show(what string, a *Amount) {
 	p.lineShown = true
 }
 
-// AmountText returns the amount with rate and remaining time, if known.
+// AmountText returns the amount with its rate and remaining time, if they are known.
 func (p *Progress) AmountText(a *Amount, now time.Time) string {
 	parts := []string{a.Format(a.Done) + " done"}
 	if a.Left == a.Left {
@@ -100,16 +99,16 @@ func (p *Progress) AmountText(a *Amount, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// rateText returns an amount a second, or a minute when that is less than one.
+// rateText returns an amount a second, or a minute if the amount is less than one a second.
 func rateText(rate float64, text func(float64) string) string {
 	unit := "/s"
 	if rate < 1 {
 		rate, unit = rate*60, "/min"
 	}
-	return text(math.Round(rate*10)/10) + unit // more of it is chance
+	return text(math.Round(rate*10)/10) + unit // further digits are noise
 }
 
-// End leaves the terminal's line empty.
+// End clears the terminal's line.
 func (p *Progress) End() {
 	if p != nil && p.lineShown {
 		p.s.JS.Out.WriteRaw(script.ClearLine)

@@ -15,23 +15,22 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Width is what tables fit in where no terminal has another; MaxRows is about a
-// screen.
+// Width is the width of tables without a terminal. MaxRows is about a screen.
 const (
 	Width      = 80
 	MaxRows    = 20
 	LabelWidth = 16
 )
 
-// Tables collects what a terminal shows in place of a value: headings, lines and
-// grids, none wider than the screen.
+// Tables collects the headings, lines and grids that a terminal shows in place of a value. None is
+// wider than the screen.
 type Tables struct {
 	s *Display
 	b strings.Builder
 }
 
-// WithTable returns a value that a REPL on a terminal shows as tables. Scripts
-// see the value and print it as any other.
+// WithTable returns a value that a REPL on a terminal shows as tables. Scripts use the value, and print
+// it like any other value.
 func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
 	if !s.ShowsTables() {
 		return o
@@ -45,7 +44,7 @@ func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
 	return o
 }
 
-// ShowsTables reports whether a result that has tables is shown as them.
+// ShowsTables reports whether results with tables are shown as tables.
 func (s *Display) ShowsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
 
 func (s *Display) ensureTableSymbol() *goja.Symbol {
@@ -55,7 +54,7 @@ func (s *Display) ensureTableSymbol() *goja.Symbol {
 	return s.tableSymbol
 }
 
-// renderTables shows a value that has tables.
+// renderTables renders a value with tables.
 func (s *Display) renderTables(v goja.Value) (string, bool) {
 	o, ok := v.(*goja.Object)
 	if !ok || s.tableSymbol == nil {
@@ -70,7 +69,7 @@ func (s *Display) renderTables(v goja.Value) (string, bool) {
 	return text.String(), true
 }
 
-// ShowTables returns the result of a show command on a terminal.
+// ShowTables returns the result of a show command as tables.
 func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
 	t := &Tables{s: s}
 	draw(t)
@@ -98,8 +97,7 @@ func (t *Tables) Line(label, text string) {
 	}
 }
 
-// Grid is a table. Columns whose name ends in "#" hold numbers and are flush
-// right.
+// Grid writes a table. Columns whose name ends in "#" hold numbers and are right-aligned.
 func (t *Tables) Grid(header []string, rows [][]string) {
 	rows = visibleRows(rows)
 	header = slices.Clone(header)
@@ -120,8 +118,8 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 	}
 }
 
-// TopRows is a Grid of a screen of rows, and of as many more as somebody has to see;
-// the others are counted, with where they are shown.
+// TopRows writes a Grid with a screen of rows, but at least seen rows. It counts the other rows, and
+// says in others where they are shown.
 func (t *Tables) TopRows(header []string, rows [][]string, seen int, others string) {
 	hidden := max(0, len(rows)-max(seen, MaxRows))
 	t.Grid(header, rows[:len(rows)-hidden])
@@ -130,14 +128,14 @@ func (t *Tables) TopRows(header []string, rows [][]string, seen int, others stri
 	}
 }
 
-// Note is a line of text below a table.
+// Note writes a line of text below a table.
 func (t *Tables) Note(text string) {
 	for _, part := range plaintext.Wrap(plaintext.Visible(text), t.s.Columns()-2) {
 		t.b.WriteString("  " + part + "\n")
 	}
 }
 
-// visibleRows returns rows whose cells may stand in a line.
+// visibleRows escapes the cells of rows for a single line.
 func visibleRows(rows [][]string) [][]string {
 	shown := make([][]string, len(rows))
 	for i, row := range rows {
@@ -148,8 +146,7 @@ func visibleRows(rows [][]string) [][]string {
 	return shown
 }
 
-// shrinkColumns cuts the widest columns until all columns and the gaps between them take no
-// more than the width.
+// shrinkColumns narrows the widest columns until all columns and the gaps between them fit the width.
 func shrinkColumns(rows [][]string, width int) {
 	const gap, least = 2, 6
 	columns := len(rows[0])
@@ -180,8 +177,7 @@ func shrinkColumns(rows [][]string, width int) {
 	}
 }
 
-// Clip returns a text as it may stand in a line, and shows where it was cut
-// because it is too wide.
+// Clip escapes a text for a single line, and marks where it was truncated because it is too wide.
 func Clip(text string, width int) string {
 	text = plaintext.VisibleLine(text)
 	if twwidth.Width(text) <= width {
@@ -190,7 +186,7 @@ func Clip(text string, width int) string {
 	return plaintext.Cut(text, width-1) + "…"
 }
 
-// drawGrid draws rows without lines around them.
+// drawGrid draws rows without borders.
 func drawGrid(header []string, rows [][]string, align []tw.Align) string {
 	var b strings.Builder
 	none := tw.Padding{Left: "", Right: "  "}

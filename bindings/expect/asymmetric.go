@@ -8,7 +8,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// asymmetricMatcher stands for values that it matches, inside of what is expected.
+// asymmetricMatcher is an expected value that matches several values.
 type asymmetricMatcher struct {
 	script.Hidden
 	text    func() string
@@ -23,8 +23,7 @@ func asAsymmetric(v goja.Value) (*asymmetricMatcher, bool) {
 	return script.Receiver[*asymmetricMatcher](o)
 }
 
-// defineAsymmetric adds expect.anything() and its kin, and expect.not with their
-// opposites.
+// defineAsymmetric adds expect.anything() and similar functions, and expect.not with their negations.
 func (e *expectFunc) defineAsymmetric(f *goja.Object) {
 	not := e.js.Runtime.NewObject()
 	proto := e.js.Runtime.NewObject()
@@ -69,7 +68,7 @@ func (e *expectFunc) defineAsymmetric(f *goja.Object) {
 	script.Define(f, "not", not)
 }
 
-// callText is the call as it would be written.
+// callText returns the source text of the call.
 func (e *expectFunc) callText(name string, opposite bool, args []goja.Value) string {
 	text := "expect."
 	if opposite {
@@ -85,7 +84,7 @@ func (e *expectFunc) callText(name string, opposite bool, args []goja.Value) str
 	return text + name + "(" + strings.Join(shown, ", ") + ")"
 }
 
-// anyOf matches values of a class, the plain ones too.
+// anyOf matches values of a class, including primitive values.
 func (e *expectFunc) anyOf(c *script.Call) func(goja.Value) bool {
 	class := c.Object(0)
 	if _, ok := goja.AssertFunction(c.Arg(0)); !ok {

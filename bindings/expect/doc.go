@@ -1,6 +1,6 @@
-// Package expect is the function expect of tests: what a value is held to, in the
-// words that people know from Jest, and what to say of one that differs.
+// Package expect implements the function expect of tests, with the matchers of Jest and the messages of
+// failed matchers.
 //
-// One file has a family of matchers, each an entry in a table. Matchers about
-// other things than values, such as clusters, come from outside ([Options]).
+// Each file has a family of matchers in a table. Matchers for clusters and other objects come from
+// outside ([Options]).
 package expect

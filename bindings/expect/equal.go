@@ -7,15 +7,14 @@ import (
 	"shardsh/bindings/values"
 )
 
-// equality compares as toEqual does: fields that are undefined do not count, and
-// numbers are compared by value whatever BSON type they have. Strict comparison
-// looks at both.
+// equality compares like toEqual: undefined fields are ignored, and numbers are compared by value
+// regardless of their BSON type. A strict comparison takes both into account.
 type equality struct {
 	js     *script.Engine
 	strict bool
-	// subset lets objects have more fields than expected.
+	// subset allows objects to have more fields than expected.
 	subset bool
-	// inProgress are the pairs that are being compared, so that circles end.
+	// inProgress are the pairs that are being compared, to detect cycles.
 	inProgress [][2]*goja.Object
 }
 
@@ -92,7 +91,7 @@ func sameClass(a, b *goja.Object) bool {
 	return p.SameAs(q)
 }
 
-// sameLeaves compares what has no fields, or fields that are not for everybody.
+// sameLeaves compares values without fields, or with private fields.
 func (q *equality) sameLeaves(received, expected goja.Value) bool {
 	a, isError := errorOf(received)
 	b, isErrorToo := errorOf(expected)
@@ -111,7 +110,7 @@ func errorOf(v goja.Value) (*goja.Object, bool) {
 	return o, ok && script.IsError(o)
 }
 
-// isNumeric reports whether a value is a number, of whatever BSON type.
+// isNumeric reports whether a value is a number of any BSON type.
 func isNumeric(v goja.Value) bool {
 	if goja.IsNumber(v) {
 		return true
@@ -127,7 +126,7 @@ func isNumeric(v goja.Value) bool {
 	return false
 }
 
-// equalityMatchers are the matchers that compare whole values.
+// equalityMatchers returns the matchers that compare whole values.
 func equalityMatchers() []Matcher {
 	compare := func(q equality) func(*Match) bool {
 		return func(m *Match) bool {

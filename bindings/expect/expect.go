@@ -11,22 +11,21 @@ import (
 
 // Matcher is one assertion about a value, such as toBe.
 type Matcher struct {
-	// Name and Signature are as those of a [script.Method].
+	// Name and Signature are those of a [script.Method].
 	Name, Signature string
-	// Holds reports whether the assertion holds. What it finds out for
-	// Explain it keeps in m.Found.
+	// Holds reports whether the assertion holds. It can store data for Explain in m.Found.
 	Holds func(m *Match) bool
-	// Explain returns the lines under the headline where it does not hold, or does and
-	// should not; nil shows what was expected and what was received.
+	// Explain returns the lines below the headline of a failure. A nil Explain shows the expected and
+	// the received value.
 	Explain func(m *Match) string
 	Help    string
 }
 
-// Options are what expect takes from outside.
+// Options are the options of expect.
 type Options struct {
-	// Matchers are more of them.
+	// Matchers are additional matchers.
 	Matchers []Matcher
-	// OnExpect is called for each thing that is expected; may be nil.
+	// OnExpect is called for each expectation. It may be nil.
 	OnExpect func()
 }
 
@@ -35,19 +34,19 @@ type Match struct {
 	*script.Call
 	// Received is the tested value.
 	Received goja.Value
-	// Not is true for what must not hold.
+	// Not says that the assertion is negated.
 	Not bool
-	// Found is Holds's own, for Explain.
+	// Found is data that Holds stores for Explain.
 	Found any
 }
 
-// subject is what expect(value) returns.
+// subject is the object that expect(value) returns.
 type subject struct {
 	script.Hidden
 	e        *expectFunc
 	received goja.Value
 	not      bool
-	// promiseMode is "resolves" or "rejects" for the value of a promise.
+	// promiseMode is "resolves" or "rejects" for the outcome of a promise.
 	promiseMode string
 }
 
@@ -76,7 +75,7 @@ func Define(js *script.Engine, o Options) {
 
 func (e *expectFunc) newSubject(s subject) *goja.Object { return e.js.NewInstance(&s, e.proto) }
 
-// defineModifier defines a property that goes on with the same value in another way.
+// defineModifier defines a property that returns a modified subject with the same value.
 func (e *expectFunc) defineModifier(name string, change func(subject) subject) {
 	get := e.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		s, ok := script.Receiver[*subject](fc.This)
@@ -99,7 +98,7 @@ func (e *expectFunc) methods() []script.Method[*subject] {
 	return list
 }
 
-// check checks the value with a matcher, at once or when its promise is settled.
+// check checks the value with a matcher: immediately, or when its promise is settled.
 func (e *expectFunc) check(c *script.Call, on *subject, m Matcher) goja.Value {
 	if e.options.OnExpect != nil {
 		e.options.OnExpect()
@@ -126,7 +125,7 @@ func (e *expectFunc) evaluate(c *script.Call, on *subject, received goja.Value, 
 	return on.headline(m) + "\n\n" + say(match), false
 }
 
-// headline is the call as it would be written.
+// headline returns the source text of the call.
 func (s *subject) headline(m Matcher) string {
 	text := "expect(received)"
 	if s.promiseMode != "" {
@@ -149,7 +148,7 @@ func (s *subject) headline(m Matcher) string {
 	return text + ")"
 }
 
-// ErrorName is the name of the errors of expect.
+// ErrorName is the name of the errors that expect throws.
 const ErrorName = "AssertionError"
 
 func (e *expectFunc) newFailure(text string) *goja.Object {
@@ -158,8 +157,8 @@ func (e *expectFunc) newFailure(text string) *goja.Object {
 	return o
 }
 
-// checkSettled is check for what becomes of a promise. Its error is made now: its
-// place is where it was asked for.
+// checkSettled works like check, but on the outcome of a promise. It creates the error now, so that its
+// position is that of the call.
 func (e *expectFunc) checkSettled(c *script.Call, on *subject, m Matcher) goja.Value {
 	failure := e.newFailure("")
 	fail := func(text string) goja.Value {
@@ -170,7 +169,7 @@ func (e *expectFunc) checkSettled(c *script.Call, on *subject, m Matcher) goja.V
 	if !ok {
 		return fail(on.headline(m) + "\n\nreceived has to be a promise\nReceived: " + Shown(e.js, on.received))
 	}
-	args := slices.Clone(c.Args) // the engine uses the space again
+	args := slices.Clone(c.Args) // the engine reuses the slice
 	call := &script.Call{JS: c.JS, This: c.This, Args: args}
 	judge := e.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		if text, ok := e.evaluate(call, on, fc.Argument(0), m); !ok {
@@ -192,8 +191,7 @@ func (e *expectFunc) checkSettled(c *script.Call, on *subject, m Matcher) goja.V
 	return v
 }
 
-// extend adds matchers of a test's own: {name(received, ...args) { return {pass,
-// message} }}.
+// extend adds a test's own matchers: {name(received, ...args) { return {pass, message} }}.
 func (e *expectFunc) extend(c *script.Call) goja.Value {
 	table := c.Object(0)
 	if table == nil {
@@ -216,7 +214,7 @@ func (e *expectFunc) extend(c *script.Call) goja.Value {
 	return nil
 }
 
-// customMatcher makes a matcher from a function of expect.extend.
+// customMatcher returns the matcher for a function of expect.extend.
 func (e *expectFunc) customMatcher(name string, f goja.Callable) Matcher {
 	return Matcher{Name: name, Holds: func(m *Match) bool {
 		v, err := f(goja.Undefined(), append([]goja.Value{m.Received}, m.Args...)...)
@@ -238,7 +236,7 @@ func (e *expectFunc) customMatcher(name string, f goja.Callable) Matcher {
 	}}
 }
 
-// IsFailure reports whether an error is one of expect.
+// IsFailure reports whether an error was thrown by expect.
 func IsFailure(err error) bool {
 	e, ok := errors.AsType[*script.Error](err)
 	return ok && e.Name == ErrorName

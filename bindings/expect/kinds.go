@@ -6,7 +6,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// kindMatchers are the matchers about what sort of value it is.
+// kindMatchers returns the matchers for the type of a value.
 func kindMatchers() []Matcher {
 	is := func(name, help string, holds func(v goja.Value) bool) Matcher {
 		return Matcher{name, "", func(m *Match) bool { return holds(m.Received) },

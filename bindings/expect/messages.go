@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/values"
 )
 
-// Shown returns a value as messages have it.
+// Shown formats a value for messages.
 func Shown(js *script.Engine, v goja.Value) string {
 	if f, ok := asAsymmetric(v); ok {
 		return f.text()
@@ -35,7 +35,7 @@ func (m *Match) Lines(label, expected, received string) string {
 	return "Expected" + kind + ": " + not + expected + "\nReceived" + kind + ": " + received
 }
 
-// expectedAndReceived is what most matchers say: a diff where that says more.
+// expectedAndReceived returns the text of most matchers: a diff if that is more informative.
 func (m *Match) expectedAndReceived() string {
 	if len(m.Args) == 0 {
 		return "Received: " + m.shown(m.Received)
@@ -43,7 +43,7 @@ func (m *Match) expectedAndReceived() string {
 	return m.comparisonText(m.Arg(0), m.Received)
 }
 
-// comparisonText shows two values: as a diff where both have more than one line.
+// comparisonText formats two values: as a diff if both have more than one line.
 func (m *Match) comparisonText(expected, received goja.Value) string {
 	if m.Not {
 		return "Expected: not " + m.shown(expected)
@@ -62,12 +62,12 @@ func (m *Match) comparisonText(expected, received goja.Value) string {
 	return Diff(b, a)
 }
 
-// Diff shows how what was received differs from what was expected.
+// Diff returns the diff between the expected and the received text.
 func Diff(expected, received string) string {
 	return "- Expected\n+ Received\n\n" + strings.TrimRight(display.LineDiff(received, expected), "\n")
 }
 
-// Layout returns a value with each of its entries on a line; a text as it is.
+// Layout formats a value with each of its entries on a separate line; a string is returned unchanged.
 func Layout(js *script.Engine, v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()

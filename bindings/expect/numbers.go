@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// numberMatchers are the matchers that order values: numbers of any type, and dates.
+// numberMatchers returns the matchers that order values: numbers of any type, and dates.
 func numberMatchers() []Matcher {
 	order := func(name, sign, help string, holds func(cmp int) bool) Matcher {
 		return Matcher{name, "expected", func(m *Match) bool {
@@ -30,7 +30,7 @@ func numberMatchers() []Matcher {
 	}
 }
 
-// number returns a value as a number; nil for NaN. It throws for what is none.
+// number converts a value to a number; nil for NaN. It throws if the value is not a number.
 func (m *Match) number(v goja.Value, which string) *big.Float {
 	switch {
 	case goja.IsNaN(v):
@@ -49,7 +49,7 @@ func (m *Match) number(v goja.Value, which string) *big.Float {
 	return nil
 }
 
-// closeToDistance returns the difference to the expected number, and its limit.
+// closeToDistance returns the difference to the expected number, and the maximum difference.
 func (m *Match) closeToDistance() (off, most float64) {
 	digits := 2.0
 	if m.Has(1) {
@@ -60,7 +60,7 @@ func (m *Match) closeToDistance() (off, most float64) {
 	if a == nil || b == nil {
 		return math.NaN(), most
 	}
-	if a.Cmp(b) == 0 { // infinite ones too
+	if a.Cmp(b) == 0 { // also for infinite numbers
 		return 0, most
 	}
 	x, _ := a.Float64()

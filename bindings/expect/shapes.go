@@ -9,7 +9,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// shapeMatchers are the matchers about what is inside of a value.
+// shapeMatchers returns the matchers for the contents of a value.
 func shapeMatchers() []Matcher {
 	return []Matcher{
 		{
@@ -26,7 +26,7 @@ func shapeMatchers() []Matcher {
 	}
 }
 
-// items returns the items of an iterable; false for other values.
+// items returns the elements of an iterable; ok is false for other values.
 func items(m *Match) (list []goja.Value, ok bool) {
 	o, isObject := m.Received.(*goja.Object)
 	if !isObject || o.GetSymbol(goja.SymIterator) == nil {
@@ -74,7 +74,7 @@ func (m *Match) throwUnsuitable(wanted string) {
 	m.JS.Throw(ErrorName, "the received value has to be %s\nReceived: %s", wanted, m.shown(m.Received))
 }
 
-// explainContents shows a text as it is: it may have lines.
+// explainContents returns strings unchanged, because they may have several lines.
 func explainContents(m *Match) string {
 	if !goja.IsString(m.Received) || !strings.Contains(m.Received.String(), "\n") {
 		return m.Lines("", m.shown(m.Arg(0)), m.shown(m.Received))
@@ -110,7 +110,7 @@ func explainLength(m *Match) string {
 	return m.Lines("length", m.shown(m.Arg(0)), m.shown(m.lengthOf(m.Received))) + "\nReceived: " + m.shown(m.Received)
 }
 
-// propertyPath returns the field names of the path argument.
+// propertyPath returns the field names in the path argument.
 func (m *Match) propertyPath() []string {
 	if o := m.Object(0); o != nil {
 		var names []string
@@ -125,7 +125,7 @@ func (m *Match) propertyPath() []string {
 // propertyMatch is the result of following a path.
 type propertyMatch struct {
 	value       goja.Value // nil where the field is missing
-	reachedPath string     // as far as there was one
+	reachedPath string     // the existing part of the path
 }
 
 func hasProperty(m *Match) bool {

@@ -8,7 +8,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// textMatchers are the matchers about texts and thrown errors.
+// textMatchers returns the matchers for strings and thrown errors.
 func textMatchers() []Matcher {
 	throws := func(name string) Matcher {
 		return Matcher{name, "expected?:any", throwsError, explainThrown,
@@ -25,7 +25,7 @@ func textMatchers() []Matcher {
 	}
 }
 
-// matchesText reports whether a text has another in it, or a pattern matches it.
+// matchesText reports whether a string contains another string, or matches a pattern.
 func (m *Match) matchesText(text string, expected goja.Value) bool {
 	pattern, ok := expected.(*goja.Object)
 	if !ok || pattern.ClassName() != "RegExp" {
@@ -34,7 +34,7 @@ func (m *Match) matchesText(text string, expected goja.Value) bool {
 	return matchesPattern(m.JS, pattern, text)
 }
 
-// matchesPattern asks a regular expression, from the beginning of the text.
+// matchesPattern runs a regular expression from the beginning of the string.
 func matchesPattern(js *script.Engine, pattern *goja.Object, text string) bool {
 	search, _ := goja.AssertFunction(js.Runtime.ToValue("").ToObject(js.Runtime).Get("search"))
 	at, err := search(js.Runtime.ToValue(text), pattern)
@@ -42,11 +42,10 @@ func matchesPattern(js *script.Engine, pattern *goja.Object, text string) bool {
 	return at.ToInteger() >= 0
 }
 
-// thrown is what a function threw; nil for nothing.
+// thrown is the value that a function threw; nil for none.
 type thrown struct{ value goja.Value }
 
-// throwsError looks at what a function throws, or at what a promise was rejected
-// with.
+// throwsError checks what a function throws, or the reason with which a promise was rejected.
 func throwsError(m *Match) bool {
 	var t thrown
 	m.Found = &t
@@ -80,7 +79,7 @@ func (m *Match) isThrown(value goja.Value) bool {
 	return m.matchesText(messageOf(value), m.Arg(0))
 }
 
-// messageOf returns the message of an error; the text of anything else.
+// messageOf returns the message of an error, or the string form of another value.
 func messageOf(v goja.Value) string {
 	if o, ok := v.(*goja.Object); ok && script.Property(o, "message") != nil {
 		return o.Get("message").String()

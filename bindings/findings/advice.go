@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/keyadvice"
 )
 
-// KeyAdviceText returns the advice about a shard key: the verdict, the keys with their
-// numbers, the reasons, and what to enter.
+// KeyAdviceText returns the advice about a shard key: the verdict, the keys with their numbers, the
+// reasons, and the commands.
 func KeyAdviceText(a keyadvice.Advice) string {
 	var p page
 	p.writeWrapped(0, sentence(a.Verdict))
@@ -35,7 +35,7 @@ func KeyAdviceText(a keyadvice.Advice) string {
 	return p.String()
 }
 
-// writeSection writes a list under a heading, if there is something in it.
+// writeSection writes a list under a heading, unless the list is empty.
 func (p *page) writeSection(title string, list []string, write func(p *page, at int, text string)) {
 	if len(list) > 0 {
 		p.writeHeading(title)
@@ -45,7 +45,7 @@ func (p *page) writeSection(title string, list []string, write func(p *page, at 
 	}
 }
 
-// writeItems writes sentences, each with a mark in front.
+// writeItems writes sentences with bullets.
 func (p *page) writeItems(list []string) {
 	for _, text := range list {
 		for i, line := range wrapText(text, Width-4) {
@@ -103,7 +103,7 @@ func (p *page) writeReasons(reasons []string) {
 	}
 }
 
-// maxPoints is how many bounds of a presplit are shown.
+// maxPoints is the maximum number of split points that are shown.
 const maxPoints = 12
 
 // PresplitText returns the advice about a presplit.

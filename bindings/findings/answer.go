@@ -9,18 +9,18 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// How much of an answer is shown unless all is asked for: a screen.
+// The limits of an answer that fits on a screen.
 const (
 	maxToDo     = 6
-	maxOthers   = 3 // what ends by itself, and notes
+	maxOthers   = 3 // findings that end by themselves, and notes
 	maxCommands = 3
 	maxNamed    = 3
 )
 
-// Text returns the answer. If long, with everything that was found, its numbers, and
-// since when; else each thing once, what the operator has to do first. For a healthy
-// cluster it is one line, which names the collections that only look as if something
-// were wrong: they tell more when they are asked about.
+// Text returns the answer as text. If long, it has all findings with their numbers and start times.
+// Otherwise, it has no repeats, and begins with what the operator has to do first. For a healthy
+// cluster it is one line, which also names the collections that only look unbalanced; a question about
+// such a collection explains why.
 func Text(a diagnosis.Answer, long bool) string {
 	var p page
 	headline := a.Headline()
@@ -51,13 +51,13 @@ func Text(a diagnosis.Answer, long bool) string {
 	return p.String()
 }
 
-// harmlessCodes are the codes of notes that something is as it should be.
+// harmlessCodes are the codes of notes about states that are correct.
 var harmlessCodes = []diagnosis.Code{
 	diagnosis.BelowThreshold, diagnosis.CountsUneven, diagnosis.BalancesByCount, diagnosis.ZoneWithoutData,
 }
 
-// splitHarmless removes notes about collections that only look unbalanced, and
-// returns the names of those.
+// splitHarmless removes notes about collections that only look unbalanced, and returns the names of
+// these collections.
 func splitHarmless(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []string) {
 	for _, f := range notes {
 		if !slices.Contains(harmlessCodes, f.Code) {
@@ -79,7 +79,7 @@ func harmlessText(odd []string) string {
 	return ""
 }
 
-// writeSummary writes what has to be done, with the commands, then what ends by itself.
+// writeSummary writes what the operator has to do, with the commands, then what ends by itself.
 func (p *page) writeSummary(s diagnosis.Summary, a diagnosis.Answer) {
 	if len(s.ToDo) > 0 {
 		p.WriteString("\n")
@@ -95,10 +95,10 @@ func (p *page) writeSummary(s diagnosis.Summary, a diagnosis.Answer) {
 	p.writeGroups("Notes", s.Notes, a)
 }
 
-// moreHint says where the rest is.
+// moreHint says how to get the full answer.
 const moreHint = ": --long, or text(true) at the prompt"
 
-// writeToDo writes a group with its severity, and what to enter about its first finding.
+// writeToDo writes a group with its severity, and the commands of its first finding.
 func (p *page) writeToDo(g diagnosis.Group) {
 	f := g.First()
 	p.writeLabelled(f.Severity.String(), groupText(g))
@@ -110,7 +110,7 @@ func (p *page) writeToDo(g diagnosis.Group) {
 	}
 }
 
-// writeCommands writes the first of them.
+// writeCommands writes the first commands.
 func (p *page) writeCommands(at int, list []string) {
 	for _, command := range list[:min(len(list), maxCommands)] {
 		p.writeLine(at, command)
@@ -120,7 +120,7 @@ func (p *page) writeCommands(at int, list []string) {
 	}
 }
 
-// groupText is the text of a group: the first finding's sentence and the other affected objects.
+// groupText returns the text of a group: the first finding's sentence and the other affected objects.
 func groupText(g diagnosis.Group) string {
 	text := fmt.Sprintf("%s (%s)", g.First().Sentence, g.First().Code)
 	if len(g) == 1 {
@@ -142,7 +142,7 @@ func groupText(g diagnosis.Group) string {
 	return text + "; also " + shown
 }
 
-// scopeName names what a finding is about.
+// scopeName returns the name of a finding's object.
 func scopeName(s diagnosis.Scope) string {
 	for _, name := range []string{s.Namespace, string(s.Shard), s.Zone} {
 		if name != "" {
@@ -152,7 +152,7 @@ func scopeName(s diagnosis.Scope) string {
 	return ""
 }
 
-// writeGroups writes a line per group; commands only if the operator has to act.
+// writeGroups writes a line for each group, and commands if the operator has to act.
 func (p *page) writeGroups(title string, list []diagnosis.Group, a diagnosis.Answer) {
 	if len(list) == 0 {
 		return

@@ -5,8 +5,8 @@ import (
 	"shardsh/balancer/forecast"
 )
 
-// ForecastText returns a forecast: the range, what is in the way with the commands
-// that end it, and what the times come from.
+// ForecastText returns a forecast as text: the range, the obstacles with the commands that remove them,
+// and the basis of the times.
 func ForecastText(f forecast.Forecast) string {
 	var p page
 	p.writeWrapped(0, sentence(f.Headline()))

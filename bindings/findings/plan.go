@@ -18,20 +18,20 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// How many rows of a plan are shown unless all are asked for.
+// The number of rows of a plan that are shown unless all are requested.
 const (
 	maxSteps  = 20
 	maxShards = 10
 )
 
-// PlanDetail is how much of a plan is shown.
+// PlanDetail says how much of a plan is shown.
 type PlanDetail struct {
-	All bool // all steps and shards, rather than the first and those that change most
-	Why bool // below each step a sentence about why, with numbers
+	All bool // all steps and shards, rather than the first steps and the shards that change most
+	Why bool // the reason of each step, with numbers
 }
 
-// PlanText returns a plan as text: totals, what each shard had and will have, the
-// steps, and what is left.
+// PlanText returns a plan as text: totals, the data of each shard before and after, the steps, and what
+// the plan leaves undone.
 func PlanText(p *plan.Plan, detail PlanDetail) string {
 	var out page
 	out.writeWrapped(0, sentence(planHead(p)))
@@ -61,7 +61,7 @@ func (p *page) writeLeft(of *plan.Plan, detail PlanDetail) {
 	}
 }
 
-// PlanToApprove is PlanText with the hash at the end.
+// PlanToApprove returns PlanText followed by the hash of the plan.
 func PlanToApprove(p *plan.Plan, detail PlanDetail) string {
 	if len(p.Steps) == 0 {
 		return PlanText(p, detail)
@@ -69,7 +69,7 @@ func PlanToApprove(p *plan.Plan, detail PlanDetail) string {
 	return PlanText(p, detail) + "\nHash to approve: " + p.Hash + "\n"
 }
 
-// planHead is the plan in a line: for one without steps why it has none.
+// planHead summarizes the plan in one line. For a plan without steps, it gives the reason.
 func planHead(p *plan.Plan) string {
 	aim := string(p.Goal.Kind)
 	if p.Goal.Kind == plan.Drain {
@@ -107,8 +107,7 @@ func totalsText(p *plan.Plan) string {
 		humanize.Count(int(p.Totals.Documents), "document"), humanize.Duration(p.Totals.Time), reached)
 }
 
-// writeShardChanges writes what shards have before and after, those that change most
-// first.
+// writeShardChanges writes the data of shards before and after, those that change most first.
 func (p *page) writeShardChanges(list []plan.ShardChange, all bool) {
 	list = slices.Clone(list)
 	if !all && len(list) > maxShards {
@@ -141,8 +140,8 @@ func changeSize(s plan.ShardChange) int64 {
 	return max(d, -d)
 }
 
-// writeSteps writes each step, and why if that is asked for. Unless all are asked for, steps
-// that differ only in their range are one line.
+// writeSteps writes each step, with its reason if requested. Unless all steps are requested, steps that
+// differ only in their range share a line.
 func (p *page) writeSteps(list []plan.Step, detail PlanDetail) {
 	var lines [][]plan.Step
 	for _, s := range list {
@@ -164,7 +163,7 @@ func (p *page) writeSteps(list []plan.Step, detail PlanDetail) {
 		rows = append(rows, stepRow(l))
 	}
 	right := []int{0, 1, 5}
-	if !detail.All { // rounds matter to few, and a line should fit
+	if !detail.All { // few users need the round, and the line should fit
 		for i := range rows {
 			rows[i] = slices.Delete(rows[i], 1, 2)
 		}
@@ -215,8 +214,8 @@ func stepRow(steps []plan.Step) []string {
 	return []string{number, round, string(first.Kind), first.Namespace, shard, data, string(first.Reason), where}
 }
 
-// rangeText names the range of a step: where its bounds are up to the donor, what they lie
-// in.
+// rangeText names the range of a step. If the donor chooses the bounds, it names the chunk that
+// contains the range.
 func rangeText(s plan.Step) string {
 	if s.Within != nil {
 		return "part of " + s.Within.Min.String() + " to " + s.Within.Max.String()
@@ -224,14 +223,14 @@ func rangeText(s plan.Step) string {
 	return s.Min.String() + " to " + s.Max.String()
 }
 
-// writeMore counts what is not shown.
+// writeMore writes how many rows are not shown.
 func (p *page) writeMore(n int) {
 	if n > 0 {
 		p.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
 	}
 }
 
-// thousands writes a number in groups of three digits.
+// thousands formats a number in groups of three digits.
 func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -246,8 +245,7 @@ func (p *page) writeGrid(rows [][]string, right ...int) {
 	}
 }
 
-// alignColumns returns rows as lines with their columns below each other, some of them
-// flush right.
+// alignColumns returns rows as lines with aligned columns; the columns in right are right-aligned.
 func alignColumns(rows [][]string, right ...int) []string {
 	var widths []int
 	for _, row := range rows {

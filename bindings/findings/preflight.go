@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// PreflightText returns the blockers of a run, and what else is worth knowing before
-// it. spell formats option names for the command line or for JavaScript.
+// PreflightText returns the obstacles of a run, those that stop it first. spell formats option names
+// for the command line or for JavaScript.
 func PreflightText(r preflight.Report, spell func(option string) string) string {
 	var p page
 	of := r.Verb
@@ -40,7 +40,7 @@ func thingsText(n int) string {
 	return humanize.Count(int64(n), "thing") + " are"
 }
 
-// obstacleLabel says what an obstacle is to the run.
+// obstacleLabel returns the label of an obstacle's effect on the run.
 func obstacleLabel(o preflight.Obstacle) string {
 	switch {
 	case !o.Stops:

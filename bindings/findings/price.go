@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/price"
 )
 
-// QuoteText returns the ways to a goal side by side, the recommended one with its reason and
-// commands, and notes on each.
+// QuoteText returns the ways to a goal side by side, the recommended one with its reason and commands,
+// and notes on each way.
 func QuoteText(q price.Comparison) string {
 	var p page
 	goal := string(q.Goal.Kind)
@@ -57,7 +57,7 @@ func QuoteText(q price.Comparison) string {
 	return p.String()
 }
 
-// capitalizedSentence begins a sentence with a capital letter.
+// capitalizedSentence returns a sentence with an initial capital letter.
 func capitalizedSentence(text string) string { return sentence(strings.ToUpper(text[:1]) + text[1:]) }
 
 func quoteRow(w price.Way, recommended bool) []string {

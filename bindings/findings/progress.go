@@ -8,13 +8,13 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// ReadingText says in one line how far the read of a cluster is.
+// ReadingText returns the progress of reading a cluster in one line.
 func ReadingText(p live.Progress) string {
 	return fmt.Sprintf("reading: %s of %s, %s so far", thousands(p.Collections), humanize.Count(int64(p.Of), "collection"),
 		humanize.Count(p.Chunks, "chunk"))
 }
 
-// SimulatingText says in one line how far a simulation is.
+// SimulatingText returns the progress of a simulation in one line.
 func SimulatingText(p sim.Progress) string {
 	return fmt.Sprintf("simulating: round %s, %s moves so far, at %s", thousands(int(p.Rounds)), thousands(p.Moves),
 		p.At.Format("2006-01-02 15:04"))

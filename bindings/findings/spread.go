@@ -8,7 +8,8 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// maxSpreadShards is how many shards of a zone are shown, the farthest from the ideal.
+// maxSpreadShards is the maximum number of shards of a zone that are shown, the farthest from the ideal
+// first.
 const maxSpreadShards = 10
 
 // writeSpreads writes the distribution of a collection over its shards.

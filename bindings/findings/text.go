@@ -1,5 +1,5 @@
-// Package findings shows what diagnosis found, and what was planned, as text: at
-// the prompt, in pipes and in files.
+// Package findings formats findings of package diagnosis, and plans, as text for the shell, pipes and
+// files.
 package findings
 
 import (
@@ -15,15 +15,14 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Width is what lines fit in. Commands and words are never broken, so that they
-// can be copied: what does not fit stands on a line of its own.
+// Width is the width of lines. Commands and words are never broken, so that they can be copied; a
+// longer one gets its own line.
 const Width = 80
 
-// indent is where the text of a finding begins, behind its severity.
+// indent is the column at which the text of a finding begins, after its severity.
 const indent = 12
 
-// ChunkText returns the answer about one chunk, with what each shard would get
-// as verdict as its recipient.
+// ChunkText returns the answer about one chunk, with the verdict for each shard as its recipient.
 func ChunkText(a diagnosis.ChunkAnswer) string {
 	var p page
 	p.writeWrapped(0, sentence(a.Headline()))
@@ -51,19 +50,19 @@ type page struct{ strings.Builder }
 
 func (p *page) writeHeading(text string) { p.WriteString("\n" + text + "\n") }
 
-// writeLine writes a line, however wide.
+// writeLine writes a line of any width.
 func (p *page) writeLine(at int, text string) {
 	p.WriteString(strings.Repeat(" ", at) + plaintext.VisibleLine(text) + "\n")
 }
 
-// writeWrapped writes a text on as many lines as it takes, each beginning at a column.
+// writeWrapped writes a text on as many lines as needed, each beginning at column at.
 func (p *page) writeWrapped(at int, text string) {
 	for _, line := range wrapText(text, Width-at) {
 		p.writeLine(at, line)
 	}
 }
 
-// wrapText breaks a text at its blanks, and nowhere else.
+// wrapText breaks a text only at spaces.
 func wrapText(text string, width int) (list []string) {
 	line := ""
 	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
@@ -85,10 +84,10 @@ func (p *page) writeFindings(title string, list []diagnosis.Finding, now time.Ti
 	}
 }
 
-// maxFaults is how many known faults of servers are named.
+// maxFaults is the maximum number of known server bugs that are named.
 const maxFaults = 3
 
-// writeKnownFaults writes the worst known faults of the servers, and how many more there are.
+// writeKnownFaults writes the worst known server bugs, and how many more there are.
 func (p *page) writeKnownFaults(list []diagnosis.Finding, most int) {
 	if len(list) == 0 {
 		return
@@ -125,8 +124,7 @@ func (p *page) writeFinding(f diagnosis.Finding, now time.Time) {
 	p.writeRemedy(f, now)
 }
 
-// writeRemedy writes who has to act, and how: with the very commands where there are
-// some.
+// writeRemedy writes who has to act, and how, with the commands if there are any.
 func (p *page) writeRemedy(f diagnosis.Finding, now time.Time) {
 	who := f.Actor.String() + ": "
 	switch n := len(f.Commands); {
@@ -151,7 +149,7 @@ func (p *page) writeRemedy(f diagnosis.Finding, now time.Time) {
 	}
 }
 
-// numbersText writes the quantities of a finding.
+// numbersText formats the numbers of a finding.
 func numbersText(list []diagnosis.Number) string {
 	parts := make([]string, len(list))
 	for i, n := range list {
@@ -160,7 +158,7 @@ func numbersText(list []diagnosis.Number) string {
 	return strings.Join(parts, ", ")
 }
 
-// splitCamelCase writes a name of a number as words: failedRounds is "failed rounds".
+// splitCamelCase converts the name of a number to words: failedRounds is "failed rounds".
 func splitCamelCase(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -173,7 +171,7 @@ func splitCamelCase(name string) string {
 	return b.String()
 }
 
-// timeText writes a time with its distance.
+// timeText formats a time with its distance from now.
 func timeText(t time.Time, distance time.Duration, form string) string {
 	text := t.UTC().Format(time.RFC3339)
 	if distance < 0 {
@@ -197,5 +195,5 @@ func (p *page) writeVerdicts(list []diagnosis.Verdict) {
 	}
 }
 
-// sentence ends a text, which may begin with a name.
+// sentence appends a full stop. It does not capitalize, because the text may begin with a name.
 func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }

@@ -19,16 +19,16 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// How alternatives stand side by side: so many beside what is, in lines of Width. Names that
-// are longer than labelWidth take what columns leave.
+// The layout of alternatives: at most maxColumns besides the unchanged cluster, in lines of Width.
+// Names that are longer than labelWidth use the free width of the columns.
 const (
 	maxColumns  = 3
 	labelWidth  = 20
 	columnWidth = (Width - labelWidth) / (maxColumns + 1)
 )
 
-// WhatIfText returns what comes of alternatives as text, side by side. Unless all
-// are asked for, the shards and links are shown that change most.
+// WhatIfText returns the outcomes of alternatives as text, side by side. Unless all are requested, it
+// shows the shards and links that change most.
 func WhatIfText(o whatif.Outcomes, all bool) string {
 	var out page
 	letters := map[int]string{0: whatif.Unchanged}
@@ -63,7 +63,7 @@ func WhatIfText(o whatif.Outcomes, all bool) string {
 	return out.String()
 }
 
-// letter names an alternative: A, B, …, Z, then by number.
+// letter returns the label of an alternative: A, B, …, Z, then a number.
 func letter(i int) string {
 	if i > 26 {
 		return strconv.Itoa(i)
@@ -71,7 +71,7 @@ func letter(i int) string {
 	return string(rune('A' + i - 1))
 }
 
-// writeRemains writes the remaining findings of each alternative, equal ones once.
+// writeRemains writes the remaining findings of each alternative; equal findings are written once.
 func (p *page) writeRemains(o whatif.Outcomes, letters map[int]string) {
 	for i, a := range o.Alternatives {
 		left := remainingFindings(a)
@@ -98,7 +98,7 @@ func (p *page) writeRemains(o whatif.Outcomes, letters map[int]string) {
 
 func sameSentence(a, b diagnosis.Finding) bool { return a.Code == b.Code && a.Sentence == b.Sentence }
 
-// remainingFindings returns what is left at the end of an alternative.
+// remainingFindings returns the findings at the end of an alternative.
 func remainingFindings(a whatif.Outcome) []diagnosis.Finding {
 	list := a.Plan.Left
 	if a.Forecast.Never {
@@ -111,7 +111,7 @@ func remainingFindings(a whatif.Outcome) []diagnosis.Finding {
 	return list
 }
 
-// comparisonTable are some alternatives side by side.
+// comparisonTable is a table of some alternatives.
 type comparisonTable struct {
 	*page
 	o          whatif.Outcomes
@@ -120,8 +120,8 @@ type comparisonTable struct {
 	labelWidth int // the width of labels
 }
 
-// labelColumnWidth returns how wide the labels of so many columns are: the names of links and shards
-// are shown whole where there is room.
+// labelColumnWidth returns the width of the labels for a number of columns: names of links and shards
+// are not truncated if there is room.
 func labelColumnWidth(o whatif.Outcomes, columns int) int {
 	width := labelWidth
 	for _, a := range o.Alternatives {
@@ -144,7 +144,7 @@ func (s comparisonTable) writeRow(label string, of func(a whatif.Outcome) string
 	s.writeLine(0, strings.TrimRight(text, " "))
 }
 
-// pad makes a text as wide as its column, with a blank behind it.
+// pad pads a text to the width of its column, with a space after it.
 func pad(text string, width int) string {
 	text = plaintext.VisibleLine(text)
 	if twwidth.Width(text) >= width {
@@ -190,7 +190,7 @@ func (s comparisonTable) writeTable(letters map[int]string) {
 	s.writeLinks()
 }
 
-// writeTimes writes how long it takes, and when it is done.
+// writeTimes writes the duration and the end of each alternative.
 func (s comparisonTable) writeTimes() {
 	span := func(of func(whatif.Outcome) time.Duration) func(whatif.Outcome) string {
 		return func(a whatif.Outcome) string {
@@ -232,8 +232,7 @@ func (s comparisonTable) writeEvenness() {
 	row("hottest shard then", func(e plan.Evenness) float64 { return e.After })
 }
 
-// writeSpread writes the most and the least that a shard has in the end, of those that
-// are to have something.
+// writeSpread writes the largest and the smallest final size of the shards that should have data.
 func (s comparisonTable) writeSpread() {
 	extreme := func(better func(a, b int64) bool) func(whatif.Outcome) string {
 		return func(a whatif.Outcome) string {
@@ -250,7 +249,7 @@ func (s comparisonTable) writeSpread() {
 	s.writeRow("emptiest shard", extreme(func(a, b int64) bool { return a < b }))
 }
 
-// writeRows are what is written of each of a list of things, by alternative.
+// writeRows writes a row for each of the names, with a cell for each alternative.
 func (s comparisonTable) writeRows(title string, most int, names []string, weight map[string]int64, text func(
 	whatif.Outcome, string) string,
 ) {
@@ -271,7 +270,7 @@ func (s comparisonTable) writeRows(title string, most int, names []string, weigh
 	}
 }
 
-// writeShards writes what each shard has in the end, those first that change most.
+// writeShards writes the final size of each shard; the shards that change most come first.
 func (s comparisonTable) writeShards() {
 	held := map[string]map[string]plan.ShardChange{} // by alternative
 	var names []string
@@ -298,10 +297,10 @@ func (s comparisonTable) writeShards() {
 	})
 }
 
-// maxLinks is how many links are shown unless all are asked for.
+// maxLinks is the maximum number of links that are shown unless all are requested.
 const maxLinks = 10
 
-// writeLinks writes what moves between which shards, the most first.
+// writeLinks writes how much moves between shards, the most first.
 func (s comparisonTable) writeLinks() {
 	bytes := map[string]map[string]int64{} // by alternative
 	var names []string

@@ -8,19 +8,19 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// layout has the offsets of fields in goja's objects. The zero value is for a release
-// that is not known. Kinds are the first words of interfaces; nil is an unknown one.
+// layout holds the offsets of fields in goja's objects. The zero value is that of an unknown release.
+// Kinds are the first words of interfaces; nil is an unknown kind.
 type layout struct {
-	self          uintptr        // in goja.Object: the interface that says what it is
+	self          uintptr        // in goja.Object: the interface of the implementation
 	object, array unsafe.Pointer // kinds of plain objects and arrays
 	values, names uintptr        // in a plain object
-	owner         uintptr        // in a plain object: the goja.Object whose it is
+	owner         uintptr        // in a plain object: the goja.Object that owns it
 	items         uintptr        // in an array
-	itemNames     uintptr        // in an array: the names of its fields that are not items
-	property      unsafe.Pointer // kind of a field that is more than a value
-	enumerable    uintptr        // in that
+	itemNames     uintptr        // in an array: the names of its fields other than items
+	property      unsafe.Pointer // kind of a field with attributes or accessors
+	enumerable    uintptr        // in such a field
 	date          unsafe.Pointer // kind of a Date
-	millis        uintptr        // in that
+	millis        uintptr        // in a Date
 
 	prototypes [2]valuesOffset // of Object.prototype and Array.prototype
 }
@@ -31,7 +31,7 @@ type valuesOffset struct {
 	values uintptr
 }
 
-// detectLayout finds the layout of this release; the zero value if it is not known.
+// detectLayout returns the layout of this release; the zero value if the release is unknown.
 func detectLayout(rt *goja.Runtime) (l layout) {
 	self, ok := reflect.TypeFor[goja.Object]().FieldByName("self")
 	if !ok || self.Type.Kind() != reflect.Interface {
@@ -93,8 +93,8 @@ func (l *layout) prototype(rt *goja.Runtime, of string) valuesOffset {
 	return valuesOffset{kind, values}
 }
 
-// fieldOffset returns where the struct behind an object has a field; 0 if it has none of that
-// name and type.
+// fieldOffset returns the offset of a field in the struct behind an object; 0 if no field has that name
+// and type.
 func fieldOffset(of *goja.Object, name string, want reflect.Type) (at uintptr) {
 	kind := reflect.ValueOf(of).Elem().FieldByName("self").Elem().Type()
 	if kind.Kind() != reflect.Pointer || kind.Elem().Kind() != reflect.Struct {

@@ -9,21 +9,21 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// DisableEnv is the environment variable that turns the package off when it is 1.
+// DisableEnv is the environment variable that disables the package when it is 1.
 const DisableEnv = "SHARDSH_SAFE_MEMORY"
 
-// IsDisabled reports whether the environment turns the package off.
+// IsDisabled reports whether the environment disables the package.
 func IsDisabled() bool { return os.Getenv(DisableEnv) == "1" }
 
-// Memory reads the objects of one runtime. The zero value knows nothing of them: callers
-// ask the runtime.
+// Memory reads the objects of one runtime. The zero value can read nothing; callers then use goja's
+// API.
 type Memory struct {
 	layout
 	texts growingTexts
 }
 
-// New returns the Memory of a runtime in which no script has run. It is empty if safe is
-// true, if the environment turns it off, or if this release of goja is not known.
+// New returns the Memory of a runtime in which no script has run. It is empty if safe is true, if the
+// environment disables the package, or if this release of goja is unknown.
 func New(rt *goja.Runtime, safe bool) *Memory {
 	if safe || IsDisabled() {
 		return &Memory{}
@@ -41,9 +41,9 @@ func (m *Memory) IsKnown() bool { return m.object != nil }
 // Values holds the values of an object's fields.
 type Values = map[unistring.String]goja.Value
 
-// Fields appends the names of a plain object's fields, in their order, and returns what
-// holds their values. It returns false for an object that goja has to be asked about, such
-// as one with names that are numbers. Not all of the fields have to be enumerable.
+// Fields appends the names of a plain object's fields, in their order, and returns the map of their
+// values. It returns false for objects that callers have to read with goja's API, such as one with
+// numeric names. Some fields may not be enumerable.
 func (m *Memory) Fields(o *goja.Object, names []unistring.String) ([]unistring.String, Values, bool) {
 	kind, data := m.dataOf(o)
 	if kind != m.object || kind == nil {
@@ -58,17 +58,18 @@ func (m *Memory) Fields(o *goja.Object, names []unistring.String) ([]unistring.S
 	return append(names, own...), *(*Values)(unsafe.Add(data, m.values)), true
 }
 
-// IsPlain reports whether what Fields found is a value: not an accessor, hidden or read-only.
+// IsPlain reports whether a value from Fields is a plain value: not an accessor, and neither hidden nor
+// read-only.
 func (m *Memory) IsPlain(v goja.Value) bool { return v != nil && kindOfValue(v) != m.property }
 
-// IsHidden reports whether what Fields found, and is not plain, is a field that is not
+// IsHidden reports whether a value from Fields that is not plain belongs to a field that is not
 // enumerable.
 func (m *Memory) IsHidden(v goja.Value) bool {
 	property := (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
 	return !*(*bool)(unsafe.Add(property, m.enumerable))
 }
 
-// Item returns an item of an array; nil if goja has to be asked.
+// Item returns an item of an array; nil if the caller has to use goja's API.
 func (m *Memory) Item(o *goja.Object, i int) goja.Value {
 	kind, data := m.dataOf(o)
 	if kind != m.array || kind == nil {
@@ -80,8 +81,8 @@ func (m *Memory) Item(o *goja.Object, i int) goja.Value {
 	return nil
 }
 
-// Names returns the names of the fields of a plain object, or of those that an array has
-// beside its items. It returns false if goja has to be asked.
+// Names returns the names of the fields of a plain object, or of those that an array has besides its
+// items. It returns false if the caller has to use goja's API.
 func (m *Memory) Names(o *goja.Object) (names []unistring.String, array, ok bool) {
 	kind, data := m.dataOf(o)
 	switch {
@@ -95,8 +96,8 @@ func (m *Memory) Names(o *goja.Object) (names []unistring.String, array, ok bool
 	return nil, false, false
 }
 
-// Lacks reports whether Object.prototype or Array.prototype is sure to have no field of a
-// name that the language does not give it.
+// Lacks reports whether Object.prototype or Array.prototype certainly has no field with a name that the
+// language does not define.
 func (m *Memory) Lacks(proto *goja.Object, name unistring.String) bool {
 	kind, data := m.dataOf(proto)
 	for _, p := range m.prototypes {
@@ -108,11 +109,11 @@ func (m *Memory) Lacks(proto *goja.Object, name unistring.String) bool {
 	return false
 }
 
-// maxMillis is how far a Date can be from 1970; that of an invalid one is farther.
+// maxMillis is the maximum distance of a Date from 1970; the value of an invalid Date is larger.
 const maxMillis = 8_640_000_000_000_000
 
-// Date returns the milliseconds since 1970 of a Date. It returns false for what is not a
-// Date, for an invalid one, and if goja has to be asked.
+// Date returns the milliseconds of a Date since 1970. It returns false for values other than Dates, for
+// an invalid Date, and if the caller has to use goja's API.
 func (m *Memory) Date(o *goja.Object) (millis int64, ok bool) {
 	kind, data := m.dataOf(o)
 	if kind != m.date || kind == nil {
@@ -122,15 +123,15 @@ func (m *Memory) Date(o *goja.Object) (millis int64, ok bool) {
 	return millis, millis >= -maxMillis && millis <= maxMillis
 }
 
-// Replace makes o the object that fresh is: a plain object that nobody else holds. It may
-// be called only if the Memory is known.
+// Replace makes o the object that fresh is. fresh must be a plain object without other references.
+// Replace may be called only if the Memory is known.
 func (m *Memory) Replace(o, fresh *goja.Object) {
 	_, data := m.dataOf(fresh)
 	*(**goja.Object)(unsafe.Add(data, m.owner)) = o // the receiver of its accessors
 	*o = *fresh
 }
 
-// selfCheck verifies the layout: it compares values read from memory with goja's own.
+// selfCheck verifies the layout by comparing values read from memory with those of goja's API.
 func (m *Memory) selfCheck(rt *goja.Runtime) bool {
 	o := rt.NewObject()
 	text := rt.ToValue("text")

@@ -7,21 +7,21 @@ import (
 	"github.com/dop251/goja"
 )
 
-// minGrowingText is from which length on a text grows in place.
+// minGrowingText is the minimum length of a string that grows in place.
 const minGrowingText = 512
 
-// growingText is a text with room behind it. Texts that were handed out are its
-// beginnings, which nobody changes: only the longest of them grows where it stands.
+// growingText is a string in a buffer with spare capacity. Strings that were returned earlier are
+// prefixes of the buffer, which never change. Only the longest string grows in place.
 type growingText struct {
 	buf         []byte
-	wholeBuffer goja.String // all of the buffer as it was when it was made: plain ASCII
+	wholeBuffer goja.String // the whole buffer as a string: plain ASCII
 }
 
-// growingTexts are the texts that grew last, the latest first: two that a script appends
-// to in turns both grow in place.
+// growingTexts holds the two strings that grew last, the latest first, so that a script can append to
+// two strings in turn.
 type growingTexts [2]growingText
 
-// Append returns left + right for texts; nil if goja has to do it.
+// Append returns left + right for strings; nil if goja has to concatenate them.
 func (m *Memory) Append(rt *goja.Runtime, left, right goja.Value) goja.Value {
 	if !m.IsKnown() {
 		return nil
@@ -53,7 +53,7 @@ func (m *Memory) Append(rt *goja.Runtime, left, right goja.Value) goja.Value {
 	return t.wholeBuffer.Substring(0, len(t.buf))
 }
 
-// find returns the place of the text that is all of a growing one; less than 0 for none.
+// find returns the index of the growingText whose string is text; negative for none.
 func (g *growingTexts) find(text string) int {
 	for i, t := range g {
 		if len(t.buf) == len(text) && unsafe.SliceData(t.buf) == unsafe.StringData(text) {
@@ -63,15 +63,15 @@ func (g *growingTexts) find(text string) int {
 	return -1
 }
 
-// reallocate copies a text to a larger buffer, with room to double.
+// reallocate copies a string to a larger buffer that has room to double.
 func (t *growingText) reallocate(rt *goja.Runtime, text string, more int) {
 	all := make([]byte, 2*(len(text)+more))
 	t.buf = all[:copy(all, text)]
 	t.wholeBuffer = rt.ToValue(unsafe.String(unsafe.SliceData(all), len(all))).(goja.String)
 }
 
-// asciiOf returns a text without copying it. It returns false if goja holds the text in
-// another form because it is not ASCII.
+// asciiOf returns a string without copying it. It returns false if goja stores the string in another
+// form because it is not ASCII.
 func asciiOf(v goja.Value) (string, bool) {
 	text, ok := v.(goja.String)
 	if !ok || reflect.TypeOf(text).Kind() == reflect.Slice {

@@ -1,4 +1,4 @@
-// Package mock is the object mock of scripts: time, faults and virtual data of the mock
+// Package mock implements the object mock of scripts: time, faults and virtual data of the mock
 // cluster.
 package mock
 
@@ -10,30 +10,30 @@ import (
 	"shardsh/bindings/server"
 )
 
-// mockObject is the object mock. It only sends the mock's own commands to the
-// server that the shell is connected to, wherever that runs.
+// mockObject is the object mock. It only sends the mock's own commands to the server that the shell is
+// connected to, wherever the server runs.
 type mockObject struct {
 	script.Hidden
 	Host
 }
 
-// Host is what the object needs of the shell.
+// Host provides what the object needs from the shell.
 type Host struct {
 	JS      *script.Engine
 	Gateway *server.Gateway
-	// Reply returns a server's reply as scripts get it.
+	// Reply converts a server's reply for scripts.
 	Reply func(bson.Raw) goja.Value
-	// DB returns the database that db is; nil without a connection.
+	// DB returns the current database; nil without a connection.
 	DB func() *server.Database
 }
 
-// Class is the class of mock in helps.
+// Class is the name of mock's class in help texts.
 const Class = "MockCluster"
 
-// helpColumn is where explanations start in mock.help(): mongosh has no such object.
+// helpColumn is the column of explanations in mock.help(): mongosh has no such object.
 const helpColumn = 20
 
-// New makes the object.
+// New returns the object mock.
 func New(h Host) goja.Value {
 	class := script.ClassOf(h.JS, Class, methods)
 	var rows [][2]string
@@ -52,7 +52,7 @@ func New(h Host) goja.Value {
 	return o
 }
 
-// methods returns what mock has; most are the command of the same name.
+// methods returns the methods of mock; most of them send the command of the same name.
 func methods() script.Methods[*mockObject] {
 	return script.Methods[*mockObject]{
 		{"status", "", sendCommand("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
@@ -102,8 +102,8 @@ func methods() script.Methods[*mockObject] {
 	}
 }
 
-// run sends one of the mock's commands with options, but for some of them. A server that
-// does not know it is real.
+// run sends one of the mock's commands with options, without the options named in but. An unknown
+// command means that the server is not a mock.
 func (m *mockObject) run(c *script.Call, name string, value any, options goja.Value, but ...string) bson.Raw {
 	body := bson.D{{Key: name, Value: value}}
 	if options != nil {
@@ -120,8 +120,7 @@ func (m *mockObject) run(c *script.Call, name string, value any, options goja.Va
 	return reply
 }
 
-// methodOf returns the method that a command belongs to: crash of
-// mockCrash.
+// methodOf returns the method of a command: crash for mockCrash.
 func methodOf(command string) string {
 	name := []byte(command[len("mock"):])
 	name[0] |= 'a' - 'A'
@@ -153,7 +152,7 @@ func sendWorkload(c *script.Call, m *mockObject) goja.Value {
 	return m.Reply(m.run(c, "mockWorkload", ns, c.Arg(0), "ns"))
 }
 
-// sendPair sends one argument as it is and two as an array.
+// sendPair sends one argument as it is, or two arguments as an array.
 func sendPair(name string) func(*script.Call, *mockObject) goja.Value {
 	return func(c *script.Call, m *mockObject) goja.Value {
 		value := firstArgOrOne(c)
@@ -164,7 +163,7 @@ func sendPair(name string) func(*script.Call, *mockObject) goja.Value {
 	}
 }
 
-// sendForTime returns the time that a command answers with.
+// sendForTime returns a method that sends a command and returns the time in the reply.
 func sendForTime(name string) func(*script.Call, *mockObject) goja.Value {
 	return func(c *script.Call, m *mockObject) goja.Value {
 		return script.Property(c.JS.Values.DocToJS(m.run(c, name, firstArgOrOne(c), nil)), "now")

@@ -15,17 +15,16 @@ var bytesSource string
 //go:embed web.js
 var webSource string
 
-// bytesGlobal returns one of the globals that bytes.js defines: Buffer,
-// TextEncoder, TextDecoder.
+// bytesGlobal returns one of the globals that bytes.js defines: Buffer, TextEncoder, TextDecoder.
 func (s *Globals) bytesGlobal(name string) goja.Value {
 	return s.fromSource("<bytes>", bytesSource, name)
 }
 
-// webGlobal returns one of what web.js defines: events, abort signals, atob.
+// webGlobal returns one of the globals that web.js defines: events, abort signals, atob.
 func (s *Globals) webGlobal(name string) goja.Value { return s.fromSource("<web>", webSource, name) }
 
-// fromSource returns a member of the table that a source of the shell's own
-// makes from the conversions of bytes.
+// fromSource returns a member of the table that a JavaScript source of the shell builds from the
+// conversions of bytes.
 func (s *Globals) fromSource(file, text, name string) goja.Value {
 	return s.JS.Classes.Cached(file, func() *goja.Object {
 		v, err := s.JS.Runtime.RunScript(file, text)
@@ -45,8 +44,8 @@ func (s *Globals) fromSource(file, text, name string) goja.Value {
 	}).Get(name)
 }
 
-// encodeText turns text into bytes. Broken hex and base64 end where they break,
-// as in Node.
+// encodeText converts a string to bytes. Invalid hex and base64 end at the first invalid character, as
+// in Node.
 func encodeText(text, encoding string) []byte {
 	switch strings.ToLower(encoding) {
 	case "hex":
@@ -86,14 +85,14 @@ func decodeBytes(data []byte, encoding string) string {
 	return strings.ToValidUTF8(string(data), "\uFFFD")
 }
 
-// newBuffer makes a Buffer of bytes.
+// newBuffer returns a Buffer of bytes.
 func (s *Globals) newBuffer(data []byte) goja.Value {
 	b, err := s.JS.Runtime.New(s.bytesGlobal("Buffer"), s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(data)))
 	s.JS.Check(err)
 	return b
 }
 
-// textOrBytesArg returns an argument that is text or bytes.
+// textOrBytesArg returns an argument that is a string or bytes.
 func (c *call) textOrBytesArg(i int) string {
 	if o := c.Object(i); o != nil {
 		if data, ok := o.Export().([]byte); ok {

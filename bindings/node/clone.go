@@ -6,8 +6,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// newStructuredClone makes structuredClone for the values BSON can carry, and
-// falls back on a deep copy for plain containers.
+// newStructuredClone returns structuredClone for values that BSON can represent. It makes a deep copy
+// of other plain containers.
 func (s *Globals) newStructuredClone() goja.Value {
 	return s.function("structuredClone", func(c *call) goja.Value {
 		return c.s.clone(c.Arg(0),
@@ -37,7 +37,7 @@ func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.V
 		s.JS.Check(err)
 		return fresh
 	case "Object":
-		if o.Get("_bsontype") != nil { // values that never change
+		if o.Get("_bsontype") != nil { // immutable values
 			return o
 		}
 		copied = s.JS.Runtime.NewObject()

@@ -10,11 +10,11 @@ import (
 	"shardsh/bindings/script"
 )
 
-// nodeDepth is how deep Node itself shows a value: console.dir, util.inspect.
+// nodeDepth is the depth to which Node itself shows a value: console.dir, util.inspect.
 const nodeDepth = 2
 
-// newConsole makes console. All of it writes to standard output, as mongosh's
-// does (rules/04-command-line-and-prompt §1.7).
+// newConsole returns console. All its methods write to standard output, as mongosh's do
+// (rules/04-command-line-and-prompt §1.7).
 func (s *Globals) newConsole() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	indent := ""
@@ -89,7 +89,7 @@ func (s *Globals) newConsole() goja.Value {
 	return o
 }
 
-// newLog makes log, which start-up scripts call: there is no log file.
+// newLog returns the object log, which start-up scripts use. There is no log file.
 func (s *Globals) newLog() goja.Value {
 	m := s.newModuleBuilder()
 	for _, name := range []string{"info", "warn", "error", "fatal", "debug", "getPath"} {

@@ -9,9 +9,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// newModule is module, with what packages use to find their own dependencies:
-// createRequire(file) is a require as code of that file has it. It takes the
-// file's path or its URL.
+// newModule returns the module "module". Packages use its createRequire(file) to find their own
+// dependencies: it returns the require of that file. file is a path or a URL.
 func (s *Globals) newModule() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("createRequire", func(c *call) any {

@@ -1,4 +1,4 @@
-// Package node is as much of Node as scripts use: the modules fs, path, os, util,
-// crypto, url and timers, process, console, Buffer and what browsers have too, and
-// the functions about files that the shell has had before.
+// Package node implements the parts of Node that scripts use: the modules fs, path, os, util, crypto,
+// url and timers, process, console, Buffer, APIs that browsers also have, and the file functions of the
+// old shell.
 package node

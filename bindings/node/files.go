@@ -11,14 +11,14 @@ import (
 	"shardsh/bindings/script"
 )
 
-// fileGlobals() are functions about files and the host.
+// fileGlobals returns the functions for files and the host.
 func fileGlobals() []global {
 	return []global{
 		{"load", "path:string", func(c *call) goja.Value {
 			v, err := c.JS.Modules.Load(c.Text(0))
 			c.JS.Check(err)
 			if p, ok := script.AsPromise(v); ok && p.State() == goja.PromiseStatePending {
-				return v // it awaits at its top level, and so may the caller
+				return v // the module awaits at its top level, and the caller may await it
 			}
 			return c.JS.Runtime.ToValue(true)
 		}, "Runs a script."},
@@ -139,12 +139,12 @@ func (s *Globals) checkMayWrite() { s.throwRefusal(s.cfg.Sandbox.CheckWrite()) }
 // checkMayRead throws if the sandbox forbids reading a path.
 func (s *Globals) checkMayRead(path string) { s.throwRefusal(s.cfg.Sandbox.CheckRead(path)) }
 
-// throwRefusal throws a refusal of the sandbox; nil is none.
+// throwRefusal throws an error of the sandbox, unless it is nil.
 func (s *Globals) throwRefusal(err error) {
 	s.JS.Check(err)
 }
 
-// writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.
+// writeFile writes a string; how is os.O_TRUNC or os.O_APPEND.
 func (s *Globals) writeFile(path, text string, how int) {
 	s.checkMayWrite()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)

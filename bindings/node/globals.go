@@ -8,28 +8,29 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Options say what scripts learn about the process, and what they may do.
+// Options hold the data about the process for scripts, and their permissions.
 type Options struct {
-	// Args is process.argv after the script; Executable comes first in it.
+	// Args are the elements of process.argv after the script. Executable is the first element of
+	// process.argv.
 	Args       []string
 	Executable string
 	Version    string
-	// Environment are variables besides the process's, or with other values.
+	// Environment holds variables in addition to those of the process, or with other values.
 	Environment map[string]string
-	// Interactive and Color are what isTTY says of input and of output.
+	// Interactive is isTTY of the input, and Color is isTTY of the output.
 	Interactive, Color bool
-	// Sandbox is what scripts may do on this machine; nil for everything.
+	// Sandbox holds the permissions of scripts on this machine; nil allows everything.
 	Sandbox *sandbox.Rules
 }
 
-// Globals is what scripts know from Node.
+// Globals holds the state of the Node globals.
 type Globals struct {
 	JS      *script.Engine
 	Display *display.Display
 	cfg     Options
 }
 
-// New makes the Globals of an engine.
+// New returns the Globals of an engine.
 func New(js *script.Engine, d *display.Display, o Options) *Globals {
 	return &Globals{JS: js, Display: d, cfg: o}
 }
@@ -44,14 +45,14 @@ func (s *Globals) function(name string, f func(c *call) goja.Value) *goja.Object
 	return s.JS.NewFunction(name, func(c *script.Call) goja.Value { return f(&call{c, s}) })
 }
 
-// global is a function scripts find under its name; see [script.Global].
+// global is a global function of scripts; see [script.Global].
 type global struct {
 	name, signature string
 	call            func(c *call) goja.Value
 	help            string
 }
 
-// Files returns the functions about files and the host.
+// Files returns the functions for files and the host.
 func (s *Globals) Files() []script.Global {
 	var list []script.Global
 	for _, g := range fileGlobals() {
@@ -63,8 +64,7 @@ func (s *Globals) Files() []script.Global {
 	return list
 }
 
-// Define defines the globals that scripts know from Node, each made when it is
-// first looked at.
+// Define defines the Node globals. Each is built on first access.
 func (s *Globals) Define() {
 	for _, g := range s.Files() {
 		s.JS.DefineGlobal(g)

@@ -21,7 +21,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// moduleBuilder fills the object of a built-in module.
+// moduleBuilder builds the object of a built-in module.
 type moduleBuilder struct {
 	s *Globals
 	o *goja.Object
@@ -42,7 +42,7 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 	})))
 }
 
-// newFS is fs, the synchronous part that scripts use.
+// newFS returns the module fs: the synchronous functions that scripts use.
 func (s *Globals) newFS() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("readFileSync", func(c *call) any {
@@ -270,7 +270,7 @@ func (s *Globals) newCrypto() *goja.Object {
 	return m.o
 }
 
-// newHasher returns what createHash gives: update and digest.
+// newHasher returns the object that createHash returns, with update and digest.
 func (s *Globals) newHasher(h hash.Hash) *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("update", func(c *call) any {
@@ -287,7 +287,7 @@ func (s *Globals) newHasher(h hash.Hash) *goja.Object {
 	return m.o
 }
 
-// Module returns a built-in module, made once; nil when there is none.
+// Module returns a built-in module, which is built once; nil when there is none.
 func (s *Globals) Module(name string) goja.Value {
 	var build func() *goja.Object
 	switch name {

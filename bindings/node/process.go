@@ -12,7 +12,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// newProcess makes process, as much of Node's as scripts use.
+// newProcess returns process, with the members that scripts use.
 func (s *Globals) newProcess() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	started := time.Now()
@@ -80,20 +80,20 @@ func (s *Globals) newProcess() goja.Value {
 	return o
 }
 
-// hrtime returns a time as [seconds, nanoseconds], less what an earlier call has
-// returned, if that is given.
+// hrtime returns a time as [seconds, nanoseconds], minus the result of an earlier call if that is
+// given.
 func (c *call) hrtime(t time.Duration) goja.Value {
 	if c.Has(0) {
 		t -= c.earlierHrtime()
 	}
 	seconds, rest := t/time.Second, t%time.Second
-	if rest < 0 { // as Node does for negative times
+	if rest < 0 { // as Node does for negative differences
 		seconds, rest = seconds-1, rest+time.Second
 	}
 	return c.JS.Runtime.NewArray(int64(seconds), int64(rest))
 }
 
-// earlierHrtime is the argument of hrtime: what hrtime returned before.
+// earlierHrtime returns the argument of hrtime: the result of an earlier call.
 func (c *call) earlierHrtime() time.Duration {
 	pair, ok := c.Arg(0).(*goja.Object)
 	if !ok || pair.ClassName() != "Array" {
@@ -105,7 +105,7 @@ func (c *call) earlierHrtime() time.Duration {
 	return time.Duration(pair.Get("0").ToInteger())*time.Second + time.Duration(pair.Get("1").ToInteger())
 }
 
-// newEnv is process.env. In a sandbox it has only granted variables; reading others
+// newEnv returns process.env. In a sandbox it has only the granted variables; to read another variable
 // throws.
 func (s *Globals) newEnv() *goja.Object {
 	env := s.JS.Runtime.NewObject()
@@ -130,7 +130,7 @@ func (s *Globals) newEnv() *goja.Object {
 	return env
 }
 
-// checkMayLookUp throws where scripts may not read that variable of the environment.
+// checkMayLookUp throws if scripts may not read an environment variable.
 func (s *Globals) checkMayLookUp(name string) { s.throwRefusal(s.cfg.Sandbox.CheckEnv(name)) }
 
 func (s *Globals) memoryUsage() goja.Value {
@@ -139,7 +139,7 @@ func (s *Globals) memoryUsage() goja.Value {
 	return s.JS.NewObject("resident", m.Sys>>20, "virtual", m.Sys>>20)
 }
 
-// newPerformance makes performance, whose now() counts milliseconds of real time.
+// newPerformance returns performance, whose now() counts milliseconds of real time.
 func (s *Globals) newPerformance() goja.Value {
 	started := time.Now()
 	o := s.JS.Runtime.NewObject()

@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// newURL is url: the classes, and parse for old scripts.
+// newURL returns the module url: the classes, and parse for old scripts.
 func (s *Globals) newURL() *goja.Object {
 	m := s.JS.NewObject("exports", s.JS.Runtime.NewObject())
 	url.Require(s.JS.Runtime, m)
@@ -52,7 +52,7 @@ func (s *Globals) newTimersModule() *goja.Object {
 	return o
 }
 
-// newTimerPromises is timers/promises: timers to wait for.
+// newTimerPromises returns the module timers/promises: timers that scripts can await.
 func (s *Globals) newTimerPromises() *goja.Object {
 	m := s.newModuleBuilder()
 	for name, delayed := range map[string]bool{"setTimeout": true, "setImmediate": false} {
@@ -73,7 +73,7 @@ func (s *Globals) newTimerPromises() *goja.Object {
 	return m.o
 }
 
-// addPromises adds the same functions as promises.
+// addPromises adds the same functions in a form that returns promises.
 func (m moduleBuilder) addPromises() {
 	promises := m.s.JS.Runtime.NewObject()
 	for _, name := range m.o.Keys() {

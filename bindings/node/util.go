@@ -11,8 +11,8 @@ import (
 	"shardsh/bindings/values"
 )
 
-// newUtil is util. Its inspect and format show values as Node does, not as
-// print() does.
+// newUtil returns the module util. Its inspect and format show values as Node does, not as print()
+// does.
 func (s *Globals) newUtil() *goja.Object {
 	m := s.newModuleBuilder()
 	script.Must(m.o.Set("inspect", s.JS.Values.InspectFunction()))
@@ -23,7 +23,7 @@ func (s *Globals) newUtil() *goja.Object {
 	return m.o
 }
 
-// format is util.format, the one place where %s means something.
+// format implements util.format, the only function that interprets placeholders such as %s.
 func (c *call) format() string {
 	if len(c.Args) == 0 {
 		return ""
@@ -46,8 +46,8 @@ func (c *call) format() string {
 	return b.String()
 }
 
-// formatPlaceholders writes a text with arguments in the places of its % words, and returns
-// the arguments that are left.
+// formatPlaceholders writes a string with arguments in place of its placeholders, and returns the
+// remaining arguments.
 func (c *call) formatPlaceholders(b *strings.Builder, text string, args []goja.Value) []goja.Value {
 	for {
 		before, rest, found := strings.Cut(text, "%")
@@ -74,7 +74,7 @@ func (c *call) formatPlaceholders(b *strings.Builder, text string, args []goja.V
 	}
 }
 
-// formatVerbs returns the letters behind % and how each writes its argument.
+// formatVerbs returns the letters of placeholders with functions that format their argument.
 func formatVerbs() map[byte]func(c *call, v goja.Value) string {
 	return map[byte]func(c *call, v goja.Value) string{
 		's': (*call).formatText,
@@ -88,11 +88,11 @@ func formatVerbs() map[byte]func(c *call, v goja.Value) string {
 			return c.JS.Values.Inspect(v, o)
 		},
 		'O': func(c *call, v goja.Value) string { return c.JS.Values.Inspect(v, values.NodeInspect()) },
-		'c': func(*call, goja.Value) string { return "" }, // a style, of which there is none here
+		'c': func(*call, goja.Value) string { return "" }, // a CSS style, which is ignored
 	}
 }
 
-// inspectUnquoted returns an argument without a placeholder: strings raw, others inspected.
+// inspectUnquoted formats an argument without a placeholder: strings unchanged, others inspected.
 func (c *call) inspectUnquoted(v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
@@ -100,8 +100,8 @@ func (c *call) inspectUnquoted(v goja.Value) string {
 	return c.JS.Values.Inspect(v, values.NodeInspect())
 }
 
-// formatText is %s: the text that an object of a script's own class makes of
-// itself, and everything else as it is shown.
+// formatText implements %s: the result of toString for an object of a script's own class, and the
+// inspected value for others.
 func (c *call) formatText(v goja.Value) string {
 	o, isObject := v.(*goja.Object)
 	_, isFunction := goja.AssertFunction(v)
@@ -118,8 +118,7 @@ func (c *call) formatText(v goja.Value) string {
 	return c.JS.Values.Inspect(v, values.NodeInspect())
 }
 
-// hasOwnToString reports whether an object has a toString method that is not one of the
-// language's own.
+// hasOwnToString reports whether an object has a toString method that the language does not define.
 func hasOwnToString(o *goja.Object) bool {
 	if _, ok := goja.AssertFunction(o.Get("toString")); !ok {
 		return false
@@ -138,7 +137,7 @@ const languageClasses = "Object Array Function Date RegExp Error TypeError Range
 	"EvalError URIError " +
 	"AggregateError Map Set WeakMap WeakSet Promise Symbol BigInt Number String Boolean ArrayBuffer DataView Uint8Array"
 
-// formatNumber returns a number as one of the language's functions reads it.
+// formatNumber converts a value with one of the language's number functions, and formats the result.
 func (c *call) formatNumber(v goja.Value, reader string) string {
 	if _, ok := v.(*goja.Symbol); ok {
 		return "NaN"
@@ -147,7 +146,7 @@ func (c *call) formatNumber(v goja.Value, reader string) string {
 		return v.String() + "n"
 	}
 	if _, ok := v.(*goja.Object); ok && reader == "Number" {
-		// Objects of which no number can be made are none.
+		// Objects that can't be converted to numbers are NaN.
 		if err := c.JS.Runtime.Try(func() { v = v.ToNumber() }); err != nil {
 			return "NaN"
 		}
@@ -161,7 +160,7 @@ func (c *call) formatNumber(v goja.Value, reader string) string {
 	return n.String()
 }
 
-// formatJSON is %j.
+// formatJSON implements %j.
 func (c *call) formatJSON(v goja.Value) string {
 	stringify, _ := goja.AssertFunction(c.JS.Runtime.GlobalObject().Get("JSON").(*goja.Object).Get("stringify"))
 	text, err := stringify(goja.Undefined(), v)

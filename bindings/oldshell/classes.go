@@ -7,8 +7,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Classes are the classes of the old shell: instanceof works, and a
-// method a script puts on their prototypes is there on every object.
+// Classes returns the classes of the old shell, which support instanceof. A method that a script adds
+// to a prototype exists on every object of the class.
 func (h Host) Classes() map[string]func() goja.Value {
 	return map[string]func() goja.Value{
 		"DB": func() goja.Value {
@@ -44,7 +44,7 @@ func (h Host) Classes() map[string]func() goja.Value {
 	}
 }
 
-// mongoArgument returns an argument that must be a connection.
+// mongoArgument returns an argument that has to be a connection.
 func mongoArgument(c *script.Call, label string, i int) *database.Mongo {
 	m, ok := script.Receiver[*database.Mongo](c.Arg(i))
 	if !ok {
@@ -53,7 +53,7 @@ func mongoArgument(c *script.Call, label string, i int) *database.Mongo {
 	return m
 }
 
-// newClass returns a global class that scripts make objects of.
+// newClass returns a global class that scripts can instantiate.
 func (h Host) newClass(name, signature string, proto *goja.Object, build func(c *script.Call) *goja.Object) goja.Value {
 	params := script.ParseSignature(signature)
 	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
@@ -62,8 +62,8 @@ func (h Host) newClass(name, signature string, proto *goja.Object, build func(c 
 	})
 }
 
-// newClassStub returns a global class that cannot be constructed: instanceof and patched
-// prototypes work (rules/04-values-and-language §4.11).
+// newClassStub returns a global class that cannot be instantiated, for instanceof and for scripts that
+// extend its prototype (rules/04-values-and-language §4.11).
 func (h Host) newClassStub(name string, proto *goja.Object) goja.Value {
 	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
 		c.JS.ThrowType("%s cannot be constructed", name)
@@ -71,7 +71,7 @@ func (h Host) newClassStub(name string, proto *goja.Object) goja.Value {
 	})
 }
 
-// newDBQuery makes DBQuery, whose shellBatchSize is a setting today.
+// newDBQuery returns DBQuery, whose shellBatchSize is a setting of config today.
 func (h Host) newDBQuery() goja.Value {
 	o := h.newClassStub("DBQuery", h.Cursors.Prototype()).(*goja.Object)
 	notice := func() {

@@ -17,8 +17,8 @@ func oldCodeNames() map[string]mongoerr.Code {
 	}
 }
 
-// newErrorCodes makes ErrorCodes, from the names of errors to their numbers, with
-// a question for each category, such as isRetriableError.
+// newErrorCodes returns ErrorCodes: a map from error names to numbers, with a predicate for each
+// category, such as isRetriableError.
 func (h Host) newErrorCodes() goja.Value {
 	o := h.JS.Runtime.NewObject()
 	for _, code := range mongoerr.Codes() {
@@ -40,7 +40,7 @@ func (h Host) newErrorCodes() goja.Value {
 	return o
 }
 
-// errorCode reads a code: a number, a name, or an error that has one; 0 is none.
+// errorCode returns the code in an argument: a number, a name, or an error with a code; 0 for none.
 func errorCode(c *script.Call, i int) mongoerr.Code {
 	v := c.Arg(i)
 	if e := c.Object(i); e != nil {
@@ -59,7 +59,7 @@ func errorCode(c *script.Call, i int) mongoerr.Code {
 	return 0
 }
 
-// newErrorCodeStrings is ErrorCodes the other way round.
+// newErrorCodeStrings returns the inverse map of ErrorCodes.
 func (h Host) newErrorCodeStrings() goja.Value {
 	o := h.JS.Runtime.NewObject()
 	for _, code := range mongoerr.Codes() {

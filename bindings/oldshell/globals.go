@@ -1,4 +1,4 @@
-// Package oldshell is what scripts of the shell before mongosh find: functions, classes,
+// Package oldshell implements what scripts of the old shell (before mongosh) need: functions, classes,
 // error codes and the generator Random.
 package oldshell
 
@@ -20,26 +20,26 @@ import (
 	"shardsh/bindings/write"
 )
 
-// Host is what the old shell's functions and classes need of the shell.
+// Host provides what the old shell's functions and classes need from the shell.
 type Host struct {
 	JS       *script.Engine
 	Display  *display.Display
 	Settings *settings.Values
 	Sharding Sharding
 	Current  *database.Current
-	// What the classes are the prototypes of.
+	// Prototypes are the prototypes of the classes.
 	Prototypes database.Classes
 	Cursors    *cursor.Host
 	Results    write.Results
 }
 
-// Sharding is what the functions take from sh.
+// Sharding is the part of sh that the functions use.
 type Sharding interface {
 	PrintStatus(d, config *server.Database, o sh.StatusOptions) goja.Value
 	PrintSizes()
 }
 
-// Globals are functions of the old shell (rules/04-values-and-language §4.11).
+// Globals returns the functions of the old shell (rules/04-values-and-language §4.11).
 func (h Host) Globals() script.Globals {
 	return script.Globals{
 		{"tojson", "", func(c *script.Call) goja.Value {

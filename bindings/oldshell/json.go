@@ -9,7 +9,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// toJSONArgument is tojson(value, indent, nolint).
+// toJSONArgument implements tojson(value, indent, nolint).
 func (h Host) toJSONArgument(c *script.Call, oneLine bool) string {
 	text := h.JSON(c.Arg(0), oneLine)
 	if short := h.JSON(c.Arg(0), true); len(short) < 80 && !c.Has(1) {
@@ -21,7 +21,7 @@ func (h Host) toJSONArgument(c *script.Call, oneLine bool) string {
 	return text
 }
 
-// JSON writes a value in the old shell's JSON.
+// JSON formats a value as the old shell's JSON.
 func (h Host) JSON(v goja.Value, oneLine bool) string {
 	if _, ok := script.Receiver[*cursor.Cursor](v); ok {
 		h.JS.ThrowInvalid(cursor.NotSerializableText)

@@ -9,8 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// newJSTest makes jsTest, as far as scripts from outside of MongoDB's own tests
-// use it.
+// newJSTest returns jsTest, with the members that scripts outside of MongoDB's own tests use.
 func (h Host) newJSTest() goja.Value {
 	o := h.JS.Runtime.NewObject()
 	options := h.JS.Runtime.NewObject()
@@ -31,7 +30,7 @@ func (h Host) newJSTest() goja.Value {
 			}
 			return c.JS.Runtime.ToValue(server.Connected(h.JS, h.Current.Server()).Conn.IsMongos())
 		},
-		// Connections log in by their address here.
+		// Connections authenticate by their connection string.
 		"authenticate":      func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(true) },
 		"authenticateNodes": func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(true) },
 	} {

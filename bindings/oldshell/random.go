@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// newRandom makes Random, the old shell's generator, which can be seeded.
+// newRandom returns Random, the old shell's generator, which can be seeded.
 func (h Host) newRandom() goja.Value {
 	source := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	seed := func(n uint64) { source = rand.New(rand.NewPCG(n, 0x9e3779b97f4a7c15)) }

@@ -1,3 +1,3 @@
-// Package plaintext has what shells do with text: widths and line breaks, the order
-// and likeness of words, numbers and sizes written as mongosh writes them.
+// Package plaintext provides text functions for shells: widths and line breaks, the order and
+// similarity of words, and numbers and sizes in the format of mongosh.
 package plaintext

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// CompareNames orders names in locale order: punctuation, then digits, then
-// letters, and case only to tell names apart that are otherwise the same.
+// CompareNames orders names in locale order: punctuation, then digits, then letters. Case decides only
+// between names that are otherwise equal.
 func CompareNames(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	for i := 0; i < len(x) && i < len(y); i++ {
@@ -19,7 +19,7 @@ func CompareNames(a, b string) int {
 	if len(x) != len(y) {
 		return len(x) - len(y)
 	}
-	for i := range x { // lower case first
+	for i := range x { // lower case comes first
 		if x[i] != y[i] {
 			if unicode.IsLower(x[i]) {
 				return -1
@@ -47,8 +47,7 @@ func runeClass(r rune) int {
 	return 0
 }
 
-// PlainNumber writes a number as JavaScript does, for the magnitudes that occur
-// in sizes and counts.
+// PlainNumber formats a number as JavaScript does, for the magnitudes that occur in sizes and counts.
 func PlainNumber(f float64) string {
 	if math.Abs(f) >= 1e21 {
 		return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e+0", "e+", 1)

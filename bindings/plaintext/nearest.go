@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the name that takes the fewest changes to become the given
-// one; empty when all take too many.
+// Nearest returns the name with the smallest edit distance to the given one; empty when all distances
+// are too large.
 func Nearest(name string, names []string) string {
 	best, least := "", len(name)/3+2
 	for _, n := range names {
@@ -17,8 +17,9 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// CorrectTypo returns the name that a word is a typo of: a letter too many,
-// too few or wrong for every three, or two that changed places. Empty for other words.
+// CorrectTypo returns the name of which a word is probably a misspelling: at most one wrong, missing or
+// additional letter for every three letters, or two letters swapped. It returns an empty string for
+// other words.
 func CorrectTypo(word string, names []string) string {
 	for _, n := range names {
 		if d := editDistance(word, n); d > 0 && d <= max(1, len(word)/3) || d == 2 && sameLetters(word, n) {
@@ -35,8 +36,8 @@ func sameLetters(a, b string) bool {
 	return string(x) == string(y)
 }
 
-// DidYouMean returns "; did you mean NAME?" for the nearest name, to append to an error;
-// empty when none is near.
+// DidYouMean returns "; did you mean NAME?" for the nearest name, to append to an error; empty when no
+// name is near.
 func DidYouMean(name string, names []string) string {
 	if near := Nearest(name, names); near != "" {
 		return "; did you mean " + near + "?"
@@ -44,7 +45,7 @@ func DidYouMean(name string, names []string) string {
 	return ""
 }
 
-// editDistance counts insertions, deletions and replacements.
+// editDistance returns the number of insertions, deletions and replacements between two words.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// DatabaseSizeText returns a size of show dbs (rules/04-values-and-language §3.8).
+// DatabaseSizeText formats a size in show dbs (rules/04-values-and-language §3.8).
 func DatabaseSizeText(bytes float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
@@ -19,8 +19,8 @@ func DatabaseSizeText(bytes float64) string {
 	return strconv.FormatFloat(bytes, 'f', 2, 64) + " " + units[i]
 }
 
-// DistributionSizeText returns how getShardDistribution writes sizes: cut, not rounded, and
-// without a space.
+// DistributionSizeText formats a size in getShardDistribution: truncated, not rounded, and without a
+// space.
 func DistributionSizeText(b float64) string {
 	if math.IsNaN(b) || b == 0 {
 		return "0B"

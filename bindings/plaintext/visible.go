@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// What comes from a cluster may hold what terminals obey instead of show: escape
-// sequences, and marks that turn the order of a text around. All that the shell
-// itself writes goes through here; what a script prints of its own does not.
+// Strings from a cluster may contain characters that terminals interpret rather than show: escape
+// sequences, and marks that change the direction of text. All output of the shell itself is escaped
+// here; the output of a script's print() is not.
 
-// IsControl reports whether terminals interpret a character: control characters except
-// for the line feed and the tab, separators of lines, marks of direction.
+// IsControl reports whether terminals interpret a character: control characters except the line feed
+// and the tab, line separators, direction marks.
 func IsControl(r rune) bool {
 	switch {
 	case r < 0x20:
@@ -24,14 +24,14 @@ func IsControl(r rune) bool {
 		r >= 0x2066 && r <= 0x2069
 }
 
-// escaper is a way to escape control characters.
+// escaper is a method of escaping control characters.
 type escaper struct {
-	// writeEscaped writes a character; raw a byte that is not valid UTF-8.
+	// writeEscaped writes an escaped character, and writeRawByte a byte that is not valid UTF-8.
 	writeEscaped func(b *strings.Builder, r rune)
 	writeRawByte func(b *strings.Builder, c byte)
-	// needsEscape says which are escaped.
+	// needsEscape reports whether a character has to be escaped.
 	needsEscape func(r rune) bool
-	// keepStyles lets the shell's own colours through.
+	// keepStyles preserves the shell's own colours.
 	keepStyles bool
 }
 
@@ -48,7 +48,7 @@ func writeUnicodeEscape(b *strings.Builder, r rune) {
 	}
 }
 
-// writeRune writes \x1B or \u202E, as JavaScript spells them.
+// writeRune writes \x1B or \u202E, in the syntax of JavaScript.
 func writeRune(b *strings.Builder, r rune) {
 	if r <= 0xff {
 		writeHexByte(b, byte(r))
@@ -72,7 +72,7 @@ var (
 	}
 )
 
-// writeShort is writeRune with the short forms of what a line may not have.
+// writeShort works like writeRune, but uses the short escapes of characters that a line can't contain.
 func writeShort(b *strings.Builder, r rune) {
 	switch r {
 	case '\n':
@@ -84,18 +84,17 @@ func writeShort(b *strings.Builder, r rune) {
 	}
 }
 
-// Visible returns a text with each hidden character escaped, and each byte that
-// is not UTF-8.
+// Visible escapes the control characters and the invalid UTF-8 of a text.
 func Visible(text string) string { return textEscaper.escape(text) }
 
-// VisibleLine is Visible for what stands within a line: names in a table.
+// VisibleLine works like Visible, for text within a line such as a name in a table.
 func VisibleLine(text string) string { return lineEscaper.escape(text) }
 
-// VisibleStyled is Visible for a text that the shell has coloured. Its own
-// colours stay; what else looks like one does not.
+// VisibleStyled works like Visible, for text that the shell has coloured. It preserves the shell's own
+// colours and escapes all other sequences.
 func VisibleStyled(text string) string { return styledEscaper.escape(text) }
 
-// VisibleJSON is Visible for JSON text, which means the same afterwards.
+// VisibleJSON works like Visible, for JSON. It does not change the meaning of the JSON.
 func VisibleJSON(text string) string { return jsonEscaper.escape(text) }
 
 func (e escaper) escape(text string) string {
@@ -124,7 +123,7 @@ func (e escaper) escape(text string) string {
 	return b.String()
 }
 
-// nextToEscape returns the place of the first character to escape; -1 without one.
+// nextToEscape returns the index of the first character to escape; -1 without one.
 func (e escaper) nextToEscape(text string) int {
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -144,14 +143,13 @@ func (e escaper) nextToEscape(text string) int {
 	return -1
 }
 
-// ownStyles are the colours that the shell writes.
+// ownStyles are the styles that the shell writes.
 var ownStyles = []string{
 	"0", "1", "2", "22", "31", "32", "33", "34", "35", "36", "39", "90", "1;31", "1;33",
-	"97;44", "30;43", "30;42", "97;45", "30;46", "97;41", // bars
+	"97;44", "30;43", "30;42", "97;45", "30;46", "97;41", // backgrounds
 }
 
-// styleAt returns the length of one of the shell's colours at the beginning of a
-// text; 0 without one.
+// styleAt returns the length of one of the shell's styles at the beginning of a text; 0 without one.
 func styleAt(text string) int {
 	rest, found := strings.CutPrefix(text, "\x1b[")
 	if !found {
@@ -164,20 +162,20 @@ func styleAt(text string) int {
 	return len("\x1b[m") + len(code)
 }
 
-// Writer escapes control characters in what is written.
+// Writer escapes control characters in its input.
 type Writer struct {
 	out         io.Writer
 	escape      func(string) string
-	partialRune []byte // the beginning of a character
+	partialRune []byte // the incomplete character at the end of the last write
 }
 
-// NewWriter returns a writer of texts.
+// NewWriter returns a Writer for text.
 func NewWriter(to io.Writer) *Writer { return &Writer{out: to, escape: Visible} }
 
-// NewJSONWriter returns a writer of JSON.
+// NewJSONWriter returns a Writer for JSON.
 func NewJSONWriter(to io.Writer) *Writer { return &Writer{out: to, escape: VisibleJSON} }
 
-// Write writes whole characters; the beginning of one waits for its end.
+// Write writes complete characters; an incomplete one at the end waits for the next call.
 func (w *Writer) Write(p []byte) (int, error) {
 	data := append(w.partialRune, p...)
 	end := len(data)

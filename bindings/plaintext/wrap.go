@@ -6,7 +6,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Wrap breaks a text at blanks; words that are too long are broken too.
+// Wrap breaks a text at spaces; it also breaks words that are too long.
 func Wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -25,7 +25,7 @@ func Wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// Cut returns the beginning of a text that is no wider than width.
+// Cut returns the longest beginning of a text that is no wider than width.
 func Cut(text string, width int) string {
 	for i, r := range text {
 		if width -= twwidth.Width(string(r)); width < 0 {

@@ -1,3 +1,2 @@
-// Package rawdoc reads fields of documents as the server sent them, with the
-// leniency of scripts: what is missing is zero.
+// Package rawdoc reads fields of BSON documents as scripts do: missing fields read as zero.
 package rawdoc

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// Elements returns the elements of a document, without its length and its final zero;
-// ok is false for bytes that cannot be a document.
+// Elements returns the elements of a document, without its length and its final zero; ok is false for
+// bytes that are no document.
 func Elements(doc []byte) (body []byte, ok bool) {
 	if len(doc) < 5 {
 		return nil, false
@@ -22,9 +22,8 @@ func Elements(doc []byte) (body []byte, ok bool) {
 	return doc[4 : n-1], true
 }
 
-// NextElement reads the first element of what Body returned, and what comes after it. It
-// reads only the length of the value. A truncated element or one of
-// an unknown type is not ok.
+// NextElement returns the first element in the result of Elements, and the bytes after the element. It
+// parses only the length of the value. ok is false for a truncated element and for an unknown type.
 func NextElement(body []byte) (t bson.Type, key, value, rest []byte, ok bool) {
 	if len(body) == 0 {
 		return 0, nil, nil, nil, false
@@ -42,7 +41,7 @@ func NextElement(body []byte) (t bson.Type, key, value, rest []byte, ok bool) {
 	return t, key, v.Data, rest, true
 }
 
-// ID returns the field _id of a document that was made here; false for none.
+// ID returns the field _id of a document that this process has built; ok is false without one.
 func ID(doc bson.Raw) (id bson.RawValue, ok bool) {
 	for body, whole := Elements(doc); whole; {
 		var key, value []byte

@@ -12,7 +12,7 @@ import (
 // Empty is a document without fields.
 var Empty = bson.Raw{5, 0, 0, 0, 0}
 
-// MustMarshal marshals a document that was built in Go; it panics on errors.
+// MustMarshal marshals a document built in Go; it panics on errors.
 func MustMarshal(d bson.D) bson.Raw {
 	raw, err := bson.Marshal(d)
 	if err != nil {
@@ -21,7 +21,7 @@ func MustMarshal(d bson.D) bson.Raw {
 	return raw
 }
 
-// Int returns a number of a reply, whatever its type; 0 when it is missing.
+// Int returns a number of any type as an integer; 0 when it is missing.
 func Int(doc bson.Raw, path ...string) int64 {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -33,7 +33,7 @@ func Int(doc bson.Raw, path ...string) int64 {
 	return 0
 }
 
-// Number returns a number of a reply as a double; 0 when it is missing.
+// Number returns a number of any type as a double; 0 when it is missing.
 func Number(doc bson.Raw, path ...string) float64 {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -43,8 +43,7 @@ func Number(doc bson.Raw, path ...string) float64 {
 	return f
 }
 
-// MinimalInt returns a whole number in the type JavaScript's numbers get on the
-// wire.
+// MinimalInt returns a whole number in the BSON type of JavaScript's numbers.
 func MinimalInt(n int64) any {
 	if n == int64(int32(n)) {
 		return int32(n)
@@ -58,7 +57,7 @@ func IsFieldTruthy(doc bson.Raw, path ...string) bool {
 	return err == nil && catalog.IsTruthy(v)
 }
 
-// Text returns a field that is a string; empty for others.
+// Text returns a string field; empty for other types.
 func Text(doc bson.Raw, path ...string) string {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -68,7 +67,7 @@ func Text(doc bson.Raw, path ...string) string {
 	return text
 }
 
-// WithID puts a field _id in front of a document that has none.
+// WithID adds an _id at the front of a document without one.
 func WithID(doc bson.Raw, id bson.ObjectID) bson.Raw {
 	n := len(doc) + len("\a_id\x00") + len(id)
 	out := make([]byte, 0, n)
@@ -77,7 +76,7 @@ func WithID(doc bson.Raw, id bson.ObjectID) bson.Raw {
 	return append(out, doc[4:]...)
 }
 
-// DocumentArray makes an array of documents.
+// DocumentArray returns an array of documents.
 func DocumentArray(n int, doc func(i int) bson.Raw) bson.RawValue {
 	size := 5
 	for i := range n {
@@ -94,7 +93,7 @@ func DocumentArray(n int, doc func(i int) bson.Raw) bson.RawValue {
 	return bson.RawValue{Type: bson.TypeArray, Value: out}
 }
 
-// Set gives a field of a document a value, at its old place if it has one.
+// Set sets a field of a document. An existing field keeps its position.
 func Set(d *bson.D, key string, value any) {
 	if i := slices.IndexFunc(*d, func(e bson.E) bool { return e.Key == key }); i >= 0 {
 		(*d)[i].Value = value

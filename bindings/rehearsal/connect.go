@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// Connection is the connection of a program's client to a rehearsal.
+// Connection connects a program's client to a rehearsal.
 type Connection struct {
 	Client *mongo.Client
-	// IsRouter reports whether a mock can stand in for the server: it is a router.
+	// IsRouter says that the server is a router, so that a mock can replace it.
 	IsRouter bool
 
 	pipe   *wire.Pipe
@@ -21,9 +21,9 @@ type Connection struct {
 	served chan struct{}
 }
 
-// Connect makes a client for a program, which gets to the cluster behind another
-// client, and to nothing else. Its settings are those of the program's connection
-// without the way to the server; name is what the cluster is called.
+// Connect returns a client for a program. The client reaches the cluster only through the rehearsal,
+// which uses another client. Its settings are those of the program's connection without the addresses;
+// name is the name of the cluster in messages.
 func (r *Rehearsal) Connect(
 	ctx context.Context, behind *mongo.Client, settings *options.ClientOptions, name string,
 ) (*Connection, error) {
@@ -38,7 +38,7 @@ func (r *Rehearsal) Connect(
 	w.server = &wire.Server{Handler: &handler{r: r, source: from, isRouter: w.IsRouter}}
 	go func() {
 		defer close(w.served)
-		// Serve ends with an error when Close stops the server: nothing to say.
+		// Serve returns an error when Close stops the server; it can be ignored.
 		_ = w.server.Serve(context.Background(), w.pipe)
 	}()
 	w.Client, err = mongo.Connect(inMemoryOptions(settings).SetDialer(w.pipe))
@@ -49,7 +49,7 @@ func (r *Rehearsal) Connect(
 	return w, nil
 }
 
-// inMemoryOptions returns the settings that are not about addresses, for an in-memory connection.
+// inMemoryOptions returns the settings for an in-memory connection: those that are not about addresses.
 func inMemoryOptions(settings *options.ClientOptions) *options.ClientOptions {
 	o := options.Client().SetHosts([]string{"dry-run:27017"}).SetDirect(true).SetServerMonitoringMode("poll")
 	if settings == nil {
@@ -61,8 +61,8 @@ func inMemoryOptions(settings *options.ClientOptions) *options.ClientOptions {
 	return o
 }
 
-// Close ends the connection; the client behind it stays. The program's client is to
-// be disconnected before.
+// Close ends the connection but not the underlying client. The program's client has to be disconnected
+// first.
 func (w *Connection) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

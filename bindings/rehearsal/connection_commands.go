@@ -31,11 +31,11 @@ func (f *handler) connectionCommand(
 	return nil
 }
 
-// connectionFields are fields of hello that are about one connection to the server itself.
+// connectionFields are the fields of hello that describe a single connection to the server.
 var connectionFields = map[string]bool{"topologyVersion": true, "connectionId": true, "compression": true,
 	"saslSupportedMechs": true, "speculativeAuthenticate": true, "serviceId": true}
 
-// hello is that of the server, at the time of the rehearsal.
+// hello returns the server's reply to hello, with the time of the rehearsal.
 func (f *handler) hello(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	reply, err := f.source.hello(ctx, req.Command)
 	if err != nil {
@@ -74,14 +74,13 @@ func (f *handler) killCursors(ctx context.Context, s *clusterMock, req wire.Requ
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
-// abort notes a limitation: the mock does each write of a transaction at
-// once.
+// abort adds a note about a limitation: the mock carries out each write of a transaction at once.
 func (f *handler) abort(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
 	f.r.o.Note("Dry run: the transaction is aborted, but its writes stay in the rehearsal.")
 	return mustMarshal(okReply), nil
 }
 
-// editFields returns a document with fields changed or left out.
+// editFields returns a document with fields changed or removed.
 func editFields(doc bson.Raw, change func(e bson.RawElement) (value any, keep bool)) bson.Raw {
 	elems, err := doc.Elements()
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxDocuments and maxBytes bound a collection whose documents are copied.
+	// maxDocuments and maxBytes limit the size of a collection whose documents are copied.
 	maxDocuments = 1000
 	maxBytes     = 16 << 20
 )
 
-// copyFor copies into the mock what a command needs and the metadata lacks:
-// collections that are not sharded, indexes, users, and documents where they are few.
+// copyFor copies data to the mock that a command needs and that the metadata does not include:
+// unsharded collections, indexes, users, and the documents of small collections.
 func (s *clusterMock) copyFor(ctx context.Context, from *source, req wire.Request) {
 	s.copyUsers(ctx, from, req)
 	if req.Command == "dropDatabase" {
@@ -65,12 +65,12 @@ func (s *clusterMock) copyDatabase(ctx context.Context, from *source, database s
 	}
 }
 
-// copyContents copies the indexes and documents of a collection that exists. It must
-// not be called for one that does not: listIndexes makes a router create the database.
+// copyContents copies the indexes and documents of an existing collection. It must not be called for a
+// missing collection: listIndexes would make a router create the database.
 func (s *clusterMock) copyContents(ctx context.Context, from *source, database, name string) {
 	ns := database + "." + name
 	indexes, err := from.listAll(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
-	if err != nil { // it is a view
+	if err != nil { // a view
 		return
 	}
 	indexes = slices.DeleteFunc(indexes, func(i bson.Raw) bool { return nameOf(i) == "_id_" })
@@ -108,7 +108,7 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 	}
 }
 
-// copyUsers makes the roles and the users of a database, for commands about them.
+// copyUsers copies the roles and the users of a database, for commands about them.
 func (s *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Request) {
 	if !strings.Contains(req.Command, "User") && !strings.Contains(req.Command, "Role") &&
 		!slices.Contains(userListCommands, req.Command) || !s.claimUserCopy(req.Database) {
@@ -132,7 +132,7 @@ func (s *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Requ
 		return bson.D{{Key: "createRole", Value: name}, {Key: "privileges", Value: doc.Lookup("privileges")},
 			{Key: "roles", Value: bson.A{}}}
 	})
-	of("rolesInfo", "roles", func(doc bson.Raw) bson.D { // which may have each other
+	of("rolesInfo", "roles", func(doc bson.Raw) bson.D { // roles may contain each other
 		name, _ := doc.Lookup("role").StringValueOK()
 		return bson.D{{Key: "updateRole", Value: name}, {Key: "roles", Value: doc.Lookup("roles")}}
 	})
@@ -153,7 +153,7 @@ func errmsg(reply bson.Raw) string {
 	return text
 }
 
-// listAll returns all documents of a command that answers with a cursor.
+// listAll returns all documents of a command whose reply is a cursor.
 func (s *source) listAll(ctx context.Context, database string, command bson.D) (docs []bson.Raw, err error) {
 	cursor, err := s.client.Database(database).RunCommandCursor(ctx, command)
 	if err != nil {

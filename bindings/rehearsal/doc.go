@@ -1,10 +1,9 @@
-// Package rehearsal lets a program run against a cluster without changing it. What
-// reads goes to the cluster, until the first command that would change something.
-// Then the cluster's metadata are read, and a mock in this process plays them from
-// there on: it gets all changes, and what is read of the catalog, of settings, and of
-// collections that were changed, comes from it. What is read of other collections
-// still comes from the cluster.
+// Package rehearsal runs a program against a cluster without changing the cluster. Reads go to the
+// cluster until the first command that would change something. Then the rehearsal reads the cluster's
+// metadata and starts a mock cluster with it in this process. The mock carries out all changes. Reads
+// of the catalog, of settings, and of changed collections go to the mock. Reads of other collections
+// still go to the cluster.
 //
-// The program is connected by the driver's own client to a Handler in memory, so none
-// of its commands has another way.
+// The program's driver client is connected to a Handler in memory, so none of its commands can bypass
+// the rehearsal.
 package rehearsal

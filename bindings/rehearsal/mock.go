@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// clusterMock is the mock that plays the cluster from the first change on.
+// clusterMock is the mock that replaces the cluster from the first change on.
 type clusterMock struct {
 	cluster  *mock.Cluster
 	router   *router.Router
@@ -24,8 +24,8 @@ type clusterMock struct {
 	state
 }
 
-// mockRequest returns a command as the mock gets it: retryable writes keep their number,
-// statements of a transaction are commands of their own.
+// mockRequest converts a command for the mock. Retryable writes keep their transaction number;
+// statements of a transaction become single commands.
 func mockRequest(req wire.Request) wire.Request {
 	alone := req.Body.Lookup("autocommit").IsZero()
 	req.Body = editFields(req.Body, func(e bson.RawElement) (any, bool) {
@@ -43,7 +43,7 @@ func mockRequest(req wire.Request) wire.Request {
 	return req
 }
 
-// run has the mock do something for the rehearsal itself.
+// run sends a command of the rehearsal itself to the mock.
 func (s *clusterMock) run(ctx context.Context, database string, command bson.D) bson.Raw {
 	body := mustMarshal(append(command, bson.E{Key: "$db", Value: database}))
 	return s.router.Handle(ctx, wire.Request{
@@ -51,8 +51,8 @@ func (s *clusterMock) run(ctx context.Context, database string, command bson.D) 
 	})
 }
 
-// processCommands are commands about a server and its connections, which a mock in its
-// place would know nothing of.
+// processCommands are commands about a server process and its connections, which the mock knows nothing
+// about.
 var processCommands = strings.Fields(
 	"buildInfo connPoolStats connectionStatus features getCmdLineOpts getDiagnosticData " +
 		"getLog getParameter hostInfo listCommands netstat ping serverStatus top whatsmyuri lockInfo replSetGetStatus " +
@@ -93,7 +93,8 @@ func (s *clusterMock) answersRead(req wire.Request) bool {
 	return false
 }
 
-// mergedListDatabases is listDatabases with the databases that were created or dropped in the mock.
+// mergedListDatabases returns the reply of listDatabases, with the databases that were created or
+// dropped in the mock.
 func (s *clusterMock) mergedListDatabases(ctx context.Context, from *source, req wire.Request) (bson.Raw, error) {
 	reply, err := from.forward(ctx, req)
 	if err != nil || reply.Lookup("databases").IsZero() {

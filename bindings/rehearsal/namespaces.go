@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// changedNamespaces are commands that change documents, indexes or whether there is a
-// collection, with where they name it.
+// changedNamespaces maps commands that change documents, indexes or the existence of a collection to
+// functions that return its namespaces.
 var changedNamespaces = map[string]func(req wire.Request) []string{
 	"insert":                   ownNamespace,
 	"update":                   ownNamespace,
@@ -39,7 +39,7 @@ var changedNamespaces = map[string]func(req wire.Request) []string{
 	},
 }
 
-// namespaces are those that a command changes beyond their chunks.
+// namespaces returns the namespaces of which a command changes more than the chunks.
 func namespaces(req wire.Request) []string {
 	if of := changedNamespaces[req.Command]; of != nil {
 		return of(req)
@@ -47,15 +47,15 @@ func namespaces(req wire.Request) []string {
 	return nil
 }
 
-// ownNamespace is the collection of the command's database that its value names.
+// ownNamespace returns the collection in the command's database that is the value of the command.
 func ownNamespace(req wire.Request) []string {
 	return []string{req.Database + "." + stringField(req.Body, req.Command)}
 }
 
-// fullNamespace is the namespace that the command's value is.
+// fullNamespace returns the namespace that is the value of the command.
 func fullNamespace(req wire.Request) []string { return []string{stringField(req.Body, req.Command)} }
 
-// outputNamespaces are the collection that is read, and those that $out, $merge and out name.
+// outputNamespaces returns the collection that is read, and those in $out, $merge and out.
 func outputNamespaces(req wire.Request) []string {
 	list := ownNamespace(req)
 	add := func(v bson.RawValue, database, collection string) {

@@ -18,21 +18,21 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Options say how a rehearsal goes.
+// Options are the options of a rehearsal.
 type Options struct {
-	// OnChange gets each command that changes something.
+	// OnChange is called with each command that changes something.
 	OnChange func(database string, command bson.Raw)
-	// Note tells people something in a line.
+	// Note shows a message of one line to the user.
 	Note func(text string)
-	// Clock is that of the program until the rehearsal begins.
+	// Clock is the program's clock until the mock starts.
 	Clock script.Clock
-	// Pace is how fast time goes by on its own in the rehearsal; 0 lets it jump
-	// where the program waits.
+	// Pace is the speed of the mock's clock relative to real time; with 0, the clock advances only
+	// while the program waits.
 	Pace float64
 	Seed uint64
 }
 
-// Rehearsal is a run on one cluster.
+// Rehearsal is a rehearsal of one program run, with a mock that replaces one cluster.
 type Rehearsal struct {
 	o     Options
 	table map[string]*commands.Command
@@ -41,10 +41,10 @@ type Rehearsal struct {
 	mock     atomic.Pointer[clusterMock] // nil before the first change
 }
 
-// New makes a Rehearsal. It sends nothing.
+// New returns a Rehearsal. It sends no command.
 func New(o Options) *Rehearsal { return &Rehearsal{o: o, table: commands.ByName()} }
 
-// Close ends the mock, if there is one.
+// Close stops the mock, if it was started.
 func (r *Rehearsal) Close() {
 	r.starting.Lock()
 	defer r.starting.Unlock()
@@ -53,7 +53,7 @@ func (r *Rehearsal) Close() {
 	}
 }
 
-// Clock is the time that the program lives in: that of the mock when there is one.
+// Clock returns the program's clock: the mock's clock once the mock was started.
 func (r *Rehearsal) Clock() script.Clock { return clock{r} }
 
 type clock struct{ r *Rehearsal }
@@ -97,12 +97,12 @@ func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, 
 	return started, nil
 }
 
-// handler handles the commands of one client, which has its own login.
+// handler handles the commands of one client, which has its own authentication.
 type handler struct {
 	r      *Rehearsal
 	source *source
-	// isRouter says that the server is a router, which a mock can stand in for. What
-	// changes something elsewhere is reported, and answered as if done.
+	// isRouter says that the server is a router, so that a mock can replace it. For other servers,
+	// commands that change something are reported, and answered as if they had succeeded.
 	isRouter bool
 }
 
@@ -119,7 +119,7 @@ func (f *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	return mustMarshal(mongoerr.Reply(err))
 }
 
-// Leave lets the mock forget a connection.
+// Leave removes a connection from the mock.
 func (f *handler) Leave(c *wire.Client) {
 	if s := f.r.mock.Load(); s != nil {
 		s.router.Leave(c)
@@ -135,7 +135,7 @@ func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 		return f.read(ctx, s, req)
 	}
 	cmd := f.r.table[req.Command]
-	if cmd != nil && cmd.MockOnly { // which a real server refuses
+	if cmd != nil && cmd.MockOnly { // a real server rejects it
 		if reply, err := f.source.hello(ctx, "mockNow"); err != nil || isFailure(reply) {
 			return reply, err
 		}
@@ -148,7 +148,7 @@ func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 	if err != nil {
 		return nil, err
 	}
-	if cmd == nil || s.supports(cmd) { // what the release lacks changes nothing
+	if cmd == nil || s.supports(cmd) { // a command that the release lacks changes nothing
 		f.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
 	}
 	s.copyFor(ctx, f.source, req)

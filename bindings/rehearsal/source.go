@@ -19,11 +19,11 @@ import (
 type source struct {
 	client *mongo.Client
 	name   string
-	// hasSessions says that the server has them.
+	// hasSessions says that the server supports sessions.
 	hasSessions bool
 
 	mu      sync.Mutex
-	cursors map[int64]*mongo.Session // open ones, with the session they belong to
+	cursors map[int64]*mongo.Session // open cursors, with their sessions
 }
 
 func (s *source) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
@@ -44,8 +44,8 @@ func (s *source) ownsCursor(cursor int64) bool {
 	return open
 }
 
-// forward sends a command that changes nothing. A cursor belongs to its session, so each
-// command has one of its own, which lasts as long as its cursor.
+// forward sends a command that changes nothing. A cursor belongs to its session, so each command gets
+// its own session, which lasts as long as its cursor.
 func (s *source) forward(ctx context.Context, req wire.Request) (bson.Raw, error) {
 	body := withoutDriverFields(req.Body)
 	id, more := body.Lookup("getMore").AsInt64OK()
@@ -73,7 +73,7 @@ func (s *source) sessionOf(cursor int64) *mongo.Session {
 	return s.cursors[cursor]
 }
 
-// trackCursor notes which cursor is open after a command.
+// trackCursor records which cursor is open after a command.
 func (s *source) trackCursor(ctx context.Context, was, open int64, more bool, session *mongo.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *source) trackCursor(ctx context.Context, was, open int64, more bool, se
 	}
 }
 
-// errorAsReply returns the server's reply, also that of an error.
+// errorAsReply returns the server's reply, or the reply in the server's error.
 func errorAsReply(reply bson.Raw, err error) (bson.Raw, error) {
 	if refused, ok := errors.AsType[mongo.CommandError](err); ok && refused.Raw != nil {
 		reply, err = refused.Raw, nil
@@ -101,19 +101,19 @@ func errorAsReply(reply bson.Raw, err error) (bson.Raw, error) {
 	}), nil
 }
 
-// driverFields are fields that a driver adds for itself, and those of transactions, which
-// a rehearsal does not have.
+// driverFields are fields that a driver adds, and the fields of transactions, which a rehearsal does
+// not support.
 var driverFields = map[string]bool{"lsid": true, "$db": true, "$clusterTime": true, "$readPreference": true,
 	"txnNumber": true, "autocommit": true, "startTransaction": true,
 	"apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true}
 
-// withoutDriverFields returns a command without fields of the driver.
+// withoutDriverFields returns a command without the fields of the driver.
 func withoutDriverFields(body bson.Raw) bson.Raw {
 	return editFields(body, func(e bson.RawElement) (any, bool) {
 		if e.Key() != "readConcern" {
 			return e.Value(), !driverFields[e.Key()]
 		}
-		level := e.Value().Document().Lookup("level") // afterClusterTime is about another clock
+		level := e.Value().Document().Lookup("level") // afterClusterTime refers to another clock
 		return bson.D{{Key: "level", Value: level}}, !level.IsZero()
 	})
 }

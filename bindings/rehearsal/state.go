@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// state tracks which parts of the cluster the mock has changed or copied.
+// state records which parts of the cluster were changed in the mock or copied to it.
 type state struct {
 	mu sync.Mutex
-	// touched are namespaces that were changed, databases those in which any was.
+	// touched are the changed namespaces, databases their databases.
 	touched, databases map[string]bool
-	// existing are namespaces that the cluster has, of the databases in which any was
-	// changed.
+	// existing are the namespaces in the cluster, of databases with changes.
 	existing map[string]bool
-	// dropped are databases of which nothing is left, users those whose users and
-	// roles the mock has.
+	// dropped are databases that were dropped in the mock. users are databases whose users and roles
+	// were copied.
 	dropped, users map[string]bool
 }
 
@@ -58,8 +57,8 @@ func (s *state) isDropped(database string) bool {
 	return s.dropped[database]
 }
 
-// markChanged notes that a namespace is changed, and reports whether it is for the first
-// time, and so its database.
+// markChanged records that a namespace is changed. It reports whether this is the first change of the
+// namespace, and of its database.
 func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,14 +68,15 @@ func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
 	return first, firstInDatabase
 }
 
-// markDropped notes that a database is dropped; what is made in it is the mock's alone.
+// markDropped records that a database is dropped. Everything created in the database afterwards exists
+// only in the mock.
 func (s *state) markDropped(database string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.databases[database], s.dropped[database] = true, true
 }
 
-// claimUserCopy reports whether the users of a database are to be copied; once.
+// claimUserCopy reports whether the users of a database have yet to be copied. It returns true once.
 func (s *state) claimUserCopy(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 const megabyte = 1 << 20
 
-// ReplicationInfo measures local.oplog.rs.
+// ReplicationInfo returns the size and the time span of local.oplog.rs.
 func ReplicationInfo(h Host, d *server.Database) *goja.Object {
 	local := d.Sibling("local")
 	if !slices.ContainsFunc(local.ListCollections(rawdoc.Empty, true, nil),
@@ -66,10 +66,10 @@ func ReplicationInfo(h Host, d *server.Database) *goja.Object {
 
 func hours(seconds float64) float64 { return math.Round(seconds/36) / 100 }
 
-// dateText is Date.prototype.toString.
+// dateText formats a time like Date.prototype.toString.
 func dateText(t time.Time) string { return t.Local().Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)") }
 
-// PrintReplicationInfo is db.printReplicationInfo().
+// PrintReplicationInfo implements db.printReplicationInfo().
 func PrintReplicationInfo(h Host, d *server.Database) goja.Value {
 	var info *goja.Object
 	if ex := h.JS.Runtime.Try(func() { info = ReplicationInfo(h, d) }); ex != nil {
@@ -95,20 +95,20 @@ func PrintReplicationInfo(h Host, d *server.Database) goja.Value {
 	))
 }
 
-// PrintSecondaryReplicationInfo is db.printSecondaryReplicationInfo().
+// PrintSecondaryReplicationInfo implements db.printSecondaryReplicationInfo().
 func PrintSecondaryReplicationInfo(h Host, d *server.Database) goja.Value {
 	o := h.JS.Runtime.NewObject()
 	addSecondaryInfo(h, d, o)
 	return h.Display.StatsResult(o)
 }
 
-// States of members as replSetGetStatus numbers them.
+// The states of members in replSetGetStatus.
 const (
 	statePrimary = 1
 	stateArbiter = 7
 )
 
-// addSecondaryInfo adds a section for each member that copies data.
+// addSecondaryInfo adds a section for each data-bearing secondary.
 func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 	if d.Sibling("local").FindOne("system.replset", rawdoc.Empty) == nil {
 		h.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet,
@@ -152,7 +152,7 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 	}
 }
 
-// IsMaster is db.isMaster(), the old name of hello.
+// IsMaster implements db.isMaster(), the old name of hello.
 func IsMaster(h Host, d *server.Database) goja.Value {
 	o := h.Display.Reply(d.Run(server.Command("isMaster"), server.Reads)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {

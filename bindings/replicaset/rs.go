@@ -1,4 +1,5 @@
-// Package replicaset is the object rs, and what a replica set's members and oplog show.
+// Package replicaset implements the object rs, and the functions about a replica set's members and
+// oplog.
 package replicaset
 
 import (
@@ -16,22 +17,22 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Host is what rs needs of the shell.
+// Host provides what rs needs from the shell.
 type Host struct {
 	JS      *script.Engine
 	Gateway *server.Gateway
 	Display *display.Display
-	// DB returns the database that db is; nil without a connection.
+	// DB returns the current database; nil without a connection.
 	DB func() *server.Database
 }
 
-// Object is the Go side of rs. Connected to a mongos it is of little use.
+// Object is the Go side of rs. Most of its methods fail on a mongos.
 type Object struct {
 	script.Hidden
 	Host
 }
 
-// New makes the object rs.
+// New returns the object rs.
 func New(h Host) goja.Value {
 	o := h.JS.NewInstance(&Object{Host: h}, script.ClassOf(h.JS, "ReplicaSet", methods))
 	h.JS.Values.SetPrinter(o, func() string {
@@ -44,7 +45,7 @@ func New(h Host) goja.Value {
 	return o
 }
 
-// db returns the database that db is; it throws without a connection.
+// db returns the current database; it throws without a connection.
 func (rs *Object) db() *server.Database { return server.Connected(rs.JS, rs.DB()) }
 
 func (rs *Object) admin(body bson.D) bson.Raw { return rs.db().Admin(body) }
@@ -53,7 +54,7 @@ func commandMethod(name string) func(*script.Call, *Object) goja.Value {
 	return func(_ *script.Call, rs *Object) goja.Value { return rs.Display.Reply(rs.admin(server.Command(name))) }
 }
 
-// adminMethod runs a helper of databases on the admin database.
+// adminMethod returns a method that runs a database function on the admin database.
 func adminMethod(f func(h Host, d *server.Database) goja.Value) func(*script.Call, *Object) goja.Value {
 	return func(_ *script.Call, rs *Object) goja.Value { return f(rs.Host, rs.db().Sibling("admin")) }
 }
@@ -116,8 +117,8 @@ func rsSecondaryOk(_ *script.Call, rs *Object) goja.Value {
 
 func rsConfig(c *script.Call, rs *Object) goja.Value { return c.JS.Values.DocToJS(rs.config()) }
 
-// config returns the set's configuration, from the document the server keeps
-// where it does not know the command.
+// config returns the set's configuration. If the server does not know the command, config reads the
+// stored document.
 func (rs *Object) config() bson.Raw {
 	d := rs.db()
 	reply, err := rs.Gateway.Send(d.Sibling("admin").Request(server.Command("replSetGetConfig"), server.Reads))
@@ -139,8 +140,7 @@ func (rs *Object) config() bson.Raw {
 	return config
 }
 
-// nextConfig returns the configuration as a document to change, its version
-// counted up, and its members.
+// nextConfig returns the configuration for modification, with its version incremented, and its members.
 func (rs *Object) nextConfig() (config bson.D, members []bson.D) {
 	raw := rs.config()
 	if err := bson.Unmarshal(raw, &config); err != nil {
@@ -198,8 +198,8 @@ func rsRemove(c *script.Call, rs *Object) goja.Value {
 	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
 }
 
-// reconfigure counts the version up in the script's own object, as scripts that
-// go on with it expect.
+// reconfigure also increments the version in the script's own object, because scripts may use that
+// object again.
 func (rs *Object) reconfigure(c *script.Call, config *goja.Object, options goja.Value) goja.Value {
 	old := rs.config()
 	version := int64(1)
@@ -214,7 +214,7 @@ func (rs *Object) reconfigure(c *script.Call, config *goja.Object, options goja.
 	return rs.Display.Reply(rs.admin(c.JS.Merge(body, options)))
 }
 
-// rsReconfigForPSA returns the new member a vote first and its priority second:
+// rsReconfigForPSA first adds the vote of the new member and then its priority, because to do both in
 // one step could lose majority-committed writes.
 func rsReconfigForPSA(c *script.Call, rs *Object) goja.Value {
 	index, config := c.Arg(0).ToInteger(), c.Object(1)
@@ -254,7 +254,7 @@ func rsReconfigForPSA(c *script.Call, rs *Object) goja.Value {
 	return second
 }
 
-// checkNoVoteYet refuses when the member votes in the present configuration.
+// checkNoVoteYet throws if the member already votes in the present configuration.
 func (rs *Object) checkNoVoteYet(c *script.Call, index int64, member *goja.Object, say func(string)) {
 	_, members := rs.nextConfig()
 	id := math.NaN()

@@ -1,6 +1,6 @@
-// Package sandbox says what scripts in a sandbox may do on this machine: read which
-// files, look at which variables of the environment, connect to which hosts. They
-// never write files and never start programs.
+// Package sandbox defines what scripts in a sandbox may do on this machine: which files they may read,
+// which environment variables they may read, and to which hosts they may connect. They can never write
+// files or start programs.
 package sandbox
 
 import (
@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Rules are the permissions of scripts. Nil means no sandbox: everything is allowed.
+// Rules are the permissions of scripts. Nil means that there is no sandbox, and everything is allowed.
 type Rules struct {
-	// Read are files and directories that scripts may read.
+	// Read holds files and directories that scripts may read.
 	Read []string
-	// Code are those that they may only run: load, require, import.
+	// Code holds files and directories that scripts may only run: load, require, import.
 	Code []string
-	// Env are names of variables, Net hosts or host:port.
+	// Env holds names of variables, and Net holds hosts or host:port.
 	Env, Net []string
 }
 
-// RefusedError is the error of what a script may not do. Its text names the option that
-// would allow it, where one does.
+// RefusedError is the error of a forbidden operation. Its message names the option that would allow the
+// operation, if there is one.
 type RefusedError struct {
 	what, option string
 }
@@ -40,7 +40,7 @@ func newRefusal(option, what string, args ...any) error {
 	return &RefusedError{what: fmt.Sprintf(what, args...), option: option}
 }
 
-// CheckWrite refuses to change files.
+// CheckWrite returns an error if files may not be written.
 func (r *Rules) CheckWrite() error {
 	if r == nil {
 		return nil
@@ -48,7 +48,7 @@ func (r *Rules) CheckWrite() error {
 	return newRefusal("", "write files")
 }
 
-// CheckStart refuses to start programs.
+// CheckStart returns an error if programs may not be started.
 func (r *Rules) CheckStart() error {
 	if r == nil {
 		return nil
@@ -56,7 +56,7 @@ func (r *Rules) CheckStart() error {
 	return newRefusal("", "start programs")
 }
 
-// CheckRead refuses files and directories outside of those granted.
+// CheckRead returns an error for files and directories that were not granted.
 func (r *Rules) CheckRead(path string) error {
 	if r == nil || isWithin(path, r.Read) {
 		return nil
@@ -64,7 +64,7 @@ func (r *Rules) CheckRead(path string) error {
 	return newRefusal("--allow-read "+quoteName(path), "read %s", quoteName(path))
 }
 
-// CheckRun refuses scripts and modules outside of those granted.
+// CheckRun returns an error for scripts and modules that were not granted.
 func (r *Rules) CheckRun(path string) error {
 	if r == nil || slices.Contains(r.Code, path) || isWithin(path, r.Code) {
 		return nil
@@ -72,7 +72,7 @@ func (r *Rules) CheckRun(path string) error {
 	return r.CheckRead(path)
 }
 
-// CheckEnv reports whether scripts see a variable of the environment.
+// CheckEnv returns an error for an environment variable that was not granted.
 func (r *Rules) CheckEnv(name string) error {
 	if r == nil || slices.Contains(r.Env, name) {
 		return nil
@@ -80,7 +80,7 @@ func (r *Rules) CheckEnv(name string) error {
 	return newRefusal("--allow-env "+quoteName(name), "read the variable %s of the environment", quoteName(name))
 }
 
-// CheckConnect refuses hosts that were not granted. A grant without a port is for all
+// CheckConnect returns an error for hosts that were not granted. A grant without a port covers all
 // ports.
 func (r *Rules) CheckConnect(host string) error {
 	if r == nil {
@@ -99,8 +99,8 @@ func (r *Rules) CheckConnect(host string) error {
 	return newRefusal("--allow-net "+quoteName(host), "connect to %s", quoteName(host))
 }
 
-// isWithin reports whether a path, wherever its links lead, is in one of the
-// directories, or one of them.
+// isWithin reports whether a path, after symlinks are resolved, is one of the directories or is in one
+// of them.
 func isWithin(path string, directories []string) bool {
 	target, err := resolveLinks(path)
 	if err != nil {
@@ -116,8 +116,8 @@ func isWithin(path string, directories []string) bool {
 	})
 }
 
-// resolveLinks resolves the symlinks of a path; of one that does not exist, those of the
-// existing part.
+// resolveLinks resolves the symlinks of a path. For a missing path, it resolves those of the existing
+// part.
 func resolveLinks(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -138,7 +138,7 @@ func resolveLinks(path string) (string, error) {
 	}
 }
 
-// quoteName shows a name that comes from a script.
+// quoteName quotes a name that comes from a script.
 func quoteName(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '\'' || r == '"' || r == ' ' || r > '~' }) {
 		return fmt.Sprintf("%q", text)

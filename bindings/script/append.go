@@ -10,14 +10,14 @@ import (
 	"shardsh/bindings/values"
 )
 
-// appendGlobal is the hidden global that stands for text += "more".
+// appendGlobal is the hidden global that implements text += "more".
 const appendGlobal = "__append"
 
-// mayAppendText finds programs that may add a literal text to what a variable holds.
+// mayAppendText finds programs that may append a string literal to a variable.
 var mayAppendText = regexp.MustCompile("\\+=[^;\n]*[\"'`]")
 
-// appendCheaply makes texts that a program builds piece by piece grow in
-// place: the engine copies the whole text for each piece.
+// appendCheaply makes strings grow in place that a program builds by appending: the engine would copy
+// the whole string each time.
 func appendCheaply(tree *ast.Program) {
 	if !mayAppendText.MatchString(tree.File.Source()) {
 		return
@@ -34,10 +34,10 @@ func appendCheaply(tree *ast.Program) {
 	})
 }
 
-// defineAppend defines the hidden function that replaces +=.
+// defineAppend defines the hidden function that implements +=.
 func defineAppend(w *values.Realm) {
 	rt := w.Runtime()
-	var sum goja.Callable // left + right for what is not two texts; nil before the first
+	var sum goja.Callable // left + right for operands that are not both strings; nil before its first use
 	Define(rt.GlobalObject(), appendGlobal, rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		left, right := call.Argument(0), call.Argument(1)
 		if v := w.Memory.Append(rt, left, right); v != nil {

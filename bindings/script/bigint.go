@@ -10,23 +10,23 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// maxBigIntBits is how long powers and shifts of a BigInt may get. V8 allows 64
-// times as much, but the engine's way to multiply and to print such numbers takes
-// minutes then, and nothing ends it.
+// maxBigIntBits limits the length of powers and shifts of BigInts. V8 allows 64 times as much, but the
+// engine's algorithms for multiplying and printing such numbers would take minutes, and cannot be
+// interrupted.
 const maxBigIntBits = 1 << 24
 
-// powerGlobal and the shifts are the hidden globals that stand for the operators.
+// powerGlobal and the shift globals are the hidden globals that implement the operators.
 const (
 	powerGlobal      = "__power"
 	shiftLeftGlobal  = "__shiftLeft"
 	shiftRightGlobal = "__shiftRight"
 )
 
-// mayHaveBigInt finds programs that may have one.
+// mayHaveBigInt finds programs that may use BigInts.
 var mayHaveBigInt = regexp.MustCompile(`(?i)bigint|[0-9a-f]n\b`)
 
-// checkBigInts makes powers and shifts check the length of their result first. That
-// is only for programs that have BigInts: shifts of numbers are for speed.
+// checkBigInts makes powers and shifts check the length of their result first. It changes only programs
+// that use BigInts, so that shifts of ordinary numbers stay fast.
 func checkBigInts(tree *ast.Program) {
 	text := tree.File.Source()
 	power := strings.Contains(text, "**")
@@ -68,8 +68,8 @@ func areNumberLiterals(operands ...ast.Expression) bool {
 	return true
 }
 
-// defineBigInts defines what stands for the operators, and guards the functions
-// that make BigInts of any length.
+// defineBigInts defines the functions for the operators, and guards the functions that make BigInts of
+// any length.
 func (s limits) defineBigInts() {
 	global := s.Runtime.GlobalObject()
 	for name, op := range map[string]struct {
@@ -104,7 +104,7 @@ func (s limits) defineBigInts() {
 			if name == "asUintN" && x.Sign() < 0 {
 				s.throwRange("Maximum BigInt size exceeded")
 			}
-			call.Arguments[0] = s.Runtime.ToValue(maxBigIntBits) // cuts nothing off
+			call.Arguments[0] = s.Runtime.ToValue(maxBigIntBits) // no result is truncated
 		})
 	}
 }
@@ -122,7 +122,7 @@ func (s limits) runOperator(source string, x, y goja.Value) goja.Value {
 	return v
 }
 
-// asBigInt returns a value that is one; nil for others.
+// asBigInt returns a value that is a BigInt; nil for others.
 func asBigInt(v goja.Value) *big.Int {
 	if !goja.IsBigInt(v) {
 		return nil

@@ -15,11 +15,10 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// errAsyncModule is what require says of a module that awaits at its top level.
+// errAsyncModule is the error of require for a module that awaits at its top level.
 var errAsyncModule = &Error{Name: "Error", Message: "the module awaits at its top level; use import"}
 
-// isModule reports whether a file is an ES module: by its name, or because it
-// imports or exports.
+// isModule reports whether a file is an ES module: by its name, or because it has imports or exports.
 func isModule(path, text string) bool {
 	switch filepath.Ext(path) {
 	case ".mjs", ".mts":
@@ -39,13 +38,13 @@ func isModule(path, text string) bool {
 	return err == nil && t.isModule()
 }
 
-// metaName stands for import.meta of the n-th file; it is as long, so that
-// columns stay.
+// metaName returns the name that replaces import.meta of file n. It has the same length, so that
+// columns stay correct.
 func metaName(n int) string { return fmt.Sprintf("__meta$%04d", n) }
 
-// bundler resolves what one module imports.
+// bundler resolves the imports of one module.
 type bundler struct {
-	mu        sync.Mutex // the transpiler reads files at the same time
+	mu        sync.Mutex // the transpiler reads files concurrently
 	metaPaths []string   // paths of the files that use import.meta
 	readError error      // why a file was not read
 	checkRun  func(path string) error
@@ -68,17 +67,17 @@ func (b *bundler) setup(build api.PluginBuild) {
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, b.loadWithMeta)
 }
 
-// sourceFile matches what is read for the transpiler.
+// sourceFile matches the files that the transpiler reads.
 var sourceFile = regexp.MustCompile(`\.([mc]?[jt]s|json)$`)
 
-// noteRead reports a file that was read.
+// noteRead reports that a file was read.
 func (b *bundler) noteRead(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.onLoad(path)
 }
 
-// failLoad keeps the error itself, because the transpiler keeps only its text.
+// failLoad stores the error, because the transpiler keeps only its message.
 func (b *bundler) failLoad(err error) (api.OnLoadResult, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +115,7 @@ func (b *bundler) loadWithMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	return api.OnLoadResult{Contents: &text, Loader: loader}, nil
 }
 
-// bundle makes one script of a module and what it imports.
+// bundle makes one script of a module and its imports.
 func (b *bundler) bundle(path string) (*transpiledCode, error) {
 	dir := filepath.Dir(path)
 	nodePaths := append([]string{IgnoreError(os.Getwd())}, libraryDirs()...)
@@ -154,11 +153,10 @@ func (b *bundler) bundle(path string) (*transpiledCode, error) {
 	return t, nil
 }
 
-// runESModule runs the ES module in a file and passes its namespace to export.
-// When the module awaits, done is the promise of its end, and the namespace
-// comes then. Errors call the file name.
+// runESModule runs the ES module in a file and passes its namespace to export. If the module awaits,
+// done is the promise of its end, and export is called then. name is the name of the file in errors.
 func (s *Modules) runESModule(name, path string, export func(space *goja.Object)) (done goja.Value, err error) {
-	// The source map's files are absolute, and must be found under their names.
+	// The source map has absolute file names, and the files must be found by these names.
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
@@ -209,7 +207,7 @@ func (b *bundler) metaDeclarations() string {
 	return list.String()
 }
 
-// addSources keeps the texts of a bundle's files for errors to quote.
+// addSources stores the source texts of a bundle's files, so that errors can quote them.
 func (s *Modules) addSources(sourceMap []byte, tree *ast.Program, absolute func(string) string) {
 	var m struct{ Sources, SourcesContent []string }
 	if json.Unmarshal(sourceMap, &m) != nil {
@@ -230,8 +228,8 @@ func (s *Modules) withUserFileName(err error, path, name string) error {
 	return err
 }
 
-// importModule implements import statements of inputs: it returns the module as
-// a namespace, or the promise of it.
+// importModule implements import statements of inputs: it returns the module's namespace, or a promise
+// of it.
 func (c *Call) importModule() goja.Value {
 	m, done := c.JS.Modules.requireOrImport(c.Text(0))
 	if done == nil {
@@ -246,7 +244,7 @@ func (c *Call) importModule() goja.Value {
 	return v
 }
 
-// withDefaultExport adds the default export that modules of the old kind lack.
+// withDefaultExport adds the default export that CommonJS modules lack.
 func (s *Modules) withDefaultExport(exports goja.Value) goja.Value {
 	o, ok := exports.(*goja.Object)
 	if ok && Property(o, "__esModule") != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// spotsByPosition finds the nodes an error may come from by the place the engine gives
-// it.
+// spotsByPosition maps the positions in the engine's errors to the expressions that may have caused
+// them.
 type spotsByPosition map[file.Position][]failureSpot
 
 // failureSpot is an expression that may fail.
 type failureSpot struct {
 	node     ast.Expression
-	assigned bool          // it is the left side of an assignment
-	position file.Position // where V8 says it fails
+	assigned bool          // the expression is the left side of an assignment
+	position file.Position // the position that V8 reports
 }
 
-// indexSpots lists what may fail in a program.
+// indexSpots indexes the expressions of a program that may fail.
 func indexSpots(tree *ast.Program) spotsByPosition {
 	list := spotsByPosition{}
 	position := func(idx file.Idx) file.Position {
@@ -57,8 +57,8 @@ func indexSpots(tree *ast.Program) spotsByPosition {
 	return list
 }
 
-// lastIdx returns the last place the engine notes while it reads an expression.
-// Calls of a member of null have no other.
+// lastIdx returns the last position that the engine records while it compiles an expression. Calls of a
+// member of null have no other position.
 func lastIdx(x ast.Expression) file.Idx {
 	switch x := x.(type) {
 	case *ast.DotExpression:
@@ -71,8 +71,7 @@ func lastIdx(x ast.Expression) file.Idx {
 	return x.Idx0()
 }
 
-// memberIdx returns where V8 says that a call of something fails: at the name
-// of the method.
+// memberIdx returns the position that V8 reports for a failed call: the name of the method.
 func memberIdx(callee ast.Expression) file.Idx {
 	switch callee := callee.(type) {
 	case *ast.DotExpression:
@@ -90,8 +89,7 @@ func memberIdx(callee ast.Expression) file.Idx {
 // clarifyGlobal is the hidden global that catch clauses call.
 const clarifyGlobal = "__clarify"
 
-// clarifyCatches makes every catch clause clarify the caught error before it looks
-// at it.
+// clarifyCatches makes every catch clause clarify the caught error first.
 func clarifyCatches(tree *ast.Program) {
 	if !strings.Contains(tree.File.Source(), "catch") {
 		return
@@ -115,24 +113,24 @@ func clarifyCatches(tree *ast.Program) {
 	})
 }
 
-// notCallable is the engine's message about calls of objects of ours: ids, and
-// documents that were not looked at.
+// notCallable is the engine's message for calls of DynamicObjects: ids, and documents that were not
+// read yet.
 const notCallable = "Dynamic object is not callable"
 
-// engineMessagePrefixes are how the engine's messages start that clarify knows better.
+// engineMessagePrefixes are the prefixes of the engine's messages that clarify can improve.
 var engineMessagePrefixes = []string{
 	"Cannot read property '", "Object has no member '", "Value is not an object: ", "Not a function: ", notCallable,
 	"Cannot convert undefined or null to object",
 	"SyntaxError: <eval>: Line ",
 }
 
-// messageClarifier finds V8's words for errors of the engine.
+// messageClarifier replaces the engine's messages by those of V8.
 type messageClarifier struct {
 	rt    *goja.Runtime
 	texts sources
-	// rewordMessage gives the shell's own words for a message, or nothing; may be nil.
+	// rewordMessage returns the shell's own words for a message, or an empty string. It may be nil.
 	rewordMessage func(message string) string
-	// suggestMethod asks for the method that was meant; may be nil.
+	// suggestMethod suggests a method for a misspelled name. It may be nil.
 	suggestMethod func(on, method string) string
 }
 
@@ -145,8 +143,8 @@ func (d *ErrorDescriber) newClarifier() messageClarifier {
 	}
 }
 
-// clarify replaces the engine's message by V8's in an error, if the program's
-// text says for sure what they are.
+// clarify replaces the engine's message in an error by V8's message, if the program's text determines
+// it.
 func (s messageClarifier) clarify(e *goja.Object) {
 	if !IsError(e) {
 		return
@@ -183,8 +181,7 @@ func (s messageClarifier) reword(e *goja.Object, message string) {
 	}
 }
 
-// v8Message returns V8's message; empty if it cannot be determined. The frames are
-// the lines of a stack.
+// v8Message returns V8's message; empty if it cannot be determined. frames holds the lines of a stack.
 func (s messageClarifier) v8Message(message, frames string) string {
 	if strings.HasPrefix(message, "SyntaxError: <eval>: Line ") {
 		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more ` +
@@ -210,11 +207,11 @@ func (s messageClarifier) v8Message(message, frames string) string {
 	return ""
 }
 
-// callbackFrame is the frame of a function of arrays that takes another one.
+// callbackFrame matches the stack frame of an array function that takes a callback.
 const callbackFrame = `at (map|filter|forEach|some|every|find|findIndex|findLast|reduce|reduceRight|flatMap) ` +
 	`\(native\)`
 
-// notFunctionMessage words a wrong argument of a function that takes a callback.
+// notFunctionMessage returns the message for a callback argument that is not a function.
 func (s messageClarifier) notFunctionMessage(message, frame string) string {
 	value, ok := strings.CutPrefix(message, "Value is not an object: ")
 	if !ok || !regexp.MustCompile(callbackFrame).MatchString(frame) {
@@ -223,7 +220,7 @@ func (s messageClarifier) notFunctionMessage(message, frame string) string {
 	return value + " is not a function"
 }
 
-// cutQuoted takes a name in quotes out of a message.
+// cutQuoted cuts a quoted name out of a message.
 func cutQuoted(message, before string) (name, after string, ok bool) {
 	rest, ok := strings.CutPrefix(message, before)
 	if !ok {
@@ -261,7 +258,7 @@ func (s messageClarifier) spotMessage(message string, sp failureSpot) string {
 	return ""
 }
 
-// notCallableMessage words a call of a value that is not a function.
+// notCallableMessage returns the message for a call of a value that is not a function.
 func notCallableMessage(message string, callee ast.Expression, what string) string {
 	if name, _, ok := cutQuoted(message, "Object has no member '"); ok {
 		if dot, isDot := withoutOptional(callee).(*ast.DotExpression); isDot && dot.Identifier.Name.String() != name {
@@ -276,8 +273,8 @@ func notCallableMessage(message string, callee ast.Expression, what string) stri
 	return ""
 }
 
-// nullishMemberMessage words the access to a member of null or undefined. An empty property
-// is one that is computed.
+// nullishMemberMessage returns the message for a member access on null or undefined. An empty property
+// stands for a computed one.
 func (s messageClarifier) nullishMemberMessage(
 	message string,
 	of ast.Expression,
@@ -293,8 +290,8 @@ func (s messageClarifier) nullishMemberMessage(
 	return ""
 }
 
-// nullishText reports whether an expression gave null or undefined, as far as that
-// is sure: the engine does not say.
+// nullishText returns "null" or "undefined" for the value of an expression, as far as it is certain:
+// the engine does not report it.
 func (s messageClarifier) nullishText(x ast.Expression) string {
 	const unknown = "undefined or null"
 	switch x := withoutOptional(x).(type) {
@@ -326,8 +323,8 @@ func (s messageClarifier) nullishText(x ast.Expression) string {
 	return unknown
 }
 
-// readNullish evaluates members of global variables again, if that runs no
-// code and ends in null or undefined; nil otherwise.
+// readNullish evaluates members of global variables again, if that runs no code and yields null or
+// undefined; nil otherwise.
 func (s messageClarifier) readNullish(x ast.Expression) goja.Value {
 	v := s.readMember(x)
 	if v == nil || !goja.IsNull(v) && !goja.IsUndefined(v) {
@@ -341,7 +338,7 @@ func (s messageClarifier) readMember(x ast.Expression) goja.Value {
 	var name string
 	switch x := withoutOptional(x).(type) {
 	case *ast.Identifier:
-		if x.Name == "db" { // an accessor
+		if x.Name == "db" { // db is an accessor
 			return nil
 		}
 		return s.rt.GlobalObject().Get(x.Name.String())

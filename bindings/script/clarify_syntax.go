@@ -2,8 +2,8 @@ package script
 
 import "strings"
 
-// clearSyntaxMessage returns what the parser's message of a syntax error means
-// where that has its own words for it. The column counts from 1.
+// clearSyntaxMessage returns the usual message for a syntax error for which the parser has its own
+// words. The column counts from 1.
 func clearSyntaxMessage(message, line string, column int) string {
 	switch {
 	case strings.HasSuffix(message, "*ast.PrivateIdentifier"):

@@ -17,14 +17,13 @@ import (
 	"shardsh/balancer/timespan"
 )
 
-// Method is a function scripts find on objects of one kind.
+// Method is a method of one class of objects.
 //
-// Its signature lists the arguments by name and type, "ns:string key:object
-// unique?:boolean|object": they are checked in this order before the function
-// runs (rules/04-objects §5.1). A question mark makes an argument optional; the type any
-// only asks for presence. Braces list the fields that an object may have, for
-// completion and help, as in "options?:object{wait,remove}"; @name stands for
-// those of a command.
+// Its signature lists the parameters by name and type, "ns:string key:object unique?:boolean|object".
+// Arguments are checked in this order before the function runs (rules/04-objects §5.1). A question mark
+// makes a parameter optional; the type any requires only that the argument is present. Braces list the
+// fields that an object may have, for completion and help, as in "options?:object{wait,remove}"; @name
+// stands for the fields of a command.
 type Method[T any] struct {
 	Name, Signature string
 	Call            func(c *Call, on T) goja.Value
@@ -59,7 +58,7 @@ func (c *Call) Object(i int) *goja.Object {
 	return o
 }
 
-// param is one argument of a signature.
+// param is one parameter of a signature.
 type param struct {
 	name     string
 	types    []string
@@ -67,7 +66,7 @@ type param struct {
 	fields   []string
 }
 
-// ParseSignature reads the signature of a [Method].
+// ParseSignature parses the signature of a [Method].
 func ParseSignature(text string) []param {
 	fields := strings.Fields(text)
 	list := make([]param, len(fields))
@@ -85,7 +84,7 @@ func ParseSignature(text string) []param {
 	return list
 }
 
-// ParameterNames returns the names of a signature's arguments.
+// ParameterNames returns the names of a signature's parameters.
 func ParameterNames(signature string) []string {
 	var names []string
 	for _, p := range ParseSignature(signature) {
@@ -94,8 +93,7 @@ func ParameterNames(signature string) []string {
 	return names
 }
 
-// FieldNames returns the names of the fields an argument may have, as a signature
-// lists them.
+// FieldNames returns the names of the fields that a signature lists for an argument.
 func FieldNames(signature string, i int) []string {
 	if list := ParseSignature(signature); i < len(list) {
 		return list[i].fields
@@ -103,7 +101,7 @@ func FieldNames(signature string, i int) []string {
 	return nil
 }
 
-// CallForm returns how a call of the function is written in help texts.
+// CallForm returns the form of a call of the function in help texts.
 func CallForm(name, signature string) string {
 	return name + "(" + strings.Join(ParameterNames(signature), ", ") + ")"
 }
@@ -124,13 +122,13 @@ func (c *Call) Check(label string, params []param) {
 	}
 }
 
-// ThrowArgument throws for an argument of a wrong type or value. Arguments
-// are known by their names, which help shows, wherever one is wrong.
+// ThrowArgument throws for an argument of a wrong type or value. The message uses the parameter's name,
+// which the help shows.
 func (c *Call) ThrowArgument(label, name, wanted, got string) {
 	c.JS.ThrowInvalid("Argument %s must be %s, got %s instead (%s)", name, wanted, got, label)
 }
 
-// TypeOf is JavaScript's typeof.
+// TypeOf returns the result of JavaScript's typeof.
 func TypeOf(v goja.Value) string {
 	switch {
 	case goja.IsUndefined(v):
@@ -159,14 +157,14 @@ func TypeOf(v goja.Value) string {
 	return "undefined"
 }
 
-// Classes holds the prototypes, each made when its first object is.
+// Classes holds the prototypes. Each is created with the first object of its class.
 type Classes struct {
 	prototypes        map[string]*goja.Object
 	functionPrototype *goja.Object // prototype of all of the shell's functions
 }
 
-// Prototype returns the prototype of a kind of object with its methods. The
-// label is the class's name in argument errors.
+// Prototype returns the prototype of a class of objects with its methods. label is the name of the
+// class in argument errors.
 func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object {
 	if p := s.Classes.prototypes[label]; p != nil {
 		return p
@@ -197,11 +195,11 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 	return p
 }
 
-// Prototype returns a prototype that was made before; nil for none.
+// Prototype returns an existing prototype; nil for none.
 func (c *Classes) Prototype(label string) *goja.Object { return c.prototypes[label] }
 
-// Receiver returns the Go value behind an object, or behind one it inherits from:
-// one of type T, or one that implements the interface T.
+// Receiver returns the Go value behind an object, or behind an object in its prototype chain: a value
+// of type T, or one that implements the interface T.
 func Receiver[T any](v goja.Value) (T, bool) {
 	want := reflect.TypeFor[T]()
 	for o, _ := v.(*goja.Object); o != nil; o = o.Prototype() {
@@ -214,7 +212,7 @@ func Receiver[T any](v goja.Value) (T, bool) {
 	return none, false
 }
 
-// NewFunction makes a function of the shell's own.
+// NewFunction returns a JavaScript function that is implemented in Go.
 func (s *Engine) NewFunction(name string, f func(c *Call) goja.Value) *goja.Object {
 	fn := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		defer s.RecoverFaults()
@@ -229,8 +227,8 @@ func (s *Engine) NewFunction(name string, f func(c *Call) goja.Value) *goja.Obje
 	return fn
 }
 
-// RecoverFaults turns a Go runtime panic into an error that scripts can report; what the
-// engine throws passes.
+// RecoverFaults converts a Go runtime panic to an error that scripts can report. Panics of the engine
+// pass.
 func (s *Engine) RecoverFaults() {
 	p := recover()
 	if p == nil {
@@ -244,8 +242,8 @@ func (s *Engine) RecoverFaults() {
 	panic(p)
 }
 
-// functionPrototype returns what the shell's functions inherit from: help, on
-// top of what every function has.
+// functionPrototype returns the prototype of the shell's functions: help, in addition to the members of
+// every function.
 func (s *Engine) functionPrototype() *goja.Object {
 	if s.Classes.functionPrototype != nil {
 		return s.Classes.functionPrototype
@@ -264,14 +262,13 @@ func (s *Engine) functionPrototype() *goja.Object {
 	return p
 }
 
-// Define adds a property that behaves like a method of a class: hidden and
-// replaceable.
+// Define adds a property like a method of a class: not enumerable, and replaceable.
 func Define(o *goja.Object, name string, v goja.Value) {
 	Must(o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// Must checks the error of setting a property: on our own objects it cannot fail, on
-// a script's it throws what the script made it throw.
+// Must checks the error of setting a property. It cannot fail on the shell's own objects; on a script's
+// object, Must throws the exception of the script.
 func Must(err error) {
 	if err == nil {
 		return
@@ -282,33 +279,33 @@ func Must(err error) {
 	panic(fmt.Sprintf("setting a property: %v", err))
 }
 
-// Hidden is a Go value behind a JavaScript object. It has no properties.
+// Hidden is a base for Go values behind JavaScript objects. It has no properties.
 type Hidden struct{}
 
 // Get returns nothing.
 func (Hidden) Get(string) goja.Value { return nil }
 
-// Set keeps nothing.
+// Set stores nothing.
 func (Hidden) Set(string, goja.Value) bool { return false }
 
 // Has reports false.
 func (Hidden) Has(string) bool { return false }
 
-// Delete reports that there is nothing left.
+// Delete reports true, because no property exists.
 func (Hidden) Delete(string) bool { return true }
 
-// Keys returns none.
+// Keys returns no keys.
 func (Hidden) Keys() []string { return nil }
 
-// NewInstance makes an object of a class around a Go value, which Receiver finds
-// again. The object takes properties like any other.
+// NewInstance returns an object of a class around a Go value, which Receiver returns. The object
+// accepts properties like any other.
 func (s *Engine) NewInstance(on goja.DynamicObject, proto *goja.Object) *goja.Object {
 	hidden := s.Runtime.NewDynamicObject(on)
 	Must(hidden.SetPrototype(proto))
 	return s.Runtime.CreateObject(hidden)
 }
 
-// Cached keeps an object that is made at most once.
+// Cached returns an object that is built at most once.
 func (c *Classes) Cached(key string, build func() *goja.Object) *goja.Object {
 	o := c.prototypes[key]
 	if o == nil {
@@ -318,8 +315,8 @@ func (c *Classes) Cached(key string, build func() *goja.Object) *goja.Object {
 	return o
 }
 
-// Duration reads an argument that is a number of milliseconds, or a text such as
-// "1h30m". The label is the function's, and name the argument's.
+// Duration returns an argument that is a number of milliseconds, or a string such as "1h30m". label is
+// the name of the function, and name that of the parameter.
 func (c *Call) Duration(label, name string, i int, byDefault time.Duration) time.Duration {
 	if !c.Has(i) || goja.IsNull(c.Arg(i)) {
 		return byDefault
@@ -334,7 +331,7 @@ func quotedIfText(v goja.Value) string {
 	return v.String()
 }
 
-// DurationOf is Duration for a value from elsewhere.
+// DurationOf works like Duration, for a value that is not an argument of the call.
 func (c *Call) DurationOf(label, name string, v goja.Value) time.Duration {
 	var d time.Duration
 	var err error
@@ -353,9 +350,9 @@ func (c *Call) DurationOf(label, name string, v goja.Value) time.Duration {
 	return d
 }
 
-// Quit ends the script; nothing in it can hold that up (rules/04-command-line-and-prompt §1.7).
+// Quit ends the script; nothing in the script can delay that (rules/04-command-line-and-prompt §1.7).
 func (c *Call) Quit() goja.Value {
-	c.Check("exit", ParseSignature("code?:number")) // mongosh's quit says so, too
+	c.Check("exit", ParseSignature("code?:number")) // mongosh's quit also says exit
 	code := 0
 	if c.Has(0) {
 		f := c.Arg(0).ToFloat()

@@ -5,9 +5,8 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// nameClasses names anonymous classes that call eval: the engine
-// makes no scope for the others and counts one, so that their methods find the
-// variables around them in the wrong place.
+// nameClasses names anonymous classes that call eval. The engine creates no scope for anonymous classes
+// but counts one, so that their methods would find outer variables in the wrong place.
 func nameClasses(tree *ast.Program) {
 	var calls []evalUse
 	for _, use := range evalUses(tree) {
@@ -18,7 +17,7 @@ func nameClasses(tree *ast.Program) {
 	name := func(class *ast.ClassLiteral, like *ast.Identifier) {
 		for _, use := range calls {
 			if class.Name == nil && class.Idx0() <= use.name.Idx && use.name.Idx < class.Idx1() {
-				// The name "" can't be meant by anything in the class.
+				// No code in the class can refer to the name "".
 				class.Name = &ast.Identifier{Idx: class.Idx0(), Name: unistring.String("")}
 				if like != nil {
 					class.Name.Name = like.Name

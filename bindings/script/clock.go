@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Clock is the time scripts live in: new Date(), sleep() and timers follow it.
+// Clock is the clock of scripts: new Date(), sleep() and timers use it.
 type Clock interface {
 	Now() time.Time
-	// Sleep waits for d or for the end of ctx, whose error it then returns.
+	// Sleep waits for d or for the end of ctx. In the latter case, it returns the error of ctx.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
 type wallClock struct{}
 
-// WallClock is the time on the wall.
+// WallClock returns the system's clock.
 func WallClock() Clock { return wallClock{} }
 
 func (wallClock) Now() time.Time { return time.Now() }
@@ -30,7 +30,7 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// OnWallClock reports whether a clock's time passes by itself.
+// OnWallClock reports whether a clock is the system's clock.
 func OnWallClock(c Clock) bool {
 	_, ok := c.(wallClock)
 	return ok

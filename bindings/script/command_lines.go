@@ -10,18 +10,17 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// directCommands are the words that start a command line instead of JavaScript,
-// as long as what follows is not a parenthesis (rules/04-command-line-and-prompt §2.4).
+// directCommands are the words that start a command line instead of JavaScript, unless a parenthesis
+// follows (rules/04-command-line-and-prompt §2.4).
 var directCommands = []string{"use", "show", "it", "exit", "quit", "cls", "edit", "snippet"}
 
 var commandLine = regexp.MustCompile(`^\s*([a-z]+)\s+([^\s(=].*?)\s*;?\s*$`)
 
 var memberPath = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 
-// parseCommands parses text with its command lines replaced by calls. A line is one
-// only when JavaScript stops making sense there and everything before it is
-// complete, so neither a continuation nor the inside of a comment or a template
-// is taken for a command.
+// parseCommands parses a program after replacing its command lines by calls. A line is a command line
+// only if it has a syntax error and everything before it is complete. Continuation lines and the inside
+// of comments and templates are therefore no commands.
 func (p *program) parseCommands(name, text string, err error) (*ast.Program, error) {
 	for range strings.Count(text, "\n") + 1 {
 		bad, ok := firstError(err)
@@ -54,7 +53,7 @@ func isComplete(text string) bool {
 	return err == nil
 }
 
-// lineBounds returns the offsets of line n, counted from 1, without its end.
+// lineBounds returns the offsets of line n, counted from 1, without its line end.
 func lineBounds(text string, n int) (start, end int) {
 	for ; n > 1; n-- {
 		i := strings.IndexByte(text[start:], '\n')
@@ -74,11 +73,11 @@ type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
 
-// commandCall writes a command line as the call it stands for.
+// commandCall returns the call that a command line stands for.
 func commandCall(line string) (call string, ok bool, usage error) {
 	m := commandLine.FindStringSubmatch(line)
 	if m != nil && m[1] == "help" && memberPath.MatchString(m[2]) {
-		return m[2] + ".help()", true, nil // "help sh", as the old shell had it
+		return m[2] + ".help()", true, nil // "help sh", as in the old shell
 	}
 	if m == nil || !slices.Contains(directCommands, m[1]) {
 		return "", false, nil
@@ -93,9 +92,8 @@ func commandCall(line string) (call string, ok bool, usage error) {
 	return m[1] + "(" + strings.Join(words, ", ") + ")", true, nil
 }
 
-// expandBareCommands turns command words that are alone on a line into calls, as
-// "exit" does in a heredoc. isUnchangedBuiltin reports whether a name still means what the
-// shell defined.
+// expandBareCommands converts command words that are alone on a line into calls, such as "exit" in a
+// heredoc. builtin reports whether a name still has the value that the shell defined.
 func (p *program) expandBareCommands(builtin func(name string) bool) {
 	for _, st := range p.tree.Body {
 		exp, ok := st.(*ast.ExpressionStatement)
@@ -111,7 +109,7 @@ func (p *program) expandBareCommands(builtin func(name string) bool) {
 	}
 }
 
-// declares reports whether the program itself gives a meaning to a name.
+// declares reports whether the program itself declares a name.
 func (p *program) declares(word *ast.Identifier) bool {
 	for _, d := range p.tree.DeclarationList {
 		for _, b := range d.List {
@@ -128,8 +126,8 @@ func (p *program) declares(word *ast.Identifier) bool {
 	return false
 }
 
-// makeCommandsPrint makes command lines whose result is not shown print it
-// themselves; all means the last statement too.
+// makeCommandsPrint makes command lines whose result is not shown print their result. all includes the
+// last statement.
 func (p *program) makeCommandsPrint(all bool) {
 	for i, st := range p.tree.Body {
 		exp, ok := st.(*ast.ExpressionStatement)

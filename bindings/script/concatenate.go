@@ -11,12 +11,12 @@ import (
 // textGlobal is the hidden global that converts the operand of a string concatenation.
 const textGlobal = "__text"
 
-// mayAddText finds programs that may add to a literal text.
+// mayAddText finds programs that may concatenate something with a string literal.
 var mayAddText = regexp.MustCompile("[\"'`]\\s*\\+|\\+\\s*[\"'`]")
 
-// concatenateExactly makes "text" + x keep all digits of a number that
-// JavaScript's cannot hold, such as a hashed bound: the engine does not tell an
-// object what it is added to, and in arithmetic it has to be a number.
+// concatenateExactly makes "text" + x keep all digits of a number that a JavaScript number cannot hold,
+// such as a hashed bound. The engine does not tell an object whether it is an operand of a
+// concatenation or of arithmetic, where it has to be a number.
 func concatenateExactly(tree *ast.Program) {
 	if !mayAddText.MatchString(tree.File.Source()) {
 		return
@@ -35,7 +35,7 @@ func concatenateExactly(tree *ast.Program) {
 	})
 }
 
-// isText reports whether an expression is a text for sure.
+// isText reports whether an expression is certainly a string.
 func isText(x ast.Expression) bool {
 	switch x := x.(type) {
 	case *ast.StringLiteral:
@@ -50,7 +50,7 @@ func isText(x ast.Expression) bool {
 	return false
 }
 
-// textFunctions give texts; there is nothing to look after.
+// textFunctions returns functions that return strings, which need no conversion.
 func textFunctions() []string {
 	return []string{
 		"String", "tojson", "tojsononeline", "toString", "toISOString", "toFixed", "join", "padStart", "padEnd",
@@ -58,7 +58,7 @@ func textFunctions() []string {
 	}
 }
 
-// exactText wraps an operand in a call of the hidden global if it may be a Long or Decimal128.
+// exactText wraps an operand in a call of the hidden global if the operand may be a Long or Decimal128.
 func exactText(x ast.Expression) ast.Expression {
 	switch x := x.(type) {
 	case *ast.StringLiteral, *ast.TemplateLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
@@ -82,7 +82,7 @@ func exactText(x ast.Expression) ast.Expression {
 	}
 }
 
-// calledName returns the last name of what is called.
+// calledName returns the last name of a callee.
 func calledName(callee ast.Expression) string {
 	switch callee := callee.(type) {
 	case *ast.Identifier:

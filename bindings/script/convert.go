@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// Document returns a script's object as BSON; anything else throws.
+// Document converts a script's object to BSON. It throws for other values.
 func (s *Engine) Document(v goja.Value) bson.Raw {
 	doc, err := s.Values.DocFromJS(v)
 	if err != nil {
@@ -20,8 +20,8 @@ func (s *Engine) Document(v goja.Value) bson.Raw {
 	return doc
 }
 
-// DocumentOrEmpty is document for arguments that may be missing or null: an empty
-// document then.
+// DocumentOrEmpty works like Document, for optional arguments: a missing argument or null is an empty
+// document.
 func (s *Engine) DocumentOrEmpty(v goja.Value) bson.Raw {
 	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
 		return rawdoc.Empty
@@ -29,7 +29,7 @@ func (s *Engine) DocumentOrEmpty(v goja.Value) bson.Raw {
 	return s.Document(v)
 }
 
-// BSONValue is any value of a script as BSON.
+// BSONValue converts any value of a script to BSON.
 func (s *Engine) BSONValue(v goja.Value) bson.RawValue {
 	raw, err := s.Values.ToBSON(v)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Engine) FromGo(v any) goja.Value {
 	return s.Values.ToJS(bson.RawValue{Type: kind, Value: data})
 }
 
-// Merge adds the fields of a script's object to a command. A field the command
-// has already keeps its place and takes the new value, as object spread does.
+// Merge adds the fields of a script's object to a command. A field that the command already has keeps
+// its position and takes the new value, as with object spread.
 func (s *Engine) Merge(body bson.D, options goja.Value, except ...string) bson.D {
 	if options == nil || goja.IsUndefined(options) || goja.IsNull(options) {
 		return body
@@ -100,7 +100,7 @@ func Property(o *goja.Object, name string) goja.Value {
 	return v
 }
 
-// NewObject makes an object from names and values in turn.
+// NewObject returns an object with alternating names and values.
 func (s *Engine) NewObject(pairs ...any) *goja.Object {
 	o := s.Runtime.NewObject()
 	for i := 0; i < len(pairs); i += 2 {
@@ -109,7 +109,7 @@ func (s *Engine) NewObject(pairs ...any) *goja.Object {
 	return o
 }
 
-// DocumentArray makes an array of documents.
+// DocumentArray returns an array of documents.
 func (s *Engine) DocumentArray(docs []bson.Raw) *goja.Object {
 	items := make([]any, len(docs))
 	for i, d := range docs {
@@ -140,8 +140,8 @@ func Items(list *goja.Object) []goja.Value {
 	return items
 }
 
-// CheckKeyOrder refuses keys whose order JavaScript may have changed:
-// integer-like fields come first in any object (rules/04-values-and-language §4.9).
+// CheckKeyOrder throws for keys whose order JavaScript may have changed: integer-like fields come first
+// in any object (rules/04-values-and-language §4.9).
 func (s *Engine) CheckKeyOrder(given goja.Value, key bson.Raw) {
 	elems, err := key.Elements()
 	if err != nil || len(elems) < 2 || s.Values.KeepsOrder(given) {

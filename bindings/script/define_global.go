@@ -2,8 +2,8 @@ package script
 
 import "slices"
 
-// SetGlobalEJSON defines a global by extended JSON, for --setJSON. Numbers are plain
-// ones where they stay exact.
+// SetGlobalEJSON defines a global by extended JSON, for --setJSON. Numbers become JavaScript numbers
+// where they stay exact.
 func (s *Engine) SetGlobalEJSON(name, text string) error {
 	v, err := s.Values.ParseEJSON(text, true)
 	if err != nil {
@@ -12,7 +12,7 @@ func (s *Engine) SetGlobalEJSON(name, text string) error {
 	return s.Runtime.GlobalObject().Set(name, v)
 }
 
-// HasGlobal reports whether a global of that name is there already.
+// HasGlobal reports whether a global with a name exists.
 func (s *Engine) HasGlobal(name string) bool {
 	return slices.Contains(s.Runtime.GlobalObject().GetOwnPropertyNames(), name)
 }

@@ -2,8 +2,8 @@ package script
 
 import "github.com/dop251/goja"
 
-// limitDepths throws a RangeError for recursion inside the engine without
-// end: the engine counts no calls there. Arrays become text by those in them.
+// limitDepths throws a RangeError for infinite recursion inside the engine, which does not count such
+// calls: for example, the conversion of nested arrays to strings.
 func (s limits) limitDepths() {
 	depth := 0
 	proto := s.Runtime.GlobalObject().Get("Array").(*goja.Object).Get("prototype").(*goja.Object)

@@ -1,14 +1,12 @@
-// Package script is the shell's JavaScript engine: the programs that run in it
-// (with top-level await, TypeScript and the words that are commands), the modules
-// they load, the timers they set, the memory and depth they may take, the places
-// and words of their errors, and the frame in which Go functions look like
-// JavaScript's own: classes, arguments that are checked, help texts.
+// Package script implements the shell's JavaScript engine: the programs (with top-level await,
+// TypeScript and command lines), their modules, timers, limits of memory and depth, and the positions
+// and messages of errors. It also makes Go functions look like JavaScript functions, with classes,
+// checked arguments and help texts.
 //
-// It knows nothing of MongoDB but its values. Whoever makes an [Engine] defines
-// what scripts see in it.
+// The package uses no parts of MongoDB except BSON values. The creator of an [Engine] defines the
+// objects that scripts use.
 //
-// An Engine belongs to one goroutine. What ends a running script from outside is
-// the context given to [Engine.Eval] and its relatives. Methods that throw end the
-// Go function that calls them with a JavaScript exception; only functions that a
-// script called may use them.
+// An Engine belongs to one goroutine. To end a running script from outside, cancel the context given to
+// [Engine.Eval] and related methods. Methods that throw end the calling Go function with a JavaScript
+// exception; only functions called by a script may use them.
 package script

@@ -16,89 +16,84 @@ import (
 	"shardsh/bindings/values"
 )
 
-// maxCallDepth is how many JavaScript calls may be open at once. Deeper
-// recursion is an error that scripts cannot catch. The engine takes time that
-// grows with the square of the depth to get out of calls from Go.
+// maxCallDepth is the maximum depth of JavaScript calls. Deeper recursion is an error that scripts
+// cannot catch. To unwind calls through Go functions, the engine needs time that grows with the square
+// of the depth.
 const maxCallDepth = 3000
 
-// exitHandlersTimeout is what functions of atExit get after the end of the context.
+// exitHandlersTimeout is how long functions of atExit may run after the end of the context.
 const exitHandlersTimeout = 10 * time.Second
 
-// StuckTimeout is what a program gets to stop after the end of its context before
-// Options.Stuck is called: longer than one match of a regular expression may take.
+// StuckTimeout is how long a program may continue after the end of its context before Options.OnStuck
+// is called. It is longer than one match of a regular expression may take.
 const StuckTimeout = 5 * time.Second
 
-// Options say what an Engine works with. Runs ask the hooks, which may be nil, for
-// what is not JavaScript's own.
+// Options are the options of an Engine. The callbacks may be nil.
 type Options struct {
 	// Clock is nil for the wall clock.
 	Clock          Clock
-	Stdout, Stderr io.Writer // nil drops what is written
-	// Stdin is what RunFile reads for the path "-"; nil is the process's.
+	Stdout, Stderr io.Writer // nil discards the output
+	// Stdin is the input that RunFile reads for the path "-"; nil is the process's.
 	Stdin io.Reader
-	// Color allows escape sequences in what is written.
+	// Color allows escape sequences in the output.
 	Color bool
-	// Interactive is true for a prompt: timers go on between inputs, a mistake ends
-	// none, and errors belong to the input that made them.
+	// Interactive is true for a REPL: timers continue between inputs, an error does not stop them, and
+	// errors belong to the input that caused them.
 	Interactive bool
-	// MemoryLimit is how large the process's heap may grow, in bytes, before the
-	// running program is stopped; 0 is a large part of the machine's memory.
+	// MemoryLimit is the maximum heap size of the process in bytes; the running program is stopped
+	// beyond it. 0 means a large part of the machine's memory.
 	MemoryLimit uint64
-	// SafeMemory has nothing read from the private memory of the JavaScript engine
-	// (package gojamem): slower, and the same to scripts.
+	// SafeMemory disables reads of the JavaScript engine's private memory (package gojamem). Scripts
+	// are slower, and behave the same.
 	SafeMemory bool
-	// OnStuck is called, from another goroutine, when a program goes on for StuckTimeout
-	// after its context has ended, with the cause of that end: it is inside the engine,
-	// where only the end of the process can stop it.
+	// OnStuck is called, from another goroutine, when a program continues for StuckTimeout after its
+	// context has ended, with the cause of the end. Such a program is inside the engine, where only the
+	// end of the process can stop it.
 	OnStuck func(cause error)
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
-	// OnLoad is called with each file that is read as a script or module; may be nil.
+	// OnLoad is called with each file that is read as a script or module. It may be nil.
 	OnLoad func(path string)
-	// Cover is called for each program with the places of its statements, and returns a
-	// function that is called with the index of each statement before it runs; nil
-	// watches none.
+	// Cover is called for each program with the positions of its statements. It returns a function that
+	// is called with the index of each statement before the statement runs; nil disables coverage.
 	Cover func(lines []Line) (reached func(i int))
 
-	// OnClassMade is called with each global class of BSON values when it is first looked at.
+	// OnClassMade is called with each global class of BSON values on its first access.
 	OnClassMade func(name string, class *goja.Object)
-	// Inspect is how values look in messages.
+	// Inspect returns the options for values in messages.
 	Inspect func() values.InspectOptions
 	// RenderValue renders the value of a statement that was read from a pipe.
 	RenderValue func(goja.Value) string
-	// BeforeRun sees the text of a program before it runs.
+	// BeforeRun is called with the text of a program before it runs.
 	BeforeRun func(name, text string)
-	// RewordMessage gives a better message for one of the engine's own, or nothing.
+	// RewordMessage returns a better message for one of the engine's own, or an empty string.
 	RewordMessage func(message string) string
-	// SuggestMethod asks for the method that was meant where one that does not exist was
-	// called on an expression; empty when nothing is near.
+	// SuggestMethod suggests a method after a call of a missing method on an expression; empty if no
+	// name is near.
 	SuggestMethod func(on, method string) string
-	// CheckRun refuses files that are not to be run as scripts or modules; nil takes
-	// all.
+	// CheckRun returns an error for files that must not be run as scripts or modules; nil allows all
+	// files.
 	CheckRun func(path string) error
-	// BuiltinModule makes the built-in module of that name; nil when there is none.
+	// BuiltinModule returns the built-in module with a name; nil when there is none.
 	BuiltinModule func(name string) goja.Value
-	// Receivers are how objects of a class are written in help texts, such as
-	// "db." for Database.
+	// Receivers returns how help texts name an object of each class, such as "db." for Database.
 	Receivers func() map[string]string
 }
 
-// Engine is one JavaScript runtime: the programs that run in it, the timers they
-// set, the modules they load, the classes they see. It belongs to one goroutine;
-// what ends a running program from outside is the context given to [Engine.Eval]
-// and its relatives.
+// Engine is one JavaScript runtime with its programs, timers, modules and classes. It belongs to one
+// goroutine. To end a running program from outside, cancel the context given to [Engine.Eval] and
+// related methods.
 type Engine struct {
 	cfg     Options
 	Clock   Clock
 	Runtime *goja.Runtime
 	Values  *values.Realm
-	// IsLastInput is true if the next program is the last input.
+	// IsLastInput says that the next program is the last input.
 	IsLastInput bool
 
-	// running is held while JavaScript runs, so that Close sees a script that was
-	// left behind.
+	// running is held while JavaScript runs, so that Close can detect a script that still runs.
 	running sync.Mutex
-	ctx     context.Context // of the running call
+	ctx     context.Context // of the current call
 
 	Out      Output
 	Classes  Classes
@@ -116,8 +111,7 @@ type Engine struct {
 	exitHandlers        []goja.Callable
 }
 
-// NewEngine makes an Engine whose global scope has the language, BSON's types and
-// timers.
+// NewEngine returns an Engine whose global scope has the language, the BSON types and timers.
 func NewEngine(o Options) *Engine {
 	s := &Engine{
 		cfg:      o,
@@ -161,7 +155,7 @@ func NewEngine(o Options) *Engine {
 	return s
 }
 
-// defineImports defines what translated programs call.
+// defineImports defines the hidden globals that translated programs call.
 func (s *Engine) defineImports() {
 	Define(s.Runtime.GlobalObject(), clarifyGlobal, s.NewFunction(clarifyGlobal, func(c *Call) goja.Value {
 		if e := c.Object(0); e != nil {
@@ -169,7 +163,7 @@ func (s *Engine) defineImports() {
 		}
 		return nil
 	}))
-	// What concatenateExactly calls is plain: it is called often.
+	// The global for concatenateExactly is a plain function, because it is called often.
 	Define(s.Runtime.GlobalObject(), textGlobal, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return s.Values.ConcatOperand(call.Argument(0))
 	}))
@@ -179,23 +173,23 @@ func (s *Engine) defineImports() {
 		s.NewFunction(importGlobal, func(c *Call) goja.Value { return c.importModule() }))
 }
 
-// Result is what an input evaluated to.
+// Result is the value of an input.
 type Result struct {
 	Value goja.Value
 }
 
-// Undefined reports whether there is nothing to show.
+// Undefined reports whether there is no value to show.
 func (r Result) Undefined() bool { return r.Value == nil || goja.IsUndefined(r.Value) }
 
-// Eval runs source as one program in the global scope all inputs share. The
-// name stands for it in errors. The end of ctx stops the script; neither catch
-// nor finally see that. Timers the program set run before Eval returns, except
-// that a prompt does not wait for those beyond its result.
+// Eval runs source as one program in the global scope that all inputs share. name is the program's name
+// in errors. The end of ctx stops the script; neither catch nor finally clauses run then. Timers that
+// the program set run before Eval returns, except that an interactive engine does not wait for those
+// beyond its result.
 //
 // Errors are *Error, *ExitError for quit(), and the cause of ctx.
 func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) {
 	v, err := s.RunProtected(ctx, func() (goja.Value, error) {
-		if err := s.reportRejections(); err != nil { // what showing the last result left
+		if err := s.reportRejections(); err != nil { // from showing the last result
 			return nil, err
 		}
 		v, err := s.runText(name, source, false)
@@ -217,8 +211,8 @@ func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) 
 	return Result{Value: v}, nil
 }
 
-// rememberLastResult stores the last result and the last error of a REPL under the names
-// they have there (rules/04-command-line-and-prompt §2.3).
+// rememberLastResult stores the last result and the last error of a REPL in their globals
+// (rules/04-command-line-and-prompt §2.3).
 func (s *Engine) rememberLastResult(v goja.Value, err error) {
 	if !s.cfg.Interactive {
 		return
@@ -233,8 +227,8 @@ func (s *Engine) rememberLastResult(v goja.Value, err error) {
 	}
 }
 
-// RunFile runs a script. "-" is Options.Stdin, whose top-level expressions are
-// shown as they come, as heredocs expect (rules/04-command-line-and-prompt §1.9).
+// RunFile runs a script. For "-" it reads Options.Stdin, and shows the values of top-level expressions
+// as they are evaluated, as heredocs expect (rules/04-command-line-and-prompt §1.9).
 func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 	if path == "-" {
 		text, err := io.ReadAll(s.Stdin())
@@ -257,7 +251,7 @@ func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 	return Result{Value: v}, nil
 }
 
-// Stdin returns what scripts read.
+// Stdin returns the input of scripts.
 func (s *Engine) Stdin() io.Reader {
 	if s.cfg.Stdin != nil {
 		return s.cfg.Stdin
@@ -265,15 +259,15 @@ func (s *Engine) Stdin() io.Reader {
 	return os.Stdin
 }
 
-// RunProtected runs a function that may run JavaScript: it lets
-// ctx stop it and converts any error to one of this package.
+// RunProtected runs a function that may run JavaScript. The end of ctx stops it, and any error is
+// converted to one of this package.
 func (s *Engine) RunProtected(ctx context.Context, run func() (goja.Value, error)) (goja.Value, error) {
 	s.running.Lock()
 	defer s.running.Unlock()
 	return s.runInterruptibly(ctx, run)
 }
 
-// runInterruptibly is RunProtected for callers that hold the lock running.
+// runInterruptibly works like RunProtected, for callers that hold the lock running.
 func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -305,7 +299,7 @@ func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, e
 			v, err = nil, s.Errors.describeFault(p)
 		}
 		if err != nil {
-			if !s.cfg.Interactive || ctx.Err() != nil { // at a prompt a mistake ends no timers
+			if !s.cfg.Interactive || ctx.Err() != nil { // in a REPL, an error does not stop timers
 				s.loop.clear()
 			}
 			err = s.Errors.toPublic(err)
@@ -315,9 +309,9 @@ func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, e
 	return run()
 }
 
-// withoutDeadline returns a context that is canceled when ctx ends, by its deadline too:
-// the driver turns deadlines into a maxTimeMS of its own, beside the one a command
-// may have, and aborts what it reads only when its context is canceled.
+// withoutDeadline returns a context without a deadline that is canceled when ctx ends. The driver
+// converts deadlines to its own maxTimeMS in addition to that of the command, and aborts reads only
+// when its context is canceled.
 func withoutDeadline(ctx context.Context) (inside context.Context, leave func()) {
 	inside, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -327,14 +321,14 @@ func withoutDeadline(ctx context.Context) (inside context.Context, leave func())
 	}
 }
 
-// ErrRunning is Close's answer while a script runs.
+// ErrRunning is the error of Close while a script runs.
 var ErrRunning = errors.New("a script is running")
 
-// Close runs what scripts registered with atExit. They run however the program
-// ends: when that is the end of ctx they have exitHandlersTimeout.
+// Close runs the functions that scripts registered with atExit, however the program ended. If ctx has
+// ended, they have exitHandlersTimeout.
 //
-// A script that was left behind while it ran, by somebody who would not wait for
-// it, keeps the runtime to itself: the error is ErrRunning then.
+// Close returns ErrRunning if a script still runs that its caller has abandoned, because the script
+// occupies the runtime.
 func (s *Engine) Close(ctx context.Context) error {
 	if !s.running.TryLock() {
 		return ErrRunning
@@ -360,8 +354,7 @@ func (s *Engine) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// SetGlobal defines a global: a string, number, bool, or a slice of strings. It is for
-// --set and scriptArgs.
+// SetGlobal defines a global: a string, number, bool, or a slice of strings, for --set and scriptArgs.
 func (s *Engine) SetGlobal(name string, value any) error {
 	if list, ok := value.([]string); ok {
 		items := make([]any, len(list))
@@ -373,8 +366,8 @@ func (s *Engine) SetGlobal(name string, value any) error {
 	return s.Runtime.GlobalObject().Set(name, value)
 }
 
-// ExitCode returns what the script left in process.exitCode: 0 when it left
-// nothing, 1 for what is not an exit code. It is 0 while a script runs.
+// ExitCode returns the script's process.exitCode: 0 if it is not set, 1 if it is no valid exit code. It
+// returns 0 while a script runs.
 func (s *Engine) ExitCode() int {
 	if !s.running.TryLock() {
 		return 0
@@ -399,9 +392,9 @@ func (s *Engine) exitCode() int {
 	return 1
 }
 
-// AtExit has a function called with the exit code when the shell is closed, the
-// last one first.
+// AtExit registers a function that is called with the exit code when the shell is closed. The last one
+// registered runs first.
 func (s *Engine) AtExit(f goja.Callable) { s.exitHandlers = append(s.exitHandlers, f) }
 
-// Context is that of the running call.
+// Context returns the context of the current call.
 func (s *Engine) Context() context.Context { return s.ctx }

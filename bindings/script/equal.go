@@ -10,8 +10,7 @@ import (
 	"shardsh/bindings/values"
 )
 
-// SameDocument compares two values as BSON: fields in order, numbers by value
-// whatever their type.
+// SameDocument compares two values as BSON: fields in order, numbers by value regardless of their type.
 func SameDocument(w *values.Realm, a, b goja.Value) bool {
 	if a.SameAs(b) {
 		return true
@@ -24,8 +23,8 @@ func SameDocument(w *values.Realm, a, b goja.Value) bool {
 	return err == nil && keyorder.Compare(x, y) == 0
 }
 
-// DeepEqual compares two values as assert.deepEqual does: the order of fields
-// does not count. A strict comparison distinguishes 1 from "1".
+// DeepEqual compares two values like assert.deepEqual, which ignores the order of fields. A strict
+// comparison distinguishes 1 from "1".
 func DeepEqual(w *values.Realm, a, b goja.Value, strict bool) bool {
 	x, isObject := a.(*goja.Object)
 	y, isObjectToo := b.(*goja.Object)
@@ -67,7 +66,7 @@ func DeepEqual(w *values.Realm, a, b goja.Value, strict bool) bool {
 	return true
 }
 
-// CollectionClass returns the class of a Map or a Set; nil for all else.
+// CollectionClass returns the class of a Map or a Set; nil for other values.
 func CollectionClass(rt *goja.Runtime, o *goja.Object) *goja.Object {
 	for _, name := range []string{"Map", "Set"} {
 		if class, ok := rt.GlobalObject().Get(name).(*goja.Object); ok && rt.InstanceOf(o, class) {
@@ -77,7 +76,7 @@ func CollectionClass(rt *goja.Runtime, o *goja.Object) *goja.Object {
 	return nil
 }
 
-// Spread is [...iterable].
+// Spread returns [...iterable].
 func Spread(rt *goja.Runtime, v goja.Value) *goja.Object {
 	var items []any
 	rt.ForOf(v, func(item goja.Value) bool {

@@ -14,43 +14,43 @@ import (
 	"shardsh/bindings/values"
 )
 
-// ExitError is what quit(n) and exit(n) end a script with.
+// ExitError is the error of a script that ends with quit(n) or exit(n).
 type ExitError struct {
 	Code int // 0 to 255
 }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 
-// ErrStopped is the cause of a script that was stopped by the shell itself rather
-// than by the end of its context.
+// ErrStopped is the cause of a script that the shell itself stopped, rather than the end of its
+// context.
 var ErrStopped = errors.New("script execution was stopped")
 
-// Error is an error no script caught.
+// Error is an error that no script has caught.
 type Error struct {
-	Name    string // class, such as "MongoServerError" or "TypeError"
+	Name    string // the class, such as "MongoServerError" or "TypeError"
 	Message string
-	// CodeName and Code are the server's; empty and 0 when it gave none.
+	// CodeName and Code are those of the server; empty and 0 without them.
 	CodeName string
 	Code     int32
 
-	// File, Line and Column, both from 1, are where in the user's code it
-	// happened; Line is 0 when that is unknown.
+	// File, Line and Column are the position in the user's code; Line and Column count from 1. Line is
+	// 0 when the position is unknown.
 	File       string
 	Line       int
 	Column     int
 	SourceLine string // the text of that line
 
-	// Details are the lines a REPL shows under the first: additional
-	// information, results and causes (rules/04-values-and-language §3.5). May be empty.
+	// Details are the lines that a REPL shows below the first: additional information, results and
+	// causes (rules/04-values-and-language §3.5). Details may be empty.
 	Details string
-	// Stack lists the calls the error came from, innermost first, one a line.
+	// Stack lists the calls that led to the error, innermost first, one a line.
 	Stack string
 
 	value    goja.Value
-	rendered bool // Message is a value as it is shown, perhaps in colours
+	rendered bool // Message is a rendered value, which may contain colours
 }
 
-// Error is "Name[CodeName]: Message", made one line.
+// Error returns "Name[CodeName]: Message" in one line.
 func (e *Error) Error() string {
 	return strings.ReplaceAll(e.headline(), "\n", " ")
 }
@@ -71,7 +71,7 @@ func (e *Error) ShownMessage() string {
 	return plaintext.Visible(e.Message)
 }
 
-// Position is "file:line:column", or nothing when the place is unknown.
+// Position returns "file:line:column", or an empty string when the position is unknown.
 func (e *Error) Position() string {
 	if e.Line == 0 {
 		return ""
@@ -91,18 +91,17 @@ func (e *Error) Text() string {
 // IsSyntax reports whether the program could not be parsed, so that it never ran.
 func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == nil }
 
-// ErrorDescriber turns what went wrong in a runtime into errors of this package.
+// ErrorDescriber converts failures in a runtime to errors of this package.
 type ErrorDescriber struct {
 	rt      *goja.Runtime
 	values  *values.Realm
 	sources sources
 	options *Options
-	cause   error // why the running call was cut short, when the engine itself did that
+	cause   error // why the engine itself has interrupted the current call
 }
 
-// describeFault describes a fault of the JavaScript engine itself, which no script
-// can catch. The engine has left the calls it was in, so that the place is where
-// the outermost one was made.
+// describeFault describes a fault of the JavaScript engine itself, which no script can catch. The
+// engine has already left its calls, so the position is that of the outermost call.
 func (d *ErrorDescriber) describeFault(fault any) *Error {
 	e := &Error{Name: internalError, Stack: string(debug.Stack()),
 		Message: fmt.Sprintf("a fault of the JavaScript engine, in what is called here: %v", fault)}
@@ -115,8 +114,7 @@ type rejection struct{ value goja.Value }
 
 func (r *rejection) Error() string { return "unhandled rejection: " + r.value.String() }
 
-// toPublic converts errors of goja and the parser to the errors that this package
-// promises.
+// toPublic converts errors of goja and of the parser to the errors that this package documents.
 func (d *ErrorDescriber) toPublic(err error) error {
 	var (
 		interrupted *goja.InterruptedError
@@ -184,14 +182,14 @@ func (d *ErrorDescriber) describeSyntax(message, file string, line, column int) 
 	d.sources.fixPosition(e)
 	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
 	e.Message = message
-	if d.options.Interactive { // elsewhere the place is named in a line of its own
+	if d.options.Interactive { // other modes print the position on a separate line
 		e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)
 	}
 	return e
 }
 
-// CallerText returns where in the user's code a function was called from, as the head
-// of a message; empty when that is unknown.
+// CallerText returns the position of a function's caller in the user's code, as the beginning of a
+// message; empty when it is unknown.
 func (d *ErrorDescriber) CallerText() string {
 	e := &Error{}
 	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
@@ -201,8 +199,8 @@ func (d *ErrorDescriber) CallerText() string {
 	return e.Position() + ": "
 }
 
-// DescribeThrown describes a thrown value. Values that are not errors get the name
-// the shell gives them (rules/04-values-and-language §3.5).
+// DescribeThrown describes a thrown value. Values that are not errors get the shell's name for them
+// (rules/04-values-and-language §3.5).
 func (d *ErrorDescriber) DescribeThrown(thrown goja.Value) (e *Error) {
 	if ex := d.rt.Try(func() { e = d.describe(thrown) }); ex != nil {
 		e = &Error{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
@@ -242,7 +240,7 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 // IsError reports whether an object is an Error.
 func IsError(obj *goja.Object) bool { return obj.ClassName() == "Error" }
 
-// OptionalText returns a value as text; empty for one that is missing or null.
+// OptionalText converts a value to a string; empty if it is missing or null.
 func OptionalText(v goja.Value) string {
 	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
 		return ""
@@ -250,12 +248,11 @@ func OptionalText(v goja.Value) string {
 	return v.String()
 }
 
-// Names of the shell's own errors and the codes they carry in their messages.
+// Names of the shell's own errors, and the codes in their messages.
 const (
 	InvalidInput = "MongoshInvalidInputError"
 	RuntimeError = "MongoshRuntimeError"
-	// StuckError ends a wait for what can't come as things stand; its message says what has
-	// to be done.
+	// StuckError ends a wait for a state that can't be reached. Its message says what has to be done.
 	StuckError    = "StuckError"
 	Deprecated    = "MongoshDeprecatedError"
 	Unimplemented = "MongoshUnimplementedError"
@@ -292,7 +289,7 @@ func (s *Engine) ThrowCoded(name, code, format string, args ...any) {
 	panic(e)
 }
 
-// ThrowInvalid throws the error of a wrong argument.
+// ThrowInvalid throws the error for a wrong argument.
 func (s *Engine) ThrowInvalid(format string, args ...any) {
 	s.ThrowCoded(InvalidInput, codeInvalidArgument, format, args...)
 }
@@ -302,14 +299,14 @@ func (s *Engine) ThrowType(format string, args ...any) {
 	panic(s.Runtime.NewTypeError(fmt.Sprintf(format, args...)))
 }
 
-// Check throws an error, unless it is nil, as Rethrow does.
+// Check throws an error like Rethrow, unless it is nil.
 func (s *Engine) Check(err error) {
 	if err != nil {
 		s.Rethrow(err)
 	}
 }
 
-// Rethrow passes on an error that came out of JavaScript called from Go.
+// Rethrow passes on an error of JavaScript that was called from Go.
 func (s *Engine) Rethrow(err error) {
 	var exception *goja.Exception
 	var interrupted *goja.InterruptedError
@@ -333,7 +330,7 @@ func (s *Engine) Rethrow(err error) {
 	}
 	var e *Error
 	if errors.As(s.Errors.toPublic(err), &e) {
-		if e.IsSyntax() { // of a file that is being loaded
+		if e.IsSyntax() { // in a file that is being loaded
 			at := e.File
 			if !s.cfg.Interactive {
 				at = e.Position()
@@ -345,14 +342,14 @@ func (s *Engine) Rethrow(err error) {
 	s.Throw("Error", "%s", err)
 }
 
-// Abort ends the script in a way no catch or finally of it sees.
+// Abort ends the script without running its catch and finally clauses.
 func (s *Engine) Abort(cause error) {
 	s.Errors.cause = cause
 	panic(&goja.InterruptedError{})
 }
 
-// waitError returns the error of an interrupted wait: the interruption of the script, if that is why
-// it ended.
+// waitError returns the error of an interrupted wait: the cause of the script's interruption, if that
+// ended the wait.
 func (s *Engine) waitError(err error) error {
 	if s.ctx.Err() == nil {
 		return err
@@ -361,7 +358,7 @@ func (s *Engine) waitError(err error) error {
 	return &goja.InterruptedError{}
 }
 
-// inspectOptions returns how values look in messages.
+// inspectOptions returns the options for values in messages.
 func (o *Options) inspectOptions() values.InspectOptions {
 	if o.Inspect == nil {
 		return values.DefaultInspect()

@@ -9,25 +9,25 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// eval and the constructors of functions read programs inside the engine, where
-// nothing looks at them before. A call of eval has its text go through
-// evalSourceGlobal, and any other use of it means evalGlobal.
+// eval and function constructors parse programs inside the engine, where they would not be checked. The
+// text of eval calls is therefore passed through evalSourceGlobal, and other uses of eval are replaced
+// by evalGlobal.
 const (
 	evalName         = "eval"
 	evalGlobal       = "__eval"
 	evalSourceGlobal = "__source"
 )
 
-// globalNames are the names of the global object, whose eval is meant, too.
+// globalNames are the names of the global object, which also has eval.
 var globalNames = []string{"globalThis", "global", "window", "self"}
 
 // evalUse is a place in a program that names eval.
 type evalUse struct {
-	call *ast.CallExpression // nil where it is not called under this name
+	call *ast.CallExpression // nil unless eval is called directly
 	name *ast.Identifier
 }
 
-// evalUses finds them, in the order in which they are written.
+// evalUses returns the uses of eval in source order.
 func evalUses(tree *ast.Program) []evalUse {
 	var uses []evalUse
 	called := map[*ast.Identifier]bool{}
@@ -54,7 +54,7 @@ func evalUses(tree *ast.Program) []evalUse {
 	return uses
 }
 
-// walkNames visits the expressions that are a name: no declarations, no members.
+// walkNames visits the expressions that are a name, but neither declarations nor members.
 func walkNames(tree *ast.Program, visit func(*ast.Identifier)) {
 	rewrite(tree, func(x ast.Expression) ast.Expression {
 		if name, ok := x.(*ast.Identifier); ok {
@@ -77,8 +77,8 @@ func checkEvals(tree *ast.Program) {
 	}
 }
 
-// checkedSource returns a text that may be run: one that is not nested too deep,
-// and has the texts checked that it runs itself.
+// checkedSource checks a text that is about to run: it must not be nested too deep. It returns the text
+// with checks of the texts that it evaluates itself.
 func (s limits) checkedSource(text string) string {
 	s.checkNesting(text)
 	if !strings.Contains(text, evalName) {
@@ -86,13 +86,13 @@ func (s limits) checkedSource(text string) string {
 	}
 	tree, err := parseScript("", text)
 	if err != nil {
-		return text // running it says so
+		return text // running it reports the syntax error
 	}
 	return rewriteEvals(text, tree, 0)
 }
 
-// rewriteEvals is checkEvals for a text; shift is how far right of it the tree's
-// positions are.
+// rewriteEvals works like checkEvals, for a source text; shift is how far the tree's positions are
+// shifted right.
 func rewriteEvals(text string, tree *ast.Program, shift int) string {
 	var b strings.Builder
 	done := 0
@@ -123,7 +123,7 @@ func rewriteEvals(text string, tree *ast.Program, shift int) string {
 	return b.String()
 }
 
-// checkNesting throws for a text that no parser may see.
+// checkNesting throws for a text that is nested too deep for a parser.
 func (s limits) checkNesting(text string) {
 	if nestsTooDeep(text) {
 		s.throwRange(nestingMessage)
@@ -164,8 +164,7 @@ func (s limits) defineEvals() {
 	}
 }
 
-// checkFunctionText checks the parameters and the body of a function that is made
-// of texts.
+// checkFunctionText checks the parameters and the body of a function that is built from strings.
 func (s limits) checkFunctionText(args []goja.Value) {
 	for i, v := range args {
 		text := v.String()

@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// runText runs one program and returns its completion value. A file's value is
-// never shown, so its last command line prints too.
+// runText runs one program and returns its completion value. A file's value is never shown, so its last
+// command line also prints its result.
 func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
 	p, err := s.prepare(name, text)
 	if err != nil {
@@ -42,8 +42,7 @@ func (s *Engine) prepare(name, text string) (*program, error) {
 	return p, nil
 }
 
-// runShowingValues runs a program statement by statement and shows the value of each
-// expression.
+// runShowingValues runs a program statement by statement and shows the value of each expression.
 func (s *Engine) runShowingValues(name, text string) error {
 	p, err := s.prepare(name, text)
 	if err != nil {
@@ -90,7 +89,7 @@ func (s *Engine) runShowingValues(name, text string) error {
 	return err
 }
 
-// Try runs Go code that may throw outside of a program.
+// Try runs Go code outside of a program that may throw.
 func (s *Engine) Try(f func() string) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -107,9 +106,8 @@ func (s *Engine) Try(f func() string) (text string, err error) {
 	return text, nil
 }
 
-// Settle runs pending timers and promises of the program and, when its
-// value is a promise, waits for that. An interactive shell waits for nothing
-// else: its timers go on between the inputs.
+// Settle runs pending timers and promises of the program and, when its value is a promise, waits for
+// the promise. An interactive shell waits for nothing else, because its timers continue between inputs.
 func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
 	v, err := awaitable(s.Runtime, v)
 	if err != nil {
@@ -145,7 +143,7 @@ func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
 	return v, nil
 }
 
-// AsPromise returns the promise that a value is.
+// AsPromise returns a value as a promise, if it is one.
 func AsPromise(v goja.Value) (*goja.Promise, bool) {
 	obj, ok := v.(*goja.Object)
 	if !ok || obj.ExportType() != reflect.TypeFor[*goja.Promise]() {
@@ -155,8 +153,7 @@ func AsPromise(v goja.Value) (*goja.Promise, bool) {
 	return p, ok
 }
 
-// showsValue reports whether a statement's value is shown in runs that show
-// values.
+// showsValue reports whether runShowingValues shows a statement's value.
 func showsValue(p *ast.Program) bool {
 	if len(p.Body) == 0 {
 		return false

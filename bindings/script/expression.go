@@ -5,7 +5,7 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// expressionText writes what was called as V8 does in its messages.
+// expressionText formats a callee as V8 does in its messages.
 func expressionText(x ast.Expression) string {
 	switch x := x.(type) {
 	case *ast.Identifier:

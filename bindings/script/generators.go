@@ -2,20 +2,19 @@ package script
 
 import "github.com/dop251/goja"
 
-// maxGeneratorDepth is how many generators may wait for each other. The engine
-// counts no calls between them, and its own stack would grow until the process
-// dies.
+// maxGeneratorDepth is how many generators may wait for each other. The engine does not count calls
+// between them, and its own stack would grow until the process dies.
 const maxGeneratorDepth = 500
 
-// limitGenerators throws a RangeError for endless recursion of generators, which
-// unlike that of functions can be caught.
+// limitGenerators throws a RangeError for infinite recursion of generators. Unlike that of functions,
+// scripts can catch it.
 func limitGenerators(rt *goja.Runtime) {
 	sample, err := rt.RunString("(function* () {})()")
 	if err != nil {
 		return
 	}
 	proto := sample.(*goja.Object)
-	for range 2 { // that of the function, and that of all generators
+	for range 2 { // the prototype of the function, and that of all generators
 		proto = proto.Prototype()
 	}
 	rangeError := rt.GlobalObject().Get("RangeError")

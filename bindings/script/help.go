@@ -11,20 +11,20 @@ import (
 // Help is the help of one function.
 type Help struct {
 	Form  string // the call: name(arguments)
-	Class string // as in error messages; empty for globals
+	Class string // the name in error messages; empty for globals
 	Text  string
-	// Signature is that of a [Method], and Example a call; both may be empty.
+	// Signature is that of a [Method], and Example is a call. Both may be empty.
 	Signature, Example string
 }
 
-// HelpColumn is where explanations start, and go on in the lines that follow
-// (rules/04-command-line-and-prompt §2.13); helpWidth is where they end.
+// HelpColumn is the column at which explanations start (rules/04-command-line-and-prompt §2.13);
+// helpWidth is the column at which they end.
 const (
 	HelpColumn = 47
 	helpWidth  = 80
 )
 
-// Render returns the help as it is shown.
+// Render formats the help.
 func (h Help) Render(s *Engine) string {
 	text := "\n  " + s.Out.Paint(HeadingColor, s.cfg.receiver(h.Class)+h.Form+":") + "\n"
 	for _, line := range plaintext.Wrap(h.Text, helpWidth-2) {
@@ -36,14 +36,14 @@ func (h Help) Render(s *Engine) string {
 	return text
 }
 
-// HelpTable returns the help of an object: a heading and a line for each member.
-// A row of a name alone is the heading of those below it.
+// HelpTable returns the help of an object: a heading and a line for each member. A row with only a name
+// is the heading of the rows below it.
 func (o *Output) HelpTable(heading string, rows [][2]string) string {
 	return o.HelpTableFrom(HelpColumn, heading, rows)
 }
 
-// HelpTableFrom is HelpTable with explanations from another column on, for objects that
-// mongosh does not have.
+// HelpTableFrom works like HelpTable, with another column for explanations, for objects that mongosh
+// does not have.
 func (o *Output) HelpTableFrom(start int, heading string, rows [][2]string) string {
 	var b strings.Builder
 	b.WriteString("\n  " + o.Paint(HeadingColor, heading+":") + "\n\n")
@@ -62,7 +62,7 @@ func (o *Output) HelpTableFrom(start int, heading string, rows [][2]string) stri
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// helpOf returns the rows of a HelpTable for methods that say what they do.
+// helpOf returns the rows of a HelpTable for the methods with a help text.
 func helpOf[T any](methods []Method[T]) [][2]string {
 	var rows [][2]string
 	for _, m := range methods {
@@ -76,19 +76,19 @@ func helpOf[T any](methods []Method[T]) [][2]string {
 // HelpTexts are the help of functions and classes.
 type HelpTexts struct {
 	js    *Engine
-	texts map[*goja.Object]Help // by the function
+	texts map[*goja.Object]Help // by function
 }
 
 // Describe gives a function its help.
 func (t *HelpTexts) Describe(fn *goja.Object, h Help) { t.texts[fn] = h }
 
-// NewHelp returns a help that works with and without call parentheses
-// (rules/04-command-line-and-prompt §2.4).
+// NewHelp returns a help that works with and without call parentheses (rules/04-command-line-and-prompt
+// §2.4).
 func (t *HelpTexts) NewHelp(text func() string) goja.Value {
 	return t.newTopicHelp(func(string) string { return text() })
 }
 
-// newTopicHelp returns a help that takes the name of a topic; empty for all of them.
+// newTopicHelp returns a help with an argument for the topic; an empty topic stands for all.
 func (t *HelpTexts) newTopicHelp(text func(topic string) string) goja.Value {
 	f := t.js.NewFunction("help", func(c *Call) goja.Value {
 		topic := ""
@@ -101,17 +101,17 @@ func (t *HelpTexts) newTopicHelp(text func(topic string) string) goja.Value {
 	return f
 }
 
-// DefineHelp gives a class's prototype a help that needs no parentheses.
+// DefineHelp adds a help to a class's prototype that needs no parentheses.
 func (t *HelpTexts) DefineHelp(proto *goja.Object, text func() string) {
 	t.DefineTopicHelp(proto, func(string) string { return text() })
 }
 
-// DefineTopicHelp gives a class's prototype a help of several pages.
+// DefineTopicHelp adds a help of several topics to a class's prototype.
 func (t *HelpTexts) DefineTopicHelp(proto *goja.Object, text func(topic string) string) {
 	t.js.Values.DefineLazy(proto, "help", func() goja.Value { return t.newTopicHelp(text) })
 }
 
-// receiver returns how an object of a class is written.
+// receiver returns how help texts name an object of a class.
 func (o *Options) receiver(class string) string {
 	if o.Receivers == nil {
 		return ""
@@ -119,13 +119,13 @@ func (o *Options) receiver(class string) string {
 	return o.Receivers()[class]
 }
 
-// Lookup returns the help of a function of the shell's own.
+// Lookup returns the help of one of the shell's functions.
 func (t *HelpTexts) Lookup(f *goja.Object) (h Help, ok bool) {
 	h, ok = t.texts[f]
 	return h, ok
 }
 
-// Parameter returns the name a call form has for an argument.
+// Parameter returns the name of parameter i in the call form.
 func (h Help) Parameter(i int) string {
 	_, list, _ := strings.Cut(h.Form, "(")
 	names := strings.Split(strings.TrimSuffix(list, ")"), ", ")

@@ -2,7 +2,7 @@ package script
 
 import "github.com/dop251/goja"
 
-// NewCheckedFunction makes a function with a help text whose arguments are checked.
+// NewCheckedFunction returns a function with a help text whose arguments are checked.
 func (s *Engine) NewCheckedFunction(name, signature, help string, call func(c *Call) goja.Value) *goja.Object {
 	params := ParseSignature(signature)
 	f := s.NewFunction(name, func(c *Call) goja.Value {
@@ -25,20 +25,19 @@ func (s *Engine) DefineLazyGlobal(name string, build func() goja.Value) {
 
 // isUnchangedBuiltin reports whether a global still has the value that the shell defined.
 func (s *Engine) isUnchangedBuiltin(name string) bool {
-	now := s.Runtime.GlobalObject().Get(name) // builds it when nobody has looked yet
+	now := s.Runtime.GlobalObject().Get(name) // this may build the global
 	was, ok := s.builtins[name]
 	return ok && now != nil && now.SameAs(was)
 }
 
-// Global is a function that scripts find under its name. Its signature is that of
-// a [Method].
+// Global is a global function. Its signature is that of a [Method].
 type Global struct {
 	Name, Signature string
 	Call            func(c *Call) goja.Value
 	Help            string
 }
 
-// DefineGlobal defines a function that is made when it is first looked at.
+// DefineGlobal defines a function that is built on first access.
 func (s *Engine) DefineGlobal(g Global) {
 	s.DefineLazyGlobal(g.Name, func() goja.Value { return s.NewCheckedFunction(g.Name, g.Signature, g.Help, g.Call) })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Limits on the size of what one call of an engine function creates. Within a
-// call nothing can stop it, and running out of memory ends the process.
+// Limits on the size of the result of one call of an engine function. Such a call cannot be
+// interrupted, and running out of memory ends the process.
 const (
 	maxStringLength = 1<<29 - 24 // as in Node
 	maxArrayLength  = 1 << 27
@@ -17,7 +17,7 @@ const (
 	uncheckedSize = 1 << 24
 )
 
-// valueSize is how much memory an element of an array takes.
+// valueSize is the memory that an array element takes.
 const valueSize = 16
 
 // throwRange throws a RangeError.
@@ -36,22 +36,22 @@ func (s limits) fitsInMemory(bytes float64) bool {
 	return limit == 0 || float64(heapSize())+bytes <= float64(limit)
 }
 
-// checkStringLength throws unless a string may get so long.
+// checkStringLength throws if a string of that length is not allowed.
 func (s limits) checkStringLength(length float64) {
 	if length > maxStringLength || !s.fitsInMemory(length) {
 		s.throwRange("Invalid string length")
 	}
 }
 
-// checkArrayLength throws unless an array may get so long.
+// checkArrayLength throws if an array of that length is not allowed.
 func (s limits) checkArrayLength(length float64) {
 	if length > maxArrayLength || !s.fitsInMemory(length*valueSize) {
 		s.throwRange("Invalid array length")
 	}
 }
 
-// numberArg reads an argument; NaN counts as 0, as it does for lengths. What can't
-// be read is for the function itself to refuse.
+// numberArg converts an argument to a number; NaN counts as 0, as it does for lengths. The function
+// itself reports invalid arguments.
 func numberArg(v goja.Value) (f float64) {
 	if f = v.ToFloat(); math.IsNaN(f) {
 		return 0
@@ -59,7 +59,8 @@ func numberArg(v goja.Value) (f float64) {
 	return f
 }
 
-// numericArg makes an argument a number, once: looking at an object may have effects.
+// numericArg replaces an argument by its numeric value, once, because the conversion of an object may
+// have side effects.
 func numericArg(s limits, call *goja.FunctionCall, i int) float64 {
 	if i >= len(call.Arguments) {
 		return 0
@@ -73,7 +74,7 @@ func numericArg(s limits, call *goja.FunctionCall, i int) float64 {
 	return numberArg(call.Arguments[i])
 }
 
-// textLength is how long a value is as a string.
+// textLength returns the length of a value as a string.
 func textLength(v goja.Value) float64 {
 	if text, ok := v.(goja.String); ok {
 		return float64(text.Length())
@@ -81,7 +82,7 @@ func textLength(v goja.Value) float64 {
 	return 0
 }
 
-// lengthOf is the property length of what a function works on.
+// lengthOf returns the property length of the receiver.
 func lengthOf(v goja.Value) float64 {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -94,8 +95,7 @@ func lengthOf(v goja.Value) float64 {
 	return length.ToFloat()
 }
 
-// sizeGuards are the functions that make or go through much in one call, with what
-// they need.
+// sizeGuards returns checks for the functions whose single call may create or process much data.
 func sizeGuards() map[string]map[string]func(s limits, call *goja.FunctionCall) {
 	type check = func(s limits, call *goja.FunctionCall)
 	pads := func(s limits, call *goja.FunctionCall) {
@@ -167,7 +167,7 @@ func sizeGuards() map[string]map[string]func(s limits, call *goja.FunctionCall) 
 	}
 }
 
-// checkJoin bounds the text of an array, and how deep arrays in arrays join.
+// checkJoin limits the length of an array's string, and the depth of nested arrays in it.
 func (s limits) checkJoin(call *goja.FunctionCall) {
 	separator := 1.0
 	if goja.IsString(call.Argument(0)) {
@@ -188,7 +188,7 @@ func (s limits) checkConcat(call *goja.FunctionCall) {
 	s.checkArrayLength(length)
 }
 
-// checkFlat bounds how deep arrays are looked into.
+// checkFlat limits the depth of nested arrays.
 func (s limits) checkFlat(call *goja.FunctionCall) {
 	if len(call.Arguments) == 0 || numericArg(s, call, 0) <= maxCallDepth {
 		return
@@ -198,8 +198,8 @@ func (s limits) checkFlat(call *goja.FunctionCall) {
 	}
 }
 
-// arraysNestDeeper reports whether arrays stand in each other deeper than that. It
-// gives up, with yes, where it would take too long.
+// arraysNestDeeper reports whether arrays are nested deeper than depth. It also returns true if the
+// answer would take too long.
 func (s limits) arraysNestDeeper(v goja.Value, depth int) bool {
 	level, next := []goja.Value{v}, []goja.Value{}
 	for range depth {
@@ -222,7 +222,7 @@ func (s limits) arraysNestDeeper(v goja.Value, depth int) bool {
 	return true
 }
 
-// checkReplace bounds what replacing by a text makes of a long one; all is true
+// checkReplace limits the length of the result of replacing by a string in a long string; all is true
 // for replaceAll.
 func (s limits) checkReplace(call *goja.FunctionCall, all bool) {
 	if !goja.IsString(call.Argument(1)) {
@@ -247,8 +247,7 @@ func (s limits) checkReplace(call *goja.FunctionCall, all bool) {
 	s.checkStringLength(text + times*with)
 }
 
-// jsonNestsTooDeep reports whether JSON is nested so deep that reading it would
-// outgrow the stack.
+// jsonNestsTooDeep reports whether JSON is nested so deep that parsing would overflow the stack.
 func jsonNestsTooDeep(text string) bool {
 	if strings.Count(text, "[")+strings.Count(text, "{") <= maxNesting {
 		return false
@@ -273,7 +272,7 @@ func jsonNestsTooDeep(text string) bool {
 	return false
 }
 
-// limitSizes guards the functions of guards, and the classes of buffers.
+// limitSizes guards the functions of sizeGuards, and the classes of buffers.
 func (s limits) limitSizes() {
 	global := s.Runtime.GlobalObject()
 	for path, list := range sizeGuards() {
@@ -289,8 +288,7 @@ func (s limits) limitSizes() {
 	s.limitBuffers()
 }
 
-// limitBuffers guards the classes whose objects are as large as their argument
-// says.
+// limitBuffers guards the classes whose objects are as large as their argument.
 func (s limits) limitBuffers() {
 	global := s.Runtime.GlobalObject()
 	for name, size := range map[string]float64{

@@ -2,7 +2,7 @@ package script
 
 import "github.com/dop251/goja"
 
-// limits limit single calls of engine functions, which cannot be interrupted.
+// limits limits single calls of engine functions, which cannot be interrupted.
 type limits struct{ *Engine }
 
 func (s limits) define() {
@@ -13,9 +13,8 @@ func (s limits) define() {
 	s.timeMatching()
 }
 
-// guardFunction puts a check in front of one of the engine's own functions; the
-// check may change the arguments. The function stays where it is when another
-// name is given, and the guarded one gets that.
+// guardFunction adds a check to one of the engine's functions; the check may change the arguments. If
+// as has a name, the guarded function is defined under that name, and the original is kept.
 func (s limits) guardFunction(owner *goja.Object, name string, check func(call *goja.FunctionCall), as ...string) {
 	original, ok := owner.Get(name).(*goja.Object)
 	if !ok {
@@ -47,8 +46,8 @@ func (s limits) copyNameAndLength(f, original *goja.Object) {
 	}
 }
 
-// guardedConstructor returns a class that is one of the engine's own but for a
-// check of its arguments, which may change them. It makes the same objects.
+// guardedConstructor returns a class that checks its arguments and otherwise behaves like one of the
+// engine's classes. The check may change the arguments.
 func (s limits) guardedConstructor(original *goja.Object, check func(args []goja.Value)) *goja.Object {
 	construct, _ := goja.AssertConstructor(original)
 	class := s.Runtime.ToValue(func(call goja.ConstructorCall) *goja.Object {
@@ -64,6 +63,6 @@ func (s limits) guardedConstructor(original *goja.Object, check func(args []goja
 	proto := original.Get("prototype")
 	Must(class.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	s.copyNameAndLength(class, original)
-	Must(class.SetPrototype(original)) // for what is static
+	Must(class.SetPrototype(original)) // for static members
 	return class
 }

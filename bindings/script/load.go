@@ -12,11 +12,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// ShippedPrefix names scripts of Config.Scripts in load and require.
+// ShippedPrefix is the prefix of shipped scripts (Options.Scripts) in load and require.
 const ShippedPrefix = "shardsh:"
 
-// Load runs a script in the shared scope. While it runs, __filename and
-// __dirname are its own.
+// Load runs a script in the shared scope, with its own __filename and __dirname.
 func (s *Modules) Load(name string) (goja.Value, error) {
 	text, path, err := s.readScript(name)
 	if err != nil {
@@ -34,7 +33,7 @@ func (s *Modules) Load(name string) (goja.Value, error) {
 	})
 }
 
-// readScript finds a script and reads it.
+// readScript finds and reads a script.
 func (s *Modules) readScript(name string) (text, path string, err error) {
 	if shipped, ok := strings.CutPrefix(name, ShippedPrefix); ok {
 		if s.js.cfg.Scripts == nil {
@@ -67,7 +66,7 @@ func (s *Modules) readScript(name string) (text, path string, err error) {
 	return text, path, nil
 }
 
-// checkRun asks Options.CheckRun.
+// checkRun calls Options.CheckRun.
 func (s *Modules) checkRun(path string) error {
 	if s.js.cfg.CheckRun == nil {
 		return nil
@@ -75,16 +74,16 @@ func (s *Modules) checkRun(path string) error {
 	return s.js.cfg.CheckRun(path)
 }
 
-// notifyLoaded calls Options.Loaded.
+// notifyLoaded calls Options.OnLoad.
 func (s *Modules) notifyLoaded(path string) {
 	if s.js.cfg.OnLoad != nil {
 		s.js.cfg.OnLoad(path)
 	}
 }
 
-// scriptPath returns where a file named by a script is: next to the script that
-// names it when the name starts with a dot, else under the working directory,
-// else in the libraries (rules/04-values-and-language §4.6).
+// scriptPath returns the path of a file that a script names: relative to the script if the name starts
+// with a dot, otherwise in the working directory, otherwise in the libraries
+// (rules/04-values-and-language §4.6).
 func (s *Modules) scriptPath(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -105,13 +104,13 @@ func (s *Modules) scriptPath(name string) string {
 	return name
 }
 
-// missingFileError is an error of the file system or of the search for a module, with
-// what Node says about it.
+// missingFileError is an error of the file system or of module resolution, with Node's code and
+// message.
 type missingFileError struct{ code, syscall, path, text string }
 
 func (e *missingFileError) Error() string { return e.text }
 
-// FileError words an error of the file system as Node does.
+// FileError converts an error of the file system to Node's error.
 func FileError(err error, operation, path string) error {
 	if known := (*missingFileError)(nil); errors.As(err, &known) {
 		return known
@@ -139,13 +138,13 @@ func FileError(err error, operation, path string) error {
 		text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
 }
 
-// Exists reports whether there is a file or directory.
+// Exists reports whether a file or directory exists.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// runAsFile runs a function with __filename and __dirname of a file.
+// runAsFile runs a function with the __filename and __dirname of a file.
 func (s *Modules) runAsFile(path string, run func() (goja.Value, error)) (goja.Value, error) {
 	global := s.js.Runtime.GlobalObject()
 	names := map[string]goja.Value{"__filename": s.js.Runtime.ToValue(path),
@@ -169,5 +168,5 @@ func (s *Modules) runAsFile(path string, run func() (goja.Value, error)) (goja.V
 	return run()
 }
 
-// InScript reports whether the code of a file runs.
+// InScript reports whether code of a file is running.
 func (s *Modules) InScript() bool { return len(s.dirs) > 0 }

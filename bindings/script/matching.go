@@ -8,32 +8,29 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// MatchTimeout is how long one match of a regular expression may take. Patterns
-// with alternatives inside of repetitions may try more ways than a year has
-// seconds, and nothing else ends that.
+// MatchTimeout is the time limit for one match of a regular expression. Patterns with alternatives
+// inside repetitions may need exponential time, and nothing else interrupts them.
 const MatchTimeout = 3 * time.Second
 
-// maxMatchStack is how many steps back a match may remember. The library's own
-// limit is passed by texts of some 10,000 characters, and no match is found then.
+// maxMatchStack limits the backtracking steps of a match. The library's own limit is exceeded by
+// strings of some 10,000 characters, for which it would then find no match.
 const maxMatchStack = 1 << 27
 
-// LimitMatching bounds the time of every regular expression that is compiled from
-// then on. It is for the start of a process: the limits belong to all of it.
+// LimitMatching sets the time limit of every regular expression that is compiled afterwards. Call it at
+// the start of the process: the limit applies to the whole process.
 func LimitMatching(limit time.Duration) {
 	regexp2.DefaultMatchTimeout = limit
 	regexp2.DefaultOptimizationOptions.MaxBacktrackingStackSize = maxMatchStack
 }
 
-// The hidden globals that stand around a call of exec. The engine says of a match
-// that took too long what it says of none, and its exec can't be guarded: that
-// makes all other functions of regular expressions slow.
+// The hidden globals around a call of exec. The engine does not distinguish a match that timed out from
+// no match, and a guarded exec would make all other functions of regular expressions slow.
 const (
 	execSubjectGlobal = "__subject"
 	execResultGlobal  = "__matched"
 )
 
-// timeExecs adds a time check to calls of exec on values that are regular expressions for
-// certain.
+// timeExecs adds a time check to calls of exec on values that are certainly regular expressions.
 func timeExecs(tree *ast.Program) {
 	patterns := map[string]bool{}
 	noted := func(target, value ast.Expression) {
@@ -70,7 +67,7 @@ func timeExecs(tree *ast.Program) {
 	})
 }
 
-// isRegExp reports whether an expression makes a regular expression.
+// isRegExp reports whether an expression creates a regular expression.
 func isRegExp(x ast.Expression) bool {
 	switch x := x.(type) {
 	case *ast.RegExpLiteral:
@@ -114,22 +111,22 @@ func (s limits) timeMatching() {
 	s.timeIterator(proto)
 }
 
-// checkMatching throws when a match may have ended without a result because it took too long.
+// checkMatching throws if a match may have failed because it timed out.
 func (s limits) checkMatching(started time.Time, nothing bool) {
 	if limit := regexp2.DefaultMatchTimeout; nothing && mayHaveTimedOut(started) {
 		s.throwRange("The regular expression was stopped: one match took longer than " + limit.String())
 	}
 }
 
-// mayHaveTimedOut reports whether a match that began then may have been stopped. The library reads a
-// clock that lags on a busy machine, and stops too early by that much: what took half of the
-// limit counts, as an error is better than a match that is not found.
+// mayHaveTimedOut reports whether a match that began at started may have timed out. The library uses a
+// clock that lags on a busy machine, and may stop too early. Therefore a match that took half of the
+// limit counts as timed out: an error is better than a wrong result.
 func mayHaveTimedOut(started time.Time) bool {
 	return time.Since(started) >= regexp2.DefaultMatchTimeout/2
 }
 
-// timeMethod puts a method in the place of one; none reports, by its subject and
-// result, that nothing matched.
+// timeMethod replaces a method by one with a time check; none reports, from the subject and the result,
+// that nothing matched.
 func (s limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
 	none func(subject, v goja.Value) bool) {
 	timed := s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
@@ -150,7 +147,7 @@ func (s limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol,
 	Must(proto.DefineDataPropertySymbol(symbol, timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// timeIterator does the same for what matchAll returns.
+// timeIterator adds the time check to the iterator that matchAll returns.
 func (s limits) timeIterator(proto *goja.Object) {
 	matchAll, ok := goja.AssertFunction(proto.GetSymbol(goja.SymMatchAll))
 	sample, err := s.Runtime.New(s.Runtime.GlobalObject().Get("RegExp"), s.Runtime.ToValue("a"), s.Runtime.ToValue("g"))

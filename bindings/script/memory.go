@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// memoryGrace is how long a program may run before its memory is watched.
+	// memoryGrace is how long a program may run before its memory is checked.
 	memoryGrace = 100 * time.Millisecond
-	// memoryPeriod is how often it is looked at then.
+	// memoryPeriod is the interval of the checks.
 	memoryPeriod = 50 * time.Millisecond
 )
 
-// watchMemory interrupts the running program when the heap outgrows the limit, unless that
-// is 0:
-// better than the whole process at the hands of the kernel. The goroutine starts
-// after memoryGrace and has ended when stop returns.
+// watchMemory interrupts the running program when the heap exceeds the limit, before the kernel kills
+// the whole process. A limit of 0 disables it. The goroutine starts after memoryGrace and has ended
+// when stop returns.
 func watchMemory(limit uint64, interrupt func(cause any)) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
@@ -40,7 +39,7 @@ func watchMemory(limit uint64, interrupt func(cause any)) (stop func()) {
 	}
 }
 
-// memoryLimit is how large the heap may grow, in bytes; 0 when that is unknown.
+// memoryLimit returns the maximum heap size in bytes; 0 when it is unknown.
 func (o *Options) memoryLimit() uint64 {
 	if o.MemoryLimit != 0 {
 		return o.MemoryLimit
@@ -48,13 +47,13 @@ func (o *Options) memoryLimit() uint64 {
 	return defaultMemoryLimit()
 }
 
-// waitUntilOverLimit waits until the heap is larger than the limit, or until done.
+// waitUntilOverLimit waits until the heap exceeds the limit, or until done is closed.
 func waitUntilOverLimit(limit uint64, done <-chan struct{}) bool {
 	tick := time.NewTicker(memoryPeriod)
 	defer tick.Stop()
 	for {
 		if heapSize() > limit {
-			runtime.GC() // what is garbage does not count
+			runtime.GC() // garbage does not count
 			if heapSize() > limit {
 				return true
 			}
@@ -67,22 +66,21 @@ func waitUntilOverLimit(limit uint64, done <-chan struct{}) bool {
 	}
 }
 
-// heapSize returns what the objects of the process take, in bytes.
+// heapSize returns the size of the heap's objects in bytes.
 func heapSize() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// memoryError ends a program that takes too much memory.
+// memoryError ends a program that uses too much memory.
 type memoryError struct{ limit uint64 }
 
 func (e *memoryError) Error() string {
 	return fmt.Sprintf("the program was stopped: it takes more than %d MiB of memory", e.limit>>20)
 }
 
-// outOfMemory describes a program that watchMemory stopped; nil when something
-// else did.
+// outOfMemory describes a program that watchMemory stopped; nil when it was stopped for another reason.
 func (s sources) outOfMemory(err *goja.InterruptedError) *Error {
 	var cause *memoryError
 	if !errors.As(errors.Unwrap(err), &cause) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// defaultMemoryLimit returns how much memory a program may take by default, in
-// bytes: half of the machine's or the container's, and of what is free. One more
-// step of a text that doubles fits into the rest.
+// defaultMemoryLimit returns the default memory limit of a program in bytes: half of the memory of the
+// machine or container, and at most half of the free memory. The rest has room for one more doubling of
+// a string.
 func defaultMemoryLimit() uint64 {
 	info := MemInfo()
 	limit := info["MemTotal"] / 2
@@ -28,7 +28,7 @@ func defaultMemoryLimit() uint64 {
 	return limit
 }
 
-// MemInfo is /proc/meminfo in bytes.
+// MemInfo returns /proc/meminfo in bytes.
 func MemInfo() map[string]uint64 {
 	info := map[string]uint64{}
 	f, err := os.Open("/proc/meminfo")

@@ -2,8 +2,8 @@
 
 package script
 
-// defaultMemoryLimit is unknown here: programs are not limited by default.
+// defaultMemoryLimit returns 0: programs are not limited by default on this system.
 func defaultMemoryLimit() uint64 { return 0 }
 
-// MemInfo is empty here.
+// MemInfo returns nil on this system.
 func MemInfo() map[string]uint64 { return nil }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// moreInterrupts counts Ctrl-C after the first one, which ends a context.
+// moreInterrupts counts Ctrl-C after the first one, which ends the context.
 type moreInterrupts struct {
 	mu            sync.Mutex
 	listeners     int
@@ -15,9 +15,9 @@ type moreInterrupts struct {
 
 type interruptsKey struct{}
 
-// WithMoreInterrupts returns a context that carries a second and a third Ctrl-C, for work
-// that does not end at the first one. Each call of again is one of them; it reports whether
-// anything listens to it.
+// WithMoreInterrupts returns a context that passes on a second and a third Ctrl-C, for work that does
+// not end at the first one. The caller calls again for each of them; it reports whether the work
+// handles them.
 func WithMoreInterrupts(ctx context.Context) (heard context.Context, again func() (taken bool)) {
 	m := &moreInterrupts{second: make(chan struct{}), third: make(chan struct{})}
 	return context.WithValue(ctx, interruptsKey{}, m), m.press
@@ -30,7 +30,7 @@ func (m *moreInterrupts) press() (taken bool) {
 	switch m.pressed {
 	case 1:
 		close(m.second)
-	case 2: // the third, with the one that ended the context
+	case 2: // the third, including the one that ended the context
 		close(m.third)
 	default:
 		return false
@@ -38,8 +38,8 @@ func (m *moreInterrupts) press() (taken bool) {
 	return m.listeners > 0
 }
 
-// MoreInterrupts returns channels that a second and a third Ctrl-C close, until done is
-// called; nil for a context without them.
+// MoreInterrupts returns channels that a second and a third Ctrl-C close, until done is called; nil for
+// a context without them.
 func MoreInterrupts(ctx context.Context) (second, third <-chan struct{}, done func()) {
 	m, is := ctx.Value(interruptsKey{}).(*moreInterrupts)
 	if !is {

@@ -5,27 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting is how deep the constructs of a program may stand in each other.
-// Parsers and the compiler call themselves for each, and a Go program whose stack
-// grows past its limit is ended by the runtime, which nothing can catch. Every
-// level takes 10 KiB of the gigabyte there is at most.
+// maxNesting is the maximum nesting of a program's constructs. Parsers and the compiler recurse for
+// each level. A Go program whose stack exceeds its limit of 1 GB is ended by the runtime and cannot
+// recover. Each level takes 10 KiB.
 const maxNesting = 10_000
 
-// nestingMessage is what Node says of such programs.
+// nestingMessage is Node's message for such programs.
 const nestingMessage = "Maximum call stack size exceeded"
 
-// errNesting is the error of a program that no parser may see.
+// errNesting returns the error for a program that is nested too deep for a parser.
 func errNesting(name string) *Error {
 	return &Error{Name: "RangeError", Message: nestingMessage + ": the program is nested too deep", File: name, Line: 1,
 		Column: 1}
 }
 
-// nestsTooDeep reports whether a program may be nested deeper than maxNesting.
-// It looks at tokens only: what stands open, and how many tokens the statements
-// and elements that stand open have had so far. That is never less than the depth
-// of the tree, and far more only in expressions of thousands of operators.
+// nestsTooDeep reports whether a program may be nested deeper than maxNesting. It only scans tokens: it
+// counts the open brackets, and the tokens of the open statements and elements. The sum is never less
+// than the depth of the syntax tree, and far more only in expressions with thousands of operators.
 func nestsTooDeep(text string) bool {
-	if len(text) <= maxNesting { // no token is empty
+	if len(text) <= maxNesting { // every token has at least one byte
 		return false
 	}
 	s := nestingScanner{text: text}
@@ -37,29 +35,29 @@ func nestsTooDeep(text string) bool {
 	return true
 }
 
-// nestingScanner goes through a program token by token.
+// nestingScanner scans a program token by token.
 type nestingScanner struct {
 	text string
 	pos  int
 	open []openBracket
-	// chain counts the tokens of the current statement or element; below is the
-	// sum of the chains around it.
+	// chain counts the tokens of the current statement or element; outerChains is the sum of the
+	// enclosing chains.
 	chain, outerChains int
 	endedChain         int // the chain that the last separator ended
 	last               tokenKind
-	word               string // the last token, when it is a word
-	newline            bool   // before the token
+	word               string // the last token, if it is a word
+	newline            bool   // a line end precedes the token
 }
 
-// openBracket is what stands around the current token.
+// openBracket is a bracket around the current token.
 type openBracket struct {
 	kind  byte // ( [ { or $ for the ${ of a template
 	chain int
-	// control is true for the parentheses of for, while, if, with, switch.
+	// control marks the parentheses of for, while, if, with, switch.
 	control bool
 }
 
-// tokenKind says what may come after a token.
+// tokenKind says which tokens may follow a token.
 type tokenKind int
 
 const (
@@ -71,7 +69,7 @@ const (
 
 func (s *nestingScanner) depth() int { return len(s.open) + s.outerChains + s.chain }
 
-// scanToken reads one token; false at the end.
+// scanToken scans one token; it returns false at the end.
 func (s *nestingScanner) scanToken() bool {
 	s.skipSpace()
 	if s.pos >= len(s.text) {
@@ -130,7 +128,7 @@ func (s *nestingScanner) skipSpace() {
 	}
 }
 
-// skipPast moves to an end that was found, or to the end of the text.
+// skipPast moves to the end of a construct that was found, or to the end of the text.
 func (s *nestingScanner) skipPast(at, width int) {
 	if at < 0 {
 		s.pos = len(s.text)
@@ -139,8 +137,8 @@ func (s *nestingScanner) skipPast(at, width int) {
 	s.pos += at + width
 }
 
-// beginOperand handles a token that starts an operand: on a new line, after an operand, it
-// starts a statement.
+// beginOperand handles a token that starts an operand. After an operand and a line end, it starts a
+// statement.
 func (s *nestingScanner) beginOperand(kind tokenKind) {
 	if s.newline && s.last == operand || s.last == brace {
 		s.chain = 0
@@ -153,8 +151,8 @@ func (s *nestingScanner) countToken(kind tokenKind, word string) {
 	s.last, s.word = kind, word
 }
 
-// continuationWords belong to what stands before them; others start a statement after
-// a block. Those of prefixWords need an operand or a statement after them.
+// continuationWords continue the preceding construct; other words start a statement after a block.
+// prefixWords need an operand or a statement after them.
 const (
 	continuationWords = " else catch finally instanceof in of as extends "
 	prefixWords       = " new typeof void delete await yield return throw do case async "
@@ -185,7 +183,7 @@ func (s *nestingScanner) scanName() {
 	s.word = word
 }
 
-// isWordByte reports whether a byte may be in a name or a number.
+// isWordByte reports whether a byte may be part of a name or a number.
 func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c == '#' || c == '\\' || c >= utf8.RuneSelf ||
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
@@ -217,7 +215,7 @@ func (s *nestingScanner) popBracket(c byte) {
 	s.word = ""
 }
 
-// close leaves the innermost bracket; what closes is not looked at.
+// close leaves the innermost bracket, without checking the type of the closing bracket.
 func (s *nestingScanner) close() (headed bool) {
 	if len(s.open) == 0 {
 		return false
@@ -243,7 +241,7 @@ func (s *nestingScanner) scanString(quote byte) {
 	}
 }
 
-// scanTemplate reads the text of one up to its end or its next ${.
+// scanTemplate scans a template's text up to its end or its next ${.
 func (s *nestingScanner) scanTemplate() {
 	for ; s.pos < len(s.text); s.pos++ {
 		switch rest := s.text[s.pos:]; {
@@ -261,7 +259,7 @@ func (s *nestingScanner) scanTemplate() {
 	}
 }
 
-// regexpMayFollow reports whether a slash starts a regular expression.
+// regexpMayFollow reports whether a slash at this position starts a regular expression.
 func (s *nestingScanner) regexpMayFollow() bool {
 	return s.last == operator || s.last == control || s.last == brace && s.newline
 }

@@ -12,17 +12,17 @@ import (
 type Output struct {
 	stdout, stderr io.Writer
 	color          bool
-	onClosed       func(error) // is called when nobody reads standard output any more
+	onClosed       func(error) // called when standard output has no reader any more
 	warned         map[string]bool
-	midLine        atomic.Bool // what was written last has no line end
+	midLine        atomic.Bool // the last output did not end in a newline
 }
 
-// Write writes text of the shell to standard output. Control characters in names and
-// values of a cluster are escaped.
+// Write writes text of the shell to standard output. It escapes control characters, which may come from
+// names and values of a cluster.
 func (o *Output) Write(text string) { o.WriteRaw(plaintext.Visible(text)) }
 
-// WriteRaw writes a script's own text to standard output as it is, escape
-// sequences too, or what Paint and Inspect return.
+// WriteRaw writes to standard output without escaping: a script's own text, or the result of Paint and
+// Inspect.
 func (o *Output) WriteRaw(text string) {
 	o.writeTo(o.stdout, text)
 	if text != "" {
@@ -30,21 +30,21 @@ func (o *Output) WriteRaw(text string) {
 	}
 }
 
-// IsMidLine reports whether the output stands within a line, as it does while a
-// wait shows how far it is. It may be asked while a command runs.
+// IsMidLine reports whether the last output did not end in a newline, for example while a wait shows
+// its progress. It may be called while a command runs.
 func (o *Output) IsMidLine() bool { return o.midLine.Load() }
 
-// writeTo writes a text. A reader of standard output that went away ends the script.
+// writeTo writes a text. If standard output was closed by its reader, the script ends.
 func (o *Output) writeTo(w io.Writer, text string) {
 	if _, err := io.WriteString(w, text); err != nil && w == o.stdout {
 		o.onClosed(err)
 	}
 }
 
-// ClearLine empties the terminal's line and goes to its beginning.
+// ClearLine clears the terminal's line and moves the cursor to its beginning.
 const ClearLine = "\r\x1b[K"
 
-// WriteRawError writes a script's own text to the error stream as it is.
+// WriteRawError writes a script's own text to the error stream without escaping.
 func (o *Output) WriteRawError(text string) { o.writeTo(o.stderr, text) }
 
 // Warn writes a line to the error stream.
@@ -52,7 +52,7 @@ func (o *Output) Warn(text string) {
 	o.writeTo(o.stderr, plaintext.Visible(strings.TrimRight(text, "\n")+"\n"))
 }
 
-// WarnOnce writes a line the first time it is asked to in this run.
+// WarnOnce writes a line to the error stream on its first call with that text.
 func (o *Output) WarnOnce(text string) {
 	if !o.warned[text] {
 		o.warned[text] = true

@@ -10,30 +10,30 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// shareGlobal is the hidden global that makes variables of a block reachable for others.
+// shareGlobal is the hidden global that exposes variables of a block to other code.
 const shareGlobal = "__share"
 
-// wrapInOwnScope moves the program's variables and functions into a block, where
-// the engine knows each by its place: globals it looks up by their names, which takes
-// twice the time. They stay on the global object as accessors, for what else looks
-// there: modules, texts of new Function, this and globalThis.
+// wrapInOwnScope moves the program's variables and functions into a block, where the engine accesses
+// them by index. It accesses globals by name, which takes twice the time. The variables stay available
+// on the global object as accessors, for modules, for the text of new Function, and for this and
+// globalThis.
 //
-// That is for a program that no input follows: in one the accessors would be slower
-// than plain globals. Names that are taken already mean what is there.
+// Only the last input is wrapped: accessors would be slower than plain globals for a later input. Names
+// of existing globals are not moved.
 func (p *program) wrapInOwnScope() *ast.Program {
 	functions, unique := functionNames(p.tree.Body)
 	if !unique {
 		return p.tree
 	}
 	var shared, variables []unistring.String
-	declared := map[unistring.String]bool{} // functions that are declared in the block
+	declared := map[unistring.String]bool{} // functions that the block declares
 	for _, name := range functions {
 		if !p.takenNames[name] {
 			shared, declared[name] = append(shared, name), true
 		}
 	}
 	for _, name := range variableNames(p.tree.DeclarationList) {
-		if name == "let" { // which no block may declare
+		if name == "let" { // no block may declare this name
 			return p.tree
 		}
 		if !p.takenNames[name] && !declared[name] {
@@ -62,8 +62,8 @@ func (p *program) wrapInOwnScope() *ast.Program {
 	return outside
 }
 
-// functionNames returns those that statements declare; unique is false if they can't
-// all be declared in one block.
+// functionNames returns the names of the functions that statements declare; unique is false if they
+// can't all be declared in one block.
 func functionNames(body []ast.Statement) (names []unistring.String, unique bool) {
 	seen := map[unistring.String]bool{}
 	for _, st := range body {
@@ -100,12 +100,12 @@ func variableNames(list []*ast.VariableDeclaration) (names []unistring.String) {
 	return names
 }
 
-// eachName gives the names that a target of a declaration binds.
+// eachName calls each for the names that a declaration's target binds.
 func eachName(target ast.Expression, each func(name unistring.String)) {
 	switch target := target.(type) {
 	case *ast.Identifier:
 		each(target.Name)
-	case *ast.AssignExpression: // with a default
+	case *ast.AssignExpression: // with a default value
 		eachName(target.Left, each)
 	case *ast.ArrayPattern:
 		for _, x := range target.Elements {
@@ -128,8 +128,8 @@ func eachName(target ast.Expression, each func(name unistring.String)) {
 // unusedVariable is the name of variables whose value is not used.
 const unusedVariable = "__unused"
 
-// declareAndShare declares variables, and shares them and functions: let a, b, __unused =
-// __share("a", () => a, v => a = v, …).
+// declareAndShare returns a statement that declares variables, and shares them and functions: let a, b,
+// __unused = __share("a", () => a, v => a = v, …).
 func declareAndShare(variables, shared []unistring.String, at file.Idx) ast.Statement {
 	list := make([]*ast.Binding, 0, len(variables)+1)
 	for _, name := range variables {
@@ -149,7 +149,7 @@ func declareAndShare(variables, shared []unistring.String, at file.Idx) ast.Stat
 	return &ast.LexicalDeclaration{Idx: at, Token: token.LET, List: list}
 }
 
-// arrowFunction is the function of some parameters that gives an expression.
+// arrowFunction returns an arrow function with parameters that returns an expression.
 func arrowFunction(at file.Idx, x ast.Expression, parameters ...*ast.Identifier) ast.Expression {
 	list := &ast.ParameterList{Opening: at, Closing: at}
 	for _, name := range parameters {
@@ -158,8 +158,8 @@ func arrowFunction(at file.Idx, x ast.Expression, parameters ...*ast.Identifier)
 	return &ast.ArrowFunctionLiteral{Start: at, ParameterList: list, Body: &ast.ExpressionBody{Expression: x}}
 }
 
-// varsToAssignments returns a statement whose variables, down to functions, are declared
-// elsewhere: var becomes assignment.
+// varsToAssignments replaces var declarations by assignments in a statement, except inside functions,
+// because the variables are declared elsewhere.
 func varsToAssignments(st ast.Statement) ast.Statement {
 	switch st := st.(type) {
 	case *ast.VariableStatement:
@@ -218,7 +218,8 @@ func intoVariable(into ast.ForInto) ast.ForInto {
 	return into
 }
 
-// assignmentOf assigns what variables begin with; nil for nothing.
+// assignmentOf returns an expression that assigns the initial values of variables; nil if they have
+// none.
 func assignmentOf(list []*ast.Binding) ast.Expression {
 	var all []ast.Expression
 	for _, b := range list {
@@ -235,8 +236,9 @@ func assignmentOf(list []*ast.Binding) ast.Expression {
 	return &ast.SequenceExpression{Sequence: all}
 }
 
-// silentAssignment assigns what variables begin with. An expression would be a value
-// of the program, unlike a declaration: it becomes { let __unused = (a = 1) }.
+// silentAssignment returns a statement that assigns the initial values of variables. Unlike a
+// declaration, an expression would be a completion value of the program; the statement is therefore {
+// let __unused = (a = 1) }.
 func silentAssignment(st *ast.VariableStatement) ast.Statement {
 	x := assignmentOf(st.List)
 	if x == nil {
@@ -247,8 +249,8 @@ func silentAssignment(st *ast.VariableStatement) ast.Statement {
 	}}}
 }
 
-// defineSharing defines the function that shares variables as globals: it takes for each its name,
-// what reads it and what writes it.
+// defineSharing defines the function that shares variables as globals. Its arguments are a name, a
+// getter and a setter for each variable.
 func defineSharing(rt *goja.Runtime) {
 	global := rt.GlobalObject()
 	Define(global, shareGlobal, rt.ToValue(func(call goja.FunctionCall) goja.Value {

@@ -2,15 +2,15 @@ package script
 
 import "shardsh/bindings/plaintext"
 
-// Colours of words the shell writes around values (rules/04-values-and-language §3.7).
+// The colours of words around values (rules/04-values-and-language §3.7).
 const (
 	HeadingColor = "1;33"
 	NameColor    = "1"
 	DimColor     = "2"
 )
 
-// Paint returns a text in a colour, where colours are allowed. What the text has
-// that terminals obey is escaped.
+// Paint returns a text in a colour, if colours are allowed. It escapes the control characters of the
+// text.
 func (o *Output) Paint(color, text string) string {
 	text = plaintext.Visible(text)
 	if !o.color {

@@ -10,9 +10,9 @@ import (
 //go:embed polyfills.js
 var polyfillSource string
 
-// polyfillNames() are members the engine or the language lacks and scripts use
-// (rules/04-values-and-language §4.3, §4.11), by the object that has them. polyfills.js defines all
-// of them; it is read when the first is.
+// polyfillNames returns the members that the engine or the language lacks and that scripts use
+// (rules/04-values-and-language §4.3, §4.11), by the object that has them. polyfills.js defines all of
+// them; it runs on the first access to any of them.
 func polyfillNames() map[string]string {
 	return map[string]string{
 		"Object":           "groupBy extend merge deepMerge keySet isEmpty bsonsize",
@@ -27,11 +27,10 @@ func polyfillNames() map[string]string {
 	}
 }
 
-// iterators is the object all iterators inherit from.
+// iterators is the prototype of all iterators.
 const iterators = "Iterator.prototype"
 
-// iteratorPrototype returns what the prototype of array iterators inherits
-// from.
+// iteratorPrototype returns the prototype of the array iterators' prototype.
 func iteratorPrototype(rt *goja.Runtime) *goja.Object {
 	values, _ := goja.AssertFunction(rt.NewArray().Get("values"))
 	iterator, err := values(rt.NewArray())

@@ -12,17 +12,18 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// sources are the programs that ran, by name: places in errors refer to them.
+// sources holds the programs that ran, by name. Positions in errors refer to them.
 type sources map[string]source
 
-// source is what positions of a program refer to.
+// source holds the text of a program and the data for its positions.
 type source struct {
 	lines string
-	// name is what the user calls the file, where positions call it by its path.
+	// name is the user's name of the file; positions contain the path.
 	name string
-	// shift is how many columns the first line was pushed right by wrapping.
+	// shift is how many columns a wrapper has shifted the first line to the right.
 	shift int
-	// tree is the program, and places what may fail in it; nil until asked for.
+	// tree is the syntax tree, and spots holds the expressions that may fail; nil until they are
+	// needed.
 	tree  *ast.Program
 	spots spotsByPosition
 }
@@ -36,7 +37,7 @@ func (t source) line(n int) string {
 	return ""
 }
 
-// stackText lists calls as Node does.
+// stackText formats calls as Node does.
 func (s sources) stackText(frames []goja.StackFrame) string {
 	lines := make([]string, len(frames))
 	for i, f := range frames {
@@ -53,7 +54,7 @@ func (s sources) stackText(frames []goja.StackFrame) string {
 	return strings.Join(lines, "\n")
 }
 
-// framePosition returns where a frame is in the text the user wrote.
+// framePosition returns the position of a frame in the user's text.
 func (s sources) framePosition(f goja.StackFrame) file.Position {
 	pos := f.Position()
 	if pos.Filename != f.SrcName() {
@@ -62,7 +63,7 @@ func (s sources) framePosition(f goja.StackFrame) file.Position {
 	return pos
 }
 
-// locate sets the position of an error to the innermost frame in user code.
+// locate sets the position of an error to the innermost frame in the user's code.
 func (s sources) locate(e *Error, stack []goja.StackFrame) {
 	for _, f := range stack {
 		pos := s.calleePosition(s.framePosition(f))
@@ -75,7 +76,7 @@ func (s sources) locate(e *Error, stack []goja.StackFrame) {
 	}
 }
 
-// locateIn is locate for errors of which only the text of the stack is left.
+// locateIn works like locate, for errors of which only the text of the stack is available.
 func (s sources) locateIn(e *Error, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
 		pos := stackPosition(m)
@@ -120,18 +121,17 @@ func UnescapeSourceName(name string) string {
 	return name
 }
 
-// stackPosition returns the place in a match of stackLine.
+// stackPosition returns the position in a match of stackLine.
 func stackPosition(m []string) file.Position {
 	line, _ := strconv.Atoi(m[2])
 	column, _ := strconv.Atoi(m[3])
 	return file.Position{Filename: m[1], Line: line, Column: column}
 }
 
-// stackLine is a line of the engine's stacks: a name or none, and a place.
+// stackLine matches a line of the engine's stacks: an optional name, and a position.
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
-// spotsAt returns the expressions at a place; the list is made when an error
-// first asks for it.
+// spotsAt returns the expressions at a position. The index is built when an error first needs it.
 func (s sources) spotsAt(at file.Position) []failureSpot {
 	src, ok := s[at.Filename]
 	if !ok || src.tree == nil {
@@ -144,7 +144,7 @@ func (s sources) spotsAt(at file.Position) []failureSpot {
 	return src.spots[at]
 }
 
-// calleePosition returns the place of what is called, for one of a call's parenthesis.
+// calleePosition returns the position of the callee, for the position of a call's parenthesis.
 func (s sources) calleePosition(at file.Position) file.Position {
 	for _, sp := range s.spotsAt(at) {
 		if _, ok := sp.node.(*ast.CallExpression); ok {

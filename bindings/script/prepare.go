@@ -7,8 +7,8 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// prepareTree rewrites a program where the engine would misbehave or report too
-// little: every tree comes by here before it is compiled.
+// prepareTree rewrites the parts of a program for which the engine would misbehave or report too
+// little. Every syntax tree is prepared before it is compiled.
 func prepareTree(tree *ast.Program) {
 	clarifyCatches(tree)
 	concatenateExactly(tree)
@@ -21,8 +21,7 @@ func prepareTree(tree *ast.Program) {
 	timeExecs(tree)
 }
 
-// hiddenCall is a call of one of the hidden globals, at the place of what it
-// stands for.
+// hiddenCall returns a call of a hidden global, at the position of the expression that it replaces.
 func hiddenCall(name string, at file.Idx, args ...ast.Expression) *ast.CallExpression {
 	return &ast.CallExpression{Callee: identifier(name, at), LeftParenthesis: at, RightParenthesis: at, ArgumentList: args}
 }

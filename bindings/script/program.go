@@ -12,26 +12,25 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// program is one input, parsed and made ready for the shared global scope.
+// program is one parsed input, prepared for the shared global scope.
 type program struct {
 	tree *ast.Program
 	// commands are the lines that are direct commands rather than JavaScript.
 	commands map[int]bool
-	// async is true when running the program gives a promise of its value.
+	// async says that the program returns a promise of its value.
 	async bool
 	text  source
-	// takenNames are the names of globals, for a program that has a scope of its own; nil
-	// for one whose variables are globals.
+	// takenNames are the names of globals, for a program with its own scope; nil for a program whose
+	// variables are globals.
 	takenNames map[unistring.String]bool
 }
 
-// parseProgram reads one input: direct commands on lines of their own become calls, a program that
-// only lacks a function around it gets one (top-level await and return, rules/04-values-and-language
-// §4.1), and program-level let, const and class become var so that a later input can declare them
-// again.
+// parseProgram parses one input. Direct commands on separate lines become calls. A program that is only
+// valid inside a function is wrapped in one (top-level await and return, rules/04-values-and-language
+// §4.1). Program-level let, const and class become var, so that a later input can declare them again.
 //
-// What the engine does not know — TypeScript, import, for await — is translated
-// first (rules/04-values-and-language §4.3).
+// Syntax that the engine does not support — TypeScript, import, for await — is translated first
+// (rules/04-values-and-language §4.3).
 func parseProgram(name, text string) (*program, error) {
 	if nestsTooDeep(text) {
 		return nil, errNesting(name)
@@ -72,16 +71,15 @@ func parseScript(name, text string) (*ast.Program, error) {
 	return parser.ParseFile(nil, name, text, 0, parser.WithDisableSourceMaps)
 }
 
-// Wrappers that keep every line where it was; only the first line's columns
-// move.
+// Wrappers that preserve line numbers; only the columns of the first line are shifted.
 const (
 	awaitPrefix  = "(async()=>{"
 	returnPrefix = "(()=>{"
 	wrapSuffix   = "\n})()"
 )
 
-// parseWrapped takes a program that is only valid inside a function: one with
-// await or return at its top level.
+// parseWrapped parses a program that is only valid inside a function, because it has await or return at
+// its top level.
 func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 	body := text
 	if strings.HasPrefix(body, "#!") {
@@ -109,7 +107,7 @@ func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 }
 
 // makeRedeclarable turns program-level let, const and class into var, so that they can be repeated.
-// Positions stay those of the text.
+// Positions are preserved.
 func makeRedeclarable(tree *ast.Program) {
 	for i, st := range tree.Body {
 		switch st := st.(type) {
@@ -123,7 +121,7 @@ func makeRedeclarable(tree *ast.Program) {
 
 func asVar(tree *ast.Program, at file.Idx, list []*ast.Binding) *ast.VariableStatement {
 	for _, b := range list {
-		if b.Initializer == nil { // "let x" empties an x of before, "var x" would not
+		if b.Initializer == nil { // "let x" resets an existing x, "var x" would not
 			b.Initializer = undefinedAt(b.Target.Idx0())
 		}
 	}
@@ -136,9 +134,8 @@ func undefinedAt(at file.Idx) ast.Expression {
 		Value: int64(0)}}
 }
 
-// hoistToProgram moves the declarations of a wrapped program out of the wrapping
-// function, so that they are globals as everywhere else, and makes its last
-// expression its result. Names that nobody wrote stay inside.
+// hoistToProgram moves the declarations of a wrapped program out of the wrapping function, so that they
+// are globals, and returns the value of its last expression. Generated names stay inside.
 func hoistToProgram(tree *ast.Program, written func(name string) bool) {
 	arrow := tree.Body[0].(*ast.ExpressionStatement).Expression.(*ast.CallExpression).Callee.(*ast.ArrowFunctionLiteral)
 	block := arrow.Body.(*ast.BlockStatement)
@@ -193,9 +190,8 @@ func assignments(st *ast.VariableStatement) []ast.Statement {
 	return list
 }
 
-// compile makes the whole program runnable. A program that ends in a declaration
-// of a function or class has it as its value, unlike in the language
-// (rules/04-values-and-language §4.1).
+// compile compiles the whole program. If the program ends in a declaration of a function or class, that
+// function or class is its value, unlike in JavaScript (rules/04-values-and-language §4.1).
 func (p *program) compile() (*goja.Program, error) {
 	if name := lastDeclaredName(p.tree.Body); name != nil && !p.async {
 		p.tree.Body = append(p.tree.Body, &ast.ExpressionStatement{Expression: name})
@@ -230,8 +226,8 @@ func lastDeclaredName(body []ast.Statement) *ast.Identifier {
 	return nil
 }
 
-// statementPrograms splits the program into its statements, for runs that show the value of
-// each (rules/04-command-line-and-prompt §1.9). The first part declares everything.
+// statementPrograms splits the program into its statements, for runs that show the value of each
+// (rules/04-command-line-and-prompt §1.9). The first part has all declarations.
 func (p *program) statementPrograms() []*ast.Program {
 	head := &ast.Program{File: p.tree.File, DeclarationList: p.tree.DeclarationList}
 	list := []*ast.Program{head}
@@ -249,11 +245,10 @@ func (p *program) lineOf(n ast.Node) int {
 	return p.tree.File.Position(int(n.Idx0()) - p.tree.File.Base()).Line
 }
 
-// Incomplete reports whether text stops in the middle of a program, so that a REPL should ask for
-// another line (rules/04-command-line-and-prompt §2.3): whether the parser met the end and wanted
-// more.
+// Incomplete reports whether a program is incomplete, so that a REPL should read another line
+// (rules/04-command-line-and-prompt §2.3): the parser reached the end and expected more.
 func Incomplete(text string) bool {
-	if nestsTooDeep(text) { // running it says so
+	if nestsTooDeep(text) { // running it reports the error
 		return false
 	}
 	_, err := parseScript("", text)

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// How much of a file is read at most: Node's limit, and less of what has no size,
-// such as a device that never ends.
+// The maximum number of bytes that are read: Node's limit for files, and a lower limit for inputs
+// without a size, such as a device without an end.
 const (
 	maxFileSize   = 2 << 30
 	maxStreamSize = 512 << 20

@@ -14,14 +14,14 @@ func hasUnicodeClass(pattern, flags string) bool {
 	return strings.Contains(flags, "u") && (strings.Contains(pattern, `\p`) || strings.Contains(pattern, `\P`))
 }
 
-// regexps adds support for \p{…}, which the engine takes for the letter p
-// (rules/04-values-and-language §4.3); their source shows what was written.
+// regexps adds support for \p{…}, which the engine interprets as the letter p
+// (rules/04-values-and-language §4.3). The property source returns the original pattern.
 type regexps struct {
 	js        *Engine
-	originals map[string]string // patterns as written, by what the engine got; nil before the first
+	originals map[string]string // original patterns by expanded pattern; nil before the first
 }
 
-// define has RegExp expand the classes.
+// define makes RegExp expand the classes.
 func (r *regexps) define() {
 	global := r.js.Runtime.GlobalObject()
 	original := global.Get("RegExp").(*goja.Object)
@@ -49,12 +49,12 @@ func (r *regexps) define() {
 	Must(class.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	Must(class.DefineDataProperty("name", r.js.Runtime.ToValue("RegExp"), goja.FLAG_FALSE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE))
-	Must(class.SetPrototype(original)) // for what is static
+	Must(class.SetPrototype(original)) // for static members
 	Define(proto, "constructor", class)
 	Define(global, "RegExp", class)
 }
 
-// expandPattern calls expandClasses and remembers the original for the property source.
+// expandPattern calls expandClasses and stores the original for the property source.
 func (r *regexps) expandPattern(pattern string) (string, error) {
 	expanded, err := expandClasses(pattern)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *regexps) expandPattern(pattern string) (string, error) {
 	return expanded, nil
 }
 
-// defineSource replaces the accessor of a regular expression's text.
+// defineSource replaces the accessor of a regular expression's source.
 func (r *regexps) defineSource() error {
 	v, err := r.js.Runtime.RunScript("<regexp>", `(written => {
   const get = Object.getOwnPropertyDescriptor(RegExp.prototype, "source").get;
@@ -91,7 +91,7 @@ func (r *regexps) defineSource() error {
 	return err
 }
 
-// expand gives every literal with a Unicode class its meaning.
+// expand expands the Unicode classes in regular expression literals.
 func (r *regexps) expand(tree *ast.Program) (failed error) {
 	if text := tree.File.Source(); !strings.Contains(text, `\p{`) && !strings.Contains(text, `\P{`) {
 		return nil
@@ -112,7 +112,7 @@ func (r *regexps) expand(tree *ast.Program) (failed error) {
 	return failed
 }
 
-// expandClasses writes \p{…} and \P{…} as the ranges they stand for.
+// expandClasses replaces \p{…} and \P{…} by the ranges that they stand for.
 func expandClasses(pattern string) (string, error) {
 	var b strings.Builder
 	inClass := false
@@ -152,8 +152,7 @@ func expandClasses(pattern string) (string, error) {
 
 type runeRange struct{ low, high rune }
 
-// unicodeClass finds the characters of a class by its name, as a category or a
-// property, or as Script=name.
+// unicodeClass returns the characters of a class: a category, a property, or Script=name.
 func unicodeClass(name string) ([]runeRange, bool) {
 	kind, value, pair := strings.Cut(name, "=")
 	switch {
@@ -185,7 +184,7 @@ func unicodeClass(name string) ([]runeRange, bool) {
 	return rangesOf(unicode.Properties[name])
 }
 
-// rangesOf joins tables; false when there is none.
+// rangesOf merges tables; ok is false when there is none.
 func rangesOf(tables ...*unicode.RangeTable) ([]runeRange, bool) {
 	var list []runeRange
 	add := func(low, high, stride rune) {

@@ -6,10 +6,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// rejections are rejected promises that are not handled yet.
+// rejections holds the rejected promises that are not handled yet.
 type rejections []*goja.Promise
 
-// track notes what becomes of a promise.
+// track records a rejection or its handling.
 func (r *rejections) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
 		*r = append(*r, p)
@@ -33,9 +33,9 @@ func (r *rejections) popError() error {
 	return &rejection{first.Result()}
 }
 
-// reportRejections writes the rejections that are not the result of an input, so that none
-// becomes the error of the next one. Anything but an error of the script is
-// passed on. A run without a prompt ends at its first error and reports only that.
+// reportRejections prints the rejections that are not the result of an input, so that none becomes the
+// error of the next input. Errors that are not errors of the script are returned. A non-interactive run
+// ends at its first error and reports only that one.
 func (s *Engine) reportRejections() error {
 	if !s.cfg.Interactive {
 		s.unhandledRejections = nil
@@ -55,8 +55,7 @@ func (s *Engine) reportRejections() error {
 	return nil
 }
 
-// awaitable wraps a thenable in a promise; anything else is returned as
-// itself.
+// awaitable wraps a thenable in a promise; other values are returned unchanged.
 func awaitable(rt *goja.Runtime, v goja.Value) (goja.Value, error) {
 	o, isObject := v.(*goja.Object)
 	if _, isPromise := AsPromise(v); !isObject || isPromise {
@@ -74,7 +73,7 @@ func awaitable(rt *goja.Runtime, v goja.Value) (goja.Value, error) {
 		Must(resolve(call.Argument(0)))
 		return goja.Undefined()
 	}))
-	if _, err := settle(goja.Undefined(), v); err != nil { // calls what the promise left to do, too
+	if _, err := settle(goja.Undefined(), v); err != nil { // this also runs the promise's pending jobs
 		return nil, err
 	}
 	return rt.ToValue(promise), nil

@@ -11,15 +11,14 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// Modules finds and runs files: scripts that are loaded, modules that are required
-// or imported.
+// Modules finds and runs files: loaded scripts, and required or imported modules.
 type Modules struct {
 	js   *Engine
 	dirs []string // directories of the files being loaded, innermost last
 }
 
-// NewRequire makes require for code of a directory; empty for whatever file is
-// running. It gives built-in modules, and files that see the shell's globals
+// NewRequire returns the function require for code in a directory; an empty directory stands for that
+// of the running file. It returns built-in modules, and runs files that can use the shell's globals
 // (rules/04-values-and-language §4.6).
 func (s *Modules) NewRequire(dir string) *goja.Object {
 	in := func(f func()) {
@@ -50,14 +49,14 @@ func (s *Modules) NewRequire(dir string) *goja.Object {
 	return f
 }
 
-// moduleCache holds the modules that were read from files, by path.
+// moduleCache returns the cache of the modules that were read from files, by path.
 func (s *Modules) moduleCache() *goja.Object {
 	return s.js.Classes.Cached("modules", s.js.Runtime.NewObject)
 }
 
 func trimNodePrefix(id string) string { return strings.TrimPrefix(id, "node:") }
 
-// require returns what a module exports, or throws.
+// require returns the exports of a module, or throws.
 func (s *Modules) require(id string) goja.Value {
 	exports, done := s.requireOrImport(id)
 	if done != nil {
@@ -66,8 +65,8 @@ func (s *Modules) require(id string) goja.Value {
 	return exports()
 }
 
-// requireOrImport is require that also takes modules that await: done is the
-// promise of their end, and exports is not to be called before.
+// requireOrImport works like require, but also supports modules that await: done is the promise of
+// their end, and exports must not be called before.
 func (s *Modules) requireOrImport(id string) (exports func() goja.Value, done goja.Value) {
 	name := trimNodePrefix(id)
 	if m := s.builtinModule(name); m != nil {
@@ -105,9 +104,9 @@ func refusedModules() map[string]bool {
 	return names
 }
 
-// findModule looks for a file: a name that starts with a dot beside the file
-// that asks, any other in the node_modules above that; then under the working
-// directory, then in the libraries.
+// findModule finds a file. A name that starts with a dot is relative to the requiring file; other names
+// are searched in the node_modules directories above it, then in the working directory, then in the
+// libraries.
 func (s *Modules) findModule(id string) (text, path string, err error) {
 	if strings.HasPrefix(id, ShippedPrefix) {
 		return s.readScript(id)
@@ -144,8 +143,7 @@ func (s *Modules) findModule(id string) (text, path string, err error) {
 	return "", "", &missingFileError{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
 }
 
-// moduleFile returns the file a name without its end stands for; empty when
-// there is none.
+// moduleFile returns the file for a name without its extension; empty when there is none.
 func moduleFile(base string) string {
 	names := []string{base, base + ".js", base + ".json", base + ".mjs", base + ".ts"}
 	if data, err := os.ReadFile(filepath.Join(base, "package.json")); err == nil {
@@ -163,11 +161,11 @@ func moduleFile(base string) string {
 	return ""
 }
 
-// PathEnv names folders with modules and scripts, as NODE_PATH does for Node.
+// PathEnv names directories with modules and scripts, as NODE_PATH does for Node.
 const PathEnv = "SHARDSH_PATH"
 
-// libraryDirs returns the folders that are searched last: those of PathEnv in
-// their order, then the user's own, where there is a home.
+// libraryDirs returns the directories that are searched last: those of PathEnv in their order, then
+// that in the user's home directory.
 func libraryDirs() (dirs []string) {
 	for _, dir := range filepath.SplitList(os.Getenv(PathEnv)) {
 		if dir != "" {
@@ -188,8 +186,8 @@ const (
 	moduleSuffix = "\n})"
 )
 
-// runModule fills a module from its text. For an ES module that awaits it gives
-// the promise of its end.
+// runModule runs a module's text and fills its exports. For an ES module that awaits, done is the
+// promise of its end.
 func (s *Modules) runModule(m *goja.Object, text, path string) (done goja.Value, err error) {
 	if filepath.Ext(path) == ".json" {
 		parse, _ := goja.AssertFunction(s.js.Runtime.GlobalObject().Get("JSON").(*goja.Object).Get("parse"))
@@ -251,7 +249,7 @@ func (s *Modules) builtinModule(name string) goja.Value {
 	return s.js.cfg.BuiltinModule(name)
 }
 
-// moduleFunction makes a module, parsed as one function expression, callable.
+// moduleFunction returns the callable function of a module that was parsed as one function expression.
 func (s *Modules) moduleFunction(tree *ast.Program) (goja.Callable, error) {
 	prepareTree(tree)
 	s.js.coverage.instrument(tree)

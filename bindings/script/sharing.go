@@ -8,20 +8,20 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// mayShare finds the words without which a program shares nothing; other texts and
-// comments have them, too.
+// mayShare matches the words without which a program shares no variables. Strings and comments may
+// contain them, too.
 var mayShare = regexp.MustCompile(`\b(eval|load|require|createRequire|` + importGlobal + `|global|globalThis|this)\b`)
 
-// sharingNames are names that expose a program's variables to other code: to texts and files
-// that run in its place, or whoever looks at the global object.
+// sharingNames are names that expose a program's variables to other code: to texts and files that run
+// in its scope, or to code that reads the global object.
 var sharingNames = map[unistring.String]bool{
 	evalName: true, evalGlobal: true, "load": true, "require": true, "createRequire": true, importGlobal: true,
 	"global": true, "globalThis": true,
 }
 
-// sharesVariables reports whether others may use a program's variables more than it does
-// itself, or declare them again, or whether it looks at the object they are on: then
-// they have to be plain globals. Built-in modules know nothing of them.
+// sharesVariables reports whether other code may use a program's variables heavily or declare them
+// again, or whether the program uses the global object: then its variables have to be plain globals.
+// Built-in modules do not use them.
 func (p *program) sharesVariables(builtin func(module string) bool) bool {
 	if !mayShare.MatchString(p.tree.File.Source()) {
 		return false
@@ -43,8 +43,7 @@ func (p *program) sharesVariables(builtin func(module string) bool) bool {
 	return found || namesGlobalObject(p.tree)
 }
 
-// namesGlobalObject reports whether a program says this outside of functions and
-// classes.
+// namesGlobalObject reports whether a program uses this outside of functions and classes.
 func namesGlobalObject(tree *ast.Program) (found bool) {
 	w := walker{fields: map[reflect.Type][]int{}, visit: func(n ast.Node) {
 		_, this := n.(*ast.ThisExpression)
@@ -63,8 +62,7 @@ func namesGlobalObject(tree *ast.Program) (found bool) {
 	return found
 }
 
-// useOwnScope gives a program that is the last input its own scope, unless it
-// shares them.
+// useOwnScope gives the last input its own scope, unless it shares its variables.
 func (s *Engine) useOwnScope(p *program) {
 	builtin := func(name string) bool { return s.Modules.builtinModule(name) != nil }
 	if s.IsLastInput && !p.sharesVariables(builtin) {

@@ -8,7 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// showResult is what show commands return: a text, and the value behind it.
+// showResult is the result of show commands: a text, and the value behind the text.
 type showResult struct {
 	Hidden
 	text string
@@ -19,7 +19,7 @@ func (sh *showResult) PrintText() string { return sh.text }
 // TextResult returns a value that is shown as a text.
 func (s *Engine) TextResult(text string) goja.Value { return s.StyledResult(plaintext.Visible(text)) }
 
-// StyledResult is TextResult of what has colours: what Paint and Inspect return.
+// StyledResult works like TextResult, for text with colours: the result of Paint and Inspect.
 func (s *Engine) StyledResult(text string) goja.Value {
 	return s.newShowResult(&showResult{text: strings.TrimRight(text, "\n")})
 }

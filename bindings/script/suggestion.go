@@ -2,7 +2,7 @@ package script
 
 import "github.com/dop251/goja/ast"
 
-// suggestion asks, behind the message, for the method that was meant.
+// suggestion returns a suggestion for a misspelled method, to append to the message.
 func (s messageClarifier) suggestion(callee ast.Expression) string {
 	dot, ok := withoutOptional(callee).(*ast.DotExpression)
 	if !ok || s.suggestMethod == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// OrUndefined returns a value, undefined for none.
+// OrUndefined returns a value, or undefined for nil.
 func OrUndefined(v goja.Value) goja.Value {
 	if v == nil {
 		return goja.Undefined()
@@ -14,7 +14,7 @@ func OrUndefined(v goja.Value) goja.Value {
 	return v
 }
 
-// OrNull returns a value, null for none.
+// OrNull returns a value, or null for nil.
 func OrNull(v goja.Value) goja.Value {
 	if v == nil {
 		return goja.Null()
@@ -22,7 +22,7 @@ func OrNull(v goja.Value) goja.Value {
 	return v
 }
 
-// ObjectOrUndefined returns an object as a value, undefined for none.
+// ObjectOrUndefined returns an object as a value, or undefined for nil.
 func ObjectOrUndefined(o *goja.Object) goja.Value {
 	if o == nil {
 		return goja.Undefined()
@@ -30,7 +30,7 @@ func ObjectOrUndefined(o *goja.Object) goja.Value {
 	return o
 }
 
-// JSON returns a value as JSON.stringify writes it, for messages.
+// JSON returns the result of JSON.stringify, for messages.
 func (s *Engine) JSON(v goja.Value) string {
 	text, err := s.Values.EJSON(v, false, "")
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Engine) JSON(v goja.Value) string {
 	return text
 }
 
-// ThrownBy returns what a script threw; nil for errors of other kinds.
+// ThrownBy returns the value that a script threw; nil for other errors.
 func ThrownBy(err error) goja.Value {
 	if ex, ok := errors.AsType[*goja.Exception](err); ok {
 		return ex.Value()
@@ -47,15 +47,14 @@ func ThrownBy(err error) goja.Value {
 	return nil
 }
 
-// Methods are functions of objects of one kind, each as a [Method] has it.
+// Methods are the methods of one class of objects; see [Method].
 type Methods[T any] []struct {
 	Name, Signature string
 	Call            func(c *Call, on T) goja.Value
 	Help            string
 }
 
-// ClassOf returns the prototype of a kind of object, as [Prototype] does, of the methods
-// in tables.
+// ClassOf returns the prototype of a class of objects, like [Prototype], with the methods of tables.
 func ClassOf[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.Object {
 	if p := s.Classes.Prototype(label); p != nil {
 		return p
@@ -69,14 +68,14 @@ func ClassOf[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.
 	return Prototype(s, label, list)
 }
 
-// Globals are functions that scripts find under their names.
+// Globals are global functions.
 type Globals []struct {
 	Name, Signature string
 	Call            func(c *Call) goja.Value
 	Help            string
 }
 
-// List returns them as the engine takes them.
+// List converts the globals for the engine.
 func (g Globals) List() []Global {
 	list := make([]Global, len(g))
 	for i, f := range g {
@@ -85,7 +84,7 @@ func (g Globals) List() []Global {
 	return list
 }
 
-// Class returns a global class of the shell's own, whose prototype is there already.
+// Class returns a global class of the shell with an existing prototype.
 func Class(s *Engine, name string, proto *goja.Object, build func(c *Call) *goja.Object) goja.Value {
 	ctor := s.Runtime.ToValue(func(cc goja.ConstructorCall) *goja.Object {
 		defer s.RecoverFaults()

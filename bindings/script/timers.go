@@ -10,31 +10,30 @@ import (
 	"github.com/dop251/goja"
 )
 
-// eventLoop holds what setTimeout and its kin left to run. It has no goroutine:
-// its timers run at the end of each program and during sleep(), on the shell's
-// clock.
+// eventLoop holds the pending timers of setTimeout and similar functions. It has no goroutine: its
+// timers run at the end of each program and during sleep(), on the shell's clock.
 type eventLoop struct {
 	queue       timerQueue
 	byID        map[int64]*timer
 	lastID      int64
-	running     bool // a timer's function is being called
-	duringSleep bool // of a program that sleeps
+	running     bool // a timer's function is running
+	duringSleep bool // while a program sleeps
 
 	now         func() time.Time
-	sleep       func(time.Duration) error // until then, or until the running call ends
-	onTimerDone func(err error) error     // is told what a timer's function has thrown; nil for nothing
+	sleep       func(time.Duration) error // until the time is over, or the current call ends
+	onTimerDone func(err error) error     // called with the error of a timer's function; nil for none
 }
 
 type timer struct {
 	id       int64
 	due      time.Time
-	interval time.Duration // 0: once
+	interval time.Duration // 0 for a single run
 	f        goja.Callable
 	args     []goja.Value
 	index    int
 }
 
-// timerQueue orders timers by when they are due, then by when they were set.
+// timerQueue orders timers by their due time, then by the order in which they were set.
 type timerQueue []*timer
 
 func (q timerQueue) Len() int { return len(q) }
@@ -87,7 +86,7 @@ func (l *eventLoop) clear() {
 	l.queue, l.byID = nil, nil
 }
 
-// next returns the timer that is due first; nil when there is none.
+// next returns the timer with the earliest due time; nil when there is none.
 func (l *eventLoop) next() *timer {
 	if len(l.queue) == 0 {
 		return nil
@@ -105,7 +104,7 @@ func (l *eventLoop) runNext() error {
 		}
 	}
 	if now := l.now(); t.interval > 0 {
-		if t.due.Before(now) { // a slow one does not catch up
+		if t.due.Before(now) { // missed intervals are not repeated
 			t.due = now
 		}
 		t.due = t.due.Add(t.interval)
@@ -126,7 +125,7 @@ func (s *Engine) handleTimerError(err error) error {
 		return err
 	}
 	if s.cfg.Interactive && !s.loop.duringSleep {
-		return s.reportRejections() // they are no matter of the input that runs
+		return s.reportRejections() // they do not belong to the running input
 	}
 	return nil
 }
@@ -139,8 +138,8 @@ func (s *Engine) sleep(d time.Duration) error {
 	return nil
 }
 
-// reportUncaught prints an exception that belongs to no input; any other error is left to the
-// caller to pass on.
+// reportUncaught prints an exception that belongs to no input. It returns false for other errors, which
+// the caller has to return.
 func (s *Engine) reportUncaught(err error) bool {
 	var script *Error
 	if !errors.As(s.Errors.toPublic(err), &script) {
@@ -150,7 +149,7 @@ func (s *Engine) reportUncaught(err error) bool {
 	return true
 }
 
-// drain runs timers until none is left, or until done.
+// drain runs timers until none is left, or until done returns true.
 func (l *eventLoop) drain(done func() bool) error {
 	for l.next() != nil && !done() {
 		if err := l.runNext(); err != nil {
@@ -160,8 +159,7 @@ func (l *eventLoop) drain(done func() bool) error {
 	return nil
 }
 
-// runDue runs the timers that are due until a time; those that become due by
-// then too.
+// runDue runs the timers that are due until a time, including those that become due meanwhile.
 func (l *eventLoop) runDue(until time.Time) error {
 	for t := l.next(); t != nil && !t.due.After(until); t = l.next() {
 		if err := l.runNext(); err != nil {
@@ -171,8 +169,8 @@ func (l *eventLoop) runDue(until time.Time) error {
 	return nil
 }
 
-// Sleep waits. Timers go on meanwhile, as they do in mongosh, but not from
-// within one of them: an interval whose function sleeps would never end.
+// Sleep waits. Timers run meanwhile, as in mongosh, but not during a sleep inside a timer: an interval
+// whose function sleeps would never end.
 func (s *Engine) Sleep(d time.Duration) {
 	end := s.Clock.Now().Add(d)
 	if !s.loop.running {
@@ -186,8 +184,8 @@ func (s *Engine) Sleep(d time.Duration) {
 	}
 }
 
-// NextTimer returns in how long RunTimers will have something to do; ok is false
-// when no timer is set. An interactive shell has timers left after an input.
+// NextTimer returns the time until RunTimers has work; ok is false when no timer is set. An interactive
+// shell may have timers left after an input.
 func (s *Engine) NextTimer() (wait time.Duration, ok bool) {
 	t := s.loop.next()
 	if t == nil {
@@ -196,9 +194,8 @@ func (s *Engine) NextTimer() (wait time.Duration, ok bool) {
 	return max(0, t.due.Sub(s.Clock.Now())), true
 }
 
-// RunTimers runs the timers that are due by now, while an interactive shell
-// waits for input. What they throw is written to the error stream; the error is that
-// of ctx or of quit().
+// RunTimers runs the timers that are due now, while an interactive shell waits for input. Exceptions
+// are written to the error stream; the returned error is that of ctx or of quit().
 func (s *Engine) RunTimers(ctx context.Context) error {
 	_, err := s.RunProtected(ctx, func() (goja.Value, error) {
 		if err := s.loop.runDue(s.Clock.Now()); err != nil {
@@ -244,8 +241,7 @@ func (s *Engine) defineTimers() {
 	})
 }
 
-// SetTimer is setTimeout and its kin: it sets the timer its arguments ask for and returns
-// its number.
+// SetTimer implements setTimeout and similar functions: it sets a timer and returns its number.
 func (c *Call) SetTimer(name string, repeats bool) goja.Value {
 	f, ok := goja.AssertFunction(c.Arg(0))
 	if !ok {
@@ -265,14 +261,14 @@ func (c *Call) SetTimer(name string, repeats bool) goja.Value {
 	}
 	t.due = c.JS.Clock.Now().Add(delay)
 	if len(c.Args) > rest {
-		t.args = slices.Clone(c.Args[rest:]) // the engine uses the space again
+		t.args = slices.Clone(c.Args[rest:]) // the engine reuses the slice
 	}
 	c.JS.loop.add(t)
 	return c.JS.Runtime.ToValue(t.id)
 }
 
-// Poll asks until the answer is yes, every interval of the shell's clock, and
-// reports whether it was before the timeout.
+// Poll calls done at every interval on the shell's clock until it returns true. It reports whether that
+// happened before the timeout.
 func (s *Engine) Poll(timeout, interval time.Duration, done func() bool) bool {
 	deadline := s.Clock.Now().Add(timeout)
 	for !done() {

@@ -13,13 +13,13 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// transpiledCode is a program in the JavaScript the engine knows, with the way back
-// to the text it was made from.
+// transpiledCode is a program translated to JavaScript that the engine supports, with the mapping to
+// the original text.
 type transpiledCode struct {
 	code string
-	// sourceMap is in the JSON form, version 3.
+	// sourceMap is a source map in JSON, version 3.
 	sourceMap []byte
-	// sourceShift is how many lines were put in front of the text.
+	// sourceShift is how many lines precede the text.
 	sourceShift int
 }
 
@@ -31,7 +31,7 @@ type transpileError struct {
 
 func (e *transpileError) Error() string { return e.message }
 
-// unsupportedFeatures() are the parts of the language that the engine cannot run
+// unsupportedFeatures returns the parts of the language that the engine cannot run
 // (rules/04-values-and-language §4.3).
 func unsupportedFeatures() map[string]bool {
 	return map[string]bool{
@@ -41,14 +41,14 @@ func unsupportedFeatures() map[string]bool {
 	}
 }
 
-// mayNeedTranspiling reports quickly whether a text that the engine rejects may use
-// something of unsupportedFeatures.
+// mayNeedTranspiling reports quickly whether a text that the engine rejects may use one of the
+// unsupportedFeatures.
 func mayNeedTranspiling(text string) bool {
 	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)
 }
 
-// failsToCompile finds what the engine parses and cannot compile: async
-// generators and "#name in object".
+// failsToCompile finds syntax that the engine parses but cannot compile: async generators and "#name in
+// object".
 func failsToCompile(text string) bool {
 	return strings.Contains(text, "async") && regexp.MustCompile(`\basync\s*(function\b\s*)?\*`).MatchString(text) ||
 		strings.Contains(text, "#") && regexp.MustCompile(`#[\w$]+\s+in\b`).MatchString(text)
@@ -59,7 +59,7 @@ func isTypeScript(name string) bool {
 	return ext == ".ts" || ext == ".mts" || ext == ".cts"
 }
 
-// transpile translates one text, without what it imports.
+// transpile translates one text, without its imports.
 func transpile(name, text string) (*transpiledCode, error) {
 	loader := api.LoaderJS
 	if isTypeScript(name) {
@@ -81,9 +81,8 @@ func transpile(name, text string) (*transpiledCode, error) {
 	return &transpiledCode{code: code, sourceMap: r.Map}, nil
 }
 
-// transpileWrapped translates a text that imports and exports nothing as the
-// body of a function: at the top level the transpiler's own variables may meet
-// those of the text.
+// transpileWrapped translates a text without imports and exports as the body of a function: at the top
+// level, the transpiler's own variables could clash with those of the text.
 func transpileWrapped(name, text string) (*transpiledCode, bool) {
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text
@@ -104,19 +103,19 @@ func transpileFailure(name string, m api.Message) error {
 	return e
 }
 
-// transpileFailsAtEnd reports whether translating stopped at the end of the text.
+// transpileFailsAtEnd reports whether the translation failed at the end of the text.
 func transpileFailsAtEnd(err error) bool {
 	var e *transpileError
 	return errors.As(err, &e) && e.message == "Unexpected end of file" ||
 		e != nil && strings.Contains(e.message, "but found end of file")
 }
 
-// isModule reports whether a translated text imports or exports.
+// isModule reports whether a translated text has imports or exports.
 func (t *transpiledCode) isModule() bool {
 	return regexp.MustCompile(`(?m)^(import|export) `).MatchString(t.code)
 }
 
-// importStatement returns one as the transpiler prints it.
+// importStatement returns a pattern for import statements in the transpiler's output.
 func importStatement() *regexp.Regexp {
 	return regexp.MustCompile(`(?ms)^import (?:([\w$]+)(?:, | from ))?(?:\* as ([\w$]+) from |\{([^}]*)\} from ` +
 		`)?("(?:[^"\\\n]|\\.)*")(?: with \{[^}]*\})?;$`)
@@ -125,8 +124,8 @@ func importStatement() *regexp.Regexp {
 // importGlobal is the hidden global that import statements of inputs call.
 const importGlobal = "__import"
 
-// rewriteImports makes declarations of import statements, so that what one
-// input imports is there in the next.
+// rewriteImports converts import statements to declarations, so that the next input can use the imports
+// of an input.
 func (t *transpiledCode) rewriteImports() {
 	t.code = importStatement().ReplaceAllStringFunc(t.code, func(st string) string {
 		m := importStatement().FindStringSubmatch(st)
@@ -147,7 +146,7 @@ func (t *transpiledCode) rewriteImports() {
 	})
 }
 
-// transpiledProgram is parseProgram for texts the engine does not know.
+// transpiledProgram works like parseProgram, for texts that the engine does not support.
 func transpiledProgram(name, text string) (*program, error) {
 	p := &program{text: source{lines: text}}
 	t, wrapped := transpileWrapped(name, text)
@@ -179,8 +178,8 @@ func transpiledProgram(name, text string) (*program, error) {
 	return p, nil
 }
 
-// parseWrapped reads what transpileWrapped made and moves the transpiler's own
-// functions inside. The function is async only when it has to be.
+// parseWrapped parses the result of transpileWrapped and moves the transpiler's own functions inside.
+// The function is async only if necessary.
 func (t *transpiledCode) parseWrapped(name string) (tree *ast.Program, async bool, err error) {
 	head := regexp.MustCompile(`(?m)^\(async \(\) => \{$`).FindStringIndex(t.code)
 	if head == nil {
@@ -206,8 +205,7 @@ func (t *transpiledCode) parseWrapped(name string) (tree *ast.Program, async boo
 	return tree, async, nil
 }
 
-// parse reads the code inside a function, which is async when it has to be.
-// Names of files go through rename.
+// parse parses the code inside a function, which is async if necessary. rename converts file names.
 func (t *transpiledCode) parse(name, head, tail string, rename func(string) string) (tree *ast.Program, async bool,
 	err error) {
 	for _, prefix := range []string{"(", "(async "} {
@@ -220,7 +218,7 @@ func (t *transpiledCode) parse(name, head, tail string, rename func(string) stri
 	return tree, async, err
 }
 
-// parseText reads a text that has some lines in front of the translated code.
+// parseText parses a text with some lines before the translated code.
 func (t *transpiledCode) parseText(name, text string, front int, rename func(string) string) (*ast.Program, error) {
 	mapped, err := t.mapForEngine(front, rename)
 	if err != nil {
@@ -230,8 +228,8 @@ func (t *transpiledCode) parseText(name, text string, front int, rename func(str
 	return parser.ParseFile(nil, name, text+"\n//# sourceMappingURL=map", 0, parser.WithSourceMapLoader(load))
 }
 
-// mapForEngine fits the source map to the lines in front of the code and to the
-// engine, which counts columns from 1 where source maps count from 0.
+// mapForEngine adapts the source map to the lines before the code and to the engine, which counts
+// columns from 1 while source maps count from 0.
 func (t *transpiledCode) mapForEngine(front int, rename func(string) string) ([]byte, error) {
 	var m map[string]any
 	if err := json.Unmarshal(t.sourceMap, &m); err != nil {
@@ -250,9 +248,8 @@ func (t *transpiledCode) mapForEngine(front int, rename func(string) string) ([]
 	return json.Marshal(m)
 }
 
-// shiftMappings moves every column one to the right and the lines of the
-// original up. All numbers count from the segment before, the columns of the
-// translation from the start of the line.
+// shiftMappings shifts every column right by one and the original lines up. All numbers are relative to
+// the previous segment; the columns of the translation restart on each line.
 func shiftMappings(mappings string, up int) string {
 	lines := strings.Split(mappings, ";")
 	first := true

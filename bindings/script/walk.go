@@ -14,11 +14,11 @@ func walk(tree *ast.Program, visit func(ast.Node)) {
 	}
 }
 
-// walker visits nodes by reflection, as there are sixty types of them.
+// walker visits nodes by reflection, because there are sixty types of nodes.
 type walker struct {
 	visit   func(ast.Node)
-	enters  func(ast.Node) bool                 // whether to go on inside of a node; nil for everywhere
-	replace func(ast.Expression) ast.Expression // nil without
+	enters  func(ast.Node) bool                 // whether to visit the inside of a node; nil for all nodes
+	replace func(ast.Expression) ast.Expression // nil for no replacement
 	fields  map[reflect.Type][]int
 }
 
@@ -51,7 +51,7 @@ func (w *walker) walkValue(v reflect.Value) {
 	}
 }
 
-// rewrite replaces expressions of a program, those inside of others first.
+// rewrite replaces expressions of a program, inner ones first.
 func rewrite(tree *ast.Program, replace func(ast.Expression) ast.Expression) {
 	w := walker{visit: func(ast.Node) {}, replace: replace, fields: map[reflect.Type][]int{}}
 	for _, st := range tree.Body {
@@ -59,7 +59,7 @@ func rewrite(tree *ast.Program, replace func(ast.Expression) ast.Expression) {
 	}
 }
 
-// replaceExpression puts what replaces an expression into its place.
+// replaceExpression replaces an expression.
 func (w *walker) replaceExpression(place reflect.Value) {
 	if w.replace == nil || !place.CanSet() || place.IsNil() {
 		return
@@ -71,8 +71,8 @@ func (w *walker) replaceExpression(place reflect.Value) {
 	}
 }
 
-// nodeFields lists the fields of a kind of node that hold nodes. Declarations are
-// listed a second time beside where they stand.
+// nodeFields returns the fields of a node type that hold nodes. Declarations are listed a second time
+// in addition to their own position.
 func (w *walker) nodeFields(t reflect.Type) []int {
 	list, known := w.fields[t]
 	if known {

@@ -13,15 +13,15 @@ import (
 	"shardsh/balancer/live"
 )
 
-// connections are the clients that scripts opened. They can be closed while a
-// script that nobody waits for still opens more. The zero value is empty.
+// connections holds the clients that scripts opened. They can be closed while an abandoned script still
+// opens more. The zero value is empty.
 type connections struct {
 	mu       sync.Mutex
 	ByClient map[*mongo.Client]*Conn
 	closed   bool
 }
 
-// Add takes ownership of a client. After Close it disconnects it at once.
+// Add takes ownership of a client. After Close, it disconnects the client at once.
 func (cs *connections) Add(client *mongo.Client, m *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -35,7 +35,7 @@ func (cs *connections) Add(client *mongo.Client, m *Conn) {
 	cs.ByClient[client] = m
 }
 
-// All returns the connections that are open.
+// All returns the open connections.
 func (cs *connections) All() iter.Seq[*Conn] {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -53,7 +53,7 @@ func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) err
 	return nil
 }
 
-// Close closes all clients, and those to come.
+// Close closes all clients, and those added later.
 func (cs *connections) Close(ctx context.Context) error {
 	cs.mu.Lock()
 	clients := slices.Collect(maps.Keys(cs.ByClient))

@@ -12,16 +12,16 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Database is one database of a connection, or of a session on it: where commands
-// go.
+// Database is a database of a connection, or of a session on the connection: the destination of
+// commands.
 type Database struct {
 	Conn *Conn
 	Name string
-	// Session is the script's own; nil for the connection's.
+	// Session is the script's own session; nil for that of the connection.
 	Session *mongo.Session
 }
 
-// databaseOf returns a database by its name, outside of sessions.
+// databaseOf returns a database by name, outside of sessions.
 func databaseOf(c *Conn, name string) *Database { return &Database{Conn: c, Name: name} }
 
 // Sibling returns another database of the same connection and session.
@@ -29,7 +29,7 @@ func (d *Database) Sibling(name string) *Database {
 	return &Database{Conn: d.Conn, Name: name, Session: d.Session}
 }
 
-// Connected returns the database that db is; it throws without a connection.
+// Connected returns the current database; it throws without a connection.
 func Connected(js *script.Engine, d *Database) *Database {
 	if d == nil {
 		js.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
@@ -46,7 +46,7 @@ func Reads(r *Request) { r.IsRead = true }
 // PrimaryPreferred sets the read preference primaryPreferred.
 func PrimaryPreferred(r *Request) { r.ReadPreference = readpref.PrimaryPreferred() }
 
-// Request returns a command on its way to this database.
+// Request returns a command for this database.
 func (d *Database) Request(body any, options ...requestOption) Request {
 	r := Request{Conn: d.Conn, Database: d.Name, Body: body, session: d.Session}
 	for _, o := range options {
@@ -55,7 +55,7 @@ func (d *Database) Request(body any, options ...requestOption) Request {
 	return r
 }
 
-// Run sends a command of the shell's own making to this database.
+// Run sends a command of the shell itself to this database.
 func (d *Database) Run(body bson.D, options ...requestOption) bson.Raw {
 	return d.Conn.gateway.MustSend(d.Request(body, options...))
 }
@@ -73,7 +73,7 @@ func (m *Conn) ListDatabases() bson.Raw {
 	})
 }
 
-// ListCollections asks for the infos of collections, names only or whole.
+// ListCollections returns the entries of listCollections, complete or names only.
 func (d *Database) ListCollections(filter bson.Raw, nameOnly bool, more goja.Value) []bson.Raw {
 	body := bson.D{
 		{Key: "listCollections", Value: int32(1)},
@@ -91,7 +91,7 @@ func (d *Database) ListIndexes(collection string) []bson.Raw {
 		{Key: "cursor", Value: bson.D{}}}, Reads))
 }
 
-// FindOne reads one document; nil when there is none.
+// FindOne returns one document; nil when there is none.
 func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.Raw {
 	body := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...)
 	reply := d.Conn.gateway.MustSend(d.Request(append(body, bson.E{Key: "limit", Value: int32(1)}), Reads))
@@ -103,14 +103,13 @@ func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.
 	return doc
 }
 
-// FindAll reads all documents of a query.
+// FindAll returns all documents of a query.
 func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
 	return d.Conn.gateway.ReadAll(d.Request(append(bson.D{{Key: "find", Value: collection},
 		{Key: "filter", Value: filter}}, extra...), Reads))
 }
 
-// AggregateAll reads all documents of a pipeline; the collection 1 stands for the
-// database itself.
+// AggregateAll returns all documents of a pipeline; the collection 1 stands for the database itself.
 func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
 	docs, err := d.TryAggregate(collection, stages...)
 	if err != nil {
@@ -119,7 +118,7 @@ func (d *Database) AggregateAll(collection any, stages ...bson.D) []bson.Raw {
 	return docs
 }
 
-// TryAggregate is AggregateAll that returns its error.
+// TryAggregate works like AggregateAll, but returns the error.
 func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, error) {
 	pipeline := make(bson.A, len(stages))
 	for i, st := range stages {
@@ -130,8 +129,7 @@ func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, e
 	}, Reads))
 }
 
-// Command returns a document of one field: {name: 1}, with more fields after
-// it.
+// Command returns a document that begins with {name: 1}, followed by more fields.
 func Command(name string, rest ...bson.E) bson.D {
 	return append(bson.D{{Key: name, Value: int32(1)}}, rest...)
 }
@@ -149,8 +147,8 @@ func HasField(d bson.D, key string) bool {
 	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
 }
 
-// TryRun runs a command of the shell's own, such as for completion: its failure is
-// ignored, and the reply nil then.
+// TryRun runs a command of the shell itself, such as for completion. It ignores errors and returns nil
+// then.
 func TryRun(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
 	reply, err := client.Database(database).RunCommand(ctx, body).Raw()
 	if err != nil {

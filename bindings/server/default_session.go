@@ -9,15 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// killWait is how long to wait for the server to kill what Ctrl-C interrupted. With
-// what leaving takes then, a run on a line that hangs ends within a second, on a machine
-// with much else to do as well.
+// killWait is how long to wait for the server to kill an operation after Ctrl-C. With it, a run on a
+// hanging connection ends within a second, even on a busy machine.
 const killWait = 400 * time.Millisecond
 
-// ensureDefaultSession returns the default session of a connection, for commands unless the
-// script started a session for them; nil when there is none to be had. That the
-// shell knows its id is what lets Ctrl-C kill an operation on every shard it runs
-// on.
+// ensureDefaultSession returns the default session of a connection, for commands outside of a script's
+// own sessions; nil when sessions are not available. Because the shell knows the session's id, Ctrl-C
+// can kill an operation on every shard.
 func (m *Conn) ensureDefaultSession() *mongo.Session {
 	if m.defaultSession == nil {
 		sess, err := m.Client.StartSession(options.Session().SetCausalConsistency(false))
@@ -29,28 +27,28 @@ func (m *Conn) ensureDefaultSession() *mongo.Session {
 	return m.defaultSession
 }
 
-// noteSent notes the session of the command that goes out now.
+// noteSent records the session of the command that is being sent.
 func (s *Gateway) noteSent(m *Conn, sess *mongo.Session) { s.lastSent.on, s.lastSent.session = m, sess }
 
-// Interrupt ends a script whose context has ended while a command ran: the
-// server is told to stop working on it. The guard has no say in that, as it
-// changes nothing but what the shell itself has begun.
+// Interrupt ends a script whose context has ended while a command ran: it tells the server to kill the
+// operation. The guard does not check this command, because it only ends operations of the shell
+// itself.
 func (s *Gateway) Interrupt() {
 	if m, sess := s.lastSent.on, s.lastSent.session; m != nil && sess != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.JS.Context()), killWait)
 		defer cancel()
-		// Nobody waits for the answer to an operation that is gone by itself, or
-		// cannot be reached any more.
+		// The result is ignored: the operation may have ended by itself, or the server may be
+		// unreachable.
 		_ = m.Client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: bson.A{sess.ID()}}}).Err()
 		if m.defaultSession == sess {
-			m.defaultSession = nil // not ended: the driver would hand it out again, and the server has killed it
+			m.defaultSession = nil // not ended: the driver would reuse it, although the server has killed it
 		}
 		s.noteSent(nil, nil)
 	}
 	s.JS.Abort(context.Cause(s.JS.Context()))
 }
 
-// EndDefaultSession ends the session that commands belong to by default.
+// EndDefaultSession ends the default session of commands.
 func (m *Conn) EndDefaultSession(ctx context.Context) {
 	if m.defaultSession != nil {
 		m.defaultSession.EndSession(ctx)

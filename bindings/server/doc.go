@@ -1,5 +1,4 @@
-// Package server is the way of a shell's commands to MongoDB: connections and the
-// sessions their commands belong to, reads and writes that are sent twice where
-// that does no harm, the guard that may refuse a command, the end of a script in
-// the midst of one, and the server's errors as JavaScript knows them.
+// Package server sends the shell's commands to MongoDB. It handles connections and their sessions,
+// retries of reads and writes, the guard that may reject a command, the interruption of a running
+// command, and the conversion of the server's errors to JavaScript.
 package server

@@ -21,16 +21,16 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Throw throws what the driver returned as scripts know it (rules/04-values-and-language §3.5).
+// Throw throws the driver's error as a JavaScript error (rules/04-values-and-language §3.5).
 func (s *Gateway) Throw(err error) { panic(s.ErrorOf(err)) }
 
-// ErrorOf makes the JavaScript error for an error of the driver.
+// ErrorOf returns the JavaScript error for an error of the driver.
 func (s *Gateway) ErrorOf(err error) *goja.Object {
 	var command mongo.CommandError
 	if errors.As(err, &command) && command.Raw != nil {
 		return s.ServerError(command.Raw, command.Labels)
 	}
-	var refused *mongoerr.ServerError // by Config.Guard
+	var refused *mongoerr.ServerError // from Config.Guard
 	if errors.As(err, &refused) {
 		e := s.JS.Values.Errors.New("MongoServerError", refused.Message)
 		script.Must(e.Set("ok", 0))
@@ -41,7 +41,7 @@ func (s *Gateway) ErrorOf(err error) *goja.Object {
 	}
 	name, message := ConnectionError(err)
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
-		name = "MongoServerSelectionError" // a server that was there is gone
+		name = "MongoServerSelectionError" // a server that was available before is gone
 	}
 	e := s.JS.Values.Errors.New(name, message)
 	errors.As(err, &command)
@@ -49,11 +49,11 @@ func (s *Gateway) ErrorOf(err error) *goja.Object {
 	return e
 }
 
-// SessionEnded is the message for commands of a session that was ended.
+// SessionEnded is the message for commands in a session that was ended.
 const SessionEnded = "Use of expired sessions is not permitted"
 
-// ServerError makes a MongoServerError of a reply. Fields of the reply are
-// fields of the error; codeName is missing when the server gave none.
+// ServerError returns a MongoServerError for a reply. The fields of the reply become fields of the
+// error; codeName is missing if the server returned none.
 func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	message := "n/a"
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
@@ -97,7 +97,7 @@ func (s *Gateway) WriteConcernError(concern, reply bson.Raw) *goja.Object {
 // WriteError makes a MongoServerError of one write error.
 func (s *Gateway) WriteError(failure bson.Raw) *goja.Object { return s.ServerError(failure, nil) }
 
-// AddLabels gives an error the labels of the server's, and hasErrorLabel.
+// AddLabels adds the server's error labels and hasErrorLabel to an error.
 func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 	set, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Set"))
 	if err != nil {
@@ -128,8 +128,8 @@ func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 	script.Define(e, "hasErrorLabel", label)
 }
 
-// ConnectionError names and words an error of the driver that is not a server's
-// answer, in one line and without credentials (rules/04-command-line-and-prompt §1.11).
+// ConnectionError returns the name and message for an error of the driver that is not a server's reply,
+// in one line and without credentials (rules/04-command-line-and-prompt §1.11).
 func ConnectionError(err error) (name, message string) {
 	var (
 		server    driver.Error
@@ -175,13 +175,12 @@ func ConnectionError(err error) (name, message string) {
 	return "MongoRuntimeError", RedactedLine(err.Error())
 }
 
-// Credentials matches credentials in addresses: after anything like a scheme,
-// as that may be mistyped, or without one. The first group ends where they begin. It
-// rather finds too much: up to the last @.
+// Credentials matches credentials in addresses, with or without a scheme, which may be misspelled. The
+// first group ends where the credentials begin. It may match too much, up to the last @.
 var Credentials = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`" + `]*@` +
 	`|()[^\s"'` + "`" + `/@:,;(){}\[\]=]+:[^\s"'` + "`" + `]+@`)
 
-// Redact hides the user and password of every address in a text.
+// Redact replaces the user and password of every address in a text.
 func Redact(text string) string { return Credentials.ReplaceAllString(text, "$1<credentials>@") }
 
 // RedactedLine returns a text without line ends.
@@ -198,7 +197,7 @@ func CodeOf(err error) int32 {
 	return 0
 }
 
-// ReplyOf returns the server's reply behind an error; nil when there was none.
+// ReplyOf returns the server's reply in an error; nil when there is none.
 func ReplyOf(err error) bson.Raw {
 	var command mongo.CommandError
 	if errors.As(err, &command) {

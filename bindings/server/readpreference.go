@@ -26,8 +26,7 @@ func TagSets(js *script.Engine, pref *readpref.ReadPref) goja.Value {
 	return js.Runtime.NewArray(sets...)
 }
 
-// ReadPreference reads a mode, an array of tag sets, and {enabled} for hedged
-// reads.
+// ReadPreference parses a mode, an array of tag sets, and {enabled} for hedged reads.
 func ReadPreference(js *script.Engine, mode, tags, hedge goja.Value) *readpref.ReadPref {
 	if goja.IsUndefined(mode) {
 		mode = js.Runtime.ToValue("primary")
@@ -77,7 +76,7 @@ func readTagSets(list *goja.Object) []tag.Set {
 	return sets
 }
 
-// ReadPref returns the read preference, primary where none was set.
+// ReadPref returns the read preference; the default is primary.
 func (m *Conn) ReadPref() *readpref.ReadPref {
 	if m.ReadPreference == nil {
 		return readpref.Primary()
@@ -85,7 +84,7 @@ func (m *Conn) ReadPref() *readpref.ReadPref {
 	return m.ReadPreference
 }
 
-// AllowSecondaries is setSecondaryOk.
+// AllowSecondaries implements setSecondaryOk.
 func (m *Conn) AllowSecondaries() {
 	m.gateway.JS.Out.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
 	mode := m.ReadPref().Mode()

@@ -12,11 +12,10 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// SendRetryable is Send for writes of single documents: after a network error,
-// or one the server labels so, the same command goes out once more with the same
-// transaction number. A write that changes a shard key's value needs the number,
-// too, outside of transactions. Servers that keep no such numbers get plain
-// commands.
+// SendRetryable works like Send, for writes of single documents. After a network error, or an error
+// with the label for retries, it sends the same command once more with the same transaction number.
+// Outside of transactions, a write that changes a shard key value also needs the number. Servers that
+// do not support transaction numbers get plain commands.
 func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	if reply, err := s.guard(r); reply != nil || err != nil {
 		return reply, err
@@ -48,23 +47,22 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
 	answered(reply, err)
-	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
+	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers are unknown now
 		r.Conn.EndDefaultSession(context.WithoutCancel(s.JS.Context()))
 	}
 	return s.HandleReply(reply, err)
 }
 
-// shouldRetryRead reports whether a failed read should be retried once: the
-// connection was lost, or the member it went to is on its way out. Where no
-// server was to be found, the driver has waited for one.
+// shouldRetryRead reports whether a failed read should be retried once, because the connection was
+// lost, or the member is stepping down or shutting down. If no server could be selected, the driver has
+// already waited for one.
 func (s *Gateway) shouldRetryRead(r Request, err error) bool {
 	return err != nil && !isNoServer(err) && r.IsRead && r.session == nil && s.JS.Context().Err() == nil &&
 		(isNetworkError(err) || mongoerr.Code(CodeOf(err)).IsUnavailable())
 }
 
-// IsTransient reports whether an error that was thrown, of which name and code are
-// given, may be gone when one asks again: the server, or the way to it, was not
-// there. The code is 0 where there is none.
+// IsTransient reports whether a thrown error with a name and code may disappear on a retry, because the
+// server or the network was not available. The code is 0 for errors without one.
 func IsTransient(name string, code int32) bool {
 	switch name {
 	case "MongoNetworkError", "MongoNetworkTimeoutError", "MongoServerSelectionError", "MongoPoolClearedError":
@@ -73,8 +71,8 @@ func IsTransient(name string, code int32) bool {
 	return mongoerr.Code(code).IsUnavailable()
 }
 
-// IsOutcomeUnknown reports whether it is unknown, after an error, if a command has changed
-// something: it was sent, and then the connection broke, or the server went away.
+// IsOutcomeUnknown reports whether, after an error, it is unknown if a command has changed something:
+// the command was sent, and then the connection broke or the server became unavailable.
 func IsOutcomeUnknown(err error) bool {
 	code := mongoerr.Code(CodeOf(err))
 	return isNetworkError(err) && !isNoServer(err) || code.IsUnavailable()
@@ -89,8 +87,8 @@ func isRetryable(err error) bool {
 		errors.As(err, &command) && command.HasErrorLabel("RetryableWriteError")
 }
 
-// supportsTxnNumbers reports whether the server keeps transaction numbers: members of
-// replica sets and mongos do.
+// supportsTxnNumbers reports whether the server supports transaction numbers: members of replica sets
+// and mongos do.
 func (m *Conn) supportsTxnNumbers() (bool, error) {
 	hello, err := m.helloReply()
 	if err != nil {

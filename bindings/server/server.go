@@ -14,10 +14,9 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Guard decides about a command before it is sent. An error refuses the command
-// and reaches the script; a reply is handed to the script in place of the
-// cluster's and nothing is sent; neither lets the command go. That is how
-// --read-only and --dry-run work.
+// Guard checks a command before it is sent. An error rejects the command and is thrown in the script. A
+// reply is returned to the script in place of the cluster's reply, and nothing is sent. If both are
+// nil, the command is sent. --read-only and --dry-run use a Guard.
 type Guard func(database string, command bson.Raw) (reply bson.Raw, err error)
 
 // Confirm returns an error unless a command may be sent.
@@ -26,19 +25,18 @@ type Confirm func(database string, command bson.Raw) error
 // ErrStopped is the error of a Confirm after which a program ends.
 var ErrStopped = errors.New("stopped: the answer was quit, and nothing more was sent")
 
-// SendHook is called before a command is sent, and returns a callback for the answer; nil
-// for none.
+// SendHook is called before a command is sent, and returns a callback for the reply; nil for none.
 type SendHook func(ctx context.Context, through *mongo.Client, database string, command bson.Raw) (
 	answered func(bson.Raw, error), err error)
 
-// Checks are what commands pass before they are sent; nil ones let all pass.
+// Checks are the checks before a command is sent; nil checks allow all commands.
 type Checks struct {
 	Guard   Guard
 	Confirm Confirm
 	OnSend  SendHook
 }
 
-// Check runs the checks. It returns a reply or an error instead of sending, or neither.
+// Check runs the checks. If it returns a reply or an error, the command must not be sent.
 func (c Checks) Check(database string, command bson.Raw) (reply bson.Raw, err error) {
 	if c.Guard != nil {
 		if reply, err = c.Guard(database, command); reply != nil || err != nil {
@@ -51,28 +49,28 @@ func (c Checks) Check(database string, command bson.Raw) (reply bson.Raw, err er
 	return nil, nil
 }
 
-// Gateway sends the shell's commands to servers: it has the guard they pass,
-// the connections that are open, the command that is under way.
+// Gateway sends the shell's commands to servers. It holds the checks, the open connections, and the
+// running command.
 type Gateway struct {
 	JS     *script.Engine
 	checks Checks
-	// noRetryWrites keeps writes from being sent again after a lost connection.
+	// noRetryWrites disables retries of writes after a lost connection.
 	noRetryWrites   bool
 	OpenConnections connections
-	// lastSent is where the last command went.
+	// lastSent is the connection and the session of the last command.
 	lastSent struct {
 		on      *Conn
 		session *mongo.Session
 	}
 }
 
-// NewGateway makes a Gateway.
+// NewGateway returns a Gateway.
 func NewGateway(js *script.Engine, checks Checks, noRetryWrites bool) *Gateway {
 	return &Gateway{JS: js, checks: checks, noRetryWrites: noRetryWrites}
 }
 
-// NeedsConfirmation reports whether commands need confirmation; all that are sent should be
-// the script's alone then.
+// NeedsConfirmation reports whether commands need confirmation. In that case, the shell should send no
+// commands besides those of the script.
 func (s *Gateway) NeedsConfirmation() bool { return s.checks.Confirm != nil }
 
 // WithConfirmation wraps a command runner so that its commands need confirmation.
@@ -80,46 +78,44 @@ func (s *Gateway) WithConfirmation(a live.CommandRunner) live.CommandRunner {
 	return live.WithInterceptor(a, Checks{Confirm: s.checks.Confirm}.Check)
 }
 
-// HasGuard reports whether a command may be kept from being sent.
+// HasGuard reports whether a guard may reject commands.
 func (s *Gateway) HasGuard() bool { return s.checks.Guard != nil }
 
-// Conn is one connection.
+// Conn is a connection to a server or a cluster.
 type Conn struct {
 	gateway        *Gateway
 	Client         *mongo.Client
-	Address        string             // as it may be shown
+	Address        string             // without credentials
 	ReadPreference *readpref.ReadPref // nil for the primary
-	// Settings open the connection again, as another user or to other servers; nil
-	// when unknown.
+	// Settings are the options to open the connection again, as another user or to other servers; nil
+	// when they are unknown.
 	Settings       *options.ClientOptions
 	hello          bson.Raw
 	defaultSession *mongo.Session
-	txnNumbers     map[string]int64 // that sessions have used, by their ids
-	version        Version          // asked for once; zero before
+	txnNumbers     map[string]int64 // the last numbers of sessions, by session id
+	version        Version          // zero before it is first read
 }
 
-// NewConn returns a connection through a client. Credentials in the address are
-// hidden.
+// NewConn returns a connection that uses a client. It hides the credentials in the address.
 func NewConn(g *Gateway, client *mongo.Client, address string) *Conn {
 	return &Conn{gateway: g, Client: client, Address: Redact(address)}
 }
 
-// Request is one command on its way to a server.
+// Request is a command to be sent to a server.
 type Request struct {
 	Conn     *Conn
 	Database string
 	Body     any // bson.D or bson.Raw
-	// session is the script's own; nil is the connection's.
+	// session is the script's own session; nil for that of the connection.
 	session *mongo.Session
-	// reads says that sending it twice does no harm.
+	// IsRead says that the command may be sent twice.
 	IsRead bool
-	// readPreference overrides the connection's.
+	// ReadPreference overrides that of the connection.
 	ReadPreference *readpref.ReadPref
 }
 
-// Send runs a command and returns the reply. A reply of ok: 1 is not an error,
-// whatever write errors it lists. Errors are the driver's; the end of the
-// script's context ends the script here.
+// Send runs a command and returns the reply. A reply with ok: 1 is not an error, even if it has write
+// errors. Errors are those of the driver. The end of the script's context ends the script here.
 func (s *Gateway) Send(r Request) (bson.Raw, error) {
 	if reply, err := s.guard(r); reply != nil || err != nil {
 		return reply, err
@@ -127,7 +123,7 @@ func (s *Gateway) Send(r Request) (bson.Raw, error) {
 	return s.send(r)
 }
 
-// send is Send for what was checked.
+// send works like Send, for commands that have passed the checks.
 func (s *Gateway) send(r Request) (bson.Raw, error) {
 	answered, err := s.BeginSend(r)
 	if err != nil {
@@ -142,7 +138,7 @@ func (s *Gateway) send(r Request) (bson.Raw, error) {
 	return s.HandleReply(reply, err)
 }
 
-// BeginSend calls the OnSend check of a request; pass the answer to answered.
+// BeginSend calls the OnSend check of a request. The caller passes the reply to answered.
 func (s *Gateway) BeginSend(r Request) (answered func(bson.Raw, error), err error) {
 	nobody := func(bson.Raw, error) {}
 	if s.checks.OnSend == nil {
@@ -182,7 +178,7 @@ func (s *Gateway) HandleReply(reply bson.Raw, err error) (bson.Raw, error) {
 	return nil, err
 }
 
-// Open runs a command that answers with a cursor.
+// Open runs a command whose reply is a cursor.
 func (s *Gateway) Open(r Request) (*mongo.Cursor, error) {
 	reply, err := s.guard(r)
 	if err != nil {
@@ -217,11 +213,10 @@ func (s *Gateway) guard(r Request) (bson.Raw, error) {
 	return reply, err
 }
 
-// DB returns the driver's database that the command goes to.
+// DB returns the driver's database of the command.
 func (r Request) DB() *mongo.Database { return r.Conn.Client.Database(r.Database) }
 
-// Context returns the context that carries the command's session, and notes that the
-// command is under way.
+// Context returns a context with the command's session, and records that the command is running.
 func (r Request) Context(ctx context.Context) context.Context {
 	sess := r.driverSession()
 	r.Conn.gateway.noteSent(r.Conn, sess)
@@ -244,13 +239,13 @@ func (r Request) Options() *options.RunCmdOptionsBuilder {
 	if pref == nil {
 		pref = r.Conn.ReadPreference
 	}
-	if pref == nil || r.session != nil && r.session.TransactionRunning() { // whose own preference the driver takes
+	if pref == nil || r.session != nil && r.session.TransactionRunning() { // has its own preference
 		pref = readpref.Primary()
 	}
 	return options.RunCmd().SetReadPreference(pref)
 }
 
-// MustSend runs a command whose failure the script is to see.
+// MustSend runs a command and throws its error.
 func (s *Gateway) MustSend(r Request) bson.Raw {
 	reply, err := s.Send(r)
 	if err != nil {
@@ -259,7 +254,7 @@ func (s *Gateway) MustSend(r Request) bson.Raw {
 	return reply
 }
 
-// ReadAll reads all documents of a command that answers with a cursor.
+// ReadAll returns all documents of a command whose reply is a cursor.
 func (s *Gateway) ReadAll(r Request) []bson.Raw {
 	docs, err := s.TryReadAll(r)
 	if err != nil {
@@ -268,7 +263,7 @@ func (s *Gateway) ReadAll(r Request) []bson.Raw {
 	return docs
 }
 
-// TryReadAll is All that returns its error.
+// TryReadAll works like ReadAll, but returns the error.
 func (s *Gateway) TryReadAll(r Request) ([]bson.Raw, error) {
 	c, err := s.Open(r)
 	if err != nil {
@@ -289,13 +284,14 @@ func (s *Gateway) TryReadAll(r Request) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-// FirstBatch returns the first documents of a reply with a cursor.
+// FirstBatch returns the first batch of a reply with a cursor.
 func FirstBatch(reply bson.Raw) bson.RawArray {
 	batch, _ := reply.Lookup("cursor", "firstBatch").ArrayOK()
 	return batch
 }
 
-// IsMongos asks once for each connection. It throws when nobody answers.
+// IsMongos reports whether the server is a mongos. It asks once for each connection, and throws when
+// the server does not answer.
 func (m *Conn) IsMongos() bool {
 	hello, err := m.helloReply()
 	if err != nil {

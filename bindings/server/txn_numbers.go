@@ -6,12 +6,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// unacknowledgedText is the driver's error for a transaction whose writes nobody
-// confirms. It has counted by then. The driver has no public name for it.
+// unacknowledgedText is the driver's error for a transaction with an unacknowledged write concern. The
+// driver has already incremented the number by then. It has no exported name for the error.
 const unacknowledgedText = "transactions do not support unacknowledged write concerns"
 
-// StartTransaction starts a transaction in a session of this connection. All
-// transactions start here: each takes one of the session's numbers.
+// StartTransaction starts a transaction in a session of this connection. All transactions have to start
+// here, because each uses one of the session's numbers.
 func (m *Conn) StartTransaction(sess *mongo.Session, opts ...options.Lister[options.TransactionOptions]) error {
 	err := sess.StartTransaction(opts...)
 	if err == nil || err.Error() == unacknowledgedText {
@@ -20,25 +20,25 @@ func (m *Conn) StartTransaction(sess *mongo.Session, opts ...options.Lister[opti
 	return err
 }
 
-// nextTxnNumber returns the number under which a session's next write goes out, so
-// that it can be sent again; ok is false where a session has none to give.
+// nextTxnNumber returns the transaction number of a session's next write, so that the write can be
+// retried; ok is false if the session has none.
 //
-// Writes and transactions of a session share their numbers, and those of
-// transactions are private to the driver. It increments when a transaction
-// starts; one that is given up before its first command reaches no server.
+// Writes and transactions of a session share their numbers, and the number of a transaction is private
+// to the driver. The driver increments it when a transaction starts; a transaction that is aborted
+// before its first command reaches no server.
 func (m *Conn) nextTxnNumber(sess *mongo.Session) (number int64, ok bool) {
 	if sess.TransactionRunning() {
 		return 0, false
 	}
 	if m.StartTransaction(sess, options.Transaction().SetWriteConcern(writeconcern.Majority())) != nil {
-		return 0, false // a session of snapshots has no writes
+		return 0, false // a snapshot session has no writes
 	}
-	_ = sess.AbortTransaction(m.gateway.JS.Context()) // sends nothing, and has just been started
+	_ = sess.AbortTransaction(m.gateway.JS.Context()) // sends nothing, because the transaction has just been started
 	return m.txnNumbers[sessionKey(sess)], true
 }
 
-// noteTxnNumber records that a session has used a number. The driver hands the ids of
-// sessions that ended out again, and goes on counting.
+// noteTxnNumber records that a session has used a number. The driver reuses the ids of ended sessions,
+// and continues their numbers.
 func (m *Conn) noteTxnNumber(sess *mongo.Session) {
 	if m.txnNumbers == nil {
 		m.txnNumbers = make(map[string]int64)

@@ -7,7 +7,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// FieldValue returns a document, or one field of it, as scripts get it; undefined for none.
+// FieldValue returns a document, or one of its fields, as a JavaScript value; undefined for none.
 func FieldValue(js *script.Engine, doc bson.Raw, field string) goja.Value {
 	switch {
 	case doc == nil:
@@ -18,7 +18,7 @@ func FieldValue(js *script.Engine, doc bson.Raw, field string) goja.Value {
 	return js.Values.DocToJS(doc)
 }
 
-// ClusterTime returns what is inside the driver's document of a cluster time.
+// ClusterTime returns the content of the driver's cluster time document.
 func ClusterTime(js *script.Engine, doc bson.Raw) goja.Value {
 	if inner, ok := doc.Lookup("$clusterTime").DocumentOK(); ok {
 		doc = inner

@@ -11,13 +11,13 @@ import (
 // Version is a version of MongoDB: major, minor and patch.
 type Version [3]int
 
-// parseVersion reads a version such as 8.0.10 or 8.3.0-rc1. What is none counts as 0.
+// parseVersion parses a version such as 8.0.10 or 8.3.0-rc1. Invalid parts count as 0.
 func parseVersion(text string) Version {
 	v, _ := catalog.ParseServerVersion(text)
 	return Version{int(v.Major), int(v.Minor), int(v.Patch)}
 }
 
-// String returns the version without a patch level of 0.
+// String formats the version; a patch level of 0 is left out.
 func (v Version) String() string {
 	if v[2] == 0 {
 		return fmt.Sprintf("%d.%d", v[0], v[1])
@@ -25,12 +25,12 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
 }
 
-// AtLeast reports whether a server of this version has what came with another.
+// AtLeast reports whether the version is the other version or a later one.
 func (v Version) AtLeast(other Version) bool {
 	return slices.Compare(v[:], other[:]) >= 0
 }
 
-// Version asks the server, once for each connection.
+// Version returns the server's version. It asks once for each connection.
 func (m *Conn) Version() Version {
 	if m.version == (Version{}) {
 		m.version = parseVersion(rawdoc.Text(databaseOf(m, "admin").Run(Command("buildInfo"), Reads), "version"))

@@ -16,8 +16,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Load reads the settings that earlier sessions saved in a file, and saves changes there
-// from now on: one line of extended JSON that holds only what is not at its default
+// Load loads the settings that earlier sessions saved in a file, and saves later changes there. The
+// file has one line of extended JSON with the settings that differ from their defaults
 // (rules/04-command-line-and-prompt §2.10).
 func (s *Values) Load(js *script.Engine, path string) error {
 	s.path = path
@@ -29,7 +29,7 @@ func (s *Values) Load(js *script.Engine, path string) error {
 	for _, e := range kept {
 		opt := optionNamed(e.Key)
 		if opt == nil || s.changedByScript[e.Key] {
-			continue // of another version, or a script's
+			continue // a setting of another version, or changed by a script
 		}
 		if problem := opt.set(s, js.FromGo(e.Value)); problem != "" {
 			wrong = append(wrong, fmt.Errorf("%s: %s", path, problem))
@@ -38,7 +38,7 @@ func (s *Values) Load(js *script.Engine, path string) error {
 	return errors.Join(wrong...)
 }
 
-// maxSettingsBytes is longer than settings are.
+// maxSettingsBytes is the maximum size of the file.
 const maxSettingsBytes = 1 << 20
 
 func readSettings(path string) (bson.D, error) {
@@ -59,8 +59,8 @@ func readSettings(path string) (bson.D, error) {
 	return kept, nil
 }
 
-// saveSetting writes a changed setting, or forgets one that is at its default
-// again. Others in the file stay: another session may have put them there.
+// saveSetting saves a changed setting, or removes it if it has its default again. Other settings in the
+// file are kept, because another session may have saved them.
 func (s *Values) saveSetting(opt *option) error {
 	if s.path == "" {
 		return nil
@@ -82,7 +82,7 @@ func (s *Values) saveSetting(opt *option) error {
 	return replaceFile(path, append(text, '\n'))
 }
 
-// replaceFile writes a file, in a folder that only its owner can look into.
+// replaceFile writes a file in a directory that only its owner can read.
 func replaceFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

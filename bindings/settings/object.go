@@ -6,14 +6,14 @@ import (
 	"shardsh/bindings/script"
 )
 
-// object is config: the settings as scripts see and change them.
+// object is the object config: the settings for scripts.
 type object struct {
 	js      *script.Engine
 	inspect func(v goja.Value) string
 	values  *Values
 }
 
-// Object makes config. Its methods answer sentences rather than throw
+// Object returns the object config. Its methods return messages rather than throw
 // (rules/04-command-line-and-prompt §2.10).
 func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values) goja.Value {
 	s := &object{js, inspect, values}

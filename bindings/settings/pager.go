@@ -8,10 +8,10 @@ import (
 	"shardsh/bindings/script"
 )
 
-// pager is how results that are taller than the screen are shown.
+// pager is the setting for results that are taller than the screen.
 type pager struct {
 	off     bool
-	program string // empty: $PAGER, or what there is
+	program string // empty for $PAGER or the default
 }
 
 func pagerOption() option {
@@ -38,6 +38,6 @@ func pagerOption() option {
 	}}
 }
 
-// Pager returns the program that the user has set for results that are taller than the
-// screen, empty for the usual one, and whether there is to be any.
+// Pager returns the program for results that are taller than the screen, empty for the default, and
+// reports whether paging is on.
 func (s *Values) Pager() (program string, wanted bool) { return s.pager.program, !s.pager.off }

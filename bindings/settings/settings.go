@@ -1,5 +1,5 @@
-// Package settings is what config.set changes: the values, the object config, and the
-// file that keeps them between sessions.
+// Package settings holds the settings of config.set: the values, the object config, and the file that
+// stores them between sessions.
 package settings
 
 import (
@@ -12,24 +12,24 @@ import (
 	"shardsh/bindings/values"
 )
 
-// Values are what config.set changes. An interactive session keeps them; a
-// script leaves nothing behind in the home directory (rules/04-outputs-and-traps §10, trap 37).
+// Values are the settings. An interactive session saves them; a script leaves nothing behind in the
+// home directory (rules/04-outputs-and-traps §10, trap 37).
 type Values struct {
 	DisplayBatchSize      int
-	MaxTimeMS             int64 // 0: none
+	MaxTimeMS             int64 // 0 for none
 	Inspect               display.InspectSettings
 	HistoryLength         int
 	RedactHistory         string
-	Editor                string // empty: none
+	Editor                string // empty for none
 	pager                 pager
 	DisableSchemaSampling bool
 	LoadMongoshrc         bool
 
-	changedByScript map[string]bool // in this run, by a script
-	path            string          // of the file that keeps them; empty for none
+	changedByScript map[string]bool // changed by a script in this run
+	path            string          // path of the file that stores them; empty for none
 }
 
-// Default returns the values of a shell that was not changed.
+// Default returns the default settings.
 func Default() *Values {
 	return &Values{
 		DisplayBatchSize: 20, Inspect: display.InspectSettings{Compact: 3, Depth: 6}, HistoryLength: 1000,
@@ -37,15 +37,15 @@ func Default() *Values {
 	}
 }
 
-// option is one setting: how scripts read it, and how they change it. set
-// returns an error text for an invalid value, or nothing.
+// option is one setting, with functions to read and to change it. set returns a message for an invalid
+// value, or an empty string.
 type option struct {
 	name string
 	get  func(s *Values) any
 	set  func(s *Values, v goja.Value) (wrong string)
 }
 
-// Class is the class of config in helps.
+// Class is the name of config's class in help texts.
 const Class = "Config"
 
 const mustBePositive = " must be a positive integer"
@@ -156,5 +156,5 @@ func Names() []string {
 	return names
 }
 
-// Set changes a setting. It returns what is wrong with the value, if anything.
+// Set changes a setting. It returns a message for an invalid value, or an empty string.
 func (s *Values) Set(name string, v goja.Value) (wrong string) { return optionNamed(name).set(s, v) }

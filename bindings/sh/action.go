@@ -23,25 +23,25 @@ import (
 	"github.com/dop251/goja"
 )
 
-// paceOptionNames are the options of helpers that move something, all at a pace.
+// paceOptionNames are the options of helpers that move data, all of which accept limits on their pace.
 const paceOptionNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
 
-// runOptionNames are the options of helpers that carry a plan out.
+// runOptionNames are the options of helpers that apply a plan.
 const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun,verify," +
 	preflightOptionNames + "," + paceOptionNames
 
 // preflightOptionNames are the options of the checks before a run.
 const preflightOptionNames = "preflight,despite,advisories"
 
-// runOptionsHelp is what the help of a helper that has the cluster's balancer do something
-// says of these options.
+// runOptionsHelp describes these options in the help of helpers that otherwise let the cluster's
+// balancer do the work.
 const runOptionsHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
 	"diskLimit, journal, resume, verify, dryRun, preflight, despite, advisories} shardsh's own engine does it by plan, " +
 	"at that pace, and returns its result, like sh.apply()."
 
-// hasRunOption reports whether one of the options of a pace was given. Others that are for
-// the balancer alone are a mistake then.
+// hasRunOption reports whether an option of a run was given. In that case, it throws for options that
+// only apply to the balancer.
 func (h helperOptions) hasRunOption(others ...string) bool {
 	var given string
 	for _, name := range strings.Split(runOptionNames, ",") {
@@ -61,7 +61,7 @@ func (h helperOptions) hasRunOption(others ...string) bool {
 	return true
 }
 
-// pace reads the options that say at which pace something moves.
+// pace returns the options that limit the pace of a run.
 func (h helperOptions) pace() action.Pace {
 	p := action.Pace{
 		MaxMoves: int(
@@ -91,7 +91,7 @@ func (h helperOptions) pace() action.Pace {
 	return p
 }
 
-// shareOption reads a share: "85%" or 0.85.
+// shareOption returns a share, such as "85%" or 0.85.
 func (h helperOptions) shareOption(name string) float64 {
 	v := h.value(name)
 	if v == nil {
@@ -104,7 +104,7 @@ func (h helperOptions) shareOption(name string) float64 {
 	return share
 }
 
-// limitOption reads a limit that has a default: 0 and "none" are without one.
+// limitOption returns a limit that has a default; 0 and "none" disable the limit.
 func (h helperOptions) limitOption(name string, read func(name string) int64) int64 {
 	v := h.value(name)
 	if v == nil {
@@ -119,8 +119,7 @@ func (h helperOptions) limitOption(name string, read func(name string) int64) in
 	return action.NoLimit
 }
 
-// runOptions reads the options that say how a plan is carried out. Scripts that may
-// not write files keep no journal.
+// runOptions returns the options for applying a plan. Scripts that may not write files keep no journal.
 func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
@@ -136,7 +135,7 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	return e
 }
 
-// proofOption reads {verify: true}, or the most bytes that it may read a second.
+// proofOption parses {verify: true}, or {verify: N} with the maximum number of bytes to read a second.
 func (h helperOptions) proofOption() (p action.Proof) {
 	switch v := h.value("verify"); {
 	case v == nil:
@@ -148,14 +147,14 @@ func (h helperOptions) proofOption() (p action.Proof) {
 	return p
 }
 
-// beforeOptions reads the options about the look before a run.
+// beforeOptions returns the options of the preflight.
 func (c *call) beforeOptions(h helperOptions) action.PreflightOptions {
 	return action.PreflightOptions{
 		Preflight: h.flag("preflight", false), Despite: h.texts("despite"), Advisories: c.advisoriesPath(h),
 	}
 }
 
-// advisoriesPath reads the option that names a file of known faults of servers.
+// advisoriesPath returns the option that names a file of advisories.
 func (c *call) advisoriesPath(h helperOptions) string {
 	path := h.text("advisories")
 	if path != "" {
@@ -164,7 +163,7 @@ func (c *call) advisoriesPath(h helperOptions) string {
 	return path
 }
 
-// texts reads an option that is a text or a list of texts.
+// texts returns an option that is a string or an array of strings.
 func (h helperOptions) texts(name string) (list []string) {
 	v := h.value(name)
 	o, is := v.(*goja.Object)
@@ -180,13 +179,13 @@ func (h helperOptions) texts(name string) (list []string) {
 	return list
 }
 
-// preflight shows a preflight report.
+// preflight returns a preflight report for scripts.
 func (s *Host) preflight(r preflight.Report) *goja.Object {
 	text := findings.PreflightText(r, func(option string) string { return option })
 	return s.printable(r, text).ToObject(s.JS.Runtime)
 }
 
-// cluster is what actions work on.
+// cluster returns the cluster for actions.
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
@@ -195,8 +194,8 @@ func (c *call) cluster(sh *Helpers) action.Cluster {
 	}
 }
 
-// commandRunner sends commands past the guard where there is one; else by the driver's
-// client, which several steps may use at once.
+// commandRunner returns a runner that uses the guard if there is one. Otherwise, it uses the driver's
+// client directly, which supports concurrent steps.
 func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
 	if s.Gateway.HasGuard() {
 		return sh.commandRunner()
@@ -204,7 +203,8 @@ func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
 	return s.Gateway.WithConfirmation(live.NewCommandRunner(sh.current().Conn.Client))
 }
 
-// newReporter shows what an action does, and control has Ctrl-C end it, until leave.
+// newReporter returns a reporter that shows an action's events, and a control with which Ctrl-C ends
+// the action, until leave is called.
 func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control action.Control, leave func()) {
 	r = &actiontext.Reporter{Progress: c.host.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
 	tick, still := actiontext.Ticks(r.Progress, script.OnWallClock(c.JS.Clock))
@@ -225,9 +225,8 @@ func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control act
 	}
 }
 
-// interruptGrace is how long a step under way may go on after Ctrl-C where a second one
-// can't be received, before it is left to the cluster: resuming finds out what became
-// of it.
+// interruptGrace is how long a running step may continue after Ctrl-C if a second Ctrl-C can't be
+// received. After that, the step is left to the cluster: a resumed run finds out its outcome.
 const interruptGrace = 3 * time.Second
 
 // untilClosed returns a context that ends when a channel is closed.
@@ -243,12 +242,12 @@ func untilClosed(ctx context.Context, closed <-chan struct{}) (hard context.Cont
 	return hard, cancel
 }
 
-// planAction is an action that carries a plan out.
+// planAction is an action that applies a plan.
 type planAction interface {
 	Run(ctx context.Context, c action.Cluster, r action.Reporter) (action.PlanResult, error)
 }
 
-// runPlanAction runs an action and returns how it ended. It is about some collections.
+// runPlanAction runs an action and returns its result. about names the collections of the action.
 func (c *call) runPlanAction(
 	sh *Helpers,
 	h helperOptions,
@@ -291,7 +290,7 @@ func (c *call) runPlanAction(
 		c.JS.Out.Warn(result.Warning)
 	}
 	commands := result.Commands
-	result.Commands = nil // which scripts have as documents
+	result.Commands = nil // scripts get them as documents
 	object := c.host.fromJSON(result)
 	if e.DryRun {
 		script.Must(object.Set("commands", c.JS.DocumentArray(commandBodies(commands))))
@@ -299,8 +298,8 @@ func (c *call) runPlanAction(
 	return object
 }
 
-// throwActionError throws the error of an action, with what to do then. What the cluster answered
-// before anything began is thrown as the server's own error.
+// throwActionError throws the error of an action, with the next steps. A server error before the action
+// began is thrown as the server's own error.
 func (sh *Helpers) throwActionError(helper string, about []string, err error, again string, began bool) {
 	js := sh.host.JS
 	if wrong, is := errors.AsType[*action.OptionError](err); is && !began {

@@ -14,7 +14,7 @@ import (
 
 const adviceOptions = "queries,expect,sampleDocs,sampleBytes,maxTime,analyze"
 
-// shardAdviseMethods() say what suits a collection.
+// shardAdviseMethods returns the helpers that give advice about a collection.
 func shardAdviseMethods() []helper {
 	return []helper{
 		{"adviseKey", "ns:string|object keys?:object options?:object{" + adviceOptions + "}", shAdviseKey,
@@ -29,7 +29,7 @@ func shardAdviseMethods() []helper {
 	}
 }
 
-// shAdviseChunkSize returns advice, which is printed as text.
+// shAdviseChunkSize returns the advice, which prints as text.
 func shAdviseChunkSize(c *call, sh *Helpers) goja.Value {
 	o := c.adviceOptions("adviseChunkSize", 1)
 	ns, end := c.startAdvice(&o)
@@ -40,7 +40,7 @@ func shAdviseChunkSize(c *call, sh *Helpers) goja.Value {
 	return c.host.printable(a, findings.ChunkSizeText(a))
 }
 
-// shAdvisePresplit returns advice, which is printed as text.
+// shAdvisePresplit returns the advice, which prints as text.
 func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
 	o := c.adviceOptions("advisePresplit", 1)
 	given := c.options("advisePresplit", 1)
@@ -59,7 +59,7 @@ func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
 	return c.host.printable(a, findings.PresplitText(a))
 }
 
-// startAdvice returns the namespace argument, and sets o.Tell to show progress until end.
+// startAdvice returns the namespace argument, and sets o.Tell to show progress until end is called.
 func (c *call) startAdvice(o *keyfacts.Options) (ns string, end func()) {
 	ns = c.namespaceArgument(0)
 	progress := c.host.Display.Progress(true)
@@ -71,7 +71,7 @@ func (c *call) startAdvice(o *keyfacts.Options) (ns string, end func()) {
 	return ns, progress.End
 }
 
-// shAdviseKey returns advice, which is printed as the text of "shardsh advise".
+// shAdviseKey returns the advice, which prints as the text of "shardsh advise".
 func shAdviseKey(c *call, sh *Helpers) goja.Value {
 	o := c.adviceOptions("adviseKey", 2)
 	o.Keys = c.keysArgument(1)
@@ -84,7 +84,7 @@ func shAdviseKey(c *call, sh *Helpers) goja.Value {
 	return c.host.printable(a, findings.KeyAdviceText(a))
 }
 
-// adviceOptions reads the options of an advice helper.
+// adviceOptions returns the options of an advice helper.
 func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	given := c.options(helper, i)
 	o := keyfacts.Options{
@@ -100,7 +100,7 @@ func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	return o
 }
 
-// queries reads what a collection is asked: filters with their weights.
+// queries returns the queries in the options: filters with their weights.
 func (h helperOptions) queries() (list []keyadvice.Query) {
 	v := h.value("queries")
 	if v == nil {
@@ -139,7 +139,7 @@ func (h helperOptions) query(v goja.Value) keyadvice.Query {
 	return q
 }
 
-// keysArgument reads a shard key, or an array of them; none for null.
+// keysArgument returns a shard key, or an array of them; none for null.
 func (c *call) keysArgument(i int) []keyadvice.Key {
 	if v := c.Object(i); v != nil {
 		return c.keysOf("adviseKey", "keys", v)

@@ -14,7 +14,7 @@ import (
 const applyOptions = "journal,resume,undo,onChange,approve,verify,pauseBalancing,forceJumbo,parallel,dryRun,progress," +
 	preflightOptionNames + "," + paceOptionNames
 
-// shardApplyMethods() carry plans out.
+// shardApplyMethods returns the helpers that apply plans.
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", withMongosCheck(shApply),
@@ -55,10 +55,10 @@ func (c *call) checkMayWrite(path string) {
 	}
 }
 
-// shApply carries a plan out, and returns how it ended.
+// shApply applies a plan, and returns its result.
 func shApply(c *call, sh *Helpers) goja.Value {
 	at := 1
-	if first := c.Object(0); first != nil && script.Property(first, "steps") == nil { // options alone
+	if first := c.Object(0); first != nil && script.Property(first, "steps") == nil { // only options
 		at = 0
 	}
 	o := c.options("apply", at)
@@ -85,7 +85,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	})
 }
 
-// planArgument is the first argument: a plan, or the file of one.
+// planArgument returns the first argument: a plan, or the plan in a file.
 func (c *call) planArgument() (p *plan.Plan, path string) {
 	var err error
 	if goja.IsString(c.Arg(0)) {
@@ -106,7 +106,7 @@ func (c *call) readPlanFile(path string) *plan.Plan {
 	if err != nil {
 		c.JS.Throw(script.RuntimeError, "%s", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // the file was opened for reading only
 	p, err := plan.Read(file)
 	if err != nil {
 		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)

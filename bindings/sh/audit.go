@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardAuditMethods() find what lies where it should not.
+// shardAuditMethods returns the helpers that find misplaced data.
 func shardAuditMethods() []helper {
 	return []helper{
 		{"audit", "ns?:string|object options?:object{metadata,sample,export,checkpoint,settle,settlePause,maxRate," +

@@ -20,7 +20,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardBalanceMethods() report whether the cluster is balanced.
+// shardBalanceMethods returns the helpers that report whether the cluster is balanced, and those that
+// wait until it is.
 func shardBalanceMethods() []helper {
 	return []helper{
 		{"isBalancerInRound", "", func(c *call, sh *Helpers) goja.Value {
@@ -38,8 +39,8 @@ func (sh *Helpers) readBalancer() catalog.BalancerState {
 	return sh.readCluster(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
 }
 
-// balancerOffText returns a text that the expected event cannot happen while the balancer is off;
-// nothing while it is on.
+// balancerOffText returns a text which says that the event named by what cannot happen while the
+// balancer is off. It returns an empty string while the balancer is on.
 func (sh *Helpers) balancerOffText(what string) string {
 	if sh.readBalancer().Mode == catalog.ModeOff {
 		return what + ", and the balancer is off: run sh.startBalancer()"
@@ -49,7 +50,7 @@ func (sh *Helpers) balancerOffText(what string) string {
 
 func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	at := 1
-	if o := c.Object(0); o != nil && !isCollection(o) { // options alone
+	if o := c.Object(0); o != nil && !isCollection(o) { // only options
 		at = 0
 	}
 	o := c.options("waitForBalance", at)
@@ -74,7 +75,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
 }
 
-// requireCollection returns the state of a sharded collection; it throws if there is none.
+// requireCollection returns the state of a sharded collection, or throws.
 func (sh *Helpers) requireCollection(ns string) *catalog.CollectionState {
 	seen := sh.readCluster(live.ReaderOptions{Parts: live.Collections, Namespaces: []string{ns}})
 	c := seen.Collection(ns)
@@ -84,7 +85,7 @@ func (sh *Helpers) requireCollection(ns string) *catalog.CollectionState {
 	return c
 }
 
-// readBalances asks whether collections are balanced.
+// readBalances reads whether collections are balanced.
 func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Balance {
 	if len(list) == 0 {
 		return nil
@@ -103,8 +104,8 @@ func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Bal
 	return balances
 }
 
-// waitForCollections waits until all of some collections are balanced at one
-// time. They are sorted by name.
+// waitForCollections waits until all collections are balanced at the same time. The result is sorted by
+// name.
 func (sh *Helpers) waitForCollections(
 	w *wait, ns string, collections []*catalog.CollectionState,
 ) (time.Duration, *moveWatch) {
@@ -167,13 +168,13 @@ func (s *Host) textArray(list []string) *goja.Object {
 	return s.JS.Runtime.NewArray(items...)
 }
 
-// moveWatch follows what the balancer moves from a place in the change log on.
+// moveWatch counts the migrations in the change log from a position on.
 type moveWatch struct {
 	sh            *Helpers
-	ns            string // empty for all collections
+	ns            string // empty means all collections
 	position      live.LogPosition
 	count, bytes  int64
-	sizesReported bool // the server tells the data of shards
+	sizesReported bool // the server reports the data of shards
 }
 
 func (sh *Helpers) watchMoves(ns string) *moveWatch {
@@ -184,13 +185,13 @@ func (sh *Helpers) watchMoves(ns string) *moveWatch {
 	return &moveWatch{sh: sh, ns: ns, position: at, sizesReported: sh.version().AtLeast(server.Version{6, 0, 3})}
 }
 
-// moves returns how many were committed since the watch began.
+// moves returns the number of migrations that were committed since the watch began.
 func (m *moveWatch) moves() any {
 	m.poll()
 	return script.IntegerIfExact(float64(m.count))
 }
 
-// poll adds the moves that were logged since the last call.
+// poll adds the migrations that were logged since the last call.
 func (m *moveWatch) poll() {
 	entries, at, _, err := live.EntriesAfter(m.sh.host.JS.Context(), m.sh.commandRunner(), m.position)
 	if err != nil {
@@ -205,8 +206,8 @@ func (m *moveWatch) poll() {
 	}
 }
 
-// progressAmount returns the data moved so far, and what is left for the collections
-// that are not balanced. Servers before 6.0.3 do not report the data of shards.
+// progressAmount returns the data moved so far, and the data left to move for the unbalanced
+// collections. Servers before 6.0.3 do not report the data of shards.
 func (m *moveWatch) progressAmount(list []diagnosis.Balance) *display.Amount {
 	if !m.sizesReported {
 		return nil

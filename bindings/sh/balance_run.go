@@ -12,7 +12,7 @@ import (
 const balanceOptions = "all,goal,order,by,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel," +
 	"waitForLease,seed,progress,giveBack," + preflightOptionNames + "," + paceOptionNames
 
-// shardRunMethods() run our own engine.
+// shardRunMethods returns the helpers that run the engine of shardsh.
 func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", withMongosCheck(shBalance),
@@ -24,7 +24,7 @@ func shardRunMethods() []helper {
 	}
 }
 
-// shBalance runs the engine, and returns how it ended; in a dry run, the plan.
+// shBalance runs the engine and returns the result. A dry run returns the plan.
 func shBalance(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("balance")
 	h := c.options("balance", at)

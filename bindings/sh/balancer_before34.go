@@ -10,29 +10,29 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Servers before 3.4 have no command for the balancer. Their shell wrote
-// config.settings, which each mongos obeys, and looked at the lock that a balancer
-// holds in config.locks during a round (rules/01-selection §9.5).
+// Servers before 3.4 have no balancer commands. Their shell wrote config.settings, which each mongos
+// obeys, and read the lock in config.locks that a balancer holds during a round (rules/01-selection
+// §9.5).
 
-// isBefore34 reports whether a command for the balancer failed because the server
-// is too old for it. Servers that are not mongos lack the command, too.
+// isBefore34 reports whether a balancer command failed because the server is too old. Servers other
+// than mongos lack the command, too.
 func (sh *Helpers) isBefore34(err error) bool {
 	return server.CodeOf(err) == server.CommandNotFound && sh.lacksModes()
 }
 
-// lacksModes reports whether the server is known to be that old.
+// lacksModes reports whether the server is known to be older than 3.4.
 func (sh *Helpers) lacksModes() bool {
 	release, known := sh.release()
 	return known && !release.HasModes()
 }
 
-// switchBefore34 switches the balancer, and when that is off waits for the end of
-// its round, as balancerStop does.
+// switchBefore34 switches the balancer on or off. When it switches the balancer off, it waits for the
+// end of the round, as balancerStop does.
 func (sh *Helpers) switchBefore34(c *call, on bool, timeout, interval time.Duration) goja.Value {
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "stopped", Value: !on}}}}
 	result := c.updateSetting(sh.config(), "balancer", update)
 	if c.host.Gateway.HasGuard() {
-		return result // nothing was written
+		return result // no document was written
 	}
 	if !on {
 		sh.waitForLock(timeout, interval)
@@ -51,8 +51,7 @@ func (sh *Helpers) waitForLock(timeout, interval time.Duration) {
 		"\"balancer\" in config.locks (sh.isBalancerRunning() returns whether it is held)", timeout, rawdoc.Text(lock, "who"))
 }
 
-// statusBefore34 is what the catalog says, with the fields that balancerStatus has
-// for it.
+// statusBefore34 returns the balancer's state in the catalog, in the fields of balancerStatus.
 func (sh *Helpers) statusBefore34() bson.Raw {
 	state := sh.readBalancer()
 	return rawdoc.MustMarshal(bson.D{

@@ -8,15 +8,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Collections in the catalog that are sharded are neither dropped nor
-// unsplittable (rules/03-helpers-examples-traps §6.1).
+// Filters for the sharded collections in the catalog, which are neither dropped nor unsplittable
+// (rules/03-helpers-examples-traps §6.1).
 var (
 	NotDropped      = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
 	NotUnsplittable = bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}
 )
 
-// CatalogEntry returns the collection's document in config.collections; for time
-// series that of its buckets. Nil when it is not sharded.
+// CatalogEntry returns the collection's document in config.collections, or that of a time series
+// collection's buckets. It returns nil when the collection is not sharded.
 func CatalogEntry(config *server.Database, ns string, stats []bson.Raw) bson.Raw {
 	find := func(ns string) bson.Raw {
 		return config.FindOne("collections", bson.D{{Key: "_id", Value: ns}, NotDropped, NotUnsplittable})
@@ -32,8 +32,7 @@ func CatalogEntry(config *server.Database, ns string, stats []bson.Raw) bson.Raw
 	return nil
 }
 
-// ChunkFilter finds the chunks of a collection: by uuid since 5.0, by namespace
-// before.
+// ChunkFilter returns a filter for the chunks of a collection: by uuid since 5.0, by namespace before.
 func ChunkFilter(entry bson.Raw) bson.D {
 	field, id := live.ChunkKey(entry)
 	return bson.D{{Key: field, Value: id}}

@@ -9,15 +9,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// readChunkCounts returns a sharded collection with its chunks counted by shard;
-// nil when it is not sharded.
+// readChunkCounts returns a sharded collection with its chunk counts by shard; nil when the collection
+// is not sharded.
 func (s *Host) readChunkCounts(d *server.Database, ns string) *catalog.CollectionState {
 	seen := s.readCluster(d, d.Sibling("config"),
 		live.ReaderOptions{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
 	return seen.Collection(ns)
 }
 
-// requireEntry returns a collection's entry in the catalog; it throws if there is none.
+// requireEntry returns a collection's entry in the catalog, or throws.
 func (sh *Helpers) requireEntry(ns string) bson.Raw {
 	entry := CatalogEntry(sh.config(), ns, nil)
 	if entry == nil {
@@ -56,8 +56,8 @@ func shChunks(c *call, sh *Helpers) goja.Value {
 	return object
 }
 
-// jumboFilter finds the chunks with the flag, or those without: the field may be
-// missing or false.
+// jumboFilter returns a filter for chunks with or without the jumbo flag, which may be missing or
+// false.
 func jumboFilter(jumbo bool) bson.E {
 	if jumbo {
 		return bson.E{Key: "jumbo", Value: true}
@@ -65,7 +65,7 @@ func jumboFilter(jumbo bool) bson.E {
 	return bson.E{Key: "jumbo", Value: bson.D{{Key: "$ne", Value: true}}}
 }
 
-// zoneOverlapFilter finds the chunks that lie in a zone, or in part.
+// zoneOverlapFilter returns a filter for the chunks that overlap a zone.
 func (c *call) zoneOverlapFilter(sh *Helpers, ns, zone string) bson.A {
 	alternatives := bson.A{}
 	for _, tag := range sh.config().FindAll("tags", bson.D{{Key: "ns", Value: ns}, {Key: "tag", Value: zone}}) {

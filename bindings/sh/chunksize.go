@@ -13,13 +13,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// What a chunk size may be, in MiB (rules/03-catalog-and-keys §3.6).
+// The limits of a chunk size, in MiB (rules/03-catalog-and-keys §3.6).
 const (
 	minChunkSize = 1
 	maxChunkSize = 1024
 )
 
-// chunkSizeArgument checks a size in MiB.
+// chunkSizeArgument returns a valid size in MiB, or throws.
 func (c *call) chunkSizeArgument(label, name string, v goja.Value) int32 {
 	mb, ok := c.asNumber(v)
 	if !ok || mb != math.Trunc(mb) || mb < minChunkSize || mb > maxChunkSize {
@@ -47,8 +47,7 @@ func isCollection(v goja.Value) bool {
 	return ok
 }
 
-// collectionChunkSize reads a collection's size, sets it, or, for null, gives it
-// the cluster's again.
+// collectionChunkSize reads or sets a collection's chunk size; null resets it to the cluster's.
 func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 	if !c.Has(1) {
 		return c.JS.Runtime.ToValue(sh.chunkSize(sh.requireEntry(ns), c.host.setting(sh.config(), "chunksize")))
@@ -61,8 +60,8 @@ func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 	return c.host.Display.Reply(sh.configureBalancing(ns, bson.E{Key: "chunkSize", Value: mb}))
 }
 
-// chunkSize returns the size in MiB the balancer uses: a collection's own, the
-// cluster's setting, or the server's default.
+// chunkSize returns the size in MiB that the balancer uses: the collection's own, the cluster's
+// setting, or the server's default.
 func (sh *Helpers) chunkSize(entry, setting bson.Raw) float64 {
 	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {
 		return own / (1 << 20)

@@ -19,7 +19,7 @@ import (
 // defragmentVersion is the release that added configureCollectionBalancing.
 var defragmentVersion = server.Version{5, 3, 0}
 
-// shardDefragmentMethods() merge the small chunks of a collection.
+// shardDefragmentMethods returns the helpers that merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
 		{"defragment", "ns?:string|object options?:object{all,chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
@@ -69,7 +69,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	}
 	w.forecast = &waitForecast{sh: sh, goal: plan.Goal{Kind: plan.Defragment, Namespaces: []string{ns}}}
 	var phase string
-	first := int64(0) // chunks the phase had when it was first seen
+	first := int64(0) // remaining chunks of the phase at the first poll
 	waited := w.waitUntilDone(func() workState {
 		d := sh.readDefragmentation(ns)
 		if d.Phase != phase {
@@ -85,7 +85,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
 
-// readDefragmentation returns how far a collection's is.
+// readDefragmentation reads the progress of a collection's defragmentation.
 func (sh *Helpers) readDefragmentation(ns string) diagnosis.Defragmentation {
 	seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
 	return diagnosis.DefragmentationOf(seen.Collection(ns))
@@ -107,8 +107,8 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 	return o
 }
 
-// defragmentationState is the progress of the current phase; the time for all phases the forecast
-// knows.
+// defragmentationState returns the progress of the current phase; the forecast has the time for all
+// phases.
 func defragmentationState(ns string, d diagnosis.Defragmentation, first int64) workState {
 	s := workState{done: !d.Running, missing: ns + " is being defragmented (" + d.String() + ")"}
 	if d.Remaining >= 0 && first >= 0 {

@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// shardDiffMethods() say what has changed.
+// shardDiffMethods returns the helpers that compare snapshots.
 func shardDiffMethods() []helper {
 	return []helper{
 		{"diff", "before:string|object after?:string|object|null options?:object{ignore,ns}", shDiff,
@@ -20,7 +20,7 @@ func shardDiffMethods() []helper {
 	}
 }
 
-// shDiff answers as an object, which is printed as the text of "shardsh diff".
+// shDiff returns the changes as an object, which prints as the text of "shardsh diff".
 func shDiff(c *call, sh *Helpers) goja.Value {
 	o := c.options("diff", 2)
 	verb := action.Diff{Ignore: o.texts("ignore"), Namespaces: o.texts("ns")}
@@ -41,11 +41,11 @@ func shDiff(c *call, sh *Helpers) goja.Value {
 	return c.host.printableInParts(result, func(long bool) string { return actiontext.Diff(result, long) })
 }
 
-// snapshotKey is the symbol under which an object of sh.snapshot() keeps its Snapshot, with all
+// snapshotKey is the symbol under which the object of sh.snapshot() stores its Snapshot, with all
 // chunks.
 var snapshotKey = goja.NewSymbol("shardsh.snapshot")
 
-// keptSnapshot is how it is kept: scripts can do nothing with it.
+// keptSnapshot is the stored form of the Snapshot, which scripts cannot use.
 type keptSnapshot struct{ snapshot *catalog.Snapshot }
 
 func keepSnapshot(c *call, o *goja.Object, s *catalog.Snapshot) {
@@ -53,7 +53,7 @@ func keepSnapshot(c *call, o *goja.Object, s *catalog.Snapshot) {
 		goja.FLAG_FALSE, goja.FLAG_FALSE))
 }
 
-// snapshotArgument is a file of a snapshot, or an object of sh.snapshot().
+// snapshotArgument returns the snapshot in a file, or in the object of sh.snapshot().
 func (c *call) snapshotArgument(i int, name string) *catalog.Snapshot {
 	if goja.IsString(c.Arg(i)) {
 		return c.readSnapshotFile(c.Text(i))

@@ -1,8 +1,8 @@
-// Package sh is the object sh of scripts: the helpers for the administrators of
-// sharded clusters (rules/04-objects §5), and what show and printShardingStatus say of
-// shards. A helper turns arguments into commands and their answers into objects and
-// tables; what it needs of the shell around it is [Host].
+// Package sh implements the object sh of scripts: the helpers for administrators of sharded clusters
+// (rules/04-objects §5), and the output of show and printShardingStatus about shards. A helper converts
+// its arguments to commands, and their replies to objects and tables. [Host] provides what helpers need
+// from the shell.
 //
-// Files hold helpers by what they are about: balance, drain, defragment, window,
-// reshard, status, …; catalog, chunks and history read what several of them tell.
+// Each file has the helpers of one topic: balance, drain, defragment, window, reshard, status and so
+// on. The files catalog, chunks and history read data for several helpers.
 package sh

@@ -19,11 +19,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Since 8.3 draining has commands of its own; before, removeShard does all of it,
-// step by step (rules/03-commands §1.5).
+// Draining has its own commands since 8.3. Before, removeShard carries out all steps, one with each
+// call (rules/03-commands §1.5).
 var drainCommandsVersion = server.Version{8, 3, 0}
 
-// shardDrainMethods() empty a shard.
+// shardDrainMethods returns the helpers that drain a shard.
 func shardDrainMethods() []helper {
 	return []helper{
 		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}",
@@ -43,14 +43,14 @@ func shardDrainMethods() []helper {
 	}
 }
 
-// startDrain sends what starts draining.
+// startDrain sends the command that starts draining.
 func (sh *Helpers) startDrain(shard string) bson.Raw {
 	release, _ := sh.release()
 	return sh.admin(live.StartDrainCommand(release, catalog.ShardID(shard)))
 }
 
-// commitDrain removes an empty shard. With an older feature compatibility version, in the middle of
-// an upgrade, only removeShard does it.
+// commitDrain removes an empty shard. With an older feature compatibility version, during an upgrade,
+// only removeShard can do that.
 func (sh *Helpers) commitDrain(shard string) bson.Raw {
 	release, _ := sh.release()
 	if sh.version().AtLeast(drainCommandsVersion) {
@@ -60,9 +60,9 @@ func (sh *Helpers) commitDrain(shard string) bson.Raw {
 	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
 
-// shDrain starts draining. A shard that drains already is only looked at: before
-// 8.3 the same command once more would remove it when it is empty. One that was to
-// be removed and is gone was removed by the same call before.
+// shDrain starts draining. For a shard that is already draining, it only reads the state: before 8.3, a
+// second command would remove the shard when it is empty. If the shard is gone and was to be removed,
+// an earlier call of shDrain removed it.
 func shDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
 	o := c.options("drain", 1)
@@ -106,20 +106,19 @@ func shStopDrain(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
 }
 
-// wasRemoved reports whether the change log says that a shard was.
+// wasRemoved reports whether the change log records the removal of a shard.
 func (sh *Helpers) wasRemoved(id string) bool {
 	return action.WasRemoved(sh.host.JS.Context(), sh.current().Conn.Client, catalog.ShardID(id))
 }
 
-// shardEntry returns the catalog's entry of a shard; nil when it has none.
+// shardEntry returns the catalog's entry of a shard; nil when there is none.
 func (sh *Helpers) shardEntry(id string) bson.Raw {
 	return sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}})
 }
 
-// drainStatus returns the document about how far a shard's draining is. Servers
-// since 8.3 are asked for it. On older ones only removeShard tells, and that
-// would start draining or remove the shard, so the same document is made from
-// the catalog.
+// drainStatus returns the document about the progress of a shard's draining. Servers since 8.3 return
+// it. On older ones only removeShard reports the progress, but would start draining or remove the
+// shard. There, drainStatus derives the document from the catalog.
 func (sh *Helpers) drainStatus(id string) bson.Raw {
 	off := rawdoc.MustMarshal(bson.D{{Key: "state", Value: string(diagnosis.DrainOff)}, {Key: "shard", Value: id},
 		{Key: "ok", Value: 1.0}})
@@ -128,7 +127,7 @@ func (sh *Helpers) drainStatus(id string) bson.Raw {
 		reply, err := sh.commandRunner().RunCommand(sh.host.JS.Context(), "admin", command)
 		switch {
 		case mongoerr.Is(live.ServerError(err), mongoerr.IllegalOperation):
-			return off // servers refuse to tell of a shard that does not drain
+			return off // servers return no status for a shard that is not draining
 		case err != nil:
 			sh.host.Gateway.Throw(err)
 		}
@@ -148,7 +147,7 @@ func (sh *Helpers) drainStatus(id string) bson.Raw {
 	})
 }
 
-// readDrain returns how far a shard's draining is.
+// readDrain reads the progress of a shard's draining.
 func (sh *Helpers) readDrain(id string) diagnosis.Drain {
 	release, _ := sh.release()
 	d, found, _ := live.ReadDrain(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
@@ -164,10 +163,10 @@ func (h helperOptions) waitForDrain(id string) *wait {
 	return h.newWait("shard "+id+" keeps draining", fmt.Sprintf("sh.drainStatus(%q) shows its progress", id))
 }
 
-// drainFollowUp says what to do when a shard has no chunks left that the balancer moves.
+// drainFollowUp says what to do after the balancer has moved all chunks off a shard.
 type drainFollowUp struct{ movePrimaries, remove bool }
 
-// waitForDrain waits until a shard is empty, and removes it if asked to.
+// waitForDrain waits until a shard is empty, and then removes it if requested.
 func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) goja.Value {
 	first, byHand := int64(-1), false
 	w.forecast = &waitForecast{
@@ -207,15 +206,15 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) 
 // removeDrained removes an empty shard.
 func (sh *Helpers) removeDrained(id string) {
 	reply := sh.commitDrain(id)
-	state := rawdoc.Text(reply, "state")                                   // of removeShard
-	committed := state == "" && sh.version().AtLeast(drainCommandsVersion) // which answers nothing
+	state := rawdoc.Text(reply, "state")                                   // in the reply of removeShard
+	committed := state == "" && sh.version().AtLeast(drainCommandsVersion) // the new command returns no state
 	if state != "completed" && !committed {
 		sh.host.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 	}
 }
 
-// moveUnsharded moves databases and unsharded collections off a shard without chunks that the balancer would
-// move.
+// moveUnsharded moves databases and unsharded collections off a shard that has no more chunks for the
+// balancer to move.
 func (sh *Helpers) moveUnsharded(d diagnosis.Drain) {
 	takers := action.TargetShardsFor(sh.readCluster(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot,
 		d.Shard)

@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardExtraMethods() are helpers mongosh lacks, each for a command an
-// administrator else writes out (rules/04-objects §5.2, rules/04-outputs-and-traps §8).
+// shardExtraMethods returns helpers that mongosh lacks. Each sends a command that administrators would
+// otherwise have to write out (rules/04-objects §5.2, rules/04-outputs-and-traps §8).
 func shardExtraMethods() []helper {
 	return []helper{
 		{"chunks", "ns:string|object options?:object{shard,zone,jumbo,limit}", shChunks,

@@ -10,7 +10,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardForecastMethods() say how long things take.
+// shardForecastMethods returns the helpers that forecast durations.
 func shardForecastMethods() []helper {
 	return []helper{
 		{"forecast", "ns?:string|object options?:object{goal,timeZone,seed}", withMongosCheck(shForecast),
@@ -19,8 +19,7 @@ func shardForecastMethods() []helper {
 	}
 }
 
-// shForecast returns a forecast, which is printed as the text of "shardsh
-// forecast".
+// shForecast returns a forecast, which prints as the text of "shardsh forecast".
 func shForecast(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("forecast")
 	given := c.options("forecast", at)
@@ -32,8 +31,8 @@ func shForecast(c *call, sh *Helpers) goja.Value {
 	return c.host.printable(forecastWithDates(f), findings.ForecastText(f))
 }
 
-// forecastWithDates returns the JSON form of a forecast, with its dates as those of extended
-// JSON: scripts have them as Date.
+// forecastWithDates returns the JSON form of a forecast, with dates in extended JSON, so that scripts
+// get Date values.
 func forecastWithDates(f forecast.Forecast) any {
 	var fields map[string]any
 	text, err := json.Marshal(f)
@@ -41,7 +40,7 @@ func forecastWithDates(f forecast.Forecast) any {
 		err = json.Unmarshal(text, &fields)
 	}
 	if err != nil {
-		return f // whose form says the same
+		return f // the unmodified form is equivalent
 	}
 	for _, name := range []string{"at", "earliest", "expected", "latest"} {
 		fields[name] = map[string]any{"$date": fields[name]}

@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardHeatMethods() say where the load goes.
+// shardHeatMethods returns the helpers that measure the load.
 func shardHeatMethods() []helper {
 	return []helper{
 		{"heat", "ns?:string|object options?:object{for,back,by,top,sample,log}", shHeat,
@@ -19,7 +19,7 @@ func shardHeatMethods() []helper {
 	}
 }
 
-// shHeat returns the heat, which is printed as the text of "shardsh heat".
+// shHeat returns the load, which prints as the text of "shardsh heat".
 func shHeat(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("heat")
 	h := c.options("heat", at)

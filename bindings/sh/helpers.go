@@ -10,16 +10,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Helpers is the object sh: helpers for the administrators of sharded clusters
-// (rules/04-objects §5). It works on the connection of the current db.
+// Helpers is the object sh: helpers for administrators of sharded clusters (rules/04-objects §5). It
+// uses the connection of the current database.
 type Helpers struct {
 	script.Hidden
 	host     *Host
-	database *server.Database // nil for the current one
+	database *server.Database // nil for the current database
 }
 
-// helperTables returns all methods of sh, in the order of its help: mongosh's, those
-// that only shardsh has, which ask only a mongos, those of the old shell.
+// helperTables returns all methods of sh, in the order of its help: those of mongosh, those that only
+// shardsh has, which require a mongos, and those of the old shell.
 func helperTables() [][]helper {
 	return slices.Concat(
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
@@ -33,7 +33,7 @@ func helperTables() [][]helper {
 	)
 }
 
-// current returns the database helpers work through.
+// current returns the database whose connection the helpers use.
 func (sh *Helpers) current() *server.Database {
 	if sh.database != nil {
 		return sh.database
@@ -41,10 +41,10 @@ func (sh *Helpers) current() *server.Database {
 	return sh.host.current()
 }
 
-// admin sends a helper's command.
+// admin sends a helper's command to the admin database.
 func (sh *Helpers) admin(body bson.D) bson.Raw { return sh.current().Admin(sh.withMaxTime(body)) }
 
-// withMaxTime adds the limit of the settings to a command.
+// withMaxTime adds the time limit of the settings to a command.
 func (sh *Helpers) withMaxTime(body bson.D) bson.D {
 	if ms := sh.host.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
@@ -54,8 +54,8 @@ func (sh *Helpers) withMaxTime(body bson.D) bson.D {
 
 func (sh *Helpers) config() *server.Database { return sh.current().Sibling("config") }
 
-// checkMongos warns when the connection is not a mongos: once for each database
-// object, and the helper goes on (rules/04-objects §5.1).
+// checkMongos warns when the connection is not to a mongos, once for each database object. The helper
+// continues (rules/04-objects §5.1).
 func (sh *Helpers) checkMongos() {
 	d := sh.current()
 	if sh.host.isFirstMongosCheck(d) && !d.Conn.IsMongos() {
@@ -64,8 +64,7 @@ func (sh *Helpers) checkMongos() {
 	}
 }
 
-// withMongosCheck wraps a helper with the mongos check, after the arguments were
-// checked.
+// withMongosCheck wraps a helper with checkMongos, which runs after the argument checks.
 func withMongosCheck(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		sh.checkMongos()
@@ -74,7 +73,7 @@ func withMongosCheck(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) g
 }
 
 // requiringMongos wraps helpers so that they throw unless connected to a mongos: a shard or a config
-// server would answer for itself rather than for the cluster.
+// server would reply for itself rather than for the cluster.
 func requiringMongos(lists ...[]helper) [][]helper {
 	for _, list := range lists {
 		for i, m := range list {
@@ -90,9 +89,8 @@ func requiringMongos(lists ...[]helper) [][]helper {
 	return lists
 }
 
-// simpleCommand returns a helper that sends its arguments under the given names;
-// arguments that are missing are left out. One argument more than there are
-// names is a document of further fields (rules/04-objects §5.3).
+// simpleCommand returns a helper that sends its arguments under the given names; missing arguments are
+// left out. One additional argument is a document of further fields (rules/04-objects §5.3).
 func simpleCommand(names ...string) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		var body bson.D
@@ -178,8 +176,8 @@ func shardMethods() []helper {
 	}
 }
 
-// shardKeyCommand returns a command with a namespace, a key, and unique or
-// options in third place.
+// shardKeyCommand returns a command with a namespace, a key, and unique or options as the third
+// argument.
 func (c *call) shardKeyCommand(name string) bson.D {
 	key := c.JS.Document(c.Arg(1))
 	c.JS.CheckKeyOrder(c.Arg(1), key)
@@ -192,8 +190,8 @@ func (c *call) shardKeyCommand(name string) bson.D {
 	return c.JS.Merge(body, c.Arg(3))
 }
 
-// withMongosHint wraps a helper: to the error of an unknown command it adds
-// "Are you connected to mongos?".
+// withMongosHint wraps a helper: it adds "Are you connected to mongos?" to the error of an unknown
+// command.
 func withMongosHint(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) (v goja.Value) {
 		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
@@ -209,10 +207,10 @@ func withMongosHint(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) go
 	}
 }
 
-// StatusOptions say how sh.status() is to look.
+// StatusOptions are the options of sh.status().
 type StatusOptions struct {
 	Verbose bool // all chunks and zones, whole documents
-	Full    bool // mongosh's layout, on a terminal too
+	Full    bool // mongosh's layout, even on a terminal
 }
 
 func (c *call) statusOptions(i int) StatusOptions {
@@ -225,8 +223,7 @@ func (c *call) statusOptions(i int) StatusOptions {
 	return StatusOptions{Verbose: verbose, Full: o.flag("full", verbose)}
 }
 
-// configArgument returns a config database given as an argument, or the current
-// one.
+// configArgument returns the config database in an argument, or the current one.
 func (c *call) configArgument(sh *Helpers, i int) *server.Database {
 	if d, ok := script.Receiver[Database](c.Arg(i)); ok {
 		return d.Server()
@@ -234,7 +231,7 @@ func (c *call) configArgument(sh *Helpers, i int) *server.Database {
 	return sh.config()
 }
 
-// namespaceArgument takes a namespace or a collection.
+// namespaceArgument returns the namespace in an argument, which may be a string or a collection.
 func (c *call) namespaceArgument(i int) string {
 	if coll, ok := script.Receiver[Collection](c.Arg(i)); ok {
 		return coll.Namespace()

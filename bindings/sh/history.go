@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// shardHistoryMethods() show who has changed the cluster.
+// shardHistoryMethods returns the helpers that show who has changed the cluster.
 func shardHistoryMethods() []helper {
 	return []helper{
 		{"history", "options?:object{audit,since,ns,verb,last}", shHistory,

@@ -13,47 +13,46 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Host is what the helpers need of the shell.
+// Host provides what the helpers need from the shell.
 type Host struct {
 	JS      *script.Engine
 	Display *display.Display
 	Gateway *server.Gateway
-	// Compat makes helpers that differ between the old shell and mongosh answer
-	// like the old shell (rules/04-objects §5.3).
+	// Compat makes helpers that differ between the old shell and mongosh behave like those of the old
+	// shell (rules/04-objects §5.3).
 	Compat bool
-	// MaxTimeMS is the limit of the settings; 0 is none.
+	// MaxTimeMS returns the time limit of the settings; 0 for none.
 	MaxTimeMS func() int64
-	// DB is the database that db is; nil without a connection.
+	// DB returns the current database; nil without a connection.
 	DB func() *server.Database
-	// Objects makes what helpers return.
+	// Objects creates the JavaScript objects that helpers return.
 	Objects Objects
-	// Sandbox says which files helpers may use for scripts; nil is all.
+	// Sandbox says which files helpers may use; nil allows all.
 	Sandbox *sandbox.Rules
-	// Consent is what runs need before they change anything.
+	// Consent is the consent that runs need before they change anything.
 	Consent action.Consent
 	// Mock says that the cluster is the embedded mock.
 	Mock bool
 
-	mongosChecked map[*server.Database]bool // about mongos
+	mongosChecked map[*server.Database]bool // databases for which checkMongos has run
 }
 
-// Objects makes JavaScript objects of other packages for helpers. The
-// databases are siblings of the one that db is.
+// Objects creates JavaScript objects of other packages for helpers. The databases are siblings of the
+// current one.
 type Objects interface {
-	// Database is the object of a database.
+	// Database returns the object of a database.
 	Database(d *server.Database) goja.Value
-	// Cursor is the object of a cursor over what a command answers; start sends the
-	// command.
+	// Cursor returns the object of a cursor over the result of a command; start sends the command.
 	Cursor(d *server.Database, command bson.D) (object goja.Value, start func())
-	// Update sends one statement of an update and returns its result, and how many
-	// documents it matched. It throws when the update fails.
+	// Update sends one update statement and returns its result, and the number of matched documents. It
+	// throws when the update fails.
 	Update(d *server.Database, collection string, statement, writeConcern bson.Raw) (result *goja.Object, matched int64)
 }
 
-// Database is a database as an argument.
+// Database is a database in an argument.
 type Database interface{ Server() *server.Database }
 
-// Collection is a collection as an argument.
+// Collection is a collection in an argument.
 type Collection interface{ Namespace() string }
 
 // call is one call of a helper.
@@ -69,7 +68,7 @@ type helper struct {
 	help            string
 }
 
-// Object makes the object sh.
+// Object returns the object sh.
 func (s *Host) Object() goja.Value {
 	sh := &Helpers{host: s}
 	var methods []script.Method[*Helpers]
@@ -93,7 +92,7 @@ func (s *Host) Object() goja.Value {
 	return o
 }
 
-// current returns the database db is; it throws without one.
+// current returns the current database; it throws without a connection.
 func (s *Host) current() *server.Database {
 	d := s.DB()
 	if d == nil {

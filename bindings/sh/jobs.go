@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardJobMethods() make work that calls of many processes carry out.
+// shardJobMethods returns the helpers for jobs, which are carried out by calls from several processes.
 func shardJobMethods() []helper {
 	return []helper{
 		{"job", "verb:string call:string options:object{shard,ns,all,remove,movePrimaries,workFor,replace," +

@@ -18,13 +18,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// How long the old waiting helpers wait, and how often they look.
+// The timeout and the poll interval of the old waiting helpers.
 const (
 	waitTimeout  = 60 * time.Second
 	waitInterval = 200 * time.Millisecond
 )
 
-// shardLegacyMethods() are helpers of the old shell (rules/04-objects §5.5).
+// shardLegacyMethods returns the helpers of the old shell (rules/04-objects §5.5).
 func shardLegacyMethods() []helper {
 	return []helper{
 		{"waitForBalancer", "onOrNot?:any timeout?:number|string interval?:number|string", shWaitForBalancer,
@@ -124,8 +124,7 @@ func shardLegacyMethods() []helper {
 	}
 }
 
-// noLockHelper returns a stub for a helper about the balancer lock: until 3.2 the balancer held a
-// lock.
+// noLockHelper returns a stub for a helper about the balancer lock, which existed until 3.2.
 func noLockHelper(name string) func(*call, *Helpers) goja.Value {
 	return func(c *call, _ *Helpers) goja.Value {
 		c.JS.Out.WarnOnce("sh." + name +
@@ -140,7 +139,7 @@ func (sh *Helpers) requireMongos() {
 	}
 }
 
-// shAdminCommand returns failures instead of throwing them.
+// shAdminCommand returns errors instead of throwing them.
 func shAdminCommand(c *call, sh *Helpers) goja.Value {
 	if !c.Arg(1).ToBoolean() {
 		sh.requireMongos()
@@ -184,14 +183,14 @@ func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
 	_, before := sh.readRounds()
 	grown := sh.host.JS.Poll(timeout, interval, func() bool {
 		in, now := sh.readRounds()
-		return now > before || in && now == 0 // before 3.4 nobody counts rounds: one that is seen will do
+		return now > before || in && now == 0 // servers before 3.4 do not count rounds: one observed round is sufficient
 	})
 	if !grown {
 		sh.host.JS.Throw("Error", "no balancer round within %v", timeout)
 	}
 }
 
-// timeoutAndInterval reads the arguments of a helper that waits, from a position on.
+// timeoutAndInterval returns the arguments of a helper that waits, from position at on.
 func (c *call) timeoutAndInterval(helper string, at int) (timeout, interval time.Duration) {
 	helper = "Shard." + helper
 	return c.Duration(helper, "timeout", at, waitTimeout), c.Duration(helper, "interval", at+1, waitInterval)
@@ -237,7 +236,7 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	return nil
 }
 
-// shWaitForPingChange returns the pings that did not change in time.
+// shWaitForPingChange returns the pings that did not change before the timeout.
 func shWaitForPingChange(c *call, sh *Helpers) goja.Value {
 	waiting := script.Items(c.Object(0))
 	config := sh.config()

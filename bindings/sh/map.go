@@ -16,7 +16,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// shardMapMethods() draw.
+// shardMapMethods returns the helpers that draw chunk maps.
 func shardMapMethods() []helper {
 	return []helper{
 		{"map", "ns:string|object options?:object{heat}", shMap,
@@ -25,7 +25,7 @@ func shardMapMethods() []helper {
 	}
 }
 
-// readHeat looks at the load of a collection of a cluster that was read already.
+// readHeat reads the load of a collection in a cluster whose Snapshot was already read.
 func (c *call) readHeat(sh *Helpers, s *catalog.Snapshot, ns string, count time.Duration) *heat.Map {
 	r := &actiontext.Reporter{Progress: c.host.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
@@ -36,7 +36,7 @@ func (c *call) readHeat(sh *Helpers, s *catalog.Snapshot, ns string, count time.
 	return result.Collections[0].Map
 }
 
-// shMap answers as an object, which is printed as the drawing, in scripts too.
+// shMap returns the map as an object, which prints as the drawing, also in scripts.
 func shMap(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	s := sh.readSnapshot(live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{ns}})

@@ -15,7 +15,7 @@ var (
 	clearJumboVersion = server.Version{4, 2, 3}
 )
 
-// shardMergeMethods() manage single chunks.
+// shardMergeMethods returns the helpers that change single chunks.
 func shardMergeMethods() []helper {
 	return []helper{
 		{"mergeChunks", "ns:string|object min:object max:object options?:object{@mergeChunks}",
@@ -36,7 +36,7 @@ func shardMergeMethods() []helper {
 	}
 }
 
-// shMergeAll counts chunks before and after: the command does not report what it merged.
+// shMergeAll counts chunks before and after, because the command does not report the merged chunks.
 func shMergeAll(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	shards := []string{c.Text(1)}

@@ -14,11 +14,10 @@ import (
 	"shardsh/bindings/server"
 )
 
-// moveAnswerTimeout is how long to wait for a router that was moving something and
-// went away.
+// moveAnswerTimeout is how long to wait for a router that became unavailable during a move.
 const moveAnswerTimeout = 10 * time.Minute
 
-// shMoveRange leaves absent bounds out: servers refuse null there (rules/04-objects §5.3).
+// shMoveRange leaves out missing bounds, because servers reject null there (rules/04-objects §5.3).
 func shMoveRange(c *call, sh *Helpers) goja.Value {
 	body := bson.D{{Key: "moveRange", Value: c.Text(0)}, {Key: "toShard", Value: c.Text(1)}}
 	for i, name := range []string{"min", "max"} {
@@ -43,11 +42,11 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 	return sh.sendMove(c, c.JS.Merge(body, c.Arg(3)))
 }
 
-// sendMove sends a move. If its answer is lost, the outcome is read from the cluster
-// before an error is thrown.
+// sendMove sends a move. If the reply is lost, it reads the outcome from the cluster before it throws
+// an error.
 func (sh *Helpers) sendMove(c *call, body bson.D) goja.Value {
 	asked := parseMove(rawdoc.MustMarshal(body))
-	// Whoever may not read the log is told of moves before this one, too, in case the answer is lost.
+	// Users who may not read the log also see moves before this one, in case the reply is lost.
 	asked.LogBefore, _ = live.QuickLogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
 	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(sh.withMaxTime(body)))
 	if err == nil {
@@ -75,7 +74,7 @@ func parseMove(body bson.Raw) live.UnansweredMove {
 	return m
 }
 
-// unansweredMove is a move whose answer was lost.
+// unansweredMove is a move whose reply was lost.
 type unansweredMove struct {
 	c         *call
 	sh        *Helpers
@@ -83,8 +82,8 @@ type unansweredMove struct {
 	move      live.UnansweredMove
 }
 
-// await waits until it is known what became of the move, and returns what the
-// command would have returned, or throws.
+// await waits until the outcome of the move is known. It returns the reply that the command would have
+// returned, or throws.
 func (m *unansweredMove) await() goja.Value {
 	what := fmt.Sprintf("the move of %s to %s", m.move.Namespace, m.move.To)
 	w := &wait{
@@ -112,7 +111,7 @@ func (m *unansweredMove) await() goja.Value {
 			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s), but %s succeeded.", m.message(), what))
 		}
 		return m.c.host.Display.Reply(rawdoc.MustMarshal(bson.D{{Key: "ok", Value: 1.0}}))
-	case script.Property(m.answerErr, "codeName") != nil: // what a server said stays as it is
+	case script.Property(m.answerErr, "codeName") != nil: // errors of a server are not changed
 	case is.State == live.MoveFailed:
 		m.c.JS.Throw(script.RuntimeError, "the connection was lost (%s), and %s failed: %s", m.message(), what, is.Error)
 	default:
@@ -124,7 +123,7 @@ func (m *unansweredMove) await() goja.Value {
 
 func (m *unansweredMove) message() string { return script.OptionalText(m.answerErr.Get("message")) }
 
-// readOutcome reads the outcome of the move; errors are thrown.
+// readOutcome reads the outcome of the move; it throws errors.
 func (m *unansweredMove) readOutcome() live.MoveOutcome {
 	is, err := live.ReadMoveOutcome(m.c.JS.Context(), m.sh.commandRunner(), m.move)
 	if err != nil {

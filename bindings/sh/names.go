@@ -16,11 +16,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A name that nothing has is an error wherever a helper takes one, with the name that
-// was probably meant: by the helper itself, by the server, whose error gets the
-// question, or, where the server is content, by a warning.
+// An unknown name is an error in all helpers, with a suggestion for the name that was probably meant.
+// The helper reports it, or the suggestion is added to the server's error. If the server accepts the
+// name, the helper prints a warning.
 
-// nameKind is what a name is of.
+// nameKind is the kind of object that a name refers to.
 type nameKind int
 
 const (
@@ -30,7 +30,7 @@ const (
 	namespaceName
 )
 
-// nameKinds returns what the parameters of helpers name.
+// nameKinds maps the parameters of helpers to the kinds of their names.
 func nameKinds() map[string]nameKind {
 	return map[string]nameKind{
 		"shard": shardName, "toShard": shardName, "to": shardName, "primaryShard": shardName,
@@ -39,8 +39,8 @@ func nameKinds() map[string]nameKind {
 	}
 }
 
-// namesOfKind lists those that exist; like is the name they are to be compared with.
-// What can't be read is missing: the list is for suggestions.
+// namesOfKind returns the existing names; like is the name to compare with them. Names that can't be
+// read are missing, because the list is only used for suggestions.
 func (sh *Helpers) namesOfKind(kind nameKind, like string) []string {
 	switch kind {
 	case shardName:
@@ -74,7 +74,7 @@ func (sh *Helpers) configIDs(collection string) []string {
 	return ids
 }
 
-// listNames returns the names a command answers with.
+// listNames returns the names in the reply of a command.
 func (sh *Helpers) listNames(database, command string, path ...string) (names []string) {
 	reply, err := sh.host.Gateway.Send(sh.current().Sibling(database).Request(
 		server.Command(command, bson.E{Key: "nameOnly", Value: true}), server.Reads))
@@ -90,7 +90,7 @@ func (sh *Helpers) listNames(database, command string, path ...string) (names []
 	return names
 }
 
-// zoneNames lists the zones that shards belong to or that have ranges.
+// zoneNames returns the zones of shards, and those with ranges.
 func (sh *Helpers) zoneNames() []string {
 	known := map[string]bool{}
 	for collection, key := range map[string]string{"shards": "tags", "tags": "tag"} {
@@ -110,8 +110,7 @@ func (sh *Helpers) zoneNames() []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// didYouMean returns "; did you mean NAME?"; empty if no name is near,
-// or the name exists.
+// didYouMean returns "; did you mean NAME?". It is empty if no name is near, or if the name exists.
 func (sh *Helpers) didYouMean(kind nameKind, name string) string {
 	list := sh.namesOfKind(kind, name)
 	if slices.Contains(list, name) {
@@ -123,39 +122,38 @@ func (sh *Helpers) didYouMean(kind nameKind, name string) string {
 	return plaintext.DidYouMean(name, list)
 }
 
-// areBothNear reports whether databases and collections of two namespaces are near
-// each other: much in common at the beginning of a name means little.
+// areBothNear reports whether both the databases and the collections of two namespaces are similar. A
+// common beginning of the namespaces does not mean much.
 func areBothNear(a, b string) bool {
 	aDatabase, aName, _ := strings.Cut(a, ".")
 	bDatabase, bName, _ := strings.Cut(b, ".")
 	return plaintext.Nearest(aDatabase, []string{bDatabase}) != "" && plaintext.Nearest(aName, []string{bName}) != ""
 }
 
-// throwNoShard throws for a shard that is not there.
+// throwNoShard throws the error for a missing shard.
 func (sh *Helpers) throwNoShard(id string) {
 	sh.host.JS.ThrowInvalid("There is no shard %s (sh.listShards() lists them)%s", id, sh.didYouMean(shardName, id))
 }
 
-// checkZoneExists throws for a zone that is not there.
+// checkZoneExists throws if a zone does not exist.
 func (sh *Helpers) checkZoneExists(zone string) {
 	if zones := sh.zoneNames(); !slices.Contains(zones, zone) {
 		sh.host.JS.ThrowInvalid("There is no zone %s (sh.zones() lists them)%s", zone, plaintext.DidYouMean(zone, zones))
 	}
 }
 
-// throwNotSharded throws for a collection that is not in the catalog.
+// throwNotSharded throws the error for a collection that is not in the catalog.
 func (sh *Helpers) throwNotSharded(ns string) {
 	sh.host.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
 		sh.didYouMean(namespaceName, ns))
 }
 
-// withSuggestions wraps a helper: to a server error about a name that does not exist
-// it adds a suggestion, and to an authorization error the
-// role that may run it.
+// withSuggestions wraps a helper. It adds a suggestion to a server error about an unknown name, and the
+// required role to an authorization error.
 func withSuggestions(m helper) func(*call, *Helpers) goja.Value {
 	f, params := m.call, script.ParameterNames(m.signature)
 	if slices.Contains([]string{"enableSharding", "shardCollection", "shardAndDistributeCollection"}, m.name) {
-		params[0] = "" // they make what their first argument names
+		params[0] = "" // they create the object that their first argument names
 	}
 	return func(c *call, sh *Helpers) (v goja.Value) {
 		ex := c.JS.Runtime.Try(func() { v = f(c, sh) })
@@ -174,8 +172,8 @@ func withSuggestions(m helper) func(*call, *Helpers) goja.Value {
 	}
 }
 
-// addSuggestion puts the question "Did you mean …?" into an error's message, which has to be about the
-// name: moveChunk's says only by its code that it is about a shard.
+// addSuggestion adds "Did you mean …?" to an error about an unknown name. The message has to be about
+// the name; that of moveChunk shows only by its code that it is about a shard.
 func (c *call) addSuggestion(sh *Helpers, e *goja.Object, params []string, code int64) {
 	message := script.OptionalText(e.Get("message"))
 	for i, param := range params {
@@ -198,8 +196,7 @@ func (c *call) addSuggestion(sh *Helpers, e *goja.Object, params []string, code 
 	}
 }
 
-// warnNothingChanged warns if a server accepts an unknown name without a
-// word.
+// warnNothingChanged warns if a server accepts an unknown name without an error.
 func (sh *Helpers) warnNothingChanged(what string, kind nameKind, name string) {
 	sh.host.JS.Out.Warn("Warning: " + what + ": no change" + sh.didYouMean(kind, name))
 }

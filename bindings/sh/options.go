@@ -11,16 +11,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// helperOptions is the last argument of a helper: an object whose names are
-// known. A name that is not is a mistake, and nothing is done.
+// helperOptions is the last argument of a helper: an object with known names. For an unknown name, the
+// helper throws and does nothing.
 type helperOptions struct {
 	c      *call
 	helper string
-	o      *goja.Object // nil when there is none
+	o      *goja.Object // nil without options
 }
 
-// options reads the options argument at position i. The helper's signature lists what it
-// may have.
+// options returns the options in the argument at position i. The helper's signature lists their names.
 func (c *call) options(helper string, i int) helperOptions {
 	h := helperOptions{c: c, helper: helper, o: c.Object(i)}
 	if h.o == nil {
@@ -51,12 +50,12 @@ func optionNames(helper string) []string {
 	return nil
 }
 
-// oldOptionNames returns older names of options, which work and are not shown.
+// oldOptionNames maps older names of options, which still work and are not shown, to their new names.
 func oldOptionNames() map[string]string {
 	return map[string]string{"takeOver": "pauseBalancing", "maxTime": "for"}
 }
 
-// value returns an option; nil when it was not given.
+// value returns the value of an option; nil if it is missing.
 func (h helperOptions) value(name string) goja.Value {
 	v := h.property(name)
 	if v == nil || goja.IsNull(v) {
@@ -65,7 +64,7 @@ func (h helperOptions) value(name string) goja.Value {
 	return v
 }
 
-// property returns an option, null if it is null, nil if it is missing.
+// property returns the value of an option; null if it is null, nil if it is missing.
 func (h helperOptions) property(name string) goja.Value {
 	if h.o == nil {
 		return nil
@@ -79,7 +78,7 @@ func (h helperOptions) property(name string) goja.Value {
 	return v
 }
 
-// isGiven reports whether an option was given, perhaps as null.
+// isGiven reports whether an option is present, possibly as null.
 func (h helperOptions) isGiven(name string) bool { return h.property(name) != nil }
 
 func (h helperOptions) isNull(name string) bool {
@@ -87,7 +86,7 @@ func (h helperOptions) isNull(name string) bool {
 	return v != nil && goja.IsNull(v)
 }
 
-// throwWrongOption throws for an option of a wrong kind.
+// throwWrongOption throws for an option of a wrong type.
 func (h helperOptions) throwWrongOption(name, wanted, got string) {
 	h.c.ThrowArgument("Shard."+h.helper, "options."+name, wanted, got)
 }
@@ -114,7 +113,7 @@ func (h helperOptions) flag(name string, byDefault bool) bool {
 	return v.ToBoolean()
 }
 
-// duration reads a number of milliseconds, or a text such as "1h30m".
+// duration returns an option that is a number of milliseconds, or a string such as "1h30m".
 func (h helperOptions) duration(name string, byDefault time.Duration) time.Duration {
 	v := h.value(name)
 	if v == nil {
@@ -123,7 +122,7 @@ func (h helperOptions) duration(name string, byDefault time.Duration) time.Durat
 	return h.c.DurationOf("Shard."+h.helper, "options."+name, v)
 }
 
-// asNumber returns a number of any of BSON's types.
+// asNumber converts a number of any BSON type.
 func (c *call) asNumber(v goja.Value) (float64, bool) {
 	if kind := script.TypeOf(v); kind != "number" && kind != "object" {
 		return 0, false

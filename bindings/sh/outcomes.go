@@ -13,13 +13,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// outcomesSpan is the time span of shown migration outcomes.
+// outcomesSpan is the period of the migration outcomes that are shown.
 const outcomesSpan = 24 * time.Hour
 
-// failedRounds has the number of failed rounds, and the error and time of the newest.
+// failedRounds holds the number of failed rounds, and the error and time of the newest one.
 type failedRounds struct {
 	count         int
-	message, when goja.Value // undefined when nothing failed
+	message, when goja.Value // undefined if no round failed
 }
 
 func (s *Host) failedRounds(seen *clusterView) failedRounds {
@@ -34,8 +34,7 @@ func (s *Host) failedRounds(seen *clusterView) failedRounds {
 	}
 }
 
-// fieldValue returns a field of a document as a value; undefined when it is
-// missing.
+// fieldValue returns a field of a document as a JavaScript value; undefined if it is missing.
 func (s *Host) fieldValue(doc bson.Raw, path ...string) goja.Value {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
@@ -44,12 +43,12 @@ func (s *Host) fieldValue(doc bson.Raw, path ...string) goja.Value {
 	return s.JS.Values.ToJS(v)
 }
 
-// recentOutcomes returns how migrations have ended.
+// recentOutcomes returns the outcomes of recent migrations.
 func recentOutcomes(seen *clusterView) []catalog.Outcome {
 	return diagnosis.OutcomesSince(seen.Snapshot, seen.Time().Add(-outcomesSpan))
 }
 
-// outcomeText returns how migrations ended, as mongosh has it.
+// outcomeText describes an outcome in the words of mongosh.
 func outcomeText(o catalog.Outcome) string {
 	if o.Error == "" {
 		return "Success"
@@ -57,7 +56,7 @@ func outcomeText(o catalog.Outcome) string {
 	return fmt.Sprintf("Failed with error '%s'", o.Error)
 }
 
-// outcomeLine is outcomeText with the shards, where they are listed separately.
+// outcomeLine returns outcomeText, followed by the two shards if the outcome is counted by shards.
 func outcomeLine(o catalog.Outcome) string {
 	if o.From == "" {
 		return outcomeText(o)
@@ -65,7 +64,7 @@ func outcomeLine(o catalog.Outcome) string {
 	return fmt.Sprintf("%s, from %s to %s", outcomeText(o), o.From, o.To)
 }
 
-// migrationText returns a migration as sh.status() lists it.
+// migrationText describes a migration in sh.status().
 func migrationText(m catalog.ActiveMigration) string {
 	if m.Since.IsZero() {
 		return m.Namespace
@@ -73,7 +72,7 @@ func migrationText(m catalog.ActiveMigration) string {
 	return m.Namespace + " started at " + m.Since.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
 }
 
-// timeOrNull returns a moment, or null when it is unknown.
+// timeOrNull returns a time, or null if it is unknown.
 func (s *Host) timeOrNull(t time.Time) goja.Value {
 	if t.IsZero() {
 		return goja.Null()
@@ -81,8 +80,8 @@ func (s *Host) timeOrNull(t time.Time) goja.Value {
 	return s.JS.FromGo(t)
 }
 
-// listedMigrations returns the migrations in progress as mongosh lists them: with every
-// lock in config.locks, such as the one that config servers up to 5.0 hold for good.
+// listedMigrations returns the migrations in progress as mongosh lists them: these include every lock
+// in config.locks, such as the one that config servers up to 5.0 hold permanently.
 func listedMigrations(seen *clusterView) []catalog.ActiveMigration {
 	list := seen.Parts().Migrations
 	list = list[:len(list):len(list)]

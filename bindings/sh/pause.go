@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardPauseMethods() pause all runs of shardsh.
+// shardPauseMethods returns the helpers that pause all runs of shardsh.
 func shardPauseMethods() []helper {
 	return []helper{
 		{"pause", "options?:object{reason,for,until,replace,end,show}", withMongosCheck(shPause),

@@ -17,7 +17,7 @@ import (
 
 const planOptions = "goal,by,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit,advisories"
 
-// shardPlanMethods() say what would be done.
+// shardPlanMethods returns the helpers that make plans.
 func shardPlanMethods() []helper {
 	return []helper{
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", withMongosCheck(shPlan),
@@ -27,13 +27,13 @@ func shardPlanMethods() []helper {
 	}
 }
 
-// Plan is a plan as scripts have it.
+// Plan is the object of a plan for scripts.
 type Plan struct {
 	script.Hidden
 	plan *plan.Plan
 }
 
-// planMethods are what a plan can do beside its fields.
+// planMethods returns the methods of a plan.
 func planMethods() []script.Method[*Plan] {
 	return []script.Method[*Plan]{
 		{Name: "text", Signature: "all?:boolean why?:boolean",
@@ -55,7 +55,7 @@ func planMethods() []script.Method[*Plan] {
 	}
 }
 
-// shPlan returns a plan, which is printed as the text of "shardsh plan".
+// shPlan returns a plan, which prints as the text of "shardsh plan".
 func shPlan(c *call, sh *Helpers) goja.Value {
 	if given := c.planOptions(); given.value("by") != nil {
 		return c.compareWays(sh, given)
@@ -64,7 +64,7 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 	return c.host.planObject(runReadAction(c, sh, "plan", verb, verb.Goal.Namespaces...))
 }
 
-// planOptions are the options of a plan, after what to plan for, if that is given.
+// planOptions returns the options of a plan, which follow the optional namespace.
 func (c *call) planOptions() helperOptions {
 	_, at := c.namespacesArgument("plan")
 	return c.options("plan", at)
@@ -90,7 +90,7 @@ func (c *call) compareWays(sh *Helpers, given helperOptions) goja.Value {
 	return c.host.printable(q, findings.QuoteText(q))
 }
 
-// planArguments reads the arguments: what to plan for, or nothing, and options.
+// planArguments returns the plan's arguments: optional collections, and options.
 func (c *call) planArguments() action.Plan {
 	names, at := c.namespacesArgument("plan")
 	given := c.options("plan", at)
@@ -107,8 +107,8 @@ func (c *call) planArguments() action.Plan {
 	return p
 }
 
-// namespacesArgument reads the first argument of a helper: a collection, a list of
-// them, or nothing, and returns where its options are.
+// namespacesArgument returns the collections in the first argument of a helper, which may be missing, a
+// collection, or an array of collections. It also returns the position of the options.
 func (c *call) namespacesArgument(helper string) (names []string, options int) {
 	first := c.Arg(0)
 	switch list, isList := c.namespaceList(helper, first); {
@@ -122,7 +122,7 @@ func (c *call) namespacesArgument(helper string) (names []string, options int) {
 	return nil, 0
 }
 
-// namespaceList reads an array of namespaces or collections.
+// namespaceList returns the namespaces in an array of namespaces or collections.
 func (c *call) namespaceList(helper string, v goja.Value) (list []string, ok bool) {
 	o, isObject := v.(*goja.Object)
 	if !isObject || o.ClassName() != "Array" {
@@ -143,7 +143,7 @@ func (c *call) namespaceList(helper string, v goja.Value) (list []string, ok boo
 	return list, true
 }
 
-// goalOption reads "zones", {drain: "shard3"}, or {load: "writes"}.
+// goalOption returns a goal: "zones", {drain: "shard3"}, or {load: "writes"}.
 func (c *call) goalOption(h helperOptions) plan.Goal {
 	v := h.value("goal")
 	if v == nil {
@@ -163,7 +163,7 @@ func (c *call) goalOption(h helperOptions) plan.Goal {
 	return goal
 }
 
-// count reads a whole number; 0 when it was not given.
+// count returns an option that is a whole number; 0 if it is missing.
 func (h helperOptions) count(name string) int64 {
 	v := h.value(name)
 	if v == nil {
@@ -176,7 +176,7 @@ func (h helperOptions) count(name string) int64 {
 	return int64(n)
 }
 
-// size reads a number of bytes, or a text such as 10GB; 0 when it was not given.
+// size returns an option that is a number of bytes, or a string such as 10GB; 0 if it is missing.
 func (h helperOptions) size(name string) int64 {
 	v := h.value(name)
 	if v == nil || !goja.IsString(v) {
@@ -189,8 +189,7 @@ func (h helperOptions) size(name string) int64 {
 	return n
 }
 
-// PlanOf returns the plan behind a value: one of sh.plan, or what JSON.parse made
-// of one.
+// PlanOf returns the plan in a value: a plan of sh.plan, or the result of JSON.parse on its JSON form.
 func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 	if p, ok := script.Receiver[*Plan](v); ok {
 		return p.plan, nil
@@ -206,8 +205,8 @@ func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 	return plan.Read(strings.NewReader(string(text)))
 }
 
-// planObject returns a plan for scripts: the fields of its JSON form, whose steps
-// are made when they are read. Bounds are documents.
+// planObject returns a plan for scripts: the fields of its JSON form. The steps are built when they are
+// read. Bounds are documents.
 func (s *Host) planObject(p *plan.Plan) goja.Value {
 	o := s.JS.NewInstance(&Plan{plan: p}, script.Prototype(s.JS, "Plan", planMethods()))
 	head := *p
@@ -229,7 +228,7 @@ func (s *Host) planObject(p *plan.Plan) goja.Value {
 func (s *Host) stepObjects(p *plan.Plan) goja.Value {
 	patterns := map[string]catalog.KeyPattern{}
 	for _, c := range p.Basis.Collections {
-		patterns[c.Namespace], _ = c.Pattern() // it was made of one
+		patterns[c.Namespace], _ = c.Pattern() // the pattern was made from a valid key
 	}
 	list := make([]any, len(p.Steps))
 	for i, step := range p.Steps {
@@ -253,8 +252,7 @@ func (s *Host) stepObjects(p *plan.Plan) goja.Value {
 	return s.JS.Runtime.NewArray(list...)
 }
 
-// plainJSON returns the JSON form of a value, with numbers and objects of
-// JavaScript's own.
+// plainJSON returns the JSON form of a value, with plain JavaScript numbers and objects.
 func plainJSON(js *script.Engine, v any) goja.Value {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -2,8 +2,7 @@ package sh
 
 import "shardsh/balancer/policy"
 
-// policyText returns what the server's balancer evens out: that depends on its
-// release only.
+// policyText describes what the server's balancer evens out, which depends only on its release.
 func (sh *Helpers) policyText() string {
 	release, known := sh.release()
 	if !known {

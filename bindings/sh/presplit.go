@@ -18,7 +18,7 @@ import (
 
 const cutOptionNames = "chunks,perShard,points,fromSample,like"
 
-// shardPresplitMethods() split a collection before data is inserted.
+// shardPresplitMethods returns the helpers that split a collection before data is inserted.
 func shardPresplitMethods() []helper {
 	return []helper{
 		{
@@ -43,8 +43,8 @@ func shPresplit(c *call, sh *Helpers) goja.Value {
 	})
 }
 
-// presplitOption reads {presplit: {chunks, perShard, fromSample, points}}; nil when the
-// goal is another one.
+// presplitOption parses {presplit: {chunks, perShard, fromSample, points}}; nil when the goal is
+// another one.
 func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 	goal, _ := h.value("goal").(*goja.Object)
 	if script.Property(goal, string(plan.Presplit)) == nil {
@@ -65,7 +65,7 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 	return &p
 }
 
-// cuts reads where to cut a collection.
+// cuts returns the options for the split points of a collection.
 func (c *call) cuts(h helperOptions, ns string) action.Cuts {
 	p := action.Cuts{
 		Namespace: ns, Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
@@ -80,7 +80,8 @@ func (c *call) cuts(h helperOptions, ns string) action.Cuts {
 	return p
 }
 
-// likeOption reads whose layout to copy: that in a file, or that of the cluster of a database.
+// likeOption returns a reader for the layout to copy: that in a file, or that of another cluster's
+// database.
 func (c *call) likeOption(h helperOptions, ns string) func(context.Context) (*catalog.Snapshot, error) {
 	v := h.value("like")
 	if v == nil {

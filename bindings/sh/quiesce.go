@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardQuiesceMethods() stop the balancer and verify that nothing moves.
+// shardQuiesceMethods returns the helpers that stop the balancer and check that nothing moves.
 func shardQuiesceMethods() []helper {
 	return []helper{
 		{
@@ -52,7 +52,7 @@ func shQuiesce(c *call, sh *Helpers) goja.Value {
 		c.JS.Throw(script.RuntimeError, "sh.quiesce: %s", strings.Join(actiontext.QuiesceResult(result), "\n"))
 	}
 	commands := result.Commands
-	result.Commands = nil // which scripts have as documents
+	result.Commands = nil // scripts get them as documents
 	object := c.host.fromJSON(result)
 	if len(commands) > 0 {
 		script.Must(object.Set("commands", c.JS.DocumentArray(commandBodies(commands))))

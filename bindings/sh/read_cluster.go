@@ -16,8 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// shellRunner runs commands of a cluster reader like all commands of the
-// shell go: past its guard, in its session, to the connection of a database.
+// shellRunner runs the commands of a cluster reader like all commands of the shell: through its guard,
+// in its session, on the connection of a database.
 type shellRunner struct {
 	gateway       *server.Gateway
 	admin, config *server.Database
@@ -35,40 +35,39 @@ func (a shellRunner) request(ctx context.Context, database string, command bson.
 	return d.Request(command, server.Reads)
 }
 
-// RunCommand sends a command. The shell's own context bounds it; servers keep to the deadline
-// of this one.
+// RunCommand sends a command. The shell's own context limits it; servers respect the deadline of ctx.
 func (a shellRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	return a.gateway.Send(a.request(ctx, database, command))
 }
 
-// RunCursorCommand returns the documents of a cursor.
+// RunCursorCommand returns all documents of a cursor.
 func (a shellRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
 	return a.gateway.TryReadAll(a.request(ctx, database, command))
 }
 
-// commandRunner returns the runner on the connection of the current db.
+// commandRunner returns the runner for the connection of the current database.
 func (sh *Helpers) commandRunner() shellRunner {
 	return shellRunner{sh.host.Gateway, sh.current().Sibling("admin"), sh.config()}
 }
 
-// clusterView is a Snapshot of parts of a cluster, with documents that Snapshots do not keep.
+// clusterView is a Snapshot of parts of a cluster, with documents that Snapshots do not contain.
 type clusterView struct {
 	*catalog.Snapshot
 	raw map[string][]bson.Raw
 }
 
-// hasSizes reports whether the server has reported the sizes of data, as it does from 6.0.3 on.
+// hasSizes reports whether the server has reported data sizes, as it does from 6.0.3 on.
 func (o *clusterView) hasSizes() bool { return o.raw["shardedDataDistribution"] != nil }
 
-// Parts that a helper requires: all except those that many users may not read, or
-// many servers don't have; the lenient set also omits the balancer's status.
+// The parts that a helper requires: all except those that many users may not read, or that many servers
+// don't have. The lenient set also omits the balancer's status.
 const (
 	strictParts  = live.AllParts &^ (live.Sizes | live.Migrations | live.Reshardings)
 	lenientParts = strictParts &^ (live.Balancer | live.Statuses)
 )
 
-// readCluster reads parts of the cluster that a database belongs to; another config
-// database may stand in for its own. What fails is thrown.
+// readCluster reads parts of a database's cluster; another config database may replace the cluster's
+// own. It throws errors.
 func (s *Host) readCluster(d, config *server.Database, o live.ReaderOptions) *clusterView {
 	o.Required = cmp.Or(o.Required, strictParts)
 	seen, err := s.tryReadCluster(d, config, o)
@@ -82,7 +81,7 @@ func (s *Host) readCluster(d, config *server.Database, o live.ReaderOptions) *cl
 	return seen
 }
 
-// tryReadCluster is readCluster with no required parts; it returns errors.
+// tryReadCluster works like readCluster, but requires no parts and returns errors.
 func (s *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) (*clusterView, error) {
 	o.Now = s.JS.Clock.Now()
 	seen := &clusterView{raw: map[string][]bson.Raw{}}
@@ -99,7 +98,7 @@ func (s *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) 
 	if !known || old.HasModes() {
 		return seen, err
 	}
-	o.Release = old // which has other places to look at
+	o.Release = old // the data of this release is elsewhere
 	return seen, read()
 }
 
@@ -113,8 +112,7 @@ func lacksBalancerCommand(seen *clusterView, err error) bool {
 	})
 }
 
-// ReadSnapshot reads parts of the cluster that a database belongs to. What fails is
-// thrown.
+// ReadSnapshot reads parts of a database's cluster. It throws errors.
 func (s *Host) ReadSnapshot(d *server.Database, o live.ReaderOptions) *catalog.Snapshot {
 	return s.readCluster(d, d.Sibling("config"), o).Snapshot
 }
@@ -123,15 +121,14 @@ func (sh *Helpers) readCluster(o live.ReaderOptions) *clusterView {
 	return sh.host.readCluster(sh.current(), sh.config(), o)
 }
 
-// release returns the line of releases the server belongs to, and whether its
-// version could be read.
+// release returns the release of the server, and reports whether its version could be read.
 func (sh *Helpers) release() (r catalog.Release, known bool) {
 	v := sh.version()
 	return catalog.ReleaseOf(fmt.Sprintf("%d.%d", v[0], v[1]))
 }
 
-// configDocument returns one of the documents of config's small collections that were
-// read, by its _id; nil when there is none.
+// configDocument returns a document of a small config collection that was read, by its _id; nil if
+// there is none.
 func configDocument(seen *clusterView, collection, id string) bson.Raw {
 	for _, doc := range seen.Parts().Config[collection] {
 		if rawdoc.Text(doc, "_id") == id {
@@ -141,7 +138,7 @@ func configDocument(seen *clusterView, collection, id string) bson.Raw {
 	return nil
 }
 
-// unreadReason returns why something was not read; empty when it was.
+// unreadReason returns why a part was not read; empty if it was read.
 func unreadReason(seen *clusterView, what string) string {
 	for _, gap := range seen.Parts().Source.Gaps {
 		if gap.What == what {

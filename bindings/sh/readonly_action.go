@@ -15,7 +15,7 @@ type readAction[R any] interface {
 	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
 }
 
-// source is what such actions read: the cluster of the current db.
+// source returns the source for such actions: the current database's cluster.
 func (sh *Helpers) source() action.Source {
 	conn, kind := sh.current().Conn, catalog.SourceLive
 	if sh.host.Mock {
@@ -40,7 +40,7 @@ func runReadAction[R any](c *call, sh *Helpers, helper string, verb readAction[R
 	return result
 }
 
-// tryReadAction is runReadAction, but returns errors.
+// tryReadAction works like runReadAction, but returns errors.
 func tryReadAction[R any](c *call, sh *Helpers, verb readAction[R]) (R, error) {
 	r := &actiontext.Reporter{Progress: c.host.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()

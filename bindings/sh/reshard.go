@@ -19,10 +19,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// reshardOptions are those of reshardCollection: the command's, and the helper's own.
+// reshardOptions are the options of reshardCollection, and those of the helper.
 const reshardOptions = "@reshardCollection,progress,interval"
 
-// shardReshardMethods() move whole collections and look after shards.
+// shardReshardMethods returns the helpers that move whole collections and manage shards.
 func shardReshardMethods() []helper {
 	return []helper{
 		{"shardAndDistributeCollection",
@@ -55,9 +55,8 @@ func shardReshardMethods() []helper {
 	}
 }
 
-// shReshard sends reshardCollection, which answers when all is done, and tells
-// meanwhile how far it is. Of the options, progress and interval are the
-// helper's own.
+// shReshard sends reshardCollection, which replies when the resharding has ended, and shows its
+// progress meanwhile. The options progress and interval belong to the helper.
 func shReshard(c *call, sh *Helpers) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
 	p := c.host.Display.Progress(true)
@@ -73,8 +72,8 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 			kept = append(kept, e)
 		}
 	}
-	// Nobody waits on the mock's virtual time; a session is for one command at a
-	// time; and a guard, or who is asked, may keep the command from being sent.
+	// No progress is shown on the mock's virtual time; in a session, which runs one command at a time;
+	// and if a guard or a confirmation may keep the command from being sent.
 	if p == nil || !script.OnWallClock(c.JS.Clock) || c.host.Gateway.HasGuard() || c.host.Gateway.NeedsConfirmation() ||
 		sh.current().Session != nil {
 		return c.host.Display.Reply(sh.admin(kept))
@@ -82,9 +81,8 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.Reply(sh.runWithProgress(kept, c.Text(0), p))
 }
 
-// runWithProgress runs a command in a separate goroutine, waits for it, and
-// shows how far the operation on ns is. The command has no session: Ctrl-C ends
-// the waiting and kills nothing.
+// runWithProgress runs a command in a separate goroutine, waits for it, and shows the progress of the
+// operation on ns. The command has no session: Ctrl-C ends the wait and kills nothing.
 func (sh *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := sh.host
 	r := sh.current().Sibling("admin").Request(body)
@@ -118,8 +116,8 @@ func (sh *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) 
 	return reply
 }
 
-// readResharding returns what the cluster reports of the resharding of a collection now;
-// only its name where it reports nothing.
+// readResharding reads the cluster's report on the resharding of a collection. The result has only the
+// name if the cluster reports nothing.
 func (sh *Helpers) readResharding(ns string) catalog.ActiveResharding {
 	seen, err := sh.host.tryReadCluster(sh.current(), sh.config(), live.ReaderOptions{Parts: live.Reshardings})
 	if err == nil {
@@ -130,8 +128,8 @@ func (sh *Helpers) readResharding(ns string) catalog.ActiveResharding {
 	return catalog.ActiveResharding{Namespace: ns}
 }
 
-// reshardProgress says in which state a resharding is, and how much recipients
-// have copied. What they have to copy is their own guess.
+// reshardProgress returns the state of a resharding, and how much the recipients have copied. The total
+// is the recipients' own estimate.
 func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 	text := "resharding " + r.Namespace
 	if r.State != "" {
@@ -147,10 +145,9 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Format: humanize.Bytes[float64]}
 }
 
-// shShardAndDistribute shards, then reshards to the same key, which spreads the
-// data; two of the options go along.
-// shShardAndDistribute needs a server that can distribute: an older one would shard
-// the collection and refuse the rest.
+// shShardAndDistribute shards the collection, then reshards it to the same key, which distributes the
+// data. Two of the options are passed on. It checks the server's version first: an older server would
+// shard the collection and reject the second command.
 func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
 	sh.requireVersion("shardAndDistributeCollection", server.Version{8, 0, 0}, "")
 	body := c.shardKeyCommand("shardCollection")

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// shardSettingMethods() switch the balancer and the auto-merger.
+// shardSettingMethods returns the helpers that switch the balancer and the auto-merger.
 func shardSettingMethods() []helper {
 	return []helper{
 		{"enableBalancing", "ns:string|object", withMongosCheck(shSetCollection("noBalance", "$set", false)),
@@ -80,14 +80,14 @@ func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 	}
 }
 
-// switchBalancer switches the balancer. How long is waited, and how often looked,
-// matters where there is no command that waits.
+// switchBalancer switches the balancer. timeout and interval apply to servers without a command that
+// waits.
 func (sh *Helpers) switchBalancer(
 	c *call, on bool, timeout any, wait func() (timeout, interval time.Duration)) goja.Value {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
-	if c.host.Gateway.HasGuard() && sh.lacksModes() { // what is shown is what would be sent
+	if c.host.Gateway.HasGuard() && sh.lacksModes() { // the guard shows the command that would be sent
 		return sh.switchBefore34(c, on, 0, 0)
 	}
 	name := "balancerStop"
@@ -129,13 +129,12 @@ func shIsBalancerRunning(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.Reply(status)
 }
 
-// setting returns one document of config.settings; nil when there is none.
+// setting returns a document of config.settings; nil if there is none.
 func (s *Host) setting(config *server.Database, id string) bson.Raw {
 	return config.FindOne("settings", bson.D{{Key: "_id", Value: id}})
 }
 
-// updateConfig updates a document of the config database and waits for a
-// majority.
+// updateConfig updates a document of the config database with a majority write concern.
 func (c *call) updateConfig(config *server.Database, collection, id string, update bson.D, upsert bool,
 	wtimeout int32) (result *goja.Object, matched int64) {
 	st := bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: id}}}, {Key: "u", Value: update}}
@@ -146,16 +145,15 @@ func (c *call) updateConfig(config *server.Database, collection, id string, upda
 	return c.host.Objects.Update(config, collection, rawdoc.MustMarshal(st), rawdoc.MustMarshal(majority))
 }
 
-// updateSetting updates a document of config.settings, or makes it.
+// updateSetting updates a document of config.settings, or inserts it.
 func (c *call) updateSetting(config *server.Database, id string, update bson.D) goja.Value {
 	result, _ := c.updateConfig(config, "settings", id, update, true, 30_000)
 	return result
 }
 
-// shSetCollection sets a field of a collection's entry in the catalog. A name
-// that is not there changes nothing, which is said on the error stream: the
-// result alone is easily overlooked, and recorded clusters answer it
-// (rules/04-objects §5.3 would have an error).
+// shSetCollection returns a helper that sets a field of a collection's entry in the catalog. For an
+// unknown name, it prints a warning on the error stream, because nothing changes. It returns the result
+// that recorded clusters return (rules/04-objects §5.3 requires an error).
 func shSetCollection(field, operator string, value any) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		ns := c.namespaceArgument(0)
@@ -168,13 +166,13 @@ func shSetCollection(field, operator string, value any) func(*call, *Helpers) go
 	}
 }
 
-// shDisableBalancing also has it stay so at the end of a run that has disabled it.
+// shDisableBalancing also makes a run that has disabled the collection leave it disabled at its end.
 func shDisableBalancing(c *call, sh *Helpers) goja.Value {
 	result := shSetCollection("noBalance", "$set", true)(c, sh)
 	if c.host.Gateway.HasGuard() {
 		return result
 	}
-	// Whoever may not read the lease can't have it.
+	// Users who may not read the lease can't hold it.
 	kept, err := live.KeepBalancingDisabled(c.JS.Context(), live.NewCommandRunner(sh.current().Conn.Client),
 		c.namespaceArgument(0))
 	if kept && err == nil {
@@ -208,8 +206,8 @@ func shAutoSplit(on bool) func(*call, *Helpers) goja.Value {
 	}
 }
 
-// shDataDistribution asks for the first batch at once, so that an old server's
-// refusal shows here.
+// shDataDistribution requests the first batch immediately, so that it throws the error of an old
+// server.
 func shDataDistribution(c *call, sh *Helpers) goja.Value {
 	stage := rawdoc.MustMarshal(bson.D{{Key: "$shardedDataDistribution", Value: c.JS.DocumentOrEmpty(c.Arg(0))}})
 	object, start := c.host.Objects.Cursor(sh.current().Sibling("admin"), bson.D{

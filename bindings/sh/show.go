@@ -18,8 +18,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Shows returns the show commands that are about shards, by what they show;
-// mongosh has none of them. The second argument may be a collection.
+// Shows returns the show commands about shards, by their argument; mongosh has none of them. The second
+// argument may be a collection.
 func (s *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.Value {
 	shows := map[string]func(*script.Call, *server.Database) goja.Value{}
 	for what, show := range map[string]func(*call, *server.Database) goja.Value{
@@ -57,9 +57,9 @@ func showZones(c *call, d *server.Database) goja.Value {
 	o := c.JS.Runtime.NewObject()
 	tags := c.host.readCluster(d, d.Sibling("config"), l).Parts().Config["tags"]
 	if ns != "" && len(tags) == 0 {
-		c.host.helpersOn(d).requireEntry(ns) // or there is no such collection
+		c.host.helpersOn(d).requireEntry(ns) // throws if there is no such collection
 	}
-	for _, doc := range tags { // in the order of the ranges
+	for _, doc := range tags { // sorted by range
 		ns := rawdoc.Text(doc, "ns")
 		list, _ := o.Get(ns).(*goja.Object)
 		if list == nil {
@@ -73,7 +73,7 @@ func showZones(c *call, d *server.Database) goja.Value {
 	return c.host.Display.ShownValue(o)
 }
 
-// qualified returns a namespace; names without a database are in this one.
+// qualified returns a namespace; names without a database belong to the current one.
 func qualified(d *server.Database, name string) string {
 	if strings.Contains(name, ".") {
 		return name
@@ -81,7 +81,7 @@ func qualified(d *server.Database, name string) string {
 	return d.Name + "." + name
 }
 
-// showChunks shows the chunks of a collection, or counts those of all.
+// showChunks shows the chunks of a collection, or the chunk counts of all collections.
 func showChunks(c *call, d *server.Database) goja.Value {
 	if !c.Has(1) {
 		return c.showChunkCounts(d)
@@ -137,8 +137,8 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 	return c.host.Display.ShownValue(o)
 }
 
-// chunkCountRows returns a row for each shard of a collection. More than a screen of
-// them have those with jumbo chunks first, then those with most chunks.
+// chunkCountRows returns a row for each shard of a collection. If they exceed a screen, shards with
+// jumbo chunks come first, then those with the most chunks.
 func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
 	type row struct {
 		ns    string

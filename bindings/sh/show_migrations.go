@@ -16,8 +16,8 @@ import (
 	"shardsh/bindings/server"
 )
 
-// showMigrations shows running operations, then the last migrations, the newest
-// first, then how those of a day ended.
+// showMigrations shows the running operations, then the last migrations, the newest first, then the
+// outcomes of the last day.
 func showMigrations(c *call, d *server.Database) goja.Value {
 	r := c.host.statusOf(d, d.Sibling("config"), live.Outcomes|live.Migrations|live.Reshardings|live.Moves)
 	if c.host.Display.ShowsTables() {
@@ -56,7 +56,7 @@ func (r *statusReport) recentMovesValue() *goja.Object {
 	return r.s.JS.Runtime.NewArray(items...)
 }
 
-// boundValue returns a bound as a value.
+// boundValue returns a bound as a JavaScript value.
 func (r *statusReport) boundValue(bound bson.Raw) goja.Value {
 	if bound == nil {
 		return goja.Null()
@@ -75,7 +75,7 @@ func (r *statusReport) moveTables(t *display.Tables) {
 	r.outcomeLines(t)
 }
 
-// moveRows is a row for each migration.
+// moveRows returns a row for each migration.
 func moveRows(moves []report.Event, now time.Time) (header []string, rows [][]string) {
 	for _, e := range moves {
 		size, span := humanize.Bytes(e.Bytes), "?"

@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// PrintSizes prints the data size of every chunk of every collection. It says
-// first how many calls that takes.
+// PrintSizes prints the data size of every chunk of every collection. It first prints the number of
+// commands that this takes.
 func (s *Host) PrintSizes() {
 	d := s.current()
 	config := d.Sibling("config")

@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// shardSnapshotMethods() read the whole cluster.
+// shardSnapshotMethods returns the helpers that read the whole cluster.
 func shardSnapshotMethods() []helper {
 	return []helper{
 		{"snapshot", "file?:string", shSnapshot,
@@ -50,9 +50,8 @@ func databasesOf(list []catalog.Database) []bson.M {
 	return documents
 }
 
-// readSnapshot reads the whole cluster, routing tables and all: what questions about
-// chunks, plans and forecasts are answered from. What fails is thrown; what
-// could not be read is a gap of its source.
+// readSnapshot reads the whole cluster, including routing tables, for questions about chunks, plans and
+// forecasts. It throws errors; parts that could not be read are gaps of the Snapshot's source.
 func (sh *Helpers) readSnapshot(o live.ReaderOptions) *catalog.Snapshot {
 	s, err := sh.source().Read(sh.host.JS.Context(), o)
 	if err != nil {

@@ -20,27 +20,27 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// How much of a collection sh.status() shows without verbose.
+// The number of a collection's chunks and zones that sh.status() shows without verbose.
 const (
 	maxStatusChunks  = 20
 	maxStatusZones   = 20
-	mongosActiveSpan = 60 * time.Second // a mongos whose ping is older is not active
+	mongosActiveSpan = 60 * time.Second // a mongos with an older ping is not active
 	tooManyText      = "too many %s to print, use verbose if you want to force print"
 )
 
 // statusReport collects the sections of sh.status() (rules/04-objects §5.4).
 type statusReport struct {
 	s       *Host
-	d       *server.Database // where commands go
+	d       *server.Database // the destination of commands
 	config  *server.Database
 	verbose bool
 	now     time.Time
 
 	seen        *clusterView
-	entriesRead map[string]map[string][]bson.Raw // documents of chunks and tags by namespace
+	entriesRead map[string]map[string][]bson.Raw // chunks and tags by namespace
 }
 
-// statusParts are what sh.status() is made of, beside the routers, and the first
+// statusParts are the parts of the cluster that sh.status() reads, besides the routers, and the first
 // chunks and zones of each collection.
 const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
 	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.Migrations | live.Leases
@@ -63,7 +63,7 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	}
 	parts := statusParts
 	if s.Display.ShowsTables() {
-		parts |= live.Unsharded | live.Reshardings // their chunks count for the shards
+		parts |= live.Unsharded | live.Reshardings // their chunks are included in the chunk counts of shards
 	}
 	r := s.statusOf(d, config, parts)
 	r.verbose = o.Verbose
@@ -90,8 +90,8 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	return s.Display.WithTable(value, r.draw)
 }
 
-// lease shows whether runs are paused, who changes the cluster, and whose balancing that run
-// has disabled.
+// lease returns the pause of runs, the run that changes the cluster, and the collections whose
+// balancing that run has disabled.
 func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 	var doc bson.D
 	if p != nil && p.Active {
@@ -113,8 +113,7 @@ func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 	return r.s.JS.Values.DocToJS(rawdoc.MustMarshal(doc))
 }
 
-// documents returns those of a small collection of config's, as they are
-// stored.
+// documents returns the stored documents of a small config collection.
 func (r *statusReport) documents(collection string) []bson.Raw {
 	return r.seen.Parts().Config[collection]
 }
@@ -126,17 +125,17 @@ func byID(docs []bson.Raw) []bson.Raw {
 	})
 }
 
-// setting returns one document of config.settings; nil when there is none.
+// setting returns a document of config.settings; nil if there is none.
 func (r *statusReport) setting(id string) bson.Raw { return configDocument(r.seen, "settings", id) }
 
-// shardedEntries returns the catalog's documents of the sharded collections.
+// shardedEntries returns the catalog entries of the sharded collections.
 func (r *statusReport) shardedEntries() []bson.Raw {
 	return slices.DeleteFunc(slices.Clone(r.documents("collections")), func(doc bson.Raw) bool {
 		return rawdoc.IsFieldTruthy(doc, "unsplittable")
 	})
 }
 
-// collectionOf returns what is known of a collection with an entry.
+// collectionOf returns the state of the collection of an entry.
 func (r *statusReport) collectionOf(entry bson.Raw) *catalog.CollectionState {
 	return r.seen.Collection(rawdoc.Text(entry, "_id"))
 }
@@ -180,9 +179,8 @@ func (r *statusReport) mongoses() (section string, value any) {
 	return section, s.JS.Runtime.NewArray(items...)
 }
 
-// recentMongoses finds the routers that pinged at about the time of the newest
-// report, and names them by how long ago that was. Newest is nil when none ever
-// did.
+// recentMongoses returns a filter for the routers that pinged at about the time of the newest ping, and
+// a name that says how long ago that was. newest is nil if no router has ever pinged.
 func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
 	name = "most recently active mongoses"
 	first := r.config.FindAll("mongos", bson.D{}, server.SortField("ping", -1), server.LimitField(1), maxTimeField)
@@ -253,9 +251,8 @@ func (r *statusReport) runningText() string {
 	return yesNo(r.seen.Parts().Balancer.InRound)
 }
 
-// migrationResults counts what became of the migrations of a day. The old shape,
-// an object whose keys are the counts, loses one of two equal counts; it is only
-// used for scripts that ask for the old ways.
+// migrationResults counts the outcomes of the migrations of a day. The old form is an object whose keys
+// are the counts, and loses one of two equal counts; it is used only with Compat.
 func (r *statusReport) migrationResults() any {
 	s := r.s
 	results := recentOutcomes(r.seen)
@@ -288,7 +285,7 @@ func (r *statusReport) dataDistribution() goja.Value {
 	return r.s.JS.DocumentArray(r.seen.raw["shardedDataDistribution"])
 }
 
-// databases lists every database with its sharded collections.
+// databases returns every database with its sharded collections.
 func (r *statusReport) databases() goja.Value {
 	s := r.s
 	byName := map[string]bson.Raw{"config": configEntry()}
@@ -319,8 +316,7 @@ func (r *statusReport) databases() goja.Value {
 	return s.JS.Runtime.NewArray(items...)
 }
 
-// configEntry stands for the config database, which config.databases does not
-// list.
+// configEntry returns an entry for the config database, which config.databases does not list.
 func configEntry() bson.Raw {
 	return rawdoc.MustMarshal(bson.D{{Key: "_id", Value: "config"}, {Key: "primary", Value: "config"},
 		{Key: "partitioned", Value: true}})
@@ -346,8 +342,8 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	return o
 }
 
-// flag shows a field of the catalog that ought to be a boolean; other values are
-// shown beside what they mean.
+// flag returns a field of the catalog that should be a boolean. Other values are shown in addition to
+// their meaning.
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
 	on := err == nil && catalog.IsTruthy(v)

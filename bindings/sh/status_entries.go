@@ -12,19 +12,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// The maximum of collections and of chunks that sh.status() reads with one command;
-// and for how many larger collections it reads the first chunks.
+// The maximum number of collections and of chunks that sh.status() reads with one command, and the
+// maximum number of larger collections whose first chunks it reads.
 const (
 	maxBatchCollections = 1000
 	maxBatchChunks      = 100_000
 	maxStatusLarge      = 100
 )
 
-// maxTimeField limits how long a server takes for the first batch of what sh.status() reads.
+// maxTimeField limits the time for the first batch of the reads of sh.status().
 var maxTimeField = bson.E{Key: "maxTimeMS", Value: (30 * time.Second).Milliseconds()}
 
-// readEntries reads the chunks and zones that are shown, of many collections with each
-// command.
+// readEntries reads the chunks and zones to show, for many collections with each command.
 func (r *statusReport) readEntries() {
 	r.entriesRead = map[string]map[string][]bson.Raw{"chunks": {}, "tags": {}}
 	for _, doc := range r.config.FindAll("tags", bson.D{}, sortedBy("ns", "min"), maxTimeField) {
@@ -66,8 +65,8 @@ func (r *statusReport) readChunks(entries []bson.Raw) {
 	}
 }
 
-// firstChunks reads one chunk more of a collection than is shown, to know whether there are
-// more; all with verbose.
+// firstChunks reads one more chunk of a collection than is shown, to know whether there are more; with
+// verbose it reads all.
 func (r *statusReport) firstChunks(entry bson.Raw) []bson.Raw {
 	options := []bson.E{server.SortField("min", 1), maxTimeField}
 	if !r.verbose {
@@ -80,7 +79,7 @@ func (r *statusReport) addEntry(collection, ns string, doc bson.Raw) {
 	r.entriesRead[collection][ns] = append(r.entriesRead[collection][ns], doc)
 }
 
-// entriesOf returns the chunks or the zones of a collection.
+// entriesOf returns the chunks or the zone ranges of a collection.
 func (r *statusReport) entriesOf(collection, ns string) []bson.Raw {
 	if r.entriesRead == nil {
 		r.readEntries()
@@ -88,7 +87,7 @@ func (r *statusReport) entriesOf(collection, ns string) []bson.Raw {
 	return r.entriesRead[collection][ns]
 }
 
-// chunks shows the chunks of a collection, none if there are too many collections with many.
+// chunks returns the chunks of a collection to show; none if too many collections have many chunks.
 func (r *statusReport) chunks(c *catalog.CollectionState) goja.Value {
 	docs := r.entriesOf("chunks", c.Namespace)
 	if len(docs) == 0 && c.Count().Chunks > maxStatusChunks {
@@ -97,12 +96,12 @@ func (r *statusReport) chunks(c *catalog.CollectionState) goja.Value {
 	return r.listEntries("chunks", docs, maxStatusChunks, r.chunk)
 }
 
-// sortedBy returns the field of a find that sorts by two fields.
+// sortedBy returns the sort field of a find command for two fields.
 func sortedBy(first, second string) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: first, Value: int32(1)}, {Key: second, Value: int32(1)}}}
 }
 
-// listEntries shows entries of a collection, up to a limit.
+// listEntries returns entries of a collection, up to a limit.
 func (r *statusReport) listEntries(
 	collection string, docs []bson.Raw, limit int, show func(bson.Raw) *goja.Object,
 ) goja.Value {

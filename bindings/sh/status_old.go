@@ -16,8 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// PrintStatus returns what printShardingStatus does: the same as sh.status(),
-// or with Compat the old shell's text, printed, and nil (rules/04-outputs-and-traps §7.4).
+// PrintStatus implements printShardingStatus. It returns the same as sh.status(). With Compat, it
+// prints the old shell's text and returns nil (rules/04-outputs-and-traps §7.4).
 func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
 	if !s.Compat {
 		return s.shardingStatus(d, config, o)
@@ -26,12 +26,12 @@ func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Val
 	return nil
 }
 
-// StatusArgument reads the options of a status from an argument.
+// StatusArgument returns the status options in an argument.
 func (s *Host) StatusArgument(c *script.Call, i int) StatusOptions {
 	return (&call{c, s}).statusOptions(i)
 }
 
-// oldStatus writes lines at the old shell's indents.
+// oldStatus writes lines with the old shell's indentation.
 type oldStatus struct{ b strings.Builder }
 
 func (w *oldStatus) writeLine(indent int, format string, args ...any) {
@@ -68,8 +68,7 @@ func (r *statusReport) autosplitEnabled() bool {
 	return doc == nil || rawdoc.IsFieldTruthy(doc, "enabled")
 }
 
-// oldListText returns a document with the blanks the old shell had in lists: two
-// around the fields.
+// oldListText formats a document with the spaces of the old shell's lists: two around the fields.
 func oldListText(doc bson.Raw) string {
 	elems, _ := doc.Elements()
 	parts := make([]string, len(elems))

@@ -19,15 +19,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// How many collections the tables of sh.status() ask about, each with a command,
-// and how many of those have a table of their own.
+// The maximum number of collections for which the tables of sh.status() send a command each, and the
+// maximum number of collections with their own table.
 const (
 	maxStatusAsked  = 200
 	maxStatusTables = 10
 )
 
-// draw shows the report as tables: the shards with the most data first, and the
-// collections that need attention.
+// draw draws the report as tables: the shards with the most data first, and the collections that need
+// attention.
 func (r *statusReport) draw(t *display.Tables) {
 	r.balancerLines(t)
 	t.Heading("Shards")
@@ -36,7 +36,8 @@ func (r *statusReport) draw(t *display.Tables) {
 	r.collectionTables(t)
 }
 
-// shardTable shows shards, the first ones only where others are shown elsewhere.
+// shardTable draws the shards. If there are many, it draws only the first ones; others says where the
+// remaining shards are shown.
 func (r *statusReport) shardTable(t *display.Tables, others string) {
 	known := r.seen.hasSizes()
 	shards := report.ShardsOf(r.seen.Snapshot, report.CollectionsOf(r.seen.Snapshot))
@@ -55,8 +56,8 @@ func (r *statusReport) shardTable(t *display.Tables, others string) {
 	}
 }
 
-// collectionTables show those that are not balanced first. Where there are many,
-// those that are balanced have no tables, and only the worst of the others do.
+// collectionTables draws the unbalanced collections first. If there are many collections, only the
+// worst unbalanced ones get tables.
 func (r *statusReport) collectionTables(t *display.Tables) {
 	sharded := slices.DeleteFunc(report.CollectionsOf(r.seen.Snapshot), func(c report.Collection) bool {
 		return c.Unsplittable
@@ -64,7 +65,7 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 	if len(sharded) == 0 {
 		return
 	}
-	names := make([]string, min(len(sharded), maxStatusAsked)) // jumbo chunks and much data first
+	names := make([]string, min(len(sharded), maxStatusAsked)) // sorted by jumbo chunks and size
 	for i := range names {
 		names[i] = sharded[i].Namespace
 	}
@@ -86,8 +87,8 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 	}
 }
 
-// withReportedBalance returns a Snapshot of the given collections: what was
-// seen of them, and what the server says.
+// withReportedBalance returns a Snapshot of the given collections, with the balance that the server
+// reported.
 func (r *statusReport) withReportedBalance(names []string, asked *clusterView) *catalog.Snapshot {
 	all := asked.Snapshot
 	for _, ns := range names {
@@ -98,8 +99,7 @@ func (r *statusReport) withReportedBalance(names []string, asked *clusterView) *
 	return all
 }
 
-// otherCollections has a row for each that is not balanced, and a line for all
-// that are.
+// otherCollections draws a row for each unbalanced collection, and a line for all balanced ones.
 func otherCollections(t *display.Tables, s *catalog.Snapshot, list []report.Collection) {
 	fine := balancedCollections(list)
 	if len(list) > len(fine) {
@@ -130,7 +130,7 @@ func (r *statusReport) balancerLines(t *display.Tables) {
 	r.drainLines(t)
 }
 
-// drainLines say what an operator has to do before draining shards are empty.
+// drainLines says what an operator has to do before draining shards are empty.
 func (r *statusReport) drainLines(t *display.Tables) {
 	for _, shard := range r.seen.Shards() {
 		if d := diagnosis.DrainOf(r.seen.Snapshot, shard); shard.Draining && len(d.Commands()) > 0 {
@@ -175,7 +175,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// modeText returns the balancer's mode and whether it works right now.
+// modeText returns the balancer's mode and whether a round is running.
 func (r *statusReport) modeText() string {
 	if why := unreadReason(r.seen, "balancer"); why != "" {
 		return "unknown: " + why
@@ -184,8 +184,7 @@ func (r *statusReport) modeText() string {
 	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), humanize.Count(int(b.Rounds), "round"))
 }
 
-// databaseLines shows the databases; where there are many, those with the most
-// sharded collections.
+// databaseLines draws the databases; if there are many, those with the most sharded collections.
 func (r *statusReport) databaseLines(t *display.Tables) {
 	t.Heading("Databases")
 	sharded := map[string]int{}
@@ -216,8 +215,7 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 	}
 }
 
-// collectionTable is one collection: what it is, whether it is balanced, and a
-// row a shard.
+// collectionTable draws one collection: its properties, its balance, and a row for each shard.
 func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *clusterView) {
 	entry := configDocument(r.seen, "collections", ns)
 	c := *r.seen.Collection(ns)
@@ -238,7 +236,7 @@ func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *clus
 	t.TopRows(header, rows, 0, fmt.Sprintf("sh.map(%q)", c.Namespace))
 }
 
-// balancedText returns the answer to whether a collection is balanced.
+// balancedText says whether a collection is balanced.
 func balancedText(b diagnosis.Balance) string {
 	if !b.Known {
 		return "unknown: " + b.Reason
@@ -256,8 +254,8 @@ func balancedText(b diagnosis.Balance) string {
 	return text
 }
 
-// chunkSizeText returns the chunk size that the balancer uses; old servers do not
-// tell it with the status.
+// chunkSizeText returns the chunk size that the balancer uses; old servers do not include it in the
+// status.
 func (r *statusReport) chunkSizeText(entry bson.Raw, size float64) string {
 	if size == 0 {
 		size = r.sh().chunkSize(entry, r.setting("chunksize"))
@@ -268,8 +266,8 @@ func (r *statusReport) chunkSizeText(entry bson.Raw, size float64) string {
 	return megabytes(size)
 }
 
-// distributionRows returns the shards of a collection, with its data where the
-// server tells it; more than a screen of them by their data, the most first.
+// distributionRows returns the shards of a collection, with their data if the server reports it. If
+// they exceed a screen, the rows are sorted by data, the most first.
 func distributionRows(c *catalog.CollectionState) (header []string, rows [][]string) {
 	owners := c.Owners()
 	if len(owners) > display.MaxRows {
@@ -288,13 +286,13 @@ func distributionRows(c *catalog.CollectionState) (header []string, rows [][]str
 	return []string{"shard", "chunks#", "jumbo#", "data#", "documents#", "orphans#"}, rows
 }
 
-// boundAt returns a bound in a document.
+// boundAt formats a bound in a document.
 func boundAt(doc bson.Raw, field string) string {
 	key, _ := doc.Lookup(field).DocumentOK()
 	return bound(key)
 }
 
-// bound returns a bound of a chunk or of a zone.
+// bound formats a bound of a chunk or of a zone.
 func bound(key bson.Raw) string {
 	values, _ := key.Values()
 	return display.Bound(values)

@@ -18,14 +18,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// balancerSummary answers "is it balanced, and is something moving?"
+// balancerSummary says whether the cluster is balanced and whether chunks are moving
 // (rules/04-outputs-and-traps §8, row 15).
 type balancerSummary struct {
 	*diagnosis.Diagnosis
 	settings bson.Raw
-	policy   string // what it evens out
+	policy   string // what the balancer evens out
 	shards   []report.Shard
-	hasSizes bool // the data of shards are known
+	hasSizes bool // the data of shards is known
 }
 
 func (sh *Helpers) readSummary() *balancerSummary {
@@ -49,13 +49,13 @@ func (sh *Helpers) readSummary() *balancerSummary {
 	}
 }
 
-// needsChunks selects the collections whose chunks are read to tell whether they are balanced: the server is not
-// asked about each of many, and counts do not tell of these whether they are balanced.
+// needsChunks selects the collections whose chunks are read to determine their balance: the counts of
+// these collections are not sufficient, and the server is not asked about each of many collections.
 func needsChunks(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	return len(s.Collections()) > live.MaxStatusCollections && !diagnosis.BalanceOf(s, c).Known
 }
 
-// problems lists what keeps the balancer from doing its work.
+// problems returns what keeps the balancer from working.
 func (b *balancerSummary) problems() []string {
 	var list []string
 	for _, f := range b.Findings {
@@ -74,7 +74,7 @@ func (b *balancerSummary) problems() []string {
 	return list
 }
 
-// draining returns the ids of the shards that drain.
+// draining returns the ids of the draining shards.
 func (b *balancerSummary) draining() (ids []string) {
 	for _, shard := range b.Shards() {
 		if shard.Draining {
@@ -84,7 +84,7 @@ func (b *balancerSummary) draining() (ids []string) {
 	return ids
 }
 
-// defragmentationPhase is that of a collection's defragmentation; empty when there is none.
+// defragmentationPhase returns the phase of a collection's defragmentation; empty if there is none.
 func (b *balancerSummary) defragmentationPhase(of diagnosis.Balance) string {
 	if !of.Defragmentation.Running {
 		return ""
@@ -120,7 +120,7 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.WithTable(o, b.draw)
 }
 
-// shardValues are the shards, by their data.
+// shardValues returns the shards, sorted by data.
 func (b *balancerSummary) shardValues(s *Host) *goja.Object {
 	items := make([]any, len(b.shards))
 	for i, shard := range b.shards {
@@ -156,7 +156,7 @@ func (b *balancerSummary) draw(t *display.Tables) {
 	b.collectionTable(t)
 }
 
-// shardTable shows the shards with the most data, and how even all are.
+// shardTable draws the shards with the most data, and how evenly the data is distributed.
 func (b *balancerSummary) shardTable(t *display.Tables) {
 	if len(b.shards) == 0 {
 		return
@@ -178,7 +178,7 @@ func (b *balancerSummary) shardTable(t *display.Tables) {
 	}
 }
 
-// deviationText says how far the data of a shard is from the average.
+// deviationText returns the deviation of a shard's data from the average.
 func deviationText(s report.Shard, known bool) string {
 	if !known || s.Draining {
 		return ""
@@ -186,8 +186,8 @@ func deviationText(s report.Shard, known bool) string {
 	return fmt.Sprintf("%+.0f%%", 100*s.Deviation)
 }
 
-// collectionTable has a row for each collection that is not in order. The others
-// have rows as long as all fit a screen, and a line else.
+// collectionTable draws a row for each collection with a problem. The other collections get rows if all
+// fit on a screen, otherwise a single line.
 func (b *balancerSummary) collectionTable(t *display.Tables) {
 	list := slices.DeleteFunc(report.CollectionsOf(b.Snapshot), func(c report.Collection) bool { return c.Unsplittable })
 	if len(list) == 0 {

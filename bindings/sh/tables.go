@@ -13,12 +13,12 @@ import (
 	"shardsh/bindings/display"
 )
 
-// Overviews have the worst first. What needs attention is never cut off: only
-// what is in order is summed up on a line.
+// Overviews list the worst elements first. Elements that need attention are never left out: only the
+// others are summarized in a line.
 
-// shardGrid is a row for each shard: those that don't answer, those that drain,
-// then by data. The data is that of tracked collections, orphans included;
-// servers before 6.0.3 do not report it.
+// shardGrid returns a row for each shard: first those that don't answer, then those that are draining,
+// then sorted by data. The data is that of tracked collections, including orphans; servers before 6.0.3
+// do not report it.
 func shardGrid(list []report.Shard, known bool, host func(id string) string) (header []string, rows [][]string) {
 	for _, s := range list {
 		size, state := "?", s.Unreachable
@@ -45,8 +45,8 @@ func countNotable(list []report.Shard) (n int) {
 	return n
 }
 
-// spreadText says how even the shards are; empty for a single one, and where
-// their data is not known.
+// spreadText describes how evenly the data is distributed; empty for a single shard, and if the data is
+// unknown.
 func spreadText(list []report.Shard, known bool) string {
 	if !known || len(list) < 2 {
 		return ""
@@ -61,12 +61,12 @@ func spreadText(list []report.Shard, known bool) string {
 	return text
 }
 
-// balancedCollections are the balanced collections.
+// balancedCollections returns the balanced collections.
 func balancedCollections(list []report.Collection) []report.Collection {
 	return slices.DeleteFunc(slices.Clone(list), func(c report.Collection) bool { return c.State != report.Balanced })
 }
 
-// balancedSummaryText sums up collections that are balanced.
+// balancedSummaryText summarizes balanced collections.
 func balancedSummaryText(list []report.Collection) string {
 	var chunks, bytes int64
 	known := true
@@ -80,8 +80,7 @@ func balancedSummaryText(list []report.Collection) string {
 	return text
 }
 
-// collectionGrid is a row for each collection: whether it is balanced, and why
-// not.
+// collectionGrid returns a row for each collection: whether it is balanced, and why not.
 func collectionGrid(list []report.Collection, s *catalog.Snapshot) (header []string, rows [][]string) {
 	for _, c := range list {
 		b := diagnosis.BalanceOf(s, s.Collection(c.Namespace))

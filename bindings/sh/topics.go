@@ -9,14 +9,14 @@ import (
 	"shardsh/bindings/script"
 )
 
-// topic is a part of sh.help(): helpers that belong together.
+// topic is a group of helpers in sh.help().
 type topic struct {
-	name     string // sh.help(name) explains its helpers
+	name     string // the argument of sh.help for this topic
 	title    string
 	examples []example
 }
 
-// example is a call of a helper. All run, on the mock too.
+// example is a call of a helper. All examples also run on the mock.
 type example struct{ helper, call string }
 
 // topics returns the helpers in the order of sh.help(), each with an example.
@@ -141,8 +141,7 @@ func topics() []topic {
 	}
 }
 
-// exampleOf returns the example of a helper; empty for those that help does not
-// show.
+// exampleOf returns the example of a helper; empty for helpers that the help does not show.
 func exampleOf(helper string) string {
 	for _, t := range topics() {
 		for _, e := range t.examples {
@@ -154,11 +153,11 @@ func exampleOf(helper string) string {
 	return ""
 }
 
-// helpWidth is where the lines of the help end.
+// helpWidth is the width of the help.
 const helpWidth = 80
 
-// helpText returns what sh.help() shows: the helpers by topic, which fits a screen, or
-// the explanations of a topic.
+// helpText returns the text of sh.help(): the helpers by topic, on one screen, or the explanations of
+// one topic.
 func helpText(paint func(color, text string) string, name string) string {
 	var b strings.Builder
 	list := topics()
@@ -181,7 +180,7 @@ func helpText(paint func(color, text string) string, name string) string {
 	return b.String()
 }
 
-// writeHelp writes what each helper of a topic does.
+// writeHelp writes a description of each helper of a topic.
 func (t topic) writeHelp(b *strings.Builder, paint func(color, text string) string) {
 	texts := map[string]string{}
 	for _, m := range slices.Concat(helperTables()...) {

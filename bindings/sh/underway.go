@@ -14,7 +14,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// reshardingText says how far a change of a whole collection is.
+// reshardingText describes the progress of an operation on a whole collection.
 func reshardingText(r catalog.ActiveResharding, now time.Time) string {
 	parts := []string{r.Kind + " of " + r.Namespace}
 	if r.State != "" {
@@ -33,14 +33,14 @@ func reshardingText(r catalog.ActiveResharding, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// movingText says what a migration moves.
+// movingText describes a running migration.
 func movingText(m catalog.ActiveMigration, now time.Time) string {
 	text := m.Namespace
 	if m.From != "" {
 		text += fmt.Sprintf(" from %s to %s", m.From, m.To)
 	}
 	switch {
-	case len(m.Min) > 0 && len(m.Max) == 0: // the shard decides how much it moves
+	case len(m.Min) > 0 && len(m.Max) == 0: // the donor decides how much it moves
 		text += fmt.Sprintf(" (from %s on)", bound(m.Min))
 	case len(m.Min) > 0:
 		text += fmt.Sprintf(" (%s to %s)", bound(m.Min), bound(m.Max))
@@ -51,7 +51,7 @@ func movingText(m catalog.ActiveMigration, now time.Time) string {
 	return text
 }
 
-// writeActiveOperations show running operations.
+// writeActiveOperations writes the running operations.
 func writeActiveOperations(t *display.Tables, p catalog.SnapshotParts) {
 	for _, r := range p.Reshardings {
 		t.Line("in progress", reshardingText(r, p.Time))
@@ -61,7 +61,7 @@ func writeActiveOperations(t *display.Tables, p catalog.SnapshotParts) {
 	}
 }
 
-// activeReshardings shows changes of whole collections that are under way.
+// activeReshardings returns the running operations on whole collections.
 func (s *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
 	items := make([]any, len(list))
 	for i, r := range list {
@@ -78,7 +78,7 @@ func (s *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
 	return s.JS.Runtime.NewArray(items...)
 }
 
-// activeMigrations shows migrations that are under way.
+// activeMigrations returns the running migrations.
 func (s *Host) activeMigrations(list []catalog.ActiveMigration) *goja.Object {
 	items := make([]any, len(list))
 	for i, m := range list {

@@ -10,7 +10,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardVerifyMethods() verify that no document was lost.
+// shardVerifyMethods returns the helpers that verify that no document was lost.
 func shardVerifyMethods() []helper {
 	return []helper{
 		{"verify", "ns:string|object options?:object{against,output,documents,differences,settle,settlePause,maxRate," +
@@ -69,7 +69,7 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 	return object
 }
 
-// readAgainst reads what to compare with: a file, or what an earlier call returned.
+// readAgainst reads the digest to compare with: a file, or the result of an earlier call.
 func (h helperOptions) readAgainst(verb *action.Verify) {
 	const wanted = "a file, or what sh.verify returned"
 	switch v := h.value("against").(type) {

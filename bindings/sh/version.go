@@ -11,8 +11,8 @@ import (
 
 func (sh *Helpers) version() server.Version { return sh.current().Conn.Version() }
 
-// requireVersion throws when the server is older than what a helper works with. The
-// advice says what to use instead, and may be empty.
+// requireVersion throws when the server is older than the helper requires. advice says what to use
+// instead; it may be empty.
 func (sh *Helpers) requireVersion(helper string, least server.Version, advice string) {
 	has := sh.version()
 	if has.AtLeast(least) {
@@ -25,7 +25,7 @@ func (sh *Helpers) requireVersion(helper string, least server.Version, advice st
 	sh.host.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
 }
 
-// requiringVersion wraps a helper that only newer servers can serve.
+// requiringVersion wraps a helper that requires a newer server.
 func requiringVersion(
 	helper string,
 	least server.Version,

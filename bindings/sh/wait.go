@@ -13,51 +13,50 @@ import (
 	"github.com/dop251/goja"
 )
 
-// How long the waiting helpers wait and how often they look, by default.
+// The default timeout and poll interval of the waiting helpers.
 const (
 	longWait     = 24 * time.Hour
 	longInterval = 5 * time.Second
 )
 
-// waitOptions are the options all waiting helpers have, in signatures.
+// waitOptions are the options of all waiting helpers, for signatures.
 const waitOptions = "timeout,interval,progress,keepWaiting"
 
-// wait is a wait for work that others do: the balancer, or a resharding.
+// wait is a wait for work of the cluster: of the balancer, or of a resharding.
 type wait struct {
 	s                 *Host
-	continuesText     string // what goes on when the user stops waiting
-	progressHint      string // to look at it, as a clause
+	continuesText     string // what continues when the user stops waiting
+	progressHint      string // how to see the progress, as a clause
 	timeout, interval time.Duration
-	answerTimeout     time.Duration // with nobody who answers; 0 is that of the timeout
+	answerTimeout     time.Duration // the limit without a reply; 0 stands for the timeout
 	progress          *display.Progress
-	unanswered        bool      // nobody answered the last time
-	warnedAway        bool      // that somebody was away, or what else took its place
-	answeredAt        time.Time // the last time that somebody did
-	// forecast says how long it takes, and whether it comes at all; nil where unknown.
+	unanswered        bool      // the last poll got no reply
+	warnedAway        bool      // a warning about a missing reply was printed
+	answeredAt        time.Time // time of the last reply
+	// forecast is the remaining time and the obstacles; nil if it is unknown.
 	forecast *waitForecast
-	// keepWaiting: continue to wait if stuck, with one warning.
+	// keepWaiting continues a wait that is stuck, after one warning.
 	keepWaiting bool
-	warned      map[string]bool // of what
+	warned      map[string]bool // warnings that were printed
 }
 
-// workState is the state of the work at one poll.
+// workState is the state of the work at a poll.
 type workState struct {
 	done bool
-	// activity is going on, for progress; why where it is empty.
+	// activity is the running activity, for the progress. why says why activity is empty.
 	activity string
-	// missing says what is missing, for the error of a timeout.
+	// missing says what is not done yet, for the error of a timeout.
 	missing string
-	// amount measures the work; nil when that is unknown. It is asked only
-	// when it is to be shown.
+	// amount measures the work; nil if it is unknown. It is called only when the amount is shown.
 	amount func() *display.Amount
 	// stuck says why the work cannot finish in this state, and what has to be done.
 	stuck string
-	// unanswered is the error if nobody answered; the rest is zero then.
+	// unanswered is the error if there was no reply; the other fields are zero then.
 	unanswered *goja.Exception
 }
 
-// newWait is a wait as the options of a helper say; continuesText is what goes on without
-// it, and how says where one sees how far that is.
+// newWait returns a wait with the options of a helper. goesOn says what continues without the wait, and
+// how says how to see its progress.
 func (h helperOptions) newWait(goesOn, how string) *wait {
 	return &wait{
 		s: h.c.host, continuesText: goesOn, progressHint: how,
@@ -67,9 +66,8 @@ func (h helperOptions) newWait(goesOn, how string) *wait {
 	}
 }
 
-// waitUntilDone polls until the work is done, and returns how long that
-// took. It throws after the timeout, and if the work cannot finish. Ctrl-C
-// ends the waiting, not the work.
+// waitUntilDone polls until the work is done, and returns the duration. It throws after the timeout,
+// and if the work cannot finish. Ctrl-C ends the wait, not the work.
 func (w *wait) waitUntilDone(look func() workState) time.Duration {
 	began := w.s.JS.Clock.Now()
 	w.answeredAt = began
@@ -100,8 +98,8 @@ func (w *wait) waitUntilDone(look func() workState) time.Duration {
 	}
 }
 
-// poll polls the work once. A router that does not answer may come back: one
-// line says that it is waited for, each time that it goes.
+// poll polls the work once. A router that does not answer may come back: poll prints a line each time
+// that it becomes unavailable.
 func (w *wait) poll(ask func() workState) (now workState) {
 	ex := w.s.JS.Runtime.Try(func() { now = ask() })
 	if ex == nil {
@@ -125,8 +123,8 @@ func (w *wait) isAnswerOverdue() bool {
 	return w.answerTimeout > 0 && w.s.JS.Clock.Now().Sub(w.answeredAt) >= w.answerTimeout
 }
 
-// throwUnanswered throws the error that prevented an answer, with what continues in the cluster
-// and how to look at it.
+// throwUnanswered throws the error of a missing reply. The message says what continues in the cluster
+// and how to see it.
 func (w *wait) throwUnanswered(lost *goja.Exception) {
 	if e, isObject := lost.Value().(*goja.Object); isObject {
 		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf(
@@ -142,8 +140,8 @@ func (w *wait) throwUnanswered(lost *goja.Exception) {
 	panic(lost)
 }
 
-// sendUntilDone sends the command that completes the awaited work. If the answer is lost,
-// done reports whether it is to be sent again.
+// sendUntilDone sends the command that completes the work. If the reply is lost, done reports whether
+// the command has to be sent again.
 func (w *wait) sendUntilDone(send func(), done func() bool) {
 	sent := false
 	w.waitUntilDone(func() workState {
@@ -180,7 +178,7 @@ func (w *wait) showProgress(now workState) {
 	w.progress.Show(what, a)
 }
 
-// finish tidies up, however the wait ended.
+// finish cleans up after the wait.
 func (w *wait) finish() {
 	w.progress.End()
 	if w.s.JS.Context().Err() != nil {

@@ -11,22 +11,22 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// waitForecast is the cached forecast of the remaining time of a wait. It reads the
-// cluster when something is first shown, and again only after a time in proportion to
-// what the reading took. Without a forecast, the rate so far is used.
+// waitForecast caches the forecast of a wait's remaining time. It reads the cluster when the progress
+// is first shown, and again after a time that is proportional to the duration of the read. Without a
+// forecast, the rate so far is used.
 type waitForecast struct {
 	sh   *Helpers
 	goal plan.Goal
 
 	forecast    forecast.Forecast
-	madeAt      time.Time // of made
-	refreshAt   time.Time // when it may be made again
-	unavailable bool      // it can't be made
+	madeAt      time.Time // time of the forecast
+	refreshAt   time.Time // earliest time of the next forecast
+	unavailable bool      // no forecast is possible
 	// callerHandles reports whether the caller handles a finding itself.
 	callerHandles func(diagnosis.Finding) bool
-	// stuckBefore: the previous forecast said that nothing moves any more.
+	// stuckBefore says that in the previous forecast nothing could move any more.
 	stuckBefore bool
-	// lastRemainder is what has to be done by hand as looks of a wait have it, detailed the same with
+	// lastRemainder is the last description of the work for the operator, and lastDetails the same with
 	// the bounds of chunks.
 	lastRemainder, lastDetails string
 }
@@ -34,10 +34,10 @@ type waitForecast struct {
 const (
 	forecastTimeout    = 10 * time.Second
 	minRefreshInterval = 5 * time.Minute
-	refreshCostFactor  = 100 // times what the reading took
+	refreshCostFactor  = 100 // multiple of the duration of the read
 )
 
-// remainingText returns how much longer it takes in words; empty where unknown.
+// remainingText returns the remaining time in words; empty if it is unknown.
 func (o *waitForecast) remainingText() string {
 	o.refreshIfDue()
 	gone := o.sh.host.JS.Clock.Now().Sub(o.madeAt)

@@ -7,8 +7,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// checkStuck throws if the wait can't end, and warns early if the
-// balancer will do a part only.
+// checkStuck throws if the wait can't end, and warns early if the balancer will do only a part of the
+// work.
 func (w *wait) checkStuck(now workState) {
 	if now.stuck != "" {
 		w.throwStuckUnlessKept(now.stuck)
@@ -48,8 +48,8 @@ func (w *wait) warnOnce(text string) {
 	w.s.JS.Out.Warn(text)
 }
 
-// obstacles returns the findings that block the goal: those it is stuck at, if two
-// consecutive forecasts agree, or those it will be stuck at later.
+// obstacles returns the findings that block the goal now, if two consecutive forecasts agree, and those
+// that will block it later.
 func (o *waitForecast) obstacles() (stuck, later []diagnosis.Finding) {
 	o.refreshIfDue()
 	if o.unavailable {
@@ -84,8 +84,8 @@ func (o *waitForecast) throwIfStuck() {
 	}
 }
 
-// remainderText says what has to be done before a shard is empty, with the bounds of chunks, for
-// which the cluster is read once more; of the same remainder once only.
+// remainderText describes the work for the operator before a shard is empty, with the bounds of chunks.
+// It reads the cluster for that, once for each different remainder.
 func (o *waitForecast) remainderText(d diagnosis.Drain) string {
 	plain := d.OperatorFinding().Text()
 	switch {
@@ -104,7 +104,7 @@ func (o *waitForecast) remainderText(d diagnosis.Drain) string {
 	return o.lastDetails
 }
 
-// findingsText says what is the case and what has to be done, of the weightiest.
+// findingsText describes the most important findings and their remedies.
 func findingsText(list []diagnosis.Finding) string {
 	const most = 3
 	var parts []string

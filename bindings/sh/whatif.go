@@ -17,7 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// shardWhatIfMethods() simulate changes.
+// shardWhatIfMethods returns the helpers that simulate changes.
 func shardWhatIfMethods() []helper {
 	return []helper{
 		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", withMongosCheck(shWhatIf),
@@ -26,8 +26,7 @@ func shardWhatIfMethods() []helper {
 	}
 }
 
-// shWhatIf returns what comes of alternatives, which is printed as the text of
-// "shardsh simulate".
+// shWhatIf returns the outcomes of alternatives, which print as the text of "shardsh simulate".
 func shWhatIf(c *call, sh *Helpers) goja.Value {
 	out, err := tryReadAction(c, sh, c.alternatives())
 	switch {
@@ -43,7 +42,7 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 	return c.host.outcomesObject(out)
 }
 
-// alternatives reads the arguments: functions, objects of functions, and finally options.
+// alternatives returns the arguments: functions, objects of functions, and finally options.
 func (c *call) alternatives() (verb action.Simulate) {
 	add := func(name string, f goja.Callable) {
 		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Name: name, Changes: c.recordChanges(f)})
@@ -76,8 +75,8 @@ func (c *call) alternatives() (verb action.Simulate) {
 	return verb
 }
 
-// recordChanges calls a function with an object that has a method for each kind of change,
-// and returns what it called.
+// recordChanges calls a function with an object that has a method for each kind of change, and returns
+// the changes that the function made.
 func (c *call) recordChanges(f goja.Callable) (list []whatif.Change) {
 	rt := c.JS.Runtime
 	target := rt.NewObject()
@@ -145,8 +144,7 @@ func (c *call) changeArgument(kind whatif.ChangeKind, v goja.Value) string {
 	return string(text)
 }
 
-// outcomesObject returns what comes of alternatives for scripts. Their plans are
-// made when they are read.
+// outcomesObject returns the outcomes of alternatives for scripts. Plans are built when they are read.
 func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 	plans := make([]*plan.Plan, len(out.Alternatives))
 	heads := out

@@ -14,7 +14,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardWhyMethods() explain problems and their causes.
+// shardWhyMethods returns the helpers that explain problems and their causes.
 func shardWhyMethods() []helper {
 	const signature = "ns?:string|object{shard,zone,timeZone,advisories} key?:object"
 	return []helper{
@@ -25,7 +25,7 @@ func shardWhyMethods() []helper {
 	}
 }
 
-// shWhy answers as an object, which is printed as the text of "shardsh why".
+// shWhy returns the answer as an object, which prints as the text of "shardsh why".
 func shWhy(c *call, sh *Helpers) goja.Value {
 	verb := c.scopeArgument()
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
@@ -35,8 +35,8 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 	return c.host.printableInParts(result, func(long bool) string { return actiontext.Why(result, long) })
 }
 
-// scopeArgument reads what is asked about: nothing, a collection, or an object
-// that names a shard or a zone.
+// scopeArgument returns the scope of the question: nothing, a collection, or an object that names a
+// shard or a zone.
 func (c *call) scopeArgument() action.Why {
 	v := c.Arg(0)
 	switch {
@@ -58,7 +58,7 @@ func (c *call) scopeArgument() action.Why {
 	return about
 }
 
-// throwUnknown throws for something that the cluster does not have.
+// throwUnknown throws the error for an unknown collection, shard or zone.
 func (sh *Helpers) throwUnknown(err error) {
 	unknown, ok := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
@@ -72,15 +72,15 @@ func (sh *Helpers) throwUnknown(err error) {
 	sh.throwNotSharded(unknown.Name)
 }
 
-// printable returns the JSON form of an answer as an object that is printed as a
-// text.
+// printable returns the JSON form of an answer as an object that prints as text.
 func (s *Host) printable(answer any, text string) goja.Value {
 	o := s.fromJSON(answer)
 	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
 	return o
 }
 
-// printableInParts is the same for a result that is printed in short; its method text(true) returns the full text.
+// printableInParts works like printable, for a result with a short text; its method text(true) returns
+// the full text.
 func (s *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
 	o := s.printable(answer, text(false)).ToObject(s.JS.Runtime)
 	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {

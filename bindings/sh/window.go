@@ -17,12 +17,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Windows by weekday are in servers since 8.3, where a list of them replaces the
-// daily window (rules/01-rounds-and-settings §2.4).
+// Servers since 8.3 support windows by weekday, a list that replaces the daily window
+// (rules/01-rounds-and-settings §2.4).
 var weekdayWindowsVersion = server.Version{8, 3, 0}
 
-// windowClock returns the clock the balancer's window is read on (rules/01-rounds-and-settings §2.3),
-// with its time zone where that is known.
+// windowClock returns the clock of the balancer's window (rules/01-rounds-and-settings §2.3), with its
+// time zone if that is known.
 func windowClock(s *catalog.Snapshot) string {
 	const clock = "config primary's local time"
 	if s.Parts().Clock.Location == nil {
@@ -33,7 +33,7 @@ func windowClock(s *catalog.Snapshot) string {
 
 var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):[0-5][0-9]$`)
 
-// shardWindowMethods() say when the balancer may work.
+// shardWindowMethods returns the helpers for the balancer's window.
 func shardWindowMethods() []helper {
 	return []helper{
 		{"balancerWindow", "start?:string|object stop?:string", shBalancerWindow,
@@ -62,13 +62,13 @@ func shBalancerWindow(c *call, sh *Helpers) goja.Value {
 	window := c.windowTimes("Shard.balancerWindow", c.Arg(0), c.Arg(1))
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: window}}}}
 	if sh.version().AtLeast(weekdayWindowsVersion) {
-		// A window by weekday would go before the one that is asked for.
+		// Windows by weekday would take precedence over the requested window.
 		update = append(update, bson.E{Key: "$unset", Value: bson.D{{Key: "activeWindowDOW", Value: int32(1)}}})
 	}
 	return c.updateSetting(sh.config(), "balancer", update)
 }
 
-// windowTimes checks the two ends of a window.
+// windowTimes returns the two ends of a window, or throws.
 func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 	ends := bson.D{}
 	for _, end := range []struct {
@@ -95,7 +95,7 @@ func (c *call) windowTimes(label string, start, stop goja.Value) bson.D {
 	return ends
 }
 
-// setWeekdays sets a list of windows, each of one weekday.
+// setWeekdays sets windows for weekdays.
 func (c *call) setWeekdays(sh *Helpers) goja.Value {
 	list := c.Object(0)
 	if list.ClassName() != "Array" || len(script.Items(list)) == 0 {
@@ -136,8 +136,8 @@ func weekdays() []string {
 	return days
 }
 
-// balancerWindow shows the window of the balancer's settings; null when it may
-// work at any time.
+// balancerWindow returns the window of the balancer's settings; null when the balancer may work at any
+// time.
 func (s *Host) balancerWindow(settings bson.Raw, clock string) goja.Value {
 	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
 		return s.JS.NewObject("days", s.JS.Values.ToJS(settings.Lookup("activeWindowDOW")), "clock", clock)

@@ -18,8 +18,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// zones returns all zones by name, with the ranges of one collection or, for an
-// empty name, of all.
+// zones returns all zones by name, with the ranges of one collection or, for an empty name, of all
+// collections.
 func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
 	l := live.ReaderOptions{Parts: live.Shards | live.Zones}
 	if ns != "" {
@@ -27,7 +27,7 @@ func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
 	}
 	zones := diagnosis.Zones(s.readCluster(d, d.Sibling("config"), l).Snapshot, ns)
 	if ns != "" && !slices.ContainsFunc(zones, func(z diagnosis.Zone) bool { return len(z.Ranges) > 0 }) {
-		s.helpersOn(d).requireEntry(ns) // or there is no such collection
+		s.helpersOn(d).requireEntry(ns) // throws if there is no such collection
 	}
 	return zones
 }
@@ -55,8 +55,8 @@ func shZones(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
 }
 
-// shPutIntoZone warns about a collection that is not sharded: the server keeps the
-// range for the day it will be.
+// shPutIntoZone warns about a collection that is not sharded: the server keeps the range until the
+// collection is sharded.
 func shPutIntoZone(c *call, sh *Helpers) goja.Value {
 	if goja.IsNull(c.Arg(3)) {
 		return shRemoveRange(c, sh)

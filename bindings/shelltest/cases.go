@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Case is a call, what it sends and what it shows. Nothing is compared with an
-// empty text.
+// Case is a call, the command that it sends and the text that it shows. Empty texts are not compared.
 type Case = struct{ Call, Sends, Shows string }
 
 // Check runs each call in a new shell.

@@ -22,15 +22,15 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// Fixture is the scripted server of rules/04-outputs-and-traps, Appendix B: enough of a mongos to
-// answer the observed pairs. It notes every command it gets.
+// Fixture is the scripted server of rules/04-outputs-and-traps, Appendix B. It implements enough of a
+// mongos for the observed pairs of commands and replies, and records every command.
 type Fixture struct {
 	Mu           sync.Mutex
 	Sent         []sentCommand
 	Data         map[string][]bson.Raw // by namespace
 	CursorRest   map[int64][]bson.Raw  // rest of open cursors
 	lastCursorID int64
-	// answers replace what the fixture would do, by command name.
+	// answers replace the fixture's own replies, by command name.
 	answers map[string]bson.D
 	Now     time.Time
 }
@@ -40,7 +40,7 @@ type sentCommand struct {
 	Body     bson.Raw
 }
 
-// Handle answers as the scripted server did.
+// Handle replies as the scripted server did.
 func (f *Fixture) Handle(_ context.Context, r wire.Request) bson.Raw {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -68,7 +68,7 @@ func withoutFields(doc bson.Raw, names ...string) bson.Raw {
 	return MustMarshal(d)
 }
 
-// MustMarshal returns a value as BSON; it panics when the value has no form there.
+// MustMarshal converts a value to BSON; it panics when that is impossible.
 func MustMarshal(v any) bson.Raw {
 	raw, err := bson.Marshal(v)
 	if err != nil {
@@ -84,7 +84,7 @@ func errorReply(err error) bson.Raw {
 		Value: int32(code)}, {Key: "codeName", Value: e.CodeName()}})
 }
 
-// FixtureClusterTime is the cluster time in replies of the fixture.
+// FixtureClusterTime holds the cluster time fields in replies of the fixture.
 var FixtureClusterTime = bson.D{
 	{Key: "$clusterTime", Value: bson.D{
 		{Key: "clusterTime", Value: bson.Timestamp{T: 1700000100, I: 5}},
@@ -94,7 +94,7 @@ var FixtureClusterTime = bson.D{
 	{Key: "operationTime", Value: bson.Timestamp{T: 1700000100, I: 5}},
 }
 
-// OK returns a reply of success with fields.
+// OK returns a reply with ok: 1 and more fields.
 func OK(fields ...bson.E) bson.D { return append(fields, bson.E{Key: "ok", Value: 1.0}) }
 
 // Field returns a field of a document.
@@ -316,7 +316,7 @@ func (f *Fixture) listCollections(r wire.Request) (bson.D, error) {
 
 func jsonOf(v bson.RawValue) string { return display.OldJSON(v, "", true) }
 
-// write stores inserts; updates and deletes only count.
+// write stores inserted documents; updates and deletes are only counted.
 func (f *Fixture) write(r wire.Request, ns string) (bson.D, error) {
 	list := func(name string) []bson.Raw {
 		array, _ := r.Body.Lookup(name).ArrayOK()
@@ -378,7 +378,7 @@ func (f *Fixture) write(r wire.Request, ns string) (bson.D, error) {
 	return OK(Field("value", f.Data[ns][0]), Field("lastErrorObject", bson.D{Field("n", int32(1))})), nil
 }
 
-// Commands returns those sent since the last call, as "database {…}".
+// Commands returns the commands since the last call, as "database {…}".
 func (f *Fixture) Commands() []string {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -394,5 +394,5 @@ func (f *Fixture) Commands() []string {
 	return list
 }
 
-// Doc returns the document of fields.
+// Doc returns a document with fields.
 func Doc(fields ...bson.E) bson.D { return fields }

@@ -45,7 +45,7 @@ func fixtureReplies() map[string]bson.D {
 	}
 }
 
-// fixtureSource is what stages that start a pipeline give.
+// fixtureSource returns the documents of a source stage.
 func fixtureSource(stage string) ([]bson.Raw, bool) {
 	switch stage {
 	case "$collStats":

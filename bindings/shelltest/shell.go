@@ -1,6 +1,5 @@
-// Package shelltest has what tests of the shell's objects share: a shell on a
-// scripted server or on a mock cluster, and what it shows for an input. It is for
-// tests only.
+// Package shelltest provides what tests of the shell's objects share: a shell on a scripted server or
+// on a mock cluster, and the output for an input. It is for tests only.
 package shelltest
 
 import (
@@ -23,7 +22,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Connected is a shell on a fixture.
+// Connected is a shell that is connected to a fixture.
 type Connected struct {
 	*bindings.Shell
 	*Fixture
@@ -50,14 +49,14 @@ func Connect(t *testing.T, change ...func(*bindings.Config)) *Connected {
 	return c
 }
 
-// SetAnswers sets replies that replace the fixture's own, by command.
+// SetAnswers sets replies that replace the fixture's own, by command name.
 func (c *Connected) SetAnswers(answers map[string]bson.D) {
 	c.Fixture.Mu.Lock()
 	defer c.Fixture.Mu.Unlock()
 	c.Fixture.answers = answers
 }
 
-// Renew makes a new shell on the same connection, with the initial data.
+// Renew creates a new shell on the same connection, with the initial data.
 func (c *Connected) Renew(t *testing.T) {
 	t.Helper()
 	s, err := bindings.New(c.Config)
@@ -81,7 +80,7 @@ func Dial(t testing.TB, handler wire.Handler) *mongo.Client {
 	return client
 }
 
-// Listen serves a handler in memory and says how to connect to it.
+// Listen serves a handler in memory and returns the options to connect to it.
 func Listen(t testing.TB, handler wire.Handler) *options.ClientOptions {
 	t.Helper()
 	pipe := wire.NewPipe()
@@ -100,7 +99,7 @@ func Listen(t testing.TB, handler wire.Handler) *options.ClientOptions {
 		SetServerMonitoringMode("poll")
 }
 
-// StillClock is a clock that moves only when somebody sleeps.
+// StillClock is a clock that advances only in Sleep.
 type StillClock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -114,7 +113,7 @@ func (c *StillClock) Now() time.Time {
 	return c.now
 }
 
-// Sleep moves the clock.
+// Sleep advances the clock.
 func (c *StillClock) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,8 +122,7 @@ func (c *StillClock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Show evaluates an input as the REPL does: what it wrote and its result, or its
-// error, as text.
+// Show evaluates an input like the REPL, and returns the output and the result, or the error, as text.
 func (c *Connected) Show(input string) (text string, failed bool) {
 	c.Out.Reset()
 	c.Errs.Reset()
@@ -146,11 +144,11 @@ func (c *Connected) Show(input string) (text string, failed bool) {
 	return strings.TrimSuffix(text, "\n"), err != nil
 }
 
-// Step is an input and what it shows. The struct has no name of its own, so that
-// steps need no names of fields; so has Case.
+// Step is an input and the expected text. Step and Case are aliases of struct literals, so that tests
+// can omit the field names.
 type Step = struct{ Input, Want string }
 
-// Run evaluates inputs and compares what they show.
+// Run evaluates inputs and compares the shown texts.
 func Run(t *testing.T, c *Connected, steps ...Step) {
 	t.Helper()
 	for _, st := range steps {

@@ -1,5 +1,5 @@
-// Package show is the command show: databases, collections, users, roles, logs and profiles;
-// sh has more of them.
+// Package show implements the command show: databases, collections, users, roles, logs and profiles;
+// package sh adds more.
 package show
 
 import (
@@ -18,17 +18,17 @@ import (
 	"shardsh/bindings/server"
 )
 
-// Host is what the command needs of the shell.
+// Host provides what the command needs from the shell.
 type Host struct {
 	JS      *script.Engine
 	Display *display.Display
-	// DB returns the database that db is; nil without a connection.
+	// DB returns the current database; nil without a connection.
 	DB func() *server.Database
-	// Sharding returns what sh can show.
+	// Sharding returns the show commands of package sh.
 	Sharding func() map[string]func(c *script.Call, d *server.Database) goja.Value
 }
 
-// Call is show (rules/04-command-line-and-prompt §2.5).
+// Call implements show (rules/04-command-line-and-prompt §2.5).
 func (h Host) Call(c *script.Call) goja.Value {
 	d := server.Connected(c.JS, h.DB())
 	word := "undefined"
@@ -48,7 +48,7 @@ func (h Host) Call(c *script.Call) goja.Value {
 	return show(h, c, d)
 }
 
-// Words returns what can be shown.
+// Words returns the valid arguments.
 func (h Host) Words() []string {
 	words := slices.Collect(maps.Keys(h.Sharding()))
 	for w := range commands() {
@@ -103,7 +103,7 @@ func showDatabases(_ Host, c *script.Call, d *server.Database) goja.Value {
 	return c.JS.StyledResult(columns(c.JS, rows, script.NameColor, true))
 }
 
-// columns sets two columns, the second flush right when it holds numbers.
+// columns formats two columns, the second right-aligned when it holds numbers.
 func columns(js *script.Engine, rows [][]string, color string, right bool) string {
 	var first, second int
 	for _, r := range rows {
@@ -195,8 +195,7 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 	return c.JS.TextResult(b.String())
 }
 
-// showStartupWarnings prints the lines of the server's log that it wrote when it
-// started.
+// showStartupWarnings prints the startup warnings of the server's log.
 func showStartupWarnings(_ Host, c *script.Call, d *server.Database) goja.Value {
 	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Reads).Lookup("log").ArrayOK()
 	values, _ := list.Values()

@@ -1,4 +1,4 @@
-// Package stats is the sizes of a collection, of all its shards together.
+// Package stats computes the sizes of a collection, summed over its shards.
 package stats
 
 import (
@@ -15,7 +15,7 @@ import (
 	"shardsh/bindings/sh"
 )
 
-// Collection is what the sizes are of.
+// Collection is the collection whose sizes are computed.
 type Collection struct {
 	JS       *script.Engine
 	Gateway  *server.Gateway
@@ -31,11 +31,11 @@ func (of Collection) Namespace() string { return of.Database.Name + "." + of.Nam
 type Options struct {
 	Scale        float64
 	indexDetails bool
-	indexKey     bson.Raw // only the index with this key; nil for any
-	indexName    string   // only the index of this name; empty for any
+	indexKey     bson.Raw // only the index with this key; nil for all
+	indexName    string   // only the index with this name; empty for all
 }
 
-// OfCall is coll.stats(): the options stand in the call's first argument.
+// OfCall implements coll.stats(): the options are in the call's first argument.
 func OfCall(c *script.Call, of Collection) goja.Value {
 	opts := Options{Scale: 1}
 	if o := c.Object(0); o != nil {
@@ -70,8 +70,8 @@ func OfCall(c *script.Call, of Collection) goja.Value {
 	return of.Stats(opts)
 }
 
-// Fields of storageStats that are taken as they are from the first shard that
-// has them, and those that are summed (rules/04-objects §6.4).
+// Fields of storageStats that are taken unchanged from the first shard that has them, and those that
+// are summed (rules/04-objects §6.4).
 var (
 	firstStats   = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
 	sumStats     = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}
@@ -101,15 +101,15 @@ func (of Collection) Stats(opts Options) goja.Value {
 	return m.newResult(docs, opts)
 }
 
-// statsMerge adds up storageStats documents.
+// statsMerge sums storageStats documents.
 type statsMerge struct {
 	collection Collection
-	merged     *goja.Object // what is taken from the first document that has it
+	merged     *goja.Object // fields from the first document that has them
 	shards     *goja.Object
 	sums       map[string]float64
-	order      []string // of sums, as they were met
+	order      []string // names of sums, in the order of their first occurrence
 	sizes      map[string]float64
-	names      []string // of sizes
+	names      []string // names of sizes
 	count      float64
 	bytes      float64 // Σ avgObjSize·count
 	indexes    int64
@@ -169,7 +169,7 @@ func (m *statsMerge) add(doc bson.Raw) {
 	m.bytes += rawdoc.Number(stats, "avgObjSize") * count
 }
 
-// addSeries sums the members of timeseries; the average is weighted by buckets.
+// addSeries sums the fields of timeseries; the average is weighted by buckets.
 func (m *statsMerge) addSeries(doc bson.Raw) {
 	before := rawdoc.MustMarshal(m.series)
 	had, more := rawdoc.Number(before, "bucketCount"), rawdoc.Number(doc, "bucketCount")
@@ -234,8 +234,8 @@ func (m *statsMerge) scaledSize(key string, v, scale float64) float64 {
 	return v
 }
 
-// isSharded looks the collection up in the catalog; without permission it guesses
-// by the number of shards that answered.
+// isSharded reports whether the collection is in the catalog. Without permission, it guesses by the
+// number of shards that replied.
 func (m *statsMerge) isSharded(docs []bson.Raw) bool {
 	names := bson.A{m.collection.Namespace()}
 	if ns := rawdoc.Text(docs[0], "storageStats", "timeseries", "bucketsNs"); ns != "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// callbacks runs functions of a test that are called from outside: by a command of a
-// script or an event of a migration. They run on the goroutine of the server while the
-// test's own waits for it. When the time of the test is up it closes first, so
-// that the two never run at once.
+// callbacks runs functions of a test that are called from other goroutines: by a command of a script or
+// an event of a migration. They run on the goroutine of the server while the test's goroutine waits for
+// them. When the test times out, callbacks are closed first, so that the two goroutines never run
+// JavaScript at once.
 type callbacks struct {
 	runtime *goja.Runtime
 
@@ -29,7 +29,7 @@ func newCallbacks(runtime *goja.Runtime) *callbacks {
 	return s
 }
 
-// call calls a function of the test, unless its time is up.
+// call calls a function of the test, unless the test has timed out.
 func (s *callbacks) call(f goja.Callable, args ...goja.Value) {
 	s.mu.Lock()
 	if s.closed {
@@ -58,7 +58,7 @@ func (s *callbacks) takeFailure() error {
 	return err
 }
 
-// close interrupts running callbacks and rejects later ones.
+// close interrupts a running callback and rejects later ones.
 func (s *callbacks) close(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *callbacks) close(cause error) {
 	}
 }
 
-// timeoutError is the end of a test that takes too long.
+// timeoutError is the error of a test that exceeds its time limit.
 type timeoutError struct{ limit time.Duration }
 
 func (e timeoutError) Error() string {
@@ -77,8 +77,8 @@ func (e timeoutError) Error() string {
 		"test)", e.limit)
 }
 
-// withTimeout returns a context for JavaScript of the file, which ends with parent or
-// after a while of real time.
+// withTimeout returns a context for JavaScript of the file, which ends with parent or after limit of
+// real time.
 func (f *file) withTimeout(parent context.Context, limit time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	calls := f.callbacks

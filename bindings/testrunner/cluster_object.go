@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// defineCluster defines cluster: mock, and what is scheduled for later.
+// defineCluster defines the object cluster: mock, and methods that schedule actions.
 func (f *file) defineCluster() {
 	js := f.shell.JS
 	js.DefineLazyGlobal("cluster", func() goja.Value {
@@ -33,7 +33,7 @@ func (f *file) defineCluster() {
 	})
 }
 
-// commandNumberArg reads the number of a command, from 1.
+// commandNumberArg returns the number of a command, from 1.
 func (f *file) commandNumberArg(c *script.Call, name string) int {
 	n := c.Arg(0).ToFloat()
 	if !goja.IsNumber(c.Arg(0)) || n < 1 || n != float64(int(n)) {
@@ -42,8 +42,7 @@ func (f *file) commandNumberArg(c *script.Call, name string) int {
 	return int(n)
 }
 
-// atCommand runs an action before the n-th command that scripts send from
-// now on.
+// atCommand schedules an action before the n-th command that scripts send from now on.
 func (f *file) atCommand(c *script.Call) goja.Value {
 	what := f.actionArg(c.Arg(1), "atCommand")
 	calls := f.callbacks
@@ -54,8 +53,7 @@ func (f *file) atCommand(c *script.Call) goja.Value {
 	return nil
 }
 
-// cutAfter cuts the connection when the n-th command was carried out, so that its
-// reply is lost.
+// cutAfter schedules a lost connection after the n-th command, so that its reply is lost.
 func (f *file) cutAfter(c *script.Call) goja.Value {
 	f.testCluster.recorder.add(
 		&trigger{countdown: f.commandNumberArg(c, "cutAfter"), text: "cluster.cutAfter(" + c.Text(0) + ")",
@@ -64,7 +62,7 @@ func (f *file) cutAfter(c *script.Call) goja.Value {
 	return nil
 }
 
-// failAt fails the n-th command in place of carrying it out.
+// failAt schedules an error in place of the n-th command.
 func (f *file) failAt(c *script.Call) goja.Value {
 	code, message := mongoerr.OperationFailed, "made to fail by the test"
 	if o := c.Object(1); o != nil {
@@ -82,8 +80,8 @@ func (f *file) failAt(c *script.Call) goja.Value {
 	return nil
 }
 
-// onMigration runs an action the next time that a migration reaches an
-// event, or, with {every: true}, each time.
+// onMigration schedules an action for the next time that a migration reaches an event or, with {every:
+// true}, for each time.
 func (f *file) onMigration(c *script.Call) goja.Value {
 	js := f.shell.JS
 	name := c.Text(0)
@@ -100,7 +98,7 @@ func (f *file) onMigration(c *script.Call) goja.Value {
 	return nil
 }
 
-// migrationTrigger is something that happens at an event of a migration.
+// migrationTrigger is an action at an event of a migration.
 type migrationTrigger struct {
 	event  string
 	every  bool
@@ -128,8 +126,8 @@ func (w *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
 	})
 }
 
-// actionArg reads what is to happen: a function, or methods of cluster with their
-// arguments, as in {crash: "shard1"}.
+// actionArg returns the action in an argument: a function, or methods of cluster with their arguments,
+// as in {crash: "shard1"}.
 func (f *file) actionArg(v goja.Value, where string) goja.Callable {
 	if call, ok := goja.AssertFunction(v); ok {
 		return call
@@ -159,8 +157,7 @@ func (f *file) actionArg(v goja.Value, where string) goja.Callable {
 	}
 }
 
-// argumentsOf returns the arguments that a method gets: true is none, a list is
-// several.
+// argumentsOf returns the arguments for a method: true stands for none, an array for several.
 func argumentsOf(v goja.Value) []goja.Value {
 	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
 		return script.Items(o)
@@ -171,8 +168,8 @@ func argumentsOf(v goja.Value) []goja.Value {
 	return []goja.Value{v}
 }
 
-// reportPending fails a test whose faults did not occur, as it tests
-// something else than intended.
+// reportPending fails a test whose faults did not occur, because it does not test what it was written
+// for.
 func (f *file) reportPending() {
 	note := func(format string, args ...any) {
 		f.currentRun.notes = append(f.currentRun.notes, Problem{Text: fmt.Sprintf(format, args...)})

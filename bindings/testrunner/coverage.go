@@ -14,17 +14,17 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Coverage counts how often the lines of scripts ran. Several tests may count at the
-// same time.
+// Coverage counts how often the lines of scripts ran. It is safe for concurrent use.
 type Coverage struct {
 	mu    sync.Mutex
 	files map[string]map[int]int // by path, then by line
 }
 
-// NewCoverage returns one that has counted nothing.
+// NewCoverage returns an empty Coverage.
 func NewCoverage() *Coverage { return &Coverage{files: map[string]map[int]int{}} }
 
-// watchFunc is what an engine calls; path finds a file by its name there.
+// watchFunc returns the function that an engine calls; path returns the path of a file by its name in
+// the engine.
 func (c *Coverage) watchFunc(path func(name string) string) func([]script.Line) func(int) {
 	return func(lines []script.Line) func(int) {
 		c.mu.Lock()
@@ -46,16 +46,16 @@ func (c *Coverage) watchFunc(path func(name string) string) func([]script.Line) 
 	}
 }
 
-// FileCoverage is how often the lines of one script ran, by their numbers.
+// FileCoverage says how often the lines of one script ran, by line number.
 type FileCoverage struct {
 	Path  string
 	Lines map[int]int
 }
 
-// Covered is how many lines ran.
+// Covered returns the number of lines that ran.
 func (f FileCoverage) Covered() int { return len(f.Lines) - len(f.Missed()) }
 
-// Missed lists the lines that did not run.
+// Missed returns the lines that did not run.
 func (f FileCoverage) Missed() (lines []int) {
 	for _, line := range slices.Sorted(maps.Keys(f.Lines)) {
 		if f.Lines[line] == 0 {
@@ -65,7 +65,7 @@ func (f FileCoverage) Missed() (lines []int) {
 	return lines
 }
 
-// Files returns what was counted, by path.
+// Files returns the coverage of all files, sorted by path.
 func (c *Coverage) Files() (list []FileCoverage) {
 	if c == nil {
 		return nil
@@ -97,7 +97,7 @@ func shortPath(path string) string {
 	return abs
 }
 
-// Spans returns line numbers in short: 3, 7-9.
+// Spans formats line numbers in short form: 3, 7-9.
 func Spans(lines []int) string {
 	var parts []string
 	for i := 0; i < len(lines); {

@@ -6,24 +6,24 @@ import (
 	"shardsh/bindings/script"
 )
 
-// definitions reads the suites and tests of one file: what describe, it and the hooks say.
+// definitions reads the suites and tests of one file: the calls of describe, it and the hooks.
 type definitions struct {
 	js   *script.Engine
-	path string // of the file
-	// noteFileRead remembers that the tests depend on a file.
+	path string // path of the file
+	// noteFileRead records that the tests depend on a file.
 	noteFileRead func(path string)
 
 	root    *suite
-	current *suite // that is being read; nil when all are
+	current *suite // the suite being read; nil at the end
 }
 
-// newDefinitions returns those of a file that has not been read.
+// newDefinitions returns the definitions of a file that has not been read.
 func newDefinitions(js *script.Engine, path string, note func(path string)) *definitions {
 	root := &suite{}
 	return &definitions{js: js, path: path, noteFileRead: note, root: root, current: root}
 }
 
-// defineGlobals defines describe, it and what else a test file says.
+// defineGlobals defines describe, it and the other globals of test files.
 func (d *definitions) defineGlobals() {
 	js := d.js
 	global := js.Runtime.GlobalObject()
@@ -66,7 +66,7 @@ func (d *definitions) checkRegistering(word string) {
 	}
 }
 
-// describe is describe(name, [options], body).
+// describe implements describe(name, [options], body).
 func (d *definitions) describe(c *script.Call, m mode) goja.Value {
 	d.checkRegistering("describe")
 	name, options, body := d.arguments(c, "describe")
@@ -87,7 +87,7 @@ func (d *definitions) describe(c *script.Call, m mode) goja.Value {
 	return nil
 }
 
-// it is it(name, [options], body); without a body the test is a todo.
+// it implements it(name, [options], body); without a body the test is a todo.
 func (d *definitions) it(c *script.Call, m mode) goja.Value {
 	d.checkRegistering("it")
 	t := &test{suite: d.current, mode: m}
@@ -108,8 +108,8 @@ func (d *definitions) it(c *script.Call, m mode) goja.Value {
 	return nil
 }
 
-// arguments reads name, [options], body. The body may also come before a number of
-// milliseconds, as elsewhere.
+// arguments returns name, [options], body. As in other test runners, a number of milliseconds may
+// follow the body.
 func (d *definitions) arguments(c *script.Call, word string) (name string, options *goja.Object, body goja.Callable) {
 	js := d.js
 	if !goja.IsString(c.Arg(0)) {

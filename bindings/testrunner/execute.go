@@ -15,11 +15,11 @@ import (
 type testRun struct {
 	test *test
 	seed uint64
-	// fault is what happens to one of its scripts; nil for nothing.
+	// fault is the fault to inject into one of its scripts; nil for none.
 	fault *fault
-	// runs are those of its scripts, where there is no fault.
+	// runs are the runs of its scripts without a fault.
 	runs []cleanRun
-	// notes are problems besides those of the test itself.
+	// notes are problems other than those of the test itself.
 	notes []Problem
 	// snapshotUses counts the snapshots of the test, by their names.
 	snapshotUses map[string]int
@@ -27,11 +27,11 @@ type testRun struct {
 
 // cleanRun is one run of a script without a fault.
 type cleanRun struct {
-	commands   []string // names of those that it sent
+	commands   []string // names of the commands that the script sent
 	stateAfter balancerState
 }
 
-// runSuite runs the tests of a suite and of those inside.
+// runSuite runs the tests of a suite and of its inner suites.
 func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
 	if !f.selection.wantsAny(s) {
 		for _, t := range s.tests() {
@@ -58,8 +58,8 @@ func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
 	}
 }
 
-// prepareSuite runs the fixtures and before() hooks of a suite. It
-// returns where they begin then.
+// prepareSuite runs the fixtures and before() hooks of a suite. It returns the resulting start point
+// for the tests.
 func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (startPoint, *Problem) {
 	fixtures := from.fixtures(s.start)
 	if f.options.List || len(fixtures) == 0 && len(s.before) == 0 {
@@ -90,7 +90,7 @@ func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (sta
 	return from, nil
 }
 
-// runFixture runs a script that furnishes the cluster.
+// runFixture runs a script that prepares the cluster.
 func (f *file) runFixture(run func(goja.Callable) error, name string) error {
 	return run(func(goja.Value, ...goja.Value) (goja.Value, error) {
 		r := f.runScript(scriptRun{name: name})
@@ -114,7 +114,7 @@ func (f *file) save() (string, error) {
 	return path, f.testCluster.cluster.Save(path)
 }
 
-// onCluster makes a cluster, has body run functions of the file on it, and ends it.
+// onCluster creates a cluster, runs functions of the file on it in body, and closes it.
 func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
 	body func(run func(goja.Callable) error) error) error {
 	w, err := newTestCluster(f.options, from, seed)
@@ -141,7 +141,7 @@ func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
 	})
 }
 
-// runAfter runs the after() hooks of a suite, on a cluster as its tests got.
+// runAfter runs the after() hooks of a suite, on a cluster like those of its tests.
 func (f *file) runAfter(ctx context.Context, s *suite, from startPoint) {
 	err := f.onCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
 		var errs []error
@@ -160,7 +160,7 @@ func (f *file) runAfter(ctx context.Context, s *suite, from startPoint) {
 	f.bailOut()
 }
 
-// addSkipped notes a test that does not run.
+// addSkipped records a test that does not run.
 func (f *file) addSkipped(t *test) {
 	if !f.selection.includes(t) {
 		return

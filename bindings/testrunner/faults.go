@@ -11,12 +11,13 @@ import (
 
 // fault is a fault that is injected into one script when a test is repeated.
 type fault struct {
-	// run is which script of the test, and command which of its commands, from 1.
+	// run is the index of the script in the test, and command is the number of the script's command,
+	// from 1.
 	run, command   int
-	name           string        // of the command
-	cleanState     balancerState // after the script without a fault
-	cutsConnection bool          // the connection after it; otherwise it fails
-	// met: the script has come to the command, and ended with exitCode.
+	name           string        // name of the command
+	cleanState     balancerState // state after the script without a fault
+	cutsConnection bool          // lose the connection after the command; otherwise the command fails
+	// reached says that the script has sent the command and ended with exitCode.
 	reached  bool
 	exitCode int
 }
@@ -29,8 +30,8 @@ func (x *fault) String() string {
 	return fmt.Sprintf("when command %d of run %d (%s) %s", x.command, x.run, x.name, what)
 }
 
-// tryFaults repeats a test that has passed, with a fault at each command that its
-// scripts have sent. It stops at the first fault with problems.
+// tryFaults repeats a test that has passed, with a fault at each command that its scripts have sent. It
+// stops at the first fault with problems.
 func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, tried *int) []Problem {
 	for i, clear := range clean.runs {
 		for k, name := range clear.commands {
@@ -66,8 +67,8 @@ func (x *fault) duringText(hook string) string {
 	return text
 }
 
-// runFaulted runs a script of a test; where a fault is meant for it, with that, and
-// then, if the script did not get over it, once more without.
+// runFaulted runs a script of a test. If the fault is for this script, it runs the script with the
+// fault and then, if the script failed, once more without.
 func (f *file) runFaulted(r scriptRun) scriptResult {
 	a, w := f.currentRun, f.testCluster
 	number := w.scriptRuns + 1

@@ -16,26 +16,26 @@ import (
 	"shardsh/bindings/script"
 )
 
-// file is one test file on one release: its runtime, and what is under way in it.
+// file is one test file on one release, with its runtime and its state.
 type file struct {
 	options *Options
 	path    string
-	release catalog.Release // the zero value where none was asked for
+	release catalog.Release // the zero value if no release was requested
 	bail    func()
 
 	shell   *bindings.Shell
 	printed bytes.Buffer
-	output  string // while the file was read
-	dir     string // for states; empty until there is one
+	output  string // output while the file was read
+	dir     string // directory for saved states; empty until it is created
 
 	definitions *definitions
 	selection   selection
 
-	// Of the test that runs:
+	// The state of the running test:
 	testCluster *testCluster
 	currentRun  *testRun
 	callbacks   *callbacks
-	// cluster is the object of that name; nil until somebody has looked at it.
+	// cluster is the object cluster; nil until its first use.
 	cluster *goja.Object
 
 	results   []Result
@@ -59,10 +59,10 @@ func (f *file) noteFileRead(path string) {
 	}
 }
 
-// clock is the time of whatever cluster the file works on.
+// clock is the clock of the file's current cluster.
 type clock struct{ f *file }
 
-// Now returns the cluster's time; that of a new one where there is none.
+// Now returns the cluster's time, or that of a new cluster if there is none.
 func (c clock) Now() time.Time {
 	if c.f.testCluster == nil {
 		return epoch()
@@ -70,7 +70,7 @@ func (c clock) Now() time.Time {
 	return c.f.testCluster.cluster.Clock().Now()
 }
 
-// Sleep lets the cluster's time pass.
+// Sleep advances the cluster's time.
 func (c clock) Sleep(ctx context.Context, d time.Duration) error {
 	if c.f.testCluster == nil {
 		return ctx.Err()
@@ -121,7 +121,7 @@ func (f *file) ranAllTests(ctx context.Context) bool {
 	return true
 }
 
-// startShell makes the runtime of the file.
+// startShell creates the runtime of the file.
 func (f *file) startShell() error {
 	var err error
 	f.shell, err = bindings.New(bindings.Config{
@@ -141,7 +141,7 @@ func (f *file) startShell() error {
 	return nil
 }
 
-// cleanUp ends the runtime and removes its temporary files.
+// cleanUp closes the runtime and removes its temporary files.
 func (f *file) cleanUp() {
 	if f.shell != nil {
 		_ = f.shell.Close(context.Background())
@@ -151,7 +151,7 @@ func (f *file) cleanUp() {
 	}
 }
 
-// takeOutput returns what was printed since it was called last.
+// takeOutput returns the output since the last call.
 func (f *file) takeOutput() string {
 	text := f.printed.String()
 	f.printed.Reset()

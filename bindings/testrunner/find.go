@@ -12,12 +12,12 @@ import (
 // testFile matches the names of files with tests.
 var testFile = regexp.MustCompile(`_test\.([mc]?js|[mc]?ts)$`)
 
-// skippedFolders are folders that have no tests of one's own.
+// skippedFolders are directories that contain no tests of the user.
 var skippedFolders = []string{"node_modules", ".git", "__snapshots__"}
 
-// Find returns the test files that paths stand for, in order and each once: a file
-// is one whatever its name, and of a folder those named *_test.js, .mjs or .ts, in
-// the folders inside, too.
+// Find returns the test files for paths, sorted and without duplicates. A path of a file stands for
+// that file, whatever its name. A path of a directory stands for the files named *_test.js, .mjs or .ts
+// in it and its subdirectories.
 func Find(paths []string) ([]string, error) {
 	var files []string
 	add := func(path string) {

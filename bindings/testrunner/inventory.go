@@ -12,18 +12,16 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// inventory are what a cluster holds, by namespace.
+// inventory is the content of a cluster, by namespace.
 type inventory map[string]contents
 
-// contents is what a collection holds: real documents by their _id, and how much
-// virtual data.
+// contents is the content of a collection: real documents by _id, and the amount of virtual data.
 type contents struct {
 	ids       map[string]bool
 	documents int64
 }
 
-// takeInventoryOf lists everything that clients see. Nobody is asked for it: nodes may
-// be away.
+// takeInventoryOf lists all data that clients can see. It sends no commands, because nodes may be down.
 func takeInventoryOf(c *mock.Cluster) inventory {
 	c.Lock()
 	defer c.Unlock()
@@ -50,10 +48,10 @@ func contentsOf(c *mock.Cluster, ns string) contents {
 	return h
 }
 
-// idOf returns the _id of a document as text.
+// idOf formats the _id of a document.
 func idOf(doc bson.Raw) string { return doc.Lookup("_id").String() }
 
-// lostSince lists what has disappeared since.
+// lostSince lists the data that has disappeared since.
 func (before inventory) lostSince(now inventory) (lost []string) {
 	for _, ns := range slices.Sorted(maps.Keys(before)) {
 		was, is := before[ns], now[ns]
@@ -80,20 +78,20 @@ func (before inventory) lostSince(now inventory) (lost []string) {
 	return lost
 }
 
-// takeInventory remembers what the cluster holds before a script.
+// takeInventory records the cluster's content before a script.
 func (w *testCluster) takeInventory() {
 	now := takeInventoryOf(w.cluster)
 	w.inventoryBefore = &now
 }
 
-// recordLosses records the losses since the last inventory.
+// recordLosses records the data lost since the last inventory.
 func (w *testCluster) recordLosses() {
 	w.lost = append(w.lost, w.inventoryBefore.lostSince(takeInventoryOf(w.cluster))...)
 	now := takeInventoryOf(w.cluster)
 	w.inventoryBefore = &now
 }
 
-// losses lists what scripts, and whatever came after the last one, have lost.
+// losses lists the data that scripts have lost, including losses after the last script.
 func (w *testCluster) losses() []string {
 	lost := slices.Clone(w.lost)
 	if w.inventoryBefore != nil {

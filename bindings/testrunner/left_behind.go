@@ -12,16 +12,16 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// balancerState is the state of balancing and draining of a cluster, which a script that
-// fails must not leave changed.
+// balancerState is the state of balancing and draining in a cluster, which a failing script must not
+// leave changed.
 type balancerState struct {
 	balancer bool
-	// paused are the collections that are not balanced.
+	// paused are the collections with disabled balancing.
 	paused   map[string]bool
 	draining map[string]bool
 }
 
-// balancerState reads the catalog itself, without commands: nodes may be down.
+// balancerState reads the catalog directly, without commands, because nodes may be down.
 func (w *testCluster) balancerState() balancerState {
 	w.cluster.Lock()
 	defer w.cluster.Unlock()
@@ -54,10 +54,10 @@ func boolField(doc bson.Raw, field string) bool {
 	return v
 }
 
-// leftBehindProblems lists what a script that was ended by a fault has wrongly left behind: a cluster that
-// contradicts itself, lost data, a lease, and balancing that is off, unless it was off
-// before or is off after the script without the fault. Shards may drain until the script
-// has run again: a drain that has begun goes on.
+// leftBehindProblems lists the problems that a script has left behind after a fault has ended it:
+// inconsistent metadata, lost data, a lease, and disabled balancing, unless it was disabled before, or
+// is disabled after the script without the fault. Shards may drain until the script has run again,
+// because a started draining continues.
 func (w *testCluster) leftBehindProblems(before, without balancerState, r scriptResult) (wrong []string) {
 	wrong = append(wrong, w.inconsistencies()...)
 	for _, lost := range w.lost {
@@ -79,7 +79,7 @@ func (w *testCluster) leftBehindProblems(before, without balancerState, r script
 }
 
 // leftDrainingProblems lists the shards that still drain after the script has run again without a
-// fault, unless they drained before or do so after the script without a fault.
+// fault, unless they were draining before, or drain after the script without a fault.
 func (w *testCluster) leftDrainingProblems(before, without balancerState, r scriptResult) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(w.balancerState().draining)) {
 		if !before.draining[id] && !without.draining[id] {
@@ -89,7 +89,7 @@ func (w *testCluster) leftDrainingProblems(before, without balancerState, r scri
 	return withOutput(wrong, r)
 }
 
-// withOutput adds what the script has printed to a list of what is wrong, if there is any.
+// withOutput appends the script's output to a list of problems, unless the list is empty.
 func withOutput(wrong []string, r scriptResult) []string {
 	if len(wrong) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func withOutput(wrong []string, r scriptResult) []string {
 	return append(wrong, "The script has said:\n"+quoted(said))
 }
 
-// maxQuoted is how much of a script's output a problem shows.
+// maxQuoted is the maximum length of a script's output in a problem.
 const maxQuoted = 2000
 
 func quoted(text string) string {
@@ -112,7 +112,7 @@ func quoted(text string) string {
 	return "  " + strings.ReplaceAll(plaintext.Visible(text), "\n", "\n  ")
 }
 
-// heldLeases lists those that are held.
+// heldLeases returns the leases that are held.
 func (w *testCluster) heldLeases() (held []string) {
 	w.cluster.Lock()
 	defer w.cluster.Unlock()

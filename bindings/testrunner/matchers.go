@@ -17,7 +17,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// clusterMatchers are what expect(cluster) knows.
+// clusterMatchers returns the matchers of expect(cluster).
 func (f *file) clusterMatchers() []expect.Matcher {
 	about := func(holds func(m *expect.Match) []string) func(m *expect.Match) bool {
 		return func(m *expect.Match) bool {
@@ -50,7 +50,7 @@ func (f *file) clusterMatchers() []expect.Matcher {
 	}
 }
 
-// isUnchanged compares a collection with what sh.verify has returned of it.
+// isUnchanged compares a collection with the result of sh.verify.
 func (f *file) isUnchanged(m *expect.Match) bool {
 	js := f.shell.JS
 	o, _ := m.Received.(*goja.Object)
@@ -72,8 +72,8 @@ func (f *file) isUnchanged(m *expect.Match) bool {
 	return len(wrong) == 0
 }
 
-// isAuditClean audits what is named: a collection, a database, or the cluster. What could not be seen or
-// has not settled does not pass.
+// isAuditClean audits a collection, a database, or the cluster. It fails for data that could not be
+// read or kept changing.
 func (f *file) isAuditClean(m *expect.Match) bool {
 	js := f.shell.JS
 	a := action.Audit{Settle: action.DefaultSettle, SettlePause: action.DefaultSettlePause}
@@ -109,7 +109,7 @@ func (f *file) needCluster(m *expect.Match) {
 	}
 }
 
-// unbalanced lists what is not balanced.
+// unbalanced lists the unbalanced collections.
 func (f *file) unbalanced(m *expect.Match) []string {
 	s, err := live.NewReader(f.testCluster.client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus}).
 		Read(f.shell.JS.Context())
@@ -137,7 +137,7 @@ func (f *file) unbalanced(m *expect.Match) []string {
 	return wrong
 }
 
-// distribution says how many chunks each shard has.
+// distribution describes how many chunks each shard has.
 func distribution(s *catalog.Snapshot, ns string) string {
 	coll := s.Collection(ns)
 	if coll == nil || coll.Table == nil {
@@ -154,7 +154,7 @@ func (f *file) lostData(*expect.Match) []string { return f.testCluster.losses() 
 
 func (f *file) inconsistent(*expect.Match) []string { return f.testCluster.inconsistencies() }
 
-// inconsistencies lists violated invariants of the cluster.
+// inconsistencies lists the violated invariants of the cluster.
 func (w *testCluster) inconsistencies() []string {
 	w.cluster.Lock()
 	defer w.cluster.Unlock()

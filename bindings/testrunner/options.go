@@ -15,31 +15,31 @@ import (
 	"shardsh/bindings/script"
 )
 
-// clusterOptions is the initial state of the clusters of a suite or a test.
+// clusterOptions describes the initial state of the clusters of a suite or a test.
 type clusterOptions struct {
 	topology   *mock.Topology
-	snapshot   string // a file
+	snapshot   string // the name of a file
 	release    catalog.Release
 	seed       *uint64
 	parameters map[string]any
-	// fixtures are scripts that furnish a new cluster; fixture is the one that was
-	// given here, empty for none.
+	// fixtures are scripts that prepare a new cluster. fixture is the one given in these options, empty
+	// for none.
 	fixtures []string
 	fixture  string
-	// isNewCluster: this is a new cluster, not the surrounding suite's in a later state.
+	// isNewCluster says that the options describe a new cluster, rather than that of the enclosing
+	// suite in a later state.
 	isNewCluster bool
-	// timeout is in milliseconds; unfaulted keeps from repeating with faults.
+	// timeout is in milliseconds. skipFaults disables the repetition with faults.
 	timeout    int64
 	skipFaults bool
 }
 
-// optionNames are what describe and it take.
+// optionNames are the options of describe and it.
 var optionNames = []string{
 	"topology", "shards", "snapshot", "fixture", "serverVersion", "seed", "parameters", "timeout", "everyFault",
 }
 
-// readOptions returns what a suite or a test begins with, on top of what is
-// around it.
+// readOptions returns the options of a suite or a test, combined with those of the enclosing suites.
 func (d *definitions) readOptions(o *goja.Object, word string, t *test) *clusterOptions {
 	js := d.js
 	s := *startOptions(d.current)
@@ -84,8 +84,8 @@ func (d *definitions) readOptions(o *goja.Object, word string, t *test) *cluster
 	return &s
 }
 
-// readCluster reads which cluster it is: one of topology, shards and snapshot, and
-// a fixture on top.
+// readCluster reads the options for the cluster: one of topology, shards and snapshot, and optionally a
+// fixture.
 func (d *definitions) readCluster(s *clusterOptions, get func(string) goja.Value, word string) {
 	js := d.js
 	given := 0
@@ -146,7 +146,7 @@ func (d *definitions) readTopology(v goja.Value, word string) *mock.Topology {
 	return nil
 }
 
-// startOptions returns what clusters of a suite begin with.
+// startOptions returns the options for the clusters of a suite.
 func startOptions(s *suite) *clusterOptions {
 	for ; s != nil; s = s.parent {
 		if s.start != nil {
@@ -156,7 +156,7 @@ func startOptions(s *suite) *clusterOptions {
 	return &clusterOptions{}
 }
 
-// besideFile returns the path of a file that a test names: relative to its own.
+// besideFile returns the path of a file that a test names: it is relative to the test file.
 func besideFile(path, name string) string {
 	if filepath.IsAbs(name) || strings.HasPrefix(name, script.ShippedPrefix) {
 		return name

@@ -15,37 +15,36 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Command is one that a script has sent, as the cluster got it: one that the driver
-// sent again counts again.
+// Command is a command that a script has sent, as the cluster received it. A retry by the driver is
+// another Command.
 type Command struct {
 	Database, Name string
-	// Body has no secrets.
+	// Body is the command without secrets.
 	Body  bson.Raw
-	Reply bson.Raw // nil without one
-	// Error is why there is none, or what the reply says.
+	Reply bson.Raw // nil without a reply
+	// Error is why there is no reply, or the error in the reply.
 	Error string
-	// Took is in the cluster's time.
+	// Took is the duration in the cluster's time.
 	Took time.Duration
 }
 
-// trigger is something that happens at a command.
+// trigger is an action at a command of a script.
 type trigger struct {
-	// countdown counts commands from when it was added, from 1.
+	// countdown is the number of commands until the trigger fires, from 1.
 	countdown int
 	// before is called before the command is carried out.
 	before func()
-	// fail is the answer in its place; nil lets it go.
+	// fail is the error that replaces the reply; nil carries out the command.
 	fail error
 	// cutsConnection closes the connection in place of the reply.
 	cutsConnection bool
-	// name is of the command it met; empty before.
+	// name is the command at which the trigger has fired; empty before.
 	name string
-	// text is how the test has written it down.
+	// text is the trigger's source text in the test.
 	text string
 }
 
-// recorder is a proxy between scripts and the cluster: it records their commands, and fires
-// triggers at some.
+// recorder is a proxy between scripts and the cluster: it records their commands and fires triggers.
 type recorder struct {
 	handler wire.Handler
 	clock   mock.Clock
@@ -55,7 +54,7 @@ type recorder struct {
 	triggers []*trigger
 }
 
-// driverCommands are commands of the driver's own.
+// driverCommands are commands that the driver sends by itself.
 var driverCommands = map[string]bool{"hello": true, "isMaster": true, "ismaster": true, "endSessions": true}
 
 // Handle answers one command.
@@ -73,7 +72,7 @@ func (t *recorder) Handle(ctx context.Context, r wire.Request) bson.Raw {
 			a.before()
 		}
 	}
-	// Not the script's clock: a look at that takes time.
+	// This is not the script's clock: reading the latter takes time.
 	began := t.clock.Peek()
 	reply := t.answer(ctx, r, met)
 	t.mu.Lock()
@@ -91,8 +90,8 @@ func (t *recorder) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	return reply
 }
 
-// handleHandshake answers handshakes of a driver. To one that takes the cluster
-// for a load balancer it is one.
+// handleHandshake answers handshakes of a driver. For a driver with loadBalanced=true, the reply is
+// that of a load balancer.
 func (t *recorder) handleHandshake(ctx context.Context, r wire.Request) bson.Raw {
 	const balanced = "loadBalanced"
 	if r.Body.Lookup(balanced).IsZero() {
@@ -119,14 +118,14 @@ func (t *recorder) handleHandshake(ctx context.Context, r wire.Request) bson.Raw
 	return raw
 }
 
-// Leave is for handlers that keep something of connections.
+// Leave notifies handlers that store data about connections.
 func (t *recorder) Leave(c *wire.Client) {
 	if l, ok := t.handler.(wire.Leaver); ok {
 		l.Leave(c)
 	}
 }
 
-// record records a command and returns what happens at it.
+// record records a command and returns the triggers that fire at it.
 func (t *recorder) record(c *Command) (met []*trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,7 +159,7 @@ func (t *recorder) add(a *trigger) {
 	t.triggers = append(t.triggers, a)
 }
 
-// takeCommands returns the commands that were sent since it was called last.
+// takeCommands returns the commands since the last call.
 func (t *recorder) takeCommands() []*Command {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,7 +180,7 @@ func (t *recorder) pending() (list []*trigger) {
 	return list
 }
 
-// errorOf returns what a reply says went wrong; empty for nothing.
+// errorOf returns the error in a reply; empty for none.
 func errorOf(reply bson.Raw) string {
 	if text, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		return text

@@ -10,7 +10,7 @@ import (
 // Status is the outcome of a test.
 type Status string
 
-// What can come of a test.
+// The outcomes of a test.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
@@ -19,18 +19,18 @@ const (
 	Listed  Status = "listed" // with Options.List
 )
 
-// Result is what came of one test.
+// Result is the result of one test.
 type Result struct {
-	// Suites are the descriptions around the test, the outermost first.
+	// Suites are the descriptions of the enclosing suites, the outermost first.
 	Suites []string
 	Name   string
-	// Release is the one that was asked for; empty for the present one.
+	// Release is the requested release; empty for the default one.
 	Release string
 	Status  Status
-	// Problems are why it failed.
+	// Problems are the reasons of a failure.
 	Problems []Problem
 	Took     time.Duration
-	// Faults is how many faults it was repeated with.
+	// Faults is the number of faults with which the test was repeated.
 	Faults int
 	// Output is what the test itself printed.
 	Output string
@@ -38,20 +38,20 @@ type Result struct {
 	Seed uint64
 }
 
-// Title is the whole name of a test.
+// Title returns the full name of a test.
 func (r Result) Title() string { return strings.Join(append(slices.Clone(r.Suites), r.Name), " > ") }
 
-// Problem is one thing that is wrong.
+// Problem is one reason of a failure.
 type Problem struct {
-	// During says when: in a hook, or with a fault; empty in the test itself.
+	// During says when the problem occurred: in a hook, or with a fault; empty for the test itself.
 	During string
 	Text   string
-	// At is the place, file:line:column, and Line the text there; empty when unknown.
+	// At is the position, file:line:column, and Line is the source line; empty when they are unknown.
 	At, Line string
 	Column   int
 }
 
-// FileResult is what came of the tests of a file.
+// FileResult is the result of a test file.
 type FileResult struct {
 	Path  string
 	Tests []Result
@@ -62,7 +62,7 @@ type FileResult struct {
 	Took   time.Duration
 	// Read are the files that the tests have read, as far as they are known.
 	Read []string
-	// Snapshots counts what became of the snapshots.
+	// Snapshots counts the snapshots by outcome.
 	Snapshots SnapshotCounts
 }
 
@@ -89,13 +89,13 @@ type Report struct {
 	Counts  map[Status]int
 	Took    time.Duration
 	Stopped bool
-	// Snapshots counts those of all files.
+	// Snapshots counts the snapshots of all files by outcome.
 	Snapshots SnapshotCounts
-	// Coverage is that of each script, where it was asked for.
+	// Coverage is the coverage of each script, if it was requested.
 	Coverage []FileCoverage
 }
 
-// count counts the tests. A file that can't be read is one that fails.
+// count counts the tests by outcome. A file that can't be read counts as a failure.
 func (r *Report) count() {
 	r.Counts = map[Status]int{}
 	for _, f := range r.Files {

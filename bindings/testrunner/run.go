@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// Options say what to run, and how.
+// Options are the options of a test run.
 type Options struct {
-	// Files are the test files, as they are to be called.
+	// Files are the test files, with the names for the report.
 	Files []string
 	// Filter is matched against the full names of tests; nil runs all.
 	Filter *regexp.Regexp
@@ -22,7 +22,7 @@ type Options struct {
 	Seed uint64
 	// Repeat is how often each test runs; once when it is zero.
 	Repeat int
-	// Releases are those that each test runs on; the present one when there is none.
+	// Releases are the releases on which each test runs; empty means the default release.
 	Releases []catalog.Release
 	// EveryFault repeats tests with a fault at each command of their scripts.
 	EveryFault bool
@@ -30,34 +30,34 @@ type Options struct {
 	Bail bool
 	// List names the tests and runs none.
 	List bool
-	// Snapshots says what becomes of snapshots that differ, or are not there.
+	// Snapshots says how to handle snapshots that differ or are missing.
 	Snapshots SnapshotMode
-	// Jobs is how many files run at once; one when it is zero.
+	// Jobs is the number of files that run concurrently; zero means one.
 	Jobs int
-	// Timeout is how much real time a test may take; 10 s when it is zero.
+	// Timeout is the limit of real time for a test; zero means 10 s.
 	Timeout time.Duration
-	// Coverage counts the lines of scripts that ran; nil counts none.
+	// Coverage records the lines of scripts that ran; nil records none.
 	Coverage *Coverage
 
-	// Scripts are those that "shardsh:name" finds.
+	// Scripts are the scripts that load("shardsh:name") finds.
 	Scripts fs.FS
-	// Version and Executable are what scripts learn of the program.
+	// Version and Executable describe the program to scripts.
 	Version, Executable string
-	// ErrorText is what the program says of an error that ends a script.
+	// ErrorText formats an error that ends a script.
 	ErrorText func(error) string
-	// LoadSnapshot has a mock begin with the cluster in a file.
+	// LoadSnapshot configures a mock to start with the cluster in a file.
 	LoadSnapshot func(cfg *mock.Config, path string) error
-	// OnStuck is called for a script that nothing can stop.
+	// OnStuck is called for a script that can't be stopped.
 	OnStuck func(cause error)
 
-	// OnTest is called with the test that runs, and again for each fault, by several
-	// goroutines. It may be nil.
+	// OnTest is called with the running test, and again for each fault, from several goroutines. It may
+	// be nil.
 	OnTest func(file, test string, faults int)
 	// OnFile is called with the result of each file, in the order of Files. It may be nil.
 	OnFile func(FileResult)
 }
 
-// defaultTimeout is how much real time a test may take where no limit is given.
+// defaultTimeout is the default limit of real time for a test.
 const defaultTimeout = 10 * time.Second
 
 func (o *Options) setDefaults() {
@@ -77,8 +77,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Run runs the files and returns their results, in order. The end of ctx
-// stops it: what has not run then is missing.
+// Run runs the files and returns their results, in order. If ctx ends, the results of tests that have
+// not run are missing.
 func Run(ctx context.Context, o Options) Report {
 	o.setDefaults()
 	started := time.Now()
@@ -111,18 +111,18 @@ func Run(ctx context.Context, o Options) Report {
 	return report
 }
 
-// scheduler is one run through all files.
+// scheduler runs all files of a test run.
 type scheduler struct {
 	options *Options
 	bail    func()
 
 	mu           sync.Mutex
-	finished     map[int]FileResult // that wait for those before them
+	finished     map[int]FileResult // finished, but not reported yet
 	results      []FileResult
-	nextToReport int // index of the next to tell of
+	nextToReport int // index of the next file to report
 }
 
-// finish reports a file, and those that waited for it.
+// finish reports a file, and the finished files that waited for it.
 func (r *scheduler) finish(i int, f FileResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

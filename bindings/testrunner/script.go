@@ -17,7 +17,7 @@ import (
 	"shardsh/bindings/server"
 )
 
-// scriptRun is one script to run, as the program would.
+// scriptRun is one run of a script, like a run of the program.
 type scriptRun struct {
 	name  string
 	args  []string
@@ -25,20 +25,20 @@ type scriptRun struct {
 	stdin string
 }
 
-// scriptResult is what came of a script.
+// scriptResult is the result of a script.
 type scriptResult struct {
 	exitCode       int
 	output, errors string
 	commands       []*Command
 }
 
-// maxOutput is how much a script may write: more is a loop.
+// maxOutput is the maximum size of a script's output: more is probably an endless loop.
 const maxOutput = 32 << 20
 
-// errOutput ends a script that writes without end.
+// errOutput ends a script whose output is too long.
 var errOutput = errors.New("the script has written more than 32 MB")
 
-// outputBuffer keeps what a script writes.
+// outputBuffer stores the output of a script.
 type outputBuffer struct{ bytes.Buffer }
 
 func (c *outputBuffer) Write(p []byte) (int, error) {
@@ -48,10 +48,10 @@ func (c *outputBuffer) Write(p []byte) (int, error) {
 	return c.Buffer.Write(p)
 }
 
-// runOptions are what run() takes beside a script's name.
+// runOptions are the options of run().
 const runOptions = "options?:object{args,env,stdin}"
 
-// defineRun defines run(script, options), which runs a script as the program would.
+// defineRun defines run(script, options), which runs a script like the program would.
 func (f *file) defineRun() {
 	js := f.shell.JS
 	script.Define(js.Runtime.GlobalObject(), "run", js.NewCheckedFunction("run", "script:string "+runOptions,
@@ -63,7 +63,7 @@ func (f *file) defineRun() {
 		}))
 }
 
-// readRun reads the arguments of run().
+// readRun returns the arguments of run().
 func (f *file) readRun(c *script.Call) scriptRun {
 	js, o := f.shell.JS, c.Object(1)
 	r := scriptRun{name: c.Text(0), env: map[string]string{}}
@@ -98,8 +98,7 @@ func (f *file) readRun(c *script.Call) scriptRun {
 	return r
 }
 
-// runScript runs a script on the cluster of the test. It throws where the test
-// itself has come to its end.
+// runScript runs a script on the test's cluster. It throws if the test itself has ended.
 func (f *file) runScript(r scriptRun) scriptResult {
 	w, js := f.testCluster, f.shell.JS
 	w.scriptRuns++
@@ -124,13 +123,13 @@ func (f *file) runScript(r scriptRun) scriptResult {
 	return scriptResult{exitCode: code, output: out.String(), errors: errs.String(), commands: w.recorder.takeCommands()}
 }
 
-// runShell runs a script in a shell of its own, and returns the exit code, with the
-// error that is still to be told.
+// runShell runs a script in its own shell. It returns the exit code, and the error if it has not been
+// printed yet.
 func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, out, errs *outputBuffer) (int, error) {
 	path := r.name
 	if !strings.HasPrefix(path, script.ShippedPrefix) {
 		path = besideFile(f.path, path)
-		f.noteFileRead(path) // one that is not there, too
+		f.noteFileRead(path) // record it even if it is missing
 	}
 	var cover func([]script.Line) func(int)
 	if f.options.Coverage != nil {
@@ -162,8 +161,8 @@ func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, 
 	return shell.JS.ExitCode(), nil
 }
 
-// clientOptions returns how scripts open connections of their own: all of them go
-// to the cluster of the test.
+// clientOptions returns the options for connections that scripts open: all of them reach the test's
+// cluster.
 func (f *file) clientOptions(host string) func(context.Context, string) (*options.ClientOptions, error) {
 	return func(_ context.Context, uri string) (*options.ClientOptions, error) {
 		bare, _, _ := strings.Cut(strings.TrimPrefix(uri, "mongodb://"), "/")
@@ -183,7 +182,7 @@ func (f *file) clientOptions(host string) func(context.Context, string) (*option
 	}
 }
 
-// cutLast cuts at the last of the separators.
+// cutLast cuts a text at the last separator.
 func cutLast(text, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(text, sep); i >= 0 {
 		return text[:i], text[i+len(sep):], true
@@ -191,7 +190,7 @@ func cutLast(text, sep string) (before, after string, found bool) {
 	return text, "", false
 }
 
-// resultObject is what run() returns. What costs time is made when it is looked at.
+// resultObject returns the result of run(). Expensive fields are computed when they are read.
 func (f *file) resultObject(r scriptResult) goja.Value {
 	js := f.shell.JS
 	o := js.NewObject("exitCode", r.exitCode, "output", r.output, "errors", r.errors)
@@ -212,7 +211,7 @@ func (f *file) resultObject(r scriptResult) goja.Value {
 	return o
 }
 
-// commandObject is one command of a script, as tests see it.
+// commandObject returns a command of a script for tests.
 func (f *file) commandObject(c *Command) *goja.Object {
 	js := f.shell.JS
 	o := js.NewObject("db", c.Database, "name", c.Name, "ms", c.Took.Milliseconds())

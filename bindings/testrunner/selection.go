@@ -6,14 +6,14 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// selection says which tests of a file are to run.
+// selection says which tests of a file run.
 type selection struct {
 	filter *regexp.Regexp // matched against full names; nil runs all
-	first  bool           // of the releases: a test that names its release runs once
-	only   bool           // there is a test or a suite with .only
+	first  bool           // this is the first release: tests that name their release run only on it
+	only   bool           // a test or a suite has .only
 }
 
-// wants reports whether a test is to run.
+// wants reports whether a test runs.
 func (s *selection) wants(t *test) bool {
 	switch {
 	case t.hasMode(modeSkip), t.mode == modeTodo, s.only && !t.hasMode(modeOnly):
@@ -22,7 +22,7 @@ func (s *selection) wants(t *test) bool {
 	return s.includes(t)
 }
 
-// wantsAny reports whether any test of a suite is to run.
+// wantsAny reports whether any test of a suite runs.
 func (s *selection) wantsAny(of *suite) bool {
 	for _, t := range of.tests() {
 		if s.wants(t) {
@@ -32,12 +32,12 @@ func (s *selection) wantsAny(of *suite) bool {
 	return false
 }
 
-// includes reports whether a test is in the report, if only as skipped.
+// includes reports whether the report contains a test, possibly as skipped.
 func (s *selection) includes(t *test) bool {
 	return (s.first || !t.namesRelease()) && (s.filter == nil || s.filter.MatchString(t.title()))
 }
 
-// hasMode reports whether a test, or a suite around it, has a mode.
+// hasMode reports whether a test, or an enclosing suite, has a mode.
 func (t *test) hasMode(m mode) bool {
 	if t.mode == m {
 		return true
@@ -50,10 +50,10 @@ func (t *test) hasMode(m mode) bool {
 	return false
 }
 
-// title is the whole name of a test.
+// title returns the full name of a test.
 func (t *test) title() string { return Result{Suites: t.suite.names(), Name: t.name}.Title() }
 
-// skipsFaults reports whether a test, or a suite around it, is not repeated with faults.
+// skipsFaults reports whether a test, or an enclosing suite, disables the repetition with faults.
 func (t *test) skipsFaults() bool {
 	if t.start != nil {
 		return t.start.skipFaults
@@ -66,7 +66,7 @@ func (t *test) skipsFaults() bool {
 	return false
 }
 
-// namesRelease reports whether a test names the release that it runs on.
+// namesRelease reports whether a test specifies its release.
 func (t *test) namesRelease() bool {
 	if t.start != nil {
 		return t.start.release != (catalog.Release{})

@@ -18,15 +18,15 @@ type SnapshotMode int
 
 // The modes.
 const (
-	// WriteNew writes those that are not there.
+	// WriteNew writes missing snapshots.
 	WriteNew SnapshotMode = iota
-	// WriteAll writes those that differ, too, and takes obsolete ones out.
+	// WriteAll also updates differing snapshots, and removes obsolete ones.
 	WriteAll
-	// WriteNone fails a test whose snapshot is not there, as in CI.
+	// WriteNone fails a test whose snapshot is missing, as in CI.
 	WriteNone
 )
 
-// SnapshotCounts are what became of snapshots.
+// SnapshotCounts counts snapshots by outcome.
 type SnapshotCounts struct{ Written, Updated, Removed, Obsolete int }
 
 func (c *SnapshotCounts) add(o SnapshotCounts) {
@@ -36,7 +36,7 @@ func (c *SnapshotCounts) add(o SnapshotCounts) {
 	c.Obsolete += o.Obsolete
 }
 
-// snapshots are those of one test file, in a file of their own beside it.
+// snapshots are the snapshots of a test file, which are stored in a separate file.
 type snapshots struct {
 	path    string
 	mode    SnapshotMode
@@ -53,7 +53,7 @@ func newSnapshots(test string, mode SnapshotMode) *snapshots {
 		path: filepath.Join(filepath.Dir(test), "__snapshots__", filepath.Base(test)+".snap")}
 }
 
-// snapshotEntry is one snapshot, in the form that Jest writes.
+// snapshotEntry matches one snapshot in the format of Jest.
 var snapshotEntry = regexp.MustCompile("(?s)exports\\[`((?:[^`\\\\]|\\\\.)*)`\\] = `((?:[^`\\\\]|\\\\.)*)`;")
 
 const snapshotHead = "// shardsh test wrote this; shardsh test --update-snapshots writes it again.\n"
@@ -117,8 +117,8 @@ func (s *snapshots) check(name, text string) (snapshotVerdict, error) {
 	return snapshotVerdict{matches: true}, nil
 }
 
-// finish writes what has changed. Of a file whose tests have all run, snapshots
-// that none has asked for are obsolete.
+// finish writes the changes. If all tests of the file have run, snapshots that no test has used are
+// obsolete.
 func (s *snapshots) finish(complete bool) *Problem {
 	if complete && s.load() == nil {
 		for name := range s.texts {
@@ -154,10 +154,10 @@ func (s *snapshots) write() error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(s.path, []byte(b.String()), 0o644) // to be committed: everybody may read it
+	return os.WriteFile(s.path, []byte(b.String()), 0o644) // readable by all users, because it will be committed
 }
 
-// snapshotMatcher is toMatchSnapshot([hint]).
+// snapshotMatcher returns the matcher toMatchSnapshot([hint]).
 func (f *file) snapshotMatcher() expect.Matcher {
 	return expect.Matcher{Name: "toMatchSnapshot", Signature: "hint?:string",
 		Help: "The text, or the value as it is shown, is as it was when the snapshot was written.",

@@ -6,16 +6,16 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// startPoint is the starting state of the clusters of a suite or a test.
+// startPoint is the initial state of the clusters of a suite or a test.
 type startPoint struct {
 	start *clusterOptions
-	// saved is a file with what before() made of it; empty for nothing.
+	// saved is a file with the state after before(); empty without one.
 	saved string
-	// release is the one that was asked for, where the options name none.
+	// release is the requested release, if the options specify none.
 	release catalog.Release
 }
 
-// withOptions returns where a suite or a test with options of its own begins; nil for none.
+// withOptions returns the start point of a suite or a test with its own options, which may be nil.
 func (p startPoint) withOptions(own *clusterOptions) startPoint {
 	if own == nil {
 		return p
@@ -27,7 +27,7 @@ func (p startPoint) withOptions(own *clusterOptions) startPoint {
 	return p
 }
 
-// onRelease returns the options on a release, where they name none.
+// onRelease returns the options with a release, if they specify none.
 func (s *clusterOptions) onRelease(release catalog.Release) *clusterOptions {
 	if s.release == (catalog.Release{}) {
 		own := *s
@@ -37,8 +37,7 @@ func (s *clusterOptions) onRelease(release catalog.Release) *clusterOptions {
 	return s
 }
 
-// fixtures returns the scripts that are still to prepare a cluster, by the options of a
-// suite or a test.
+// fixtures returns the scripts that have yet to prepare a cluster, by the options of a suite or a test.
 func (p startPoint) fixtures(own *clusterOptions) []string {
 	switch {
 	case own == nil:
@@ -51,7 +50,7 @@ func (p startPoint) fixtures(own *clusterOptions) []string {
 	return nil
 }
 
-// timeout returns how much real time functions of a test may take.
+// timeout returns the limit of real time for functions of a test.
 func (p startPoint) timeout(byDefault time.Duration) time.Duration {
 	if p.start.timeout > 0 {
 		return time.Duration(p.start.timeout) * time.Millisecond
@@ -59,8 +58,7 @@ func (p startPoint) timeout(byDefault time.Duration) time.Duration {
 	return byDefault
 }
 
-// releaseName returns how a result calls a release; empty for the present one that nobody
-// asked for.
+// releaseName returns the name of a release in results; empty for the default release.
 func releaseName(r catalog.Release) string {
 	if r == (catalog.Release{}) {
 		return ""

@@ -6,31 +6,31 @@ import (
 	"github.com/dop251/goja"
 )
 
-// suite is one describe, or the file itself.
+// suite is one call of describe, or the file itself.
 type suite struct {
 	name   string
 	parent *suite
-	start  *clusterOptions // what its clusters begin with; nil for the parent's
+	start  *clusterOptions // the options of its clusters; nil for those of the parent
 	mode   mode
-	nodes  []node // tests and suites, in their order
+	nodes  []node // tests and suites, in source order
 
 	before, after, beforeEach, afterEach []goja.Callable
 }
 
-// test is one it.
+// test is one call of it.
 type test struct {
 	name  string
 	suite *suite
 	start *clusterOptions
 	mode  mode
 	run   goja.Callable
-	// timeout is in milliseconds; 0 is the usual one.
+	// timeout is in milliseconds; 0 is the default.
 	timeout int64
-	// skipFaults keeps it from being repeated with faults.
+	// skipFaults disables the repetition with faults.
 	skipFaults bool
 }
 
-// node is a test or a suite in the order of the file; one of the two is nil.
+// node is a test or a suite in the order of the file; one of the two fields is nil.
 type node struct {
 	test  *test
 	suite *suite
@@ -46,7 +46,7 @@ const (
 	modeTodo   mode = "todo"
 )
 
-// names are the descriptions around what is in the suite.
+// names returns the descriptions of the suite and the enclosing suites.
 func (s *suite) names() []string {
 	var list []string
 	for ; s != nil && s.parent != nil; s = s.parent {
@@ -56,7 +56,7 @@ func (s *suite) names() []string {
 	return list
 }
 
-// tests are all of the suite and of those inside.
+// tests returns all tests of the suite and of its inner suites.
 func (s *suite) tests() []*test {
 	var list []*test
 	for _, n := range s.nodes {
@@ -69,8 +69,8 @@ func (s *suite) tests() []*test {
 	return list
 }
 
-// hooks returns those of a suite and of those around it, from the outside in or
-// from the inside out.
+// hooks returns the hooks of a suite and of the enclosing suites, from the outside in or from the
+// inside out.
 func (s *suite) hooks(of func(*suite) []goja.Callable, inwards bool) (list []goja.Callable) {
 	for ; s != nil; s = s.parent {
 		if inwards {

@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// runTest runs one test as often as it is to be, and notes what came of it.
+// runTest runs one test with its repetitions, and records the result.
 func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 	if !f.selection.wants(t) {
 		f.addSkipped(t)
@@ -47,7 +47,7 @@ func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 	f.results = append(f.results, r)
 }
 
-// runOnce runs a test once and returns what is wrong.
+// runOnce runs a test once and returns its problems.
 func (f *file) runOnce(ctx context.Context, a *testRun, from startPoint) (problems []Problem) {
 	f.currentRun = a
 	defer func() { f.currentRun = nil }()

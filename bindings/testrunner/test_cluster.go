@@ -18,7 +18,7 @@ import (
 // address is the address of the test's cluster as scripts see it.
 const address = "mongodb://mock:27017/"
 
-// What clients dial: the recorder distinguishes scripts from the test by it.
+// The addresses that clients dial: the recorder uses them to distinguish scripts from the test.
 const (
 	testHost   = "test"
 	scriptHost = "script"
@@ -28,24 +28,24 @@ const (
 type testCluster struct {
 	cluster  *mock.Cluster
 	recorder *recorder
-	client   *mongo.Client // the test's own
+	client   *mongo.Client // the client of the test itself
 	pipe     *wire.Pipe
-	routers  []string // their addresses
+	routers  []string // addresses of the routers
 	stop     func()
-	// scriptRuns counts the scripts that were run.
+	// scriptRuns counts the runs of scripts.
 	scriptRuns int
-	// migrations are what happens at events of migrations.
+	// migrations are the triggers for events of migrations.
 	migrations []*migrationTrigger
-	// inventoryBefore is what the cluster held when the last script began.
+	// inventoryBefore is the cluster's content when the last script began.
 	inventoryBefore *inventory
-	// lost is what earlier scripts have lost.
+	// lost is the data that earlier scripts have lost.
 	lost []string
 }
 
-// epoch is where the virtual time of a test begins.
+// epoch returns the time at which the virtual time of a test begins.
 func epoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
-// newTestCluster makes a cluster. A saved state goes before what the start says.
+// newTestCluster creates a cluster. A saved state takes precedence over the options of the start point.
 func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error) {
 	cfg := mock.Config{Start: epoch(), Seed: seed, Version: s.start.release, Parameters: s.start.parameters}
 	if s.start.seed != nil {
@@ -80,7 +80,7 @@ func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(context.Background(), w.pipe) // stop ends it, with an error that says so
+		_ = server.Serve(context.Background(), w.pipe) // stop makes it return an error
 	}()
 	w.stop = func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -97,22 +97,22 @@ func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error)
 	return w, nil
 }
 
-// anyFile is for mock.save() and mock.load(): tests may do what the process may.
+// anyFile allows all files for mock.save() and mock.load(): tests have the permissions of the process.
 func anyFile(name string, _ bool) (string, error) { return name, nil }
 
-// clientOptions open a connection to the cluster for the test or for a script: as one to
-// a load balancer, which the driver does not watch. Of a server that it watches it
-// lets half a second go by, really, before it looks again when a connection was cut.
+// clientOptions returns the options for a connection of the test or of a script to the cluster. The
+// cluster acts as a load balancer, which the driver does not monitor. After a lost connection to a
+// monitored server, the driver would wait for half a second of real time before the next check.
 func (w *testCluster) clientOptions(host string) *options.ClientOptions {
 	return options.Client().ApplyURI(address + "?loadBalanced=true").SetDialer(dialer{w.pipe, host})
 }
 
-// memberOptions are the settings by which shards are reached, at their own addresses.
+// memberOptions returns the options for connections to shards at their own addresses.
 func (w *testCluster) memberOptions() *options.ClientOptions {
 	return options.Client().SetDialer(w.pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 }
 
-// dialer reaches the cluster, whatever the address.
+// dialer connects to the cluster for every address.
 type dialer struct {
 	pipe *wire.Pipe
 	host string
@@ -123,7 +123,7 @@ func (d dialer) DialContext(ctx context.Context, network, _ string) (net.Conn, e
 	return d.pipe.DialContext(ctx, network, d.host)
 }
 
-// close ends the cluster.
+// close closes the cluster.
 func (w *testCluster) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -131,5 +131,5 @@ func (w *testCluster) close() {
 	w.stop()
 }
 
-// errElsewhere is for scripts that open connections to other servers.
+// errElsewhere is the error for scripts that connect to other servers.
 var errElsewhere = errors.New("a test reaches no cluster but its own: " + address)

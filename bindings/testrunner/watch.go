@@ -7,20 +7,18 @@ import (
 	"time"
 )
 
-// WatchHooks says what Watch does between runs.
+// WatchHooks are the callbacks of Watch.
 type WatchHooks struct {
-	// FindFiles lists the test files that there are now.
+	// FindFiles returns the current test files.
 	FindFiles func() ([]string, error)
-	// Wait lets some time pass before the files are looked at again; its error ends
-	// the watch.
+	// Wait waits before the files are checked again; its error ends the watch.
 	Wait func(ctx context.Context) error
-	// OnBegin is called with the files that will run, OnEnd with the report.
+	// OnBegin is called with the files that will run, and OnEnd with the report.
 	OnBegin func(files []string)
 	OnEnd   func(Report)
 }
 
-// Watch runs all tests, and then again and again those that depend on a file that
-// has changed, until ctx ends.
+// Watch runs all tests, and then repeatedly those that depend on a changed file, until ctx ends.
 func Watch(ctx context.Context, o Options, w WatchHooks) error {
 	watched := &watchedFiles{reads: map[string][]string{}, stamps: map[string]stamp{}}
 	for {
@@ -42,8 +40,7 @@ func Watch(ctx context.Context, o Options, w WatchHooks) error {
 	}
 }
 
-// stamp distinguishes one state of a file from another; the zero value is of one that is
-// not there.
+// stamp distinguishes one state of a file from another; the zero value is that of a missing file.
 type stamp struct {
 	changed time.Time
 	size    int64
@@ -57,13 +54,13 @@ func stampOf(path string) stamp {
 	return stamp{info.ModTime(), info.Size()}
 }
 
-// watchedFiles is what is known of the files that tests depend on.
+// watchedFiles records the files that tests depend on.
 type watchedFiles struct {
-	reads  map[string][]string // by test file
+	reads  map[string][]string // the files that each test file has read
 	stamps map[string]stamp
 }
 
-// changedTests returns the test files that are new, or depend on something that has changed.
+// changedTests returns the test files that are new, or depend on a changed file.
 func (w *watchedFiles) changedTests(files []string) (list []string) {
 	for _, file := range files {
 		reads, known := w.reads[file]
@@ -74,14 +71,14 @@ func (w *watchedFiles) changedTests(files []string) (list []string) {
 	return list
 }
 
-// updateStamps records the state of the files before a run, so that changes during it count.
+// updateStamps records the state of the files before a run, so that changes during the run count.
 func (w *watchedFiles) updateStamps() {
 	for path := range w.stamps {
 		w.stamps[path] = stampOf(path)
 	}
 }
 
-// noteReads notes what the tests have read.
+// noteReads records the files that the tests have read.
 func (w *watchedFiles) noteReads(r Report) {
 	for _, f := range r.Files {
 		w.reads[f.Path] = f.Read

@@ -1,5 +1,5 @@
-// Package transcript keeps what a program sends to a cluster and what it is answered,
-// one JSON document a line.
+// Package transcript records the commands that a program sends to a cluster and their replies, one JSON
+// document a line.
 package transcript
 
 import (
@@ -22,7 +22,7 @@ import (
 // maxDocumentBytes is the maximum size of a command or reply that is kept unchanged.
 const maxDocumentBytes = 16 << 10
 
-// Writer writes a transcript. It may be used by several clients at once.
+// Writer writes a transcript. It is safe for use by several clients at once.
 type Writer struct {
 	out   io.WriteCloser
 	table map[string]*commands.Command
@@ -34,8 +34,8 @@ type Writer struct {
 	failure    error
 }
 
-// entry is one line. A command that changes something has two of the same number:
-// one before it is sent, one with its answer.
+// entry is one line. A command that changes something has two entries with the same number: one before
+// it is sent, one with its reply.
 type entry struct {
 	N      int       `bson:"n"`
 	Time   time.Time `bson:"time"`
@@ -56,8 +56,8 @@ type Head struct {
 	Words   []string  `bson:"arguments"`
 }
 
-// Open begins to write at the end of a file, which only its owner may read. It makes
-// the file if there is none.
+// Open opens a file for appending. It creates the file if it does not exist; only its owner may read
+// it.
 func Open(path string, now func() time.Time) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -73,7 +73,7 @@ func Open(path string, now func() time.Time) (*Writer, error) {
 	return New(f, now), nil
 }
 
-// New makes a Writer that closes what it writes to.
+// New returns a Writer that closes out at the end.
 func New(out io.WriteCloser, now func() time.Time) *Writer {
 	return &Writer{out: out, table: commands.ByName(), now: now, unanswered: map[int64]*entry{}}
 }
@@ -89,8 +89,7 @@ func (w *Writer) WriteHead(h Head) {
 	w.write(h)
 }
 
-// Close records commands without a reply, and returns the first error of all that
-// was to be written.
+// Close records commands without a reply, and returns the first error of all writes.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +119,7 @@ func (w *Writer) onStarted(e *event.CommandStartedEvent) {
 	begun := &entry{N: w.number, Time: w.now(), DB: e.DatabaseName, Name: e.CommandName, Sent: boundedCopy(e.Command)}
 	if e.CommandName != "endSessions" && !commands.IsReadOnly(w.table, e.Command) {
 		w.write(begun)
-		begun.DB, begun.Name, begun.Sent = "", "", nil // which have been written
+		begun.DB, begun.Name, begun.Sent = "", "", nil // they are in the first entry
 	}
 	w.unanswered[e.RequestID] = begun
 }
@@ -143,7 +142,7 @@ func (w *Writer) writeAnswer(id int64, e *entry, took time.Duration, reply bson.
 	w.write(e)
 }
 
-// write appends a line, in one piece so that runs which share a file do not mix.
+// write appends a line in one write, so that runs which share a file do not mix.
 func (w *Writer) write(line any) {
 	text, err := bson.MarshalExtJSON(line, false, false)
 	if err == nil {
@@ -157,8 +156,8 @@ func (w *Writer) write(line any) {
 // omittedFields are protocol fields that the transcript omits.
 var omittedFields = []string{"lsid", "$clusterTime", "$db", "operationTime"}
 
-// boundedCopy returns a command or an answer as it is kept: without secrets, and of long
-// ones the fields that are short, and how long the others are.
+// boundedCopy returns the recorded form of a command or a reply, without secrets. Of a long document,
+// it keeps the short fields, and the sizes of the others.
 func boundedCopy(doc bson.Raw) any {
 	elems, err := commands.WithoutSecrets(doc).Elements()
 	if err != nil {

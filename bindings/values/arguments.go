@@ -8,11 +8,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// optionalArg marks a position that may be left out.
+// optionalArg marks an optional argument.
 const optionalArg = ""
 
-// parameterNames are the names of constructors' arguments, for errors; value where
-// there is one.
+// parameterNames returns the names of a constructor's parameters for errors.
 func parameterNames(constructor string) []string {
 	names := map[string]string{
 		"ObjectId": "id", "BinData": "subtype base64", "HexData": "subtype hex", "MD5": "hex", "UUID": "hex",
@@ -25,18 +24,17 @@ func parameterNames(constructor string) []string {
 	return []string{"value"}
 }
 
-// callee is the called constructor or function: arguments are read and
-// refused in its name.
+// callee is the called constructor or function, whose name is used in errors about its arguments.
 type callee struct {
 	w    *Realm
 	name string
 }
 
-// throwArgument throws the shell's complaint about an argument.
+// throwArgument throws the shell's error for an argument.
 func (c callee) throwArgument(problem string) { c.w.Errors.throwInput(problem + " (" + c.name + ")") }
 
-// checkTypes is the shell's check of positional arguments: types[i] lists what
-// position i may be, by JavaScript's typeof or by the name of a BSON class.
+// checkTypes checks positional arguments: types[i] lists the allowed types of argument i, as results of
+// JavaScript's typeof or names of BSON classes.
 func (c callee) checkTypes(args []goja.Value, types ...[]string) {
 	for i, allowed := range types {
 		v := arg(args, i)
@@ -68,7 +66,7 @@ func alternativesText(types []string) string {
 	return strings.Join(named, " or ")
 }
 
-// typeOf is JavaScript's typeof.
+// typeOf returns the result of JavaScript's typeof.
 func typeOf(v goja.Value) string {
 	switch v := v.(type) {
 	case nil:
@@ -115,12 +113,12 @@ func isArray(o *goja.Object) bool {
 	return o.ClassName() == "Array"
 }
 
-// objectKind recognizes the common kinds of objects quickly.
+// objectKind is one of the common kinds of objects, which can be determined quickly.
 type objectKind uint8
 
 const (
 	otherObject objectKind = iota
-	plainObject            // of no class of the runtime's own; lazy documents too
+	plainObject            // not an instance of a built-in class; includes lazy documents
 	plainArray
 )
 
@@ -135,8 +133,8 @@ func kindOf(o *goja.Object) objectKind {
 	}
 }
 
-// isMap reports whether the value is a Map. It asks, as isSet does, for the
-// object behind, not for its class name: the runtime calls both "Object".
+// isMap reports whether the value is a Map. Like isSet, it checks the implementation rather than the
+// class name, because the runtime calls both "Object".
 func isMap(o *goja.Object) bool { return o.ExportType() == typeOfMap }
 
 func isSet(o *goja.Object) bool {

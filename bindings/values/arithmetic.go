@@ -4,27 +4,26 @@ import (
 	"github.com/dop251/goja"
 )
 
-// A number of the server's that JavaScript's cannot hold to its last digit
-// counts in arithmetic and comparison as the nearest one, as in the old shell;
-// methods such as compare and add are exact. Its text always is: in templates,
-// in String(x), and added to a text.
+// In arithmetic and comparison, a server's number that a JavaScript number cannot represent exactly
+// counts as the nearest one, as in the old shell. Methods such as compare and add are exact, and so is
+// the conversion to a string: in templates, in String(x), and in string concatenation.
 
 // inexactWarning is the warning, shown once, for a value that + or == converted to a number.
 const inexactWarning = "a Long or Decimal128 with more digits than a number holds was rounded in + or ==; its " +
 	"methods add and compare, BigInt(x) and `${x}` are exact"
 
-// number is a wrapper that counts as a number in arithmetic and comparison.
+// number is a BSON value that counts as a number in arithmetic and comparison.
 type number interface {
 	payload
 	decimalText() string
-	// primitiveValue returns its value in arithmetic.
+	// primitiveValue returns the value in arithmetic.
 	primitiveValue() goja.Value
-	// losesPrecision reports whether JavaScript's number has lost digits.
+	// losesPrecision reports whether the conversion to a JavaScript number loses digits.
 	losesPrecision() bool
 }
 
-// ConcatOperand converts an operand of a string concatenation: to all digits for a
-// Long, Decimal128 or Timestamp; others are returned unchanged.
+// ConcatOperand converts an operand of a string concatenation. A Long, Decimal128 or Timestamp becomes
+// a string with all digits; other values are returned unchanged.
 func (w *Realm) ConcatOperand(v goja.Value) goja.Value {
 	if p, ok := payloadOf(v); ok {
 		if n, ok := p.(number); ok {
@@ -34,8 +33,7 @@ func (w *Realm) ConcatOperand(v goja.Value) goja.Value {
 	return v
 }
 
-// defineArithmetic gives a class of numbers its valueOf, and what operators take
-// it for.
+// defineArithmetic defines valueOf and the conversion to primitives for a class of numbers.
 func (w *Realm) defineArithmetic(c *class) {
 	receiver := func(call goja.FunctionCall) number {
 		p, _ := payloadOf(call.This)
@@ -81,7 +79,7 @@ func (w *Realm) defineExactBigInt() {
 	})
 	proto := original.Get("prototype").(*goja.Object)
 	must(replacement.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
-	must(replacement.SetPrototype(original)) // for what is static
+	must(replacement.SetPrototype(original)) // for static members
 	defineHidden(proto, "constructor", replacement)
 	defineHidden(global, "BigInt", replacement)
 }

@@ -23,7 +23,7 @@ func (w *Realm) newBinary(sub byte, data []byte) *goja.Object {
 	return w.wrap(&binaryValue{w: w, sub: sub, data: data})
 }
 
-// kind is UUID for every binary that can be shown as one.
+// kind returns UUID for every binary that can be shown as one.
 func (b *binaryValue) kind() kind {
 	if b.sub == bson.TypeBinaryUUID && len(b.data) == 16 {
 		return kindUUID
@@ -144,7 +144,7 @@ func clampIndex(v goja.Value, missing, limit int) int {
 	return int(min(max(v.ToInteger(), 0), int64(limit)))
 }
 
-// text is toString(encoding).
+// text implements toString(encoding).
 func (b *binaryValue) text(encoding goja.Value) string {
 	enc := ""
 	if isString(encoding) {
@@ -184,7 +184,7 @@ func binaryStatics(w *Realm, c *class) {
 	}
 }
 
-// subtype reads a binary subtype; beyond 0–255 it is refused.
+// subtype returns a binary subtype; it throws for values outside of 0–255.
 func (c callee) subtype(v goja.Value) byte {
 	if isMissing(v) {
 		return 0
@@ -196,7 +196,7 @@ func (c callee) subtype(v goja.Value) byte {
 	return byte(f)
 }
 
-// newBinaryFrom is Binary(bytes[, subtype]).
+// newBinaryFrom implements Binary(bytes[, subtype]).
 func newBinaryFrom(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	sub := callee{w, "Binary"}.subtype(arg(args, 1))
@@ -226,8 +226,7 @@ func newBinaryFrom(w *Realm, args []goja.Value) payload {
 	return &binaryValue{w: w, sub: sub, data: data}
 }
 
-// integerItem returns an item of an array as an integer; what is none counts
-// as 0.
+// integerItem converts an item of an array to an integer; other values count as 0.
 func integerItem(v goja.Value) int64 {
 	if isMissing(v) {
 		return 0
@@ -243,7 +242,7 @@ func arrayLength(o *goja.Object) int {
 	return int(n.ToInteger())
 }
 
-// newBinData is BinData(subtype, base64).
+// newBinData implements BinData(subtype, base64).
 func newBinData(w *Realm, args []goja.Value) payload {
 	c := callee{w, "BinData"}
 	c.checkTypes(args, []string{"number"}, []string{"string"})
@@ -251,14 +250,14 @@ func newBinData(w *Realm, args []goja.Value) payload {
 	return &binaryValue{w: w, sub: c.subtype(args[0]), data: data}
 }
 
-// newHexData is HexData(subtype, hex).
+// newHexData implements HexData(subtype, hex).
 func newHexData(w *Realm, args []goja.Value) payload {
 	c := callee{w, "HexData"}
 	c.checkTypes(args, []string{"number"}, []string{"string"})
 	return &binaryValue{w: w, sub: c.subtype(args[0]), data: c.hexBytes(args[1].String())}
 }
 
-// newMD5 is MD5(hex).
+// newMD5 implements MD5(hex).
 func newMD5(w *Realm, args []goja.Value) payload {
 	c := callee{w, "MD5"}
 	c.checkTypes(args, []string{"string"})

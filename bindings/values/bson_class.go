@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// kind is a BSON type that JavaScript has no value for.
+// kind is a BSON type that has no JavaScript equivalent.
 type kind uint8
 
 const (
@@ -28,34 +28,34 @@ const (
 	kindCount
 )
 
-// payload is the Go side of a wrapper object. Its own fields, as other shells
-// have them, are answered by Get and Keys.
+// payload is the Go side of a wrapper object. Get and Keys provide the fields that the object has in
+// other shells.
 type payload interface {
 	goja.DynamicObject
 	kind() kind
-	// encode appends the value in BSON and says its type.
+	// encode appends the value in BSON and sets its type.
 	encode(e *encoder)
-	// inspectText is the text of the value inside an inspected one.
+	// inspectText returns the text of the value inside an inspected one.
 	inspectText(in *inspector) string
 	// writeEJSON writes the value as extended JSON.
 	writeEJSON(j *jsonWriter)
 }
 
-// readOnlyFields is the part of goja.DynamicObject that all wrappers share: their
-// fields cannot be set or removed.
+// readOnlyFields is the part of goja.DynamicObject that all wrappers share: fields cannot be set or
+// removed.
 type readOnlyFields struct{}
 
 func (readOnlyFields) Set(string, goja.Value) bool { return false }
 func (readOnlyFields) Delete(string) bool          { return false }
 
-// noFields is a wrapper without fields.
+// noFields is the base of wrappers without fields.
 type noFields struct{ readOnlyFields }
 
 func (noFields) Get(string) goja.Value { return nil }
 func (noFields) Has(string) bool       { return false }
 func (noFields) Keys() []string        { return nil }
 
-// payloadOf returns the wrapped value behind v. It never runs script code.
+// payloadOf returns the payload of a wrapper object. It never runs script code.
 func payloadOf(v goja.Value) (payload, bool) {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ExportType() == nil || o.ExportType().Kind() != reflect.Pointer {
@@ -65,7 +65,7 @@ func payloadOf(v goja.Value) (payload, bool) {
 	return p, ok
 }
 
-// wrap makes the wrapper object of p.
+// wrap returns a wrapper object of p.
 func (w *Realm) wrap(p payload) *goja.Object { return w.wrapAs(p, w.class(p.kind()).proto) }
 
 func (w *Realm) wrapAs(p payload, proto *goja.Object) *goja.Object {
@@ -80,13 +80,12 @@ type class struct {
 	proto *goja.Object
 }
 
-// classSpec says what a class consists of. The tables are made when the class
-// is first used.
+// classSpec defines a class. The tables are built when the class is first used.
 type classSpec struct {
-	name     string // of the constructor
+	name     string // name of the constructor
 	bsontype string // value of _bsontype
 	parent   kind   // kindCount for none
-	// construct checks the arguments of a call and makes the payload.
+	// construct checks the arguments of a call and returns the payload.
 	construct func(w *Realm, args []goja.Value) payload
 	methods   func(w *Realm) []method
 	getters   func(w *Realm) []method
@@ -137,8 +136,8 @@ func (w *Realm) class(k kind) *class {
 	return c
 }
 
-// newConstructor makes a function that works with and without new, and as the
-// base of a script's own class.
+// newConstructor returns a function that works with and without new, and as the base of a script's own
+// class.
 func (w *Realm) newConstructor(name string, construct func(*Realm, []goja.Value) payload) *goja.Object {
 	ctor := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		p := construct(w, call.Arguments)
@@ -153,8 +152,7 @@ func (w *Realm) newConstructor(name string, construct func(*Realm, []goja.Value)
 	return ctor
 }
 
-// newAlias makes another constructor of an existing class: NumberLong for Long,
-// BinData for Binary.
+// newAlias returns another constructor of an existing class: NumberLong for Long, BinData for Binary.
 func (w *Realm) newAlias(name string, k kind, construct func(*Realm, []goja.Value) payload) *goja.Object {
 	c := w.class(k)
 	ctor := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
@@ -162,16 +160,16 @@ func (w *Realm) newAlias(name string, k kind, construct func(*Realm, []goja.Valu
 	}).(*goja.Object)
 	must(ctor.DefineDataProperty("name", w.rt.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(ctor.DefineDataProperty("prototype", c.proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
-	must(ctor.SetPrototype(c.ctor)) // statics too
+	must(ctor.SetPrototype(c.ctor)) // inherit static members, too
 	return ctor
 }
 
-// defineStatic puts a function on a constructor.
+// defineStatic defines a static function of a constructor.
 func (w *Realm) defineStatic(c *class, name string, f func(args []goja.Value) goja.Value) {
 	defineHidden(c.ctor, name, w.newFunction(name, func(call goja.FunctionCall) goja.Value { return f(call.Arguments) }))
 }
 
-// newMethod makes a method for wrappers whose payload is a T.
+// newMethod returns a method for wrappers whose payload is a T.
 func newMethod[T payload](w *Realm, name string, f func(self T, args []goja.Value) goja.Value) method {
 	return method{name, func(call goja.FunctionCall) goja.Value {
 		p, _ := payloadOf(call.This)

@@ -2,35 +2,35 @@ package values
 
 // reusableBuffers are buffers that are reused for the next value.
 type reusableBuffers struct {
-	text    []byte   // to write a text in; nil while that is under way
-	encoder *encoder // to make a document with; likewise
-	slab    []byte   // what documents are copied to; full ones belong to them alone
+	text    []byte   // for writing text; nil while it is in use
+	encoder *encoder // for encoding documents; nil while it is in use
+	slab    []byte   // copies of documents are allocated from it; a full slab belongs to its documents
 }
 
 const (
 	// maxKeptBuffer is the size of the largest buffer that is kept for the next value.
 	maxKeptBuffer = 64 << 10
-	// slabSize is how much memory documents share: one that a script keeps holds on
-	// to so much, rather than to a batch.
+	// slabSize is the size of the memory that documents share: a document that a script keeps retains
+	// its slab, rather than a whole batch.
 	slabSize = 16 << 10
 )
 
-// takeBuffer returns the empty buffer. It is taken while in use: writing may run a script
-// that writes something else.
+// takeBuffer returns the empty buffer, and removes it while it is in use, because writing may run a
+// script that writes something else.
 func (s *reusableBuffers) takeBuffer() []byte {
 	text := s.text
 	s.text = nil
 	return text[:0]
 }
 
-// giveBuffer gives a buffer back.
+// giveBuffer returns a buffer for reuse.
 func (s *reusableBuffers) giveBuffer(text []byte) {
 	if cap(text) <= maxKeptBuffer {
 		s.text = text
 	}
 }
 
-// takeEncoder returns the empty encoder of w, as takeBuffer does.
+// takeEncoder returns the empty encoder of w, like takeBuffer.
 func (s *reusableBuffers) takeEncoder(w *Realm) *encoder {
 	e := s.encoder
 	if e == nil {
@@ -40,7 +40,7 @@ func (s *reusableBuffers) takeEncoder(w *Realm) *encoder {
 	return e
 }
 
-// giveEncoder gives an encoder back. It keeps none of the objects that it has seen.
+// giveEncoder returns an encoder for reuse. It drops the references to the objects that it has encoded.
 func (s *reusableBuffers) giveEncoder(e *encoder) {
 	if cap(e.buf) <= maxKeptBuffer {
 		*e = encoder{w: e.w, buf: e.buf[:0]}

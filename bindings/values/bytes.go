@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// newBuffer makes a Buffer over data if the runtime has Buffer, else a Uint8Array.
-// The memory is shared, so writes show in the value it came from.
+// newBuffer returns a Buffer of data if the runtime has Buffer, otherwise a Uint8Array. The memory is
+// shared: writes change the original value.
 func (w *Realm) newBuffer(data []byte) goja.Value {
 	array := w.rt.ToValue(w.rt.NewArrayBuffer(data))
 	if buffer, ok := w.rt.GlobalObject().Get("Buffer").(*goja.Object); ok {
@@ -53,8 +53,8 @@ func isTypedArray(o *goja.Object) bool {
 
 func base64Text(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
-// decodeBase64 reads base64 as Node does: both alphabets, up to the first "=",
-// without what does not belong; strict reports whether nothing was dropped.
+// decodeBase64 decodes base64 as Node does: both alphabets, up to the first "=", ignoring invalid
+// characters. strict reports whether no character was ignored.
 func decodeBase64(s string) (data []byte, strict bool) {
 	strict = true
 	clean := make([]byte, 0, len(s))

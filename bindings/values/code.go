@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// code is JavaScript as data, with a scope or without.
+// code is JavaScript code as a value, with or without a scope.
 type code struct {
 	readOnlyFields
 	w     *Realm
@@ -82,7 +82,7 @@ func codeClass() classSpec {
 	}
 }
 
-// newCode is Code(text or function[, scope]).
+// newCode implements Code(text or function[, scope]).
 func newCode(w *Realm, args []goja.Value) payload {
 	callee{w, "Code"}.checkTypes(args, []string{"string", "function", optionalArg}, []string{"object", optionalArg})
 	c := &code{w: w}

@@ -6,8 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// codePoints returns the characters of a JavaScript string; half a surrogate
-// pair on its own stays as it is.
+// codePoints returns the characters of a JavaScript string; a lone surrogate is kept.
 func codePoints(s goja.String) []rune {
 	n := s.Length()
 	out := make([]rune, 0, n)

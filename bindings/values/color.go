@@ -6,7 +6,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// style is what a piece of text is, for its colour (rules/04-values-and-language §3.7).
+// style is the role of a piece of text, which determines its colour (rules/04-values-and-language
+// §3.7).
 type style uint8
 
 const (
@@ -51,8 +52,7 @@ func codesOf(s style) (on, off string) {
 	}
 }
 
-// paint returns a text in its colour. What the text has that terminals obey is
-// escaped.
+// paint returns a text in its colour. It escapes the control characters of the text.
 func (in *inspector) paint(s style, text string) string {
 	text = plaintext.Visible(text)
 	if !in.o.Color {

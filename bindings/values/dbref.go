@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// dbRef is a reference to a document: in BSON a document {$ref, $id[, $db]}
-// and possibly more fields, or the deprecated pointer type.
+// dbRef is a reference to a document. In BSON it is a document {$ref, $id[, $db]} with optional further
+// fields, or the deprecated pointer type.
 type dbRef struct {
 	readOnlyFields
 	w          *Realm
@@ -46,7 +46,7 @@ func (d *dbRef) Get(key string) goja.Value {
 	return nil
 }
 
-// Set changes a field: a reference is the one BSON value that can be changed.
+// Set sets a field: a reference is the only mutable BSON value.
 func (d *dbRef) Set(key string, v goja.Value) bool {
 	switch key {
 	case "collection", "namespace", "$ref":
@@ -140,14 +140,14 @@ func dbRefClass() classSpec {
 	}
 }
 
-// splitNamespace reads a collection given as "db.collection" as both.
+// splitNamespace splits a collection given as "db.collection".
 func (d *dbRef) splitNamespace() {
 	if parts := strings.Split(d.collection, "."); len(parts) == 2 {
 		d.db, d.collection = parts[0], parts[1]
 	}
 }
 
-// newDBRef is DBRef(collection, id[, db[, fields]]).
+// newDBRef implements DBRef(collection, id[, db[, fields]]).
 func newDBRef(w *Realm, args []goja.Value) payload {
 	c := callee{w, "DBRef"}
 	if len(args) < 2 {

@@ -30,8 +30,7 @@ func (d *decimal128) Get(key string) goja.Value {
 	return d.w.newBuffer(decimalBytes(d.d))
 }
 
-// decimalBytes returns the 16 bytes as BSON has them: little endian, low half
-// first.
+// decimalBytes returns the 16 bytes in BSON: little endian, low half first.
 func decimalBytes(d bson.Decimal128) []byte {
 	high, low := d.GetBytes()
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, low), high)
@@ -98,7 +97,7 @@ func decimal128Class() classSpec {
 	}
 }
 
-// objectWith makes an object of one property.
+// objectWith returns an object with one property.
 func objectWith(rt *goja.Runtime, key string, v goja.Value) *goja.Object {
 	o := rt.NewObject()
 	must(o.Set(key, v))
@@ -117,11 +116,11 @@ func parseDecimal(w *Realm, text string) bson.Decimal128 {
 	return d
 }
 
-// decimalDigits is what a Decimal128's coefficient holds.
+// decimalDigits is the number of digits in a Decimal128's coefficient.
 const decimalDigits = 34
 
-// splitDecimal takes a decimal number apart: sign and digits without leading
-// zeros, and the power of ten they are multiplied by.
+// splitDecimal splits a decimal number into its sign, its digits without leading zeros, and its
+// exponent.
 func splitDecimal(text string) (negative bool, digits string, exponent int, ok bool) {
 	body, power, found := strings.Cut(strings.ToLower(text), "e")
 	if found {
@@ -142,7 +141,7 @@ func splitDecimal(text string) (negative bool, digits string, exponent int, ok b
 	return negative, strings.TrimLeft(whole+fraction, "0"), exponent - len(fraction), true
 }
 
-// decimalProblem returns why a well-formed number is not a Decimal128.
+// decimalProblem returns why a well-formed number can't be a Decimal128.
 func decimalProblem(text string) string {
 	_, digits, exponent, ok := splitDecimal(text)
 	switch {
@@ -157,8 +156,7 @@ func decimalProblem(text string) string {
 	}
 }
 
-// parseDecimalRounding is parseDecimal, but digits beyond what fits are
-// rounded, half to even, as js-bson does.
+// parseDecimalRounding works like parseDecimal, but rounds excess digits half to even, as js-bson does.
 func parseDecimalRounding(w *Realm, text string) bson.Decimal128 {
 	negative, digits, exponent, ok := splitDecimal(text)
 	surplus := len(digits) - decimalDigits
@@ -177,7 +175,7 @@ func parseDecimalRounding(w *Realm, text string) bson.Decimal128 {
 	return parseDecimal(w, fmt.Sprintf("%s%sE%d", sign, coefficient, exponent+surplus))
 }
 
-// newNumberDecimal is NumberDecimal([x]).
+// newNumberDecimal implements NumberDecimal([x]).
 func newNumberDecimal(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
@@ -196,7 +194,7 @@ func newNumberDecimal(w *Realm, args []goja.Value) payload {
 	return &decimal128{w: w, d: parseDecimal(w, v.String())}
 }
 
-// newDecimal128From is Decimal128(text or 16 bytes).
+// newDecimal128From implements Decimal128(text or 16 bytes).
 func newDecimal128From(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if isString(v) {

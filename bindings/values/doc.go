@@ -1,12 +1,11 @@
-// Package values is one JavaScript runtime's view of BSON: the constructors a
-// script calls (ObjectId, NumberLong, ISODate, …), conversion between BSON and
-// JavaScript values in both directions, extended JSON, and the text in which a
-// value is shown (rules/04-values-and-language §3.2–3.4, §3.6, §4.7–4.10).
+// Package values implements BSON in a JavaScript runtime: the constructors for scripts (ObjectId,
+// NumberLong, ISODate, …), the conversion between BSON and JavaScript values, extended JSON, and the
+// text form of values (rules/04-values-and-language §3.2–3.4, §3.6, §4.7–4.10).
 //
-// BSON types that JavaScript lacks are small host objects: a shared prototype
-// per type carries the methods, the payload is a Go value, and what other
-// shells keep as own fields (Long's low and high, Binary's sub_type) is
-// computed when it is read. Documents are ordinary JavaScript objects.
+// BSON types without a JavaScript equivalent are small host objects. Each type has a shared prototype
+// with the methods, and the payload is a Go value. The fields that these objects have in other shells
+// (Long's low and high, Binary's sub_type) are computed when they are read. Documents are ordinary
+// JavaScript objects.
 //
-// Like the runtime it belongs to, a Realm is for one goroutine.
+// A Realm belongs to one goroutine, like its runtime.
 package values

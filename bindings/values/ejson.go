@@ -6,10 +6,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// EJSON writes v as extended JSON (rules/04-values-and-language §4.10), relaxed or canonical. With
-// an indent every member stands on a line of its own. A function or symbol on
-// its own, which JSON cannot hold, gives "". Errors are *goja.Exception: a
-// BSONError for cycles, or what a getter threw.
+// EJSON formats v as extended JSON (rules/04-values-and-language §4.10), relaxed or canonical. With an
+// indent, every member is on a separate line. It returns "" for a function or symbol, which JSON cannot
+// represent. Errors are *goja.Exception: a BSONError for cycles, or the exception of a getter.
 func (w *Realm) EJSON(v goja.Value, canonical bool, indent string) (string, error) {
 	j := jsonWriter{w: w, canonical: canonical, gap: indent}
 	var text string
@@ -19,8 +18,8 @@ func (w *Realm) EJSON(v goja.Value, canonical bool, indent string) (string, erro
 	return text, nil
 }
 
-// ParseEJSON reads extended JSON text. relaxed turns numbers of a stated type
-// into plain ones where they stay exact; otherwise every number is a wrapper.
+// ParseEJSON parses extended JSON. If relaxed, typed numbers become JavaScript numbers where they stay
+// exact; otherwise every number becomes a wrapper.
 func (w *Realm) ParseEJSON(text string, relaxed bool) (goja.Value, error) {
 	var v goja.Value
 	if ex := w.rt.Try(func() { v = w.parseEJSON(text, relaxed, false) }); ex != nil {
@@ -99,8 +98,8 @@ func readOptions(v goja.Value) (relaxed, legacy bool) {
 	return relaxed, legacy
 }
 
-// ejsonStringify is EJSON.stringify(v[, replacer][, space][, options]); the
-// options may take the place of replacer or space.
+// ejsonStringify implements EJSON.stringify(v[, replacer][, space][, options]); the options may take
+// the place of replacer or space.
 func (w *Realm) ejsonStringify(args []goja.Value) goja.Value {
 	replacer, space, options := arg(args, 1), arg(args, 2), arg(args, 3)
 	if o, ok := space.(*goja.Object); ok {
@@ -127,8 +126,8 @@ func (w *Realm) ejsonStringify(args []goja.Value) goja.Value {
 	return replaced
 }
 
-// gapOf is JSON.stringify's third argument: that many spaces, or a text, at
-// most ten characters either way.
+// gapOf evaluates the third argument of JSON.stringify: a number of spaces, or a string, limited to ten
+// characters.
 func gapOf(space goja.Value) string {
 	switch {
 	case goja.IsNumber(space):

@@ -11,8 +11,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// jsonReader reads JSON text into JavaScript values and turns objects with
-// extended JSON's $-keys into what they stand for, innermost first.
+// jsonReader parses JSON into JavaScript values, and converts objects with the $-keys of extended JSON,
+// innermost first.
 type jsonReader struct {
 	w       *Realm
 	src     string
@@ -186,8 +186,7 @@ func (r *jsonReader) string() goja.Value {
 	return nil
 }
 
-// escapedString reads on at the first escape of a string, keeping lone
-// surrogates.
+// escapedString continues to parse a string at its first escape, and preserves lone surrogates.
 func (r *jsonReader) escapedString(start int) goja.Value {
 	units := utf16.Encode([]rune(r.src[start:r.pos]))
 	for r.pos < len(r.src) {
@@ -268,15 +267,14 @@ func (r *jsonReader) number() goja.Value {
 		}
 		digits()
 	}
-	f, _ := strconv.ParseFloat(r.src[start:r.pos], 64) // beyond range: infinity, as in JavaScript
+	f, _ := strconv.ParseFloat(r.src[start:r.pos], 64) // overflow becomes infinity, as in JavaScript
 	if r.relaxed || r.legacy {
 		return r.w.rt.ToValue(f)
 	}
 	return r.typedNumber(f)
 }
 
-// typedNumber returns the wrapper that a bare number stands for when types
-// matter.
+// typedNumber returns the wrapper for an untyped number when types are preserved.
 func (r *jsonReader) typedNumber(f float64) goja.Value {
 	switch {
 	case isInt32(f):

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// fromExtended turns an object with a $-key into the value it stands for, or
-// returns it unchanged.
+// fromExtended converts an object with a $-key to the value that it represents, or returns it
+// unchanged.
 func (r *jsonReader) fromExtended(o *goja.Object) goja.Value {
 	if v := o.Get("$undefined"); v != nil && v.ToBoolean() {
 		return goja.Null()
@@ -95,7 +95,7 @@ func (r *jsonReader) binary(o *goja.Object, v goja.Value) goja.Value {
 	return r.w.newBinary(subtypeOf(sub), data)
 }
 
-// subtypeOf reads the hexadecimal text, or the number, of a binary subtype.
+// subtypeOf parses the hexadecimal string, or the number, of a binary subtype.
 func subtypeOf(v goja.Value) byte {
 	switch {
 	case isMissing(v):
@@ -116,8 +116,8 @@ func (r *jsonReader) numberInt(_ *goja.Object, v goja.Value) goja.Value {
 	return r.w.wrap(&int32Value{w: r.w, n: int32(n)})
 }
 
-// numberLong stays a Long where a plain number would not be exact
-// (rules/04-values-and-language §4.10, fix).
+// numberLong returns a Long where a JavaScript number would not be exact (rules/04-values-and-language
+// §4.10, fix).
 func (r *jsonReader) numberLong(_ *goja.Object, v goja.Value) goja.Value {
 	n := callee{r.w, "$numberLong"}.integerFrom(v, 64)
 	if r.relaxed && isSafeInteger(n) {
@@ -143,7 +143,7 @@ func (r *jsonReader) regex(o *goja.Object, _ goja.Value) goja.Value {
 		pattern, options = inner.Get("pattern"), inner.Get("options")
 	}
 	if !isString(pattern) {
-		return o // the query operator around a regular expression
+		return o // this is the query operator with a regular expression
 	}
 	text := ""
 	if !isMissing(options) {
@@ -184,7 +184,7 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 	return nil
 }
 
-// dbRef turns {$ref, $id[, $db], …} and {$dbPointer: …} into a DBRef.
+// dbRef converts {$ref, $id[, $db], …} and {$dbPointer: …} to a DBRef.
 func (r *jsonReader) dbRef(o *goja.Object) goja.Value {
 	d := o
 	if inner, ok := o.Get("$dbPointer").(*goja.Object); ok {

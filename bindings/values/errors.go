@@ -14,18 +14,17 @@ const (
 	invalidInput = "MongoshInvalidInputError"
 )
 
-// Errors makes JavaScript errors.
+// Errors creates JavaScript errors.
 type Errors struct {
 	rt    *goja.Runtime
 	js    *intrinsics
-	value func(any) goja.Value // of a field
+	value func(any) goja.Value // converts the value of a field
 }
 
-// New makes a JavaScript Error whose name, class and message are as
-// given. fields become enumerable properties, in the order of their names;
-// their values may be JavaScript values, bson.Raw, bson.RawValue or anything
-// the runtime converts itself. The names Error, TypeError, RangeError,
-// SyntaxError, ReferenceError and EvalError give the runtime's own classes.
+// New returns a JavaScript Error with the given name, class and message. fields become enumerable
+// properties, sorted by name; their values may be JavaScript values, bson.Raw, bson.RawValue or
+// anything that the runtime can convert. The names Error, TypeError, RangeError, SyntaxError,
+// ReferenceError and EvalError select the runtime's own classes.
 func (x *Errors) New(name, message string, fields ...map[string]any) *goja.Object {
 	e, err := x.js.err(nil, x.rt.ToValue(message))
 	if err != nil {
@@ -42,15 +41,15 @@ func (x *Errors) New(name, message string, fields ...map[string]any) *goja.Objec
 	return e
 }
 
-// Throw panics with the error that New makes; inside a Go function that a
-// script called, the script sees it as a thrown Error.
+// Throw panics with the error that New returns. In a Go function that a script called, the script
+// catches it as an exception.
 func (x *Errors) Throw(name, message string, fields map[string]any) {
 	panic(x.New(name, message, fields))
 }
 
 func (x *Errors) throwBSON(message string) { panic(x.New(bsonError, message)) }
 
-// throwInput is the shell's complaint about an argument.
+// throwInput throws the shell's error for an argument.
 func (x *Errors) throwInput(message string) {
 	e := x.New(invalidInput, "[COMMON-10001] "+message)
 	defineHidden(e, "code", x.rt.ToValue("COMMON-10001"))

@@ -9,18 +9,17 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// fieldOrder is the order a server's document had its fields in. JavaScript moves
-// integer-like names to the front of any object, which would reorder index keys
-// and compound shard keys (rules/04-outputs-and-traps §10, trap 8).
+// fieldOrder is the order of fields in a server's document. JavaScript moves integer-like names to the
+// front of any object, which would reorder index keys and compound shard keys
+// (rules/04-outputs-and-traps §10, trap 8).
 type fieldOrder struct {
 	names []string
 }
 
-// orderWatch detects, while a document is read, that JavaScript will not keep its
-// order.
+// orderWatch detects, while a document is read, that JavaScript will not preserve its order.
 type orderWatch struct {
-	highest   int64 // index seen last; -1 before the first
-	named     bool  // a name that is not an index was seen
+	highest   int64 // last index; -1 before the first
+	named     bool  // a name that is no index has occurred
 	orderLost bool
 }
 
@@ -36,8 +35,7 @@ func (o *orderWatch) note(key string) {
 	o.highest = n
 }
 
-// arrayIndex reads what JavaScript takes for an array index: digits without
-// leading zeros, below 2³²−1.
+// arrayIndex parses an array index of JavaScript: digits without leading zeros, below 2³²−1.
 func arrayIndex(key string) (int64, bool) {
 	if len(key) == 0 || len(key) > 10 || key[0] < '0' || key[0] > '9' || key[0] == '0' && len(key) > 1 {
 		return 0, false
@@ -59,9 +57,8 @@ func namesOf(body []byte) (names []string) {
 	return names
 }
 
-// KeepsOrder reports whether the fields of v are in the order they were given
-// in, whatever their names: a Map's are, and those of a document from a server
-// that was not added to.
+// KeepsOrder reports whether the fields of v are in their original order, whatever their names. This
+// holds for a Map, and for a document from a server to which no field was added.
 func (w *Realm) KeepsOrder(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	if !ok {

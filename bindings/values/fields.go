@@ -15,14 +15,13 @@ type objectFields struct {
 	rt     *goja.Runtime
 	js     *intrinsics
 	memory *gojamem.Memory
-	order  *goja.Symbol       // on documents whose order JavaScript cannot keep; nil before the first
-	names  []unistring.String // of fields that are being written
+	order  *goja.Symbol       // on documents whose order JavaScript cannot preserve; nil before the first
+	names  []unistring.String // names of the fields that are being written
 }
 
-// each gives the names and values of an object's own enumerable fields. The names
-// are those there are now; each value is the one there is when its turn comes: that of
-// Object.prototype, as a rule none, for a field that is gone by then. A plain object's
-// field that is hidden by then is left out.
+// each calls each for an object's own enumerable fields. The names are determined at the beginning.
+// Each value is read at its turn: for a field that was deleted meanwhile, this is the value in
+// Object.prototype, which is usually missing. A plain object's field that became hidden is left out.
 func (f *objectFields) each(o *goja.Object, each func(name string, v goja.Value)) {
 	from := len(f.names)
 	names, values, ok := f.memory.Fields(o, f.names)
@@ -36,7 +35,7 @@ func (f *objectFields) each(o *goja.Object, each func(name string, v goja.Value)
 	defer func() { f.names = f.names[:from] }()
 	for _, key := range names[from:] {
 		name, v := key.String(), values[key]
-		if !f.memory.IsPlain(v) { // gone by now, or an accessor, hidden, or not to be changed
+		if !f.memory.IsPlain(v) { // deleted meanwhile, or an accessor, hidden, or read-only
 			if v != nil && f.memory.IsHidden(v) {
 				continue
 			}
@@ -54,7 +53,7 @@ func (f *objectFields) item(o *goja.Object, i int) goja.Value {
 	return o.Get(strconv.Itoa(i))
 }
 
-// keepOrder notes the order of fields on the object made of them.
+// keepOrder stores the order of fields on the object that is made from them.
 func (f *objectFields) keepOrder(o *goja.Object, names []string) {
 	if f.order == nil {
 		f.order = goja.NewSymbol("shardsh.fieldOrder")
@@ -78,8 +77,8 @@ func (f *objectFields) orderOf(o *goja.Object) *fieldOrder {
 	return order
 }
 
-// keys returns an object's own enumerable names: those of a server's document
-// in the document's order, what a script added after them.
+// keys returns an object's own enumerable names: those of a server's document in the document's order,
+// then those that a script added.
 func (f *objectFields) keys(o *goja.Object) []string {
 	order := f.orderOf(o)
 	if order == nil {
@@ -88,9 +87,8 @@ func (f *objectFields) keys(o *goja.Object) []string {
 	return order.arrange(o.Keys())
 }
 
-// surelyLacks reports whether an object is sure to have no field of that name: it is a plain
-// one or an array, has none of its own, and inherits from the language alone, which
-// has none.
+// surelyLacks reports whether an object certainly has no field with a name: it is a plain object or an
+// array without that field, and inherits only from built-in prototypes without that field.
 func (f *objectFields) surelyLacks(o *goja.Object, name unistring.String) bool {
 	names, array, ok := f.memory.Names(o)
 	if !ok {
@@ -103,20 +101,20 @@ func (f *objectFields) surelyLacks(o *goja.Object, name unistring.String) bool {
 	return !slices.Contains(names, name) && o.Prototype() == from
 }
 
-// nothingHasToBSON reports whether objects and arrays inherit no toBSON; they may have
-// one of their own. It is asked once for all that is written at a time.
+// nothingHasToBSON reports whether objects and arrays inherit no toBSON; they may have their own. It is
+// checked once for each conversion.
 func (f *objectFields) nothingHasToBSON() bool {
 	const name = "toBSON"
 	if f.memory.Lacks(f.js.arrayProto, name) && f.memory.Lacks(f.js.objectProto, name) &&
 		f.js.arrayProto.Prototype() == f.js.objectProto && f.js.objectProto.Prototype() == nil {
 		return true
 	}
-	return f.js.arrayProto.Get(name) == nil && // which is that of objects, as a rule
+	return f.js.arrayProto.Get(name) == nil && // usually inherited from Object.prototype
 		(f.js.arrayProto.Prototype() == f.js.objectProto || f.js.objectProto.Get(name) == nil)
 }
 
-// callToBSON calls the method toBSON of an object; other is false if the result
-// is itself, or nothing.
+// callToBSON calls the method toBSON of an object; other is false if the result is the object itself or
+// undefined.
 func (f *objectFields) callToBSON(o *goja.Object, natural bool) (v goja.Value, other bool) {
 	if natural && f.surelyLacks(o, "toBSON") {
 		return nil, false

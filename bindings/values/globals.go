@@ -2,13 +2,13 @@ package values
 
 import "github.com/dop251/goja"
 
-// globalSpec is one name on the global object.
+// globalSpec defines one global.
 type globalSpec struct {
 	name string
 	make func(w *Realm) goja.Value
 }
 
-// globals returns the names of rules/04-values-and-language §4.7.
+// globals returns the globals of rules/04-values-and-language §4.7.
 func globals() []globalSpec {
 	classOf := func(name string, k kind) globalSpec {
 		return globalSpec{name, func(w *Realm) goja.Value { return w.class(k).ctor }}
@@ -46,7 +46,7 @@ func globals() []globalSpec {
 	}
 }
 
-// classSpecOf returns the table of classes.
+// classSpecOf returns the definition of a class.
 func classSpecOf(k kind) classSpec {
 	return [kindCount]func() classSpec{
 		kindObjectID:   objectIDClass,

@@ -11,7 +11,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Limits of rules/04-values-and-language §3.2.
+// The default limits of rules/04-values-and-language §3.2.
 const (
 	defaultDepth     = 6
 	defaultMaxItems  = 100
@@ -20,56 +20,55 @@ const (
 	lineWidth        = 80
 )
 
-// Values of InspectOptions fields with a meaning of their own.
+// Special values of InspectOptions fields.
 const (
 	Unlimited   = -1            // Depth, MaxItems, MaxString, Width: no limit
-	TopLevel    = math.MinInt   // Depth: only the value's own entries
-	MultiLine   = -1            // Compact: every entry on a line of its own
-	CompactFull = math.MaxInt32 // Compact: like true in Node: no levels count, brackets share lines
+	TopLevel    = math.MinInt   // Depth: only the entries of the value itself
+	MultiLine   = -1            // Compact: every entry on a separate line
+	CompactFull = math.MaxInt32 // Compact: as true in Node: no limit on levels, and brackets share lines
 )
 
-// InspectOptions say how much of a value is shown, and how. In each field 0
-// stands for print()'s default; negative limits are none. The limits do not
-// apply to documents that came from a server (rules/04-values-and-language §3.6).
+// InspectOptions say how much of a value is shown, and how. In each field, 0 stands for print()'s
+// default, and a negative limit for none. The limits do not apply to documents from a server
+// (rules/04-values-and-language §3.6).
 type InspectOptions struct {
 	Depth        int  // levels below the value that are shown, default 6; TopLevel for none
 	MaxItems     int  // items of an array, Set or Map, default 100
 	MaxString    int  // UTF-16 units of a string, default 10,000
-	Width        int  // columns of a line, default 80 whatever the terminal has
+	Width        int  // columns of a line, default 80 regardless of the terminal
 	Compact      int  // levels that may share a line, default 3; MultiLine, CompactFull
 	Color        bool // SGR colour codes (rules/04-values-and-language §3.7)
-	ErrorStacks  bool // errors inside values with their stack and fields
-	ShowHidden   bool // properties that are not enumerable too, in brackets
-	IgnoreCustom bool // an object's own way of showing itself does not count
-	BareDates    bool // dates without ISODate around them
+	ErrorStacks  bool // show the stack and fields of errors inside values
+	ShowHidden   bool // show properties that are not enumerable, too, in brackets
+	IgnoreCustom bool // ignore custom inspection methods of objects
+	BareDates    bool // dates without ISODate(…)
 
-	Sorted  bool                                      // entries of objects in order
-	Compare func(a, b goja.Value) (goja.Value, error) // of their texts; nil goes by bytes
+	Sorted  bool                                      // sort the entries of objects
+	Compare func(a, b goja.Value) (goja.Value, error) // order of entry texts; nil orders by bytes
 }
 
-// DefaultInspect returns how print() shows a value: depth 6, 100 items, no
-// colour.
+// DefaultInspect returns the options of print(): depth 6, 100 items, no colour.
 func DefaultInspect() InspectOptions {
 	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Width: lineWidth,
 		Compact: defaultCompact}
 }
 
-// UnlimitedInspect returns how the final result of --eval and explain output is
-// shown: nothing is cut.
+// UnlimitedInspect returns the options for the final result of --eval and for explain output, without
+// limits.
 func UnlimitedInspect() InspectOptions {
 	return InspectOptions{Depth: Unlimited, MaxItems: Unlimited, MaxString: Unlimited}
 }
 
-// Inspect shows a value as it looks inside another one (rules/04-values-and-language §3.2–3.4):
-// strings are quoted. Objects with a printer show its text.
+// Inspect formats a value as it is shown inside another one (rules/04-values-and-language §3.2–3.4):
+// strings are quoted. Objects with a printer are formatted by the printer.
 func (w *Realm) Inspect(v goja.Value, o InspectOptions) string {
 	return newInspector(w, o).text(v)
 }
 
-// InspectResult shows a value as the result of an input or, with result unset,
-// as an argument of print() (rules/04-values-and-language §3.1). Strings are raw, but in a result
-// not those with control characters; an error is the text of ErrorText in a
-// result and [Name: message] in print(); undefined is nothing.
+// InspectResult formats a value as the result of an input or, unless result is set, as an argument of
+// print() (rules/04-values-and-language §3.1). Strings are raw, but in a result not those with control
+// characters. An error is formatted by ErrorText in a result, and as [Name: message] in print().
+// undefined is an empty string.
 func (w *Realm) InspectResult(v goja.Value, o InspectOptions, result bool) string {
 	if v == nil || goja.IsUndefined(v) {
 		return ""
@@ -86,11 +85,11 @@ func (w *Realm) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 	return w.Inspect(v, o)
 }
 
-// isControl reports whether a character is a control other than tab and line feed.
+// isControl reports whether a character is a control character other than tab and line feed.
 func isControl(r rune) bool { return r <= 0x9f && plaintext.IsControl(r) }
 
-// Printjson is printjson's form: strings raw, all else without limits and with
-// every entry on a line of its own.
+// Printjson formats a value for printjson: strings raw, other values without limits and with every
+// entry on a separate line.
 func (w *Realm) Printjson(v goja.Value) string {
 	if s, ok := v.(goja.String); ok {
 		return s.String()
@@ -103,7 +102,7 @@ func (w *Realm) Printjson(v goja.Value) string {
 	return w.Inspect(v, o)
 }
 
-// text inspects a value; errors of a script's own methods are contained.
+// text inspects a value. It catches exceptions of a script's own methods.
 func (in *inspector) text(v goja.Value) (text string) {
 	if ex := in.w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
 		// a trap or a toString of the script's own failed
@@ -112,15 +111,15 @@ func (in *inspector) text(v goja.Value) (text string) {
 	return text
 }
 
-// inspector is one call of Inspect. It follows Node's algorithm step by step,
-// because the layout depends on the order in which things are visited.
+// inspector is the state of one call of Inspect. It follows Node's algorithm step by step, because the
+// layout depends on the order in which values are visited.
 type inspector struct {
 	w *Realm
 	o InspectOptions
 
-	indent      int // columns to the left of the value being shown
+	indent      int // column at which the value begins
 	lastDepth   int // depth of the most recently entered non-empty container
-	serverDepth int // serverDepth documents around the value being shown
+	serverDepth int // number of server documents around the value
 	seen        []*goja.Object
 	circular    map[*goja.Object]int
 }
@@ -153,15 +152,15 @@ func (in *inspector) maxItems() int {
 	return in.o.MaxItems
 }
 
-// maxInspectDepth bounds the nesting even where nothing else does: each level costs
-// a copy of the text inside it.
+// maxInspectDepth limits the nesting if no other limit does: each level copies the text of its inner
+// levels.
 const maxInspectDepth = 400
 
 func (in *inspector) tooDeep(level int) bool {
 	return in.serverDepth == 0 && level > in.o.Depth || len(in.seen) >= maxInspectDepth
 }
 
-// nested shows a part of a leaf, such as the scope of Code.
+// nested formats a part of a leaf, such as the scope of Code.
 func (in *inspector) nested(v goja.Value) string {
 	last := in.lastDepth
 	text := in.value(v, 0, true)
@@ -169,7 +168,7 @@ func (in *inspector) nested(v goja.Value) string {
 	return text
 }
 
-// value shows v at the given level. single asks for a string in one piece.
+// value formats v at the given level. single requests a string in one piece.
 func (in *inspector) value(v goja.Value, level int, single bool) string {
 	switch v := v.(type) {
 	case nil:
@@ -197,7 +196,7 @@ func (in *inspector) value(v goja.Value, level int, single bool) string {
 
 func symbolText(s *goja.Symbol) string { return "Symbol(" + s.String() + ")" }
 
-// object shows everything that is not a primitive.
+// object formats values other than primitives.
 func (in *inspector) object(o *goja.Object, level int) string {
 	settleBehind(o)
 	if text, ok := in.printerText(o); ok {
@@ -246,8 +245,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	return in.container(o, level)
 }
 
-// printerText returns the text of an object that has one. A printer may have used
-// the shell's colours.
+// printerText returns the text of an object with a printer. The text may contain the shell's colours.
 func (in *inspector) printerText(o *goja.Object) (string, bool) {
 	text, ok := in.w.printers.printerText(o)
 	if in.o.Color {
@@ -256,7 +254,7 @@ func (in *inspector) printerText(o *goja.Object) (string, bool) {
 	return plaintext.Visible(text), ok
 }
 
-// reference numbers the objects that contain themselves.
+// reference returns the number of an object that contains itself.
 func (in *inspector) reference(o *goja.Object) int {
 	if n, ok := in.circular[o]; ok {
 		return n
@@ -269,7 +267,7 @@ func (in *inspector) reference(o *goja.Object) int {
 	return n
 }
 
-// oneLine shows an object as a leaf on a line of any width.
+// oneLine formats an object as a leaf on a line of any width.
 func (in *inspector) oneLine(o *goja.Object) string {
 	line := &inspector{w: in.w, o: in.o, serverDepth: in.serverDepth}
 	line.o.Width = math.MaxInt

@@ -14,8 +14,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// className returns the name of the constructor that o descends from; known is
-// false for an object without a prototype.
+// className returns the name of the object's constructor; known is false for an object without a
+// prototype.
 func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	objects := &in.w.js
 	switch o.Prototype() {
@@ -48,7 +48,7 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	return "Object <[Object: null prototype] {}>", true
 }
 
-// isInstance reports what instanceof does, without running script code.
+// isInstance works like instanceof, without running script code.
 func (in *inspector) isInstance(o, ctor *goja.Object) bool {
 	proto, _ := in.ownProperty(ctor, in.w.rt.ToValue("prototype"))
 	for p := o.Prototype(); p != nil; p = p.Prototype() {
@@ -59,8 +59,7 @@ func (in *inspector) isInstance(o, ctor *goja.Object) bool {
 	return false
 }
 
-// tag returns the object's Symbol.toStringTag unless it is an own, shown
-// property.
+// tag returns the object's Symbol.toStringTag, unless it is an own property that is shown.
 func (in *inspector) tag(o *goja.Object) string {
 	v := o.GetSymbol(goja.SymToStringTag)
 	if v == nil || !isString(v) || slices.Contains(o.Symbols(), goja.SymToStringTag) {
@@ -146,12 +145,12 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) entryLayou
 	return s
 }
 
-// plainShape is shapeOf for what is neither a collection nor a function.
+// plainShape works like shapeOf, for objects that are neither collections nor functions.
 func (in *inspector) plainShape(o *goja.Object, s *entryLayout, name string, known bool, tag string) {
 	s.keys = in.w.fields.keys(o)
 	switch class := o.ClassName(); {
 	case class == "RegExp":
-		// The engine writes a slash as its code.
+		// The engine escapes slashes.
 		s.base, s.baseSuffices = strings.ReplaceAll(o.String(), `\u002f`, `\/`), true
 		if name != "RegExp" {
 			s.base = prefix(name, known, tag, "RegExp", "") + s.base
@@ -182,7 +181,7 @@ func (in *inspector) plainShape(o *goja.Object, s *entryLayout, name string, kno
 	}
 }
 
-// sizeOf asks Map or Set itself for the number of members.
+// sizeOf returns the number of members of a Map or Set, by calling the built-in getter.
 func sizeOf(o *goja.Object, size goja.Callable) int {
 	n, err := size(o)
 	if err != nil {
@@ -191,8 +190,8 @@ func sizeOf(o *goja.Object, size goja.Callable) int {
 	return int(n.ToInteger())
 }
 
-// manyItems is the length from which an array is not searched for properties
-// besides its items: listing the keys would cost more than showing it.
+// manyItems is the length from which properties of an array other than items are not shown: listing the
+// keys would take longer than formatting.
 const manyItems = 1 << 16
 
 // extraKeys returns the enumerable names besides the items of an array.
@@ -207,16 +206,16 @@ func extraKeys(o *goja.Object, length int) []string {
 		}
 	}
 	if slices.Equal(extra, []string{"input", "index", "groups"}) {
-		// A match of a regular expression, in the order that the language gives.
+		// The result of a regular expression match, in the order of the specification.
 		extra[0], extra[1] = extra[1], extra[0]
 	}
 	return extra
 }
 
-// maxBufferBytes is how many bytes of a Buffer are shown.
+// maxBufferBytes is the number of bytes of a Buffer that are shown.
 const maxBufferBytes = 50
 
-// bufferText is <Buffer 68 65 6c 6c 6f>.
+// bufferText returns text such as <Buffer 68 65 6c 6c 6f>.
 func bufferText(o *goja.Object) string {
 	n := arrayLength(o)
 	var b strings.Builder
@@ -230,7 +229,7 @@ func bufferText(o *goja.Object) string {
 	return b.String() + ">"
 }
 
-// functionText is [Function: name], [class A extends B] and the like.
+// functionText returns text such as [Function: name] or [class A extends B].
 func (in *inspector) functionText(o *goja.Object, class string, known bool, tag string) string {
 	name := ""
 	if n, _ := in.ownProperty(o, in.w.rt.ToValue("name")); n != nil && isString(n) {
@@ -282,8 +281,7 @@ func (in *inspector) classText(o *goja.Object, name, class string, known bool, t
 	return "[" + text + "]"
 }
 
-// boxedType returns the type of the primitive that o holds, "" if it holds
-// none.
+// boxedType returns the type of the primitive in an object; empty if the object holds none.
 func boxedType(o *goja.Object) string {
 	switch class, t := o.ClassName(), o.ExportType(); {
 	case class == "Number" || class == "String" || class == "Boolean":
@@ -297,7 +295,7 @@ func boxedType(o *goja.Object) string {
 	}
 }
 
-// boxed is [Number: 3] and the like.
+// boxed returns text such as [Number: 3].
 func (in *inspector) boxed(o *goja.Object, class string) string {
 	style := map[string]style{"Number": styleNumber, "String": styleString, "Boolean": styleBoolean, "BigInt": styleBigInt,
 		"Symbol": styleSymbol}[class]
@@ -317,7 +315,7 @@ func (in *inspector) date(o *goja.Object) string {
 	return "ISODate('" + isoString(t) + "')"
 }
 
-// isoString is Date.prototype.toISOString.
+// isoString formats a time like Date.prototype.toISOString.
 func isoString(t time.Time) string {
 	t = t.UTC()
 	switch y := t.Year(); {

@@ -9,8 +9,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// entryLayout is how a kind of object is shown: what stands around the entries and
-// where these come from.
+// entryLayout describes how a kind of object is shown: the text around its entries, and a function that
+// returns the entries.
 type entryLayout struct {
 	base         string // text before the opening bracket
 	opening      string
@@ -20,7 +20,7 @@ type entryLayout struct {
 	entries      func(level int) []string
 	keys         []string
 	symbols      []*goja.Symbol
-	depthTag     string // name shown when the object is too deep
+	depthTag     string // shown when the nesting is too deep
 }
 
 // container shows an object with its entries.
@@ -91,7 +91,7 @@ func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int,
 	return "[" + in.paint(styleSymbol, symbolText(sym)) + "]:" + in.namedValue(o, sym, level, array)
 }
 
-// namedValue returns what follows the colon of a property.
+// namedValue returns the text after the colon of a property.
 func (in *inspector) namedValue(o *goja.Object, key goja.Value, level int, array bool) string {
 	if in.o.Compact != CompactFull || array {
 		return " " + in.slotText(o, key, level, 2)
@@ -103,8 +103,7 @@ func (in *inspector) namedValue(o *goja.Object, key goja.Value, level int, array
 	return " " + text
 }
 
-// slotText shows the value under a key, or what kind of accessor stands there.
-// Accessors are never called.
+// slotText formats the value of a property, or describes its accessor. Accessors are never called.
 func (in *inspector) slotText(o *goja.Object, key goja.Value, level, indent int) string {
 	v, accessor := in.ownProperty(o, key)
 	if accessor != "" {
@@ -169,7 +168,7 @@ func isBareKey(key string) bool {
 	return key != ""
 }
 
-// arrayEntries shows the items of an array, runs of holes as one entry.
+// arrayEntries formats the items of an array; consecutive holes are one entry.
 func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []string {
 	return func(level int) []string {
 		limit := in.maxItems()
@@ -199,7 +198,7 @@ func (in *inspector) hasItem(o *goja.Object, key string) bool {
 	return own
 }
 
-// appendMore appends the entry that stands for items over the limit.
+// appendMore appends the entry for the items over the limit.
 func (in *inspector) appendMore(output []string, rest int) []string {
 	if rest <= 0 {
 		return output
@@ -207,7 +206,7 @@ func (in *inspector) appendMore(output []string, rest int) []string {
 	return append(output, "... "+countText(rest, "more item"))
 }
 
-// countText is "1 item" or "3 items".
+// countText returns text such as "1 item" or "3 items".
 func countText(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -251,8 +250,7 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 	}
 }
 
-// members asks Map or Set itself for what it holds, whatever a subclass made
-// of iteration.
+// members calls a built-in iteration method of Map or Set, even if a subclass overrides it.
 func members(o *goja.Object, iterate goja.Callable) goja.Value {
 	it, err := iterate(o)
 	if err != nil {
@@ -261,7 +259,7 @@ func members(o *goja.Object, iterate goja.Callable) goja.Value {
 	return it
 }
 
-// typedEntries shows the numbers of a typed array.
+// typedEntries formats the numbers of a typed array.
 func (in *inspector) typedEntries(o *goja.Object, length int) func(level int) []string {
 	return func(level int) []string {
 		n := min(length, in.maxItems())
@@ -273,7 +271,7 @@ func (in *inspector) typedEntries(o *goja.Object, length int) func(level int) []
 	}
 }
 
-// promiseEntries shows the state of a promise.
+// promiseEntries formats the state of a promise.
 func (in *inspector) promiseEntries(p *goja.Promise) func(level int) []string {
 	return func(level int) []string {
 		if p.State() == goja.PromiseStatePending {

@@ -8,12 +8,12 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// errorLine returns an error inside a value: [Name: message].
+// errorLine formats an error inside a value: [Name: message].
 func (in *inspector) errorLine(o *goja.Object) string {
 	return plaintext.Visible("[" + in.errorHead(o) + "]")
 }
 
-// errorHead is "Name: message", or the name alone.
+// errorHead returns "Name: message", or the name alone.
 func (in *inspector) errorHead(o *goja.Object) string {
 	name, message := textOf(o.Get("name"), "Error"), textOf(o.Get("message"), "")
 	if message == "" {
@@ -29,7 +29,7 @@ func textOf(v goja.Value, missing string) string {
 	return v.String()
 }
 
-// errorStack returns the head of an error and where it was made.
+// errorStack returns the head of an error and its stack.
 func (in *inspector) errorStack(o *goja.Object) string {
 	frames := stackFrames(o)
 	if frames == "" {
@@ -47,10 +47,9 @@ func stackFrames(o *goja.Object) string {
 	return "\n    at " + strings.ReplaceAll(strings.TrimRight(frames, "\n"), "\n\tat ", "\n    at ")
 }
 
-// ErrorText returns an error as the shell reports it (rules/04-values-and-language §3.5), without
-// "Uncaught": the name, the code's name in brackets, the message, then what the
-// server added and the cause. A thrown value that is not an Error is reported as
-// one.
+// ErrorText formats an error as the shell reports it (rules/04-values-and-language §3.5), without
+// "Uncaught": the name, the code's name in brackets, the message, then the server's additional fields
+// and the cause. A thrown value that is not an Error is formatted as an error.
 func (w *Realm) ErrorText(v goja.Value, o InspectOptions) string {
 	var text string
 	if ex := w.rt.Try(func() { text = errorText(w, v, o, 0) }); ex != nil {
@@ -59,7 +58,7 @@ func (w *Realm) ErrorText(v goja.Value, o InspectOptions) string {
 	return text
 }
 
-// maxCauses bounds a chain of causes, which may be a circle.
+// maxCauses limits a chain of causes, which may be circular.
 const maxCauses = 20
 
 func errorText(w *Realm, v goja.Value, o InspectOptions, causes int) string {
@@ -107,7 +106,7 @@ func errorText(w *Realm, v goja.Value, o InspectOptions, causes int) string {
 	return b.String()
 }
 
-// thrownText returns a thrown primitive, undefined spelled out.
+// thrownText formats a thrown primitive, including undefined.
 func thrownText(w *Realm, v goja.Value, o InspectOptions) string {
 	if v == nil || goja.IsUndefined(v) {
 		return "undefined"

@@ -7,19 +7,18 @@ import (
 	"github.com/dop251/goja"
 )
 
-// nodeDepth is how many levels below a value Node shows.
+// nodeDepth is the depth to which Node shows a value.
 const nodeDepth = 2
 
-// NodeInspect returns how Node itself shows a value: depth 2, no colour, dates
-// as their text, errors with their stack.
+// NodeInspect returns the options of Node itself: depth 2, no colour, dates in their plain form, errors
+// with their stack.
 func NodeInspect() InspectOptions {
 	o := DefaultInspect()
 	o.Depth, o.BareDates, o.ErrorStacks = nodeDepth, true, true
 	return o
 }
 
-// InspectFunction is util.inspect with its member custom, the same object at
-// each call.
+// InspectFunction returns util.inspect with its member custom, the same object for each call.
 func (w *Realm) InspectFunction() *goja.Object {
 	if w.inspectFunc != nil {
 		return w.inspectFunc
@@ -34,8 +33,8 @@ func (w *Realm) InspectFunction() *goja.Object {
 	return f
 }
 
-// inspectArguments reads what stands behind the value: an object of options, or
-// showHidden, depth and colors.
+// inspectArguments parses the arguments after the value: an object of options, or showHidden, depth and
+// colors.
 func inspectArguments(args []goja.Value) InspectOptions {
 	o := NodeInspect()
 	if given, ok := arg(args, 1).(*goja.Object); ok {
@@ -54,7 +53,7 @@ func inspectArguments(args []goja.Value) InspectOptions {
 	return o
 }
 
-// inspectSettings reads the options of util.inspect, by their names.
+// inspectSettings returns setters for the options of util.inspect, by name.
 func inspectSettings() map[string]func(o *InspectOptions, v goja.Value) {
 	return map[string]func(o *InspectOptions, v goja.Value){
 		"depth":           func(o *InspectOptions, v goja.Value) { o.Depth = nodeLimit(v, TopLevel) },
@@ -83,7 +82,7 @@ func inspectSettings() map[string]func(o *InspectOptions, v goja.Value) {
 	}
 }
 
-// nodeLimit reads a limit of Node: null and Infinity are none.
+// nodeLimit converts a limit of Node: null and Infinity mean no limit.
 func nodeLimit(v goja.Value, zero int) int {
 	switch f := v.ToFloat(); {
 	case goja.IsNull(v) || f > math.MaxInt32:
@@ -95,7 +94,7 @@ func nodeLimit(v goja.Value, zero int) int {
 	}
 }
 
-// userOptions returns the options in the form a script gives them.
+// userOptions returns the options for a script's custom inspection method.
 func (in *inspector) userOptions(depth int) *goja.Object {
 	number := func(n int) any {
 		if n == math.MaxInt {
@@ -126,7 +125,7 @@ func (in *inspector) userOptions(depth int) *goja.Object {
 	return o
 }
 
-// customSymbol is util.inspect.custom.
+// customSymbol returns util.inspect.custom.
 func (w *Realm) customSymbol() *goja.Symbol {
 	if w.customInspect == nil {
 		v, err := w.js.symbolFor(goja.Undefined(), w.rt.ToValue("nodejs.util.inspect.custom"))
@@ -136,8 +135,7 @@ func (w *Realm) customSymbol() *goja.Symbol {
 	return w.customInspect
 }
 
-// custom shows an object by its own method for that, as Node does; ok is false
-// when it has none.
+// custom formats an object by its own inspection method, as Node does; ok is false when it has none.
 func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
 	if in.o.IgnoreCustom {
 		return "", false
@@ -174,8 +172,8 @@ func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", in.indent)), true
 }
 
-// isPrototype reports whether the object is the prototype of a class, which has
-// the methods of its objects and nothing to show.
+// isPrototype reports whether the object is the prototype of a class, which has methods but no values
+// to show.
 func isPrototype(o *goja.Object) bool {
 	class, ok := o.Get("constructor").(*goja.Object)
 	return ok && class.Get("prototype") == goja.Value(o)

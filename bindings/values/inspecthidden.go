@@ -8,8 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// hiddenKeys returns all names of an object's own properties but the items of
-// an array.
+// hiddenKeys returns the names of all own properties of an object, except the items of an array.
 func (in *inspector) hiddenKeys(o *goja.Object) []string {
 	names := o.GetOwnPropertyNames()
 	switch {
@@ -24,8 +23,8 @@ func isIndex(key string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == key
 }
 
-// allSymbols returns an object's own symbols but the ones of this package,
-// which scripts have no way to name.
+// allSymbols returns an object's own symbols, except those of this package, which scripts cannot refer
+// to.
 func (in *inspector) allSymbols(o *goja.Object) []*goja.Symbol {
 	own := []*goja.Symbol{in.w.marks.fromServer, in.w.printers.text, in.w.printers.line, in.w.marks.original,
 		in.w.fields.order}
@@ -43,13 +42,13 @@ func (in *inspector) allSymbols(o *goja.Object) []*goja.Symbol {
 	return symbols
 }
 
-// enumerable reports whether an own property is.
+// enumerable reports whether an own property is enumerable.
 func (in *inspector) enumerable(o *goja.Object, key goja.Value) bool {
 	descriptor, ok := in.descriptor(o, key)
 	return ok && descriptor.Get("enumerable").ToBoolean()
 }
 
-// sort orders the texts of entries.
+// sort sorts the texts of entries.
 func (in *inspector) sort(entries []string) {
 	if in.o.Compare == nil {
 		slices.SortStableFunc(entries, strings.Compare)

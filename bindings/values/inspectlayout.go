@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// layout joins the entries: on one line if the nesting and the width allow it,
-// in columns for long arrays, else one to a line (rules/04-values-and-language §3.2, rules 7–10).
+// layout joins the entries: on one line if the nesting and the width allow it, in columns for long
+// arrays, otherwise one on each line (rules/04-values-and-language §3.2, rules 7–10).
 func (in *inspector) layout(output []string, s entryLayout, level int, o *goja.Object) string {
 	if in.o.Compact == CompactFull {
 		return in.layoutFull(output, s)
@@ -26,7 +26,7 @@ func (in *inspector) layout(output []string, s entryLayout, level int, o *goja.O
 			output = in.group(output, o)
 		}
 		if in.lastDepth-level < in.o.Compact && entries == len(output) {
-			// colour codes of base count, as in Node
+			// As in Node, the colour codes of base count.
 			start := len(output) + in.indent + utf16Length(s.opening) + utf16Length(s.base) + 10
 			if in.fitsOnLine(output, start, s.base) {
 				return prefix + s.opening + " " + strings.Join(output, ", ") + " " + s.closing
@@ -79,12 +79,12 @@ func (in *inspector) fitsOnLine(output []string, start int, base string) bool {
 	return total <= in.o.Width && !strings.Contains(base, "\n")
 }
 
-// group puts the entries of an array into columns; it returns them unchanged
-// if they do not lend themselves to that.
+// group arranges the entries of an array in columns. It returns them unchanged if columns are not
+// suitable.
 func (in *inspector) group(output []string, o *goja.Object) []string {
 	n := len(output)
 	if len(output) > in.maxItems() {
-		n-- // the "more items" entry stands alone
+		n-- // the "more items" entry has its own row
 	}
 	const separator = 2 // ", "
 	lengths := make([]int, n)
@@ -159,8 +159,7 @@ func (in *inspector) width(s string) int {
 	return utf16Length(s)
 }
 
-// columns returns the number of places s takes on a terminal, which is what the
-// columns of an array are made of.
+// columns returns the display width of s, which the columns of an array are based on.
 func (in *inspector) columns(s string) int {
 	if in.o.Color {
 		s = stripColor(s)

@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// inspectMethod is v.inspect() of every BSON value: its constructor's call, as
-// print shows it, but with texts in the double quotes of JSON.
+// inspectMethod returns the method inspect() of every BSON value: it returns the constructor call, as
+// print shows it, but with strings in the double quotes of JSON.
 func inspectMethod(w *Realm) method {
 	return newMethod(w, "inspect",
 		func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(constructorCall(w, p)) })
@@ -36,7 +36,7 @@ func constructorCall(w *Realm, p payload) string {
 		return callText("BSONRegExp", quoteJSON(p.pattern), quoteJSON(p.options))
 	case *bsonSymbol:
 		return callText("BSONSymbol", quoteJSON(p.text))
-	default: // no quote can stand inside
+	default: // no quotes can occur
 		return strings.ReplaceAll(inspectAlone(w, p), "'", `"`)
 	}
 }

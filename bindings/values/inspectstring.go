@@ -9,8 +9,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// string shows a string inside a value: quoted, cut at the limit, split at its
-// line ends if it is long (rules/04-values-and-language §3.2, rule 2).
+// string formats a string inside a value: quoted, truncated at the limit, split at its line ends if it
+// is long (rules/04-values-and-language §3.2, rule 2).
 func (in *inspector) string(s goja.String, single bool) string {
 	text, trailer := s.String(), ""
 	length := s.Length()
@@ -46,7 +46,7 @@ func quoteString(s string) string {
 	return quoteRunes([]rune(s))
 }
 
-// isPlain reports whether s needs no escape and no other quote.
+// isPlain reports whether s needs neither an escape nor another quote.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '\'' || c == '\\' || c >= 0x7F {
@@ -56,8 +56,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// quoteRunes chooses the quote that needs no escape and escapes what cannot be
-// shown.
+// quoteRunes chooses the quote that needs no escape, and escapes invisible characters.
 func quoteRunes(runes []rune) string {
 	quote := '\''
 	if has := func(r rune) bool { return strings.ContainsRune(string(runes), r) }; has('\'') {

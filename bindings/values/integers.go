@@ -13,9 +13,9 @@ import (
 const numberWarning = ": specifying a number as argument is deprecated and may lead to loss of precision, pass a " +
 	"string instead"
 
-// integerText reads the text of an integer of the given number of bits. Digits
-// after a decimal point are dropped; what is not a number or does not fit is
-// refused in the name of the constructor (rules/04-values-and-language §4.7, fixes).
+// integerText parses an integer with the given number of bits. Digits after a decimal point are
+// dropped. It throws in the name of the constructor for an invalid number, or one that does not fit
+// (rules/04-values-and-language §4.7, fixes).
 func (c callee) integerText(text string, bits int) int64 {
 	t := strings.TrimSpace(text)
 	if n, err := strconv.ParseInt(t, 10, bits); err == nil && !strings.HasPrefix(t, "_") {
@@ -34,9 +34,8 @@ func isDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// integerNumber returns the same for a JavaScript number. 2^63 is taken for the
-// greatest long: that is the number which 9223372036854775807 stands for in
-// JavaScript, and scripts write it.
+// integerNumber works like integerText, for a JavaScript number. 2^63 becomes the greatest long:
+// scripts write 9223372036854775807, which is 2^63 as a JavaScript number.
 func (c callee) integerNumber(f float64, bits int) int64 {
 	limit := math.Ldexp(1, bits-1)
 	t := math.Trunc(f)
@@ -53,7 +52,7 @@ func (c callee) throwNotInteger(text string, bits int) {
 	c.throwArgument(fmt.Sprintf("%s is not a valid %d-bit integer", quoteJSON(text), bits))
 }
 
-// integerFrom reads an integer argument of any accepted type.
+// integerFrom converts an integer argument of any accepted type.
 func (c callee) integerFrom(v goja.Value, bits int) int64 {
 	if p, ok := payloadOf(v); ok {
 		switch p := p.(type) {
@@ -81,7 +80,7 @@ func (c callee) integerFrom(v goja.Value, bits int) int64 {
 	}
 }
 
-// newNumberLong is NumberLong([x]) (rules/04-values-and-language §4.7).
+// newNumberLong implements NumberLong([x]) (rules/04-values-and-language §4.7).
 func newNumberLong(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
@@ -95,7 +94,7 @@ func newNumberLong(w *Realm, args []goja.Value) payload {
 	return &long{w: w, n: c.integerFrom(v, 64)}
 }
 
-// newLongFrom is Long(x) and Long(low, high[, unsigned]).
+// newLongFrom implements Long(x) and Long(low, high[, unsigned]).
 func newLongFrom(w *Realm, args []goja.Value) payload {
 	first, second := arg(args, 0), arg(args, 1)
 	if goja.IsNumber(first) && goja.IsNumber(second) {
@@ -121,7 +120,7 @@ func isLong(p payload) bool {
 	return ok
 }
 
-// newNumberInt is NumberInt([x]).
+// newNumberInt implements NumberInt([x]).
 func newNumberInt(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
@@ -132,7 +131,7 @@ func newNumberInt(w *Realm, args []goja.Value) payload {
 	return &int32Value{w: w, n: int32(c.integerFrom(v, 32))}
 }
 
-// newInt32From is Int32(x).
+// newInt32From implements Int32(x).
 func newInt32From(w *Realm, args []goja.Value) payload {
 	return &int32Value{w: w, n: int32(callee{w, "Int32"}.integerFrom(arg(args, 0), 32))}
 }

@@ -2,8 +2,8 @@ package values
 
 import "github.com/dop251/goja"
 
-// intrinsics are the runtime's own objects. They are taken before any script
-// runs: a script may well have a variable of its own called Map or Error.
+// intrinsics are the runtime's built-in objects. They are read before any script runs, because a script
+// may define its own variable Map or Error.
 type intrinsics struct {
 	object, objectProto *goja.Object
 	array, arrayProto   *goja.Object
@@ -67,28 +67,28 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 	return js
 }
 
-// newDate makes a Date of milliseconds since 1970; NaN makes an invalid one.
+// newDate returns a Date of milliseconds since 1970; NaN gives an invalid Date.
 func (js *intrinsics) newDate(ms goja.Value) *goja.Object {
 	o, err := js.date(nil, ms)
 	must(err)
 	return o
 }
 
-// dateText is Date.parse.
+// dateText implements Date.parse.
 func (js *intrinsics) dateText(v goja.Value) goja.Value {
 	ms, err := js.dateParse(nil, v)
 	must(err)
 	return ms
 }
 
-// typedArray makes a typed array of the given class over a buffer.
+// typedArray returns a typed array of the given class over a buffer.
 func (js *intrinsics) typedArray(class string, buffer goja.Value) goja.Value {
 	o, err := js.typedArrays[class](nil, buffer)
 	must(err)
 	return o
 }
 
-// json is JSON.stringify.
+// json returns the result of JSON.stringify.
 func (js *intrinsics) json(v goja.Value) string {
 	text, err := js.stringify(nil, v)
 	must(err)
@@ -100,7 +100,7 @@ func callable(v goja.Value) goja.Callable {
 	return f
 }
 
-// parseJSON is JSON.parse(text).
+// parseJSON returns the result of JSON.parse.
 func (js *intrinsics) parseJSON(rt *goja.Runtime, text string) goja.Value {
 	v, err := js.parse(nil, rt.ToValue(text))
 	must(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// makeISODate returns the ISODate([x]) function: a plain Date, read strictly.
+// makeISODate returns the function ISODate([x]), which returns a plain Date and parses strictly.
 func (w *Realm) makeISODate() goja.Value {
 	isoDate := func(args []goja.Value) goja.Value {
 		v := arg(args, 0)
@@ -44,8 +44,8 @@ var isoPattern = sync.OnceValue(func() *regexp.Regexp {
 		`](\d{2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$`)
 })
 
-// parseISODate reads what ISODate accepts. Without a zone the time is UTC;
-// days that the month does not have are refused (rules/04-values-and-language §4.7, fixes).
+// parseISODate parses the argument of ISODate. Without a zone, the time is UTC. It rejects days that do
+// not exist in the month (rules/04-values-and-language §4.7, fixes).
 func parseISODate(s string) (time.Time, bool) {
 	m := isoPattern().FindStringSubmatch(s)
 	if m == nil {
@@ -93,7 +93,7 @@ func zoneOffset(zone string) (time.Duration, bool) {
 	return offset, true
 }
 
-// makeBSONSize is bsonsize(doc): the number of bytes doc has in BSON.
+// makeBSONSize returns the function bsonsize(doc), which returns the size of doc in BSON.
 func (w *Realm) makeBSONSize() goja.Value {
 	return w.newFunction("bsonsize", func(call goja.FunctionCall) goja.Value {
 		v := call.Argument(0)

@@ -12,11 +12,10 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// maxRawDepth is how deep documents are written from their bytes.
+// maxRawDepth is the depth to which documents are written directly from their bytes.
 const maxRawDepth = 100
 
-// writeLazy writes a document from its bytes; false when its object may be more than
-// those.
+// writeLazy writes a document from its bytes. It returns false if its object may have other content.
 func (j *jsonWriter) writeLazy(l *lazyDoc) bool {
 	if l.exposed || l.o.Prototype() != j.w.settling.proto {
 		return false
@@ -27,8 +26,8 @@ func (j *jsonWriter) writeLazy(l *lazyDoc) bool {
 	return j.rawDocument(l.body, 0)
 }
 
-// rawDocument writes a document from its elements; false, before anything is
-// written, for special documents: a reference, or one with duplicate names.
+// rawDocument writes a document from its elements. For special documents, such as references and
+// documents with duplicate names, it returns false before it writes anything.
 func (j *jsonWriter) rawDocument(body []byte, depth int) bool {
 	if depth > maxRawDepth || looksLikeDBRef(body) || !hasDistinctKeys(body) {
 		return false
@@ -54,8 +53,8 @@ func (j *jsonWriter) rawDocument(body []byte, depth int) bool {
 	return true
 }
 
-// hasDistinctKeys reports whether the names of a document's fields are valid and
-// distinct; it says no for too many fields.
+// hasDistinctKeys reports whether the names of a document's fields are valid and distinct; it returns
+// false for too many fields.
 func hasDistinctKeys(body []byte) bool {
 	var names [maxLazyFields][]byte
 	for n := 0; len(body) > 0; n++ {
@@ -95,7 +94,7 @@ func (j *jsonWriter) rawArray(value []byte, depth int) {
 	j.close(']')
 }
 
-// rawValue writes a value from its bytes where that is quicker than to make it.
+// rawValue writes a value from its bytes if that is faster than creating the value.
 func (j *jsonWriter) rawValue(name []byte, t bson.Type, value []byte, depth int) {
 	switch t {
 	case bson.TypeInt32:
@@ -139,7 +138,7 @@ func (j *jsonWriter) rawValue(name []byte, t bson.Type, value []byte, depth int)
 	j.nestedValue(string(name), j.w.decodeLazy(t, value, depth))
 }
 
-// rawNumber writes what is a plain number to JavaScript.
+// rawNumber writes a number that is a plain JavaScript number.
 func (j *jsonWriter) rawNumber(f float64) {
 	if !j.canonical && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		j.buf = strconv.AppendInt(j.buf, int64(f), 10)

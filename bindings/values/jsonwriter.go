@@ -11,20 +11,19 @@ import (
 	"github.com/dop251/goja"
 )
 
-// jsonWriter writes a JavaScript value as extended JSON text, laid out as
-// JSON.stringify does.
+// jsonWriter writes a JavaScript value as extended JSON, in the layout of JSON.stringify.
 type jsonWriter struct {
 	w                *Realm
-	nothingHasToBSON bool // see Realm.natural
+	nothingHasToBSON bool // see objectFields.nothingHasToBSON
 	canonical        bool
 	legacy           bool
 	ignoreUndefined  bool
 	gap              string
 
 	buf     []byte
-	counts  []int // members written so far, per open container
+	counts  []int // members written so far, for each open container
 	path    []step
-	initial struct { // of both, as a rule
+	initial struct { // initial buffers, which are usually sufficient
 		counts [8]int
 		path   [8]step
 	}
@@ -65,7 +64,7 @@ func (j *jsonWriter) newline() {
 	}
 }
 
-// item starts the next member of the open container.
+// item begins the next member of the open container.
 func (j *jsonWriter) item() {
 	n := &j.counts[len(j.counts)-1]
 	if *n > 0 {
@@ -84,7 +83,7 @@ func (j *jsonWriter) key(name string) {
 	}
 }
 
-// pair writes an object of one text member.
+// pair writes an object with one string member.
 func (j *jsonWriter) pair(key, value string) {
 	j.open('{')
 	j.key(key)
@@ -92,7 +91,7 @@ func (j *jsonWriter) pair(key, value string) {
 	j.close('}')
 }
 
-// isOmitted reports whether JSON leaves v out: functions and symbols.
+// isOmitted reports whether JSON omits v: functions and symbols.
 func (j *jsonWriter) isOmitted(v goja.Value) bool {
 	switch v := v.(type) {
 	case *goja.Symbol:
@@ -132,7 +131,7 @@ func (j *jsonWriter) value(v goja.Value) {
 	}
 }
 
-// numberForm says how a number asks to be written in canonical form.
+// numberForm is the canonical form of a number.
 type numberForm uint8
 
 const (
@@ -141,8 +140,8 @@ const (
 	numberDouble                   // a Double
 )
 
-// number writes f as js-bson does: a whole plain number is $numberInt or, out
-// of its range, $numberLong, although it is sent as a double (rules/04-values-and-language §4.10).
+// number writes f as js-bson does: a whole number is $numberInt or, out of its range, $numberLong,
+// although it is sent as a double (rules/04-values-and-language §4.10).
 func (j *jsonWriter) number(f float64, form numberForm) {
 	finite := !math.IsNaN(f) && !math.IsInf(f, 0)
 	text := j.w.rt.ToValue(f).String()
@@ -205,8 +204,7 @@ func (j *jsonWriter) object(o *goja.Object) {
 	j.container(o)
 }
 
-// container writes an object's items or fields, unless it is something else on its
-// way to a server.
+// container writes the items or fields of an object, unless the object has another form in BSON.
 func (j *jsonWriter) container(o *goja.Object) {
 	if l := lazyOf(o); l != nil && j.writeLazy(l) {
 		return
@@ -240,7 +238,7 @@ func (j *jsonWriter) member(key string, v goja.Value) {
 	j.nestedValue(key, v)
 }
 
-// nestedValue writes v one level down.
+// nestedValue writes v one level deeper.
 func (j *jsonWriter) nestedValue(name string, v goja.Value) {
 	if len(j.path) >= maxNesting {
 		j.w.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to EJSON")
@@ -256,7 +254,7 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 		j.raw("null")
 		return
 	}
-	name := "" // of a value that holds nothing, it is not needed
+	name := "" // the name is needed only for values with members
 	if _, isObject := v.(*goja.Object); isObject {
 		name = "index " + strconv.Itoa(i)
 	}
@@ -309,8 +307,8 @@ func (j *jsonWriter) date(o *goja.Object) {
 	j.dateMillis(text)
 }
 
-// dateAt writes a date that JavaScript can hold; the years 1970 to 9999 are plain
-// text in relaxed form, without a fraction if it is zero.
+// dateAt writes a date in the range of JavaScript. In relaxed form, the years 1970 to 9999 are plain
+// text, without a fraction if it is zero.
 func (j *jsonWriter) dateAt(ms int64) {
 	plain := !j.canonical && ms >= 0 && ms < 253402300800000
 	if j.legacy && plain {
@@ -366,8 +364,7 @@ func (j *jsonWriter) checkCycle(o *goja.Object) {
 	}
 }
 
-// cycleMessage draws the way from the root to the value that is its own
-// ancestor number again.
+// cycleMessage describes the path from the root to the value that is its own ancestor, path[again].
 func cycleMessage(path []step, again int) string {
 	var leading, circular strings.Builder
 	for _, s := range path[:again] {
@@ -386,7 +383,7 @@ func cycleMessage(path []step, again int) string {
 		"    " + space + "\\" + dashes + "/"
 }
 
-// string writes a JavaScript string, lone surrogates included.
+// string writes a JavaScript string, including lone surrogates.
 func (j *jsonWriter) string(s goja.String) {
 	text := s.String()
 	if !strings.ContainsRune(text, utf8.RuneError) {
@@ -400,7 +397,7 @@ func (j *jsonWriter) string(s goja.String) {
 	j.buf = append(j.buf, '"')
 }
 
-// quoteJSON is s as JSON.stringify writes it.
+// quoteJSON quotes s like JSON.stringify.
 func quoteJSON(s string) string { return string(appendJSONString(nil, s)) }
 
 func appendJSONString[T string | []byte](dst []byte, s T) []byte {

@@ -9,51 +9,50 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// lazyDoc reads the fields of a server's document from its bytes, each when a
-// script looks at it. It answers for its object as long as that is not changed;
-// then the object becomes one like any other, for good: it settles. So it does at
-// what the bytes can't stand for, such as names in an order that JavaScript
-// doesn't keep, and when it is read so often that scanning bytes costs more.
+// lazyDoc decodes the fields of a server's document from its bytes when a script reads them. It
+// implements its object as long as the object is not changed. A change converts the object permanently
+// to an ordinary object: it settles. The document also settles for content that the bytes can't
+// represent, such as an order of names that JavaScript does not preserve, and when it is read so often
+// that scanning the bytes takes longer.
 //
-// Until then its object differs from others in two ways that settling.guard hides: in
-// what it inherits from, and in what functions such as Object.freeze can do to it.
+// Until it settles, the object differs from ordinary objects in its prototype, and in the effect of
+// functions such as Object.freeze. lazyGuard hides both differences.
 type lazyDoc struct {
 	w         *Realm
-	o         *goja.Object // what scripts hold
+	o         *goja.Object // the object of scripts
 	body      []byte       // the elements
-	fields    []lazyField  // in their order; nil until several were asked for
+	fields    []lazyField  // sorted; nil until several fields were requested
 	level     int
-	lookups   int // how often a field was searched for
-	nextField int // the field that is probably asked for next
+	lookups   int // number of lookups by name
+	nextField int // the field that is probably requested next
 	settled   bool
-	exposed   bool // scripts hold a value of a field that they may change
+	exposed   bool // scripts have a mutable value of a field
 }
 
-// lazyField is where a field is in the body, from its name to the end of its value.
+// lazyField is the position of a field in the body, from its name to the end of its value.
 type lazyField struct {
 	name, start, end int32
 	t                bson.Type
-	value            goja.Value // nil before the first look
+	value            goja.Value // nil before its first use
 }
 
 const (
-	// maxScans is how often a field is searched for in the bytes before the places of
-	// all are noted.
+	// maxScans is how many lookups scan the bytes before all fields are indexed.
 	maxScans = 3
-	// maxExtraLookups is how many searches, with twice the number of fields, are cheaper
-	// than to settle.
+	// maxExtraLookups is how many lookups, in addition to twice the number of fields, are cheaper than
+	// settling.
 	maxExtraLookups = 16
-	// maxLazyFields are too many to search one by one.
+	// maxLazyFields is the number of fields from which a linear search is too slow.
 	maxLazyFields = 32
 )
 
 var typeOfLazy = reflect.TypeFor[*lazyDoc]()
 
-// LazyDoc makes an object of a document that looks to scripts as DocToJS's does,
-// but decodes only the fields that they read.
+// LazyDoc returns an object for a document. It behaves like the object of DocToJS, but decodes only the
+// fields that scripts read.
 func (w *Realm) LazyDoc(d bson.Raw) goja.Value { return w.newLazy(w.reusable.copyToSlab(d), 0) }
 
-// newLazy is LazyDoc for bytes that stay as they are.
+// newLazy works like LazyDoc, for bytes that never change.
 func (w *Realm) newLazy(d []byte, level int) goja.Value {
 	body, ok := rawdoc.Elements(d)
 	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.IsKnown() {
@@ -66,15 +65,13 @@ func (w *Realm) newLazy(d []byte, level int) goja.Value {
 	return l.o
 }
 
-// LazyObject makes an object whose fields are, each by itself, values that came
-// from a server.
+// LazyObject returns an object whose fields are separate values from a server.
 func (w *Realm) LazyObject(fields bson.Raw) goja.Value { return w.newLazy(fields, ownLevel) }
 
-// ownLevel is the level of an object of ours around documents.
+// ownLevel is the level of an object of the shell that contains documents.
 const ownLevel = -1
 
-// lazyOf returns the lazy document that an object is; nil when it is none, or none
-// any more.
+// lazyOf returns the lazy document of an object; nil if the object has none or has settled.
 func lazyOf(o *goja.Object) *lazyDoc {
 	if o.ExportType() != typeOfLazy {
 		return nil
@@ -104,7 +101,7 @@ func (l *lazyDoc) Get(key string) goja.Value {
 	return l.value(f)
 }
 
-// Has reports whether there is a field.
+// Has reports whether a field exists.
 func (l *lazyDoc) Has(key string) bool {
 	if l.shouldScan() {
 		_, _, ok := l.scan(key)
@@ -127,7 +124,7 @@ func (l *lazyDoc) Keys() []string {
 	return names
 }
 
-// Set changes or adds a field.
+// Set sets a field.
 func (l *lazyDoc) Set(key string, v goja.Value) bool {
 	l.settle()
 	setField(l.o, key, v)
@@ -140,8 +137,8 @@ func (l *lazyDoc) Delete(key string) bool {
 	return l.o.Delete(key) == nil
 }
 
-// ownValue is Get for a settled document, which is still asked in the middle of what
-// made it settle.
+// ownValue works like Get, for a document that has settled but is still in use by the operation that
+// settled it.
 func (l *lazyDoc) ownValue(key string) goja.Value {
 	d, err := l.w.js.getOwn(nil, l.o, l.w.rt.ToValue(key))
 	if err != nil {
@@ -153,8 +150,7 @@ func (l *lazyDoc) ownValue(key string) goja.Value {
 	return l.o.Get(key)
 }
 
-// isLeaf reports whether values of a type are the same to a script however often
-// they are made.
+// isLeaf reports whether two decoded values of a type are indistinguishable for scripts.
 func isLeaf(t bson.Type) bool {
 	switch t {
 	case bson.TypeInt32, bson.TypeDouble, bson.TypeString, bson.TypeBoolean, bson.TypeNull, bson.TypeUndefined:
@@ -172,7 +168,7 @@ func (l *lazyDoc) shouldScan() bool {
 	return true
 }
 
-// scan searches the bytes; the last field of a name counts.
+// scan searches the bytes for a field; the last field with the name counts.
 func (l *lazyDoc) scan(name string) (t bson.Type, value []byte, found bool) {
 	for body := l.body; len(body) > 0; {
 		kind, key, v, rest, ok := rawdoc.NextElement(body)
@@ -187,7 +183,7 @@ func (l *lazyDoc) scan(name string) (t bson.Type, value []byte, found bool) {
 	return t, value, found
 }
 
-// field finds a field; nil when there is none, or the document has settled.
+// field returns a field; nil when it is missing, or the document has settled.
 func (l *lazyDoc) field(key string) *lazyField {
 	if !l.ensureIndex() {
 		return nil
@@ -209,7 +205,7 @@ func (l *lazyDoc) field(key string) *lazyField {
 	return nil
 }
 
-// name returns a field's name, which a zero ends.
+// name returns a field's name, without its terminating zero.
 func (l *lazyDoc) name(i int) []byte { return l.body[l.fields[i].name : l.fields[i].start-1] }
 
 // ensureIndex records the offsets of all fields; false if the document has settled.
@@ -234,8 +230,8 @@ func (l *lazyDoc) ensureIndex() bool {
 	return true
 }
 
-// needsSettling reports whether a field is more than one after the others to an object: its
-// name came before, or is moved to the front, or has a meaning; or they are many.
+// needsSettling reports whether JavaScript would treat a field differently from its bytes: its name is
+// a duplicate, is moved to the front, or has a special meaning, or there are too many fields.
 func (l *lazyDoc) needsSettling(key []byte) bool {
 	if len(l.fields) >= maxLazyFields || len(key) > 0 && key[0] >= '0' && key[0] <= '9' || string(key) == "__proto__" {
 		return true
@@ -248,7 +244,7 @@ func (l *lazyDoc) needsSettling(key []byte) bool {
 	return false
 }
 
-// value returns the value of a field, always the same.
+// value returns the value of a field, the same on each call.
 func (l *lazyDoc) value(f *lazyField) goja.Value {
 	if f.value == nil {
 		f.value = l.decode(f.t, l.body[f.start:f.end])
@@ -261,7 +257,7 @@ func (l *lazyDoc) decode(t bson.Type, value []byte) goja.Value {
 	return l.w.decodeLazy(t, value, l.level+1)
 }
 
-// decodeLazy makes a value in which documents are lazy.
+// decodeLazy decodes a value; documents in it are lazy.
 func (w *Realm) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 	switch {
 	case t == bson.TypeEmbeddedDocument:
@@ -285,7 +281,7 @@ func (w *Realm) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 	return o
 }
 
-// settle makes the object one like any other.
+// settle converts the object to an ordinary object.
 func (l *lazyDoc) settle() {
 	if l.settled {
 		return

@@ -6,16 +6,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// lazyGuard turns a lazy document into an ordinary object before a script can see a
-// difference.
+// lazyGuard settles a lazy document before a script can observe a difference.
 type lazyGuard struct {
 	rt    *goja.Runtime
 	js    *intrinsics
-	proto *goja.Object // of lazy documents; nil before the first
+	proto *goja.Object // prototype of lazy documents; nil before the first
 }
 
-// Settle makes a lazy document an object like any other, for what looks at it
-// otherwise than scripts do. It returns v.
+// Settle converts a lazy document to an ordinary object, for code that accesses objects in other ways
+// than scripts do. It returns v.
 func Settle(v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if l := lazyOf(o); l != nil {
@@ -25,7 +24,7 @@ func Settle(v goja.Value) goja.Value {
 	return v
 }
 
-// settleBehind settles a document, or the one behind a script's proxies.
+// settleBehind settles a document, or the target of a script's proxies.
 func settleBehind(v goja.Value) {
 	o, _ := v.(*goja.Object)
 	for o != nil && isProxy(o) {
@@ -36,9 +35,9 @@ func settleBehind(v goja.Value) {
 	}
 }
 
-// prototype returns what lazy documents inherit from: all of Object.prototype,
-// and that they settle when a script gives them, or what inherits from them, a
-// property whose name is a symbol.
+// prototype returns the prototype of lazy documents. It inherits from Object.prototype. A lazy document
+// settles when a script sets a property with a symbol as its name on it, or on an object that inherits
+// from it.
 func (s *lazyGuard) prototype() *goja.Object {
 	if s.proto != nil {
 		return s.proto
@@ -62,8 +61,8 @@ func (s *lazyGuard) prototype() *goja.Object {
 	return s.proto
 }
 
-// settlingFunctions are engine functions that change an object in a way that a lazy document
-// can't follow, or tell what it inherits from.
+// settlingFunctions returns the built-in functions that change an object in a way that a lazy document
+// can't support, or return its prototype.
 func settlingFunctions() map[string]string {
 	return map[string]string{
 		"Object":  "defineProperty defineProperties freeze seal preventExtensions getPrototypeOf setPrototypeOf",
@@ -71,7 +70,7 @@ func settlingFunctions() map[string]string {
 	}
 }
 
-// wrapSettlers has lazy documents settle before one of the settlers sees them.
+// wrapSettlers makes these functions settle lazy documents first.
 func (s *lazyGuard) wrapSettlers() {
 	for owner, names := range settlingFunctions() {
 		of := s.rt.GlobalObject().Get(owner).(*goja.Object)
@@ -89,8 +88,7 @@ func (s *lazyGuard) wrapSettlers() {
 	}
 }
 
-// settleBefore returns a function that does what another does, after what it does
-// that to has settled.
+// settleBefore returns a function that settles its argument before it calls another function.
 func (s *lazyGuard) settleBefore(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
 	original := v.(*goja.Object)
 	run := callable(original)

@@ -104,14 +104,14 @@ func (l *long) losesPrecision() bool {
 	return exact.Cmp(l.big()) != 0
 }
 
-// compare orders two Longs by value, whatever their signedness.
+// compare orders two Longs by value, regardless of their signedness.
 func (l *long) compare(o *long) int { return l.big().Cmp(o.big()) }
 
 func (l *long) newLike(n int64) goja.Value {
 	return l.w.wrap(&long{w: l.w, n: n, unsigned: l.unsigned})
 }
 
-// divide returns the quotient rounded towards zero; by zero it throws.
+// divide returns the quotient rounded towards zero; it throws for a zero divisor.
 func (l *long) divide(o *long) int64 {
 	if o.n == 0 {
 		l.w.Errors.throwBSON("division by zero")
@@ -144,7 +144,7 @@ func longClass() classSpec {
 	}
 }
 
-// newIntegerMethod makes a method for Longs and for Timestamps, which are Longs too.
+// newIntegerMethod returns a method for Longs and for Timestamps, which are also Longs.
 func newIntegerMethod(w *Realm, name string, f func(self *long, args []goja.Value) goja.Value) method {
 	return method{name, func(call goja.FunctionCall) goja.Value {
 		p, _ := payloadOf(call.This)
@@ -249,7 +249,7 @@ func longMethods(w *Realm) []method {
 	return all
 }
 
-// longGetters are fields of the old shell's NumberLong.
+// longGetters returns the getters of the old shell's NumberLong.
 func longGetters(w *Realm) []method {
 	return []method{
 		newIntegerMethod(w, "floatApprox", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(l.float()) }),
@@ -273,7 +273,7 @@ func fromBits(low, high goja.Value) int64 {
 	return int64(uint64(uint32(high.ToInteger()))<<32 | uint64(uint32(low.ToInteger())))
 }
 
-// low64Bits keeps the low 64 bits.
+// low64Bits returns the low 64 bits.
 func low64Bits(b *big.Int) int64 {
 	mask := new(big.Int).SetUint64(math.MaxUint64)
 	return int64(new(big.Int).And(b, mask).Uint64())
@@ -298,7 +298,7 @@ func clampInt64(f float64, unsigned bool) int64 {
 	}
 }
 
-// longOf reads the other operand of a Long method.
+// longOf converts the operand of a Long method.
 func (w *Realm) longOf(v goja.Value) *long {
 	if p, ok := payloadOf(v); ok {
 		switch p := p.(type) {

@@ -58,7 +58,7 @@ func longStatics(w *Realm, c *class) {
 	})
 }
 
-// parseLong is Long.fromString(text[, unsigned[, radix]]).
+// parseLong implements Long.fromString(text[, unsigned[, radix]]).
 func (w *Realm) parseLong(args []goja.Value, strict bool) goja.Value {
 	text := arg(args, 0).String()
 	unsigned, radixArg := arg(args, 1), arg(args, 2)

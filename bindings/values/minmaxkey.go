@@ -57,12 +57,12 @@ func boundClass(name, extended string, max bool) classSpec {
 				newMethod(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
 			}
 		},
-		// The function itself stands for the value too (rules/04-outputs-and-traps §10, trap 10).
+		// The function itself also represents the value (rules/04-outputs-and-traps §10, trap 10).
 		statics: func(w *Realm, c *class) { defineHidden(c.ctor, "_bsontype", w.rt.ToValue(name)) },
 	}
 }
 
-// boundOf returns the MinKey or MaxKey that an uncalled constructor stands for.
+// boundOf returns the MinKey or MaxKey that an uncalled constructor represents.
 func (w *Realm) boundOf(o *goja.Object) *bound {
 	for _, k := range [...]kind{kindMinKey, kindMaxKey} {
 		if c := w.classes[k]; c != nil && c.ctor == o {

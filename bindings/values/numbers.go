@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// int32Value forces the BSON type int32.
+// int32Value is a number with the BSON type int32.
 type int32Value struct {
 	readOnlyFields
 	w *Realm
@@ -61,7 +61,7 @@ func int32Class() classSpec {
 	}
 }
 
-// doubleValue forces the BSON type double.
+// doubleValue is a number with the BSON type double.
 type doubleValue struct {
 	readOnlyFields
 	w *Realm
@@ -90,7 +90,7 @@ func (v *doubleValue) inspectText(in *inspector) string {
 
 func (v *doubleValue) writeEJSON(j *jsonWriter) { j.number(v.f, numberDouble) }
 
-// numberText returns how JavaScript writes f, with the sign of zero.
+// numberText formats f as JavaScript does, but with the sign of zero.
 func numberText(rt *goja.Runtime, f float64) string {
 	if f == 0 && math.Signbit(f) {
 		return "-0"

@@ -17,7 +17,7 @@ type objectID struct {
 	id bson.ObjectID
 }
 
-// ObjectID makes an ObjectId.
+// ObjectID returns an ObjectId.
 func (w *Realm) ObjectID(id bson.ObjectID) goja.Value { return w.newObjectID(id) }
 
 func (w *Realm) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{w: w, id: id}) }
@@ -27,7 +27,7 @@ func (*objectID) Keys() []string { return []string{"i0", "i1", "i2", "i3"} }
 
 func (o *objectID) Has(key string) bool { return o.Get(key) != nil }
 
-// Get returns the id as four groups of three bytes, as js-bson keeps it.
+// Get returns the id as four groups of three bytes, the fields of js-bson.
 func (o *objectID) Get(key string) goja.Value {
 	if len(key) != 2 || key[0] != 'i' || key[1] < '0' || key[1] > '3' {
 		return nil
@@ -155,7 +155,7 @@ const (
 	badObjectIDType = "Argument passed in does not match the accepted types"
 )
 
-// newObjectIDFrom is ObjectId(x) (rules/04-values-and-language §4.7).
+// newObjectIDFrom implements ObjectId(x) (rules/04-values-and-language §4.7).
 func newObjectIDFrom(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optionalArg})
@@ -169,8 +169,8 @@ func newObjectIDFrom(w *Realm, args []goja.Value) payload {
 	return &objectID{w: w, id: id}
 }
 
-// objectIDOf reads an id out of what ObjectId accepts; problem is the message
-// of the BSONError if it cannot.
+// objectIDOf converts an argument of ObjectId; problem is the message of the BSONError if that is
+// impossible.
 func objectIDOf(v goja.Value) (id bson.ObjectID, problem string) {
 	switch typeOf(v) {
 	case "string":

@@ -6,22 +6,22 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Printer is implemented by the Go side of dynamic objects that print as a
-// text of their own; for other objects there is SetPrinter.
+// Printer is implemented by the Go side of dynamic objects with their own text form; use SetPrinter for
+// other objects.
 type Printer interface{ PrintText() string }
 
-// printers knows the objects with a custom text.
+// printers stores the custom texts of objects.
 type printers struct {
-	text     *goja.Symbol // on objects with a text of their own
+	text     *goja.Symbol // on objects with a custom text
 	line     *goja.Symbol // on objects that are shown on one line
-	weak     *goja.Object // the printers of objects that take no properties; nil before the first
+	weak     *goja.Object // the printers of frozen objects; nil before the first
 	get, set goja.Callable
 }
 
-// SetPrinter makes Inspect show obj as the text that f returns, whatever its
-// properties are: for db, collections, sh and the like (rules/04-values-and-language §3.1). It
-// leaves nothing on obj that a script would meet, and lives as long as obj. The
-// text may have the shell's colours: names in it are f's to make visible.
+// SetPrinter makes Inspect format obj as the text that f returns, regardless of its properties: for db,
+// collections, sh and so on (rules/04-values-and-language §3.1). Scripts cannot observe the printer on
+// obj, which lives as long as obj. The text may contain the shell's colours; f has to escape names in
+// it.
 func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 	p := &w.printers
 	value := w.rt.ToValue(func(goja.FunctionCall) goja.Value { return w.rt.ToValue(f()) })
@@ -38,8 +38,8 @@ func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 	must(err)
 }
 
-// SetOneLine makes Inspect show obj on one line however long that is, as
-// sh.status() shows chunks (rules/04-objects §5.4).
+// SetOneLine makes Inspect format obj on one line of any length, as sh.status() shows chunks
+// (rules/04-objects §5.4).
 func (w *Realm) SetOneLine(obj *goja.Object) {
 	must(obj.DefineDataPropertySymbol(w.printers.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE))
@@ -53,7 +53,7 @@ func (p *printers) isOneLine(o *goja.Object) bool {
 	return v != nil && v.ToBoolean()
 }
 
-// printerText returns the text of an object that has one.
+// printerText returns the text of an object with a printer.
 func (p *printers) printerText(o *goja.Object) (string, bool) {
 	if !isProxy(o) {
 		if f, ok := goja.AssertFunction(o.GetSymbol(p.text)); ok {

@@ -10,30 +10,29 @@ import (
 	"shardsh/bindings/gojamem"
 )
 
-// Options are what a Realm needs from its surroundings. The zero value works.
+// Options are the options of a Realm. The zero value is valid.
 type Options struct {
-	// Now is the clock behind ISODate(), and behind the time inside new
-	// ObjectIds; nil is the wall clock.
+	// Now is the clock of ISODate() and of new ObjectIds; nil means the system's clock.
 	Now func() time.Time
-	// Warn receives a one-line notice for the user, without the word
-	// "Warning:" in front; each text is passed once per Realm. nil drops them.
+	// Warn receives a one-line notice for the user, without the prefix "Warning:". Each text is passed
+	// once for each Realm. Nil drops the notices.
 	Warn func(text string)
-	// SafeMemory has nothing read from the engine's private memory (package gojamem): slower,
-	// and the same to scripts.
+	// SafeMemory disables reads of the engine's private memory (package gojamem). Scripts are slower,
+	// and behave the same.
 	SafeMemory bool
-	// OnGlobalMade is called with each global object on first access; may be nil.
+	// OnGlobalMade is called with each global object on first access. It may be nil.
 	OnGlobalMade func(name string, o *goja.Object)
 }
 
-// Realm holds what belongs to one runtime: prototypes, constructors and the
-// symbols that mark objects. The classes of values are made when they are
-// first used, because that is most of what start-up would cost.
+// Realm holds the data that belongs to one runtime: prototypes, constructors and the symbols that mark
+// objects. The classes of values are created on first use, because their creation would take most of
+// the start-up time.
 type Realm struct {
 	rt   *goja.Runtime
 	opts Options
-	// Memory reads the runtime's objects where the engine keeps them.
+	// Memory reads the runtime's objects directly from the engine's memory.
 	Memory *gojamem.Memory
-	// Errors makes and throws errors.
+	// Errors creates and throws errors.
 	Errors Errors
 
 	classes [kindCount]*class
@@ -41,8 +40,8 @@ type Realm struct {
 	js      intrinsics
 
 	marks         marks
-	customInspect *goja.Symbol // util.inspect.custom; nil before the first look
-	inspectFunc   *goja.Object // util.inspect; nil before the first look
+	customInspect *goja.Symbol // util.inspect.custom; nil before its first use
+	inspectFunc   *goja.Object // util.inspect; nil before its first use
 	printers      printers
 
 	fields   objectFields
@@ -50,9 +49,9 @@ type Realm struct {
 	settling lazyGuard
 }
 
-// Install defines the BSON constructors and EJSON on the runtime's global
-// object. Each is an accessor that replaces itself by the real function when
-// it is first read, and by whatever a script assigns to it.
+// Install defines the BSON constructors and EJSON on the runtime's global object. Each is an accessor
+// that replaces itself by the real function when it is first read, or by the value that a script
+// assigns.
 func Install(rt *goja.Runtime, opts Options) *Realm {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -87,11 +86,11 @@ func Install(rt *goja.Runtime, opts Options) *Realm {
 	return w
 }
 
-// Runtime returns the runtime the Realm was installed in.
+// Runtime returns the runtime of the Realm.
 func (w *Realm) Runtime() *goja.Runtime { return w.rt }
 
-// DefineLazy puts an accessor on target that becomes a plain writable value
-// when first read or assigned (rules/04-outputs-and-traps §10, trap 31).
+// DefineLazy defines an accessor on target that becomes a plain writable value when it is first read or
+// assigned (rules/04-outputs-and-traps §10, trap 31).
 func (w *Realm) DefineLazy(target *goja.Object, name string, create func() goja.Value) {
 	settle := func(v goja.Value) {
 		must(target.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -108,8 +107,8 @@ func (w *Realm) DefineLazy(target *goja.Object, name string, create func() goja.
 	must(target.DefineAccessorProperty(name, w.rt.ToValue(get), w.rt.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// must turns a failure that a definition on a fresh object cannot have into a
-// JavaScript exception, in case a script froze or replaced the target.
+// must throws the error of a definition as a JavaScript exception. Definitions on a fresh object cannot
+// fail, but a script may have frozen or replaced the target.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -127,7 +126,7 @@ func (w *Realm) warnOnce(text string) {
 	w.opts.Warn(text)
 }
 
-// newFunction makes a JavaScript function with a name of its own.
+// newFunction returns a JavaScript function with a name.
 func (w *Realm) newFunction(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	return newFunction(w.rt, name, f)
 }

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// bsonRegExp is a regular expression that is kept as BSON, not as a RegExp.
+// bsonRegExp is a regular expression that is represented as BSON, not as a RegExp.
 type bsonRegExp struct {
 	readOnlyFields
 	w                *Realm
@@ -74,8 +74,8 @@ func sortedOptions(s string) string {
 	return string(letters)
 }
 
-// bsonOptions translates JavaScript's flags: what the server does not know (g,
-// y, d, v) says how to search, not what matches, and is left out.
+// bsonOptions converts JavaScript's flags. It drops the flags that the server does not know (g, y, d,
+// v): they define how to search, not what matches.
 func bsonOptions(flags string) string {
 	return sortedOptions(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("imsu", r) {
@@ -85,8 +85,8 @@ func bsonOptions(flags string) string {
 	}, flags))
 }
 
-// regexToJS makes a RegExp, or a BSONRegExp if JavaScript cannot hold it: an
-// option it lacks or a pattern it does not accept.
+// regexToJS returns a RegExp, or a BSONRegExp if JavaScript does not support the pattern or one of the
+// options.
 func (w *Realm) regexToJS(pattern, options string) goja.Value {
 	keep := func() goja.Value {
 		return w.wrap(&bsonRegExp{w: w, pattern: pattern, options: options})

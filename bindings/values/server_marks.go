@@ -6,18 +6,18 @@ import (
 	"github.com/dop251/goja"
 )
 
-// marks are symbols on objects from a server, with facts that JavaScript cannot express.
+// marks are symbols for objects from a server, with data that JavaScript cannot represent.
 type marks struct {
 	rt *goja.Runtime
 	js *intrinsics
 
-	fromServer *goja.Symbol // on documents that came out of BSON
-	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot hold exactly
+	fromServer *goja.Symbol // on documents that were decoded from BSON
+	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot represent exactly
 }
 
-// markFromServer notes on an object from a server that display limits do not apply to
-// it (rules/04-values-and-language §3.6, fix). Only objects that a limit could touch get the note:
-// it costs as much as two fields.
+// markFromServer marks an object from a server, to which display limits do not apply
+// (rules/04-values-and-language §3.6, fix). It marks only objects that a limit could affect, because a
+// mark takes as much memory as two fields.
 func (m *marks) markFromServer(o *goja.Object, ext displayExtent, level int) {
 	if ext.long || ext.height > 2 || level == 0 && ext.height > 1 {
 		must(o.DefineDataPropertySymbol(m.fromServer, m.rt.ToValue(true), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -33,12 +33,11 @@ func (m *marks) isFromServer(o *goja.Object) bool {
 	return v != nil && v.ToBoolean()
 }
 
-// maxDate is the number of milliseconds from 1970 that a Date can hold, either
-// way.
+// maxDate is the maximum distance of a Date from 1970 in milliseconds.
 const maxDate = 8_640_000_000_000_000
 
-// newDate makes a Date. One that JavaScript cannot hold becomes an
-// invalid Date that keeps its BSON value, so that it is written back unchanged.
+// newDate returns a Date. A date that JavaScript cannot represent becomes an invalid Date with its BSON
+// value, so that it is written back unchanged.
 func (m *marks) newDate(ms int64) goja.Value {
 	if ms >= -maxDate && ms <= maxDate {
 		return m.js.newDate(m.rt.ToValue(ms))
@@ -49,7 +48,7 @@ func (m *marks) newDate(ms int64) goja.Value {
 	return o
 }
 
-// originalDate returns what an invalid Date remembers of its BSON value.
+// originalDate returns the BSON value of an invalid Date.
 func (m *marks) originalDate(o *goja.Object) (ms int64, ok bool) {
 	v := o.GetSymbol(m.original)
 	if v == nil {

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// bsonSymbol is the deprecated BSON type of that name.
+// bsonSymbol is the deprecated BSON type symbol.
 type bsonSymbol struct {
 	readOnlyFields
 	w    *Realm

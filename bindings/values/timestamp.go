@@ -31,8 +31,8 @@ func (ts *timestamp) bits() int64 { return int64(uint64(ts.t)<<32 | uint64(ts.i)
 
 func (ts *timestamp) decimalText() string { return strconv.FormatUint(uint64(ts.bits()), 10) }
 
-// primitiveValue returns a BigInt beyond what a number holds: two times of one second
-// differ in the last digits only, and < has to tell them apart.
+// primitiveValue returns a BigInt for values beyond the exact range of a number: two timestamps within
+// a second differ only in the last digits, and < has to distinguish them.
 func (ts *timestamp) primitiveValue() goja.Value {
 	if n := ts.bits(); isSafeInteger(n) && n >= 0 {
 		return ts.w.rt.ToValue(n)
@@ -101,7 +101,7 @@ func timestampClass() classSpec {
 	}
 }
 
-// newTimestampFrom is Timestamp([t[, i]]) and Timestamp({t, i}).
+// newTimestampFrom implements Timestamp([t[, i]]) and Timestamp({t, i}).
 func newTimestampFrom(w *Realm, args []goja.Value) payload {
 	first, second := arg(args, 0), arg(args, 1)
 	if typeOf(first) == "bigint" {

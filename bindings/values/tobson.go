@@ -12,28 +12,27 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// maxNesting bounds how deep a value may be nested on its way out of
-// JavaScript; the server stops at 100 and long before this.
+// maxNesting limits the nesting of a value that is converted to BSON. The server's limit of 100 is
+// lower.
 const maxNesting = 2000
 
-// ToBSON converts a JavaScript value (rules/04-values-and-language §4.9): whole numbers within 32
-// bits become int32, all other numbers double, BigInt int64, undefined null,
-// functions code, Map and class instances documents. Errors are what a script
-// would see thrown: *goja.Exception with a BSONError, or what a getter or
-// toBSON method of the value threw.
+// ToBSON converts a JavaScript value (rules/04-values-and-language §4.9): whole numbers within 32 bits
+// become int32, all other numbers double, BigInt int64, undefined null, functions code, Map and class
+// instances documents. Errors are *goja.Exception with a BSONError, or with the exception of a getter
+// or toBSON method of the value.
 func (w *Realm) ToBSON(v goja.Value) (bson.RawValue, error) {
 	e := encoder{w: w}
 	if ex := w.rt.Try(func() { e.begin(v) }); ex != nil {
 		return bson.RawValue{}, ex
 	}
 	if e.typ == 0 {
-		e.typ = bson.TypeNull // a symbol on its own
+		e.typ = bson.TypeNull // a symbol that is not inside a document
 	}
 	return bson.RawValue{Type: e.typ, Value: e.buf}, nil
 }
 
-// DocFromJS converts an object to a document. What BSON does not hold as a
-// document (arrays, dates, ids, functions, primitives) is an error.
+// DocFromJS converts an object to a document. It returns an error for values that BSON does not
+// represent as documents (arrays, dates, ids, functions, primitives).
 func (w *Realm) DocFromJS(v goja.Value) (bson.Raw, error) {
 	e := w.reusable.takeEncoder(w)
 	if ex := w.rt.Try(func() { e.appendRoot(v) }); ex != nil {
@@ -44,15 +43,15 @@ func (w *Realm) DocFromJS(v goja.Value) (bson.Raw, error) {
 	return doc, nil
 }
 
-// encoder appends BSON to buf. value leaves the type of what it appended in
-// typ, 0 if the value has no place in BSON.
+// encoder appends BSON to buf. value sets typ to the type of the appended value, or to 0 if BSON cannot
+// represent the value.
 type encoder struct {
 	w                *Realm
-	nothingHasToBSON bool // see objectFields.natural
+	nothingHasToBSON bool // see objectFields.nothingHasToBSON
 	buf              []byte
 	typ              bson.Type
 	stack            []*goja.Object  // the containers being written
-	initialStack     [8]*goja.Object // of them, as a rule
+	initialStack     [8]*goja.Object // initial memory of stack, which is usually sufficient
 }
 
 func (e *encoder) begin(v goja.Value) {
@@ -175,8 +174,8 @@ func (e *encoder) object(o *goja.Object) {
 	}
 }
 
-// appendToBSON appends the result of the method toBSON; false if that is
-// itself, or nothing.
+// appendToBSON appends the result of the method toBSON. It returns false if the result is the object
+// itself or undefined.
 func (e *encoder) appendToBSON(o *goja.Object) bool {
 	v, other := e.w.fields.callToBSON(o, e.nothingHasToBSON)
 	if other {
@@ -228,7 +227,7 @@ func (e *encoder) regexp(o *goja.Object) {
 	e.regex(source, bsonOptions(flags))
 }
 
-// enter throws for cycles and too deep nesting.
+// enter throws for cycles and for nesting that is too deep.
 func (e *encoder) enter(o *goja.Object) {
 	for _, outer := range e.stack {
 		if outer == o {
@@ -283,7 +282,7 @@ func (e *encoder) mapFields(o *goja.Object) {
 	e.leave()
 }
 
-// element appends one field; a value without a place in BSON leaves no trace.
+// element appends one field; it appends nothing for a value that BSON cannot represent.
 func (e *encoder) element(key string, v goja.Value) {
 	if strings.IndexByte(key, 0) >= 0 {
 		e.w.Errors.throwBSON("key " + key + " must not contain null bytes")
@@ -311,7 +310,7 @@ func (e *encoder) array(o *goja.Object) {
 	e.typ = bson.TypeArray
 }
 
-// item is element for arrays, where a place cannot be left out.
+// item works like element, for arrays, where no position can be omitted.
 func (e *encoder) item(key string, v goja.Value) {
 	if _, ok := v.(*goja.Symbol); ok {
 		v = goja.Null()

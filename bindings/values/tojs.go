@@ -10,18 +10,17 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// ToJS converts a value that came from a server (rules/04-values-and-language §3.6): int32 and
-// double are numbers, int64 is a Long, dates are Dates, regular expressions
-// RegExps where JavaScript can hold them, everything else its wrapper. The
-// result shares no memory with v. Malformed BSON ends the document it is in,
-// and what is nested deeper than any server allows becomes undefined.
+// ToJS converts a value from a server (rules/04-values-and-language §3.6): int32 and double become
+// numbers, int64 a Long, dates Dates, regular expressions RegExps where JavaScript supports them, and
+// other types their wrappers. The result shares no memory with v. Malformed BSON ends the document that
+// contains it. Values that are nested deeper than any server allows become undefined.
 func (w *Realm) ToJS(v bson.RawValue) goja.Value {
 	js, _ := w.decode(v.Type, v.Value, 0)
 	return js
 }
 
-// DocToJS converts a document; see ToJS. Its fields keep their order, though
-// Object.keys lists integer-like names first, as in any object.
+// DocToJS converts a document; see ToJS. Its fields keep their order, but Object.keys lists
+// integer-like names first, as for any object.
 func (w *Realm) DocToJS(d bson.Raw) *goja.Object {
 	o, _ := w.decodeDocument(d, 0)
 	doc, ok := o.(*goja.Object)
@@ -31,10 +30,10 @@ func (w *Realm) DocToJS(d bson.Raw) *goja.Object {
 	return doc
 }
 
-// displayExtent is what decides whether a value could be cut when it is shown.
+// displayExtent says whether a value could be truncated when it is shown.
 type displayExtent struct {
 	height int  // levels of documents and arrays below and including this one
-	long   bool // holds an array or a string that is over a limit
+	long   bool // contains an array or a string that exceeds a limit
 }
 
 func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, displayExtent) {
@@ -69,23 +68,23 @@ func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, displayExtent) 
 	return o, ext
 }
 
-// setField sets an own field whatever its name.
+// setField sets an own field with any name.
 func setField(o *goja.Object, key string, v goja.Value) {
 	if key == "__proto__" {
 		defineField(o, key, v)
 		return
 	}
-	if o.Set(key, v) != nil { // a script has frozen Object.prototype
+	if o.Set(key, v) != nil { // for example, a script has frozen Object.prototype
 		defineField(o, key, v)
 	}
 }
 
-// defineField makes a field an object's own whatever it inherits.
+// defineField defines an own field, regardless of inherited fields.
 func defineField(o *goja.Object, key string, v goja.Value) {
 	must(o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
 }
 
-// extentOf returns the extent of a value, as decode does, without making it.
+// extentOf returns the same extent as decode, without decoding the value.
 func extentOf(t bson.Type, value []byte, level int) displayExtent {
 	switch {
 	case level > maxNesting:
@@ -108,8 +107,8 @@ func extentOf(t bson.Type, value []byte, level int) displayExtent {
 	return ext
 }
 
-// extentOfItems is extentOf for the elements of a document or array, of which n
-// are its own.
+// extentOfItems works like extentOf, for the elements of a document or array; n is the number of its
+// own elements.
 func extentOfItems(body []byte, level int) (ext displayExtent, n int) {
 	for ; len(body) > 0; n++ {
 		t, _, value, rest, ok := rawdoc.NextElement(body)
@@ -232,8 +231,8 @@ func looksLikeDBRef(body []byte) bool {
 	return len(body) > 6 && body[0] == byte(bson.TypeString) && string(body[1:6]) == "$ref\x00"
 }
 
-// isDBRef reports whether a document's fields are {$ref, $id[, $db], …}. With any
-// other field that starts with a dollar, or in another order, it is an ordinary one.
+// isDBRef reports whether a document's fields are {$ref, $id[, $db], …}. A document with another field
+// that starts with a dollar, or with another order, is an ordinary document.
 func isDBRef(body []byte) bool {
 	if !looksLikeDBRef(body) {
 		return false
@@ -262,7 +261,7 @@ func isDBRef(body []byte) bool {
 	return position > 1
 }
 
-// decodeDBRef reads what isDBRef finds to be one.
+// decodeDBRef decodes a document for which isDBRef returns true.
 func (w *Realm) decodeDBRef(body []byte, level int) goja.Value {
 	ref := &dbRef{w: w}
 	for position := 0; len(body) > 0; position++ {
@@ -286,12 +285,12 @@ func (w *Realm) decodeDBRef(body []byte, level int) goja.Value {
 	return w.wrap(ref)
 }
 
-// isInt32 reports whether f is what JavaScript writes back as int32.
+// isInt32 reports whether f is converted to int32 on the way back to BSON.
 func isInt32(f float64) bool {
 	return f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f) && !(f == 0 && math.Signbit(f))
 }
 
-// utf16Length returns the length JavaScript gives s.
+// utf16Length returns the length of s in JavaScript.
 func utf16Length(s string) int {
 	n := 0
 	for _, r := range s {

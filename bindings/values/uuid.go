@@ -94,25 +94,25 @@ func (c callee) uuidBytes(text string) []byte {
 	return data
 }
 
-// byteOrder rearranges the 16 bytes of a UUID as old drivers stored them.
+// byteOrder rearranges the 16 bytes of a UUID to the order that an old driver used.
 type byteOrder func(data []byte)
 
 func plainOrder([]byte) {}
 
-// javaOrder is two little-endian halves.
+// javaOrder reverses each half of the bytes.
 func javaOrder(data []byte) {
 	slices.Reverse(data[:8])
 	slices.Reverse(data[8:])
 }
 
-// csharpOrder has the first three groups little-endian.
+// csharpOrder reverses each of the first three groups.
 func csharpOrder(data []byte) {
 	slices.Reverse(data[:4])
 	slices.Reverse(data[4:6])
 	slices.Reverse(data[6:8])
 }
 
-// newLegacyUUID is LegacyJavaUUID([hex]) and its siblings: subtype 3.
+// newLegacyUUID implements LegacyJavaUUID([hex]) and similar constructors: subtype 3.
 func newLegacyUUID(name string, order byteOrder) func(*Realm, []goja.Value) payload {
 	return func(w *Realm, args []goja.Value) payload {
 		c := callee{w, name}

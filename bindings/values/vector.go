@@ -11,8 +11,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// A binary of subtype 9 holds a vector: a byte for the item type, a byte for
-// the number of unused bits at the end, then the items.
+// A binary of subtype 9 holds a vector: a byte for the item type, a byte for the number of unused bits
+// at the end, then the items.
 const (
 	subtypeVector byte = 9
 
@@ -21,7 +21,7 @@ const (
 	vectorBits    byte = 0x10
 )
 
-// showVector returns the call that makes the vector (rules/04-values-and-language §3.3).
+// showVector returns the call that creates the vector (rules/04-values-and-language §3.3).
 func (b *binaryValue) showVector(in *inspector) (string, bool) {
 	if len(b.data) < 2 {
 		return "", false
@@ -76,7 +76,7 @@ func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 	return b.w.js.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
 }
 
-// newVector is Binary.fromInt8Array(items) and its siblings.
+// newVector implements Binary.fromInt8Array(items) and similar functions.
 func (w *Realm) newVector(kind byte, args []goja.Value) goja.Value {
 	o, ok := arg(args, 0).(*goja.Object)
 	if !ok || !isTypedArray(o) && !isArray(o) {

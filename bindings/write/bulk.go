@@ -6,7 +6,7 @@ import (
 	"shardsh/bindings/script"
 )
 
-// bulk is a list of writes that a script builds up step by step.
+// bulk is a batch of writes that a script builds step by step.
 type bulk struct {
 	script.Hidden
 	JS        *script.Engine
@@ -17,14 +17,14 @@ type bulk struct {
 	object    *goja.Object
 }
 
-// Collection is where a script's list of writes goes.
+// Collection is the target of a script's batch of writes.
 type Collection interface {
 	Write(ops []Op, opts Options) *Result
 	Results() Results
 	Inspect(v goja.Value) string
 }
 
-// NewBulk makes the object of a list of writes.
+// NewBulk returns the object of a batch of writes.
 func NewBulk(js *script.Engine, coll Collection, unordered bool) *goja.Object {
 	b := &bulk{JS: js, coll: coll, unordered: unordered}
 	b.object = js.NewInstance(b, BulkPrototype(js))
@@ -32,7 +32,7 @@ func NewBulk(js *script.Engine, coll Collection, unordered bool) *goja.Object {
 	return b.object
 }
 
-// BulkPrototype is what lists of writes inherit from.
+// BulkPrototype returns the prototype of batches of writes.
 func BulkPrototype(js *script.Engine) *goja.Object { return script.ClassOf(js, "Bulk", bulkMethods) }
 
 func (b *bulk) add(op Op) {

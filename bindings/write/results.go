@@ -12,10 +12,10 @@ import (
 	"shardsh/bindings/server"
 )
 
-// What writes return, in the shapes of rules/04-objects §6.6. Members of the old shell's
-// results are there too, hidden.
+// The results of writes, in the forms of rules/04-objects §6.6. The members of the old shell's results
+// exist as hidden members.
 
-// Results makes what writes return.
+// Results creates the results of writes.
 type Results struct {
 	JS      *script.Engine
 	Gateway *server.Gateway
@@ -35,8 +35,7 @@ func (r Results) InsertMany(w *Result, ops []Op) *goja.Object {
 	return o
 }
 
-// insertedIDs returns an object from positions to the ids of documents that
-// went in.
+// insertedIDs returns an object that maps positions to the ids of the inserted documents.
 func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
 	start, ids := bsoncore.AppendDocumentStart(nil)
 	for _, op := range ops {
@@ -49,7 +48,8 @@ func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
 	return r.JS.Values.LazyObject(ids)
 }
 
-// Update says insertedId where others say upsertedId.
+// Update returns the result of an update. Unlike other results, it has insertedId in place of
+// upsertedId.
 func (r Results) Update(w *Result) *goja.Object {
 	id := goja.Null()
 	if len(w.upserted) > 0 {
@@ -74,7 +74,7 @@ func (r Results) Delete(w *Result) *goja.Object {
 	return o
 }
 
-// Bulk returns the result of a list of writes.
+// Bulk returns the result of a batch of writes.
 func (r Results) Bulk(w *Result, ops []Op) *goja.Object {
 	o := r.JS.NewObject(
 		"acknowledged", !w.unacknowledged,
@@ -111,8 +111,8 @@ func (r Results) addLegacyMembers(o *goja.Object, w *Result) {
 	script.Must(o.SetPrototype(r.Prototype()))
 }
 
-// Prototype holds what results of the old shell can do. It does not name
-// its class when it is printed.
+// Prototype returns the prototype with the methods of the old shell's results. Its class name is not
+// printed.
 func (r Results) Prototype() *goja.Object {
 	return r.JS.Classes.Cached("result", func() *goja.Object {
 		base := r.JS.Runtime.NewObject().Prototype()
@@ -128,8 +128,8 @@ func (r Results) Prototype() *goja.Object {
 	})
 }
 
-// oldResultMethods read what the result says of itself; results that are not
-// inside an error have no failures.
+// oldResultMethods returns methods that read the fields of the result. A result outside of an error has
+// no failures.
 func oldResultMethods() map[string]func(c *script.Call, this *goja.Object) goja.Value {
 	failures := func(c *script.Call, this *goja.Object) *goja.Object {
 		if list, ok := script.Property(this, "writeErrors").(*goja.Object); ok {
@@ -177,7 +177,7 @@ func oldResultMethods() map[string]func(c *script.Call, this *goja.Object) goja.
 	}
 }
 
-// indexedIDs makes [{index, _id}, …] of {index: _id, …}.
+// indexedIDs converts {index: _id, …} to [{index, _id}, …].
 func indexedIDs(c *script.Call, v goja.Value) goja.Value {
 	from, _ := v.(*goja.Object)
 	if from == nil {
@@ -191,9 +191,8 @@ func indexedIDs(c *script.Call, v goja.Value) goja.Value {
 	return c.JS.Runtime.NewArray(list...)
 }
 
-// ThrowFailures throws the errors of a list of writes, if any: for a single
-// write the server's error itself, else a bulk error with everything that was
-// done.
+// ThrowFailures throws the errors of a batch of writes, if there are any: the server's error for a
+// single write, otherwise a bulk error with the partial result.
 func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 	switch {
 	case len(w.failures) > 0 && bulk:
@@ -207,8 +206,7 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 	}
 }
 
-// bulkError returns the error of a list of writes, worded and numbered after
-// its first cause.
+// bulkError returns the error of a batch of writes, with the message and code of its first cause.
 func (r Results) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Object {
 	e := r.JS.Values.Errors.New("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	r.Gateway.AddLabels(e, nil)
@@ -226,8 +224,8 @@ func (r Results) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Object {
 	return e
 }
 
-// bulkCounts returns the result inside an error: an ordered list ended at its
-// first failure, an unordered one did all the others.
+// bulkCounts returns the result inside an error: an ordered batch ended at its first failure, an
+// unordered one carried out all other operations.
 func (r Results) bulkCounts(w *Result, ops []Op) *goja.Object {
 	if len(w.failures) > 0 && !w.unordered {
 		ops = ops[:min(w.failures[0].index, len(ops))]
@@ -276,7 +274,7 @@ func (r Results) writeErrorObject(f failure) *goja.Object {
 	return o
 }
 
-// NamedPrototype makes objects print under a class name.
+// NamedPrototype returns a prototype whose objects print with a class name.
 func (r Results) NamedPrototype(class string) *goja.Object {
 	return r.JS.Classes.Cached("class "+class, func() *goja.Object {
 		p := r.JS.Runtime.NewObject()

@@ -11,8 +11,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// InsertOp makes the operation for a document; one without an _id gets one, in
-// the script's own object too.
+// InsertOp returns the operation for a document. It adds a missing _id, also to the script's own
+// object.
 func InsertOp(js *script.Engine, v goja.Value, index int) Op {
 	obj, ok := v.(*goja.Object)
 	if !ok {
@@ -27,7 +27,7 @@ func InsertOp(js *script.Engine, v goja.Value, index int) Op {
 	return Op{Kind: Insert, Doc: doc, Index: index}
 }
 
-// ParseOptions reads the options all writes share.
+// ParseOptions returns the options that all writes share.
 func ParseOptions(js *script.Engine, o *goja.Object) Options {
 	var opts Options
 	if v := script.Property(o, "ordered"); v != nil {
@@ -46,8 +46,8 @@ func ParseOptions(js *script.Engine, o *goja.Object) Options {
 	return opts
 }
 
-// UpdateDocument returns an update document or pipeline; a document without
-// operators is refused as the driver would (rules/04-objects §6.3).
+// UpdateDocument returns an update document or pipeline. It throws for a document without operators,
+// like the driver (rules/04-objects §6.3).
 func UpdateDocument(js *script.Engine, v goja.Value) *bson.RawValue {
 	raw := js.BSONValue(v)
 	if !hasOperators(raw) {
@@ -56,8 +56,7 @@ func UpdateDocument(js *script.Engine, v goja.Value) *bson.RawValue {
 	return &raw
 }
 
-// hasOperators looks at the first field of a document, and of the stages of a
-// pipeline.
+// hasOperators checks the first field of a document, and of each stage of a pipeline.
 func hasOperators(v bson.RawValue) bool {
 	if v.Type == bson.TypeArray {
 		stages, err := v.Array().Values()
@@ -71,7 +70,8 @@ func hasOperators(v bson.RawValue) bool {
 	return err == nil && strings.HasPrefix(first.Key(), "$")
 }
 
-// ReplacementDocument returns a document that replaces another: it has no operators.
+// ReplacementDocument returns a document that replaces another; it throws for a document with
+// operators.
 func ReplacementDocument(js *script.Engine, v goja.Value) *bson.RawValue {
 	raw := js.BSONValue(v)
 	doc, ok := raw.DocumentOK()
@@ -84,7 +84,7 @@ func ReplacementDocument(js *script.Engine, v goja.Value) *bson.RawValue {
 	return &raw
 }
 
-// UpdateOp makes one entry of an update command.
+// UpdateOp returns one statement of an update command.
 func UpdateOp(js *script.Engine, filter *goja.Object, u *bson.RawValue, options *goja.Object, multi bool) Op {
 	st := bson.D{{Key: "q", Value: js.Document(filter)}, {Key: "u", Value: *u}}
 	if v := script.Property(options, "upsert"); v != nil {
@@ -101,7 +101,7 @@ func UpdateOp(js *script.Engine, filter *goja.Object, u *bson.RawValue, options 
 	return Op{Kind: Update, Doc: rawdoc.MustMarshal(st), multi: multi}
 }
 
-// DeleteOp makes one entry of a delete command.
+// DeleteOp returns one statement of a delete command.
 func DeleteOp(js *script.Engine, filter, options *goja.Object, one bool) Op {
 	limit := int32(0)
 	if one {
@@ -116,7 +116,7 @@ func DeleteOp(js *script.Engine, filter, options *goja.Object, one bool) Op {
 	return Op{Kind: Delete, Doc: rawdoc.MustMarshal(st), multi: !one}
 }
 
-// ParseOperation reads one entry of a list for bulkWrite: {operation: {…}}.
+// ParseOperation returns one operation in the argument of bulkWrite: {operation: {…}}.
 func ParseOperation(js *script.Engine, item goja.Value, index int) Op {
 	entry, _ := item.(*goja.Object)
 	if entry == nil || len(entry.Keys()) == 0 {
@@ -150,7 +150,7 @@ func ParseOperation(js *script.Engine, item goja.Value, index int) Op {
 	return op
 }
 
-// RequireDocument returns a field of an entry that must be a document.
+// RequireDocument returns a field that must be a document.
 func RequireDocument(js *script.Engine, spec *goja.Object, name string, index int) *goja.Object {
 	o, _ := script.Property(spec, name).(*goja.Object)
 	if o == nil {

@@ -1,5 +1,5 @@
-// Package write is inserting, updating and deleting: statements as scripts give them, the
-// commands they are sent in, and what scripts get back.
+// Package write implements inserts, updates and deletes: the statements of scripts, the commands for
+// them, and the results.
 package write
 
 import (
@@ -27,36 +27,34 @@ var writeCommands = [...]struct{ name, list string }{
 	Delete: {"delete", "deletes"},
 }
 
-// Op is one document, update statement or delete statement.
+// Op is one document to insert, one update statement, or one delete statement.
 type Op struct {
 	Kind  Kind
 	Doc   bson.Raw
-	Index int  // in the script's own list
-	multi bool // touches more than one document, so it is never sent again
+	Index int  // in the script's batch
+	multi bool // affects several documents, so it is never retried
 }
 
-// Options are what a whole batch of writes has in common.
+// Options are the options of a batch of writes.
 type Options struct {
 	Unordered bool
 	Concern   bson.Raw // nil for that of the collection
-	Extra     bson.D   // fields that go into each command: let, comment, …
+	Extra     bson.D   // fields of each command: let, comment, …
 }
 
-// Limits of one command, which are the server's: operations,
-// and bytes of the document that carries them.
+// The server's limits of one command: operations, and bytes of its document.
 const (
 	maxBatchOps   = 100_000
 	maxBatchBytes = 16_000_000
 )
 
-// Result sums the replies of the commands that a list of operations
-// took.
+// Result sums the replies of the commands of a batch.
 type Result struct {
 	inserted, Matched, modified, deleted int64
 	upserted                             []upsert
 	failures                             []failure
 	writeConcernErr                      bson.Raw // writeConcernError
-	writeConcernReply                    bson.Raw // that had it
+	writeConcernReply                    bson.Raw // the reply with writeConcernErr
 	unacknowledged                       bool
 	unordered                            bool
 }
@@ -76,19 +74,18 @@ func (w *Result) hasFailed(index int) bool {
 	return slices.ContainsFunc(w.failures, func(f failure) bool { return f.index == index })
 }
 
-// Target is where writes go.
+// Target is the destination of writes.
 type Target struct {
 	Gateway    *server.Gateway
 	Database   *server.Database
 	Collection string
-	Concern    bson.Raw // for writes that give none of their own; nil for the server's
+	Concern    bson.Raw // for writes without their own; nil for the server's default
 	// InTransaction leaves the write concern to the transaction.
 	InTransaction bool
 }
 
-// Send sends operations: consecutive ones of a kind together when ordered, all
-// of a kind together when not (rules/04-objects §6.3). It throws only what stopped a
-// command as a whole; write errors are in the result.
+// Send sends operations: consecutive ones of a kind together when ordered, all of a kind together when
+// not (rules/04-objects §6.3). It throws errors of whole commands; write errors are in the result.
 func (to Target) Send(ops []Op, opts Options) *Result {
 	result := &Result{unordered: opts.Unordered}
 	concern := opts.Concern
@@ -151,7 +148,7 @@ func (to Target) sendBatch(ops []Op, opts Options, concern bson.Raw, result *Res
 	result.add(reply, ops)
 }
 
-// add takes in the reply to one command.
+// add adds the reply to one command.
 func (w *Result) add(reply bson.Raw, ops []Op) {
 	n := rawdoc.Int(reply, "n")
 	var upserted int64

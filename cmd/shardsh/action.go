@@ -19,21 +19,21 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// planAction is an action that carries a plan out.
+// planAction is an action that applies a plan.
 type planAction interface {
 	Validate() error
 	Run(ctx context.Context, c action.Cluster, r action.Reporter) (action.PlanResult, error)
 }
 
-// planVerb is a command-line verb that runs such an action.
+// planVerb is a subcommand that runs a planAction.
 type planVerb interface {
 	actionOptions() *actionFlags
 	// action returns the options of the action.
 	action(o action.RunOptions) planAction
 }
 
-// runPlanVerb makes a plan for a goal and applies it. Without a terminal to confirm on it
-// is a dry run.
+// runPlanVerb makes a plan for a goal and applies it. Without a terminal for the confirmation it is a
+// dry run.
 func runPlanVerb(ctx context.Context, env environment, v planVerb) error {
 	o := v.actionOptions()
 	unasked := !o.yes && !o.dryRun && !o.preflight && !isTerminal(env.stdin)
@@ -84,7 +84,7 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 	return o.showResult(ctx, env, result, withFlagNames(err))
 }
 
-// actionCluster returns the cluster that actions work on.
+// actionCluster returns the cluster for actions.
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
 		Client: c.client, Settings: c.settings, Address: c.address, Clock: clock, Consent: c.consent,
@@ -92,7 +92,7 @@ func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	}
 }
 
-// actionReporter shows what an action does on the standard error.
+// actionReporter returns a reporter that writes an action's events to the standard error.
 func actionReporter(env environment, js *script.Engine, progress, quiet bool) *actiontext.Reporter {
 	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
 	d.JS = js
@@ -102,9 +102,9 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 	}
 }
 
-// showResult shows how a run ended, and how to go on.
+// showResult prints the result of a run, and how to continue.
 func (o *actionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
-	if r.Plan == "" && r.Already == "" { // nothing began
+	if r.Plan == "" && r.Already == "" { // the run has not begun
 		return preferTimeout(ctx, err)
 	}
 	to := env.out()
@@ -149,7 +149,8 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	return preferTimeout(ctx, err)
 }
 
-// showPreflight prints the preflight report. It returns an error if there are blockers.
+// showPreflight prints the preflight report. It returns an error if the report has obstacles that stop
+// the run.
 func (o *changeFlags) showPreflight(ctx context.Context, env environment, r preflight.Report, err error) error {
 	if err != nil {
 		return preferTimeout(ctx, err)
@@ -165,7 +166,7 @@ func (o *changeFlags) showPreflight(ctx context.Context, env environment, r pref
 	return err
 }
 
-// optionsUsageError turns an error about an action's options into a usage error.
+// optionsUsageError converts an error about an action's options to a usage error.
 func optionsUsageError(err error) error {
 	if err == nil {
 		return nil
@@ -173,7 +174,7 @@ func optionsUsageError(err error) error {
 	return usagef("%w", withFlagNames(err))
 }
 
-// flagNamesError is an error with option names spelled as on the command line.
+// flagNamesError is an error with options named as on the command line.
 type flagNamesError struct {
 	error
 	text string

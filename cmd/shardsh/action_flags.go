@@ -11,7 +11,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// changeFlags are those of the verbs that change a cluster.
+// changeFlags are the flags of the subcommands that change a cluster.
 type changeFlags struct {
 	clusterFlags
 	runFlags
@@ -40,13 +40,13 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 }
 
-// sharedGroups returns the options that have pages of their own.
+// sharedGroups returns the options that have their own help pages.
 func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group {
 	groups := append([]cmdline.Group{o.pace.group(more...), o.traces.group(), o.consentGroup()}, o.server.Flags()...)
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
-// takeAddressWord reads the words of the command line, which can be one address.
+// takeAddressWord parses the words of the command line; one of them may be an address.
 func (o *changeFlags) takeAddressWord(env environment, words []string, hint string) error {
 	if err := o.takeOnlyAddress(env, words, hint); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (o *changeFlags) connect(ctx context.Context, env environment) (*connection
 		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 }
 
-// actionFlags are those of the verbs that carry a plan out.
+// actionFlags are the flags of the subcommands that apply a plan.
 type actionFlags struct {
 	changeFlags
 	journal, resume string
@@ -74,8 +74,8 @@ type actionFlags struct {
 	verify          verifyFlag
 }
 
-// groupsWith returns the options: the verb's own, and those that all of
-// them have. journal is the default base name of the journal file.
+// groupsWith returns the subcommand's own options and those that all of these subcommands have. journal
+// is the default base name of the journal file.
 func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		own(f)
@@ -107,7 +107,7 @@ func (o *actionFlags) check(name string, a planAction) error {
 	return optionsUsageError(a.Validate())
 }
 
-// runOptions returns what the options say.
+// runOptions returns the options of the run.
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
@@ -115,7 +115,7 @@ func (o *actionFlags) runOptions() action.RunOptions {
 	}
 }
 
-// verifyFlag has an optional value, the most bytes a second.
+// verifyFlag is a flag with an optional value, the maximum number of bytes a second.
 type verifyFlag action.Proof
 
 func (v *verifyFlag) String() string { return "" }
@@ -153,7 +153,7 @@ type paceFlags struct {
 	metrics             string
 }
 
-// group returns the options of a pace, and more of them.
+// group returns the options that limit the pace, and additional ones.
 func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
 		f.Var(&o.moves, "max-moves", "`N|none` stop after N moves (1000)")

@@ -14,14 +14,14 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// adviseFlags are those of "shardsh advise".
+// adviseFlags are the flags of "shardsh advise".
 type adviseFlags struct {
 	answerFlags
 	ns, about, expect string
 	keys, queries     []string
 	noAnalyze         bool
 
-	options keyfacts.Options // what comes of them
+	options keyfacts.Options // the resulting options
 }
 
 func (o *adviseFlags) groups() []cmdline.Group {
@@ -37,7 +37,8 @@ func (o *adviseFlags) groups() []cmdline.Group {
 	return append(groups, o.sharedGroups()...)
 }
 
-// advisers answer each question of --about, as an object and as text.
+// advisers returns a function for each value of --about, which returns the advice as an object and as
+// text.
 func advisers() map[string]func(context.Context, *connection, *adviseFlags) (any, string, error) {
 	return map[string]func(context.Context, *connection, *adviseFlags) (any, string, error){
 		"key": func(ctx context.Context, conn *connection, o *adviseFlags) (any, string, error) {
@@ -120,7 +121,8 @@ func (o *adviseFlags) readQueries() error {
 	return nil
 }
 
-// run is "shardsh advise": which shard key, chunk size or presplit suits a collection.
+// run implements "shardsh advise": it advises on a shard key, a chunk size or a presplit for a
+// collection.
 func (o *adviseFlags) run(ctx context.Context, env environment) error {
 	return o.runWithTimeout(ctx, env, func(ctx context.Context) error {
 		conn, err := o.connect(ctx, env)

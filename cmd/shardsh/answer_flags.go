@@ -14,16 +14,16 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// answerFlags are the output options of a verb.
+// answerFlags are the output options of a subcommand.
 type answerFlags struct {
 	sourceFlags
-	format string // text, json or what else the subcommand knows
+	format string // text, json or another format of the subcommand
 	json   bool
 	file   string
 	given  func(option string) bool
 }
 
-// flags adds the options of an answer in some formats, the default first.
+// flags adds the output options with the given formats, the default first.
 func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
 	o.given = func(option string) bool { return f.Changed(option) }
 	f.StringVar(&o.format, "output", formats[0], "`"+strings.Join(formats, "|")+"` how to print it")
@@ -32,7 +32,7 @@ func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
 	o.sourceFlags.flags(f)
 }
 
-// addAdvisoriesFlag names a file of known faults of servers.
+// addAdvisoriesFlag adds the option that names a file of advisories.
 func addAdvisoriesFlag(f *pflag.FlagSet, file *string) {
 	f.StringVar(file, "advisories", "", "`FILE` known faults of servers to add, or to mute, in YAML")
 }
@@ -42,8 +42,8 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkFormat refuses a format that the verb does not know, and a file that can't be
-// written, before the cluster is read. A file that ends with .json is JSON.
+// checkFormat returns an error for an unknown format, and for a file that can't be written, before the
+// cluster is read. The default format of a file whose name ends with .json is JSON.
 func (o *answerFlags) checkFormat(formats ...string) error {
 	switch {
 	case o.file != "" && !isDirectory(filepath.Dir(o.file)):
@@ -60,8 +60,8 @@ func (o *answerFlags) checkFormat(formats ...string) error {
 	return nil
 }
 
-// write has show write the answer where it is to go. A file is there as a whole
-// or not at all; a device such as /dev/null is not replaced by one.
+// write calls show with the destination of the answer. A regular file is replaced atomically; a device
+// such as /dev/null is written to.
 func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
 	if o.file == "" || o.file == "-" {
 		to := env.out()

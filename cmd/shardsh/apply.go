@@ -32,8 +32,8 @@ func (o *applyFlags) groups() []cmdline.Group {
 	})
 }
 
-// parseArgs reads the arguments: the plan file, unless a journal has it, then optionally
-// an address.
+// parseArgs parses the arguments: the plan file, unless the plan is in a journal, then optionally an
+// address.
 func (o *applyFlags) parseArgs(env environment, words []string) error {
 	if o.resume == "" && o.undo == "" {
 		if len(words) == 0 {
@@ -58,7 +58,7 @@ func (o *applyFlags) action(e action.RunOptions) planAction {
 	return a
 }
 
-// run is "shardsh apply": a plan, carried out.
+// run implements "shardsh apply": it applies a plan.
 func (o *applyFlags) run(ctx context.Context, env environment) (err error) {
 	o.yes = o.yes || o.approve != ""
 	if !o.yes && !o.dryRun && !o.preflight && (!isTerminal(env.stdin) || o.planFile == "-") {
@@ -82,7 +82,7 @@ func readPlan(env environment, path string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // the file was opened for reading only
 	p, err := plan.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

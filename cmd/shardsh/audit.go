@@ -14,7 +14,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// auditFlags are those of "shardsh audit".
+// auditFlags are the flags of "shardsh audit".
 type auditFlags struct {
 	documentsFlags
 	export, checkpoint string
@@ -48,7 +48,7 @@ func (o *auditFlags) parseArgs(env environment, words []string) error {
 	return optionsUsageError(o.action.Validate())
 }
 
-// run is "shardsh audit": checks that documents and metadata are on the right shards.
+// run implements "shardsh audit": it checks that documents and metadata are on the right shards.
 func (o *auditFlags) run(ctx context.Context, env environment) error {
 	var result action.AuditResult
 	err := o.connectAndRead(ctx, env,

@@ -21,7 +21,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// balanceFlags are those of "shardsh balance".
+// balanceFlags are the flags of "shardsh balance".
 type balanceFlags struct {
 	changeFlags
 	script, giveBack, all     bool
@@ -90,7 +90,7 @@ func (o *balanceFlags) action(c action.Control) action.Balance {
 	}
 }
 
-// run is "shardsh balance": collections balanced by our engine.
+// run implements "shardsh balance": the engine of shardsh balances collections.
 func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	o.dryRun = o.dryRun || !o.yes && !o.giveBack && !o.preflight && !isTerminal(env.stdin)
 	ctx, cancel := o.withTimeout(ctx)
@@ -144,10 +144,10 @@ func (o *balanceFlags) runGiveBack(
 	return preferTimeout(ctx, err)
 }
 
-// balanceReporter shows a run line by line, or writes its events as JSON.
+// balanceReporter prints a run line by line, or writes its events as JSON.
 type balanceReporter struct {
 	*actiontext.Reporter
-	start func() // when moves may begin
+	start func() // called before the first moves
 	move  func(e runner.Event)
 	end   func()
 }
@@ -194,12 +194,12 @@ func newBalanceReporter(
 	return r
 }
 
-// showResult shows how a run ended, or what it would do.
+// showResult prints the result of a run, or of a dry run.
 func (o *balanceFlags) showResult(ctx context.Context, env environment, r action.BalanceResult, err error) error {
 	switch {
 	case err == nil && o.dryRun:
 		return o.showDryRun(env, r)
-	case r.Event == "": // nothing began
+	case r.Event == "": // the run has not begun
 		return preferTimeout(ctx, err)
 	case o.json:
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const bannerWidth = 80
 
-// banner asks a live cluster for its version, size and startup warnings; what
-// it does not tell is left out (rules/04-command-line-and-prompt §2.1).
+// banner asks a live cluster for its version, size and startup warnings. It leaves out what the cluster
+// does not report (rules/04-command-line-and-prompt §2.1).
 func banner(ctx context.Context, o *shellFlags, conn *connection) string {
 	if !o.wantsNotices(true) {
 		return ""
@@ -42,8 +42,8 @@ func banner(ctx context.Context, o *shellFlags, conn *connection) string {
 	return b.String()
 }
 
-// startupWarnings are lines of the server's log, with their time. They need a
-// right that not every user has.
+// startupWarnings returns the startup warnings in the server's log, with their time. Not every user has
+// the required privilege.
 func startupWarnings(ctx context.Context, admin *mongo.Database) []string {
 	var reply struct{ Log []string }
 	if admin.RunCommand(ctx, bson.D{{Key: "getLog", Value: "startupWarnings"}}).Decode(&reply) != nil {
@@ -64,15 +64,15 @@ func startupWarnings(ctx context.Context, admin *mongo.Database) []string {
 	return lines
 }
 
-// sessionBanner is what a session begins with (rules/04-command-line-and-prompt §2.1): one line on the
-// cluster, one on help, and the server's warnings if it has any.
+// sessionBanner is the text at the beginning of a session (rules/04-command-line-and-prompt §2.1): one
+// line about the cluster, one about help, and the server's warnings, if there are any.
 type sessionBanner struct {
 	// Address is the connection string without credentials; empty when there
 	// is no connection.
 	Address string
 	// ServerVersion such as "8.0.10".
 	ServerVersion string
-	// Cluster is a few words on its size, such as "3 shards".
+	// Cluster describes the size of the cluster, such as "3 shards".
 	Cluster string
 	// ShellVersion such as "1.0.0".
 	ShellVersion string
@@ -80,7 +80,7 @@ type sessionBanner struct {
 	Warnings []string
 }
 
-// String returns the banner without a final line end.
+// String returns the banner without a trailing newline.
 func (b sessionBanner) String() string {
 	var lines []string
 	if b.Address != "" {
@@ -98,7 +98,7 @@ func (b sessionBanner) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// connectionLine returns one line, or two where it would be too long for a terminal.
+// connectionLine returns one line, or two where one would be too long for a terminal.
 func (b sessionBanner) connectionLine() string {
 	address, server := "Connected to "+b.Address, b.serverText()
 	switch {

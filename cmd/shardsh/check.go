@@ -18,7 +18,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// checkFlags are those of "shardsh check".
+// checkFlags are the flags of "shardsh check".
 type checkFlags struct {
 	answerFlags
 	checkcmd.Options
@@ -27,10 +27,10 @@ type checkFlags struct {
 	long        bool
 	columns     int // of the terminal
 
-	action action.Check // what comes of them
+	action action.Check // the resulting action
 }
 
-// checkFormats are those of check, the default first.
+// checkFormats are the output formats of check, the default first.
 var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "nagios"}
 
 func (o *checkFlags) groups() []cmdline.Group {
@@ -45,7 +45,7 @@ func (o *checkFlags) groups() []cmdline.Group {
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
-// parseArgs reads the command line, and the policy that comes of it.
+// parseArgs parses the command line, and builds the policy.
 func (o *checkFlags) parseArgs(env environment, words []string) (err error) {
 	if err := o.fleet.selectTargets(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (o *checkFlags) parseArgs(env environment, words []string) (err error) {
 	return err
 }
 
-// refuse answers a wrong command line: Nagios reads standard output.
+// refuse reports a wrong command line. Nagios reads the report from standard output.
 func (o *checkFlags) refuse(env environment, err error) error {
 	at := slices.Index(env.args, "--output")
 	if !slices.Contains(env.args, "--output=nagios") && (at < 0 || at+1 >= len(env.args) || env.args[at+1] != "nagios") {
@@ -97,7 +97,7 @@ func (o *checkFlags) refuse(env environment, err error) error {
 	return errors.Join(machine.Nagios(env.out(), reports), nagiosExit(reports))
 }
 
-// run is "shardsh check": is the cluster healthy, yes or no.
+// run implements "shardsh check": it checks whether the cluster is healthy.
 func (o *checkFlags) run(ctx context.Context, env environment) error {
 	o.columns = env.columns()
 	reports, err := o.checkAll(ctx, env)
@@ -125,7 +125,7 @@ func (o *checkFlags) exitError(reports []check.Report) error {
 	return nil
 }
 
-// show writes what was found in the format that was asked for.
+// show writes the reports in the requested format.
 func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	switch o.format {
 	case "json":
@@ -149,7 +149,7 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	return nil
 }
 
-// showFleet writes a line for each cluster, or only for those that are not well.
+// showFleet writes a line for each cluster, or only for those that have not passed.
 func (o *checkFlags) showFleet(to io.Writer, reports []check.Report) error {
 	states := map[check.Status]string{check.Failed: "FAILED", check.Unknown: "UNKNOWN", check.Passed: "OK"}
 	var lines []fleetLine
@@ -167,7 +167,7 @@ func (o *checkFlags) showFleet(to io.Writer, reports []check.Report) error {
 	return writeFleet(to, lines, o.columns)
 }
 
-// nagiosExit ends the program as Nagios expects it of a plugin.
+// nagiosExit returns the exit code of a Nagios plugin as an error.
 func nagiosExit(reports []check.Report) error {
 	if state := machine.NagiosState(reports); state != machine.NagiosOK {
 		return nagiosError{int(state)}

@@ -24,11 +24,11 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// checkedCluster is one of the clusters that are asked.
+// checkedCluster is one of the clusters to be checked.
 type checkedCluster struct {
 	flags  clusterFlags
 	from   string
-	target targets.Target // of a fleet
+	target targets.Target // for a cluster of a fleet
 }
 
 // flagsForAddress returns the flags for one of several addresses.
@@ -38,7 +38,7 @@ func (o *checkFlags) flagsForAddress(address string) clusterFlags {
 	return one
 }
 
-// clusters returns those of the command line, or of the fleet.
+// clusters returns the clusters of the command line, or of the fleet.
 func (o *checkFlags) clusters() (list []checkedCluster) {
 	for _, t := range o.fleet.list {
 		one := o.ofTarget(t)
@@ -57,11 +57,10 @@ func (o *checkFlags) clusters() (list []checkedCluster) {
 	return list
 }
 
-// maxParallelChecks is how many clusters are asked at the same time.
+// maxParallelChecks is the number of clusters that are checked concurrently.
 const maxParallelChecks = 8
 
-// checkAll asks all clusters, and returns what came of each in the order of the
-// command line.
+// checkAll checks all clusters, and returns their reports in the order of the command line.
 func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Report, error) {
 	clusters, parallel := o.clusters(), maxParallelChecks
 	if o.fleet.isFleet() {
@@ -100,8 +99,7 @@ func (t *lockedWriter) Write(p []byte) (int, error) {
 	return t.w.Write(p)
 }
 
-// askPasswordOnce has the user asked before several clusters want the password at
-// the same time.
+// askPasswordOnce asks the user for a password before several clusters need it at the same time.
 func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clusters []checkedCluster) error {
 	_, known := env.getenv(target.PasswordVariable)
 	if len(clusters) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
@@ -120,8 +118,8 @@ func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clust
 	return err
 }
 
-// checkOne checks one cluster; with --wait again until it passes. The
-// error is a signal's, or one of the command line.
+// checkOne checks one cluster; with --wait it repeats the check until it passes. The error is that of a
+// signal, or of the command line.
 func (o *checkFlags) checkOne(
 	ctx context.Context, env environment, cluster checkedCluster, of int,
 ) (check.Report, error) {
@@ -129,14 +127,14 @@ func (o *checkFlags) checkOne(
 	defer cancel()
 	a := &clusterCheck{env: env, options: o, flags: cluster.flags, from: cluster.from}
 	defer a.close()
-	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // one line has room for one
+	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // there is one progress line, for one cluster
 	verb := o.action
 	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
 	verb.DescribeError = func(err error) (check.RuleFailure, bool) {
 		if o.fleet.isFleet() && !errors.As(context.Cause(ctx), new(signalError)) {
-			return asTrouble(preferTimeout(bounded, err)), true // a line like the others
+			return asTrouble(preferTimeout(bounded, err)), true // reported like the other clusters
 		}
-		unknown := errors.As(err, new(*diagnosis.NotFoundError)) && o.format != "nagios" // whose 2 is critical
+		unknown := errors.As(err, new(*diagnosis.NotFoundError)) && o.format != "nagios" // 2 is critical for Nagios
 		if unknown || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
 			return check.RuleFailure{}, false
 		}
@@ -157,7 +155,7 @@ func (o *checkFlags) checkOne(
 	return report, err
 }
 
-// clusterCheck is one cluster while it is asked.
+// clusterCheck is the state of the check of one cluster.
 type clusterCheck struct {
 	env      environment
 	options  *checkFlags
@@ -165,7 +163,7 @@ type clusterCheck struct {
 	from     string
 	conn     *connection
 	progress *progress
-	lastNote string // what is waited for
+	lastNote string // the last printed reason to wait
 }
 
 func (a *clusterCheck) close() {
@@ -174,7 +172,7 @@ func (a *clusterCheck) close() {
 	}
 }
 
-// open opens the file, or connects where that has not succeeded yet.
+// open opens the file, or connects unless a connection exists.
 func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	if a.from != "" {
 		s, err := metadata.Open(a.from)
@@ -189,13 +187,13 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	}
 	source := a.conn.source(a.flags.usesMock())
 	source.Clock, source.Zone = script.WallClock(), a.options.zone
-	if a.conn.clock != nil { // a mock's time may be virtual
+	if a.conn.clock != nil { // the time of a mock may be virtual
 		source.Clock = a.conn.clock
 	}
 	return source, nil
 }
 
-// Report shows how far a check is, and what is waited for.
+// Report shows the progress of a check, and the reasons to wait.
 func (a *clusterCheck) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.ReadProgress:
@@ -211,8 +209,8 @@ func (a *clusterCheck) Report(e action.Event) {
 	}
 }
 
-// address returns where the cluster is, as it may be shown: the same whether it
-// answers or not.
+// address returns the address of the cluster without credentials; it does not depend on whether the
+// cluster answers.
 func (a *clusterCheck) address() string {
 	switch {
 	case a.from != "":

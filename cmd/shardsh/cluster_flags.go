@@ -14,11 +14,11 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// clusterFlags say which cluster a command works on: a live one, a mock, or none.
+// clusterFlags select the cluster of a command: a live cluster, a mock, or none.
 type clusterFlags struct {
 	mockFlags
 	server     target.Server
-	database   string // on the mock; a live cluster's is in the address
+	database   string // of the mock; that of a live cluster is in the address
 	nodb       bool
 	transcript string
 	consentFlags
@@ -28,12 +28,11 @@ func (o *clusterFlags) transcriptFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.transcript, "transcript", "", "`FILE` append every command and reply to it, as JSON lines")
 }
 
-// errEmptyAddress is for an empty argument, most likely an unset variable: it
-// must not become the mock, or this machine.
+// errEmptyAddress is the error for an empty argument. An unset variable probably caused it, and it must
+// not select the mock or this machine.
 var errEmptyAddress = usagef("the address is empty")
 
-// takeAddress reads the word that may be an address. With --mock it can only be
-// the name of a database.
+// takeAddress parses a word that may be an address. With --mock, it can only be the name of a database.
 func (o *clusterFlags) takeAddress(word string) error {
 	switch {
 	case word == "":
@@ -69,7 +68,7 @@ func (o *clusterFlags) checkNamesCluster(env environment) error {
 // says where, and without --nodb.
 func (o *clusterFlags) usesMock() bool { return !o.nodb && !o.server.IsSet() }
 
-// rule is a constraint on a command line.
+// rule is a constraint on the command line.
 type rule struct {
 	violated bool
 	text     string
@@ -109,12 +108,12 @@ func (o *clusterFlags) check() error {
 	return o.server.Check()
 }
 
-// mockFlags say what the mock cluster is like.
+// mockFlags describe the mock cluster.
 type mockFlags struct {
 	mock          string
-	routers       int    // 0 is not said
+	routers       int    // 0 if it is not specified
 	mockTime      string // "", real or virtual
-	demo          bool   // a mock that no file describes has something to do
+	demo          bool   // give a mock without a topology file some work
 	serverVersion cmdline.Release
 	fcv           string
 	parameters    map[string]string
@@ -124,11 +123,10 @@ type mockFlags struct {
 	memory        cmdline.Size
 }
 
-// defaultMock is what --mock without a value means.
+// defaultMock is the value of --mock without a value.
 const defaultMock = "3"
 
-// mockGroup returns a section with options of the mock, which the help explains on a
-// page of its own.
+// mockGroup returns a section with options of the mock, which has its own help page.
 func mockGroup(add ...func(f *pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Mock cluster", func(f *pflag.FlagSet) {
 		for _, each := range add {
@@ -151,7 +149,7 @@ func (o *mockFlags) snapshotFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` mock the cluster in a file of shardsh snapshot or mock.save()")
 }
 
-// shellOnlyFlags are those that the shell alone has.
+// shellOnlyFlags adds the options that only the shell has.
 func (o *mockFlags) shellOnlyFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
 	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the one that is there")
@@ -166,7 +164,7 @@ func (o *mockFlags) shellOnlyFlags(f *pflag.FlagSet) {
 // hasOrigin reports whether the mock cluster is loaded from a file or directory.
 func (o *mockFlags) hasOrigin() bool { return o.dbpath != "" || o.snapshot != "" }
 
-// hasMockOptions reports whether anything says what the mock is like.
+// hasMockOptions reports whether any option describes the mock.
 func (o *mockFlags) hasMockOptions() bool {
 	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.fcv != "" ||
 		o.memory.Given || o.routers != 0
@@ -185,7 +183,7 @@ func (o *mockFlags) check() error {
 	return err
 }
 
-// topology returns what --mock describes.
+// topology returns the topology that --mock describes.
 func (o *mockFlags) topology() (*mock.Topology, error) {
 	n, isNumber, err := parseShardCount(o.mock)
 	switch {
@@ -203,7 +201,7 @@ func (o *mockFlags) topology() (*mock.Topology, error) {
 	return t, nil
 }
 
-// parseShardCount reads --mock as a number of shards; false when it names a file.
+// parseShardCount parses --mock as a number of shards; it returns false if the value names a file.
 func parseShardCount(text string) (int, bool, error) {
 	text = cmp.Or(text, defaultMock)
 	if strings.Trim(text, "-0123456789") != "" {
@@ -216,7 +214,7 @@ func parseShardCount(text string) (int, bool, error) {
 	return n, true, nil
 }
 
-// runFlags say how long a command may take, and how much it says besides its answer.
+// runFlags limit the duration and the notices of a command.
 type runFlags struct {
 	timeout     cmdline.Duration
 	quietChoice cmdline.OptionalBool
@@ -235,11 +233,11 @@ func (o *runFlags) flags(f *pflag.FlagSet) {
 // safetyFlags say which commands may change something.
 type safetyFlags struct {
 	readOnly, dryRun, confirm bool
-	// rehearses says that a dry run is the shell's, where a mock plays the cluster.
+	// rehearses says that a dry run is that of the shell, in which a mock replaces the cluster.
 	rehearses bool
 }
 
-// mode is the guard mode (read-only, dry-run, confirm); empty for none.
+// mode returns the guard mode (read-only, dry-run, confirm); empty for none.
 func (o *safetyFlags) mode() string {
 	for _, m := range []struct {
 		on   bool

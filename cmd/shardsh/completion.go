@@ -15,13 +15,12 @@ import (
 	"shardsh/scripts"
 )
 
-// completionFlags are those of "shardsh completion".
+// completionFlags are the flags of "shardsh completion".
 type completionFlags struct{ script string }
 
 func (*completionFlags) groups() []cmdline.Group { return nil }
 
-// runWords answers a completion script, which gives the words up to the cursor, or the
-// line.
+// runWords answers a completion script, which passes the words up to the cursor, or the line.
 func (*completionFlags) runWords(_ context.Context, env environment) (bool, error) {
 	if len(env.args) == 0 {
 		return false, nil
@@ -50,7 +49,7 @@ func (o *completionFlags) parseArgs(_ environment, words []string) (err error) {
 	return nil
 }
 
-// run is "shardsh completion": the script for a shell.
+// run implements "shardsh completion": it prints the script for a shell.
 func (o *completionFlags) run(_ context.Context, env environment) error {
 	_, err := io.WriteString(env.stdout, o.script)
 	return err
@@ -69,7 +68,7 @@ and their values, scripts and other files.`,
 	}
 }
 
-// completionTables is what completion knows, from the tables that the help is made of.
+// completionTables builds the tables for completion from those of the help.
 func completionTables() complete.Tables {
 	var rules, releases []string
 	for _, r := range check.Rules() {
@@ -97,7 +96,7 @@ func completionTables() complete.Tables {
 	}
 }
 
-// libraryScripts answers with the scripts that ship.
+// libraryScripts returns the scripts of the library.
 func libraryScripts() (answer complete.Answer) {
 	for _, s := range scripts.List() {
 		answer.Words = append(answer.Words, complete.Word{Text: s.Name, About: s.About})

@@ -25,15 +25,15 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// connection is the cluster a run works on. The zero value is not a cluster.
+// connection is the cluster of a run. The zero value has no cluster.
 type connection struct {
 	client     *mongo.Client
-	address    string // as it may be shown
+	address    string // without credentials
 	database   string
 	deployment string // for the prompt
 	setName    string
-	member     string // of a sharded cluster, that it is in place of a router
-	// From the connection string, for the commands that scripts send.
+	member     string // the part of a sharded cluster, if this is not a router
+	// From the connection string, for the commands of scripts.
 	readPreference *readpref.ReadPref
 	noRetryWrites  bool
 	settings       *options.ClientOptions // to connect again as another user
@@ -43,22 +43,22 @@ type connection struct {
 	serverVersion, cluster string
 	clock                  script.Clock
 	routers                []string // of the embedded mock
-	virtualTime            bool     // the clock goes on only while something waits
+	virtualTime            bool     // the clock advances only while a command waits
 	consent                action.Consent
 	close                  func()
 }
 
-// mockEpoch is where virtual time begins when a seed is given, so that runs
-// repeat to the last timestamp.
+// mockEpoch is the beginning of virtual time if a seed is given, so that runs are reproducible
+// including timestamps.
 var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // session describes the purpose of a connection.
 type session struct {
 	interactive bool
-	quiet       bool   // no notices
+	quiet       bool   // print no notices
 	mode        string // of the safety flags
-	rehearses   bool   // a mock plays the cluster
-	readsOnly   bool   // nothing is changed, and no policy read
+	rehearses   bool   // a mock replaces the cluster
+	readsOnly   bool   // nothing is changed, and no policy is read
 	rules       *sandbox.Rules
 }
 
@@ -124,7 +124,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	}
 	mockTime := o.mockTime
 	if mockTime == "" && metadata.UseClusterTime(&cfg) {
-		mockTime = "1x" // for the banner
+		mockTime = "1x" // shown in the banner
 	}
 	if o.mock == "" && o.hasOrigin() {
 		cfg.Topology = nil
@@ -153,7 +153,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		// Serve ends with an error when close stops the server: nothing to say.
+		// Serve returns an error when close stops the server; it can be ignored.
 		_ = server.Serve(context.Background(), pipe)
 	}()
 	stop := func() {
@@ -202,7 +202,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	}, nil
 }
 
-// notice writes a line for people, unless they want quiet.
+// notice prints a line for humans, unless quiet.
 func notice(w io.Writer, quiet bool, format string, args ...any) {
 	if !quiet {
 		fmt.Fprintln(w, plaintext.Visible(fmt.Sprintf(format, args...)))

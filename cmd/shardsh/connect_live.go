@@ -11,7 +11,7 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// connectLive opens a cluster that has an address.
+// connectLive connects to a cluster with an address.
 func connectLive(ctx context.Context, env environment, s target.Server) (*connection, error) {
 	c, err := s.ConnectionString()
 	if err != nil {
@@ -47,7 +47,7 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 	return conn, nil
 }
 
-// newDialer is how this program connects to a cluster.
+// newDialer returns the dialer of this program.
 func newDialer(env environment) target.Dialer {
 	way := target.Dialer{Name: "shardsh " + buildinfo.Version(), Getenv: env.getenv,
 		Ask: func(ctx context.Context, question, remedy string) (string, error) {
@@ -59,9 +59,9 @@ func newDialer(env environment) target.Dialer {
 	return way
 }
 
-// scriptClientOptions reads an address that a script gives to Mongo() or
-// connect() as the command line reads one. The options of the command line
-// are not for it, and nobody is asked for the password of a user.
+// scriptClientOptions parses an address that a script passes to Mongo() or connect(), as the command
+// line would. The options of the command line do not apply to it, and the user is not asked for a
+// password.
 func scriptClientOptions(ctx context.Context, env environment, uri string) (*options.ClientOptions, error) {
 	c, err := target.Parse(uri)
 	if err != nil {

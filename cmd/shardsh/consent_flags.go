@@ -18,10 +18,10 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// consentFlags say under which conditions a cluster may be changed.
+// consentFlags are the conditions under which a cluster may be changed.
 type consentFlags struct{ audit, policy string }
 
-// consentFlag names the audit and the policy.
+// consentFlag adds the options for the audit log and the policy.
 func (o *consentFlags) consentFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.audit, "audit", "",
 		"`FILE|syslog|cluster` write down each change before it is sent, and its outcome; cluster: shardsh.audit")
@@ -29,13 +29,12 @@ func (o *consentFlags) consentFlag(f *pflag.FlagSet) {
 		"`FILE` what may be changed: verbs, hours, collections, limits; besides SHARDSH_POLICY and the machine's")
 }
 
-// consentGroup returns the options, which the help explains on a page of their own.
+// consentGroup returns these options, which have their own help page.
 func (o *consentFlags) consentGroup() cmdline.Group {
 	return cmdline.NewGroup("Consent", o.consentFlag).OnPage("consent", "Consent")
 }
 
-// consent reads the policies. All of them count: nobody gets around that of the machine
-// with an option.
+// consent reads the policies. All policies apply: no option can disable the policy of the machine.
 func (o *consentFlags) consent(env environment) (action.Consent, error) {
 	c := action.Consent{Audit: o.audit}
 	named, _ := env.getenv("SHARDSH_POLICY")
@@ -60,7 +59,7 @@ func (o *consentFlags) consent(env environment) (action.Consent, error) {
 	return c, nil
 }
 
-// systemPolicies is where the policy of a machine lies.
+// systemPolicies returns the directory of the machine's policies.
 func systemPolicies() string {
 	if runtime.GOOS == "windows" {
 		return filepath.Join(os.Getenv("ProgramData"), "shardsh")
@@ -68,8 +67,8 @@ func systemPolicies() string {
 	return "/etc/shardsh"
 }
 
-// directChanges lets the shell's single commands that change how data are distributed be
-// sent, as the policies and the audit have it.
+// directChanges returns a hook for the shell's single commands that change how data is distributed. The
+// hook applies the policies and the audit log.
 func (c *connection) directChanges(env environment) (sending server.SendHook, leave func()) {
 	clock := c.clock
 	if clock == nil {

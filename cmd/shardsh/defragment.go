@@ -34,7 +34,7 @@ func (o *defragmentFlags) action(e action.RunOptions) planAction {
 	return action.Defragment{Namespaces: o.namespaces, All: o.all, RunOptions: e}
 }
 
-// run is "shardsh defragment": small chunks merged, by our engine.
+// run implements "shardsh defragment": the engine of shardsh merges small chunks.
 func (o *defragmentFlags) run(ctx context.Context, env environment) error {
 	return runPlanVerb(ctx, env, o)
 }

@@ -21,7 +21,7 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// diffFlags are those of "shardsh diff".
+// diffFlags are the flags of "shardsh diff".
 type diffFlags struct {
 	sourceFlags
 	since  string
@@ -29,7 +29,7 @@ type diffFlags struct {
 	long   bool
 	action action.Diff
 
-	old, new string // files or directories; new is empty where a cluster is asked
+	old, new string // files or directories; new is empty if a cluster is read
 	client   *mongo.Client
 }
 
@@ -75,8 +75,8 @@ func (o *diffFlags) parseArgs(_ environment, words []string) error {
 	return optionsUsageError(o.action.Validate())
 }
 
-// parseSince returns how far back --since goes from a time: yesterday is up to the beginning of
-// its day.
+// parseSince returns the duration from --since up to from; "yesterday" is the beginning of the previous
+// day.
 func parseSince(text string, from time.Time) (time.Duration, error) {
 	switch text {
 	case "":
@@ -91,7 +91,7 @@ func parseSince(text string, from time.Time) (time.Duration, error) {
 	return span, nil
 }
 
-// run is "shardsh diff": what has changed, and exit code 3 if something has.
+// run implements "shardsh diff": it prints the changes, with exit code 3 if there are any.
 func (o *diffFlags) run(ctx context.Context, env environment) error {
 	return o.runWithTimeout(ctx, env, func(ctx context.Context) error {
 		done := func() {}
@@ -121,7 +121,7 @@ func (o *diffFlags) run(ctx context.Context, env environment) error {
 	})
 }
 
-// addRuns adds the runs of an audit to the changes, if there is an audit.
+// addRuns adds the runs in an audit log to the changes, if there is an audit log.
 func (o *diffFlags) addRuns(ctx context.Context, env environment, r *action.DiffResult, is *catalog.Snapshot) {
 	if o.client == nil && o.audit == "" {
 		return
@@ -131,7 +131,7 @@ func (o *diffFlags) addRuns(ctx context.Context, env environment, r *action.Diff
 	}
 }
 
-// readNewer reads the newer one: a cluster, a file, or the newest in a directory.
+// readNewer reads the newer snapshot: a cluster, a file, or the newest file in a directory.
 func (o *diffFlags) readNewer(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
 	if o.server.IsSet() {
 		return o.readCluster(ctx, env, done)
@@ -152,7 +152,7 @@ func (o *diffFlags) readNewer(ctx context.Context, env environment, done *func()
 	return metadata.Open(path)
 }
 
-// readCluster reads the cluster, which stays connected until done.
+// readCluster reads the cluster. The connection stays open until done is called.
 func (o *diffFlags) readCluster(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
 	source, leave, err := o.open(ctx, env)
 	if err != nil {
@@ -168,8 +168,8 @@ func (o *diffFlags) readCluster(ctx context.Context, env environment, done *func
 	return s, nil
 }
 
-// readOlder reads the older one: a file, or that of a directory which is as old as --since says,
-// or else the last before the newer one.
+// readOlder reads the older snapshot: a file, or a file of a directory. In a directory, it is the one
+// that is as old as --since says, or else the last one before the newer snapshot.
 func (o *diffFlags) readOlder(env environment, is *catalog.Snapshot) (*catalog.Snapshot, error) {
 	if !isDirectory(o.old) {
 		if o.since != "" {

@@ -23,7 +23,7 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// doctorFlags are those of "shardsh doctor".
+// doctorFlags are the flags of "shardsh doctor".
 type doctorFlags struct {
 	clusterFlags
 	timeout runFlags
@@ -52,7 +52,8 @@ func (o *doctorFlags) parseArgs(env environment, words []string) (err error) {
 	return o.clusterFlags.check()
 }
 
-// run is "shardsh doctor": can one work on this cluster from here.
+// run implements "shardsh doctor": it checks whether the user can work on this cluster from this
+// machine.
 func (o *doctorFlags) run(ctx context.Context, env environment) error {
 	bounded, cancel := o.timeout.withTimeout(ctx)
 	defer cancel()
@@ -72,8 +73,8 @@ func (o *doctorFlags) run(ctx context.Context, env environment) error {
 	return err
 }
 
-// diagnose looks at this machine, then at the way to the cluster, then at the cluster.
-// The error is that of a signal, or of a command line that makes no sense.
+// diagnose checks this machine, then the connection to the cluster, then the cluster. The error is that
+// of a signal, or of an invalid command line.
 func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.Line, error) {
 	lines := describeMachine(env).Lines()
 	if o.usesMock() {
@@ -114,8 +115,8 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 	return append(lines, seen.Lines(ctx)...), signalCause(ctx)
 }
 
-// signalCause returns the error of a signal, if any. A timeout is ignored: it does not discard the lines
-// found until then.
+// signalCause returns the error of a signal, if any. It ignores a timeout, so that the lines found
+// until then are printed.
 func signalCause(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.As(cause, new(signalError)) {
 		return cause
@@ -153,7 +154,7 @@ func gradeSettings(sources []target.Source) (list []doctor.Setting) {
 	return list
 }
 
-// connectionFailureLine reports that connecting failed, and what may help.
+// connectionFailureLine reports a failed connection, with a remedy.
 func connectionFailureLine(err error, remedy string) doctor.Line {
 	var refused target.ConnectionError
 	var timeout timeoutError

@@ -12,7 +12,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// documentsFlags are those of verbs that read the documents of collections.
+// documentsFlags are the flags of the subcommands that read the documents of collections.
 type documentsFlags struct {
 	clusterFlags
 	runFlags
@@ -24,8 +24,8 @@ type documentsFlags struct {
 	window                     windowFlag
 }
 
-// group returns the verb's own options and the common ones. differing names what is read again
-// in the help.
+// group returns the subcommand's own options and the common ones. differing names, in the help, what is
+// read again.
 func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.FlagSet)) []cmdline.Group {
 	o.settlePause = cmdline.Duration(action.DefaultSettlePause)
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
@@ -54,7 +54,8 @@ func (o *documentsFlags) takeAddressWord(env environment, words []string) error 
 	return o.checkNamesCluster(env)
 }
 
-// connectAndRead connects and runs a verb; resume is the file to resume from if it did not finish.
+// connectAndRead connects and runs an action; resume is the file from which the action can be resumed
+// if it did not finish.
 func (o *documentsFlags) connectAndRead(ctx context.Context, env environment,
 	run func(context.Context, action.Cluster, action.Reporter) (resume string, err error)) error {
 	ctx, cancel := o.withTimeout(ctx)

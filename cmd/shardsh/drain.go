@@ -39,7 +39,7 @@ func (o *drainFlags) action(e action.RunOptions) planAction {
 	}
 }
 
-// run is "shardsh drain": a shard emptied by our engine.
+// run implements "shardsh drain": the engine of shardsh empties a shard.
 func (o *drainFlags) run(ctx context.Context, env environment) error { return runPlanVerb(ctx, env, o) }
 
 func drainText() cmdline.Text {

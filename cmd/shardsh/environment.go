@@ -16,53 +16,52 @@ import (
 // can run the whole program.
 type environment struct {
 	args    []string
-	command string // the verb, with a space before it; "" for the shell
+	command string // the subcommand, with a space before it; "" for the shell
 	getenv  func(string) (string, bool)
 	streams
 	process
-	// stdinIsScript keeps questions from being answered by the script.
+	// stdinIsScript says that standard input is a script, so that it can't answer questions.
 	stdinIsScript bool
-	// unattended has nobody asked for a password.
+	// unattended disables questions for a password.
 	unattended bool
-	// transcript records what is sent; nil without --transcript.
+	// transcript records the sent commands; nil without --transcript.
 	transcript *transcript.Writer
 }
 
 // process gives access to the operating system process.
 type process struct {
-	// releaseInterrupt leaves Ctrl-C to the REPL; nil where there is none.
+	// releaseInterrupt leaves Ctrl-C to the REPL; nil in tests.
 	releaseInterrupt func()
-	// policies is the folder of the machine's policies; empty is the system's.
+	// policies is the directory of the machine's policies; empty means the system's default.
 	policies string
-	// exit ends the process at once, for what can't be stopped otherwise; nil
-	// where nothing may.
+	// exit ends the process at once, for a script that can't be stopped otherwise; nil if the process
+	// must not be ended.
 	exit func(code int)
-	// openTerminal opens the process's own terminal, whatever its input and output
-	// are; nil for that of the system.
+	// openTerminal opens the process's own terminal, regardless of its input and output; nil means that
+	// of the system.
 	openTerminal func() (io.ReadWriteCloser, error)
 }
 
-// streams are the input and outputs. What the program itself tells people goes
-// through out and errOut: names and messages of a cluster stay text there, whatever
-// a terminal would make of them.
+// streams are the input and the outputs. The program's own messages are written through out and errOut,
+// which escape control characters in names and messages of a cluster.
 type streams struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// out is for results.
+// out returns the writer for results.
 func (s streams) out() io.Writer { return plaintext.NewWriter(s.stdout) }
 
-// errOut is for notices and errors.
+// errOut returns the writer for notices and errors.
 func (s streams) errOut() io.Writer { return plaintext.NewWriter(s.stderr) }
 
-// jsonOut is for JSON; invisible characters are escaped.
+// jsonOut returns the writer for JSON; it escapes invisible characters.
 func (s streams) jsonOut() io.Writer { return plaintext.NewJSONWriter(s.stdout) }
 
-// commandName returns the name of the running verb, or "shardsh".
+// commandName returns the name of the running subcommand, or "shardsh".
 func (env environment) commandName() string { return strings.TrimSpace(cmp.Or(env.command, "shardsh")) }
 
-// escapeText returns an error's text, which the shell may have coloured.
+// escapeText escapes an error's text, which the shell may have coloured.
 func (env environment) escapeText(text string) string {
 	if env.color() {
 		return plaintext.VisibleStyled(text)
@@ -75,13 +74,13 @@ func isTerminal(r any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// columns returns the width of the terminal; 0 where there is none.
+// columns returns the width of the terminal; 0 without one.
 func (s streams) columns() int {
 	columns, _ := s.terminalSize()
 	return columns
 }
 
-// terminalSize returns the size of the terminal; zero where there is none.
+// terminalSize returns the size of the terminal; zero without one.
 func (s streams) terminalSize() (columns, rows int) {
 	f, ok := s.stdout.(*os.File)
 	if !ok {
@@ -94,8 +93,8 @@ func (s streams) terminalSize() (columns, rows int) {
 	return columns, rows
 }
 
-// color reports whether to colour: only on a terminal that has it, and not
-// where NO_COLOR forbids it.
+// color reports whether to use colours: only on a terminal that supports them, and not if NO_COLOR is
+// set.
 func (env environment) color() bool {
 	noColor, _ := env.getenv("NO_COLOR")
 	terminal, _ := env.getenv("TERM")

@@ -13,13 +13,13 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Exit codes, as documented in docs/command-line.md.
+// The exit codes, as documented in docs/command-line.md.
 const (
 	exitOK      = 0
-	exitFailure = 1 // a script failed, or the cluster can't be asked
-	exitUsage   = 2 // the command line is wrong, or names what the cluster does not have
-	// check: there are findings that fail; diff: something has changed; a preflight: something
-	// is in the way; a wait can't end
+	exitFailure = 1 // a script failed, or the cluster can't be reached
+	exitUsage   = 2 // the command line is wrong, or names an object that the cluster does not have
+	// check: there are failing findings; diff: something has changed; a preflight has found obstacles;
+	// a wait can't end.
 	exitFindings = 3
 	exitRefused  = 4   // a policy does not allow it
 	exitSIGINT   = 130 // interrupted by Ctrl-C
@@ -36,18 +36,18 @@ type findingsError struct{}
 
 func (e findingsError) Error() string { return "there are findings" }
 
-// nagiosError is the state of a service as a plugin of Nagios reports it.
+// nagiosError is the state of a service as an exit code of a Nagios plugin.
 type nagiosError struct{ state int }
 
 func (e nagiosError) Error() string { return fmt.Sprintf("state %d", e.state) }
 
-// unwrittenError says that the mock's data were not completely saved. It takes precedence over
-// the signal that ended the program.
+// unwrittenError says that the mock's data was not saved completely. It takes precedence over the
+// signal that ended the program.
 type unwrittenError struct{ error }
 
 func (e unwrittenError) Unwrap() error { return e.error }
 
-// reportedError has been told to the user already.
+// reportedError is an error that has already been printed.
 type reportedError struct{ error }
 
 func (e reportedError) Unwrap() error { return e.error }

@@ -27,7 +27,7 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// exportFlags are those of "shardsh export".
+// exportFlags are the flags of "shardsh export".
 type exportFlags struct {
 	clusterFlags
 	rules                          checkcmd.Options
@@ -39,7 +39,7 @@ type exportFlags struct {
 	collections                    int
 	heat, once                     bool
 	advisories                     string
-	action                         action.Export // what comes of them
+	action                         action.Export // the resulting action
 }
 
 func (o *exportFlags) groups() []cmdline.Group {
@@ -66,7 +66,7 @@ func (o *exportFlags) groups() []cmdline.Group {
 	return append(groups, mockGroup(o.mockFlag, o.timeFlag))
 }
 
-// ruleGroups are the options of check on a page of their own.
+// ruleGroups returns the options of check with their own help page.
 func ruleGroups(o *checkcmd.Options) (groups []cmdline.Group) {
 	for _, g := range o.Groups() {
 		groups = append(groups, g.OnPage("rules", g.Title))
@@ -107,9 +107,9 @@ func (o *exportFlags) parseArgs(env environment, words []string) (err error) {
 	return o.clusterFlags.check()
 }
 
-// run is "shardsh export": metrics for Prometheus, until a signal comes.
+// run implements "shardsh export": it serves metrics for Prometheus until a signal arrives.
 func (o *exportFlags) run(ctx context.Context, env environment) error {
-	env.stdin = strings.NewReader("") // nobody is asked for a password at night
+	env.stdin = strings.NewReader("") // the user can't be asked for a password
 	targets, text, err := o.readTargets(env)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (o *exportFlags) listener() (action.Listen, error) {
 // targetsPollInterval is how often the targets file is checked for changes.
 const targetsPollInterval = 5 * time.Second
 
-// watchTargets reads the file of targets again when it changes, and on SIGHUP, until ctx ends.
+// watchTargets reloads the targets file when it changes, and on SIGHUP, until ctx ends.
 func (o *exportFlags) watchTargets(ctx context.Context, env environment, x *action.Exporter, text []byte) {
 	hung := make(chan os.Signal, 1)
 	signal.Notify(hung, syscall.SIGHUP)
@@ -199,7 +199,7 @@ func (o *exportFlags) watchTargets(ctx context.Context, env environment, x *acti
 	}
 }
 
-// readTargets returns the clusters to read, and the text of the file that names them.
+// readTargets returns the clusters to read, and the text of the targets file.
 func (o *exportFlags) readTargets(env environment) (list []action.Target, text []byte, err error) {
 	if o.targets == "" {
 		name := target.MockConnectionString().Location()
@@ -229,7 +229,7 @@ func (o *exportFlags) readTargets(env environment) (list []action.Target, text [
 	return list, text, nil
 }
 
-// checkExportable returns an error for a target that can't have metrics.
+// checkExportable returns an error for a target that can't be exported.
 func checkExportable(t targets.Target) error {
 	for name := range t.Labels {
 		if slices.Contains(export.LabelNames(), name) {
@@ -242,7 +242,7 @@ func checkExportable(t targets.Target) error {
 	return nil
 }
 
-// newTarget returns a target that connects anew for each read.
+// newTarget returns a target with a new connection for each read.
 func (o *exportFlags) newTarget(env environment, name string, cluster clusterFlags) action.Target {
 	return action.Target{Name: name, Open: func(ctx context.Context) (action.Source, func(), error) {
 		conn, err := connect(ctx, env, &cluster, session{readsOnly: true, quiet: true})

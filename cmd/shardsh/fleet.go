@@ -21,21 +21,21 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// fleetFlags choose clusters of a file of targets. A verb that has them asks all of these, or
-// with --cluster one of them as if its address were given.
+// fleetFlags select clusters from a targets file. A subcommand with these flags reads all selected
+// clusters. With --cluster, it reads one of them as if its address were given.
 type fleetFlags struct {
 	file     string
 	selects  []string
 	name     string
 	parallel int
 
-	list []targets.Target // what comes of them; none for one cluster
+	list []targets.Target // the selected clusters; empty for a single cluster
 }
 
 const (
-	// fleetParallel clusters are asked at the same time.
+	// fleetParallel is the number of clusters that are read concurrently.
 	fleetParallel = 8
-	// fleetTimeout is how long each of them may take.
+	// fleetTimeout is the time limit for each cluster.
 	fleetTimeout = 30 * time.Second
 )
 
@@ -87,8 +87,8 @@ func (o *fleetFlags) selectTargets() error {
 	return nil
 }
 
-// completeFleet reads a command line with --targets. That of one cluster then reads as if it
-// had been given itself.
+// completeFleet parses a command line with --targets. With --cluster, the result is the same as if that
+// cluster had been given directly.
 func (o *sourceFlags) completeFleet(env environment, words []string) error {
 	o.quiet = o.quietChoice.On
 	if len(words) > 0 || o.from != "" || o.mock != "" || o.server.Host != "" || o.server.Port != "" {
@@ -133,9 +133,8 @@ func (m fleetMember[R]) errText() string {
 	return asTrouble(m.err).Message
 }
 
-// askFleet asks all clusters, some in parallel, each with its own timeout: one that is down
-// is a line like the others. The answers are in the order of the file. The error is a
-// signal's.
+// askFleet reads all clusters, several concurrently, each with its own timeout. A cluster that is down
+// gets a line like the others. The results are in the order of the file. The error is that of a signal.
 func askFleet[R any](
 	ctx context.Context,
 	env environment,
@@ -168,13 +167,13 @@ func askFleet[R any](
 	return answers, nil
 }
 
-// fleetLine is a cluster in a line.
+// fleetLine is the line of a cluster.
 type fleetLine struct{ state, name, labels, text string }
 
-// fleetStates are in the order of the lines.
+// fleetStates are sorted like the lines.
 var fleetStates = []string{"FAILED", "critical", "UNKNOWN", "unknown", "warning", "info", "fine", "OK", "saved"}
 
-// newFleetLine returns the line of a cluster, also of one that could not be read.
+// newFleetLine returns the line of a cluster, including one that could not be read.
 func newFleetLine[R any](m fleetMember[R], of func(R) (state, text string)) fleetLine {
 	line := fleetLine{"unknown", m.Name, m.LabelText(), m.errText()}
 	if m.err == nil {
@@ -188,7 +187,7 @@ func answerLine(a *diagnosis.Answer) (state, text string) {
 	return report.VerdictOf(*a), a.Headline()
 }
 
-// writeFleet writes the lines, the worst first, no wider than the terminal.
+// writeFleet writes the lines, the worst first, limited to the width of the terminal.
 func writeFleet(to io.Writer, lines []fleetLine, columns int) error {
 	slices.SortStableFunc(lines, func(a, b fleetLine) int {
 		return cmp.Or(cmp.Compare(slices.Index(fleetStates, a.state), slices.Index(fleetStates, b.state)),
@@ -218,7 +217,7 @@ func writeFleet(to io.Writer, lines []fleetLine, columns int) error {
 	return err
 }
 
-// fleetJSON is a cluster as programs read it: the answer has its own name.
+// fleetJSON returns the JSON form of the clusters; name is the field of the answer.
 func fleetJSON[R any](members []fleetMember[R], name string) []map[string]any {
 	list := []map[string]any{}
 	for _, m := range members {
@@ -236,7 +235,7 @@ func fleetJSON[R any](members []fleetMember[R], name string) []map[string]any {
 	return list
 }
 
-// fleetError returns an error if some clusters could not be read; it was printed already.
+// fleetError returns an error if some clusters could not be read; the reasons were already printed.
 func fleetError[R any](members []fleetMember[R]) error {
 	for _, m := range members {
 		if m.err != nil {

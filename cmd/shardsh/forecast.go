@@ -11,7 +11,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// forecastFlags are those of "shardsh forecast".
+// forecastFlags are the flags of "shardsh forecast".
 type forecastFlags struct {
 	answerFlags
 	goal       goalFlag
@@ -19,7 +19,7 @@ type forecastFlags struct {
 	zone       string
 	seed       uint64
 
-	action action.Forecast // what comes of them
+	action action.Forecast // the resulting action
 }
 
 func (o *forecastFlags) groups() []cmdline.Group {
@@ -53,7 +53,7 @@ func addTimeZoneFlag(f *pflag.FlagSet, zone *string) {
 		"`ZONE` of the config servers, for windows (by their logs)")
 }
 
-// run is "shardsh forecast": how long the balancer takes to a goal.
+// run implements "shardsh forecast": it forecasts how long the balancer takes to reach a goal.
 func (o *forecastFlags) run(ctx context.Context, env environment) error {
 	return runReadAction(ctx, env, &o.sourceFlags, rareGC, o.action, func(f forecast.Forecast) error {
 		return o.print(env, f, func() string { return findings.ForecastText(f) })

@@ -7,15 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// Percentages of the garbage collector: by how much memory may grow until it runs.
+// Percentages of the garbage collector (GOGC): how much the heap may grow before it runs.
 const (
-	frequentGC = 35  // for what takes much memory by itself, as planning a large cluster does
-	rareGC     = 400 // for what makes much that is soon forgotten, and needs little at a time
-	defaultGC  = 100 // Go's own
+	frequentGC = 35  // for work that needs much memory, such as planning a large cluster
+	rareGC     = 400 // for work that allocates much short-lived memory, and needs little at a time
+	defaultGC  = 100 // Go's default
 )
 
-// withGC runs work with a percentage of the garbage collector, or with less where much
-// memory is in use already.
+// withGC runs work with a GOGC percentage, or with a lower one if much memory is already in use.
 func withGC[T any](percent int, work func() (T, error)) (T, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(percentFor(liveBytes(), frequentGC, percent)))
 	return work()
@@ -28,12 +27,12 @@ func liveBytes() uint64 {
 	return live[0].Value.Uint64()
 }
 
-// garbageAllowance is what may be forgotten in a shell, in bytes, before it is looked
-// for: little beside the process, much beside what most scripts hold.
+// garbageAllowance is how much garbage a shell may accumulate, in bytes, before the collector runs:
+// little compared with the process, much compared with the live data of most scripts.
 const garbageAllowance = 48 << 20
 
-// tuneGCForScripts has the garbage collector run rarely as long as the memory in use is
-// small, and with the default when it is not. It looks after each collection.
+// tuneGCForScripts makes the garbage collector run rarely as long as little memory is in use, and with
+// the default percentage otherwise. It adjusts the percentage after each collection.
 func tuneGCForScripts() (stop func()) {
 	var stopped atomic.Bool
 	before := debug.SetGCPercent(rareGC)
@@ -57,8 +56,8 @@ func tuneGCForScripts() (stop func()) {
 	}
 }
 
-// percentFor returns the percentage, from least to most, that leaves room for garbage
-// beside so much memory in use.
+// percentFor returns the percentage, between least and most, that allows garbageAllowance of garbage
+// for so much live memory.
 func percentFor(live uint64, least, most int) int {
 	return max(least, int(min(garbageAllowance*100/max(live, 1), uint64(most))))
 }

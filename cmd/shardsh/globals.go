@@ -9,13 +9,13 @@ import (
 
 var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 
-// defineGlobals makes the globals of --set and --setJSON, and scriptArgs
+// defineGlobals defines the globals of --set and --setJSON, and scriptArgs
 // (rules/04-values-and-language §4.5).
 func (o *shellFlags) defineGlobals(shell *bindings.Shell) error {
 	if err := shell.JS.SetGlobal("scriptArgs", o.args); err != nil {
 		return err
 	}
-	own := make(map[string]bool) // may be given again
+	own := make(map[string]bool) // these names may be given again
 	for _, text := range o.set {
 		name, value, err := parseDefinition("--set", text)
 		if err == nil {
@@ -52,7 +52,7 @@ func checkUnused(shell *bindings.Shell, own map[string]bool, option, name string
 	return nil
 }
 
-// parseDefinition takes NAME=VALUE apart.
+// parseDefinition splits NAME=VALUE.
 func parseDefinition(option, text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	switch {

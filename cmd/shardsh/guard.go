@@ -32,7 +32,8 @@ func printChange(env environment, json bool, database string, command bson.Raw) 
 	fmt.Fprintf(changesOut(env, json), "would send to %s\n", secret.Redact(changes.Describe(database, command)))
 }
 
-// changesOut is where the commands of a dry run are shown: not among JSON.
+// changesOut returns the writer for the commands of a dry run. With JSON output, it is not standard
+// output.
 func changesOut(env environment, json bool) io.Writer {
 	if json {
 		return env.errOut()
@@ -40,7 +41,7 @@ func changesOut(env environment, json bool) io.Writer {
 	return env.out()
 }
 
-// guardChanges lets a guard see the commands that change something, and no others.
+// guardChanges returns a guard that only checks commands which change something.
 func guardChanges(guard bindings.Guard) bindings.Guard {
 	table := commands.ByName()
 	return func(database string, command bson.Raw) (bson.Raw, error) {
@@ -51,7 +52,7 @@ func guardChanges(guard bindings.Guard) bindings.Guard {
 	}
 }
 
-// newConfirmation returns what asks before each change; nil without --confirm.
+// newConfirmation returns the confirmation before each change; nil without --confirm.
 func newConfirmation(env environment, on bool) (*changes.Confirmation, gateway.Confirm, error) {
 	may := new(changes.Confirmation)
 	if !on {
@@ -74,9 +75,9 @@ func newConfirmation(env environment, on bool) (*changes.Confirmation, gateway.C
 	}, nil
 }
 
-// sandboxRules returns what scripts may do on this machine; nil for everything. The scripts
-// of the command line may be run, and the files beside them that they load; so may
-// what the user keeps for all sessions.
+// sandboxRules returns the permissions of scripts on this machine; nil allows everything. Scripts may
+// run the scripts of the command line, files in their directories, and the user's own files for all
+// sessions.
 func (o *shellFlags) sandboxRules() *sandbox.Rules {
 	if !o.sandbox {
 		return nil

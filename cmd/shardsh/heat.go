@@ -14,7 +14,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// heatFlags are those of "shardsh heat".
+// heatFlags are the flags of "shardsh heat".
 type heatFlags struct {
 	answerFlags
 	namespaces  []string
@@ -25,7 +25,7 @@ type heatFlags struct {
 	logs        []string
 	yes         bool
 
-	action action.Heat // what comes of them
+	action action.Heat // the resulting action
 }
 
 func (o *heatFlags) groups() []cmdline.Group {
@@ -63,14 +63,14 @@ func (o *heatFlags) parseArgs(env environment, words []string) error {
 	return o.checkFormat("text", "json")
 }
 
-// run is "shardsh heat": which shards, chunks and keys have how much of the load.
+// run implements "shardsh heat": it shows the load of shards, chunks and keys.
 func (o *heatFlags) run(ctx context.Context, env environment) error {
 	return runReadAction(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.HeatResult) error {
 		return o.print(env, r, func() string { return actiontext.Heat(r) })
 	})
 }
 
-// heatOption is the --heat option of verbs that can include the load.
+// heatOption is the --heat option of subcommands that can include the load.
 type heatOption struct{ count cmdline.Duration }
 
 func (h *heatOption) addFlag(f *pflag.FlagSet) {
@@ -83,7 +83,7 @@ func (h *heatOption) validate(from string) error {
 		rule{h.count > 0 && from != "", "--heat reads counters and samples, and --from FILE has none: name a cluster"})
 }
 
-// measure measures the load of some collections of a cluster that was read already.
+// measure measures the load of some collections of a cluster whose Snapshot was already read.
 func (h *heatOption) measure(
 	ctx context.Context, env environment, source action.Source, s *catalog.Snapshot, quiet bool, namespaces ...string,
 ) (action.HeatResult, error) {

@@ -11,7 +11,7 @@ import (
 
 const shellIntro = "shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside"
 
-// shellUsage is the help of the shell itself, with all options.
+// shellUsage returns the help of the shell itself, with all options.
 func shellUsage(o *shellFlags, ask *helpFlags) cmdline.Command {
 	return cmdline.Command{
 		Arguments: "[options] [address] [script.js ...] [-- script arguments]",
@@ -40,7 +40,7 @@ for quit(n) in a script.`,
 	}
 }
 
-// printTopHelp prints what --help prints without a verb: the verbs.
+// printTopHelp prints the output of --help without a subcommand: the list of subcommands.
 func printTopHelp(to io.Writer) error {
 	c := shellUsage(new(shellFlags), new(helpFlags))
 	var b strings.Builder
@@ -70,7 +70,7 @@ All options: shardsh --help-all. More: shardsh help VERB|connection|fleet|mock|p
 	return err
 }
 
-// helpPages are the pages of the help about options that many verbs have.
+// helpPages returns the help pages about options that many subcommands share.
 func helpPages() map[string]string {
 	return map[string]string{
 		"connection": `How to reach a cluster: all verbs and the shell take these options.

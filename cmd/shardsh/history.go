@@ -12,7 +12,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// historyFlags are those of "shardsh history".
+// historyFlags are the flags of "shardsh history".
 type historyFlags struct {
 	clusterFlags
 	runFlags
@@ -63,7 +63,7 @@ func (o *historyFlags) parseArgs(env environment, words []string) error {
 	return optionsUsageError(o.action.Validate())
 }
 
-// run is "shardsh history": who has changed the cluster.
+// run implements "shardsh history": it shows who has changed the cluster.
 func (o *historyFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()

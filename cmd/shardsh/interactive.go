@@ -25,7 +25,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		SettingsFile: settingsFile(env, o),
 		History:      func() []string { return kept.Entries() },
 		RunProgram: func(program *exec.Cmd) error {
-			if editor == nil { // a script before the first prompt
+			if editor == nil { // a script that runs before the first prompt
 				return program.Run()
 			}
 			return editor.Lend(program.Run)
@@ -57,7 +57,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	}
 	may.WithTerminal, may.ResetAfterQuit = editor.Lend, true
 	var timers repl.Timers
-	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time stands still at the prompt
+	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time does not advance at the prompt
 		timers = shell.JS
 	}
 	code, err := repl.Run(ctx, shell, repl.Config{
@@ -84,8 +84,8 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	return nil
 }
 
-// settingsFile returns the place of the settings; a sandbox keeps none, as they name
-// the editor to start.
+// settingsFile returns the path of the settings; empty in a sandbox, because the settings name the
+// editor to start.
 func settingsFile(env environment, o *shellFlags) string {
 	if o.sandbox {
 		return ""
@@ -93,8 +93,8 @@ func settingsFile(env environment, o *shellFlags) string {
 	return sessionFile(env, settingsPath)
 }
 
-// sessionFile returns the place of a file that lasts between sessions. What a program
-// types into a pipe is not a session of the user's, and leaves nothing behind.
+// sessionFile returns the path of a file that is kept between sessions. It is empty if the input is a
+// pipe, because that is no session of the user.
 func sessionFile(env environment, path func(lookupEnv func(string) (string, bool), home string) string) string {
 	if !isTerminal(env.stdin) {
 		return ""
@@ -102,7 +102,7 @@ func sessionFile(env environment, path func(lookupEnv func(string) (string, bool
 	return path(env.getenv, homeDirectory())
 }
 
-// lineEditor edits on a terminal, and reads lines as they come elsewhere.
+// lineEditor returns an editor for a terminal, or a plain line reader for other inputs.
 func lineEditor(env environment) repl.LineEditor {
 	if isTerminal(env.stdin) && isTerminal(env.stdout) {
 		return terminal.New()

@@ -16,8 +16,8 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// jobFlags are the options of "shardsh drain start", status and cancel, and of those of the
-// other verbs that can be jobs.
+// jobFlags are the options of "shardsh drain start", status and cancel, and of the same calls for other
+// subcommands that can be jobs.
 type jobFlags struct {
 	clusterFlags
 	runFlags
@@ -36,10 +36,10 @@ type jobFlags struct {
 	workFor                             callTime
 }
 
-// callTime is how long a call works; 0 means not at all.
+// callTime is how long a call may work; 0 means that it does not work at all.
 type callTime struct{ cmdline.Duration }
 
-// Set reads a time, or 0.
+// Set parses a duration, or 0.
 func (t *callTime) Set(text string) error {
 	if text == "0" || text == "0s" {
 		t.Duration = 0
@@ -48,14 +48,14 @@ func (t *callTime) Set(text string) error {
 	return t.Duration.Set(text)
 }
 
-// jobCalls are what is done with a job.
+// The calls of a job.
 const (
 	callStart  = "start"
 	callStatus = "status"
 	callCancel = "cancel"
 )
 
-// jobVerbs are verbs of two words: what can be a job, and what is done with that.
+// jobVerbs returns the subcommands of two words: a subcommand that can be a job, and a call of the job.
 func jobVerbs() (list []verb) {
 	for _, of := range []struct{ name, which string }{
 		{"drain", "--shard ID"}, {"balance", "--ns NS"}, {"defragment", "--ns NS"},
@@ -140,7 +140,7 @@ func (o *jobFlags) parseArgs(env environment, words []string) error {
 	return optionsUsageError(o.jobVerb().Validate())
 }
 
-// jobVerb returns the verb that the job runs.
+// jobVerb returns the action of the job.
 func (o *jobFlags) jobVerb() action.JobVerb {
 	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo,
 		PreflightOptions: action.PreflightOptions{Despite: o.despite, Advisories: o.advisories}}
@@ -169,7 +169,7 @@ func (o *jobFlags) startOptions() action.JobStart {
 	return action.JobStart{Verb: o.jobVerb(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
 }
 
-// run is a call of a job.
+// run implements one call of a job.
 func (o *jobFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
@@ -217,7 +217,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	return nil
 }
 
-// isHealthy reports whether no action is needed: for cancel, that nothing is left to cancel.
+// isHealthy reports whether no action is needed; for cancel, that nothing is left to cancel.
 func (o *jobFlags) isHealthy(status action.JobStatus) bool {
 	if o.do == callCancel {
 		return status.NothingToCancel()

@@ -31,8 +31,8 @@ func main() {
 	os.Exit(env.main())
 }
 
-// takePassword takes the password out of the environment, so that neither scripts
-// nor programs that are started see it, and returns what still finds it.
+// takePassword removes the password from the environment, so that scripts and child processes can't
+// read it. It returns a function that still finds the password.
 func takePassword() (lookup func(name string) (string, bool)) {
 	password, given := os.LookupEnv(target.PasswordVariable)
 	if err := os.Unsetenv(target.PasswordVariable); err != nil {
@@ -46,8 +46,8 @@ func takePassword() (lookup func(name string) (string, bool)) {
 	}
 }
 
-// main runs the program and returns its exit code. Ctrl-C and SIGTERM end what
-// is running; a second one ends the process. The REPL takes Ctrl-C over.
+// main runs the program and returns its exit code. The first Ctrl-C or SIGTERM ends the running
+// command; a second one ends the process. The REPL handles Ctrl-C itself.
 func (env environment) main() int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -59,8 +59,8 @@ func (env environment) main() int {
 	return env.run(ctx)
 }
 
-// cancelOn cancels when a signal comes, once. release gives the signal back;
-// it may be called again.
+// cancelOn calls cancel at the first signal. release stops listening for the signal; it may be called
+// repeatedly.
 func cancelOn(sig os.Signal, cancel context.CancelCauseFunc) (release func()) {
 	caught := make(chan os.Signal, 1)
 	done := make(chan struct{})

@@ -10,7 +10,7 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// manFlags are those of "shardsh man".
+// manFlags are the flags of "shardsh man".
 type manFlags struct{}
 
 func (*manFlags) groups() []cmdline.Group { return nil }
@@ -22,7 +22,8 @@ func (*manFlags) parseArgs(_ environment, words []string) error {
 	return nil
 }
 
-// run is "shardsh man": the manual page, made of the help of all verbs.
+// run implements "shardsh man": it prints the manual page, which is built from the help of all
+// subcommands.
 func (*manFlags) run(_ context.Context, env environment) error {
 	return buffered(env.stdout, manualPage().Write)
 }
@@ -35,7 +36,7 @@ func manText() cmdline.Text {
 	}
 }
 
-// manualPage is what the page is made of.
+// manualPage returns the content of the manual page.
 func manualPage() manual.Page {
 	b := buildinfo.Read()
 	date := b.Date
@@ -46,7 +47,7 @@ func manualPage() manual.Page {
 		Commands: verbUsage(), Environment: environmentVariables(), Files: manualFiles()}
 }
 
-// environmentVariables are those of the environment that mean something to the program.
+// environmentVariables returns the environment variables that the program uses.
 func environmentVariables() []manual.Term {
 	return []manual.Term{
 		{Name: target.PasswordVariable, About: "The password of --username; hidden from scripts and child processes."},
@@ -61,7 +62,7 @@ func environmentVariables() []manual.Term {
 	}
 }
 
-// manualFiles are those that the program reads or writes by itself.
+// manualFiles returns the files that the program reads or writes without being asked.
 func manualFiles() []manual.Term {
 	return []manual.Term{
 		{Name: "~/.shardshrc.js", About: "Runs before the first prompt; without it ~/.mongoshrc.js, if that is enabled."},

@@ -16,7 +16,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// mapFlags are those of "shardsh map".
+// mapFlags are the flags of "shardsh map".
 type mapFlags struct {
 	answerFlags
 	ns    string
@@ -51,7 +51,7 @@ func (o *mapFlags) parseArgs(env environment, words []string) error {
 	return o.checkFormat("text", "json")
 }
 
-// run is "shardsh map": the chunks of a collection.
+// run implements "shardsh map": it draws the chunks of a collection.
 func (o *mapFlags) run(ctx context.Context, env environment) error {
 	reads := live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{o.ns}}
 	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
@@ -90,7 +90,7 @@ func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.Colle
 		return err
 	}
 	if onScreen {
-		return buffered(env.stdout, show) // its names are escaped, and its colours are to stay
+		return buffered(env.stdout, show) // names are already escaped, and colours have to stay
 	}
 	return o.write(env, show)
 }

@@ -24,7 +24,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// mcpFlags are those of "shardsh mcp".
+// mcpFlags are the flags of "shardsh mcp".
 type mcpFlags struct {
 	sourceFlags
 	plans, approve, history string
@@ -64,7 +64,7 @@ func (o *mcpFlags) parseArgs(env environment, words []string) error {
 	return o.sourceFlags.parseArgs(env, words)
 }
 
-// run is "shardsh mcp": tools for an agent, on standard input and output.
+// run implements "shardsh mcp": it serves tools for an agent on standard input and output.
 func (o *mcpFlags) run(ctx context.Context, env environment) error {
 	store := o.store()
 	if o.approve != "" {
@@ -92,7 +92,7 @@ type nopCloseWriter struct{ io.Writer }
 
 func (nopCloseWriter) Close() error { return nil }
 
-// store returns where plans are kept; nil for nowhere.
+// store returns the directory of plans; nil if there is none.
 func (o *mcpFlags) store() *agent.Plans {
 	if o.plans == "" {
 		return nil
@@ -116,7 +116,7 @@ func (o *mcpFlags) historyFinder() func(time.Time) (*catalog.Snapshot, error) {
 	}
 }
 
-// shellWord quotes a word that a shell would not take as it is.
+// shellWord quotes a word for a shell if necessary.
 func shellWord(word string) string {
 	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == "" {
 		return word
@@ -124,7 +124,7 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// approvePlan shows a plan to a person on a terminal, and asks.
+// approvePlan shows a plan to a person on a terminal, and asks for approval.
 func (o *mcpFlags) approvePlan(ctx context.Context, env environment, store *agent.Plans) error {
 	approved, err := store.Plan(o.approve)
 	if err != nil {
@@ -134,7 +134,7 @@ func (o *mcpFlags) approvePlan(ctx context.Context, env environment, store *agen
 	if err != nil {
 		return fmt.Errorf("a plan is approved on a terminal: %w", err)
 	}
-	defer func() { _ = terminal.Close() }() // nothing was kept back
+	defer func() { _ = terminal.Close() }() // nothing is buffered
 	env.stdin, env.stdout = terminal, terminal
 	shown := plaintext.NewWriter(terminal)
 	if _, err := fmt.Fprint(shown, findings.PlanToApprove(approved, findings.PlanDetail{})); err != nil {
@@ -146,8 +146,8 @@ func (o *mcpFlags) approvePlan(ctx context.Context, env environment, store *agen
 	return store.Approve(o.approve)
 }
 
-// agentCluster is the cluster of an agent, connected when the first call needs it: an agent
-// is told that a cluster does not answer, and may ask again.
+// agentCluster is the cluster of an agent. It connects when the first call needs it. If the cluster
+// does not answer, the call returns an error, and the agent may try again.
 type agentCluster struct {
 	env environment
 	o   *mcpFlags
@@ -169,7 +169,7 @@ func (c *agentCluster) connection(ctx context.Context) (*connection, error) {
 	return c.conn, nil
 }
 
-// source returns the cluster for what only reads.
+// source returns the cluster for calls that only read.
 func (c *agentCluster) source(ctx context.Context) (action.Source, error) {
 	if c.o.from != "" {
 		s, err := metadata.Open(c.o.from)
@@ -184,7 +184,7 @@ func (c *agentCluster) source(ctx context.Context) (action.Source, error) {
 	return source, nil
 }
 
-// cluster returns the cluster for what changes it.
+// cluster returns the cluster for calls that change it.
 func (c *agentCluster) cluster(ctx context.Context) (action.Cluster, error) {
 	conn, err := c.connection(ctx)
 	if err != nil {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "time/tzdata" // windows name time zones, and not every machine knows them
+	_ "time/tzdata" // windows name time zones, which not every machine knows
 
 	"github.com/spf13/pflag"
 
@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// movesFlag and bytesFlag are limits; zero is the default.
+// movesFlag and bytesFlag are limits; zero means the default.
 type (
 	movesFlag int
 	bytesFlag int64
@@ -18,63 +18,63 @@ type (
 func (m *movesFlag) String() string { return "" }
 func (b *bytesFlag) String() string { return "" }
 
-// Type is shown in messages.
+// Type returns the type of the value for messages.
 func (m *movesFlag) Type() string { return "number of moves" }
 
-// Type is shown in messages.
+// Type returns the type of the value for messages.
 func (b *bytesFlag) Type() string { return "size" }
 
-// Set reads a number, or none.
+// Set parses a number, or none.
 func (m *movesFlag) Set(text string) error {
 	n, err := action.ParseMoves(text)
 	*m = movesFlag(n)
 	return err
 }
 
-// Set reads a size, or none.
+// Set parses a size, or none.
 func (b *bytesFlag) Set(text string) error {
 	n, err := action.ParseBytes(text)
 	*b = bytesFlag(n)
 	return err
 }
 
-// windowFlag is a time of the day in which moves begin; nil is always.
+// windowFlag is the time of day in which moves may begin; nil means always.
 type windowFlag struct{ *pace.Window }
 
 func (w *windowFlag) String() string { return "" }
 
-// Type is shown in messages.
+// Type returns the type of the value for messages.
 func (w *windowFlag) Type() string { return "window" }
 
-// Set reads a window.
+// Set parses a window.
 func (w *windowFlag) Set(text string) (err error) {
 	w.Window, err = pace.ParseWindow(text, pace.LocalLocation())
 	return err
 }
 
-// conditionFlag is when nothing begins; nil is never.
+// conditionFlag is the condition under which no move begins; nil means none.
 type conditionFlag struct{ *pace.Condition }
 
 func (c *conditionFlag) String() string { return "" }
 
-// Type is shown in messages.
+// Type returns the type of the value for messages.
 func (c *conditionFlag) Type() string { return "condition" }
 
-// Set reads a condition.
+// Set parses a condition.
 func (c *conditionFlag) Set(text string) (err error) {
 	c.Condition, err = pace.ParseCondition(text)
 	return err
 }
 
-// shareFlag is a share of something.
+// shareFlag is a share, such as 85%.
 type shareFlag float64
 
 func (s *shareFlag) String() string { return "" }
 
-// Type is shown in messages.
+// Type returns the type of the value for messages.
 func (s *shareFlag) Type() string { return "share" }
 
-// Set reads a share.
+// Set parses a share.
 func (s *shareFlag) Set(text string) error {
 	share, err := pace.ParseShare(text)
 	*s = shareFlag(share)

@@ -15,12 +15,11 @@ import (
 	"shardsh/repl"
 )
 
-// pagerExitTimeout is how long a pager that is told to end may take to put the
-// terminal in order.
+// pagerExitTimeout is how long a pager may take, after it was told to end, to restore the terminal.
 const pagerExitTimeout = 2 * time.Second
 
-// newResultPager returns a function that shows results taller than the screen in a pager;
-// nil where there is no terminal to page on.
+// newResultPager returns a function that shows results taller than the screen in a pager; nil without a
+// terminal.
 func newResultPager(env environment, shell *bindings.Shell, editor repl.LineEditor) func(context.Context, string) bool {
 	name, _ := env.getenv("TERM")
 	if !isTerminal(env.stdin) || !isTerminal(env.stdout) || name == "dumb" {
@@ -29,7 +28,7 @@ func newResultPager(env environment, shell *bindings.Shell, editor repl.LineEdit
 	return func(ctx context.Context, text string) bool {
 		columns, rows := env.terminalSize()
 		set, wanted := shell.Pager()
-		if !wanted || !exceedsScreen(text, columns, rows-1) { // the prompt has a row, too
+		if !wanted || !exceedsScreen(text, columns, rows-1) { // the prompt also needs a row
 			return false
 		}
 		program := pagerCommand(set, env.getenv)
@@ -37,8 +36,8 @@ func newResultPager(env environment, shell *bindings.Shell, editor repl.LineEdit
 	}
 }
 
-// pagerCommand returns the program and its arguments: the one that is set, $PAGER, or
-// what there is. An empty $PAGER, and cat, are none.
+// pagerCommand returns the pager and its arguments: the one in the settings, $PAGER, or a default. It
+// returns none if $PAGER is empty or cat.
 func pagerCommand(set string, getenv func(string) (string, bool)) []string {
 	program := strings.Fields(set)
 	if len(program) == 0 {
@@ -59,21 +58,21 @@ func pagerCommand(set string, getenv func(string) (string, bool)) []string {
 	return program
 }
 
-// runPager has a program show a text, and reports whether it was started. How it ends
-// is its own matter: q and Ctrl-C leave the shell as it was.
+// runPager shows a text in a program, and reports whether the program was started. Its exit code is
+// ignored: after q or Ctrl-C, the shell continues.
 func runPager(ctx context.Context, env environment, program []string, text string, editor repl.LineEditor) bool {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text+"\n"), env.stdout, env.stderr
 	cmd.Env = append(os.Environ(), pagerOptions(env.getenv)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it has to leave the terminal in order
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it can restore the terminal
 	cmd.WaitDelay = pagerExitTimeout
 	err := editor.Lend(cmd.Run)
 	_, ended := errors.AsType[*exec.ExitError](err)
 	return err == nil || ended || cmd.Process != nil
 }
 
-// pagerOptions have less show colours and leave what it has shown on the screen,
-// unless the user's own options say otherwise.
+// pagerOptions returns the environment with which less shows colours and leaves its output on the
+// screen, unless the user has set options for less.
 func pagerOptions(getenv func(string) (string, bool)) []string {
 	if _, own := getenv("LESS"); own {
 		return nil
@@ -81,8 +80,8 @@ func pagerOptions(getenv func(string) (string, bool)) []string {
 	return []string{"LESS=FRX"}
 }
 
-// exceedsScreen reports whether a text takes more than so many rows of a screen;
-// false where its size is not known.
+// exceedsScreen reports whether a text takes more than so many rows of a screen; false if the size is
+// unknown.
 func exceedsScreen(text string, columns, rows int) bool {
 	if columns <= 0 || rows <= 0 {
 		return false

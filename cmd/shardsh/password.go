@@ -10,10 +10,9 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// askSecret asks for a password: on the terminal, or else by reading a line
-// of standard input, unless that is the script; then on the process's own
-// terminal. The question goes to stdout when that is a terminal, else to
-// stderr. remedy says how to do without being asked.
+// askSecret asks for a password: on the terminal, or by reading a line of standard input. If standard
+// input is the script, it uses the process's own terminal. It writes the question to stdout if that is
+// a terminal, otherwise to stderr. remedy says how to avoid the question.
 func askSecret(ctx context.Context, env environment, question, remedy string) (string, error) {
 	if env.unattended {
 		return "", usagef("a fleet asks for no passwords: use %s, or passwordFile in the file of targets", remedy)

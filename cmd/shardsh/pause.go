@@ -77,7 +77,7 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 	return optionsUsageError(o.verb.Validate())
 }
 
-// run is "shardsh pause": no run of shardsh begins another step.
+// run implements "shardsh pause": it keeps all runs of shardsh from beginning further steps.
 func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// planFlags are those of "shardsh plan".
+// planFlags are the flags of "shardsh plan".
 type planFlags struct {
 	answerFlags
 	goal         goalFlag
@@ -31,7 +31,7 @@ type planFlags struct {
 	by           string
 	detail       findings.PlanDetail
 
-	action action.Plan // what comes of them
+	action action.Plan // the resulting action
 	price  action.Price
 }
 
@@ -89,7 +89,7 @@ func (o *planFlags) parseArgs(env environment, words []string) error {
 	return o.checkFormat(formats...)
 }
 
-// run is "shardsh plan": what would be done to reach a goal.
+// run implements "shardsh plan": it shows the steps to reach a goal.
 func (o *planFlags) run(ctx context.Context, env environment) error {
 	if o.by != "" {
 		return runReadAction(ctx, env, &o.sourceFlags, frequentGC, o.price, func(q price.Comparison) error {
@@ -110,7 +110,7 @@ type goalFlag struct{ plan.Goal }
 func (g *goalFlag) String() string { return "" }
 func (g *goalFlag) Type() string   { return "GOAL" }
 
-// Set reads balance, drain=SHARD and so on.
+// Set parses balance, drain=SHARD and so on.
 func (g *goalFlag) Set(text string) (err error) {
 	g.Goal, err = plan.ParseGoal(text)
 	return err

@@ -50,8 +50,8 @@ func (o *presplitFlags) parseArgs(env environment, words []string) (err error) {
 	return o.check("presplit", o.action(o.runOptions()))
 }
 
-// readLayoutSource reads the cluster whose layout is copied: a file, or an address, for which the login
-// and TLS of the command line are too, as far as it has none of its own.
+// readLayoutSource reads the cluster whose layout is copied: a file, or an address. The authentication
+// and TLS options of the command line also apply to this address, unless it has its own.
 func (o *presplitFlags) readLayoutSource(ctx context.Context, env environment) (*catalog.Snapshot, error) {
 	if !strings.Contains(o.like, "://") {
 		return metadata.Open(o.like)
@@ -70,7 +70,7 @@ func (o *presplitFlags) action(e action.RunOptions) planAction {
 	return action.Presplit{Cuts: o.cuts, RunOptions: e}
 }
 
-// readKeys reads a file of keys, or the standard input.
+// readKeys reads a file of keys, or standard input.
 func readKeys(env environment, path string) (list []bson.Raw, err error) {
 	var text []byte
 	if path == "-" {
@@ -97,7 +97,7 @@ func readKeys(env environment, path string) (list []bson.Raw, err error) {
 	return list, nil
 }
 
-// run is "shardsh presplit": chunks created in advance.
+// run implements "shardsh presplit": it creates chunks in advance.
 func (o *presplitFlags) run(ctx context.Context, env environment) error {
 	return runPlanVerb(ctx, env, o)
 }

@@ -13,8 +13,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// progress observes a computation: it stops it when a context ends, and
-// on a terminal it shows after a second, and every second, how far it is.
+// progress observes a computation. It stops the computation when a context ends. On a terminal, it
+// shows the progress every second, after the first second.
 type progress struct {
 	ctxErr    func() error
 	to        io.Writer
@@ -33,7 +33,7 @@ func newProgress(ctx context.Context, to io.Writer, quiet bool) *progress {
 	return &progress{ctxErr: ended, to: to, enabled: !quiet && isTerminal(to), lastShown: time.Now()}
 }
 
-// onSimulation is the progress callback of a simulation; its error stops it.
+// onSimulation handles the progress of a simulation; its error stops the simulation.
 func (p *progress) onSimulation(s sim.Progress) error {
 	if err := p.ctxErr(); err != nil {
 		return err
@@ -42,17 +42,17 @@ func (p *progress) onSimulation(s sim.Progress) error {
 	return nil
 }
 
-// showSimulation shows how far a simulation is.
+// showSimulation shows the progress of a simulation.
 func (p *progress) showSimulation(s sim.Progress) {
 	p.show(func() string { return findings.SimulatingText(s) })
 }
 
-// showReading shows how far the read of a cluster is.
+// showReading shows the progress of reading a cluster.
 func (p *progress) showReading(r live.Progress) {
 	p.show(func() string { return findings.ReadingText(r) })
 }
 
-// stepReporter returns what shows the step under way of something.
+// stepReporter returns a function that shows the current step.
 func (p *progress) stepReporter(about string) func(string) {
 	return func(step string) {
 		p.show(func() string { return plaintext.VisibleLine(about + ": " + step) })

@@ -82,11 +82,11 @@ func (o *quiesceFlags) action(env environment) action.Quiesce {
 	return q
 }
 
-// insideExitTimeout is how long a command may take to end after it was asked to.
+// insideExitTimeout is how long a command may take to exit after it was told to.
 const insideExitTimeout = 10 * time.Second
 
-// runInsideCommand runs a command with the program's own input and output. It is asked to end
-// when ctx ends. The error has its exit code.
+// runInsideCommand runs a command with the program's own input and output. When ctx ends, it tells the
+// command to exit. The error has the command's exit code.
 func runInsideCommand(ctx context.Context, env environment, words []string) error {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = env.stdin, env.stdout, env.stderr
@@ -108,7 +108,7 @@ func runInsideCommand(ctx context.Context, env environment, words []string) erro
 	return nil
 }
 
-// run is "shardsh quiesce": the balancer stopped, with proof that nothing moves.
+// run implements "shardsh quiesce": it stops the balancer and checks that nothing moves.
 func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	connecting, cancel := o.withTimeout(ctx)
 	defer cancel()
@@ -120,7 +120,7 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	r := actionReporter(env, js, false, o.quiet)
-	aside := o.json || len(o.insideCommand) > 0 // the output is the command's
+	aside := o.json || len(o.insideCommand) > 0 // standard output belongs to the command
 	r.WouldSend = func(c action.WouldSend) { printChange(env, aside, c.Database, c.Command) }
 	result, err := o.action(env).Run(ctx, conn.actionCluster(js.Clock), r)
 	err = withFlagNames(err)
@@ -138,7 +138,7 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	return err
 }
 
-// wasIncomplete reports whether an interrupt ended more than the time of --hold.
+// wasIncomplete reports whether an interrupt ended the quiesce before the time of --hold.
 func (o *quiesceFlags) wasIncomplete(r action.QuiesceResult) bool {
 	return r.Verdict != action.VerdictQuiet || len(o.insideCommand) > 0
 }

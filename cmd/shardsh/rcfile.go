@@ -13,7 +13,7 @@ import (
 )
 
 // runRC runs the file of the user's own helpers before the first prompt
-// (rules/04-command-line-and-prompt §2.11). What goes wrong in it is shown, and the shell opens. The
+// (rules/04-command-line-and-prompt §2.11). Errors in it are printed, and the shell opens. The returned
 // error is that of a quit() in the file.
 func runRC(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell) error {
 	home := homeDirectory()
@@ -35,7 +35,7 @@ func runRC(ctx context.Context, env environment, o *shellFlags, shell *bindings.
 	return nil
 }
 
-// homeDirectory is empty where there is none.
+// homeDirectory returns the user's home directory; empty if it is unknown.
 func homeDirectory() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -49,9 +49,9 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// dataDirectory returns the directory of what lasts between sessions: $SHARDSH_HOME,
-// else .shardsh in the user's home. It is empty, which means to keep nothing,
-// when the variable is set to nothing or no home is known.
+// dataDirectory returns the directory for data that is kept between sessions: $SHARDSH_HOME, or
+// .shardsh in the user's home. It is empty, which means that nothing is kept, when the variable is
+// empty or no home is known.
 func dataDirectory(lookupEnv func(string) (string, bool), home string) string {
 	if path, ok := lookupEnv("SHARDSH_HOME"); ok {
 		return path
@@ -62,9 +62,8 @@ func dataDirectory(lookupEnv func(string) (string, bool), home string) string {
 	return filepath.Join(home, ".shardsh")
 }
 
-// historyPath returns where the history lies: $SHARDSH_HISTORY, else history in
-// dataDirectory. It is empty, which means to keep none, when the variable is set to
-// nothing.
+// historyPath returns the path of the history: $SHARDSH_HISTORY, or history in dataDirectory. It is
+// empty, which means that no history is kept, when the variable is empty.
 func historyPath(lookupEnv func(string) (string, bool), home string) string {
 	if path, ok := lookupEnv("SHARDSH_HISTORY"); ok {
 		return path
@@ -72,7 +71,7 @@ func historyPath(lookupEnv func(string) (string, bool), home string) string {
 	return joinUnlessEmpty(dataDirectory(lookupEnv, home), "history")
 }
 
-// settingsPath returns where config.set keeps settings: config in dataDirectory.
+// settingsPath returns the path of the settings of config.set: config in dataDirectory.
 func settingsPath(lookupEnv func(string) (string, bool), home string) string {
 	return joinUnlessEmpty(dataDirectory(lookupEnv, home), "config")
 }

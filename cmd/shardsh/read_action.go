@@ -17,8 +17,8 @@ type readAction[R any] interface {
 	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
 }
 
-// runReadAction runs such an action and shows its result. Percent is that of the garbage
-// collector while it computes.
+// runReadAction runs an action and shows its result. percent is the GOGC percentage during the
+// computation.
 func runReadAction[R any](
 	ctx context.Context, env environment, o *sourceFlags, percent int, verb readAction[R], show func(R) error,
 ) error {
@@ -59,7 +59,7 @@ type readReporter struct {
 	note       func(text string)
 }
 
-// Report shows an event.
+// Report handles an event.
 func (r readReporter) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.SnapshotRead:

@@ -16,10 +16,10 @@ import (
 	"shardsh/repl"
 )
 
-// rehearsals is a dry run of the shell: its clients reach clusters through rehearsals,
-// one for each cluster.
+// rehearsals is a dry run of the shell: its clients reach clusters through rehearsals, one for each
+// cluster.
 type rehearsals struct {
-	// connect opens a connection of a script; nil where there is no dry run.
+	// connect opens a connection of a script; nil without a dry run.
 	connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 
 	options  rehearsal.Options
@@ -33,8 +33,7 @@ type clusterRehearsal struct {
 	*rehearsal.Rehearsal
 }
 
-// startRehearsals puts a rehearsal between the program and its cluster if this is a dry
-// run.
+// startRehearsals starts a rehearsal between the program and its cluster if this is a dry run.
 func startRehearsals(
 	ctx context.Context, env environment, o *shellFlags, conn *connection, screen *repl.DeferredOutput, interactive bool,
 ) (*rehearsals, error) {
@@ -74,7 +73,7 @@ func startRehearsals(
 	return r, nil
 }
 
-// open connects a script, by the rehearsal of its cluster.
+// open opens a script's connection through the rehearsal of its cluster.
 func (r *rehearsals) open(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
 	behind := *settings
 	behind.Monitor = nil
@@ -91,7 +90,7 @@ func (r *rehearsals) open(ctx context.Context, settings *options.ClientOptions) 
 	return w.Client, nil
 }
 
-// rehearsalOf returns the rehearsal on the cluster of some hosts.
+// rehearsalOf returns the rehearsal on the cluster with some hosts.
 func (r *rehearsals) rehearsalOf(hosts []string) *clusterRehearsal {
 	for _, known := range r.runs {
 		if slices.Equal(known.hosts, hosts) {
@@ -103,7 +102,7 @@ func (r *rehearsals) rehearsalOf(hosts []string) *clusterRehearsal {
 	return added
 }
 
-// close ends all of it, what came last first.
+// close closes all rehearsals in the reverse order of their creation.
 func (r *rehearsals) close() {
 	for _, end := range slices.Backward(r.cleanups) {
 		end()

@@ -19,7 +19,7 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// reportFlags are those of "shardsh report".
+// reportFlags are the flags of "shardsh report".
 type reportFlags struct {
 	answerFlags
 	redact bool
@@ -69,7 +69,7 @@ func (o *reportFlags) parseArgs(env environment, words []string) error {
 	return optionsUsageError(err)
 }
 
-// run is "shardsh report": a cluster as one page for a browser.
+// run implements "shardsh report": it writes a page about a cluster for a browser.
 func (o *reportFlags) run(ctx context.Context, env environment) error {
 	if o.fleet.isFleet() {
 		return o.runFleet(ctx, env)
@@ -129,7 +129,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 	return cmp.Or(err, fleetError(asked))
 }
 
-// reportMembers are clusters with what was read of them.
+// reportMembers converts the results of clusters to members of the report.
 func reportMembers(asked []fleetMember[*report.Overview]) (members []report.Member) {
 	for _, m := range asked {
 		members = append(members, report.Member{
@@ -163,8 +163,8 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 		if o.format == "json" {
 			return writeJSON(to, overview)
 		}
-		// HTML escapes what browsers obey; the rest is what turns the order of a text
-		// around.
+		// HTML escapes what browsers interpret; this writer also escapes characters that change the
+		// direction of text.
 		return report.Page(plaintext.NewWriter(to), overview)
 	}); err != nil {
 		return err

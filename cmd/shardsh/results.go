@@ -15,7 +15,7 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// printResult shows a result as the shell does, or as extended JSON.
+// printResult prints a result as the shell does, or as extended JSON.
 func printResult(
 	ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, result script.Result,
 ) error {
@@ -31,8 +31,8 @@ func printResult(
 	return err
 }
 
-// reportError prints an error as a document, where JSON was asked for
-// (rules/04-command-line-and-prompt §1.8): a script's, and one from before there was a script.
+// reportError prints an error, as a document if JSON output was requested
+// (rules/04-command-line-and-prompt §1.8). This includes errors from before the script.
 func reportError(ctx context.Context, env environment, o *shellFlags, err error) error {
 	var quit *script.ExitError
 	if err == nil || !o.wantsJSON() || ctx.Err() != nil || errors.As(err, &quit) || errors.As(err, new(signalError)) {
@@ -80,7 +80,7 @@ func errorFields(err error) bson.D {
 	return named("Error")
 }
 
-// codeFields returns the fields of a server's error; none for another.
+// codeFields returns the fields of a server's error; none for other errors.
 func codeFields(code int32, name, message string) bson.D {
 	if code == 0 {
 		return nil

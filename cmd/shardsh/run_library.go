@@ -18,8 +18,8 @@ import (
 	"shardsh/scripts"
 )
 
-// libraryFlags are those of "shardsh run": the ones of the shell that scripts of the
-// library don't have themselves.
+// libraryFlags are the flags of "shardsh run": those of the shell that scripts of the library don't
+// define themselves.
 type libraryFlags struct{ shellFlags }
 
 func (o *libraryFlags) groups() []cmdline.Group {
@@ -46,11 +46,11 @@ func (o *libraryFlags) groups() []cmdline.Group {
 	return groups
 }
 
-func (o *libraryFlags) parseArgs(environment, []string) error  { return nil } // runWords does
+func (o *libraryFlags) parseArgs(environment, []string) error  { return nil } // runWords parses them
 func (o *libraryFlags) run(context.Context, environment) error { return nil }
 
-// runWords is "shardsh run": a script of the library, or of a file, with options of
-// its own.
+// runWords implements "shardsh run": it runs a script of the library, or of a file, with its own
+// options.
 func (o *libraryFlags) runWords(ctx context.Context, env environment) (bool, error) {
 	if len(env.args) == 0 {
 		printLibrary(env.stdout)
@@ -70,7 +70,7 @@ func (o *libraryFlags) runWords(ctx context.Context, env environment) (bool, err
 	if err := o.splitArgs(env.args[1:]); err != nil {
 		return true, err
 	}
-	// A script of ours that promises to change nothing is held to it.
+	// A script of the library that was called with --dry-run runs read-only.
 	o.readOnly = o.readOnly || shipped && asksForDryRun(o.args)
 	o.nodb = o.nodb || shipped && (slices.Contains(o.args, "--help") || slices.Contains(o.args, "-h"))
 	o.files = []string{file}
@@ -85,7 +85,7 @@ func asksForDryRun(args []string) bool {
 	})
 }
 
-// findScript finds a script: of the library by its name, any other by its path.
+// findScript finds a script: one of the library by its name, another one by its path.
 func findScript(name string) (file string, shipped bool, err error) {
 	plain := strings.TrimPrefix(name, script.ShippedPrefix)
 	isPath := strings.ContainsAny(name, `/\`)
@@ -102,8 +102,8 @@ func findScript(name string) (file string, shipped bool, err error) {
 		plaintext.DidYouMean(plain, scripts.Names()), plaintext.Visible(name))
 }
 
-// splitArgs separates what is for shardsh, the address and how to reach it, from what is
-// for the script, which is the rest.
+// splitArgs separates the arguments of shardsh, which are the address and the options of the
+// connection, from those of the script, which are all others.
 func (o *libraryFlags) splitArgs(args []string) (err error) {
 	groups, named := o.groups(), false
 	o.args, o.warnings, err = cmdline.ParseKnown(groups, args, func(word string, before []string) (bool, error) {
@@ -120,7 +120,7 @@ func (o *libraryFlags) splitArgs(args []string) (err error) {
 	return o.check()
 }
 
-// listLibrary is "shardsh run --list".
+// listLibrary implements "shardsh run --list".
 func listLibrary(env environment) error {
 	var list, asJSON bool
 	_, _, _, err := cmdline.Parse([]cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {

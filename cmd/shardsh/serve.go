@@ -18,7 +18,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// serveFlags are those of "shardsh serve".
+// serveFlags are the flags of "shardsh serve".
 type serveFlags struct {
 	mockFlags
 	oldMock [2]string // --shards and --topology, the old names of --mock
@@ -83,7 +83,7 @@ func (o *serveFlags) parseArgs(_ environment, words []string) error {
 	return o.check()
 }
 
-// run is "shardsh serve": the mock cluster behind a port, until a signal comes.
+// run implements "shardsh serve": it serves the mock cluster on ports until a signal arrives.
 func (o *serveFlags) run(ctx context.Context, env environment) error {
 	logger := o.newLogger(env.stderr)
 	c, err := o.open(ctx, logger)
@@ -96,7 +96,7 @@ func (o *serveFlags) run(ctx context.Context, env environment) error {
 		ctx, atEnd = context.WithCancelCause(ctx)
 		defer atEnd(nil)
 		go func() {
-			_, _ = io.Copy(io.Discard, env.stdin) // an end by an error is one, too
+			_, _ = io.Copy(io.Discard, env.stdin) // an error also ends the input
 			atEnd(errors.New("standard input has ended"))
 		}()
 	}
@@ -110,7 +110,7 @@ func (o *serveFlags) run(ctx context.Context, env environment) error {
 	return err
 }
 
-// check finds what is wrong on the command line alone.
+// check validates the command line.
 func (o *serveFlags) check() error {
 	switch {
 	case o.port < 0 || o.port > 65535:
@@ -147,7 +147,7 @@ func (o *serveFlags) check() error {
 	return nil
 }
 
-// isLoopback reports whether an address can be reached from this machine only.
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -162,7 +162,7 @@ func (o *serveFlags) parseLogLevel() (slog.Level, error) {
 }
 
 func (o *serveFlags) newLogger(w io.Writer) *slog.Logger {
-	level, _ := o.parseLogLevel() // check has looked at it
+	level, _ := o.parseLogLevel() // check has validated it
 	options := &slog.HandlerOptions{Level: level}
 	if o.logJSON {
 		return slog.New(slog.NewJSONHandler(plaintext.NewJSONWriter(w), options))
@@ -190,7 +190,7 @@ command line.`,
 	}
 }
 
-// listenError makes an error of the network one that says what to do.
+// listenError converts a network error to one that names the remedy.
 func listenError(address string, err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

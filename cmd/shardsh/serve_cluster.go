@@ -21,34 +21,33 @@ import (
 	"shardsh/cmd/shardsh/mockoptions"
 )
 
-// messageTimeout is how long a peer may take over one message.
+// messageTimeout is the time limit for reading or writing one message.
 const messageTimeout = time.Minute
 
-// maxUnauthenticatedBytes is the largest message from a client that has not logged in yet
-// where it has to: more than the steps of a login take.
+// maxUnauthenticatedBytes is the maximum size of a message from an unauthenticated client if
+// authentication is required. It is larger than the messages of an authentication.
 const maxUnauthenticatedBytes = 64 << 10
 
-// servedCluster is a cluster with its servers and the ports they listen on.
+// servedCluster is a mock cluster with its servers and their ports.
 type servedCluster struct {
 	logger  *slog.Logger
 	grace   time.Duration
-	tls     *tls.Config // nil without
+	tls     *tls.Config // nil without TLS
 	cluster *mock.Cluster
 	nodes   []*node
-	routers int // the first of the nodes
+	routers int // number of routers, which are the first nodes
 }
 
-// node is one process of the cluster: the mongos, a shard or the config
-// server.
+// node is one process of the cluster: a mongos, a shard or the config server.
 type node struct {
 	name      string
-	member    *router.Member // nil for the mongos
+	member    *router.Member // nil for a mongos
 	listeners []net.Listener
 	server    *wire.Server
 }
 
-// address returns the first address of a node. One that listens
-// everywhere is reached on this machine.
+// address returns the first address of a node. If the node listens on all interfaces, it is the address
+// on this machine.
 func (n *node) address() string {
 	address := n.listeners[0].Addr().String()
 	host, port, err := net.SplitHostPort(address)
@@ -62,7 +61,7 @@ func (n *node) address() string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// open makes the cluster and listens. What fails leaves nothing open.
+// open creates the cluster and opens its ports. On an error, it closes everything that it has opened.
 func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedCluster, error) {
 	directory, err := mockoptions.ReadUsers(o.auth)
 	if err != nil {
@@ -113,7 +112,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 // slowStartCollections is the number of collections from which creating a cluster takes over a second.
 const slowStartCollections = 5000
 
-// openCluster listens and makes the cluster or opens the one that was kept.
+// openCluster opens the ports, and creates the cluster or opens the stored one.
 func (c *servedCluster) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	for i := range max(1, cmp.Or(o.routers, topology.Routers)) {
 		name := "mongos"
@@ -185,9 +184,8 @@ func (o *serveFlags) portAfter(n int) int {
 	return o.port + n
 }
 
-// listenMembers opens the ports of the shards and the config server, after the
-// mongos's. The cluster learns the addresses, but for those that a topology
-// gives its shards itself.
+// listenMembers opens the ports of the shards and of the config server, which follow those of the
+// mongos. The cluster gets these addresses, except for shards whose addresses a topology defines.
 func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	ids, err := c.shardsToServe(topology)
 	if err != nil {
@@ -214,8 +212,8 @@ func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topolo
 	return c.setReplicaSetNames()
 }
 
-// shardsToServe returns the shards in the topology's order, else in that of
-// their names. A config server that is a shard, too, comes last anyway.
+// shardsToServe returns the shards in the order of the topology, or sorted by name. A config server
+// that is also a shard comes last.
 func (c *servedCluster) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, error) {
 	var ids []catalog.ShardID
 	if topology != nil {
@@ -235,7 +233,7 @@ func (c *servedCluster) shardsToServe(topology *mock.Topology) ([]catalog.ShardI
 	return ids, err
 }
 
-// shardsWithHost returns the shards whose addresses a topology gives.
+// shardsWithHost returns the shards whose addresses a topology defines.
 func shardsWithHost(topology *mock.Topology) map[catalog.ShardID]bool {
 	own := map[catalog.ShardID]bool{}
 	if topology != nil {
@@ -246,7 +244,7 @@ func shardsWithHost(topology *mock.Topology) map[catalog.ShardID]bool {
 	return own
 }
 
-// setReplicaSetNames gives the nodes the names of their replica sets.
+// setReplicaSetNames sets the names of the nodes' replica sets.
 func (c *servedCluster) setReplicaSetNames() error {
 	c.cluster.Lock()
 	defer c.cluster.Unlock()
@@ -267,7 +265,7 @@ func (c *servedCluster) setReplicaSetNames() error {
 	return nil
 }
 
-// newHandler answers for a node.
+// newHandler returns the command handler of a node.
 func (n *node) newHandler(front *router.Router, isFirst bool) (*router.Router, error) {
 	switch {
 	case n.member != nil:
@@ -279,8 +277,8 @@ func (n *node) newHandler(front *router.Router, isFirst bool) (*router.Router, e
 	return front, nil
 }
 
-// addNode listens on one port of every address. Where any port will do, the
-// first address chooses for all.
+// addNode opens one port on each address. For port 0, the port of the first address is used for all
+// addresses.
 func (c *servedCluster) addNode(ctx context.Context, o *serveFlags, name string, port int) (*node, error) {
 	n := &node{name: name}
 	c.nodes = append(c.nodes, n)
@@ -301,7 +299,7 @@ func (c *servedCluster) addNode(ctx context.Context, o *serveFlags, name string,
 	return n, nil
 }
 
-// announce logs where the nodes listen.
+// announce logs the addresses of the nodes.
 func (c *servedCluster) announce() {
 	for _, n := range c.nodes {
 		for _, l := range n.listeners {
@@ -310,7 +308,7 @@ func (c *servedCluster) announce() {
 	}
 }
 
-// uris returns the connection string of each mongos, in lines.
+// uris returns the connection string of each mongos, one a line.
 func (c *servedCluster) uris() string {
 	uris := make([]string, c.routers)
 	for i := range uris {
@@ -322,8 +320,8 @@ func (c *servedCluster) uris() string {
 	return strings.Join(uris, "\n")
 }
 
-// serve answers until ctx ends or a listener fails, and then lets the commands
-// that run finish for as long as the grace lasts.
+// serve serves until ctx ends or a listener fails. Then it lets the running commands finish within the
+// grace period.
 func (c *servedCluster) serve(ctx context.Context) error {
 	failed := make(chan error, 1)
 	var running sync.WaitGroup
@@ -352,7 +350,7 @@ func (c *servedCluster) serve(ctx context.Context) error {
 	return err
 }
 
-// stop ends the servers, all at once.
+// stop stops all servers at once.
 func (c *servedCluster) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.grace)
 	defer cancel()
@@ -367,11 +365,11 @@ func (c *servedCluster) stop() {
 	stopping.Wait()
 }
 
-// close releases what open acquired.
+// close releases the resources of open.
 func (c *servedCluster) close() {
 	for _, n := range c.nodes {
 		for _, l := range n.listeners {
-			_ = l.Close() // the servers have closed theirs
+			_ = l.Close() // the servers have already closed theirs
 		}
 	}
 	if c.cluster != nil {

@@ -20,7 +20,7 @@ import (
 	"shardsh/scripts"
 )
 
-// run does what the command line says and returns the exit code.
+// run executes the command line and returns the exit code.
 func (env environment) run(ctx context.Context) int {
 	if v, env, ok := findVerb(env); ok {
 		return finish(ctx, env, v.execute(ctx, env))
@@ -28,7 +28,7 @@ func (env environment) run(ctx context.Context) int {
 	return finish(ctx, env, runShell(ctx, env))
 }
 
-// runShell is the program without a verb.
+// runShell runs the program without a subcommand.
 func runShell(ctx context.Context, env environment) error {
 	if len(env.args) > 0 && env.args[0] == "help" {
 		if len(env.args) > 1 {
@@ -80,8 +80,7 @@ func finish(ctx context.Context, env environment, err error) int {
 	return code
 }
 
-// errorText returns an error with the place in the script where it arose, and
-// the line itself for a syntax error.
+// errorText returns an error with its position in the script, and the source line for a syntax error.
 func errorText(err error) string {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
@@ -97,7 +96,7 @@ func errorText(err error) string {
 	return text
 }
 
-// runScripts runs evals and scripts, then the REPL where one is wanted.
+// runScripts runs evals and scripts, then the REPL if it is requested.
 func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	scripted := o.hasScripts()
 	if !scripted && !o.shell && !o.interactive && !isTerminal(env.stdin) {
@@ -137,7 +136,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	defer rehearsing.close()
 	env.transcript = conn.transcript
 	switch {
-	case interactive: // the banner says it
+	case interactive: // the banner shows it
 	case o.snapshot != "":
 		notice(env.stderr, o.quiet, "Using a %s.", conn.cluster)
 	case o.usesMock() && o.mock == "":
@@ -200,7 +199,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		cancel()
 		err = runREPL(ctx, env, o, conn, shell, screen, may)
 	}
-	// What scripts left to do at the end is done however they ended.
+	// The functions of atExit run however the scripts ended.
 	if closeErr := shell.Close(ctx); err == nil && closeErr != nil {
 		return closeErr
 	}
@@ -222,7 +221,7 @@ func preferTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-// runAll runs the evals, prints the last one's result, then the files.
+// runAll runs the evals, prints the result of the last one, then runs the files.
 func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings.Shell, interactive bool) error {
 	err := runEvals(ctx, env, o, shell, interactive)
 	for i, path := range o.files {

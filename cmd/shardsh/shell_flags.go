@@ -13,7 +13,7 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// shellFlags are those of the shell itself.
+// shellFlags are the flags of the shell itself.
 type shellFlags struct {
 	clusterFlags
 	runFlags
@@ -29,7 +29,7 @@ type shellFlags struct {
 	version, buildInfo, ipv6 bool
 }
 
-// scriptFlags say what to run.
+// scriptFlags select the scripts to run.
 type scriptFlags struct {
 	evals       []string
 	files       []string
@@ -41,7 +41,7 @@ type scriptFlags struct {
 	norc        bool
 }
 
-// resultFlags say how to print what scripts return.
+// resultFlags say how to print the results of scripts.
 type resultFlags struct {
 	json        string // "", relaxed or canonical
 	jsonl       bool
@@ -49,13 +49,13 @@ type resultFlags struct {
 	deepInspect cmdline.OptionalBool
 }
 
-// noticeFlags say what people are told besides results.
+// noticeFlags control messages other than results.
 type noticeFlags struct {
 	verbose             cmdline.OptionalBool
 	skipStartupWarnings bool
 }
 
-// sandboxFlags say what scripts may do on this machine.
+// sandboxFlags are the permissions of scripts on this machine.
 type sandboxFlags struct {
 	sandbox bool
 	allow   sandbox.Rules
@@ -109,8 +109,7 @@ func (o *shellFlags) groups() []cmdline.Group {
 		}))
 }
 
-// parseArgs reads what the words of a parsed command line mean. Errors are usage errors
-// that name the argument.
+// parseArgs parses the words of the command line. Errors are usage errors that name the argument.
 func (o *shellFlags) parseArgs(words []string) error {
 	o.quiet = o.quietChoice.On
 	if len(words) > 0 && o.nodb && !isScript(words[0]) {
@@ -149,11 +148,11 @@ func (o *shellFlags) check() error {
 	return nil
 }
 
-// hasScripts reports whether there is something to run besides a shell and a
-// pipe.
+// hasScripts reports whether the command line has scripts to run, apart from standard input.
 func (o *scriptFlags) hasScripts() bool { return len(o.evals)+len(o.files) > 0 }
 
-// pageLimit is how many documents of a cursor are shown, as bindings.Config.Limit has it.
+// pageLimit returns the maximum number of a cursor's documents, in the form of
+// bindings.Config.ResultLimit.
 func (o *resultFlags) pageLimit() int {
 	if o.limit.Given && o.limit.N == 0 {
 		return -1
@@ -163,8 +162,8 @@ func (o *resultFlags) pageLimit() int {
 
 func (o *resultFlags) wantsJSON() bool { return o.json != "" || o.jsonl }
 
-// wantsNotices reports whether notices are shown: the quiet option decides, then --verbose, then
-// whether there is anybody to read them (rules/04-command-line-and-prompt §1.5).
+// wantsNotices reports whether notices are shown. The quiet option decides, then --verbose, then
+// whether the session is interactive (rules/04-command-line-and-prompt §1.5).
 func (o *shellFlags) wantsNotices(interactive bool) bool {
 	switch {
 	case o.quietChoice.Given:
@@ -177,8 +176,8 @@ func (o *shellFlags) wantsNotices(interactive bool) bool {
 
 var scriptSuffixes = []string{".js", ".cjs", ".mjs", ".ts", ".mongodb"}
 
-// isScript reports whether a word is a script and no address (rules/04-command-line-and-prompt §1.2):
-// an existing file, -, or a name that ends like one.
+// isScript reports whether a word is a script rather than an address (rules/04-command-line-and-prompt
+// §1.2): an existing file, -, or a name with the extension of a script.
 func isScript(arg string) bool {
 	if arg == "-" || arg == "/dev/stdin" {
 		return true

@@ -11,11 +11,11 @@ import (
 	"shardsh/bindings/script"
 )
 
-// signalStages are the effects of the second and third signal. The first one ends the
-// context of the program.
+// signalStages holds the effects of the second and third signal. The first signal ends the context of
+// the program.
 type signalStages struct {
-	second chan struct{}   // is closed by the second
-	hard   context.Context // ends with the third, and soon after --timeout and SIGTERM
+	second chan struct{}   // closed by the second signal
+	hard   context.Context // ends with the third signal, and soon after --timeout and SIGTERM
 	end    func()
 }
 
@@ -52,9 +52,9 @@ func listenForSignals(ctx context.Context) signalStages {
 	return s
 }
 
-// endStuck ends the process when a script goes on after --timeout, SIGTERM or
-// Ctrl-C: it is in a call of the JavaScript engine that nothing can stop. What
-// Ctrl-C does at a prompt is for the prompt.
+// endStuck ends the process when a script continues after --timeout, SIGTERM or Ctrl-C, because it is
+// in a call of the JavaScript engine that can't be interrupted. The REPL handles Ctrl-C at a prompt
+// itself.
 func endStuck(env environment, cause error) {
 	var timeout timeoutError
 	var signal signalError

@@ -15,7 +15,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// simulateFlags are those of "shardsh simulate".
+// simulateFlags are the flags of "shardsh simulate".
 type simulateFlags struct {
 	answerFlags
 	changes      []string
@@ -25,7 +25,7 @@ type simulateFlags struct {
 	zone         string
 	all          bool
 
-	action action.Simulate // what comes of them
+	action action.Simulate // the resulting action
 }
 
 func (o *simulateFlags) groups() []cmdline.Group {
@@ -57,14 +57,15 @@ func (o *simulateFlags) parseArgs(env environment, words []string) (err error) {
 	return optionsUsageError(o.action.Validate())
 }
 
-// run is "shardsh simulate": what would come of changes.
+// run implements "shardsh simulate": it simulates the outcome of changes.
 func (o *simulateFlags) run(ctx context.Context, env environment) error {
 	return runReadAction(ctx, env, &o.sourceFlags, defaultGC, o.action, func(out whatif.Outcomes) error {
 		return o.print(env, out, func() string { return findings.WhatIfText(out, o.all) })
 	})
 }
 
-// parseAlternatives reads the alternatives. All that --change says is one of them, the first.
+// parseAlternatives parses the alternatives. The changes of all --change options form the first
+// alternative.
 func (o *simulateFlags) parseAlternatives() (list []whatif.Alternative, err error) {
 	var together []whatif.Change
 	for _, text := range o.changes {
@@ -87,8 +88,7 @@ func (o *simulateFlags) parseAlternatives() (list []whatif.Alternative, err erro
 	return list, nil
 }
 
-// changeError is the error of words that are not a change, with the one that was
-// probably meant.
+// changeError returns the error for an invalid change, with a suggestion.
 func changeError(option string, err error) error {
 	if unknown, ok := errors.AsType[*whatif.UnknownChangeError](err); ok {
 		return usagef("%s: %w%s", option, err, plaintext.DidYouMean(unknown.Name, unknown.Names))
@@ -96,7 +96,7 @@ func changeError(option string, err error) error {
 	return usagef("%s: %w", option, err)
 }
 
-// changeUsage lists the kinds of changes, each with how it is written.
+// changeUsage lists the kinds of changes, each with its syntax.
 func changeUsage() string {
 	var b strings.Builder
 	for _, k := range whatif.ChangeKinds() {

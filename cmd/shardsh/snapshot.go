@@ -23,7 +23,7 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// snapshotFlags are those of "shardsh snapshot".
+// snapshotFlags are the flags of "shardsh snapshot".
 type snapshotFlags struct {
 	sourceFlags
 	output string
@@ -68,7 +68,7 @@ func (o *snapshotFlags) parseArgs(env environment, words []string) error {
 	return nil
 }
 
-// run is "shardsh snapshot": the metadata of a cluster, in a file.
+// run implements "shardsh snapshot": it writes the metadata of a cluster to a file.
 func (o *snapshotFlags) run(ctx context.Context, env environment) error {
 	if o.fleet.isFleet() {
 		return o.runFleet(ctx, env)
@@ -78,10 +78,10 @@ func (o *snapshotFlags) run(ctx context.Context, env environment) error {
 	})
 }
 
-// snapshotParts are what a snapshot has.
+// snapshotParts are the parts of the cluster in a snapshot.
 const snapshotParts = live.DefaultPartsAndStatus | live.Causes | live.Samples
 
-// runFleet keeps a snapshot of each cluster, in a directory of its name.
+// runFleet stores a snapshot of each cluster in a directory with the cluster's name.
 func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
 	members, err := askFleet(ctx, env, &o.sourceFlags,
 		func(ctx context.Context, env environment, one *sourceFlags, t targets.Target) (string, error) {
@@ -138,7 +138,7 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 	return nil
 }
 
-// saveInDir keeps a snapshot in a directory, and returns what there is to say of it.
+// saveInDir stores a snapshot in a directory, and returns a message about it.
 func (o *snapshotFlags) saveInDir(dir string, s *catalog.Snapshot) (string, error) {
 	saved, removed, err := snapdir.Save(dir, s, time.Duration(o.keep))
 	if err != nil {
@@ -152,14 +152,14 @@ func (o *snapshotFlags) saveInDir(dir string, s *catalog.Snapshot) (string, erro
 	return text, nil
 }
 
-// randomSource returns a source of random numbers that nobody can repeat.
+// randomSource returns a randomly seeded source of random numbers.
 func randomSource() *rand.Rand {
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // never fails
 	return rand.New(rand.NewChaCha8(seed))
 }
 
-// describeContents says in a few words what is in a file.
+// describeContents describes the content of a file in a few words.
 func describeContents(s *catalog.Snapshot, path string) string {
 	chunks := int64(0)
 	for _, c := range s.Collections() {

@@ -18,40 +18,39 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// sourceFlags say where a verb reads the metadata of a cluster from: an address, the
-// mock, or a file.
+// sourceFlags select the source of a cluster's metadata: an address, the mock, or a file.
 type sourceFlags struct {
 	clusterFlags
 	runFlags
-	fleet  fleetFlags // of the verbs that have its options
+	fleet  fleetFlags // for the subcommands with these options
 	from   string
-	sizes  string         // of what from names
-	ofZone string         // of the verbs that have addTimeZoneFlag for it
-	zone   *time.Location // which it is
-	// changes says that the verb may change the cluster, so policies are read.
+	sizes  string         // file with the sizes for from
+	ofZone string         // for the subcommands that call addTimeZoneFlag
+	zone   *time.Location // the time zone of ofZone
+	// changes says that the subcommand may change the cluster, so that policies are read.
 	changes bool
 
-	progress *progress // of what is computed; within sets it
+	progress *progress // set by runWithTimeout
 }
 
-// flags adds the options of a source to those of a verb.
+// flags adds the options of a source to those of a subcommand.
 func (o *sourceFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.from, "from", "",
 		"`FILE` read a file of shardsh snapshot, or a mongodump of config")
 	o.runFlags.flags(f)
 }
 
-// addSizesFlag adds the option of verbs that need sizes, which a dump does not have.
+// addSizesFlag adds the option for subcommands that need sizes, which a dump does not contain.
 func (o *sourceFlags) addSizesFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.sizes, "sizes", "", "`FILE` with --from: the output of $shardedDataDistribution")
 }
 
-// sharedGroups returns the options that have pages of their own.
+// sharedGroups returns the options that have their own help pages.
 func (o *sourceFlags) sharedGroups(mock ...func(*pflag.FlagSet)) []cmdline.Group {
 	return append(o.server.Flags(), mockGroup(append([]func(*pflag.FlagSet){o.mockFlag}, mock...)...))
 }
 
-// parseArgs reads the words of the command line, which can be one address.
+// parseArgs parses the words of the command line; one of them may be an address.
 func (o *sourceFlags) parseArgs(env environment, words []string) error {
 	if o.fleet.isSet() {
 		return o.completeFleet(env, words)
@@ -78,7 +77,7 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 	return o.clusterFlags.check()
 }
 
-// runWithTimeout runs work for as long as --timeout says.
+// runWithTimeout runs work within the limit of --timeout.
 func (o *sourceFlags) runWithTimeout(ctx context.Context, env environment, work func(context.Context) error) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
@@ -96,7 +95,7 @@ func (o *sourceFlags) withSnapshot(
 	})
 }
 
-// withSource is about, for an answer that also needs the source.
+// withSource works like withSnapshot, for an answer that also needs the source.
 func (o *sourceFlags) withSource(
 	ctx context.Context, env environment, r live.ReaderOptions,
 	answer func(context.Context, action.Source, *catalog.Snapshot) error,
@@ -143,7 +142,7 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	return source, conn.close, nil
 }
 
-// slowReadThreshold is the read time from which it is mentioned.
+// slowReadThreshold is the duration of a read from which it is reported.
 const slowReadThreshold = 2 * time.Second
 
 // reportRead prints what could not be read, and how long a slow read took.
@@ -158,7 +157,7 @@ func (o *sourceFlags) reportRead(env environment, from action.Source, s *catalog
 	}
 }
 
-// source is what is read from a connection.
+// source returns the source for reads from a connection.
 func (c *connection) source(isMock bool) action.Source {
 	kind := catalog.SourceLive
 	if isMock {
@@ -174,8 +173,8 @@ func (c *connection) source(isMock bool) action.Source {
 	}
 }
 
-// printGaps says what could not be read, which is not a reason to stop. What was left out is for
-// the answer to say.
+// printGaps prints what could not be read. This does not stop the subcommand. Parts that were left out
+// on purpose are not printed; the answer mentions them.
 func printGaps(env environment, s *catalog.Snapshot) {
 	gaps := slices.DeleteFunc(slices.Clone(s.Parts().Source.Gaps), func(g catalog.Gap) bool { return g.What == "" })
 	for _, text := range catalog.GapTexts(gaps) {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// openTerminal opens the process's own terminal, which is there for questions whatever
-// input and output are.
+// openTerminal opens the process's own terminal for questions, regardless of its input and output.
 func openTerminal(env environment) (io.ReadWriteCloser, error) {
 	if env.openTerminal != nil {
 		return env.openTerminal()
@@ -22,8 +21,8 @@ func openTerminal(env environment) (io.ReadWriteCloser, error) {
 	return os.OpenFile(name, os.O_RDWR, 0)
 }
 
-// readLine reads a line, byte by byte so that what follows is left alone. The end of
-// ctx ends the reading, too, where the system lets it.
+// readLine reads a line byte by byte, so that it consumes nothing after the line. The end of ctx also
+// ends the read, if the system supports that.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
 	if timed, may := in.(interface{ SetReadDeadline(t time.Time) error }); may {
 		_ = timed.SetReadDeadline(time.Time{})

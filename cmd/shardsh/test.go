@@ -25,7 +25,7 @@ import (
 	"shardsh/scripts"
 )
 
-// testFlags are those of "shardsh test".
+// testFlags are the flags of "shardsh test".
 type testFlags struct {
 	filter     string
 	releases   []string
@@ -70,7 +70,7 @@ func (o *testFlags) groups() []cmdline.Group {
 	}
 }
 
-// parseArgs checks the options and reads what they mean.
+// parseArgs validates and parses the options.
 func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 	if o.types {
 		return nil
@@ -125,7 +125,7 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 	return err
 }
 
-// run is "shardsh test": tests of scripts.
+// run implements "shardsh test": it runs the tests of scripts.
 func (o *testFlags) run(ctx context.Context, env environment) error {
 	switch {
 	case o.types:
@@ -137,10 +137,10 @@ func (o *testFlags) run(ctx context.Context, env environment) error {
 	return o.runTests(ctx, env)
 }
 
-// filePollInterval is how often --watch looks whether files have changed.
+// filePollInterval is the interval at which --watch checks for changed files.
 const filePollInterval = 300 * time.Millisecond
 
-// watchFiles is --watch.
+// watchFiles implements --watch.
 func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []string) error {
 	text := reporter.Text{To: env.stdout, Color: env.color()}
 	o.OnFile = text.WriteFile
@@ -166,7 +166,7 @@ func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []str
 	})
 }
 
-// testFiles returns the files that are meant.
+// testFiles returns the test files for paths.
 func testFiles(paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -182,7 +182,8 @@ func testFiles(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// reporters write what came of all tests; text is written as it comes.
+// reporters returns the functions that write the results of all tests; text output is written while the
+// tests run.
 func reporters() map[string]func(io.Writer, testrunner.Report) error {
 	return map[string]func(io.Writer, testrunner.Report) error{"junit": reporter.JUnit, "json": reporter.JSON}
 }
@@ -217,7 +218,7 @@ func (o *testFlags) runTests(ctx context.Context, env environment) error {
 	return nil
 }
 
-// report writes the files that were asked for, or the report in place of text.
+// report writes the requested files, or the report in place of text.
 func (o *testFlags) report(env environment, report testrunner.Report) error {
 	if write, ok := reporters()[o.reporter]; ok {
 		show := func(to io.Writer) error { return write(to, report) }

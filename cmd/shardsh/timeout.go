@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// timeoutError is the cause of a run that --timeout ended.
+// timeoutError is the cause of a context that --timeout ended.
 type timeoutError struct{ after time.Duration }
 
 func (e timeoutError) Error() string {
 	return fmt.Sprintf("not finished within --timeout %s; the run was stopped", e.after)
 }
 
-// withTimeout returns ctx with the limit of --timeout. JavaScript can't catch
-// its end. A timer cancels it, as it has no deadline: the driver would turn that
-// into a maxTimeMS of its own, and leaves reads alone that a deadline passes.
+// withTimeout returns ctx with the limit of --timeout. JavaScript can't catch its end. A timer cancels
+// the context, which has no deadline: the driver would convert a deadline to its own maxTimeMS, and
+// would not abort reads that exceed it.
 func (o *runFlags) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if o.timeout == 0 {
@@ -33,12 +33,12 @@ func (o *runFlags) withTimeout(ctx context.Context) (context.Context, context.Ca
 	}
 }
 
-// stepGracePeriod is how long a step on a cluster may go on after what ended a run.
+// stepGracePeriod is how long a running step on a cluster may continue after the end of a run.
 const stepGracePeriod = 250 * time.Millisecond
 
-// stepContext returns the context of steps in progress on a cluster, which are completed
-// when a run is stopped: by Ctrl-C, however long they take. --timeout and SIGTERM
-// don't wait for them, as they may hang: the step is left to the cluster.
+// stepContext returns the context for running steps on a cluster. After Ctrl-C, a run waits for these
+// steps, however long they take. After --timeout and SIGTERM it does not wait, because the steps may
+// hang: they are left to the cluster.
 func stepContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	steps, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	var timer *time.Timer
@@ -63,7 +63,7 @@ func stepContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// scriptInput is standard input for a script. A shell reads its own.
+// scriptInput returns the standard input of a script. A REPL reads the input itself.
 func scriptInput(ctx context.Context, env environment, interactive bool) io.Reader {
 	if interactive || isTerminal(env.stdin) {
 		return env.stdin
@@ -71,8 +71,8 @@ func scriptInput(ctx context.Context, env environment, interactive bool) io.Read
 	return ctxReader{ctx, env.stdin}
 }
 
-// ctxReader is a reader that does not wait longer than ctx lasts: for a
-// pipe whose other end says nothing. A read that comes too late is lost.
+// ctxReader is a reader that stops waiting when ctx ends, for a pipe whose other end is silent. The
+// result of a later read is lost.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader

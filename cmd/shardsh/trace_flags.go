@@ -39,7 +39,7 @@ func (o *traceFlags) check() error {
 	return firstViolation(rule{o.logFormat != logText && o.logFormat != logJSON, "--log-format takes text or json"})
 }
 
-// isJSONLog reports whether notices for people are suppressed, as in a JSON log.
+// isJSONLog reports whether the log is JSON, which suppresses notices for humans.
 func (o *traceFlags) isJSONLog() bool { return o.logFormat == logJSON }
 
 // wrapReporter wraps a reporter with a trace and a log. clearLine must be called
@@ -50,7 +50,7 @@ func (o *traceFlags) wrapReporter(env environment, conn *connection, clock scrip
 		return next, func(error) {}, nil
 	}
 	get := func(name string) string { value, _ := env.getenv(name); return value }
-	host, _ := os.Hostname() // empty where it is unknown
+	host, _ := os.Hostname() // empty if it is unknown
 	options := tracing.Options{
 		Trace: o.trace, Headers: get("OTEL_EXPORTER_OTLP_HEADERS"), Parent: get("TRACEPARENT"),
 		Verb: env.commandName(), Address: secret.Redact(conn.address), Now: clock.Now, Redact: secret.Redact,

@@ -8,7 +8,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// openTranscript begins what --transcript asks for; nil without it.
+// openTranscript opens the file of --transcript; nil without it.
 func openTranscript(env environment, path, mode string) (*transcript.Writer, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // nobody wants one
@@ -21,8 +21,8 @@ func openTranscript(env environment, path, mode string) (*transcript.Writer, err
 	return w, nil
 }
 
-// closeTranscript reports what of it was not written: the run itself is not
-// undone by that.
+// closeTranscript prints a warning if the transcript could not be written completely. This does not
+// affect the run.
 func closeTranscript(env environment, w *transcript.Writer) {
 	if w == nil {
 		return

@@ -15,37 +15,35 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// verb is a subcommand. A database of that name
-// is reached with its host before it: 127.0.0.1/check.
+// verb is a subcommand. A database with the same name can be reached with its host: 127.0.0.1/check.
 type verb struct {
 	section   section
 	name      string
-	arguments string // as the help shows them
-	about     string // a few words for the help
+	arguments string // in the form of the help
+	about     string // a short description for the help
 	text      cmdline.Text
 	new       func() command
 }
 
-// command is what a verb runs, with its flags.
+// command holds the flags of a subcommand, and runs it.
 type command interface {
 	groups() []cmdline.Group
-	// parseArgs reads what the flags and the other words mean, and refuses what makes
-	// no sense.
+	// parseArgs parses the flags and the other words, and returns an error for invalid combinations.
 	parseArgs(env environment, words []string) error
 	run(ctx context.Context, env environment) error
 }
 
-// section is a part of the list of verbs.
+// section is a section of the list of subcommands.
 type section string
 
 const (
 	sectionRead    section = "Look at a cluster, and change nothing"
 	sectionChange  section = "Change a cluster"
 	sectionScripts section = "Scripts, agents, and the mock cluster"
-	sectionProgram section = "This program" // the help has names alone
+	sectionProgram section = "This program" // the help shows only names
 )
 
-// verbs are in the order of the help.
+// verbs returns all subcommands in the order of the help.
 func verbs() []verb {
 	return []verb{
 		{sectionRead, "check", "[options] ADDRESS...", "check that clusters are healthy, for CI and monitoring", checkText(),
@@ -127,8 +125,8 @@ func verbs() []verb {
 	}
 }
 
-// findVerb finds the verb that the command line begins with, which may be of two words, and
-// returns the environment to run it in. "help NAME" is "NAME --help".
+// findVerb finds the subcommand at the beginning of the command line, which may consist of two words,
+// and returns the environment in which to run it. "help NAME" is "NAME --help".
 func findVerb(env environment) (verb, environment, bool) {
 	args := env.args
 	if len(args) > 1 && args[0] == "help" {
@@ -144,7 +142,7 @@ func findVerb(env environment) (verb, environment, bool) {
 	return verb{}, env, false
 }
 
-// usage returns the help of a verb.
+// usage returns the help of a subcommand.
 func (v verb) usage(c command, ask *helpFlags) cmdline.Command {
 	return cmdline.Command{
 		Name:      v.name,
@@ -155,11 +153,12 @@ func (v verb) usage(c command, ask *helpFlags) cmdline.Command {
 	}
 }
 
-// execute reads the command line of a verb and runs it, or prints its help.
+// execute parses the command line of a subcommand and runs it, or prints its help.
 func (v verb) execute(ctx context.Context, env environment) error {
 	c, ask := v.new(), new(helpFlags)
 	if raw, ok := c.(interface {
-		// runWords runs a command line that is not all options of the verb; false if it is.
+		// runWords runs a command line that has other words than options of the subcommand. It returns
+		// false for other command lines.
 		runWords(ctx context.Context, env environment) (bool, error)
 	}); ok {
 		if done, err := raw.runWords(ctx, env); done {
@@ -178,7 +177,7 @@ func (v verb) execute(ctx context.Context, env environment) error {
 		return c.run(ctx, env)
 	}
 	if by, ok := c.(interface {
-		// refuse answers a command line that is wrong.
+		// refuse reports a wrong command line.
 		refuse(env environment, err error) error
 	}); ok {
 		return by.refuse(env, err)
@@ -186,8 +185,7 @@ func (v verb) execute(ctx context.Context, env environment) error {
 	return err
 }
 
-// parseWords reads a command line, and returns the words of it that are no
-// options.
+// parseWords parses a command line, and returns the words that are not options.
 func parseWords(env environment, groups []cmdline.Group) ([]string, error) {
 	positional, rest, warnings, err := cmdline.Parse(groups, env.args)
 	for _, w := range warnings {
@@ -196,10 +194,10 @@ func parseWords(env environment, groups []cmdline.Group) ([]string, error) {
 	return append(positional, rest...), err
 }
 
-// helpFlags ask for help.
+// helpFlags are the flags that request help.
 type helpFlags struct{ help, all bool }
 
-// addTo adds them to the options of a command: to the last section that is its own.
+// addTo adds the flags to the options of a command: to its last own section.
 func (o *helpFlags) addTo(groups []cmdline.Group) []cmdline.Group {
 	if cmdline.All(groups).Lookup("help") != nil {
 		return groups
@@ -230,7 +228,7 @@ func (o *helpFlags) print(to io.Writer, c cmdline.Command) error {
 	return err
 }
 
-// verbUsage is the help of each verb.
+// verbUsage returns the help of each subcommand.
 func verbUsage() (list []cmdline.Command) {
 	for _, v := range append(verbs(), jobVerbs()...) {
 		list = append(list, v.usage(v.new(), new(helpFlags)))
@@ -238,13 +236,13 @@ func verbUsage() (list []cmdline.Command) {
 	return list
 }
 
-// sections returns the verbs by section.
+// sections returns the sections of subcommands.
 func sections() []section {
 	return []section{sectionRead, sectionChange, sectionScripts, sectionProgram}
 }
 
-// similarVerb returns the verb that a word is probably a typo of; empty for an address, or
-// far from any verb.
+// similarVerb returns the subcommand that a word is probably a misspelling of; empty for an address, or
+// if no subcommand is near.
 func similarVerb(address string) string {
 	if strings.ContainsAny(address, "./:") {
 		return ""
@@ -256,8 +254,8 @@ func similarVerb(address string) string {
 	return plaintext.CorrectTypo(address, names)
 }
 
-// checkDatabase refuses a name that is nearly a verb's and of no database that the cluster
-// has. Whoever may not list databases has it as it was entered.
+// checkDatabase returns an error for a name that is similar to a subcommand and that is no database of
+// the cluster. If the user may not list databases, the name is accepted.
 func checkDatabase(ctx context.Context, o *clusterFlags, conn *connection) error {
 	name := cmp.Or(o.server.Address, o.database)
 	verb := similarVerb(name)
@@ -276,7 +274,7 @@ func unknownWordError(name, verb string) error {
 		"To begin a database of that name: shardsh HOST/%s", name, verb, name)
 }
 
-// suggestVerb adds to the error of a connection which verb may have been meant.
+// suggestVerb adds a suggestion for a misspelled subcommand to a connection error.
 func suggestVerb(o *clusterFlags, err error) error {
 	if verb := similarVerb(o.server.Address); verb != "" {
 		return cmdline.UsageError{Err: fmt.Errorf("%w; did you mean shardsh %s?", err, verb)}

@@ -16,7 +16,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// verifyFlags are those of "shardsh verify".
+// verifyFlags are the flags of "shardsh verify".
 type verifyFlags struct {
 	documentsFlags
 	output, against, differences, documents string
@@ -63,7 +63,7 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 	return optionsUsageError(o.action.Validate())
 }
 
-// run is "shardsh verify": whether a collection holds the same documents as before.
+// run implements "shardsh verify": it checks whether a collection has the same documents as before.
 func (o *verifyFlags) run(ctx context.Context, env environment) error {
 	var result action.VerifyResult
 	err := o.connectAndRead(ctx, env,

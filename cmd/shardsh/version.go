@@ -12,7 +12,7 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// versionFlags are those of "shardsh version".
+// versionFlags are the flags of "shardsh version".
 type versionFlags struct {
 	json, sbom bool
 	of         string
@@ -38,7 +38,7 @@ func (o *versionFlags) parseArgs(_ environment, words []string) error {
 	return nil
 }
 
-// run is "shardsh version".
+// run implements "shardsh version".
 func (o *versionFlags) run(_ context.Context, env environment) error {
 	switch {
 	case o.sbom:
@@ -66,8 +66,8 @@ mongosh that the shell follows, and the releases that the mock can behave like.`
 	}
 }
 
-// printBuildInfo prints how this program was built, as mongosh's option of that name
-// does: a JSON document.
+// printBuildInfo prints the build information as a JSON document, like mongosh's option of the same
+// name.
 func printBuildInfo(env environment) error {
 	b := buildinfo.Read()
 	return writeJSON(env.jsonOut(), struct {

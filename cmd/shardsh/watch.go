@@ -14,7 +14,7 @@ import (
 	"shardsh/repl/watch"
 )
 
-// watchFlags are those of "shardsh watch".
+// watchFlags are the flags of "shardsh watch".
 type watchFlags struct {
 	sourceFlags
 	interval cmdline.Duration
@@ -23,7 +23,7 @@ type watchFlags struct {
 	heat     bool
 }
 
-// minWatchInterval is how often a cluster may be read at most.
+// minWatchInterval is the minimum interval between reads of a cluster.
 const minWatchInterval = 500 * time.Millisecond
 
 func (o *watchFlags) groups() []cmdline.Group {
@@ -61,7 +61,7 @@ func (o *watchFlags) parseArgs(env environment, words []string) error {
 	return nil
 }
 
-// run is "shardsh watch": a live view of a cluster on a terminal.
+// run implements "shardsh watch": it shows a live view of a cluster on a terminal.
 func (o *watchFlags) run(ctx context.Context, env environment) error {
 	if o.fleet.isFleet() {
 		return o.watchFleet(ctx, env)
@@ -84,19 +84,19 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 	return preferTimeout(ctx, watch.Run(ctx, c))
 }
 
-// watchConfig is what both views work with.
+// watchConfig returns the configuration that both views share.
 func (o *watchFlags) watchConfig(env environment) watch.Config {
 	c := watch.Config{
 		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, JSON: o.json,
 		Color: env.color(), Once: o.once, Width: env.columns(),
-	} // frames hold nothing that a terminal would obey
+	} // frames contain no control characters from the cluster
 	if o.json {
 		c.Out = env.jsonOut()
 	}
 	return c
 }
 
-// takeTerminal has frames replace each other on a terminal, if there is one.
+// takeTerminal makes frames replace each other on a terminal, if there is one.
 func (o *watchFlags) takeTerminal(env environment, c *watch.Config) (leave func(), err error) {
 	in, isFile := env.stdin.(*os.File)
 	out, alsoFile := env.stdout.(*os.File)
@@ -108,10 +108,10 @@ func (o *watchFlags) takeTerminal(env environment, c *watch.Config) (leave func(
 		return nil, err
 	}
 	c.Screen = terminal
-	return func() { _ = terminal.Close() }, nil // there is nobody left to tell
+	return func() { _ = terminal.Close() }, nil // the error can't be reported any more
 }
 
-// setReader has the cluster be read again and again.
+// setReader sets the function that reads the cluster.
 func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Config) (done func(), err error) {
 	if o.from != "" {
 		c.Read = func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
@@ -123,7 +123,7 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 		}
 		return func() {}, nil
 	}
-	o.demo = o.usesMock() // a mock without data is nothing to look at
+	o.demo = o.usesMock() // a mock without data would show nothing
 	conn, err := connect(ctx, env, &o.clusterFlags, session{readsOnly: true, interactive: true, quiet: o.quietChoice.On})
 	if err != nil {
 		return nil, preferTimeout(ctx, err)
@@ -138,7 +138,7 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 	return conn.close, nil
 }
 
-// wallClock is the time on the wall.
+// wallClock is the system's clock.
 type wallClock struct{}
 
 func (wallClock) Now() time.Time                         { return time.Now() }

@@ -14,7 +14,7 @@ import (
 	"shardsh/repl/watch"
 )
 
-// watchFleet shows a line for each cluster of a file of targets.
+// watchFleet shows a line for each cluster in a targets file.
 func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 	c := watch.FleetConfig{Config: o.watchConfig(env), Parallel: o.fleet.parallel}
 	clusters := make([]*watchedCluster, len(o.fleet.list))
@@ -49,14 +49,14 @@ func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 	return err
 }
 
-// watchedCluster is a cluster of a fleet that is read again and again.
+// watchedCluster is a cluster of a fleet that is read repeatedly.
 type watchedCluster struct {
 	env    environment
 	flags  sourceFlags
 	conn   *connection
 	reader *live.Reader
 	last   *catalog.Snapshot
-	err    error // of the last look
+	err    error // of the last read
 }
 
 func (w *watchedCluster) close() {
@@ -65,8 +65,7 @@ func (w *watchedCluster) close() {
 	}
 }
 
-// refresh reads the cluster, or what has changed in it; it connects where that has not succeeded
-// yet.
+// refresh reads the cluster, or only the changes. It connects unless a connection exists.
 func (w *watchedCluster) refresh(ctx context.Context) (*report.Overview, error) {
 	w.err = w.flags.runWithTimeout(ctx, w.env, func(ctx context.Context) error { return preferTimeout(ctx, w.read(ctx)) })
 	if w.err != nil {

@@ -19,13 +19,13 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// whyFlags are those of "shardsh why".
+// whyFlags are the flags of "shardsh why".
 type whyFlags struct {
 	answerFlags
 	ns, key, shard, zone, timeZone, advisories string
 	long                                       bool
 
-	action action.Why // what comes of them
+	action action.Why // the resulting action
 }
 
 func (o *whyFlags) groups() []cmdline.Group {
@@ -66,7 +66,7 @@ func (o *whyFlags) parseArgs(env environment, words []string) error {
 	return optionsUsageError(o.action.Validate())
 }
 
-// run is "shardsh why": what is wrong, and everything that keeps it so.
+// run implements "shardsh why": it says what is wrong, with all causes.
 func (o *whyFlags) run(ctx context.Context, env environment) error {
 	if o.fleet.isFleet() {
 		return o.runFleet(ctx, env)
@@ -76,7 +76,7 @@ func (o *whyFlags) run(ctx context.Context, env environment) error {
 	})
 }
 
-// runFleet explains each cluster in a line.
+// runFleet prints the answer for each cluster in one line.
 func (o *whyFlags) runFleet(ctx context.Context, env environment) error {
 	members, err := askFleet(ctx, env, &o.sourceFlags,
 		func(ctx context.Context, env environment, one *sourceFlags, _ targets.Target) (action.WhyResult, error) {

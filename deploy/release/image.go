@@ -21,11 +21,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// user is the one that images run as: it has no name and owns nothing.
+// user is the user of the images: it has no name and owns nothing.
 const user = "65532:65532"
 
-// writeImage writes an OCI layout with an image for each program, and reads it back. The
-// same programs give the same digests.
+// writeImage writes an OCI layout with an image for each program, and checks it. The same programs give
+// the same digests.
 func writeImage(dir string, binaries map[string]string, version string, created time.Time) error {
 	if len(binaries) == 0 {
 		return errors.New("--binary is required")
@@ -57,7 +57,7 @@ func writeImage(dir string, binaries map[string]string, version string, created 
 	return check(dir)
 }
 
-// check reads a layout, and compares all digests and sizes with what is there.
+// check reads a layout, and verifies all digests and sizes.
 func check(dir string) error {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func labels(version string, created time.Time) map[string]string {
 	}
 }
 
-// imageOf returns the image of a program: its file alone, as Dockerfile makes it.
+// imageOf returns the image of a program: its file alone, as in the Dockerfile.
 func imageOf(file, platform, version string, created time.Time) (v1.Image, error) {
 	program, err := os.ReadFile(file)
 	if err != nil {
@@ -112,7 +112,7 @@ func imageOf(file, platform, version string, created time.Time) (v1.Image, error
 	return mutate.ConfigFile(mutate.ConfigMediaType(image, types.OCIConfigJSON), config)
 }
 
-// archiveOf returns a tar with the program alone.
+// archiveOf returns a tar archive with only the program.
 func archiveOf(program []byte, created time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

@@ -1,4 +1,4 @@
-// Command release makes what a release has besides archives: a container image as an OCI
+// Command release builds the parts of a release other than archives: a container image as an OCI
 // layout, without a daemon, and the recipes of package managers. .ci/release runs it.
 //
 //	release image --binary linux/amd64=FILE… --version X --created SECONDS --out DIR
@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// run reads the command line and does what it says.
+// run executes the command line.
 func run(args []string) error {
 	if len(args) == 0 {
 		return errors.New("say image or recipes")

@@ -14,18 +14,18 @@ import (
 //go:embed recipes
 var recipes embed.FS
 
-// recipe is what the templates of recipes know.
+// recipe is the data of the recipe templates.
 type recipe struct {
 	Version, URL string
 	sums         map[string]string // by the name of the archive
 }
 
-// Archive returns where the archive of a platform will be.
+// Archive returns the URL of the archive for a platform.
 func (r recipe) Archive(system, architecture string) string {
 	return r.URL + "/" + r.name(system, architecture)
 }
 
-// Sum returns its checksum.
+// Sum returns the checksum of the archive for a platform.
 func (r recipe) Sum(system, architecture string) (string, error) {
 	sum, known := r.sums[r.name(system, architecture)]
 	if !known {
@@ -34,13 +34,13 @@ func (r recipe) Sum(system, architecture string) (string, error) {
 	return sum, nil
 }
 
-// Platforms are those that krew takes.
+// Platforms returns the platforms that krew supports.
 func (recipe) Platforms() map[string][]string {
 	both := []string{"amd64", "arm64"}
 	return map[string][]string{"darwin": both, "linux": both, "windows": both}
 }
 
-// Program returns what the program is called in an archive.
+// Program returns the name of the program in an archive.
 func (recipe) Program(system string) string {
 	if system == "windows" {
 		return "shardsh.exe"
@@ -79,13 +79,13 @@ func writeRecipes(dir, sums, version, url string) error {
 	return nil
 }
 
-// readSums reads what sha256sum wrote.
+// readSums parses the output of sha256sum.
 func readSums(path string) (map[string]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // the file was opened for reading only
 	known := make(map[string]string)
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {

@@ -1,6 +1,6 @@
-// Package chunkmaps has the pictures of docs/how-balancing-works.md: chunks of mock
-// clusters before, while and after the balancer works on them. Its test plays each scene
-// and holds the files to what it draws. To make them again, and then look at them:
+// Package chunkmaps holds the pictures of docs/how-balancing-works.md: chunks of mock clusters before,
+// during and after balancing. Its test runs each scene and compares the files with its drawings. To
+// draw them again (check the result afterwards):
 //
 //	go test ./docs/chunkmaps -update
 package chunkmaps

@@ -15,31 +15,30 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// DefaultLimit is how many inputs are kept unless the rules say otherwise. A file
-// may grow to twice as many before it is cut.
+// DefaultLimit is the default number of stored inputs. A file may grow to twice that number before it
+// is truncated.
 const DefaultLimit = 1000
 
-// Rules say what a File keeps. They may change while it is in use.
+// Rules say which inputs a File stores. They may change while the File is in use.
 type Rules struct {
-	// Limit is how many inputs are kept; 0 keeps none.
+	// Limit is the maximum number of inputs; 0 disables the history.
 	Limit int
-	// Redact is how inputs that may hold a password are treated.
+	// Redact says how to handle inputs that may contain a password.
 	Redact Redact
 }
 
-// File is a history: a file of inputs, oldest first, one a line, read and written by
-// its owner only. Inputs are appended as they come, so that a session that is
-// killed loses none and sessions side by side keep those of each other. A nil
-// File keeps nothing.
+// File is a history: a file of inputs, oldest first, one a line, that only its owner can read and
+// write. Inputs are appended immediately, so that a killed session loses none, and concurrent sessions
+// keep the inputs of each other. A nil File stores nothing.
 type File struct {
 	path    string
 	rules   func() Rules
 	entries []string
 }
 
-// Open reads the file, which need not exist. An empty path gives a nil
-// File. With an error the File is nil, too: the shell goes on without.
-// nil rules are to keep Limit inputs, and none with passwords.
+// Open opens a history file, which need not exist. It returns a nil File for an empty path. With an
+// error the File is also nil, and the shell continues without a history. Nil rules stand for
+// DefaultLimit inputs, and none with passwords.
 func Open(path string, rules func() Rules) (*File, error) {
 	if path == "" {
 		return nil, nil
@@ -59,7 +58,7 @@ func Open(path string, rules func() Rules) (*File, error) {
 	lines.Buffer(nil, len(data)+1)
 	n, limit := 0, rules().Limit
 	for ; lines.Scan(); n++ {
-		// A line kept by other means is not a reason to offer it.
+		// A stored line is not offered if the rules would not store it now.
 		if entry := unescape(lines.Text()); entry != "" && h.CanKeep(entry) {
 			h.entries = append(h.entries, entry)
 		}
@@ -73,7 +72,7 @@ func Open(path string, rules func() Rules) (*File, error) {
 	return h, nil
 }
 
-// Entries returns the inputs kept, oldest first.
+// Entries returns the stored inputs, oldest first.
 func (h *File) Entries() []string {
 	if h == nil {
 		return nil
@@ -81,14 +80,12 @@ func (h *File) Entries() []string {
 	return slices.Clone(h.entries)
 }
 
-// CanKeep reports whether an input may be kept, here or in the memory of a
-// session.
+// CanKeep reports whether an input may be stored, in the file or in the memory of a session.
 func (h *File) CanKeep(input string) bool {
 	return !IsSensitive(input) || h != nil && h.rules().Redact == Keep
 }
 
-// Add keeps one more input, unless it is the same as the last or must not be
-// kept.
+// Add stores an input, unless it equals the last one or must not be stored.
 func (h *File) Add(input string) error {
 	if h == nil || input == "" || !h.CanKeep(input) {
 		return nil
@@ -106,7 +103,7 @@ func (h *File) Add(input string) error {
 	}
 	h.entries = lastN(append(h.entries, input), rules.Limit)
 	if err := h.append(input); err != nil {
-		h.path = "" // said once
+		h.path = "" // reports the error only once
 		return err
 	}
 	return nil
@@ -124,11 +121,11 @@ func (h *File) append(input string) error {
 		return err
 	}
 	_, err = f.WriteString(escape(input) + "\n")
-	// The file may come from elsewhere, open to all.
+	// The file may have other permissions, for example if it was copied.
 	return errors.Join(err, f.Chmod(0o600), f.Close())
 }
 
-// rewrite replaces the file by what is kept, in one step.
+// rewrite replaces the file by the stored inputs, atomically.
 func (h *File) rewrite() error {
 	return safefile.Replace(h.path, func(to io.Writer) error {
 		for _, e := range h.entries {

@@ -2,11 +2,11 @@ package history
 
 import "regexp"
 
-// What makes an input one that may hold a password (rules/04-command-line-and-prompt §2.8, and more):
-// the functions and commands that take one, as whole words; names that say so and get a value, as a
-// field, a variable or an option; the texts of keys and of logins; and a connection string, or what is
-// meant for one, with a user in it. All of it is generous: a password that is not escaped may hold
-// nearly anything.
+// The patterns of inputs that may contain a password (rules/04-command-line-and-prompt §2.8, and more):
+// functions and commands with a password argument, as whole words; names of secrets that get a value as
+// a field, a variable or an option; the texts of keys and of credentials; and connection strings with a
+// user, even invalid ones. The patterns are generous: a password that is not escaped may contain nearly
+// any character.
 var (
 	secretWords = regexp.MustCompile(`\b(?:createUser|addUser|auth|authenticate|updateUser|changeUserPassword|connect|` +
 		`Mongo|saslStart|saslContinue|copydb)\b`)
@@ -19,9 +19,8 @@ var (
 		`mongodb(?:\+srv)?:/+[^\s"'` + "`" + `]*@|["'` + "`" + `][\w.%+-]+:[^\s"'` + "`" + `@]+@[\w\[]`)
 )
 
-// IsSensitive is true for an input that may hold a password. Such inputs are not
-// kept, neither in the history file nor for the keys that go back, unless the
-// user wants all kept.
+// IsSensitive reports whether an input may contain a password. Such inputs are stored neither in the
+// history file nor for the keys that recall inputs, unless the user wants to store all inputs.
 func IsSensitive(input string) bool {
 	for _, sign := range []*regexp.Regexp{secretWords, secretNames, secretTexts, secretAddress} {
 		if sign.MatchString(input) {
@@ -31,27 +30,27 @@ func IsSensitive(input string) bool {
 	return false
 }
 
-// Redact is a way to treat inputs before they are kept.
+// Redact is a method of handling inputs before they are stored.
 type Redact int
 
 const (
-	// Remove keeps no input that is IsSensitive.
+	// Remove drops inputs for which IsSensitive returns true.
 	Remove Redact = iota
-	// RemoveRedact is Remove, and takes what tells of people and machines out of
-	// the inputs that are kept.
+	// RemoveRedact does the same as Remove, and redacts personal data and addresses in the stored
+	// inputs.
 	RemoveRedact
-	// Keep keeps all inputs as they are.
+	// Keep stores all inputs unchanged.
 	Keep
 )
 
-// ParseRedact finds the way that config calls "remove", "remove-redact" or
-// "keep"; any other name is Remove.
+// ParseRedact converts a value of config: "remove", "remove-redact" or "keep"; any other value is
+// Remove.
 func ParseRedact(name string) Redact {
 	return map[string]Redact{"remove-redact": RemoveRedact, "keep": Keep}[name]
 }
 
-// redactions take out, in this order, connection strings, other URLs, e-mail
-// addresses, IP addresses, the names of users in paths and binary data.
+// redactions redact, in this order, connection strings, other URLs, e-mail addresses, IP addresses,
+// user names in paths, and binary data.
 var redactions = []struct {
 	what *regexp.Regexp
 	with string

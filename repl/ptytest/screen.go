@@ -10,19 +10,19 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Screen draws what is printed on a terminal, as far as line editors and
-// coloured text need it: cursor moves, erasing, scrolling, wrapping, colours.
+// Screen interprets the output for a terminal, as far as line editors and coloured text need it: cursor
+// movement, erasing, scrolling, wrapping, colours.
 type Screen struct {
 	rows, columns int
 	cells         [][]cell
-	row, column   int // of the cursor; column is columns when the next character wraps
+	row, column   int // of the cursor; column equals columns if the next character wraps
 	style         string
-	pending       string // the begin of a sequence or a character, whose rest has not come
-	// Strange collects sequences that were not understood.
+	pending       string // an incomplete sequence or character
+	// Strange holds the sequences that were not understood.
 	Strange []string
 }
 
-// cell is one place; the second of a wide character is empty.
+// cell is one position; the second cell of a wide character is empty.
 type cell struct {
 	text, style string
 }
@@ -46,7 +46,7 @@ func (s *Screen) emptyRow() []cell {
 	return row
 }
 
-// WriteString draws what a program prints.
+// WriteString interprets the output of a program.
 func (s *Screen) WriteString(text string) {
 	text = s.pending + text
 	s.pending = ""
@@ -60,8 +60,7 @@ func (s *Screen) WriteString(text string) {
 	}
 }
 
-// consume draws the first character or obeys the first sequence, and returns its
-// length: 0 when its rest has not come yet.
+// consume interprets the first character or sequence, and returns its length: 0 when it is incomplete.
 func (s *Screen) consume(text string) int {
 	switch text[0] {
 	case '\r':
@@ -96,7 +95,7 @@ func (s *Screen) lineFeed() {
 
 func (s *Screen) put(r rune) {
 	wide := runeWidth(r)
-	if wide == 0 { // joins the one before
+	if wide == 0 { // combines with the previous character
 		if s.column > 0 {
 			s.cells[s.row][s.column-1].text += string(r)
 		}
@@ -113,7 +112,7 @@ func (s *Screen) put(r rune) {
 	s.column += wide
 }
 
-// runeWidth returns how many places a character takes.
+// runeWidth returns how many cells a character takes.
 func runeWidth(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0
@@ -125,7 +124,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// escapeSequence obeys an escape sequence.
+// escapeSequence interprets an escape sequence.
 func (s *Screen) escapeSequence(text string) int {
 	if len(text) < 2 {
 		return 0
@@ -163,14 +162,13 @@ func (s *Screen) control(command byte, arguments string) {
 		s.erase(command == 'J', n)
 	case 'm':
 		s.setStyle(arguments)
-	case 'h', 'l': // modes, such as that of bracketed paste
+	case 'h', 'l': // modes, such as bracketed paste
 	default:
 		s.Strange = append(s.Strange, fmt.Sprintf("\x1b[%s%c", arguments, command))
 	}
 }
 
-// erase clears the line or the whole screen: from the cursor on, up to it, or
-// all of it.
+// erase erases the line or the whole screen: after the cursor, before it, or completely.
 func (s *Screen) erase(screen bool, how int) {
 	for r := range s.rows {
 		for c := range s.columns {
@@ -193,22 +191,21 @@ func (s *Screen) setStyle(arguments string) {
 	}
 }
 
-// String returns the text, with the cursor as ▮, without what is empty at the
-// ends.
+// String returns the text, with the cursor as ▮, without empty cells and lines at the ends.
 func (s *Screen) String() string { return s.draw(false) }
 
-// Styled is String with the places where colours change: {32} before green
-// text, {} where it ends.
+// Styled works like String, with markers where colours change: {32} before green text, {} where it
+// ends.
 func (s *Screen) Styled() string { return s.draw(true) }
 
-// Run is a text in one style, on some places of a row.
+// Run is a text in one style, in consecutive cells of a row.
 type Run struct {
 	Column, Width int
 	Text, Style   string
 }
 
-// Runs returns what is in each row, down to the last that has something. What is
-// empty in a row is in no run, but inside of one.
+// Runs returns the texts in each row, down to the last row that is not empty. Empty cells are left out,
+// except inside of a text.
 func (s *Screen) Runs() (rows [][]Run) {
 	for _, row := range s.cells {
 		rows = append(rows, runs(row))

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package ptytest runs a program on a terminal of its own, for tests: what they
-// type comes in as from a keyboard, and what the program prints is drawn.
+// Package ptytest runs a program on its own pseudoterminal, for tests: a test types keys, and the
+// output of the program is interpreted as a screen.
 package ptytest
 
 import (
@@ -18,28 +18,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitTimeout is how long a test waits for what must come; it is spent only when
-// the test fails: more than a machine with too much to do needs.
+// waitTimeout is how long a test waits for expected output. The time is used up only when the test
+// fails, and is sufficient for a busy machine.
 const waitTimeout = 90 * time.Second
 
-// Terminal is a running program and the terminal it runs on.
+// Terminal is a running program and its terminal.
 type Terminal struct {
 	t        testing.TB
 	keyboard *os.File
 	printed  chan string
-	unread   string // printed, and not expected yet
+	unread   string // output that was not expected yet
 	screen   *Screen
-	exited   func() error // waits for it
+	exited   func() error // waits for the exit
 }
 
-// Start runs a program on a terminal of 24 rows and 80 columns. Its three
-// streams are set; it is killed with the test.
+// Start runs a program on a terminal of 24 rows and 80 columns. It sets the three streams of cmd. The
+// program is killed at the end of the test.
 func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 	t.Helper()
 	return StartSized(t, cmd, Rows, Columns)
 }
 
-// StartSized is Start with a terminal of another size.
+// StartSized works like Start, with a terminal of another size.
 func StartSized(t testing.TB, cmd *exec.Cmd, rows, columns int) *Terminal {
 	t.Helper()
 	keyboard, terminal := open(t, rows, columns)
@@ -64,13 +64,13 @@ func StartSized(t testing.TB, cmd *exec.Cmd, rows, columns int) *Terminal {
 	return term
 }
 
-// Rows and Columns are the size of a terminal, unless another is asked for.
+// Rows and Columns are the default size of a terminal.
 const (
 	Rows    = 24
 	Columns = 80
 )
 
-// open makes a terminal: what is typed at the one end comes in at the other.
+// open opens a pseudoterminal: input written to keyboard arrives at terminal.
 func open(t testing.TB, rows, columns int) (keyboard, terminal *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -97,7 +97,7 @@ func open(t testing.TB, rows, columns int) (keyboard, terminal *os.File) {
 	return keyboard, terminal
 }
 
-// read passes on what is printed until the program has closed its end.
+// read reads the output until the program has closed its end.
 func (term *Terminal) read() {
 	defer close(term.printed)
 	for buf := make([]byte, 4096); ; {
@@ -111,7 +111,7 @@ func (term *Terminal) read() {
 	}
 }
 
-// Press types keys as they are.
+// Press types keys.
 func (term *Terminal) Press(keys string) {
 	term.t.Helper()
 	if _, err := term.keyboard.WriteString(keys); err != nil {
@@ -119,7 +119,7 @@ func (term *Terminal) Press(keys string) {
 	}
 }
 
-// Expect waits until a text is printed after what was expected before.
+// Expect waits until a text is printed after the text that was expected before.
 func (term *Terminal) Expect(text string) {
 	term.t.Helper()
 	term.wait(func() bool {
@@ -131,7 +131,7 @@ func (term *Terminal) Expect(text string) {
 	}, func() string { return fmt.Sprintf("no %q in %q", text, term.unread) })
 }
 
-// ExpectScreen waits until the terminal looks so: see Screen.String.
+// ExpectScreen waits until Screen.String equals want.
 func (term *Terminal) ExpectScreen(want string) {
 	term.t.Helper()
 	term.unread = ""
@@ -140,7 +140,7 @@ func (term *Terminal) ExpectScreen(want string) {
 	})
 }
 
-// ExpectStyled is ExpectScreen with colours: see Screen.Styled.
+// ExpectStyled waits until Screen.Styled equals want.
 func (term *Terminal) ExpectStyled(want string) {
 	term.t.Helper()
 	term.wait(func() bool { return term.screen.Styled() == want }, func() string {
@@ -148,8 +148,8 @@ func (term *Terminal) ExpectStyled(want string) {
 	})
 }
 
-// ExpectPrompt waits until the terminal shows a prompt for the n-th time, with the
-// cursor behind it, and returns what else it shows.
+// ExpectPrompt waits until the terminal shows a prompt for the n-th time, with the cursor after it, and
+// returns the other text on the screen.
 func (term *Terminal) ExpectPrompt(prompt string, n int) [][]Run {
 	term.t.Helper()
 	term.wait(func() bool {
@@ -159,7 +159,7 @@ func (term *Terminal) ExpectPrompt(prompt string, n int) [][]Run {
 	return term.screen.Runs()
 }
 
-// ExpectExit waits until the program ends, with this exit code.
+// ExpectExit waits until the program exits, and checks the exit code.
 func (term *Terminal) ExpectExit(code int) {
 	term.t.Helper()
 	for timeout := time.After(waitTimeout); ; {

@@ -2,17 +2,16 @@ package terminal
 
 import "strings"
 
-// minGap is between two columns of names.
+// minGap is the minimum distance between two columns of names.
 const minGap = 2
 
-// layoutCompletions returns what liner is given to list several completions: rows of names,
-// in columns of their own widths. liner's own columns are all as wide as the
-// longest name, which on many a terminal leaves one. It takes what it lists for
-// completions, too, and puts in what all have in common: rows are for names that
-// have no more in common than has been typed.
+// layoutCompletions returns the completions in the form in which liner lists them well: rows of names,
+// in columns of different widths. All columns of liner are as wide as the longest name, so that many
+// terminals have room for only one. liner also treats listed rows as completions, and inserts their
+// common prefix. Therefore rows are only used for names with no common prefix beyond the typed text.
 func layoutCompletions(names []string, typed string, width int) []string {
 	if len(names) < 2 || commonPrefix(names) != typed || maxWidth(inColumns(names, len(names), true)) < width {
-		return names // liner has one line for those that fit on it
+		return names // liner lists them on one line
 	}
 	for columns := min(len(names), width/minGap); columns > 1; columns-- {
 		for _, across := range []bool{false, true} {
@@ -25,7 +24,7 @@ func layoutCompletions(names []string, typed string, width int) []string {
 	return names
 }
 
-// inColumns sets names in columns: one below the other, or across.
+// inColumns arranges names in columns: downwards, or across.
 func inColumns(names []string, columns int, across bool) []string {
 	height := (len(names) + columns - 1) / columns
 	at := func(row, column int) string {
@@ -56,7 +55,7 @@ func inColumns(names []string, columns int, across bool) []string {
 	return rows
 }
 
-// padRows pads rows so that no two fit side by side.
+// padRows pads rows so that liner can't put two of them side by side.
 func padRows(rows []string, width int) []string {
 	for i, row := range rows {
 		rows[i] = row + strings.Repeat(" ", max(0, width-len(row)))

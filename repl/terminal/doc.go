@@ -1,3 +1,3 @@
-// Package terminal has the line editors of the interactive loop: one on a terminal,
-// with history, completion and pasting, and one for input that is none.
+// Package terminal implements the line editors of the interactive loop: one for a terminal, with
+// history, completion and pasting, and one for other inputs.
 package terminal

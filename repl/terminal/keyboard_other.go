@@ -4,7 +4,7 @@ package terminal
 
 import "github.com/peterh/liner"
 
-// keyboard: here liner reads the terminal itself.
+// keyboard is empty: on this system, liner reads the terminal itself.
 type keyboard struct{}
 
 const stopMark = ""

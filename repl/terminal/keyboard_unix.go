@@ -21,48 +21,48 @@ const (
 	keyBackspace = 127
 	keyCtrlZ     = 26
 
-	// stopKeys is what liner gets for Ctrl-C: go to the end of the line, put the
-	// mark there, return the line. That is how we learn whether it was empty.
+	// The keys that liner receives for Ctrl-C: move to the end of the line, insert the mark, return the
+	// line. The result shows whether the line was empty.
 	endOfLine = "\x05" // Ctrl-E
 	stopMark  = "^C"
 	stopKeys  = endOfLine + stopMark + "\r"
 
-	// maxListed is how many completions liner lists without a question.
+	// maxListed is the maximum number of completions that liner lists without asking.
 	maxListed = 100
 
-	// settleTime is how long to wait for a prompt to end after a key that may not
-	// have ended it, before reading on. It is waited for in steps: where the
-	// machine lets this process wait, liner gets its turns before the time is up.
+	// settleTime is how long to wait for the end of a prompt after a key that may not have ended it,
+	// before the next read. The wait is divided into steps, so that on a busy machine liner can run
+	// before the time is over.
 	settleTime  = settleSteps * 4 * time.Millisecond
 	settleSteps = 50
 )
 
-// keyboard stands between the terminal and liner, which knows nothing of pasted
-// texts. While a prompt is shown it hands on what is typed.
+// keyboard passes input from the terminal to liner, which does not support pasted text. It passes input
+// only while a prompt is shown.
 type keyboard struct {
 	fd        int
-	toEdit    *os.File // what liner reads comes from here
+	toEdit    *os.File // liner reads the other end
 	wakeR     *os.File
 	wakeW     *os.File
-	foldPaste func(text string) string // how a pasted text goes into the line
+	foldPaste func(text string) string // converts a pasted text for the line
 
-	signals *unix.Termios // the mode between prompts; nil where there is no telling
+	signals *unix.Termios // the mode between prompts; nil if it is unknown
 
 	filter     pasteFilter
-	lastByteAt time.Time // when the last byte came
+	lastByteAt time.Time // time of the last byte
 	forward    sync.WaitGroup
-	ended      chan struct{} // the prompt is over
+	ended      chan struct{} // closed when the prompt ends
 	close      sync.Once
 
 	mu      sync.Mutex
 	showing bool // a prompt is shown
-	touched bool // there may be text behind it
-	stopped bool // the line was left by Ctrl-C
+	touched bool // text may have been typed after the prompt
+	stopped bool // Ctrl-C has ended the line
 	asking  bool // liner may have asked whether to list all completions
 }
 
-// newKeyboard makes liner read through a keyboard. Without one, liner reads the
-// terminal itself, and pasted texts come line by line.
+// newKeyboard makes liner read through a keyboard. If that is not possible, the keyboard is nil, liner
+// reads the terminal itself, and pasted text arrives line by line.
 func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
 	k := &keyboard{fd: int(os.Stdin.Fd()), foldPaste: shown}
 	forLiner, toEdit, err := os.Pipe()
@@ -80,8 +80,7 @@ func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
 	return state, k
 }
 
-// begin hands on keys until end is called. touched tells that the line begins
-// with some text.
+// begin passes keys on until end is called. touched says that the line begins with some text.
 func (k *keyboard) begin(touched bool) {
 	k.ended = make(chan struct{})
 	k.mu.Lock()
@@ -93,10 +92,10 @@ func (k *keyboard) begin(touched bool) {
 	k.forward.Go(k.run)
 }
 
-// end stops handing on. left reports whether Ctrl-C ended the line: one that
-// liner has not read yet, because it was busy, ends the next.
+// end stops passing keys. left reports whether Ctrl-C ended the line. A Ctrl-C that liner has not read
+// yet, because it was busy, ends the next line.
 func (k *keyboard) end(line string) (left bool) {
-	// In this order: whoever sees the end must not read one more key.
+	// The order matters: after the end is visible, no further key may be read.
 	_, _ = k.wakeW.Write([]byte{0})
 	close(k.ended)
 	k.forward.Wait()
@@ -109,8 +108,8 @@ func (k *keyboard) end(line string) (left bool) {
 	return left
 }
 
-// setSignals makes Ctrl-C a signal, as it is between prompts, or a key. liner
-// does so only after it has shown the prompt, when the key may have come.
+// setSignals makes Ctrl-C a signal, as between prompts, or a key. liner does this only after it has
+// shown the prompt, when the key may already have been pressed.
 func (k *keyboard) setSignals(on bool) {
 	if k.signals == nil {
 		return
@@ -132,7 +131,7 @@ func (k *keyboard) rest() {
 	k.showing = false
 }
 
-// run is the loop behind begin.
+// run passes keys on until end is called.
 func (k *keyboard) run() {
 	for {
 		b, err := k.readByte()
@@ -140,7 +139,7 @@ func (k *keyboard) run() {
 			return
 		}
 		if err != nil {
-			k.close.Do(func() { _ = k.toEdit.Close() }) // liner sees the end of the input
+			k.close.Do(func() { _ = k.toEdit.Close() }) // liner reads the end of the input
 			<-k.ended
 			_, _ = k.wakeR.Read(make([]byte, 1))
 			return
@@ -165,8 +164,8 @@ func (k *keyboard) touch() {
 	k.touched = true
 }
 
-// untouched prints in place of a prompt behind which nothing has been typed, and
-// has liner show it again; otherwise it does nothing.
+// untouched calls print in place of a prompt after which nothing has been typed, and makes liner show
+// the prompt again. Otherwise it returns false.
 func (k *keyboard) untouched(print func()) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -200,16 +199,16 @@ func (k *keyboard) press(key byte) {
 	}
 }
 
-// completed is told how many completions liner is given.
+// completed records how many completions liner received.
 func (k *keyboard) completed(completions int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asking = completions > maxListed
 }
 
-// settle waits for the prompt to end: what is typed ahead belongs to who reads
-// next. Ctrl-D in a line and an answer to liner's question do not end it: after
-// them it waits for a time.
+// settle waits for the prompt to end, because input that was typed ahead belongs to the next reader.
+// Ctrl-D in a line, and an answer to liner's question, do not end the prompt: after them, settle only
+// waits for settleTime.
 func (k *keyboard) settle(key byte) {
 	for left := settleSteps; left > 0; {
 		select {
@@ -263,8 +262,8 @@ func (k *keyboard) readByte() (byte, error) {
 	}
 }
 
-// suspend stops the process as Ctrl-Z does elsewhere, with the terminal given
-// back until it goes on.
+// suspend stops the process, as Ctrl-Z does for other programs. It restores the terminal until the
+// process continues.
 func (k *keyboard) suspend() {
 	editing, err := liner.TerminalMode()
 	if err != nil {
@@ -277,10 +276,10 @@ func (k *keyboard) suspend() {
 	if err := unix.Kill(0, syscall.SIGTSTP); err == nil {
 		select {
 		case <-goesOn:
-		case <-time.After(settleTime): // a process without a shell above it is not stopped
+		case <-time.After(settleTime): // without a parent shell, the process is not stopped
 		}
 	}
 	_ = editing.ApplyMode()
 	fmt.Print(pasteOn)
-	_ = unix.Kill(os.Getpid(), syscall.SIGWINCH) // liner draws the line again
+	_ = unix.Kill(os.Getpid(), syscall.SIGWINCH) // makes liner draw the line again
 }

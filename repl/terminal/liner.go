@@ -16,24 +16,24 @@ import (
 	"shardsh/repl"
 )
 
-// minInputColumns is the number of columns that liner needs after a prompt, plus one.
-// With less it takes lines without editing.
+// minInputColumns is the number of columns that liner needs after a prompt, plus one. With fewer
+// columns, liner reads lines without editing.
 const minInputColumns = 11
 
-// terminal is a LineEditor on liner.
+// terminal is a LineEditor that uses liner.
 type terminal struct {
 	state    *liner.State
-	keyboard *keyboard  // nil: liner reads the terminal itself
+	keyboard *keyboard  // nil if liner reads the terminal itself
 	width    func() int // in columns; 0 is unknown
 	folder   folder
-	// originalMode is the terminal's original mode, and editing the mode between
-	// prompts. nil where there is no telling.
+	// originalMode is the terminal's original mode, and editingMode the mode between prompts; nil if
+	// they are unknown.
 	originalMode, editingMode liner.ModeApplier
 	suggestion                string
 }
 
-// New edits lines on the process's own terminal. Until Close the
-// terminal neither echoes nor edits by itself.
+// New returns a line editor on the process's own terminal. Until Close, the terminal neither echoes nor
+// edits by itself.
 func New() repl.LineEditor {
 	t := &terminal{width: columns}
 	t.originalMode, _ = liner.TerminalMode()
@@ -58,7 +58,7 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 	if above != "" {
 		fmt.Println(above)
 	}
-	// A program that was run, or the shell that stopped us, may have changed it.
+	// Another program, or the shell that suspended this process, may have changed the mode.
 	applyMode(t.editingMode)
 	line, left, err := t.prompt(prompt)
 	if errors.Is(err, io.EOF) {
@@ -87,7 +87,7 @@ func (t *terminal) prompt(prompt string) (line string, left bool, err error) {
 	return line, false, err
 }
 
-// Above prints above the prompt while nothing has been typed behind it.
+// Above prints above the prompt while nothing has been typed after the prompt.
 func (t *terminal) Above(print func()) bool {
 	return t.keyboard != nil && t.keyboard.untouched(print)
 }
@@ -128,7 +128,7 @@ func (t *terminal) Close() error {
 	return t.state.Close()
 }
 
-// printable leaves out names that would disturb the terminal or its reader.
+// printable leaves out names with control characters.
 func printable(names []string) []string {
 	var kept []string
 	for _, n := range names {
@@ -139,11 +139,11 @@ func printable(names []string) []string {
 	return kept
 }
 
-// escapeSequence is what colours text and the like.
+// escapeSequence matches the escape sequences for colours and similar ones.
 var escapeSequence = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
-// splitPrompt makes a prompt that liner takes: without control characters, of
-// one line, and not too wide. What has no place is to be printed above.
+// splitPrompt returns a prompt that liner accepts: without control characters, of one line, and not too
+// wide. The rest has to be printed above.
 func splitPrompt(prompt string, width int) (above, line string) {
 	prompt = escapeSequence.ReplaceAllString(prompt, "")
 	if i := strings.LastIndexByte(prompt, '\n'); i >= 0 {

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// liner edits a single line. In an input that was pasted or recalled these stand
-// for what such a line cannot hold, so that it can be changed and sent again
-// with its lines kept.
+// liner edits a single line. In a pasted or recalled input, these characters replace those that a line
+// cannot contain, so that the input can be edited and keeps its lines.
 const (
 	lineBreak = "⏎"
 	tabMark   = "⇥"
@@ -19,14 +18,14 @@ var (
 	unmarkReplacer = strings.NewReplacer(lineBreak, "\n", tabMark, "\t")
 )
 
-// maxUnfoldedColumns is how long a line may be before it is shown in short: liner
-// cannot edit what does not fit on the screen.
+// maxUnfoldedColumns is the maximum length of a line that is shown unfolded: liner cannot edit a line
+// that does not fit on the screen.
 const maxUnfoldedColumns = 1200
 
-// folder shows long inputs as one mark each.
+// folder replaces long inputs by short marks.
 type folder struct {
-	blocks map[string]string // by mark
-	marks  map[string]string // by block
+	blocks map[string]string // blocks by mark
+	marks  map[string]string // marks by block
 }
 
 // fold returns an input as a single line of printable characters.
@@ -54,8 +53,8 @@ func (f *folder) fold(input string) string {
 	return mark
 }
 
-// unfold returns what a line that may hold marks stands for. Line ends at its end
-// are what a block was copied with, and mean nothing.
+// unfold returns the input for a line that may contain marks. It drops line ends at the end, which a
+// copied block often has.
 func (f *folder) unfold(line string) string {
 	line = unmarkReplacer.Replace(line)
 	for mark, block := range f.blocks {

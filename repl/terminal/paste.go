@@ -2,7 +2,7 @@ package terminal
 
 import "time"
 
-// Around a pasted text a terminal in bracketed paste mode sends these.
+// The sequences around a pasted text in bracketed paste mode.
 const (
 	pasteStart = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
@@ -13,17 +13,16 @@ const (
 	pasteOff = "\x1b[?2004l"
 )
 
-// pasteFilter finds pasted texts in what a terminal sends. Keys pass, also those
-// of the marks around: liner ignores an escape sequence that it does not know,
-// and waits only for a moment for the end of one.
+// pasteFilter finds pasted texts in the input from a terminal. It passes all keys, including the bytes
+// of the sequences around a text: liner ignores unknown escape sequences, and waits only briefly for
+// the end of one.
 type pasteFilter struct {
 	pasting bool
-	matched int    // bytes of the mark that is due, so far
+	matched int    // matched bytes of the expected sequence
 	text    []byte // pasted
 }
 
-// feed processes a byte and returns the result: a key, or a whole pasted text,
-// or nothing yet.
+// feed processes a byte. It returns a key, a complete pasted text, or nothing yet.
 func (f *pasteFilter) feed(b byte) (key, text []byte) {
 	mark := pasteStart
 	if f.pasting {
@@ -59,18 +58,18 @@ func (f *pasteFilter) appendText(bytes string) {
 	}
 }
 
-// pasteTimeout is how long a paste must have paused for Ctrl-C to end it, in case the
-// terminal never sends the end.
+// pasteTimeout is how long a paste must have paused before Ctrl-C ends it, in case the terminal never
+// sends the end sequence.
 const pasteTimeout = 500 * time.Millisecond
 
-// giveUp ends a paste in which nothing came for a while until Ctrl-C did.
+// giveUp ends a paste if Ctrl-C follows after a pause.
 func (f *pasteFilter) giveUp(b byte, pause time.Duration) {
 	if f.pasting && b == keyCtrlC && pause > pasteTimeout {
 		f.end()
 	}
 }
 
-// end returns what was pasted, though its end may not have come.
+// end returns the pasted text, even if the end sequence has not arrived.
 func (f *pasteFilter) end() []byte {
 	text := f.text
 	f.pasting, f.matched, f.text = false, 0, nil

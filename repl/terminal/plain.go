@@ -16,9 +16,9 @@ type plainEditor struct {
 	out io.Writer
 }
 
-// NewPlain reads lines as they come, for a loop whose ends are not both
-// terminals (--interactive over a pipe, or output piped to a file). Prompts go
-// to out; there is no completion and no going back.
+// NewPlain returns an editor that reads plain lines, for a loop whose input and output are not both
+// terminals (--interactive over a pipe, or output piped to a file). Prompts are written to out; there
+// is neither completion nor a history.
 func NewPlain(in io.Reader, out io.Writer) repl.LineEditor {
 	return &plainEditor{in: bufio.NewReader(in), out: out}
 }
@@ -29,7 +29,7 @@ func (e *plainEditor) ReadLine(prompt string) (string, error) {
 	}
 	line, err := e.in.ReadString('\n')
 	if errors.Is(err, io.EOF) && line != "" {
-		err = nil // the last line need not end
+		err = nil // the last line may lack a newline
 	}
 	return strings.TrimRight(line, "\r\n"), err
 }

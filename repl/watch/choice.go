@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/report"
 )
 
-// Order is how shards and collections are sorted.
+// Order is the order of shards and collections.
 type Order int
 
 // The orders.
@@ -26,19 +26,19 @@ const (
 
 var orderNames = [orderCount]string{"worst first", "by data", "by name", "by chunks", "by jumbo chunks"}
 
-// Choice is what of a cluster is shown, and in which order.
+// Choice says which parts of a cluster are shown, and in which order.
 type Choice struct {
 	Order Order
-	// Filter has words; what has not all of them is left out.
+	// Filter holds words; only elements that contain all of them are shown.
 	Filter string
-	// Typing tells that the filter is being typed.
+	// Typing says that the user is typing the filter.
 	Typing bool
-	// Open is the collection that is shown alone, Help that the keys are.
+	// Open is the collection that is shown alone. Help says that the keys are shown.
 	Open string
 	Help bool
 }
 
-// matchesFilter reports whether texts have all words of the filter.
+// matchesFilter reports whether texts contain all words of the filter.
 func (c Choice) matchesFilter(texts ...string) bool {
 	text := strings.ToLower(strings.Join(texts, " "))
 	for word := range strings.FieldsSeq(strings.ToLower(c.Filter)) {
@@ -49,7 +49,7 @@ func (c Choice) matchesFilter(texts ...string) bool {
 	return true
 }
 
-// summary says in a few words what was chosen; empty where nothing was.
+// summary describes the choice in a few words; empty for the default.
 func (c Choice) summary() string {
 	var parts []string
 	if c.Order != WorstFirst {
@@ -61,7 +61,7 @@ func (c Choice) summary() string {
 	return strings.Join(parts, " ")
 }
 
-// chosenShards returns the shards that are to be shown.
+// chosenShards returns the shards to show.
 func (v View) chosenShards() []report.Shard {
 	list := slices.DeleteFunc(slices.Clone(v.Now.Shards), func(s report.Shard) bool {
 		return !v.matchesFilter(string(s.ID), s.Drain, s.Unreachable, s.ZoneText())
@@ -70,7 +70,7 @@ func (v View) chosenShards() []report.Shard {
 	return list
 }
 
-// chosenCollections returns the collections that are to be shown.
+// chosenCollections returns the collections to show.
 func (v View) chosenCollections() []report.Collection {
 	list := slices.DeleteFunc(slices.Clone(v.Now.Collections), func(c report.Collection) bool {
 		return !v.matchesFilter(c.Namespace, c.State.Words(), c.Why)
@@ -142,7 +142,7 @@ func (v View) findingsAbout(ns string) (list []diagnosis.Finding) {
 	return list
 }
 
-// helpPart is the list of keys.
+// helpPart returns the list of keys.
 func (View) helpPart() part {
 	p := part{title: "Keys"}
 	for _, k := range keysText {
@@ -151,7 +151,7 @@ func (View) helpPart() part {
 	return p
 }
 
-// typeFilter handles a key while the filter is typed.
+// typeFilter handles a key while the user types the filter.
 func (c *Choice) typeFilter(key Key) {
 	switch {
 	case key == KeyEnter:
@@ -166,12 +166,12 @@ func (c *Choice) typeFilter(key Key) {
 	}
 }
 
-// switchTab shows another tab.
+// switchTab switches to another tab.
 func (v *View) switchTab(by Tab) {
 	v.Tab, v.Offset, v.Help, v.Open = (v.Tab+by)%tabCount, 0, false, ""
 }
 
-// openCollection shows the first collection in sight alone.
+// openCollection opens the first visible collection.
 func (v *View) openCollection() {
 	if v.Tab != Collections || v.Now == nil || v.Open != "" {
 		return
@@ -181,7 +181,7 @@ func (v *View) openCollection() {
 	}
 }
 
-// goBack closes what is open, or ends the filter.
+// goBack closes the open collection or the help, or ends the filter.
 func (v *View) goBack() {
 	v.Offset = 0
 	switch {

@@ -1,7 +1,6 @@
-// Package watch shows a cluster alive on a terminal: what moves and how fast, what
-// shards hold, what is wrong, what happened last.
+// Package watch shows a live view of a cluster on a terminal: moves and their rates, the data on
+// shards, problems, and the latest events.
 //
-// A frame is a function of what was read and of the screen's size; the loop that
-// reads, listens to keys and draws takes its clock and its screen from whoever
-// runs it.
+// A frame is a function of the read data and of the screen's size. The loop that reads, handles keys
+// and draws gets its clock and its screen from its caller.
 package watch

@@ -14,20 +14,20 @@ import (
 	"shardsh/balancer/report"
 )
 
-// FleetConfig is what the view of a fleet works with. Operations are not counted, and nothing
-// is forecast.
+// FleetConfig is the configuration of the view of a fleet. It has neither operation counts nor
+// forecasts.
 type FleetConfig struct {
 	Config
-	// Members are the clusters. Look reads the one of an index: what it learns is for the next
-	// look at the same one. It is not called twice at once for one, and takes a bounded time.
+	// Members are the clusters. Look reads the cluster with an index. It is never called concurrently
+	// for the same index, and must return within a limited time. It may keep data for its next call.
 	Members []report.Member
 	Look    func(ctx context.Context, i int) (*report.Overview, error)
-	// Parallel is how many are read at the same time.
+	// Parallel is the number of clusters that are read concurrently.
 	Parallel int
 }
 
-// RunFleet shows a line for each cluster, the worst first, until ctx ends or somebody quits.
-// Each is read on its own: one that does not answer keeps its line, and no other waits for it.
+// RunFleet shows a line for each cluster, the worst first, until ctx ends or the user quits. Each
+// cluster is read independently: one that does not answer keeps its line and does not delay the others.
 func RunFleet(ctx context.Context, c FleetConfig) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +53,7 @@ func RunFleet(ctx context.Context, c FleetConfig) error {
 	return f.loop(ctx, first)
 }
 
-// fleet is a RunFleet under way.
+// fleet is the state of RunFleet.
 type fleet struct {
 	FleetConfig
 	slots chan struct{}
@@ -62,7 +62,7 @@ type fleet struct {
 	members []report.Member
 }
 
-// pollMember reads a cluster again and again.
+// pollMember reads a cluster repeatedly.
 func (f *fleet) pollMember(ctx context.Context, i int, read func()) {
 	for n := 0; ; n++ {
 		f.readMember(ctx, i)
@@ -101,7 +101,8 @@ func (f *fleet) readMember(ctx context.Context, i int) {
 	}
 }
 
-// loop redraws until the end: first when all were read once, or after the interval.
+// loop redraws until the end. The first time is when all clusters were read once, or after the
+// interval.
 func (f *fleet) loop(ctx context.Context, first *sync.WaitGroup) error {
 	var keys <-chan Key
 	var resized <-chan struct{}
@@ -109,7 +110,7 @@ func (f *fleet) loop(ctx context.Context, first *sync.WaitGroup) error {
 		keys, resized = f.Screen.Keys(), f.Screen.Resized()
 	}
 	ready := make(chan struct{})
-	go func() { // ends with the first reads, which are bounded
+	go func() { // ends with the first reads, whose time is limited
 		first.Wait()
 		close(ready)
 	}()
@@ -159,7 +160,7 @@ func (f *fleet) show() error {
 	return err
 }
 
-// stateStyles are how verdicts look.
+// stateStyles are the styles of verdicts.
 var stateStyles = map[string]style{
 	"critical": red, report.VerdictUnread: yellow, "warning": yellow, "info": cyan, "fine": green,
 }

@@ -14,38 +14,36 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// View is what a frame shows, and how.
+// View is the content of a frame.
 type View struct {
-	// Now is the cluster, Before the same some time ago, from which rates come; nil
-	// at the beginning.
+	// Now is the present state, and Before an earlier one from which rates are computed; nil at the
+	// beginning.
 	Now, Before *report.Overview
-	// Forecasts are the newest there are; they take longer than an overview.
+	// Forecasts are the newest forecasts; they take longer to compute than an overview.
 	Forecasts []forecast.Forecast
-	// Every is how often the cluster is read, Trouble why the last time failed.
+	// Every is the interval of reads. Trouble is why the last read failed.
 	Every   time.Duration
 	Trouble string
 	Paused  bool
-	// Keys tells that there are some, which the last line names.
+	// Keys says that keys can be pressed, which the last line lists.
 	Keys bool
-	// Tab is what is shown, from the row Offset on.
+	// Tab is the visible tab, from the row Offset on.
 	Tab    Tab
 	Offset int
 	Color  bool
 	Choice
 }
 
-// Size is that of a screen.
+// Size is the size of a screen.
 type Size struct{ Width, Height int }
 
-// The smallest screen that anything is laid out for. On a smaller one the rest is
-// out of sight.
+// The smallest screen for the layout. On a smaller one, the rest is not visible.
 const (
 	minWidth  = 40
 	minHeight = 8
 )
 
-// Frame returns the lines of a screen: no more than its height, none wider than
-// its width.
+// Frame returns the lines of a screen, limited to its height and width.
 func Frame(v View, size Size) []string {
 	width, height := max(size.Width, minWidth), max(size.Height, minHeight)
 	lines := v.header(width)
@@ -98,10 +96,10 @@ func (v View) header(width int) []line {
 	return lines
 }
 
-// maxWrapped is how many lines a text of the head has at most.
+// maxWrapped is the maximum number of lines of a text in the head.
 const maxWrapped = 3
 
-// wrap breaks a text at blanks into lines of a width. What does not fit the last is cut.
+// wrap breaks a text at spaces into lines of a width. The last line is truncated if necessary.
 func wrap(text string, width int) (lines []line) {
 	var now string
 	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
@@ -118,7 +116,7 @@ func wrap(text string, width int) (lines []line) {
 	return append(lines, line{newSpan(now, plain)})
 }
 
-// balancerText is the line about the balancer and the cluster as a whole.
+// balancerText returns the line about the balancer and the cluster as a whole.
 func (v View) balancerText() string {
 	b, t := v.Now.Balancer, v.Now.Totals
 	text := "Balancer " + b.Mode
@@ -149,7 +147,7 @@ func (v View) balancerText() string {
 	return text + fmt.Sprintf(", %d of %s not balanced", t.NotBalanced, humanize.Count(int64(t.Collections), "collection"))
 }
 
-// forecastText is a forecast in a line; some of its time has passed by now.
+// forecastText returns a forecast in one line, minus the time that has passed since.
 func forecastText(f forecast.Forecast, now time.Time) string {
 	what := "Balanced"
 	if f.Goal.Shard != "" {

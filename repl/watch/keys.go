@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Key is what was pressed: a letter, which is itself, or one of the keys below.
+// Key is a pressed key: a letter, or one of the constants below.
 type Key rune
 
-// The keys that are not letters.
+// The keys other than letters.
 const (
 	KeyInterrupt Key = unicode.MaxRune + 1 + iota
 	KeyNext
@@ -23,7 +23,7 @@ const (
 	KeyErase
 )
 
-// The letters that a loop obeys.
+// The letters with a function.
 const (
 	KeyQuit   Key = 'q'
 	KeyPause  Key = 'p'
@@ -32,8 +32,8 @@ const (
 	KeyFilter Key = '/'
 )
 
-// keySequences are what terminals send. The longest come first, so that an arrow is not
-// taken for the key that ends things.
+// keySequences are the sequences that terminals send. The longest come first, so that an arrow is not
+// mistaken for the key that closes views.
 var keySequences = []struct {
 	sent string
 	key  Key
@@ -45,12 +45,12 @@ var keySequences = []struct {
 	{"\n", KeyEnter}, {"\x7f", KeyErase}, {"\b", KeyErase},
 }
 
-// keyAliases maps letters to the keys that they are aliases of.
+// keyAliases maps letters to equivalent keys.
 var keyAliases = map[Key]Key{
 	'Q': KeyQuit, 'P': KeyPause, 'S': KeySort, 'k': KeyUp, 'j': KeyDown, ' ': KeyPageDown, 'h': KeyHelp,
 }
 
-// keysText are the keys and what they do, for people.
+// keysText describes the keys for the help.
 var keysText = [][2]string{
 	{"q", "quit"}, {"p", "pause, and go on"}, {"tab ← →", "the next view, or the one before"},
 	{"↑ ↓ k j", "scroll"}, {"space, page keys", "scroll by a page"},
@@ -60,8 +60,7 @@ var keysText = [][2]string{
 	{"esc", "close what is open, or end the filter"}, {"?", "these keys"},
 }
 
-// ParseKeys returns what was pressed. A key that means nothing here is left out, and
-// so is the rest of its sequence.
+// ParseKeys returns the pressed keys. It drops unknown keys with their whole sequences.
 func ParseKeys(sent string) (list []Key) {
 next:
 	for sent != "" {

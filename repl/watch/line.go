@@ -8,7 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// style is how a text looks: the parameters of an escape sequence.
+// style is the style of a text: the parameters of an escape sequence.
 type style string
 
 const (
@@ -21,8 +21,7 @@ const (
 	dim    style = "90"
 )
 
-// span is a text in one style. It takes width places, to the left or the right of
-// which blanks are put; 0 is as many as it has.
+// span is a text in one style. It is padded to width on the left or right; 0 is the width of the text.
 type span struct {
 	text  string
 	style style
@@ -30,25 +29,25 @@ type span struct {
 	right bool
 }
 
-// line is what stands on a line of the screen.
+// line is the content of a line on the screen.
 type line []span
 
-// newSpan makes a span of any text; control characters are escaped.
+// newSpan returns a span of any text; control characters are escaped.
 func newSpan(text string, s style) span { return span{text: plaintext.VisibleLine(text), style: s} }
 
-// cell is a span of a column, cut where it is too wide.
+// cell returns a span for a column, truncated if it is too wide.
 func cell(text string, width int, s style) span {
 	return span{text: clip(plaintext.VisibleLine(text), width), style: s, width: width}
 }
 
-// rightCell is a cell that is flush right.
+// rightCell works like cell, but right-aligned.
 func rightCell(text string, width int, s style) span {
 	c := cell(text, width, s)
 	c.right = true
 	return c
 }
 
-// clip cuts a text that is too wide, and shows that it did.
+// clip truncates a text that is too wide, and marks the truncation.
 func clip(text string, width int) string {
 	if twwidth.Width(text) <= width {
 		return text
@@ -59,7 +58,7 @@ func clip(text string, width int) string {
 	return plaintext.Cut(text, width-1) + "…"
 }
 
-// String returns the text of a span with its blanks.
+// String returns the text of a span with its padding.
 func (s span) String() string {
 	pad := strings.Repeat(" ", max(0, s.width-twwidth.Width(s.text)))
 	if s.right {
@@ -68,7 +67,7 @@ func (s span) String() string {
 	return s.text + pad
 }
 
-// render returns a line that is no wider than the screen.
+// render returns a line, limited to the width of the screen.
 func (l line) render(width int, color bool) string {
 	var b strings.Builder
 	left := width
@@ -87,10 +86,10 @@ func (l line) render(width int, color bool) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// barRunes are bars of less than a place.
+// barRunes are bars narrower than a cell.
 var barRunes = []rune(" ▏▎▍▌▋▊▉")
 
-// bar draws n as a fraction of a whole.
+// bar returns a bar that shows n as a fraction of a whole.
 func bar(n, of int64, width int, s style) span {
 	if of <= 0 || n < 0 {
 		return span{width: width}

@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/report"
 )
 
-// Clock is the time that a loop waits by.
+// Clock is the clock of a loop.
 type Clock interface {
 	Now() time.Time
 	After(d time.Duration) <-chan time.Time
@@ -27,63 +27,63 @@ type Clock interface {
 type Screen interface {
 	Size() Size
 	Draw(lines []string) error
-	// Keys are those that were pressed; closed when no more can come. Resized tells
-	// that the screen has another size.
+	// Keys returns the pressed keys; the channel is closed at the end of the input. Resized signals
+	// that the size of the screen has changed.
 	Keys() <-chan Key
 	Resized() <-chan struct{}
 }
 
-// Config is what a loop works with.
+// Config is the configuration of a loop.
 type Config struct {
-	// Read reads the cluster; old is what it read before, nil at first.
+	// Read reads the cluster; old is the result of the previous read, nil at first.
 	Read func(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error)
-	// Operations counts those a second of the shards since it was called before; nil where
-	// nobody asked for them.
+	// Operations returns the operations a second of each shard since its last call; nil if they were
+	// not requested.
 	Operations func(ctx context.Context, s *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
-	// Every is how often to read. A cluster that takes long to read is read less
-	// often: reading takes a fifth of the time at most.
+	// Every is the interval of reads. A cluster that takes long to read is read less often: reads take
+	// at most a fifth of the time.
 	Every time.Duration
 	Clock Clock
-	// Screen is where frames are drawn. Without one they are written to Out one
-	// after another, Lines high, or as JSON, one line each.
+	// Screen is the screen for frames. Without a screen, frames are written to Out one after another,
+	// Lines high, or as JSON, one line each.
 	Screen Screen
 	Out    io.Writer
 	JSON   bool
 	Color  bool
-	// Width is that of frames which are written; 0 is as wide as they are by default.
+	// Width is the width of written frames; 0 is the default width.
 	Width int
-	// Once ends the loop after a frame.
+	// Once ends the loop after one frame.
 	Once bool
 }
 
 const (
-	// restFactor is how much longer a rest is than the reading before it.
+	// restFactor is how much longer the pause after a read is than the read.
 	restFactor = 4
-	// rateSpan is how far back the cluster is compared with for rates, at least.
+	// rateSpan is the minimum period over which rates are computed.
 	rateSpan = 15 * time.Second
-	// minForecastAge is how long a forecast is good, at least; one that takes longer to
-	// make is good for forecastFactor times as long.
+	// minForecastAge is the minimum time for which a forecast is valid. A forecast that takes longer to
+	// compute is valid for forecastFactor times as long.
 	minForecastAge = 20 * time.Second
 	forecastFactor = 10
 )
 
-// plainSize is that of a frame that is written and not drawn.
+// plainSize is the size of frames that are written rather than drawn.
 var plainSize = Size{Width: 100, Height: 60}
 
-// loop is a Run under way.
+// loop is the state of Run.
 type loop struct {
 	Config
 	view        View
 	last        *catalog.Snapshot
-	history     []*report.Overview // the newest last, those of the last rateSpan
-	lastEventAt time.Time          // the newest event that JSON has told
+	history     []*report.Overview // the newest last, within the last rateSpan
+	lastEventAt time.Time          // time of the newest event in the JSON output
 
 	reading, forecasting bool
 	read                 chan readResult
 	forecastDone         chan forecastResult
-	next                 <-chan time.Time // when to read again
+	next                 <-chan time.Time // fires when the next read is due
 	began                time.Time
-	nextForecastAt       time.Time // until then no new forecast is made
+	nextForecastAt       time.Time // no new forecast before this time
 }
 
 // readResult is the result of a read.
@@ -98,9 +98,8 @@ type forecastResult struct {
 	began     time.Time
 }
 
-// Run shows the cluster until ctx ends or somebody quits, which is not an error. A
-// cluster that can't be read at the beginning is one; later it is told, and tried
-// again.
+// Run shows the cluster until ctx ends or the user quits, which is not an error. It returns an error if
+// the cluster can't be read at the beginning. Later errors are shown, and the read is retried.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,7 +117,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 }
 
-// step waits for the next thing that happens.
+// step waits for the next event and handles it.
 func (l *loop) step(ctx context.Context) (done bool, err error) {
 	var keys <-chan Key
 	var resized <-chan struct{}
@@ -155,7 +154,7 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 	}
 }
 
-// startRead reads the cluster in the background: keys go on.
+// startRead reads the cluster in the background, so that keys still work.
 func (l *loop) startRead(ctx context.Context) {
 	if l.reading {
 		return
@@ -176,7 +175,7 @@ func (l *loop) startRead(ctx context.Context) {
 	}()
 }
 
-// countOperations adds the operations to what was read; without them the rest is shown.
+// countOperations adds the operations to the result of a read. Without them, the other data is shown.
 func (l *loop) countOperations(ctx context.Context, seen readResult) {
 	if l.Operations == nil {
 		return
@@ -204,13 +203,13 @@ func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err 
 	}
 	l.view.Trouble = ""
 	if forecastInputsChanged(l.view.Now, seen.overview) {
-		l.nextForecastAt = time.Time{} // what was forecast is of another cluster
+		l.nextForecastAt = time.Time{} // the forecast was for a different state
 	}
 	l.last, l.view.Now = seen.snapshot, seen.overview
 	l.remember(seen.overview)
 	l.startForecast()
 	if l.Once {
-		return false, nil // the forecast ends it
+		return false, nil // the running forecast ends it
 	}
 	return false, l.show()
 }
@@ -234,8 +233,8 @@ func forecastInputsChanged(before, now *report.Overview) bool {
 		before.Totals.NotBalanced == 0 != (now.Totals.NotBalanced == 0) || !slices.Equal(draining(before), draining(now))
 }
 
-// remember keeps overviews to compare with: the youngest that is old enough, and
-// those after it.
+// remember keeps overviews for computing rates: the newest one that is at least rateSpan old, and all
+// later ones.
 func (l *loop) remember(o *report.Overview) {
 	l.history = append(l.history, o)
 	for len(l.history) > 2 && o.Time.Sub(l.history[1].Time) >= rateSpan {
@@ -247,7 +246,7 @@ func (l *loop) remember(o *report.Overview) {
 	}
 }
 
-// startForecast makes forecasts in the background, where the last ones are too old.
+// startForecast computes forecasts in the background if the last ones are too old.
 func (l *loop) startForecast() {
 	now := l.Clock.Now()
 	if l.forecasting || !l.Once && now.Before(l.nextForecastAt) {
@@ -257,7 +256,7 @@ func (l *loop) startForecast() {
 	s, shards := l.last, l.view.Now.Shards
 	go func() {
 		o := forecastResult{began: now}
-		// What fails has no forecast: the overview tells what is missing.
+		// A failed forecast is left out; the overview says what is missing.
 		_ = mongoerr.CatchPanic(nil, "forecasting", func() error {
 			o.forecasts = forecasts(s, shards)
 			return nil
@@ -266,8 +265,7 @@ func (l *loop) startForecast() {
 	}()
 }
 
-// forecasts are those that a frame shows: of balance, and of the first shard that
-// drains.
+// forecasts returns the forecasts in a frame: for balance, and for the first draining shard.
 func forecasts(s *catalog.Snapshot, shards []report.Shard) (list []forecast.Forecast) {
 	goals := []plan.Goal{{Kind: plan.Balance}}
 	for _, shard := range shards {
@@ -284,7 +282,7 @@ func forecasts(s *catalog.Snapshot, shards []report.Shard) (list []forecast.Fore
 	return list
 }
 
-// handleKey obeys a key, and reports whether it ends the loop.
+// handleKey handles a key, and reports whether it ends the loop.
 func (l *loop) handleKey(ctx context.Context, key Key) (quit bool) {
 	if key == KeyInterrupt {
 		return true
@@ -360,8 +358,7 @@ func (l *loop) show() error {
 	return err
 }
 
-// draw draws the frame again; it does nothing where there is no screen, or
-// nothing to show yet.
+// draw draws the frame again. It does nothing without a screen, or before the first read.
 func (l *loop) draw() error {
 	if l.Screen == nil || l.view.Now == nil {
 		return nil
@@ -369,7 +366,7 @@ func (l *loop) draw() error {
 	return l.Screen.Draw(Frame(l.view, l.Screen.Size()))
 }
 
-// writeJSON writes an overview as a line, with the events since the line before.
+// writeJSON writes an overview as a line, with the events since the previous line.
 func (l *loop) writeJSON() error {
 	o := *l.view.Now
 	o.Forecasts = append([]forecast.Forecast{}, l.view.Forecasts...)

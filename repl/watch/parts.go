@@ -14,10 +14,10 @@ import (
 	"shardsh/balancer/report"
 )
 
-// Tab is what a frame shows below its head.
+// Tab is a selection of the parts below the head of a frame.
 type Tab int
 
-// The tabs. All has the first lines of each of the others.
+// The tabs. All shows the first lines of each of the others.
 const (
 	All Tab = iota
 	Shards
@@ -32,11 +32,11 @@ var tabNames = [tabCount]string{"all", "shards", "collections", "findings", "mov
 // part is a section of a frame.
 type part struct {
 	title string
-	note  string // behind the title
+	note  string // shown after the title
 	rows  []line
 }
 
-// body lays the parts out in so many lines.
+// body returns the parts, laid out in height lines.
 func (v View) body(width, height int) []line {
 	if v.Tab != All || v.Help || v.Open != "" {
 		return v.singlePart(width, height)
@@ -60,7 +60,7 @@ func (v View) body(width, height int) []line {
 	return lines
 }
 
-// head is the title of a part, with what is out of sight.
+// head returns the title line of a part, with the number of hidden rows.
 func (p part) head(hidden int) line {
 	l := line{newSpan(p.title, cyan)}
 	if p.note != "" {
@@ -72,8 +72,8 @@ func (p part) head(hidden int) line {
 	return l
 }
 
-// distributeRows gives the lines of a screen to parts, one by one in turns: a part that
-// needs few leaves the rest to the others.
+// distributeRows distributes the lines of a screen among parts, one at a time in turn: a part that
+// needs few lines leaves the others more.
 func distributeRows(parts []part, height int) []int {
 	shown := make([]int, len(parts))
 	left := height - len(parts)
@@ -90,7 +90,7 @@ func distributeRows(parts []part, height int) []int {
 	return shown
 }
 
-// singlePart is a tab with one part, from the offset on.
+// singlePart returns the lines of a tab with one part, from the offset on.
 func (v View) singlePart(width, height int) []line {
 	p := v.currentPart(width)
 	from := min(v.Offset, max(0, len(p.rows)-1))
@@ -119,7 +119,7 @@ func (v View) currentPart(width int) part {
 	return v.movesPart(width)
 }
 
-// Rows is how many rows the tab has to scroll through.
+// Rows returns the number of rows that the tab can scroll through.
 func (v View) Rows(width int) int {
 	if v.Tab == All && !v.Help && v.Open == "" {
 		return 0
@@ -160,7 +160,7 @@ func (v View) migrationLine(u report.UnderWay, width int) line {
 		newSpan("  "+left, dim), newSpan("  "+u.Min, dim)}
 }
 
-// shardsPart is wide enough for two columns where the screen is.
+// shardsPart returns the part with the shards, in two columns if the screen is wide enough.
 func (v View) shardsPart(width int) part {
 	s := report.SpreadOf(v.Now.Shards)
 	p := part{title: "Shards", note: fmt.Sprintf("min %s, mean %s, max %s", humanize.Bytes(s.Least),
@@ -172,7 +172,7 @@ func (v View) shardsPart(width int) part {
 	for row := range height {
 		var l line
 		for column := range columns {
-			// Row by row, so that the worst are in the first rows.
+			// Fill the rows across, so that the worst shards are in the first rows.
 			if i := row*columns + column; i < len(list) {
 				if column > 0 {
 					l = append(l, span{width: 3})
@@ -211,7 +211,7 @@ func (v View) shardLine(s report.Shard, width int) line {
 	}
 }
 
-// operationsText are what a shard does in a second, where that was counted.
+// operationsText returns the operations of a shard in a second, if they were counted.
 func (v View) operationsText(s report.Shard) string {
 	if len(v.Now.Operations) == 0 {
 		return ""
@@ -234,7 +234,7 @@ func shardState(s report.Shard) (state string, look style) {
 	return state, look
 }
 
-// stateWidth is how wide the column of states is: the same for all shards, so that their bars
+// stateWidth returns the width of the state column. It is the same for all shards, so that their bars
 // can be compared.
 func (v View) stateWidth() (width int) {
 	const most = 12
@@ -245,7 +245,7 @@ func (v View) stateWidth() (width int) {
 	return width
 }
 
-// nearlyFull is from where on a volume is marked.
+// nearlyFull is the used share of a volume from which it is marked.
 const nearlyFull = 0.9
 
 func fullStyle(s report.Shard) style {
@@ -255,7 +255,7 @@ func fullStyle(s report.Shard) style {
 	return dim
 }
 
-// hasDisks reports whether the volume of a shard is known.
+// hasDisks reports whether the volume of any shard is known.
 func (v View) hasDisks() bool {
 	return slices.ContainsFunc(v.Now.Shards, func(s report.Shard) bool { return s.Disk != nil })
 }
@@ -267,7 +267,7 @@ func (v View) maxBytes() (most int64) {
 	return most
 }
 
-// rateText is how fast a shard grows or shrinks; nothing where it does not.
+// rateText returns the rate at which a shard grows or shrinks; empty if it does not.
 func (v View) rateText(now report.Shard) string {
 	if v.Before == nil || !v.Now.Time.After(v.Before.Time) {
 		return ""
@@ -285,7 +285,7 @@ func (v View) rateText(now report.Shard) string {
 	return ""
 }
 
-// collectionsPart are all of them, or only those that are not as they should be.
+// collectionsPart returns the part with all collections or, if bad, only those with problems.
 func (v View) collectionsPart(width int, bad bool) part {
 	p := part{title: "Collections"}
 	fine := 0
@@ -328,7 +328,7 @@ func collectionLine(c report.Collection, width int) line {
 		newSpan("  "+strings.Join(notes, ", "), dim)}
 }
 
-// findingsPart are what is wrong and why, then what is worth knowing.
+// findingsPart returns the part with the problems and their causes, followed by notes.
 func (v View) findingsPart(width int) part {
 	p := part{title: "Findings"}
 	for _, f := range v.sortedFindings() {
@@ -359,7 +359,7 @@ func (v View) sortedFindings() []diagnosis.Finding {
 	return slices.Concat(slices.Concat(s.ToDo, s.Then, s.ByItself, s.Notes)...)
 }
 
-// findingLine is one line for a finding; remedy is the actor and the remedy.
+// findingLine returns one line for a finding, with the actor and the remedy.
 func findingLine(f diagnosis.Finding) line {
 	return line{cell("  "+f.Severity.String(), 11, severities[f.Severity.String()]), newSpan(f.Sentence, plain)}
 }
@@ -372,7 +372,7 @@ func remedyText(f diagnosis.Finding) string {
 	return f.Actor.String() + ": " + do
 }
 
-// movesPart are the newest events.
+// movesPart returns the part with the newest events.
 func (v View) movesPart(width int) part {
 	h := v.Now.History
 	p := part{title: "Last moves"}

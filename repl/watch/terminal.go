@@ -12,28 +12,27 @@ import (
 
 // The sequences that a Terminal writes besides its lines.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[2J" // the other screen, no cursor
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[2J" // the alternate screen, without a cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
 	home        = "\x1b[H"
-	clearLine   = "\x1b[K" // clears the rest of a line
-	clearBelow  = "\x1b[J" // and what is below
+	clearLine   = "\x1b[K" // clears the rest of the line
+	clearBelow  = "\x1b[J" // clears the lines below
 )
 
-// Terminal is a Screen on a real terminal. Close gives it back as it was.
+// Terminal is a Screen on a real terminal. Close restores the terminal.
 type Terminal struct {
 	in, out *os.File
 	state   *term.State
 	keys    chan Key
 	resized chan struct{}
 	done    chan struct{}
-	stop    func() // ends the signals
+	stop    func() // stops listening for signals
 
 	mu     sync.Mutex
 	closed bool
 }
 
-// Open takes a terminal over: its other screen, without a cursor, and keys as they
-// are pressed.
+// Open switches a terminal to its alternate screen, without a cursor, and reads single keys.
 func Open(in, out *os.File) (*Terminal, error) {
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -51,7 +50,7 @@ func Open(in, out *os.File) (*Terminal, error) {
 	return t, nil
 }
 
-// Close gives the terminal back. It may be called again.
+// Close restores the terminal. It may be called repeatedly.
 func (t *Terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,8 +87,7 @@ func (t *Terminal) listen() {
 	}
 }
 
-// Size returns the terminal's size; that of the smallest usual one when it does
-// not tell.
+// Size returns the terminal's size, or the smallest usual size if it is unknown.
 func (t *Terminal) Size() Size {
 	width, height, err := term.GetSize(int(t.out.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
@@ -109,27 +107,27 @@ func (t *Terminal) Draw(lines []string) error {
 	return err
 }
 
-// Keys returns what is pressed.
+// Keys returns the channel of pressed keys.
 func (t *Terminal) Keys() <-chan Key { return t.keys }
 
-// Resized tells that the terminal has another size.
+// Resized returns a channel that signals a change of the terminal's size.
 func (t *Terminal) Resized() <-chan struct{} { return t.resized }
 
-// lend gives the terminal back until use returns.
+// lend restores the terminal until use returns.
 func (t *Terminal) lend(use func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	_, _ = io.WriteString(t.out, leaveScreen) // the terminal may be gone
+	_, _ = io.WriteString(t.out, leaveScreen) // the terminal may no longer exist
 	_ = term.Restore(int(t.in.Fd()), t.state)
 	use()
 	if _, err := term.MakeRaw(int(t.in.Fd())); err == nil {
 		_, _ = io.WriteString(t.out, enterScreen)
 	}
 	select {
-	case t.resized <- struct{}{}: // to be drawn again
+	case t.resized <- struct{}{}: // draw again
 	default:
 	}
 }

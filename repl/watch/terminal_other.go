@@ -2,8 +2,8 @@
 
 package watch
 
-// notifyResize does nothing: the next frame asks for the size.
+// notifyResize does nothing: the next frame reads the size.
 func notifyResize(chan<- struct{}) (stop func()) { return func() {} }
 
-// suspend does nothing: there is no shell to go back to.
+// suspend does nothing: this system has no job control.
 func (t *Terminal) suspend() {}

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// suspendTimeout is how long to wait to be stopped: a process without a shell above it is
-// not.
+// suspendTimeout is how long to wait for the stop: a process without a parent shell is not stopped.
 const suspendTimeout = 200 * time.Millisecond
 
-// notifyResize passes on that the terminal has another size.
+// notifyResize sends on resized when the terminal's size changes.
 func notifyResize(resized chan<- struct{}) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	done := make(chan struct{})
@@ -26,7 +25,7 @@ func notifyResize(resized chan<- struct{}) (stop func()) {
 			case <-signals:
 				select {
 				case resized <- struct{}{}:
-				default: // there is one to come
+				default: // a signal is already pending
 				}
 			}
 		}
@@ -37,7 +36,7 @@ func notifyResize(resized chan<- struct{}) (stop func()) {
 	}
 }
 
-// suspend stops the process, as Ctrl-Z does elsewhere, until it goes on.
+// suspend stops the process, as Ctrl-Z does for other programs, until it continues.
 func (t *Terminal) suspend() {
 	t.lend(func() {
 		goesOn := make(chan os.Signal, 1)

@@ -1,3 +1,3 @@
-// Package machine writes what checks found in the formats of other programs:
-// JUnit, Prometheus, GitHub Actions, Nagios.
+// Package machine writes results of checks in the formats of other programs: JUnit, Prometheus, GitHub
+// Actions, Nagios.
 package machine

@@ -9,13 +9,13 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// annotations are GitHub's, by severity.
+// annotations are the annotation levels of GitHub by severity.
 var annotations = map[diagnosis.Severity]string{
 	diagnosis.Info: "notice", diagnosis.Warning: "warning", diagnosis.Critical: "error",
 }
 
-// GitHub writes what checks found as workflow commands of GitHub Actions: one
-// annotation for each finding. What fails is an error, whatever its severity.
+// GitHub writes results of checks as workflow commands of GitHub Actions: one annotation for each
+// finding. A finding that fails the check is an error, whatever its severity.
 func GitHub(to io.Writer, reports []check.Report) error {
 	for _, r := range reports {
 		if r.Result == nil {
@@ -38,7 +38,7 @@ func GitHub(to io.Writer, reports []check.Report) error {
 	return nil
 }
 
-// findingMessage is a finding with its commands, or what excuses it.
+// findingMessage returns a finding with its commands, or its excuse.
 func findingMessage(f check.Finding) string {
 	text := f.Sentence
 	if f.Excuse != "" {
@@ -47,8 +47,7 @@ func findingMessage(f check.Finding) string {
 	return strings.Join(append([]string{text}, f.Commands...), "\n")
 }
 
-// What ends a command, or a property of one, is written as GitHub's own toolkit
-// writes it.
+// Characters that end a command, or a property of a command, are escaped as in GitHub's own toolkit.
 var (
 	commandData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

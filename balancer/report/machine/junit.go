@@ -8,9 +8,8 @@ import (
 	"shardsh/balancer/check"
 )
 
-// JUnit writes what checks found as JUnit XML: a suite for each cluster, in it a
-// case for each rule. What is not known is an error, or skipped where nobody could
-// know it.
+// JUnit writes results of checks as JUnit XML: a suite for each cluster with a case for each rule. An
+// unknown result is an error, or skipped if the source can never provide the data.
 func JUnit(to io.Writer, reports []check.Report) error {
 	all := Suites{Name: "shardsh check"}
 	for _, r := range reports {
@@ -58,7 +57,8 @@ func (s *Suite) add(c *Case) {
 	s.Cases = append(s.Cases, c)
 }
 
-// caseOf returns a rule with what fails in its message, and the rest as output.
+// caseOf returns the test case of a rule, with failing findings in its message and the others as
+// output.
 func caseOf(r *check.Result, c check.RuleChoice) *Case {
 	var failing, rest []string
 	skipped := ""
@@ -89,7 +89,7 @@ func caseOf(r *check.Result, c check.RuleChoice) *Case {
 	return one
 }
 
-// firstLine is the first line of several texts, and how many there are.
+// firstLine returns the first text, with the number of the others.
 func firstLine(list []string) string {
 	text, _, _ := strings.Cut(list[0], "\n")
 	if len(list) > 1 {
@@ -98,7 +98,7 @@ func firstLine(list []string) string {
 	return text
 }
 
-// findingLine is a finding with what excuses it.
+// findingLine returns a finding with its excuse.
 func findingLine(f check.Finding) string {
 	if f.Excuse == "" {
 		return f.Severity.String() + ": " + f.Sentence

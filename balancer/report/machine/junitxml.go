@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Suites is a file of JUnit XML.
+// Suites is the content of a JUnit XML file.
 type Suites struct {
 	XMLName  xml.Name `xml:"testsuites"`
 	Name     string   `xml:"name,attr"`
@@ -15,7 +15,7 @@ type Suites struct {
 	Suites   []Suite  `xml:"testsuite"`
 }
 
-// Suite is one suite of it.
+// Suite is a test suite.
 type Suite struct {
 	Name       string      `xml:"name,attr"`
 	Tests      int         `xml:"tests,attr"`
@@ -28,18 +28,18 @@ type Suite struct {
 	Cases      []*Case     `xml:"testcase"`
 }
 
-// Properties are further attributes of a suite.
+// Properties are the properties of a suite.
 type Properties struct {
 	List []Property `xml:"property"`
 }
 
-// Property is one of them.
+// Property is a property of a suite.
 type Property struct {
 	Name  string `xml:"name,attr"`
 	Value string `xml:"value,attr"`
 }
 
-// Case is one test. Of Skipped, Error and Failure at most one is there.
+// Case is a test case. At most one of Skipped, Error and Failure is set.
 type Case struct {
 	Name    string   `xml:"name,attr"`
 	Class   string   `xml:"classname,attr"`

@@ -9,8 +9,7 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// ServiceState is the state of a service as plugins of Nagios tell it: the exit
-// code of a plugin.
+// ServiceState is the state of a service: the exit code of a Nagios plugin.
 type ServiceState int
 
 // The states.
@@ -21,11 +20,10 @@ const (
 	NagiosUnknown
 )
 
-// String returns the state as Nagios shows it.
+// String returns the state in the words of Nagios.
 func (s ServiceState) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
 
-// NagiosState returns the state of all clusters together. What is found counts more
-// than what is not known.
+// NagiosState returns the state of all clusters together. Failing findings outrank unknown ones.
 func NagiosState(reports []check.Report) ServiceState {
 	state := NagiosOK
 	for _, r := range reports {
@@ -52,8 +50,8 @@ func stateOf(r check.Report) ServiceState {
 	return NagiosWarning
 }
 
-// Nagios writes what checks found as a plugin of Nagios does: a line with the
-// state and performance data, then a line for each finding.
+// Nagios writes results of checks in the format of a Nagios plugin: a line with the state and
+// performance data, then a line for each finding.
 func Nagios(to io.Writer, reports []check.Report) error {
 	var sums nagiosSums
 	var lines []string
@@ -99,8 +97,7 @@ func Nagios(to io.Writer, reports []check.Report) error {
 	return nil
 }
 
-// nagiosSums are the performance data, whose labels are fixed: names of a cluster
-// are not labels.
+// nagiosSums holds the performance data. Its labels are fixed and contain no names of a cluster.
 type nagiosSums struct{ failing, unknown, collections, unbalanced, jumbo, chunks int64 }
 
 func (s *nagiosSums) add(r *check.Result) {
@@ -120,13 +117,13 @@ func (s *nagiosSums) add(r *check.Result) {
 	}
 }
 
-// String returns them as 'label'=value;warn;crit;min.
+// String returns the sums as 'label'=value;warn;crit;min.
 func (s nagiosSums) String() string {
 	return fmt.Sprintf("findings=%d;0;;0 unknown=%d;;;0 collections=%d;;;0 unbalanced=%d;;;0 jumbo=%d;;;0 chunks=%d;;;0",
 		s.failing, s.unknown, s.collections, s.unbalanced, s.jumbo, s.chunks)
 }
 
-// oneLine keeps a text from ending its line, and from beginning performance data.
+// oneLine replaces characters of a text that would end the line or begin performance data.
 func oneLine(text string) string {
 	return strings.NewReplacer("|", "¦", "\n", " ", "\r", " ").Replace(sanitize(text))
 }

@@ -11,13 +11,13 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// metric is one metric of the page for Prometheus, with all of its samples.
+// metric is a Prometheus metric with a function that emits its samples.
 type metric struct {
 	name, help string
 	samples    func(check.Report, func(value float64, labels ...string))
 }
 
-// forResults makes the samples of clusters that could be asked.
+// forResults emits the samples of clusters that could be read.
 func forResults(of func(*check.Result, func(float64, ...string))) func(check.Report, func(float64, ...string)) {
 	return func(r check.Report, sample func(float64, ...string)) {
 		if r.Result != nil {
@@ -55,7 +55,7 @@ func metrics() []metric {
 	}
 }
 
-// What metrics of the lease mean, whoever tells them.
+// Help texts of the lease metrics, which several exporters use.
 const (
 	LeaseHelp        = "Who holds the lease of the cluster's engine."
 	LeaseSinceHelp   = "Since when, by the cluster's clock."
@@ -64,12 +64,12 @@ const (
 
 // Family is a metric with all of its samples.
 type Family struct {
-	Name, Kind, Help string // Kind is such as gauge or counter
+	Name, Kind, Help string // Kind is "gauge" or "counter", for example
 	Samples          []Sample
 }
 
-// Families returns what checks found, all of it gauges. Every sample has the address of
-// the cluster as its label cluster.
+// Families returns results of checks as gauges. Every sample has the label cluster, the address of the
+// cluster.
 func Families(reports []check.Report) (list []Family) {
 	for _, m := range metrics() {
 		f := Family{Name: m.name, Kind: "gauge", Help: m.help}
@@ -83,7 +83,7 @@ func Families(reports []check.Report) (list []Family) {
 	return list
 }
 
-// Prometheus writes what checks found in the text format of Prometheus.
+// Prometheus writes results of checks in the text format of Prometheus.
 func Prometheus(to io.Writer, reports []check.Report) error {
 	for _, f := range Families(reports) {
 		if err := f.Write(to); err != nil {
@@ -93,19 +93,19 @@ func Prometheus(to io.Writer, reports []check.Report) error {
 	return nil
 }
 
-// Sample is one value of a metric, with the names and values of its labels in turn.
+// Sample is one value of a metric. Labels holds label names and values alternately.
 type Sample struct {
 	Value  float64
 	Labels []string
 }
 
-// WriteMetric writes a metric of some kind, such as gauge or counter, in the text
-// format of Prometheus: nothing without samples.
+// WriteMetric writes a metric of a kind such as gauge or counter in the text format of Prometheus. It
+// writes nothing without samples.
 func WriteMetric(to io.Writer, name, kind, help string, samples []Sample) error {
 	return Family{name, kind, help, samples}.Write(to)
 }
 
-// Write writes the metric in the text format of Prometheus: nothing without samples.
+// Write writes the metric in the text format of Prometheus. It writes nothing without samples.
 func (f Family) Write(to io.Writer) error {
 	if len(f.Samples) == 0 {
 		return nil
@@ -114,8 +114,8 @@ func (f Family) Write(to io.Writer) error {
 	return err
 }
 
-// Header returns the lines before the samples. OpenMetrics names counters without the end of
-// their samples' names.
+// Header returns the lines before the samples. In OpenMetrics, the name of a counter lacks the suffix
+// of its samples.
 func (f Family) Header(openMetrics bool) string {
 	name := f.Name
 	if openMetrics && f.Kind == "counter" {
@@ -124,7 +124,7 @@ func (f Family) Header(openMetrics bool) string {
 	return fmt.Sprintf("# HELP %s %s\n# TYPE %s %s\n", name, f.Help, name, f.Kind)
 }
 
-// AppendSamples appends a line for each sample, the same for Prometheus and OpenMetrics.
+// AppendSamples appends a line for each sample; the format is the same for Prometheus and OpenMetrics.
 func (f Family) AppendSamples(to []byte) []byte {
 	for _, s := range f.Samples {
 		to = append(to, f.Name...)
@@ -138,7 +138,7 @@ func (f Family) AppendSamples(to []byte) []byte {
 
 var labelValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-// labelText writes names and values in turn.
+// labelText formats alternating names and values.
 func labelText(labels []string) string {
 	var list []string
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -201,7 +201,7 @@ func balancing(r *check.Result, sample func(float64, ...string)) {
 	}
 }
 
-// perShard gives the samples of each collection and shard that has chunks of it.
+// perShard emits a sample for each collection and each shard with chunks of the collection.
 func perShard(
 	r *check.Result, sample func(float64, ...string), of func(*catalog.CollectionState, catalog.ShardID) float64,
 ) {
@@ -223,7 +223,7 @@ func jumboChunks(r *check.Result, sample func(float64, ...string)) {
 		func(c *catalog.CollectionState, id catalog.ShardID) float64 { return float64(c.CountOn(id).Jumbo) })
 }
 
-// perShardSize makes samples of what each shard has of each collection.
+// perShardSize emits a sample for the data of each collection on each shard.
 func perShardSize(of func(catalog.ShardData) int64) func(check.Report, func(float64, ...string)) {
 	return forResults(func(r *check.Result, sample func(float64, ...string)) {
 		for _, b := range r.Chosen() {

@@ -2,12 +2,12 @@ package machine
 
 import "strings"
 
-// Sanitize is shown, for those who fill files of JUnit XML themselves.
+// Sanitize exports sanitize for callers that write JUnit XML themselves.
 func Sanitize(text string) string { return sanitize(text) }
 
-// sanitize replaces characters that a terminal would interpret instead of print: controls,
-// separators of lines, marks of direction. Formats of machines have no way to
-// write them that all of their readers understand.
+// sanitize replaces characters that a terminal would interpret rather than print: control characters,
+// line separators, direction marks. Machine formats have no escapes for them that all readers
+// understand.
 func sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -16,7 +16,7 @@ type report struct {
 	Stopped bool       `json:"stopped,omitempty"`
 	MS      int64      `json:"ms"`
 	Files   []fileJSON `json:"files"`
-	// Coverage is the coverage of each script, where it was asked for.
+	// Coverage is the coverage of each script, if it was requested.
 	Coverage []coverageJSON `json:"coverage,omitempty"`
 }
 
@@ -52,7 +52,7 @@ type coverageJSON struct {
 	Missed  []int  `json:"missed"`
 }
 
-// JSON writes what came of tests as one JSON document.
+// JSON writes the results of tests as one JSON document.
 func JSON(to io.Writer, r testrunner.Report) error {
 	out := report{Passed: r.Counts[testrunner.Passed], Failed: r.Counts[testrunner.Failed],
 		Skipped: r.Counts[testrunner.Skipped],

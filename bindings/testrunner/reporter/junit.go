@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/testrunner"
 )
 
-// JUnit writes what came of tests as JUnit XML: a suite for each file, in it a case
-// for each test. A file that could not be run is an error.
+// JUnit writes the results of tests as JUnit XML: a suite for each file with a case for each test. A
+// file that could not be run is an error.
 func JUnit(to io.Writer, r testrunner.Report) error {
 	all := machine.Suites{Name: "shardsh test"}
 	for _, f := range r.Files {
@@ -50,7 +50,7 @@ func suiteOf(f testrunner.FileResult) machine.Suite {
 	return suite
 }
 
-// messageOf returns the first line of a problem, and all of them in full.
+// messageOf returns the first line of a problem as the message, and all problems in full.
 func messageOf(p testrunner.Problem, all []testrunner.Problem) *machine.Message {
 	if all == nil {
 		all = []testrunner.Problem{p}
@@ -64,7 +64,7 @@ func messageOf(p testrunner.Problem, all []testrunner.Problem) *machine.Message 
 	return &machine.Message{Message: machine.Sanitize(first), Type: "failure", Text: whole}
 }
 
-// problemText is a problem as text.
+// problemText formats a problem.
 func problemText(p testrunner.Problem) string {
 	text := p.Text
 	if p.During != "" {

@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Progress shows on a terminal which test runs, in one line that is written again
-// every second. Several goroutines may call it.
+// Progress shows on a terminal which test runs, in one line that is rewritten every second. It is safe
+// for concurrent use.
 type Progress struct {
 	To  io.Writer
 	Now func() time.Time
@@ -21,7 +21,7 @@ type Progress struct {
 	lineShown bool
 }
 
-// OnTest is testrunner.Options.OnTest.
+// OnTest implements testrunner.Options.OnTest.
 func (p *Progress) OnTest(file, test string, faults int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,7 +40,7 @@ func (p *Progress) OnTest(file, test string, faults int) {
 	_, _ = io.WriteString(p.To, script.ClearLine+truncateLeft(plaintext.VisibleLine(text)))
 }
 
-// Clear leaves the line empty for what is written next.
+// Clear clears the line before other output.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +50,7 @@ func (p *Progress) Clear() {
 	}
 }
 
-// lineWidth is what fits a terminal without wrapping.
+// lineWidth is the maximum width of the line, which must not wrap.
 const lineWidth = 79
 
 func truncateLeft(text string) string {

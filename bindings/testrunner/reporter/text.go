@@ -1,5 +1,5 @@
-// Package reporter shows what came of tests: as text for people, as JUnit XML for CI,
-// as JSON for programs.
+// Package reporter formats the results of tests: as text for humans, as JUnit XML for CI, as JSON for
+// programs.
 package reporter
 
 import (
@@ -12,7 +12,7 @@ import (
 	"shardsh/bindings/testrunner"
 )
 
-// Text writes what came of tests for people, file by file.
+// Text writes the results of tests for humans, file by file.
 type Text struct {
 	To    io.Writer
 	Color bool
@@ -32,7 +32,7 @@ func (x Text) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// marks are what stands before a test.
+// marks are the signs before a test.
 var marks = map[testrunner.Status]struct{ sign, color string }{
 	testrunner.Passed: {"✓", green}, testrunner.Failed: {"✗", red}, testrunner.Skipped: {"-", dim},
 	testrunner.Todo:   {"…", yellow},
@@ -57,7 +57,7 @@ func (x Text) WriteFile(f testrunner.FileResult) {
 	_, _ = io.WriteString(x.To, b.String())
 }
 
-// writeSuites writes the descriptions that begin with a test.
+// writeSuites writes the descriptions of the suites that begin before a test.
 func (x Text) writeSuites(b *strings.Builder, before, now []string) {
 	same := true
 	for i, name := range now {
@@ -70,7 +70,7 @@ func (x Text) writeSuites(b *strings.Builder, before, now []string) {
 
 func indent(n int) string { return strings.Repeat("  ", n) }
 
-// slowTest is the duration from which on a test's time is shown.
+// slowTest is the duration from which the duration of a test is shown.
 const slowTest = 100 * time.Millisecond
 
 func (x Text) writeTest(b *strings.Builder, t testrunner.Result) {
@@ -99,7 +99,7 @@ func (x Text) writeTest(b *strings.Builder, t testrunner.Result) {
 	x.writeOutput(b, t.Output, indent(len(t.Suites)+2)+"| ")
 }
 
-// writeProblem writes what is wrong, with a diff in colours and the place.
+// writeProblem writes a problem, with a coloured diff and its position.
 func (x Text) writeProblem(b *strings.Builder, p testrunner.Problem) {
 	const left = "      "
 	b.WriteByte('\n')
@@ -129,14 +129,14 @@ func (x Text) writeProblem(b *strings.Builder, p testrunner.Problem) {
 	b.WriteByte('\n')
 }
 
-// writeOutput writes what a test has printed.
+// writeOutput writes the output of a test.
 func (x Text) writeOutput(b *strings.Builder, text, left string) {
 	for line := range strings.Lines(text) {
 		b.WriteString(left + plaintext.VisibleStyled(strings.TrimRight(line, "\n")) + "\n")
 	}
 }
 
-// WriteSummary writes the counts. The last line is what scripts look at.
+// WriteSummary writes the counts. Scripts may parse the last line.
 func (x Text) WriteSummary(r testrunner.Report) {
 	var b strings.Builder
 	b.WriteByte('\n')
@@ -174,7 +174,7 @@ func (x Text) writeSnapshots(b *strings.Builder, c testrunner.SnapshotCounts) {
 	}
 }
 
-// writeCoverage writes how many lines of each script ran, and which did not.
+// writeCoverage writes how many lines of each script ran, and which lines did not.
 func (x Text) writeCoverage(b *strings.Builder, files []testrunner.FileCoverage) {
 	if len(files) == 0 {
 		return

@@ -36,7 +36,7 @@ func adviseTool(ctx context.Context, c *call, in adviseArguments) (Answer, error
 	if source.Client == nil {
 		return Answer{}, errors.New("a file has no documents to sample")
 	}
-	// analyzeShardKey keeps split points on the servers for a while, so it is left alone.
+	// analyzeShardKey stores split points on the servers for some time, so it is not used.
 	o := keyfacts.Options{NoAnalyzeReason: "agents only read", Tell: c.progress}
 	for _, text := range in.Keys {
 		var doc bson.Raw

@@ -10,7 +10,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Answer is what a tool returns.
+// Answer is the result of a tool.
 type Answer struct {
 	Answer    string   `json:"answer" jsonschema:"the answer, as the subcommand of shardsh prints it"`
 	Sources   []string `json:"sources" jsonschema:"what the answer comes from, when that was read, and what could not be"`
@@ -19,7 +19,7 @@ type Answer struct {
 	Hash      string   `json:"hash,omitempty" jsonschema:"the hash of the plan, by which a person approves it"`
 }
 
-// Bounds of an answer, in characters and entries.
+// The limits of an answer, in characters and entries.
 const (
 	maxAnswer  = 16_000
 	maxEntries = 12
@@ -50,8 +50,7 @@ func (s *Server) boundEntries(list []string) []string {
 	return bounded
 }
 
-// clean returns the first characters of a text, without passwords, and with the
-// invisible characters escaped.
+// clean truncates a text, hides passwords in it, and escapes its invisible characters.
 func (s *Server) clean(text string, most int) string {
 	if utf8.RuneCountInString(text) > most {
 		text = string([]rune(text)[:most]) + "…"
@@ -74,13 +73,13 @@ func (s *Server) clean(text string, most int) string {
 	return b.String()
 }
 
-// isInvisible reports whether a character is invisible, such as those that hide
-// texts from people: tags, selectors of variants, spaces without width.
+// isInvisible reports whether a character is invisible, such as those that can hide text from readers:
+// tags, variation selectors, zero-width spaces.
 func isInvisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
 }
 
-// checkArguments refuses texts and lists that are too long for any question.
+// checkArguments returns an error for strings and arrays that are too long.
 func checkArguments(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil

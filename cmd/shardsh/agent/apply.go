@@ -18,7 +18,7 @@ type applyArguments struct {
 	For            string `json:"for,omitempty" jsonschema:"start no step after this time: 10m (default) to 1h"`
 }
 
-// For how long a call of apply may start steps.
+// Limits of the time in which a call of apply may start steps.
 const (
 	defaultApplyTime = 10 * time.Minute
 	maxApplyTime     = time.Hour

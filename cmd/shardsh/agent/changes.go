@@ -17,7 +17,7 @@ import (
 	"shardsh/bindings/actiontext"
 )
 
-// maxSnapshots is how many snapshots a session keeps: each may be large.
+// maxSnapshots is the number of snapshots that a session keeps; each may be large.
 const maxSnapshots = 3
 
 // snapshots are the snapshots made in this session, by name. The oldest is evicted first.
@@ -32,7 +32,7 @@ type keptSnapshot struct {
 	*catalog.Snapshot
 }
 
-// add keeps a snapshot, and returns its name.
+// add stores a snapshot, and returns its name.
 func (k *snapshots) add(s *catalog.Snapshot) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,7 +105,7 @@ func hasChunks(r diff.Result) bool {
 	return slices.ContainsFunc(r.Changes, func(c diff.Change) bool { return len(c.Flows) > 0 })
 }
 
-// earlierSnapshot returns a snapshot of this session, or one of the history.
+// earlierSnapshot returns a snapshot of this session, or one from --history.
 func (s *Server) earlierSnapshot(from string, now time.Time) (*catalog.Snapshot, error) {
 	span, err := timespan.ParseCommandLine(from)
 	switch {

@@ -1,12 +1,12 @@
-// Package agent serves what shardsh can say about one cluster to agents: programs that
-// speak the Model Context Protocol (MCP), such as assistants with a language model.
+// Package agent serves the answers of shardsh about one cluster to agents: programs that speak the
+// Model Context Protocol (MCP), such as assistants with a language model.
 //
-// Its tools are faces of the use cases in balancer/action, as the subcommands are. They
-// only read, but for one: apply carries out a plan that a person has approved by its
-// hash, and is there only where Options.Plans is set.
+// Its tools use the actions in balancer/action, like the subcommands. All tools but one only read. The
+// tool apply carries out a plan that a person has approved by its hash; it exists only if Options.Plans
+// is set.
 //
-// What an agent sends is not trusted, and neither are the names in a cluster, which an
-// agent might take for instructions: no tool takes an address, a path, a command or a
-// program; arguments, answers, and the number and time of calls are bounded; characters
-// that are not shown are spelled out. No tool returns documents of collections.
+// The package trusts neither the input of an agent nor the names in a cluster, which an agent might
+// interpret as instructions. No tool takes an address, a path, a command or a program. Arguments,
+// answers, and the number and duration of calls are limited. Invisible characters are escaped. No tool
+// returns documents of collections.
 package agent

@@ -13,7 +13,7 @@ type docsArguments struct {
 	Query string `json:"query" jsonschema:"a finding's code, a command, or some words"`
 }
 
-// maxSections is how many sections of the documentation an answer has.
+// maxSections is the maximum number of sections of the documentation in an answer.
 const maxSections = 4
 
 func (s *Server) addDocs() {

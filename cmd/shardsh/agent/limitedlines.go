@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// limitedLines is a reader with a maximum line length. It ends at a longer line.
+// limitedLines is a reader with a maximum line length. A longer line ends the input.
 type limitedLines struct {
 	io.ReadCloser
 	maxLength, length int
 	exceeded          atomic.Bool
 }
 
-// Read reads on unless a line is too long.
+// Read reads from the underlying reader until a line is too long.
 func (l *limitedLines) Read(p []byte) (int, error) {
 	if l.exceeded.Load() {
 		return 0, io.EOF
@@ -34,5 +34,5 @@ func (l *limitedLines) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tooLong reports whether the input ended at a line that is too long.
+// tooLong reports whether the input ended because a line was too long.
 func (l *limitedLines) tooLong() bool { return l.exceeded.Load() }

@@ -16,10 +16,10 @@ type snapshotArguments struct {
 	NS []string `json:"ns,omitempty" jsonschema:"only these collections, DB.COLLECTION; without them the largest ones"`
 }
 
-// diffParts is what the tool diff compares.
+// diffParts are the parts that the tool diff compares.
 const diffParts = live.DefaultPartsAndStatus | live.Causes
 
-// maxCollections is how many collections an overview has, unless they are named.
+// maxCollections is the maximum number of collections in an overview, unless they are named.
 const maxCollections = 40
 
 func (s *Server) addMetadata() {
@@ -54,7 +54,7 @@ func snapshotTool(ctx context.Context, c *call, in snapshotArguments) (Answer, e
 	return a, nil
 }
 
-// collectionsOf returns the collections of some names, or all: the largest first.
+// collectionsOf returns the named collections, or all collections, the largest first.
 func collectionsOf(s *catalog.Snapshot, names []string) (list []*catalog.CollectionState, err error) {
 	if len(names) == 0 {
 		list = slices.Clone(s.Collections())

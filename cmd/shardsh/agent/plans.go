@@ -17,27 +17,27 @@ import (
 	"shardsh/balancer/safefile"
 )
 
-// ApprovalLifetime is how long an approval is valid: an old one must not be used
-// when nobody remembers it.
+// ApprovalLifetime is how long an approval is valid: an old approval must not be used after it was
+// forgotten.
 const ApprovalLifetime = 24 * time.Hour
 
-// Plans are a directory with plans, their journals, and a file with the hashes of those
-// that a person has approved. Agents have no tool that writes approvals.
+// Plans is a directory with plans, their journals, and a file with the hashes of the plans that a
+// person has approved. Agents have no tool that writes approvals.
 type Plans struct {
 	Dir string
-	// Command is what a person enters to approve a plan; the hash comes after it.
+	// Command is the command with which a person approves a plan, without the hash at its end.
 	Command string
 	Now     func() time.Time
 }
 
-// maxPlan and maxApprovals are the sizes of files that are read, in bytes.
+// maxPlan and maxApprovals are the maximum sizes of the files, in bytes.
 const (
 	maxPlan      = 1 << 30
 	maxApprovals = 1 << 20
 	readTimeout  = 30 * time.Second
 )
 
-// Open makes the directory if there is none.
+// Open creates the directory if it does not exist.
 func (p *Plans) Open() error {
 	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
 		return fmt.Errorf("the directory of plans: %w", err)
@@ -51,15 +51,15 @@ func (p *Plans) journalPath(hash string) string { return filepath.Join(p.Dir, "p
 
 func (p *Plans) approvalsPath() string { return filepath.Join(p.Dir, "approved") }
 
-// save keeps a plan, so that it can be approved.
+// save stores a plan, so that a person can approve it.
 func (p *Plans) save(of *plan.Plan) error {
 	return safefile.Replace(p.planPath(of.Hash), func(to io.Writer) error { return json.NewEncoder(to).Encode(of) })
 }
 
-// approveCommand is how a person approves a plan.
+// approveCommand returns the command that approves a plan.
 func (p *Plans) approveCommand(hash string) string { return p.Command + " " + hash }
 
-// Plan returns the plan with a hash. Only a valid hash becomes part of a path.
+// Plan returns the plan with a hash. The hash is validated before it becomes part of a path.
 func (p *Plans) Plan(hash string) (*plan.Plan, error) {
 	if err := checkHash(hash); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (p *Plans) Plan(hash string) (*plan.Plan, error) {
 	return made, made.CheckApprovedBy(hash)
 }
 
-// checkHash returns an error unless the text is a full lowercase hash.
+// checkHash returns an error unless the string is a complete lowercase hash.
 func checkHash(hash string) error {
 	if len(hash) != 64 || hash != strings.ToLower(hash) {
 		return fmt.Errorf("%.80q is not the hash of a plan: give the 64 hexadecimal digits that the tool plan returned", hash)
@@ -86,7 +86,7 @@ func checkHash(hash string) error {
 	return plan.CheckApproval(hash)
 }
 
-// Approve writes down that a person has approved a plan.
+// Approve records that a person has approved a plan.
 func (p *Plans) Approve(hash string) error {
 	if err := checkHash(hash); err != nil {
 		return err

@@ -44,8 +44,8 @@ func runReadAction[R any](ctx context.Context, c *call, verb readAction[R], answ
 	return a, nil
 }
 
-// argumentError renames the options in an error to the tool's arguments, and adds
-// a suggestion for a misspelled name.
+// argumentError replaces the names of options in an error by those of the tool's arguments, and adds a
+// suggestion for a misspelled name.
 func argumentError(err error) error {
 	if named, ok := errors.AsType[action.OptionSpeller](err); ok {
 		return errors.New(named.SpellOptions(argumentName))
@@ -56,7 +56,7 @@ func argumentError(err error) error {
 	return err
 }
 
-// argumentName returns an option as an argument of a tool: maxBytes is max_bytes.
+// argumentName returns the tool's argument for an option: maxBytes is max_bytes.
 func argumentName(option string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(action.Flag(option), "--"), "-", "_")
 }

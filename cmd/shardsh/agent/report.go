@@ -13,11 +13,11 @@ import (
 	"shardsh/bindings/findings"
 )
 
-// progressInterval is how often an agent that asked for it is told how far a call is.
+// progressInterval is the interval of progress notifications to an agent that requested them.
 const progressInterval = time.Second
 
-// report receives an action's events: what was read and the notes go into the sources of the
-// answer; progress goes to the agent.
+// report receives an action's events. Events about reads, and notes, become the sources of the answer;
+// progress is sent to the agent.
 type report struct {
 	notify func(text string)
 	state  *reportState
@@ -39,7 +39,7 @@ func newReport(ctx context.Context, r *mcp.CallToolRequest) report {
 	told := 0.0
 	report.notify = func(text string) {
 		told++
-		// An agent that does not listen misses nothing that the answer does not have.
+		// Errors are ignored, because the answer is complete without progress notifications.
 		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: token, Progress: told, Message: text,
 		})
@@ -47,7 +47,7 @@ func newReport(ctx context.Context, r *mcp.CallToolRequest) report {
 	return report
 }
 
-// Report takes an event.
+// Report handles an event.
 func (r report) Report(e action.Event) {
 	r.state.mu.Lock()
 	defer r.state.mu.Unlock()
@@ -72,7 +72,7 @@ func (r report) progress(text string) {
 	}
 }
 
-// sources says what was read, and what could not be.
+// sources names what was read, and what could not be read.
 func (r report) sources() []string {
 	r.state.mu.Lock()
 	defer r.state.mu.Unlock()
@@ -82,13 +82,13 @@ func (r report) sources() []string {
 	return append(sourcesOf(r.state.snapshot), r.state.notes...)
 }
 
-// sourcesOf says where a Snapshot comes from.
+// sourcesOf names the sources of a Snapshot.
 func sourcesOf(s *catalog.Snapshot) []string {
 	from := s.Parts().Source
 	return append([]string{describeSource(from, s.Time())}, catalog.GapTexts(from.Gaps)...)
 }
 
-// describeSource says where something was read, and when.
+// describeSource says from where and when data was read.
 func describeSource(from catalog.Source, at time.Time) string {
 	return fmt.Sprintf("%s %s: config database and statistics, read at %s", from.Kind, from.Name,
 		at.UTC().Format(time.RFC3339))

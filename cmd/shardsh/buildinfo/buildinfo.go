@@ -1,5 +1,4 @@
-// Package buildinfo knows how this program was built: its version, the commit, and the
-// modules that are in it.
+// Package buildinfo describes how this program was built: its version, its commit, and its modules.
 package buildinfo
 
 import (
@@ -12,7 +11,7 @@ import (
 	"shardsh/balancer/mock/commands"
 )
 
-// Version returns the module's, as the build recorded it.
+// Version returns the version of the module, as recorded by the build.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -31,39 +30,39 @@ func versionOf(info *debug.BuildInfo) string {
 	return strings.TrimPrefix(info.Main.Version, "v")
 }
 
-// DriverPath is the module of MongoDB's driver.
+// DriverPath is the path of MongoDB's driver module.
 const DriverPath = "go.mongodb.org/mongo-driver/v2"
 
-// Mongosh is the release of mongosh whose commands, helpers and output the shell follows. It was
-// compared by running 2.12.0, and by the changelog of what came after.
+// Mongosh is the release of mongosh that the shell follows in its commands, helpers and output. The
+// shell was compared with 2.12.0 by running it, and with later releases by their changelog.
 const Mongosh = "2.14.0"
 
-// About is what "shardsh version --json" prints.
+// About is the output of "shardsh version --json".
 type About struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"` // absent when built outside of a checkout
-	Date     string `json:"date,omitempty"`   // of the commit
-	Dirty    bool   `json:"dirty"`            // something was changed since the commit
+	Commit   string `json:"commit,omitempty"` // missing if built outside of a checkout
+	Date     string `json:"date,omitempty"`   // date of the commit
+	Dirty    bool   `json:"dirty"`            // built with uncommitted changes
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Driver   Module `json:"driver"`
 	Mock     Mock   `json:"mock"`
 	Mongosh  string `json:"mongosh"` // the release that the shell follows
-	// Modules are those that a user of mongosh asks about, by path.
+	// Modules are the modules that users of mongosh know, by path.
 	Modules map[string]string `json:"-"`
 }
 
-// Module is one that is in the program.
+// Module is a module in the program.
 type Module struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// Mock says what the mock cluster can behave like.
+// Mock describes the capabilities of the mock cluster.
 type Mock struct {
 	Default  string   `json:"default"`
 	Releases []string `json:"releases"`
-	Commands int      `json:"commands"` // that the router knows, over all releases
+	Commands int      `json:"commands"` // known to the router, in all releases
 }
 
 // Read returns the build information of this program.
@@ -88,7 +87,7 @@ func Read() About {
 	return a
 }
 
-// buildSetting returns what the build recorded under a key; empty where it did not.
+// buildSetting returns a value that the build recorded; empty if it is missing.
 func buildSetting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {
@@ -98,7 +97,7 @@ func buildSetting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// Line returns the same in one line for people.
+// Line returns the build information in one line for humans.
 func (a About) Line() string {
 	text := "shardsh " + a.Version
 	if a.Commit != "" {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Bill is a bill of materials, as CycloneDX 1.6 has it: which modules in which
-// versions are in a program. Their licences are not known to the build, and not in it.
+// Bill is a bill of materials in the format of CycloneDX 1.6: the modules in a program, with their
+// versions. The build does not record their licences, so the bill does not contain them.
 type Bill struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -19,8 +19,8 @@ type Bill struct {
 	Dependencies []Dependency `json:"dependencies"`
 }
 
-// Metadata says what the bill is of. The time is the commit's, so that the same
-// program has the same bill.
+// Metadata describes the program of the bill. The time is that of the commit, so that the same program
+// has the same bill.
 type Metadata struct {
 	Timestamp string    `json:"timestamp,omitempty"`
 	Component Component `json:"component"`
@@ -42,13 +42,13 @@ type Property struct {
 	Value string `json:"value"`
 }
 
-// Dependency says what a component is made of.
+// Dependency lists the dependencies of a component.
 type Dependency struct {
 	Ref       string   `json:"ref"`
 	DependsOn []string `json:"dependsOn"`
 }
 
-// ReadBill returns the bill of a program of Go in a file; of this one without a path.
+// ReadBill returns the bill of a Go program in a file; of this program for an empty path.
 func ReadBill(path string) (Bill, error) {
 	if path == "" {
 		info, ok := debug.ReadBuildInfo()

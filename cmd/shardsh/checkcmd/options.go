@@ -1,5 +1,4 @@
-// Package checkcmd reads the options and policy files of "shardsh check", and prints its
-// reports.
+// Package checkcmd parses the options and policy files of "shardsh check", and prints its reports.
 package checkcmd
 
 import (
@@ -50,7 +49,7 @@ func (o *Options) Groups() []cmdline.Group {
 	}
 }
 
-// Policy returns what the policy file and the options say together.
+// Policy returns the policy that results from the policy file and the options.
 func (o Options) Policy() (*check.Policy, error) {
 	p := check.Default()
 	if o.policyFile != "" {
@@ -105,7 +104,7 @@ func nonEmptyList(value string) []string {
 	return []string{value}
 }
 
-// eachRule sets something of rules from a list of RULE=VALUE.
+// eachRule calls set for each RULE=VALUE in a list.
 func eachRule(p *check.Policy, list []string, set func(*check.RuleChoice, string) error) error {
 	for _, word := range list {
 		name, value, ok := strings.Cut(word, "=")
@@ -140,7 +139,7 @@ func withSuggestion(err error) error {
 	return fmt.Errorf("%w; there are %s", err, strings.Join(unknown.Known, ", "))
 }
 
-// loadBaseline reads what an earlier check printed.
+// loadBaseline reads the output of an earlier check.
 func loadBaseline(p *check.Policy, path string) error {
 	data, err := safefile.Read(path, maxBaseline, readTimeout)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"shardsh/cmd/shardsh/yamlmap"
 )
 
-// LoadPolicy reads a policy in YAML. Errors begin with the line.
+// LoadPolicy parses a policy in YAML. Errors begin with the line.
 func LoadPolicy(p *check.Policy, data []byte) error {
 	n, err := yamlmap.Document("a policy", data)
 	if err != nil {
@@ -59,7 +59,7 @@ func policyFields(p *check.Policy) yamlmap.Fields {
 	}
 }
 
-// ruleFields takes for each rule on, off, a threshold, or {max, severity}.
+// ruleFields returns the fields for the rules: on, off, a threshold, or {max, severity}.
 func ruleFields(p *check.Policy) func(*yaml.Node) error {
 	rules := yamlmap.Fields{}
 	for i := range p.Choices {

@@ -11,21 +11,21 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// How many have a line each; --long has all.
+// The maximum number of lines; --long shows all.
 const (
 	maxBalanced   = 20 // balanced collections
 	maxUnbalanced = 20
 	maxOfRule     = 5 // findings of one rule
 )
 
-// Text writes check reports for people.
+// Text writes reports of checks for humans.
 type Text struct {
-	Quiet bool // without what is well
-	Long  bool // with all collections and findings, and how each rule was kept
+	Quiet bool // leave out collections without problems
+	Long  bool // show all collections and findings, and the status of each rule
 }
 
-// Write writes for each cluster a line for each collection that is not balanced, what
-// else was found, and the end of it.
+// Write writes for each cluster a line for each unbalanced collection, the other findings, and the
+// verdict.
 func (t Text) Write(to io.Writer, reports []check.Report) {
 	for i, r := range reports {
 		if len(reports) > 1 {
@@ -46,7 +46,7 @@ func (t Text) writeReport(to io.Writer, r check.Report) {
 	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
 		t.writeCollections(to, r.Result)
 	}
-	left := map[string]int{} // of each rule
+	left := map[string]int{} // hidden findings by rule
 	for _, f := range r.Result.Findings {
 		if t.isShown(f) {
 			left[f.Rule]++
@@ -72,7 +72,7 @@ func (t Text) writeReport(to io.Writer, r check.Report) {
 	}
 }
 
-// isShown reports whether a finding has a line; collections that are not balanced have their own.
+// isShown reports whether a finding gets a line. Unbalanced collections have their own lines.
 func (t Text) isShown(f check.Finding) bool {
 	return f.Rule != "compliant" && (!t.Quiet || f.Excuse == "")
 }
@@ -84,7 +84,7 @@ func (t Text) writeFinding(to io.Writer, r *check.Result, f check.Finding) {
 	}
 }
 
-// writeRules writes how each rule was kept.
+// writeRules writes the status of each rule.
 func (t Text) writeRules(to io.Writer, r *check.Result) {
 	for _, c := range r.Policy.Choices {
 		if status := r.RuleStatus(c.Name); c.On && !(t.Quiet && status == check.Passed) {
@@ -93,7 +93,7 @@ func (t Text) writeRules(to io.Writer, r *check.Result) {
 	}
 }
 
-// writeCollections has those first that are not as they should be.
+// writeCollections writes the collections; those with problems come first.
 func (t Text) writeCollections(to io.Writer, r *check.Result) {
 	list := r.Chosen()
 	if len(list) == 0 && !t.Quiet {
@@ -140,7 +140,7 @@ func (t Text) writeCollections(to io.Writer, r *check.Result) {
 	}
 }
 
-// balanceState returns how a collection is, and why that does not matter.
+// balanceState returns the state of a collection, with its excuse.
 func balanceState(r *check.Result, b diagnosis.Balance) string {
 	state := "balanced"
 	switch {
@@ -165,7 +165,7 @@ func balanceState(r *check.Result, b diagnosis.Balance) string {
 	return state + " (" + excuse + ")"
 }
 
-// grade is the first word about a finding.
+// grade returns the first word of a finding's line.
 func grade(f check.Finding) string {
 	switch {
 	case f.Unknown:
@@ -176,7 +176,7 @@ func grade(f check.Finding) string {
 	return f.Severity.String()
 }
 
-// reason is what the finding is measured by, and why it does not fail.
+// reason returns the measured value of a finding, and its excuse.
 func reason(r *check.Result, f check.Finding) string {
 	text := f.Rule
 	if c, err := r.Policy.Choice(f.Rule); err == nil && f.Number != nil {
@@ -188,7 +188,7 @@ func reason(r *check.Result, f check.Finding) string {
 	return text
 }
 
-// Headline returns what came of a check in one line.
+// Headline returns the result of a check in one line.
 func Headline(r check.Report) string {
 	switch {
 	case r.Result == nil:

@@ -6,16 +6,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Command is the program, when its name is empty, or one of its subcommands.
+// Command is the program, if its name is empty, or one of its subcommands.
 type Command struct {
 	Name      string
-	Arguments string // as the help shows them
-	About     string // a few words
+	Arguments string // in the form of the help
+	About     string // a short description
 	Text      Text
 	Groups    []Group
 }
 
-// Visible calls do with each option that the help shows, in the order of the help.
+// Visible calls do for each option that the help shows, in the order of the help.
 func (c Command) Visible(do func(f *pflag.Flag)) {
 	for _, g := range c.Groups {
 		g.Flags.VisitAll(func(f *pflag.Flag) {
@@ -26,8 +26,8 @@ func (c Command) Visible(do func(f *pflag.Flag)) {
 	}
 }
 
-// Find returns the option that a word without its value names in any spelling;
-// nil for none. --no-x is x.
+// Find returns the option with a name in any spelling, given without its value; nil for none. --no-x is
+// x.
 func (c Command) Find(word string) (found *pflag.Flag) {
 	long, isLong := strings.CutPrefix(word, "--")
 	folded := Fold(long)
@@ -44,9 +44,9 @@ func (c Command) Find(word string) (found *pflag.Flag) {
 	return found
 }
 
-// ValueAndUsage returns what stands for the value of an option in the help, empty where it
-// takes none, and the description without it. It is the name in backquotes: at the
-// beginning of the description it is taken out, further on it stays as a word.
+// ValueAndUsage returns the placeholder for an option's value, empty where the option takes none, and
+// the description without it. The placeholder is the name in backquotes: at the beginning of the
+// description it is removed, elsewhere it stays as a word.
 func ValueAndUsage(f *pflag.Flag) (value, about string) {
 	before, rest, found := strings.Cut(f.Usage, "`")
 	if !found {
@@ -63,8 +63,8 @@ func ValueAndUsage(f *pflag.Flag) (value, about string) {
 	return value, before + value + rest
 }
 
-// FlagForm returns an option as it is written, with what stands for its value:
-// --json[=canonical|relaxed]. Its letter is not in it.
+// FlagForm returns an option with the placeholder for its value: --json[=canonical|relaxed]. It does
+// not contain the one-letter form.
 func FlagForm(f *pflag.Flag) string {
 	value, _ := ValueAndUsage(f)
 	switch {

@@ -2,11 +2,11 @@ package cmdline
 
 import "strings"
 
-// renamedOption is an option that has another name now.
+// renamedOption is an old name of an option, and its new name.
 type renamedOption struct{ old, instead string }
 
-// deprecatedOptions are mongosh's old names (rules/04-command-line-and-prompt §1.4), by their folded
-// form.
+// deprecatedOptions returns mongosh's old names (rules/04-command-line-and-prompt §1.4), by their
+// folded form.
 func deprecatedOptions() map[string]renamedOption {
 	list := []renamedOption{
 		{"ssl", "tls"},
@@ -26,14 +26,14 @@ func deprecatedOptions() map[string]renamedOption {
 	return byFold
 }
 
-// deprecatedOption returns the old name of an option as it should be spelt.
+// deprecatedOption returns the old name of an option in its correct spelling.
 func deprecatedOption(word string) (old string, ok bool) {
 	r, ok := deprecatedOptions()[Fold(strings.TrimPrefix(word, "--"))]
 	return r.old, ok
 }
 
-// unsupportedOptions are options of mongosh that shardsh does not support, with the
-// remedy, by their folded form.
+// unsupportedOptions returns the options of mongosh that shardsh does not support, with the
+// alternative, by their folded form.
 func unsupportedOptions() map[string]string {
 	reasons := []struct {
 		why   string

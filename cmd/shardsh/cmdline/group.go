@@ -10,12 +10,12 @@ import (
 type Group struct {
 	Title string
 	Flags *pflag.FlagSet
-	// Page is the page of the help that has the options of many commands; empty for
-	// options of one command. Short is what they are called where the page is named.
+	// Page is the help page of options that many commands share; empty for options of one command.
+	// Short is the short name of these options in references to the page.
 	Page, Short string
 }
 
-// NewGroup makes a section; add defines its options.
+// NewGroup returns a section; add defines its options.
 func NewGroup(title string, add func(f *pflag.FlagSet)) Group {
 	f := pflag.NewFlagSet(title, pflag.ContinueOnError)
 	f.SortFlags = false
@@ -23,7 +23,7 @@ func NewGroup(title string, add func(f *pflag.FlagSet)) Group {
 	return Group{Title: title, Flags: f}
 }
 
-// OnPage returns the group as one whose options have a page of their own.
+// OnPage returns the group with its own help page.
 func (g Group) OnPage(page, short string) Group {
 	g.Page, g.Short = page, short
 	return g

@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	helpWidth = 100 // of a line
-	maxIndent = 40  // of the descriptions of options
+	helpWidth = 100 // maximum width of a line
+	maxIndent = 40  // maximum column of the descriptions of options
 )
 
-// Text is what the help of a command says besides its options, in lines of at most 80
-// columns.
+// Text is the help of a command besides its options, in lines of at most 80 columns.
 type Text struct {
 	Intro    string
-	Usage    []string // command lines, where name and arguments do not say it all
+	Usage    []string // command lines, unless name and arguments are sufficient
 	Examples []string
 	More     string // for --help-all and the manual page only
 }
 
-// Usage returns how the command is called, a line each.
+// Usage returns the forms of the command's call, one a line.
 func (c Command) Usage() []string {
 	if len(c.Text.Usage) > 0 {
 		return c.Text.Usage
@@ -31,8 +30,8 @@ func (c Command) Usage() []string {
 	return []string{strings.Join(strings.Fields("shardsh "+c.Name+" "+c.Arguments), " ")}
 }
 
-// Help returns what --help prints, which fits a screen: options that many commands
-// have are on pages of their own.
+// Help returns the output of --help, which fits on a screen: options that many commands share are on
+// separate pages.
 func (c Command) Help() string {
 	var own []Group
 	for _, g := range c.Groups {
@@ -47,7 +46,7 @@ func (c Command) Help() string {
 	return text
 }
 
-// HelpAll returns what --help-all prints.
+// HelpAll returns the output of --help-all.
 func (c Command) HelpAll() string {
 	text := c.helpHeader()
 	if c.Text.More != "" {
@@ -56,7 +55,7 @@ func (c Command) HelpAll() string {
 	return text + listOptions(c.Groups)
 }
 
-// helpHeader returns what is before the options.
+// helpHeader returns the text before the options.
 func (c Command) helpHeader() string {
 	text := strings.TrimSpace(c.Text.Intro) + "\n\nUsage:\n  " + strings.Join(c.Usage(), "\n  ") + "\n\n"
 	if len(c.Text.Examples) > 0 {
@@ -65,7 +64,7 @@ func (c Command) helpHeader() string {
 	return text
 }
 
-// otherPages returns the lines that name the pages of the other options.
+// otherPages returns lines with the pages of the shared options.
 func (c Command) otherPages() string {
 	titles, pages := make(map[string][]string), []string(nil)
 	for _, g := range c.Groups {

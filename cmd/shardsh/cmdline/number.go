@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// Number is a number from 0 that may not have been given.
+// Number is a non-negative number that may be unset.
 type Number struct {
 	N     uint64
 	Given bool
 }
 
-// Set reads a number.
+// Set parses a number.
 func (n *Number) Set(text string) (err error) {
 	if n.N, err = strconv.ParseUint(text, 0, 63); err != nil {
 		return fmt.Errorf("expected a non-negative integer, got %q", text)
@@ -20,7 +20,7 @@ func (n *Number) Set(text string) (err error) {
 	return nil
 }
 
-// String returns the number, empty where none was given.
+// String returns the number; empty if it is unset.
 func (n *Number) String() string {
 	if !n.Given {
 		return ""
@@ -28,5 +28,5 @@ func (n *Number) String() string {
 	return strconv.FormatUint(n.N, 10)
 }
 
-// Type is what the flag takes.
+// Type returns the type of the value.
 func (*Number) Type() string { return "number" }

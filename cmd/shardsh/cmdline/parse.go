@@ -11,10 +11,9 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Parse reads a command line (rules/04-command-line-and-prompt §1.1): options in camelCase or
-// with dashes, --x=y or --x y, --no-x and --x=false for what is on or off.
-// It returns the words before -- that are not options, those after it, and
-// warnings about old names. Values are taken as they are.
+// Parse parses a command line (rules/04-command-line-and-prompt §1.1): options in camelCase or with
+// dashes, --x=y or --x y, --no-x and --x=false for switches. It returns the words before -- that are
+// not options, those after it, and warnings about old names. Values are not changed.
 func Parse(groups []Group, args []string) (positional, rest, warnings []string, err error) {
 	w := parser{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
 	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[Fold(f.Name)] = f })
@@ -49,8 +48,8 @@ type parser struct {
 // Fold normalizes the spelling of a name: --tlsCAFile and --tls-ca-file are equal.
 func Fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
 
-// setOption sets the option that word names. next are the words after it, of
-// which it takes one or none.
+// setOption sets the option with the name word. next holds the following words; setOption uses one of
+// them or none, and returns their number.
 func (w *parser) setOption(word string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(word, "=")
 	flag, negated := w.lookup(name)
@@ -78,8 +77,7 @@ func (w *parser) setOption(word string, next []string) (taken int, err error) {
 	return taken, nil
 }
 
-// lookup finds the option of a word without its value. A negated one was
-// written --no-x.
+// lookup finds an option by its word without the value. negated means that it was written as --no-x.
 func (w *parser) lookup(name string) (flag *pflag.Flag, negated bool) {
 	long, isLong := strings.CutPrefix(name, "--")
 	if !isLong {
@@ -102,8 +100,7 @@ func (w *parser) lookup(name string) (flag *pflag.Flag, negated bool) {
 	return nil, false
 }
 
-// optionValue is that of an option written without =: the next word, or what the
-// option means on its own.
+// optionValue returns the value of an option without =: the next word, or the option's default value.
 func (w *parser) optionValue(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
 	word := ""
 	if len(next) > 0 {
@@ -118,15 +115,15 @@ func (w *parser) optionValue(flag *pflag.Flag, name string, next []string) (valu
 	case len(next) > 0 && !w.isOption(word):
 		return word, 1, nil
 	case flag.Value.Type() == typePassword:
-		return "", 0, nil // to be asked for
+		return "", 0, nil // ask for it later
 	case len(next) > 0:
 		return "", 0, Usagef("%s needs a value; write %s=VALUE for one that looks like an option", name, name)
 	}
 	return "", 0, Usagef("%s needs a value", name)
 }
 
-// isOptionalValue reports whether a word is the value of an option that needs none:
-// --json relaxed, --tls true, --mock 5.
+// isOptionalValue reports whether a word is the value of an option with an optional value: --json
+// relaxed, --tls true, --mock 5.
 func isOptionalValue(flag *pflag.Flag, word string) bool {
 	switch {
 	case flag.Value.Type() == typeBool:
@@ -139,8 +136,7 @@ func isOptionalValue(flag *pflag.Flag, word string) bool {
 	return false
 }
 
-// isOption reports whether a word is an option, and not a value that begins
-// with a dash.
+// isOption reports whether a word is an option, rather than a value that begins with a dash.
 func (w *parser) isOption(word string) bool {
 	if !strings.HasPrefix(word, "-") {
 		return false
@@ -150,8 +146,8 @@ func (w *parser) isOption(word string) bool {
 	return flag != nil || word == "--"
 }
 
-// unknownOptionError returns the error for an unknown option. It does not repeat the value, nor
-// what may be one: -psecret.
+// unknownOptionError returns the error for an unknown option. It does not repeat the value, or
+// characters that may be a value: -psecret.
 func (w *parser) unknownOptionError(name string) error {
 	if long, ok := strings.CutPrefix(name, "--"); ok {
 		if why, ok := unsupportedOptions()[Fold(long)]; ok {
@@ -187,7 +183,7 @@ func (w *parser) valueError(flag *pflag.Flag, value string, err error) error {
 	case "stringToString":
 		want = "NAME=VALUE"
 	default:
-		if cause := errors.Unwrap(err); cause != nil { // without pflag's words around it
+		if cause := errors.Unwrap(err); cause != nil { // without pflag's prefix
 			err = cause
 		}
 		return Usagef("--%s: %w", flag.Name, err)

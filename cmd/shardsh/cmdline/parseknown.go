@@ -6,10 +6,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ParseKnown parses the options that it knows, like Parse, and leaves everything else in
-// order, for a script that has options of its own; words after -- are left as they
-// are. Each word that is not an option goes to take, with what was left before it, which
-// reports whether it took the word.
+// ParseKnown parses the known options, like Parse, and returns all other words in order, for a script
+// with its own options. It does not parse words after --. It calls take for each word that is not an
+// option, with the remaining words before it; take reports whether it has used the word.
 func ParseKnown(groups []Group, args []string, take func(word string, left []string) (bool, error)) (
 	left, warnings []string, err error,
 ) {

@@ -2,7 +2,7 @@ package cmdline
 
 import "shardsh/balancer/catalog"
 
-// Release is a release of the server; unset it is the present one.
+// Release is a release of the server; unset means the default release.
 type Release struct {
 	Release catalog.Release
 	Given   bool
@@ -10,10 +10,10 @@ type Release struct {
 
 func (v *Release) String() string { return v.Release.String() }
 
-// Type is what the flag takes.
+// Type returns the type of the value.
 func (v *Release) Type() string { return "VERSION" }
 
-// Set reads a release like 8.0.
+// Set parses a release such as 8.0.
 func (v *Release) Set(text string) (err error) {
 	v.Release, err = catalog.ParseRelease(text)
 	v.Given = err == nil

@@ -2,7 +2,7 @@ package cmdline
 
 import "shardsh/balancer/catalog"
 
-// Size is a number of bytes that may not have been given.
+// Size is a number of bytes that may be unset.
 type Size struct {
 	Bytes int64
 	Given bool
@@ -10,10 +10,10 @@ type Size struct {
 
 func (s *Size) String() string { return "" }
 
-// Type is what the flag takes.
+// Type returns the type of the value.
 func (s *Size) Type() string { return "SIZE" }
 
-// Set reads a size like 512MiB.
+// Set parses a size such as 512MiB.
 func (s *Size) Set(text string) (err error) {
 	s.Bytes, err = catalog.ParseSize(text)
 	s.Given = err == nil

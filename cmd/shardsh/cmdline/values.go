@@ -15,10 +15,10 @@ type OptionalBool struct{ Given, On bool }
 
 func (c *OptionalBool) String() string { return strconv.FormatBool(c.On) }
 
-// Type is what the flag takes.
+// Type returns the type of the value.
 func (c *OptionalBool) Type() string { return typeBool }
 
-// Set reads true or false.
+// Set parses true or false.
 func (c *OptionalBool) Set(text string) error {
 	on, err := strconv.ParseBool(text)
 	*c = OptionalBool{Given: true, On: on}
@@ -30,8 +30,7 @@ func OptionalBoolVar(f *pflag.FlagSet, c *OptionalBool, name, usage string) {
 	f.VarPF(c, name, "", usage).NoOptDefVal = "true"
 }
 
-// Password is a password on the command line: given without a value, it is
-// asked for.
+// Password is a password on the command line. Without a value, the program asks for it.
 type Password struct {
 	Given bool
 	Value string
@@ -39,22 +38,22 @@ type Password struct {
 
 func (p *Password) String() string { return "" } // never shown
 
-// Type is what the flag takes.
+// Type returns the type of the value.
 func (p *Password) Type() string { return typePassword }
 
-// Set takes a text as it is.
+// Set sets the password without parsing it.
 func (p *Password) Set(text string) error {
 	*p = Password{Given: true, Value: text}
 	return nil
 }
 
-// Types of flags whose words are read in ways of their own.
+// The types of flags whose words are parsed in a special way.
 const (
 	typeBool     = "bool"
 	typePassword = "password"
 )
 
-// Duration is a time as --timeout takes it: a plain number is seconds.
+// Duration is a duration as in --timeout: a plain number is seconds.
 type Duration time.Duration
 
 func (d *Duration) String() string {
@@ -64,10 +63,10 @@ func (d *Duration) String() string {
 	return time.Duration(*d).String()
 }
 
-// Type is what the flag takes.
+// Type returns the type of the value.
 func (d *Duration) Type() string { return "duration" }
 
-// Set reads a time above 0.
+// Set parses a positive duration.
 func (d *Duration) Set(text string) error {
 	parsed, err := timespan.ParseCommandLine(text)
 	if err != nil || parsed <= 0 {

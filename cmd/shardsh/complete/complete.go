@@ -1,5 +1,5 @@
-// Package complete says how a command line may go on, and has the scripts with which
-// bash, zsh and fish ask it. What decides is here, once; the scripts only carry words.
+// Package complete completes command lines, and has the completion scripts for bash, zsh and fish. The
+// logic is in Go; the scripts only pass words.
 package complete
 
 import (
@@ -12,7 +12,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Kind says which file names also complete the word, besides the words of an Answer.
+// Kind says which file names also complete the word, in addition to the words of an Answer.
 type Kind string
 
 // The kinds. KindFiles may have suffixes.
@@ -29,23 +29,22 @@ type Word struct{ Text, About string }
 type Answer struct {
 	Words    []Word
 	Names    Kind
-	Suffixes []string // of files; without any all are meant
+	Suffixes []string // of files; empty means all files
 }
 
-// Tables is what completion knows of the program.
+// Tables describe the program.
 type Tables struct {
 	Shell    cmdline.Command   // the program without a subcommand
 	Commands []cmdline.Command // the subcommands
-	// Operands answers what words that are not options may be, by subcommand; "" is
-	// the shell itself.
+	// Operands holds the possible words that are not options, by subcommand; "" is the shell itself.
 	Operands map[string]Answer
-	// Values answers what an option's value may be, by its name. What is not here is
-	// taken from how the help writes the value.
+	// Values holds the possible values of options, by option name. For other options, they are taken
+	// from the placeholder in the help.
 	Values map[string]Answer
 }
 
-// Next completes a command line. The last word is the one that is being
-// written, and may be empty; the program's name is not among them.
+// Next completes a command line. The last word is incomplete, and may be empty. words does not contain
+// the program's name.
 func (t Tables) Next(words []string) Answer {
 	if len(words) == 0 {
 		words = []string{""}
@@ -77,8 +76,8 @@ func (t Tables) Next(words []string) Answer {
 	return answer
 }
 
-// findCommand finds the one that the words begin with, and the words after its name.
-// asked is for "help", after which a name is wanted.
+// findCommand finds the command at the beginning of words, and returns the words after its name. asked
+// is true for "help", after which a name is completed.
 func (t Tables) findCommand(words []string) (c cmdline.Command, rest []string, asked bool) {
 	if len(words) == 0 {
 		return t.Shell, words, false
@@ -97,10 +96,10 @@ func (t Tables) findCommand(words []string) (c cmdline.Command, rest []string, a
 	return c, rest, false
 }
 
-// subcommands answers with the subcommands.
+// subcommands returns the subcommands.
 func (t Tables) subcommands(prefix string) Answer { return t.subcommandsAfter("", prefix) }
 
-// subcommandsAfter answers with the words that may come after a subcommand.
+// subcommandsAfter returns the words that may follow a subcommand.
 func (t Tables) subcommandsAfter(name, prefix string) Answer {
 	answer := Answer{Names: KindNone}
 	for _, c := range t.Commands {
@@ -111,7 +110,7 @@ func (t Tables) subcommandsAfter(name, prefix string) Answer {
 	return answer.withPrefix(prefix, "")
 }
 
-// openOption returns the option whose value is expected next; nil if none.
+// openOption returns the option whose value is completed; nil if there is none.
 func openOption(c cmdline.Command, before []string) *pflag.Flag {
 	if len(before) == 0 {
 		return nil
@@ -127,7 +126,7 @@ func openOption(c cmdline.Command, before []string) *pflag.Flag {
 	return f
 }
 
-// optionAnswer answers with those that begin with a prefix, in any spelling.
+// optionAnswer returns the options that begin with a prefix, in any spelling.
 func optionAnswer(c cmdline.Command, prefix string) Answer {
 	answer := Answer{Names: KindNone}
 	folded := cmdline.Fold(prefix)
@@ -140,8 +139,8 @@ func optionAnswer(c cmdline.Command, prefix string) Answer {
 	return answer
 }
 
-// optionValue answers with what the value of an option may be. Each word has lead before
-// it: "--json=" where that is part of the word that is being written.
+// optionValue returns the possible values of an option. lead precedes each of them: it is "--json=" if
+// this is part of the incomplete word.
 func (t Tables) optionValue(f *pflag.Flag, prefix, lead string) Answer {
 	if known, ok := t.Values[f.Name]; ok {
 		return known.withPrefix(prefix, lead)
@@ -160,8 +159,8 @@ func (t Tables) optionValue(f *pflag.Flag, prefix, lead string) Answer {
 	return Answer{Names: KindNone}
 }
 
-// alternatives reads a list such as text|json or N|FILE. Capitals stand for
-// something else.
+// alternatives parses a placeholder such as text|json or N|FILE. Names in capitals are placeholders
+// themselves.
 func alternatives(form string) Answer {
 	answer := Answer{Names: KindNone}
 	for text := range strings.SplitSeq(form, "|") {
@@ -179,7 +178,7 @@ func alternatives(form string) Answer {
 	return answer
 }
 
-// NewAnswer makes an answer of words.
+// NewAnswer returns an Answer with words.
 func NewAnswer(words ...string) Answer {
 	answer := Answer{Names: KindNone}
 	for _, w := range words {
@@ -188,7 +187,7 @@ func NewAnswer(words ...string) Answer {
 	return answer
 }
 
-// withPrefix keeps the words that begin with a prefix, and puts lead before them.
+// withPrefix keeps the words that begin with a prefix, and adds lead before them.
 func (a Answer) withPrefix(prefix, lead string) Answer {
 	var words []Word
 	for _, w := range a.Words {
@@ -204,7 +203,7 @@ func (a Answer) withPrefix(prefix, lead string) Answer {
 // maxDescription is the maximum length of a description.
 const maxDescription = 60
 
-// shortDescription cuts a description at its first clause.
+// shortDescription truncates a description after its first clause.
 func shortDescription(about string) string {
 	about, _, _ = strings.Cut(about, "; ")
 	if runes := []rune(about); len(runes) > maxDescription {

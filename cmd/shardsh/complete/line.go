@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Split takes a line of a shell apart into words, as far as it is written: quotes
-// and backslashes are taken away, and a line that ends with a space has an empty
-// last word. The name of the program is left out.
+// Split splits an incomplete line of a shell into words. It removes quotes and backslashes. A line that
+// ends with a space has an empty last word. The name of the program is left out.
 func Split(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -43,8 +42,8 @@ func Split(line string) []string {
 	return words[1:]
 }
 
-// Write writes an answer for the scripts of the shells: a line with the kind of names
-// and their suffixes, then each word with its description after a tab.
+// Write writes an answer for the completion scripts: a line with the kind of file names and their
+// suffixes, then each word with its description after a tab.
 func (a Answer) Write(to io.Writer) error {
 	if _, err := fmt.Fprintln(to, strings.Join(append([]string{string(a.Names)}, a.Suffixes...), " ")); err != nil {
 		return err

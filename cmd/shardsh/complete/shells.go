@@ -13,7 +13,7 @@ var zsh string
 //go:embed shardsh.fish
 var fish string
 
-// Shells returns the script for each shell that has one, by its name.
+// Shells returns the completion scripts by the name of the shell.
 func Shells() map[string]string {
 	return map[string]string{"bash": bash, "zsh": zsh, "fish": fish}
 }

@@ -14,22 +14,22 @@ import (
 	"shardsh/balancer/live"
 )
 
-// Cluster is one that has been connected to.
+// Cluster is a connected cluster.
 type Cluster struct {
 	Commands live.CommandRunner
-	// Settings are those of the client, with which members are reached.
+	// Settings are the options of the client, which are also used for members.
 	Settings *options.ClientOptions
-	// Mock is for the one inside the program, whose time is its own and which has
-	// nothing to hide.
+	// Mock says that the cluster is the mock inside the program. Its clock and access control are not
+	// checked.
 	Mock   bool
-	Kind   string // what its hello says it is: mongos, primary, …
-	Member string // which part of a sharded cluster it is in place of a router
+	Kind   string // from hello: mongos, primary, …
+	Member string // the part of a sharded cluster, if this is not a router
 	Now    func() time.Time
-	// Advisories are the known faults of servers that count.
+	// Advisories are the known bugs to check for.
 	Advisories advisory.List
 }
 
-// Lines asks the cluster. What is asked changes nothing.
+// Lines checks the cluster with commands that change nothing.
 func (c Cluster) Lines(ctx context.Context) []Line {
 	s := &section{name: "Cluster"}
 	version := c.checkVersion(ctx, s)
@@ -89,15 +89,15 @@ func (c Cluster) checkKind(s *section) {
 
 const (
 	helloSamples = 5
-	// slowRoundTrip is a round trip that makes a session tedious.
+	// slowRoundTrip is the round trip time from which a warning is printed.
 	slowRoundTrip = 200 * time.Millisecond
-	// maxClockSkew is when times that are compared, as those of leases and windows are, can
-	// come out wrong.
+	// maxClockSkew is the clock difference from which comparisons of times, such as those of leases and
+	// windows, can be wrong.
 	maxClockSkew = 2 * time.Second
 )
 
-// checkTimes measures the way to the server and compares the clocks: the server's is taken
-// to be that of the middle of the fastest answer.
+// checkTimes measures the round trip time to the server and compares the clocks. It assumes that the
+// server read its clock in the middle of the fastest round trip.
 func (c Cluster) checkTimes(ctx context.Context, s *section) {
 	var best, difference time.Duration
 	for i := range helloSamples {
@@ -166,10 +166,10 @@ func (c Cluster) checkUser(ctx context.Context, s *section, version string) {
 	checkRoles(s, roles, status.Info.Privileges, user.User)
 }
 
-// unauthorized is the server's code.
+// unauthorized is the server's error code.
 const unauthorized = 13
 
-// checkAnonymous distinguishes a server without access control from one that requires a login.
+// checkAnonymous distinguishes a server without access control from one that requires authentication.
 func (c Cluster) checkAnonymous(ctx context.Context, s *section) {
 	err := c.runCommand(ctx, "listShards", &bson.Raw{})
 	if refused, ok := errors.AsType[mongo.ServerError](err); ok && refused.HasErrorCode(unauthorized) {

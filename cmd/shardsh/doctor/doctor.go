@@ -1,6 +1,6 @@
-// Package doctor says whether one can work on a cluster from here: what would be
-// connected to and why, as whom, with which rights, and what of it is in the way. It
-// changes nothing, and no line of it has a credential.
+// Package doctor checks whether the user can work on a cluster from this machine: the connection
+// settings and their sources, the user, the privileges, and the problems. It changes nothing, and its
+// output has no credentials.
 package doctor
 
 import (
@@ -10,17 +10,17 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Grade is how a line is to be taken.
+// Grade is the result of a check.
 type Grade string
 
-// The grades, from good to bad.
+// The grades, the best first.
 const (
 	OK   Grade = "ok"
 	Warn Grade = "warn"
 	Fail Grade = "fail"
 )
 
-// Line is one thing that was looked at.
+// Line is the result of one check.
 type Line struct {
 	Section string `json:"section"`
 	Name    string `json:"name"`
@@ -29,13 +29,13 @@ type Line struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// Report is all that was found out.
+// Report holds the results of all checks.
 type Report struct {
 	Grade Grade  `json:"grade"` // the worst of the lines
 	Lines []Line `json:"lines"`
 }
 
-// NewReport makes a report of lines.
+// NewReport returns a report with lines.
 func NewReport(lines []Line) Report {
 	r := Report{Grade: OK, Lines: lines}
 	for _, l := range lines {
@@ -56,15 +56,15 @@ func (r Report) count(g Grade) (n int) {
 	return n
 }
 
-// gradeColors are those of the grades on a terminal.
+// gradeColors returns the colours of the grades on a terminal.
 func gradeColors() map[Grade]string {
 	return map[Grade]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31m"}
 }
 
-// nameWidth is the room for names; longer ones push their text aside.
+// nameWidth is the width of the names' column; longer names shift their text.
 const nameWidth = 16
 
-// Text returns the report for people. What came from the cluster is escaped.
+// Text formats the report for humans. It escapes strings from the cluster.
 func (r Report) Text(coloured bool) string {
 	var b strings.Builder
 	section := ""
@@ -86,7 +86,7 @@ func (r Report) Text(coloured bool) string {
 	return b.String()
 }
 
-// section collects the lines of one.
+// section collects the lines of one section.
 type section struct {
 	name  string
 	lines []Line

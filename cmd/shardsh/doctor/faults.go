@@ -10,14 +10,14 @@ import (
 	"shardsh/balancer/live"
 )
 
-// maxFaults is how many known faults have a line each.
+// maxFaults is how many known bugs get a line each.
 const maxFaults = 3
 
-// faultParts are what known faults depend on, but for numbers of chunks.
+// faultParts are the parts that known bugs depend on, except for numbers of chunks.
 const faultParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Shards | live.Collections |
 	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.MemberVersions
 
-// checkKnownFaults says which known faults of the servers' versions concern the cluster.
+// checkKnownFaults reports the known bugs of the servers' versions that concern the cluster.
 func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
 	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: faultParts, MemberSettings: c.Settings}).
 		Read(ctx)
@@ -43,7 +43,7 @@ func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
 	}
 }
 
-// checkMembers says what runs on the members of shards and config servers.
+// checkMembers reports the versions of the members of shards and config servers.
 func (c Cluster) checkMembers(s *section, snapshot *catalog.Snapshot) {
 	counts := diagnosis.MemberVersions(snapshot)
 	if n := len(counts.Unanswered); n > 0 {

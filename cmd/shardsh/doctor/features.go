@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// feature is what servers have from a release on.
+// feature is a feature that servers have from a release on.
 type feature struct {
 	name string
 	has  func(catalog.Release) bool
@@ -31,7 +31,7 @@ func features() []feature {
 	}
 }
 
-// checkFeatures says what a release has and has not.
+// checkFeatures reports the features that a release has and those that it lacks.
 func checkFeatures(s *section, version string) {
 	release, ok := catalog.ReleaseOf(version)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// hostTimeout is how long a host may take to answer a first packet.
+	// hostTimeout is how long a host may take to accept a connection.
 	hostTimeout = 3 * time.Second
 	// certificateWarning is how long before its expiry a certificate causes a warning.
 	certificateWarning = 21 * 24 * time.Hour
@@ -22,11 +22,11 @@ const (
 // Hosts checks that each host accepts connections, and its TLS certificate.
 type Hosts struct {
 	Names []string
-	TLS   *tls.Config // nil without
+	TLS   *tls.Config // nil without TLS
 	Now   func() time.Time
 }
 
-// Lines has one for each host, in order.
+// Lines returns a line for each host, in order.
 func (h Hosts) Lines(ctx context.Context) []Line {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
@@ -47,7 +47,7 @@ func (h Hosts) Lines(ctx context.Context) []Line {
 	}
 	for i := range lines {
 		if reached && lines[i].Grade == Fail {
-			lines[i].Grade = Warn // another one will do
+			lines[i].Grade = Warn // other hosts are sufficient
 		}
 	}
 	return lines
@@ -73,7 +73,7 @@ func (h Hosts) checkHost(ctx context.Context, s *section, name string) {
 	h.checkTLS(ctx, s, name, conn)
 }
 
-// checkTLS makes TLS's handshake and looks at the certificate.
+// checkTLS performs the TLS handshake and checks the certificate.
 func (h Hosts) checkTLS(ctx context.Context, s *section, name string, conn net.Conn) {
 	config := h.TLS.Clone()
 	if host, _, err := net.SplitHostPort(name); err == nil && config.ServerName == "" {
@@ -98,7 +98,7 @@ func (h Hosts) checkTLS(ctx context.Context, s *section, name string, conn net.C
 	s.ok(name, "%s, certificate valid until %s", tls.VersionName(state.Version), end.Format(time.DateOnly))
 }
 
-// connectionRemedy says what to look at for a host that can't be reached.
+// connectionRemedy returns the remedy for a host that can't be reached.
 func connectionRemedy(err error) string {
 	var dns *net.DNSError
 	switch {
@@ -115,7 +115,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// tlsRemedy says what to do about a handshake that failed.
+// tlsRemedy returns the remedy for a failed handshake.
 func tlsRemedy(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -142,7 +142,7 @@ func isReset(err error) bool {
 	return errors.As(err, &op) && strings.Contains(op.Err.Error(), "reset")
 }
 
-// rootReason returns the reason at the end of an error, in one line.
+// rootReason returns the innermost reason of an error, in one line.
 func rootReason(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

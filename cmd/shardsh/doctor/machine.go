@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// File is one that the program reads or writes by itself.
+// File is a file that the program reads or writes without being asked.
 type File struct {
-	Name string // what it is
-	Path string // empty where it is not saved
+	Name string // its purpose
+	Path string // empty if it is not stored
 	Mode fs.FileMode
-	// Missing is for one that is not there; Err says why one can't be looked at.
+	// Missing says that the file does not exist. Err says why the file can't be checked.
 	Missing bool
 	Err     error
-	// Runs is for a script that runs by itself.
+	// Runs says that the file is a script that runs automatically.
 	Runs bool
 }
 
 // Machine describes the local machine.
 type Machine struct {
 	Version string
-	// Terminal is whether output is one, of this many columns and rows.
+	// Terminal says that the output is a terminal; Columns and Rows are its size.
 	Terminal      bool
 	Columns, Rows int
 	Getenv        func(string) (string, bool)
 	Files         []File
-	// Windows has no permissions to look at.
+	// Windows says that file permissions can't be checked.
 	Windows bool
 }
 
-// Lines says what of this machine matters to the program.
+// Lines checks the local machine.
 func (m Machine) Lines() []Line {
 	s := &section{name: "This machine"}
 	s.ok("shardsh", "%s", m.Version)
@@ -64,8 +64,8 @@ func (m Machine) checkTerminal(s *section) {
 	}
 }
 
-// checkLocale reports whether signs beyond ASCII are shown, which drawings and names of
-// collections need. The first that is set of the three counts.
+// checkLocale checks whether characters other than ASCII are displayed, which drawings and names of
+// collections may need. The first of the three variables that is set counts.
 func (m Machine) checkLocale(s *section) {
 	if m.Windows {
 		return
@@ -91,7 +91,8 @@ const (
 	othersWrite = fs.FileMode(0o022)
 )
 
-// checkFile checks the permissions: who else may read the history, or write a script that runs.
+// checkFile checks permissions: whether other users can read the history, or write a script that runs
+// automatically.
 func (m Machine) checkFile(s *section, f File) {
 	switch mode := f.Mode.Perm(); {
 	case f.Path == "":
@@ -113,15 +114,15 @@ func (m Machine) checkFile(s *section, f File) {
 	}
 }
 
-// Setting is what one decision about a connection came to, and what made it.
+// Setting is a connection setting, and its source.
 type Setting struct {
 	Name, Value, Source string
-	// Grade is OK when it is empty.
+	// Grade may be empty, which means OK.
 	Grade  Grade
 	Remedy string
 }
 
-// SettingLines lists them.
+// SettingLines returns a line for each setting.
 func SettingLines(list []Setting) []Line {
 	s := &section{name: "Settings"}
 	for _, one := range list {

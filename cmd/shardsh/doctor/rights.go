@@ -11,14 +11,14 @@ import (
 	"shardsh/scripts"
 )
 
-// Resource is what a privilege is about, as the server writes it.
+// Resource is the resource of a privilege, in the form of the server.
 type Resource struct {
 	Cluster    bool   `bson:"cluster" json:"cluster"`
 	Any        bool   `bson:"anyResource" json:"anyResource"`
 	DB         string `bson:"db" json:"db"`
 	Collection string `bson:"collection" json:"collection"`
-	// Buckets are the buckets of a time series; empty for those of all. Nil is another
-	// resource.
+	// Buckets is the name of a time series collection whose buckets are the resource; empty means all
+	// buckets. Nil means another resource.
 	Buckets *string `bson:"system_buckets" json:"system_buckets,omitempty"`
 }
 
@@ -38,8 +38,8 @@ func (r Resource) String() string {
 	return r.DB + "." + r.Collection
 }
 
-// covers reports whether what is allowed on r is allowed on the other one. A name left
-// out stands for all, but for collections of the system.
+// covers reports whether a privilege on r applies to the other resource. A missing name stands for all,
+// except system collections.
 func (r Resource) covers(other Resource) bool {
 	switch {
 	case r.Any:
@@ -61,21 +61,21 @@ func (r Resource) covers(other Resource) bool {
 	return r.Collection == other.Collection
 }
 
-// Privilege is a resource and what may be done with it.
+// Privilege is a resource with the allowed actions.
 type Privilege struct {
 	Resource Resource `bson:"resource" json:"resource"`
 	Actions  []string `bson:"actions" json:"actions"`
 }
 
-// Role is one that scripts/roles.js makes.
+// Role is a role that scripts/roles.js creates.
 type Role struct {
 	Name       string
-	Privileges []Privilege // its own, without those of the role it contains
+	Privileges []Privilege // without those of the inherited role
 	Contains   []string
 }
 
-// Roles returns what scripts/roles.js makes on a server of a version, in its order.
-// The script itself is asked, so that there is one list.
+// Roles returns the roles that scripts/roles.js creates on a server of a version, in its order. It runs
+// the script, so that there is only one list.
 func Roles(version string) ([]Role, error) {
 	source, err := scripts.Files.ReadFile("roles.js")
 	if err != nil {
@@ -96,7 +96,7 @@ func Roles(version string) ([]Role, error) {
 			"version":      func() string { return version },
 			"getSiblingDB": func(string) any { return admin },
 		},
-		// Of the module that scripts share it needs what runs it.
+		// Only the function that runs the script is needed from the shared module.
 		"require": func(string) any {
 			run := map[string]any{"say": func(string) {}}
 			return map[string]any{"script": func(_ any, act func(any) (any, error)) error {
@@ -116,7 +116,7 @@ func Roles(version string) ([]Role, error) {
 	return made, nil
 }
 
-// parseRole reads a createRole command.
+// parseRole parses a createRole command.
 func parseRole(command map[string]any) (Role, error) {
 	var doc struct {
 		Name       string      `bson:"createRole"`
@@ -130,7 +130,7 @@ func parseRole(command map[string]any) (Role, error) {
 	return Role{doc.Name, doc.Privileges, doc.Roles}, err
 }
 
-// MissingPrivileges returns the wanted privileges that are not granted, by resource.
+// MissingPrivileges returns the wanted privileges that are not held, by resource.
 func MissingPrivileges(wanted, held []Privilege) (missing []Privilege) {
 	for _, w := range wanted {
 		lacks := slices.DeleteFunc(slices.Clone(w.Actions), func(action string) bool {
@@ -146,7 +146,7 @@ func MissingPrivileges(wanted, held []Privilege) (missing []Privilege) {
 	return missing
 }
 
-// purposes are what each role is for.
+// purposes returns the purpose of each role.
 func purposes() map[string]string {
 	return map[string]string{
 		"shardshLook":    "to read: check, why, report, plan, forecast, watch",
@@ -155,8 +155,8 @@ func purposes() map[string]string {
 	}
 }
 
-// checkRoles says which of the roles are met by what a user holds. Without the first one
-// hardly anything works; the others are for changes, which not everybody is to make.
+// checkRoles reports which roles are covered by the privileges of a user. Without the first role hardly
+// anything works; the others are for changes, which not every user should make.
 func checkRoles(s *section, roles []Role, held []Privilege, user string) {
 	unmet := make(map[string]bool)
 	for i, role := range roles {

@@ -1,5 +1,5 @@
-// Package manual writes the manual page, shardsh(1), from the tables and texts of the
-// help, so that the two can't tell different things.
+// Package manual writes the manual page, shardsh(1), from the tables and texts of the help, so that the
+// two can't differ.
 package manual
 
 import (
@@ -14,10 +14,10 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Term is a name with what it means.
+// Term is a name with its description.
 type Term struct{ Name, About string }
 
-// Page is all that the page is made of.
+// Page is the content of the manual page.
 type Page struct {
 	Version, Date string          // the date is that of the version, or empty
 	Shell         cmdline.Command // the program without a subcommand
@@ -57,8 +57,7 @@ func (p Page) Write(to io.Writer) error {
 	return err
 }
 
-// command writes a verb: its help, with a note on the options that have a page of
-// their own.
+// command writes a subcommand: its help, with references to the options that have their own page.
 func (r *roff) command(c cmdline.Command, known []cmdline.Group) {
 	r.subsection(strings.TrimSpace("shardsh " + c.Name + " " + c.Arguments))
 	r.paragraphs(c.Text.Intro)
@@ -80,7 +79,7 @@ func (r *roff) command(c cmdline.Command, known []cmdline.Group) {
 	}
 }
 
-// options writes those of a group.
+// options writes the options of a group.
 func (r *roff) options(g cmdline.Group) {
 	g.Flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -101,7 +100,7 @@ func (r *roff) terms(list []Term) {
 	}
 }
 
-// splitTitle returns the first line of a paragraph that is a list with a title.
+// splitTitle splits a paragraph that is a list with a title in its first line.
 func splitTitle(paragraph string) (line, list string, ok bool) {
 	line, list, _ = strings.Cut(paragraph, "\n")
 	if !strings.HasSuffix(line, ":") || !strings.HasPrefix(list, "  ") {
@@ -110,7 +109,7 @@ func splitTitle(paragraph string) (line, list string, ok bool) {
 	return line, list, true
 }
 
-// paragraphs writes plain ones filled, and lists as they are.
+// paragraphs writes ordinary paragraphs filled, and lists verbatim.
 func (r *roff) paragraphs(text string) {
 	for text := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		if text == "" {
@@ -133,7 +132,7 @@ func (r *roff) paragraphs(text string) {
 // roff writes troff.
 type roff struct {
 	b       strings.Builder
-	hasText bool // the section has something in it
+	hasText bool // the section is not empty
 }
 
 // macro writes a request with its arguments.
@@ -149,7 +148,7 @@ func (r *roff) macro(name string, args ...string) {
 func (r *roff) section(name string)    { r.macro("SH", name) }
 func (r *roff) subsection(name string) { r.macro("SS", name) }
 
-// paragraph begins one, which the first of a section needs no word for.
+// paragraph begins a paragraph; the first one of a section needs no request.
 func (r *roff) paragraph() {
 	if r.hasText {
 		r.macro("PP")
@@ -157,17 +156,17 @@ func (r *roff) paragraph() {
 	r.hasText = true
 }
 
-// maxTextWidth is how long a line of text may be in the source, before it is escaped.
+// maxTextWidth is the maximum length of a text line in the source, before it is escaped.
 const maxTextWidth = 70
 
-// text writes text that is filled.
+// text writes filled text.
 func (r *roff) text(text string) {
 	for _, line := range plaintext.Wrap(text, maxTextWidth) {
 		r.b.WriteString(escape(line) + "\n")
 	}
 }
 
-// verbatim writes lines that stay as they are.
+// verbatim writes lines without filling them.
 func (r *roff) verbatim(text string) {
 	r.b.WriteString(".nf\n")
 	for line := range strings.Lines(text) {
@@ -176,7 +175,7 @@ func (r *roff) verbatim(text string) {
 	r.b.WriteString(".fi\n")
 }
 
-// term writes a name in bold, and what it means.
+// term writes a name in bold, and its description.
 func (r *roff) term(name, about string) {
 	fmt.Fprintf(&r.b, ".TP\n\\fB%s\\fR\n", escape(name))
 	r.hasText = true
@@ -186,7 +185,7 @@ func (r *roff) term(name, about string) {
 var escapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`,
 	"…", `...`)
 
-// escape keeps text from being taken for a request, and its signs as they are.
+// escape escapes a text, so that troff interprets none of it as a request or a special character.
 func escape(text string) string {
 	text = escapes.Replace(text)
 	if strings.HasPrefix(text, ".") {

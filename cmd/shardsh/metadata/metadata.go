@@ -1,5 +1,4 @@
-// Package metadata reads the metadata of a cluster from files, and has mock
-// clusters play it.
+// Package metadata reads the metadata of a cluster from files, and configures mock clusters with it.
 package metadata
 
 import (
@@ -19,8 +18,8 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Open reads the metadata of a cluster in a file, which shardsh snapshot has
-// written, or in a directory, where mongodump has put the config database.
+// Open reads the metadata of a cluster from a file that "shardsh snapshot" has written, or from a
+// directory with mongodump's copy of the config database.
 func Open(path string) (*catalog.Snapshot, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return dumpfile.Open(path)
@@ -32,10 +31,10 @@ func Open(path string) (*catalog.Snapshot, error) {
 	return s, err
 }
 
-// archiveMagic is how an archive of mongodump begins.
+// archiveMagic is the beginning of a mongodump archive.
 const archiveMagic = "\x6d\xe2\x99\x81"
 
-// suggestInstead suggests what to do with a file of another kind.
+// suggestInstead returns a suggestion for a file of another kind.
 func suggestInstead(path string) string {
 	switch start := readMagic(path); {
 	case start == archiveMagic:
@@ -48,8 +47,8 @@ func suggestInstead(path string) string {
 	return ""
 }
 
-// OpenWithSizes is Open, with the sizes that a file of the output of $shardedDataDistribution has;
-// the file's own where it is empty.
+// OpenWithSizes works like Open, with the sizes from a file that holds the output of
+// $shardedDataDistribution. If sizes is empty, the sizes are those of the first file.
 func OpenWithSizes(path, sizes string) (*catalog.Snapshot, error) {
 	s, err := Open(path)
 	if err != nil || sizes == "" {
@@ -62,9 +61,8 @@ func OpenWithSizes(path, sizes string) (*catalog.Snapshot, error) {
 	return of.ApplyTo(s), nil
 }
 
-// LoadConfig configures a mock to start as the cluster in a file: one that mock.save()
-// wrote goes on, one of which the file has the metadata is played. It returns what
-// the mock plays.
+// LoadConfig configures a mock to start as the cluster in a file. A file of mock.save() is continued;
+// from a file with metadata, the mock is built. It returns the metadata of the mock.
 func LoadConfig(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	if path == "" {
 		return nil, nil
@@ -84,7 +82,7 @@ func LoadConfig(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	return s, nil
 }
 
-// gzipMagic is how a gzipped file begins, as those of mock.save() are.
+// gzipMagic is the beginning of a gzipped file, such as one of mock.save().
 const gzipMagic = "\x1f\x8b"
 
 // readMagic returns the first bytes of a file; empty if it can't be read.
@@ -95,13 +93,12 @@ func readMagic(path string) string {
 	}
 	defer f.Close()
 	start := make([]byte, len(archiveMagic))
-	n, _ := io.ReadFull(f, start) // fewer tell enough
+	n, _ := io.ReadFull(f, start) // a short file is sufficient
 	return string(start[:n])
 }
 
-// UseClusterTime lets a cluster that is played go on from its own time at the pace of the
-// clock on the wall, where time would be that of the wall. It reports whether it is
-// so.
+// UseClusterTime makes a mock that would use the wall clock continue from the cluster's own time at the
+// pace of the wall clock. It reports whether it did so.
 func UseClusterTime(cfg *mock.Config) bool {
 	if cfg.Metadata == nil || !cfg.RealTime {
 		return false
@@ -110,13 +107,13 @@ func UseClusterTime(cfg *mock.Config) bool {
 	return true
 }
 
-// MockName is the banner's text for a mock of a recorded cluster.
+// MockName returns the banner's text for a mock of a recorded cluster.
 func MockName(s *catalog.Snapshot) string {
 	return fmt.Sprintf("mock of %s (%s)", filepath.Base(s.Parts().Source.Name),
 		s.Time().UTC().Format(time.DateTime+" UTC"))
 }
 
-// MissingData lists what is missing in a mock made from metadata.
+// MissingData lists the data that a mock built from metadata lacks.
 func MissingData(s *catalog.Snapshot) (list []string) {
 	for _, c := range s.Collections() {
 		if c.Table == nil {

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// Demo is a cluster that has something to do: collections whose chunks are
-// nearly all on the first shard, with virtual data, one of them with a jumbo chunk.
+// Demo returns the topology of a cluster with work for the balancer: collections with virtual data
+// whose chunks are nearly all on the first shard, one of them with a jumbo chunk.
 func Demo(shards int) *mock.Topology {
 	t := mock.DefaultTopology(shards)
 	for i, ns := range []string{"shop.orders", "shop.customers", "logs.events"} {

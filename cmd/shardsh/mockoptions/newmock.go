@@ -1,4 +1,4 @@
-// Package mockoptions makes mock clusters as the options of a command line describe them.
+// Package mockoptions creates mock clusters from the options of a command line.
 package mockoptions
 
 import (
@@ -15,8 +15,8 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// New makes a mock cluster. What says what a new one is to hold does not
-// go with one that is there.
+// New creates a mock cluster. It returns an error if newOnly names options for the content of a new
+// cluster and the cluster already exists.
 func New(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	cluster, err := mock.New(cfg)
 	if errors.Is(err, mock.ErrHoldsCluster) {
@@ -32,7 +32,7 @@ func New(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 // defaultMemory is the default memory limit of all commands of the mock together.
 const defaultMemory = 1 << 30
 
-// NewMemoryBudget returns the memory budget of the mock's commands; 0 is unlimited.
+// NewMemoryBudget returns the memory budget of the mock's commands; 0 means unlimited.
 func NewMemoryBudget(memory cmdline.Size) *quota.Budget {
 	if !memory.Given {
 		return quota.NewBudget(defaultMemory)
@@ -40,9 +40,8 @@ func NewMemoryBudget(memory cmdline.Size) *quota.Budget {
 	return quota.NewBudget(memory.Bytes)
 }
 
-// SnapshotsInDBPath keeps the snapshots of a served mock in its dbpath, since its
-// clients must not choose among the files of this machine. Without a dbpath
-// there is no place.
+// SnapshotsInDBPath returns the function that finds the snapshots of a served mock in its dbpath,
+// because its clients must not access other files of this machine. It returns nil without a dbpath.
 func SnapshotsInDBPath(dbpath string) router.SnapshotFile {
 	if dbpath == "" {
 		return nil
@@ -61,8 +60,8 @@ func SnapshotsInDBPath(dbpath string) router.SnapshotFile {
 	}
 }
 
-// SnapshotsAnywhere returns those of the mock in this process: its script may
-// do what this process may.
+// SnapshotsAnywhere returns the function that finds the snapshots of the mock in this process, in any
+// file that rules allow: its script has the permissions of this process.
 func SnapshotsAnywhere(rules *sandbox.Rules) router.SnapshotFile {
 	return func(name string, write bool) (string, error) {
 		may := rules.CheckRead(name)

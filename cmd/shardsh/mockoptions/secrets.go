@@ -15,8 +15,8 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// ReadUsers makes the users of --auth: all on admin, with the roles that their
-// files give them, or root.
+// ReadUsers creates the users of --auth: all in the database admin, with the roles in their files, or
+// root.
 func ReadUsers(specs []string) (*access.Directory, error) {
 	directory := access.NewDirectory()
 	for _, spec := range specs {
@@ -39,9 +39,8 @@ func ReadUsers(specs []string) (*access.Directory, error) {
 	return directory, nil
 }
 
-// readUser reads a user's file: the password in the first line, and in those
-// after it, if there are any, a role each. What may be a part of a password
-// never shows in an error.
+// readUser reads a user's file: the password in the first line, optionally followed by one role a line.
+// No error contains text that may be part of a password.
 func readUser(path string) (access.UserSpec, error) {
 	draft := access.UserSpec{Roles: []access.Role{{Role: "root", Database: "admin"}}}
 	data, err := secret.ReadFile(path, secret.MaxPassword)
@@ -65,7 +64,7 @@ func readUser(path string) (access.UserSpec, error) {
 	return draft, nil
 }
 
-// readRole reads "role: NAME@DB", or "role: NAME" for one of admin's.
+// readRole parses "role: NAME@DB", or "role: NAME" for a role of admin.
 func readRole(line string) (access.Role, error) {
 	full, isRole := strings.CutPrefix(line, "role:")
 	if !isRole {
@@ -83,8 +82,8 @@ func readRole(line string) (access.Role, error) {
 	return role, nil
 }
 
-// ReadTLS reads a certificate and its key, which may be in one file: key is empty
-// then. It is nil without a certificate.
+// ReadTLS reads a certificate and its key; an empty key means that both are in one file. It returns nil
+// without a certificate.
 func ReadTLS(certificate, key string) (*tls.Config, error) {
 	if certificate == "" {
 		return nil, nil

@@ -12,11 +12,10 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrInterrupted is for a question that was answered by Ctrl-C.
+// ErrInterrupted is the error of a question that Ctrl-C has ended.
 var ErrInterrupted = errors.New("interrupted by Ctrl-C")
 
-// Ask reads a line without echo from a terminal, which it leaves as it was
-// even when ctx ends first.
+// Ask reads a line without echo from a terminal. It restores the terminal even when ctx ends first.
 func Ask(ctx context.Context, in io.Reader, out io.Writer) (string, error) {
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		before, err := term.MakeRaw(int(f.Fd()))
@@ -44,7 +43,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer) (string, error) {
 	}
 }
 
-// Keys of a terminal that does not handle them itself.
+// Keys of a terminal in raw mode.
 const (
 	keyCtrlC     = 0x03
 	keyCtrlD     = 0x04
@@ -53,9 +52,9 @@ const (
 	keyDelete    = 0x7f
 )
 
-// readSecret reads a line, byte by byte so that what follows is left alone,
-// and shows a star for each character. The error is io.EOF when the input
-// ends before the line does, and ErrInterrupted for Ctrl-C.
+// readSecret reads a line and shows a star for each character. It reads byte by byte, so that it
+// consumes nothing after the line. The error is io.EOF when the input ends before the line does, and
+// ErrInterrupted for Ctrl-C.
 func readSecret(in io.Reader, out io.Writer) (string, error) {
 	var typed []byte
 	key := make([]byte, 1)

@@ -1,5 +1,5 @@
-// Package secret keeps passwords and keys to those whom they are for: it asks for them,
-// reads them from files, and hides them in what others see.
+// Package secret protects passwords and keys: it asks for them, reads them from files, and hides them
+// in output.
 package secret
 
 import (
@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// MaxPassword bytes keep a file that is not a password from being read whole.
+	// MaxPassword is the maximum size of a password file in bytes; it keeps other files from being read
+	// completely.
 	MaxPassword = 4096
-	// maxKey is more than a key takes with a chain of certificates.
+	// maxKey is larger than a key with a chain of certificates.
 	maxKey = 1 << 20
-	// othersMode are the permissions that let others at a file, groupMode that which root may
-	// give to a group.
+	// othersMode are the permissions of other users and of the group. groupMode is the permission that
+	// root may give to a group.
 	othersMode = fs.FileMode(0o077)
 	groupMode  = fs.FileMode(0o040)
 )
 
-// ReadFile reads a file with a secret in it, of at most so many bytes. Like
-// ssh it refuses files that others can read: the secret may be known already. As for
-// PostgreSQL, the group of a file of root's may read it. Pipes, such as a shell makes of
-// <(…), are private.
+// ReadFile reads a file with a secret, of no more than most bytes. Like ssh, it rejects files that other
+// users can read, because they may know the secret already. As in PostgreSQL, the group of a file owned
+// by root may read it. Pipes, such as that of a shell's <(…), are private.
 func ReadFile(path string, most int64) ([]byte, error) {
 	data, info, err := readBounded(path, most)
 	if err != nil {
@@ -34,7 +34,7 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return data, checkPermissions(path, info.Mode(), givenByRoot(info))
 }
 
-// checkPermissions refuses a file that others may read, and says what to do.
+// checkPermissions returns an error for a file that other users may read. The error names the remedy.
 func checkPermissions(path string, mode fs.FileMode, byRoot bool) error {
 	others := othersMode
 	if byRoot {
@@ -46,7 +46,7 @@ func checkPermissions(path string, mode fs.FileMode, byRoot bool) error {
 	return fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, mode.Perm())
 }
 
-// readBounded reads a file of at most most bytes, and returns what it is.
+// readBounded reads a file of no more than most bytes, and returns its FileInfo.
 func readBounded(path string, most int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,8 +67,8 @@ func readBounded(path string, most int64) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// CheckKeyFile refuses a PEM file that others may read and that has a key in it
-// which no password protects.
+// CheckKeyFile returns an error for a PEM file that other users may read and that contains an
+// unencrypted key.
 func CheckKeyFile(path string) (encrypted bool, err error) {
 	data, info, err := readBounded(path, maxKey)
 	if err != nil {
@@ -84,7 +84,7 @@ func CheckKeyFile(path string) (encrypted bool, err error) {
 	return false, checkPermissions(path, info.Mode(), givenByRoot(info))
 }
 
-// ReadPassword returns the first line of a file that nobody else may read.
+// ReadPassword returns the first line of a file that only its owner may read.
 func ReadPassword(path string) (string, error) {
 	data, err := ReadFile(path, MaxPassword)
 	if err != nil {

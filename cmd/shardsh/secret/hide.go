@@ -12,8 +12,8 @@ import (
 	"shardsh/repl/history"
 )
 
-// secretOptions have a password as their value. Those that refusedOptions
-// names are here, too: they were on the command line all the same.
+// secretOptions returns the options whose values are passwords. It includes those that shardsh rejects,
+// because they were on the command line nevertheless.
 func secretOptions() map[string]bool {
 	names := []string{
 		"password", "tlsCertificateKeyFilePassword", "sslPEMKeyPassword",
@@ -26,11 +26,10 @@ func secretOptions() map[string]bool {
 	return set
 }
 
-// Hide overwrites passwords in the memory that the system shows as
-// this process's command line, so that ps does not tell them. The runtime
-// makes os.Args point into that memory; where it does not, or where the memory
-// can't be written, other systems included, nothing is lost but this. The
-// arguments must have been copied before.
+// Hide overwrites passwords in the memory that the system shows as this process's command line, so that
+// ps does not show them. The runtime makes os.Args point into that memory. Where it does not, or where
+// the memory can't be written, such as on other systems, Hide has no effect. The arguments must have
+// been copied before.
 func Hide(args []string) {
 	for _, s := range findSecrets(args) {
 		shown := unsafe.Slice(unsafe.StringData(args[s.arg]), len(args[s.arg]))
@@ -50,15 +49,15 @@ func MaskSecrets(args []string) []string {
 	return shown
 }
 
-// isSecretOption reports whether the value of an option may be a secret, be it one
-// of a script or mistyped, rather than a file with one.
+// isSecretOption reports whether the value of an option may be a secret, rather than a file with one.
+// This includes options of scripts and misspelled options.
 func isSecretOption(option string) bool {
 	name := cmdline.Fold(option)
 	return (commands.IsSecretName(name) || strings.HasPrefix(name, "pas")) && !strings.HasSuffix(name, "file")
 }
 
-// definesSecret reports whether an argument is the NAME=VALUE of --set or
-// --setJSON, and the name is that of a secret.
+// definesSecret reports whether an argument is the NAME=VALUE of --set or --setJSON with a name that
+// stands for a secret.
 func definesSecret(args []string, i int) bool {
 	defines := func(option string) bool {
 		return strings.HasPrefix(option, "--") && strings.HasPrefix(cmdline.Fold(option), "set")
@@ -72,7 +71,7 @@ func definesSecret(args []string, i int) bool {
 	return value != "" && commands.IsSecretName(name)
 }
 
-// argSpan is a piece of an argument.
+// argSpan is a part of an argument.
 type argSpan struct{ arg, from, to int }
 
 // findSecrets finds the passwords of a command line.
@@ -95,15 +94,15 @@ func findSecrets(args []string) []argSpan {
 				found = append(found, argSpan{i + 1, 0, len(args[i+1])})
 			}
 		case !isLong && strings.HasPrefix(arg, "-p"):
-			found = append(found, argSpan{i, len("-p"), len(arg)}) // refused, but seen
+			found = append(found, argSpan{i, len("-p"), len(arg)}) // rejected, but visible
 		}
 	}
 	return found
 }
 
-// findPasswords finds those of connection strings, wherever they are in an
-// argument: an address, or JavaScript. Of JavaScript that may have a password in
-// other words, all quoted text is one.
+// findPasswords finds passwords of connection strings anywhere in an argument, which may be an address
+// or JavaScript. In JavaScript that may contain a password in another form, every quoted string counts
+// as a password.
 func findPasswords(arg string) []argSpan {
 	var found []argSpan
 	for _, m := range gateway.Credentials.FindAllStringSubmatchIndex(arg, -1) {
@@ -123,5 +122,5 @@ func findPasswords(arg string) []argSpan {
 	return found
 }
 
-// quotedPattern is a string as JavaScript and JSON write it.
+// quotedPattern matches a string literal of JavaScript or JSON.
 var quotedPattern = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`")

@@ -4,5 +4,5 @@ package secret
 
 import "io/fs"
 
-// givenByRoot reports whether a file is root's, which there is none of here.
+// givenByRoot returns false: this system has no root.
 func givenByRoot(fs.FileInfo) bool { return false }

@@ -8,11 +8,11 @@ import (
 	gateway "shardsh/bindings/server"
 )
 
-// secretParameters of connection strings that may hold a password or a token.
+// secretParameters are the parameters of connection strings that may contain a password or a token.
 var secretParameters = []string{"tlsCertificateKeyFilePassword", "sslClientCertificateKeyPassword",
 	"authMechanismProperties", "proxyPassword"}
 
-// IsSecretParameter reports whether a parameter of connection strings may hold a password or a
+// IsSecretParameter reports whether a parameter of connection strings may contain a password or a
 // token.
 func IsSecretParameter(name string) bool {
 	return slices.ContainsFunc(secretParameters, func(p string) bool { return strings.EqualFold(p, name) })

@@ -12,12 +12,12 @@ import (
 const (
 	defaultHost = "127.0.0.1"
 	defaultPort = "27017"
-	// localSelectionTimeout is how long the driver looks for a server on this
-	// machine (rules/04-command-line-and-prompt §1.3); elsewhere its own default holds.
+	// localSelectionTimeout is the server selection timeout for a server on this machine
+	// (rules/04-command-line-and-prompt §1.3). For other servers, the driver's default applies.
 	localSelectionTimeout = "2000"
 )
 
-// ConnectionString returns what the address and the options say together
+// ConnectionString returns the connection string that results from the address and the options
 // (rules/04-command-line-and-prompt §1.3 and §1.4).
 func (s Server) ConnectionString() (*ConnectionString, error) {
 	c, err := s.baseConnectionString()
@@ -82,10 +82,10 @@ func (s Server) baseConnectionString() (*ConnectionString, error) {
 	return c, nil
 }
 
-// splitAddress takes an address that is not a connection string apart: a host
-// with a dot or a port, or else a database.
+// splitAddress splits an address that is not a connection string: it is a host if it contains a dot or
+// a port, otherwise a database.
 func splitAddress(address string) (host, database string, err error) {
-	if strings.Contains(address, "@") { // what is left of it may be a password
+	if strings.Contains(address, "@") { // the part before it may be a password
 		return "", "", cmdline.Usagef("the address has a user in it, but does not begin with mongodb:// or mongodb+srv://: " +
 			"add that, or use --username")
 	}
@@ -123,7 +123,7 @@ func (s Server) checkHost() error {
 	return nil
 }
 
-// parseHosts returns those of --host, with the port of --port.
+// parseHosts returns the hosts in --host, with the port of --port.
 func (s Server) parseHosts(list string) ([]string, error) {
 	port := s.Port
 	port = cmp.Or(port, defaultPort)
@@ -149,8 +149,8 @@ func (s Server) parseHosts(list string) ([]string, error) {
 	return hosts, nil
 }
 
-// splitPort splits host:port. An IPv6 address is in brackets afterwards; one
-// without them has no port.
+// splitPort splits host:port. An IPv6 address is in brackets in the result; one without brackets in the
+// input has no port.
 func splitPort(host string) (name, port string) {
 	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
 		return "[" + host + "]", ""
@@ -167,8 +167,8 @@ func isValidPort(text string) bool {
 	return err == nil && n > 0
 }
 
-// withDefaults adds what mongosh adds: a direct connection to a single host,
-// and a short wait for a server on this machine.
+// withDefaults adds the defaults of mongosh: a direct connection to a single host, and a short server
+// selection timeout on this machine.
 func withDefaults(c *ConnectionString) *ConnectionString {
 	given := func(name string) bool { _, ok := c.get(name); return ok }
 	if c.scheme == scheme {

@@ -16,30 +16,29 @@ const (
 	schemeSRV = "mongodb+srv://"
 )
 
-// ConnectionString is a connection string taken apart.
+// ConnectionString is a parsed connection string.
 type ConnectionString struct {
 	scheme   string
-	user     *string // decoded; nil without
+	user     *string // decoded; nil without a user
 	password *string
 	hosts    []string
-	Database string // as written
+	Database string // not decoded
 	query    []parameter
 }
 
-// parameter is one of the query, its value as written.
+// parameter is one parameter of the query. Its value is not decoded.
 type parameter struct{ name, value string }
 
-// IsURI reports whether a text has the scheme of a connection string.
+// IsURI reports whether a string has the scheme of a connection string.
 func IsURI(text string) bool {
 	return strings.HasPrefix(text, scheme) || strings.HasPrefix(text, schemeSRV)
 }
 
-// errCredentials does not repeat what was written, as it may be a password.
+// errCredentials does not repeat the invalid text, because it may be a password.
 var errCredentials = errors.New("the user name or password in the connection string holds a character that must be " +
 	"percent-encoded (one of : / ? # [ ] @ %); give them with --username and --password instead, or encode them")
 
-// parse takes a connection string apart. No error repeats any
-// of the credentials.
+// parse parses a connection string. No error repeats any part of the credentials.
 func parse(text string) (*ConnectionString, error) {
 	c := &ConnectionString{scheme: scheme}
 	rest, ok := strings.CutPrefix(text, scheme)
@@ -77,7 +76,7 @@ func parse(text string) (*ConnectionString, error) {
 	return c, nil
 }
 
-// hostList is what may stand for hosts; what else there is may be a password.
+// hostList matches valid lists of hosts. Other text may be a password.
 var hostList = regexp.MustCompile(`^(?:(?:[\w.-]+|\[[0-9A-Fa-f:.%]+\]|%2[Ff][\w.%-]+)(?::\d+)?,?)+$`)
 
 func (c *ConnectionString) readCredentials(text string) error {
@@ -110,7 +109,7 @@ func (c *ConnectionString) get(name string) (string, bool) {
 	return "", false
 }
 
-// set replaces what is there under the name.
+// set sets a parameter, and replaces existing values.
 func (c *ConnectionString) set(name, value string) {
 	c.drop(name)
 	c.query = append(c.query, parameter{name, url.QueryEscape(value)})
@@ -126,7 +125,7 @@ func (c *ConnectionString) setUnlessGiven(name, value string) {
 	}
 }
 
-// String returns what the driver gets, credentials and all.
+// String returns the connection string for the driver, including credentials.
 func (c *ConnectionString) String() string {
 	var credentials string
 	if c.user != nil {
@@ -134,7 +133,7 @@ func (c *ConnectionString) String() string {
 		if c.password != nil {
 			credentials += ":" + url.QueryEscape(*c.password)
 		}
-		// What the driver decodes takes a plus for itself.
+		// The driver decodes a plus sign as a plus sign.
 		credentials = strings.ReplaceAll(credentials, "+", "%20") + "@"
 	}
 	return c.text(credentials, c.query)
@@ -173,8 +172,7 @@ func (c *ConnectionString) text(credentials string, query []parameter) string {
 	return text
 }
 
-// allLocal reports whether every host is this machine, so that looking for a
-// server need not take long.
+// allLocal reports whether every host is this machine, so that server selection can be short.
 func (c *ConnectionString) allLocal() bool {
 	return !slices.ContainsFunc(c.hosts, func(host string) bool {
 		name, _ := splitPort(host)
@@ -182,8 +180,8 @@ func (c *ConnectionString) allLocal() bool {
 	})
 }
 
-// Parse reads a connection string, and adds what mongosh adds. No error repeats any of
-// the credentials.
+// Parse parses a connection string, and adds the defaults of mongosh. No error repeats any part of the
+// credentials.
 func Parse(text string) (*ConnectionString, error) {
 	c, err := parse(text)
 	if err != nil {
@@ -192,12 +190,12 @@ func Parse(text string) (*ConnectionString, error) {
 	return withDefaults(c), nil
 }
 
-// MockConnectionString returns where the mock cluster would be if it had an address.
+// MockConnectionString returns the connection string of the mock cluster, which has no real address.
 func MockConnectionString() *ConnectionString {
 	return withDefaults(&ConnectionString{scheme: scheme, hosts: []string{"mock:27017"}})
 }
 
-// Password returns that of the user, as --password gives it.
+// Password returns the password of the user, in the form of --password.
 func (c *ConnectionString) Password() cmdline.Password {
 	if c.password == nil {
 		return cmdline.Password{}
@@ -205,8 +203,8 @@ func (c *ConnectionString) Password() cmdline.Password {
 	return cmdline.Password{Given: true, Value: *c.password}
 }
 
-// SecretParameter returns the parameter that holds a password or a token; empty for none. What else
-// authMechanismProperties may say is nothing to hide.
+// SecretParameter returns the name of a parameter that contains a password or a token; empty for none.
+// Other values of authMechanismProperties are not secret.
 func (c *ConnectionString) SecretParameter() string {
 	for _, p := range c.query {
 		value, ok := c.get(p.name)

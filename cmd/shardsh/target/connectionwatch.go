@@ -13,16 +13,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-// connectionWatch ends the wait for a first connection as soon as there is no hope
-// (rules/04-command-line-and-prompt §1.11): the driver itself would go on trying until it runs out of
-// time.
+// connectionWatch ends the wait for a first connection as soon as it can't succeed
+// (rules/04-command-line-and-prompt §1.11). The driver itself would retry until its timeout.
 type connectionWatch struct {
 	hosts []string
 	fail  context.CancelCauseFunc
 
 	mu      sync.Mutex
 	ended   bool
-	refused map[string]bool // by host, since it last answered
+	refused map[string]bool // by host, since its last reply
 }
 
 func (h *connectionWatch) monitor() *event.ServerMonitor {
@@ -34,14 +33,14 @@ func (h *connectionWatch) monitor() *event.ServerMonitor {
 	}
 }
 
-// stop ends the watch: a server has answered, or nobody waits any more.
+// stop ends the watch: a server has answered, or the caller no longer waits.
 func (h *connectionWatch) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended = true
 }
 
-// connectionNumber is what the driver puts behind a host.
+// connectionNumber matches the suffix that the driver adds to a host.
 var connectionNumber = regexp.MustCompile(`\[[-\d]+\]$`)
 
 func (h *connectionWatch) onFailure(connection string, err error) {
@@ -71,7 +70,7 @@ func isPermanent(err error) bool {
 		return dns.IsNotFound
 	}
 	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "remote error" { // the other side's TLS
+	if errors.As(err, &op) && op.Op == "remote error" { // TLS alert of the other side
 		return true
 	}
 	return errors.As(err, new(certificateError)) ||

@@ -17,8 +17,9 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// isLoginRefusedText reports whether the text of an error alone says that a login was refused;
-// so does the driver's, of a pool of connections that another login has closed.
+// isLoginRefusedText reports whether the text of an error says that an authentication failed. The
+// driver also returns such an error, without the server's error, for a connection pool that a failed
+// authentication has closed.
 func isLoginRefusedText(err error, refused *driver.Error) bool {
 	_, message, found := strings.Cut(err.Error(), "(AuthenticationFailed) ")
 	if found {
@@ -27,8 +28,8 @@ func isLoginRefusedText(err error, refused *driver.Error) bool {
 	return found
 }
 
-// connectError returns an error from before anything was sent: a usage error,
-// but for a name that could not be looked up.
+// connectError returns the error for a failure before any connection: a usage error, except for a
+// failed name lookup.
 func connectError(c *ConnectionString, err error) error {
 	if errors.As(err, new(*net.DNSError)) {
 		return unreachableError(c, err)
@@ -42,9 +43,8 @@ func connectError(c *ConnectionString, err error) error {
 	return cmdline.Usagef("%s: %s", c.Location(), secret.Redact(err.Error()))
 }
 
-// wrongKeyPassword reports whether the password of the certificate's key is wrong. The old
-// form of PEM notices it only by its padding: one wrong password in 256 or so yields what
-// can't be parsed.
+// wrongKeyPassword reports whether the password of the certificate's key is wrong. The old PEM format
+// detects this only by the padding: about one wrong password in 256 yields data that can't be parsed.
 func wrongKeyPassword(c *ConnectionString, err error) bool {
 	if _, hasKey := c.get("tlsCertificateKeyFile"); !hasKey {
 		return false
@@ -94,13 +94,13 @@ func unreachableError(c *ConnectionString, err error) error {
 
 // ConnectionError says why there is no connection.
 type ConnectionError struct {
-	Code    int32 // the server's, if it was one that refused
+	Code    int32 // of the server, if it has rejected the connection
 	Message string
 }
 
 func (e ConnectionError) Error() string { return e.Message }
 
-// Name returns what scripts call such an error.
+// Name returns the name of the error in scripts.
 func (e ConnectionError) Name() string {
 	if e.Code != 0 {
 		return "MongoServerError"
@@ -108,8 +108,8 @@ func (e ConnectionError) Name() string {
 	return "MongoServerSelectionError"
 }
 
-// tlsHint is for servers that do not talk to us: most do not expect TLS, or
-// expect it.
+// tlsHint returns a hint for servers whose replies are not understood: most of them do not use TLS, or
+// require it.
 func (c *ConnectionString) tlsHint() string {
 	if on, ok := c.get("tls"); ok && on == "true" {
 		return "perhaps it does not use TLS (--tls)"

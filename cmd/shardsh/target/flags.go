@@ -8,7 +8,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Flags returns the options that say how to reach a live cluster.
+// Flags returns the options for the connection to a live cluster.
 func (s *Server) Flags() []cmdline.Group {
 	return []cmdline.Group{
 		cmdline.NewGroup("Connection", func(f *pflag.FlagSet) {

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/live"
 )
 
-// Open connects to the servers of a connection string, and waits for the hello reply of
-// one, but no longer than there is hope. On the wire that is the driver's handshakes
-// and one hello (rules/04-command-line-and-prompt §1.12).
+// Open connects to the servers of a connection string, and waits for the reply of one to hello, unless
+// the connection can't succeed. It sends the driver's handshakes and one hello
+// (rules/04-command-line-and-prompt §1.12).
 func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOptions) (*mongo.Client, Greeting, error) {
 	dialing, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -36,7 +36,7 @@ func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOpti
 	return nil, greeting, unreachableError(c, err)
 }
 
-// Disconnect gives the driver a moment to end its sessions.
+// Disconnect disconnects a client, with a short time for the driver to end its sessions.
 func Disconnect(client *mongo.Client) {
 	_ = live.Disconnect(context.Background(), client)
 }
@@ -51,14 +51,14 @@ type Greeting struct {
 	Config    int    `bson:"configsvr"`
 }
 
-// Greet asks a server what it is, which also proves the login.
+// Greet sends hello to a server. This also proves that the authentication has succeeded.
 func Greet(ctx context.Context, client *mongo.Client) (g Greeting, err error) {
 	err = ask(ctx, client, "hello", &g)
 	return g, err
 }
 
-// Member says which part of a sharded cluster the server is; empty for a router, and
-// for what belongs to none or does not tell this user.
+// Member returns the part of a sharded cluster that the server is. It is empty for a router, for a
+// server outside of a sharded cluster, and if this user may not read it.
 func (g Greeting) Member(ctx context.Context, client *mongo.Client) string {
 	switch {
 	case g.Config > 0:
@@ -76,8 +76,8 @@ func (g Greeting) Member(ctx context.Context, client *mongo.Client) string {
 	return "a member of shard " + state.Shard
 }
 
-// Kind returns what the prompt says of the server (rules/04-command-line-and-prompt §2.2); nothing for
-// one that stands alone.
+// Kind returns the prompt's description of the server (rules/04-command-line-and-prompt §2.2); empty
+// for a standalone server.
 func (g Greeting) Kind() string {
 	switch {
 	case g.Msg == "isdbgrid":

@@ -11,16 +11,16 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// PasswordVariable holds the password where nobody can be asked.
+// PasswordVariable is the environment variable for the password, if the user can't be asked.
 const PasswordVariable = "SHARDSH_PASSWORD"
 
-// Dialer connects to clusters, with what it needs of the program.
+// Dialer connects to clusters, with the callbacks of the program.
 type Dialer struct {
-	Name   string // as clusters log it
+	Name   string // in the logs of clusters
 	Getenv func(name string) (string, bool)
-	// Ask asks for a password. remedy says how to do without being asked.
+	// Ask asks for a password. remedy says how to avoid the question.
 	Ask func(ctx context.Context, question, remedy string) (string, error)
-	// Monitor sees what is sent; may be nil.
+	// Monitor observes the commands. It may be nil.
 	Monitor *event.CommandMonitor
 }
 
@@ -49,14 +49,14 @@ func (sh Dialer) FillPassword(ctx context.Context, s Server, c *ConnectionString
 	return err
 }
 
-// wantsPassword reports whether the mechanism logs in with a password.
+// wantsPassword reports whether the mechanism authenticates with a password.
 func wantsPassword(c *ConnectionString) bool {
 	mechanism, _ := c.get("authMechanism")
 	return slices.Contains([]string{"", "DEFAULT", "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256"}, strings.ToUpper(mechanism))
 }
 
-// keyPassword returns the password of the key file, asked for when the file
-// says that it is encrypted and no password was given.
+// keyPassword returns the password of the key file. It asks for the password if the file is encrypted
+// and no password was given.
 func (sh Dialer) keyPassword(ctx context.Context, s Server, path string) (string, error) {
 	encrypted, err := secret.CheckKeyFile(path)
 	switch {

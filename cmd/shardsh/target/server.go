@@ -8,8 +8,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Server says how to reach a live cluster: the address and the options
-// beside it.
+// Server holds the address of a live cluster, and the options of the connection.
 type Server struct {
 	Address    string
 	Host, Port string
@@ -55,12 +54,12 @@ func (s Server) FirstOption() string {
 	return ""
 }
 
-// Mechanisms returns what --authenticationMechanism takes.
+// Mechanisms returns the values of --authenticationMechanism.
 func Mechanisms() []string {
 	return []string{"SCRAM-SHA-256", "SCRAM-SHA-1", "MONGODB-X509", "PLAIN", "MONGODB-AWS", "MONGODB-OIDC"}
 }
 
-// errKerberos is for the one mechanism of mongosh that needs a library of C.
+// errKerberos is the error for the only mechanism of mongosh that needs a C library.
 var errKerberos = cmdline.Usagef("Kerberos is not supported, as it needs a C library; log in by %s",
 	strings.Join(Mechanisms(), ", "))
 
@@ -90,7 +89,7 @@ func (s Server) Check() error {
 	return s.tls.check()
 }
 
-// portHint says that -p is not the port.
+// portHint explains that -p is not the port.
 func (s Server) portHint() string {
 	if s.Port == "" && s.Password.Value != "" && isValidPort(s.Password.Value) {
 		return "; -p is short for --password, not for --port"
@@ -98,7 +97,7 @@ func (s Server) portHint() string {
 	return ""
 }
 
-// parameters returns those of the connection string that options set.
+// parameters returns the parameters of the connection string that options set.
 func (s Server) parameters() []parameter {
 	list := s.tls.parameters()
 	if s.authDatabase != "" {

@@ -11,7 +11,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Settings returns what the driver needs to know.
+// Settings returns the options for the driver.
 func (sh Dialer) Settings(ctx context.Context, s Server,
 	c *ConnectionString) (*options.ClientOptions, error) {
 	checks, err := takeTLSChecks(c)
@@ -59,7 +59,7 @@ func (sh Dialer) Settings(ctx context.Context, s Server,
 	return settings, nil
 }
 
-// addAWSToken has a login by a temporary key of AWS tell its token.
+// addAWSToken adds the session token of a temporary AWS key to the credentials.
 func (sh Dialer) addAWSToken(ctx context.Context, s Server, login *options.Credential) (err error) {
 	token := s.awsToken.Value
 	switch {
@@ -81,11 +81,10 @@ func (sh Dialer) addAWSToken(ctx context.Context, s Server, login *options.Crede
 	return nil
 }
 
-// monitoringMode returns how the driver watches the servers: as the connection
-// string says, which the driver itself does not copy from there, and by polling
-// otherwise. A shell needs no news of the topology by the second, and the
-// streaming monitor costs a second connection and, now and then, ten seconds at
-// the end, when the driver waits for a hello that it does not cancel.
+// monitoringMode returns the server monitoring mode: that of the connection string, which the driver
+// itself does not copy, or polling. A shell does not need immediate news about the topology. The
+// streaming monitor costs a second connection and, occasionally, ten seconds at the end, when the
+// driver waits for a hello that it does not cancel.
 func monitoringMode(c *ConnectionString) string {
 	if mode, ok := c.get("serverMonitoringMode"); ok {
 		return mode
@@ -93,17 +92,17 @@ func monitoringMode(c *ConnectionString) string {
 	return connstring.ServerMonitoringModePoll
 }
 
-// ignoredParameters are options of connection strings that the driver has no
-// use for, and that do no harm when left out.
+// ignoredParameters are parameters of connection strings that the driver does not support, and that can
+// be ignored without harm.
 var ignoredParameters = []string{"waitqueuetimeoutms", "waitqueuemultiple", "waitqueuesize", "wtimeout", "wtimeoutms"}
 
-// unknownParameters returns those that the driver does not know, in lower case.
+// unknownParameters returns the parameters that the driver does not know, in lower case.
 func unknownParameters(c *ConnectionString) []string {
 	plain := *c
-	plain.scheme = scheme // asks no name server
+	plain.scheme = scheme // avoids DNS queries
 	parsed, err := connstring.Parse(plain.String())
 	if err != nil {
-		return nil // which the driver will tell
+		return nil // the driver will report it
 	}
 	var names []string
 	for name := range parsed.UnknownOptions {
@@ -113,7 +112,7 @@ func unknownParameters(c *ConnectionString) []string {
 	return names
 }
 
-// IgnoredParameters returns the options of a connection string that have no effect.
+// IgnoredParameters returns the parameters of a connection string that have no effect.
 func IgnoredParameters(c *ConnectionString) []string {
 	return slices.DeleteFunc(unknownParameters(c), func(n string) bool { return !slices.Contains(ignoredParameters, n) })
 }

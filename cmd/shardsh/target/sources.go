@@ -15,8 +15,8 @@ const (
 	fromDefault = "the default"
 )
 
-// Sources says where each part of the connection string comes from that the address
-// and the options make together.
+// Sources returns the source of each part of the connection string, which results from the address and
+// the options.
 func (sh Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
 	written, err := s.baseConnectionString()
 	if err != nil {
@@ -49,7 +49,7 @@ func (s Server) hostsSource() string {
 	return fromDefault
 }
 
-// loginSources says who logs in, and where the password comes from.
+// loginSources returns the user, and the source of the password.
 func (sh Dialer) loginSources(s Server, c *ConnectionString) []Source {
 	if c.user == nil {
 		return []Source{{"user", "none", fromDefault}}
@@ -77,7 +77,7 @@ func (sh Dialer) loginSources(s Server, c *ConnectionString) []Source {
 	return append(list, Source{"password", "set, not shown", from})
 }
 
-// parameterSource says what a parameter comes from.
+// parameterSource returns the source of a parameter.
 func (s Server) parameterSource(written *ConnectionString, name string) string {
 	for _, p := range s.parameters() {
 		if !strings.EqualFold(p.name, name) {

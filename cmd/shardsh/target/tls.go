@@ -56,9 +56,8 @@ func (o tlsOptions) check() error {
 	return err
 }
 
-// parameters returns those of the connection string. The password of the key is
-// not among them: it goes no further than to the key. Each of them turns TLS
-// on.
+// parameters returns the parameters of the connection string. They do not include the password of the
+// key, which is used only to decrypt the key. Each parameter enables TLS.
 func (o tlsOptions) parameters() []parameter {
 	var list []parameter
 	for _, p := range []struct {
@@ -86,11 +85,11 @@ func (o tlsOptions) parameters() []parameter {
 	return list
 }
 
-// tlsVersionNames are the names that --tlsDisabledProtocols takes.
+// tlsVersionNames are the names for --tlsDisabledProtocols.
 var tlsVersionNames = []string{"TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"}
 
-// tlsVersionRange returns the minimum and maximum version that the list leaves. As
-// everywhere in Go, TLS 1.0 and 1.1 are off anyhow.
+// tlsVersionRange returns the minimum and maximum version that the list allows. As everywhere in Go,
+// TLS 1.0 and 1.1 are disabled by default.
 func tlsVersionRange(disabled string) (least, greatest uint16, err error) {
 	off := make(map[string]bool)
 	for name := range strings.SplitSeq(disabled, ",") {
@@ -114,8 +113,8 @@ func tlsVersionRange(disabled string) (least, greatest uint16, err error) {
 	return tls.VersionTLS12, tls.VersionTLS13, nil
 }
 
-// CipherSuites returns those of TLS 1.2 that have forward secrecy and protect
-// what they encrypt. TLS 1.3 has no others.
+// CipherSuites returns the cipher suites of TLS 1.2 with forward secrecy and authenticated encryption.
+// All cipher suites of TLS 1.3 have both.
 func CipherSuites() []uint16 {
 	return []uint16{
 		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -124,15 +123,15 @@ func CipherSuites() []uint16 {
 	}
 }
 
-// tlsChecks are what the driver's own options can't say, from parameters that
-// it doesn't know.
+// tlsChecks are checks that the driver's options do not support, from parameters that the driver does
+// not know.
 type tlsChecks struct {
 	allowInvalidCertificates bool
 	allowInvalidHostnames    bool
 	crlFile                  string
 }
 
-// takeTLSChecks takes those parameters out of the connection string.
+// takeTLSChecks removes these parameters from the connection string.
 func takeTLSChecks(c *ConnectionString) (tlsChecks, error) {
 	var checks tlsChecks
 	for name, where := range map[string]*bool{
@@ -155,8 +154,7 @@ func takeTLSChecks(c *ConnectionString) (tlsChecks, error) {
 	return checks, nil
 }
 
-// configure changes what the driver made of the connection string; config is
-// nil when TLS is off.
+// configure changes the driver's TLS configuration; config is nil when TLS is disabled.
 func (o tlsOptions) configure(config *tls.Config, checks tlsChecks) error {
 	if config == nil {
 		return nil
@@ -226,10 +224,10 @@ func verifyChain(certs []*x509.Certificate, roots *x509.CertPool) ([][]*x509.Cer
 	return certs[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
 }
 
-// certificateError is a certificate that --tlsCRLFile forbids.
+// certificateError is the error for a certificate that --tlsCRLFile has revoked.
 type certificateError struct{ error }
 
-// revocations are the lists of a --tlsCRLFile, by the issuer's name.
+// revocations are the revocation lists in a --tlsCRLFile, by the issuer's name.
 type revocations struct {
 	byIssuer map[string]*x509.RevocationList
 	now      func() time.Time
@@ -261,9 +259,8 @@ func readRevocations(path string) (*revocations, error) {
 	return r, nil
 }
 
-// check refuses a connection unless one of its chains is free of revoked
-// certificates. As in OpenSSL, every issuer needs a list that is current. A
-// nil receiver checks nothing.
+// check returns an error unless one of the chains has no revoked certificates. As in OpenSSL, every
+// issuer needs a list that is current. A nil receiver checks nothing.
 func (r *revocations) check(chains [][]*x509.Certificate) error {
 	if r == nil {
 		return nil

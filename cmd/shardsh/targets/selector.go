@@ -9,15 +9,15 @@ import (
 // Selector selects clusters by their labels. The zero value selects all of them.
 type Selector []condition
 
-// condition is one that a label has to meet.
+// condition is a condition on a label.
 type condition struct {
 	label, value string
-	negated      bool // anything but the value
+	negated      bool // any value except value
 	exists       bool // any value
 }
 
-// ParseSelector reads conditions that all have to hold: label=value, label!=value, or label
-// for any value. Several can be in one text, between commas.
+// ParseSelector parses conditions that all have to hold: label=value, label!=value, or label for any
+// value. A text may contain several conditions, separated by commas.
 func ParseSelector(texts ...string) (Selector, error) {
 	var s Selector
 	for _, text := range texts {
@@ -45,7 +45,7 @@ func parseCondition(word string) (condition, error) {
 	return c, nil
 }
 
-// Matches reports whether a cluster is selected.
+// Matches reports whether a cluster meets all conditions.
 func (s Selector) Matches(t Target) bool {
 	return !slices.ContainsFunc(s, func(c condition) bool { return !c.isMet(t) })
 }
@@ -62,7 +62,7 @@ func (c condition) isMet(t Target) bool {
 	return there && value == c.value
 }
 
-// Select returns the clusters that are selected, in their order.
+// Select returns the clusters that a Selector matches, in their order.
 func Select(list []Target, s Selector) (selected []Target) {
 	for _, t := range list {
 		if s.Matches(t) {

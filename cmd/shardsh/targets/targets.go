@@ -20,18 +20,18 @@ import (
 // Target is one cluster of a fleet.
 type Target struct {
 	Name string
-	// URI says where a live cluster is. There is no password in it, and there may be a user.
+	// URI is the address of a live cluster. It never contains a password, but may contain a user.
 	URI string
-	// Username and PasswordFile are whom to log in as; empty for none.
+	// Username and PasswordFile are the credentials; empty for none.
 	Username, PasswordFile string
-	// From is a file of metadata in place of a cluster, and Mock what --mock takes. One of
-	// URI, From and Mock is there.
+	// From is a file of metadata that is used in place of a cluster. Mock is a value for --mock.
+	// Exactly one of URI, From and Mock is set.
 	From, Mock string
 	Labels     map[string]string
 }
 
-// Server returns how to reach a cluster that has an address: as the options of the command
-// line say, which hold for all clusters, unless the file says otherwise.
+// Server returns the connection options of a cluster with an address: those of the command line, which
+// apply to all clusters, unless the file overrides them.
 func (t Target) Server(options target.Server) target.Server {
 	options.Address = t.URI
 	if t.Username != "" {
@@ -43,7 +43,7 @@ func (t Target) Server(options target.Server) target.Server {
 	return options
 }
 
-// Location returns where a cluster is, as it may be shown.
+// Location returns the address of a cluster without credentials.
 func (t Target) Location() string {
 	switch {
 	case t.From != "":
@@ -69,8 +69,8 @@ func Read(path string) ([]Target, error) {
 	return list, err
 }
 
-// ReadText is Read, and also returns the text of the file, for callers that reload it when
-// it has changed. The text is also returned with an error.
+// ReadText works like Read, and also returns the text of the file, for callers that reload it when it
+// has changed. The text is also returned with an error.
 func ReadText(path string) ([]Target, []byte, error) {
 	data, err := safefile.Read(path, maxBytes, readTimeout)
 	if err != nil {
@@ -83,8 +83,8 @@ func ReadText(path string) ([]Target, []byte, error) {
 	return list, data, nil
 }
 
-// Parse reads targets in YAML, in the order of the file. Paths in it start from dir. Errors
-// begin with the line.
+// Parse parses targets in YAML, in the order of the file. Relative paths in it are relative to dir.
+// Errors begin with the line.
 func Parse(data []byte, dir string) ([]Target, error) {
 	doc, err := yamlmap.Document("a file of targets", data)
 	if err != nil {
@@ -109,16 +109,16 @@ func Parse(data []byte, dir string) ([]Target, error) {
 	return f.list, nil
 }
 
-// parser is one while it is read.
+// parser is the state of parsing a file.
 type parser struct {
 	dir      string
 	defaults Target
 	clusters *yaml.Node
 	list     []Target
-	lines    map[string]int // of each name
+	lines    map[string]int // line of each name
 }
 
-// fields are what all clusters may have.
+// fields returns the fields that all clusters may have.
 func (f *parser) fields(t *Target) yamlmap.Fields {
 	return yamlmap.Fields{
 		"username":     yamlmap.StringField(&t.Username),
@@ -188,7 +188,7 @@ func (t *Target) validate() error {
 	return nil
 }
 
-// pathField reads one, which starts from where the file is.
+// pathField parses a path, which is relative to the directory of the file.
 func (f *parser) pathField(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := yamlmap.StringField(to)(n); err != nil || filepath.IsAbs(*to) {
@@ -202,8 +202,8 @@ func (f *parser) pathField(to *string) func(*yaml.Node) error {
 var errPassword = errors.New("a password does not belong in this file: put it in a file that only you may read, " +
 	"and name that with passwordFile")
 
-// checkURI refuses what is not a connection string, and one with a password in it. It repeats
-// nothing of it.
+// checkURI returns an error for an invalid connection string, and for one with a password. The error
+// repeats no part of it.
 func checkURI(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode || !target.IsURI(n.Value) {
 		return errors.New("uri: expected one that begins with mongodb:// or mongodb+srv://")
@@ -226,7 +226,7 @@ var (
 	validLabel = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,99}$`)
 )
 
-// nameField reads that of a cluster. It may be part of the name of a file, and the value of a
+// nameField parses the name of a cluster, which may become part of a file name, and the value of a
 // label of metrics.
 func nameField(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
@@ -238,7 +238,7 @@ func nameField(to *string) func(*yaml.Node) error {
 	}
 }
 
-// reservedLabels are names of labels that metrics of a cluster have anyway.
+// reservedLabels are names of labels that the metrics of a cluster always have.
 var reservedLabels = []string{"name", "cluster"}
 
 func labels(n *yaml.Node) (map[string]string, error) {
@@ -257,7 +257,7 @@ func labels(n *yaml.Node) (map[string]string, error) {
 	})
 }
 
-// Find returns the cluster of a name, and whether there is one.
+// Find returns the cluster with a name, and reports whether there is one.
 func Find(list []Target, name string) (Target, bool) {
 	i := slices.IndexFunc(list, func(t Target) bool { return t.Name == name })
 	if i < 0 {
@@ -274,7 +274,7 @@ func Names(list []Target) (names []string) {
 	return names
 }
 
-// LabelPairs returns the labels, names and values in turn, by name.
+// LabelPairs returns alternating names and values of the labels, sorted by name.
 func (t Target) LabelPairs() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
 		list = append(list, name, t.Labels[name])
@@ -282,7 +282,7 @@ func (t Target) LabelPairs() (list []string) {
 	return list
 }
 
-// Identity is a comparison key: it differs if the connection settings or labels differ.
+// Identity returns a comparison key: it differs if the connection settings or labels differ.
 func (t Target) Identity() string {
 	text := []string{t.URI, t.Username, t.PasswordFile, t.From, t.Mock}
 	return strings.Join(append(text, t.LabelPairs()...), "\x00")

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// The messages of OTLP/JSON, as far as a run has something to say: an
-// ExportTraceServiceRequest (opentelemetry-proto, trace.proto). Ids are hexadecimal, times
-// and 64-bit integers are texts.
+// The messages of OTLP/JSON, with the fields that a run uses: an ExportTraceServiceRequest
+// (opentelemetry-proto, trace.proto). Ids are hexadecimal; times and 64-bit integers are strings.
 type (
 	request struct {
 		ResourceSpans []resourceSpans `json:"resourceSpans"`
@@ -59,7 +58,7 @@ type (
 	}
 )
 
-// The kinds and codes that are used: a client of servers, and how a span ended.
+// The span kinds and status codes that are used.
 const (
 	kindInternal = 1
 	kindClient   = 3
@@ -67,15 +66,15 @@ const (
 	statusError  = 2
 )
 
-// nanos is a moment as OTLP has it.
+// nanos is a time in the format of OTLP.
 type nanos time.Time
 
-// MarshalJSON returns nanoseconds since 1970, as a text.
+// MarshalJSON returns the nanoseconds since 1970 as a string.
 func (n nanos) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strconv.FormatInt(time.Time(n).UnixNano(), 10))
 }
 
-// attr makes an attribute of a text, a whole number or a truth value.
+// attr returns an attribute with a string, an integer or a boolean.
 func attr(key string, value any) attribute {
 	switch v := value.(type) {
 	case string:
@@ -90,7 +89,7 @@ func attr(key string, value any) attribute {
 	return attr(key, fmt.Sprint(value))
 }
 
-// newID returns a random id of so many bytes.
+// newID returns a random id with a number of bytes.
 func newID(bytes int) string {
 	id := make([]byte, bytes)
 	_, _ = rand.Read(id) // never fails
@@ -99,7 +98,7 @@ func newID(bytes int) string {
 
 var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
 
-// parseTraceParent reads the header traceparent of W3C Trace Context; false for what is none.
+// parseTraceParent parses the header traceparent of W3C Trace Context; ok is false for an invalid one.
 func parseTraceParent(text string) (trace, parent string, ok bool) {
 	m := traceParent.FindStringSubmatch(text)
 	if m == nil || text[:2] == "ff" || m[1] == "00000000000000000000000000000000" || m[2] == "0000000000000000" {

@@ -16,14 +16,15 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Options configure where a run's trace and log go.
+// Options are the destinations of a run's trace and log.
 type Options struct {
-	// Trace is a file, or the address of a collector; empty for no trace. Headers are for a
-	// collector. Parent is a traceparent, in whose trace the run is; else it has its own.
+	// Trace is a file, or the address of a collector; empty for no trace. Headers are for a collector.
+	// Parent is a traceparent whose trace the run joins; if it is empty, the run has its own trace.
 	Trace, Headers, Parent string
-	// Log gets a line of JSON for each event; nil for none.
+	// Log receives a line of JSON for each event; nil for none.
 	Log io.Writer
-	// Verb is what runs, on the cluster at Address. Resource are attributes of the process.
+	// Verb is the subcommand, which runs on the cluster at Address. Resource holds attributes of the
+	// process.
 	Verb, Address string
 	Resource      map[string]string
 	// Now is the clock of the run. Redact hides credentials in errors.
@@ -35,14 +36,14 @@ type Options struct {
 type Reporter struct {
 	Options
 	next      action.Reporter
-	sink      sink // nil for no trace
+	sink      sink // nil without a trace
 	log       *slog.Logger
 	root      span
-	openSpans map[string]*span // what is under way: step 3, move 7
+	openSpans map[string]*span // running steps and moves: step 3, move 7
 	comment   func() string
 }
 
-// New begins to tell of a run.
+// New returns a Reporter for a run that begins now.
 func New(o Options, next action.Reporter) (r *Reporter, err error) {
 	r = &Reporter{Options: o, next: next, openSpans: map[string]*span{}, log: slog.New(slog.DiscardHandler)}
 	e := encoder{resource{[]attribute{attr("service.name", "shardsh")}}}
@@ -83,7 +84,7 @@ func New(o Options, next action.Reporter) (r *Reporter, err error) {
 	return r, nil
 }
 
-// Report tells of an event, and hands it on.
+// Report records an event, and passes it to the next reporter.
 func (r *Reporter) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.Planned:
@@ -167,7 +168,7 @@ func (r *Reporter) reportMove(e runner.Event) {
 	}
 }
 
-// reportWait tells of the time in which nothing began, once it is over.
+// reportWait records a wait when it has ended.
 func (r *Reporter) reportWait(e pace.Event) {
 	if !e.Over {
 		r.log.Info("waits", "reason", string(e.Reason), "text", e.Text)
@@ -180,7 +181,7 @@ func (r *Reporter) reportWait(e pace.Event) {
 		Attributes: []attribute{attr("shardsh.reason", string(e.Reason)), attr("shardsh.text", e.Text)}})
 }
 
-// stepAttributes is what a step or a move is about.
+// stepAttributes are the attributes of a step or a move.
 type stepAttributes struct {
 	ns       string
 	from, to catalog.ShardID
@@ -219,7 +220,7 @@ func keyText(k catalog.Key) string {
 	return k.String()
 }
 
-// spanIDAttr is the attribute of a line about a span, where there is a trace.
+// spanIDAttr returns the attribute of a log line that refers to a span, if there is a trace.
 func (r *Reporter) spanIDAttr(s *span) slog.Attr {
 	if r.sink == nil {
 		return slog.Attr{}
@@ -227,7 +228,7 @@ func (r *Reporter) spanIDAttr(s *span) slog.Attr {
 	return slog.String("span_id", s.SpanID)
 }
 
-// endSpan ends a span: in error where there is one.
+// endSpan ends a span, with the status error if err is not nil.
 func (r *Reporter) endSpan(name, how string, err error, move bool) {
 	s := r.openSpans[name]
 	if s == nil {
@@ -273,7 +274,7 @@ func (r *Reporter) addSpanEvent(name string, level slog.Level, what string, err 
 	r.log.Log(context.Background(), level, what, args...)
 }
 
-// addRunEvent is an event of the run.
+// addRunEvent adds an event to the run.
 func (r *Reporter) addRunEvent(level slog.Level, what string, args ...any) {
 	event := spanEvent{Time: nanos(r.Now()), Name: what}
 	for i := 0; i+1 < len(args); i += 2 {
@@ -291,11 +292,10 @@ func (r *Reporter) put(s span) {
 	}
 }
 
-// End ends the run, with the error that it ended with. It returns why not all of the trace
-// could be written.
+// End ends the run with its error. It returns an error if the trace could not be written completely.
 func (r *Reporter) End(err error) error {
 	for name := range r.openSpans {
-		r.endSpan(name, "left", nil, false) // to the servers
+		r.endSpan(name, "left", nil, false) // left to the servers
 	}
 	r.root.End, r.root.Status = nanos(r.Now()), status{Code: statusOK}
 	if comment := r.commentText(); comment != "" {

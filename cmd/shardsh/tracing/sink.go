@@ -16,22 +16,22 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// sink takes spans that have ended.
+// sink receives spans that have ended.
 type sink interface {
 	put(s span)
-	// close returns once all of them are written, or why not.
+	// close returns when all spans are written, or returns an error.
 	close() error
 }
 
-// encoder makes requests of spans.
+// encoder encodes spans as requests.
 type encoder struct{ resource resource }
 
 func (e encoder) request(spans []span) ([]byte, error) {
 	return json.Marshal(request{[]resourceSpans{{e.resource, []scopeSpans{{scope{Name: "shardsh"}, spans}}}}})
 }
 
-// fileSink has a line for each span, which is there as soon as the span has ended: a run that is
-// killed leaves the steps that it has done.
+// fileSink writes a line for each span when the span ends, so that a run that is killed leaves its
+// completed steps.
 type fileSink struct {
 	encoder
 	to  io.WriteCloser
@@ -57,18 +57,19 @@ func (f *fileSink) put(s span) {
 func (f *fileSink) close() error { return errors.Join(f.err, f.to.Close()) }
 
 const (
-	// sendBatch spans go into one request; what is waiting goes after sendDelay.
+	// sendBatch is the number of spans in a request. An incomplete batch is sent after sendDelay.
 	sendBatch = 100
 	sendDelay = 2 * time.Second
-	// sendQueue spans wait at most while a collector is slow; more are dropped.
+	// sendQueue is the maximum number of spans that wait for a slow collector; further spans are
+	// dropped.
 	sendQueue = 10_000
-	// sendTimeout is how long a request may take, and the end of a run waits for the rest.
+	// sendTimeout is the time limit of a request, and of the remaining requests at the end of a run.
 	sendTimeout = 5 * time.Second
-	// maxReply is how much of a collector's answer is read.
+	// maxReply is how much of a collector's reply is read.
 	maxReply = 1 << 16
 )
 
-// collector sends spans over HTTP, beside the run: it neither ends nor slows it.
+// collector sends spans over HTTP in the background: it neither ends nor delays the run.
 type collector struct {
 	encoder
 	url     string
@@ -81,8 +82,8 @@ type collector struct {
 	err           error
 }
 
-// openCollector begins to send to an address: to /v1/traces where it has no path. Headers are
-// "name=value,name=value", as OTEL_EXPORTER_OTLP_HEADERS has them.
+// openCollector starts to send spans to an address, with the path /v1/traces if the address has none.
+// headers are "name=value,name=value", the format of OTEL_EXPORTER_OTLP_HEADERS.
 func openCollector(address, headers string, e encoder) (*collector, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -115,7 +116,7 @@ func (c *collector) put(s span) {
 	}
 }
 
-// run sends what is waiting, until close.
+// run sends waiting spans until close is called.
 func (c *collector) run() {
 	defer close(c.done)
 	for first := range c.queue {
@@ -159,7 +160,7 @@ func (c *collector) send(batch []span) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = reply.Body.Close() }() // it was only read
+	defer func() { _ = reply.Body.Close() }() // the reply was only read
 	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxReply))
 	if reply.StatusCode/100 != 2 {
 		return fmt.Errorf("the collector answers %s", reply.Status)

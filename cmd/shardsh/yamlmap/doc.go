@@ -1,3 +1,3 @@
-// Package yamlmap reads settings in YAML: mappings whose names are known, with errors
-// that begin with the line and suggest the name that was probably meant.
+// Package yamlmap reads settings in YAML: mappings with known names. Errors begin with the line, and
+// suggest a similar name for an unknown one.
 package yamlmap

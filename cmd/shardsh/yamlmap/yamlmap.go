@@ -12,7 +12,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// Document returns the only document of a file; what names the file in errors.
+// Document returns the only document in a file; what is the name of the file in errors.
 func Document(what string, data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
@@ -28,8 +28,7 @@ func Document(what string, data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// yamlError takes the library's name off its errors, which name the line unless it
-// is the first.
+// yamlError removes the library's name from its errors. They name the line unless it is the first one.
 func yamlError(err error) error {
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
 	if line, named := strings.CutPrefix(text, "line "); named {
@@ -56,7 +55,7 @@ func (f Fields) Load(n *yaml.Node) error {
 	})
 }
 
-// EachField calls do with the names of a mapping and what they have.
+// EachField calls do with the names and values of a mapping.
 func EachField(n *yaml.Node, do func(name, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return WithLine(n.Line, errors.New("expected names with values"))
@@ -78,12 +77,12 @@ func EachField(n *yaml.Node, do func(name, value *yaml.Node) error) error {
 	return nil
 }
 
-// lineError is an error that names its line already.
+// lineError is an error that already names its line.
 type lineError struct{ error }
 
 func (e lineError) Unwrap() error { return e.error }
 
-// WithLine puts the line before an error that has none yet.
+// WithLine adds the line to an error that does not name a line.
 func WithLine(line int, err error) error {
 	if errors.As(err, new(lineError)) {
 		return err
@@ -91,7 +90,7 @@ func WithLine(line int, err error) error {
 	return lineError{fmt.Errorf("%d: %w", line, err)}
 }
 
-// StringList reads a list of texts, or one alone.
+// StringList returns the strings of a list, or a single string.
 func StringList(n *yaml.Node) ([]string, error) {
 	items := n.Content
 	if n.Kind == yaml.ScalarNode {
@@ -107,7 +106,7 @@ func StringList(n *yaml.Node) ([]string, error) {
 	return list, nil
 }
 
-// StringField reads one text.
+// StringField returns a setter for a single string.
 func StringField(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || n.Value == "" {
@@ -118,7 +117,7 @@ func StringField(to *string) func(*yaml.Node) error {
 	}
 }
 
-// ParseSwitch reads on or off, which YAML 1.2 does not take for truth values.
+// ParseSwitch parses on or off, which are not booleans in YAML 1.2.
 func ParseSwitch(n *yaml.Node) (bool, error) {
 	switch strings.ToLower(n.Value) {
 	case "on", "true", "yes":
