@@ -35,7 +35,7 @@ func (s *Shell) shellGlobals() script.Globals {
 		{"version", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(s.cfg.Version) },
 			"Returns the shell's version."},
 		{"isInteractive", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(s.cfg.Interactive) },
-			"Tells whether there is a prompt."},
+			"Returns whether the shell is interactive."},
 		{"connect", "uri:string user?:string password?:string", func(c *script.Call) goja.Value {
 			return s.database.ConnectDatabase(c)
 		},

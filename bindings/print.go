@@ -24,7 +24,7 @@ func (s *Shell) printGlobals() script.Globals {
 			}
 			c.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n")
 			return nil
-		}, "Prints values with every entry on a line of its own."},
+		}, "Prints values with every entry on a separate line."},
 		{"printjsononeline", "", func(c *script.Call) goja.Value {
 			c.JS.Out.Write(s.oldShell.JSON(c.Arg(0), true) + "\n")
 			return nil

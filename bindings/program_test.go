@@ -330,8 +330,8 @@ func TestHints(t *testing.T) {
 // TestHostileValues: scripts cannot take the shell down with objects that bite.
 func TestHostileValues(t *testing.T) {
 	shelltest.Run(t, shelltest.Connect(t),
-		step{"throw {get code() { throw 1 }}", "Error: a value was thrown that cannot be looked at"},
-		step{"throw {toString() { throw 1 }, get message() { throw 2 }, code: 1, get errmsg() { throw 3 }}", "Error: a value was thrown that cannot be looked at"},
+		step{"throw {get code() { throw 1 }}", "Error: a value was thrown that cannot be inspected"},
+		step{"throw {toString() { throw 1 }, get message() { throw 2 }, code: 1, get errmsg() { throw 3 }}", "Error: a value was thrown that cannot be inspected"},
 		step{"db.orders.insertOne(Object.freeze({a: 1}))", "TypeError: Cannot add property _id, object is not extensible"},
 		step{"db.orders.insertOne({get a() { throw new Error('bite') }})", "Error: bite"},
 		step{"db.orders.find({}, {}, {get limit() { throw new Error('bite') }})", "Error: bite"},

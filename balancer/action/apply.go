@@ -116,7 +116,7 @@ func unmark(l *leasedRun, work *apply.Execution, o *apply.Options) {
 			return err
 		case !found:
 			return &apply.BlockedError{
-				What:   "the shard to which ranges are to come back was removed from the cluster",
+				What:   "the shard to which the undo moves ranges was removed from the cluster",
 				Remedy: "add it again under its name (sh.addShard)",
 			}
 		case state.State == diagnosis.DrainOff:

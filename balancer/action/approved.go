@@ -55,5 +55,5 @@ func explainNotApproved(err error) error {
 	if !errors.As(err, new(*apply.ChangedError)) {
 		return err
 	}
-	return fmt.Errorf("%w. What was approved is carried out no further: make a new plan, and have that approved", err)
+	return fmt.Errorf("%w. The approved plan is not continued: make a new plan and have it approved", err)
 }

@@ -100,11 +100,11 @@ func (a Audit) Validate() error {
 	case a.Sample < 0:
 		return refuse("{sample} can't be negative: %d", a.Sample)
 	case a.Metadata && a.Sample > 0:
-		return refuse("{sample} is of documents, which {metadata} leaves out")
+		return refuse("{sample} and {metadata} exclude each other: {metadata} reads no documents")
 	case a.Checkpoint != "" && (a.Metadata || a.Sample > 0):
 		return refuse("{checkpoint} is for all documents: leave {metadata} and {sample} out")
 	case a.Metadata && a.Export != "":
-		return refuse("{export} is of documents, which {metadata} leaves out")
+		return refuse("{export} and {metadata} exclude each other: {metadata} reads no documents")
 	}
 	for i, ns := range a.Namespaces {
 		database, name, dotted := strings.Cut(ns, ".")
@@ -240,7 +240,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 	}
 	if len(a.shards.Readable()) == 0 {
 		if len(read) > 0 {
-			a.addUnseen("documents, for no shard can be read: where they lie, which are orphans, and what exists twice")
+			a.addUnseen("documents (orphans, duplicates and misplaced documents), because no shard can be read")
 		}
 		return nil
 	}

@@ -61,7 +61,8 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 		if same == stableRecounts {
 			d.addFindings(placement.Finding{
 				Kind: placement.CountDiffers, Namespace: d.coll.Namespace, Shards: []catalog.ShardID{s.ID}, Count: max(off, -off),
-				Text: fmt.Sprintf("%s counts %d documents, and has %d: count() and the balancer go by the first", s.ID, told, has),
+				Text: fmt.Sprintf(
+					"%s reports %d documents, but has %d: count() and the balancer use the reported number", s.ID, told, has),
 				Mend: placement.RepairCount(d.coll.Namespace),
 			})
 			return nil
@@ -70,7 +71,8 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 			return err
 		}
 	}
-	d.addUnsettled("%s: how many documents %s has changes too fast to be compared with what it counts", d.coll.Namespace,
+	d.addUnsettled(
+		"%s: the number of documents on %s changes too fast to be compared with the reported count", d.coll.Namespace,
 		s.ID)
 	return nil
 }

@@ -53,7 +53,7 @@ func (d *documentAudit) settle(ctx context.Context) error {
 		list = still
 	}
 	if len(list) > 0 {
-		d.addUnsettled("%s of %s looked wrong, but differently at each read, such as _id %s",
+		d.addUnsettled("%s of %s were inconsistent, but changed between reads, for example _id %s",
 			humanize.Count(len(list), "document"), d.coll.Namespace,
 			list[0].id)
 	}

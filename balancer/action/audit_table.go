@@ -60,7 +60,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("the routing table of %s changes while it is read, %d times", ns, maxTableReads)
+	return nil, fmt.Errorf("the routing table of %s changed during the read, %d times in a row", ns, maxTableReads)
 }
 
 // readTableWithoutChunks reads the table of a collection without the chunks.

@@ -94,7 +94,7 @@ func (b Balance) Validate() error {
 func requireNamespaces(namespaces []string, all bool) error {
 	switch {
 	case len(namespaces) == 0 && !all:
-		return refuse("say which collections may be changed: {ns}, or {all} for all of them")
+		return refuse("name the collections to balance: {ns}, or {all} for all collections")
 	case len(namespaces) > 0 && all:
 		return refuse("{ns} and {all} exclude each other")
 	}

@@ -94,7 +94,7 @@ func isBalanceUnknown(s *catalog.Snapshot) bool {
 // askMetadata runs checkMetadataConsistency.
 func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
-		c.MetadataUnsupported = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
+		c.MetadataUnsupported = fmt.Sprintf("release %s does not support this check; it requires 7.0 or newer", release)
 		return nil
 	}
 	down := slices.ContainsFunc(c.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })

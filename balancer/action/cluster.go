@@ -152,7 +152,7 @@ func checkSizesKnown(s *catalog.Snapshot, namespaces []string) error {
 		for _, ns := range names {
 			c := s.Collection(ns)
 			if len(c.Sizes) == 0 && (gap.Namespace == "" || gap.Namespace == ns) && len(c.Owners()) > 0 {
-				return fmt.Errorf("whether %s is balanced can't be told, as its sizes are not known: %s", ns, gap.Reason)
+				return fmt.Errorf("it is not known whether %s is balanced, because its sizes are not known: %s", ns, gap.Reason)
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func (e Export) Validate() error {
 	case e.ForecastEvery < 0:
 		return refuse("{forecast} takes a time, or 0 for never")
 	case e.Collections < 0:
-		return refuse("{collections} is how many collections have series of their own")
+		return refuse("{collections} must be a number of collections, not negative")
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func freezes() map[string]struct {
 				_, err := Pause{End: true}.Run(w.Context(), w.actionCluster())
 				return err
 			}, "paused: incident 4711 (by "},
-		"balancer": {stop, start, "paused: somebody has stopped the balancer during this run (at "},
+		"balancer": {stop, start, "paused: another client has stopped the balancer during this run (at "},
 		"version": {
 			version(func(w *world) error { return w.cluster.ClusterParameters().BeginFCVChange("7.0") }),
 			version(func(w *world) error { return w.cluster.ClusterParameters().SetFCV("8.0") }),

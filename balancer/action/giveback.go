@@ -113,7 +113,7 @@ func noteRestored(r *serial, lease *live.LeasedCluster, before []string) {
 	}
 	if len(kept) > 0 {
 		r.note(
-			fmt.Sprintf("Balancing of %s stays disabled: somebody disabled it during the run.",
+			fmt.Sprintf("Balancing of %s stays disabled: another user disabled it during the run.",
 				humanize.AbbreviateCollections(kept)),
 		)
 	}

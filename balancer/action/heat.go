@@ -53,9 +53,9 @@ func (h Heat) Validate() error {
 	case h.For < 0 || h.Back < 0:
 		return refuse("{for} and {back} are times")
 	case h.Top < 0:
-		return refuse("{top} is how many chunks are named")
+		return refuse("{top} must be a number of chunks, not negative")
 	case h.Sample > 0 && len(h.Logs) > 0:
-		return refuse("{log} is in place of {sample}")
+		return refuse("{log} and {sample} exclude each other")
 	case h.Sample < 0 || h.Sample > maxSampleRate:
 		return refuse("{sample} is up to %d queries a second", maxSampleRate)
 	}
@@ -104,7 +104,8 @@ func (s HeatSource) Missing() []string {
 	if s.Enter == "" {
 		return s.Notes
 	}
-	return append([]string{"No query is sampled, so that no chunk can be named. To have some sampled, enter " + s.Enter},
+	return append([]string{
+		"No queries are sampled, so the load of chunks is not known. To sample queries, enter " + s.Enter},
 		s.Notes...)
 }
 
@@ -240,7 +241,7 @@ func (h Heat) changeRunner(ctx context.Context, source Source, names []string) (
 	case h.Sample == 0:
 		return live.NewCommandRunner(source.Client), func(_ string, err error) error { return err }, nil
 	case source.Changes == nil:
-		return nil, nil, refuse("{sample} changes the cluster, and nothing here may")
+		return nil, nil, refuse("{sample} changes the cluster, which is not allowed here")
 	}
 	c := *source.Changes
 	if err := c.checkPermittedNow(ctx, consent.Request{Verb: heatVerb, Namespaces: names}); err != nil {

@@ -61,7 +61,7 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (known bool, _ error) {
 	case errors.As(err, new(*movingError)):
 		job.State = live.JobRunning
 		job.BlockedBy = []live.JobBlock{{
-			What: "move", Text: err.Error(), Remedy: "wait: the next call goes on when it is over",
+			What: "move", Text: err.Error(), Remedy: "wait: the next call continues when the move has ended",
 		}}
 	case errors.As(err, new(*alreadyError)), err == nil && r.Finished:
 		job.State = live.JobDone
@@ -115,7 +115,7 @@ func (e *goalError) Unwrap() error { return e.error }
 func limitBlock(why string, fixed bool) live.JobBlock {
 	remedy := "start it with a higher limit and --replace, or cancel it"
 	if fixed {
-		remedy = "cancel it, and start it with --replace: then it is another run, with limits of its own"
+		remedy = "cancel it, and start it again with --replace: the new run has its own limits"
 	}
 	return live.JobBlock{What: "limit", Text: why, Remedy: remedy}
 }

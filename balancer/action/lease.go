@@ -206,7 +206,7 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 		r.note(fmt.Sprintf("The donors can't be asked to stop: %v. The run ends when its moves do; Ctrl-C again leaves them "+
 			"to the cluster. To see what runs: %s", err, currentOpCommand(lease)))
 	case !found:
-		r.note("Nothing is under way that could be stopped. Ctrl-C again leaves what runs to the cluster.")
+		r.note("No running operation can be stopped. Press Ctrl-C again to leave running operations to the cluster.")
 	}
 }
 
@@ -220,14 +220,14 @@ func stoppedMoveText(s live.StoppedMove) string {
 	case s.Stopped():
 		return fmt.Sprintf("Shard %s has stopped %s: nothing was moved.", s.From, move)
 	case s.Err == nil:
-		return fmt.Sprintf("Too late: %s was committed all the same.", move)
+		return fmt.Sprintf("Too late: %s was committed.", move)
 	}
 	return fmt.Sprintf("It is not known whether shard %s has stopped %s: %v.", s.From, move, s.Err)
 }
 
 // serversContinueText says that running operations were left to the servers, and how to see them.
 func serversContinueText(lease *live.LeasedCluster) string {
-	return "The servers complete what was running. To see it: " + currentOpCommand(lease)
+	return "The servers complete the running moves. To see them: " + currentOpCommand(lease)
 }
 
 // currentOpCommand returns the command that shows the moves of a lease.

@@ -14,7 +14,7 @@ func TestStopText(t *testing.T) {
 	for want, s := range map[string]live.StoppedMove{
 		"Shard a was asked to stop the move of x.y from a to b. Waiting for its answer; Ctrl-C again leaves it to the cluster.": {},
 		"Shard a has stopped the move of x.y from a to b: nothing was moved.":                                                   {Answered: true, Err: interrupted},
-		"Too late: the move of x.y from a to b was committed all the same.":                                                     {Answered: true},
+		"Too late: the move of x.y from a to b was committed.":                                                                  {Answered: true},
 		"It is not known whether shard a has stopped the move of x.y from a to b: gone.":                                        {Answered: true, Err: errors.New("gone")},
 	} {
 		s.Namespace, s.From, s.To = "x.y", "a", "b"

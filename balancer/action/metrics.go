@@ -46,7 +46,8 @@ func writeRemaining(to io.Writer, s pace.Stats) (err error) {
 	}
 	if r := s.ToGo; r != nil {
 		err = errors.Join(err, machine.WriteMetric(to, "shardsh_run_to_go_seconds", "gauge",
-			"How long the rest takes at least and at most (90 % range), without the time that the window is closed.",
+			"Estimated minimum and maximum of the remaining time (90 % interval), without the time in which the window "+
+				"is closed.",
 			[]machine.Sample{
 				{Value: r.Low.Seconds(), Labels: []string{"bound", "low"}},
 				{Value: r.High.Seconds(), Labels: []string{"bound", "high"}},

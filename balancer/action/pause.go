@@ -43,7 +43,7 @@ func (p Pause) Validate() error {
 	case p.Show || p.End:
 		return nil
 	case strings.TrimSpace(p.Reason) == "":
-		return refuse("a pause needs a reason, which everybody who waits is shown")
+		return refuse("a pause needs a reason, which is shown to the users of waiting runs")
 	case p.For != 0 && p.Until != "":
 		return refuse("{for} and {until} exclude each other")
 	case p.For < 0:

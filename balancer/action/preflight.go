@@ -31,7 +31,7 @@ type PreflightOptions struct {
 func (b PreflightOptions) validate() error {
 	for _, code := range b.Despite {
 		if diagnosis.Define(diagnosis.Code(code)).Code == "" {
-			return refuse("{despite}: there is no code %q; --preflight prints the codes of what is in the way", code)
+			return refuse("{despite}: there is no code %q; --preflight prints the codes of all obstacles", code)
 		}
 	}
 	_, err := Advisories(b.Advisories)

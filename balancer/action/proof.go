@@ -71,7 +71,7 @@ func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Executio
 	}
 	var err error
 	if verb.Namespaces, err = p.movedNamespaces(ctx, work); err != nil {
-		return nil, fmt.Errorf("what is to be verified is not known: %w", err)
+		return nil, fmt.Errorf("determining the collections to verify: %w", err)
 	}
 	if len(verb.Namespaces) == 0 {
 		return nil, nil //nolint:nilnil // nothing moves
@@ -84,9 +84,9 @@ func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Executio
 	result, err := verb.Run(ctx, c, r)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("before the first step, reading what is to be verified: %w", err)
+		return nil, fmt.Errorf("reading the documents to verify, before the first step: %w", err)
 	case result.Stopped != "":
-		return nil, fmt.Errorf("before the first step, reading what is to be verified was stopped: %s", result.Stopped)
+		return nil, fmt.Errorf("reading the documents to verify, before the first step, was stopped: %s", result.Stopped)
 	}
 	if verb.Against = verb.Output; verb.Output == "" {
 		verb.Digest = result.Text

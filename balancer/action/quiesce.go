@@ -43,7 +43,7 @@ const DefaultQuiesceTimeout = 20 * time.Minute
 func (q Quiesce) Validate() error {
 	switch {
 	case q.End && (q.Detach || q.Hold != 0 || q.Inside != nil):
-		return refuse("{end} gives back what was: leave out {hold}, {detach} and the command")
+		return refuse("{end} restores the previous state: leave out {hold}, {detach} and the command")
 	case q.Detach && q.Inside != nil:
 		return refuse("{detach} returns at once: leave out the command")
 	case q.Detach && q.Hold == 0 && !q.DryRun:
@@ -410,13 +410,13 @@ func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text := "the balancer stays off, as it was"
+	text := "the balancer stays off, as before"
 	switch others, err := q.stoppedByOthers(ctx); {
 	case q.record.Mode == catalog.ModeOff:
 	case err != nil:
 		return err
 	case others:
-		text = "the balancer stays off: somebody else has stopped it meanwhile"
+		text = "the balancer stays off: another user has stopped it in the meantime"
 	case status.Mode != catalog.ModeOff && !q.record.Restarting:
 		text = "the balancer is on already"
 	default:

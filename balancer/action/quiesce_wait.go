@@ -195,7 +195,9 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 		}
 		if left = q.Timeout - q.cluster.Clock.Now().Sub(began); left <= 0 {
 			if len(q.result.Running) == 0 {
-				q.result.Running = []live.Busy{{Kind: live.BusyUnknown, Detail: "nothing was seen lately, but not for long enough"}}
+				q.result.Running = []live.Busy{{
+					Kind: live.BusyUnknown, Detail: "no activity was found recently, but not for long enough",
+				}}
 			}
 			return nil
 		}
@@ -244,7 +246,7 @@ func (q *quiesceRun) checkQuiet(
 type startedError struct{}
 
 func (*startedError) Error() string {
-	return "somebody has started the balancer meanwhile"
+	return "another client has started the balancer in the meantime"
 }
 
 func (q *quiesceRun) readQuietCheck(
@@ -403,7 +405,7 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 	close(over)
 	<-watched
 	if cause := context.Cause(running); cause != nil && ctx.Err() == nil {
-		q.result.Broken = append(q.result.Broken, "what was to be done meanwhile had not ended: "+cause.Error())
+		q.result.Broken = append(q.result.Broken, "the command had not ended: "+cause.Error())
 		err = errors.Join(cause, err)
 	}
 	return err

@@ -91,7 +91,7 @@ func (q *quiesceRun) movesSince(ctx context.Context, mark live.LogPosition, left
 	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, mark)
 	q.unanswered = ctx.Err() != nil
 	if err == nil && !found {
-		err = errors.New("the change log has lost what it had")
+		err = errors.New("the change log does not contain the recorded position any more")
 	}
 	return live.DescribeMoves(entries), err
 }

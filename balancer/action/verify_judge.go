@@ -191,7 +191,8 @@ func (v *verifyRun) findWrites(
 	if lost := errors.Is(err, documents.ErrCollectionGone) || errors.Is(err, verify.ErrTooManyWrites); !lost {
 		reason = "the change stream can't be read: " + reason
 	}
-	result.Notes = append(result.Notes, "writes since the digest are not known, and explain nothing: "+reason)
+	result.Notes = append(result.Notes,
+		"writes since the digest are not known, so differences can't be explained: "+reason)
 	return nil
 }
 

@@ -125,7 +125,7 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 		return nil
 	}
 	if c != nil && c.UUID != v.facts[ns].UUID {
-		return fmt.Errorf("%s is another collection than that of %s, which it was begun with: remove that", ns,
+		return fmt.Errorf("%s is not the collection for which %s was begun: remove that file", ns,
 			v.progressFile())
 	}
 	scan := verify.NewScan()

@@ -51,7 +51,7 @@ func Parse(text []byte) (File, error) {
 	for i, a := range f.Advisories {
 		err := a.check()
 		if err == nil && seen[a.ID] {
-			err = fmt.Errorf("%s is there twice", a.ID)
+			err = fmt.Errorf("%s occurs twice", a.ID)
 		}
 		if err != nil {
 			return File{}, fmt.Errorf("line %d: advisory %s: %w", advisoryLine(text, i), cmp.Or(a.ID, "without id"), err)

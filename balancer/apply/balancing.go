@@ -69,8 +69,9 @@ func (e *BalancerError) SpellOptions(spell func(option string) string) string {
 
 func (e *BalancerError) text(timeZone, pauseBalancing string) string {
 	if e.Reenabled {
-		return fmt.Sprintf("somebody has enabled the balancing of %s%s, which this run had disabled: stopped. "+
-			"To go on, resume the run or start it again as before: that disables it again",
+		return fmt.Sprintf(
+			"another client has enabled the balancing of %s%s, which this run had disabled, so the run was stopped. "+
+				"To go on, resume the run or start it again as before: that disables it again",
 			humanize.AbbreviateCollections(e.Namespaces), e.ReenabledBy)
 	}
 	remedy := []string{"sh.stopBalancer()"}

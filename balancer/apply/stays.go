@@ -34,8 +34,9 @@ func (f Forced) String() string {
 
 // StaysText says why a range is not moved unless force is requested, and what the user can do.
 func (f Forced) StaysText() string {
-	return fmt.Sprintf("it is too large to be moved, and can't be cut, as all of it has one shard key; force it "+
-		"(--force-jumbo, forceJumbo: true: %s), or refine the shard key (sh.refineCollectionShardKey)", f)
+	return fmt.Sprintf(
+		"it is too large to be moved, and can't be split because all its documents have the same shard key; force it "+
+			"(--force-jumbo, forceJumbo: true: %s), or refine the shard key (sh.refineCollectionShardKey)", f)
 }
 
 // StaysError says that a range stays where it is because only a forced migration could move it.

@@ -238,11 +238,11 @@ func (r *PageReader) checkBound(order, form string) error {
 		v := bson.RawValue{Type: t, Value: value}
 		r.encoded = keyorder.Append(r.encoded[:0], v)
 		if string(r.encoded) != order[:len(order)-len(restOrder)] {
-			return damagedError("a key is not encoded as others")
+			return damagedError("a key has a non-canonical encoding")
 		}
 		r.encoded = appendType(r.encoded[:0], v)
 		if string(r.encoded) != form[:len(form)-len(restForm)] {
-			return damagedError("a key has another form than others")
+			return damagedError("a key has non-canonical types")
 		}
 		order, form = restOrder, restForm
 	}

@@ -16,7 +16,7 @@ type Audit struct {
 
 // checkAudit finds documents on shards that do not own them.
 func (l *ruleRun) checkAudit() {
-	const notKnown = "whether everything lies on the shards where it should is unknown: "
+	const notKnown = "whether all data is on the right shards is unknown: "
 	switch {
 	case l.Audit == nil && l.NotAuditedReason == "":
 		l.addUnavailable(notKnown + "the file does not record it")

@@ -122,7 +122,7 @@ func (l *ruleRun) checkPaused() {
 	}
 	for _, f := range l.WithCodes(diagnosis.RunsPaused) {
 		shown := fromDiagnosis(f)
-		shown.Severity, shown.Excuse = diagnosis.Info, "somebody wants it"
+		shown.Severity, shown.Excuse = diagnosis.Info, "it is intended"
 		l.add(shown)
 	}
 }

@@ -26,7 +26,7 @@ func (l *ruleRun) checkDisk() {
 				humanize.Percent(shard.Disk.UsedShare()), humanize.Bytes(shard.Disk.Free()), humanize.Bytes(shard.Disk.Total))})
 	}
 	if !known && l.choice.ExplicitlyNamed {
-		l.addUnavailable("how full the volumes are is unknown: no shard tells")
+		l.addUnavailable("how full the volumes are is unknown: no shard reports it")
 	}
 }
 

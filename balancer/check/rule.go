@@ -67,7 +67,7 @@ func Rules() []Rule {
 			Quantity{}, nil, true, Verdicts, (*ruleRun).checkCompliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
 			Quantity{}, nil, true, Drains | Counts | Zones, (*ruleRun).checkDraining},
-		{"zones", "every zone with ranges has a shard to take their chunks, and its ranges are what was meant",
+		{"zones", "every zone with ranges has a shard for their chunks, and no range ends early by mistake",
 			diagnosis.Warning, Quantity{}, nil, true, Zones, (*ruleRun).checkZones},
 		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,
 			countQuantity(0), counts, true, Counts, (*ruleRun).checkJumbo},

@@ -122,7 +122,7 @@ func checkNoEmptyRules(text []byte) error {
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		n := rules[rule]
 		if n.Tag == "!!null" || n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode && len(n.Content) == 0 {
-			return fmt.Errorf("%s: nothing stands there, which would allow everything: say what is allowed, or leave it out",
+			return fmt.Errorf("%s: it is empty, which would allow everything: list what is allowed, or leave it out",
 				rule)
 		}
 	}

@@ -188,7 +188,7 @@ func Kinds() []KindInfo {
 		{JumboCleared, Chunks, "chunks are not flagged jumbo any more", nil},
 		{RunStarted, Runs, "a run has the lease", nil},
 		{RunEnded, Runs, "the lease of a run has ended", nil},
-		{PauseSet, Runs, "somebody has paused all runs", nil},
+		{PauseSet, Runs, "a user has paused all runs", nil},
 		{PauseEnded, Runs, "runs are not paused any more", nil},
 	}
 }

@@ -67,18 +67,18 @@ func metrics() []metric {
 			sampleMoves(func(e donorCounts) float64 { return float64(e.failures) })},
 		{"shardsh_time_to_balance_seconds", gauge, "How long balancing takes at least and at most (90 % range), and likely.",
 			sampleTimeToBalance},
-		{"shardsh_balance_reachable", gauge, "Whether the balancer will get there as things stand.", sampleReachable},
+		{"shardsh_balance_reachable", gauge, "Whether the balancer will reach balance as things stand.", sampleReachable},
 		{"shardsh_balance_left_bytes", gauge, "Bytes that have to move until then.", sampleLeftBytes},
 		{"shardsh_shard_disk_size_bytes", gauge, "Size of the volume of a shard.",
 			sampleDisks(func(d catalog.Disk) int64 { return d.Total })},
-		{"shardsh_shard_disk_used_bytes", gauge, "What is used of the volume of a shard.",
+		{"shardsh_shard_disk_used_bytes", gauge, "The used bytes of the volume of a shard.",
 			sampleDisks(func(d catalog.Disk) int64 { return d.Used })},
 		{"shardsh_shard_ping_seconds", gauge, "How long a router waits for an answer of a shard's primary.", samplePings},
 		{"shardsh_shard_operations_per_second", gauge, "Operations of sharded collections on a shard.", sampleOperations},
 		{"shardsh_run_lease_info", gauge, machine.LeaseHelp, sampleLease},
 		{"shardsh_run_lease_since_seconds", gauge, machine.LeaseSinceHelp, sampleLeaseSince},
 		{"shardsh_run_lease_expires_seconds", gauge, machine.LeaseExpiresHelp, sampleLeaseExpires},
-		{"shardsh_runs_paused", gauge, "Whether somebody has paused all runs of shardsh.", samplePaused},
+		{"shardsh_runs_paused", gauge, "Whether all runs of shardsh are paused.", samplePaused},
 	}
 }
 

@@ -66,7 +66,7 @@ func TestTheLogsTellTheClock(t *testing.T) {
 	if f.At.Format("15:04 MST") != "17:30 +05:30" || f.At.Add(f.Low).Hour() != 22 || !says(f, "(+05:30)") {
 		t.Errorf("at %v, %q", f.At, f.Basis)
 	}
-	if text := f.Headline(); !strings.Contains(text, "+05:30, if the balancer window stays as it is") {
+	if text := f.Headline(); !strings.Contains(text, "+05:30, if the balancer window does not change") {
 		t.Error(text)
 	}
 }

@@ -88,7 +88,7 @@ func (f Forecast) goalState() (about, state string) {
 // windowProviso returns the condition of the forecast: an unchanged balancer window.
 func (f Forecast) windowProviso() string {
 	if f.Windowed {
-		return ", if the balancer window stays as it is"
+		return ", if the balancer window does not change"
 	}
 	return ""
 }

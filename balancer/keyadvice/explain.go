@@ -26,7 +26,7 @@ func (j *judge) explain(c *Candidate) {
 	}
 	for _, name := range c.Blocked {
 		add(uniqueIndexFactor,
-			"the unique index %s is in the way: one of a sharded collection begins with the whole key, unhashed", name)
+			"the unique index %s forbids it: unique indexes of a sharded collection begin with the whole key, unhashed", name)
 	}
 	if !c.zoned {
 		add(outOfZoneFactor, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
@@ -35,7 +35,8 @@ func (j *judge) explain(c *Candidate) {
 	c.parts = []part{{c.spread, j.spreadText(*c)}, {c.writes, j.growthText(*c)}, {c.queries, j.queriesText(*c)}}
 	add(c.spread, "%s", c.parts[0].text)
 	if c.Missing >= 0.01 {
-		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value", humanize.Percent(c.Missing))
+		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value",
+			humanize.Percent(c.Missing))
 	}
 	add(c.writes, "%s", c.parts[1].text)
 	add(c.queries, "%s", c.parts[2].text)
@@ -141,7 +142,8 @@ func (j *judge) queriesText(c Candidate) string {
 	if d := j.facts.Measured[c.Key.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		from = fmt.Sprintf("of the %s sampled", humanize.Count(d.Queries, "query"))
 	}
-	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from, humanize.Percent(c.Single), humanize.Percent(c.Several),
+	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from,
+		humanize.Percent(c.Single), humanize.Percent(c.Several),
 		humanize.Percent(c.Every))
 	if c.Key.hasHashed() && c.Every > 0 && len(c.Key) == 1 {
 		text += "; hashes keep no order, so ranges are asked of all"

@@ -69,7 +69,7 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 	switch {
 	case k[0].Hashed:
 		a.Commands = f.evenCommands(a)
-		a.Reasons = append(a.Reasons, "the key begins with a hash: its values are spread evenly, and cut so")
+		a.Reasons = append(a.Reasons, "the key begins with a hash: its values are spread evenly, and split evenly")
 		if len(f.Current) == 0 && f.Docs == 0 && !f.Release.AtLeast(catalog.Release70) {
 			a.Notes = append(a.Notes, fmt.Sprintf("while it is empty, sh.shardCollection(%s, %s, false, {numInitialChunks: "+
 				"%d}) cuts it, too; later releases ignore that", humanize.TextLiteral(f.Namespace), k, a.Chunks))

@@ -189,7 +189,8 @@ var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}
 func (d *Executor) collectionWithUUID(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
 	coll, err := d.readCollection(ctx, ns)
 	if err == nil && !coll.UUID.Equal(uuid) {
-		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found: a new one has its name", ns)
+		return coll, mongoerr.New(mongoerr.NamespaceNotFound,
+			"collection %s was dropped, and a new collection has its name", ns)
 	}
 	return coll, err
 }

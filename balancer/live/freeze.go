@@ -65,7 +65,7 @@ func (f *FreezeChecker) Check(ctx context.Context, stopped bool) (FreezeState, e
 		if compatible.Changing() {
 			why := fmt.Sprintf("the feature compatibility version is %v", compatible)
 			if compatible.MovesMetadataToShards() {
-				why += ", no chunk can be split, merged or moved meanwhile"
+				why += ", and no chunk can be split, merged or moved until that ends"
 			}
 			return FreezeState{Reason: why + ": runs go on when setFeatureCompatibilityVersion has ended"}, nil
 		}
@@ -136,7 +136,7 @@ func (f *FreezeChecker) checkBalancer(ctx context.Context) (frozen FreezeState, 
 		return frozen, nil
 	}
 	if f.balancerStoppedBy == "" {
-		f.balancerStoppedBy = "somebody has stopped the balancer during this run"
+		f.balancerStoppedBy = "another client has stopped the balancer during this run"
 		seen, err := NewReader(f.client, ReaderOptions{Parts: Switches}).Read(ctx)
 		if err == nil {
 			if s := seen.Parts().Balancer.Switched; s != nil && !s.On {

@@ -27,7 +27,7 @@ type StoppedMove struct {
 func (s StoppedMove) Stopped() bool { return s.Answered && mongoerr.Is(s.Err, mongoerr.Interrupted) }
 
 // errStopping is the error for moves of a run that is being stopped.
-var errStopping = mongoerr.New(mongoerr.Interrupted, "nothing more is moved: the run is being stopped")
+var errStopping = mongoerr.New(mongoerr.Interrupted, "no more moves are started: the run is being stopped")
 
 // interruptPollInterval is the interval between two polls for moves to stop.
 const interruptPollInterval = 200 * time.Millisecond

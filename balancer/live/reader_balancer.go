@@ -88,7 +88,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 		if list = list[:MaxStatusCollections]; !r.wants(Chunks) { // the policies can decide instead
 			list = nil
 		}
-		r.addGap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about more than %d of %d collections",
+		r.addGap(catalog.Gap{What: "balance"}, fmt.Errorf("the server was asked about %d of %d collections only",
 			MaxStatusCollections, n))
 	}
 	var skipped atomic.Pointer[NoAnswerError]

@@ -81,7 +81,8 @@ func parseEntry(doc bson.Raw) catalog.Collection {
 	c.PermitMigrations = !isFalse(doc.Lookup("permitMigrations"))
 	c.NoChunkOperations = isFalse(doc.Lookup("allowChunkOperations"))
 	c.MaxChunkSizeBytes = integer(doc, "maxChunkSizeBytes")
-	c.Defragment, c.DefragmentationPhase = catalog.IsTruthy(doc.Lookup("defragmentCollection")), text(doc, "defragmentationPhase")
+	c.Defragment = catalog.IsTruthy(doc.Lookup("defragmentCollection"))
+	c.DefragmentationPhase = text(doc, "defragmentationPhase")
 	return c
 }
 

@@ -163,7 +163,7 @@ func (b *Balancer) MaxChunkSizeBytes(coll catalog.Collection) int64 {
 	}
 	settings, err := b.RefreshSettings()
 	if err != nil {
-		b.logger.Warn("settings can't be read, the last good ones are used", "error", err)
+		b.logger.Warn("settings are invalid, the last valid ones are used", "error", err)
 	}
 	return settings.MaxChunkSizeBytes
 }

@@ -66,7 +66,7 @@ func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, 
 	chunks := ownedBy(shard, table.Overlapping(min, max))
 	chunks = slices.DeleteFunc(chunks, func(chunk catalog.Chunk) bool { return chunk.Min.Less(min) })
 	if !catalog.CoverExactly(chunks, min, max) {
-		return mongoerr.New(mongoerr.IllegalOperation, "the range is not made of whole chunks of shard %s", shard)
+		return mongoerr.New(mongoerr.IllegalOperation, "the range does not consist of whole chunks of shard %s", shard)
 	}
 	if len(chunks) == 1 {
 		return nil

@@ -344,7 +344,8 @@ func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog
 }
 
 func errEmptyCollection(ns string) error {
-	return mongoerr.New(mongoerr.InvalidOptions, "can't find the median of %s: the shard holds no documents of it", ns)
+	return mongoerr.New(mongoerr.InvalidOptions,
+		"can't find the median of %s: the shard has no documents of the collection", ns)
 }
 
 func errNoMedian() error {

@@ -201,7 +201,7 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 		return // not larger than the chunk size
 	}
 	if err := cks.Split(coll, chunk, points); err != nil {
-		cks.logger.Warn("a chunk that has grown is not split", "ns", ns, "error", err)
+		cks.logger.Warn("a large chunk could not be split", "ns", ns, "error", err)
 	}
 }
 

@@ -200,7 +200,7 @@ func setAtStart(p *parameters.Set, values map[string]any) error {
 // initialize loads the initial state into the empty cluster.
 func (c *Cluster) initialize(cfg Config) error {
 	if cfg.Topology != nil && cfg.hasInitialState() {
-		return errors.New("a topology and a snapshot exclude each other")
+		return errors.New("a topology and a snapshot cannot be combined")
 	}
 	if cfg.DBPath != "" {
 		return c.storage.open(cfg)

@@ -167,7 +167,7 @@ func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collecti
 // rejected if there is a command for the change.
 
 func errDirectWrite(ns, instead string) error {
-	return mongoerr.New(mongoerr.IllegalOperation, "%s can't be written by hand in the mock: use %s", ns, instead)
+	return mongoerr.New(mongoerr.IllegalOperation, "the mock does not allow direct writes to %s: use %s", ns, instead)
 }
 
 func errDirectChunkWrite() error {
@@ -247,7 +247,7 @@ func (h configWriter) replace(ns string, p documentChange, after bson.Raw) error
 func (h configWriter) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
 	if h.shards[catalog.ShardID(primary)] == nil {
-		return errDirectWrite(ns, "enableSharding with a shard there is")
+		return errDirectWrite(ns, "enableSharding with the id of an existing shard")
 	}
 	return nil
 }
@@ -291,7 +291,7 @@ func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 		changed.ID = cks.config.table(coll.Namespace).Find(changed.Min).ID
 	}
 	if cks.shards[changed.Shard] == nil {
-		return errDirectWrite(chunksNamespace, "the id of a shard there is")
+		return errDirectWrite(chunksNamespace, "the id of an existing shard")
 	}
 	return cks.rebuildTable(coll, changed)
 }

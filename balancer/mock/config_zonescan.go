@@ -39,7 +39,7 @@ func (b *Balancer) scanZones() {
 		return
 	}
 	if b.ZoneScan().Complete {
-		b.logger.Info("zones were looked through before", "id", eventZoneSkipped)
+		b.logger.Info("zones have been scanned before", "id", eventZoneSkipped)
 		return
 	}
 	started := bson.NewDateTimeFromTime(b.clock.Now())
@@ -54,13 +54,13 @@ func (b *Balancer) scanZones() {
 		})
 	}
 	if b.zoneScanFailed = err != nil; b.zoneScanFailed {
-		b.logger.Warn("zones could not be looked through", "id", eventZoneFailed, "error", err)
+		b.logger.Warn("zones could not be scanned", "id", eventZoneFailed, "error", err)
 		return
 	}
 	if found {
 		b.logger.Warn("a zone ends at MaxKey followed by MinKey", "id", eventZoneFound)
 	}
-	b.logger.Info("zones were looked through", "id", eventZoneScanned)
+	b.logger.Info("zones have been scanned", "id", eventZoneScanned)
 }
 
 // hasEarlyEndingZone reports whether a zone range of a sharded collection ends at MaxKey followed by

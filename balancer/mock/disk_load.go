@@ -209,7 +209,7 @@ func (l *stateLoader) attachCollection(form disk.Collection, docs *store.Collect
 	}
 	s := l.shards[uint64(form.Shard)]
 	if s == nil {
-		return nil, fmt.Errorf("there is no shard %d", form.Shard)
+		return nil, fmt.Errorf("unknown shard %d", form.Shard)
 	}
 	options, err := disk.ReadOptions(form.Options)
 	if err != nil {
@@ -258,7 +258,7 @@ func (l *stateLoader) loadDeletion(key, value []byte) error {
 	}
 	s := l.shards[uint64(form.Shard)]
 	if s == nil {
-		return fmt.Errorf("there is no shard %d", form.Shard)
+		return fmt.Errorf("unknown shard %d", form.Shard)
 	}
 	l.noteNumber(number)
 	task, ok := l.newDeletion(form)

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrHoldsCluster is the error for creating a new cluster in a directory that contains one.
-var ErrHoldsCluster = errors.New("the directory holds a cluster already")
+var ErrHoldsCluster = errors.New("the directory already contains a cluster")
 
 // Storage stores a cluster on disk, if it has a directory. It also stores data of the routers: users and
 // retryable writes.
@@ -211,7 +211,7 @@ func (st *Storage) close() {
 		return
 	}
 	if err := k.file.Close(); err != nil {
-		st.c.logger.Error("the state of the mock is not all on disk", "dbpath", k.file.Dir(), "error", err)
+		st.c.logger.Error("part of the state of the mock is not on disk", "dbpath", k.file.Dir(), "error", err)
 	}
 	<-k.caughtUp
 }

@@ -224,7 +224,7 @@ func (pb metadataBuilder) createCollections() error {
 		for _, id := range coll.Table.Owners() {
 			s := pb.c.shards[id]
 			if s == nil {
-				return fmt.Errorf("a chunk of %s is on the shard %s, which is not there", coll.Namespace, id)
+				return fmt.Errorf("a chunk of %s is on shard %s, which does not exist", coll.Namespace, id)
 			}
 			local := newLocal(LanguageOf(pb.c.release), coll.UUID, nil, coll.Namespace)
 			index := store.IndexSpec{Name: indexName(coll.Pattern), Key: coll.Pattern.Doc(), Unique: coll.Unique}
@@ -327,7 +327,9 @@ func (c *Cluster) Load(path string) error {
 		return clock.ErrClosed()
 	}
 	if fresh.release != c.release {
-		return fmt.Errorf("snapshot %s: it is of a %s cluster, this one is of %s: start with --snapshot to go on with it",
+		return fmt.Errorf(
+			"snapshot %s: it was made by a cluster of release %s, this cluster has release %s: start with --snapshot to "+
+				"continue it",
 			path, fresh.release, c.release)
 	}
 	c.balancer.stopLoop()

@@ -139,8 +139,8 @@ func (fs *Faults) isRouter(id catalog.ShardID) bool {
 func (fs *Faults) parseServer(name string) (catalog.ShardID, error) {
 	id, err := fs.parseNode(name)
 	if err == nil && fs.isRouter(id) {
-		return "", mongoerr.New(mongoerr.BadValue, "a router can't crash: it answers you; cut it off from a node with "+
-			"mockPartition")
+		return "", mongoerr.New(mongoerr.BadValue,
+			"a router can't crash, because it executes this command; cut it off from a node with mockPartition")
 	}
 	return id, err
 }
@@ -203,7 +203,7 @@ func (fs *Faults) Partition(a, b string) error {
 		return err
 	}
 	if from == to {
-		return mongoerr.New(mongoerr.BadValue, "a partition is between two nodes, %s is one", a)
+		return mongoerr.New(mongoerr.BadValue, "a partition requires two different nodes, not %s twice", a)
 	}
 	if fs.partitions == nil {
 		fs.partitions = map[link]bool{}
@@ -353,16 +353,16 @@ func (fs *Faults) SetSlowness(name string, s Slowness) error {
 		return err
 	}
 	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 || s.Secondary < 0 || s.Ahead < 0 {
-		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag, queue, secondary and ahead can't be below zero")
+		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag, queue, secondary and ahead must not be negative")
 	}
 	if fs.isRouter(id) && s.Secondary > 0 {
-		return mongoerr.New(mongoerr.BadValue, "%s is a router, and has no secondary: shards and config have one", name)
+		return mongoerr.New(mongoerr.BadValue, "%s is a router and has no secondary: only shards and config have one", name)
 	}
 	if fs.slow == nil {
 		fs.slow = map[catalog.ShardID]Slowness{}
 	}
 	if s.Ahead > 0 && !fs.isRouter(id) {
-		return mongoerr.New(mongoerr.BadValue, "%s is not a router: only those have clocks that differ", name)
+		return mongoerr.New(mongoerr.BadValue, "%s is not a router: only routers can have different clocks", name)
 	}
 	fs.slow[id] = s
 	fs.clockSkews.Store(id, s.Ahead)

@@ -114,7 +114,8 @@ func (cp *ClusterParameters) BeginFCVChange(version string) error {
 	switch {
 	case version == own, slices.Contains(older, version) && version != "7.3":
 	case version == "7.3" && own == "8.0":
-		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version %s", version)
+		return mongoerr.New(mongoerr.NotImplemented,
+			"the mock does not support the feature compatibility version %s", version)
 	default:
 		return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '%s'.", version,
 			strings.Join(append(slices.Clone(older), own), "' or '"))

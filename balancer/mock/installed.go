@@ -125,12 +125,12 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 func (i *Installed) checkInstallable(r catalog.Release) error {
 	own := i.defaults.release.Line()
 	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
-		return mongoerr.New(mongoerr.IllegalOperation, "a mock of %s can't have servers of %s", own, r.Line())
+		return mongoerr.New(mongoerr.IllegalOperation, "a mock of release %s can't have servers of release %s", own, r.Line())
 	}
 	fcv, line := i.parameters.fcv(), r.Line().String()
 	if fcv != "" && fcv != line && !slices.Contains(olderFCVs[line], fcv) {
 		return mongoerr.New(mongoerr.IllegalOperation,
-			"servers of %s do not start with the feature compatibility version %s: it has to be %s", line, fcv,
+			"servers of release %s do not start with the feature compatibility version %s: it must be %s", line, fcv,
 			strings.Join(append(slices.Clone(olderFCVs[line]), line), " or "))
 	}
 	return nil

@@ -71,7 +71,8 @@ func (op *resharding) logTransition(next reshardState) {
 	op.rs.log.writeChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
 		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
 		{Key: "namespace", Value: op.request.Namespace},
-		{Key: "collectionUUID", Value: humanize.UUID(op.before.UUID.Data)}, {Key: "reshardingUUID", Value: humanize.UUID(op.id.Data)},
+		{Key: "collectionUUID", Value: humanize.UUID(op.before.UUID.Data)},
+		{Key: "reshardingUUID", Value: humanize.UUID(op.id.Data)},
 	})
 }
 

@@ -104,7 +104,7 @@ func parseBytes(data json.RawMessage) (int64, error) {
 	}
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return 0, fmt.Errorf("%s is neither a number of bytes nor text like \"10GB\"", data)
+		return 0, fmt.Errorf("%s is neither a number of bytes nor a string such as \"10GB\"", data)
 	}
 	return catalog.ParseSize(text)
 }

@@ -122,7 +122,7 @@ func (tb topologyBuilder) addShard(s TopologyShard) error {
 	doc := tb.c.config.newShardEntry(s.ID, s.Host, tb.c.ids.Tick())
 	if s.MaxSizeMB != 0 {
 		if !tb.c.release.HasMaxShardSize() || s.MaxSizeMB < 0 {
-			return fmt.Errorf("maxSizeMB: releases up to 5.0 have it, and it is positive")
+			return fmt.Errorf("maxSizeMB: only releases up to 5.0 support it, and it must be positive")
 		}
 		doc = append(doc, bson.E{Key: "maxSize", Value: s.MaxSizeMB})
 	}
@@ -176,13 +176,13 @@ func (tb topologyBuilder) addCollection(t TopologyCollection) error {
 		return fmt.Errorf("ns: %w", err)
 	}
 	if slices.Contains([]string{"admin", "config", "local"}, db) {
-		return fmt.Errorf("ns: what is in %s the cluster makes by itself: leave %s out", db, t.Namespace)
+		return fmt.Errorf("ns: the cluster creates the collections of database %s itself: remove %s", db, t.Namespace)
 	}
 	if err := tb.c.Background().EnableSharding(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
 	if !isPresent(t.Key) {
-		return errors.New("key: it is missing")
+		return errors.New("key is missing")
 	}
 	key, err := parseDocument(t.Key)
 	if err != nil {
@@ -239,7 +239,7 @@ func (tb topologyBuilder) parseChunks(p catalog.KeyPattern, t TopologyCollection
 	for i, chunk := range t.Chunks {
 		field := func(name string) string { return fmt.Sprintf("chunks[%d].%s", i, name) }
 		if tb.c.shards[catalog.ShardID(chunk.Shard)] == nil {
-			return nil, fmt.Errorf("%s: there is no shard %q", field("shard"), chunk.Shard)
+			return nil, fmt.Errorf("%s: unknown shard %q", field("shard"), chunk.Shard)
 		}
 		if i == 0 || !isPresent(chunk.Min) { // otherwise next is set already
 			if next, err = parseBoundOr(p, chunk.Min, at); err != nil {
@@ -258,10 +258,10 @@ func (tb topologyBuilder) parseChunks(p catalog.KeyPattern, t TopologyCollection
 			return nil, fmt.Errorf("%s: %w", field("max"), err)
 		}
 		if !min.Equal(at) {
-			return nil, fmt.Errorf("%s: the chunk does not begin where the one before ends", field("min"))
+			return nil, fmt.Errorf("%s: the chunk does not begin where the previous chunk ends", field("min"))
 		}
 		if min.Compare(max) >= 0 {
-			return nil, fmt.Errorf("%s: it is not above min", field("max"))
+			return nil, fmt.Errorf("%s: it must be greater than min", field("max"))
 		}
 		bytes, err := size.read(chunk.Bytes)
 		if err != nil {
@@ -272,7 +272,7 @@ func (tb topologyBuilder) parseChunks(p catalog.KeyPattern, t TopologyCollection
 			built[i].jumbo = catalog.JumboTrue
 		}
 		if chunk.Docs < 0 || chunk.Docs == 0 && bytes > 0 {
-			return nil, fmt.Errorf("%s: bytes need a number of documents above zero", field("docs"))
+			return nil, fmt.Errorf("%s: bytes require a positive number of documents", field("docs"))
 		}
 		at = max
 	}

@@ -178,7 +178,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 		f.Docs = (f.Bytes + virtualDocBytes - 1) / virtualDocBytes
 	}
 	if f.Bytes <= 0 || f.Docs < 0 || f.Docs > f.Bytes {
-		return mongoerr.New(mongoerr.BadValue, "bytes must be above zero and docs between one and as many as there are bytes")
+		return mongoerr.New(mongoerr.BadValue, "bytes must be positive and docs must be between 1 and bytes")
 	}
 	weights, err := cs.weights(ns, f)
 	if err != nil {
@@ -229,9 +229,9 @@ func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
 		case cs.shards[id] == nil:
 			return nil, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
 		case share < 0 || math.IsNaN(share) || math.IsInf(share, 0):
-			return nil, mongoerr.New(mongoerr.BadValue, "the share of %s is below zero or no number", id)
+			return nil, mongoerr.New(mongoerr.BadValue, "the share of %s is negative or not a number", id)
 		case share > 0 && table.Count(id) == 0:
-			return nil, mongoerr.New(mongoerr.BadValue, "%s has no chunk of %s to fill: move one there first", id, ns)
+			return nil, mongoerr.New(mongoerr.BadValue, "%s has no chunk of %s to fill: move a chunk there first", id, ns)
 		}
 		sum += share
 	}

@@ -261,9 +261,9 @@ func TestTopologyErrorsNameTheField(t *testing.T) {
 	building := []struct{ text, want string }{
 		{`{` + shard + `, "collections": [{"ns": "x", "key": {"k": 1}}]}`, "collections[0].ns"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 2}}]}`, "collections[0].key"},
-		{`{` + shard + `, "collections": [{"ns": "x.y"}]}`, "collections[0].key: it is missing"},
+		{`{` + shard + `, "collections": [{"ns": "x.y"}]}`, "collections[0].key is missing"},
 		{`{` + shard + `, "collections": [{"ns": "config.system.sessions", "key": {"_id": 1}}]}`,
-			"collections[0].ns: what is in config the cluster makes by itself: leave config.system.sessions out"},
+			"collections[0].ns: the cluster creates the collections of database config itself: remove config.system.sessions out"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`,
 			"collections[0].chunks[0].shard"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"z": 1}}]}]}`,

@@ -79,7 +79,7 @@ func (c *Collection) findMisplaced(right ...catalog.ShardID) (list []Finding) {
 		if slices.Contains(right, h.Shard) || len(right) == 0 || right[0] == "" {
 			continue
 		}
-		f := c.newFinding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, and it belongs on %s alone",
+		f := c.newFinding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, but it belongs only on %s",
 			h.Shard, humanize.Count(h.Docs, "document"), right[0]), repairMisplaced(c.Namespace, h))
 		f.Count = max(1, h.Docs)
 		list = append(list, f)
@@ -194,11 +194,13 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 			all = slices.Delete(all, missing, missing+1)
 			list = append(list,
 				c.newFinding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
-					n, humanize.Join(absent.shards, ", "), humanize.Join(all[0].shards, ", ")), repairIndex(c.Namespace, all[0].value)))
+					n, humanize.Join(absent.shards, ", "), humanize.Join(all[0].shards, ", ")),
+					repairIndex(c.Namespace, all[0].value)))
 		}
 		for _, v := range all[1:] {
 			list = append(list, c.newFinding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,
-				humanize.Literal(v.value), humanize.Join(v.shards, ", "), humanize.Literal(all[0].value), humanize.Join(all[0].shards, ", ")),
+				humanize.Literal(v.value), humanize.Join(v.shards, ", "), humanize.Literal(all[0].value),
+				humanize.Join(all[0].shards, ", ")),
 				replaceIndex(c.Namespace, n, all[0].value)))
 		}
 	}

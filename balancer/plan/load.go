@@ -10,7 +10,7 @@ import (
 )
 
 // errNoLoad says that the goal Load needs load data.
-var errNoLoad = errors.New("plan: the goal load needs the load of a cluster: counters and sampled queries, of which " +
+var errNoLoad = errors.New("plan: the goal load needs the load of a cluster (counters and sampled queries), and " +
 	"a file has none")
 
 // Evenness is the balance of load over shards: the largest load as a multiple of the mean.

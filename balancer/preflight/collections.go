@@ -286,7 +286,7 @@ func (l *checker) checkDeletions() {
 	}
 	for _, at := range order {
 		f := diagnosis.NewFinding(diagnosis.PendingDeletion, diagnosis.Scope{Namespace: at.ns, Shard: at.shard}, fmt.Sprintf(
-			"shard %s has not deleted yet %s of %s that it gave away and that steps move: they wait until about %s "+
+			"shard %s has not deleted %s of %s that it donated and that steps move: they wait until about %s "+
 				"(orphanCleanupDelaySecs is %s)", at.shard, humanize.Count(count[at], "range"), at.ns,
 			due[at].Format(time.RFC3339), humanize.Duration(diagnosis.CleanupDelayOf(l.Snapshot, at.shard))))
 		f.Due = due[at]

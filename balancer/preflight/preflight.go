@@ -155,7 +155,7 @@ func (e *Error) SpellOptions(spell func(option string) string) string {
 	if len(texts) == 1 {
 		return texts[0]
 	}
-	return fmt.Sprintf("%d things are in the way: %s", len(texts), strings.Join(texts, "; "))
+	return fmt.Sprintf("%d obstacles: %s", len(texts), strings.Join(texts, "; "))
 }
 
 // Unwrap returns the errors with which the run would have failed.

@@ -177,7 +177,7 @@ func (l *checker) privilegeNeeds() (list []need) {
 			add(on, "to cut ranges", true, asks...)
 		}
 		if moves && !cuts {
-			add(on, "to cut what is too large to be moved", false, asks...)
+			add(on, "to split ranges that are too large to be moved", false, asks...)
 		}
 		if l.PauseBalancing && release.SwitchesBalancing() {
 			add(on, "to pause the balancing of collections", true, "moveChunk", "splitChunk")

@@ -27,7 +27,7 @@ func (l *checker) checkShards() {
 		if l.Shard == configShard && l.Remove {
 			delay := diagnosis.CleanupDelayOf(l.Snapshot, l.Shard)
 			f := diagnosis.NewFinding(diagnosis.ConfigShardLeaves, diagnosis.Scope{Shard: l.Shard}, fmt.Sprintf(
-				"the config servers leave as a shard when they have deleted what they gave away: %s after the last move",
+				"the config servers can be removed as a shard after they have deleted their donated ranges: %s after the last move",
 				humanize.Duration(delay)))
 			f.Numbers = []diagnosis.Number{{Name: "cleanupDelay", Value: int64(delay.Seconds()), Unit: diagnosis.Seconds}}
 			l.addWarning(f)

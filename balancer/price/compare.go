@@ -104,7 +104,7 @@ func (p *comparer) listWays() ([]Way, error) {
 		}
 	}
 	if !slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
-		p.notes = append(p.notes, "how full disks are is not known: no way was refused for that")
+		p.notes = append(p.notes, "how full disks are is unknown: no way was refused because of disks")
 	}
 	return list, nil
 }
@@ -131,7 +131,7 @@ func (q *Comparison) recommend() {
 		q.Reason = "nothing is left to do"
 		return
 	case len(open) == 0:
-		q.Reason = "no way can be taken as things stand"
+		q.Reason = "no way is possible as things stand"
 		return
 	}
 	least := slices.MinFunc(open, func(a, b Way) int { return cmp.Compare(a.weightedSeconds(), b.weightedSeconds()) })

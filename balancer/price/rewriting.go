@@ -130,7 +130,8 @@ func (p *comparer) moveCollectionWays() []Way {
 	p.addRewrite(&w, shares)
 	p.setCopyTimes(&w, shares)
 	if w.Bytes == 0 {
-		p.notes = append(p.notes, fmt.Sprintf("the size of %s is not known, or 0: its copy counts as nothing", p.c.Namespace))
+		p.notes = append(p.notes, fmt.Sprintf(
+			"the size of %s is unknown, or 0: the time of its copy is not included", p.c.Namespace))
 	}
 	return []Way{w}
 }

@@ -65,7 +65,7 @@ func Read(path string, most int64, patience time.Duration) ([]byte, error) {
 	case r := <-done:
 		return r.data, r.err
 	case <-timer.C:
-		err := errors.New("it is a pipe, and nobody has written all of it yet")
+		err := errors.New("it is a pipe, and its writer has not finished yet")
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 }

@@ -70,7 +70,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 	}
 	// Otherwise the balancer would retry until the limit of the run.
 	if _, err := balancer.LoadSettings(context.Background(), c, catalog.DefaultSettingsOf(s.Release())); err != nil {
-		return nil, fmt.Errorf("sim: settings that the balancer can't read: %w", err)
+		return nil, fmt.Errorf("sim: invalid balancer settings: %w", err)
 	}
 	for _, shard := range s.Shards() {
 		c.shards = append(c.shards, shard.Shard)

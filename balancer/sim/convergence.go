@@ -21,7 +21,7 @@ type NotConvergingError struct {
 }
 
 func (e *NotConvergingError) Error() string {
-	return fmt.Sprintf("the simulated balancer does not come to rest: %d moves for %d chunks, until %s. "+
+	return fmt.Sprintf("the simulated balancer does not converge: %d moves for %d chunks until %s. "+
 		"Compare shards, zones and chunks with what you expect (shardsh check), and report it with a snapshot",
 		e.Moves, e.Pieces, e.At.UTC().Format(time.RFC3339))
 }

@@ -191,7 +191,7 @@ func (c collectionJSON) collection() (to Collection, err error) {
 		}
 		to.Ranges[i].From = bson.Raw(r.From).Lookup("_id")
 		if to.Ranges[i].From.Type == 0 || i > 1 && keyorder.Compare(to.Ranges[i-1].From, to.Ranges[i].From) >= 0 {
-			return to, fmt.Errorf("range %d does not begin after the one before it", i)
+			return to, fmt.Errorf("range %d does not begin after the previous range", i)
 		}
 	}
 	return to, nil

@@ -25,7 +25,7 @@ func goalKinds() []ChangeKind {
 func parseGoal(words []string) (plan.Goal, error) {
 	goal, err := plan.ParseGoal(strings.Join(words, "="))
 	if err == nil && goal.Kind != plan.Load {
-		err = fmt.Errorf("%s is what is simulated anyway, or a change of its own", goal.Kind)
+		err = fmt.Errorf("%s is simulated by default, or is a separate change", goal.Kind)
 	}
 	return goal, err
 }

@@ -83,7 +83,7 @@ func GiveBackResult(r action.GiveBackResult) string {
 		lines = append(lines, "No run has left balancing disabled.")
 	}
 	if len(r.Kept) > 0 {
-		lines = append(lines, fmt.Sprintf("Balancing of %s stays disabled: somebody disabled it during the run.",
+		lines = append(lines, fmt.Sprintf("Balancing of %s stays disabled: another user disabled it during the run.",
 			humanize.AbbreviateCollections(r.Kept)))
 	}
 	return strings.Join(lines, "\n")

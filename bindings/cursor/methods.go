@@ -80,7 +80,7 @@ func methods() script.Methods[*Cursor] {
 			return nil
 		}, "Removed."},
 		{"hasNext", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.HasNext()) },
-			"Tells whether there is another document."},
+			"Returns whether there is another document."},
 		{"next", "", func(_ *script.Call, cur *Cursor) goja.Value {
 			if cur.ExplainVerbosity != "" {
 				return cur.ExplainOutput()
@@ -120,12 +120,12 @@ func methods() script.Methods[*Cursor] {
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
 		{"isClosed", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) },
-			"Tells whether the server has closed the cursor."},
+			"Returns whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *script.Call, cur *Cursor) goja.Value {
 			return c.JS.Runtime.ToValue(cur.isExhausted() &&
 				cur.buffered() == 0)
 		},
-			"Tells whether the cursor is closed and every document was read."},
+			"Returns whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) },
 			"Returns how many documents are at hand."},
 		{"close", "", func(_ *script.Call, cur *Cursor) goja.Value { cur.Close(); return nil }, "Closes the cursor."},

@@ -15,7 +15,7 @@ func adminMethods() script.Methods[*Collection] {
 		{"drop", "options?:object", collDrop, "Drops the collection; false when there was none."},
 		{"renameCollection", "newName:string dropTarget?:boolean", collRename,
 			"Gives the collection another name in the same database."},
-		{"isCapped", "", collIsCapped, "Tells whether the collection is capped."},
+		{"isCapped", "", collIsCapped, "Returns whether the collection is capped."},
 		{"exists", "", func(c *script.Call, coll *Collection) goja.Value {
 			info := coll.listCollectionsEntry()
 			if info == nil {
@@ -54,7 +54,7 @@ func adminMethods() script.Methods[*Collection] {
 		{"checkMetadataConsistency", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.host.Cursors.RunCommand(coll.d, c.JS.Merge(bson.D{{Key: "checkMetadataConsistency",
 				Value: coll.name}}, c.Arg(0)))
-		}, "Looks for inconsistencies in the sharding metadata of the collection."},
+		}, "Checks the sharding metadata of the collection for inconsistencies."},
 	}
 }
 

@@ -60,7 +60,7 @@ func databaseMethods() script.Methods[*Database] {
 		{"printCollectionStats", "scale?:any", dbPrintCollectionStats, "Shows stats() of every collection."},
 		{"checkMetadataConsistency", "options?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Cursors.RunCommand(d, c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
-		}, "Looks for inconsistencies in the sharding metadata of this database."},
+		}, "Checks the sharding metadata of this database for inconsistencies."},
 		{"watch", "pipeline?:object options?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.watch(c, int32(1), nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this database."},

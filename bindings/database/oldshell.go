@@ -123,10 +123,10 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 	secondary := func(c *script.Call, m *Mongo) goja.Value { return dbSecondaryOk(c, m.Database("admin")) }
 	return script.Methods[*Mongo]{
 		{"isMongos", "", func(c *script.Call, m *Mongo) goja.Value { return c.JS.Runtime.ToValue(m.IsMongos()) },
-			"Tells whether the connection is to a mongos."},
+			"Returns whether the connection is to a mongos."},
 		{"isReplicaSetMember", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue(rawdoc.Text(ask(c, m, server.Command("hello")), "setName") != "")
-		}, "Tells whether the connection is to a member of a replica set."},
+		}, "Returns whether the connection is to a member of a replica set."},
 		{"hasPrimary", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(ask(c, m, server.Command("hello")), "isWritablePrimary"))
 		}, ""},
@@ -155,7 +155,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 		}, ""},
 		{"isTLS", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue(m.Settings != nil && m.Settings.TLSConfig != nil)
-		}, "Tells whether the connection is encrypted."},
+		}, "Returns whether the connection is encrypted."},
 		{"tojson", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue("connection to " + m.hosts())
 		}, ""},

@@ -150,7 +150,7 @@ func sessionMethods() script.Methods[*Session] {
 		{"abortTransaction", "", func(c *script.Call, sess *Session) goja.Value {
 			sess.checkTransactionStep(c, sess.driverSession.AbortTransaction(c.JS.Context()))
 			return nil
-		}, "Gives up the transaction."},
+		}, "Aborts the transaction."},
 		{"withTransaction", "f:function options?:object", sessionWithTransaction,
 			"Runs a function in a transaction, again when it has to."},
 		{"endSession", "", func(c *script.Call, sess *Session) goja.Value {
@@ -168,7 +168,7 @@ func sessionMethods() script.Methods[*Session] {
 			return sess.conn.Object()
 		}, "Returns the connection."},
 		{"hasEnded", "", func(c *script.Call, sess *Session) goja.Value { return c.JS.Runtime.ToValue(sess.ended) },
-			"Tells whether the session was ended."},
+			"Returns whether the session was ended."},
 		{"getOptions", "", func(_ *script.Call, sess *Session) goja.Value { return sess.optionsObject },
 			"Returns the options the session was started with."},
 		{"getClusterTime", "", func(c *script.Call, sess *Session) goja.Value {

@@ -27,10 +27,10 @@ func writeConcernMethods[T any](kept func(T) *bson.Raw, inherited func(T) bson.R
 			}
 			*kept(on) = rawdoc.MustMarshal(wc)
 			return nil
-		}, "Sets the write concern of what is written from now on."},
+		}, "Sets the write concern of later writes."},
 		{"getWriteConcern", "", func(c *script.Call, on T) goja.Value { return server.FieldValue(c.JS, inherited(on), "") },
 			"Returns the write concern, if one was set."},
 		{"unsetWriteConcern", "", func(_ *script.Call, on T) goja.Value { *kept(on) = nil; return nil },
-			"Goes back to the write concern of what is above."},
+			"Resets the write concern to that of the parent object."},
 	}
 }

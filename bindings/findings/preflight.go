@@ -20,7 +20,7 @@ func PreflightText(r preflight.Report, spell func(option string) string) string 
 	case n > 0:
 		p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: %s in the way", of, thingsText(n))))
 	default:
-		p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: nothing is in the way", of)))
+		p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: no obstacles", of)))
 	}
 	p.writeObstacles("In the way", r.Stopping(), r.Time, spell)
 	p.writeObstacles("Worth knowing", r.Obstacles[len(r.Stopping()):], r.Time, spell)

@@ -79,7 +79,7 @@ func fileGlobals() []global {
 			return nil
 		}, "Writes a file."},
 		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.fileExists(c.Text(0))) },
-			"Tells whether a file exists."},
+			"Returns whether a file exists."},
 		{"md5sumFile", "path:string", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(digest("md5",
 				[]byte(c.s.readFile(c.Text(0)))))

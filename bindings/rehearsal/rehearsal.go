@@ -84,7 +84,8 @@ func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, 
 	}
 	cluster, err := mock.New(mock.Config{Metadata: s, Pace: r.o.Pace, Seed: r.o.Seed})
 	if err != nil {
-		return nil, mongoerr.New(mongoerr.OperationFailed, "the dry run can't go on: no mock of the cluster: %v", err)
+		return nil, mongoerr.New(mongoerr.OperationFailed,
+			"the dry run can't continue: no mock of the cluster could be started: %v", err)
 	}
 	started := &clusterMock{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, snapshot: s,
 		state: newState()}

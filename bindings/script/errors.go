@@ -104,7 +104,7 @@ type ErrorDescriber struct {
 // engine has already left its calls, so the position is that of the outermost call.
 func (d *ErrorDescriber) describeFault(fault any) *Error {
 	e := &Error{Name: internalError, Stack: string(debug.Stack()),
-		Message: fmt.Sprintf("a fault of the JavaScript engine, in what is called here: %v", fault)}
+		Message: fmt.Sprintf("a fault of the JavaScript engine in the call here: %v", fault)}
 	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
 	return e
 }
@@ -203,7 +203,7 @@ func (d *ErrorDescriber) CallerText() string {
 // (rules/04-values-and-language §3.5).
 func (d *ErrorDescriber) DescribeThrown(thrown goja.Value) (e *Error) {
 	if ex := d.rt.Try(func() { e = d.describe(thrown) }); ex != nil {
-		e = &Error{Name: "Error", Message: "a value was thrown that cannot be looked at", value: thrown}
+		e = &Error{Name: "Error", Message: "a value was thrown that cannot be inspected", value: thrown}
 	}
 	return e
 }

@@ -72,7 +72,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 	hasPlan := at > 0 && c.Has(0) && !goja.IsNull(c.Arg(0))
 	switch journal := a.Undo != "" || o.text("resume") != ""; {
 	case hasPlan && journal:
-		c.JS.ThrowInvalid("sh.apply takes a plan, or { resume: journal } alone, or { undo: journal }: " +
+		c.JS.ThrowInvalid("sh.apply takes a plan, or only { resume: journal }, or only { undo: journal }: " +
 			"the journal has its plan")
 	case hasPlan:
 		a.Plan, a.PlanFile = c.planArgument()

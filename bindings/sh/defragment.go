@@ -31,7 +31,7 @@ func shardDefragmentMethods() []helper {
 			func(c *call, sh *Helpers) goja.Value {
 				return c.host.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
 					bson.E{Key: "defragmentCollection", Value: false}))
-			}), "Stops a defragmentation; what is merged stays merged."},
+			}), "Stops a defragmentation; chunks that were merged stay merged."},
 		{"defragmentStatus", "ns:string|object", requiringVersion("defragmentStatus", defragmentVersion,
 			func(c *call, sh *Helpers) goja.Value {
 				ns := c.namespaceArgument(0)

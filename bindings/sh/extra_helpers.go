@@ -13,7 +13,7 @@ func shardExtraMethods() []helper {
 		{"chunks", "ns:string|object options?:object{shard,zone,jumbo,limit}", shChunks,
 			"Returns a cursor over a collection's chunks; {shard, zone, jumbo: true or false, limit}."},
 		{"zones", "ns?:string|object", shZones,
-			"Returns the zones: their shards, their ranges, and what is wrong with them."},
+			"Returns the zones: their shards, their ranges, and their problems."},
 		{"chunkSize", "nsOrMB?:any mb?:any", shChunkSize,
 			"chunkSize() and chunkSize(ns) return the size in MB, chunkSize(64) and chunkSize(ns, 64) set it; (ns, null) " +
 				"restores the cluster's."},

@@ -41,7 +41,7 @@ func shardReshardMethods() []helper {
 			"Moves a sharded collection to one shard and unshards it."},
 		{"abortUnshardCollection", "ns:string", simpleCommand("abortUnshardCollection"), "Aborts an unshardCollection."},
 		{"listShards", "filter?:object", withMongosCheck(shListShards), "Returns the shards."},
-		{"isConfigShardEnabled", "", withMongosCheck(shIsConfigShard), "Returns whether the config server is a shard, too."},
+		{"isConfigShardEnabled", "", withMongosCheck(shIsConfigShard), "Returns whether the config server is also a shard."},
 		{"shardDrainingStatus", "shard?:string", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
 			var id any = int32(1)
 			if c.Has(0) {

@@ -60,7 +60,7 @@ func shardSettingMethods() []helper {
 					c.JS.Merge(server.Command("checkMetadataConsistency"), c.Arg(0)))
 				start()
 				return object
-			}), "Looks for inconsistencies in the sharding metadata of the cluster."},
+			}), "Checks the sharding metadata of the cluster for inconsistencies."},
 	}
 }
 

@@ -40,7 +40,7 @@ func (f *file) clusterMatchers() []expect.Matcher {
 		{Name: "toBeBalanced", Signature: "ns?:string", Holds: about(f.unbalanced), Explain: say("It is balanced."),
 			Help: "The cluster, or a collection, is balanced by the rules of its release."},
 		{Name: "toHaveLostNothing", Holds: about(f.lostData), Explain: say("Nothing is lost."),
-			Help: "Every document that was there before a script is there still, once."},
+			Help: "Every document that existed before a script still exists exactly once."},
 		{Name: "toBeConsistent", Holds: about(f.inconsistent), Explain: say("It is consistent."),
 			Help: "Chunks cover the key space, no document is doubled, catalog and shards agree."},
 		{Name: "toBeUnchanged", Holds: f.isUnchanged, Explain: say("All documents are as they were."),
@@ -128,7 +128,7 @@ func (f *file) unbalanced(m *expect.Match) []string {
 	for _, b := range balances {
 		switch {
 		case !b.Known:
-			wrong = append(wrong, fmt.Sprintf("%s: it is not known: %s", b.Namespace, b.Reason))
+			wrong = append(wrong, fmt.Sprintf("%s: unknown: %s", b.Namespace, b.Reason))
 		case !b.Balanced:
 			wrong = append(wrong, fmt.Sprintf("%s is not balanced: %s%s", b.Namespace, b.Violation,
 				distribution(s, b.Namespace)))

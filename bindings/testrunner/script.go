@@ -55,7 +55,7 @@ const runOptions = "options?:object{args,env,stdin}"
 func (f *file) defineRun() {
 	js := f.shell.JS
 	script.Define(js.Runtime.GlobalObject(), "run", js.NewCheckedFunction("run", "script:string "+runOptions,
-		"Runs a script on the test's cluster, and returns what came of it.", func(c *script.Call) goja.Value {
+		"Runs a script on the test's cluster, and returns its result.", func(c *script.Call) goja.Value {
 			if f.testCluster == nil {
 				js.Throw("Error", "run() works inside of tests and hooks: there is no cluster before")
 			}

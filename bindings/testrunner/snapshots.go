@@ -160,7 +160,7 @@ func (s *snapshots) write() error {
 // snapshotMatcher returns the matcher toMatchSnapshot([hint]).
 func (f *file) snapshotMatcher() expect.Matcher {
 	return expect.Matcher{Name: "toMatchSnapshot", Signature: "hint?:string",
-		Help: "The text, or the value as it is shown, is as it was when the snapshot was written.",
+		Help: "The text, or the printed value, equals the stored snapshot.",
 		Holds: func(m *expect.Match) bool {
 			js := f.shell.JS
 			if m.Not {

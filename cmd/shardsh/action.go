@@ -131,7 +131,7 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	if r.Journal != "" && !o.quiet && !o.traces.isJSONLog() {
 		var next []string
 		if !r.Finished {
-			next = append(next, fmt.Sprintf("To go on: shardsh %s --resume %s", env.commandName(), r.Journal))
+			next = append(next, fmt.Sprintf("To continue: shardsh %s --resume %s", env.commandName(), r.Journal))
 		}
 		if !r.Undoes && !r.Kept {
 			next = append(next, fmt.Sprintf("to take it back: shardsh apply --undo %s", r.Journal))

@@ -29,7 +29,7 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 		"disable the cluster's balancing of these collections meanwhile")
 	cmdline.Alias(f, "take-over", "pause-balancing")
-	f.BoolVar(&o.preflight, "preflight", false, "print what is in the way, with remedies, change nothing")
+	f.BoolVar(&o.preflight, "preflight", false, "print the obstacles with remedies, change nothing")
 	f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
 	addAdvisoriesFlag(f, &o.advisories)
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)

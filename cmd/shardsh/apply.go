@@ -28,7 +28,7 @@ func (o *applyFlags) groups() []cmdline.Group {
 		f.StringVar(&o.undo, "undo", "", "`JOURNAL` undo the run of this journal")
 		f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
 			"`refuse|replan` if the cluster has changed: stop, or make a new plan")
-		f.StringVar(&o.approve, "approve", "", "`HASH` apply the plan with this hash, and no other; asks nobody")
+		f.StringVar(&o.approve, "approve", "", "`HASH` apply only the plan with this hash, without a confirmation")
 	})
 }
 

@@ -29,7 +29,7 @@ func (o *auditFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.metadata, "metadata", false, "leave the documents out")
 		f.Int64Var(&o.sample, "sample", 0, "`N` read N documents of each collection")
 		f.StringVar(&o.export, "export", "", "`DIR` save documents of findings, a file each")
-		f.StringVar(&o.checkpoint, "checkpoint", "", "`FILE` keep the progress there; run again to go on")
+		f.StringVar(&o.checkpoint, "checkpoint", "", "`FILE` store the progress there; run again to continue")
 	})
 }
 

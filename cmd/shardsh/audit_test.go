@@ -44,7 +44,7 @@ func TestAuditFacesAgree(t *testing.T) {
 		}
 	}
 	exit, out, errs := runProgram(t, "", "audit", "--mock="+topology)
-	if exit != exitFindings || !strings.Contains(out, "count-differs  app.c: a counts 10 documents, and has 0") ||
+	if exit != exitFindings || !strings.Contains(out, "count-differs  app.c: a counts 10 documents, but has 0") ||
 		!strings.Contains(out, `runCommand({validate: "c"})`) || !strings.Contains(errs, "Reads about 10 documents of 1 collection") {
 		t.Errorf("exit %d: %s%s", exit, out, errs)
 	}

@@ -152,7 +152,7 @@ func (o *mockFlags) snapshotFlag(f *pflag.FlagSet) {
 // shellOnlyFlags adds the options that only the shell has.
 func (o *mockFlags) shellOnlyFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
-	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the one that is there")
+	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the stored one")
 	f.Var(&o.serverVersion, "server-version",
 		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 9.0, or a patch such as 8.0.20 (8.0)")
 	f.StringVar(&o.fcv, "fcv", "", "`VERSION` feature compatibility version of the mock (that of its release)")

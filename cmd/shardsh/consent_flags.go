@@ -26,7 +26,7 @@ func (o *consentFlags) consentFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.audit, "audit", "",
 		"`FILE|syslog|cluster` write down each change before it is sent, and its outcome; cluster: shardsh.audit")
 	f.StringVar(&o.policy, "policy", "",
-		"`FILE` what may be changed: verbs, hours, collections, limits; besides SHARDSH_POLICY and the machine's")
+		"`FILE` what may be changed: verbs, hours, collections, limits; SHARDSH_POLICY and the machine's apply, too")
 }
 
 // consentGroup returns these options, which have their own help page.

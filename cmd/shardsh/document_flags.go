@@ -70,7 +70,7 @@ func (o *documentsFlags) connectAndRead(ctx context.Context, env environment,
 	resume, err := run(ctx, conn.actionCluster(js.Clock), r)
 	r.Progress.End()
 	if resume != "" {
-		notice(env.stderr, o.quiet, "The progress is in %s: enter the same again to go on.", resume)
+		notice(env.stderr, o.quiet, "The progress is in %s: run the same command again to continue.", resume)
 	}
 	if _, wrong := errors.AsType[*action.OptionError](err); wrong {
 		return optionsUsageError(err)

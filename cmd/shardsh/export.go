@@ -48,7 +48,7 @@ func (o *exportFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.targets, "targets", "", "`FILE` the clusters to read, as YAML or JSON; read again when it changes")
 		f.Var(&o.every, "every", "`TIME` read a cluster so often (30s)")
-		f.Var(&o.stale, "stale", "`TIME` tell no values that are older (five times --every)")
+		f.Var(&o.stale, "stale", "`TIME` export no older values (five times --every)")
 		f.Var(&o.giveUp, "timeout", "`TIME` give up a read after this time (1m)")
 		f.Var(&o.forecast, "forecast", "`TIME` compute the time to balance so often, 0 is never (5m)")
 		f.IntVar(&o.collections, "collections", action.DefaultExportCollections,

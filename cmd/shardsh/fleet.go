@@ -42,7 +42,7 @@ const (
 func (o *fleetFlags) group() cmdline.Group {
 	return cmdline.NewGroup("Fleet", func(f *pflag.FlagSet) {
 		f.StringVar(&o.file, "targets", "", "`FILE` all clusters of this file, in YAML, in place of an address")
-		f.StringArrayVar(&o.selects, "select", nil, "`LABEL=VALUE,…` of these those with such labels; !=, or LABEL alone")
+		f.StringArrayVar(&o.selects, "select", nil, "`LABEL=VALUE,…` only those with such labels; also !=, or only LABEL")
 		f.StringVar(&o.name, "cluster", "", "`NAME` of these only this one, with all that the verb has to say")
 		f.IntVar(&o.parallel, "parallel", fleetParallel,
 			"`N` clusters are asked at the same time; each has 30s, or --timeout")

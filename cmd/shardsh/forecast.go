@@ -27,7 +27,7 @@ func (o *forecastFlags) groups() []cmdline.Group {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|load[=BY]` goal to forecast")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
 		addTimeZoneFlag(f, &o.zone)
-		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for what is not known")
+		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for unknown data")
 		o.flags(f, "text", "json")
 		o.addSizesFlag(f)
 	})}

@@ -49,7 +49,7 @@ func TestGoalSubcommands(t *testing.T) {
 		{"defragment ADDRESS --ns shop.orders --take-over", exitOK, "would send to admin: {\"mergeChunks\":\"shop.orders\"",
 			"Nothing done; pass --yes to run."},
 		{"defragment ADDRESS --ns shop.orders --take-over --yes --max-moves 1 --journal j", exitOK, "was stopped: the limit",
-			"To go on: shardsh defragment --resume j"},
+			"To continue: shardsh defragment --resume j"},
 		{"defragment ADDRESS --resume j --take-over --yes", exitOK, "and has 1.", "--undo j"},
 		{"presplit ADDRESS --resume j --yes", exitFailure, "", "has another goal, defragment"},
 		{"defragment ADDRESS --ns shop.orders --yes", exitOK, "Nothing to move, split or merge", ""},

@@ -30,7 +30,7 @@ type heatFlags struct {
 
 func (o *heatFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` look at these, * is a wildcard; repeat to add")
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` measure these, * is a wildcard; repeat to add")
 		f.Var(&o.count, "for", "`TIME` how long to count operations (1m)")
 		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
 		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts")

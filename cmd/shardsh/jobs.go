@@ -63,7 +63,7 @@ func jobVerbs() (list []verb) {
 		for _, call := range []struct{ name, about string }{
 			{callStart, "make or continue a job"},
 			{callStatus, "how far a job is"},
-			{callCancel, "end a job, and give back what it paused"},
+			{callCancel, "end a job, and enable the balancing that it disabled"},
 		} {
 			list = append(list, verb{
 				sectionChange, of.name + " " + call.name, of.which + " [options] [address]", call.about,

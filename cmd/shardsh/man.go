@@ -30,7 +30,7 @@ func (*manFlags) run(_ context.Context, env environment) error {
 
 func manText() cmdline.Text {
 	return cmdline.Text{
-		Intro:    "Prints the manual page as troff, made of the help of all verbs.",
+		Intro:    "Prints the manual page as troff, built from the help of all verbs.",
 		Usage:    []string{"shardsh man"},
 		Examples: []string{"shardsh man | man -l -", "shardsh man > /usr/local/share/man/man1/shardsh.1"},
 	}
@@ -66,7 +66,7 @@ func environmentVariables() []manual.Term {
 func manualFiles() []manual.Term {
 	return []manual.Term{
 		{Name: "~/.shardshrc.js", About: "Runs before the first prompt; without it ~/.mongoshrc.js, if that is enabled."},
-		{Name: "~/.shardsh/history", About: "What was entered at the prompt, without lines that have passwords."},
+		{Name: "~/.shardsh/history", About: "The history of inputs, without those that may contain passwords."},
 		{Name: "~/.shardsh/lib", About: "Modules and scripts of your own, after those of SHARDSH_PATH."},
 		{Name: "/etc/shardsh/policy.json, /etc/shardsh/policy.yaml", About: "The machine's policies, which always count."},
 		{Name: "~/.shardsh/config", About: "What config.set() changed."},

@@ -32,7 +32,7 @@ func (o *pauseFlags) groups() []cmdline.Group {
 		f.Var(&o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
 		f.StringVar(&o.verb.Until, "until", "", "`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
 		f.BoolVar(&o.verb.Replace, "replace", false, "take the place of a pause that is active")
-		f.BoolVar(&o.verb.End, "end", false, "end the pause before its time is over, whoever has set it")
+		f.BoolVar(&o.verb.End, "end", false, "end the pause before its time is over, regardless of who set it")
 		f.BoolVar(&o.verb.Show, "show", false, "only print the pause; exit code 3 while runs are paused")
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the result as JSON")
@@ -55,7 +55,7 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 		o.verb.Reason, words = words[0], words[1:]
 	}
 	if len(words) > 1 {
-		return usagef("there is one word too many: %q; a reason of several words stands in quotes", secret.Redact(words[1]))
+		return usagef("there is one word too many: %q; put a reason of several words in quotes", secret.Redact(words[1]))
 	}
 	if len(words) == 1 {
 		if err := o.takeAddress(words[0]); err != nil {

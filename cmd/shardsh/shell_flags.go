@@ -67,7 +67,8 @@ func (o *shellFlags) groups() []cmdline.Group {
 			f.StringArrayVar(&o.evals, "eval", nil, "`JAVASCRIPT` run this and print its result; repeat to add")
 			f.StringArrayVarP(&o.files, "file", "f", nil, "`FILE` run this script; repeat to add (- is stdin)")
 			f.BoolVar(&o.shell, "shell", false, "open the shell after --eval and the scripts")
-			f.BoolVar(&o.interactive, "interactive", false, "be interactive on a pipe, too: print prompts, go on after errors")
+			f.BoolVar(&o.interactive, "interactive", false,
+				"be interactive also on a pipe: print prompts, continue after errors")
 			f.StringArrayVar(&o.set, "set", nil, "`NAME=VALUE` define a global string; repeat to add")
 			f.StringArrayVar(&o.setJSON, "setJSON", nil, "`NAME=EJSON` define any other global; repeat to add")
 			f.Var(&o.timeout, "timeout", "`TIME` stop the run after 90, 30s, 5m")
@@ -82,7 +83,7 @@ func (o *shellFlags) groups() []cmdline.Group {
 			f.Var(&o.limit, "limit", "`N` print at most N documents of a cursor (20, as in the shell; 0: all)")
 			cmdline.OptionalBoolVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
 			cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no banner, no notices")
-			cmdline.OptionalBoolVar(f, &o.verbose, "verbose", "banner and notices for scripts, too")
+			cmdline.OptionalBoolVar(f, &o.verbose, "verbose", "print the banner and notices also for scripts")
 			f.BoolVar(&o.skipStartupWarnings, "skipStartupWarnings", false, "don't show the server's startup warnings")
 		}),
 	}

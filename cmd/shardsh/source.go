@@ -63,7 +63,7 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 	case o.from != "" && (o.mock != "" || o.server.IsSet()):
 		return usagef("--from FILE stands in for a cluster: leave the address and --mock out")
 	case o.sizes != "" && o.from == "":
-		return usagef("--sizes FILE is for --from: a cluster tells its sizes itself")
+		return usagef("--sizes FILE is for --from: a cluster reports its own sizes")
 	case o.from == "" && o.usesMock() && o.mock == "":
 		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.commandName())
 	}

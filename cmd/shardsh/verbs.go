@@ -37,7 +37,7 @@ type command interface {
 type section string
 
 const (
-	sectionRead    section = "Look at a cluster, and change nothing"
+	sectionRead    section = "Read a cluster, and change nothing"
 	sectionChange  section = "Change a cluster"
 	sectionScripts section = "Scripts, agents, and the mock cluster"
 	sectionProgram section = "This program" // the help shows only names
@@ -80,7 +80,7 @@ func verbs() []verb {
 		{sectionRead, "verify", "[start|--against FILE] [options] [address]",
 			"prove that no document was lost, doubled or changed",
 			verifyText(), func() command { return new(verifyFlags) }},
-		{sectionRead, "audit", "[options] [address]", "whether things lie on the shards where they should", auditText(),
+		{sectionRead, "audit", "[options] [address]", "whether data is on the shards where it should be", auditText(),
 			func() command { return new(auditFlags) }},
 		{sectionChange, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
 			func() command { return new(applyFlags) }},

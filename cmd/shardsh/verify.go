@@ -98,7 +98,7 @@ func (o *verifyFlags) show(env environment, r action.VerifyResult) error {
 	case r.Unchanged():
 		return nil
 	}
-	return reportedError{errors.New("it can't be told whether all is as it was")}
+	return reportedError{errors.New("it is unknown whether the documents are unchanged")}
 }
 
 func verifyText() cmdline.Text {

@@ -155,7 +155,7 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 	}
 	switch {
 	case f.Never && f.High > 0 && !f.IfOn:
-		return fmt.Sprintf("%s: not possible as it is; what can move takes %s to %s", what,
+		return fmt.Sprintf("%s: not possible as things stand; the moves that are possible take %s to %s", what,
 			humanize.Duration(max(0, f.Low-now.Sub(f.At))), humanize.Duration(max(0, f.High-now.Sub(f.At))))
 	case f.High > 0:
 		left := func(d time.Duration) string { return humanize.Duration(max(0, d-now.Sub(f.At))) }
@@ -167,7 +167,7 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 		}
 		return text
 	case f.Never:
-		return what + ": not possible as it is"
+		return what + ": not possible as things stand"
 	}
 	return what + ": nothing left to do"
 }

@@ -258,7 +258,7 @@ func TestTheHeadIsWhole(t *testing.T) {
 	if want := v.Now.Verdict() + ": " + v.Now.Answer.Headline(); len(want) < 70 || !strings.Contains(text, want) {
 		t.Errorf("no %q in %s", want, text)
 	}
-	if !strings.Contains(text, "Balanced: not possible as it is; what can move takes 1m to 1h") {
+	if !strings.Contains(text, "Balanced: not possible as things stand; the moves that are possible take 1m to 1h") {
 		t.Errorf("the forecast: %s", text)
 	}
 }

@@ -52,7 +52,7 @@ var keyAliases = map[Key]Key{
 
 // keysText describes the keys for the help.
 var keysText = [][2]string{
-	{"q", "quit"}, {"p", "pause, and go on"}, {"tab ← →", "the next view, or the one before"},
+	{"q", "quit"}, {"p", "pause, and continue"}, {"tab ← →", "the next view, or the one before"},
 	{"↑ ↓ k j", "scroll"}, {"space, page keys", "scroll by a page"},
 	{"s", "sort shards and collections: worst first, by data, name, chunks, jumbo chunks"},
 	{"/", "filter by words; enter keeps the filter"},

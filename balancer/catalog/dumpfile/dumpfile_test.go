@@ -298,7 +298,7 @@ func FuzzRead(f *testing.F) {
 			}
 			for _, id := range c.Table.Owners() {
 				if _, there := s.Shard(id); !there {
-					t.Errorf("a chunk of %s on the shard %s, which is not there", c.Namespace, id)
+					t.Errorf("a chunk of %s on the shard %s, which does not exist", c.Namespace, id)
 				}
 			}
 		}

@@ -72,7 +72,7 @@ func (z Sizes) add(text json.RawMessage) error {
 	}
 	for id, data := range sizes {
 		if id == "" || data.Bytes < 0 || data.Documents < 0 || data.Orphans < 0 || data.OrphanBytes < 0 {
-			return fmt.Errorf("%w: %s has sizes that can't be", ErrNotSizes, ns)
+			return fmt.Errorf("%w: %s has invalid sizes", ErrNotSizes, ns)
 		}
 	}
 	z[ns] = sizes
@@ -96,7 +96,7 @@ func (z Sizes) ApplyTo(s *catalog.Snapshot) *catalog.Snapshot {
 		given := z[c.Namespace]
 		if given == nil {
 			parts.Source.Gaps = append(parts.Source.Gaps, catalog.Gap{What: "sizes", Namespace: c.Namespace,
-				Reason: "the file of sizes has none of it"})
+				Reason: "the file of sizes does not contain the collection"})
 		}
 		for _, shard := range parts.Shards {
 			if data, told := given[shard.ID]; told || given != nil && c.CountOn(shard.ID).Chunks == 0 {

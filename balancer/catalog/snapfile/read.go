@@ -82,7 +82,7 @@ func (r *reader) readRecords() error {
 			return damagedError(err)
 		}
 		if k == kindHead == r.started {
-			return fmt.Errorf("%w: the head is not where it belongs", ErrDamaged)
+			return fmt.Errorf("%w: the head is not the first record", ErrDamaged)
 		}
 		r.started = true
 		if k < kindZone {

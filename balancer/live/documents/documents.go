@@ -30,7 +30,7 @@ type CollectionFacts struct {
 var (
 	ErrView       = errors.New("it is a view, which has no documents of its own")
 	ErrTimeSeries = errors.New("it is a time series: up to 8.3 name the collection of its buckets, system.buckets.NAME")
-	ErrCollation  = errors.New("it has a collation: its _ids have another order than their values")
+	ErrCollation  = errors.New("it has a collation, so the index on _id is not in the order of the values")
 )
 
 // commandTimeout limits each command except the read itself.

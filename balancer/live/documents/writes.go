@@ -16,7 +16,7 @@ import (
 )
 
 // ErrCollectionGone says that a collection was dropped or renamed.
-var ErrCollectionGone = errors.New("the collection was dropped or renamed meanwhile")
+var ErrCollectionGone = errors.New("the collection was dropped or renamed in the meantime")
 
 // Write is a write to a document.
 type Write struct {

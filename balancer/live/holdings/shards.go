@@ -77,14 +77,14 @@ func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOpt
 // connect connects to the shard, and checks whether it can be read.
 func (s *Shard) connect(ctx context.Context, settings *options.ClientOptions) {
 	if settings == nil {
-		s.Problem = "there is no address by which shards are reached"
+		s.Problem = "there is no address by which the shard can be reached"
 		return
 	}
 	client, err := live.ConnectShard(ctx, settings, s.Host)
 	if err != nil {
 		s.Problem = "it can't be reached: " + err.Error()
 		if strings.Contains(err.Error(), "auth") {
-			s.Problem = "it rejects the login, for each shard has its own users: " + err.Error()
+			s.Problem = "it rejects the login (each shard has its own users): " + err.Error()
 		}
 		return
 	}
@@ -98,7 +98,7 @@ func (s *Shard) connect(ctx context.Context, settings *options.ClientOptions) {
 func (s *Shard) MarkUnreadable(ctx context.Context, err error) {
 	s.Problem, _, _ = strings.Cut(err.Error(), " to execute command {")
 	if mongoerr.Is(err, mongoerr.Unauthorized) {
-		s.Problem = "it refuses to be read: there the user needs the role read on the databases and on config, and " +
+		s.Problem = "it refuses the read: on the shard, the user needs the role read on the databases and on config, and " +
 			"from 8.0 on directShardOperations: " + s.Problem
 	}
 	s.close(ctx)

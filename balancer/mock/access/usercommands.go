@@ -56,7 +56,7 @@ func (r Request) userDraft() (UserSpec, error) {
 		return draft, mongoerr.New(mongoerr.BadValue, "Password cannot be empty")
 	}
 	if digest := r.Args["digestPassword"]; !digest.IsZero() && !args.Truth(digest) {
-		return draft, mongoerr.New(mongoerr.NotImplemented, "the mock takes passwords with digestPassword: true only")
+		return draft, mongoerr.New(mongoerr.NotImplemented, "the mock supports only digestPassword: true")
 	}
 	if r.Args.Has("authenticationRestrictions") {
 		return draft, mongoerr.New(mongoerr.NotImplemented, "the mock does not support authenticationRestrictions")
@@ -125,7 +125,7 @@ func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 		return nil, err
 	}
 	if args.Truth(r.Body.Lookup("showCredentials")) {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock shows nobody's credentials")
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support showCredentials")
 	}
 	privileges := args.Truth(r.Body.Lookup("showPrivileges"))
 	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc && args.Truth(doc.Lookup("forAllDBs"))) {

@@ -66,7 +66,7 @@ func New(start time.Time, realTime bool, logger *slog.Logger) *Clock {
 	return k
 }
 
-var errNothingToWaitFor = errors.New("nothing is under way that could end this wait")
+var errNothingToWaitFor = errors.New("no operation in progress can end this wait")
 
 // Now returns the cluster's time.
 func (k *Clock) Now() time.Time {
@@ -255,9 +255,10 @@ func (k *Clock) WithoutLock(work func() error) error {
 func (k *Clock) Advance(d time.Duration) error {
 	switch {
 	case k.realTime || k.driven:
-		return mongoerr.New(mongoerr.IllegalOperation, "time is real here and can't jump: start with --mock-time virtual")
+		return mongoerr.New(mongoerr.IllegalOperation,
+			"the mock uses real time, which cannot be advanced: start it with --mock-time virtual")
 	case d < 0:
-		return mongoerr.New(mongoerr.BadValue, "time does not go back: %v", d)
+		return mongoerr.New(mongoerr.BadValue, "time cannot go back: %v", d)
 	}
 	k.Spend(d)
 	return nil

@@ -72,7 +72,7 @@ func openError(dir, path string, err error) error {
 		return fmt.Errorf("dbpath: %s is in use by another process; stop it, or give another directory", dir)
 	case errors.Is(err, errNoState), errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
 		errors.Is(err, bolterrors.ErrVersionMismatch):
-		return fmt.Errorf("dbpath: %s is not the state of a mock cluster: %w", path, err)
+		return fmt.Errorf("dbpath: %s does not contain the state of a mock cluster: %w", path, err)
 	case errors.As(err, &damage):
 		return fmt.Errorf("dbpath: %s: %w; %s", path, err, remedy)
 	case errors.Is(err, fs.ErrPermission):
@@ -150,7 +150,7 @@ func (d *Disk) apply(entries []Entry) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s can't be read any more: %v", d.path, p)
+			err = fmt.Errorf("%s can no longer be read: %v", d.path, p)
 		}
 	}()
 	return d.db.Update(func(tx *bbolt.Tx) error { return write(tx, entries) })

@@ -106,7 +106,7 @@ func (p *fileReader) selectMeta(size uint64) error {
 	}
 	for page, err := range []error{errFirst, errSecond} {
 		if err != nil {
-			p.onDamage(damage{page: uint64(page), err: fmt.Errorf("%w; the newest change may be lost with it", err)})
+			p.onDamage(damage{page: uint64(page), err: fmt.Errorf("%w; the newest change may be lost", err)})
 		}
 	}
 	if there := size / p.meta.pageSize; p.meta.pageCount > there {
@@ -224,7 +224,7 @@ func (p *fileReader) parseElements(raw []byte, flags uint16, count int, min, max
 		}
 		begin := uint64(at) + from
 		if begin < uint64(pageHeader+count*pageElement) || begin+keySize+size > uint64(len(raw)) {
-			return list, fmt.Errorf("its element %d lies outside", i)
+			return list, fmt.Errorf("its element %d is outside of the page", i)
 		}
 		e.key, e.value = raw[begin:begin+keySize], raw[begin+keySize:begin+keySize+size]
 		low := i == 0 && min != nil && bytes.Compare(e.key, min) < 0

@@ -160,7 +160,7 @@ func (in *inspector) compareTotals(bucket string, there, told total) {
 	switch {
 	case there == told:
 	case there.entries != told.entries:
-		in.addDamage(damage{bucket: bucket, err: fmt.Errorf("%d of its %d entries are there", there.entries, told.entries)})
+		in.addDamage(damage{bucket: bucket, err: fmt.Errorf("it has %d of its %d entries", there.entries, told.entries)})
 	default:
 		in.addDamage(damage{bucket: bucket, err: errors.New("some of its entries are not the newest")})
 	}

@@ -128,7 +128,7 @@ func BoundKey(k catalog.Key) []byte {
 // checkFormat rejects files written by a newer program.
 func checkFormat(what string, format, newest int) error {
 	if format > newest {
-		return fmt.Errorf("%s was written by a newer shardsh: it has format %d, this one reads up to %d",
+		return fmt.Errorf("%s was written by a newer shardsh: it has format %d, this version reads formats up to %d",
 			what, format, newest)
 	}
 	return nil

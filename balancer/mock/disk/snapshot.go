@@ -166,7 +166,8 @@ func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 		}
 		entry := Entry{e.Bucket, e.Key, e.Value}
 		if maxBytes -= int64(entry.size()); maxBytes < 0 {
-			return nil, fmt.Errorf("it is too large: after %d entries it takes more memory than a snapshot of its size may", n)
+			return nil, fmt.Errorf(
+				"it is too large: after %d entries it exceeds the memory limit for a snapshot of its file size", n)
 		}
 		m[e.Bucket] = append(m[e.Bucket], entry)
 	}

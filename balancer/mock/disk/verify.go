@@ -37,7 +37,7 @@ func (d *Disk) verifyFile() (begun bool, err error) {
 }
 
 // ErrEmpty is the error for an empty file.
-var ErrEmpty = errors.New("is empty: the cluster that it held is lost")
+var ErrEmpty = errors.New("is empty: the cluster in it is lost")
 
 // remedy says what to do about an unusable file.
 const remedy = "put back a copy of the file, or remove it to begin a new cluster"

@@ -69,7 +69,7 @@ func (r *Router) restoreUsers(into *access.Directory) {
 			restore = func() error { return into.RestoreRole(kept) }
 		}
 		if err := restore(); err != nil {
-			r.Logger.Error("user not restored", "user", name, "error", err)
+			r.Logger.Error("a stored user could not be restored", "user", name, "error", err)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func inflate(h header, payload []byte, limit int32) (header, []byte, compressor,
 }
 
 var (
-	errInflatedSize      = errors.New("the message has another size than it says")
+	errInflatedSize      = errors.New("the size of the message differs from its header")
 	errUnknownCompressor = errors.New("unknown compressor")
 )
 

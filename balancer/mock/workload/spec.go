@@ -83,19 +83,19 @@ func (s Spec) Check() error {
 	m := s.Mix
 	switch {
 	case !(s.Rate > 0) || s.Rate > 1e9:
-		return fmt.Errorf("rate: %v is not a number of operations a second", s.Rate)
+		return fmt.Errorf("rate: %v is not a valid number of operations per second", s.Rate)
 	case min(m.Reads, m.Inserts, m.Updates, m.Deletes) < 0 || math.IsNaN(m.Sum()) || math.IsInf(m.Sum(), 0):
-		return fmt.Errorf("mix: %v are not parts of operations", m)
+		return fmt.Errorf("mix: %v is not a valid mix of operations", m)
 	case s.Moves != "" && s.Moves != "daily":
 		return fmt.Errorf("moves: %q is not \"daily\"", s.Moves)
 	case s.Wave != "" && s.Wave != "daily":
 		return fmt.Errorf("wave: %q is not \"daily\"", s.Wave)
 	case s.Count < 0 || s.Count > maxKeys:
-		return fmt.Errorf("count: %d is not a number of keys up to %d", s.Count, maxKeys)
+		return fmt.Errorf("count: %d is not a valid number of keys (at most %d)", s.Count, maxKeys)
 	case !(s.Scatter >= 0) || s.Scatter > 1:
-		return fmt.Errorf("scatter: %v is not a share", s.Scatter)
+		return fmt.Errorf("scatter: %v is not a share between 0 and 1", s.Scatter)
 	case s.DocumentBytes < 0 || s.DocumentBytes > 16<<20:
-		return fmt.Errorf("documentBytes: %d is not the size of a document", s.DocumentBytes)
+		return fmt.Errorf("documentBytes: %d is not a valid document size", s.DocumentBytes)
 	}
 	return nil
 }

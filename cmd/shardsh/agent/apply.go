@@ -61,7 +61,7 @@ func applyTool(ctx context.Context, c *call, in applyArguments) (Answer, error) 
 	a := Answer{Answer: actiontext.PlanResult(result), Hash: in.Hash, Sources: append(c.sources(),
 		"the plan and its journal: "+c.Plans.planPath(in.Hash))}
 	if !result.Finished {
-		a.NextSteps = append(a.NextSteps, fmt.Sprintf("apply {\"hash\": %q}: goes on, if a limit ended it", in.Hash))
+		a.NextSteps = append(a.NextSteps, fmt.Sprintf("apply {\"hash\": %q}: continues, if a limit ended it", in.Hash))
 	}
 	a.NextSteps = append(a.NextSteps, "check {}",
 		"to undo it, a person runs: shardsh apply --undo "+c.Plans.journalPath(in.Hash))

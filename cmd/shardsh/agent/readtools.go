@@ -207,7 +207,7 @@ func planTool(ctx context.Context, c *call, in planArguments) (Answer, error) {
 	return runReadAction(ctx, c, verb, func(p *plan.Plan) Answer {
 		a := Answer{Answer: findings.PlanText(p, findings.PlanDetail{Why: in.Why})}
 		if len(p.Steps) == 0 {
-			a.NextSteps = []string{"why {}: what is left, if anything"}
+			a.NextSteps = []string{"why {}: the remaining problems, if any"}
 			return a
 		}
 		a.Hash = p.Hash
@@ -218,7 +218,7 @@ func planTool(ctx context.Context, c *call, in planArguments) (Answer, error) {
 			return a
 		}
 		if err := c.Plans.save(p); err != nil {
-			a.Sources = append(a.Sources, "the plan could not be kept, so nobody can approve it: "+err.Error())
+			a.Sources = append(a.Sources, "the plan could not be stored, so that it can't be approved: "+err.Error())
 			return a
 		}
 		a.NextSteps = append(a.NextSteps, "a person reads and approves it on a terminal: "+c.Plans.approveCommand(p.Hash),

@@ -38,7 +38,7 @@ func (s *Server) Flags() []cmdline.Group {
 			cmdline.OptionalBoolVar(f, &s.tls.allowInvalidHostnames, "tlsAllowInvalidHostnames", "don't verify host names")
 			f.StringVar(&s.tls.disabledProtocols, "tlsDisabledProtocols", "",
 				"`LIST` disable these: TLS1_0,TLS1_1,TLS1_2,TLS1_3")
-			cmdline.OptionalBoolVar(f, &s.tls.useSystemCA, "tlsUseSystemCA", "trust the system's CAs, too")
+			cmdline.OptionalBoolVar(f, &s.tls.useSystemCA, "tlsUseSystemCA", "also trust the system's CAs")
 		}).OnPage("connection", "TLS"),
 		cmdline.NewGroup("Stable API", func(f *pflag.FlagSet) {
 			f.StringVar(&s.APIVersion, "apiVersion", "", "`1` version of the Stable API to request")

@@ -46,7 +46,7 @@ func (n *Node) StoreWrites(c *Call) {
 	}
 	raw, err := bson.Marshal(kept)
 	if err != nil {
-		n.Logger.Error("retryable write not kept", "error", err)
+		n.Logger.Error("retryable write not stored", "error", err)
 		return
 	}
 	n.Cluster.Storage().StoreWrite(c.LSID.key(), raw)

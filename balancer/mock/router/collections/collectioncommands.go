@@ -75,7 +75,7 @@ func collMod(c *call.Call) (bson.D, error) {
 	}
 	if !c.Body.Lookup("viewOn").IsZero() || !c.Body.Lookup("pipeline").IsZero() {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
-			"option not supported on a collection: viewOn and pipeline are a view's")
+			"option not supported on a collection: viewOn and pipeline are options of views")
 	}
 	changes, err := modifiedOptions(c)
 	if err != nil {

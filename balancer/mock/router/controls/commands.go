@@ -137,7 +137,7 @@ func mockAddShard(c *call.Call) (bson.D, error) {
 			}
 		default:
 			return nil, mongoerr.New(mongoerr.BadValue,
-				"mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
+				"mockAddShard takes {name: string, host: string, zones: [string]}, not %s: %s", key, e.Value())
 		}
 	}
 	id, err := c.Cluster.Membership().AddEmpty(shard)
@@ -186,7 +186,8 @@ func mockRestart(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if name == "" {
-		return nil, mongoerr.New(mongoerr.BadValue, "mockRestart takes a shard's id, \"config\", or 1 for all that are down")
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"mockRestart takes a shard id, \"config\", or 1 for all nodes that are down")
 	}
 	return bson.D{}, c.Cluster.Faults().Restart(name)
 }
@@ -197,7 +198,7 @@ func mockPartition(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if len(nodes) != 2 {
-		return nil, mongoerr.New(mongoerr.BadValue, "mockPartition takes two nodes, [a, b], not %d", len(nodes))
+		return nil, mongoerr.New(mongoerr.BadValue, "mockPartition takes two nodes ([a, b]), not %d", len(nodes))
 	}
 	return bson.D{}, c.Cluster.Faults().Partition(nodes[0], nodes[1])
 }
@@ -228,7 +229,7 @@ func mockHeal(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if len(nodes) != 2 {
-		return nil, mongoerr.New(mongoerr.BadValue, "mockHeal takes two nodes, [a, b], one, or 1 for everything")
+		return nil, mongoerr.New(mongoerr.BadValue, "mockHeal takes two nodes ([a, b]), one node, or 1 for all faults")
 	}
 	return bson.D{}, c.Cluster.Faults().Heal(nodes...)
 }
@@ -246,7 +247,7 @@ func mockSlow(c *call.Call) (bson.D, error) {
 		}
 		if s.Bandwidth == 0 {
 			return nil, mongoerr.New(mongoerr.BadValue,
-				"a bandwidth of 0 lets nothing through: use mockPartition, or leave bandwidth out for no limit")
+				"the bandwidth cannot be 0: use mockPartition to cut the network, or omit bandwidth for no limit")
 		}
 	}
 	for _, d := range []struct {
@@ -413,7 +414,7 @@ func readDistribution(c *call.Call, f *mock.Fill) error {
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
 		return mongoerr.New(mongoerr.BadValue,
-			"BSON field 'mockFill.distribution': %s is neither \"even\" nor \"skewed\" nor shares like {shard0: 0.7, shard1: "+
+			"BSON field 'mockFill.distribution': %s must be \"even\", \"skewed\" or shares such as {shard0: 0.7, shard1: "+
 				"0.3}", v)
 	}
 	elems, err := doc.Elements()

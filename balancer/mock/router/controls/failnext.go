@@ -22,12 +22,12 @@ func mockFailNext(c *call.Call) (bson.D, error) {
 	case mock.IsInterNodeCommand(name) && (cmd == nil || cmd.WithoutLock):
 		cmd = &call.Command{Command: &commands.Command{Name: name}} // a command that nodes send to each other
 	case cmd == nil:
-		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)
+		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: unknown command '%s'", name)
 	case cmd.MockOnly:
-		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is the mock's own and can't be made to fail", name)
+		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: %s is a command of the mock itself and cannot fail", name)
 	case cmd.WithoutLock && (c.Args.Has("shard") || c.Args.Has("writeConcernError")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
-			"mockFailNext: %s asks no shard and writes nothing: give a code or closeConnection", name)
+			"mockFailNext: %s contacts no shard and writes nothing: set code or closeConnection", name)
 	}
 	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.Args.Text("shard")),
 		CloseConnection: c.Args.Truth("closeConnection")}
@@ -46,7 +46,7 @@ func readCounts(c *call.Call, f *mock.Failure) error {
 	}
 	f.After = c.Args.Number("after")
 	if f.Times < 1 || f.After < 0 {
-		return mongoerr.New(mongoerr.BadValue, "mockFailNext: times is at least 1 and after not below 0")
+		return mongoerr.New(mongoerr.BadValue, "mockFailNext: times must be at least 1 and after must not be negative")
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func readFailure(c *call.Call, f *mock.Failure) error {
 	switch {
 	case kinds > 1:
 		return mongoerr.New(mongoerr.InvalidOptions,
-			"mockFailNext: only one of code, closeConnection and writeConcernError can happen to a command")
+			"mockFailNext: only one of code, closeConnection and writeConcernError is allowed")
 	case concern != nil:
 		return readConcernError(f, concern)
 	case f.CloseConnection:

@@ -24,10 +24,10 @@ func snapshotPath(c *call.Call, write bool) (string, error) {
 	}
 	switch {
 	case name == "":
-		return "", mongoerr.New(mongoerr.BadValue, "%s takes the name of a file, not an empty one", c.Invoked)
+		return "", mongoerr.New(mongoerr.BadValue, "%s requires a file name, which is empty", c.Invoked)
 	case c.Node.Snapshots == nil:
 		return "", mongoerr.New(mongoerr.IllegalOperation,
-			"this mock has no place for snapshots: serve it with --dbpath, which is where they go")
+			"this mock has no directory for snapshots: start it with --dbpath, where snapshots are stored")
 	}
 	path, err := c.Node.Snapshots(name, write)
 	if err != nil {

@@ -123,7 +123,8 @@ func memberProfile(c *call.Call) (bson.D, error) {
 			"BSON field 'profile.profile' is the wrong type '%s', expected types '[long, int, decimal, double']",
 			args.TypeName(c.Body.Lookup("profile").Type))
 	case level == 1 || level == 2:
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock's shards have no profiler: currentOp shows what runs")
+		return nil, mongoerr.New(mongoerr.NotImplemented,
+			"the mock's shards have no profiler: use currentOp to see running operations")
 	}
 	return bson.D{{Key: "was", Value: int32(0)}, {Key: "slowms", Value: int32(100)}, {Key: "sampleRate", Value: 1.0}}, nil
 }

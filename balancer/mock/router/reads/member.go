@@ -86,5 +86,5 @@ func checkMemberStage(c *call.Call, name string) error {
 	if c.Node.Member == nil {
 		return nil
 	}
-	return mongoerr.New(mongoerr.NotImplemented, "the mock answers %s on its mongos only", name)
+	return mongoerr.New(mongoerr.NotImplemented, "the mock supports %s only on mongos", name)
 }

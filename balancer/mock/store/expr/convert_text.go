@@ -192,7 +192,7 @@ func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) 
 	out, err := jsonReader{d, w}.readValue(0)
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the value")
+			err = errors.New("unexpected data after the value")
 		}
 	}
 	switch over := w.Charge(0); {

@@ -110,9 +110,9 @@ func (b *Budget) largest(a *Account, n int64) *Account {
 
 // refuseCommand makes the command fail, which requested n more bytes or has the most memory.
 func (a *Account) refuseCommand(n int64) {
-	a.refusedErr = mongoerr.New(mongoerr.ExceededMemoryLimit, "the commands of this process keep %d bytes in memory, and "+
-		"%d more would be beyond what they may (--memory %d): this one, which keeps %d of them, is the largest and is "+
-		"refused: narrow it down, or allow more", a.budget.used, n, a.budget.max, a.held)
+	a.refusedErr = mongoerr.New(mongoerr.ExceededMemoryLimit, "the commands of this process use %d bytes of memory, and "+
+		"%d more would exceed the limit (--memory %d): this command, which uses %d bytes, is the largest and is "+
+		"rejected: reduce its data, or increase the limit", a.budget.used, n, a.budget.max, a.held)
 	a.budget.refusedBytes += a.held
 	a.cancel(a.refusedErr)
 }
