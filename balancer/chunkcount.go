@@ -85,8 +85,8 @@ func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
 		return true, nothing, nil
 	}
 	locked, err = call(&l.thread, "lock", func(ctx context.Context, c Cluster) (bool, error) {
-		lock, has := c.(RoundLock)
-		if !has {
+		lock, ok := c.(RoundLock)
+		if !ok {
 			return true, nil
 		}
 		return lock.LockRound(ctx)
@@ -99,7 +99,7 @@ func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
 
 func unlockRound(t *thread, logger *slog.Logger) {
 	err := run(t, "unlock", func(ctx context.Context, c Cluster) error {
-		if lock, has := c.(RoundLock); has {
+		if lock, ok := c.(RoundLock); ok {
 			return lock.UnlockRound(ctx)
 		}
 		return nil

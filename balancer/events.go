@@ -104,15 +104,15 @@ type entry struct {
 	event *Event
 }
 
-func (a *entry) before(b *entry) bool {
-	if a.due != b.due {
-		return a.due < b.due
+func (e *entry) before(b *entry) bool {
+	if e.due != b.due {
+		return e.due < b.due
 	}
 	// A Duration saturates after about 290 years; then the times themselves are compared.
-	if order := a.event.due.Compare(b.event.due); order != 0 {
+	if order := e.event.due.Compare(b.event.due); order != 0 {
 		return order < 0
 	}
-	return a.seq < b.seq
+	return e.seq < b.seq
 }
 
 // eventHeap is a heap like container/heap, but without calls through an interface: a busy cluster has

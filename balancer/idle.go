@@ -29,19 +29,19 @@ func newIdleCollections(revision func(ns string) *uint64) idleCollections {
 }
 
 // entryFor returns the entry of a collection, created if missing.
-func (p *idleCollections) entryFor(ns string) *idleCollection {
-	known := p.byNamespace[ns]
+func (i *idleCollections) entryFor(ns string) *idleCollection {
+	known := i.byNamespace[ns]
 	if known == nil {
-		known = &idleCollection{revision: p.revision(ns)}
-		p.byNamespace[ns] = known
+		known = &idleCollection{revision: i.revision(ns)}
+		i.byNamespace[ns] = known
 	}
 	return known
 }
 
 // nothingToMove reports whether a collection is known to have nothing to move with the
 // shards available.
-func (p *idleCollections) nothingToMove(ns string, available *policy.AvailableShards) bool {
-	known := p.byNamespace[ns]
+func (i *idleCollections) nothingToMove(ns string, available *policy.AvailableShards) bool {
+	known := i.byNamespace[ns]
 	if known == nil || known.candidates == nil {
 		return false
 	}
@@ -53,33 +53,33 @@ func (p *idleCollections) nothingToMove(ns string, available *policy.AvailableSh
 }
 
 // noteNothingChosen records the input of a selection that chose nothing for a collection.
-func (p *idleCollections) noteNothingChosen(s policy.Situation, available *policy.AvailableShards) {
-	if p.revision != nil {
-		known := p.entryFor(s.Namespace)
+func (i *idleCollections) noteNothingChosen(s policy.Situation, available *policy.AvailableShards) {
+	if i.revision != nil {
+		known := i.entryFor(s.Namespace)
 		known.nothingToMoveAt, known.candidates = *known.revision+1, policy.NewCandidates(s, available)
 	}
 }
 
 // noteNothingToMove records that a collection has nothing to move until it changes.
-func (p *idleCollections) noteNothingToMove(ns string, available *policy.AvailableShards) {
-	if p.revision != nil {
-		known := p.entryFor(ns)
+func (i *idleCollections) noteNothingToMove(ns string, available *policy.AvailableShards) {
+	if i.revision != nil {
+		known := i.entryFor(ns)
 		known.nothingToMoveAt, known.candidates = *known.revision+1, policy.NoCandidates(available)
 	}
 }
 
 // noteNothingToSplit records that a collection has nothing to split at its zone boundaries; unzoned
 // means that it never will.
-func (p *idleCollections) noteNothingToSplit(ns string, unzoned bool) {
-	if p.revision != nil {
-		known := p.entryFor(ns)
+func (i *idleCollections) noteNothingToSplit(ns string, unzoned bool) {
+	if i.revision != nil {
+		known := i.entryFor(ns)
 		known.nothingToSplitAt, known.neverZoned = *known.revision+1, unzoned
 	}
 }
 
 // nothingToSplit reports whether a collection is known to have nothing to split.
-func (p *idleCollections) nothingToSplit(ns string) bool {
-	known := p.byNamespace[ns]
+func (i *idleCollections) nothingToSplit(ns string) bool {
+	known := i.byNamespace[ns]
 	return known != nil && (known.neverZoned || known.nothingToSplitAt == *known.revision+1)
 }
 

@@ -27,60 +27,60 @@ func newShaky(f *fakeCluster) shaky {
 		&sync.Mutex{}}
 }
 
-func (c shaky) trip(where string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.left[where] > 0 {
-		c.left[where]--
+func (s shaky) trip(where string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left[where] > 0 {
+		s.left[where]--
 		panic("boom in " + where)
 	}
 }
 
-func (c shaky) Shards(ctx context.Context) ([]catalog.Shard, error) {
-	c.trip("shards")
-	return c.fakeCluster.Shards(ctx)
+func (s shaky) Shards(ctx context.Context) ([]catalog.Shard, error) {
+	s.trip("shards")
+	return s.fakeCluster.Shards(ctx)
 }
 
-func (c shaky) Collections(ctx context.Context) ([]catalog.Collection, error) {
-	c.trip("collections")
-	return c.fakeCluster.Collections(ctx)
+func (s shaky) Collections(ctx context.Context) ([]catalog.Collection, error) {
+	s.trip("collections")
+	return s.fakeCluster.Collections(ctx)
 }
 
-func (c shaky) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64,
+func (s shaky) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64,
 	error) {
-	c.trip("sizes")
-	return c.fakeCluster.DataSizes(ctx, colls)
+	s.trip("sizes")
+	return s.fakeCluster.DataSizes(ctx, colls)
 }
 
-func (c shaky) StartMove(m policy.Migration, done func(error)) {
-	c.trip("move")
-	c.fakeCluster.StartMove(m, done)
+func (s shaky) StartMove(m policy.Migration, done func(error)) {
+	s.trip("move")
+	s.fakeCluster.StartMove(m, done)
 }
 
-func (c shaky) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
-	c.trip("action")
-	c.fakeCluster.StartAction(a, done)
+func (s shaky) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
+	s.trip("action")
+	s.fakeCluster.StartAction(a, done)
 }
 
-func (c shaky) Move(_ context.Context, m policy.Migration) error {
-	c.trip("move")
-	c.exchange.Lock()
-	defer c.exchange.Unlock()
-	c.moves = append(c.moves, m)
-	c.move(m)
+func (s shaky) Move(_ context.Context, m policy.Migration) error {
+	s.trip("move")
+	s.exchange.Lock()
+	defer s.exchange.Unlock()
+	s.moves = append(s.moves, m)
+	s.move(m)
 	return nil
 }
 
-func (c shaky) Act(context.Context, policy.StreamAction) policy.ActionResult {
-	c.trip("action")
+func (s shaky) Act(context.Context, policy.StreamAction) policy.ActionResult {
+	s.trip("action")
 	return policy.ActionResult{}
 }
 
 // With lets one exchange in at a time, for real time.
-func (c shaky) With(exchange func(balancer.Cluster)) {
-	c.exchange.Lock()
-	defer c.exchange.Unlock()
-	exchange(c)
+func (s shaky) With(exchange func(balancer.Cluster)) {
+	s.exchange.Lock()
+	defer s.exchange.Unlock()
+	exchange(s)
 }
 
 // What panics inside a round fails that round: the next one comes, and balances.
@@ -117,14 +117,14 @@ func TestRoundsSurvivePanics(t *testing.T) {
 
 // rested demands that everything has panicked that was to, and that the cluster
 // was balanced after it.
-func (c shaky) rested(t *testing.T) {
+func (s shaky) rested(t *testing.T) {
 	t.Helper()
-	for where, left := range c.left {
+	for where, left := range s.left {
 		if left > 0 {
 			t.Errorf("%s has not panicked %d times", where, left)
 		}
 	}
-	if len(c.moves) < 4 {
-		t.Errorf("%d moves, want 4", len(c.moves))
+	if len(s.moves) < 4 {
+		t.Errorf("%d moves, want 4", len(s.moves))
 	}
 }

@@ -42,7 +42,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 			batch = nil
 		}
 		if len(candidates) > 0 && l.now.Sub(started) > l.cfg.Parameters().SelectionTimeout {
-			l.decisions.reportSkipped(policy.Decision{Code: policy.NotCached}, batch, rest[i+1:])
+			l.decisions.reportSkipped(policy.Decision{Code: policy.SelectionTimedOut}, batch, rest[i+1:])
 			return candidates, nil
 		}
 	}
@@ -134,20 +134,20 @@ type batchSizes struct {
 	sizes map[string]map[catalog.ShardID]int64 // nil before the shards are asked
 }
 
-func (m *batchSizes) measure() error {
-	if m.sizes != nil {
+func (b *batchSizes) measure() error {
+	if b.sizes != nil {
 		return nil
 	}
-	colls := make([]catalog.Collection, len(m.batch))
-	for i, coll := range m.batch {
+	colls := make([]catalog.Collection, len(b.batch))
+	for i, coll := range b.batch {
 		colls[i] = *coll
 	}
-	sizes, err := readSizes(&m.loop.thread, colls)
+	sizes, err := readSizes(&b.loop.thread, colls)
 	if err != nil {
 		return err
 	}
-	m.sizes = sizes
-	return m.loop.refreshSettings()
+	b.sizes = sizes
+	return b.loop.refreshSettings()
 }
 
 // candidatesFor prepares one collection (rules/01-selection §6.1) and runs the policy.

@@ -18,14 +18,14 @@ type deafServer struct {
 	answer chan struct{}
 }
 
-func (f *deafServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
+func (d *deafServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if r.Command == "listCollections" {
 		select {
-		case <-f.answer:
+		case <-d.answer:
 		case <-ctx.Done():
 		}
 	}
-	return f.Fixture.Handle(ctx, r)
+	return d.Fixture.Handle(ctx, r)
 }
 
 // A Tab does not wait for a server that does not answer, and a late answer is

@@ -29,8 +29,8 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	return text, err
 }
 
-// renderShell renders cursors. It throws for sh and rs without a connection.
-func (s *Shell) renderShell(v goja.Value) (string, bool) {
+// renderSpecial renders cursors. It throws for sh and rs without a connection.
+func (s *Shell) renderSpecial(v goja.Value) (string, bool) {
 	_, isShard := script.Receiver[*sh.Helpers](v)
 	_, isReplicaSet := script.Receiver[*replicaset.Object](v)
 	if isShard || isReplicaSet {

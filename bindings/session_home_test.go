@@ -20,7 +20,7 @@ type stuckServer struct {
 	killed chan bson.Raw // sessions to be killed
 }
 
-func (f *stuckServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
+func (s *stuckServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	first, err := r.Body.IndexErr(0)
 	if err != nil {
 		return nil
@@ -28,12 +28,12 @@ func (f *stuckServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	collection, _ := first.Value().StringValueOK()
 	switch {
 	case r.Command == "killSessions":
-		f.killed <- r.Body.Lookup("killSessions", "0").Document()
+		s.killed <- r.Body.Lookup("killSessions", "0").Document()
 		return shelltest.MustMarshal(ok())
 	case collection != "stuck":
-		return f.Fixture.Handle(ctx, r)
+		return s.Fixture.Handle(ctx, r)
 	}
-	f.began <- r.Body.Lookup("lsid").Document()
+	s.began <- r.Body.Lookup("lsid").Document()
 	<-ctx.Done()
 	return shelltest.MustMarshal(ok())
 }

@@ -55,7 +55,7 @@ func New(cfg Config) (*Shell, error) {
 	s.display = display.New(display.Options{
 		Interactive: cfg.Interactive, Terminal: cfg.Terminal, Color: cfg.Color, LimitDepth: cfg.LimitDepth,
 		Columns:  cfg.Columns,
-		Settings: func() display.InspectSettings { return s.settings.Inspect }, RenderSpecial: s.renderShell,
+		Settings: func() display.InspectSettings { return s.settings.Inspect }, RenderSpecial: s.renderSpecial,
 	})
 	s.JS = script.NewEngine(script.Options{
 		Clock:         cfg.Clock,

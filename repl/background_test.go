@@ -16,12 +16,12 @@ type timers struct {
 	done chan struct{}
 }
 
-func (ts *timers) NextTimer() (time.Duration, bool) { return 0, ts.run != nil }
+func (t *timers) NextTimer() (time.Duration, bool) { return 0, t.run != nil }
 
-func (ts *timers) RunTimers(ctx context.Context) error {
-	run := ts.run
-	ts.run = nil
-	defer close(ts.done)
+func (t *timers) RunTimers(ctx context.Context) error {
+	run := t.run
+	t.run = nil
+	defer close(t.done)
 	return run(ctx)
 }
 

@@ -138,9 +138,9 @@ type typist struct {
 	lines chan string
 }
 
-func (e *typist) ReadLine(string) (string, error) {
-	e.asked <- struct{}{}
-	line, ok := <-e.lines
+func (t *typist) ReadLine(string) (string, error) {
+	t.asked <- struct{}{}
+	line, ok := <-t.lines
 	if !ok {
 		return "", io.EOF
 	}

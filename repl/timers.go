@@ -38,7 +38,7 @@ type piece struct {
 }
 
 // Writer returns a writer to w whose output may be deferred.
-func (s *DeferredOutput) Writer(w io.Writer) io.Writer { return screenWriter{s, w} }
+func (d *DeferredOutput) Writer(w io.Writer) io.Writer { return screenWriter{d, w} }
 
 type screenWriter struct {
 	screen *DeferredOutput
@@ -61,32 +61,32 @@ func (w screenWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *DeferredOutput) hold() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.holding = true
+func (d *DeferredOutput) hold() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.holding = true
 }
 
-func (s *DeferredOutput) empty() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.pieces) == 0 && s.dropped == 0
+func (d *DeferredOutput) empty() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.pieces) == 0 && d.dropped == 0
 }
 
 // flush writes the deferred output, followed by a newline if necessary.
-func (s *DeferredOutput) flush() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, p := range s.pieces {
-		if i == len(s.pieces)-1 && !bytes.HasSuffix(p.text, []byte("\n")) {
+func (d *DeferredOutput) flush() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, p := range d.pieces {
+		if i == len(d.pieces)-1 && !bytes.HasSuffix(p.text, []byte("\n")) {
 			p.text = append(p.text, '\n')
 		}
 		_, _ = p.to.Write(p.text)
 	}
-	if s.dropped > 0 {
-		fmt.Fprintf(s.droppedWriter, "(%d more bytes were printed by timers and left out)\n", s.dropped)
+	if d.dropped > 0 {
+		fmt.Fprintf(d.droppedWriter, "(%d more bytes were printed by timers and left out)\n", d.dropped)
 	}
-	s.holding, s.pieces, s.size, s.dropped, s.droppedWriter = false, nil, 0, 0, nil
+	d.holding, d.pieces, d.size, d.dropped, d.droppedWriter = false, nil, 0, 0, nil
 }
 
 // nextTimer returns a channel that fires when a timer is due; nil never fires.

@@ -22,8 +22,8 @@ type primaryMoves struct {
 	asked   *int
 }
 
-func (h primaryMoves) Handle(ctx context.Context, r wire.Request) bson.Raw {
-	reply := h.Handler.Handle(ctx, r)
+func (p primaryMoves) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	reply := p.Handler.Handle(ctx, r)
 	marshal := func(d bson.D) bson.Raw {
 		raw, err := bson.Marshal(d)
 		if err != nil {
@@ -33,9 +33,9 @@ func (h primaryMoves) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	}
 	switch text := r.Body.String(); {
 	case r.Command == "buildInfo":
-		return marshal(bson.D{{Key: "version", Value: h.version}, {Key: "ok", Value: 1.0}})
+		return marshal(bson.D{{Key: "version", Value: p.version}, {Key: "ok", Value: 1.0}})
 	case r.Command == "aggregate" && strings.Contains(text, "$currentOp") && strings.Contains(text, "_shardsvrMovePrimary"):
-		*h.asked++
+		*p.asked++
 		op := bson.D{{Key: "shard", Value: "s1"}, {Key: "command", Value: bson.D{{Key: "_shardsvrMovePrimary", Value: "app"}}}}
 		return marshal(bson.D{{Key: "cursor", Value: bson.D{{Key: "id", Value: int64(0)}, {Key: "ns", Value: "admin.$cmd.aggregate"},
 			{Key: "firstBatch", Value: bson.A{op}}}}, {Key: "ok", Value: 1.0}})

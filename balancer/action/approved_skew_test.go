@@ -79,7 +79,7 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 		switch {
 		case errors.As(err, new(*apply.ChangedError)): // a new plan is for who approves
 			changed++
-		case err != nil && !errors.As(err, new(*apply.LeftError)):
+		case err != nil && !errors.As(err, new(*apply.SkippedStepsError)):
 			t.Errorf("seed %d: %v", seed, err)
 		}
 		c := w.snapshot().Collection("db.c0")

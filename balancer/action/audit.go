@@ -79,9 +79,9 @@ type AuditCollection struct {
 	Sharded   bool   `json:"sharded"`
 	// Docs is the number of documents that were read, on all shards.
 	Docs int64 `json:"docs"`
-	// Waiting is the number of orphans that a pending range deletion will delete and of which the owner
+	// PendingDeletion is the number of orphans that a pending range deletion will delete and of which the owner
 	// has the document.
-	Waiting int64 `json:"waiting,omitzero"`
+	PendingDeletion int64 `json:"waiting,omitzero"`
 	// Deleted is the number of orphans with a pending range deletion of which the owner has deleted the
 	// document since.
 	Deleted int64    `json:"deleted,omitzero"`

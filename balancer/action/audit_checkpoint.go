@@ -42,8 +42,8 @@ type checkpoint struct {
 // auditedColl is a collection that was read completely.
 type auditedColl struct {
 	UUID bson.Binary `bson:"uuid"`
-	// What is the JSON of an auditFound.
-	What string `bson:"what"`
+	// ResultJSON is the JSON of an auditFound.
+	ResultJSON string `bson:"what"`
 }
 
 // auditFound is the result of one collection.
@@ -87,14 +87,14 @@ func (a *auditRun) resumeAudit() error {
 }
 
 // save writes the checkpoint to its file.
-func (k *checkpoint) save(now time.Time) error {
-	if k.file == "" {
+func (c *checkpoint) save(now time.Time) error {
+	if c.file == "" {
 		return nil
 	}
-	k.saved = now
-	text, err := bson.MarshalExtJSON(k, true, false)
+	c.saved = now
+	text, err := bson.MarshalExtJSON(c, true, false)
 	if err == nil {
-		err = safefile.Replace(k.file, writeText(text))
+		err = safefile.Replace(c.file, writeText(text))
 	}
 	if err != nil {
 		return fmt.Errorf("saving the checkpoint: %w", err)
@@ -103,11 +103,11 @@ func (k *checkpoint) save(now time.Time) error {
 }
 
 // remove removes the file after the audit has completed.
-func (k *checkpoint) remove() error {
-	if k.file == "" {
+func (c *checkpoint) remove() error {
+	if c.file == "" {
 		return nil
 	}
-	if err := os.Remove(k.file); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(c.file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -121,7 +121,7 @@ func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error)
 			continue
 		}
 		var f auditFound
-		if err := json.Unmarshal([]byte(d.What), &f); err != nil {
+		if err := json.Unmarshal([]byte(d.ResultJSON), &f); err != nil {
 			return false, fmt.Errorf("%s: %w", a.checkpoint.file, err)
 		}
 		if f.Collection.Namespace != c.Namespace { // the collection was renamed
@@ -152,7 +152,7 @@ func (a *auditRun) saveCollection(c *placement.Collection, began AuditResult) er
 		return err
 	}
 	a.checkpoint.At = nil
-	a.checkpoint.Done = append(a.checkpoint.Done, auditedColl{UUID: c.UUID, What: string(text)})
+	a.checkpoint.Done = append(a.checkpoint.Done, auditedColl{UUID: c.UUID, ResultJSON: string(text)})
 	return a.checkpoint.save(a.cluster.Clock.Now())
 }
 
@@ -163,7 +163,7 @@ func (d *documentAudit) resumePoint() *auditedPart {
 	if at == nil || at.Namespace != d.coll.Namespace || !at.UUID.Equal(d.coll.UUID) {
 		return nil
 	}
-	d.summary.Docs, d.summary.Waiting = at.Docs, at.Waiting
+	d.summary.Docs, d.summary.PendingDeletion = at.Docs, at.Waiting
 	for id, n := range at.Each {
 		d.docsByShard[catalog.ShardID(id)] = n
 	}
@@ -182,7 +182,7 @@ func (d *documentAudit) saveProgress(doc bson.Raw) error {
 		return err
 	}
 	at := &auditedPart{
-		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs, Waiting: d.summary.Waiting,
+		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs, Waiting: d.summary.PendingDeletion,
 		Each: map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
 	}
 	for id, n := range d.docsByShard {

@@ -29,13 +29,13 @@ type collating struct {
 	collection string
 }
 
-func (h collating) Handle(ctx context.Context, r wire.Request) bson.Raw {
-	if name, _ := r.Body.Lookup("find").StringValueOK(); r.Command != "find" || name != h.collection {
-		return h.Routers.Handle(ctx, r)
+func (c collating) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if name, _ := r.Body.Lookup("find").StringValueOK(); r.Command != "find" || name != c.collection {
+		return c.Routers.Handle(ctx, r)
 	}
 	all := r
 	all.Body = withoutOrder(r.Body)
-	reply := h.Routers.Handle(ctx, all)
+	reply := c.Routers.Handle(ctx, all)
 	batch, ok := reply.Lookup("cursor", "firstBatch").ArrayOK()
 	if !ok {
 		return reply

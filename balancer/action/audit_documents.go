@@ -221,7 +221,7 @@ func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, c
 func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Verdict {
 	v := d.table.judge.Classify(copies)
 	if v.IsSound() {
-		d.summary.Waiting += int64(len(copies)) - int64(v.OwnedCount())
+		d.summary.PendingDeletion += int64(len(copies)) - int64(v.OwnedCount())
 		return v
 	}
 	id := copies[0].Doc.Lookup("_id")

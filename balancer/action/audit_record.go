@@ -50,15 +50,15 @@ func newDocumentFindings(a *auditRun, c *placement.Collection) *documentFindings
 	return &documentFindings{audit: a, coll: c}
 }
 
-func (r *documentFindings) group(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
-	i := slices.IndexFunc(r.list, func(f *foundDocuments) bool {
+func (df *documentFindings) group(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
+	i := slices.IndexFunc(df.list, func(f *foundDocuments) bool {
 		return f.kind == kind && f.shard == shard && f.pendingDeletion == waiting
 	})
 	if i < 0 {
-		i = len(r.list)
-		r.list = append(r.list, &foundDocuments{kind: kind, shard: shard, pendingDeletion: waiting})
+		i = len(df.list)
+		df.list = append(df.list, &foundDocuments{kind: kind, shard: shard, pendingDeletion: waiting})
 	}
-	return r.list[i]
+	return df.list[i]
 }
 
 // kindOf maps the state of a copy to the kind of its finding.
@@ -68,20 +68,20 @@ var kindOf = map[placement.State]placement.Kind{
 }
 
 // addSuspect adds a document to the findings that match the states of its copies.
-func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *suspectDocument) error {
+func (df *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *suspectDocument) error {
 	for i, c := range s.copies {
 		state := s.verdict.States[i]
 		kind, found := kindOf[state]
 		if !found || kind == placement.Orphan && !d.summary.Sharded {
 			continue // the whole collection is misplaced on the shard
 		}
-		f := r.group(kind, c.Shard, state == placement.LoneWaiting)
+		f := df.group(kind, c.Shard, state == placement.LoneWaiting)
 		f.count++
-		if err := r.addDocument(ctx, f, c); err != nil {
+		if err := df.addDocument(ctx, f, c); err != nil {
 			return err
 		}
-		if kind == placement.Lone && r.compared < maxCompared {
-			r.compared++
+		if kind == placement.Lone && df.compared < maxCompared {
+			df.compared++
 			if err := d.findConflicts(ctx, c); err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *
 	if s.verdict.OwnedCount() < 2 {
 		return nil
 	}
-	f := r.group(placement.DuplicateID, "", false)
+	f := df.group(placement.DuplicateID, "", false)
 	for i, c := range s.copies {
 		if s.verdict.States[i] != placement.Owned {
 			continue
@@ -98,7 +98,7 @@ func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *
 		if f.count == 0 {
 			f.firstCopies = append(f.firstCopies, c.Doc)
 		}
-		if err := r.addDocument(ctx, f, c); err != nil {
+		if err := df.addDocument(ctx, f, c); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (r *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s *
 }
 
 // addDocument adds a document to the named documents of a finding, and writes it to the finding's file.
-func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c placement.Copy) error {
+func (df *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c placement.Copy) error {
 	id := c.Doc.Lookup("_id")
 	if !slices.Contains(f.shards, c.Shard) {
 		f.shards = append(f.shards, c.Shard)
@@ -121,11 +121,11 @@ func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c
 		}
 		f.examples, f.ids = append(f.examples, named), append(f.ids, id)
 	}
-	if r.audit.Export == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
+	if df.audit.Export == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
 		return nil
 	}
-	shard := r.audit.shards.ReadableShard(c.Shard)
-	docs, err := r.audit.findByID(ctx, shard, r.coll.Namespace, id)
+	shard := df.audit.shards.ReadableShard(c.Shard)
+	docs, err := df.audit.findByID(ctx, shard, df.coll.Namespace, id)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c
 		if len(f.docs) == 0 {
 			f.docs = append(f.docs, doc)
 		}
-		if err := r.export(f, doc); err != nil {
+		if err := df.export(f, doc); err != nil {
 			return err
 		}
 	}
@@ -141,20 +141,20 @@ func (r *documentFindings) addDocument(ctx context.Context, f *foundDocuments, c
 }
 
 // export appends a document to the file of a finding, as a line of canonical extended JSON.
-func (r *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
-	if r.audit.Export == "" {
+func (df *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
+	if df.audit.Export == "" {
 		return nil
 	}
 	if f.file == nil {
-		parts := []string{r.coll.Namespace, string(f.kind)}
+		parts := []string{df.coll.Namespace, string(f.kind)}
 		if f.pendingDeletion {
 			parts = append(parts, "waiting")
 		}
 		if f.shard != "" {
 			parts = append(parts, string(f.shard))
 		}
-		name := filepath.Join(r.audit.Export, strings.Map(plainName, strings.Join(parts, ".")))
-		if f.file, f.path, err = r.createFile(name); err != nil {
+		name := filepath.Join(df.audit.Export, strings.Map(plainName, strings.Join(parts, ".")))
+		if f.file, f.path, err = df.createFile(name); err != nil {
 			return fmt.Errorf("exporting documents: %w", err)
 		}
 	}
@@ -168,11 +168,11 @@ func (r *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
 
 // createFile creates a new file. A resumed run keeps the files of the earlier run, whose documents may
 // have been repaired since, and numbers its own files.
-func (r *documentFindings) createFile(name string) (file *os.File, path string, err error) {
+func (df *documentFindings) createFile(name string) (file *os.File, path string, err error) {
 	path = name + ".json"
 	for n := 2; ; n++ {
 		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if !errors.Is(err, os.ErrExist) || !r.audit.checkpoint.resume {
+		if !errors.Is(err, os.ErrExist) || !df.audit.checkpoint.resume {
 			return file, path, err
 		}
 		path = fmt.Sprintf("%s.%d.json", name, n)
@@ -188,18 +188,18 @@ func plainName(r rune) rune {
 }
 
 // finish closes the files, and adds the findings to the result.
-func (r *documentFindings) finish() (err error) {
-	for _, f := range r.list {
+func (df *documentFindings) finish() (err error) {
+	for _, f := range df.list {
 		if f.file != nil {
 			err = errors.Join(err, f.file.Sync(), f.file.Close())
 		}
 		slices.Sort(f.shards)
-		r.audit.addFindings(placement.Finding{
-			Kind: f.kind, Namespace: r.coll.Namespace, Shards: f.shards, Count: f.count, Text: f.text(),
-			Documents: f.examples, Mend: r.fixCommands(f), File: f.path,
+		df.audit.addFindings(placement.Finding{
+			Kind: f.kind, Namespace: df.coll.Namespace, Shards: f.shards, Count: f.count, Text: f.text(),
+			Documents: f.examples, Mend: df.fixCommands(f), File: f.path,
 		})
 	}
-	r.list = nil
+	df.list = nil
 	return err
 }
 
@@ -223,17 +223,17 @@ func (f *foundDocuments) text() string {
 	return fmt.Sprintf("%s on several shards with different shard keys", humanize.Count(f.count, "_id"))
 }
 
-func (r *documentFindings) fixCommands(f *foundDocuments) []string {
+func (df *documentFindings) fixCommands(f *foundDocuments) []string {
 	switch f.kind {
 	case placement.Lone:
 		lone := f.docs
 		if f.count > 1 {
 			lone = nil
 		}
-		return placement.RepairLone(r.coll.Namespace, lone, f.path)
+		return placement.RepairLone(df.coll.Namespace, lone, f.path)
 	case placement.Orphan:
 		host := ""
-		if shard := r.audit.shards.ReadableShard(f.shard); shard != nil {
+		if shard := df.audit.shards.ReadableShard(f.shard); shard != nil {
 			host = shard.Host
 		}
 		ids := f.ids
@@ -241,9 +241,9 @@ func (r *documentFindings) fixCommands(f *foundDocuments) []string {
 			return []string{"// run the audit again with --export DIR: it saves the documents there and " +
 				"shows how to delete them"}
 		}
-		return placement.RepairOrphans(r.coll, f.shard, host, ids, f.path)
+		return placement.RepairOrphans(df.coll, f.shard, host, ids, f.path)
 	case placement.Unplaced:
 		return placement.RepairUnplaced()
 	}
-	return placement.RepairDuplicate(r.coll, f.firstCopies)
+	return placement.RepairDuplicate(df.coll, f.firstCopies)
 }

@@ -416,7 +416,7 @@ func TestAuditRaisesNoFalseAlarm(t *testing.T) {
 			t.Fatalf("seed %d: %+v", seed, result)
 		}
 		for _, c := range result.Collections {
-			waiting += c.Waiting
+			waiting += c.PendingDeletion
 		}
 	}
 	if waiting == 0 {

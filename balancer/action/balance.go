@@ -46,8 +46,8 @@ type Balance struct {
 	// Seed makes the random choices of a mock's balancer with this seed; 0 keeps the order of the
 	// catalog.
 	Seed uint64
-	// Foresee plans the run first, so that the remaining time can be reported.
-	Foresee bool
+	// PlanFirst plans the run first, so that the remaining time can be reported.
+	PlanFirst bool
 
 	Pace
 	Control
@@ -113,7 +113,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	}
 	reporter := &serial{next: r}
 	if c.Guarded {
-		if err := c.askGuard(ctx); err != nil {
+		if err := c.sendGuardedWrite(ctx); err != nil {
 			return BalanceResult{}, err
 		}
 		b.DryRun = true
@@ -157,8 +157,8 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	return result, ended(result.Stopped, err)
 }
 
-// askGuard sends the first write of a run, so that a guard can refuse the run.
-func (c Cluster) askGuard(ctx context.Context) error {
+// sendGuardedWrite sends the first write of a run, so that a guard can refuse the run.
+func (c Cluster) sendGuardedWrite(ctx context.Context) error {
 	_, err := c.runner().RunCommand(ctx, live.LeaseDatabase, bson.D{
 		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
 		{Key: "update", Value: bson.D{}},
@@ -202,7 +202,7 @@ func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
 		result.Load = &load
 		return nil, result, nil
 	}
-	if !shown && !b.Foresee && !b.Preflight && !b.ForceJumbo { // the preview is needed before the run
+	if !shown && !b.PlanFirst && !b.Preflight && !b.ForceJumbo { // the preview is needed before the run
 		return nil, result, nil
 	}
 	if s, err = c.withDiskLimit(b.DiskLimit).snapshot(ctx, b.Namespaces, r); err != nil {
@@ -280,7 +280,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 		Heat:        func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
 		DiskLimit:   b.DiskLimit,
 		Volumes:     live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
-		HardContext: b.Hard,
+		HardContext: b.AbortContext,
 		ForceJumbo:  b.ForceJumbo,
 		OnEvent: func(e runner.Event) {
 			if p != nil {
@@ -306,11 +306,11 @@ func (b Balance) whileLeased(
 		r.note(fmt.Sprintf("An earlier run left the balancing of %s off: "+
 			"it is switched on again when this run ends.", humanize.AbbreviateCollections(left)))
 	}
-	hard := b.Hard
+	hard := b.AbortContext
 	if hard == nil {
 		hard = context.WithoutCancel(ctx)
 	}
-	done := interruptOn(hard, b.Insist, lease, r)
+	done := interruptOn(hard, b.StopMoves, lease, r)
 	result, err := runner.Run(ctx, lease, o)
 	done()
 	explainEnabled(ctx, lease, err)
@@ -319,7 +319,7 @@ func (b Balance) whileLeased(
 	}
 	off := lease.Leftover()
 	lease.OnGiveBack = restoreProgress(r)
-	ended := lease.EndRun(ctx, b.Hard)
+	ended := lease.EndRun(ctx, b.AbortContext)
 	noteRestored(r, lease, off)
 	return result, errors.Join(err, ended)
 }

@@ -22,7 +22,7 @@ type HeatPlan struct {
 	Before float64    `json:"before"`
 	After  float64    `json:"after"`
 	Steps  []HeatStep `json:"steps"`
-	Left   []Left     `json:"left"`
+	Left   []Leftover `json:"left"`
 }
 
 // HeatStep is a split if At is set, and a move otherwise.
@@ -135,7 +135,7 @@ func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serial) (*HeatPl
 }
 
 func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
-	p := &HeatPlan{Before: d.Before, After: d.After, Steps: []HeatStep{}, Left: []Left{}}
+	p := &HeatPlan{Before: d.Before, After: d.After, Steps: []HeatStep{}, Left: []Leftover{}}
 	patterns := map[string]catalog.KeyPattern{}
 	for _, m := range maps {
 		patterns[m.Namespace] = m.Pattern
@@ -150,7 +150,7 @@ func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
 		p.Steps = append(p.Steps, step)
 	}
 	for _, left := range runner.LeftByLoad(d, maps) {
-		p.Left = append(p.Left, Left(left))
+		p.Left = append(p.Left, Leftover(left))
 	}
 	return p
 }

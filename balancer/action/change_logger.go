@@ -48,9 +48,9 @@ func startChangeLog(ctx context.Context, c Cluster, destinations []string, o run
 }
 
 // endFunc returns a function that writes the end of the run to the audit log.
-func (a *changeLogger) endFunc(ctx context.Context, namespaces []string) func(stopped string, err error) error {
+func (c *changeLogger) endFunc(ctx context.Context, namespaces []string) func(stopped string, err error) error {
 	return func(stopped string, err error) error {
-		ended := a.template
+		ended := c.template
 		ended.ID, ended.What, ended.Namespaces, ended.Outcome = ended.Run, audit.Ended, namespaces, audit.Done
 		switch {
 		case err != nil:
@@ -58,9 +58,9 @@ func (a *changeLogger) endFunc(ctx context.Context, namespaces []string) func(st
 		case stopped != "":
 			ended.Outcome, ended.Error = audit.Stopped, shorten(stopped)
 		}
-		a.setMillis(&ended, a.began)
-		failed := a.write(context.WithoutCancel(ctx), &ended)
-		return errors.Join(err, failed, a.sink.Close())
+		c.setMillis(&ended, c.began)
+		failed := c.write(context.WithoutCancel(ctx), &ended)
+		return errors.Join(err, failed, c.sink.Close())
 	}
 }
 
@@ -96,51 +96,51 @@ type changeLogger struct {
 }
 
 // write writes the pending entries and then an entry.
-func (a *changeLogger) write(ctx context.Context, e *audit.Entry) error {
-	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.flush(ctx); err != nil {
+func (c *changeLogger) write(ctx context.Context, e *audit.Entry) error {
+	e.At = c.clock.Now().UTC().Truncate(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.flush(ctx); err != nil {
 		return err
 	}
-	return a.writeEntry(ctx, *e)
+	return c.writeEntry(ctx, *e)
 }
 
 // logOutcome writes the outcome of a command, or keeps it until the next command if that fails.
-func (a *changeLogger) logOutcome(ctx context.Context, e audit.Entry) {
-	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.pending = append(a.pending, e)
-	_ = a.flush(ctx) // tried again before the next command is sent
+func (c *changeLogger) logOutcome(ctx context.Context, e audit.Entry) {
+	e.At = c.clock.Now().UTC().Truncate(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending = append(c.pending, e)
+	_ = c.flush(ctx) // tried again before the next command is sent
 }
 
-func (a *changeLogger) flush(ctx context.Context) error {
-	for len(a.pending) > 0 {
-		if err := a.writeEntry(ctx, a.pending[0]); err != nil {
+func (c *changeLogger) flush(ctx context.Context) error {
+	for len(c.pending) > 0 {
+		if err := c.writeEntry(ctx, c.pending[0]); err != nil {
 			return err
 		}
-		a.pending = a.pending[1:]
+		c.pending = c.pending[1:]
 	}
 	return nil
 }
 
 // flushAll writes the pending entries at the end of a run.
-func (a *changeLogger) flushAll(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.flush(ctx)
+func (c *changeLogger) flushAll(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flush(ctx)
 }
 
-func (a *changeLogger) writeEntry(ctx context.Context, e audit.Entry) error {
-	if err := a.sink.Write(ctx, e); err != nil {
-		return &audit.Error{Destination: a.destination, Err: err}
+func (c *changeLogger) writeEntry(ctx context.Context, e audit.Entry) error {
+	if err := c.sink.Write(ctx, e); err != nil {
+		return &audit.Error{Destination: c.destination, Err: err}
 	}
 	return nil
 }
 
-func (a *changeLogger) setMillis(e *audit.Entry, began time.Time) {
-	e.Millis = a.clock.Now().Sub(began).Milliseconds()
+func (c *changeLogger) setMillis(e *audit.Entry, began time.Time) {
+	e.Millis = c.clock.Now().Sub(began).Milliseconds()
 }
 
 // auditedRunner writes commands that change something to the audit log, before they are sent and after
@@ -166,24 +166,24 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 }
 
 // logSending writes that a command is about to be sent.
-func (a *changeLogger) logSending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
-	entry := a.template
-	entry.ID = fmt.Sprintf("%s-%d", entry.Run, a.number.Add(1))
+func (c *changeLogger) logSending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
+	entry := c.template
+	entry.ID = fmt.Sprintf("%s-%d", entry.Run, c.number.Add(1))
 	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespacesOf(database, command)
 	var err error
 	if entry.Command, err = audit.CommandOf(command); err != nil {
 		return entry, err
 	}
-	err = a.write(ctx, &entry)
+	err = c.write(ctx, &entry)
 	return entry, err
 }
 
 // logAnswer writes the outcome of a command.
-func (a *changeLogger) logAnswer(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
+func (c *changeLogger) logAnswer(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
 	entry.What = audit.Answered
 	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
-	a.setMillis(&entry, entry.At)
-	a.logOutcome(context.WithoutCancel(ctx), entry)
+	c.setMillis(&entry, entry.At)
+	c.logOutcome(context.WithoutCancel(ctx), entry)
 }
 
 // outcomeOf returns the outcome of a command. A command without an answer may have been executed.
@@ -215,7 +215,7 @@ func shorten(text string) string {
 
 // namespacesOf returns the collections that a command changes.
 func namespacesOf(database string, command bson.D) (names []string) {
-	name, is := command[0].Value.(string)
+	name, ok := command[0].Value.(string)
 	switch {
 	case command[0].Key == "update" && database == "config" && name == "collections":
 		for _, e := range command {
@@ -231,9 +231,9 @@ func namespacesOf(database string, command bson.D) (names []string) {
 			}
 		}
 		return names
-	case is && (strings.Contains(name, ".") || slices.Contains(databaseCommands, command[0].Key)):
+	case ok && (strings.Contains(name, ".") || slices.Contains(databaseCommands, command[0].Key)):
 		return []string{name}
-	case is && database == "config": // a write to the config database
+	case ok && database == "config": // a write to the config database
 		return []string{database + "." + name}
 	}
 	return nil

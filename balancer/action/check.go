@@ -20,8 +20,8 @@ type Check struct {
 	Address string
 	// Advisories is a file that adds known server faults or mutes some.
 	Advisories string
-	// Numbers reads the numbers of shards and collections even if no rule needs them.
-	Numbers bool
+	// ReadCounts reads the numbers of shards and collections even if no rule needs them.
+	ReadCounts bool
 	// Wait is how long the check is repeated until all rules pass; zero checks once.
 	Wait time.Duration
 	// Every is the interval of repeated checks, with Wait; zero means DefaultCheckEvery.
@@ -125,10 +125,10 @@ func (c Check) read(ctx context.Context, source Source) (cluster check.Cluster, 
 	}
 	cluster.Diagnosis = diagnosis.Diagnose(s)
 	if needs.Has(check.Metadata) {
-		err = askMetadata(ctx, live.NewCommandRunner(source.Client), &cluster)
+		err = checkMetadata(ctx, live.NewCommandRunner(source.Client), &cluster)
 	}
 	if err == nil && needs.Has(check.Audits) {
-		err = askShards(ctx, source, &cluster)
+		err = auditSampleDocuments(ctx, source, &cluster)
 	}
 	return cluster, err
 }

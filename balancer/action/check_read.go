@@ -13,7 +13,7 @@ import (
 // needs returns the data that the rules and Numbers need.
 func (c Check) needs() check.Need {
 	needs := c.Policy.Needs()
-	if c.Numbers {
+	if c.ReadCounts {
 		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
 	}
 	return needs
@@ -91,8 +91,8 @@ func isBalanceUnknown(s *catalog.Snapshot) bool {
 	})
 }
 
-// askMetadata runs checkMetadataConsistency.
-func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
+// checkMetadata runs checkMetadataConsistency.
+func checkMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
 	if release := c.Release(); !release.AtLeast(catalog.Release70) {
 		c.MetadataUnsupported = fmt.Sprintf("release %s does not support this check; it requires 7.0 or newer", release)
 		return nil
@@ -106,12 +106,12 @@ func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Clus
 	return err
 }
 
-// auditSample is the number of documents of each collection that a check reads on all shards.
-const auditSample = 1000
+// auditSampleSize is the number of documents of each collection that a check reads on all shards.
+const auditSampleSize = 1000
 
-// askShards audits a sample of each collection.
-func askShards(ctx context.Context, source Source, c *check.Cluster) error {
-	a := Audit{Sample: auditSample, Settle: DefaultSettle, SettlePause: DefaultSettlePause}
+// auditSampleDocuments audits a sample of each collection.
+func auditSampleDocuments(ctx context.Context, source Source, c *check.Cluster) error {
+	a := Audit{Sample: auditSampleSize, Settle: DefaultSettle, SettlePause: DefaultSettlePause}
 	cluster := Cluster{Client: source.Client, Settings: source.Settings, Clock: source.Clock}
 	result, err := a.Run(ctx, cluster, nil)
 	if err != nil {

@@ -11,11 +11,11 @@ type Control struct {
 	// Confirm is called after the plan was reported and before any change is sent. An error ends the
 	// action. Nil skips the confirmation, and so does a dry run.
 	Confirm func(ctx context.Context, question string) error
-	// Insist is closed when the action is not to wait for running moves: the servers are asked to stop
+	// StopMoves is closed when the action is not to wait for running moves: the servers are asked to stop
 	// these moves. Nil never closes.
-	Insist <-chan struct{}
-	// Hard cancels running operations. Nil never ends.
-	Hard context.Context
+	StopMoves <-chan struct{}
+	// AbortContext cancels running operations. Nil never ends.
+	AbortContext context.Context
 	// Tick triggers a report of the running steps with each value; nil disables these reports.
 	Tick <-chan time.Time
 }

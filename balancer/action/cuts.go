@@ -17,8 +17,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Cuts says how a collection is presplit. Exactly one of the methods is set.
-type Cuts struct {
+// PresplitMethod says how a collection is presplit. Exactly one of the methods is set.
+type PresplitMethod struct {
 	Namespace string
 	// Chunks and PerShard split the range of hashes evenly: into the given number of parts, or into
 	// that number for each shard that is not draining.
@@ -52,7 +52,7 @@ func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Cont
 const MaxChunks = 100_000
 
 // Validate refuses invalid numbers, and options that do not set exactly one method.
-func (p Cuts) Validate() error {
+func (p PresplitMethod) Validate() error {
 	given := 0
 	for _, n := range []int{p.Chunks, p.PerShard, p.FromSample, len(p.Points)} {
 		if n < 0 || n > MaxChunks {
@@ -72,7 +72,7 @@ func (p Cuts) Validate() error {
 }
 
 // Goal returns the goal for a cluster. A sample is read through the client.
-func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapshot) (plan.Goal, error) {
+func (p PresplitMethod) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapshot) (plan.Goal, error) {
 	goal := plan.Goal{Kind: plan.Presplit, Namespaces: []string{p.Namespace}}
 	c := s.Collection(p.Namespace)
 	if c == nil || c.Unsplittable {

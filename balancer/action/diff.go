@@ -22,13 +22,13 @@ type Diff struct {
 }
 
 // Validate checks the options.
-func (v Diff) Validate() error {
-	for _, kind := range v.Ignore {
+func (d Diff) Validate() error {
+	for _, kind := range d.Ignore {
 		if !slices.ContainsFunc(diff.Kinds(), func(k diff.KindInfo) bool { return string(k.Kind) == kind }) {
 			return refuse("{ignore}: there is no kind of change %q", kind)
 		}
 	}
-	for _, pattern := range v.Namespaces {
+	for _, pattern := range d.Namespaces {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return refuse("{ns}: %q is not a valid pattern of collections", pattern)
 		}
@@ -61,21 +61,21 @@ func (r *DiffResult) AddRuns(ctx context.Context, client *mongo.Client, path str
 }
 
 // Run compares an older snapshot with a newer one.
-func (v Diff) Run(before, after *catalog.Snapshot) (DiffResult, error) {
-	if err := v.Validate(); err != nil {
+func (d Diff) Run(before, after *catalog.Snapshot) (DiffResult, error) {
+	if err := d.Validate(); err != nil {
 		return DiffResult{}, err
 	}
 	r := diff.Compare(before, after)
 	r.Changes = slices.DeleteFunc(r.Changes, func(c diff.Change) bool {
-		return slices.Contains(v.Ignore, string(c.Kind)) || c.Namespace != "" && !v.selects(c.Namespace)
+		return slices.Contains(d.Ignore, string(c.Kind)) || c.Namespace != "" && !d.selects(c.Namespace)
 	})
-	r.Largest = slices.DeleteFunc(r.Largest, func(c diff.CollectionData) bool { return !v.selects(c.Namespace) })
+	r.Largest = slices.DeleteFunc(r.Largest, func(c diff.CollectionData) bool { return !d.selects(c.Namespace) })
 	return DiffResult{Result: r}, nil
 }
 
 // selects reports whether a collection is to be compared.
-func (v Diff) selects(ns string) bool {
-	return len(v.Namespaces) == 0 || slices.ContainsFunc(v.Namespaces, func(pattern string) bool {
+func (d Diff) selects(ns string) bool {
+	return len(d.Namespaces) == 0 || slices.ContainsFunc(d.Namespaces, func(pattern string) bool {
 		is, _ := path.Match(pattern, catalog.TimeSeriesNamespace(ns))
 		return is
 	})

@@ -39,10 +39,10 @@ func (d Drain) Validate() error {
 	return d.RunOptions.validate()
 }
 
-// alreadyError says that the goal was already reached when the run began.
-type alreadyError struct{ what string }
+// goalReachedError says that the goal was already reached when the run began.
+type goalReachedError struct{ what string }
 
-func (e *alreadyError) Error() string { return e.what }
+func (e *goalReachedError) Error() string { return e.what }
 
 // Run makes a plan and executes it. If the shard was to be removed and is removed already, Run
 // succeeds.
@@ -53,12 +53,12 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	reporter := &serial{next: r}
 	var end *drainCompletion
 	result, err := d.runGoal(c, reporter, &end).run(ctx, c, reporter)
-	already, is := errors.AsType[*alreadyError](err)
+	already, ok := errors.AsType[*goalReachedError](err)
 	if d.Preflight && result.Preflight != nil {
 		return result, err
 	}
-	if is {
-		result, err = PlanResult{Finished: true, Already: already.what}, nil
+	if ok {
+		result, err = PlanResult{Finished: true, AlreadyReached: already.what}, nil
 		if !d.DryRun && !c.Guarded {
 			err = c.releaseLeftover(ctx)
 		}
@@ -106,8 +106,8 @@ func (d *Drain) adoptJournal(p *plan.Plan) error {
 }
 
 func (d Drain) goal(ctx context.Context, c Cluster, s *catalog.Snapshot) (plan.Goal, error) {
-	if _, there := s.Shard(d.Shard); !there && d.Remove && WasRemoved(ctx, c.Client, d.Shard) {
-		return plan.Goal{}, &alreadyError{fmt.Sprintf("Shard %s has been removed already.", d.Shard)}
+	if _, ok := s.Shard(d.Shard); !ok && d.Remove && WasRemoved(ctx, c.Client, d.Shard) {
+		return plan.Goal{}, &goalReachedError{fmt.Sprintf("Shard %s has been removed already.", d.Shard)}
 	}
 	return plan.Goal{Kind: plan.Drain, Shard: d.Shard}, nil
 }

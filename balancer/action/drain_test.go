@@ -107,14 +107,14 @@ type lateLeases struct {
 	by time.Duration
 }
 
-func (h lateLeases) Handle(ctx context.Context, r wire.Request) bson.Raw {
+func (l lateLeases) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if r.Database == live.LeaseDatabase && r.Command == "delete" {
 		select {
-		case <-time.After(h.by):
+		case <-time.After(l.by):
 		case <-ctx.Done():
 		}
 	}
-	return h.Handler.Handle(ctx, r)
+	return l.Handler.Handle(ctx, r)
 }
 
 // Giving the lease back may take its time, unless somebody has given up the run.

@@ -119,28 +119,28 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 }
 
 // Close cancels all reads and waits for their end.
-func (x *Exporter) Close() {
-	x.cancel()
-	x.work.Wait()
+func (e *Exporter) Close() {
+	e.cancel()
+	e.work.Wait()
 }
 
 // SetTargets sets the clusters to read. Clusters that were read before continue without interruption.
-func (x *Exporter) SetTargets(targets []Target) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (e *Exporter) SetTargets(targets []Target) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	before := map[string]*exportTarget{}
-	for _, c := range x.clusters {
+	for _, c := range e.clusters {
 		before[c.target.Name] = c
 	}
-	x.clusters, x.reloaded = nil, true
+	e.clusters, e.reloaded = nil, true
 	for _, t := range targets {
 		c := before[t.Name]
 		if c != nil && c.target.Identity == t.Identity {
 			delete(before, t.Name)
 		} else {
-			c = x.startTarget(t)
+			c = e.startTarget(t)
 		}
-		x.clusters = append(x.clusters, c)
+		e.clusters = append(e.clusters, c)
 	}
 	for _, c := range before {
 		c.cancel()
@@ -148,29 +148,29 @@ func (x *Exporter) SetTargets(targets []Target) {
 }
 
 // ReloadFailed records that reloading the targets has failed; the previous targets stay.
-func (x *Exporter) ReloadFailed() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.reloaded = false
+func (e *Exporter) ReloadFailed() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reloaded = false
 }
 
-func (x *Exporter) startTarget(t Target) *exportTarget {
-	c := &exportTarget{Exporter: x, target: t, up: true}
+func (e *Exporter) startTarget(t Target) *exportTarget {
+	c := &exportTarget{Exporter: e, target: t, up: true}
 	var ctx context.Context
-	ctx, c.cancel = context.WithCancel(x.ctx)
-	x.work.Go(func() { c.run(ctx) })
+	ctx, c.cancel = context.WithCancel(e.ctx)
+	e.work.Go(func() { c.run(ctx) })
 	return c
 }
 
 // Once reads clusters once; it is used instead of SetTargets.
-func (x *Exporter) Once(ctx context.Context, targets []Target) {
+func (e *Exporter) Once(ctx context.Context, targets []Target) {
 	var reading sync.WaitGroup
 	for _, t := range targets {
-		c := &exportTarget{Exporter: x, target: t, up: true, cancel: func() {}}
-		x.clusters = append(x.clusters, c)
+		c := &exportTarget{Exporter: e, target: t, up: true, cancel: func() {}}
+		e.clusters = append(e.clusters, c)
 		reading.Go(func() {
 			defer c.disconnect()
-			if c.readAndRecord(ctx); x.ForecastEvery > 0 && c.snapshot != nil {
+			if c.readAndRecord(ctx); e.ForecastEvery > 0 && c.snapshot != nil {
 				c.forecast(ctx)
 				c.last.Forecast = c.outlook
 				c.publish(c.last)
@@ -181,13 +181,13 @@ func (x *Exporter) Once(ctx context.Context, targets []Target) {
 }
 
 // runForecasts computes the requested forecasts one at a time.
-func (x *Exporter) runForecasts() {
+func (e *Exporter) runForecasts() {
 	for {
 		select {
-		case <-x.ctx.Done():
+		case <-e.ctx.Done():
 			return
-		case c := <-x.forecastQueue:
-			c.forecast(x.ctx)
+		case c := <-e.forecastQueue:
+			c.forecast(e.ctx)
 		}
 	}
 }

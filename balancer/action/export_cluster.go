@@ -50,7 +50,7 @@ type exportTarget struct {
 
 const (
 	// exportParts are the parts of a snapshot that each read reads.
-	exportParts = live.DefaultParts&^(live.Flags|live.CollectionSizes) | live.Drains
+	exportParts = live.DefaultParts&^(live.ChunkFlags|live.CollectionSizes) | live.Drains
 	// flagsEvery is the interval at which the flags of chunks are read. Flags change without a new
 	// version of the chunk.
 	flagsEvery = 5 * time.Minute
@@ -63,185 +63,185 @@ const (
 )
 
 // run reads the cluster until ctx ends.
-func (c *exportTarget) run(ctx context.Context) {
-	defer c.disconnect()
+func (e *exportTarget) run(ctx context.Context) {
+	defer e.disconnect()
 	for ctx.Err() == nil {
-		began := c.Clock.Now()
-		c.readAndRecord(ctx)
-		c.askForecast(ctx)
-		took := c.Clock.Now().Sub(began)
-		_ = c.Clock.Sleep(ctx, max(c.Every-took, restFactor*took)) // returns when ctx ends
+		began := e.Clock.Now()
+		e.readAndRecord(ctx)
+		e.requestForecast(ctx)
+		took := e.Clock.Now().Sub(began)
+		_ = e.Clock.Sleep(ctx, max(e.Every-took, restFactor*took)) // returns when ctx ends
 	}
 }
 
-func (c *exportTarget) disconnect() {
-	if c.done != nil {
-		c.done()
-		c.done = nil
+func (e *exportTarget) disconnect() {
+	if e.done != nil {
+		e.done()
+		e.done = nil
 	}
 }
 
 // readAndRecord reads the cluster once.
-func (c *exportTarget) readAndRecord(ctx context.Context) {
-	bounded, cancel := context.WithTimeout(ctx, c.Timeout)
+func (e *exportTarget) readAndRecord(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
-	began := c.Clock.Now()
-	err := mongoerr.CatchPanic(nil, "reading the cluster", func() error { return c.readOnce(bounded) })
+	began := e.Clock.Now()
+	err := mongoerr.CatchPanic(nil, "reading the cluster", func() error { return e.readOnce(bounded) })
 	if ctx.Err() != nil {
 		return
 	}
 	if err != nil && bounded.Err() != nil {
-		err = fmt.Errorf("the read took more than %v", c.Timeout)
+		err = fmt.Errorf("the read took more than %v", e.Timeout)
 	}
 	if err != nil {
-		c.disconnect()
+		e.disconnect()
 	}
-	c.logTrouble(err)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reads++
-	c.took, c.up = c.Clock.Now().Sub(began), err == nil
+	e.logTrouble(err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reads++
+	e.took, e.up = e.Clock.Now().Sub(began), err == nil
 	if err != nil {
-		c.failures++
+		e.failures++
 	} else {
-		c.read, c.readTook = c.Clock.Now(), c.took
+		e.read, e.readTook = e.Clock.Now(), e.took
 	}
 }
 
 // logTrouble logs the first of several failed reads, and the first success afterwards.
-func (c *exportTarget) logTrouble(err error) {
+func (e *exportTarget) logTrouble(err error) {
 	text := ""
 	if err != nil {
-		text = c.Describe(err)
+		text = e.Describe(err)
 	}
 	switch {
-	case text == c.lastLogged:
+	case text == e.lastLogged:
 	case text == "":
-		c.Log.Info("the cluster can be read again", "cluster", c.target.Name)
+		e.Log.Info("the cluster can be read again", "cluster", e.target.Name)
 	default:
-		c.Log.Warn("the cluster can't be read", "cluster", c.target.Name, "error", text)
+		e.Log.Warn("the cluster can't be read", "cluster", e.target.Name, "error", text)
 	}
-	c.lastLogged = text
+	e.lastLogged = text
 }
 
 // readOnce reads the cluster and computes its metrics.
-func (c *exportTarget) readOnce(ctx context.Context) error {
-	if err := c.open(ctx); err != nil {
+func (e *exportTarget) readOnce(ctx context.Context) error {
+	if err := e.open(ctx); err != nil {
 		return err
 	}
-	s, err := c.readSince(ctx)
+	s, err := e.readSince(ctx)
 	if err != nil {
 		return err
 	}
 	cluster := check.Cluster{Diagnosis: diagnosis.Diagnose(s), MetadataUnsupported: "the exporter does not ask for it",
-		NotAuditedReason: "the exporter does not ask for it", Advisories: &c.advisories}
-	r := export.ClusterReading{Report: c.Policy.Check(c.target.Name, cluster), Moves: &c.moves}
+		NotAuditedReason: "the exporter does not ask for it", Advisories: &e.advisories}
+	r := export.ClusterReading{Report: e.Policy.Check(e.target.Name, cluster), Moves: &e.moves}
 	if !isMock(s) {
-		r.Advisories = c.advisories.Matching(advisory.Cluster{Snapshot: s})
+		r.Advisories = e.advisories.Matching(advisory.Cluster{Snapshot: s})
 	}
-	c.moves.Add(s.Parts().Changes)
-	if c.meter != nil {
-		if r.Operations, err = c.meter(ctx, s); err != nil {
+	e.moves.Add(s.Parts().Changes)
+	if e.meter != nil {
+		if r.Operations, err = e.meter(ctx, s); err != nil {
 			return err
 		}
 	}
-	c.mu.Lock()
-	r.Forecast, c.snapshot = c.outlook, s
-	c.mu.Unlock()
-	c.publish(r)
+	e.mu.Lock()
+	r.Forecast, e.snapshot = e.outlook, s
+	e.mu.Unlock()
+	e.publish(r)
 	return nil
 }
 
-func (c *exportTarget) open(ctx context.Context) (err error) {
-	if c.done != nil {
+func (e *exportTarget) open(ctx context.Context) (err error) {
+	if e.done != nil {
 		return nil
 	}
-	if c.source, c.done, err = c.target.Open(ctx); err != nil {
-		c.done = nil
+	if e.source, e.done, err = e.target.Open(ctx); err != nil {
+		e.done = nil
 		return err
 	}
-	if c.source.Snapshot != nil {
+	if e.source.Snapshot != nil {
 		return errors.New("a snapshot file never changes: give the address of a cluster")
 	}
-	for i, parts := range []live.Part{exportParts, exportParts | live.Flags} {
-		c.readers[i] = c.source.Reader(live.ReaderOptions{Parts: parts, Source: c.source.Origin, LogEntries: logEntries,
-			Zone: c.source.Zone})
+	for i, parts := range []live.Part{exportParts, exportParts | live.ChunkFlags} {
+		e.readers[i] = e.source.Reader(live.ReaderOptions{Parts: parts, Source: e.source.Origin, LogEntries: logEntries,
+			Zone: e.source.Zone})
 	}
-	if c.Heat {
-		c.meter = c.source.Meter()
+	if e.Heat {
+		e.meter = e.source.Meter()
 	}
 	return nil
 }
 
 // readSince reads what has changed since the last read.
-func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error) {
-	reader := c.readers[0]
-	flags := c.Clock.Now().Sub(c.flagsReadAt) >= flagsEvery
+func (e *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error) {
+	reader := e.readers[0]
+	flags := e.Clock.Now().Sub(e.flagsReadAt) >= flagsEvery
 	if flags {
-		reader = c.readers[1]
+		reader = e.readers[1]
 	}
-	c.mu.Lock()
-	old := c.snapshot
-	c.mu.Unlock()
+	e.mu.Lock()
+	old := e.snapshot
+	e.mu.Unlock()
 	s, err := reader.ReadSince(ctx, old)
 	if err == nil && old != nil && s.Parts().ClusterID != old.Parts().ClusterID {
-		c.moves = export.Moves{} // the address belongs to another cluster now
+		e.moves = export.Moves{} // the address belongs to another cluster now
 		s, err = reader.Read(ctx)
 	}
 	if err == nil && flags {
-		c.flagsReadAt = c.Clock.Now()
+		e.flagsReadAt = e.Clock.Now()
 	}
 	return s, err
 }
 
 // publish stores the lines of a reading for Write.
-func (c *exportTarget) publish(r export.ClusterReading) {
-	lines := c.linesOf(r)
-	c.last = r
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lines = lines
+func (e *exportTarget) publish(r export.ClusterReading) {
+	lines := e.linesOf(r)
+	e.last = r
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lines = lines
 }
 
 // linesOf returns the lines of all families of a reading.
-func (c *exportTarget) linesOf(r export.ClusterReading) [][]byte {
-	lines := make([][]byte, len(c.families))
-	for i, f := range r.Families(c.Collections) {
+func (e *exportTarget) linesOf(r export.ClusterReading) [][]byte {
+	lines := make([][]byte, len(e.families))
+	for i, f := range r.Families(e.Collections) {
 		for k, s := range f.Samples { // the label cluster comes first
-			f.Samples[k].Labels = append(append(s.Labels[:2:2], c.target.Labels...), s.Labels[2:]...)
+			f.Samples[k].Labels = append(append(s.Labels[:2:2], e.target.Labels...), s.Labels[2:]...)
 		}
 		lines[i] = f.AppendSamples(nil)
 	}
 	return lines
 }
 
-// askForecast requests a forecast of the time to balance if one is due; if the worker is busy
+// requestForecast requests a forecast of the time to balance if one is due; if the worker is busy
 // with another cluster, it is requested at the next read.
-func (c *exportTarget) askForecast(ctx context.Context) {
-	c.mu.Lock()
-	due := c.ForecastEvery > 0 && c.up && c.snapshot != nil && !c.forecasting &&
-		(c.forecastAt.IsZero() || c.Clock.Now().Sub(c.forecastAt) >= c.ForecastEvery)
-	c.forecasting = c.forecasting || due
-	c.mu.Unlock()
+func (e *exportTarget) requestForecast(ctx context.Context) {
+	e.mu.Lock()
+	due := e.ForecastEvery > 0 && e.up && e.snapshot != nil && !e.forecasting &&
+		(e.forecastAt.IsZero() || e.Clock.Now().Sub(e.forecastAt) >= e.ForecastEvery)
+	e.forecasting = e.forecasting || due
+	e.mu.Unlock()
 	if !due {
 		return
 	}
 	select {
-	case c.forecastQueue <- c:
+	case e.forecastQueue <- e:
 	case <-ctx.Done():
 	default: // requested again at the next read
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.forecasting = false
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.forecasting = false
 	}
 }
 
 // forecast computes the time to balance. If the computation takes too long, there is no forecast.
-func (c *exportTarget) forecast(ctx context.Context) {
-	c.mu.Lock()
-	s := c.snapshot
-	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+func (e *exportTarget) forecast(ctx context.Context) {
+	e.mu.Lock()
+	s := e.snapshot
+	e.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	var made *forecast.Forecast
 	err := mongoerr.CatchPanic(nil, "the forecast", func() error {
@@ -252,9 +252,9 @@ func (c *exportTarget) forecast(ctx context.Context) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		c.Log.Warn("no forecast", "cluster", c.target.Name, "error", c.Describe(err))
+		e.Log.Warn("no forecast", "cluster", e.target.Name, "error", e.Describe(err))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.outlook, c.forecastAt, c.forecasting = made, c.Clock.Now(), false
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.outlook, e.forecastAt, e.forecasting = made, e.Clock.Now(), false
 }

@@ -28,12 +28,12 @@ type exportState struct {
 }
 
 // Handler handles /metrics, and /healthz, which always answers ok.
-func (x *Exporter) Handler() http.Handler {
+func (e *Exporter) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		open := strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text")
 		w.Header().Set("Content-Type", map[bool]string{true: openMetrics, false: plainMetrics}[open])
-		_ = x.Write(w, open) // the client has disconnected
+		_ = e.Write(w, open) // the client has disconnected
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	return mux
@@ -41,10 +41,10 @@ func (x *Exporter) Handler() http.Handler {
 
 // Write writes the latest values in the text format of Prometheus or of OpenMetrics. It waits for no
 // cluster.
-func (x *Exporter) Write(to io.Writer, open bool) error {
-	clusters, reloaded := x.states()
+func (e *Exporter) Write(to io.Writer, open bool) error {
+	clusters, reloaded := e.states()
 	page := make([]byte, 0, 64<<10)
-	for i, f := range x.families {
+	for i, f := range e.families {
 		begun := false
 		for _, c := range clusters {
 			lines := c.linesFor(i, f)
@@ -71,42 +71,42 @@ func (x *Exporter) Write(to io.Writer, open bool) error {
 }
 
 // states returns the latest state of each cluster.
-func (x *Exporter) states() (list []exportState, reloaded bool) {
-	x.mu.Lock()
-	clusters := x.clusters
-	reloaded = x.reloaded
-	x.mu.Unlock()
-	now := x.Clock.Now()
+func (e *Exporter) states() (list []exportState, reloaded bool) {
+	e.mu.Lock()
+	clusters := e.clusters
+	reloaded = e.reloaded
+	e.mu.Unlock()
+	now := e.Clock.Now()
 	for _, c := range clusters {
 		list = append(list, c.state(now))
 	}
 	return list, reloaded
 }
 
-func (c *exportTarget) state(now time.Time) exportState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := exportState{labels: append([]string{"cluster", c.target.Name}, c.target.Labels...), up: c.up && !c.read.IsZero(),
-		read: c.read, took: c.took, reads: c.reads, failures: c.failures}
-	s.stale = c.read.IsZero() || now.Sub(c.read) > max(c.StaleAfter, staleReadFactor*c.readTook)
+func (e *exportTarget) state(now time.Time) exportState {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := exportState{labels: append([]string{"cluster", e.target.Name}, e.target.Labels...), up: e.up && !e.read.IsZero(),
+		read: e.read, took: e.took, reads: e.reads, failures: e.failures}
+	s.stale = e.read.IsZero() || now.Sub(e.read) > max(e.StaleAfter, staleReadFactor*e.readTook)
 	if s.stale {
 		s.up = false
 	} else {
-		s.lines = c.lines
+		s.lines = e.lines
 	}
 	return s
 }
 
 // linesFor returns the lines of a family. The metrics that say whether a cluster answers are more
 // recent than the other values; they are not known before the end of the first read.
-func (c exportState) linesFor(i int, f machine.Family) []byte {
-	if c.reads > 0 && !c.up && (f.Name == export.UpMetric || f.Name == export.OKMetric) {
-		return machine.Family{Name: f.Name, Samples: []machine.Sample{{Value: 0, Labels: c.labels}}}.AppendSamples(nil)
+func (e exportState) linesFor(i int, f machine.Family) []byte {
+	if e.reads > 0 && !e.up && (f.Name == export.UpMetric || f.Name == export.OKMetric) {
+		return machine.Family{Name: f.Name, Samples: []machine.Sample{{Value: 0, Labels: e.labels}}}.AppendSamples(nil)
 	}
-	if c.lines == nil {
+	if e.lines == nil {
 		return nil
 	}
-	return c.lines[i]
+	return e.lines[i]
 }
 
 // ownFamilies returns the metrics of the exporter itself.

@@ -16,8 +16,8 @@ import (
 type GiveBack struct {
 	// DryRun only reads which collections are still disabled.
 	DryRun bool
-	// Hard ends when the user does not want to wait any more; nil never ends.
-	Hard context.Context
+	// AbortContext ends when the user does not want to wait any more; nil never ends.
+	AbortContext context.Context
 }
 
 // GiveBackResult is the result of GiveBack.
@@ -37,7 +37,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 	reporter := &serial{next: r}
 	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
 	if c.Guarded {
-		if err := c.askGuard(ctx); err != nil {
+		if err := c.sendGuardedWrite(ctx); err != nil {
 			return result, err
 		}
 	}
@@ -68,7 +68,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 	}
 	before := lease.Leftover()
 	lease.OnGiveBack = restoreProgress(reporter)
-	err = lease.EndRun(ctx, g.Hard)
+	err = lease.EndRun(ctx, g.AbortContext)
 	result.Enabled, result.Kept = restoredAndKept(lease, before)
 	if err != nil {
 		result.Error = err.Error()

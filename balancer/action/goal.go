@@ -30,38 +30,38 @@ type runGoal struct {
 
 // run makes a plan, unless a journal contains the plan, and executes it. If the cluster has changed,
 // run makes a new plan.
-func (a runGoal) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
-	c, err := c.withTimeZone(a.TimeZone)
+func (g runGoal) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
+	c, err := c.withTimeZone(g.TimeZone)
 	if err != nil {
 		return PlanResult{}, err
 	}
-	open := func() (*apply.Execution, error) { return a.resume() }
+	open := func() (*apply.Execution, error) { return g.resume() }
 	var read *catalog.Snapshot
-	if a.DiskLimit, err = c.diskLimit(a.DiskLimit); err != nil {
+	if g.DiskLimit, err = c.diskLimit(g.DiskLimit); err != nil {
 		return PlanResult{}, err
 	}
-	if a.Resume == "" {
+	if g.Resume == "" {
 		var p *plan.Plan
-		if read, p, err = a.plan(ctx, c, r); err != nil {
-			return a.resultWithoutPlan(ctx, c, read, err)
+		if read, p, err = g.plan(ctx, c, r); err != nil {
+			return g.resultWithoutPlan(ctx, c, read, err)
 		}
-		open = func() (*apply.Execution, error) { return a.begin(c, p) }
+		open = func() (*apply.Execution, error) { return g.begin(c, p) }
 	}
 	return planRun{
-		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, open: open, goal: true, addHooks: a.addHooks,
-		alsoMoves: a.alsoMoves, preflightRun: a.preflightRun, plannedFrom: func() *catalog.Snapshot { return read },
+		verb: string(g.kind), RunOptions: g.RunOptions, onChange: apply.Replan, open: open, goal: true, addHooks: g.addHooks,
+		alsoMoves: g.alsoMoves, preflightRun: g.preflightRun, plannedFrom: func() *catalog.Snapshot { return read },
 	}.run(ctx, c, r)
 }
 
-func (a runGoal) resume() (*apply.Execution, error) {
-	work, err := apply.Resume(a.Resume)
+func (g runGoal) resume() (*apply.Execution, error) {
+	work, err := apply.Resume(g.Resume)
 	if err != nil {
 		return nil, err
 	}
-	if kind := work.Plan.Goal.Kind; kind != a.kind {
-		err = fmt.Errorf("%s has another goal, %s: resume it with shardsh apply --resume", a.Resume, kind)
-	} else if a.checkPlan != nil {
-		err = a.checkPlan(work.Plan)
+	if kind := work.Plan.Goal.Kind; kind != g.kind {
+		err = fmt.Errorf("%s has another goal, %s: resume it with shardsh apply --resume", g.Resume, kind)
+	} else if g.checkPlan != nil {
+		err = g.checkPlan(work.Plan)
 	}
 	if err != nil {
 		_ = work.Close() // nothing was written
@@ -71,19 +71,19 @@ func (a runGoal) resume() (*apply.Execution, error) {
 }
 
 // plan reads the cluster and makes a plan.
-func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
-	s, err := c.withDiskLimit(a.DiskLimit).snapshot(ctx, a.namespaces, r)
+func (g runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
+	s, err := c.withDiskLimit(g.DiskLimit).snapshot(ctx, g.namespaces, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	goal, err := a.goal(ctx, s)
+	goal, err := g.goal(ctx, s)
 	if err != nil {
 		return s, nil, err
 	}
 	p, err := c.compute(func() (*plan.Plan, error) {
 		return plan.Make(s, plan.Options{
-			Goal: goal, IgnoreWindow: true, Limits: plan.Limits{Disk: a.DiskLimit},
-			IgnoreJumboFlags: a.ForceJumbo && a.kind == plan.Balance,
+			Goal: goal, IgnoreWindow: true, Limits: plan.Limits{Disk: g.DiskLimit},
+			IgnoreJumboFlags: g.ForceJumbo && g.kind == plan.Balance,
 		})
 	})
 	return s, p, err
@@ -91,23 +91,23 @@ func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snaps
 
 // resultWithoutPlan returns the result of a run that could not make a plan. A preflight reports the
 // error as one of the obstacles.
-func (a runGoal) resultWithoutPlan(
+func (g runGoal) resultWithoutPlan(
 	ctx context.Context,
 	c Cluster,
 	read *catalog.Snapshot,
 	err error,
 ) (PlanResult, error) {
-	already, is := errors.AsType[*alreadyError](err)
-	if !a.Preflight || read == nil {
+	already, ok := errors.AsType[*goalReachedError](err)
+	if !g.Preflight || read == nil {
 		return PlanResult{}, err
 	}
-	run := a.preflightRun
-	run.Verb, run.Namespaces = string(a.kind), a.namespaces
-	if is {
-		return PlanResult{Already: already.what, Preflight: &preflight.Report{
+	run := g.preflightRun
+	run.Verb, run.Namespaces = string(g.kind), g.namespaces
+	if ok {
+		return PlanResult{AlreadyReached: already.what, Preflight: &preflight.Report{
 			Verb: run.Verb, Ready: true, Time: read.Time(), Obstacles: []preflight.Obstacle{},
 		}}, nil
 	}
-	report, looked := c.preflight(ctx, a.PreflightOptions, run, read, err)
+	report, looked := c.preflight(ctx, g.PreflightOptions, run, read, err)
 	return PlanResult{Preflight: &report}, looked
 }

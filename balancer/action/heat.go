@@ -28,8 +28,8 @@ type Heat struct {
 	By        heat.LoadKind
 	// Top is the number of chunks to name; zero means 10.
 	Top int
-	// Most is the maximum number of collections to read; zero means all.
-	Most int
+	// MaxCollections is the maximum number of collections to read; zero means all.
+	MaxCollections int
 	// Logs are log files of servers. Their operations replace the sampled queries. Back is counted from
 	// the newest operation.
 	Logs []string
@@ -94,18 +94,18 @@ type HeatSource struct {
 	Logged   bool    `json:"logged"`   // samples are from logs
 	Inserts  int     `json:"inserts"`  // number of newest documents read
 	Sampling float64 `json:"samplesPerSecond"`
-	// Enter is the command that starts the sampling of queries; empty if queries are sampled.
-	Enter string   `json:"enter,omitempty"`
-	Notes []string `json:"notes,omitempty"`
+	// SamplingCommand is the command that starts the sampling of queries; empty if queries are sampled.
+	SamplingCommand string   `json:"enter,omitempty"`
+	Notes           []string `json:"notes,omitempty"`
 }
 
 // Missing returns which data could not be read, and what the user can do about it.
 func (s HeatSource) Missing() []string {
-	if s.Enter == "" {
+	if s.SamplingCommand == "" {
 		return s.Notes
 	}
 	return append([]string{
-		"No queries are sampled, so the load of chunks is not known. To sample queries, enter " + s.Enter},
+		"No queries are sampled, so the load of chunks is not known. To sample queries, enter " + s.SamplingCommand},
 		s.Notes...)
 }
 
@@ -188,8 +188,9 @@ func (h Heat) runOnSnapshot(
 	names = slices.DeleteFunc(runner.WithoutServerOwned(names, h.Namespaces), func(ns string) bool {
 		return s.Collection(ns).Table == nil
 	})
-	if h.Most > 0 && len(names) > h.Most {
-		names = sortHeatedFirst(names, s, load.SampledCollections(ctx, live.NewCommandRunner(source.Client)))[:h.Most]
+	if h.MaxCollections > 0 && len(names) > h.MaxCollections {
+		sampled := load.SampledCollections(ctx, live.NewCommandRunner(source.Client))
+		names = sortHeatedFirst(names, s, sampled)[:h.MaxCollections]
 	}
 	var lines map[string][]heat.LoggedOperation
 	if len(h.Logs) > 0 {
@@ -273,7 +274,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 			Sampling: r.Analyzer.Rate, Notes: r.Notes}}
 	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
 		c.Source.Sampling = 0
-		c.Source.Enter = samplingCommand(m.Namespace)
+		c.Source.SamplingCommand = samplingCommand(m.Namespace)
 	}
 	if c.Source.Samples > 0 {
 		course := heat.MakeCourse(r.Input, m, courseRanges, courseTimes)

@@ -95,7 +95,7 @@ func TestHeatOfLogs(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	c := result.Collections[0]
-	if !c.Source.Logged || c.Source.Samples != 100 || c.Source.Enter != "" {
+	if !c.Source.Logged || c.Source.Samples != 100 || c.Source.SamplingCommand != "" {
 		t.Errorf("the source is %+v", c.Source)
 	}
 	if c.Scattered.Reads != 0.2 {

@@ -142,7 +142,7 @@ func (c Cluster) refuseIfGuarded(ctx context.Context) error {
 	if !c.Guarded {
 		return nil
 	}
-	if err := c.askGuard(ctx); err != nil {
+	if err := c.sendGuardedWrite(ctx); err != nil {
 		return err
 	}
 	return refuse("a job can't be rehearsed: use {dryRun} without a job")
@@ -152,8 +152,8 @@ func (c Cluster) refuseIfGuarded(ctx context.Context) error {
 type JobQuery struct{ Verb JobVerb }
 
 // Run reads the job.
-func (l JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
-	id, opts, err := l.Verb.asJob()
+func (j JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
+	id, opts, err := j.Verb.asJob()
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -192,11 +192,11 @@ type JobCancel struct {
 }
 
 // Run cancels the job. It can be repeated, and then completes the restoration.
-func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, error) {
-	if l.WorkFor < 0 {
-		return JobStatus{}, refuse("{workFor} can't be negative: %s", l.WorkFor)
+func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, error) {
+	if j.WorkFor < 0 {
+		return JobStatus{}, refuse("{workFor} can't be negative: %s", j.WorkFor)
 	}
-	id, opts, err := l.Verb.asJob()
+	id, opts, err := j.Verb.asJob()
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -217,7 +217,7 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 		return JobStatus{}, &AccessError{err}
 	}
 	call := &jobCall{
-		Cluster: c, JobStart: JobStart{Verb: l.Verb, WorkFor: l.WorkFor, Hard: l.Hard}, jobs: jobs, job: job,
+		Cluster: c, JobStart: JobStart{Verb: j.Verb, WorkFor: j.WorkFor, Hard: j.Hard}, jobs: jobs, job: job,
 		jobOpts: optionsOf(job), report: &serial{next: r},
 	}
 	return call.run(ctx)

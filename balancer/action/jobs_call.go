@@ -79,14 +79,14 @@ func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 	for began := time.Now(); ; {
 		l, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
-		held, is := errors.AsType[*live.HeldError](err)
+		held, ok := errors.AsType[*live.HeldError](err)
 		switch {
-		case is && ctx.Err() == nil && time.Since(began)+jobPollInterval < j.WorkFor:
+		case ok && ctx.Err() == nil && time.Since(began)+jobPollInterval < j.WorkFor:
 			if j.Clock.Sleep(ctx, jobPollInterval) != nil {
 				return j.statusHeldBy(held), nil //nolint:nilerr // that is why it waits
 			}
 			continue
-		case is:
+		case ok:
 			return j.statusHeldBy(held), nil
 		case err != nil:
 			return JobStatus{}, err
@@ -175,7 +175,7 @@ func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
 	if e.Pace, err = j.limitPace(e.Pace); err != nil {
 		return runGoal{}, err
 	}
-	e.Hard = j.Hard
+	e.AbortContext = j.Hard
 	switch j.jobOpts.Verb {
 	case "defragment":
 		return Defragment{Namespaces: j.jobOpts.Namespaces, All: j.jobOpts.All, RunOptions: e}.runGoal(), nil
@@ -215,8 +215,8 @@ func (j *jobCall) prepareExecution(
 		return work, j.preflight(ctx, a, work, read)
 	}
 	h.KeepPaused(l.lease.Leftover())
-	moves, is := h.Moved(false)
-	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, is.Bytes
+	moves, ok := h.Moved(false)
+	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, ok.Bytes
 	work := apply.ResumeInStore(h, journal)
 	if j.resumed = h.HasBegun(); j.resumed {
 		return work, nil
@@ -261,8 +261,8 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 	if j.countsTimeBetween() {
 		rules.SpentBefore += j.job.Updated.Sub(j.job.Before)
 	}
-	moves, is := h.Moved(true)
-	rules.MovedBefore = pace.Done{Moves: moves, Bytes: is.Bytes}
+	moves, ok := h.Moved(true)
+	rules.MovedBefore = pace.Done{Moves: moves, Bytes: ok.Bytes}
 	if rules.Pause == 0 {
 		return rules, nil
 	}
@@ -301,7 +301,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 		return w, err
 	}
 	if gone, err := j.isShardRemoved(ctx); err != nil || gone {
-		return w, cmp.Or[error](err, &alreadyError{})
+		return w, cmp.Or[error](err, &goalReachedError{})
 	}
 	journal, h, err := j.jobs.Journal(ctx, j.job)
 	if err != nil {
@@ -420,15 +420,15 @@ func (j *jobCall) isShardRemoved(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, &AccessError{live.ServerError(err)}
 	}
-	_, there := s.Shard(j.jobOpts.Shard)
-	return !there && WasRemoved(ctx, j.Client, j.jobOpts.Shard), nil
+	_, ok := s.Shard(j.jobOpts.Shard)
+	return !ok && WasRemoved(ctx, j.Client, j.jobOpts.Shard), nil
 }
 
 // finishCancel restores paused balancing and draining marks, and ends the job.
 func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, error) {
 	if context.Cause(l.lease.Held()) != nil { // work has released the lease
 		again, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
-		if held, is := errors.AsType[*live.HeldError](err); is {
+		if held, ok := errors.AsType[*live.HeldError](err); ok {
 			return j.statusHeldBy(held), nil
 		}
 		if err != nil {

@@ -63,7 +63,7 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (known bool, _ error) {
 		job.BlockedBy = []live.JobBlock{{
 			What: "move", Text: err.Error(), Remedy: "wait: the next call continues when the move has ended",
 		}}
-	case errors.As(err, new(*alreadyError)), err == nil && r.Finished:
+	case errors.As(err, new(*goalReachedError)), err == nil && r.Finished:
 		job.State = live.JobDone
 	case errors.Is(err, errCallTimeOver), errors.Is(err, context.Canceled):
 		job.State = live.JobRunning
@@ -126,7 +126,7 @@ func blockOf(err error) (live.JobBlock, bool) {
 	var (
 		blocked  *apply.BlockedError
 		balancer *apply.BalancerError
-		stays    *apply.LeftError
+		stays    *apply.SkippedStepsError
 		changed  *apply.ChangedError
 		step     *apply.StepError
 		left     *unshardedLeftError

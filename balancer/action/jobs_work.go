@@ -29,7 +29,7 @@ func (j *jobCall) execute(
 	})()
 	timer := time.AfterFunc(left+jobPrepareTimeout, func() { j.stop(errCallTimeOver) })
 	defer timer.Stop()
-	w.Hard, l.releaseCtx = hard, leaving
+	w.AbortContext, l.releaseCtx = hard, leaving
 	o := planRun{
 		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, addHooks: w.addHooks,
 	}.options(l, w.Execution, w.gate, j.report)
@@ -155,7 +155,7 @@ func percent(done, of int64) float64 { return float64(done*1000/of) / 10 }
 
 // Report records why no step may start, and then passes the event on.
 func (j *jobCall) Report(e Event) {
-	if w, is := e.(Wait); is {
+	if w, ok := e.(Wait); ok {
 		j.mu.Lock()
 		if j.waiting = nil; !w.Over {
 			j.waiting = &w.Event

@@ -75,9 +75,9 @@ func (l Listen) requireLogin(pages http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, password, _ := r.BasicAuth()
-		want, there := l.Users[name]
+		want, ok := l.Users[name]
 		given, wanted := sha256.Sum256([]byte(password)), sha256.Sum256([]byte(want))
-		if same := subtle.ConstantTimeCompare(given[:], wanted[:]) == 1; !same || !there {
+		if same := subtle.ConstantTimeCompare(given[:], wanted[:]) == 1; !same || !ok {
 			w.Header().Set("WWW-Authenticate", `Basic realm="shardsh"`)
 			http.Error(w, "authentication required", http.StatusUnauthorized)
 			return

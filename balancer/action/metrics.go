@@ -24,13 +24,13 @@ type runMetrics struct {
 }
 
 // write writes the metrics in the text format of Prometheus. Unknown values are left out.
-func (v runMetrics) write(to io.Writer) error {
-	s := v.stats()
+func (r runMetrics) write(to io.Writer) error {
+	s := r.stats()
 	err := errors.Join(writeProgress(to, s), writeRemaining(to, s))
-	if v.holder == nil {
+	if r.holder == nil {
 		return err
 	}
-	if h, held := v.holder(); held {
+	if h, held := r.holder(); held {
 		err = errors.Join(err, writeLease(to, h))
 	}
 	return err

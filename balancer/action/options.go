@@ -132,12 +132,12 @@ type RunOptions struct {
 	Resume string
 }
 
-func (e RunOptions) validate() error {
-	if e.Journal != "" && e.Resume != "" {
+func (r RunOptions) validate() error {
+	if r.Journal != "" && r.Resume != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
 	}
-	if err := cmp.Or(e.PreflightOptions.validate(), e.Proof.validate()); err != nil {
+	if err := cmp.Or(r.PreflightOptions.validate(), r.Proof.validate()); err != nil {
 		return err
 	}
-	return e.Pace.validate()
+	return r.Pace.validate()
 }

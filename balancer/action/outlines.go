@@ -43,7 +43,7 @@ func settledFilter(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionSt
 	var draining *catalog.Snapshot
 	return func(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 		once.Do(func() {
-			if shard, there := s.Shard(goal.Shard); there {
+			if shard, ok := s.Shard(goal.Shard); ok {
 				shard.Draining = true
 				draining = s.WithShard(shard)
 			}

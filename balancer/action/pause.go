@@ -126,7 +126,7 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 		return result, err
 	}
 	if c.Guarded && !p.Show {
-		if err := c.askGuard(ctx); err != nil {
+		if err := c.sendGuardedWrite(ctx); err != nil {
 			return result, err
 		}
 	}

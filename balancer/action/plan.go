@@ -14,7 +14,7 @@ type Plan struct {
 	// Goal contains the collections; the zero Goal is to balance all.
 	Goal plan.Goal
 	// Cuts is the goal if it is set, instead of Goal: to presplit one collection.
-	Cuts *Cuts
+	Cuts *PresplitMethod
 	// MaxBytes, MaxMoves, MaxRounds and For limit the plan, which ends before it exceeds one of them;
 	// zero means no limit.
 	MaxBytes            int64

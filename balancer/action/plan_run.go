@@ -138,7 +138,7 @@ func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, 
 	}
 	lease.Store(l.lease)
 	r.Report(Started{gate, commentFunc(&lease)})
-	did, err := l.run(ctx, work, p.options(l, work, gate, r), p.Insist, r)
+	did, err := l.run(ctx, work, p.options(l, work, gate, r), p.StopMoves, r)
 	if err == nil && p.goal && !dryRun {
 		err = unreachedError(did)
 	}
@@ -242,7 +242,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: p.onChange, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,
-		Clock:      l.Clock, Pace: gate, HardContext: p.Hard, Tick: p.Tick,
+		Clock:      l.Clock, Pace: gate, HardContext: p.AbortContext, Tick: p.Tick,
 		OnEvent: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.SetRemaining(pace.Remaining{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
@@ -257,10 +257,10 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 }
 
 // begin creates the journal of a plan, unless NoJournal is set.
-func (e RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
-	path := e.Journal
+func (r RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
+	path := r.Journal
 	switch {
-	case e.NoJournal, e.DryRun, e.Preflight, c.Guarded:
+	case r.NoJournal, r.DryRun, r.Preflight, c.Guarded:
 		path = ""
 	case path == "":
 		path = p.ID + ".journal"

@@ -28,18 +28,18 @@ type PreflightOptions struct {
 	Advisories string
 }
 
-func (b PreflightOptions) validate() error {
-	for _, code := range b.Despite {
+func (p PreflightOptions) validate() error {
+	for _, code := range p.Despite {
 		if diagnosis.Define(diagnosis.Code(code)).Code == "" {
 			return refuse("{despite}: there is no code %q; --preflight prints the codes of all obstacles", code)
 		}
 	}
-	_, err := Advisories(b.Advisories)
+	_, err := Advisories(p.Advisories)
 	return err
 }
 
-func (b PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
-	for _, code := range b.Despite {
+func (p PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
+	for _, code := range p.Despite {
 		codes = append(codes, diagnosis.Code(code))
 	}
 	return codes
@@ -195,8 +195,8 @@ func (l *preflightLook) donorsByNamespace() map[string][]catalog.ShardID {
 // isUnreachable reports whether a shard does not answer. No command is sent that would wait for such a
 // shard.
 func (l *preflightLook) isUnreachable(id catalog.ShardID) bool {
-	shard, there := l.facts.Snapshot.Shard(id)
-	return there && shard.Unreachable != ""
+	shard, ok := l.facts.Snapshot.Shard(id)
+	return ok && shard.Unreachable != ""
 }
 
 // readIndexes reads the indexes of the collections that move.
@@ -251,7 +251,7 @@ func (l *preflightLook) readJumbo(ctx context.Context) {
 // readUnmovable returns the flagged chunks of a shard that can't be split.
 func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, from catalog.ShardID, most int) (
 	list []preflight.Unmovable, err error) {
-	coll, chunks, err := steps.Flagged(ctx, ns, from, int64(most))
+	coll, chunks, err := steps.ReadJumboChunks(ctx, ns, from, int64(most))
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 		if can {
 			continue
 		}
-		size, err := steps.Size(ctx, move)
+		size, err := steps.EstimateSize(ctx, move)
 		if err != nil {
 			return list, err
 		}

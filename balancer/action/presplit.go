@@ -9,7 +9,7 @@ import (
 
 // Presplit splits a collection and distributes its chunks over the shards.
 type Presplit struct {
-	Cuts
+	PresplitMethod
 	RunOptions
 }
 
@@ -19,7 +19,7 @@ func (p Presplit) Validate() error {
 		if p.Namespace == "" {
 			return refuse("presplit needs {ns}")
 		}
-		if err := p.Cuts.Validate(); err != nil {
+		if err := p.PresplitMethod.Validate(); err != nil {
 			return err
 		}
 	}

@@ -15,21 +15,21 @@ import (
 )
 
 // proven is a run that empties a shard, with what is to happen at its first step.
-func (w *verified) proven(change func(*Drain), atStep func()) (PlanResult, []string, error) {
-	w.Helper()
+func (v *verified) proven(change func(*Drain), atStep func()) (PlanResult, []string, error) {
+	v.Helper()
 	d := Drain{Shard: "s1", RunOptions: RunOptions{
-		Pace: Pace{Parallel: 1}, Proof: Proof{Verify: true}, Journal: w.path("run.journal"),
+		Pace: Pace{Parallel: 1}, Proof: Proof{Verify: true}, Journal: v.path("run.journal"),
 	}}
 	if change != nil {
 		change(&d)
 	}
 	var notes []string
-	result, err := d.Run(w.Context(), w.cluster(), reporterFunc(func(e Event) {
+	result, err := d.Run(v.Context(), v.cluster(), reporterFunc(func(e Event) {
 		switch e := e.(type) {
 		case Note:
 			notes = append(notes, e.Text)
-			if w.atNote != nil {
-				w.atNote(e.Text)
+			if v.atNote != nil {
+				v.atNote(e.Text)
 			}
 		case Step:
 			if atStep != nil && e.Kind == apply.Began {
@@ -88,23 +88,23 @@ func TestResumedRunIsVerified(t *testing.T) {
 }
 
 // admin sends a command.
-func (w *verified) admin(command bson.D) {
-	w.Helper()
-	if err := w.client.Database("admin").RunCommand(w.TB.Context(), command).Err(); err != nil {
-		w.Fatal(err)
+func (v *verified) admin(command bson.D) {
+	v.Helper()
+	if err := v.client.Database("admin").RunCommand(v.TB.Context(), command).Err(); err != nil {
+		v.Fatal(err)
 	}
 }
 
 // vanish takes a document away that nobody has deleted.
-func (w *verified) vanish(i int) {
-	w.Helper()
-	doc, err := w.coll().FindOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}).Raw()
+func (v *verified) vanish(i int) {
+	v.Helper()
+	doc, err := v.coll().FindOne(v.Context(), bson.D{{Key: "_id", Value: idOf(i)}}).Raw()
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	for _, shard := range []catalog.ShardID{"s0", "s1", "s2"} {
-		if err := w.mock.Planter().Delete(shard, "db.c", doc.Lookup("_id")); err != nil {
-			w.Fatal(err)
+		if err := v.mock.Planter().Delete(shard, "db.c", doc.Lookup("_id")); err != nil {
+			v.Fatal(err)
 		}
 	}
 }
@@ -136,7 +136,7 @@ type withContext struct {
 	ctx context.Context
 }
 
-func (t withContext) Context() context.Context { return t.ctx }
+func (w withContext) Context() context.Context { return w.ctx }
 
 // An undo is compared with what was before the undo, and leaves the digest of its run alone.
 func TestUndoIsVerified(t *testing.T) {

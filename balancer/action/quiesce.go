@@ -21,11 +21,11 @@ import (
 type Quiesce struct {
 	// Timeout is the maximum wait; the default is DefaultQuiesceTimeout.
 	Timeout time.Duration
-	// Hold is the time for which the cluster is kept quiet. Zero means until Inside has returned.
+	// Hold is the time for which the cluster is kept quiet. Zero means until WhileQuiet has returned.
 	Hold time.Duration
-	// Inside is the task that runs while the cluster is quiet. Its context ends with the context of the
+	// WhileQuiet is the task that runs while the cluster is quiet. Its context ends with the context of the
 	// run, and after Hold. With nil, the run only waits for Hold.
-	Inside func(ctx context.Context) error
+	WhileQuiet func(ctx context.Context) error
 	// Detach returns as soon as the cluster is quiet. The cluster stays quiet for Hold.
 	Detach bool
 	// End restores the previous state before Hold has passed.
@@ -42,9 +42,9 @@ const DefaultQuiesceTimeout = 20 * time.Minute
 // Validate refuses options that exclude each other.
 func (q Quiesce) Validate() error {
 	switch {
-	case q.End && (q.Detach || q.Hold != 0 || q.Inside != nil):
+	case q.End && (q.Detach || q.Hold != 0 || q.WhileQuiet != nil):
 		return refuse("{end} restores the previous state: leave out {hold}, {detach} and the command")
-	case q.Detach && q.Inside != nil:
+	case q.Detach && q.WhileQuiet != nil:
 		return refuse("{detach} returns at once: leave out the command")
 	case q.Detach && q.Hold == 0 && !q.DryRun:
 		return refuse("{detach} needs {hold}: for how long the cluster is to be kept quiet")
@@ -52,7 +52,7 @@ func (q Quiesce) Validate() error {
 		return refuse("{hold} can't be negative: %v", q.Hold)
 	case q.Timeout < 0:
 		return refuse("{timeout} can't be negative: %v", q.Timeout)
-	case !q.End && !q.DryRun && q.Hold == 0 && q.Inside == nil:
+	case !q.End && !q.DryRun && q.Hold == 0 && q.WhileQuiet == nil:
 		return refuse("quiesce needs a command to run meanwhile, or {hold}: for how long")
 	}
 	return nil
@@ -127,7 +127,7 @@ func (r QuiesceResult) failureText() string {
 }
 
 // Run quiesces the cluster. The error is a *live.HeldError while another Quiesce is in progress, or the
-// error of Inside.
+// error of WhileQuiet.
 func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult, error) {
 	if err := q.Validate(); err != nil {
 		return QuiesceResult{}, err
@@ -191,7 +191,7 @@ func (q *quiesceRun) checkAccess(ctx context.Context) error {
 		return &AccessError{err}
 	}
 	if q.cluster.Guarded {
-		return q.cluster.askGuard(ctx)
+		return q.cluster.sendGuardedWrite(ctx)
 	}
 	return nil
 }
@@ -240,9 +240,9 @@ func startCommand() bson.D { return bson.D{{Key: "balancerStart", Value: int32(1
 func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 	var expected, delay time.Duration // the longest delay of the shards
 	for _, b := range busy {
-		takes := b.Left
+		takes := b.Remaining
 		if b.Kind == live.BusyDeletion {
-			delay = max(delay, b.Left)
+			delay = max(delay, b.Remaining)
 		}
 		if b.Kind == live.BusyMigration {
 			takes = max(time.Second, q.activity.ReadMedianMigrationTime(ctx)-b.Running)

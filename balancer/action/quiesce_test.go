@@ -143,7 +143,7 @@ func (c *course) isQuiet(t *testing.T) QuiesceResult {
 	before, commits := -1, 0
 	result, err := Quiesce{
 		IgnoreDeletions: c.r.IntN(4) > 0 || !c.release.AtLeast(catalog.Release60), Timeout: time.Hour,
-		Inside: func(context.Context) error {
+		WhileQuiet: func(context.Context) error {
 			before = c.committed()
 			c.advance(time.Duration(c.r.IntN(180)) * time.Second)
 			commits = c.committed() - before
@@ -181,7 +181,7 @@ func TestQuiesceGivesBackWhatWas(t *testing.T) {
 			}
 		}
 		during := ""
-		result, err := Quiesce{Inside: func(context.Context) error {
+		result, err := Quiesce{WhileQuiet: func(context.Context) error {
 			during = c.balancer()
 			return nil
 		}, IgnoreDeletions: true}.Run(t.Context(), c.actionCluster(), nil)
@@ -228,7 +228,7 @@ func TestQuiesceIsBroken(t *testing.T) {
 		},
 	} {
 		c := newCourse(t, 5)
-		result, err := Quiesce{IgnoreDeletions: true, Inside: func(context.Context) error {
+		result, err := Quiesce{IgnoreDeletions: true, WhileQuiet: func(context.Context) error {
 			do(c)
 			return nil
 		}}.Run(t.Context(), c.actionCluster(), nil)

@@ -146,7 +146,7 @@ type quietCheck struct {
 	at            time.Time
 }
 
-func (s *quietCheck) quiet() bool { return len(s.busy) == 0 }
+func (q *quietCheck) quiet() bool { return len(q.busy) == 0 }
 
 // waitQuiet waits until the cluster is quiet or the timeout expires. In the latter case the result
 // lists the operations that are still running.
@@ -167,7 +167,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 			first = s.before
 			q.estimateWait(ctx, s.busy)
 		}
-		if newPrimary(first, s.before) || newPrimary(s.before, s.after) {
+		if primaryChanged(first, s.before) || primaryChanged(s.before, s.after) {
 			stepDown, first, clean = true, s.after, nil
 			q.result.StepDown = true
 		}
@@ -211,9 +211,9 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	}
 }
 
-// newPrimary reports whether the config server has a new primary. Before 6.0, only a decrease of the
+// primaryChanged reports whether the config server has a new primary. Before 6.0, only a decrease of the
 // number of rounds shows it.
-func newPrimary(before, after live.BalancerStatus) bool {
+func primaryChanged(before, after live.BalancerStatus) bool {
 	return before.Term != after.Term || after.Rounds < before.Rounds
 }
 
@@ -345,10 +345,10 @@ func (q *quiesceRun) detach(ctx context.Context) error {
 	return nil
 }
 
-// holdQuiet keeps the cluster quiet for Hold or while Inside runs, and checks that it stayed quiet.
+// holdQuiet keeps the cluster quiet for Hold or while WhileQuiet runs, and checks that it stayed quiet.
 func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	began := q.cluster.Clock.Now()
-	if q.Inside != nil {
+	if q.WhileQuiet != nil {
 		err = q.runInside(ctx)
 	} else {
 		q.waitHold(ctx, began)
@@ -377,7 +377,7 @@ func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 	}
 }
 
-// runInside runs Inside, and checks the state at intervals by the real clock.
+// runInside runs WhileQuiet, and checks the state at intervals by the real clock.
 func (q *quiesceRun) runInside(ctx context.Context) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -401,7 +401,7 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 			}
 		}
 	}()
-	err := q.Inside(running)
+	err := q.WhileQuiet(running)
 	close(over)
 	<-watched
 	if cause := context.Cause(running); cause != nil && ctx.Err() == nil {

@@ -54,8 +54,8 @@ type (
 	SimulationProgress struct{ sim.Progress }
 	// CheckFailed is a failed check. The check is repeated for the time Left.
 	CheckFailed struct {
-		Report check.Report
-		Left   time.Duration
+		Report    check.Report
+		Remaining time.Duration
 	}
 	// ObstacleFound is an obstacle that would stop the run if it were not a dry run.
 	ObstacleFound struct{ preflight.Obstacle }

@@ -18,13 +18,13 @@ type PlanResult struct {
 	Plan     string `json:"plan,omitzero"`
 	Finished bool   `json:"finished"`
 	// DryRun says that no step was executed. Then Possible says whether all steps could be executed.
-	DryRun   bool `json:"dryRun,omitzero"`
-	Possible bool `json:"possible,omitzero"`
+	DryRun     bool `json:"dryRun,omitzero"`
+	Applicable bool `json:"possible,omitzero"`
 	// Stopped says why the run ended early without an error. Error is the text of an error.
 	Stopped string `json:"stopped,omitzero"`
 	Error   string `json:"error,omitzero"`
-	// Already says which goal was reached before the run, so that there was no plan.
-	Already string `json:"already,omitzero"`
+	// AlreadyReached says which goal was reached before the run, so that there was no plan.
+	AlreadyReached string `json:"already,omitzero"`
 	// Steps is the number of steps of the plan. StepsDone includes the steps of earlier runs.
 	Steps     int `json:"steps"`
 	StepsDone int `json:"stepsDone"`
@@ -79,7 +79,7 @@ func planResult(r apply.Result, err error, dryRun bool) PlanResult {
 	p := r.Progress
 	result := PlanResult{
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
-		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
+		Applicable: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
 		StepsHere: p.StepsHere, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
 		Replans: r.Replans, DocumentsDone: p.DocumentsDone, BytesPlanned: p.BytesPlanned,
 		Left: remainingTexts(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),

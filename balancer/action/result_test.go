@@ -12,7 +12,7 @@ import (
 func TestResultOfADryRun(t *testing.T) {
 	for _, possible := range []bool{true, false} {
 		r := planResult(apply.Result{Plan: &plan.Plan{ID: "plan-1"}, Possible: possible, Stopped: "a limit"}, nil, true)
-		if r.Finished || r.Possible != possible || !r.DryRun {
+		if r.Finished || r.Applicable != possible || !r.DryRun {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -62,13 +62,13 @@ func isDistributing(database, name string) bool {
 
 // Begin permits a command to the cluster of a client after writing it to the audit log. answered has to
 // be called with the outcome of the command; it is nil for commands that a ScriptGuard does not check.
-func (d *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database string, raw bson.Raw) (
+func (s *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database string, raw bson.Raw) (
 	answered func(bson.Raw, error), err error) {
 	var command bson.D
 	if err := bson.Unmarshal(raw, &command); err != nil || len(command) == 0 || !isDistributing(database, command[0].Key) {
 		return nil, nil //nolint:nilerr // the server refuses what can't be read
 	}
-	c := Cluster{Client: client, Clock: d.clock, Consent: d.consent}
+	c := Cluster{Client: client, Clock: s.clock, Consent: s.consent}
 	names := namespacesOf(database, command)
 	if !slices.Contains(stoppingCommands, command[0].Key) {
 		o := consent.Request{Verb: consent.Commands, Namespaces: databasesAsPatterns(command[0].Key, names)}
@@ -76,7 +76,7 @@ func (d *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database 
 			return nil, err
 		}
 	}
-	a, err := d.changeLog(ctx, c)
+	a, err := s.changeLog(ctx, c)
 	if err != nil || a == nil {
 		return nil, err
 	}
@@ -99,10 +99,10 @@ func databasesAsPatterns(name string, names []string) []string {
 var databaseCommands = []string{"enableSharding", "enablesharding", "movePrimary", "moveprimary"}
 
 // changeLog opens the audit log at the first command to a cluster; nil if there is none.
-func (d *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	destinations, a := c.AuditDestinations(), d.audits[c.Client]
+func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	destinations, a := c.AuditDestinations(), s.audits[c.Client]
 	if a != nil || len(destinations) == 0 {
 		return a, nil
 	}
@@ -110,19 +110,19 @@ func (d *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, 
 	if err != nil {
 		return nil, err
 	}
-	d.audits[c.Client] = a
+	s.audits[c.Client] = a
 	return a, nil
 }
 
 // Close closes the audit log.
-func (d *ScriptGuard) Close() error {
-	if d == nil {
+func (s *ScriptGuard) Close() error {
+	if s == nil {
 		return nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var err error
-	for _, a := range d.audits {
+	for _, a := range s.audits {
 		err = errors.Join(err, a.flushAll(context.Background()), a.sink.Close())
 	}
 	return err

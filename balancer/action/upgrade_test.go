@@ -71,7 +71,7 @@ var upgradeVerbs = map[string]func(*world, apply.Clock, Reporter) error{
 		return done(got, err)
 	},
 	"presplit": func(w *world, clock apply.Clock, r Reporter) error {
-		cuts := Cuts{Namespace: "db.c0"}
+		cuts := PresplitMethod{Namespace: "db.c0"}
 		for i := range 8 {
 			point, err := bson.Marshal(bson.D{{Key: "x", Value: int32(1500 + 1000*i)}})
 			if err != nil {
@@ -79,7 +79,7 @@ var upgradeVerbs = map[string]func(*world, apply.Clock, Reporter) error{
 			}
 			cuts.Points = append(cuts.Points, point)
 		}
-		got, err := Presplit{Cuts: cuts, RunOptions: upgradeRun()}.Run(w.Context(), w.timed(clock), r)
+		got, err := Presplit{PresplitMethod: cuts, RunOptions: upgradeRun()}.Run(w.Context(), w.timed(clock), r)
 		return done(got, err)
 	},
 }

@@ -16,32 +16,32 @@ import (
 )
 
 // startListed makes a digest with a list of its documents.
-func (w *verified) startListed() {
-	w.Helper()
-	_, err := Verify{Namespaces: []string{"db.c"}, Output: w.path("before"), Documents: w.path("list")}.Run(w.Context(), w.cluster(), nil)
+func (v *verified) startListed() {
+	v.Helper()
+	_, err := Verify{Namespaces: []string{"db.c"}, Output: v.path("before"), Documents: v.path("list")}.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 }
 
 // compareListed compares with it, and returns which documents differ: kind and _id.
-func (w *verified) compareListed() (VerifyResult, []string) {
-	w.Helper()
-	o := Verify{Against: w.path("before"), Documents: w.path("list"), Differences: w.path("differences"), Settle: 1}
-	result, err := o.Run(w.Context(), w.cluster(), nil)
+func (v *verified) compareListed() (VerifyResult, []string) {
+	v.Helper()
+	o := Verify{Against: v.path("before"), Documents: v.path("list"), Differences: v.path("differences"), Settle: 1}
+	result, err := o.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
-	text, err := os.ReadFile(w.path("differences"))
+	text, err := os.ReadFile(v.path("differences"))
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	var named []string
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		var d VerifyDifference
 		if line != "" {
 			if err := json.Unmarshal([]byte(line), &d); err != nil {
-				w.Fatal(err)
+				v.Fatal(err)
 			}
 		}
 		for _, doc := range d.Documents {

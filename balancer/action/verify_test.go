@@ -66,37 +66,37 @@ func idOf(i int) any {
 	return []any{int64(i), fmt.Sprintf("s%04d", i), float64(i) + 0.25, bson.ObjectID{2: byte(i >> 8), 3: byte(i)}}[i%4]
 }
 
-func (w *verified) coll() *mongo.Collection { return w.client.Database("db").Collection("c") }
+func (v *verified) coll() *mongo.Collection { return v.client.Database("db").Collection("c") }
 
-func (w *verified) path(name string) string { return filepath.Join(w.dir, name) }
+func (v *verified) path(name string) string { return filepath.Join(v.dir, name) }
 
-func (w *verified) cluster() Cluster { return Cluster{Client: w.client, Clock: w.clock} }
+func (v *verified) cluster() Cluster { return Cluster{Client: v.client, Clock: v.clock} }
 
-func (w *verified) start() VerifyResult {
-	w.Helper()
-	result, err := Verify{Namespaces: []string{"db.c"}, Output: w.path("before")}.Run(w.Context(), w.cluster(), nil)
+func (v *verified) start() VerifyResult {
+	v.Helper()
+	result, err := Verify{Namespaces: []string{"db.c"}, Output: v.path("before")}.Run(v.Context(), v.cluster(), nil)
 	if err != nil || result.Verdict != VerdictDigest || result.Collections[0].Docs != verifyDocuments {
-		w.Fatalf("%v, %+v", err, result)
+		v.Fatalf("%v, %+v", err, result)
 	}
 	return result
 }
 
-func (w *verified) compare() (VerifyResult, []VerifyDifference) {
-	w.Helper()
-	result, err := Verify{Against: w.path("before"), Differences: w.path("differences"), Settle: 1,
-		SettlePause: time.Second}.Run(w.Context(), w.cluster(), nil)
+func (v *verified) compare() (VerifyResult, []VerifyDifference) {
+	v.Helper()
+	result, err := Verify{Against: v.path("before"), Differences: v.path("differences"), Settle: 1,
+		SettlePause: time.Second}.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
-	text, err := os.ReadFile(w.path("differences"))
+	text, err := os.ReadFile(v.path("differences"))
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	var list []VerifyDifference
 	for line := range strings.Lines(string(text)) {
 		var d VerifyDifference
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			w.Fatal(err)
+			v.Fatal(err)
 		}
 		list = append(list, d)
 	}
@@ -104,50 +104,50 @@ func (w *verified) compare() (VerifyResult, []VerifyDifference) {
 }
 
 // forget has the writes so far be none that the digest knows of, as those of a fault are not.
-func (w *verified) forget() {
-	w.Helper()
-	text, err := os.ReadFile(w.path("before"))
+func (v *verified) forget() {
+	v.Helper()
+	text, err := os.ReadFile(v.path("before"))
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	f, _, err := verify.Parse(text)
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
-	now, _, err := documents.ReadClusterTime(w.Context(), w.client)
+	now, _, err := documents.ReadClusterTime(v.Context(), v.client)
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	f.Collections[0].Since, f.Collections[0].Until = now, now
 	if text, _, err = f.Marshal(); err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
-	if err := os.WriteFile(w.path("before"), text, 0o600); err != nil {
-		w.Fatal(err)
+	if err := os.WriteFile(v.path("before"), text, 0o600); err != nil {
+		v.Fatal(err)
 	}
 }
 
 // move moves a third of the documents to another shard, whose deletions are done.
-func (w *verified) move() {
-	w.Helper()
-	if err := w.clock.Sleep(w.Context(), time.Hour); err != nil {
-		w.Fatal(err)
+func (v *verified) move() {
+	v.Helper()
+	if err := v.clock.Sleep(v.Context(), time.Hour); err != nil {
+		v.Fatal(err)
 	}
-	chunk := w.r.IntN(3)
-	err := w.client.Database("admin").RunCommand(w.Context(), bson.D{
+	chunk := v.r.IntN(3)
+	err := v.client.Database("admin").RunCommand(v.Context(), bson.D{
 		{Key: "moveChunk", Value: "db.c"}, {Key: "find", Value: bson.D{{Key: "x", Value: chunk*100 + 50}}},
-		{Key: "to", Value: fmt.Sprintf("s%d", w.r.IntN(3))},
+		{Key: "to", Value: fmt.Sprintf("s%d", v.r.IntN(3))},
 	}).Err()
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 }
 
 // update writes a document; a field of it comes out the same where it was.
-func (w *verified) update(i int, change bson.D) {
-	w.Helper()
-	if _, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, change); err != nil {
-		w.Fatal(err)
+func (v *verified) update(i int, change bson.D) {
+	v.Helper()
+	if _, err := v.coll().UpdateOne(v.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, change); err != nil {
+		v.Fatal(err)
 	}
 }
 
@@ -272,14 +272,14 @@ func TestVerifyRaisesNoFalseAlarm(t *testing.T) {
 }
 
 // heavy adds documents of 4 MiB all in all.
-func (w *verified) heavy() {
-	w.Helper()
+func (v *verified) heavy() {
+	v.Helper()
 	docs := []any{}
 	for i := range 64 {
 		docs = append(docs, bson.D{{Key: "_id", Value: 1e6 + i}, {Key: "x", Value: i}, {Key: "t", Value: strings.Repeat("x", 64<<10)}})
 	}
-	if _, err := w.coll().InsertMany(w.Context(), docs); err != nil {
-		w.Fatal(err)
+	if _, err := v.coll().InsertMany(v.Context(), docs); err != nil {
+		v.Fatal(err)
 	}
 }
 
@@ -307,25 +307,25 @@ func TestVerifyGoesOn(t *testing.T) {
 
 // stoppedThrice has a run stop after its first step, three times, and calls left after each of them with
 // how often it was stopped before. The fourth one comes to its end.
-func (w *verified) stoppedThrice(o Verify, left func(result VerifyResult, stops int)) VerifyResult {
-	w.Helper()
+func (v *verified) stoppedThrice(o Verify, left func(result VerifyResult, stops int)) VerifyResult {
+	v.Helper()
 	stopped := errors.New("stopped")
 	o.MaxRate = 1
 	for stops := range 3 {
-		ctx, cancel := context.WithCancelCause(w.Context())
-		c := w.cluster()
+		ctx, cancel := context.WithCancelCause(v.Context())
+		c := v.cluster()
 		c.Clock = stopAfter{c.Clock, func() { cancel(stopped) }}
 		result, err := o.Run(ctx, c, nil)
 		cancel(nil)
 		if !errors.Is(err, stopped) {
-			w.Fatalf("%v, %+v", err, result)
+			v.Fatalf("%v, %+v", err, result)
 		}
 		left(result, stops)
 	}
 	o.MaxRate = 0
-	result, err := o.Run(w.Context(), w.cluster(), nil)
+	result, err := o.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	return result
 }
@@ -524,32 +524,32 @@ func TestVerifyAmongWriters(t *testing.T) {
 
 // lose takes a document away in a way that no change stream shows: a digest of before has it
 // besides.
-func (w *verified) lose(i int) {
-	w.Helper()
-	text, err := os.ReadFile(w.path("before"))
+func (v *verified) lose(i int) {
+	v.Helper()
+	text, err := os.ReadFile(v.path("before"))
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	f, _, err := verify.Parse(text)
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	more := verify.NewScanLike(f.Collections[0].Digest)
 	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: idOf(i)}, {Key: "lost", Value: true}})
 	if err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	if err := more.Put(doc); err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
 	for n, r := range more.Finish().Ranges {
 		f.Collections[0].Ranges[n].Sum = f.Collections[0].Ranges[n].Plus(r.Sum)
 	}
 	if text, _, err = f.Marshal(); err != nil {
-		w.Fatal(err)
+		v.Fatal(err)
 	}
-	if err := os.WriteFile(w.path("before"), text, 0o600); err != nil {
-		w.Fatal(err)
+	if err := os.WriteFile(v.path("before"), text, 0o600); err != nil {
+		v.Fatal(err)
 	}
 }
 

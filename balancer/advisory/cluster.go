@@ -33,8 +33,8 @@ func (c Cluster) InState(state State) bool {
 	case TimeSeries:
 		return c.hasTimeSeries()
 	case ConfigShard:
-		_, there := c.Shard(configShard)
-		return there
+		_, ok := c.Shard(configShard)
+		return ok
 	case Unsharded:
 		return c.anyCollection(func(of *catalog.CollectionState) bool { return of.Unsplittable })
 	case Jumbo:

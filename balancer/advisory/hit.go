@@ -43,7 +43,7 @@ func (l List) DependsOnState(s *catalog.Snapshot, state State, commands []Comman
 	return slices.ContainsFunc(l.Advisories, func(a Advisory) bool {
 		return slices.Contains(a.States, state) &&
 			slices.ContainsFunc(a.Commands, func(c Command) bool { return slices.Contains(commands, c) }) &&
-			slices.ContainsFunc(VersionsOf(s), func(v Version) bool { _, has := a.affectedRange(v); return has })
+			slices.ContainsFunc(VersionsOf(s), func(v Version) bool { _, ok := a.affectedRange(v); return ok })
 	})
 }
 
@@ -53,7 +53,7 @@ func (l List) hits(c Cluster, selected func(Advisory, *Hit) bool) (list []Hit) {
 	for _, a := range l.Advisories {
 		h := Hit{Advisory: a}
 		for _, v := range versions {
-			if r, has := a.affectedRange(v); has {
+			if r, ok := a.affectedRange(v); ok {
 				h.Versions = append(h.Versions, v)
 				if (r.Fixed != Version{}) && !slices.Contains(h.Fixed, r.Fixed) {
 					h.Fixed = append(h.Fixed, r.Fixed)

@@ -51,7 +51,7 @@ func (e *BalancerError) Summary() string {
 // markReenabled marks the error if this run had disabled balancing and another client has enabled it
 // again.
 func (r *run) markReenabled(err error) error {
-	if e, is := errors.AsType[*BalancerError](err); is {
+	if e, ok := errors.AsType[*BalancerError](err); ok {
 		e.Reenabled = r.o.PauseBalancing && len(e.Defragmenting) == 0
 	}
 	return err

@@ -67,8 +67,8 @@ type clusterState struct {
 
 // check compares a step with the cluster. The error is a *ChangedError, or a *BlockedError if the
 // cluster blocks the step.
-func (g clusterState) check(ctx context.Context, s plan.Step) (remainingWork, error) {
-	coll, err := g.collection(s)
+func (cs clusterState) check(ctx context.Context, s plan.Step) (remainingWork, error) {
+	coll, err := cs.collection(s)
 	if err != nil {
 		return remainingWork{}, err
 	}
@@ -76,7 +76,7 @@ func (g clusterState) check(ctx context.Context, s plan.Step) (remainingWork, er
 	if s.Within != nil {
 		lower, upper = s.Within.Min, s.Within.Max
 	}
-	chunks, err := g.readChunks(ctx, coll.Collection, lower, upper)
+	chunks, err := cs.readChunks(ctx, coll.Collection, lower, upper)
 	if err != nil {
 		return remainingWork{}, err
 	}
@@ -87,7 +87,7 @@ func (g clusterState) check(ctx context.Context, s plan.Step) (remainingWork, er
 	for _, c := range chunks {
 		t.before = append(t.before, priorChunk{c.Min, c.Max, c.Shard})
 	}
-	at := stepCheck{g, s, coll, chunks}
+	at := stepCommands{cs, s, coll, chunks}
 	if s.Within != nil {
 		t.commands, t.span, err = at.withinCommands(*s.Within)
 		return t, err
@@ -111,12 +111,12 @@ func newChangedError(s plan.Step, format string, args ...any) error {
 
 // collection returns the step's collection, or an error if it is not the collection for which the plan
 // was made.
-func (g clusterState) collection(s plan.Step) (*catalog.CollectionState, error) {
-	coll := g.snapshot.Collection(s.Namespace)
+func (cs clusterState) collection(s plan.Step) (*catalog.CollectionState, error) {
+	coll := cs.snapshot.Collection(s.Namespace)
 	if coll == nil || coll.Unsplittable {
 		return nil, newChangedError(s, "%s is not a sharded collection any more", s.Namespace)
 	}
-	was, known := g.basis[s.Namespace]
+	was, known := cs.basis[s.Namespace]
 	if !known {
 		return nil, fmt.Errorf("step %d is for %s, which is not in the plan's collections", s.Number, s.Namespace)
 	}
@@ -127,7 +127,7 @@ func (g clusterState) collection(s plan.Step) (*catalog.CollectionState, error) 
 	switch {
 	case coll.Resharding:
 		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for it, or sh.abortReshardCollection"}
-	case coll.Frozen(g.snapshot.Release()):
+	case coll.Frozen(cs.snapshot.Release()):
 		return nil, &BlockedError{"splits, merges and migrations of " + s.Namespace + " are forbidden by the server",
 			"wait for the operation that forbade them (allowChunkOperations in config.collections)"}
 	case was.UUID != humanize.UUID(coll.UUID.Data):

@@ -92,34 +92,34 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 }
 
 // awaitPace waits until the next migration, or a retry of the same migration, may begin.
-func (k *stepRun) awaitPace(ctx context.Context) error {
-	err := k.o.Pace.Enter(ctx, k.admitted)
-	k.entered = err == nil
+func (s *stepRun) awaitPace(ctx context.Context) error {
+	err := s.o.Pace.Enter(ctx, s.admitted)
+	s.entered = err == nil
 	switch {
 	case err == nil, errors.As(err, new(*pace.OverError)):
 		return err
 	case ctx.Err() != nil:
 		return &pace.OverError{Why: stoppedByInterrupt}
 	}
-	return &StepError{k.step, err}
+	return &StepError{s.step, err}
 }
 
 // awaitPaceFor enters the gate for a command that has not entered yet: a command that moves data enters
 // as a move.
-func (k *stepRun) awaitPaceFor(ctx context.Context, c Command) error {
+func (s *stepRun) awaitPaceFor(ctx context.Context, c Command) error {
 	moves := c.Kind == plan.Move
-	if k.entered && (!moves || !k.admitted.MovesNothing) {
+	if s.entered && (!moves || !s.admitted.MovesNothing) {
 		return nil
 	}
-	k.leavePace(nil)
-	k.admitted.MovesNothing = !moves
-	return k.awaitPace(ctx)
+	s.leavePace(nil)
+	s.admitted.MovesNothing = !moves
+	return s.awaitPace(ctx)
 }
 
-func (k *stepRun) leavePace(err error) {
-	if k.entered {
-		k.entered = false
-		k.o.Pace.Leave(k.admitted, err)
+func (s *stepRun) leavePace(err error) {
+	if s.entered {
+		s.entered = false
+		s.o.Pace.Leave(s.admitted, err)
 	}
 }
 
@@ -133,42 +133,42 @@ func (e *retryError) Error() string { return e.err.Error() }
 
 // tryOnce sends the commands of a step once, with splits where a range is too large. The error is a
 // *retryError if a retry may succeed.
-func (k *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
+func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 	for cuts := 0; ; cuts++ {
 		if asks := t.commands[0]; asks.Kind == plan.Split && asks.DonorChoosesEnd {
-			switch _, err := k.noteSplitPoints(k.step, asks); {
+			switch _, err := s.noteSplitPoints(s.step, asks); {
 			case isTransient(err):
-				return &retryError{t, &StepError{k.step, err}}
+				return &retryError{t, &StepError{s.step, err}}
 			case err != nil:
-				return &StepError{k.step, err}
+				return &StepError{s.step, err}
 			}
 			var err error
-			if t, err = k.recheckStep(k.step); err != nil || len(t.commands) == 0 {
+			if t, err = s.recheckStep(s.step); err != nil || len(t.commands) == 0 {
 				return err
 			}
 		}
-		sent, more, err := k.send(ctx, t.commands)
+		sent, more, err := s.send(ctx, t.commands)
 		if over := new(stopError); errors.As(err, &over) {
 			return over.error
 		}
-		if err == nil && !more && (k.step.Within != nil || !k.mayBeCut()) {
+		if err == nil && !more && (s.step.Within != nil || !s.mayBeCut()) {
 			return nil
 		}
 		if err != nil {
-			err = &StepError{k.step, err}
-			if k.hardCtx.Err() != nil {
+			err = &StepError{s.step, err}
+			if s.hardCtx.Err() != nil {
 				return err
 			}
 		}
 		if mongoerr.Is(err, mongoerr.ChunkTooBig) && !sent.Force {
-			points, cutErr := k.noteSplitPoints(k.step, sent)
+			points, cutErr := s.noteSplitPoints(s.step, sent)
 			switch {
 			case isTransient(cutErr):
-				err = &StepError{k.step, cutErr}
+				err = &StepError{s.step, cutErr}
 			case cutErr != nil:
 				return errors.Join(err, cutErr)
 			case len(points) == 0:
-				if err := k.forceMove(sent); err != nil {
+				if err := s.forceMove(sent); err != nil {
 					return err
 				}
 				err = nil
@@ -176,10 +176,10 @@ func (k *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 				err = nil
 			}
 		}
-		now, checkErr := k.recheckStep(k.step)
+		now, checkErr := s.recheckStep(s.step)
 		if err != nil && checkErr == nil && sent.Kind == plan.Move &&
 			!containsMove(now.commands, sent) { // the step is done nevertheless
-			if stop := k.countFinishedMove(sent); stop != nil {
+			if stop := s.countFinishedMove(sent); stop != nil {
 				return stop
 			}
 		}
@@ -194,7 +194,7 @@ func (k *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 			t = now
 			continue
 		case err == nil:
-			err = &StepError{k.step, checkErr}
+			err = &StepError{s.step, checkErr}
 		case checkErr == nil:
 			t = now
 		}
@@ -208,13 +208,13 @@ func (k *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 func isTransient(err error) bool { return err != nil && policy.FailureOf(err).IsTransient() }
 
 // mayBeCut reports whether the donor has split chunks of the step, or may have split them.
-func (k *stepRun) mayBeCut() bool {
-	if k.donorsOnlyHalve { // a run that was killed may have split them
+func (s *stepRun) mayBeCut() bool {
+	if s.donorsOnlyHalve { // a run that was killed may have split them
 		return true
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.splitPoints[k.step.Number]) > 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.splitPoints[s.step.Number]) > 0
 }
 
 // containsMove reports whether a move of the same range is still to be made.
@@ -227,22 +227,22 @@ type stopError struct{ error }
 
 // send sends commands until one fails, and returns that command. more says that a donor has moved only
 // a part of the range.
-func (k *stepRun) send(ctx context.Context, commands []Command) (failed Command, more bool, err error) {
+func (s *stepRun) send(ctx context.Context, commands []Command) (failed Command, more bool, err error) {
 	for _, c := range commands {
-		if err := k.awaitPaceFor(ctx, c); err != nil {
+		if err := s.awaitPaceFor(ctx, c); err != nil {
 			return c, false, &stopError{err}
 		}
-		if err := k.cluster.Do(k.hardCtx, c); err != nil {
+		if err := s.cluster.Do(s.hardCtx, c); err != nil {
 			return c, false, err
 		}
 		if c.Kind != plan.Move {
 			continue
 		}
-		is := k.countMove(c)
-		if k.step.Within == nil && c.DonorChoosesEnd && !is.Max.Equal(c.Max) {
+		is := s.countMove(c)
+		if s.step.Within == nil && c.DonorChoosesEnd && !is.Max.Equal(c.Max) {
 			more = true
 		}
-		if err := k.checkNotTooMuch(k.step); err != nil {
+		if err := s.checkNotTooMuch(s.step); err != nil {
 			return c, false, &stopError{err}
 		}
 	}
@@ -250,9 +250,9 @@ func (k *stepRun) send(ctx context.Context, commands []Command) (failed Command,
 }
 
 // countFinishedMove counts a move that is done although its command failed.
-func (k *stepRun) countFinishedMove(c Command) error {
-	k.countMove(c)
-	return k.checkNotTooMuch(k.step)
+func (s *stepRun) countFinishedMove(c Command) error {
+	s.countMove(c)
+	return s.checkNotTooMuch(s.step)
 }
 
 // deletionPollInterval is the interval at which a pending range deletion is checked. A range that

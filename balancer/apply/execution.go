@@ -86,102 +86,102 @@ func PrepareUndo(path string) (*Execution, error) {
 }
 
 // Undo makes the next run of a journal undo the recorded steps.
-func (w *Execution) Undo() (err error) {
-	if w.Plan.Goal.Kind == plan.Undo && !w.history.Finished() {
+func (e *Execution) Undo() (err error) {
+	if e.Plan.Goal.Kind == plan.Undo && !e.history.Finished() {
 		return nil
 	}
-	w.isUndo = true
-	if w.Plan, err = Undo(w.history); err != nil {
-		return fmt.Errorf("%s: %w", w.Path(), err)
+	e.isUndo = true
+	if e.Plan, err = Undo(e.history); err != nil {
+		return fmt.Errorf("%s: %w", e.Path(), err)
 	}
 	return nil
 }
 
 // RecordShard records that a shard was marked as draining, unmarked or removed.
-func (w *Execution) RecordShard(what RecordKind, shard catalog.ShardID, at time.Time) error {
-	if w.history != nil {
-		w.history.marked = map[RecordKind]catalog.ShardID{RecordMarked: shard}[what]
+func (e *Execution) RecordShard(what RecordKind, shard catalog.ShardID, at time.Time) error {
+	if e.history != nil {
+		e.history.marked = map[RecordKind]catalog.ShardID{RecordMarked: shard}[what]
 	}
-	log := w.log()
+	log := e.log()
 	if log == nil {
 		return nil
 	}
 	return log.Write(Record{What: what, At: at.UTC(), Shard: shard})
 }
 
-func (w *Execution) log() Log {
+func (e *Execution) log() Log {
 	switch {
-	case w.Store != nil:
-		return w.Store
-	case w.Journal != nil:
-		return w.Journal
+	case e.Store != nil:
+		return e.Store
+	case e.Journal != nil:
+		return e.Journal
 	}
 	return nil
 }
 
 // MarkedShard returns the shard that earlier runs have marked as draining, if the mark was not removed.
 // removed says whether the shard has left the cluster.
-func (w *Execution) MarkedShard() (shard catalog.ShardID, removed bool) {
-	if w.history == nil {
+func (e *Execution) MarkedShard() (shard catalog.ShardID, removed bool) {
+	if e.history == nil {
 		return "", false
 	}
-	return w.history.marked, w.history.removed
+	return e.history.marked, e.history.removed
 }
 
 // RemainingSteps returns the steps that are not done.
-func (w *Execution) RemainingSteps() []plan.Step {
-	if w.history == nil || w.isUndo {
-		return w.Plan.Steps
+func (e *Execution) RemainingSteps() []plan.Step {
+	if e.history == nil || e.isUndo {
+		return e.Plan.Steps
 	}
-	return slices.DeleteFunc(slices.Clone(w.Plan.Steps),
-		func(s plan.Step) bool { return w.history.lastChapter().done[s.Number] })
+	return slices.DeleteFunc(slices.Clone(e.Plan.Steps),
+		func(s plan.Step) bool { return e.history.lastChapter().done[s.Number] })
 }
 
 // Run executes the plan.
-func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
-	o.Resume, o.Undo = w.history, w.isUndo
+func (e *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
+	o.Resume, o.Undo = e.history, e.isUndo
 	if !o.DryRun {
-		o.Log = w.log()
+		o.Log = e.log()
 	}
-	return Run(ctx, c, w.Plan, o)
+	return Run(ctx, c, e.Plan, o)
 }
 
 // Path returns the path of the journal; empty if there is none.
-func (w *Execution) Path() string {
+func (e *Execution) Path() string {
 	switch {
-	case w.Store != nil:
-		return w.Store.Name()
-	case w.Journal != nil:
-		return w.Journal.Path()
+	case e.Store != nil:
+		return e.Store.Name()
+	case e.Journal != nil:
+		return e.Journal.Path()
 	}
 	return ""
 }
 
 // Close closes the journal. A new one without records is removed:
 // the plan can still be applied later.
-func (w *Execution) Close() error {
-	if w.Journal == nil {
+func (e *Execution) Close() error {
+	if e.Journal == nil {
 		return nil
 	}
-	err := w.Journal.Close()
-	if w.createdJournal && !w.Journal.acted {
-		err = errors.Join(err, os.Remove(w.Path()))
+	err := e.Journal.Close()
+	if e.createdJournal && !e.Journal.acted {
+		err = errors.Join(err, os.Remove(e.Path()))
 	}
 	return err
 }
 
 // HasRecords reports whether there is a journal with records.
-func (w *Execution) HasRecords() bool {
-	return w.Store != nil || w.Journal != nil && (!w.createdJournal || w.Journal.acted)
+func (e *Execution) HasRecords() bool {
+	return e.Store != nil || e.Journal != nil && (!e.createdJournal || e.Journal.acted)
 }
 
 // IsResumed reports whether the Execution continues an earlier run.
-func (w *Execution) IsResumed() bool { return w.history != nil && !w.isUndo }
+func (e *Execution) IsResumed() bool { return e.history != nil && !e.isUndo }
 
 // StepsLeft returns the number of steps that are not done.
-func (w *Execution) StepsLeft() int {
-	if w.history == nil || w.isUndo {
-		return len(w.Plan.Steps)
+func (e *Execution) StepsLeft() int {
+	if e.history == nil || e.isUndo {
+		return len(e.Plan.Steps)
 	}
-	return len(w.Plan.Steps) - w.history.StepsDone()
+	return len(e.Plan.Steps) - e.history.StepsDone()
 }

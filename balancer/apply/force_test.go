@@ -55,8 +55,8 @@ func TestForceOnlyOnDemand(t *testing.T) {
 				}
 			}
 			r, err := apply.Run(t.Context(), c, p, o)
-			left, is := errors.AsType[*apply.LeftError](err)
-			if !is || r.Finished || forced != 0 || len(left.Left) != 1 || left.Left[0].Bytes < 3<<20 ||
+			left, is := errors.AsType[*apply.SkippedStepsError](err)
+			if !is || r.Finished || forced != 0 || len(left.Steps) != 1 || left.Steps[0].Bytes < 3<<20 ||
 				!strings.Contains(err.Error(), "stays on a") || !strings.Contains(err.Error(), "--force-jumbo") {
 				t.Fatalf("%s%s: finished %v, forced %d times, %v", release, flag, r.Finished, forced, err)
 			}

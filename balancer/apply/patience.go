@@ -31,98 +31,98 @@ type retryingCluster struct {
 }
 
 // Snapshot waits for an answer.
-func (p *retryingCluster) Snapshot(ctx context.Context, namespaces []string) (s *catalog.Snapshot, err error) {
-	err = p.retry(ctx, func() error {
-		s, err = p.Cluster.Snapshot(ctx, namespaces)
+func (r *retryingCluster) Snapshot(ctx context.Context, namespaces []string) (s *catalog.Snapshot, err error) {
+	err = r.retry(ctx, func() error {
+		s, err = r.Cluster.Snapshot(ctx, namespaces)
 		return err
 	})
 	return s, err
 }
 
 // Chunks waits for an answer.
-func (p *retryingCluster) Chunks(
+func (r *retryingCluster) Chunks(
 	ctx context.Context, c catalog.Collection, lower, upper catalog.Key,
 ) (chunks []catalog.Chunk, err error) {
-	err = p.retry(ctx, func() error {
-		chunks, err = p.Cluster.Chunks(ctx, c, lower, upper)
+	err = r.retry(ctx, func() error {
+		chunks, err = r.Cluster.Chunks(ctx, c, lower, upper)
 		return err
 	})
 	return chunks, err
 }
 
 // Cuts waits for an answer.
-func (p *retryingCluster) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err error) {
-	err = p.retry(ctx, func() error {
-		keys, err = p.Cluster.Cuts(ctx, c)
+func (r *retryingCluster) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err error) {
+	err = r.retry(ctx, func() error {
+		keys, err = r.Cluster.Cuts(ctx, c)
 		return err
 	})
 	return keys, err
 }
 
 // Size waits for an answer.
-func (p *retryingCluster) Size(ctx context.Context, c Command) (is Moved, err error) {
-	err = p.retry(ctx, func() error {
-		is, err = p.Cluster.Size(ctx, c)
+func (r *retryingCluster) Size(ctx context.Context, c Command) (is Moved, err error) {
+	err = r.retry(ctx, func() error {
+		is, err = r.Cluster.Size(ctx, c)
 		return err
 	})
 	return is, err
 }
 
 // Moved waits for an answer.
-func (p *retryingCluster) Moved(ctx context.Context, c Command) (is Moved, err error) {
-	err = p.retry(ctx, func() error {
-		is, err = p.Cluster.Moved(ctx, c)
+func (r *retryingCluster) Moved(ctx context.Context, c Command) (is Moved, err error) {
+	err = r.retry(ctx, func() error {
+		is, err = r.Cluster.Moved(ctx, c)
 		return err
 	})
 	return is, err
 }
 
 // SetBalancing waits for an answer.
-func (p *retryingCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
-	return p.retry(ctx, func() error { return p.Cluster.SetBalancing(ctx, namespaces, on) })
+func (r *retryingCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	return r.retry(ctx, func() error { return r.Cluster.SetBalancing(ctx, namespaces, on) })
 }
 
-func (p *retryingCluster) retry(ctx context.Context, ask func() error) error {
-	began := p.clock.Now()
+func (r *retryingCluster) retry(ctx context.Context, ask func() error) error {
+	began := r.clock.Now()
 	for tries := 0; ; tries++ {
 		err := ask()
-		if !p.shouldWait(err) || ctx.Err() != nil {
+		if !r.shouldWait(err) || ctx.Err() != nil {
 			return err
 		}
-		if p.hasExpired(began) {
+		if r.hasExpired(began) {
 			return err
 		}
-		if p.clock.Sleep(ctx, retryPauses()[min(tries, len(retryPauses())-1)]) != nil {
+		if r.clock.Sleep(ctx, retryPauses()[min(tries, len(retryPauses())-1)]) != nil {
 			return err
 		}
 	}
 }
 
 // hasExpired reports whether the time to wait for a router is over.
-func (p *retryingCluster) hasExpired(began time.Time) bool {
-	now := p.clock.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.expired = p.expired || now.Sub(began) >= maxRouterWait || !p.deadline.IsZero() && !now.Before(p.deadline)
-	return p.expired
+func (r *retryingCluster) hasExpired(began time.Time) bool {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expired = r.expired || now.Sub(began) >= maxRouterWait || !r.deadline.IsZero() && !now.Before(r.deadline)
+	return r.expired
 }
 
 // shouldWait reports whether an error means that the router is unreachable, and calls onUnreachable.
-func (p *retryingCluster) shouldWait(err error) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (r *retryingCluster) shouldWait(err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if mongoerr.IsOverloaded(err) {
 		return true
 	}
 	if !isUnanswered(err) {
-		p.answered, p.unreachable = true, false
+		r.answered, r.unreachable = true, false
 		return false
 	}
-	if p.answered && !p.unreachable {
-		p.unreachable = true
-		p.onUnreachable(err)
+	if r.answered && !r.unreachable {
+		r.unreachable = true
+		r.onUnreachable(err)
 	}
-	return p.answered
+	return r.answered
 }
 
 // isUnanswered reports whether there was no answer because the connection to the router is broken.

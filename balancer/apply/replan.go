@@ -35,8 +35,8 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 		if errors.As(err, new(*pace.OverError)) {
 			return false, r.handlePaceError(ctx, err)
 		}
-		changed, is := errors.AsType[*ChangedError](err)
-		if !is || !r.canReplan() || looks == maxReplans {
+		changed, ok := errors.AsType[*ChangedError](err)
+		if !ok || !r.canReplan() || looks == maxReplans {
 			return false, err
 		}
 		p, err := r.newPlan(ctx)

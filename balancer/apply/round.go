@@ -111,11 +111,11 @@ func (r *run) startEntered(ctx context.Context, out outcome, outcomes chan<- out
 // handlePaceError stops the run if the pace allows no more steps, and returns an
 // error if the user has to decide.
 func (r *run) handlePaceError(ctx context.Context, err error) error {
-	over, is := errors.AsType[*pace.OverError](err)
+	over, ok := errors.AsType[*pace.OverError](err)
 	switch {
 	case err == nil:
 		return nil
-	case is:
+	case ok:
 		r.result.Stopped, r.result.Fixed = over.Why, over.Fixed
 	case ctx.Err() != nil:
 		r.result.Stopped = stoppedByInterrupt
@@ -155,7 +155,7 @@ func (r *run) nextOutcome(ctx context.Context, outcomes <-chan outcome, running 
 // tellOldestRunning emits an event for the oldest running step.
 func (r *run) tellOldestRunning(running []plan.Step) {
 	for _, s := range running {
-		if began, has := r.began[s.Number]; has {
+		if began, ok := r.began[s.Number]; ok {
 			r.tell(Event{Kind: StillRunning, Step: s, Age: r.o.Clock.Now().Sub(began)})
 			return
 		}
@@ -226,7 +226,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 	if s.Within != nil {
 		r.spans[s.Number] = t.span
 	}
-	if _, has := r.priorChunks[s.Number]; !has { // a resumed run has the chunks from the journal
+	if _, ok := r.priorChunks[s.Number]; !ok { // a resumed run has the chunks from the journal
 		r.priorChunks[s.Number] = t.before
 	}
 	r.mu.Unlock()
@@ -237,11 +237,11 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 
 // endStep records the outcome of a step.
 func (r *run) endStep(ctx context.Context, out outcome) error {
-	if over, is := errors.AsType[*pace.OverError](out.err); is { // a resumed run continues the step
+	if over, ok := errors.AsType[*pace.OverError](out.err); ok { // a resumed run continues the step
 		r.result.Stopped, r.result.Fixed = over.Why, over.Fixed
 		return nil
 	}
-	if stays, is := errors.AsType[*StaysError](out.err); is {
+	if stays, ok := errors.AsType[*StaysError](out.err); ok {
 		return r.noteStay(stays)
 	}
 	if out.err != nil {

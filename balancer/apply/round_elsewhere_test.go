@@ -16,12 +16,12 @@ type turning struct {
 	rounds int
 }
 
-func (c *turning) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	s, err := c.Cluster.Snapshot(ctx, namespaces)
-	if err != nil || c.rounds == 0 {
+func (t *turning) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	s, err := t.Cluster.Snapshot(ctx, namespaces)
+	if err != nil || t.rounds == 0 {
 		return s, err
 	}
-	c.rounds--
+	t.rounds--
 	parts := s.Parts()
 	parts.Balancer.InRound = true
 	return catalog.NewSnapshot(parts), nil

@@ -216,7 +216,7 @@ func (r *run) runPlans(ctx context.Context) error {
 			more, err = r.replan(ctx, changed)
 		}
 		if err == nil && !more && len(r.leftBehind) > 0 && !r.o.DryRun {
-			return &LeftError{r.leftBehind}
+			return &SkippedStepsError{r.leftBehind}
 		}
 		if err == nil && !more {
 			more, err = r.finish(ctx)

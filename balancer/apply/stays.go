@@ -52,34 +52,34 @@ func (e *StaysError) Error() string {
 		e.Step.From, e.StaysText())
 }
 
-// LeftError lists the steps that could not be executed, with reasons; all other steps are done.
-type LeftError struct{ Left []*StaysError }
+// SkippedStepsError lists the steps that could not be executed, with reasons; all other steps are done.
+type SkippedStepsError struct{ Steps []*StaysError }
 
 // Error lists the ranges that stay.
-func (e *LeftError) Error() string {
-	list := make([]string, len(e.Left))
-	for i, s := range e.Left {
+func (e *SkippedStepsError) Error() string {
+	list := make([]string, len(e.Steps))
+	for i, s := range e.Steps {
 		list[i] = s.Error()
 	}
 	return strings.Join(list, "; ")
 }
 
 // forceMove moves a range that can't be split, if Options.ForceJumbo is set.
-func (k *stepRun) forceMove(c Command) error {
-	size, err := k.cluster.Size(k.hardCtx, c)
+func (s *stepRun) forceMove(c Command) error {
+	size, err := s.cluster.Size(s.hardCtx, c)
 	if err != nil {
-		return &StepError{k.step, err}
+		return &StepError{s.step, err}
 	}
 	f := EstimateForced(size.Bytes)
-	if !k.o.ForceJumbo {
-		return &StaysError{k.step, plan.Range{Min: c.Min, Max: c.Max}, f}
+	if !s.o.ForceJumbo {
+		return &StaysError{s.step, plan.Range{Min: c.Min, Max: c.Max}, f}
 	}
-	k.tellForced(k.step, f)
+	s.tellForced(s.step, f)
 	c.Force, c.DonorChoosesEnd = true, false
-	if err := k.cluster.Do(k.hardCtx, c); err != nil {
-		return &StepError{k.step, err}
+	if err := s.cluster.Do(s.hardCtx, c); err != nil {
+		return &StepError{s.step, err}
 	}
-	k.countMove(c)
+	s.countMove(c)
 	return nil
 }
 

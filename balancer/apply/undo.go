@@ -101,21 +101,21 @@ func (u *undoBuilder) undoStep(b startedStep) {
 
 // movedRanges returns the ranges that a step has moved, or may have moved if the step is not known to
 // be done.
-func (b startedStep) movedRanges() []Moved {
-	whole := Moved{Min: b.step.Min, Max: b.step.Max, Documents: b.step.Documents, Bytes: b.step.Bytes}
-	if b.step.Within == nil {
-		if len(b.moved) > 0 && b.done {
+func (s startedStep) movedRanges() []Moved {
+	whole := Moved{Min: s.step.Min, Max: s.step.Max, Documents: s.step.Documents, Bytes: s.step.Bytes}
+	if s.step.Within == nil {
+		if len(s.moved) > 0 && s.done {
 			whole.Bytes, whole.Documents = 0, 0
-			for _, m := range b.moved {
+			for _, m := range s.moved {
 				whole.Bytes, whole.Documents = whole.Bytes+m.Bytes, whole.Documents+m.Documents
 			}
 		}
 		return []Moved{whole}
 	}
-	if len(b.moved) > 0 {
-		return b.moved
+	if len(s.moved) > 0 {
+		return s.moved
 	}
-	whole.Min, whole.Max = b.span.Min, b.span.Max
+	whole.Min, whole.Max = s.span.Min, s.span.Max
 	return []Moved{whole}
 }
 
@@ -153,11 +153,11 @@ func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m Moved) {
 
 // mayHaveCut reports whether the donor may have split a chunk for a step that is not known to be done:
 // for a move, or for a split at points that only the donor knows.
-func (b startedStep) mayHaveCut(c priorChunk) bool {
-	if b.done || b.step.Within != nil && !c.Min.Equal(b.span.Min) {
+func (s startedStep) mayHaveCut(c priorChunk) bool {
+	if s.done || s.step.Within != nil && !c.Min.Equal(s.span.Min) {
 		return false
 	}
-	return b.step.Kind == plan.Move && c.Shard == b.step.From || b.step.Kind == plan.Split && b.step.Within != nil
+	return s.step.Kind == plan.Move && c.Shard == s.step.From || s.step.Kind == plan.Split && s.step.Within != nil
 }
 
 // addMerges adds the merges of chunks that contain points, and of a chunk that the donor may have split

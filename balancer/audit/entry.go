@@ -152,7 +152,7 @@ func shortStatements(value any) bson.A {
 		for _, e := range statement {
 			fields, _ := e.Value.(bson.D)
 			for _, f := range fields {
-				if set, is := f.Value.(bson.D); is && e.Key == "u" {
+				if set, ok := f.Value.(bson.D); ok && e.Key == "u" {
 					for _, s := range set {
 						if slices.Contains(switchFields, s.Key) {
 							short = append(short, s)

@@ -28,8 +28,8 @@ func Records(entries []Entry) (list []Record) {
 			r.Outcome = Unknown
 			list = append(list, r)
 		case Ended, Answered:
-			i, is := at[e.ID]
-			if !is { // the capped collection has dropped the first entry
+			i, ok := at[e.ID]
+			if !ok { // the capped collection has dropped the first entry
 				r := Record{Entry: e, Until: e.At}
 				if r.What = Sending; e.What == Ended {
 					r.What = Began

@@ -85,17 +85,17 @@ func dropOverlapped(changed []Chunk) []Chunk {
 type tableUpdate struct {
 	old     *RoutingTable
 	writer  tableWriter   // its blocks are the added ones
-	shelves []*blockGroup // of the new table
+	groups  []*blockGroup // of the new table
 	removed []*block
 	inPlace bool // all bounds and positions are as before
 }
 
 // keepsBounds reports whether every changed chunk has the bounds of an existing chunk, including types.
 // This is the case for migrations and flag changes, which leave bounds and positions unchanged.
-func (a *tableUpdate) keepsBounds(changed []Chunk) bool {
+func (u *tableUpdate) keepsBounds(changed []Chunk) bool {
 	for _, c := range changed {
-		p := a.old.locate(c.Min.encoded)
-		if b := a.old.block(p); b.key(p.chunk) != c.Min || b.key(p.chunk+1) != c.Max {
+		p := u.old.locate(c.Min.encoded)
+		if b := u.old.block(p); b.key(p.chunk) != c.Min || b.key(p.chunk+1) != c.Max {
 			return false
 		}
 	}
@@ -103,18 +103,18 @@ func (a *tableUpdate) keepsBounds(changed []Chunk) bool {
 }
 
 // newTable builds the new table and updates the totals.
-func (a *tableUpdate) newTable(changed []Chunk) *RoutingTable {
+func (u *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	t := &RoutingTable{
-		pattern: a.old.pattern, epoch: a.old.epoch, timestamp: a.old.timestamp,
-		layout: a.old.layout, shards: a.writer.shards, shelves: a.shelves,
-		shelfMins: a.old.shelfMins, starts: a.old.starts,
+		pattern: u.old.pattern, epoch: u.old.epoch, timestamp: u.old.timestamp,
+		layout: u.old.layout, shards: u.writer.shards, groups: u.groups,
+		groupMins: u.old.groupMins, starts: u.old.starts,
 	}
-	if !a.inPlace {
-		t.indexShelves()
+	if !u.inPlace {
+		t.indexGroups()
 	}
-	a.updateTotals(t)
+	u.updateTotals(t)
 	t.updateVersion()
-	t.newest = a.old.newest
+	t.newest = u.old.newest
 	for _, c := range changed {
 		if c.Version == t.version {
 			// Located by its bound, of which the table has a copy.
@@ -125,13 +125,13 @@ func (a *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	return t
 }
 
-// updateTotals updates the totals. The newest chunk of a shard is taken from the shelves, which are up
+// updateTotals updates the totals. The newest chunk of a shard is taken from the groups, which are up
 // to date already.
-func (a *tableUpdate) updateTotals(t *RoutingTable) {
+func (u *tableUpdate) updateTotals(t *RoutingTable) {
 	t.totals = make(shardTotals, len(t.shards.names))
-	copy(t.totals, a.old.totals)
-	t.totals.replaceBlocks(a.removed, a.writer.blocks, func(shard uint16) (newest ChunkVersion) {
-		for _, s := range t.shelves {
+	copy(t.totals, u.old.totals)
+	t.totals.replaceBlocks(u.removed, u.writer.blocks, func(shard uint16) (newest ChunkVersion) {
+		for _, s := range t.groups {
 			if on := s.totals.totalOf(shard); newest.Compare(on.newest) < 0 {
 				newest = on.newest
 			}

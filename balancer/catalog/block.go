@@ -4,17 +4,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A routing table is a sequence of shelves, a shelf is a sequence of blocks, and a block contains a few
-// hundred adjacent chunks. Blocks and shelves are immutable, so tables that differ in a few chunks
+// A routing table is a sequence of groups, a group is a sequence of blocks, and a block contains a few
+// hundred adjacent chunks. Blocks and groups are immutable, so tables that differ in a few chunks
 // share all other blocks. A chunk costs its lower bound, a row of 32 bytes, and its optional data if it
 // has any.
 
-// layout contains the sizes of blocks, in chunks, and of shelves, in blocks. New ones get fill
+// layout contains the sizes of blocks, in chunks, and of groups, in blocks. New ones get fill
 // elements. One with more than max is split when it is written again, and one with less than min is
 // joined with the next.
 type layout struct {
 	minBlock, blockFill, maxBlock int
-	minShelf, shelfFill, maxShelf int
+	minGroup, groupFill, maxGroup int
 }
 
 // defaultLayout returns the sizes for tables of any size, from a hundred to ten million chunks.

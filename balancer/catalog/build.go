@@ -162,16 +162,16 @@ func (b *Builder) emptyLastError() error {
 }
 
 // read encodes a bound document; one in key order needs no memory.
-func (k *bound) read(p KeyPattern, doc bson.Raw) error {
-	k.encoded, k.types = k.encoded[:0], k.types[:0]
+func (b *bound) read(p KeyPattern, doc bson.Raw) error {
+	b.encoded, b.types = b.encoded[:0], b.types[:0]
 	n := 0
 	for e := keyorder.NewWalk(doc); e.Next(); {
 		if n >= p.Len() || string(e.Name) != p.pattern.fields[n] || e.Value.Type == bson.TypeArray {
 			n = -1
 			break
 		}
-		k.encoded = keyorder.Append(k.encoded, e.Value)
-		k.types = appendType(k.types, e.Value)
+		b.encoded = keyorder.Append(b.encoded, e.Value)
+		b.types = appendType(b.types, e.Value)
 		n++
 	}
 	if n == p.Len() && n > 0 {
@@ -181,7 +181,7 @@ func (k *bound) read(p KeyPattern, doc bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	k.encoded, k.types = append(k.encoded[:0], key.encoded...), append(k.types[:0], key.types...)
+	b.encoded, b.types = append(b.encoded[:0], key.encoded...), append(b.types[:0], key.types...)
 	return nil
 }
 
@@ -321,10 +321,10 @@ func (w *tableWriter) shardNumber(id ShardID) (uint16, error) {
 // table returns a table with the written blocks.
 func (w *tableWriter) table(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *RoutingTable {
 	t := &RoutingTable{pattern: p, epoch: epoch, timestamp: ts, layout: w.layout, shards: w.shards}
-	t.shelves = w.layout.makeShelves(slices.Clip(w.blocks))
+	t.groups = w.layout.makeGroups(slices.Clip(w.blocks))
 	t.totals = make(shardTotals, len(w.shards.names))
 	t.totals.replaceBlocks(nil, w.blocks, nil)
-	t.indexShelves()
+	t.indexGroups()
 	t.updateVersion()
 	return t
 }

@@ -56,7 +56,7 @@ type chunkRef struct {
 	chunk int
 }
 
-func (p chunkRef) load(t *RoutingTable) Chunk { return p.block.chunk(p.chunk, t.shards.names) }
+func (c chunkRef) load(t *RoutingTable) Chunk { return c.block.chunk(c.chunk, t.shards.names) }
 
 // compareStarts compares the lower bounds of the first chunks of two slices. The result is negative if
 // a begins first, positive if b begins first, and zero if both begin at the same key.
@@ -72,16 +72,16 @@ func compareStarts(a, b []chunkRef) int {
 
 // chunksNotIn returns the chunks in the blocks that another table does not share.
 func (t *RoutingTable) chunksNotIn(other *RoutingTable) []chunkRef {
-	shelves := make(map[*blockGroup]bool, len(other.shelves))
-	for _, s := range other.shelves {
-		shelves[s] = true
+	groups := make(map[*blockGroup]bool, len(other.groups))
+	for _, s := range other.groups {
+		groups[s] = true
 	}
-	mine := make(map[*blockGroup]bool, len(t.shelves))
-	for _, s := range t.shelves {
+	mine := make(map[*blockGroup]bool, len(t.groups))
+	for _, s := range t.groups {
 		mine[s] = true
 	}
 	blocks := map[*block]bool{}
-	for _, s := range other.shelves {
+	for _, s := range other.groups {
 		if !mine[s] {
 			for _, b := range s.blocks {
 				blocks[b] = true
@@ -89,8 +89,8 @@ func (t *RoutingTable) chunksNotIn(other *RoutingTable) []chunkRef {
 		}
 	}
 	var found []chunkRef
-	for _, s := range t.shelves {
-		if shelves[s] {
+	for _, s := range t.groups {
+		if groups[s] {
 			continue
 		}
 		for _, b := range s.blocks {

@@ -187,8 +187,8 @@ func (d *Draft) Count(s ShardID) int { return d.table.Count(s) + d.countDelta[s]
 // Find returns the chunk that contains the key. The last chunk contains the global maximum.
 func (d *Draft) Find(k Key) Chunk { return d.find(k, &historySlab{}) }
 
-// Place returns the same chunk as Find without its history.
-func (d *Draft) Place(k Key) Chunk { return d.find(k, nil) }
+// FindWithoutHistory returns the same chunk as Find without its history.
+func (d *Draft) FindWithoutHistory(k Key) Chunk { return d.find(k, nil) }
 
 // find returns the chunk that contains the key. The history is allocated from slab; with a nil slab,
 // the history may be missing.

@@ -41,19 +41,19 @@ func (e Estimate) Plus(o Estimate) Estimate {
 // WithoutEstimates returns the table without measured sizes. It shares the blocks that have none.
 func (t *RoutingTable) WithoutEstimates() *RoutingTable {
 	next := *t
-	next.shelves = make([]*blockGroup, len(t.shelves))
-	for i, s := range t.shelves {
-		next.shelves[i] = s.withoutEstimates()
+	next.groups = make([]*blockGroup, len(t.groups))
+	for i, s := range t.groups {
+		next.groups[i] = s.withoutEstimates()
 	}
 	return &next
 }
 
-func (s *blockGroup) withoutEstimates() *blockGroup {
-	if !slices.ContainsFunc(s.blocks, func(b *block) bool { return b.sizes != nil }) {
-		return s
+func (g *blockGroup) withoutEstimates() *blockGroup {
+	if !slices.ContainsFunc(g.blocks, func(b *block) bool { return b.sizes != nil }) {
+		return g
 	}
-	next := *s
-	next.blocks = slices.Clone(s.blocks)
+	next := *g
+	next.blocks = slices.Clone(g.blocks)
 	for i, b := range next.blocks {
 		if b.sizes != nil {
 			unmeasured := *b

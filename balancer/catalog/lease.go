@@ -33,7 +33,7 @@ func (s *Snapshot) BalancingDisabledBy(ns string) *Lease {
 	if l == nil {
 		return nil
 	}
-	if _, is := slices.BinarySearch(l.Paused, ns); !is {
+	if _, ok := slices.BinarySearch(l.Paused, ns); !ok {
 		return nil
 	}
 	if c := s.Collection(ns); c == nil || !c.NoBalance {

@@ -3,41 +3,41 @@ package catalog
 import "slices"
 
 // replaceInPlace replaces the values of chunks. The bounds of blocks stay the same.
-func (a *tableUpdate) replaceInPlace(changed []Chunk) error {
-	a.inPlace = true
-	a.shelves = slices.Clone(a.old.shelves)
+func (u *tableUpdate) replaceInPlace(changed []Chunk) error {
+	u.inPlace = true
+	u.groups = slices.Clone(u.old.groups)
 	for len(changed) > 0 {
-		p := a.old.locate(changed[0].Min.encoded)
-		old := a.old.block(p)
+		p := u.old.locate(changed[0].Min.encoded)
+		old := u.old.block(p)
 		high, n := old.encodedAt(old.len()), 1
 		for n < len(changed) && changed[n].Min.encoded < high {
 			n++
 		}
-		b, err := a.withValues(old, changed[:n])
+		b, err := u.withValues(old, changed[:n])
 		if err != nil {
 			return err
 		}
-		s := a.shelves[p.shelf]
-		if s == a.old.shelves[p.shelf] {
+		s := u.groups[p.group]
+		if s == u.old.groups[p.group] {
 			s = &blockGroup{
 				blocks:    slices.Clone(s.blocks),
 				blockMins: s.blockMins,
 				starts:    s.starts,
 				totals:    slices.Clone(s.totals),
 			}
-			a.shelves[p.shelf] = s
+			u.groups[p.group] = s
 		}
 		s.blocks[p.block] = b
 		s.totals.replaceBlocks([]*block{old}, []*block{b}, s.newest)
-		a.removed = append(a.removed, old)
-		a.writer.blocks = append(a.writer.blocks, b)
+		u.removed = append(u.removed, old)
+		u.writer.blocks = append(u.writer.blocks, b)
 		changed = changed[n:]
 	}
 	return nil
 }
 
 // withValues returns a copy of a block with new values for some chunks.
-func (a *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
+func (u *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	b := *old
 	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
 	sized := b.sizes != nil
@@ -48,14 +48,14 @@ func (a *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	entries := make([]historyEntry, 0, kept) // of all patches
 	for n := range changed {
 		c := &changed[n]
-		r, err := a.writer.newRow(c)
+		r, err := u.writer.newRow(c)
 		if err != nil {
 			return nil, err
 		}
 		i := old.find(c.Min.encoded)
 		first := len(entries)
 		for _, h := range c.History {
-			e, err := a.writer.newHistoryEntry(h)
+			e, err := u.writer.newHistoryEntry(h)
 			if err != nil {
 				return nil, err
 			}
@@ -75,7 +75,7 @@ func (a *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	}
 	b.history = old.history.withPatches(old.len(), patches)
 	if !b.reuseOwners(old, patches) {
-		b.summarise(a.writer.counters)
+		b.summarise(u.writer.counters)
 	}
 	return &b, nil
 }

@@ -14,7 +14,7 @@ type run struct {
 
 // findRuns determines the chunks that the changed chunks replace. A run must begin and end at existing
 // bounds; otherwise there would be a gap.
-func (a *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
+func (u *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
 	var runs []run
 	for len(changed) > 0 {
 		n := 1
@@ -23,18 +23,18 @@ func (a *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
 		}
 		r := run{chunks: changed[:n]}
 		from, to := changed[0].Min, changed[n-1].Max
-		p := a.old.locate(from.encoded)
-		if low := a.old.block(p).key(p.chunk); !low.Equal(from) {
-			return nil, notContiguousError(a.old.pattern.Bound(low), a.old.pattern.Bound(from))
+		p := u.old.locate(from.encoded)
+		if low := u.old.block(p).key(p.chunk); !low.Equal(from) {
+			return nil, notContiguousError(u.old.pattern.Bound(low), u.old.pattern.Bound(from))
 		}
-		r.from = a.old.indexOf(p)
+		r.from = u.old.indexOf(p)
 		// The replaced chunks end before the first chunk at or above the end of the run.
-		p = a.old.locate(to.encoded)
-		r.to = a.old.indexOf(p)
-		if b := a.old.block(p); b.encodedAt(p.chunk) != to.encoded {
+		p = u.old.locate(to.encoded)
+		r.to = u.old.indexOf(p)
+		if b := u.old.block(p); b.encodedAt(p.chunk) != to.encoded {
 			r.to++
 			if high := b.key(p.chunk + 1); !high.Equal(to) {
-				return nil, notContiguousError(a.old.pattern.Bound(to), a.old.pattern.Bound(high))
+				return nil, notContiguousError(u.old.pattern.Bound(to), u.old.pattern.Bound(high))
 			}
 		}
 		runs = append(runs, r)
@@ -63,45 +63,45 @@ func (s *section) add(p piece) {
 	s.count += p.len()
 }
 
-// rewrite processes the runs from left to right. Shelves without changes are reused.
-func (a *tableUpdate) rewrite(changed []Chunk) error {
-	runs, err := a.findRuns(changed)
+// rewrite processes the runs from left to right. Groups without changes are reused.
+func (u *tableUpdate) rewrite(changed []Chunk) error {
+	runs, err := u.findRuns(changed)
 	if err != nil {
 		return err
 	}
-	old, next := a.old, 0 // next is the first shelf that is not processed
+	old, next := u.old, 0 // next is the first group that is not processed
 	for len(runs) > 0 {
-		first := old.chunkIndexAt(runs[0].from).shelf
-		a.shelves = append(a.shelves, old.shelves[next:first]...)
-		st := strip{blocks: old.shelves[first].blocks, starts: old.shelves[first].starts, base: int(old.starts[first])}
+		first := old.chunkIndexAt(runs[0].from).group
+		u.groups = append(u.groups, old.groups[next:first]...)
+		st := strip{blocks: old.groups[first].blocks, starts: old.groups[first].starts, base: int(old.starts[first])}
 		n := 0
 		for next = first + 1; ; next++ {
 			for n < len(runs) && runs[n].to <= int(old.starts[next]) {
 				n++
 			}
 			reaches := n < len(runs) && runs[n].from < int(old.starts[next])
-			if next == len(old.shelves) || !reaches && len(st.blocks) >= old.layout.minShelf {
+			if next == len(old.groups) || !reaches && len(st.blocks) >= old.layout.minGroup {
 				break
 			}
-			st = st.appendShelf(old.shelves[next])
+			st = st.appendGroup(old.groups[next])
 		}
-		removed, added := len(a.removed), len(a.writer.blocks)
-		blocks, err := a.rewriteStrip(st, runs[:n])
+		removed, added := len(u.removed), len(u.writer.blocks)
+		blocks, err := u.rewriteStrip(st, runs[:n])
 		if err != nil {
 			return err
 		}
-		if next == first+1 && len(blocks) <= old.layout.maxShelf {
-			a.shelves = append(a.shelves, old.shelves[first].withBlocks(blocks, a.removed[removed:], a.writer.blocks[added:]))
+		if next == first+1 && len(blocks) <= old.layout.maxGroup {
+			u.groups = append(u.groups, old.groups[first].withBlocks(blocks, u.removed[removed:], u.writer.blocks[added:]))
 		} else {
-			a.shelves = append(a.shelves, old.layout.makeShelves(blocks)...)
+			u.groups = append(u.groups, old.layout.makeGroups(blocks)...)
 		}
 		runs = runs[n:]
 	}
-	a.shelves = append(a.shelves, old.shelves[next:]...)
+	u.groups = append(u.groups, old.groups[next:]...)
 	return nil
 }
 
-// strip is a sequence of blocks from one or more shelves. starts contains the positions of chunks
+// strip is a sequence of blocks from one or more groups. starts contains the positions of chunks
 // relative to base.
 type strip struct {
 	blocks []*block
@@ -109,7 +109,7 @@ type strip struct {
 	base   int
 }
 
-func (st strip) appendShelf(s *blockGroup) strip {
+func (st strip) appendGroup(s *blockGroup) strip {
 	st.blocks = slices.Concat(st.blocks, s.blocks)
 	end := st.starts[len(st.starts)-1]
 	st.starts = slices.Clip(st.starts)
@@ -127,7 +127,7 @@ func (st strip) find(i int) (block, chunk int) {
 }
 
 // rewriteStrip writes the blocks again that the runs change.
-func (a *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
+func (u *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
 	out := make([]*block, 0, len(st.blocks)+1)
 	next := 0 // the first block that is not processed
 	for len(runs) > 0 {
@@ -147,12 +147,12 @@ func (a *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
 			}
 			s.add(piece{block: st.blocks[next], from: at, to: st.blocks[next].len()})
 			next, at = next+1, 0
-			if s.count >= a.old.layout.minBlock || next == len(st.blocks) {
+			if s.count >= u.old.layout.minBlock || next == len(st.blocks) {
 				break
 			}
 		}
-		a.removed = append(a.removed, st.blocks[first:next]...)
-		blocks, err := a.writeSection(s, st.blocks[next-1])
+		u.removed = append(u.removed, st.blocks[first:next]...)
+		blocks, err := u.writeSection(s, st.blocks[next-1])
 		if err != nil {
 			return nil, err
 		}
@@ -162,8 +162,8 @@ func (a *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
 }
 
 // writeSection divides a section into blocks of equal size. last is the last old block of the section.
-func (a *tableUpdate) writeSection(s section, last *block) ([]*block, error) {
-	l, fill, written := a.old.layout, s.count, len(a.writer.blocks)
+func (u *tableUpdate) writeSection(s section, last *block) ([]*block, error) {
+	l, fill, written := u.old.layout, s.count, len(u.writer.blocks)
 	if s.count > l.maxBlock {
 		parts := (s.count + l.blockFill - 1) / l.blockFill
 		fill = (s.count + parts - 1) / parts
@@ -175,11 +175,11 @@ func (a *tableUpdate) writeSection(s section, last *block) ([]*block, error) {
 		} else {
 			s.count = 0
 		}
-		b, err := a.writer.splice(part, end)
+		b, err := u.writer.splice(part, end)
 		if err != nil {
 			return nil, err
 		}
-		a.writer.blocks = append(a.writer.blocks, b)
+		u.writer.blocks = append(u.writer.blocks, b)
 	}
-	return a.writer.blocks[written:], nil
+	return u.writer.blocks[written:], nil
 }

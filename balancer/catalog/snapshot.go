@@ -188,7 +188,7 @@ func NewSnapshot(p SnapshotParts) *Snapshot {
 	return &Snapshot{parts: p, taggedNamespaces: sync.OnceValue(func() map[string]bool {
 		tagged := map[string]bool{}
 		for _, doc := range p.Config["tags"] {
-			if ns, is := doc.Lookup("ns").StringValueOK(); is {
+			if ns, ok := doc.Lookup("ns").StringValueOK(); ok {
 				tagged[ns] = true
 			}
 		}

@@ -24,27 +24,27 @@ func (s section) blockSize(end Key) blockSize {
 	return r
 }
 
-func (r *blockSize) addRange(b *block, from, to int) {
-	r.encodedBytes += int(b.offset(to) - b.offset(from))
-	r.hasSizes = r.hasSizes || b.sizes != nil
-	if b.stride != r.stride {
-		r.stride = 0
+func (s *blockSize) addRange(b *block, from, to int) {
+	s.encodedBytes += int(b.offset(to) - b.offset(from))
+	s.hasSizes = s.hasSizes || b.sizes != nil
+	if b.stride != s.stride {
+		s.stride = 0
 	}
 	if b.history != nil {
-		r.historyEntries += int(b.history.offsets[to] - b.history.offsets[from])
+		s.historyEntries += int(b.history.offsets[to] - b.history.offsets[from])
 	}
 }
 
-func (r *blockSize) addChunk(c *Chunk) {
-	r.encodedBytes += len(c.Min.encoded)
-	r.hasSizes = r.hasSizes || c.Estimate != 0
-	if len(c.Min.encoded) != r.stride {
-		r.stride = 0
+func (s *blockSize) addChunk(c *Chunk) {
+	s.encodedBytes += len(c.Min.encoded)
+	s.hasSizes = s.hasSizes || c.Estimate != 0
+	if len(c.Min.encoded) != s.stride {
+		s.stride = 0
 	}
-	r.historyEntries += len(c.History)
+	s.historyEntries += len(c.History)
 	if len(c.History) > 0 && !c.OnCurrentShardSince.IsZero() &&
 		c.History[0] == (ChunkHistory{c.OnCurrentShardSince, c.Shard}) {
-		r.historyEntries-- // implied by shard and since
+		s.historyEntries-- // implied by shard and since
 	}
 }
 
@@ -90,21 +90,21 @@ func (w *tableWriter) splice(s section, end Key) (*block, error) {
 }
 
 // addBound adds bound i.
-func (x *splicer) addBound(order, form string, i int) {
-	if x.block.stride == 0 {
-		x.block.offsets = append(x.block.offsets, uint32(x.encoded.Len()))
+func (s *splicer) addBound(order, form string, i int) {
+	if s.block.stride == 0 {
+		s.block.offsets = append(s.block.offsets, uint32(s.encoded.Len()))
 	}
-	x.encoded.WriteString(order)
-	x.addTypes(form, i)
+	s.encoded.WriteString(order)
+	s.addTypes(form, i)
 }
 
 // addTypes records the types of bound i. In most blocks all bounds have the same types, and then no
 // index is stored.
-func (x *splicer) addTypes(form string, i int) {
-	b := x.block
-	if i == 0 || b.types[x.typesIndex] != form {
-		if x.typesIndex = findTypes(b.types, form); x.typesIndex < 0 {
-			x.typesIndex = len(b.types)
+func (s *splicer) addTypes(form string, i int) {
+	b := s.block
+	if i == 0 || b.types[s.typesIndex] != form {
+		if s.typesIndex = findTypes(b.types, form); s.typesIndex < 0 {
+			s.typesIndex = len(b.types)
 			b.types = append(b.types, strings.Clone(form))
 		}
 	}
@@ -112,26 +112,26 @@ func (x *splicer) addTypes(form string, i int) {
 		b.typesOf = make([]uint16, i, cap(b.rows)+1)
 	}
 	if b.typesOf != nil {
-		b.typesOf = append(b.typesOf, uint16(x.typesIndex))
+		b.typesOf = append(b.typesOf, uint16(s.typesIndex))
 	}
 }
 
 // addChunk adds a changed chunk.
-func (x *splicer) addChunk(c *Chunk) error {
+func (s *splicer) addChunk(c *Chunk) error {
 	if !c.Min.Less(c.Max) {
 		return emptyRangeError(*c)
 	}
-	b := x.block
-	r, err := x.table.newRow(c)
+	b := s.block
+	r, err := s.table.newRow(c)
 	if err != nil {
 		return err
 	}
-	x.addBound(c.Min.encoded, c.Min.types, len(b.rows))
+	s.addBound(c.Min.encoded, c.Min.types, len(b.rows))
 	if b.sizes != nil {
 		b.sizes = append(b.sizes, c.Estimate)
 	}
 	for _, h := range c.History {
-		e, err := x.table.newHistoryEntry(h)
+		e, err := s.table.newHistoryEntry(h)
 		if err != nil {
 			return err
 		}
@@ -147,17 +147,17 @@ func (x *splicer) addChunk(c *Chunk) error {
 }
 
 // copyChunks adds chunks [from, to) of another block.
-func (x *splicer) copyChunks(old *block, from, to int) {
-	b, at := x.block, len(x.block.rows)
+func (s *splicer) copyChunks(old *block, from, to int) {
+	b, at := s.block, len(s.block.rows)
 	if b.stride == 0 {
 		for i := from; i < to; i++ {
-			b.offsets = append(b.offsets, uint32(x.encoded.Len())+old.offset(i)-old.offset(from))
+			b.offsets = append(b.offsets, uint32(s.encoded.Len())+old.offset(i)-old.offset(from))
 		}
 	}
-	x.encoded.WriteString(old.encoded[old.offset(from):old.offset(to)])
-	x.addTypes(old.key(from).types, at)
+	s.encoded.WriteString(old.encoded[old.offset(from):old.offset(to)])
+	s.addTypes(old.key(from).types, at)
 	for i := from + 1; i < to && (old.typesOf != nil || b.typesOf != nil); i++ {
-		x.addTypes(old.key(i).types, at+i-from)
+		s.addTypes(old.key(i).types, at+i-from)
 	}
 	b.rows = append(b.rows, old.rows[from:to]...)
 	switch {

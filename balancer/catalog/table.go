@@ -22,9 +22,9 @@ type RoutingTable struct {
 
 	layout    layout
 	shards    *shardNames
-	shelves   []*blockGroup
-	shelfMins []string // comparable lower bound of each shelf
-	starts    []int32  // position of each shelf's first chunk, and the number of chunks
+	groups    []*blockGroup
+	groupMins []string // comparable lower bound of each group
+	starts    []int32  // position of each group's first chunk, and the number of chunks
 
 	totals  shardTotals
 	version ChunkVersion
@@ -52,17 +52,17 @@ func (t *RoutingTable) Timestamp() bson.Timestamp { return t.timestamp }
 func (t *RoutingTable) Version() Version { return Version{t.epoch, t.timestamp, t.version} }
 
 // Len returns the number of chunks, at least 1.
-func (t *RoutingTable) Len() int { return int(t.starts[len(t.shelves)]) }
+func (t *RoutingTable) Len() int { return int(t.starts[len(t.groups)]) }
 
-// chunkIndex is the position of a chunk: the index of its shelf, of its block in the shelf, and of the
+// chunkIndex is the position of a chunk: the index of its group, of its block in the group, and of the
 // chunk in the block.
-type chunkIndex struct{ shelf, block, chunk int }
+type chunkIndex struct{ group, block, chunk int }
 
 // locate returns the position of the chunk that contains a key.
 func (t *RoutingTable) locate(order string) chunkIndex {
 	var p chunkIndex
-	p.shelf = lastAtMost(t.shelfMins, order)
-	s := t.shelves[p.shelf]
+	p.group = lastAtMost(t.groupMins, order)
+	s := t.groups[p.group]
 	p.block = lastAtMost(s.blockMins, order)
 	p.chunk = s.blocks[p.block].find(order)
 	return p
@@ -85,19 +85,19 @@ func lastAtMost(lows []string, order string) int {
 // chunkIndexAt returns the position of chunk i.
 func (t *RoutingTable) chunkIndexAt(i int) chunkIndex {
 	var p chunkIndex
-	p.shelf = sort.Search(len(t.shelves)-1, func(s int) bool { return i < int(t.starts[s+1]) })
-	s := t.shelves[p.shelf]
-	i -= int(t.starts[p.shelf])
+	p.group = sort.Search(len(t.groups)-1, func(s int) bool { return i < int(t.starts[s+1]) })
+	s := t.groups[p.group]
+	i -= int(t.starts[p.group])
 	p.block = sort.Search(len(s.blocks)-1, func(b int) bool { return i < int(s.starts[b+1]) })
 	p.chunk = i - int(s.starts[p.block])
 	return p
 }
 
-func (t *RoutingTable) block(p chunkIndex) *block { return t.shelves[p.shelf].blocks[p.block] }
+func (t *RoutingTable) block(p chunkIndex) *block { return t.groups[p.group].blocks[p.block] }
 
 // indexOf returns the index of a position among all chunks.
 func (t *RoutingTable) indexOf(p chunkIndex) int {
-	return int(t.starts[p.shelf]) + int(t.shelves[p.shelf].starts[p.block]) + p.chunk
+	return int(t.starts[p.group]) + int(t.groups[p.group].starts[p.block]) + p.chunk
 }
 
 func (t *RoutingTable) chunk(p chunkIndex) Chunk {
@@ -182,7 +182,7 @@ func (t *RoutingTable) Newest() Chunk {
 // allBlocks returns the blocks in key order.
 func (t *RoutingTable) allBlocks() iter.Seq[*block] {
 	return func(yield func(*block) bool) {
-		for _, s := range t.shelves {
+		for _, s := range t.groups {
 			for _, b := range s.blocks {
 				if !yield(b) {
 					return
@@ -192,21 +192,21 @@ func (t *RoutingTable) allBlocks() iter.Seq[*block] {
 	}
 }
 
-// blockGroup is a shelf: it contains some tens of adjacent blocks, so that a change to a table of
+// blockGroup is a group: it contains some tens of adjacent blocks, so that a change to a table of
 // thousands of blocks does not copy the list of all blocks.
 type blockGroup struct {
 	blocks    []*block
 	blockMins []string // comparable lower bound of each block
-	starts    []int32  // index in the shelf of each block's first chunk, and the number of chunks
+	starts    []int32  // index in the group of each block's first chunk, and the number of chunks
 
-	// totals contains what each shard owns on the shelf, by the number of the shard, so that a search
-	// for a shard's chunks can skip whole shelves.
+	// totals contains what each shard owns on the group, by the number of the shard, so that a search
+	// for a shard's chunks can skip whole groups.
 	totals shardTotals
 }
 
-// newest returns the version of the newest chunk of a shard on the shelf.
-func (s *blockGroup) newest(shard uint16) (newest ChunkVersion) {
-	for _, b := range s.blocks {
+// newest returns the version of the newest chunk of a shard on the group.
+func (g *blockGroup) newest(shard uint16) (newest ChunkVersion) {
+	for _, b := range g.blocks {
 		if o := b.ownershipOf(shard); o != nil && newest.Compare(o.newest) < 0 {
 			newest = o.newest
 		}
@@ -214,15 +214,15 @@ func (s *blockGroup) newest(shard uint16) (newest ChunkVersion) {
 	return newest
 }
 
-func newShelf(blocks []*block) *blockGroup {
+func newGroup(blocks []*block) *blockGroup {
 	return (&blockGroup{}).withBlocks(blocks, nil, blocks)
 }
 
-// withBlocks returns a shelf with other blocks. removed and added are the differences to the current
+// withBlocks returns a group with other blocks. removed and added are the differences to the current
 // blocks.
-func (s *blockGroup) withBlocks(blocks, removed, added []*block) *blockGroup {
+func (g *blockGroup) withBlocks(blocks, removed, added []*block) *blockGroup {
 	next := &blockGroup{blocks: blocks, blockMins: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
-		totals: slices.Clone(s.totals)}
+		totals: slices.Clone(g.totals)}
 	for i, b := range blocks {
 		next.blockMins[i] = b.encodedAt(0)
 		next.starts[i+1] = next.starts[i] + int32(b.len())
@@ -231,29 +231,29 @@ func (s *blockGroup) withBlocks(blocks, removed, added []*block) *blockGroup {
 	return next
 }
 
-// makeShelves divides blocks into shelves of equal size.
-func (l layout) makeShelves(blocks []*block) []*blockGroup {
-	if len(blocks) <= l.maxShelf {
-		return []*blockGroup{newShelf(blocks)}
+// makeGroups divides blocks into groups of equal size.
+func (l layout) makeGroups(blocks []*block) []*blockGroup {
+	if len(blocks) <= l.maxGroup {
+		return []*blockGroup{newGroup(blocks)}
 	}
-	parts := (len(blocks) + l.shelfFill - 1) / l.shelfFill
+	parts := (len(blocks) + l.groupFill - 1) / l.groupFill
 	size := (len(blocks) + parts - 1) / parts
-	shelves := make([]*blockGroup, 0, parts)
+	groups := make([]*blockGroup, 0, parts)
 	for part := range slices.Chunk(blocks, size) {
-		shelves = append(shelves, newShelf(slices.Clone(part)))
+		groups = append(groups, newGroup(slices.Clone(part)))
 	}
-	return shelves
+	return groups
 }
 
 // len returns the number of chunks.
-func (s *blockGroup) len() int { return int(s.starts[len(s.blocks)]) }
+func (g *blockGroup) len() int { return int(g.starts[len(g.blocks)]) }
 
-// indexShelves computes the beginnings of shelves, by key and by index.
-func (t *RoutingTable) indexShelves() {
-	t.shelfMins = make([]string, len(t.shelves))
-	t.starts = make([]int32, len(t.shelves)+1)
-	for i, s := range t.shelves {
-		t.shelfMins[i] = s.blockMins[0]
+// indexGroups computes the beginnings of groups, by key and by index.
+func (t *RoutingTable) indexGroups() {
+	t.groupMins = make([]string, len(t.groups))
+	t.starts = make([]int32, len(t.groups)+1)
+	for i, s := range t.groups {
+		t.groupMins[i] = s.blockMins[0]
 		t.starts[i+1] = t.starts[i] + int32(s.len())
 	}
 }

@@ -103,7 +103,7 @@ func (w *pageWriter) add(b *block, from int) int {
 }
 
 func (w *pageWriter) addShard(s uint16) {
-	if _, there := w.shards[s]; !there {
+	if _, ok := w.shards[s]; !ok {
 		w.shards[s] = len(w.shardList)
 		w.shardList = append(w.shardList, s)
 	}
@@ -113,7 +113,7 @@ func (w *pageWriter) addTypes(f string) {
 	if len(w.typesList) > 0 && w.typesList[len(w.typesList)-1] == f {
 		return
 	}
-	if _, there := w.typesIndex[f]; !there {
+	if _, ok := w.typesIndex[f]; !ok {
 		w.typesIndex[f] = len(w.typesList)
 		w.typesList = append(w.typesList, f)
 	}

@@ -35,7 +35,7 @@ func NewVolumes(s *Snapshot, limit float64) *Volumes {
 		v.ratios = append(v.ratios, c.DiskRatio())
 		live, file := make([]int64, len(v.known)), make([]int64, len(v.known))
 		for id, data := range c.Sizes {
-			if i, there := v.shards[id]; there {
+			if i, ok := v.shards[id]; ok {
 				live[i], file[i] = data.onDisk(c.DiskRatio())
 			}
 		}
@@ -81,8 +81,8 @@ func (v *Volumes) locate(ns string, id ShardID) (shard, file int, ok bool) {
 
 // IsKnown reports whether the size of a shard's volume is known.
 func (v *Volumes) IsKnown(id ShardID) bool {
-	i, there := v.shards[id]
-	return there && v.known[i]
+	i, ok := v.shards[id]
+	return ok && v.known[i]
 }
 
 // OnDisk returns the number of bytes that data of a collection need on disk.
@@ -150,8 +150,8 @@ func (v *Volumes) RemoveData(ns string, of ShardID, bytes int64) {
 // FreeBytes returns the number of bytes on the volume of a shard below the limit; negative above the
 // limit.
 func (v *Volumes) FreeBytes(id ShardID) int64 {
-	i, there := v.shards[id]
-	if !there {
+	i, ok := v.shards[id]
+	if !ok {
 		return 0
 	}
 	return v.freeBytes[i]

@@ -40,7 +40,7 @@ func (t *RoutingTable) OwnedChunks(s ShardID, from, to Key) iter.Seq[Chunk] {
 		n := t.shards.number[s]
 		slab := historySlab{size: minSlab}
 		var c Chunk
-		for b, span := range t.spansOnShelves(from, to, func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }) {
+		for b, span := range t.spansOnGroups(from, to, func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }) {
 			for _, i := range b.positionsIn(n, span) {
 				if b.readChunk(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
@@ -76,7 +76,7 @@ func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
 		var c Chunk
 		passed := 0
 		owns := func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }
-		for b, span := range t.spansOnShelves(from, Key{}, owns) {
+		for b, span := range t.spansOnGroups(from, Key{}, owns) {
 			for _, at := range b.positionsIn(n, span) {
 				i := int(at)
 				if i > 0 && i < b.len()-1 && b.rows[i-1].shard != n && b.rows[i+1].shard != n {
@@ -109,7 +109,7 @@ func (t *RoutingTable) HasMergeCandidates(
 	does := func(b *block, i int) bool { return counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) }
 	var before *block // the last block whose last chunk the shard owns
 	owns := func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }
-	for b, span := range t.spansOnShelves(from, Key{}, owns) {
+	for b, span := range t.spansOnGroups(from, Key{}, owns) {
 		own := b.positionsIn(n, span)
 		if len(own) == 0 {
 			continue
@@ -159,7 +159,7 @@ func (t *RoutingTable) FirstNonJumbo(s ShardID, from, to Key) (Chunk, bool) {
 	}
 	n := t.shards.number[s]
 	movable := func(s *blockGroup) bool { total := s.totals.totalOf(n); return total.chunks > total.jumbo }
-	for b, span := range t.spansOnShelves(from, to, movable) {
+	for b, span := range t.spansOnGroups(from, to, movable) {
 		if o := b.ownershipOf(n); o == nil || o.jumbo == o.chunks {
 			continue
 		}
@@ -237,11 +237,11 @@ type span struct{ from, to int }
 
 // spans returns the blocks that overlap [from, to), each with the part that does.
 func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
-	return t.spansOnShelves(from, to, func(*blockGroup) bool { return true })
+	return t.spansOnGroups(from, to, func(*blockGroup) bool { return true })
 }
 
-// spansOnShelves returns the spans on the shelves for which wanted returns true.
-func (t *RoutingTable) spansOnShelves(from, to Key, wanted func(*blockGroup) bool) iter.Seq2[*block, span] {
+// spansOnGroups returns the spans on the groups for which wanted returns true.
+func (t *RoutingTable) spansOnGroups(from, to Key, wanted func(*blockGroup) bool) iter.Seq2[*block, span] {
 	return func(yield func(*block, span) bool) {
 		if !to.IsZero() && to.encoded <= from.encoded {
 			return
@@ -251,7 +251,7 @@ func (t *RoutingTable) spansOnShelves(from, to Key, wanted func(*blockGroup) boo
 			return // the global maximum, or a greater key
 		}
 		start := p.chunk
-		for _, s := range t.shelves[p.shelf:] {
+		for _, s := range t.groups[p.group:] {
 			if !wanted(s) {
 				start, p.block = 0, 0
 				continue

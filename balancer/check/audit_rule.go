@@ -15,31 +15,31 @@ type Audit struct {
 }
 
 // checkAudit finds documents on shards that do not own them.
-func (l *ruleRun) checkAudit() {
+func (rr *ruleRun) checkAudit() {
 	const notKnown = "whether all data is on the right shards is unknown: "
 	switch {
-	case l.Audit == nil && l.NotAuditedReason == "":
-		l.addUnavailable(notKnown + "the file does not record it")
+	case rr.Audit == nil && rr.NotAuditedReason == "":
+		rr.addUnavailable(notKnown + "the file does not record it")
 		return
-	case l.Audit == nil:
-		l.addUnknown(diagnosis.Scope{}, notKnown+"%s", l.NotAuditedReason)
+	case rr.Audit == nil:
+		rr.addUnknown(diagnosis.Scope{}, notKnown+"%s", rr.NotAuditedReason)
 		return
 	}
-	for _, f := range l.Audit.Findings {
-		if !l.policy.Namespaces.Match(f.Namespace) {
+	for _, f := range rr.Audit.Findings {
+		if !rr.policy.Namespaces.Match(f.Namespace) {
 			continue
 		}
 		about := diagnosis.Scope{Namespace: f.Namespace}
 		if len(f.Shards) == 1 {
 			about.Shard = f.Shards[0]
 		}
-		l.addIfOverMax(
+		rr.addIfOverMax(
 			countQuantity(f.Count),
 			Finding{About: about, Sentence: fmt.Sprintf("%s: %s: %s", f.Namespace, f.Kind, f.Text),
 				Commands: f.Mend},
 		)
 	}
-	for _, text := range l.Audit.Unread {
-		l.addUnknown(diagnosis.Scope{}, "the audit could not see %s", text)
+	for _, text := range rr.Audit.Unread {
+		rr.addUnknown(diagnosis.Scope{}, "the audit could not see %s", text)
 	}
 }

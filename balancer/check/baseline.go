@@ -66,12 +66,12 @@ func (b *Baseline) excuseKnown(r Report) {
 }
 
 // hasFinding reports whether the baseline has the same finding with the same or a higher severity.
-func (c baselineJSON) hasFinding(f Finding) bool {
+func (b baselineJSON) hasFinding(f Finding) bool {
 	about, err := json.Marshal(f.About)
 	if err != nil {
 		return false
 	}
-	for _, then := range c.Findings {
+	for _, then := range b.Findings {
 		severity, err := ParseSeverity(then.Severity)
 		if err != nil || then.Rule != f.Rule || string(compactScope(then.About)) != string(about) || severity < f.Severity {
 			continue

@@ -11,59 +11,59 @@ import (
 
 // The rules about the cluster as a whole.
 
-func (l *ruleRun) checkShards() {
-	if l.reportGap("shards", "reach") {
+func (rr *ruleRun) checkShards() {
+	if rr.reportGap("shards", "reach") {
 		return
 	}
-	list := l.WithCodes(diagnosis.ShardUnreachable)
-	if len(list) == 0 && l.Parts().Source.Kind == catalog.SourceFile {
-		l.addUnavailable("whether every shard answers is unknown: not recorded in a file")
+	list := rr.WithCodes(diagnosis.ShardUnreachable)
+	if len(list) == 0 && rr.Parts().Source.Kind == catalog.SourceFile {
+		rr.addUnavailable("whether every shard answers is unknown: not recorded in a file")
 	}
 	for _, f := range list {
-		l.addDiagnosed(f)
+		rr.addDiagnosed(f)
 	}
 }
 
 // checkBalancer checks how long the balancer has been off. The cluster does not record this when a user
 // set the mode by hand; an unknown duration counts as too long.
-func (l *ruleRun) checkBalancer() {
-	for _, f := range l.WithCodes(diagnosis.SettingsUnreadable) {
-		l.addDiagnosed(f)
+func (rr *ruleRun) checkBalancer() {
+	for _, f := range rr.WithCodes(diagnosis.SettingsUnreadable) {
+		rr.addDiagnosed(f)
 	}
-	if mode := diagnosis.ModeOf(l.Snapshot); mode == "" && l.reportGap("settings", "balancer") {
+	if mode := diagnosis.ModeOf(rr.Snapshot); mode == "" && rr.reportGap("settings", "balancer") {
 		return
 	}
-	for _, f := range l.WithCodes(diagnosis.BalancerOff) {
+	for _, f := range rr.WithCodes(diagnosis.BalancerOff) {
 		found := fromDiagnosis(f)
-		if f.Since.IsZero() || l.Time().IsZero() {
+		if f.Since.IsZero() || rr.Time().IsZero() {
 			found.Sentence += ", since when is not recorded"
-			l.add(found)
+			rr.add(found)
 			continue
 		}
-		off := secondsQuantity(max(0, l.Time().Sub(f.Since)))
+		off := secondsQuantity(max(0, rr.Time().Sub(f.Since)))
 		found.Sentence += fmt.Sprintf(", for %s", off)
-		l.addIfOverMax(off, found)
+		rr.addIfOverMax(off, found)
 	}
 }
 
-func (l *ruleRun) checkRounds() {
-	if l.reportGap("actionlog") {
+func (rr *ruleRun) checkRounds() {
+	if rr.reportGap("actionlog") {
 		return
 	}
-	for _, f := range l.WithCodes(diagnosis.RoundsFailing) {
-		l.addIfOverMax(countQuantity(int64(diagnosis.RoundsOf(l.Snapshot).Failed)), fromDiagnosis(f))
+	for _, f := range rr.WithCodes(diagnosis.RoundsFailing) {
+		rr.addIfOverMax(countQuantity(int64(diagnosis.RoundsOf(rr.Snapshot).Failed)), fromDiagnosis(f))
 	}
 }
 
 // checkMoves counts the failed migrations for each pair of shards.
-func (l *ruleRun) checkMoves() {
-	if l.reportGap("changelog") {
+func (rr *ruleRun) checkMoves() {
+	if rr.reportGap("changelog") {
 		return
 	}
 	type pair struct{ from, to catalog.ShardID }
 	failed, worst := map[pair]int64{}, map[pair]catalog.Outcome{}
 	var pairs []pair
-	for _, o := range diagnosis.OutcomesSince(l.Snapshot, l.Time().Add(-l.policy.FailureSpan)) {
+	for _, o := range diagnosis.OutcomesSince(rr.Snapshot, rr.Time().Add(-rr.policy.FailureSpan)) {
 		if o.Error == "" {
 			continue
 		}
@@ -77,121 +77,121 @@ func (l *ruleRun) checkMoves() {
 	}
 	for _, p := range pairs {
 		n := countQuantity(failed[p])
-		l.addIfOverMax(n, Finding{About: diagnosis.Scope{Shard: p.from, To: p.to}, Sentence: fmt.Sprintf(
+		rr.addIfOverMax(n, Finding{About: diagnosis.Scope{Shard: p.from, To: p.to}, Sentence: fmt.Sprintf(
 			"%s of the migrations from %s to %s failed in the last %s, most of them with: %s",
-			n, p.from, p.to, secondsQuantity(l.policy.FailureSpan), worst[p].Error)})
+			n, p.from, p.to, secondsQuantity(rr.policy.FailureSpan), worst[p].Error)})
 	}
 }
 
 // checkDraining finds shards whose remaining data waits for the operator.
-func (l *ruleRun) checkDraining() {
-	if l.reportGap("shards", "draining", "chunks", "databases") {
+func (rr *ruleRun) checkDraining() {
+	if rr.reportGap("shards", "draining", "chunks", "databases") {
 		return
 	}
-	for _, shard := range l.Shards() {
-		d := diagnosis.DrainOf(l.Snapshot, shard)
+	for _, shard := range rr.Shards() {
+		d := diagnosis.DrainOf(rr.Snapshot, shard)
 		scope := diagnosis.Scope{Shard: shard.ID}
 		switch {
 		case !shard.Draining:
 		case d.IsDone():
-			for _, f := range diagnosis.DrainedFindings(l.Snapshot, shard) {
+			for _, f := range diagnosis.DrainedFindings(rr.Snapshot, shard) {
 				found := fromDiagnosis(f)
 				found.Severity = f.Severity
-				l.add(found)
+				rr.add(found)
 			}
 		case d.IsStuck():
-			l.addDiagnosed(d.OperatorFinding())
+			rr.addDiagnosed(d.OperatorFinding())
 		case d.Chunks > 0 && d.Jumbo >= d.Chunks-d.DisabledChunks:
-			l.add(Finding{About: scope, Sentence: fmt.Sprintf(
+			rr.add(Finding{About: scope, Sentence: fmt.Sprintf(
 				"shard %s is draining, and its last %d chunks can't be moved by the balancer, %d of them jumbo",
 				shard.ID, d.Chunks, d.Jumbo), Commands: d.Commands()})
-		case l.policy.allows(Draining):
-			l.add(Finding{About: scope, Severity: diagnosis.Info, Sentence: d.String(), Excuse: "draining is allowed"})
+		case rr.policy.allows(Draining):
+			rr.add(Finding{About: scope, Severity: diagnosis.Info, Sentence: d.String(), Excuse: "draining is allowed"})
 		}
 	}
 }
 
 // checkPaused finds collections whose balancing a finished run has left disabled. It also reports a
 // pause of all runs.
-func (l *ruleRun) checkPaused() {
-	if l.reportGap("lease") {
+func (rr *ruleRun) checkPaused() {
+	if rr.reportGap("lease") {
 		return
 	}
-	for _, f := range l.WithCodes(diagnosis.LeftPaused) {
-		l.addDiagnosed(f)
+	for _, f := range rr.WithCodes(diagnosis.LeftPaused) {
+		rr.addDiagnosed(f)
 	}
-	for _, f := range l.WithCodes(diagnosis.RunsPaused) {
+	for _, f := range rr.WithCodes(diagnosis.RunsPaused) {
 		shown := fromDiagnosis(f)
 		shown.Severity, shown.Excuse = diagnosis.Info, "it is intended"
-		l.add(shown)
+		rr.add(shown)
 	}
 }
 
-func (l *ruleRun) checkZones() {
-	if l.reportGap("shards", "tags") {
+func (rr *ruleRun) checkZones() {
+	if rr.reportGap("shards", "tags") {
 		return
 	}
 	concerned := map[string]bool{}
-	for _, z := range diagnosis.Zones(l.Snapshot, "") {
+	for _, z := range diagnosis.Zones(rr.Snapshot, "") {
 		concerned[z.Name] = slices.ContainsFunc(z.Ranges, func(r diagnosis.ZoneRange) bool {
-			return l.policy.Namespaces.Match(r.Namespace)
+			return rr.policy.Namespaces.Match(r.Namespace)
 		})
 	}
-	for _, f := range l.WithCodes(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap,
+	for _, f := range rr.WithCodes(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap,
 		diagnosis.ZoneEndsEarly) {
-		if ns := f.Scope.Namespace; ns == "" && concerned[f.Scope.Zone] || ns != "" && l.policy.Namespaces.Match(ns) {
-			l.addDiagnosed(f)
+		if ns := f.Scope.Namespace; ns == "" && concerned[f.Scope.Zone] || ns != "" && rr.policy.Namespaces.Match(ns) {
+			rr.addDiagnosed(f)
 		}
 	}
 }
 
 // checkChunks sums the chunks of all collections that the policy covers.
-func (l *ruleRun) checkChunks() {
-	if l.reportGap("shards", "chunks") {
+func (rr *ruleRun) checkChunks() {
+	if rr.reportGap("shards", "chunks") {
 		return
 	}
-	for _, shard := range l.Shards() {
+	for _, shard := range rr.Shards() {
 		var n int64
-		for _, c := range l.policyCollections() {
+		for _, c := range rr.policyCollections() {
 			n += c.CountOn(shard.ID).Chunks
 		}
-		l.addIfOverMax(countQuantity(n), Finding{About: diagnosis.Scope{Shard: shard.ID},
+		rr.addIfOverMax(countQuantity(n), Finding{About: diagnosis.Scope{Shard: shard.ID},
 			Sentence: fmt.Sprintf("shard %s has %d chunks", shard.ID, n)})
 	}
 }
 
 // checkVersions compares the versions of the routers and of the reachable members.
-func (l *ruleRun) checkVersions() {
-	members := diagnosis.MemberVersions(l.Snapshot)
-	if !members.HasAnswers() && l.reportGap("mongos") {
+func (rr *ruleRun) checkVersions() {
+	members := diagnosis.MemberVersions(rr.Snapshot)
+	if !members.HasAnswers() && rr.reportGap("mongos") {
 		return
 	}
-	routers := diagnosis.RouterVersions(l.Snapshot)
+	routers := diagnosis.RouterVersions(rr.Snapshot)
 	if len(routers) > 1 {
-		l.add(Finding{Sentence: "the routers have different versions: " + strings.Join(routers, " and ")})
+		rr.add(Finding{Sentence: "the routers have different versions: " + strings.Join(routers, " and ")})
 	}
 	if members.Differ() {
-		l.add(Finding{Sentence: "the members have different versions: " + members.String()})
+		rr.add(Finding{Sentence: "the members have different versions: " + members.String()})
 	}
 	if own := members.Versions(); len(routers) == 1 && len(own) == 1 && routers[0] != own[0] {
-		l.add(Finding{Sentence: "the routers run " + routers[0] + ", and the members " + own[0]})
+		rr.add(Finding{Sentence: "the routers run " + routers[0] + ", and the members " + own[0]})
 	}
 }
 
-func (l *ruleRun) checkMetadata() {
+func (rr *ruleRun) checkMetadata() {
 	const notKnown = "whether the metadata is consistent is unknown: "
 	switch {
-	case l.MetadataUnsupported != "":
-		l.addUnavailable(notKnown + l.MetadataUnsupported)
+	case rr.MetadataUnsupported != "":
+		rr.addUnavailable(notKnown + rr.MetadataUnsupported)
 		return
-	case l.MetadataError != "":
-		l.addUnknown(diagnosis.Scope{}, notKnown+"%s", l.MetadataError)
+	case rr.MetadataError != "":
+		rr.addUnknown(diagnosis.Scope{}, notKnown+"%s", rr.MetadataError)
 		return
 	}
 	byNamespace := map[string][]catalog.Inconsistency{}
 	var order []string
-	for _, i := range l.Inconsistencies {
-		if i.Namespace != "" && !l.policy.Namespaces.Match(i.Namespace) {
+	for _, i := range rr.Inconsistencies {
+		if i.Namespace != "" && !rr.policy.Namespaces.Match(i.Namespace) {
 			continue
 		}
 		if byNamespace[i.Namespace] == nil {
@@ -205,23 +205,23 @@ func (l *ruleRun) checkMetadata() {
 		if n > 1 {
 			more = fmt.Sprintf(", and %d more", n-1)
 		}
-		l.addIfOverMax(countQuantity(n), Finding{About: diagnosis.Scope{Namespace: ns, Shard: first.Shard},
+		rr.addIfOverMax(countQuantity(n), Finding{About: diagnosis.Scope{Namespace: ns, Shard: first.Shard},
 			Sentence: fmt.Sprintf("the metadata of %s is inconsistent: %s: %s%s", ns, first.Type, first.Description, more),
 			Commands: []string{"sh.checkMetadataConsistency()"}})
 	}
 }
 
-func (l *ruleRun) checkCollections() {
-	missing := l.policy.Namespaces.Missing(l.Snapshot)
+func (rr *ruleRun) checkCollections() {
+	missing := rr.policy.Namespaces.Missing(rr.Snapshot)
 	for _, name := range missing {
-		sentence := diagnosis.NewCollectionNotFound(l.Snapshot, name).Error()
-		if l.policy.AllowMissing {
-			l.addUnknown(diagnosis.Scope{}, "%s", sentence)
+		sentence := diagnosis.NewCollectionNotFound(rr.Snapshot, name).Error()
+		if rr.policy.AllowMissing {
+			rr.addUnknown(diagnosis.Scope{}, "%s", sentence)
 		} else {
-			l.add(Finding{Sentence: sentence})
+			rr.add(Finding{Sentence: sentence})
 		}
 	}
-	if len(missing) == 0 && len(l.policyCollections()) == 0 && !l.policy.AllowMissing {
-		l.add(Finding{Sentence: "there is no sharded collection to check"})
+	if len(missing) == 0 && len(rr.policyCollections()) == 0 && !rr.policy.AllowMissing {
+		rr.add(Finding{Sentence: "there is no sharded collection to check"})
 	}
 }

@@ -15,20 +15,20 @@ import (
 
 // checkCompliant uses the server's reply or, without one, the rules of the release. It assumes that a
 // collection with disabled balancing is disabled on purpose.
-func (l *ruleRun) checkCompliant() {
-	for _, b := range l.Balances {
-		c := l.Collection(b.Namespace)
+func (rr *ruleRun) checkCompliant() {
+	for _, b := range rr.Balances {
+		c := rr.Collection(b.Namespace)
 		scope := diagnosis.Scope{Namespace: b.Namespace}
 		switch {
-		case !l.policy.Namespaces.Match(b.Namespace):
+		case !rr.policy.Namespaces.Match(b.Namespace):
 		case !b.Known:
-			l.addUnknown(scope, "whether %s is balanced is unknown: %s", b.Namespace, l.unknownReason(b))
+			rr.addUnknown(scope, "whether %s is balanced is unknown: %s", b.Namespace, rr.unknownReason(b))
 		case b.Balanced:
 		case b.DisabledBy != diagnosis.NotDisabled:
-			l.add(Finding{About: scope, Excuse: l.excuse(c), Sentence: fmt.Sprintf("%s is not balanced (%s), but %s for it",
+			rr.add(Finding{About: scope, Excuse: rr.excuse(c), Sentence: fmt.Sprintf("%s is not balanced (%s), but %s for it",
 				b.Namespace, b.ViolationText(), b.DisabledBy)})
 		default:
-			l.add(Finding{About: scope, Excuse: l.excuse(c),
+			rr.add(Finding{About: scope, Excuse: rr.excuse(c),
 				Sentence: fmt.Sprintf("%s is not balanced (%s)", b.Namespace, b.ViolationText())})
 		}
 	}
@@ -36,8 +36,8 @@ func (l *ruleRun) checkCompliant() {
 
 // unknownReason returns why the balance is unknown. It prefers the server's error over the data that
 // the rules lack.
-func (l *ruleRun) unknownReason(b diagnosis.Balance) string {
-	for _, gap := range l.Parts().Source.Gaps {
+func (rr *ruleRun) unknownReason(b diagnosis.Balance) string {
+	for _, gap := range rr.Parts().Source.Gaps {
 		if gap.What == "balance" && (gap.Namespace == b.Namespace || gap.Namespace == "") {
 			return gap.Reason
 		}
@@ -45,41 +45,41 @@ func (l *ruleRun) unknownReason(b diagnosis.Balance) string {
 	return b.Reason
 }
 
-func (l *ruleRun) checkJumbo() {
-	if l.reportGap("chunks") {
+func (rr *ruleRun) checkJumbo() {
+	if rr.reportGap("chunks") {
 		return
 	}
-	for _, f := range l.WithCodes(diagnosis.JumboChunks) {
+	for _, f := range rr.WithCodes(diagnosis.JumboChunks) {
 		n, _ := f.Number("jumboChunks")
-		if ns := f.Scope.Namespace; l.policy.Namespaces.Match(ns) {
+		if ns := f.Scope.Namespace; rr.policy.Namespaces.Match(ns) {
 			found := fromDiagnosis(f)
-			found.Excuse = l.excuse(l.Collection(ns))
-			l.addIfOverMax(countQuantity(n), found)
+			found.Excuse = rr.excuse(rr.Collection(ns))
+			rr.addIfOverMax(countQuantity(n), found)
 		}
 	}
 }
 
-func (l *ruleRun) checkOrphans() {
-	for _, c := range l.sizedCollections() {
+func (rr *ruleRun) checkOrphans() {
+	for _, c := range rr.sizedCollections() {
 		var documents, bytes int64
 		for _, data := range c.Sizes {
 			documents, bytes = documents+data.Orphans, bytes+data.OrphanBytes
 		}
-		l.addIfOverMax(countQuantity(documents), Finding{About: diagnosis.Scope{Namespace: c.Namespace},
+		rr.addIfOverMax(countQuantity(documents), Finding{About: diagnosis.Scope{Namespace: c.Namespace},
 			Sentence: fmt.Sprintf("%s has %d orphaned documents of %s", c.Namespace, documents, humanize.Bytes(float64(bytes)))})
 	}
 }
 
 // sizedCollections returns the collections whose sizes are known, and adds an unknown finding for the
 // others.
-func (l *ruleRun) sizedCollections() []*catalog.CollectionState {
-	if l.reportGap("sizes") {
+func (rr *ruleRun) sizedCollections() []*catalog.CollectionState {
+	if rr.reportGap("sizes") {
 		return nil
 	}
-	return slices.DeleteFunc(l.policyCollections(), func(c *catalog.CollectionState) bool {
-		for _, gap := range l.Parts().Source.Gaps {
+	return slices.DeleteFunc(rr.policyCollections(), func(c *catalog.CollectionState) bool {
+		for _, gap := range rr.Parts().Source.Gaps {
 			if gap.What == "sizes" && gap.Namespace == c.Namespace {
-				l.addUnknown(diagnosis.Scope{Namespace: c.Namespace}, "the sizes of %s could not be read: %s", c.Namespace,
+				rr.addUnknown(diagnosis.Scope{Namespace: c.Namespace}, "the sizes of %s could not be read: %s", c.Namespace,
 					gap.Reason)
 				return true
 			}
@@ -90,16 +90,16 @@ func (l *ruleRun) sizedCollections() []*catalog.CollectionState {
 
 // checkUneven compares each shard with its fair share. A deviation in percent counts only where the
 // balancer would also call the collection uneven, because small collections are never even.
-func (l *ruleRun) checkUneven() {
-	for _, c := range l.sizedCollections() {
-		deviations := Deviations(l.Snapshot, c)
+func (rr *ruleRun) checkUneven() {
+	for _, c := range rr.sizedCollections() {
+		deviations := Deviations(rr.Snapshot, c)
 		if deviations == nil {
 			continue
 		}
 		worst := slices.MaxFunc(deviations, func(a, b Deviation) int { return cmpAbs(a.ExcessBytes, b.ExcessBytes) })
 		off := Quantity{math.Abs(worst.ExcessBytes), diagnosis.Bytes}
-		if l.choice.Max.Unit == Percent {
-			if off.Value < policy.ImbalanceFactor*float64(l.chunkSize(c)) {
+		if rr.choice.Max.Unit == Percent {
+			if off.Value < policy.ImbalanceFactor*float64(rr.chunkSize(c)) {
 				continue
 			}
 			off = Quantity{math.Abs(worst.ExcessPercent), Percent}
@@ -108,9 +108,9 @@ func (l *ruleRun) checkUneven() {
 		if worst.ExcessBytes < 0 {
 			side = "below"
 		}
-		l.addIfOverMax(off, Finding{
+		rr.addIfOverMax(off, Finding{
 			About:  diagnosis.Scope{Namespace: c.Namespace, Shard: worst.Shard},
-			Excuse: l.excuse(c),
+			Excuse: rr.excuse(c),
 			Sentence: fmt.Sprintf("shard %s has %s of %s, %s %s its fair share of %s", worst.Shard,
 				humanize.Bytes(worst.ActualBytes), c.Namespace, off, side, humanize.Bytes(worst.ShareBytes)),
 		})
@@ -118,8 +118,8 @@ func (l *ruleRun) checkUneven() {
 }
 
 // chunkSize returns the chunk size in force in bytes.
-func (l *ruleRun) chunkSize(c *catalog.CollectionState) int64 {
-	return c.DataSizes(l.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
+func (rr *ruleRun) chunkSize(c *catalog.CollectionState) int64 {
+	return c.DataSizes(rr.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
 }
 
 // toleratedChunks is how many surplus chunks checkFragmentation tolerates.
@@ -127,11 +127,11 @@ const toleratedChunks = 20
 
 // checkFragmentation compares the number of chunks with the number that the data needs: one chunk for
 // each shard and zone range, and as many as the data fills.
-func (l *ruleRun) checkFragmentation() {
-	if l.reportGap("chunks") {
+func (rr *ruleRun) checkFragmentation() {
+	if rr.reportGap("chunks") {
 		return
 	}
-	for _, c := range l.sizedCollections() {
+	for _, c := range rr.sizedCollections() {
 		if c.Namespace == policy.SessionsNamespace { // up to 6.0 the server splits it into 1,024 chunks
 			continue
 		}
@@ -140,15 +140,15 @@ func (l *ruleRun) checkFragmentation() {
 			bytes += data.Bytes
 		}
 		has := c.Count().Chunks
-		needs := int64(len(c.Owners())) + 2*int64(l.zoneRangeCount(c)) + bytes/max(1, l.chunkSize(c))
+		needs := int64(len(c.Owners())) + 2*int64(rr.zoneRangeCount(c)) + bytes/max(1, rr.chunkSize(c))
 		if has-needs <= toleratedChunks {
 			continue
 		}
 		share := Quantity{100 * float64(has-needs) / float64(has), Percent}
-		l.addIfOverMax(share, Finding{About: diagnosis.Scope{Namespace: c.Namespace}, Excuse: l.excuse(c),
+		rr.addIfOverMax(share, Finding{About: diagnosis.Scope{Namespace: c.Namespace}, Excuse: rr.excuse(c),
 			Sentence: fmt.Sprintf("%s has %d chunks and needs %d: %s of them could be merged",
 				c.Namespace, has, needs, share),
-			Commands: []string{defragmentCommand(l.Release(), c.Namespace)}})
+			Commands: []string{defragmentCommand(rr.Release(), c.Namespace)}})
 	}
 }
 
@@ -162,8 +162,8 @@ func defragmentCommand(release catalog.Release, ns string) string {
 }
 
 // zoneRangeCount counts the zone ranges of a collection.
-func (l *ruleRun) zoneRangeCount(c *catalog.CollectionState) (n int) {
-	for _, z := range diagnosis.Zones(l.Snapshot, c.Namespace) {
+func (rr *ruleRun) zoneRangeCount(c *catalog.CollectionState) (n int) {
+	for _, z := range diagnosis.Zones(rr.Snapshot, c.Namespace) {
 		n += len(z.Ranges)
 	}
 	return n

@@ -11,38 +11,38 @@ import (
 
 // checkDisk checks how full the volumes are. Volumes of unknown size are ignored: not every storage
 // engine and file system reports a size.
-func (l *ruleRun) checkDisk() {
-	if l.reportGap("shards", "disks") {
+func (rr *ruleRun) checkDisk() {
+	if rr.reportGap("shards", "disks") {
 		return
 	}
 	known := false
-	for _, shard := range l.Shards() {
+	for _, shard := range rr.Shards() {
 		if !shard.Disk.Known() {
 			continue
 		}
 		known = true
-		l.addIfOverMax(Quantity{100 * shard.Disk.UsedShare(), Percent}, Finding{About: diagnosis.Scope{Shard: shard.ID},
+		rr.addIfOverMax(Quantity{100 * shard.Disk.UsedShare(), Percent}, Finding{About: diagnosis.Scope{Shard: shard.ID},
 			Sentence: fmt.Sprintf("the volume of shard %s is %s full: %s of %s are free", shard.ID,
 				humanize.Percent(shard.Disk.UsedShare()), humanize.Bytes(shard.Disk.Free()), humanize.Bytes(shard.Disk.Total))})
 	}
-	if !known && l.choice.ExplicitlyNamed {
-		l.addUnavailable("how full the volumes are is unknown: no shard reports it")
+	if !known && rr.choice.ExplicitlyNamed {
+		rr.addUnavailable("how full the volumes are is unknown: no shard reports it")
 	}
 }
 
 // checkDeletions counts the pending range deletions on each shard, in all collections that the policy
 // covers.
-func (l *ruleRun) checkDeletions() {
-	if l.reportGap("shards", "sizes") {
+func (rr *ruleRun) checkDeletions() {
+	if rr.reportGap("shards", "sizes") {
 		return
 	}
 	ranges := map[string]int64{}
-	for _, d := range l.Parts().Deletions {
+	for _, d := range rr.Parts().Deletions {
 		ranges[string(d.Shard)]++
 	}
-	for _, shard := range l.Shards() {
+	for _, shard := range rr.Shards() {
 		var docs, bytes int64
-		for _, c := range l.policyCollections() {
+		for _, c := range rr.policyCollections() {
 			docs, bytes = docs+c.Sizes[shard.ID].Orphans, bytes+c.Sizes[shard.ID].OrphanBytes
 		}
 		sentence := fmt.Sprintf("shard %s has yet to delete %s (%s)", shard.ID,
@@ -50,6 +50,6 @@ func (l *ruleRun) checkDeletions() {
 		if n := ranges[string(shard.ID)]; n > 0 {
 			sentence += fmt.Sprintf(", in %s", humanize.Count(n, "range"))
 		}
-		l.addIfOverMax(countQuantity(docs), Finding{About: diagnosis.Scope{Shard: shard.ID}, Sentence: sentence})
+		rr.addIfOverMax(countQuantity(docs), Finding{About: diagnosis.Scope{Shard: shard.ID}, Sentence: sentence})
 	}
 }

@@ -91,7 +91,7 @@ func (p *Policy) EnableOnly(names []string) error {
 		switch {
 		case name == AllRules || name == UsualRules:
 			for _, r := range Rules() {
-				if _, there := on[r.Name]; !there &&
+				if _, ok := on[r.Name]; !ok &&
 					(r.Default || name == AllRules && !r.Needs.Has(Audits) && r.Name != collectionsRule) {
 					on[r.Name] = false
 				}

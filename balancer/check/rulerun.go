@@ -38,23 +38,23 @@ type ruleRun struct {
 }
 
 // add adds a finding of the rule.
-func (l *ruleRun) add(f Finding) {
-	f.Rule = l.choice.Name
-	f.Severity = cmp.Or(f.Severity, l.choice.Severity)
-	l.findings = append(l.findings, f)
+func (rr *ruleRun) add(f Finding) {
+	f.Rule = rr.choice.Name
+	f.Severity = cmp.Or(f.Severity, rr.choice.Severity)
+	rr.findings = append(rr.findings, f)
 }
 
 // addIfOverMax adds a finding when n exceeds the rule's maximum.
-func (l *ruleRun) addIfOverMax(n Quantity, f Finding) {
-	if n.Value > l.choice.Max.Value {
+func (rr *ruleRun) addIfOverMax(n Quantity, f Finding) {
+	if n.Value > rr.choice.Max.Value {
 		f.Number = &n
-		l.add(f)
+		rr.add(f)
 	}
 }
 
 // addDiagnosed adds a finding of a diagnosis, with the severity of the rule.
-func (l *ruleRun) addDiagnosed(f diagnosis.Finding) {
-	l.add(fromDiagnosis(f))
+func (rr *ruleRun) addDiagnosed(f diagnosis.Finding) {
+	rr.add(fromDiagnosis(f))
 }
 
 func fromDiagnosis(f diagnosis.Finding) Finding {
@@ -62,27 +62,27 @@ func fromDiagnosis(f diagnosis.Finding) Finding {
 }
 
 // addUnknown adds an unknown finding. It shortens server errors that repeat the whole rejected command.
-func (l *ruleRun) addUnknown(about diagnosis.Scope, format string, args ...any) {
+func (rr *ruleRun) addUnknown(about diagnosis.Scope, format string, args ...any) {
 	sentence, _, _ := strings.Cut(fmt.Sprintf(format, args...), " to execute command {")
-	l.add(Finding{About: about, Unknown: true, Sentence: sentence})
+	rr.add(Finding{About: about, Unknown: true, Sentence: sentence})
 }
 
 // addUnavailable adds an unknown finding about data that this kind of source never has. The finding
 // matters only if the user named this rule explicitly.
-func (l *ruleRun) addUnavailable(sentence string) {
+func (rr *ruleRun) addUnavailable(sentence string) {
 	f := Finding{Unknown: true, Severity: diagnosis.Info, Sentence: sentence}
-	if !l.choice.ExplicitlyNamed {
+	if !rr.choice.ExplicitlyNamed {
 		f.Excuse = "not available for this source"
 	}
-	l.add(f)
+	rr.add(f)
 }
 
 // reportGap reports whether a part of the snapshot is missing for all collections. If so, it adds an
 // unknown finding.
-func (l *ruleRun) reportGap(what ...string) bool {
-	for _, gap := range l.Parts().Source.Gaps {
+func (rr *ruleRun) reportGap(what ...string) bool {
+	for _, gap := range rr.Parts().Source.Gaps {
 		if gap.Namespace == "" && slices.Contains(what, gap.What) {
-			l.addUnknown(diagnosis.Scope{Shard: gap.Shard}, "%s could not be read: %s", gap.What, gap.Reason)
+			rr.addUnknown(diagnosis.Scope{Shard: gap.Shard}, "%s could not be read: %s", gap.What, gap.Reason)
 			return true
 		}
 	}
@@ -90,23 +90,23 @@ func (l *ruleRun) reportGap(what ...string) bool {
 }
 
 // policyCollections returns the sharded collections that the policy covers.
-func (l *ruleRun) policyCollections() []*catalog.CollectionState {
-	return slices.DeleteFunc(diagnosis.Sharded(l.Snapshot), func(c *catalog.CollectionState) bool {
-		return !l.policy.Namespaces.Match(c.Namespace)
+func (rr *ruleRun) policyCollections() []*catalog.CollectionState {
+	return slices.DeleteFunc(diagnosis.Sharded(rr.Snapshot), func(c *catalog.CollectionState) bool {
+		return !rr.policy.Namespaces.Match(c.Namespace)
 	})
 }
 
 // isOnDrainingShard reports whether a collection has chunks or data on a draining shard.
-func (l *ruleRun) isOnDrainingShard(c *catalog.CollectionState) bool {
-	return slices.ContainsFunc(l.Shards(), func(s catalog.ShardState) bool {
+func (rr *ruleRun) isOnDrainingShard(c *catalog.CollectionState) bool {
+	return slices.ContainsFunc(rr.Shards(), func(s catalog.ShardState) bool {
 		return s.Draining && (c.CountOn(s.ID).Chunks > 0 || c.Sizes[s.ID].Bytes > 0)
 	})
 }
 
 // excuse returns why the distribution of a collection does not matter: its balancing was disabled on
 // purpose, or work is in progress that the policy allows.
-func (l *ruleRun) excuse(c *catalog.CollectionState) string {
-	if hold := diagnosis.DisabledByOf(c.Collection, l.Release()); hold != diagnosis.NotDisabled {
+func (rr *ruleRun) excuse(c *catalog.CollectionState) string {
+	if hold := diagnosis.DisabledByOf(c.Collection, rr.Release()); hold != diagnosis.NotDisabled {
 		return hold.String()
 	}
 	reshards := func(r catalog.ActiveResharding) bool { return r.Namespace == c.Namespace }
@@ -114,11 +114,11 @@ func (l *ruleRun) excuse(c *catalog.CollectionState) string {
 		work  AllowedWork
 		going bool
 	}{
-		{Draining, l.isOnDrainingShard(c)},
+		{Draining, rr.isOnDrainingShard(c)},
 		{Defragmenting, diagnosis.DefragmentationOf(c).Running},
-		{Resharding, slices.ContainsFunc(l.Parts().Reshardings, reshards)},
+		{Resharding, slices.ContainsFunc(rr.Parts().Reshardings, reshards)},
 	} {
-		if of.going && l.policy.allows(of.work) {
+		if of.going && rr.policy.allows(of.work) {
 			return string(of.work) + " is allowed"
 		}
 	}

@@ -10,34 +10,34 @@ import (
 
 // checkWindow forecasts how long the balancer needs, within its window, to balance the collections that
 // it may balance.
-func (l *ruleRun) checkWindow() {
-	settings := l.Settings()
-	if settings.Window == nil && len(settings.Days) == 0 || l.reportGap("settings") {
+func (rr *ruleRun) checkWindow() {
+	settings := rr.Settings()
+	if settings.Window == nil && len(settings.Days) == 0 || rr.reportGap("settings") {
 		return
 	}
 	var work []string
-	for _, c := range l.policyCollections() {
-		if diagnosis.DisabledByOf(c.Collection, l.Release()) == diagnosis.NotDisabled {
+	for _, c := range rr.policyCollections() {
+		if diagnosis.DisabledByOf(c.Collection, rr.Release()) == diagnosis.NotDisabled {
 			work = append(work, c.Namespace)
 		}
 	}
 	if len(work) == 0 {
 		return
 	}
-	f, err := forecast.Make(l.Snapshot, forecast.Options{
-		Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}, Watch: l.Watch,
+	f, err := forecast.Make(rr.Snapshot, forecast.Options{
+		Goal: plan.Goal{Kind: plan.Balance, Namespaces: work}, Watch: rr.Watch,
 	})
 	switch {
 	case err != nil:
-		l.addUnknown(diagnosis.Scope{}, "how long the balancer needs in its window is unknown: %s", err)
+		rr.addUnknown(diagnosis.Scope{}, "how long the balancer needs in its window is unknown: %s", err)
 	case f.Never:
 		because := ""
 		if len(f.Because) > 0 {
 			because = ": " + f.Because[0].Sentence
 		}
-		l.add(Finding{Sentence: "the balancer has a window and can't finish" + because})
+		rr.add(Finding{Sentence: "the balancer has a window and can't finish" + because})
 	case !f.Done:
-		l.addIfOverMax(secondsQuantity(f.Likely), Finding{Sentence: fmt.Sprintf(
+		rr.addIfOverMax(secondsQuantity(f.Likely), Finding{Sentence: fmt.Sprintf(
 			"in its window the balancer needs %s, between %s and %s",
 			forecast.RoundedDuration(f.Likely),
 			forecast.RoundedDuration(f.Low),

@@ -129,7 +129,7 @@ func checkNoEmptyRules(text []byte) error {
 	return nil
 }
 
-func (f limitsYAML) limits(of string) (l Limits, err error) {
+func (y limitsYAML) limits(of string) (l Limits, err error) {
 	whole := func(text string) (int64, error) { return strconv.ParseInt(text, 10, 32) }
 	span := func(text string) (int64, error) {
 		d, err := timespan.ParseCommandLine(text)
@@ -140,10 +140,10 @@ func (f limitsYAML) limits(of string) (l Limits, err error) {
 		read       func(string) (int64, error)
 		set        func(int64)
 	}{
-		{"max-moves", f.Moves, whole, func(n int64) { l.Moves = int(n) }},
-		{"max-bytes", f.Bytes, catalog.ParseSize, func(n int64) { l.Bytes = n }},
-		{"for", f.For, span, func(n int64) { l.For = time.Duration(n) }},
-		{"parallel", f.Parallel, whole, func(n int64) { l.Parallel = int(n) }},
+		{"max-moves", y.Moves, whole, func(n int64) { l.Moves = int(n) }},
+		{"max-bytes", y.Bytes, catalog.ParseSize, func(n int64) { l.Bytes = n }},
+		{"for", y.For, span, func(n int64) { l.For = time.Duration(n) }},
+		{"parallel", y.Parallel, whole, func(n int64) { l.Parallel = int(n) }},
 	} {
 		if one.text == "" {
 			continue
@@ -154,8 +154,8 @@ func (f limitsYAML) limits(of string) (l Limits, err error) {
 		}
 		one.set(n)
 	}
-	if f.Disk != "" {
-		if l.Disk, err = pace.ParseShare(f.Disk); err != nil {
+	if y.Disk != "" {
+		if l.Disk, err = pace.ParseShare(y.Disk); err != nil {
 			return l, fmt.Errorf("%s.disk-limit: %w", of, err)
 		}
 	}

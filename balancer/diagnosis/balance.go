@@ -47,9 +47,9 @@ const (
 )
 
 // String returns the reason in words, empty for NotDisabled.
-func (h DisabledBy) String() string {
+func (d DisabledBy) String() string {
 	return [...]string{"", "balancing is disabled", "migrations are disabled",
-		"splits, merges and migrations are forbidden by the server"}[h]
+		"splits, merges and migrations are forbidden by the server"}[d]
 }
 
 // DisabledByOf returns why the balancer of a release skips a collection.
@@ -224,7 +224,7 @@ func MisplacedBytes(s *catalog.Snapshot, c *catalog.CollectionState, violation s
 	}
 	for id, data := range c.Sizes {
 		total += data.Bytes
-		if shard, there := s.Shard(id); !there || shard.Draining {
+		if shard, ok := s.Shard(id); !ok || shard.Draining {
 			draining += data.Bytes
 		}
 	}
@@ -238,7 +238,7 @@ func MisplacedBytes(s *catalog.Snapshot, c *catalog.CollectionState, violation s
 	}
 	share := total / max(1, staying)
 	for id, data := range c.Sizes {
-		if shard, there := s.Shard(id); there && !shard.Draining {
+		if shard, ok := s.Shard(id); ok && !shard.Draining {
 			bytes += max(0, data.Bytes-share)
 		}
 	}

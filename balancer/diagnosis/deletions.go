@@ -84,7 +84,7 @@ func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
 // CleanupDelayOf returns how long a shard keeps a donated range: the shard's orphanCleanupDelaySecs
 // parameter, or its default when the shard did not report it.
 func CleanupDelayOf(s *catalog.Snapshot, id catalog.ShardID) time.Duration {
-	if shard, there := s.Shard(id); there && shard.CleanupDelay > 0 {
+	if shard, ok := s.Shard(id); ok && shard.CleanupDelay > 0 {
 		return shard.CleanupDelay
 	}
 	return s.Release().CleanupDelay()

@@ -33,7 +33,7 @@ func (d *Diagnosis) decisionFindings() (list []Finding) {
 // violation.
 func (d *Diagnosis) withComparison(f Finding) Finding {
 	c := d.Collection(f.Scope.Namespace)
-	if _, there := f.Number("donor"); there || c == nil {
+	if _, ok := f.Number("donor"); ok || c == nil {
 		return f
 	}
 	report := d.tryDecisions(c)
@@ -281,16 +281,16 @@ type extremes struct {
 	fullest, emptiest catalog.ShardID
 }
 
-func (s *extremes) add(id catalog.ShardID, n int64) {
-	if s.fullest == "" || n > s.max {
-		s.max, s.fullest = n, id
+func (e *extremes) add(id catalog.ShardID, n int64) {
+	if e.fullest == "" || n > e.max {
+		e.max, e.fullest = n, id
 	}
-	if s.emptiest == "" || n < s.min {
-		s.min, s.emptiest = n, id
+	if e.emptiest == "" || n < e.min {
+		e.min, e.emptiest = n, id
 	}
 }
 
-func (s *extremes) isUneven() bool { return s.max > 1 && float64(s.max) > unevenRatio*float64(s.min) }
+func (e *extremes) isUneven() bool { return e.max > 1 && float64(e.max) > unevenRatio*float64(e.min) }
 
 // maxPingAge is the age of its last ping up to which a mongos counts as running.
 const maxPingAge = 10 * time.Minute

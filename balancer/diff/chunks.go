@@ -194,8 +194,8 @@ func (f flags) countUnmatched(p catalog.KeyPattern, to *tally) {
 	}
 }
 
-func (n counts) sortedFlows() (list []Flow) {
-	for way, count := range n.byFlow {
+func (c counts) sortedFlows() (list []Flow) {
+	for way, count := range c.byFlow {
 		way.Count = count
 		list = append(list, way)
 	}

@@ -68,8 +68,8 @@ func (d *differ) compareMember(older, newer *catalog.Member) {
 // inBoth reports whether a shard is in both snapshots; the config servers always are.
 func (d *differ) inBoth(id catalog.ShardID) bool {
 	_, was := d.oldSnapshot.Shard(id)
-	_, is := d.newSnapshot.Shard(id)
-	return was && is || id == catalog.ConfigServers && was == is
+	_, ok := d.newSnapshot.Shard(id)
+	return was && ok || id == catalog.ConfigServers && was == ok
 }
 
 func (d *differ) comparePrimaries() {

@@ -56,8 +56,8 @@ func (d *differ) findRenames() (to map[string]string, arrived map[string]bool) {
 	}
 	to, arrived = map[string]string{}, map[string]bool{}
 	for _, was := range d.old.Collections {
-		now, there := byUUID[string(was.UUID.Data)]
-		if is := d.collectionNamed(d.newSnapshot, was.Namespace); there && now != was.Namespace &&
+		now, ok := byUUID[string(was.UUID.Data)]
+		if is := d.collectionNamed(d.newSnapshot, was.Namespace); ok && now != was.Namespace &&
 			(is == nil || !sameUUID(was, is)) {
 			to[was.Namespace], arrived[now] = now, true
 		}

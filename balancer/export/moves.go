@@ -31,9 +31,9 @@ func (m *Moves) Add(changes []catalog.LogEntry) {
 	var log catalog.MigrationLog
 	until := m.countedUntil
 	for _, e := range changes {
-		end, is := log.Next(e)
+		end, ok := log.Next(e)
 		id := string(e.Raw.Lookup("_id").Value)
-		if _, known := m.seen[id]; !is || known || e.Time.Before(m.countedUntil) {
+		if _, known := m.seen[id]; !ok || known || e.Time.Before(m.countedUntil) {
 			continue
 		}
 		m.seen[id] = e.Time

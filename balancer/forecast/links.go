@@ -121,9 +121,9 @@ func (l links) unknownShare(from, to catalog.ShardID) float64 {
 	if _, used := l.otherSteps.pairs[[2]catalog.ShardID{from, to}]; used {
 		return 0
 	}
-	_, one := l.otherSteps.fastestRatio[from]
+	_, ok := l.otherSteps.fastestRatio[from]
 	_, other := l.otherSteps.fastestRatio[to]
-	if one && other {
+	if ok && other {
 		return 0.4
 	}
 	return 1

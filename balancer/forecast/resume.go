@@ -75,20 +75,20 @@ func newMergedChunks(s *catalog.Snapshot, c *catalog.CollectionState, joined []c
 }
 
 // merge merges n chunks in a range.
-func (p *mergedChunks) merge(lower, upper catalog.Key, n int) {
-	for key, had := range p.counts {
+func (m *mergedChunks) merge(lower, upper catalog.Key, n int) {
+	for key, had := range m.counts {
 		if key.Compare(lower) >= 0 && key.Less(upper) {
 			n += had - 1
-			delete(p.counts, key)
+			delete(m.counts, key)
 		}
 	}
-	p.counts[lower] = n
+	m.counts[lower] = n
 }
 
 // count returns how many original chunks are in a chunk.
-func (p *mergedChunks) count(chunk catalog.Chunk) int { return max(1, p.counts[chunk.Min]) }
+func (m *mergedChunks) count(chunk catalog.Chunk) int { return max(1, m.counts[chunk.Min]) }
 
-func (p *mergedChunks) size(chunk catalog.Chunk) int64 { return int64(p.count(chunk)) * p.bytesEach }
+func (m *mergedChunks) size(chunk catalog.Chunk) int64 { return int64(m.count(chunk)) * m.bytesEach }
 
 // mergeEntries returns the merges of a collection, the oldest first.
 func mergeEntries(s *catalog.Snapshot, c *catalog.CollectionState) []catalog.LogEntry {

@@ -133,7 +133,7 @@ func (l LoggedOperation) ifFiltered() []LoggedOperation {
 func firstMatch(command bson.Raw) bson.Raw {
 	stages := documentsIn(command.Lookup("pipeline"))
 	if len(stages) > 0 {
-		if match, is := stages[0].Lookup("$match").DocumentOK(); is {
+		if match, ok := stages[0].Lookup("$match").DocumentOK(); ok {
 			return match
 		}
 	}

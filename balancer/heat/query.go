@@ -96,7 +96,7 @@ func documentsIn(v bson.RawValue) (list []bson.Raw) {
 	array, _ := v.ArrayOK()
 	values, _ := array.Values()
 	for _, v := range values {
-		if doc, is := v.DocumentOK(); is {
+		if doc, ok := v.DocumentOK(); ok {
 			list = append(list, doc)
 		}
 	}

@@ -36,7 +36,7 @@ func ParseSampledQuery(doc bson.Raw) (list []Statement) {
 	cmd, _ := doc.Lookup("cmd").DocumentOK()
 	name, _ := doc.Lookup("cmdName").StringValueOK()
 	one := Statement{SimpleCollation: isSimpleCollation(cmd.Lookup("collation"))}
-	if expires, is := doc.Lookup("expireAt").TimeOK(); is {
+	if expires, ok := doc.Lookup("expireAt").TimeOK(); ok {
 		one.At = expires.Add(-SampleExpiration)
 	}
 	for _, field := range []string{"updates", "deletes"} {
@@ -63,8 +63,8 @@ func ParseSampledQuery(doc bson.Raw) (list []Statement) {
 
 func isSimpleCollation(collation bson.RawValue) bool {
 	doc, _ := collation.DocumentOK()
-	locale, has := doc.Lookup("locale").StringValueOK()
-	return !has || locale == "simple"
+	locale, ok := doc.Lookup("locale").StringValueOK()
+	return !ok || locale == "simple"
 }
 
 // Sample is an operation with the shard keys that it targets.

@@ -75,7 +75,7 @@ func Advise(f Facts, asked []Key) Advice {
 	}
 	for i, c := range ranked {
 		if best.Impossible == "" && !c.Key.Equal(best.Key) {
-			ranked[i].Against = c.disadvantage(best)
+			ranked[i].Drawback = c.disadvantage(best)
 		}
 	}
 	a.Candidates = ranked

@@ -14,17 +14,17 @@ import (
 // explain describes the numbers of a candidate in words, and names its main disadvantage.
 func (j *judge) explain(c *Candidate) {
 	if c.Impossible != "" {
-		c.Reasons, c.Against = []string{c.Impossible}, c.Impossible
+		c.Reasons, c.Drawback = []string{c.Impossible}, c.Impossible
 		return
 	}
 	least := math.Inf(1)
 	add := func(left float64, format string, args ...any) {
 		text := fmt.Sprintf(format, args...)
 		if c.Reasons = append(c.Reasons, text); left < least {
-			least, c.Against = left, text
+			least, c.Drawback = left, text
 		}
 	}
-	for _, name := range c.Blocked {
+	for _, name := range c.BlockingIndexes {
 		add(uniqueIndexFactor,
 			"the unique index %s forbids it: unique indexes of a sharded collection begin with the whole key, unhashed", name)
 	}
@@ -60,8 +60,8 @@ const sameRatio = 0.98
 
 // disadvantage names what a key lacks in comparison with another key.
 func (c Candidate) disadvantage(best Candidate) string {
-	if c.Impossible != "" || len(c.Blocked) > 0 || !c.zoned {
-		return c.Against
+	if c.Impossible != "" || len(c.BlockingIndexes) > 0 || !c.zoned {
+		return c.Drawback
 	}
 	least, text := sameRatio, ""
 	for i, p := range c.parts {
@@ -83,12 +83,12 @@ func (c Candidate) disadvantage(best Candidate) string {
 }
 
 func (j *judge) spreadText(c Candidate) string {
-	values := fmt.Sprintf("%s in %s documents", humanize.Count(c.Distinct, "value"), strconv.FormatInt(c.Looked, 10))
-	if c.Distinct == c.Looked && c.Looked > 0 {
-		values = fmt.Sprintf("no two of %d documents have the same value", c.Looked)
+	values := fmt.Sprintf("%s in %s documents", humanize.Count(c.Distinct, "value"), strconv.FormatInt(c.Documents, 10))
+	if c.Distinct == c.Documents && c.Documents > 0 {
+		values = fmt.Sprintf("no two of %d documents have the same value", c.Documents)
 	}
 	if c.Outgrown == 0 {
-		if c.MostCommon*float64(c.Looked) >= 2 {
+		if c.MostCommon*float64(c.Documents) >= 2 {
 			values += fmt.Sprintf(", the most common one in %s of them", humanize.Percent(c.MostCommon))
 		}
 		return values + ": no value outgrows a chunk"
@@ -114,14 +114,14 @@ func (j *judge) growthText(c Candidate) string {
 	case c.Grows == c.Key[0].Name && c.Grows != "":
 		return fmt.Sprintf("it follows the insert order (correlation %s, from %.1f on that counts): all inserts go to "+
 			"one shard", r, MinMonotonicCorrelation)
-	case c.Grows != "" && c.Inserts < float64(shards):
+	case c.Grows != "" && c.InsertShards < float64(shards):
 		return fmt.Sprintf("%s follows the insert order (correlation %s), so that inserts of one value before it go to "+
-			"one chunk: they reach %.1f of %d shards", c.Grows, r, c.Inserts, shards)
+			"one chunk: they reach %.1f of %d shards", c.Grows, r, c.InsertShards, shards)
 	case c.Grows != "":
 		return fmt.Sprintf("%s follows the insert order, but there are enough values before it: inserts reach all %d "+
 			"shards", c.Grows, shards)
-	case c.Inserts < float64(shards):
-		return fmt.Sprintf("inserts reach %.1f of %d shards: the most common value gets too many", c.Inserts, shards)
+	case c.InsertShards < float64(shards):
+		return fmt.Sprintf("inserts reach %.1f of %d shards: the most common value gets too many", c.InsertShards, shards)
 	case c.Key[0].Hashed:
 		return fmt.Sprintf("its values are hashed: inserts reach all %d shards", shards)
 	case c.Correlation == nil:

@@ -66,11 +66,11 @@ func walkFields(doc bson.Raw, before string, depth int, show func(path string, v
 		if name == "" || strings.HasPrefix(name, "$") || strings.Contains(name, ".") {
 			continue
 		}
-		inner, is := v.DocumentOK()
+		inner, ok := v.DocumentOK()
 		switch {
-		case is && depth < maxFieldDepth:
+		case ok && depth < maxFieldDepth:
 			walkFields(inner, before+name+".", depth+1, show)
-		case !is:
+		case !ok:
 			show(before+name, v)
 		}
 	}

@@ -2,8 +2,8 @@ package keyadvice
 
 // Fields returns the fields of the index that can be part of a key: those before the first field that
 // is neither ascending, descending nor hashed.
-func (x Index) Fields() (names []string) {
-	elements, err := x.Key.Elements()
+func (i Index) Fields() (names []string) {
+	elements, err := i.Key.Elements()
 	if err != nil {
 		return nil
 	}

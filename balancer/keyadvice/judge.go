@@ -60,11 +60,11 @@ type Candidate struct {
 	// Score is the overall rating from 0 to 100.
 	Score float64 `json:"score"`
 	Grade Grade   `json:"grade"`
-	// From is the source of the values: "sample" or "analyzeShardKey".
-	From string `json:"from"`
-	// Looked is the number of examined documents, Distinct the number of their distinct values.
-	Looked   int64 `json:"looked"`
-	Distinct int64 `json:"distinct"`
+	// MeasuredBy is the source of the values: "sample" or "analyzeShardKey".
+	MeasuredBy string `json:"from"`
+	// Documents is the number of examined documents, Distinct the number of their distinct values.
+	Documents int64 `json:"looked"`
+	Distinct  int64 `json:"distinct"`
 	// MostCommon is the share of the documents with the most common value. Missing is the share of
 	// those that lack a field. Outgrown is the share of those whose values exceed a chunk.
 	MostCommon float64 `json:"mostCommon"`
@@ -75,24 +75,24 @@ type Candidate struct {
 	// absent when they are unknown.
 	Grows       string   `json:"grows,omitempty"`
 	Correlation *float64 `json:"correlation,omitempty"`
-	// Inserts is the average number of shards that inserts reach at a time.
-	Inserts float64 `json:"insertShards"`
+	// InsertShards is the average number of shards that inserts reach at a time.
+	InsertShards float64 `json:"insertShards"`
 	// Single, Several and Every are the shares of queries that go to one shard, to several, and to all.
 	Single  float64 `json:"toOneShard"`
 	Several float64 `json:"toSeveral"`
 	Every   float64 `json:"toAll"`
 	// KeyUpdates is the share of writes that change a document's shard key.
 	KeyUpdates float64 `json:"keyUpdates,omitempty"`
-	// Blocked are the unique indexes that forbid the key. Impossible is the reason why no collection
+	// BlockingIndexes are the unique indexes that forbid the key. Impossible is the reason why no collection
 	// can have the key.
-	Blocked    []string `json:"uniqueIndexesInTheWay,omitempty"`
-	Impossible string   `json:"impossible,omitempty"`
+	BlockingIndexes []string `json:"uniqueIndexesInTheWay,omitempty"`
+	Impossible      string   `json:"impossible,omitempty"`
 	// Index is the index that serves the key; empty when an index has to be created.
 	Index   string   `json:"index,omitempty"`
 	Reasons []string `json:"reasons"`
-	// Against is the most important argument against the key. For keys other than the best one, it is
+	// Drawback is the most important argument against the key. For keys other than the best one, it is
 	// the disadvantage compared with the best key.
-	Against string `json:"against"`
+	Drawback string `json:"against"`
 
 	mostCommonText string
 	queriesKnown   bool // whether the queries are known
@@ -104,7 +104,7 @@ type Candidate struct {
 
 // judge rates one key.
 func (j *judge) judge(k Key) Candidate {
-	c := Candidate{Key: k, From: "sample", queriesKnown: true}
+	c := Candidate{Key: k, MeasuredBy: "sample", queriesKnown: true}
 	j.rateValues(&c)
 	j.rateGrowth(&c)
 	mean, single, several, every := j.isolation(k)
@@ -112,17 +112,17 @@ func (j *judge) judge(k Key) Candidate {
 	if math.IsNaN(mean) {
 		mean, c.queriesKnown = 0.5, false
 	}
-	c.Blocked, c.Index = j.blockingIndexes(k), j.servingIndex(k)
+	c.BlockingIndexes, c.Index = j.blockingIndexes(k), j.servingIndex(k)
 	c.zoned = j.fitsZones(k)
 	c.Impossible = j.whyImpossible(k)
 	shards := float64(j.facts.shards())
-	c.writes = math.Pow(oneTargetFactor+(1-oneTargetFactor)*(c.Inserts-1)/(shards-1), insertExponent)
+	c.writes = math.Pow(oneTargetFactor+(1-oneTargetFactor)*(c.InsertShards-1)/(shards-1), insertExponent)
 	c.queries = noQueryFactor + (1-noQueryFactor)*mean
 	score := c.spread * c.writes * c.queries * (1 - c.KeyUpdates/2)
 	if !c.zoned {
 		score *= outOfZoneFactor
 	}
-	if len(c.Blocked) > 0 {
+	if len(c.BlockingIndexes) > 0 {
 		score *= uniqueIndexFactor
 	}
 	c.Score = 100 * score * j.convenienceFactor(c)
@@ -151,7 +151,7 @@ func (c Candidate) grade(isolation float64) Grade {
 	switch {
 	case c.Impossible != "":
 		return Impossible
-	case len(c.Blocked) > 0, !c.zoned, c.spread < 0.4, c.writes < 0.4, c.queriesKnown && isolation < 0.05:
+	case len(c.BlockingIndexes) > 0, !c.zoned, c.spread < 0.4, c.writes < 0.4, c.queriesKnown && isolation < 0.05:
 		return Poor
 	case c.spread < 0.75, c.writes < 0.7, isolation < 0.4:
 		return Fair
@@ -163,7 +163,7 @@ func (c Candidate) grade(isolation float64) Grade {
 func (j *judge) rateValues(c *Candidate) {
 	names, chunk := c.Key.Names(), float64(j.facts.ChunkBytes)
 	n := j.table.counts(names)
-	c.Looked, c.Distinct, c.MostCommon = n.total, int64(len(n.perValue)), n.share()
+	c.Documents, c.Distinct, c.MostCommon = n.total, int64(len(n.perValue)), n.share()
 	for _, name := range names {
 		if col := j.table.column(name); n.total > 0 {
 			c.Missing = max(c.Missing, float64(col.nulls)/float64(n.total))
@@ -177,7 +177,7 @@ func (j *judge) rateValues(c *Candidate) {
 		top = valueText(j.table.docs[n.first], names)
 	}
 	if m := j.serverStats(c.Key); m.Docs > 0 {
-		c.From, c.Looked, c.Distinct, unique = "analyzeShardKey", m.Docs, m.Distinct, unique || m.Unique
+		c.MeasuredBy, c.Documents, c.Distinct, unique = "analyzeShardKey", m.Docs, m.Distinct, unique || m.Unique
 		measured := counts{total: m.Docs}
 		for _, v := range m.Common {
 			measured.perValue = append(measured.perValue, v.Count)
@@ -188,10 +188,11 @@ func (j *judge) rateValues(c *Candidate) {
 		c.Outgrown = max(c.Outgrown, measured.shareAbove(limit))
 	}
 	c.KeyUpdates = j.facts.Measured[c.Key.String()].Asked.KeyUpdates
-	if c.mostCommonText = top; unique || c.MostCommon*float64(c.Looked) < 1.5 {
-		c.MostCommon, c.Outgrown = 1/math.Max(1, float64(max(j.facts.Docs, c.Looked))), 0
+	if c.mostCommonText = top; unique || c.MostCommon*float64(c.Documents) < 1.5 {
+		c.MostCommon, c.Outgrown = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
 	}
-	certain := math.Max(certainCount(int64(c.MostCommon*float64(c.Looked)+0.5))/math.Max(1, float64(c.Looked)), 1e-12)
+	n := float64(c.Documents)
+	certain := math.Max(certainCount(int64(c.MostCommon*n+0.5))/math.Max(1, n), 1e-12)
 	room := clamp(math.Log10(math.Max(1, limit/certain))/ampleDigits, 0, 1)
 	c.spread = (1 - jumboPenalty*c.Outgrown) * (narrowFactor + (1-narrowFactor)*room)
 	if even := 1 / float64(j.facts.shards()); c.MostCommon > even {
@@ -226,7 +227,7 @@ func (j *judge) rateGrowth(c *Candidate) {
 		}
 		break
 	}
-	c.Inserts = clamp(1/math.Max(busiest, 1e-9), 1, float64(j.facts.shards()))
+	c.InsertShards = clamp(1/math.Max(busiest, 1e-9), 1, float64(j.facts.shards()))
 }
 
 // arrivalCorrelation returns the correlation of a field with the insertion order, among documents with
@@ -299,9 +300,9 @@ func (j *judge) servingIndex(k Key) string {
 }
 
 // Serves reports whether a collection with the index can be sharded by the key.
-func (x Index) Serves(k Key) bool {
-	have, err := ParseKey(x.Key)
-	return err == nil && !x.Partial && len(have) >= len(k) && have[:len(k)].Equal(k)
+func (i Index) Serves(k Key) bool {
+	have, err := ParseKey(i.Key)
+	return err == nil && !i.Partial && len(have) >= len(k) && have[:len(k)].Equal(k)
 }
 
 // whyImpossible returns why no collection can have the key; empty when the key is possible.

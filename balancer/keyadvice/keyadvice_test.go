@@ -182,7 +182,7 @@ func TestMeasured(t *testing.T) {
 	f.Measured = map[string]Measured{k.String(): {Docs: 100_000, Distinct: 3, Correlation: 0.99,
 		Common: []Common{{raw(t, `{"customer": 5}`), 30_000}}}}
 	c := Rank(f, []Key{k})[0]
-	if c.From != "analyzeShardKey" || c.Distinct != 3 || c.Grows != "customer" || c.Inserts != 1 || c.Outgrown < 0.2 {
+	if c.MeasuredBy != "analyzeShardKey" || c.Distinct != 3 || c.Grows != "customer" || c.InsertShards != 1 || c.Outgrown < 0.2 {
 		t.Errorf("%+v", c)
 	}
 	f.Measured[k.String()] = Measured{Docs: 100_000, Distinct: 3, Correlation: 0.99,

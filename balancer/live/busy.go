@@ -40,9 +40,9 @@ type Busy struct {
 	// Count is the number of pending range deletions.
 	Count int64 `json:"count,omitzero"`
 	// Running is the time since the work began. Left is the estimated remaining time. 0 means unknown.
-	Running time.Duration `json:"-"`
-	Left    time.Duration `json:"-"`
-	Detail  string        `json:"detail,omitzero"`
+	Running   time.Duration `json:"-"`
+	Remaining time.Duration `json:"-"`
+	Detail    string        `json:"detail,omitzero"`
 }
 
 // String returns a description such as "migration of shop.orders off shard0, for 12s".
@@ -110,8 +110,8 @@ type ActivityReader struct {
 var activityTimeLimit = bson.E{Key: "maxTimeMS", Value: int32(15_000)}
 
 // ReadStatus returns the state of the balancer.
-func (q *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err error) {
-	reply, err := q.Commands.RunCommand(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
+func (ar *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err error) {
+	reply, err := ar.Commands.RunCommand(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err != nil {
 		return s, ServerError(err)
 	}
@@ -124,12 +124,12 @@ func (q *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err 
 // ReadBusy returns the work in progress on all shards. Range deletions, for which each shard is asked,
 // are read with all, or if there is no other work. A step-down of the config server's primary ends a
 // round, but the shards continue its commands; therefore the shards are asked as well.
-func (q *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error) {
-	list, err := q.readOperations(ctx)
+func (ar *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error) {
+	list, err := ar.readOperations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	compatible, err := readCompatibility(ctx, q.Commands)
+	compatible, err := readCompatibility(ctx, ar.Commands)
 	if err != nil {
 		return nil, err
 	}
@@ -137,13 +137,13 @@ func (q *ActivityReader) ReadBusy(ctx context.Context, all bool) ([]Busy, error)
 		text := fmt.Sprintf("the feature compatibility version is %v", compatible)
 		list = append(list, Busy{Kind: BusyVersion, Detail: text})
 	}
-	reshardings, err := q.readReshardings(ctx)
+	reshardings, err := ar.readReshardings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list = append(list, reshardings...)
-	if !q.IgnoreDeletions && (all || len(list) == 0) {
-		deletions, err := q.readDeletions(ctx)
+	if !ar.IgnoreDeletions && (all || len(list) == 0) {
+		deletions, err := ar.readDeletions(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -165,12 +165,12 @@ var busyCommands = []struct {
 
 // readOperations reads the operations of the primaries of all shards. The worker thread of a donor is
 // shown only with idle connections, and without a collection.
-func (q *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
+func (ar *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
 	where := bson.A{bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}}}
 	for _, c := range busyCommands {
 		where = append(where, bson.D{{Key: "command." + c.name, Value: bson.D{{Key: "$exists", Value: true}}}})
 	}
-	ops, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
+	ops, err := ar.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}), activityTimeLimit))
 	if err != nil {
@@ -208,8 +208,8 @@ func parseBusy(op bson.Raw) Busy {
 }
 
 // readReshardings reads the reshardings and collection moves in progress.
-func (q *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
-	docs, err := q.findInConfig(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
+func (ar *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
+	docs, err := ar.findInConfig(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
 	if err != nil {
 		return nil, err
 	}
@@ -219,51 +219,51 @@ func (q *ActivityReader) readReshardings(ctx context.Context) ([]Busy, error) {
 	}
 	var list []Busy
 	for _, r := range all.reshardings {
-		list = append(list, Busy{Kind: BusyResharding, Namespace: r.Namespace, Left: r.Remaining, Detail: r.Kind})
+		list = append(list, Busy{Kind: BusyResharding, Namespace: r.Namespace, Remaining: r.Remaining, Detail: r.Kind})
 	}
 	return list, nil
 }
 
 // findInConfig reads the config database. It returns an error if the user may not read it.
-func (q *ActivityReader) findInConfig(ctx context.Context, command bson.D) ([]bson.Raw, error) {
-	docs, err := q.Commands.RunCursorCommand(ctx, "config", append(command, activityTimeLimit))
+func (ar *ActivityReader) findInConfig(ctx context.Context, command bson.D) ([]bson.Raw, error) {
+	docs, err := ar.Commands.RunCursorCommand(ctx, "config", append(command, activityTimeLimit))
 	return docs, ServerError(err)
 }
 
 // readDeletions reads the number of pending range deletions of each shard. It reads them from the
 // shards' primaries or, if these can't be reached, from the mongos, as the number of known orphans.
-func (q *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
-	if q.Members == nil {
-		q.membersErr = errors.New("the members of the shards can't be reached")
+func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
+	if ar.Members == nil {
+		ar.membersErr = errors.New("the members of the shards can't be reached")
 	}
-	if q.membersErr == nil {
-		list, err := q.readShardDeletions(ctx)
+	if ar.membersErr == nil {
+		list, err := ar.readShardDeletions(ctx)
 		lost := new(MembersError)
 		if !errors.As(err, &lost) || ctx.Err() != nil {
 			return list, err
 		}
-		q.membersErr = fmt.Errorf("%s (%s): %w", lost.Shard, lost.Hosts, lost.Err)
+		ar.membersErr = fmt.Errorf("%s (%s): %w", lost.Shard, lost.Hosts, lost.Err)
 	}
-	list, err := q.readOrphans(ctx)
+	list, err := ar.readOrphans(ctx)
 	if mongoerr.Is(err, unrecognizedStage) {
 		err = nil
 		list = []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
 			"range deletions, which only the shards know (to not wait for them: --ignore-deletions, ignoreDeletions: true): %v",
-			q.membersErr)}}
-		if q.Members != nil {
-			q.membersErr = nil // a shard may be down for a while
+			ar.membersErr)}}
+		if ar.Members != nil {
+			ar.membersErr = nil // a shard may be down for a while
 		}
 	}
 	return list, err
 }
 
-func (q *ActivityReader) readShardDeletions(ctx context.Context) (list []Busy, err error) {
-	ids, err := q.Members.listShards(ctx)
+func (ar *ActivityReader) readShardDeletions(ctx context.Context) (list []Busy, err error) {
+	ids, err := ar.Members.listShards(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		busy, err := q.Members.readPendingDeletions(ctx, id)
+		busy, err := ar.Members.readPendingDeletions(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -273,8 +273,8 @@ func (q *ActivityReader) readShardDeletions(ctx context.Context) (list []Busy, e
 }
 
 // readOrphans reads which shards have orphaned documents.
-func (q *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err error) {
-	docs, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
+func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err error) {
+	docs, err := ar.Commands.RunCursorCommand(ctx, "admin", append(aggregateCommand(int32(1),
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
 		bson.D{{Key: "$match", Value: bson.D{
 			{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}), activityTimeLimit))
@@ -306,7 +306,7 @@ func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) 
 			return err
 		}
 		if n > 0 {
-			list = append(list, Busy{Kind: BusyDeletion, Shard: id, Count: n, Left: cleanupDelayOf(ctx, client)})
+			list = append(list, Busy{Kind: BusyDeletion, Shard: id, Count: n, Remaining: cleanupDelayOf(ctx, client)})
 		}
 		unsettled, err := config.Collection("migrationCoordinators").CountDocuments(ctx, bson.D{})
 		if unsettled > 0 {

@@ -25,13 +25,13 @@ func DescribeMoves(entries []catalog.LogEntry) (list []string) {
 
 // ReadCleanupDelay returns how long a shard keeps orphans before it deletes them: the shard's setting
 // if it can be read, else the default of the release.
-func (q *ActivityReader) ReadCleanupDelay(ctx context.Context, id catalog.ShardID) time.Duration {
-	if q.Members != nil && q.membersErr == nil {
-		if d, err := q.Members.readCleanupDelay(ctx, id); err == nil && d > 0 {
+func (ar *ActivityReader) ReadCleanupDelay(ctx context.Context, id catalog.ShardID) time.Duration {
+	if ar.Members != nil && ar.membersErr == nil {
+		if d, err := ar.Members.readCleanupDelay(ctx, id); err == nil && d > 0 {
 			return d
 		}
 	}
-	d, err := newExecutor(ctx, q.Commands)
+	d, err := newExecutor(ctx, ar.Commands)
 	if err != nil {
 		return catalog.Release{}.CleanupDelay()
 	}
@@ -39,8 +39,8 @@ func (q *ActivityReader) ReadCleanupDelay(ctx context.Context, id catalog.ShardI
 }
 
 // ReadMedianMigrationTime returns the median duration of the newest migrations; 0 if the log has none.
-func (q *ActivityReader) ReadMedianMigrationTime(ctx context.Context) time.Duration {
-	docs, err := q.findInConfig(ctx,
+func (ar *ActivityReader) ReadMedianMigrationTime(ctx context.Context) time.Duration {
+	docs, err := ar.findInConfig(ctx,
 		newestFirstCommand("changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20))
 	if err != nil {
 		return 0

@@ -52,21 +52,21 @@ func (c checkedRunner) RunCommand(ctx context.Context, database string, command 
 
 type clientRunner struct{ client *mongo.Client }
 
-func (a clientRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+func (c clientRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	ctx, command, cancel := WithSingleTimeout(ctx, command)
 	defer cancel()
-	ask := func() (bson.Raw, error) { return a.client.Database(database).RunCommand(ctx, command).Raw() }
+	ask := func() (bson.Raw, error) { return c.client.Database(database).RunCommand(ctx, command).Raw() }
 	if len(command) == 0 || !slices.Contains(repeatableCommands, command[0].Key) {
 		return ask()
 	}
 	return retryRead(ctx, ask)
 }
 
-func (a clientRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+func (c clientRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
 	ctx, command, cancel := WithSingleTimeout(ctx, command)
 	defer cancel()
 	return readAllDocs(ctx,
-		func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
+		func() (*mongo.Cursor, error) { return c.client.Database(database).RunCommandCursor(ctx, command) })
 }
 
 // WithSingleTimeout returns a command without maxTimeMS if the context has a deadline, because the

@@ -74,9 +74,9 @@ func ReadDrain(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Re
 }
 
 // ReadDrain returns the progress of draining a shard, and whether the shard exists.
-func (t *LeasedCluster) ReadDrain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
+func (l *LeasedCluster) ReadDrain(ctx context.Context, id catalog.ShardID) (diagnosis.Drain, bool, error) {
 	return ReadDrain(func(o ReaderOptions) (*catalog.Snapshot, error) {
-		s, err := NewCommandReader(t.executor.commands, o).Read(ctx)
+		s, err := NewCommandReader(l.executor.commands, o).Read(ctx)
 		return s, ServerError(err)
-	}, t.RouterRelease(), id)
+	}, l.RouterRelease(), id)
 }

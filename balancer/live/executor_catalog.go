@@ -116,7 +116,7 @@ func (d *Executor) routingTables(ctx context.Context, read *runner.Catalog, befo
 	var known, unknown []catalog.Collection
 	for _, coll := range read.Collections {
 		if before != nil {
-			if old, is := before.Routings[coll.Namespace]; is && sameIncarnation(old.Collection, coll) {
+			if old, ok := before.Routings[coll.Namespace]; ok && sameIncarnation(old.Collection, coll) {
 				tables[coll.Namespace] = old.Table
 				known = append(known, coll)
 				continue
@@ -238,7 +238,7 @@ func chunkCollectionID(chunk bson.Raw) string {
 
 // collectionID returns the chunkCollectionID of a collection's chunks.
 func collectionID(coll catalog.Collection) string {
-	if uuid, is := coll.ChunkFilter().Value.(bson.Binary); is {
+	if uuid, ok := coll.ChunkFilter().Value.(bson.Binary); ok {
 		return string(uuid.Data)
 	}
 	return coll.Namespace

@@ -36,17 +36,17 @@ const interruptPollInterval = 200 * time.Millisecond
 // moves have ended. It kills the donor's worker of a move; the move command, which waits for the
 // worker, returns the outcome. A move that is about to be committed can't be stopped. tell is called
 // for each move when its donor is asked, and when it has ended.
-func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) error {
-	t.movesMu.Lock()
-	t.onStopped = tell
-	t.movesMu.Unlock()
+func (l *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) error {
+	l.movesMu.Lock()
+	l.onStopped = tell
+	l.movesMu.Unlock()
 	for {
-		left := t.movesToStop()
-		if len(left) == 0 && len(t.movesUnderWay()) == 0 {
+		left := l.movesToStop()
+		if len(left) == 0 && len(l.movesUnderWay()) == 0 {
 			return nil
 		}
 		if len(left) > 0 {
-			if err := t.killWorkers(ctx, left); err != nil && !errors.As(err, new(*mongoerr.UnansweredError)) {
+			if err := l.killWorkers(ctx, left); err != nil && !errors.As(err, new(*mongoerr.UnansweredError)) {
 				return err
 			}
 		}
@@ -59,8 +59,8 @@ func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) e
 }
 
 // killWorkers kills the donors' worker operations of moves.
-func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) error {
-	ops, err := t.executor.listDocs(ctx, "admin", aggregateCommand(1,
+func (l *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) error {
+	ops, err := l.executor.listDocs(ctx, "admin", aggregateCommand(1,
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
 			bson.D{{Key: "desc", Value: "MoveChunk"}},
@@ -71,11 +71,11 @@ func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) 
 		return err
 	}
 	for _, m := range moves {
-		worker, is := m.findWorker(ops, t.executor.comment)
-		if !is {
+		worker, ok := m.findWorker(ops, l.executor.comment)
+		if !ok {
 			continue
 		}
-		if err := t.kill(ctx, m, worker); err != nil {
+		if err := l.kill(ctx, m, worker); err != nil {
 			return err
 		}
 	}
@@ -83,16 +83,16 @@ func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) 
 }
 
 // kill asks a donor to stop a move. It reports the request before the end of the move.
-func (t *LeasedCluster) kill(ctx context.Context, m *moveUnderWay, worker bson.RawValue) error {
-	t.reportMu.Lock()
-	defer t.reportMu.Unlock()
+func (l *LeasedCluster) kill(ctx context.Context, m *moveUnderWay, worker bson.RawValue) error {
+	l.reportMu.Lock()
+	defer l.reportMu.Unlock()
 	m.stopRequested.Store(true)
-	if _, err := t.executor.runCommand(ctx, "admin",
+	if _, err := l.executor.runCommand(ctx, "admin",
 		bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: worker}}); err != nil {
 		m.stopRequested.Store(false)
 		return err
 	}
-	t.reportStopped(m, StoppedMove{})
+	l.reportStopped(m, StoppedMove{})
 	return nil
 }
 
@@ -132,45 +132,45 @@ type moveUnderWay struct {
 
 // registerMove registers a move until ended is called with the error of its command. It returns an
 // error if no move may begin.
-func (t *LeasedCluster) registerMove(m policy.Migration) (ended func(error) error, err error) {
-	t.movesMu.Lock()
-	defer t.movesMu.Unlock()
-	if t.onStopped != nil {
+func (l *LeasedCluster) registerMove(m policy.Migration) (ended func(error) error, err error) {
+	l.movesMu.Lock()
+	defer l.movesMu.Unlock()
+	if l.onStopped != nil {
 		return nil, errStopping
 	}
 	move := &moveUnderWay{Migration: m}
-	t.moves = append(t.moves, move)
+	l.moves = append(l.moves, move)
 	return func(err error) error {
-		t.movesMu.Lock()
-		t.moves = slices.DeleteFunc(t.moves, func(other *moveUnderWay) bool { return other == move })
-		t.movesMu.Unlock()
+		l.movesMu.Lock()
+		l.moves = slices.DeleteFunc(l.moves, func(other *moveUnderWay) bool { return other == move })
+		l.movesMu.Unlock()
 		if move.stopRequested.Load() {
-			t.reportMu.Lock()
-			defer t.reportMu.Unlock()
-			t.reportStopped(move, StoppedMove{Answered: true, Err: err})
+			l.reportMu.Lock()
+			defer l.reportMu.Unlock()
+			l.reportStopped(move, StoppedMove{Answered: true, Err: err})
 		}
 		return err
 	}, nil
 }
 
-func (t *LeasedCluster) reportStopped(m *moveUnderWay, s StoppedMove) {
-	t.movesMu.Lock()
-	tell := t.onStopped
-	t.movesMu.Unlock()
+func (l *LeasedCluster) reportStopped(m *moveUnderWay, s StoppedMove) {
+	l.movesMu.Lock()
+	tell := l.onStopped
+	l.movesMu.Unlock()
 	s.Namespace, s.From, s.To = m.Namespace, m.From, m.To
 	tell(s)
 }
 
-func (t *LeasedCluster) movesUnderWay() []*moveUnderWay {
-	t.movesMu.Lock()
-	defer t.movesMu.Unlock()
-	return slices.Clone(t.moves)
+func (l *LeasedCluster) movesUnderWay() []*moveUnderWay {
+	l.movesMu.Lock()
+	defer l.movesMu.Unlock()
+	return slices.Clone(l.moves)
 }
 
 // movesToStop returns the moves in progress whose donors were not asked to stop them.
-func (t *LeasedCluster) movesToStop() []*moveUnderWay {
-	return slices.DeleteFunc(t.movesUnderWay(), func(m *moveUnderWay) bool { return m.stopRequested.Load() })
+func (l *LeasedCluster) movesToStop() []*moveUnderWay {
+	return slices.DeleteFunc(l.movesUnderWay(), func(m *moveUnderWay) bool { return m.stopRequested.Load() })
 }
 
 // Comment returns the comment of this process's moves in the operations of the servers.
-func (t *LeasedCluster) Comment() string { return t.executor.comment }
+func (l *LeasedCluster) Comment() string { return l.executor.comment }

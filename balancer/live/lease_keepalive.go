@@ -130,19 +130,19 @@ type leasedRunner struct {
 	lease *Lease
 }
 
-func (a leasedRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
-	err = runUntil(ctx, a.lease.WhileCertain(), func(ctx context.Context) error {
-		reply, err = a.CommandRunner.RunCommand(ctx, database, command)
+func (l leasedRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
+	err = runUntil(ctx, l.lease.WhileCertain(), func(ctx context.Context) error {
+		reply, err = l.CommandRunner.RunCommand(ctx, database, command)
 		return err
 	})
 	return reply, err
 }
 
-func (a leasedRunner) RunCursorCommand(
+func (l leasedRunner) RunCursorCommand(
 	ctx context.Context, database string, command bson.D,
 ) (docs []bson.Raw, err error) {
-	err = runUntil(ctx, a.lease.WhileCertain(), func(ctx context.Context) error {
-		docs, err = a.CommandRunner.RunCursorCommand(ctx, database, command)
+	err = runUntil(ctx, l.lease.WhileCertain(), func(ctx context.Context) error {
+		docs, err = l.CommandRunner.RunCursorCommand(ctx, database, command)
 		return err
 	})
 	return docs, err

@@ -107,100 +107,100 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 }
 
 // renew renews the lease. If the lease was lost, the context Held ends.
-func (t *LeasedCluster) renew(ctx context.Context) error {
-	if err := context.Cause(t.heldCtx); err != nil {
+func (l *LeasedCluster) renew(ctx context.Context) error {
+	if err := context.Cause(l.heldCtx); err != nil {
 		return err
 	}
-	return t.endIfLost(t.lease.Renew(ctx))
+	return l.endIfLost(l.lease.Renew(ctx))
 }
 
 // ensureRenewed renews the lease unless it was renewed recently.
-func (t *LeasedCluster) ensureRenewed(ctx context.Context) error {
-	if t.heldCtx.Err() == nil && t.lease.renewedRecently() {
+func (l *LeasedCluster) ensureRenewed(ctx context.Context) error {
+	if l.heldCtx.Err() == nil && l.lease.renewedRecently() {
 		return nil
 	}
-	return t.renew(ctx)
+	return l.renew(ctx)
 }
 
 // endIfLost returns err, and ends the context Held if err says that the lease was lost.
-func (t *LeasedCluster) endIfLost(err error) error {
+func (l *LeasedCluster) endIfLost(err error) error {
 	if errors.Is(err, ErrLeaseLost) {
-		t.cancelHeld(err)
+		l.cancelHeld(err)
 	}
 	return err
 }
 
 // Holder returns this process, with the times of its lease on the cluster's clock.
-func (t *LeasedCluster) Holder() Holder { return t.lease.Holder() }
+func (l *LeasedCluster) Holder() Holder { return l.lease.Holder() }
 
 // SetResting records in the lease whether this process is waiting without running operations, for a
 // quiesce that waits for this process.
-func (t *LeasedCluster) SetResting(ctx context.Context, on bool) error {
-	if err := t.ensureRenewed(ctx); err != nil {
+func (l *LeasedCluster) SetResting(ctx context.Context, on bool) error {
+	if err := l.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	_, err := updateLease(ctx, t.lease.leases, t.lease.ownFilter(), false,
+	_, err := updateLease(ctx, l.lease.leases, l.lease.ownFilter(), false,
 		bson.D{{Key: "$set", Value: bson.D{{Key: "resting", Value: on}}}})
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		err = t.endIfLost(ErrLeaseLost)
+		err = l.endIfLost(ErrLeaseLost)
 	}
 	return ServerError(err)
 }
 
 // Held returns a context that ends with the cause ErrLeaseLost when another process has the lease.
-func (t *LeasedCluster) Held() context.Context { return t.heldCtx }
+func (l *LeasedCluster) Held() context.Context { return l.heldCtx }
 
 // Do sends one command, after a renewal of the lease.
-func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
-	renew := t.ensureRenewed
+func (l *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
+	renew := l.ensureRenewed
 	if c.Kind == plan.Move {
-		renew = t.renew
+		renew = l.renew
 	}
 	if err := renew(ctx); err != nil {
 		return err
 	}
 	if c.Kind != plan.Move {
-		return t.StepExecutor.Do(ctx, c)
+		return l.StepExecutor.Do(ctx, c)
 	}
-	ended, err := t.registerMove(policy.Migration{Namespace: c.Namespace, From: c.From, To: c.To})
+	ended, err := l.registerMove(policy.Migration{Namespace: c.Namespace, From: c.From, To: c.To})
 	if err != nil {
 		return err
 	}
-	return ended(t.StepExecutor.Do(ctx, c))
+	return ended(l.StepExecutor.Do(ctx, c))
 }
 
 // RunAdminCommand sends a command that changes something to the database admin, after a renewal of
 // the lease.
-func (t *LeasedCluster) RunAdminCommand(ctx context.Context, command bson.D) (bson.Raw, error) {
-	if err := t.ensureRenewed(ctx); err != nil {
+func (l *LeasedCluster) RunAdminCommand(ctx context.Context, command bson.D) (bson.Raw, error) {
+	if err := l.ensureRenewed(ctx); err != nil {
 		return nil, err
 	}
-	return t.executor.runCommand(ctx, "admin", command)
+	return l.executor.runCommand(ctx, "admin", command)
 }
 
 // With calls exchange with the cluster for the engine.
-func (t *LeasedCluster) With(exchange func(balancer.Cluster)) {
-	exchange(leasedExecutor{t.executor, t})
+func (l *LeasedCluster) With(exchange func(balancer.Cluster)) {
+	exchange(leasedExecutor{l.executor, l})
 }
 
 // Move moves a chunk for the engine, after a renewal of the lease.
-func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
-	if err := t.renew(ctx); err != nil {
+func (l *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
+	if err := l.renew(ctx); err != nil {
 		return err
 	}
-	ended, err := t.registerMove(m)
+	ended, err := l.registerMove(m)
 	if err != nil {
 		return err
 	}
-	return ended(t.executor.Move(ctx, m))
+	return ended(l.executor.Move(ctx, m))
 }
 
 // Act runs an action for the engine, after a renewal of the lease.
-func (t *LeasedCluster) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
-	if err := t.ensureRenewed(ctx); err != nil {
+func (l *LeasedCluster) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
+	if err := l.ensureRenewed(ctx); err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	return t.executor.Act(ctx, a)
+	return l.executor.Act(ctx, a)
 }
 
 // leasedExecutor is an Executor that renews the lease before splits.
@@ -210,9 +210,9 @@ type leasedExecutor struct {
 }
 
 // Split splits a chunk, after a renewal of the lease.
-func (t leasedExecutor) Split(ctx context.Context, s policy.Split) error {
-	if err := t.cluster.ensureRenewed(ctx); err != nil {
+func (l leasedExecutor) Split(ctx context.Context, s policy.Split) error {
+	if err := l.cluster.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	return t.Executor.Split(ctx, s)
+	return l.Executor.Split(ctx, s)
 }

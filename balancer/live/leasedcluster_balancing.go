@@ -15,11 +15,11 @@ import (
 
 // Leftover returns the collections whose balancing is disabled by this process, or by an earlier
 // process that ended without enabling it.
-func (t *LeasedCluster) Leftover() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	names := make([]string, 0, len(t.paused))
-	for ns := range t.paused {
+func (l *LeasedCluster) Leftover() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := make([]string, 0, len(l.paused))
+	for ns := range l.paused {
 		names = append(names, ns)
 	}
 	slices.Sort(names)
@@ -29,12 +29,12 @@ func (t *LeasedCluster) Leftover() []string {
 // ReadWhoEnabled returns who has enabled the balancing of a collection that this process had disabled,
 // or who has started the balancer: " (at 2026-03-02T12:00:00Z, from 10.0.0.1:4242)". It returns an
 // empty string if the logs do not tell.
-func (t *LeasedCluster) ReadWhoEnabled(ctx context.Context, ns string) string {
-	t.mu.Lock()
-	ours := t.paused[ns]
-	t.mu.Unlock()
+func (l *LeasedCluster) ReadWhoEnabled(ctx context.Context, ns string) string {
+	l.mu.Lock()
+	ours := l.paused[ns]
+	l.mu.Unlock()
 	entry := func(log string, filter bson.D) (e catalog.LogEntry) {
-		docs, err := t.executor.listDocs(ctx, "config", append(newestFirstCommand(log, filter, 1), activityTimeLimit))
+		docs, err := l.executor.listDocs(ctx, "config", append(newestFirstCommand(log, filter, 1), activityTimeLimit))
 		if err == nil && len(docs) > 0 {
 			e = catalog.ParseLogEntry(docs[0])
 		}
@@ -60,33 +60,33 @@ func (t *LeasedCluster) ReadWhoEnabled(ctx context.Context, ns string) string {
 
 // LeftDisabled returns the collections whose balancing this process has not enabled again, because
 // another user has disabled it in the meantime.
-func (t *LeasedCluster) LeftDisabled() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.leftDisabled)
+func (l *LeasedCluster) LeftDisabled() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.leftDisabled)
 }
 
 // SetBalancing disables the balancing of collections, which it records first, or enables the balancing
 // of collections that are recorded in the lease. The error is a *BalancingError, or an error of the
 // lease.
-func (t *LeasedCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
-	t.balancingMu.Lock()
-	defer t.balancingMu.Unlock()
+func (l *LeasedCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	l.balancingMu.Lock()
+	defer l.balancingMu.Unlock()
 	if on {
-		return t.giveBack(ctx, namespaces)
+		return l.giveBack(ctx, namespaces)
 	}
-	return t.pauseBalancing(ctx, namespaces)
+	return l.pauseBalancing(ctx, namespaces)
 }
 
 // pauseBalancing disables the balancing of collections whose balancing is enabled.
-func (t *LeasedCluster) pauseBalancing(ctx context.Context, namespaces []string) error {
+func (l *LeasedCluster) pauseBalancing(ctx context.Context, namespaces []string) error {
 	var paused []string
 	var failed error
 	for some := range slices.Chunk(namespaces, balancingUpdateBatch) {
-		if err := t.ensureRenewed(ctx); err != nil {
+		if err := l.ensureRenewed(ctx); err != nil {
 			return err
 		}
-		now, err := t.executor.readBalancing(ctx, some)
+		now, err := l.executor.readBalancing(ctx, some)
 		if err != nil {
 			return err
 		}
@@ -95,74 +95,74 @@ func (t *LeasedCluster) pauseBalancing(ctx context.Context, namespaces []string)
 		for ns, is := range now {
 			uuids[ns] = is.uuid
 		}
-		if err := t.lease.RecordPaused(ctx, some, uuids); err != nil {
+		if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {
 			return err
 		}
-		t.rememberPaused(some, uuids)
-		done, err := t.executor.setBalancing(ctx, some, false)
+		l.rememberPaused(some, uuids)
+		done, err := l.executor.setBalancing(ctx, some, false)
 		paused = append(paused, done...)
 		if failed = err; failed != nil {
 			break
 		}
 	}
-	return errors.Join(failed, t.noteLogEntries(ctx, paused))
+	return errors.Join(failed, l.noteLogEntries(ctx, paused))
 }
 
-func (t *LeasedCluster) rememberPaused(namespaces []string, uuids map[string]bson.Binary) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (l *LeasedCluster) rememberPaused(namespaces []string, uuids map[string]bson.Binary) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, ns := range namespaces {
-		t.paused[ns] = Paused{
-			Namespace: ns, Since: t.lease.Holder().Expires.Add(-t.lease.options.Duration), uuid: uuids[ns]}
+		l.paused[ns] = Paused{
+			Namespace: ns, Since: l.lease.Holder().Expires.Add(-l.lease.options.Duration), uuid: uuids[ns]}
 	}
 }
 
 // noteLogEntries records the change log entries of this process's commands, to distinguish them from
 // entries of other clients. Without the records, changes by other clients can't be detected.
-func (t *LeasedCluster) noteLogEntries(ctx context.Context, namespaces []string) error {
-	if !t.executor.routerRelease.SwitchesBalancing() || len(namespaces) == 0 {
+func (l *LeasedCluster) noteLogEntries(ctx context.Context, namespaces []string) error {
+	if !l.executor.routerRelease.SwitchesBalancing() || len(namespaces) == 0 {
 		return nil
 	}
-	last, err := t.executor.lastConfigChanges(ctx)
+	last, err := l.executor.lastConfigChanges(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // they are there for caution only
 	}
 	ours := map[string]string{}
-	t.mu.Lock()
+	l.mu.Lock()
 	for _, ns := range namespaces {
-		if p, is := t.paused[ns]; is && last[ns].id != "" {
+		if p, ok := l.paused[ns]; ok && last[ns].id != "" {
 			ours[ns], p.logEntryID = last[ns].id, last[ns].id
-			t.paused[ns] = p
+			l.paused[ns] = p
 		}
 	}
-	t.mu.Unlock()
-	return t.lease.noteLogEntries(ctx, ours)
+	l.mu.Unlock()
+	return l.lease.noteLogEntries(ctx, ours)
 }
 
 // giveBack enables the balancing of collections that this process has disabled.
-func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error {
-	t.mu.Lock()
+func (l *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error {
+	l.mu.Lock()
 	namespaces = slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
-		_, ours := t.paused[ns]
+		_, ours := l.paused[ns]
 		return !ours
 	})
-	t.mu.Unlock()
+	l.mu.Unlock()
 	if len(namespaces) == 0 {
 		return nil
 	}
-	if err := t.ensureRenewed(ctx); err != nil {
+	if err := l.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	touched, err := t.findTouchedByOthers(ctx)
+	touched, err := l.findTouchedByOthers(ctx)
 	if err != nil {
 		return err
 	}
 	failed := &BalancingError{On: true}
 	for i, some := range slices.Collect(slices.Chunk(namespaces, balancingUpdateBatch)) {
-		if t.OnGiveBack != nil {
-			t.OnGiveBack(i*balancingUpdateBatch, len(namespaces))
+		if l.OnGiveBack != nil {
+			l.OnGiveBack(i*balancingUpdateBatch, len(namespaces))
 		}
-		if err := t.giveSomeBack(ctx, some, touched); err != nil {
+		if err := l.giveSomeBack(ctx, some, touched); err != nil {
 			if failed.First = cmp.Or(failed.First, err); ctx.Err() != nil || !errors.As(err, new(*BalancingError)) {
 				break
 			}
@@ -174,15 +174,15 @@ func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error
 	if of := new(BalancingError); errors.As(failed.First, &of) {
 		failed.First = of.First
 	}
-	failed.Namespaces = t.stillPaused(namespaces)
+	failed.Namespaces = l.stillPaused(namespaces)
 	return failed
 }
 
 // findTouchedByOthers returns a function that reports whether another user wants the balancing of a
 // collection to be disabled: the record of the collection was removed (KeepBalancingDisabled), or the
 // change log has a newer entry than that of this process.
-func (t *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string) bool, error) {
-	recorded, err := readPaused(ctx, t.lease.leases)
+func (l *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string) bool, error) {
+	recorded, err := readPaused(ctx, l.lease.leases)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +191,8 @@ func (t *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string
 		entries[p.Namespace] = p.logEntryID
 	}
 	last := map[string]configChange{}
-	if t.executor.routerRelease.SwitchesBalancing() {
-		if last, err = t.executor.lastConfigChanges(ctx); err != nil {
+	if l.executor.routerRelease.SwitchesBalancing() {
+		if last, err = l.executor.lastConfigChanges(ctx); err != nil {
 			last = nil // not known
 		}
 	}
@@ -202,15 +202,15 @@ func (t *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string
 	}, nil
 }
 
-func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched func(ns string) bool) error {
-	if err := t.ensureRenewed(ctx); err != nil {
+func (l *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched func(ns string) bool) error {
+	if err := l.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	now, err := t.executor.readBalancing(ctx, some)
+	now, err := l.executor.readBalancing(ctx, some)
 	if err != nil {
 		return err
 	}
-	renamed, err := t.findRenamed(ctx, some, now)
+	renamed, err := l.findRenamed(ctx, some, now)
 	if err != nil {
 		return err
 	}
@@ -229,43 +229,43 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 			on = append(on, ns)
 		}
 	}
-	done, failed := t.executor.setBalancing(ctx, on, true)
+	done, failed := l.executor.setBalancing(ctx, on, true)
 	for i, name := range done {
 		done[i] = cmp.Or(recorded[name], name)
 	}
 	forget = slices.Concat(forget, kept, done)
 	forgetting, cancel := OutlivingContext(ctx, ctx, hardStopGrace)
 	defer cancel()
-	if err := t.lease.RemovePaused(forgetting, forget); err != nil {
+	if err := l.lease.RemovePaused(forgetting, forget); err != nil {
 		return errors.Join(failed, err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.leftDisabled = append(t.leftDisabled, kept...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leftDisabled = append(l.leftDisabled, kept...)
 	for _, ns := range forget {
-		delete(t.paused, ns)
+		delete(l.paused, ns)
 	}
 	return failed
 }
 
 // findRenamed returns the current names of collections that were renamed since they were recorded, and
 // whose balancing is still disabled.
-func (t *LeasedCluster) findRenamed(ctx context.Context, some []string, now map[string]collectionBalancing) (
+func (l *LeasedCluster) findRenamed(ctx context.Context, some []string, now map[string]collectionBalancing) (
 	map[string]string, error) {
 	var uuids []bson.Binary
 	oldNames := map[string]string{}
-	t.mu.Lock()
+	l.mu.Lock()
 	for _, ns := range some {
-		if _, there := now[ns]; !there && len(t.paused[ns].uuid.Data) > 0 {
-			uuids = append(uuids, t.paused[ns].uuid)
-			oldNames[string(t.paused[ns].uuid.Data)] = ns
+		if _, ok := now[ns]; !ok && len(l.paused[ns].uuid.Data) > 0 {
+			uuids = append(uuids, l.paused[ns].uuid)
+			oldNames[string(l.paused[ns].uuid.Data)] = ns
 		}
 	}
-	t.mu.Unlock()
+	l.mu.Unlock()
 	if len(uuids) == 0 {
 		return nil, nil
 	}
-	found, err := t.executor.readBalancingWhere(ctx, bson.E{Key: "uuid", Value: bson.D{{Key: "$in", Value: uuids}}})
+	found, err := l.executor.readBalancingWhere(ctx, bson.E{Key: "uuid", Value: bson.D{{Key: "$in", Value: uuids}}})
 	if err != nil {
 		return nil, err
 	}
@@ -279,11 +279,11 @@ func (t *LeasedCluster) findRenamed(ctx context.Context, some []string, now map[
 }
 
 // stillPaused returns the collections that are still recorded as paused.
-func (t *LeasedCluster) stillPaused(namespaces []string) []string {
-	left := t.Leftover()
+func (l *LeasedCluster) stillPaused(namespaces []string) []string {
+	left := l.Leftover()
 	return slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
-		_, is := slices.BinarySearch(left, ns)
-		return !is
+		_, ok := slices.BinarySearch(left, ns)
+		return !ok
 	})
 }
 
@@ -298,15 +298,15 @@ const (
 
 // EndRun does the same as RestoreAndRelease after a run whose ctx may have ended. hard, if not nil, is a context that
 // ends at a hard stop by the user.
-func (t *LeasedCluster) EndRun(ctx, hard context.Context) error {
-	ctx, cancel := t.cleanupContext(ctx, hard)
+func (l *LeasedCluster) EndRun(ctx, hard context.Context) error {
+	ctx, cancel := l.cleanupContext(ctx, hard)
 	defer cancel()
-	return t.RestoreAndRelease(ctx)
+	return l.RestoreAndRelease(ctx)
 }
 
 // cleanupContext returns the context for the work after a run. It ends shortly after hard.
-func (t *LeasedCluster) cleanupContext(ctx, hard context.Context) (context.Context, context.CancelFunc) {
-	if hard == nil || t.heldCtx.Err() != nil {
+func (l *LeasedCluster) cleanupContext(ctx, hard context.Context) (context.Context, context.CancelFunc) {
+	if hard == nil || l.heldCtx.Err() != nil {
 		return context.WithCancel(context.WithoutCancel(ctx))
 	}
 	return OutlivingContext(ctx, hard, hardStopGrace)
@@ -314,23 +314,23 @@ func (t *LeasedCluster) cleanupContext(ctx, hard context.Context) (context.Conte
 
 // RestoreAndRelease enables the balancing of collections again, however long that takes, and releases
 // the lease. If the lease was lost, its new holder enables the balancing.
-func (t *LeasedCluster) RestoreAndRelease(ctx context.Context) error {
-	return errors.Join(t.giveAllBack(ctx), t.releaseLease(ctx))
+func (l *LeasedCluster) RestoreAndRelease(ctx context.Context) error {
+	return errors.Join(l.giveAllBack(ctx), l.releaseLease(ctx))
 }
 
 // Suspend releases the lease without enabling balancing, for the next holder, which continues. The
 // disabled collections stay recorded. The contexts are those of EndRun.
-func (t *LeasedCluster) Suspend(ctx, hard context.Context) error {
-	ctx, cancel := t.cleanupContext(ctx, hard)
+func (l *LeasedCluster) Suspend(ctx, hard context.Context) error {
+	ctx, cancel := l.cleanupContext(ctx, hard)
 	defer cancel()
-	return t.releaseLease(ctx)
+	return l.releaseLease(ctx)
 }
 
-func (t *LeasedCluster) giveAllBack(ctx context.Context) error {
-	left := t.Leftover()
-	for waited := time.Duration(0); len(left) > 0 && t.heldCtx.Err() == nil; waited += giveBackRetryInterval {
-		err := t.SetBalancing(ctx, left, true)
-		now := t.Leftover()
+func (l *LeasedCluster) giveAllBack(ctx context.Context) error {
+	left := l.Leftover()
+	for waited := time.Duration(0); len(left) > 0 && l.heldCtx.Err() == nil; waited += giveBackRetryInterval {
+		err := l.SetBalancing(ctx, left, true)
+		now := l.Leftover()
 		if len(now) < len(left) {
 			waited = 0
 		}
@@ -343,7 +343,7 @@ func (t *LeasedCluster) giveAllBack(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-t.heldCtx.Done():
+		case <-l.heldCtx.Done():
 		case <-time.After(giveBackRetryInterval):
 		}
 	}

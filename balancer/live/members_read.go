@@ -14,12 +14,12 @@ import (
 )
 
 // readQuantities reads the wanted quantities of a replica set.
-func (c *member) readQuantities(
+func (m *member) readQuantities(
 	ctx context.Context,
 	id catalog.ShardID,
 	wanted []pace.Quantity,
 ) ([]pace.Reading, error) {
-	a := NewCommandRunner(c.client)
+	a := NewCommandRunner(m.client)
 	wants := func(list ...pace.Quantity) bool {
 		return slices.ContainsFunc(list, func(q pace.Quantity) bool { return slices.Contains(wanted, q) })
 	}
@@ -55,7 +55,7 @@ func (c *member) readQuantities(
 		}
 	}
 	if wants(pace.CPU) {
-		if busy, told := c.cpuShare(ctx, a, status); told {
+		if busy, told := m.cpuShare(ctx, a, status); told {
 			own.Values[pace.CPU] = busy
 		}
 	}
@@ -214,29 +214,29 @@ const cpuSampleInterval = time.Second
 
 // cpuShare returns the fraction of the CPU that a server has used since the last read. It is unknown at
 // the first read.
-func (c *member) cpuShare(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
+func (m *member) cpuShare(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
 	user, ok := status.Lookup("extra_info", "user_time_us").AsFloat64OK() // on Linux
 	system, _ := status.Lookup("extra_info", "system_time_us").AsFloat64OK()
 	at, timed := status.Lookup("localTime").TimeOK()
 	if !ok || !timed {
 		return 0, false
 	}
-	if c.cores == 0 {
+	if m.cores == 0 {
 		host, err := a.RunCommand(ctx, "admin", bson.D{{Key: "hostInfo", Value: 1}})
 		if err != nil {
 			return 0, false
 		}
-		c.cores, _ = host.Lookup("system", "numCores").AsFloat64OK()
+		m.cores, _ = host.Lookup("system", "numCores").AsFloat64OK()
 	}
-	last, current := c.lastUsage, cpuUsage{user + system, at}
+	last, current := m.lastUsage, cpuUsage{user + system, at}
 	elapsed := current.at.Sub(last.at)
 	if elapsed >= 0 && elapsed < cpuSampleInterval/2 {
-		return c.lastCPUShare, c.shareKnown // of the last two reads
+		return m.lastCPUShare, m.shareKnown // of the last two reads
 	}
 	// If less was used than before, the server has restarted.
-	c.lastUsage, c.shareKnown = current, !last.at.IsZero() && elapsed > 0 && current.micros >= last.micros && c.cores > 0
-	if c.shareKnown {
-		c.lastCPUShare = min(1, (current.micros-last.micros)/1e6/elapsed.Seconds()/c.cores)
+	m.lastUsage, m.shareKnown = current, !last.at.IsZero() && elapsed > 0 && current.micros >= last.micros && m.cores > 0
+	if m.shareKnown {
+		m.lastCPUShare = min(1, (current.micros-last.micros)/1e6/elapsed.Seconds()/m.cores)
 	}
-	return c.lastCPUShare, c.shareKnown
+	return m.lastCPUShare, m.shareKnown
 }

@@ -59,10 +59,10 @@ func (s *StepExecutor) Moved(ctx context.Context, c apply.Command) (apply.Moved,
 	return s.executor.Moved(ctx, c)
 }
 
-// Size returns the size of a range. The donor counts the keys of the range, and multiplies the number
+// EstimateSize returns the size of a range. The donor counts the keys of the range, and multiplies the number
 // by the average document size. For a user who may not read documents, the size is that of an average
 // chunk of the donor.
-func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
+func (s *StepExecutor) EstimateSize(ctx context.Context, c apply.Command) (apply.Moved, error) {
 	size := apply.Moved{Min: c.Min, Max: c.Max}
 	db, _, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
@@ -100,9 +100,9 @@ func (s *StepExecutor) readAverageChunkSize(ctx context.Context, c apply.Command
 	return sizes[c.Namespace][c.From] / max(1, chunks), err
 }
 
-// Flagged returns a collection, with its effective chunk size, and at most the given number of chunks
+// ReadJumboChunks returns a collection, with its effective chunk size, and at most the given number of chunks
 // of a shard that have the jumbo flag.
-func (s *StepExecutor) Flagged(
+func (s *StepExecutor) ReadJumboChunks(
 	ctx context.Context, ns string, shard catalog.ShardID, most int64,
 ) (coll catalog.Collection, chunks []catalog.Chunk, err error) {
 	if coll, err = s.executor.readCollection(ctx, ns); err != nil {

@@ -133,8 +133,8 @@ func readEngineHolder(ctx context.Context, client *mongo.Client, also ...bson.E)
 var balancerSwitches = []string{"automerge", "autosplit"}
 
 // ReadDisabledSwitches returns the switches that are off.
-func (q *ActivityReader) ReadDisabledSwitches(ctx context.Context) ([]string, error) {
-	docs, err := q.findInConfig(ctx, bson.D{{Key: "find", Value: "settings"}})
+func (ar *ActivityReader) ReadDisabledSwitches(ctx context.Context) ([]string, error) {
+	docs, err := ar.findInConfig(ctx, bson.D{{Key: "find", Value: "settings"}})
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 			if err == nil {
 				c.Reported = parseStatus(reply)
 			}
-			if why, is := errors.AsType[*NoAnswerError](err); is && why.Within == 0 && r.options.Required&Statuses == 0 {
+			if why, ok := errors.AsType[*NoAnswerError](err); ok && why.Within == 0 && r.options.Required&Statuses == 0 {
 				skipped.Store(why)
 				return nil
 			}

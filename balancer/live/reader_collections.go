@@ -210,7 +210,7 @@ func (r *tableReading) refresh(ctx context.Context, t *collectionRead) error {
 	}
 	if t.table != nil {
 		same, err := r.updateTable(ctx, t, t.table.Version().ChunkVersion)
-		if err == nil && t.fromOldSnapshot && r.wants(Flags) {
+		if err == nil && t.fromOldSnapshot && r.wants(ChunkFlags) {
 			err = r.readFlags(ctx, t)
 		}
 		if err == nil {

@@ -17,7 +17,7 @@ type tableReading struct {
 // internPattern returns an equal pattern that all collections share.
 func (r *tableReading) internPattern(p catalog.KeyPattern) catalog.KeyPattern {
 	doc := string(p.Doc())
-	if known, is := r.patterns[doc]; is {
+	if known, ok := r.patterns[doc]; ok {
 		return known
 	}
 	if r.patterns == nil {
@@ -58,12 +58,12 @@ func (r *tableReading) outlineTable(t *collectionRead) {
 }
 
 // wasRead reports whether the chunks of the collection were read already.
-func (t *collectionRead) wasRead() bool { return t.table != nil || t.outline != nil }
+func (c *collectionRead) wasRead() bool { return c.table != nil || c.outline != nil }
 
 // version returns the version of the chunks that were read before.
-func (t *collectionRead) version() catalog.ChunkVersion {
-	if t.outline != nil {
-		return t.outline.Version.ChunkVersion
+func (c *collectionRead) version() catalog.ChunkVersion {
+	if c.outline != nil {
+		return c.outline.Version.ChunkVersion
 	}
-	return t.table.Version().ChunkVersion
+	return c.table.Version().ChunkVersion
 }

@@ -22,7 +22,7 @@ const (
 	Unsharded                        // with Collections: also the unsharded collections, with the same command
 	Counts                           // with Collections: their numbers of chunks on each shard, counted by the server
 	Chunks                           // with Collections: their routing tables; several commands per collection
-	Flags                            // with Chunks and ReadSince: changes without a new version (jumbo, measured sizes)
+	ChunkFlags                       // with Chunks and ReadSince: changes without a new version (jumbo, measured sizes)
 	Zones                            // config.tags
 	Routers                          // config.mongos
 	Sizes                            // $shardedDataDistribution, from 6.0.3
@@ -51,7 +51,7 @@ const AllParts = ^Part(0)
 // contain Statuses, Drains, Causes, Reusable and Samples, and the parts for which the server counts or
 // selects what other parts contain.
 const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | Clock | Shards | Limits | Disks |
-	Reachability | Databases | Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | LegacySizes |
+	Reachability | Databases | Collections | Unsharded | Chunks | ChunkFlags | Zones | Routers | Sizes | LegacySizes |
 	CollectionSizes | Switches |
 	Logs | Migrations | Reshardings | Deletions | Leases | MemberVersions
 

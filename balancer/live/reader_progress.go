@@ -19,20 +19,20 @@ type progressCounter struct {
 }
 
 // setTotal sets the total number of collections.
-func (t *progressCounter) setTotal(collections int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Of = collections
+func (p *progressCounter) setTotal(collections int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Of = collections
 }
 
 // add adds to the counts, and reports the progress.
-func (t *progressCounter) add(collections, chunks int) {
-	if t.onProgress == nil {
+func (p *progressCounter) add(collections, chunks int) {
+	if p.onProgress == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Collections = min(t.Collections+collections, t.Of)
-	t.Chunks += int64(chunks)
-	t.onProgress(t.Progress)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Collections = min(p.Collections+collections, p.Of)
+	p.Chunks += int64(chunks)
+	p.onProgress(p.Progress)
 }

@@ -46,47 +46,47 @@ func newSecondaryReads(chosen *readpref.ReadPref) *secondaryReads {
 }
 
 // shouldServe reports whether a query is sent to secondaries.
-func (m *secondaryReads) shouldServe(q query) bool {
-	if m == nil || q.database != "" || !slices.Contains(largeCollections, q.collection) {
+func (s *secondaryReads) shouldServe(q query) bool {
+	if s == nil || q.database != "" || !slices.Contains(largeCollections, q.collection) {
 		return false
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.userChosen || !m.unavailable
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.userChosen || !s.unavailable
 }
 
 // readConcern returns the read concern for a query of config.
-func (m *secondaryReads) readConcern() bson.E {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (s *secondaryReads) readConcern() bson.E {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	level := bson.D{{Key: "level", Value: "majority"}}
-	if m.clusterTime != (bson.Timestamp{}) {
-		level = append(level, bson.E{Key: "afterClusterTime", Value: m.clusterTime})
+	if s.clusterTime != (bson.Timestamp{}) {
+		level = append(level, bson.E{Key: "afterClusterTime", Value: s.clusterTime})
 	}
 	return bson.E{Key: "readConcern", Value: level}
 }
 
 // advanceClusterTime advances the known cluster time to that of a reply.
-func (m *secondaryReads) advanceClusterTime(at *bson.Timestamp) {
+func (s *secondaryReads) advanceClusterTime(at *bson.Timestamp) {
 	if at == nil {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if at.After(m.clusterTime) {
-		m.clusterTime = *at
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at.After(s.clusterTime) {
+		s.clusterTime = *at
 	}
 }
 
 // fallBackToPrimary records that secondaries did not answer a query, and reports whether the query is
 // to be sent to the primary.
-func (m *secondaryReads) fallBackToPrimary(ctx context.Context, err error) bool {
-	if m.userChosen || ctx.Err() != nil || mongoerr.Is(ServerError(err), mongoerr.Unauthorized) {
+func (s *secondaryReads) fallBackToPrimary(ctx context.Context, err error) bool {
+	if s.userChosen || ctx.Err() != nil || mongoerr.Is(ServerError(err), mongoerr.Unauthorized) {
 		return false
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.unavailable = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unavailable = true
 	return true
 }
 
@@ -98,23 +98,23 @@ type configCursor struct {
 }
 
 // close records the cluster time of the last reply, and closes the cursor and the session.
-func (l configCursor) close(ctx context.Context) {
-	if l.session != nil {
-		l.secondaries.advanceClusterTime(l.session.OperationTime())
-		l.session.EndSession(ctx)
+func (c configCursor) close(ctx context.Context) {
+	if c.session != nil {
+		c.secondaries.advanceClusterTime(c.session.OperationTime())
+		c.session.EndSession(ctx)
 	}
 }
 
 // open opens a cursor on config, on the preferred members.
-func (m *secondaryReads) open(
+func (s *secondaryReads) open(
 	ctx context.Context, client *mongo.Client, command bson.D, prefer *readpref.ReadPref,
 ) (list configCursor, err error) {
-	list.secondaries = m
+	list.secondaries = s
 	if list.session, err = client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
 		return list, err
 	}
 	list.Cursor, err = client.Database("config").RunCommandCursor(mongo.NewSessionContext(ctx, list.session),
-		append(slices.Clip(command), m.readConcern()), options.RunCmd().SetReadPreference(prefer))
+		append(slices.Clip(command), s.readConcern()), options.RunCmd().SetReadPreference(prefer))
 	if err != nil {
 		list.close(ctx)
 	}

@@ -132,53 +132,53 @@ type chunkBuffer struct {
 }
 
 // add adds a chunk of a collection.
-func (g *chunkBuffer) add(ctx context.Context, i int, doc bson.Raw) error {
-	if i != g.current {
-		if err := g.finishUntil(ctx, i); err != nil {
+func (c *chunkBuffer) add(ctx context.Context, i int, doc bson.Raw) error {
+	if i != c.current {
+		if err := c.finishUntil(ctx, i); err != nil {
 			return err
 		}
 	}
-	if len(g.chunks) == maxBatchedChunks {
-		g.chunks = nil
-		g.progress.add(0, -maxBatchedChunks) // they are read again
+	if len(c.chunks) == maxBatchedChunks {
+		c.chunks = nil
+		c.progress.add(0, -maxBatchedChunks) // they are read again
 		return errTooManyChunks
 	}
-	chunk, err := catalog.ParseChunk(g.batch[i].Pattern, doc)
+	chunk, err := catalog.ParseChunk(c.batch[i].Pattern, doc)
 	if err != nil {
-		g.parseErr = err
+		c.parseErr = err
 	}
-	g.chunks = append(g.chunks, chunk)
-	if len(g.chunks)%progressEveryChunks == 0 {
-		g.progress.add(0, progressEveryChunks)
+	c.chunks = append(c.chunks, chunk)
+	if len(c.chunks)%progressEveryChunks == 0 {
+		c.progress.add(0, progressEveryChunks)
 	}
 	return nil
 }
 
 // finishUntil builds the table of the current collection and moves on to the next one.
 // Collections between them have no chunks.
-func (g *chunkBuffer) finishUntil(ctx context.Context, next int) error {
-	for i := max(g.current, 0); i < next; i++ {
-		t, err := g.batch[i], g.parseErr
+func (c *chunkBuffer) finishUntil(ctx context.Context, next int) error {
+	for i := max(c.current, 0); i < next; i++ {
+		t, err := c.batch[i], c.parseErr
 		if t.tooLarge {
 			continue
 		}
-		if i != g.current {
-			g.chunks = nil
+		if i != c.current {
+			c.chunks = nil
 		}
-		if len(g.chunks) == 0 {
+		if len(c.chunks) == 0 {
 			err = mongoerr.New(mongoerr.ConflictingOperationInProgress, "%s has no chunks", t.Namespace)
 		}
 		if err == nil {
-			t.table, err = catalog.NewRoutingTableUnsorted(t.Pattern, t.Epoch, t.Timestamp, g.chunks)
-			g.outlineTable(t)
+			t.table, err = catalog.NewRoutingTableUnsorted(t.Pattern, t.Epoch, t.Timestamp, c.chunks)
+			c.outlineTable(t)
 		}
-		t.fromOldSnapshot, t.unchanged, g.parseErr = false, false, nil
-		if err := g.handleFailure(ctx, t, err); err != nil {
+		t.fromOldSnapshot, t.unchanged, c.parseErr = false, false, nil
+		if err := c.handleFailure(ctx, t, err); err != nil {
 			return err
 		}
 	}
-	g.progress.add(next-max(g.current, 0), len(g.chunks)%progressEveryChunks)
-	g.current, g.chunks, g.parseErr = next, g.chunks[:0], nil
+	c.progress.add(next-max(c.current, 0), len(c.chunks)%progressEveryChunks)
+	c.current, c.chunks, c.parseErr = next, c.chunks[:0], nil
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 		case len(changed) > 0:
 			t.outline = nil // the collection is read again
 		}
-		if err == nil && t.fromOldSnapshot && r.wants(Flags) {
+		if err == nil && t.fromOldSnapshot && r.wants(ChunkFlags) {
 			err = r.readFlags(ctx, t)
 		}
 		t.fromOldSnapshot, t.unchanged = false, len(changed) == 0

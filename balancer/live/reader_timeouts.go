@@ -35,34 +35,34 @@ type shardTimeouts struct {
 }
 
 // nextLimit returns the time limit of the next command; 0 if the total is used up.
-func (p *shardTimeouts) nextLimit(first time.Duration) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *shardTimeouts) nextLimit(first time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case p.wasted == 0:
-		return min(max(first, p.maxTotal/4), p.maxTotal)
-	case p.wasted+nextShardTimeout > p.maxTotal:
+	case s.wasted == 0:
+		return min(max(first, s.maxTotal/4), s.maxTotal)
+	case s.wasted+nextShardTimeout > s.maxTotal:
 		return 0
 	}
 	return nextShardTimeout
 }
 
 // expectShardDown records that a shard is known to be down.
-func (p *shardTimeouts) expectShardDown() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.wasted = max(p.wasted, time.Millisecond)
+func (s *shardTimeouts) expectShardDown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wasted = max(s.wasted, time.Millisecond)
 }
 
 // recordEnd records the end of a command.
-func (p *shardTimeouts) recordEnd(limit, took time.Duration, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *shardTimeouts) recordEnd(limit, took time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case isTimeExpired(err):
-		p.wasted += max(limit, took)
+		s.wasted += max(limit, took)
 	case isShardDown(err):
-		p.wasted += max(took, time.Millisecond)
+		s.wasted += max(took, time.Millisecond)
 	}
 }
 

@@ -166,23 +166,23 @@ func newSilence(t *testing.T, after, stolen bool) *silence {
 	return w
 }
 
-func (w *silence) apply() (reached bool, err error) {
+func (s *silence) apply() (reached bool, err error) {
 	away := 0
-	r, err := apply.Run(w.Context(), w.turn, w.plan, apply.Options{
-		Clock: new(hasty), HardContext: w.turn.Held(), OnEvent: func(e apply.Event) {
+	r, err := apply.Run(s.Context(), s.turn, s.plan, apply.Options{
+		Clock: new(hasty), HardContext: s.turn.Held(), OnEvent: func(e apply.Event) {
 			if e.Kind == apply.RouterUnreachable {
 				away++
 			}
 		},
 	})
 	if away == 0 {
-		w.Error("nobody was told of the silence")
+		s.Error("nobody was told of the silence")
 	}
 	return r.Finished, err
 }
 
-func (w *silence) balance() (reached bool, err error) {
-	r, err := runner.Run(w.Context(), w.turn, runner.Options{Clock: new(hasty)})
+func (s *silence) balance() (reached bool, err error) {
+	r, err := runner.Run(s.Context(), s.turn, runner.Options{Clock: new(hasty)})
 	return r.Reached, err
 }
 

@@ -88,18 +88,18 @@ func (c balancingCase) play(t *testing.T) {
 	}
 }
 
-func (x *balanced) version() catalog.Version {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	return x.cluster.ConfigDB().Table(ns).Version()
+func (b *balanced) version() catalog.Version {
+	b.cluster.Lock()
+	defer b.cluster.Unlock()
+	return b.cluster.ConfigDB().Table(ns).Version()
 }
 
 // news are what entries of a log say that came since the last look.
-func (x *balanced) news(log string, seen *int) []string {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
+func (b *balanced) news(log string, seen *int) []string {
+	b.cluster.Lock()
+	defer b.cluster.Unlock()
 	what := []string{}
-	for _, doc := range x.cluster.ConfigDB().Collection(log).Scan() {
+	for _, doc := range b.cluster.ConfigDB().Collection(log).Scan() {
 		what = append(what, doc.Lookup("what").StringValue())
 	}
 	fresh := what[*seen:]
@@ -107,60 +107,60 @@ func (x *balanced) news(log string, seen *int) []string {
 	return fresh
 }
 
-func (x *balanced) step(step balancingStep) {
-	x.t.Helper()
+func (b *balanced) step(step balancingStep) {
+	b.t.Helper()
 	switch {
 	case step.Start:
-		x.ok(x.t, "config", d("delete", "settings", "deletes", bson.A{d("q", d("_id", "balancer"), "limit", 1)}))
+		b.ok(b.t, "config", d("delete", "settings", "deletes", bson.A{d("q", d("_id", "balancer"), "limit", 1)}))
 	case step.Sleep != "":
 		d, err := time.ParseDuration(step.Sleep)
 		if err != nil {
-			x.t.Fatal(err)
+			b.t.Fatal(err)
 		}
-		x.sleep(d)
+		b.sleep(d)
 	case step.Round > 0:
-		for n := 0; x.rounds() < step.Round; n++ {
-			if x.nextEvent(); n > 1000 {
-				x.t.Fatal("no round comes to its end")
+		for n := 0; b.rounds() < step.Round; n++ {
+			if b.nextEvent(); n > 1000 {
+				b.t.Fatal("no round comes to its end")
 			}
 		}
 	case step.Find != "":
-		docs := x.all(x.t, "config", d("find", step.Find, "filter", x.document(step.Filter)))
+		docs := b.all(b.t, "config", d("find", step.Find, "filter", b.document(step.Filter)))
 		if len(docs) == 0 {
-			x.t.Fatalf("%s has nothing for %s", step.Find, step.Filter)
+			b.t.Fatalf("%s has nothing for %s", step.Find, step.Filter)
 		}
-		x.compare(docs[0], step)
+		b.compare(docs[0], step)
 	case step.Run != nil:
-		reply, _ := x.run("admin", x.document(step.Run))
+		reply, _ := b.run("admin", b.document(step.Run))
 		if code, _ := reply.Lookup("code").AsInt64OK(); code != step.Code {
-			x.t.Fatalf("%s answered %s, want code %d", step.Run, reply, step.Code)
+			b.t.Fatalf("%s answered %s, want code %d", step.Run, reply, step.Code)
 		}
-		x.compare(reply, step)
+		b.compare(reply, step)
 	}
 	if step.Changes != nil {
-		x.sameNews("change log", x.news("changelog", &x.changes), *step.Changes)
+		b.sameNews("change log", b.news("changelog", &b.changes), *step.Changes)
 	}
 	if step.Actions != nil {
-		x.sameNews("action log", x.news("actionlog", &x.actions), *step.Actions)
+		b.sameNews("action log", b.news("actionlog", &b.actions), *step.Actions)
 	}
 	if step.Newest != nil {
-		if now := x.version(); now.Major != x.before.Major || now.Minor != x.before.Minor+*step.Newest {
-			x.t.Errorf("version %v, it was %v and should have grown by %d", now, x.before, *step.Newest)
+		if now := b.version(); now.Major != b.before.Major || now.Minor != b.before.Minor+*step.Newest {
+			b.t.Errorf("version %v, it was %v and should have grown by %d", now, b.before, *step.Newest)
 		}
 	}
 }
 
-func (x *balanced) sameNews(log string, got, want []string) {
-	x.t.Helper()
+func (b *balanced) sameNews(log string, got, want []string) {
+	b.t.Helper()
 	if !slices.Equal(got, want) {
-		x.t.Errorf("%s has %q, want %q", log, got, want)
+		b.t.Errorf("%s has %q, want %q", log, got, want)
 	}
 }
 
-func (x *balanced) rounds() (n int64) {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	for _, doc := range x.cluster.ConfigDB().Collection("actionlog").Scan() {
+func (b *balanced) rounds() (n int64) {
+	b.cluster.Lock()
+	defer b.cluster.Unlock()
+	for _, doc := range b.cluster.ConfigDB().Collection("actionlog").Scan() {
 		if doc.Lookup("what").StringValue() == "balancer.round" {
 			n++
 		}
@@ -168,21 +168,21 @@ func (x *balanced) rounds() (n int64) {
 	return n
 }
 
-func (x *balanced) document(text json.RawMessage) bson.D {
-	x.t.Helper()
+func (b *balanced) document(text json.RawMessage) bson.D {
+	b.t.Helper()
 	var doc bson.D
 	if err := bson.UnmarshalExtJSON(text, false, &doc); err != nil {
-		x.t.Fatalf("%s: %v", text, err)
+		b.t.Fatalf("%s: %v", text, err)
 	}
 	return doc
 }
 
 // compare looks at those fields of a document that a step names.
-func (x *balanced) compare(got bson.Raw, step balancingStep) {
-	x.t.Helper()
+func (b *balanced) compare(got bson.Raw, step balancingStep) {
+	b.t.Helper()
 	for _, name := range step.Absent {
 		if !got.Lookup(name).IsZero() {
-			x.t.Errorf("%s has %s", got, name)
+			b.t.Errorf("%s has %s", got, name)
 		}
 	}
 	if step.Reply == nil {
@@ -190,17 +190,17 @@ func (x *balanced) compare(got bson.Raw, step balancingStep) {
 	}
 	text, err := bson.MarshalExtJSON(got, false, false)
 	if err != nil {
-		x.t.Fatal(err)
+		b.t.Fatal(err)
 	}
 	var g, w any
 	if err := json.Unmarshal(text, &g); err != nil {
-		x.t.Fatal(err)
+		b.t.Fatal(err)
 	}
 	if err := json.Unmarshal(step.Reply, &w); err != nil {
-		x.t.Fatal(err)
+		b.t.Fatal(err)
 	}
 	if !contains(g, w) {
-		x.t.Errorf("got %s, want %s", text, step.Reply)
+		b.t.Errorf("got %s, want %s", text, step.Reply)
 	}
 }
 

@@ -32,10 +32,10 @@ func TestWorkedExamplesOfCollectionsPicked(t *testing.T) {
 	}
 }
 
-func (tt pickedCase) play(t *testing.T) {
+func (p pickedCase) play(t *testing.T) {
 	c := exampleCluster(t, 10000, catalog.Release80)
 	c.setField(t, configCollections, exampleNS, "enableAutoMerge", false)
-	for name, coll := range tt.Collections {
+	for name, coll := range p.Collections {
 		c.addExample(t, name, coll.Chunks)
 		for field, value := range map[string]*bool{
 			"defragmentCollection": coll.DefragmentCollection, "enableAutoMerge": coll.EnableAutoMerge,
@@ -57,8 +57,8 @@ func (tt pickedCase) play(t *testing.T) {
 				got[string(w.Shard)] = append(got[string(w.Shard)], strings.TrimPrefix(ns, "db."))
 			}
 		}
-		if fmt.Sprint(got) != fmt.Sprint(tt.Then) {
-			t.Errorf("round %d: picked %v, want %v", round+1, got, tt.Then)
+		if fmt.Sprint(got) != fmt.Sprint(p.Then) {
+			t.Errorf("round %d: picked %v, want %v", round+1, got, p.Then)
 		}
 	}
 }

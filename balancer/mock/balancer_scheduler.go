@@ -355,27 +355,27 @@ const (
 
 // buildLocks creates the lock of a cluster at rest: free between rounds up to 3.2, permanently held by
 // the config server in 3.4.
-func (cfg *ConfigDB) buildLocks() error {
-	if !cfg.release.LocksBalancer() {
+func (c *ConfigDB) buildLocks() error {
+	if !c.release.LocksBalancer() {
 		return nil
 	}
 	state, process := lockFree, routerName
-	if cfg.release.HasModes() {
+	if c.release.HasModes() {
 		state, process = lockHeld, "ConfigServer"
 	}
-	return cfg.insert(configLocks, append(bson.D{{Key: "_id", Value: balancerLock}}, cfg.lockFields(state, process)...))
+	return c.insert(configLocks, append(bson.D{{Key: "_id", Value: balancerLock}}, c.lockFields(state, process)...))
 }
 
-func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
+func (c *ConfigDB) lockFields(state int32, process string) bson.D {
 	why := "doing balance round"
-	if cfg.release.HasModes() {
+	if c.release.HasModes() {
 		why = "CSRS Balancer"
 	}
 	return bson.D{
 		{Key: "state", Value: state},
 		{Key: "process", Value: process},
-		{Key: "ts", Value: cfg.ids.NewObjectID()},
-		{Key: "when", Value: bson.NewDateTimeFromTime(cfg.clock.Now())},
+		{Key: "ts", Value: c.ids.NewObjectID()},
+		{Key: "when", Value: bson.NewDateTimeFromTime(c.clock.Now())},
 		{Key: "who", Value: process + ":Balancer"},
 		{Key: "why", Value: why},
 	}

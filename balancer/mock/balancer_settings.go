@@ -16,8 +16,8 @@ import (
 )
 
 // ShardedCollections returns the sharded collections sorted by namespace.
-func (cfg *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
-	colls, err := cfg.shardedCollections()
+func (c *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
+	colls, err := c.shardedCollections()
 	return slices.Clone(colls), err
 }
 

@@ -14,27 +14,27 @@ import (
 
 // MergeRange merges the chunks that exactly tile [min, max) on the shard that owns min
 // (rules/02-defragmentation-and-merging §3.6). For a single chunk it succeeds without a change.
-func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
+func (c *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) error {
 	if min.Compare(max) >= 0 {
 		// The shard's error has no code, and mongos returns it unchanged.
 		return mongoerr.New(mongoerr.UnknownError, "bounds can't have max <= min")
 	}
-	table := cks.config.tables[coll.Namespace]
+	table := c.config.tables[coll.Namespace]
 	owner := table.Find(min).Shard
-	if err := cks.faults.checkReachable(configShard, owner); err != nil {
+	if err := c.faults.checkReachable(configShard, owner); err != nil {
 		return err
 	}
-	if err := cks.checkNotFrozen(coll); err != nil {
+	if err := c.checkNotFrozen(coll); err != nil {
 		return err
 	}
 	if !catalog.CoverExactly(ownedBy(owner, table.Overlapping(min, max)), min, max) {
-		return cks.config.staleConfigError(coll.Namespace, owner, "Range with bounds [%s, %s) is not owned by this shard.",
+		return c.config.staleConfigError(coll.Namespace, owner, "Range with bounds [%s, %s) is not owned by this shard.",
 			coll.Pattern.Bound(min), coll.Pattern.Bound(max))
 	}
-	if err := checkChunkOperations(cks.config); err != nil {
+	if err := checkChunkOperations(c.config); err != nil {
 		return err
 	}
-	return cks.commitMerge(coll, owner, min, max)
+	return c.commitMerge(coll, owner, min, max)
 }
 
 // ownedBy returns the chunks that a shard owns.
@@ -49,9 +49,9 @@ func ownedBy(shard catalog.ShardID, chunks iter.Seq[catalog.Chunk]) (own []catal
 
 // commitMerge is the config server's part (_configsvrCommitChunksMerge). known is the collection
 // according to the shard.
-func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
+func (c *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := cks.config.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -62,7 +62,7 @@ func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, 
 	case !coll.UUID.Equal(known.UUID):
 		return mongoerr.New(mongoerr.InvalidUUID, "the UUID of collection %s is another one", ns)
 	}
-	table := cks.config.tables[ns]
+	table := c.config.tables[ns]
 	chunks := ownedBy(shard, table.Overlapping(min, max))
 	chunks = slices.DeleteFunc(chunks, func(chunk catalog.Chunk) bool { return chunk.Min.Less(min) })
 	if !catalog.CoverExactly(chunks, min, max) {
@@ -71,11 +71,11 @@ func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, 
 	if len(chunks) == 1 {
 		return nil
 	}
-	before, merged := table.Version(), cks.newCommit().Merge(table, chunks)
-	if err := cks.config.putChunks(ns, merged); err != nil {
+	before, merged := table.Version(), c.newCommit().Merge(table, chunks)
+	if err := c.config.putChunks(ns, merged); err != nil {
 		return err
 	}
-	cks.logMerge("merge", coll, before, merged, len(chunks))
+	c.logMerge("merge", coll, before, merged, len(chunks))
 	return nil
 }
 
@@ -83,11 +83,11 @@ func errStaleEpoch(ns string) error {
 	return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", ns)
 }
 
-func (cks *Chunks) logMerge(what string, coll catalog.Collection, before catalog.Version, merged catalog.Chunk,
+func (c *Chunks) logMerge(what string, coll catalog.Collection, before catalog.Version, merged catalog.Chunk,
 	count int) {
 	after := before
 	after.ChunkVersion = merged.Version
-	cks.log.writeChange(configShard, what, coll.Namespace, bson.D{
+	c.log.writeChange(configShard, what, coll.Namespace, bson.D{
 		{Key: "prevPlacementVersion", Value: before.Doc()},
 		{Key: "mergedVersion", Value: after.Doc()},
 		{Key: "owningShard", Value: string(merged.Shard)},
@@ -102,22 +102,22 @@ const mergeAllAttempts = 5
 
 // MergeAll merges every run of mergeable chunks of a shard (rules/02-defragmentation-and-merging §3.5).
 // It returns the number of chunks that were merged into others.
-func (cks *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
-	if err := cks.faults.checkReachable(configShard, id); err != nil {
+func (c *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
+	if err := c.faults.checkReachable(configShard, id); err != nil {
 		return 0, err
 	}
-	if err := checkChunkOperations(cks.config); err != nil {
+	if err := checkChunkOperations(c.config); err != nil {
 		return 0, err
 	}
-	if err := cks.checkNotFrozen(coll); err != nil {
+	if err := c.checkNotFrozen(coll); err != nil {
 		return 0, err
 	}
-	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.config.table(coll.Namespace) })
+	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.config.table(coll.Namespace) })
 }
 
 // mergeAll reads the chunks without a lock, and merges them if the collection has not changed meanwhile.
 // Otherwise it reads the changed part again.
-func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits,
+func (c *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits,
 	read func() *catalog.RoutingTable) (int, error) {
 	var from catalog.Key
 	for range mergeAllAttempts {
@@ -125,19 +125,19 @@ func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 		if table == nil {
 			break
 		}
-		zones, err := cks.zones.ranges(coll)
+		zones, err := c.zones.ranges(coll)
 		if err != nil {
 			return 0, err
 		}
 		runs := policy.MergeableRuns(policy.MergeSearch{
-			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.mergeCutoff(), Limits: limits,
-			Elapsed: cks.faults.extraLatency(configShard),
+			Table: table, Zones: zones, Shard: id, From: from, Cutoff: c.mergeCutoff(), Limits: limits,
+			Elapsed: c.faults.extraLatency(configShard),
 		})
 		if len(runs) == 0 {
 			return 0, nil
 		}
-		if now := cks.config.table(coll.Namespace); now != nil && now.Version() == table.Version() {
-			return cks.mergeRuns(coll, table, runs)
+		if now := c.config.table(coll.Namespace); now != nil && now.Version() == table.Version() {
+			return c.mergeRuns(coll, table, runs)
 		}
 		from = runs[0][0].Min
 	}
@@ -146,28 +146,28 @@ func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 }
 
 // mergeRuns writes one new chunk for each run.
-func (cks *Chunks) mergeRuns(
+func (c *Chunks) mergeRuns(
 	coll catalog.Collection, table *catalog.RoutingTable, runs [][]catalog.Chunk,
 ) (int, error) {
-	merged := cks.newCommit().MergeRuns(table, runs)
-	if err := cks.config.putChunks(coll.Namespace, merged...); err != nil {
+	merged := c.newCommit().MergeRuns(table, runs)
+	if err := c.config.putChunks(coll.Namespace, merged...); err != nil {
 		return 0, err
 	}
 	count := 0
 	before := table.Version() // the table before the merge
 	for i, chunk := range merged {
-		cks.logMerge("autoMerge", coll, before, chunk, len(runs[i]))
+		c.logMerge("autoMerge", coll, before, chunk, len(runs[i]))
 		before.ChunkVersion = chunk.Version
 		count += len(runs[i])
 	}
 	return count, nil
 }
 
-func (cks *Chunks) mergeCutoff() bson.Timestamp {
-	return policy.MergeCutoff(cks.clock.Now(), cks.historyWindow())
+func (c *Chunks) mergeCutoff() bson.Timestamp {
+	return policy.MergeCutoff(c.clock.Now(), c.historyWindow())
 }
 
-func (cks *Chunks) historyWindow() time.Duration {
-	return max(cks.parameters.Seconds("minSnapshotHistoryWindowInSeconds"),
-		cks.parameters.Seconds("transactionLifetimeLimitSeconds"))
+func (c *Chunks) historyWindow() time.Duration {
+	return max(c.parameters.Seconds("minSnapshotHistoryWindowInSeconds"),
+		c.parameters.Seconds("transactionLifetimeLimitSeconds"))
 }

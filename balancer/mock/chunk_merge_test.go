@@ -47,63 +47,63 @@ func TestWorkedExamplesOfMerging(t *testing.T) {
 	}
 }
 
-func (tt mergeCase) play(t *testing.T) {
-	c := exampleCluster(t, 10000, catalog.Release80, tt.Given...) // with the window of 300 seconds the cutoff is 9700
-	c.zoneExample(t, tt.Zones)
-	for range max(tt.Repeat, 1) {
-		err := tt.merge(t, c)
-		if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
-			t.Fatalf("ended with %v, want code %d", err, tt.Code)
+func (m mergeCase) play(t *testing.T) {
+	c := exampleCluster(t, 10000, catalog.Release80, m.Given...) // with the window of 300 seconds the cutoff is 9700
+	c.zoneExample(t, m.Zones)
+	for range max(m.Repeat, 1) {
+		err := m.merge(t, c)
+		if code, _ := mongoerr.CodeOf(err); code != m.Code || (err == nil) != (m.Code == 0) {
+			t.Fatalf("ended with %v, want code %d", err, m.Code)
 		}
 	}
-	want := tt.Then
+	want := m.Then
 	if want == nil {
-		want = tt.Given
+		want = m.Given
 	}
-	if tt.Races == 0 {
+	if m.Races == 0 {
 		sameChunks(t, c, want...)
 	}
-	if tt.Repeat == 0 && tt.Races == 0 {
-		tt.checkLog(t, c)
+	if m.Repeat == 0 && m.Races == 0 {
+		m.checkLog(t, c)
 	}
 }
 
-func (tt mergeCase) merge(t *testing.T, c *Cluster) error {
+func (m mergeCase) merge(t *testing.T, c *Cluster) error {
 	t.Helper()
 	coll := c.exampleCollection(t)
 	p := coll.Pattern
-	if tt.MergeAll == "" {
-		min, max := exampleKey(t, p, tt.Merge[0]), exampleKey(t, p, tt.Merge[1])
-		if tt.Other == "" {
-			if err := c.Chunks().MergeRange(coll, min, max); tt.OnShard != 0 && !mongoerr.Is(err, tt.OnShard) {
-				t.Errorf("the shard says %v, want code %d", err, tt.OnShard)
+	if m.MergeAll == "" {
+		min, max := exampleKey(t, p, m.Merge[0]), exampleKey(t, p, m.Merge[1])
+		if m.Other == "" {
+			if err := c.Chunks().MergeRange(coll, min, max); m.OnShard != 0 && !mongoerr.Is(err, m.OnShard) {
+				t.Errorf("the shard says %v, want code %d", err, m.OnShard)
 			}
 		}
-		return c.Chunks().commitMerge(otherwise(coll, tt.Other), "A", min, max)
+		return c.Chunks().commitMerge(otherwise(coll, m.Other), "A", min, max)
 	}
 	limits := policy.MergeLimits{Chunks: 1 << 30, Time: time.Hour}
-	if tt.Most > 0 {
-		limits.Chunks = tt.Most
+	if m.Most > 0 {
+		limits.Chunks = m.Most
 	}
-	if tt.MaxTimeMS > 0 {
-		limits.Time = time.Duration(tt.MaxTimeMS) * time.Millisecond
+	if m.MaxTimeMS > 0 {
+		limits.Time = time.Duration(m.MaxTimeMS) * time.Millisecond
 	}
-	c.faults.slow = map[catalog.ShardID]Slowness{configShard: {Latency: time.Duration(tt.ElapsedMS) * time.Millisecond}}
+	c.faults.slow = map[catalog.ShardID]Slowness{configShard: {Latency: time.Duration(m.ElapsedMS) * time.Millisecond}}
 	attempts := 0
-	merged, err := c.Chunks().mergeAll(coll, tt.MergeAll, limits, func() *catalog.RoutingTable {
+	merged, err := c.Chunks().mergeAll(coll, m.MergeAll, limits, func() *catalog.RoutingTable {
 		table := c.config.table(exampleNS)
-		if attempts++; attempts <= tt.Races {
+		if attempts++; attempts <= m.Races {
 			if err := c.config.BumpVersion(exampleNS); err != nil {
 				t.Fatal(err)
 			}
 		}
 		return table
 	})
-	if merged != tt.Merged {
-		t.Errorf("%d chunks merged, want %d", merged, tt.Merged)
+	if merged != m.Merged {
+		t.Errorf("%d chunks merged, want %d", merged, m.Merged)
 	}
-	if tt.Attempts > 0 && attempts != tt.Attempts {
-		t.Errorf("%d attempts, want %d", attempts, tt.Attempts)
+	if m.Attempts > 0 && attempts != m.Attempts {
+		t.Errorf("%d attempts, want %d", attempts, m.Attempts)
 	}
 	return err
 }
@@ -124,32 +124,32 @@ func otherwise(coll catalog.Collection, what string) catalog.Collection {
 }
 
 // checkLog compares the entries of the change log, field by field.
-func (tt mergeCase) checkLog(t *testing.T, c *Cluster) {
+func (m mergeCase) checkLog(t *testing.T, c *Cluster) {
 	t.Helper()
 	what, shard := "merge", "A"
-	if tt.MergeAll != "" {
-		what, shard = "autoMerge", string(tt.MergeAll)
+	if m.MergeAll != "" {
+		what, shard = "autoMerge", string(m.MergeAll)
 	}
 	entries := c.logged(what)
-	if len(entries) != len(tt.Log) {
-		t.Fatalf("%d entries in the change log, want %d", len(entries), len(tt.Log))
+	if len(entries) != len(m.Log) {
+		t.Fatalf("%d entries in the change log, want %d", len(entries), len(m.Log))
 	}
 	table := c.config.table(exampleNS)
 	var merged []catalog.Chunk
 	for chunk := range table.All() {
-		if !slices.Contains(tt.Given, showChunk(chunk)) && chunk.Version.Major > 0 {
+		if !slices.Contains(m.Given, showChunk(chunk)) && chunk.Version.Major > 0 {
 			merged = append(merged, chunk)
 		}
 	}
 	for i, entry := range entries {
-		version := func(n int) bson.D { return versionDoc(table, readVersion(t, tt.Log[i][n].(string))) }
+		version := func(n int) bson.D { return versionDoc(table, readVersion(t, m.Log[i][n].(string))) }
 		same(t, entry, bson.D{
 			{Key: "prevPlacementVersion", Value: version(0)},
 			{Key: "mergedVersion", Value: version(1)},
 			{Key: "owningShard", Value: shard},
 			{Key: "min", Value: table.Pattern().Bound(merged[i].Min)},
 			{Key: "max", Value: table.Pattern().Bound(merged[i].Max)},
-			{Key: "numChunks", Value: int32(tt.Log[i][2].(float64))},
+			{Key: "numChunks", Value: int32(m.Log[i][2].(float64))},
 		})
 	}
 }

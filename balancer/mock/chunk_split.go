@@ -38,9 +38,9 @@ const maxSplitPoints = 8192
 
 // SplitOnShard executes a split that the balancer requests from the owner. The shard checks the points
 // before it sends the request to the config server (rules/01-rounds-and-settings §5.3).
-func (cks *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
+func (c *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
 	if len(points) > maxSplitPoints {
-		cks.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
+		c.logger.Warn("too many split points, the first ones are used", "ns", coll.Namespace, "points", len(points),
 			"used", maxSplitPoints)
 		points = points[:maxSplitPoints]
 	}
@@ -49,13 +49,13 @@ func (cks *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, po
 		return mongoerr.New(mongoerr.CannotSplit, "a split point is a bound of the chunk %s -->> %s", p.Bound(chunk.Min),
 			p.Bound(chunk.Max))
 	}
-	return cks.Split(coll, chunk, points)
+	return c.Split(coll, chunk, points)
 }
 
 // Split splits a chunk at the given points, which are in ascending order: first the shard's part, then
 // the config server's (rules/02-migration-and-metadata §6.6).
-func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
-	if err := checkChunkOperations(cks.config); err != nil {
+func (c *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
+	if err := checkChunkOperations(c.config); err != nil {
 		return err
 	}
 	for _, point := range points {
@@ -63,18 +63,18 @@ func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []
 			return mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
 		}
 	}
-	if err := cks.faults.checkReachable(configShard, chunk.Shard); err != nil {
+	if err := c.faults.checkReachable(configShard, chunk.Shard); err != nil {
 		return err
 	}
-	if err := cks.checkNotFrozen(coll); err != nil {
+	if err := c.checkNotFrozen(coll); err != nil {
 		return err
 	}
-	return cks.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
+	return c.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
 }
 
 // checkNotFrozen rejects splits and merges of a collection that disallows chunk operations.
-func (cks *Chunks) checkNotFrozen(coll catalog.Collection) error {
-	if !coll.Frozen(cks.installed.configRelease()) {
+func (c *Chunks) checkNotFrozen(coll catalog.Collection) error {
+	if !coll.Frozen(c.installed.configRelease()) {
 		return nil
 	}
 	return errChunkOperation()
@@ -87,10 +87,10 @@ func errChunkOperation() error {
 
 // commitSplit writes the catalog and the change log (_configsvrCommitChunkSplit). known is the
 // collection according to the shard.
-func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key,
+func (c *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key,
 	points []catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := cks.config.Tracked(ns)
+	coll, ok, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -101,7 +101,7 @@ func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, 
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := cks.config.table(ns)
+	table := c.config.table(ns)
 	chunk := table.Find(min)
 	switch {
 	case !chunk.Min.Equal(min):
@@ -115,11 +115,11 @@ func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, 
 		return err
 	}
 	before := table.Version().ChunkVersion
-	pieces := cks.newCommit().Split(table, chunk, points)
-	if err := cks.config.putChunks(ns, pieces...); err != nil {
+	pieces := c.newCommit().Split(table, chunk, points)
+	if err := c.config.putChunks(ns, pieces...); err != nil {
 		return err
 	}
-	cks.logSplit(ns, table, chunk, pieces, before)
+	c.logSplit(ns, table, chunk, pieces, before)
 	return nil
 }
 
@@ -150,19 +150,19 @@ func checkSplitPoints(p catalog.KeyPattern, chunk catalog.Chunk, points []catalo
 	return nil
 }
 
-func (cks *Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk,
+func (c *Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalog.Chunk, pieces []catalog.Chunk,
 	version catalog.ChunkVersion) {
 	before := bson.E{Key: "before", Value: chunkDoc(table, chunk, version)}
 	owner := bson.E{Key: "owningShard", Value: string(chunk.Shard)}
 	if len(pieces) == 2 {
-		cks.log.writeChange(configShard, "split", ns, bson.D{before,
+		c.log.writeChange(configShard, "split", ns, bson.D{before,
 			{Key: "left", Value: chunkDoc(table, pieces[0], pieces[0].Version)},
 			{Key: "right", Value: chunkDoc(table, pieces[1], pieces[1].Version)},
 			owner})
 		return
 	}
 	for i, piece := range pieces {
-		cks.log.writeChange(configShard, "multi-split", ns, bson.D{before,
+		c.log.writeChange(configShard, "multi-split", ns, bson.D{before,
 			{Key: "number", Value: int32(i + 1)},
 			{Key: "of", Value: int32(len(pieces))},
 			{Key: "chunk", Value: chunkDoc(table, piece, piece.Version)},
@@ -301,8 +301,8 @@ func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Ke
 
 // Median returns the split point for split by find or bounds (rules/03-commands §1.3): key number
 // floor(N/2)+1, or the next different key if that equals the first key.
-func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
-	local := cks.shards[chunk.Shard].colls[coll.Namespace]
+func (c *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog.Key, error) {
+	local := c.shards[chunk.Shard].colls[coll.Namespace]
 	if local == nil {
 		return catalog.Key{}, errEmptyCollection(coll.Namespace)
 	}

@@ -30,12 +30,12 @@ const defaultMaxPieceKeys = 250_000
 
 // SplitVector returns the keys at which a range would be split into pieces of half the chunk size. After
 // each such number of keys, the next different key is a split point.
-func (cks *Chunks) SplitVector(req SplitVectorRequest) ([]bson.Raw, error) {
+func (c *Chunks) SplitVector(req SplitVectorRequest) ([]bson.Raw, error) {
 	pattern, err := catalog.ParseKeyPattern(req.Key)
 	if err != nil {
 		return nil, err
 	}
-	local, lower, upper, err := cks.splitVectorRange(req, pattern)
+	local, lower, upper, err := c.splitVectorRange(req, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,11 @@ func (l *localCollection) virtualSplitVector(
 }
 
 // splitVectorRange returns the shard's collection that contains a range, and its bounds.
-func (cks *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
+func (c *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
 	upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
-	primary, known := cks.config.Primary(db)
-	if !known || !cks.collections.Exists(req.Namespace) {
+	primary, known := c.config.Primary(db)
+	if !known || !c.collections.Exists(req.Namespace) {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
 	lower, upper = pattern.GlobalMin(), pattern.GlobalMax()
@@ -148,7 +148,7 @@ func (cks *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyP
 	id := primary
 	if req.Shard != "" {
 		id = req.Shard
-	} else if table := cks.config.table(req.Namespace); table != nil {
+	} else if table := c.config.table(req.Namespace); table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {
@@ -161,7 +161,7 @@ func (cks *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyP
 			id = table.At(0).Shard
 		}
 	}
-	if l = cks.shards.collection(id, req.Namespace); l == nil {
+	if l = c.shards.collection(id, req.Namespace); l == nil {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
 	return l, lower, upper, nil
@@ -174,16 +174,16 @@ const autoSplitDivisor = 5
 // autoSplit counts a document that was written to a sharded collection. Up to release 5.0, a shard that
 // has written a fifth of the chunk size to a chunk checks the chunk. If the chunk is larger than the
 // chunk size, the shard splits it into pieces of half a chunk size.
-func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
-	if !cks.release.AutoSplits() || doc == nil || cks.config.tables[ns] == nil {
+func (c *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
+	if !c.release.AutoSplits() || doc == nil || c.config.tables[ns] == nil {
 		return
 	}
-	settings := cks.balancer.loop.Settings()
-	if !settings.ShouldAutoSplit(cks.clock.Now().Local()) {
+	settings := c.balancer.loop.Settings()
+	if !settings.ShouldAutoSplit(c.clock.Now().Local()) {
 		return
 	}
-	coll, ok, err := cks.config.Tracked(ns)
-	if err != nil || !ok || coll.Unsplittable || cks.migrations.IsDonating(ns, s.id) {
+	coll, ok, err := c.config.Tracked(ns)
+	if err != nil || !ok || coll.Unsplittable || c.migrations.IsDonating(ns, s.id) {
 		return
 	}
 	key, err := coll.Pattern.DocumentKey(doc)
@@ -192,16 +192,16 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	}
 	size := coll.MaxChunkSizeBytes
 	size = cmp.Or(size, settings.MaxChunkSizeBytes)
-	chunk, local := cks.config.table(ns).Find(key), s.colls[ns]
+	chunk, local := c.config.table(ns).Find(key), s.colls[ns]
 	if !local.countWritten(chunk, int64(len(doc)), size/autoSplitDivisor) {
 		return
 	}
-	points := cks.halfSizePoints(coll, chunk, size)
+	points := c.halfSizePoints(coll, chunk, size)
 	if len(points) < 2 {
 		return // not larger than the chunk size
 	}
-	if err := cks.Split(coll, chunk, points); err != nil {
-		cks.logger.Warn("a large chunk could not be split", "ns", ns, "error", err)
+	if err := c.Split(coll, chunk, points); err != nil {
+		c.logger.Warn("a large chunk could not be split", "ns", ns, "error", err)
 	}
 }
 
@@ -221,8 +221,8 @@ func (l *localCollection) countWritten(chunk catalog.Chunk, bytes, enough int64)
 
 // halfSizePoints returns the points that split a chunk into pieces of half a chunk size. It returns none
 // if the shard cannot determine them.
-func (cks *Chunks) halfSizePoints(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
-	bounds, err := cks.SplitVector(SplitVectorRequest{
+func (c *Chunks) halfSizePoints(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
+	bounds, err := c.SplitVector(SplitVectorRequest{
 		Namespace: coll.Namespace, Key: coll.Pattern.Doc(),
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max), ChunkBytes: size,
 	})

@@ -209,7 +209,7 @@ func (c *Cluster) initialize(cfg Config) error {
 }
 
 // hasInitialState reports whether the cluster starts from a snapshot or metadata.
-func (cfg Config) hasInitialState() bool { return cfg.Snapshot != "" || cfg.Metadata != nil }
+func (c Config) hasInitialState() bool { return c.Snapshot != "" || c.Metadata != nil }
 
 // loadInitialState fills an empty cluster from its snapshot, metadata or topology.
 func (c *Cluster) loadInitialState(cfg Config) error {

@@ -12,11 +12,11 @@ import (
 
 // ConvertToCapped converts an unsharded collection to a capped collection of size bytes. It keeps the
 // newest documents that fit, drops all indexes except _id, and assigns a new UUID.
-func (cs *Collections) ConvertToCapped(ns string, size int64) error {
-	if err := cs.checkNotView(ns); err != nil {
+func (c *Collections) ConvertToCapped(ns string, size int64) error {
+	if err := c.checkNotView(ns); err != nil {
 		return err
 	}
-	coll, tracked, err := cs.config.Tracked(ns)
+	coll, tracked, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -24,27 +24,27 @@ func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't convert %s to a capped collection", ns)
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.IllegalOperation, "You can't convertToCapped a sharded collection: %s", ns)
-	case cs.reshardings.active[ns] != nil:
+	case c.reshardings.active[ns] != nil:
 		return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being moved", ns)
 	}
-	ids := cs.stats.shardsWith(ns)
+	ids := c.stats.shardsWith(ns)
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
-	primary, _ := cs.config.Primary(databaseOf(ns))
-	cs.log.writeChange(primary, "convertToCapped.start", ns, nil)
-	capped, err := cs.shards[ids[0]].colls[ns].asCapped(cs.ids.NewUUID(), ns, size)
+	primary, _ := c.config.Primary(databaseOf(ns))
+	c.log.writeChange(primary, "convertToCapped.start", ns, nil)
+	capped, err := c.shards[ids[0]].colls[ns].asCapped(c.ids.NewUUID(), ns, size)
 	if err != nil {
 		return err
 	}
-	cs.shards[ids[0]].colls[ns] = capped
+	c.shards[ids[0]].colls[ns] = capped
 	if tracked {
-		if err := cs.changeUUID(coll, capped.uuid); err != nil {
+		if err := c.changeUUID(coll, capped.uuid); err != nil {
 			return err
 		}
 	}
-	cs.ids.Tick()
-	cs.log.writeChange(primary, "convertToCapped.end", ns, nil)
+	c.ids.Tick()
+	c.log.writeChange(primary, "convertToCapped.end", ns, nil)
 	return nil
 }
 
@@ -68,22 +68,22 @@ func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*lo
 }
 
 // changeUUID changes the UUID of a tracked unsharded collection, and the version of its only chunk.
-func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
-	old := cs.config.table(coll.Namespace)
-	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
+func (c *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
+	old := c.config.table(coll.Namespace)
+	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	_, err = cs.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
+	_, err = c.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
 		setDocField(doc, "uuid", uuid)
-		cs.config.setEntryVersion(doc, epoch, at)
+		c.config.setEntryVersion(doc, epoch, at)
 	})
 	if err != nil {
 		return err
 	}
-	cs.config.setTable(coll.Namespace, table)
-	cs.log.writePlacement(coll.Namespace, &uuid, at, table.Owners())
+	c.config.setTable(coll.Namespace, table)
+	c.log.writePlacement(coll.Namespace, &uuid, at, table.Owners())
 	return nil
 }
 
@@ -97,8 +97,8 @@ type Tail struct {
 
 // StartTail returns a tail at the current end of a capped collection. It returns nil if the collection
 // is empty or does not exist; on a server, tailable cursors on such collections are exhausted at once.
-func (cs *Collections) StartTail(ns string) (*Tail, error) {
-	l := cs.tailed(ns)
+func (c *Collections) StartTail(ns string) (*Tail, error) {
+	l := c.tailed(ns)
 	if l == nil {
 		return nil, nil
 	}
@@ -113,8 +113,8 @@ func (cs *Collections) StartTail(ns string) (*Tail, error) {
 }
 
 // tailed returns the collection on the only shard that has it.
-func (cs *Collections) tailed(ns string) *localCollection {
-	targets := cs.locator.targets(ns, nil)
+func (c *Collections) tailed(ns string) *localCollection {
+	targets := c.locator.targets(ns, nil)
 	if len(targets) != 1 || targets[0].shard == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 	if t.last == l.docs.LastID() {
 		return nil, nil
 	}
-	if _, there := l.docs.Get(t.last); !there {
+	if _, ok := l.docs.Get(t.last); !ok {
 		return nil, mongoerr.New(mongoerr.CappedPositionLost,
 			"CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(%d)", t.last)
 	}
@@ -154,8 +154,8 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 }
 
 // UUID returns the UUID of a collection, empty if the collection does not exist.
-func (cs *Collections) UUID(ns string) bson.Binary {
-	for _, t := range cs.locator.targets(ns, nil) {
+func (c *Collections) UUID(ns string) bson.Binary {
+	for _, t := range c.locator.targets(ns, nil) {
 		if t.local != nil {
 			return t.local.uuid
 		}
@@ -165,17 +165,17 @@ func (cs *Collections) UUID(ns string) bson.Binary {
 
 // CheckOpen returns the error for a cursor that was opened on the collection with the given UUID, if the
 // cursor can no longer be read.
-func (cs *Collections) CheckOpen(ns string, uuid bson.Binary) error {
-	if cs.UUID(ns).Equal(uuid) {
+func (c *Collections) CheckOpen(ns string, uuid bson.Binary) error {
+	if c.UUID(ns).Equal(uuid) {
 		return nil
 	}
-	return cs.endedError(ns, uuid)
+	return c.endedError(ns, uuid)
 }
 
 // endedError returns the error for cursors of a dropped or renamed collection.
-func (cs *Collections) endedError(ns string, uuid bson.Binary) error {
-	for _, id := range cs.shards.ids() {
-		for other, l := range cs.shards[id].colls {
+func (c *Collections) endedError(ns string, uuid bson.Binary) error {
+	for _, id := range c.shards.ids() {
+		for other, l := range c.shards[id].colls {
 			if other != ns && l.uuid.Equal(uuid) {
 				return mongoerr.New(mongoerr.QueryPlanKilled,
 					"collection renamed from '%s' to '%s'. UUID %s", ns, other, humanize.UUID(uuid.Data))
@@ -186,14 +186,14 @@ func (cs *Collections) endedError(ns string, uuid bson.Binary) error {
 }
 
 // TailGrown reports whether ReadTail would return documents or an error.
-func (cs *Collections) TailGrown(t *Tail) bool {
-	l := cs.tailed(t.ns)
+func (c *Collections) TailGrown(t *Tail) bool {
+	l := c.tailed(t.ns)
 	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.LastID() != t.last
 }
 
 // wakeTails wakes waiters for new documents in a capped collection.
-func (cs *Collections) wakeTails(l *localCollection) {
+func (c *Collections) wakeTails(l *localCollection) {
 	if l.maxBytes > 0 {
-		cs.clock.Wake()
+		c.clock.Wake()
 	}
 }

@@ -360,21 +360,21 @@ func (tm *ttlMonitor) deleteExpired(e ttlIndex) error {
 
 // filter returns the query for expired documents: the field has an expired date, or an array with one,
 // and the document is in the index.
-func (e ttlIndex) filter(now time.Time) (*filter.Filter, error) {
-	field, err := e.index.Key.IndexErr(0)
+func (t ttlIndex) filter(now time.Time) (*filter.Filter, error) {
+	field, err := t.index.Key.IndexErr(0)
 	if err != nil {
 		return nil, err
 	}
-	oldest := bson.NewDateTimeFromTime(now.Add(-e.after))
+	oldest := bson.NewDateTimeFromTime(now.Add(-t.after))
 	clauses := bson.A{bson.D{{Key: field.Key(), Value: bson.D{{Key: "$lte", Value: oldest}}}}}
-	if partial, isPartial := e.index.Options.Lookup("partialFilterExpression").DocumentOK(); isPartial {
+	if partial, isPartial := t.index.Options.Lookup("partialFilterExpression").DocumentOK(); isPartial {
 		clauses = append(clauses, partial)
 	}
 	raw, err := bson.Marshal(bson.D{{Key: "$and", Value: clauses}})
 	if err != nil {
 		return nil, err
 	}
-	return filter.CompileWith(raw, filter.Options{Language: e.language})
+	return filter.CompileWith(raw, filter.Options{Language: t.language})
 }
 
 // SetExpiry changes the expireAfterSeconds of an index, or makes an index a TTL index. It returns the
@@ -456,8 +456,8 @@ func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 
 // DropIndexOn drops an index of a collection on one shard only. On a server, direct commands to the
 // shard and rolling index builds have this effect.
-func (cs *Collections) DropIndexOn(shard catalog.ShardID, ns, name string) error {
-	s := cs.shards[shard]
+func (c *Collections) DropIndexOn(shard catalog.ShardID, ns, name string) error {
+	s := c.shards[shard]
 	if s == nil || s.colls[ns] == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "shard %s has no %s", shard, ns)
 	}

@@ -10,21 +10,21 @@ import (
 )
 
 // initialTable returns the routing table with the initial chunks (rules/03-commands §1.4).
-func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID,
+func (c *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.ZoneSet, epoch bson.ObjectID,
 	at bson.Timestamp, primary catalog.ShardID, empty, presplit bool) (*catalog.RoutingTable, error) {
-	chunks, err := cs.initialChunks(pattern, zones, primary, empty, presplit)
+	chunks, err := c.initialChunks(pattern, zones, primary, empty, presplit)
 	if err != nil {
 		return nil, err
 	}
-	return cs.config.newTable(pattern, chunks, epoch, at)
+	return c.config.newTable(pattern, chunks, epoch, at)
 }
 
 // newTable returns the routing table of a new collection. Versions begin at 1|0, and the chunks are on
 // their shards since now.
-func (cfg *ConfigDB) newTable(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
+func (c *ConfigDB) newTable(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
 	at bson.Timestamp) (*catalog.RoutingTable, error) {
 	for i := range chunks {
-		chunks[i].ID = cfg.ids.NewObjectID()
+		chunks[i].ID = c.ids.NewObjectID()
 		chunks[i].Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
 		chunks[i].OnCurrentShardSince = at
 		chunks[i].History = []catalog.ChunkHistory{{ValidAfter: at, Shard: chunks[i].Shard}}
@@ -32,13 +32,13 @@ func (cfg *ConfigDB) newTable(pattern catalog.KeyPattern, chunks []catalog.Chunk
 	return catalog.NewRoutingTable(pattern, epoch, at, slices.Values(chunks))
 }
 
-func (cs *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty,
+func (c *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, primary catalog.ShardID, empty,
 	presplit bool) ([]catalog.Chunk, error) {
 	whole := []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: primary}}
 	if !empty {
 		return whole, nil
 	}
-	shards, err := cs.config.Shards()
+	shards, err := c.config.Shards()
 	if err != nil {
 		return nil, err
 	}

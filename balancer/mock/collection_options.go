@@ -91,15 +91,15 @@ func (l *localCollection) validation() validation {
 // validate checks a document with the collection's validator. The error code is 121. With
 // validationLevel "moderate", an invalid document may stay invalid. before is nil for an insert. It
 // fails with the cause of ctx when ctx ends.
-func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid, err error) {
-	if l.filter == nil || l.warnOnly {
+func (v validation) validate(ctx context.Context, before, doc bson.Raw) (invalid, err error) {
+	if v.filter == nil || v.warnOnly {
 		return nil, nil
 	}
 	matches := func(doc bson.Raw) bool {
-		ok, _ := l.filter.Tester(ctx)(doc) // a document for which the filter fails does not match
+		ok, _ := v.filter.Tester(ctx)(doc) // a document for which the filter fails does not match
 		return ok
 	}
-	good := matches(doc) || l.lenient && before != nil && !matches(before)
+	good := matches(doc) || v.lenient && before != nil && !matches(before)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -108,7 +108,7 @@ func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 	}
 	failed := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
 	failed.Extra = bson.D{{Key: "errInfo", Value: bson.D{
-		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: filter.Mismatch(l.validatorDoc, doc)},
+		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: filter.Mismatch(v.validatorDoc, doc)},
 	}}}
 	return failed, nil
 }
@@ -172,11 +172,11 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 }
 
 // ModifyView replaces the definition of a view.
-func (cs *Collections) ModifyView(ns, db string, v View) error {
-	if err := cs.replaceView(ns, db, v); err != nil {
+func (c *Collections) ModifyView(ns, db string, v View) error {
+	if err := c.replaceView(ns, db, v); err != nil {
 		return err
 	}
-	cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: v.changeStreamDoc()})
+	c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: v.changeStreamDoc()})
 	return nil
 }
 
@@ -190,13 +190,13 @@ func (v View) changeStreamDoc() bson.D {
 }
 
 // replaceView creates a view or replaces its definition.
-func (cs *Collections) replaceView(ns, db string, v View) error {
+func (c *Collections) replaceView(ns, db string, v View) error {
 	on, depth := db+"."+v.ViewOn, 1
 	for {
 		if on == ns {
 			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s => %s", ns, on)
 		}
-		below, isView := cs.views[on]
+		below, isView := c.views[on]
 		if !isView {
 			break
 		}
@@ -205,19 +205,19 @@ func (cs *Collections) replaceView(ns, db string, v View) error {
 		}
 		on = db + "." + below.ViewOn
 	}
-	if cs.views == nil {
-		cs.views = map[string]View{}
+	if c.views == nil {
+		c.views = map[string]View{}
 	}
-	cs.views[ns] = v
-	cs.ids.Tick()
+	c.views[ns] = v
+	c.ids.Tick()
 	return nil
 }
 
 // ResolveView returns the collection on which a view is based, possibly through other views, and the
 // stages of all the views. isView is false if the namespace is not a view.
-func (cs *Collections) ResolveView(ns, db string) (on string, stages []bson.Raw, isView bool) {
+func (c *Collections) ResolveView(ns, db string) (on string, stages []bson.Raw, isView bool) {
 	for {
-		v, ok := cs.views[ns]
+		v, ok := c.views[ns]
 		if !ok {
 			return ns, stages, isView
 		}
@@ -228,8 +228,8 @@ func (cs *Collections) ResolveView(ns, db string) (on string, stages []bson.Raw,
 }
 
 // checkNotView fails for a view, which cannot be written to and has neither indexes nor chunks.
-func (cs *Collections) checkNotView(ns string) error {
-	if _, isView := cs.views[ns]; isView {
+func (c *Collections) checkNotView(ns string) error {
+	if _, isView := c.views[ns]; isView {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
 	return nil

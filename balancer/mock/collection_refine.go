@@ -21,16 +21,16 @@ type RefineRequest struct {
 
 // RefineKey appends fields to a collection's shard key. It adds the new fields to the bounds of chunks
 // and zones, and moves no documents (rules/03-commands §1.4).
-func (cs *Collections) RefineKey(req RefineRequest) error {
+func (c *Collections) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
-	coll, err := cs.config.Sharded(ns)
-	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !cs.Exists(ns) {
+	coll, err := c.config.Sharded(ns)
+	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !c.Exists(ns) {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
 	if err != nil {
 		return err
 	}
-	if err := cs.CheckUUID(ns, req.UUID); err != nil {
+	if err := c.CheckUUID(ns, req.UUID); err != nil {
 		return err
 	}
 	refined, err := catalog.ParseKeyPattern(key)
@@ -46,13 +46,13 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 	}
 	// Migrations are disallowed at the beginning and allowed again at the end, also after an error.
 	for range 2 {
-		if err := cs.config.BumpVersion(ns); err != nil {
+		if err := c.config.BumpVersion(ns); err != nil {
 			return err
 		}
 	}
-	old := cs.config.table(ns)
+	old := c.config.table(ns)
 	for _, id := range old.Owners() {
-		local := cs.shards[id].colls[ns]
+		local := c.shards[id].colls[ns]
 		if _, ok := local.shardingIndex(refined); !ok {
 			return noKeyIndexError(local.docs, refined, "refining the collection's shard key")
 		}
@@ -63,16 +63,16 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	zones, err := cs.zones.readRanges(coll)
+	zones, err := c.zones.readRanges(coll)
 	if err != nil {
 		return err
 	}
-	return cs.refine(coll, refined, zones)
+	return c.refine(coll, refined, zones)
 }
 
-func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
-	ns, old := coll.Namespace, cs.config.table(coll.Namespace)
-	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
+func (c *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
+	ns, old := coll.Namespace, c.config.table(coll.Namespace)
+	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
 	bounds := refinement{coll.Pattern, refined}
 	var chunks []catalog.Chunk
 	for chunk := range old.All() {
@@ -102,36 +102,36 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 			return err
 		}
 	}
-	cs.log.writeChange(configShard, "refineCollectionShardKey.start", ns, bson.D{
+	c.log.writeChange(configShard, "refineCollectionShardKey.start", ns, bson.D{
 		{Key: "oldKey", Value: coll.Pattern.Doc()}, {Key: "newKey", Value: refined.Doc()},
 		{Key: "oldEpoch", Value: coll.Epoch}, {Key: "newEpoch", Value: epoch},
 	})
-	if err := cs.zones.replaceRanges(ns, wider); err != nil {
+	if err := c.zones.replaceRanges(ns, wider); err != nil {
 		return err
 	}
-	cs.config.setTable(ns, table)
-	cs.extendPendingBounds(ns, bounds)
-	_, err = cs.config.modify(configCollections, ns, func(doc *bson.D) {
-		cs.config.setEntryVersion(doc, epoch, at)
+	c.config.setTable(ns, table)
+	c.extendPendingBounds(ns, bounds)
+	_, err = c.config.modify(configCollections, ns, func(doc *bson.D) {
+		c.config.setEntryVersion(doc, epoch, at)
 		setDocField(doc, "key", refined.Doc())
 	})
 	if err != nil {
 		return err
 	}
-	cs.log.writeChange(configShard, "refineCollectionShardKey.end", ns, nil)
-	cs.changes.note(Change{Kind: ChangeRefineKey, Namespace: ns, Operation: bson.D{
+	c.log.writeChange(configShard, "refineCollectionShardKey.end", ns, nil)
+	c.changes.note(Change{Kind: ChangeRefineKey, Namespace: ns, Operation: bson.D{
 		{Key: "shardKey", Value: refined.Doc()}, {Key: "oldShardKey", Value: coll.Pattern.Doc()}}})
 	return nil
 }
 
 // extendPendingBounds extends the bounds of pending range deletions and of virtual data.
-func (cs *Collections) extendPendingBounds(ns string, bounds refinement) {
+func (c *Collections) extendPendingBounds(ns string, bounds refinement) {
 	extend := func(k *catalog.Key) {
 		if wider, err := bounds.extend(*k); err == nil {
 			*k = wider
 		}
 	}
-	for _, s := range cs.shards {
+	for _, s := range c.shards {
 		s.deletionsByRange = deletionIndex{}
 		for _, task := range s.deletions {
 			if task.coll.Namespace == ns {

@@ -63,7 +63,7 @@ func databaseOf(ns string) string {
 	return db
 }
 
-func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
+func (c *Collections) checkRename(from, to string, dropTarget bool) error {
 	for _, ns := range []string{from, to} {
 		db, name, err := catalog.SplitNamespace(ns)
 		switch {
@@ -76,30 +76,30 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	if from == to {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 	}
-	if err := cs.checkNotView(from); err != nil {
+	if err := c.checkNotView(from); err != nil {
 		return err
 	}
-	if !cs.Exists(from) {
+	if !c.Exists(from) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from)
 	}
-	if _, isView := cs.views[to]; isView {
+	if _, isView := c.views[to]; isView {
 		return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", to)
 	}
-	if cs.Exists(to) && !dropTarget {
+	if c.Exists(to) && !dropTarget {
 		return mongoerr.New(mongoerr.NamespaceExists, "Target collection %s exists", to)
 	}
-	if err := cs.checkRenameAcross(from, to); err != nil {
+	if err := c.checkRenameAcross(from, to); err != nil {
 		return err
 	}
-	if cs.zones.hasRangeWhere("ns", to) {
+	if c.zones.hasRangeWhere("ns", to) {
 		return mongoerr.New(mongoerr.CommandFailed,
 			"Can't rename to target collection %s because it must not have associated tags", to)
 	}
 	for _, ns := range []string{from, to} {
-		if cs.reshardings.active[ns] != nil {
+		if c.reshardings.active[ns] != nil {
 			return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being resharded", ns)
 		}
-		for m := range cs.migrations.active {
+		for m := range c.migrations.active {
 			if m.req.Namespace == ns {
 				return mongoerr.New(mongoerr.ConflictingOperationInProgress, "a chunk of %s is being moved", ns)
 			}
@@ -109,8 +109,8 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 }
 
 // checkRenameAcross rejects a rename across databases that would move documents to another shard.
-func (cs *Collections) checkRenameAcross(from, to string) error {
-	if cs.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
+func (c *Collections) checkRenameAcross(from, to string) error {
+	if c.config.isTracked(from) && len(to) > catalog.MaxShardedNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to,
 			catalog.MaxShardedNamespaceBytes)
 	}
@@ -119,7 +119,7 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 		return nil
 	}
 	for _, ns := range []string{from, to} {
-		_, sharded, err := cs.config.ShardedEntry(ns)
+		_, sharded, err := c.config.ShardedEntry(ns)
 		if err != nil {
 			return err
 		}
@@ -128,8 +128,8 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 				"because %s is sharded.", ns)
 		}
 	}
-	primary, _ := cs.config.Primary(old)
-	switch other, known := cs.config.Primary(db); {
+	primary, _ := c.config.Primary(old)
+	switch other, known := c.config.Primary(db); {
 	case !known:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	case other != primary:
@@ -139,23 +139,23 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 }
 
 // removeUnlogged removes a collection that is replaced by a rename. It writes no change log entries.
-func (cs *Collections) removeUnlogged(ns string) error {
-	for _, s := range cs.shards {
+func (c *Collections) removeUnlogged(ns string) error {
+	for _, s := range c.shards {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 	}
-	coll, tracked, err := cs.config.Tracked(ns)
+	coll, tracked, err := c.config.Tracked(ns)
 	if err != nil || !tracked {
 		return err
 	}
-	cs.config.remove(configCollections, ns)
-	delete(cs.config.tables, ns)
-	cs.log.writePlacement(ns, &coll.UUID, cs.ids.Tick(), nil)
+	c.config.remove(configCollections, ns)
+	delete(c.config.tables, ns)
+	c.log.writePlacement(ns, &coll.UUID, c.ids.Tick(), nil)
 	return nil
 }
 
-func (cs *Collections) renameLocal(from, to string) {
-	for _, s := range cs.shards {
+func (c *Collections) renameLocal(from, to string) {
+	for _, s := range c.shards {
 		if l := s.colls[from]; l != nil {
 			l.docs.Namespace = to
 			s.colls[to] = l
@@ -171,8 +171,8 @@ func (cs *Collections) renameLocal(from, to string) {
 }
 
 // setUUID changes the UUID of a collection on every shard.
-func (cs *Collections) setUUID(ns string, uuid bson.Binary) {
-	for _, s := range cs.shards {
+func (c *Collections) setUUID(ns string, uuid bson.Binary) {
+	for _, s := range c.shards {
 		if l := s.colls[ns]; l != nil {
 			l.uuid = uuid
 		}
@@ -180,29 +180,29 @@ func (cs *Collections) setUUID(ns string, uuid bson.Binary) {
 }
 
 // renameEntry renames a tracked collection in the catalog.
-func (cs *Collections) renameEntry(coll catalog.Collection, to string, uuid bson.Binary) error {
-	from, old := coll.Namespace, cs.config.table(coll.Namespace)
-	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
+func (c *Collections) renameEntry(coll catalog.Collection, to string, uuid bson.Binary) error {
+	from, old := coll.Namespace, c.config.table(coll.Namespace)
+	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
 		return err
 	}
-	raw, _ := cs.config.doc(configCollections, from)
+	raw, _ := c.config.doc(configCollections, from)
 	var entry bson.D
 	if err := bson.Unmarshal(bytes.Clone(raw), &entry); err != nil {
 		return err
 	}
 	setDocField(&entry, "_id", to)
 	setDocField(&entry, "uuid", uuid)
-	cs.config.setEntryVersion(&entry, epoch, at)
-	cs.config.remove(configCollections, from)
-	delete(cs.config.tables, from)
-	if err := cs.config.insert(configCollections, entry); err != nil {
+	c.config.setEntryVersion(&entry, epoch, at)
+	c.config.remove(configCollections, from)
+	delete(c.config.tables, from)
+	if err := c.config.insert(configCollections, entry); err != nil {
 		return err
 	}
-	cs.config.setTable(to, table)
-	cs.log.writePlacement(from, &coll.UUID, at, nil)
-	cs.log.writePlacement(to, &uuid, at, table.Owners())
+	c.config.setTable(to, table)
+	c.log.writePlacement(from, &coll.UUID, at, nil)
+	c.log.writePlacement(to, &uuid, at, table.Owners())
 	return nil
 }
 
@@ -215,16 +215,16 @@ type IndexChange struct {
 
 // Modify changes options of a collection on every shard that has it; it removes fields whose value is
 // nil. Change streams report event, together with the change of an index, if there is one.
-func (cs *Collections) Modify(ns string, changes, event bson.D, index *IndexChange) {
-	if l := cs.changes.anyLocal(ns); l != nil {
+func (c *Collections) Modify(ns string, changes, event bson.D, index *IndexChange) {
+	if l := c.changes.anyLocal(ns); l != nil {
 		was := bson.D{{Key: "collectionOptions",
 			Value: append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})}}
 		if index != nil {
 			was = append(was, bson.E{Key: "indexOptions", Value: append(bson.D{}, index.Before...)})
 		}
-		cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: event, State: was})
+		c.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: event, State: was})
 	}
-	for _, s := range cs.shards {
+	for _, s := range c.shards {
 		l := s.colls[ns]
 		if l == nil {
 			continue
@@ -242,7 +242,7 @@ func (cs *Collections) Modify(ns string, changes, event bson.D, index *IndexChan
 		l.maxBytes, l.maxDocs = like.maxBytes, like.maxDocs
 		l.trim()
 	}
-	cs.ids.Tick()
+	c.ids.Tick()
 }
 
 func (ix *Indexes) isHidden(ns, name string) bool {
@@ -272,8 +272,8 @@ func (ix *Indexes) Hide(ns, name string, hidden bool) (wasHidden bool, err error
 
 // Untrack removes an unsharded collection from the catalog. The collection must be on the shard where it
 // would be without the entry.
-func (cs *Collections) Untrack(ns string) error {
-	coll, tracked, err := cs.config.Tracked(ns)
+func (c *Collections) Untrack(ns string) error {
+	coll, tracked, err := c.config.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -282,13 +282,13 @@ func (cs *Collections) Untrack(ns string) error {
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !cs.config.isPrimary(databaseOf(ns), cs.config.table(ns).At(0).Shard) {
+	if !c.config.isPrimary(databaseOf(ns), c.config.table(ns).At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
-	cs.log.writeChange(configShard, "untrackCollection.start", ns, nil)
-	cs.config.remove(configCollections, ns)
-	delete(cs.config.tables, ns)
-	cs.log.writePlacement(ns, &coll.UUID, cs.ids.Tick(), nil)
-	cs.log.writeChange(configShard, "untrackCollection.end", ns, nil)
+	c.log.writeChange(configShard, "untrackCollection.start", ns, nil)
+	c.config.remove(configCollections, ns)
+	delete(c.config.tables, ns)
+	c.log.writePlacement(ns, &coll.UUID, c.ids.Tick(), nil)
+	c.log.writeChange(configShard, "untrackCollection.end", ns, nil)
 	return nil
 }

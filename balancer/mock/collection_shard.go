@@ -120,12 +120,12 @@ func refuseTimeSeries(options bson.Raw, key catalog.KeyPattern) error {
 }
 
 // CheckUUID checks the UUID of a collection; a nil uuid accepts any.
-func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
+func (c *Collections) CheckUUID(ns string, uuid []byte) error {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil || uuid == nil {
 		return err
 	}
-	for _, s := range cs.shards {
+	for _, s := range c.shards {
 		if local := s.colls[ns]; local != nil && bytes.Equal(local.uuid.Data, uuid) {
 			return nil
 		}
@@ -135,14 +135,14 @@ func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
 		{Key: "db", Value: db},
 		{Key: "collectionUUID", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}},
 		{Key: "expectedCollection", Value: name},
-		{Key: "actualCollection", Value: cs.nameByUUID(db, uuid)},
+		{Key: "actualCollection", Value: c.nameByUUID(db, uuid)},
 	}
 	return mismatch
 }
 
 // nameByUUID returns the name of the database's collection with the UUID, nil if there is none.
-func (cs *Collections) nameByUUID(db string, uuid []byte) any {
-	for _, info := range cs.stats.Collections(db) {
+func (c *Collections) nameByUUID(db string, uuid []byte) any {
+	for _, info := range c.stats.Collections(db) {
 		if bytes.Equal(info.UUID.Data, uuid) {
 			return info.Name
 		}
@@ -151,42 +151,42 @@ func (cs *Collections) nameByUUID(db string, uuid []byte) any {
 }
 
 // shardUnsharded shards an unsharded collection. If it fails, it leaves nothing behind.
-func (cs *Collections) shardUnsharded(req ShardRequest, pattern catalog.KeyPattern) error {
+func (c *Collections) shardUnsharded(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
-	primary, _ := cs.config.Primary(db)
-	if table := cs.config.table(req.Namespace); table != nil {
+	primary, _ := c.config.Primary(db)
+	if table := c.config.table(req.Namespace); table != nil {
 		primary = table.At(0).Shard // already tracked, on the shard to which it was moved
 	}
-	existed := cs.shards[primary].colls[req.Namespace] != nil
-	local := cs.shards[primary].colls[req.Namespace]
+	existed := c.shards[primary].colls[req.Namespace] != nil
+	local := c.shards[primary].colls[req.Namespace]
 	if local == nil {
-		local = cs.ensureOnPrimary(req.Namespace, nil)
+		local = c.ensureOnPrimary(req.Namespace, nil)
 	}
-	err := cs.shardLocal(req, pattern, primary, local)
+	err := c.shardLocal(req, pattern, primary, local)
 	if err != nil && !existed {
-		delete(cs.shards[primary].colls, req.Namespace)
+		delete(c.shards[primary].colls, req.Namespace)
 	}
 	return err
 }
 
-func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID,
+func (c *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, primary catalog.ShardID,
 	local *localCollection) error {
 	served, err := checkLocal(req, pattern, local)
 	if err != nil {
 		return err
 	}
-	zones, err := cs.zones.rangesForSharding(req.Namespace, pattern)
+	zones, err := c.zones.rangesForSharding(req.Namespace, pattern)
 	if err != nil {
 		return err
 	}
 	docs, _ := local.counts()
-	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
+	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
 	if req.PresplitZones {
 		if err := checkPresplit(pattern, zones, docs == 0); err != nil {
 			return err
 		}
 	}
-	table, err := cs.initialTable(pattern, zones, epoch, at, primary, docs == 0, req.PresplitZones)
+	table, err := c.initialTable(pattern, zones, epoch, at, primary, docs == 0, req.PresplitZones)
 	if err != nil {
 		return err
 	}
@@ -194,18 +194,18 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 		if err := local.makeKeyIndex(pattern, req.Unique); err != nil {
 			return err
 		}
-		cs.changes.noteIndexes(ChangeCreateIndexes, req.Namespace, []store.IndexSpec{keyIndexSpec(pattern, req.Unique)})
+		c.changes.noteIndexes(ChangeCreateIndexes, req.Namespace, []store.IndexSpec{keyIndexSpec(pattern, req.Unique)})
 	}
-	cs.log.writeChange(primary, "shardCollection.start", req.Namespace,
+	c.log.writeChange(primary, "shardCollection.start", req.Namespace,
 		shardingStartDetails(req.Namespace, pattern, primary))
-	if err := cs.config.writeCollectionEntry(req, pattern, local.uuid, epoch, at); err != nil {
+	if err := c.config.writeCollectionEntry(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	cs.config.setTable(req.Namespace, table)
-	cs.createOnOwners(req.Namespace, local, table)
-	cs.log.writePlacement(req.Namespace, &local.uuid, at, table.Owners())
-	cs.log.writeChange(primary, "shardCollection.end", req.Namespace, shardingEndDetails(local.uuid, table, docs == 0))
-	cs.changes.note(Change{Kind: ChangeShardCollection, Namespace: req.Namespace, Operation: bson.D{
+	c.config.setTable(req.Namespace, table)
+	c.createOnOwners(req.Namespace, local, table)
+	c.log.writePlacement(req.Namespace, &local.uuid, at, table.Owners())
+	c.log.writeChange(primary, "shardCollection.end", req.Namespace, shardingEndDetails(local.uuid, table, docs == 0))
+	c.changes.note(Change{Kind: ChangeShardCollection, Namespace: req.Namespace, Operation: bson.D{
 		{Key: "shardKey", Value: pattern.Doc()}, {Key: "unique", Value: req.Unique},
 		{Key: "presplitHashedZones", Value: req.PresplitZones}, {Key: "capped", Value: false}}})
 	return nil
@@ -314,7 +314,7 @@ func (l *localCollection) makeKeyIndex(pattern catalog.KeyPattern, unique bool) 
 	if err := l.docs.CreateIndex(keyIndexSpec(pattern, unique)); err != nil {
 		return err
 	}
-	if _, there := l.keyIndex(pattern); !there { // a hidden index exists
+	if _, ok := l.keyIndex(pattern); !ok { // a hidden index exists
 		return mongoerr.New(mongoerr.InvalidOptions, "Index %s cannot be used for sharding because it is hidden",
 			indexName(pattern))
 	}
@@ -340,40 +340,40 @@ func indexName(pattern catalog.KeyPattern) string {
 }
 
 // writeCollectionEntry writes the collection's document in config.collections.
-func (cfg *ConfigDB) writeCollectionEntry(
+func (c *ConfigDB) writeCollectionEntry(
 	req ShardRequest,
 	pattern catalog.KeyPattern,
 	uuid bson.Binary,
 	epoch bson.ObjectID,
 	at bson.Timestamp,
 ) error {
-	cfg.remove(configCollections, req.Namespace)
-	entry := cfg.newEntry(req.Namespace, uuid, pattern.Doc(), req.Unique)
-	cfg.setEntryVersion(&entry, epoch, at)
-	return cfg.insert(configCollections, entry)
+	c.remove(configCollections, req.Namespace)
+	entry := c.newEntry(req.Namespace, uuid, pattern.Doc(), req.Unique)
+	c.setEntryVersion(&entry, epoch, at)
+	return c.insert(configCollections, entry)
 }
 
 // createOnOwners creates the collection with its indexes on every shard that owns chunks.
-func (cs *Collections) createOnOwners(ns string, like *localCollection, table *catalog.RoutingTable) {
+func (c *Collections) createOnOwners(ns string, like *localCollection, table *catalog.RoutingTable) {
 	for _, id := range table.Owners() {
-		s := cs.shards[id]
+		s := c.shards[id]
 		if l := s.colls[ns]; l != nil && l.uuid.Equal(like.uuid) {
 			continue
 		}
-		s.colls[ns] = cs.emptyLike(ns, like, id)
+		s.colls[ns] = c.emptyLike(ns, like, id)
 	}
 }
 
 // emptyLike returns an empty collection for a shard, with the indexes that the collection has on other
 // shards.
-func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
+func (c *Collections) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
 	l := newLocal(like.docs.Language, like.uuid, like.options, ns)
 	for _, spec := range like.docs.Indexes() {
 		if spec.Name == "_id_" {
 			continue
 		}
 		if err := l.docs.CreateIndex(spec); err != nil {
-			cs.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
+			c.logger.Warn("index not made", "ns", ns, "shard", id, "index", spec.Name, "error", err)
 		}
 	}
 	return l
@@ -396,34 +396,34 @@ const (
 
 // holdsCollection reports whether the config server stores a collection. Of its databases, only the
 // sessions collection is on shards.
-func (cfg *ConfigDB) holdsCollection(ns string) bool {
-	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil && !strings.Contains(ns, "$")
+func (c *ConfigDB) holdsCollection(ns string) bool {
+	return onConfigServer(databaseOf(ns)) && c.tables[ns] == nil && !strings.Contains(ns, "$")
 }
 
 // ensureSessions creates the sessions collection as soon as there is a shard for it. It reports whether
 // to try again.
-func (cs *Collections) ensureSessions() (again bool) {
-	if err := cs.CreateSessions(); err != nil {
-		cs.logger.Warn("config.system.sessions not made", "error", err)
+func (c *Collections) ensureSessions() (again bool) {
+	if err := c.CreateSessions(); err != nil {
+		c.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	return cs.config.tables[sessionsNamespace] == nil && cs.release.HasSessionsCollection()
+	return c.config.tables[sessionsNamespace] == nil && c.release.HasSessionsCollection()
 }
 
 // CreateSessions creates the sessions collection, sharded by _id, with one chunk on the first shard. It
 // does nothing if the collection exists.
-func (cs *Collections) CreateSessions() error {
-	ids := slices.DeleteFunc(cs.shards.ids(), func(id catalog.ShardID) bool {
-		s, err := cs.config.ShardByID(string(id))
+func (c *Collections) CreateSessions() error {
+	ids := slices.DeleteFunc(c.shards.ids(), func(id catalog.ShardID) bool {
+		s, err := c.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})
-	if cs.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !cs.release.HasSessionsCollection() {
+	if c.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !c.release.HasSessionsCollection() {
 		return nil
 	}
 	pattern, err := idKeyPattern()
 	if err != nil {
 		return err
 	}
-	local := newLocal(LanguageOf(cs.release), cs.ids.NewUUID(), nil, sessionsNamespace)
+	local := newLocal(LanguageOf(c.release), c.ids.NewUUID(), nil, sessionsNamespace)
 	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
 	if err != nil {
 		return err
@@ -433,27 +433,27 @@ func (cs *Collections) CreateSessions() error {
 	if err := local.docs.CreateIndex(index); err != nil {
 		return err
 	}
-	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
-	table, err := cs.config.newTable(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
+	table, err := c.config.newTable(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
 		Shard: ids[0]}}, epoch, at)
 	if err != nil {
 		return err
 	}
-	cs.log.writeChange(ids[0], "shardCollection.start", sessionsNamespace,
+	c.log.writeChange(ids[0], "shardCollection.start", sessionsNamespace,
 		shardingStartDetails(sessionsNamespace, pattern, ids[0]))
-	if err := cs.config.writeCollectionEntry(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch,
+	if err := c.config.writeCollectionEntry(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch,
 		at); err != nil {
 		return err
 	}
-	if cs.release.BalancesBySize() {
-		if _, err := cs.config.modify(configCollections, sessionsNamespace,
+	if c.release.BalancesBySize() {
+		if _, err := c.config.modify(configCollections, sessionsNamespace,
 			func(doc *bson.D) { setDocField(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
 			return err
 		}
 	}
-	cs.shards[ids[0]].colls[sessionsNamespace] = local
-	cs.config.setTable(sessionsNamespace, table)
-	cs.log.writePlacement(sessionsNamespace, &local.uuid, at, table.Owners())
-	cs.log.writeChange(ids[0], "shardCollection.end", sessionsNamespace, shardingEndDetails(local.uuid, table, true))
+	c.shards[ids[0]].colls[sessionsNamespace] = local
+	c.config.setTable(sessionsNamespace, table)
+	c.log.writePlacement(sessionsNamespace, &local.uuid, at, table.Owners())
+	c.log.writeChange(ids[0], "shardCollection.end", sessionsNamespace, shardingEndDetails(local.uuid, table, true))
 	return nil
 }

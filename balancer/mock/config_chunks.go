@@ -311,10 +311,10 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 
 // staleConfigError returns the error of a shard for a request routed by a stale routing table; mongos
 // retries the request (rules/03-commands §0.7).
-func (cfg *ConfigDB) staleConfigError(ns string, id catalog.ShardID, format string, args ...any) error {
+func (c *ConfigDB) staleConfigError(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, format, args...)
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := cfg.table(ns); table != nil {
+	if table := c.table(ns); table != nil {
 		version := versionDoc(table, table.ShardVersion(id))
 		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
 	}

@@ -12,7 +12,7 @@ import (
 // owner field, each with the minimum chunk version to read. It returns false if the filter does not
 // restrict the collections.
 func collectionsIn(f *filter.Filter, field string) (map[string]catalog.ChunkVersion, bool) {
-	if owner, one := f.Equality(field); one {
+	if owner, ok := f.Equality(field); ok {
 		return map[string]catalog.ChunkVersion{string(owner.Value): {}}, true
 	}
 	if f == nil {

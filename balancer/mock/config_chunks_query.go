@@ -27,7 +27,7 @@ const (
 
 // orderOf returns the order of a sort, if the query selects the chunks of a single collection.
 func (f chunkForm) orderOf(filter *filter.Filter, sort bson.Raw) chunkOrder {
-	if _, one := filter.Equality(f.ownerField()); !one {
+	if _, ok := filter.Equality(f.ownerField()); !ok {
 		return noOrder
 	}
 	elems, err := sort.Elements()

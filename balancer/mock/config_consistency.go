@@ -29,9 +29,9 @@ type consistencyCheck struct {
 	inconsistencies []Inconsistency
 }
 
-func (i *consistencyCheck) report(kind, description string, details ...bson.E) {
-	i.inconsistencies = append(i.inconsistencies,
-		Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: i.coll.Namespace}},
+func (cc *consistencyCheck) report(kind, description string, details ...bson.E) {
+	cc.inconsistencies = append(cc.inconsistencies,
+		Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: cc.coll.Namespace}},
 			details...)})
 }
 
@@ -64,77 +64,77 @@ func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistenc
 	return found, nil
 }
 
-func (i *consistencyCheck) run(indexes bool) {
-	c, ns := i.cluster, i.coll.Namespace
-	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
+func (cc *consistencyCheck) run(indexes bool) {
+	c, ns := cc.cluster, cc.coll.Namespace
+	uuid := bson.E{Key: "collectionUUID", Value: cc.coll.UUID}
 	if _, known := c.config.Primary(databaseOf(ns)); !known && !onConfigServer(databaseOf(ns)) {
-		i.report("HiddenShardedCollection", "Found a sharded collection whose database has no entry in config.databases",
+		cc.report("HiddenShardedCollection", "Found a sharded collection whose database has no entry in config.databases",
 			bson.E{Key: "collection", Value: ns})
 	}
 	if c.config.tables[ns] == nil {
-		i.report("MissingRoutingTable", "No routing table found for the given collection UUID", uuid)
+		cc.report("MissingRoutingTable", "No routing table found for the given collection UUID", uuid)
 		return
 	}
-	if i.coll.Unsplittable {
-		i.checkUnsplittable()
+	if cc.coll.Unsplittable {
+		cc.checkUnsplittable()
 	}
-	i.checkRouting(func(yield func(bson.Raw) bool) {
+	cc.checkRouting(func(yield func(bson.Raw) bool) {
 		for chunk := range c.config.table(ns).All() {
-			i.checkHistory(chunk)
-			if !yield(chunkDocument(i.coll, chunk)) {
+			cc.checkHistory(chunk)
+			if !yield(chunkDocument(cc.coll, chunk)) {
 				return
 			}
 		}
 	})
-	if !i.coll.Unsplittable { // an unsplittable collection may have zones for a later shard key
-		i.checkZones()
+	if !cc.coll.Unsplittable { // an unsplittable collection may have zones for a later shard key
+		cc.checkZones()
 	}
-	i.checkShards()
+	cc.checkShards()
 	if indexes {
-		i.checkIndexes()
+		cc.checkIndexes()
 	}
 }
 
-func (i *consistencyCheck) checkUnsplittable() {
-	uuid := bson.E{Key: "uuid", Value: i.coll.UUID}
-	if n := i.cluster.config.table(i.coll.Namespace).Len(); n != 1 {
-		i.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks",
+func (cc *consistencyCheck) checkUnsplittable() {
+	uuid := bson.E{Key: "uuid", Value: cc.coll.UUID}
+	if n := cc.cluster.config.table(cc.coll.Namespace).Len(); n != 1 {
+		cc.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks",
 			uuid, bson.E{Key: "numChunks", Value: int32(n)})
 	}
-	if fields := i.coll.Pattern.Fields(); !slices.Equal(fields, []string{"_id"}) {
-		i.report("TrackedUnshardedCollectionHasInvalidKey", "Found a tracked unsharded collection whose key is not {_id: 1}",
-			uuid, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+	if fields := cc.coll.Pattern.Fields(); !slices.Equal(fields, []string{"_id"}) {
+		cc.report("TrackedUnshardedCollectionHasInvalidKey", "Found a tracked unsharded collection whose key is not {_id: 1}",
+			uuid, bson.E{Key: "shardKey", Value: cc.coll.Pattern.Doc()})
 	}
 }
 
 // checkRouting checks documents of config.chunks in the order of their lower bounds. The bounds must be
 // keys of the pattern, and the chunks must cover the key space without gaps and overlaps.
-func (i *consistencyCheck) checkRouting(chunks iter.Seq[bson.Raw]) {
-	p := i.coll.Pattern
-	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
+func (cc *consistencyCheck) checkRouting(chunks iter.Seq[bson.Raw]) {
+	p := cc.coll.Pattern
+	uuid := bson.E{Key: "collectionUUID", Value: cc.coll.UUID}
 	at := p.GlobalMin()
 	var before bson.Raw
 	for chunk := range chunks {
 		lower, upper, ok := keyRange(p, chunk)
 		if !ok {
-			i.report("CorruptedChunkShardKey", "Found a chunk whose bounds are not keys of the shard key pattern",
+			cc.report("CorruptedChunkShardKey", "Found a chunk whose bounds are not keys of the shard key pattern",
 				uuid, bson.E{Key: "chunk", Value: chunk}, bson.E{Key: "shardKeyPattern", Value: p.Doc()})
 			return
 		}
 		pair := []bson.E{uuid, {Key: "chunkA", Value: before}, {Key: "chunkB", Value: chunk}}
 		switch {
 		case before == nil && !lower.Equal(at):
-			i.report("RoutingTableMissingMinKey", "The routing table does not begin at the global minimum",
+			cc.report("RoutingTableMissingMinKey", "The routing table does not begin at the global minimum",
 				uuid, bson.E{Key: "minKeyObj", Value: chunk.Lookup("min")}, bson.E{Key: "globalMin", Value: p.Bound(at)})
 		case at.Less(lower):
-			i.report("RoutingTableRangeGap", "Found a gap between two chunks of the routing table", pair...)
+			cc.report("RoutingTableRangeGap", "Found a gap between two chunks of the routing table", pair...)
 		case lower.Less(at):
-			i.report("RoutingTableRangeOverlap", "Found two chunks of the routing table that overlap", pair...)
+			cc.report("RoutingTableRangeOverlap", "Found two chunks of the routing table that overlap", pair...)
 		}
 		at, before = upper, chunk
 	}
 	if before != nil && !at.Equal(p.GlobalMax()) {
-		i.report("RoutingTableMissingMaxKey", "The routing table does not end at the global maximum",
+		cc.report("RoutingTableMissingMaxKey", "The routing table does not end at the global maximum",
 			uuid, bson.E{Key: "maxKeyObj", Value: p.Bound(at)}, bson.E{Key: "globalMax", Value: p.Bound(p.GlobalMax())})
 	}
 }
@@ -156,21 +156,21 @@ func keyRange(p catalog.KeyPattern, doc bson.Raw) (lower, upper catalog.Key, ok 
 	return lower, upper, true
 }
 
-func (i *consistencyCheck) checkZones() {
+func (cc *consistencyCheck) checkZones() {
 	type zone struct {
 		lower, upper catalog.Key
 		doc          bson.Raw
 	}
-	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
+	uuid := bson.E{Key: "collectionUUID", Value: cc.coll.UUID}
 	var zones []zone
-	for _, raw := range i.cluster.config.Collection(configTags).Scan() {
-		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != i.coll.Namespace {
+	for _, raw := range cc.cluster.config.Collection(configTags).Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != cc.coll.Namespace {
 			continue
 		}
-		lower, upper, ok := keyRange(i.coll.Pattern, raw)
+		lower, upper, ok := keyRange(cc.coll.Pattern, raw)
 		if !ok {
-			i.report("CorruptedZoneShardKey", "Found a zone whose bounds are not keys of the shard key pattern",
-				uuid, bson.E{Key: "zone", Value: raw}, bson.E{Key: "shardKeyPattern", Value: i.coll.Pattern.Doc()})
+			cc.report("CorruptedZoneShardKey", "Found a zone whose bounds are not keys of the shard key pattern",
+				uuid, bson.E{Key: "zone", Value: raw}, bson.E{Key: "shardKeyPattern", Value: cc.coll.Pattern.Doc()})
 			continue
 		}
 		zones = append(zones, zone{lower, upper, raw})
@@ -178,35 +178,35 @@ func (i *consistencyCheck) checkZones() {
 	slices.SortFunc(zones, func(a, b zone) int { return a.lower.Compare(b.lower) })
 	for n := 1; n < len(zones); n++ {
 		if a, b := zones[n-1], zones[n]; b.lower.Less(a.upper) {
-			i.report("ZonesRangeOverlap", "Found two zones that overlap", uuid, bson.E{Key: "zoneA", Value: a.doc},
+			cc.report("ZonesRangeOverlap", "Found two zones that overlap", uuid, bson.E{Key: "zoneA", Value: a.doc},
 				bson.E{Key: "zoneB", Value: b.doc})
 		}
 	}
 }
 
 // checkShards checks the collection on each shard.
-func (i *consistencyCheck) checkShards() {
-	c, ns := i.cluster, i.coll.Namespace
+func (cc *consistencyCheck) checkShards() {
+	c, ns := cc.cluster, cc.coll.Namespace
 	byOptions := map[string][]string{}
 	for _, id := range c.ShardIDs() {
 		shard := bson.E{Key: "shard", Value: string(id)}
-		i.checkDeletions(id)
-		i.checkUniqueIndexes(id)
+		cc.checkDeletions(id)
+		cc.checkUniqueIndexes(id)
 		local, owns := c.shards[id].colls[ns], c.config.table(ns).Count(id) > 0
 		switch {
 		case local == nil && owns:
-			i.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it",
-				bson.E{Key: "uuid", Value: i.coll.UUID}, shard)
+			cc.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it",
+				bson.E{Key: "uuid", Value: cc.coll.UUID}, shard)
 		case local == nil:
-		case !local.uuid.Equal(i.coll.UUID):
-			i.report("CollectionUUIDMismatch", "Found a collection with another UUID than the catalog's",
-				shard, bson.E{Key: "localUUID", Value: local.uuid}, bson.E{Key: "uuid", Value: i.coll.UUID})
+		case !local.uuid.Equal(cc.coll.UUID):
+			cc.report("CollectionUUIDMismatch", "Found a collection with another UUID than the catalog's",
+				shard, bson.E{Key: "localUUID", Value: local.uuid}, bson.E{Key: "uuid", Value: cc.coll.UUID})
 		case owns:
 			text := fmt.Sprint(orEmptyOptions(local.options))
 			byOptions[text] = append(byOptions[text], string(id))
-			if _, ok := local.keyIndex(i.coll.Pattern); !ok && !i.coll.Unsplittable && needsIndex(c.release, i.coll.Pattern) {
-				i.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,
-					bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+			if _, ok := local.keyIndex(cc.coll.Pattern); !ok && !cc.coll.Unsplittable && needsIndex(c.release, cc.coll.Pattern) {
+				cc.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,
+					bson.E{Key: "shardKey", Value: cc.coll.Pattern.Doc()})
 			}
 		}
 	}
@@ -219,23 +219,24 @@ func (i *consistencyCheck) checkShards() {
 		options = append(options,
 			bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orEmptyOptions(like)}})
 	}
-	i.report("CollectionOptionsMismatch", "Found a collection with other options on some shards",
+	cc.report("CollectionOptionsMismatch", "Found a collection with other options on some shards",
 		bson.E{Key: "options", Value: options})
 }
 
 // checkDeletions reports range deletions without the index that they need, as servers do since 8.2.
-func (i *consistencyCheck) checkDeletions(id catalog.ShardID) {
-	waits := func(d *rangeDeletion) bool { return d.coll.Namespace == i.coll.Namespace }
-	c := i.cluster
-	local := c.shards[id].colls[i.coll.Namespace]
+func (cc *consistencyCheck) checkDeletions(id catalog.ShardID) {
+	waits := func(d *rangeDeletion) bool { return d.coll.Namespace == cc.coll.Namespace }
+	c := cc.cluster
+	local := c.shards[id].colls[cc.coll.Namespace]
 	if local == nil {
 		return
 	}
-	_, indexed := local.keyIndex(i.coll.Pattern)
+	_, indexed := local.keyIndex(cc.coll.Pattern)
 	if !indexed && c.installed.shardRelease(id).FindsLostDeletions() &&
 		slices.ContainsFunc(c.shards[id].deletions, waits) {
-		i.report("RangeDeletionMissingShardKeyIndex", "Found a range deletion of a collection without an index on its shard "+
-			"key", bson.E{Key: "shard", Value: string(id)}, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+		cc.report("RangeDeletionMissingShardKeyIndex",
+			"Found a range deletion of a collection without an index on its shard key",
+			bson.E{Key: "shard", Value: string(id)}, bson.E{Key: "shardKey", Value: cc.coll.Pattern.Doc()})
 	}
 }
 
@@ -247,8 +248,8 @@ func orEmptyOptions(options bson.D) bson.D {
 }
 
 // checkIndexes compares the indexes of the shards that own chunks.
-func (i *consistencyCheck) checkIndexes() {
-	c, ns := i.cluster, i.coll.Namespace
+func (cc *consistencyCheck) checkIndexes() {
+	c, ns := cc.cluster, cc.coll.Namespace
 	owners := c.config.table(ns).Owners()
 	having := map[string][]string{}
 	var specs []store.IndexSpec
@@ -274,7 +275,7 @@ func (i *consistencyCheck) checkIndexes() {
 		if len(missing) == 0 && same {
 			continue
 		}
-		i.report("InconsistentIndex", "Found an index that is not the same on all shards of a collection",
+		cc.report("InconsistentIndex", "Found an index that is not the same on all shards of a collection",
 			bson.E{Key: "info", Value: bson.D{
 				{Key: "indexName", Value: spec.Name}, {Key: "key", Value: spec.Key}, {Key: "shards",
 					Value: having[spec.Name]}, {Key: "missingFromShards", Value: missing},
@@ -289,19 +290,19 @@ type shardScan struct {
 }
 
 // misplacedCollections reports untracked collections on shards that are not the primary of the database.
-func (c shardScan) misplacedCollections() []Inconsistency {
+func (s shardScan) misplacedCollections() []Inconsistency {
 	var found []Inconsistency
-	for _, id := range c.ShardIDs() {
-		for _, ns := range slices.Sorted(maps.Keys(c.shards[id].colls)) {
+	for _, id := range s.ShardIDs() {
+		for _, ns := range slices.Sorted(maps.Keys(s.shards[id].colls)) {
 			db, name, _ := strings.Cut(ns, ".")
-			if !c.wanted(ns) || c.config.isTracked(ns) || c.config.isPrimary(db, id) || onConfigServer(db) ||
+			if !s.wanted(ns) || s.config.isTracked(ns) || s.config.isPrimary(db, id) || onConfigServer(db) ||
 				strings.HasPrefix(name, "system.resharding.") {
 				continue
 			}
 			found = append(found, Inconsistency{"MisplacedCollection",
 				"Unsharded collection found on shard different from the db primary shard", bson.D{
 					{Key: "namespace", Value: ns}, {Key: "shard", Value: string(id)}, {Key: "localUUID",
-						Value: c.shards[id].colls[ns].uuid},
+						Value: s.shards[id].colls[ns].uuid},
 				}})
 		}
 	}

@@ -86,39 +86,39 @@ func newDocs(l expr.Language, ns string) *store.Collection {
 
 // ensureCollection returns a collection of the config server and creates it if it does not exist.
 // config.chunks is not such a collection, because it is generated from the routing tables.
-func (cfg *ConfigDB) ensureCollection(ns string) *store.Collection {
-	coll := cfg.existing(ns)
+func (c *ConfigDB) ensureCollection(ns string) *store.Collection {
+	coll := c.existing(ns)
 	if coll == nil {
 		coll = newDocs(expr.Language{}, ns)
-		cfg.collections[ns] = coll
+		c.collections[ns] = coll
 	}
 	return coll
 }
 
 // Collection returns a collection of the config database and creates it if it does not exist.
-func (cfg *ConfigDB) Collection(name string) *store.Collection {
-	if coll := cfg.collections["config."+name]; coll != nil && name != configChangelog && name != configActionlog {
+func (c *ConfigDB) Collection(name string) *store.Collection {
+	if coll := c.collections["config."+name]; coll != nil && name != configChangelog && name != configActionlog {
 		return coll
 	}
-	return cfg.ensureCollection("config." + name)
+	return c.ensureCollection("config." + name)
 }
 
 // existing returns a collection of the config server, nil if it does not exist.
-func (cfg *ConfigDB) existing(ns string) *store.Collection {
-	cfg.pendingLogs.flush(ns, cfg.collections[ns], cfg.logger)
-	return cfg.collections[ns]
+func (c *ConfigDB) existing(ns string) *store.Collection {
+	c.pendingLogs.flush(ns, c.collections[ns], c.logger)
+	return c.collections[ns]
 }
 
 // DatabasesWritten returns the number of changes of config.databases.
-func (cfg *ConfigDB) DatabasesWritten() uint64 { return cfg.Collection(configDatabases).Writes() }
+func (c *ConfigDB) DatabasesWritten() uint64 { return c.Collection(configDatabases).Writes() }
 
 // namespaces returns the sorted namespaces of a database on the config server.
-func (cfg *ConfigDB) namespaces(db string) []string {
+func (c *ConfigDB) namespaces(db string) []string {
 	var list []string
 	if db == "config" {
 		list = append(list, chunksNamespace)
 	}
-	for ns := range cfg.collections {
+	for ns := range c.collections {
 		if strings.HasPrefix(ns, db+".") {
 			list = append(list, ns)
 		}
@@ -129,9 +129,9 @@ func (cfg *ConfigDB) namespaces(db string) []string {
 
 // uuid returns the UUID of a collection on the config server. It is derived from the cluster id and the
 // namespace.
-func (cfg *ConfigDB) uuid(ns string) bson.Binary {
+func (c *ConfigDB) uuid(ns string) bson.Binary {
 	var cluster bson.ObjectID
-	for _, doc := range cfg.Collection(configVersion).Scan() {
+	for _, doc := range c.Collection(configVersion).Scan() {
 		cluster, _ = doc.Lookup("clusterId").ObjectIDOK()
 	}
 	sum := sha256.Sum256(append(cluster[:], ns...))
@@ -145,8 +145,8 @@ func textValue(s string) bson.RawValue {
 }
 
 // doc reads a config document by its string _id.
-func (cfg *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
-	coll := cfg.collections["config."+collection]
+func (c *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
+	coll := c.collections["config."+collection]
 	if coll == nil {
 		return nil, false
 	}
@@ -155,18 +155,18 @@ func (cfg *ConfigDB) doc(collection, id string) (bson.Raw, bool) {
 }
 
 // insert adds a document whose first field is _id.
-func (cfg *ConfigDB) insert(collection string, doc bson.D) error {
+func (c *ConfigDB) insert(collection string, doc bson.D) error {
 	raw, err := document.Encode(doc)
 	if err != nil {
 		return err
 	}
-	_, err = cfg.Collection(collection).Insert(raw)
+	_, err = c.Collection(collection).Insert(raw)
 	return err
 }
 
 // modify changes a config document. It returns false if the document does not exist.
-func (cfg *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, error) {
-	coll := cfg.Collection(collection)
+func (c *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, error) {
+	coll := c.Collection(collection)
 	record, raw, ok := coll.FindByID(textValue(id))
 	if !ok {
 		return false, nil
@@ -183,9 +183,9 @@ func (cfg *ConfigDB) modify(collection, id string, change func(*bson.D)) (bool, 
 	return true, coll.Update(record, changed)
 }
 
-func (cfg *ConfigDB) remove(collection, id string) bool {
-	record, _, ok := cfg.Collection(collection).FindByID(textValue(id))
-	return ok && cfg.Collection(collection).Delete(record)
+func (c *ConfigDB) remove(collection, id string) bool {
+	record, _, ok := c.Collection(collection).FindByID(textValue(id))
+	return ok && c.Collection(collection).Delete(record)
 }
 
 // setDocField sets a field of a document in place, or appends it.
@@ -205,9 +205,9 @@ func unsetDocField(doc *bson.D, name string) {
 
 // setSetting upserts fields of a config.settings document. New fields are appended in lexicographic
 // order (rules/03-catalog-and-keys §3.6).
-func (cfg *ConfigDB) setSetting(id string, fields bson.D) error {
+func (c *ConfigDB) setSetting(id string, fields bson.D) error {
 	slices.SortFunc(fields, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
-	found, err := cfg.modify(configSettings, id, func(doc *bson.D) {
+	found, err := c.modify(configSettings, id, func(doc *bson.D) {
 		for _, f := range fields {
 			setDocField(doc, f.Key, f.Value)
 		}
@@ -215,18 +215,18 @@ func (cfg *ConfigDB) setSetting(id string, fields bson.D) error {
 	if found || err != nil {
 		return err
 	}
-	return cfg.insert(configSettings, append(bson.D{{Key: "_id", Value: id}}, fields...))
+	return c.insert(configSettings, append(bson.D{{Key: "_id", Value: id}}, fields...))
 }
 
 // Shards returns the shards in config.shards sorted by id.
-func (cfg *ConfigDB) Shards() ([]catalog.Shard, error) {
-	shards, err := cfg.shardList()
+func (c *ConfigDB) Shards() ([]catalog.Shard, error) {
+	shards, err := c.shardList()
 	return slices.Clone(shards), err
 }
 
 // FindShard returns a shard by _id, connection string or member host (rules/03-commands §0.6).
-func (cfg *ConfigDB) FindShard(name string) (catalog.Shard, error) {
-	shards, err := cfg.shardList()
+func (c *ConfigDB) FindShard(name string) (catalog.Shard, error) {
+	shards, err := c.shardList()
 	if err != nil {
 		return catalog.Shard{}, err
 	}
@@ -239,8 +239,8 @@ func (cfg *ConfigDB) FindShard(name string) (catalog.Shard, error) {
 }
 
 // ShardByID returns a shard by _id.
-func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
-	if shards, err := cfg.shardList(); err == nil {
+func (c *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
+	if shards, err := c.shardList(); err == nil {
 		i, found := slices.BinarySearchFunc(shards, id,
 			func(s catalog.Shard, id string) int { return strings.Compare(string(s.ID), id) })
 		if found {
@@ -249,7 +249,7 @@ func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
 	}
 	// The shard does not exist, or config.shards has an invalid document. In the latter case this one
 	// may be valid.
-	raw, ok := cfg.doc(configShards, id)
+	raw, ok := c.doc(configShards, id)
 	if !ok {
 		return catalog.Shard{}, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
 	}
@@ -257,50 +257,50 @@ func (cfg *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
 }
 
 // Tracked returns a collection's entry in config.collections. A tracked collection has a routing table.
-func (cfg *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
-	if cfg.tables[ns] == nil {
+func (c *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
+	if c.tables[ns] == nil {
 		return catalog.Collection{}, false, nil
 	}
-	coll, ok, err := cfg.collectionEntry(ns)
+	coll, ok, err := c.collectionEntry(ns)
 	return coll, ok && err == nil, err
 }
 
 // Sharded returns a sharded collection's entry. It fails with the routing errors of rules/03-commands
 // §0.7: 26 for an unknown database, 118 for an unsharded collection.
-func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
+func (c *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return catalog.Collection{}, err
 	}
-	coll, ok, err := cfg.Tracked(ns)
+	coll, ok, err := c.Tracked(ns)
 	if err != nil {
 		return catalog.Collection{}, err
 	}
 	if ok && !coll.Unsplittable {
 		return coll, nil
 	}
-	if _, known := cfg.doc(configDatabases, db); !known && !onConfigServer(db) {
+	if _, known := c.doc(configDatabases, db); !known && !onConfigServer(db) {
 		return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 }
 
 // ShardedEntry returns the entry of a collection, and false if the collection is not sharded.
-func (cfg *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
-	coll, ok, err := cfg.Tracked(ns)
+func (c *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
+	coll, ok, err := c.Tracked(ns)
 	return coll, ok && !coll.Unsplittable, err
 }
 
 // CheckSettings implements the validator of config.settings (rules/01-rounds-and-settings §2.2). There
 // is none up to 5.0. Up to 7.0 it accepts any document for the balancer.
-func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
+func (c *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := isValidBalancerDoc
 	switch {
-	case !cfg.release.AtLeast(catalog.Release60):
+	case !c.release.AtLeast(catalog.Release60):
 		return nil
-	case !cfg.release.AtLeast(catalog.Release80):
+	case !c.release.AtLeast(catalog.Release80):
 		balancerDoc = acceptAny
-	case cfg.installed.configRelease().ReadsDayWindows():
+	case c.installed.configRelease().ReadsDayWindows():
 		balancerDoc = func(doc bson.Raw) bool { return isValidBalancerDoc(withoutField(doc, "activeWindowDOW")) }
 	}
 	id, _ := doc.Lookup("_id").StringValueOK()

@@ -28,12 +28,12 @@ type cacheSource struct {
 
 // refreshIfChanged reports whether the collection was written or replaced since the last call, and
 // records its current state.
-func (a *cacheSource) refreshIfChanged(docs *store.Collection) bool {
+func (c *cacheSource) refreshIfChanged(docs *store.Collection) bool {
 	now := cacheSource{docs, docs.Writes()}
-	if *a == now {
+	if *c == now {
 		return false
 	}
-	*a = now
+	*c = now
 	return true
 }
 
@@ -46,8 +46,8 @@ type shardList struct {
 }
 
 // shardList returns the cached shards, which the caller must not change.
-func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
-	docs, known := cfg.ensureCollection(shardsNamespace), &cfg.entries.shards
+func (c *ConfigDB) shardList() ([]catalog.Shard, error) {
+	docs, known := c.ensureCollection(shardsNamespace), &c.entries.shards
 	if !known.refreshIfChanged(docs) {
 		return known.list, known.err
 	}
@@ -71,8 +71,8 @@ type primaries struct {
 }
 
 // Primary returns the primary shard of a database, and false if the database is unknown.
-func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
-	docs, known := cfg.collections["config."+configDatabases], &cfg.entries.primaries
+func (c *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
+	docs, known := c.collections["config."+configDatabases], &c.entries.primaries
 	if docs == nil {
 		return "", false
 	}
@@ -82,7 +82,7 @@ func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	if id, ok := known.byDatabase[db]; ok {
 		return id, true
 	}
-	raw, ok := cfg.doc(configDatabases, db)
+	raw, ok := c.doc(configDatabases, db)
 	if !ok {
 		return "", false
 	}
@@ -105,12 +105,12 @@ type collectionEntry struct {
 }
 
 // collectionEntry returns a namespace's entry in config.collections, and false if there is none.
-func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error) {
-	known := cfg.collectionEntries()
+func (c *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error) {
+	known := c.collectionEntries()
 	if e, ok := known.byNamespace[ns]; ok {
 		return e.coll, true, e.err
 	}
-	raw, ok := cfg.doc(configCollections, ns)
+	raw, ok := c.doc(configCollections, ns)
 	if !ok || isDropped(raw) {
 		return catalog.Collection{}, false, nil
 	}
@@ -118,9 +118,9 @@ func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error
 	return coll, true, err
 }
 
-func (cfg *ConfigDB) collectionEntries() *collectionEntries {
-	known := &cfg.entries.colls
-	if known.refreshIfChanged(cfg.ensureCollection(collectionsNamespace)) {
+func (c *ConfigDB) collectionEntries() *collectionEntries {
+	known := &c.entries.colls
+	if known.refreshIfChanged(c.ensureCollection(collectionsNamespace)) {
 		known.byNamespace = map[string]collectionEntry{}
 		known.sharded, known.shardedCached = nil, false
 	}
@@ -129,8 +129,8 @@ func (cfg *ConfigDB) collectionEntries() *collectionEntries {
 
 // shardedCollections returns the sharded collections sorted by namespace, which the caller must not
 // change.
-func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
-	known := cfg.collectionEntries()
+func (c *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
+	known := c.collectionEntries()
 	if known.shardedCached {
 		return known.sharded, nil
 	}
@@ -154,11 +154,11 @@ func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 }
 
 // parse returns the parsed entry and caches it.
-func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collection, error) {
-	e, ok := known.byNamespace[ns]
+func (c *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collection, error) {
+	e, ok := c.byNamespace[ns]
 	if !ok {
 		e.coll, e.err = catalog.ParseCollection(raw)
-		known.byNamespace[ns] = e
+		c.byNamespace[ns] = e
 	}
 	return e.coll, e.err
 }
@@ -186,7 +186,7 @@ func (env *environment) configWriter() configWriter {
 	return configWriter{env.config, env.chunks, env.shards, env.ids}
 }
 
-func (h configWriter) insert(ns string, doc bson.Raw) error {
+func (c configWriter) insert(ns string, doc bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
@@ -194,9 +194,9 @@ func (h configWriter) insert(ns string, doc bson.Raw) error {
 	case "config." + configCollections:
 		return errDirectWrite(ns, "shardCollection")
 	case "config." + configDatabases:
-		err = h.checkPrimary(ns, doc)
+		err = c.checkPrimary(ns, doc)
 	case "config." + configSettings:
-		err = h.config.CheckSettings(doc)
+		err = c.config.CheckSettings(doc)
 	}
 	if err != nil {
 		return err
@@ -206,24 +206,24 @@ func (h configWriter) insert(ns string, doc bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		if h.shards[shard.ID] == nil {
-			h.shards[shard.ID] = newShard(shard.ID)
+		if c.shards[shard.ID] == nil {
+			c.shards[shard.ID] = newShard(shard.ID)
 		}
 	}
-	_, err = h.config.ensureCollection(ns).Insert(doc)
-	h.ids.Tick()
+	_, err = c.config.ensureCollection(ns).Insert(doc)
+	c.ids.Tick()
 	return err
 }
 
-func (h configWriter) replace(ns string, p documentChange, after bson.Raw) error {
+func (c configWriter) replace(ns string, p documentChange, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
-		defer h.ids.Tick()
-		return h.chunks.replaceChunkDocument(p.doc, after)
+		defer c.ids.Tick()
+		return c.chunks.replaceChunkDocument(p.doc, after)
 	case "config." + configCollections:
 		fixed := []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"}
-		if h.config.release.ChunksByNamespace() {
+		if c.config.release.ChunksByNamespace() {
 			fixed = append(fixed, "dropped")
 		}
 		for _, field := range fixed {
@@ -232,21 +232,21 @@ func (h configWriter) replace(ns string, p documentChange, after bson.Raw) error
 			}
 		}
 	case "config." + configDatabases:
-		err = h.checkPrimary(ns, after)
+		err = c.checkPrimary(ns, after)
 	case "config." + configSettings:
-		err = h.config.CheckSettings(after)
+		err = c.config.CheckSettings(after)
 	}
 	if err != nil {
 		return err
 	}
-	h.ids.Tick()
+	c.ids.Tick()
 	return p.docs.Update(p.record, after)
 }
 
 // checkPrimary checks that the primary in a database's entry is an existing shard.
-func (h configWriter) checkPrimary(ns string, doc bson.Raw) error {
+func (c configWriter) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
-	if h.shards[catalog.ShardID(primary)] == nil {
+	if c.shards[catalog.ShardID(primary)] == nil {
 		return errDirectWrite(ns, "enableSharding with the id of an existing shard")
 	}
 	return nil
@@ -265,15 +265,15 @@ func checkConfigDelete(ns string) error {
 // replaceChunkDocument applies a direct change of a config.chunks document to the routing table.
 // Administrators clear the jumbo flag in this way. The bounds, the shard and the _id cannot be changed,
 // because this would leave a gap in the table.
-func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
-	coll, ok, err := cks.configChunks.collectionOf(before)
+func (c *Chunks) replaceChunkDocument(before, after bson.Raw) error {
+	coll, ok, err := c.configChunks.collectionOf(before)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
 	}
-	form := cks.configChunks.form()
+	form := c.configChunks.form()
 	fixed := []string{"_id", form.ownerField(), "min", "max"}
 	if form.byNamespace {
 		fixed = append(fixed, "lastmodEpoch")
@@ -288,25 +288,25 @@ func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 		return err
 	}
 	if form.release.HasChunkNames() { // then the stored _id differs
-		changed.ID = cks.config.table(coll.Namespace).Find(changed.Min).ID
+		changed.ID = c.config.table(coll.Namespace).Find(changed.Min).ID
 	}
-	if cks.shards[changed.Shard] == nil {
+	if c.shards[changed.Shard] == nil {
 		return errDirectWrite(chunksNamespace, "the id of an existing shard")
 	}
-	return cks.rebuildTable(coll, changed)
+	return c.rebuildTable(coll, changed)
 }
 
 // rebuildTable rebuilds the routing table. Unlike in commands, a version set by hand may be lower than
 // the previous one.
-func (cks *Chunks) rebuildTable(coll catalog.Collection, changed catalog.Chunk) error {
-	old := cks.config.table(coll.Namespace)
+func (c *Chunks) rebuildTable(coll catalog.Collection, changed catalog.Chunk) error {
+	old := c.config.table(coll.Namespace)
 	chunks := slices.Collect(old.All())
 	at := old.IndexOf(changed.Min)
 	for i, chunk := range chunks {
 		if i != at && chunk.Version == changed.Version {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
 				"%s_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
-				cks.configChunks.form().ownerField(), chunk.Version.Major, chunk.Version.Minor)
+				c.configChunks.form().ownerField(), chunk.Version.Major, chunk.Version.Minor)
 		}
 	}
 	chunks[at] = changed
@@ -315,11 +315,11 @@ func (cks *Chunks) rebuildTable(coll catalog.Collection, changed catalog.Chunk) 
 		return err
 	}
 	for _, id := range old.Owners() {
-		if like := cks.shards[id].colls[coll.Namespace]; like != nil {
-			cks.collections.createOnOwners(coll.Namespace, like, table)
+		if like := c.shards[id].colls[coll.Namespace]; like != nil {
+			c.collections.createOnOwners(coll.Namespace, like, table)
 			break
 		}
 	}
-	cks.config.setTable(coll.Namespace, table)
+	c.config.setTable(coll.Namespace, table)
 	return nil
 }

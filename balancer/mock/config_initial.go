@@ -83,8 +83,8 @@ func (f chunkForm) indexes() []store.IndexSpec {
 }
 
 // newEntry returns a new entry of config.collections without its version, which setEntryVersion sets.
-func (cfg *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique bool) bson.D {
-	if cfg.release.ChunksByNamespace() {
+func (c *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique bool) bson.D {
+	if c.release.ChunksByNamespace() {
 		return bson.D{
 			{Key: "_id", Value: ns}, {Key: "lastmodEpoch"}, {Key: "lastmod"}, {Key: "dropped", Value: false},
 			{Key: "key", Value: key}, {Key: "unique", Value: unique}, {Key: "uuid", Value: uuid},
@@ -98,54 +98,54 @@ func (cfg *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique 
 }
 
 // setEntryVersion sets a new version in a collection's entry.
-func (cfg *ConfigDB) setEntryVersion(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
+func (c *ConfigDB) setEntryVersion(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
 	setDocField(entry, "lastmodEpoch", epoch)
-	setDocField(entry, "lastmod", bson.NewDateTimeFromTime(cfg.clock.Now()))
-	if !cfg.release.ChunksByNamespace() {
+	setDocField(entry, "lastmod", bson.NewDateTimeFromTime(c.clock.Now()))
+	if !c.release.ChunksByNamespace() {
 		setDocField(entry, "timestamp", at)
 	}
 }
 
 // dropEntry removes a collection from config.collections, or marks its entry as dropped in releases
 // before 5.0.
-func (cfg *ConfigDB) dropEntry(ns string) {
-	cfg.remove(configCollections, ns)
-	if !cfg.release.ChunksByNamespace() {
+func (c *ConfigDB) dropEntry(ns string) {
+	c.remove(configCollections, ns)
+	if !c.release.ChunksByNamespace() {
 		return
 	}
-	gone, err := catalog.DroppedEntry(ns, cfg.clock.Now())
+	gone, err := catalog.DroppedEntry(ns, c.clock.Now())
 	if err == nil {
-		_, err = cfg.Collection(configCollections).Insert(gone)
+		_, err = c.Collection(configCollections).Insert(gone)
 	}
 	if err != nil {
-		cfg.logger.Warn("a dropped collection left no entry", "ns", ns, "error", err)
+		c.logger.Warn("a dropped collection left no entry", "ns", ns, "error", err)
 	}
 }
 
 // newDatabase returns a new entry of config.databases.
-func (cfg *ConfigDB) newDatabase(name string, primary catalog.ShardID, uuid bson.Binary, at bson.Timestamp,
+func (c *ConfigDB) newDatabase(name string, primary catalog.ShardID, uuid bson.Binary, at bson.Timestamp,
 	partitioned bool) bson.D {
 	entry := bson.D{{Key: "_id", Value: name}, {Key: "primary", Value: string(primary)}}
-	if cfg.release.MarksPartitioned() {
+	if c.release.MarksPartitioned() {
 		entry = append(entry, bson.E{Key: "partitioned", Value: partitioned})
 	}
-	if !cfg.release.VersionsDatabases() {
+	if !c.release.VersionsDatabases() {
 		return entry
 	}
 	version := bson.D{{Key: "uuid", Value: uuid}, {Key: "timestamp", Value: at}, {Key: "lastMod", Value: int32(1)}}
-	if cfg.release.ChunksByNamespace() {
+	if c.release.ChunksByNamespace() {
 		version = slices.Delete(version, 1, 2)
 	}
 	return append(entry, bson.E{Key: "version", Value: version})
 }
 
 // newShardEntry returns a new entry of config.shards.
-func (cfg *ConfigDB) newShardEntry(id, host string, at bson.Timestamp) bson.D {
+func (c *ConfigDB) newShardEntry(id, host string, at bson.Timestamp) bson.D {
 	entry := bson.D{{Key: "_id", Value: id}, {Key: "host", Value: host}}
-	if cfg.release.HasModes() { // shards know of each other since 3.4
+	if c.release.HasModes() { // shards know of each other since 3.4
 		entry = append(entry, bson.E{Key: "state", Value: int32(1)})
 	}
-	if cfg.release.ChunksByNamespace() {
+	if c.release.ChunksByNamespace() {
 		return entry
 	}
 	return append(entry, bson.E{Key: "topologyTime", Value: at}, bson.E{Key: "replSetConfigVersion", Value: int64(-1)})
@@ -158,7 +158,7 @@ func placementIndex() store.IndexSpec {
 }
 
 // createIndexes creates the indexes of the stored collections (rules/03-catalog-and-keys §3).
-func (cfg *ConfigDB) createIndexes() error {
+func (c *ConfigDB) createIndexes() error {
 	for name, specs := range map[string][]store.IndexSpec{
 		configShards: {configIndex("host_1", true, "host")},
 		configTags:   {configIndex("ns_1_min_1", true, "ns", "min"), configIndex("ns_1_tag_1", false, "ns", "tag")},
@@ -166,7 +166,7 @@ func (cfg *ConfigDB) createIndexes() error {
 		configPlacement: {placementIndex()},
 	} {
 		for _, spec := range specs {
-			if err := cfg.Collection(name).CreateIndex(spec); err != nil {
+			if err := c.Collection(name).CreateIndex(spec); err != nil {
 				return err
 			}
 		}

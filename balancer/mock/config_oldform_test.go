@@ -55,31 +55,31 @@ func TestMetadataOfReleases(t *testing.T) {
 	}
 }
 
-func (tt oldForm) check(t *testing.T, m *model) {
+func (o oldForm) check(t *testing.T, m *model) {
 	first := func(collection string) bson.Raw {
 		return m.first(t, "config", d("find", collection, "sort", d("_id", 1)))
 	}
 	// What has moved has a history, where chunks have one. All of it moves: nothing of it stays.
 	m.ok(t, "admin", d("moveChunk", "big.other", "find", d("k", 1), "to", "a"))
 	moved := m.first(t, "config", d("find", "chunks", "filter", d("lastmod", bson.Timestamp{T: 2})))
-	checkFields(t, "a chunk", moved, tt.chunk)
-	if got := moved.Lookup("_id").Type; got != tt.chunkID {
+	checkFields(t, "a chunk", moved, o.chunk)
+	if got := moved.Lookup("_id").Type; got != o.chunkID {
 		t.Errorf("the _id of a chunk is a %s", got)
 	}
 	if name, named := moved.Lookup("_id").StringValueOK(); named && name != "big.other-k_MinKey" {
 		t.Errorf("the chunk's name is %s", name)
 	}
-	checkFields(t, "an entry", first("collections"), tt.entry)
-	checkFields(t, "a database", first("databases"), tt.database)
-	if tt.version != "" {
-		checkFields(t, "its version", first("databases").Lookup("version").Document(), tt.version)
+	checkFields(t, "an entry", first("collections"), o.entry)
+	checkFields(t, "a database", first("databases"), o.database)
+	if o.version != "" {
+		checkFields(t, "its version", first("databases").Lookup("version").Document(), o.version)
 	}
-	checkFields(t, "a shard", first("shards"), tt.shard)
-	if got := first("tags").Lookup("_id").Type; got != tt.tagID {
+	checkFields(t, "a shard", first("shards"), o.shard)
+	if got := first("tags").Lookup("_id").Type; got != o.tagID {
 		t.Errorf("the _id of a zone range is a %s", got)
 	}
 	indexes := m.ok(t, "config", d("listIndexes", "chunks")).Lookup("cursor", "firstBatch")
-	if got := indexes.Array().Index(1).Document().Lookup("name").StringValue(); got != tt.index {
+	if got := indexes.Array().Index(1).Document().Lookup("name").StringValue(); got != o.index {
 		t.Errorf("the index is %s", got)
 	}
 	if err := m.cluster.Invariants(); err != nil {

@@ -174,20 +174,20 @@ func (cp *ClusterParameters) writeParameter(p clusterParameter, to any, at bson.
 
 // updateShardCountParameters updates the parameters that depend on the number of shards after a shard
 // was added or removed. hasTwoOrMoreShards is never reset.
-func (mb *Membership) updateShardCountParameters() {
-	had := mb.hadTwo
-	mb.hadTwo = mb.hadTwo || len(mb.shards) > 1
+func (m *Membership) updateShardCountParameters() {
+	had := m.hadTwo
+	m.hadTwo = m.hadTwo || len(m.shards) > 1
 	changes := map[string]bool{parameterShardsChange: false}
-	if mb.hadTwo && !had {
+	if m.hadTwo && !had {
 		changes[parameterHasTwoShards] = true
 	}
 	for _, p := range clusterParameters() {
 		to, changed := changes[p.name]
-		if _, known := mb.clusterParameters.find(p.name); !changed || !known {
+		if _, known := m.clusterParameters.find(p.name); !changed || !known {
 			continue
 		}
-		if err := mb.clusterParameters.writeParameter(p, to, mb.ids.Tick()); err != nil {
-			mb.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
+		if err := m.clusterParameters.writeParameter(p, to, m.ids.Tick()); err != nil {
+			m.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
 		}
 	}
 }

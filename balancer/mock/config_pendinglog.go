@@ -34,11 +34,11 @@ type pendingLogs map[string]*pendingLog
 
 // add adds an entry to a log of at most limit bytes, including the entries that are already in its
 // collection (read).
-func (u pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time.Time, read *store.Collection) {
-	q := u[ns]
+func (p pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time.Time, read *store.Collection) {
+	q := p[ns]
 	if q == nil {
 		q = &pendingLog{}
-		u[ns] = q
+		p[ns] = q
 	}
 	q.limit = limit
 	takes := logEntryOverhead + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details)
@@ -77,76 +77,76 @@ func appendDocument(dst []byte, name string, doc bson.Raw) []byte {
 }
 
 // fitsLastBlock reports whether a document of the given size fits into the last block.
-func (q *pendingLog) fitsLastBlock(takes int) bool {
-	n := len(q.blocks)
-	return n > 0 && cap(q.blocks[n-1])-len(q.blocks[n-1]) >= takes
+func (p *pendingLog) fitsLastBlock(takes int) bool {
+	n := len(p.blocks)
+	return n > 0 && cap(p.blocks[n-1])-len(p.blocks[n-1]) >= takes
 }
 
-func (q *pendingLog) addBlock(takes int) {
-	if n := len(q.spareBlocks); n > 0 && takes <= logBlockBytes {
-		q.blocks, q.spareBlocks = append(q.blocks, q.spareBlocks[n-1]), q.spareBlocks[:n-1]
+func (p *pendingLog) addBlock(takes int) {
+	if n := len(p.spareBlocks); n > 0 && takes <= logBlockBytes {
+		p.blocks, p.spareBlocks = append(p.blocks, p.spareBlocks[n-1]), p.spareBlocks[:n-1]
 	} else {
-		q.blocks = append(q.blocks, make([]byte, 0, max(logBlockBytes, takes)))
+		p.blocks = append(p.blocks, make([]byte, 0, max(logBlockBytes, takes)))
 	}
 }
 
 // removeOldest removes and returns the oldest document, nil if there is none. The document is valid
 // until the next one is added.
-func (q *pendingLog) removeOldest() bson.Raw {
-	if len(q.blocks) == 0 {
+func (p *pendingLog) removeOldest() bson.Raw {
+	if len(p.blocks) == 0 {
 		return nil
 	}
-	first := q.blocks[0][q.firstOffset:]
+	first := p.blocks[0][p.firstOffset:]
 	size, _, _ := bsoncore.ReadLength(first)
 	doc := bson.Raw(first[:size:size])
-	q.bytes -= int64(size)
-	if q.firstOffset += len(doc); len(doc) == len(first) {
-		q.dropFirstBlock()
+	p.bytes -= int64(size)
+	if p.firstOffset += len(doc); len(doc) == len(first) {
+		p.dropFirstBlock()
 	}
 	return doc
 }
 
 // dropFirstBlock removes the first block, all of whose documents were removed.
-func (q *pendingLog) dropFirstBlock() {
-	if cap(q.blocks[0]) == logBlockBytes {
-		q.spareBlocks = append(q.spareBlocks, q.blocks[0][:0])
+func (p *pendingLog) dropFirstBlock() {
+	if cap(p.blocks[0]) == logBlockBytes {
+		p.spareBlocks = append(p.spareBlocks, p.blocks[0][:0])
 	}
-	q.blocks[0] = nil
-	q.blocks, q.firstOffset = q.blocks[1:], 0
+	p.blocks[0] = nil
+	p.blocks, p.firstOffset = p.blocks[1:], 0
 }
 
 // trim drops the oldest entries beyond the limit. read is the log's collection, with the entries
 // inserted before.
-func (q *pendingLog) trim(read *store.Collection) {
-	q.trimWholeBlocks(read)
-	for q.bytes > 0 && read.Bytes()+q.bytes > q.limit {
-		q.removeOldest()
+func (p *pendingLog) trim(read *store.Collection) {
+	p.trimWholeBlocks(read)
+	for p.bytes > 0 && read.Bytes()+p.bytes > p.limit {
+		p.removeOldest()
 	}
 }
 
 // trimWholeBlocks is like trim, but drops only whole blocks, so that it need not parse documents.
-func (q *pendingLog) trimWholeBlocks(read *store.Collection) {
-	for read.Count() > 0 && read.Bytes()+q.bytes > q.limit {
+func (p *pendingLog) trimWholeBlocks(read *store.Collection) {
+	for read.Count() > 0 && read.Bytes()+p.bytes > p.limit {
 		oldest, _, _ := read.First()
 		read.Delete(oldest)
 	}
-	for len(q.blocks) > 0 {
-		left := int64(len(q.blocks[0]) - q.firstOffset)
-		if read.Bytes()+q.bytes-left < q.limit {
+	for len(p.blocks) > 0 {
+		left := int64(len(p.blocks[0]) - p.firstOffset)
+		if read.Bytes()+p.bytes-left < p.limit {
 			return
 		}
-		q.bytes -= left
-		q.dropFirstBlock()
+		p.bytes -= left
+		p.dropFirstBlock()
 	}
 }
 
 // flush inserts the pending entries of a log into its collection.
-func (u pendingLogs) flush(ns string, read *store.Collection, logger *slog.Logger) {
-	q := u[ns]
+func (p pendingLogs) flush(ns string, read *store.Collection, logger *slog.Logger) {
+	q := p[ns]
 	if q == nil {
 		return
 	}
-	delete(u, ns)
+	delete(p, ns)
 	q.trim(read)
 	for doc := q.removeOldest(); doc != nil; doc = q.removeOldest() {
 		if _, err := read.Insert(doc); err != nil {
@@ -156,8 +156,8 @@ func (u pendingLogs) flush(ns string, read *store.Collection, logger *slog.Logge
 }
 
 // flushAll flushes all logs.
-func (u pendingLogs) flushAll(read map[string]*store.Collection, logger *slog.Logger) {
-	for ns := range u {
-		u.flush(ns, read[ns], logger)
+func (p pendingLogs) flushAll(read map[string]*store.Collection, logger *slog.Logger) {
+	for ns := range p {
+		p.flush(ns, read[ns], logger)
 	}
 }

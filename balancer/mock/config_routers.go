@@ -96,8 +96,8 @@ func (rs *Routers) insert(name string) error {
 // recordVersions writes the installed releases of routers to config.mongos.
 func (rs *Routers) recordVersions(by map[string]catalog.Release) error {
 	for _, r := range rs.list {
-		is, own := by[r.Name]
-		if !own {
+		is, ok := by[r.Name]
+		if !ok {
 			continue
 		}
 		_, err := rs.config.modify(configMongos, r.Name, func(doc *bson.D) {
@@ -136,23 +136,23 @@ func (rs *Routers) ping() (again bool) {
 }
 
 // Table returns the routing table of a tracked collection, nil if there is none.
-func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.table(ns) }
+func (c *ConfigDB) Table(ns string) *catalog.RoutingTable { return c.table(ns) }
 
-func (cfg *ConfigDB) table(ns string) *catalog.RoutingTable {
-	if draft := cfg.tables[ns]; draft != nil {
+func (c *ConfigDB) table(ns string) *catalog.RoutingTable {
+	if draft := c.tables[ns]; draft != nil {
 		return draft.Table()
 	}
 	return nil
 }
 
-func (cfg *ConfigDB) setTable(ns string, table *catalog.RoutingTable) {
-	cfg.tables[ns] = catalog.NewDraft(table)
+func (c *ConfigDB) setTable(ns string, table *catalog.RoutingTable) {
+	c.tables[ns] = catalog.NewDraft(table)
 }
 
 // allTables returns the routing tables by namespace in no particular order.
-func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
+func (c *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
 	return func(yield func(string, *catalog.RoutingTable) bool) {
-		for ns, draft := range cfg.tables {
+		for ns, draft := range c.tables {
 			if !yield(ns, draft.Table()) {
 				return
 			}
@@ -161,13 +161,13 @@ func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
 }
 
 // putChunks atomically writes changed chunks of a tracked collection to the catalog.
-func (cfg *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
-	return cfg.tables[ns].Put(changed...)
+func (c *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
+	return c.tables[ns].Put(changed...)
 }
 
 // setJumbo sets a chunk's jumbo flag without changing its version.
-func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
-	table := cfg.table(ns)
+func (c *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
+	table := c.table(ns)
 	if table == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
@@ -176,15 +176,15 @@ func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) er
 		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk begins at %s", table.Pattern().Bound(min))
 	}
 	chunk.Jumbo = flag
-	return cfg.putChunks(ns, chunk)
+	return c.putChunks(ns, chunk)
 }
 
 // ClearJumbo clears a chunk's jumbo flag and increases its major version
 // (rules/02-migration-and-metadata §6.7). It does not change a chunk without the flag. known is the
 // collection according to the router.
-func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
+func (c *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := cfg.Tracked(ns)
+	coll, ok, err := c.Tracked(ns)
 	switch {
 	case err != nil:
 		return err
@@ -193,7 +193,7 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := cfg.table(ns)
+	table := c.table(ns)
 	chunk := table.Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
 		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
@@ -203,17 +203,17 @@ func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) 
 	}
 	chunk.Jumbo = catalog.JumboUnset
 	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
-	return cfg.putChunks(ns, chunk)
+	return c.putChunks(ns, chunk)
 }
 
 // BumpVersion increases the minor version of the newest chunk, as metadata writes do
 // (rules/02-migration-and-metadata §6.3).
-func (cfg *ConfigDB) BumpVersion(ns string) error {
-	table := cfg.table(ns)
+func (c *ConfigDB) BumpVersion(ns string) error {
+	table := c.table(ns)
 	if table == nil {
 		return nil
 	}
 	chunk := table.Newest()
 	chunk.Version.Minor++
-	return cfg.putChunks(ns, chunk)
+	return c.putChunks(ns, chunk)
 }

@@ -49,15 +49,15 @@ func (rq *Request) EnableSharding(name, primary string) error {
 }
 
 // checkPartitioned fails if the release requires enableSharding and the database is not enabled.
-func (ds *Databases) checkPartitioned(db string) error {
-	if !ds.config.release.MarksPartitioned() || ds.config.isPartitioned(db) {
+func (d *Databases) checkPartitioned(db string) error {
+	if !d.config.release.MarksPartitioned() || d.config.isPartitioned(db) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.IllegalOperation, "sharding not enabled for db %s", db)
 }
 
-func (cfg *ConfigDB) isPartitioned(db string) bool {
-	entry, _ := cfg.DatabaseEntry(db)
+func (c *ConfigDB) isPartitioned(db string) bool {
+	entry, _ := c.DatabaseEntry(db)
 	is, _ := entry.Lookup("partitioned").BooleanOK()
 	return is
 }
@@ -89,25 +89,25 @@ func (rq *Request) createDatabase(name, primary string, partitioned bool) error 
 }
 
 // checkCreate makes the checks in the server's order. done reports that the database exists.
-func (ds *Databases) checkCreate(name, primary string) (done bool, err error) {
-	if done, err = ds.CheckName(name); done || err != nil {
+func (d *Databases) checkCreate(name, primary string) (done bool, err error) {
+	if done, err = d.CheckName(name); done || err != nil {
 		return done, err
 	}
 	if primary != "" {
-		shard, err := ds.config.FindShard(primary)
+		shard, err := d.config.FindShard(primary)
 		if err != nil {
 			return false, err
 		}
 		primary = string(shard.ID)
 	}
-	if is, ok := ds.config.Primary(name); ok {
+	if is, ok := d.config.Primary(name); ok {
 		if primary == "" || string(is) == primary {
 			return true, nil
 		}
 		return false, mongoerr.New(mongoerr.NamespaceExists,
 			"database already created on a primary which is different from %s", primary)
 	}
-	for _, raw := range ds.config.Collection(configDatabases).Scan() {
+	for _, raw := range d.config.Collection(configDatabases).Scan() {
 		if other, _ := raw.Lookup("_id").StringValueOK(); strings.EqualFold(other, name) {
 			return false, mongoerr.New(mongoerr.DatabaseDifferCase,
 				"can't have 2 databases that just differ on case: have %s, want %s", other, name)
@@ -118,7 +118,7 @@ func (ds *Databases) checkCreate(name, primary string) (done bool, err error) {
 
 // CheckName rejects database names that users may not use. builtin is true for config, which always
 // exists.
-func (ds *Databases) CheckName(name string) (builtin bool, err error) {
+func (d *Databases) CheckName(name string) (builtin bool, err error) {
 	if name == "config" {
 		return true, nil
 	}
@@ -132,8 +132,8 @@ func (ds *Databases) CheckName(name string) (builtin bool, err error) {
 	return false, nil
 }
 
-func (ds *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
-	shards, err := ds.config.Shards()
+func (d *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
+	shards, err := d.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -144,11 +144,11 @@ func (ds *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 		if s.Draining || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
 			continue
 		}
-		if err := ds.faults.checkReachable(configShard, s.ID); err != nil {
+		if err := d.faults.checkReachable(configShard, s.ID); err != nil {
 			away = err
 			continue
 		}
-		if size := ds.shards[s.ID].totalBytes(); best == "" || size < least {
+		if size := d.shards[s.ID].totalBytes(); best == "" || size < least {
 			best, least = s.ID, size
 		}
 	}
@@ -156,7 +156,7 @@ func (ds *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 		return "", away
 	}
 	if best == "" && asked != "" {
-		if _, err := ds.config.FindShard(asked); err != nil {
+		if _, err := d.config.FindShard(asked); err != nil {
 			return "", err
 		}
 	}
@@ -220,13 +220,13 @@ func (rq *Request) Create(ns string, options bson.D) error {
 
 // hasSameOptions reports whether a collection exists with exactly these options and is not a view. Then
 // create succeeds without a change.
-func (cs *Collections) hasSameOptions(ns string, options bson.D) bool {
+func (c *Collections) hasSameOptions(ns string, options bson.D) bool {
 	wanted, err := bson.Marshal(options)
 	if err != nil {
 		return false
 	}
-	for _, id := range cs.shards.ids() {
-		if l := cs.shards[id].colls[ns]; l != nil {
+	for _, id := range c.shards.ids() {
+		if l := c.shards[id].colls[ns]; l != nil {
 			has, err := bson.Marshal(append(bson.D{}, l.options...))
 			return err == nil && bytes.Equal(has, wanted)
 		}
@@ -258,11 +258,11 @@ func checkNewCollection(ns string) error {
 }
 
 // Exists reports whether a shard has the collection or the catalog tracks it.
-func (cs *Collections) Exists(ns string) bool {
-	if cs.config.isTracked(ns) {
+func (c *Collections) Exists(ns string) bool {
+	if c.config.isTracked(ns) {
 		return true
 	}
-	if _, isView := cs.views[ns]; isView {
+	if _, isView := c.views[ns]; isView {
 		return true
 	}
 	db, _, err := catalog.SplitNamespace(ns)
@@ -270,68 +270,68 @@ func (cs *Collections) Exists(ns string) bool {
 		return false
 	}
 	if onConfigServer(db) {
-		return cs.config.holdsCollection(ns)
+		return c.config.holdsCollection(ns)
 	}
-	primary, ok := cs.config.Primary(db)
-	return ok && cs.shards[primary].colls[ns] != nil
+	primary, ok := c.config.Primary(db)
+	return ok && c.shards[primary].colls[ns] != nil
 }
 
 // ensureOnPrimary returns an untracked collection's data on the database's primary, and creates the
 // collection if it does not exist. The database must exist.
-func (cs *Collections) ensureOnPrimary(ns string, options bson.D) *localCollection {
+func (c *Collections) ensureOnPrimary(ns string, options bson.D) *localCollection {
 	db, _, _ := catalog.SplitNamespace(ns)
-	primary, _ := cs.config.Primary(db)
-	s := cs.shards[primary]
+	primary, _ := c.config.Primary(db)
+	s := c.shards[primary]
 	l := s.colls[ns]
 	if l == nil {
-		l = newLocal(LanguageOf(cs.release), cs.ids.NewUUID(), options, ns)
+		l = newLocal(LanguageOf(c.release), c.ids.NewUUID(), options, ns)
 		s.colls[ns] = l
-		cs.changes.noteCreated(ns, options)
+		c.changes.noteCreated(ns, options)
 	}
 	return l
 }
 
 // Drop drops a collection and reports whether it existed. It removes the zone ranges in either case.
-func (cs *Collections) Drop(ns string) bool {
-	if !cs.Exists(ns) {
-		return cs.remove(ns) // also removes leftovers on shards
+func (c *Collections) Drop(ns string) bool {
+	if !c.Exists(ns) {
+		return c.remove(ns) // also removes leftovers on shards
 	}
-	cs.log.writeChange(configShard, "dropCollection.start", ns, nil)
-	found := cs.remove(ns)
-	cs.log.writeChange(configShard, "dropCollection", ns, nil)
+	c.log.writeChange(configShard, "dropCollection.start", ns, nil)
+	found := c.remove(ns)
+	c.log.writeChange(configShard, "dropCollection", ns, nil)
 	return found
 }
 
 // remove removes a collection from the catalog, all shards and the zones. It writes no change log
 // entries.
-func (cs *Collections) remove(ns string) (found bool) {
-	coll, tracked, _ := cs.config.Tracked(ns)
-	_, isView := cs.views[ns]
+func (c *Collections) remove(ns string) (found bool) {
+	coll, tracked, _ := c.config.Tracked(ns)
+	_, isView := c.views[ns]
 	gone := Change{Kind: ChangeDrop, Namespace: ns}
 	if isView {
 		gone.NSType = "view"
-	} else if l := cs.changes.anyLocal(ns); l != nil {
+	} else if l := c.changes.anyLocal(ns); l != nil {
 		gone.UUID = &l.uuid
 	}
-	delete(cs.views, ns)
+	delete(c.views, ns)
 	found = tracked || isView
-	for _, id := range cs.shards.ids() {
-		s := cs.shards[id]
+	for _, id := range c.shards.ids() {
+		s := c.shards[id]
 		if s.colls[ns] != nil {
 			found = true
-			cs.wakeTails(s.colls[ns])
+			c.wakeTails(s.colls[ns])
 			delete(s.colls, ns)
 		}
 		s.dropDeletions(ns)
 	}
 	if tracked {
-		cs.config.dropEntry(ns)
-		delete(cs.config.tables, ns)
-		cs.log.writePlacement(ns, &coll.UUID, cs.ids.Tick(), nil)
+		c.config.dropEntry(ns)
+		delete(c.config.tables, ns)
+		c.log.writePlacement(ns, &coll.UUID, c.ids.Tick(), nil)
 	}
-	cs.zones.dropRanges(func(of string) bool { return of == ns })
+	c.zones.dropRanges(func(of string) bool { return of == ns })
 	if found {
-		cs.changes.note(gone)
+		c.changes.note(gone)
 	}
 	return found
 }
@@ -350,36 +350,36 @@ func (s *shard) dropDeletions(ns string) {
 
 // Drop drops all collections of a database and its entry. It returns false if the database does not
 // exist.
-func (ds *Databases) Drop(db string) bool {
-	_, known := ds.config.Primary(db)
+func (d *Databases) Drop(db string) bool {
+	_, known := d.config.Primary(db)
 	if !known {
 		return false
 	}
-	ds.log.writeChange(configShard, "dropDatabase.start", db, nil)
-	for _, ns := range ds.Namespaces(db) {
-		ds.collections.remove(ns)
+	d.log.writeChange(configShard, "dropDatabase.start", db, nil)
+	for _, ns := range d.Namespaces(db) {
+		d.collections.remove(ns)
 	}
 	// Also those of collections that never existed.
-	ds.zones.dropRanges(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
-	maps.DeleteFunc(ds.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
-	ds.config.remove(configDatabases, db)
-	ds.log.writePlacement(db, nil, ds.ids.Tick(), nil)
-	ds.log.writeChange(configShard, "dropDatabase", db, nil)
-	ds.changes.note(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
+	d.zones.dropRanges(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
+	maps.DeleteFunc(d.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
+	d.config.remove(configDatabases, db)
+	d.log.writePlacement(db, nil, d.ids.Tick(), nil)
+	d.log.writeChange(configShard, "dropDatabase", db, nil)
+	d.changes.note(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
 	return true
 }
 
 // Namespaces returns the sorted namespaces of a database.
-func (ds *Databases) Namespaces(db string) []string {
+func (d *Databases) Namespaces(db string) []string {
 	seen := map[string]bool{}
-	for _, s := range ds.shards {
+	for _, s := range d.shards {
 		for ns := range s.colls {
-			if strings.HasPrefix(ns, db+".") && (ds.config.isTracked(ns) || ds.config.isPrimary(db, s.id)) {
+			if strings.HasPrefix(ns, db+".") && (d.config.isTracked(ns) || d.config.isPrimary(db, s.id)) {
 				seen[ns] = true
 			}
 		}
 	}
-	for _, raw := range ds.config.Collection(configCollections).Scan() {
+	for _, raw := range d.config.Collection(configCollections).Scan() {
 		if ns, _ := raw.Lookup("_id").StringValueOK(); strings.HasPrefix(ns, db+".") && !isDropped(raw) {
 			seen[ns] = true
 		}
@@ -387,8 +387,8 @@ func (ds *Databases) Namespaces(db string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func (cfg *ConfigDB) isTracked(ns string) bool {
-	entry, ok := cfg.doc(configCollections, ns)
+func (c *ConfigDB) isTracked(ns string) bool {
+	entry, ok := c.doc(configCollections, ns)
 	return ok && !isDropped(entry)
 }
 
@@ -399,31 +399,31 @@ func isDropped(entry bson.Raw) bool {
 	return gone
 }
 
-func (cfg *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
-	primary, ok := cfg.Primary(db)
+func (c *ConfigDB) isPrimary(db string, id catalog.ShardID) bool {
+	primary, ok := c.Primary(db)
 	return ok && primary == id
 }
 
 // DatabaseEntry returns a database's document in config.databases.
-func (cfg *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return cfg.doc(configDatabases, db) }
+func (c *ConfigDB) DatabaseEntry(db string) (bson.Raw, bool) { return c.doc(configDatabases, db) }
 
 // MovePrimary changes the primary of a database and moves its untracked collections to the new primary
 // (rules/03-commands §1.4).
-func (ds *Databases) MovePrimary(db, to string) error {
+func (d *Databases) MovePrimary(db, to string) error {
 	switch {
 	case onConfigServer(db) || db == "local":
 		return mongoerr.New(mongoerr.InvalidOptions, "Can't move primary for %s database", db)
 	case !catalog.ValidDatabaseName(db):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s", db)
 	}
-	from, known := ds.config.Primary(db)
+	from, known := d.config.Primary(db)
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	if !ds.membership.hadTwo {
+	if !d.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move the primary in a cluster that has never had two shards")
 	}
-	shard, err := ds.config.FindShard(to)
+	shard, err := d.config.FindShard(to)
 	if err != nil {
 		return mongoerr.Wrap(err, "requested primary shard "+to+" does not exist")
 	}
@@ -434,31 +434,31 @@ func (ds *Databases) MovePrimary(db, to string) error {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", shard.ID)
 	}
 	for _, id := range []catalog.ShardID{from, shard.ID} {
-		if err := ds.faults.checkReachable(configShard, id); err != nil {
+		if err := d.faults.checkReachable(configShard, id); err != nil {
 			return err
 		}
 	}
-	if ds.config.isCopyingMetadata() {
+	if d.config.isCopyingMetadata() {
 		return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"movePrimary of %s is not possible while the feature compatibility version is being changed", db)
 	}
-	return ds.moveUntracked(db, ds.shards[from], ds.shards[shard.ID])
+	return d.moveUntracked(db, d.shards[from], d.shards[shard.ID])
 }
 
-func (ds *Databases) moveUntracked(db string, from, to *shard) error {
+func (d *Databases) moveUntracked(db string, from, to *shard) error {
 	var moving []string
 	for ns := range from.colls {
-		if strings.HasPrefix(ns, db+".") && !ds.config.isTracked(ns) {
+		if strings.HasPrefix(ns, db+".") && !d.config.isTracked(ns) {
 			moving = append(moving, ns)
 		}
 	}
 	slices.Sort(moving)
 	details := bson.D{{Key: "from", Value: string(from.id)}, {Key: "to", Value: string(to.id)}}
-	ds.log.writeChange(from.id, "movePrimary.start", db, details)
+	d.log.writeChange(from.id, "movePrimary.start", db, details)
 	for _, ns := range moving {
 		if to.colls[ns] != nil {
 			err := mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
-			ds.log.writeChange(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
+			d.log.writeChange(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
 			return err
 		}
 	}
@@ -466,8 +466,8 @@ func (ds *Databases) moveUntracked(db string, from, to *shard) error {
 		to.colls[ns] = from.colls[ns]
 		delete(from.colls, ns)
 	}
-	at := ds.ids.Tick()
-	_, err := ds.config.modify(configDatabases, db, func(doc *bson.D) {
+	at := d.ids.Tick()
+	_, err := d.config.modify(configDatabases, db, func(doc *bson.D) {
 		setDocField(doc, "primary", string(to.id))
 		for i, e := range *doc {
 			if version, ok := e.Value.(bson.D); ok && e.Key == "version" {
@@ -479,9 +479,9 @@ func (ds *Databases) moveUntracked(db string, from, to *shard) error {
 	if err != nil {
 		return err
 	}
-	ds.log.writeChange(from.id, "movePrimary.commit", db, details)
-	ds.log.writePlacement(db, nil, at, []catalog.ShardID{to.id})
-	ds.log.writeChange(from.id, "movePrimary.end", db, details)
+	d.log.writeChange(from.id, "movePrimary.commit", db, details)
+	d.log.writePlacement(db, nil, at, []catalog.ShardID{to.id})
+	d.log.writeChange(from.id, "movePrimary.end", db, details)
 	return nil
 }
 

@@ -149,7 +149,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		}
 		for min := range known.ranges.changed {
 			var value []byte
-			if e, there := l.virtual.ranges.Get(virtualRange{min: min}); there {
+			if e, ok := l.virtual.ranges.Get(virtualRange{min: min}); ok {
 				value = mustEncode(storeRange(p, e))
 			}
 			t.emitEntry(bucket, disk.BoundKey(min), value)

@@ -105,40 +105,40 @@ func (st *Storage) initializeNew(k *diskWriter, cfg Config) error {
 
 // capture adds the changes to the disk's queue. If it panics, the written state is unknown, so storing
 // stops.
-func (k *diskWriter) capture(c *Cluster, last bool) {
-	c.clock.Attempt("handing over to the disk", func() { k.captureChanges(c, last) }, k.file.Fail)
+func (d *diskWriter) capture(c *Cluster, last bool) {
+	c.clock.Attempt("handing over to the disk", func() { d.captureChanges(c, last) }, d.file.Fail)
 }
 
 // captureChanges adds the changes to the disk's queue. While the queue is full it leaves them to the
 // trackers, where repeated changes of the same data take no more memory.
-func (k *diskWriter) captureChanges(c *Cluster, last bool) {
-	if !last && k.file.Full() {
-		k.queueWasFull = true
+func (d *diskWriter) captureChanges(c *Cluster, last bool) {
+	if !last && d.file.Full() {
+		d.queueWasFull = true
 		return
 	}
 	var entries []disk.Entry
 	emit := func(e disk.Entry) { entries = append(entries, e) }
-	found := k.captureWrites(emit)
-	if !k.tracker.capture(c, last || found, emit) && !found && !k.queueWasFull {
+	found := d.captureWrites(emit)
+	if !d.tracker.capture(c, last || found, emit) && !found && !d.queueWasFull {
 		return
 	}
-	k.queueWasFull = false // adds the batch even if it is empty, because callers may wait for it
-	if k.onBatch != nil {
-		k.onBatch(entries)
+	d.queueWasFull = false // adds the batch even if it is empty, because callers may wait for it
+	if d.onBatch != nil {
+		d.onBatch(entries)
 	}
-	k.file.Add(entries)
+	d.file.Add(entries)
 }
 
 // captureWrites calls emit for the changed retryable writes and reports whether there were any.
-func (k *diskWriter) captureWrites(emit func(disk.Entry)) bool {
-	found := k.writesVoided || len(k.writes) > 0
-	if k.writesVoided {
+func (d *diskWriter) captureWrites(emit func(disk.Entry)) bool {
+	found := d.writesVoided || len(d.writes) > 0
+	if d.writesVoided {
 		emit(disk.Entry{Bucket: disk.BucketWrites})
 	}
-	for session, write := range k.writes {
+	for session, write := range d.writes {
 		emit(disk.Entry{Bucket: disk.BucketWrites, Key: []byte(session), Value: write})
 	}
-	k.writes, k.writesVoided = nil, false
+	d.writes, d.writesVoided = nil, false
 	return found
 }
 

@@ -82,23 +82,23 @@ type metadataBuilder struct {
 }
 
 // insertConfig inserts the documents of the config database.
-func (pb metadataBuilder) insertConfig() error {
-	if err := (topologyBuilder{pb.c}).createConfig(); err != nil {
+func (m metadataBuilder) insertConfig() error {
+	if err := (topologyBuilder{m.c}).createConfig(); err != nil {
 		return err
 	}
 	for _, name := range []string{
 		configSettings, configShards, configDatabases, configCollections, configTags, configVersion,
 	} {
-		docs, err := pb.from.Documents(name)
+		docs, err := m.from.Documents(name)
 		if err != nil {
 			return err
 		}
-		coll := pb.c.config.Collection(name)
+		coll := m.c.config.Collection(name)
 		for record := range coll.Scan() {
 			coll.Delete(record) // the cluster id of the new cluster
 		}
 		for _, doc := range docs {
-			if doc = pb.adaptEntry(name, doc); doc == nil {
+			if doc = m.adaptEntry(name, doc); doc == nil {
 				continue
 			}
 			if _, err := coll.Insert(doc); err != nil {
@@ -106,30 +106,30 @@ func (pb metadataBuilder) insertConfig() error {
 			}
 		}
 	}
-	for _, r := range pb.from.Parts().Routers {
+	for _, r := range m.from.Parts().Routers {
 		if r.ID == routerName {
 			continue
 		}
-		err := pb.c.config.insert(configMongos, bson.D{{Key: "_id", Value: r.ID},
+		err := m.c.config.insert(configMongos, bson.D{{Key: "_id", Value: r.ID},
 			{Key: "mongoVersion", Value: r.Version}, {Key: "ping", Value: bson.NewDateTimeFromTime(r.Ping)}})
 		if err != nil {
 			return fmt.Errorf("config.mongos: %w", err)
 		}
 	}
-	for _, shard := range pb.from.Shards() {
-		pb.c.shards[shard.ID] = newShard(shard.ID)
+	for _, shard := range m.from.Shards() {
+		m.c.shards[shard.ID] = newShard(shard.ID)
 	}
 	return nil
 }
 
 // adaptEntry converts a document to the mock's form. It drops the entries of collections whose chunks
 // are unknown.
-func (pb metadataBuilder) adaptEntry(of string, doc bson.Raw) bson.Raw {
+func (m metadataBuilder) adaptEntry(of string, doc bson.Raw) bson.Raw {
 	if of != configCollections {
 		return doc
 	}
 	ns, _ := doc.Lookup("_id").StringValueOK()
-	if coll := pb.from.Collection(ns); coll == nil || coll.Table == nil {
+	if coll := m.from.Collection(ns); coll == nil || coll.Table == nil {
 		return nil
 	}
 	return doc
@@ -137,19 +137,19 @@ func (pb metadataBuilder) adaptEntry(of string, doc bson.Raw) bson.Raw {
 
 // adaptEntries converts the entries of another release or of an older mock to the current form. Chunks
 // are converted when they are read.
-func (cfg *ConfigDB) adaptEntries() error {
-	colls := cfg.Collection(configCollections)
+func (c *ConfigDB) adaptEntries() error {
+	colls := c.Collection(configCollections)
 	for record, raw := range colls.Scan() {
 		ns, _ := raw.Lookup("_id").StringValueOK()
-		table := cfg.table(ns)
+		table := c.table(ns)
 		if table == nil {
-			if isDropped(raw) && !cfg.release.ChunksByNamespace() {
+			if isDropped(raw) && !c.release.ChunksByNamespace() {
 				colls.Delete(record)
 			}
 			continue
 		}
 		err := updateDocument(colls, record, raw, func(doc *bson.D) {
-			if cfg.release.ChunksByNamespace() {
+			if c.release.ChunksByNamespace() {
 				unsetDocField(doc, "timestamp")
 				setDocField(doc, "dropped", false)
 				return
@@ -161,10 +161,10 @@ func (cfg *ConfigDB) adaptEntries() error {
 			return err
 		}
 	}
-	if !cfg.release.MarksPartitioned() {
+	if !c.release.MarksPartitioned() {
 		return nil
 	}
-	databases := cfg.Collection(configDatabases)
+	databases := c.Collection(configDatabases)
 	for record, raw := range databases.Scan() {
 		if !raw.Lookup("partitioned").IsZero() {
 			continue
@@ -198,11 +198,11 @@ func legacyTimestamp(coll *catalog.CollectionState) bson.Timestamp {
 }
 
 // insertLogs inserts the log entries of the snapshot.
-func (pb metadataBuilder) insertLogs() error {
-	p := pb.from.Parts()
+func (m metadataBuilder) insertLogs() error {
+	p := m.from.Parts()
 	for name, entries := range map[string][]catalog.LogEntry{configChangelog: p.Changes, configActionlog: p.Actions} {
 		for _, e := range entries {
-			if _, err := pb.c.config.Collection(name).Insert(e.Raw); err != nil {
+			if _, err := m.c.config.Collection(name).Insert(e.Raw); err != nil {
 				return fmt.Errorf("config.%s: %w", name, err)
 			}
 		}
@@ -211,39 +211,39 @@ func (pb metadataBuilder) insertLogs() error {
 }
 
 // createCollections creates the collections on the shards, with virtual data.
-func (pb metadataBuilder) createCollections() error {
-	for _, coll := range pb.from.Collections() {
+func (m metadataBuilder) createCollections() error {
+	for _, coll := range m.from.Collections() {
 		if coll.Table == nil {
 			continue
 		}
-		table, err := pb.routingTable(coll)
+		table, err := m.routingTable(coll)
 		if err != nil {
 			return err
 		}
-		pb.c.config.setTable(coll.Namespace, table)
+		m.c.config.setTable(coll.Namespace, table)
 		for _, id := range coll.Table.Owners() {
-			s := pb.c.shards[id]
+			s := m.c.shards[id]
 			if s == nil {
 				return fmt.Errorf("a chunk of %s is on shard %s, which does not exist", coll.Namespace, id)
 			}
-			local := newLocal(LanguageOf(pb.c.release), coll.UUID, nil, coll.Namespace)
+			local := newLocal(LanguageOf(m.c.release), coll.UUID, nil, coll.Namespace)
 			index := store.IndexSpec{Name: indexName(coll.Pattern), Key: coll.Pattern.Doc(), Unique: coll.Unique}
-			if _, there := local.keyIndex(coll.Pattern); !there {
+			if _, ok := local.keyIndex(coll.Pattern); !ok {
 				if err := local.docs.CreateIndex(index); err != nil {
 					return fmt.Errorf("the index of %s: %w", coll.Namespace, err)
 				}
 			}
 			s.colls[coll.Namespace] = local
 		}
-		pb.fillVirtualData(coll)
+		m.fillVirtualData(coll)
 	}
 	return nil
 }
 
 // routingTable returns the routing table of a collection in the mock's form, which does not depend on
 // the release: with a timestamp, and chunks with onCurrentShardSince.
-func (pb metadataBuilder) routingTable(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
-	if pb.from.Release().AutoMerges() {
+func (m metadataBuilder) routingTable(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
+	if m.from.Release().AutoMerges() {
 		return coll.Table, nil
 	}
 	at := coll.Timestamp
@@ -265,12 +265,12 @@ func (pb metadataBuilder) routingTable(coll *catalog.CollectionState) (*catalog.
 // fillVirtualData fills the chunks with virtual data of each shard's reported size. Each chunk gets its
 // measured size or else an equal share of the rest. The chunks of shards without a reported size get the
 // size that a simulation would assume.
-func (pb metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
-	contents := sim.Measured(coll, cmp.Or(coll.MaxChunkSizeBytes, pb.from.Settings().MaxChunkSizeBytes))
+func (m metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
+	contents := sim.Measured(coll, cmp.Or(coll.MaxChunkSizeBytes, m.from.Settings().MaxChunkSizeBytes))
 	for _, id := range coll.Table.Owners() {
 		left, known := coll.Sizes[id]
 		docs, bytes := left.Documents, left.Bytes
-		virtual := &pb.c.shards[id].colls[coll.Namespace].virtual
+		virtual := &m.c.shards[id].colls[coll.Namespace].virtual
 		var last virtualRange
 		for chunk := range coll.Table.OwnedChunks(id, catalog.Key{}, catalog.Key{}) {
 			virtual.add(last)
@@ -286,9 +286,9 @@ func (pb metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
 }
 
 // addDeletions adds the pending range deletions to the shards. The ranges contain no data.
-func (pb metadataBuilder) addDeletions(list []catalog.RangeDeletion) {
+func (m metadataBuilder) addDeletions(list []catalog.RangeDeletion) {
 	for _, d := range list {
-		s, coll := pb.c.shards[d.Shard], pb.from.Collection(d.Namespace)
+		s, coll := m.c.shards[d.Shard], m.from.Collection(d.Namespace)
 		if s == nil || coll == nil || s.colls[d.Namespace] == nil {
 			continue
 		}

@@ -186,9 +186,9 @@ func (w *writeStatement) applyOne(p *documentChange) (applied bool, err error) {
 		if err := w.rq.awaitWritable(w.ns); err != nil {
 			return false, err
 		}
-		now, there := w.rq.env.locator.relocate(w.ns, *p)
+		now, ok := w.rq.env.locator.relocate(w.ns, *p)
 		switch {
-		case !there:
+		case !ok:
 			return false, nil
 		case bytes.Equal(now.doc, p.doc) && p.failure != nil:
 			return false, p.failure

@@ -129,12 +129,12 @@ func (lo *locator) targetOn(
 // relocate finds the current version and location of a document that may have been changed or moved.
 func (lo *locator) relocate(ns string, p documentChange) (documentChange, bool) {
 	if ns == chunksNamespace {
-		doc, there := lo.configChunks.currentChunk(p.doc)
+		doc, ok := lo.configChunks.currentChunk(p.doc)
 		p.doc = doc
-		return p, there
+		return p, ok
 	}
 	if lo.isStillAt(ns, p) {
-		if doc, there := p.docs.Get(p.record); there {
+		if doc, ok := p.docs.Get(p.record); ok {
 			p.doc = doc
 			return p, true
 		}
@@ -196,16 +196,16 @@ type knownCatalog interface {
 }
 
 // isFresh reports whether the router's view of a collection is current.
-func (k routerView) isFresh(ns string) bool { return k.cache == nil || k.cache.Fresh(ns, k.config) }
+func (r routerView) isFresh(ns string) bool { return r.cache == nil || r.cache.Fresh(ns, r.config) }
 
 // route routes a request by the router's cache. If a shard rejects the request, the cache is refreshed;
 // if none does, the router has targeted the right shards. A write of many documents on several shards is
 // sent to all shards and never rejected.
-func (k routerView) route(ns string, filter *filter.Filter, many bool) {
-	if k.isFresh(ns) {
+func (r routerView) route(ns string, filter *filter.Filter, many bool) {
+	if r.isFresh(ns) {
 		return
 	}
-	k.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
+	r.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
 		ids := routing.Owners(table, filter)
 		if many && len(ids) > 1 {
 			return nil
@@ -215,64 +215,64 @@ func (k routerView) route(ns string, filter *filter.Filter, many bool) {
 }
 
 // routeKey is route for a new document. key is its encoded shard key.
-func (k routerView) routeKey(ns string, key []byte) {
-	if k.isFresh(ns) {
+func (r routerView) routeKey(ns string, key []byte) {
+	if r.isFresh(ns) {
 		return
 	}
-	k.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
+	r.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
 		return []catalog.ShardID{table.OwnerOf(key)}
 	})
 }
 
 // learn refreshes the cache after a shard has rejected a request.
-func (k routerView) learn(ns string) {
-	if k.joins != "" && k.joins != ns {
-		k.cache.Read(ns, k.config)
+func (r routerView) learn(ns string) {
+	if r.joins != "" && r.joins != ns {
+		r.cache.Read(ns, r.config)
 		return
 	}
-	k.cache.Refused(ns, k.config)
+	r.cache.Refused(ns, r.config)
 }
 
 // countCreation counts the implicit creation of a collection.
-func (k routerView) countCreation() {
-	if k.cache != nil {
-		k.cache.CountCreation()
+func (r routerView) countCreation() {
+	if r.cache != nil {
+		r.cache.CountCreation()
 	}
 }
 
 // send sends a request according to the router's cache. If a shard rejects it, the cache is refreshed.
-func (k routerView) send(ns string, to routing.Targets) {
-	if k.config.holdsCollection(ns) {
+func (r routerView) send(ns string, to routing.Targets) {
+	if r.config.holdsCollection(ns) {
 		return
 	}
-	by, refused := k.cache.Send(ns, k.config, to)
+	by, refused := r.cache.Send(ns, r.config, to)
 	if refused {
-		k.learn(ns)
+		r.learn(ns)
 	}
-	if s := k.shards[by]; refused && s != nil {
+	if s := r.shards[by]; refused && s != nil {
 		s.counters.staleRequests++
 	}
 }
 
 // routeRead returns the shards to which the router sends a read, and the routing table that it uses. The
 // table is nil if the router regards the collection as untracked.
-func (k routerView) routeRead(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
-	if table := k.cache.Table(ns, k.config); table != nil {
+func (r routerView) routeRead(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
+	if table := r.cache.Table(ns, r.config); table != nil {
 		return routing.Owners(table, filter), table
 	}
-	if primary, there := k.cache.PrimaryOf(ns, k.config); there {
+	if primary, ok := r.cache.PrimaryOf(ns, r.config); ok {
 		return []catalog.ShardID{primary}, nil
 	}
 	return nil, nil
 }
 
 // refreshIfStale refreshes the router's routing table if it is stale, and reports whether it was.
-func (k routerView) refreshIfStale(id catalog.ShardID, ns string) bool {
-	if k.isFresh(ns) {
+func (r routerView) refreshIfStale(id catalog.ShardID, ns string) bool {
+	if r.isFresh(ns) {
 		return false
 	}
-	k.learn(ns)
-	k.shards[id].counters.staleRequests++
+	r.learn(ns)
+	r.shards[id].counters.staleRequests++
 	return true
 }
 

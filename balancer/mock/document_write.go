@@ -60,15 +60,15 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 
 // checkInsert rejects inserts into views, invalid namespaces, and collections that only a resharding
 // creates.
-func (cs *Collections) checkInsert(ns string) error {
-	if err := cs.checkNotView(ns); err != nil {
+func (c *Collections) checkInsert(ns string) error {
+	if err := c.checkNotView(ns); err != nil {
 		return err
 	}
 	_, name, err := catalog.SplitNamespace(ns)
 	if err != nil || !strings.HasPrefix(name, "system.resharding.") {
 		return err
 	}
-	if _, sharded, err := cs.config.ShardedEntry(ns); err != nil || sharded {
+	if _, sharded, err := c.config.ShardedEntry(ns); err != nil || sharded {
 		return err
 	}
 	return mongoerr.New(mongoerr.NamespaceNotSharded, "Temporary resharding collection %s is not sharded", ns)
@@ -171,8 +171,8 @@ func (rq *Request) owner(ns string, doc bson.Raw) (*shard, *localCollection, err
 	if !tracked {
 		rq.key = rq.key[:0]
 		db := databaseOf(ns)
-		primary, there := rq.env.config.Primary(db)
-		if s := rq.env.shards[primary]; there && s != nil && s.colls[ns] != nil {
+		primary, ok := rq.env.config.Primary(db)
+		if s := rq.env.shards[primary]; ok && s != nil && s.colls[ns] != nil {
 			return s, s.colls[ns], nil
 		}
 		if !rq.env.collections.Exists(ns) {
@@ -281,15 +281,15 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 }
 
 // prepareUpdate computes the updated document.
-func (p *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) error {
+func (d *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) error {
 	var err error
-	if p.after, p.changed, err = req.Update.ApplyContext(ctx, p.doc); err != nil {
+	if d.after, d.changed, err = req.Update.ApplyContext(ctx, d.doc); err != nil {
 		return err
 	}
-	if p.shown, err = req.show(ctx, p.doc, p.after); err != nil || !p.changed || req.Unchecked {
+	if d.shown, err = req.show(ctx, d.doc, d.after); err != nil || !d.changed || req.Unchecked {
 		return err
 	}
-	p.invalid, err = p.rules.validate(ctx, p.doc, p.after)
+	d.invalid, err = d.rules.validate(ctx, d.doc, d.after)
 	return err
 }
 

@@ -78,12 +78,12 @@ func newFailPoints(k *clock.Clock) *FailPoints {
 func (c *Cluster) FailPoints() *FailPoints { return c.failPoints }
 
 // Names returns the names of all fail points.
-func (ps *FailPoints) Names() []string { return failPointNames() }
+func (f *FailPoints) Names() []string { return failPointNames() }
 
 // Configure sets a fail point on a node, or on all, and returns how often it was entered there so far. Who
 // waits goes on where it does not hold any more.
-func (ps *FailPoints) Configure(name string, node catalog.ShardID, mode FailPointMode) int64 {
-	p := ps.points[name]
+func (f *FailPoints) Configure(name string, node catalog.ShardID, mode FailPointMode) int64 {
+	p := f.points[name]
 	if node != "" {
 		p.at(node)
 	} else {
@@ -93,7 +93,7 @@ func (ps *FailPoints) Configure(name string, node catalog.ShardID, mode FailPoin
 		if n := p.nodes[id]; node == "" || node == id {
 			n.mode = mode
 			for _, look := range n.waiting {
-				ps.clock.After(0, look)
+				f.clock.After(0, look)
 			}
 			n.waiting = nil
 		}
@@ -119,16 +119,16 @@ func (p *failPoint) enteredAt(node catalog.ShardID) (times int64) {
 }
 
 // Await waits until a fail point was entered so many times on a node, or on all.
-func (ps *FailPoints) Await(
+func (f *FailPoints) Await(
 	ctx context.Context, deadline time.Time, name string, node catalog.ShardID, times int64,
 ) error {
-	return ps.clock.Await(ctx, deadline, func() bool { return ps.points[name].enteredAt(node) >= times })
+	return f.clock.Await(ctx, deadline, func() bool { return f.points[name].enteredAt(node) >= times })
 }
 
 // hasWaiting reports whether a thread waits at a fail point. While virtual time stands still for other
 // commands, nothing can release it.
-func (ps *FailPoints) hasWaiting() bool {
-	for _, p := range ps.points {
+func (f *FailPoints) hasWaiting() bool {
+	for _, p := range f.points {
 		for _, n := range p.nodes {
 			if len(n.waiting) > 0 {
 				return true
@@ -139,22 +139,22 @@ func (ps *FailPoints) hasWaiting() bool {
 }
 
 // reset turns all fail points off and drops the waiting threads.
-func (ps *FailPoints) reset() {
-	ps.points = map[string]*failPoint{}
+func (f *FailPoints) reset() {
+	f.points = map[string]*failPoint{}
 	for _, name := range failPointNames() {
-		ps.points[name] = &failPoint{nodes: map[catalog.ShardID]*nodeFailPoint{}}
+		f.points[name] = &failPoint{nodes: map[catalog.ShardID]*nodeFailPoint{}}
 	}
 }
 
 // pass continues behind a fail point, now or when it does not hold any more.
-func (ps *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
-	n := ps.points[name].at(node)
+func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
+	n := f.points[name].at(node)
 	if !n.stops() {
 		goOn()
 		return
 	}
 	n.entered++
-	ps.wait(n, goOn)
+	f.wait(n, goOn)
 }
 
 // stops looks at the fail point, which counts.
@@ -173,17 +173,17 @@ func (n *nodeFailPoint) stops() bool {
 }
 
 // wait looks again in a while, or, where that would find the same, when the mode changes.
-func (ps *FailPoints) wait(n *nodeFailPoint, goOn func()) {
+func (f *FailPoints) wait(n *nodeFailPoint, goOn func()) {
 	look := func() {
 		if !n.stops() {
 			goOn()
 			return
 		}
-		ps.wait(n, goOn)
+		f.wait(n, goOn)
 	}
 	if n.mode.Active && n.mode.Times <= 0 {
 		n.waiting = append(n.waiting, look)
 		return
 	}
-	ps.clock.After(failPointPoll, look)
+	f.clock.After(failPointPoll, look)
 }

@@ -28,20 +28,20 @@ var olderFCVs = map[string][]string{
 	"8.3": {"8.0", "8.2"}, "9.0": {"8.0", "8.3"},
 }
 
-func (cfg *ConfigDB) buildFCV() error {
-	if !cfg.release.AtLeast(catalog.Release34) {
+func (c *ConfigDB) buildFCV() error {
+	if !c.release.AtLeast(catalog.Release34) {
 		return nil
 	}
-	return cfg.setFCV(bson.D{{Key: "version", Value: cfg.release.Line().String()}})
+	return c.setFCV(bson.D{{Key: "version", Value: c.release.Line().String()}})
 }
 
-func (cfg *ConfigDB) setFCV(fields bson.D) error {
+func (c *ConfigDB) setFCV(fields bson.D) error {
 	doc, err := bson.Marshal(append(bson.D{{Key: "_id", Value: fcvID}}, fields...))
 	if err != nil {
 		return err
 	}
-	defer cfg.cacheFCV()
-	coll := cfg.ensureCollection(fcvNamespace)
+	defer c.cacheFCV()
+	coll := c.ensureCollection(fcvNamespace)
 	if record, _, found := coll.FindByID(textValue(fcvID)); found {
 		return coll.Update(record, doc)
 	}
@@ -50,19 +50,19 @@ func (cfg *ConfigDB) setFCV(fields bson.D) error {
 }
 
 // cacheFCV caches the version for callers without the lock.
-func (cfg *ConfigDB) cacheFCV() {
-	version := cfg.storedFCV()
-	cfg.fcv.Store(&version)
+func (c *ConfigDB) cacheFCV() {
+	version := c.storedFCV()
+	c.fcv.Store(&version)
 }
 
 // fcvDocument returns the document of the version; nil before 3.4.
-func (cfg *ConfigDB) fcvDocument() bson.Raw {
-	_, doc, _ := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
+func (c *ConfigDB) fcvDocument() bson.Raw {
+	_, doc, _ := c.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	return doc
 }
 
-func (cfg *ConfigDB) storedFCV() string {
-	version, _ := cfg.fcvDocument().Lookup("version").StringValueOK()
+func (c *ConfigDB) storedFCV() string {
+	version, _ := c.fcvDocument().Lookup("version").StringValueOK()
 	return version
 }
 

@@ -85,11 +85,11 @@ func (cp *ClusterParameters) metadataCopyTime() time.Duration {
 func (cp *ClusterParameters) fcv() string { return cp.config.storedFCV() }
 
 // isCopyingMetadata reports whether metadata is being copied to the shards.
-func (cfg *ConfigDB) isCopyingMetadata() bool {
-	if !cfg.installed.configRelease().Line().AtLeast(catalog.Release90) {
+func (c *ConfigDB) isCopyingMetadata() bool {
+	if !c.installed.configRelease().Line().AtLeast(catalog.Release90) {
 		return false
 	}
-	_, doc, found := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
+	_, doc, found := c.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	if !found {
 		return false
 	}
@@ -99,14 +99,14 @@ func (cfg *ConfigDB) isCopyingMetadata() bool {
 }
 
 // shardsOwnMetadata reports whether shards store the metadata of their chunks.
-func (cfg *ConfigDB) shardsOwnMetadata() bool {
-	_, doc, found := cfg.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
+func (c *ConfigDB) shardsOwnMetadata() bool {
+	_, doc, found := c.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
 	version, _ := doc.Lookup("version").StringValueOK()
-	return found && cfg.installed.configRelease().WithFCV(version).ShardsOwnMetadata()
+	return found && c.installed.configRelease().WithFCV(version).ShardsOwnMetadata()
 }
 
 // ShowsSimpleCollation reports whether listIndexes includes the simple collation (SERVER-89953).
-func (cfg *ConfigDB) ShowsSimpleCollation() bool { return cfg.shardsOwnMetadata() }
+func (c *ConfigDB) ShowsSimpleCollation() bool { return c.shardsOwnMetadata() }
 
 // checkChunkOperations returns the error if splits, merges and migrations are currently rejected.
 func checkChunkOperations(cfg *ConfigDB) error {

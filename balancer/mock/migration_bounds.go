@@ -32,7 +32,7 @@ func (b requestedBounds) resolve() (min, max catalog.Key, err error) {
 	}
 	switch {
 	case b.req.Max == nil:
-		max = b.table.Place(min).Max
+		max = b.table.FindWithoutHistory(min).Max
 		if point, ok := b.local.splitPoint(b.pattern, min, max, b.req.MaxChunkSizeBytes, forward); ok {
 			max = point
 		}

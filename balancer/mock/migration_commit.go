@@ -314,8 +314,8 @@ func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 }
 
 // newCommit returns a commit that creates the chunks that the config server writes.
-func (cks *Chunks) newCommit() catalog.Commit {
-	return catalog.Commit{Release: cks.release, NewID: cks.ids.NewObjectID, HistoryWindow: cks.historyWindow()}
+func (c *Chunks) newCommit() catalog.Commit {
+	return catalog.Commit{Release: c.release, NewID: c.ids.NewObjectID, HistoryWindow: c.historyWindow()}
 }
 
 // fail ends a migration after its start and before its commit. The donor keeps the range; the recipient

@@ -41,33 +41,33 @@ func TestWorkedExamplesOfCommits(t *testing.T) {
 	}
 }
 
-func (tt commitCase) play(t *testing.T) {
+func (cc commitCase) play(t *testing.T) {
 	now := bson.Timestamp{T: 900, I: 1}
-	if tt.Now != "" {
-		now = readStamp(t, tt.Now)
+	if cc.Now != "" {
+		now = readStamp(t, cc.Now)
 	}
-	c := exampleCluster(t, int64(now.T), catalog.Release80, tt.Given...)
-	if tt.Draining != "" {
-		c.setField(t, configShards, tt.Draining, "draining", true)
+	c := exampleCluster(t, int64(now.T), catalog.Release80, cc.Given...)
+	if cc.Draining != "" {
+		c.setField(t, configShards, cc.Draining, "draining", true)
 	}
-	if tt.Forbidden != "" {
-		c.setField(t, configCollections, exampleNS, tt.Forbidden, false)
+	if cc.Forbidden != "" {
+		c.setField(t, configCollections, exampleNS, cc.Forbidden, false)
 	}
 	before := c.config.Collection(configPlacement).Count()
-	reply, err := tt.migration(t, c).commitCatalog(func() bson.Timestamp { return now })
-	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
-		t.Fatalf("ended with %v, want code %d", err, tt.Code)
+	reply, err := cc.migration(t, c).commitCatalog(func() bson.Timestamp { return now })
+	if code, _ := mongoerr.CodeOf(err); code != cc.Code || (err == nil) != (cc.Code == 0) {
+		t.Fatalf("ended with %v, want code %d", err, cc.Code)
 	}
-	want := tt.Then
+	want := cc.Then
 	if want == nil {
-		want = tt.Given
+		want = cc.Given
 	}
 	sameChunks(t, c, want...)
-	if got := fmt.Sprintf("%d|%d", reply.Major, reply.Minor); tt.Reply != "" && got != tt.Reply {
-		t.Errorf("the reply is %s, want %s", got, tt.Reply)
+	if got := fmt.Sprintf("%d|%d", reply.Major, reply.Minor); cc.Reply != "" && got != cc.Reply {
+		t.Errorf("the reply is %s, want %s", got, cc.Reply)
 	}
-	if got := c.placedSince(before); tt.Placement != nil && got != *tt.Placement {
-		t.Errorf("placement %q, want %q", got, *tt.Placement)
+	if got := c.placedSince(before); cc.Placement != nil && got != *cc.Placement {
+		t.Errorf("placement %q, want %q", got, *cc.Placement)
 	}
 }
 
@@ -78,22 +78,22 @@ func (c *Cluster) setField(t *testing.T, coll, id, name string, value any) {
 	}
 }
 
-func (tt commitCase) migration(t *testing.T, c *Cluster) *migration {
+func (cc commitCase) migration(t *testing.T, c *Cluster) *migration {
 	t.Helper()
 	coll := c.exampleCollection(t)
 	m := &migration{
 		ms:   c.migrations,
-		coll: coll, min: exampleKey(t, coll.Pattern, tt.Move[0]), max: exampleKey(t, coll.Pattern, tt.Move[1]),
-		req: MoveRequest{Namespace: exampleNS, From: catalog.ShardID(tt.Move[2]), To: catalog.ShardID(tt.Move[3])},
+		coll: coll, min: exampleKey(t, coll.Pattern, cc.Move[0]), max: exampleKey(t, coll.Pattern, cc.Move[1]),
+		req: MoveRequest{Namespace: exampleNS, From: catalog.ShardID(cc.Move[2]), To: catalog.ShardID(cc.Move[3])},
 	}
-	switch tt.Before {
+	switch cc.Before {
 	case "":
 		m.initialVersion = c.config.table(exampleNS).Find(m.min).Version
 	case "absent":
 	default:
-		m.initialVersion = readVersion(t, tt.Before)
+		m.initialVersion = readVersion(t, cc.Before)
 	}
-	m.coll = otherwise(m.coll, tt.Other)
+	m.coll = otherwise(m.coll, cc.Other)
 	return m
 }
 
@@ -139,33 +139,33 @@ func TestWorkedExamplesOfJumboChunks(t *testing.T) {
 	}
 }
 
-func (tt jumboCase) play(t *testing.T) {
+func (j jumboCase) play(t *testing.T) {
 	release := catalog.Release80
-	if tt.Release == "4.4" {
+	if j.Release == "4.4" {
 		release = catalog.Release44
 	}
-	c := exampleCluster(t, 900, release, tt.Given...)
+	c := exampleCluster(t, 900, release, j.Given...)
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
 	var err error
 	switch {
-	case tt.ClearJumbo != nil:
-		err = c.config.ClearJumbo(otherwise(coll, tt.Other), key(tt.ClearJumbo[0]), key(tt.ClearJumbo[1]))
-	case tt.Fence != nil:
-		c.config.fence(exampleNS, key(tt.Fence[0]), key(tt.Fence[1]), readVersion(t, tt.Fence[2]))
+	case j.ClearJumbo != nil:
+		err = c.config.ClearJumbo(otherwise(coll, j.Other), key(j.ClearJumbo[0]), key(j.ClearJumbo[1]))
+	case j.Fence != nil:
+		c.config.fence(exampleNS, key(j.Fence[0]), key(j.Fence[1]), readVersion(t, j.Fence[2]))
 	default:
 		local := &localCollection{docs: newDocs(expr.Language{}, exampleNS)}
-		local.virtual.docs, local.virtual.bytes = tt.NumRecords, tt.DataSize
-		req := MoveRequest{MaxChunkSizeBytes: tt.MaxChunkSizeBytes, Force: tt.Force}
-		m := &migration{ms: c.migrations, virtualDocs: tt.Docs, req: req}
+		local.virtual.docs, local.virtual.bytes = j.NumRecords, j.DataSize
+		req := MoveRequest{MaxChunkSizeBytes: j.MaxChunkSizeBytes, Force: j.Force}
+		m := &migration{ms: c.migrations, virtualDocs: j.Docs, req: req}
 		err = m.checkSize(local)
 	}
-	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
-		t.Fatalf("ended with %v, want code %d", err, tt.Code)
+	if code, _ := mongoerr.CodeOf(err); code != j.Code || (err == nil) != (j.Code == 0) {
+		t.Fatalf("ended with %v, want code %d", err, j.Code)
 	}
-	want := tt.Then
+	want := j.Then
 	if want == nil {
-		want = tt.Given
+		want = j.Given
 	}
 	sameChunks(t, c, want...)
 }
@@ -192,22 +192,22 @@ func TestWorkedExamplesOfCommandsSent(t *testing.T) {
 	}
 }
 
-func (tt sentCase) play(t *testing.T) {
+func (sc sentCase) play(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a 5 20 B 7|3 1")
 	coll := c.exampleCollection(t)
 	key := func(text string) catalog.Key { return exampleKey(t, coll.Pattern, text) }
 	var sent bson.D
-	if tt.Move != nil {
-		min := coll.Pattern.Bound(key(tt.Move.Min))
-		req := MoveRequest{Namespace: tt.Move.NS, From: tt.Move.From, To: tt.Move.To, Min: min,
-			MaxChunkSizeBytes: tt.Move.MaxChunkSizeBytes}
+	if sc.Move != nil {
+		min := coll.Pattern.Bound(key(sc.Move.Min))
+		req := MoveRequest{Namespace: sc.Move.NS, From: sc.Move.From, To: sc.Move.To, Min: min,
+			MaxChunkSizeBytes: sc.Move.MaxChunkSizeBytes}
 		sent = moveCommand(catalog.Release80, req, coll)
 	} else {
 		kinds := map[string]policy.ActionKind{"merge": policy.MergeRange, "dataSize": policy.MeasureRange,
 			"mergeAllOnShard": policy.MergeAll}
-		a := policy.StreamAction{Kind: kinds[tt.Action], Namespace: exampleNS, UUID: coll.UUID, Shard: tt.Shard, MaxBytes: 33554425}
+		a := policy.StreamAction{Kind: kinds[sc.Action], Namespace: exampleNS, UUID: coll.UUID, Shard: sc.Shard, MaxBytes: 33554425}
 		if a.Kind != policy.MergeAll {
-			a.Min, a.Max = key(tt.Range[0]), key(tt.Range[1])
+			a.Min, a.Max = key(sc.Range[0]), key(sc.Range[1])
 		}
 		sent = c.balancer.actionCommand(a)
 	}
@@ -221,8 +221,8 @@ func (tt sentCase) play(t *testing.T) {
 		fmt.Sprintf(`{"$oid":"%s"}`, coll.Epoch.Hex()), `"E"`, stamp(coll.Timestamp), `"S"`, stamp(bson.Timestamp{T: 7,
 			I: 3}), `"7|3"`,
 	).Replace(string(text))
-	if got != string(tt.Sent) {
-		t.Errorf("sent %s\nwant %s", got, tt.Sent)
+	if got != string(sc.Sent) {
+		t.Errorf("sent %s\nwant %s", got, sc.Sent)
 	}
 }
 
@@ -260,21 +260,21 @@ func TestWorkedExamplesOfSplits(t *testing.T) {
 	}
 }
 
-func (tt splitCase) commit(t *testing.T) {
-	c := exampleCluster(t, 900, catalog.Release80, tt.Given...)
+func (s splitCase) commit(t *testing.T) {
+	c := exampleCluster(t, 900, catalog.Release80, s.Given...)
 	coll := c.exampleCollection(t)
 	var points []catalog.Key
-	for _, text := range tt.Points {
+	for _, text := range s.Points {
 		points = append(points, exampleKey(t, coll.Pattern, text))
 	}
-	min, max := exampleKey(t, coll.Pattern, tt.Split[0]), exampleKey(t, coll.Pattern, tt.Split[1])
+	min, max := exampleKey(t, coll.Pattern, s.Split[0]), exampleKey(t, coll.Pattern, s.Split[1])
 	err := c.Chunks().commitSplit(coll, "A", min, max, points)
-	if code, _ := mongoerr.CodeOf(err); code != tt.Code || (err == nil) != (tt.Code == 0) {
-		t.Fatalf("ended with %v, want code %d", err, tt.Code)
+	if code, _ := mongoerr.CodeOf(err); code != s.Code || (err == nil) != (s.Code == 0) {
+		t.Fatalf("ended with %v, want code %d", err, s.Code)
 	}
-	want := tt.Then
+	want := s.Then
 	if want == nil {
-		want = tt.Given
+		want = s.Given
 	}
 	sameChunks(t, c, want...)
 	var log []string
@@ -283,8 +283,8 @@ func (tt splitCase) commit(t *testing.T) {
 			log = append(log, what+" "+showSplit(entry))
 		}
 	}
-	if !slices.Equal(log, tt.Log) {
-		t.Errorf("change log\n%s, want\n%s", strings.Join(log, "\n"), strings.Join(tt.Log, "\n"))
+	if !slices.Equal(log, s.Log) {
+		t.Errorf("change log\n%s, want\n%s", strings.Join(log, "\n"), strings.Join(s.Log, "\n"))
 	}
 	if err != nil {
 		return
@@ -320,26 +320,26 @@ func showSplit(details bson.Raw) string {
 	return strings.Join(parts, ", ")
 }
 
-func (tt splitCase) splitVector(t *testing.T) {
+func (s splitCase) splitVector(t *testing.T) {
 	const size = 1000
-	v := tt.Vector
+	v := s.Vector
 	req := SplitVectorRequest{ChunkBytes: int64(v.ChunkDocs * size), Force: v.Force, MaxKeys: int64(v.MaxKeys),
 		MaxPoints: int64(v.MaxPoints)}
-	if got := splitVectorPoints(keysOf(100), req.keysPerPiece(size, 100), req.MaxPoints); !slices.Equal(got, tt.Forward) {
-		t.Errorf("%v, want %v", got, tt.Forward)
+	if got := splitVectorPoints(keysOf(100), req.keysPerPiece(size, 100), req.MaxPoints); !slices.Equal(got, s.Forward) {
+		t.Errorf("%v, want %v", got, s.Forward)
 	}
 }
 
 // autoSplit: documents of 1 MiB, chunks of 10 MiB, no limit.
-func (tt splitCase) autoSplit(t *testing.T) {
-	keys := keysOf(tt.Docs)
+func (s splitCase) autoSplit(t *testing.T) {
+	keys := keysOf(s.Docs)
 	forward := splitPointIndexes(keys, 10, 0)
 	slices.Reverse(keys)
 	backward := splitPointIndexes(keys, 10, 0)
 	for i, at := range backward {
-		backward[i] = tt.Docs - 1 - at
+		backward[i] = s.Docs - 1 - at
 	}
-	if !slices.Equal(forward, tt.Forward) || !slices.Equal(backward, tt.Backward) {
-		t.Errorf("%d documents: %v and backward %v, want %v and %v", tt.Docs, forward, backward, tt.Forward, tt.Backward)
+	if !slices.Equal(forward, s.Forward) || !slices.Equal(backward, s.Backward) {
+		t.Errorf("%d documents: %v and backward %v, want %v and %v", s.Docs, forward, backward, s.Forward, s.Backward)
 	}
 }

@@ -79,32 +79,32 @@ type played struct {
 	before catalog.Version
 }
 
-func (tt migrationCase) play(t *testing.T) {
-	x := played{meeting: &meeting{model: tt.cluster(t), t: t}}
+func (mc migrationCase) play(t *testing.T) {
+	x := played{meeting: &meeting{model: mc.cluster(t), t: t}}
 	x.before = x.version()
-	for i, step := range tt.Steps {
+	for i, step := range mc.Steps {
 		x.step(i, step)
 	}
-	x.check(tt.Then)
-	if tt.Later != nil {
-		d, err := time.ParseDuration(tt.Later.After)
+	x.check(mc.Then)
+	if mc.Later != nil {
+		d, err := time.ParseDuration(mc.Later.After)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x.sleep(d)
-		x.check(tt.Later.state)
+		x.check(mc.Later.state)
 	}
 	x.cluster.Lock()
 	defer x.cluster.Unlock()
-	if err := x.cluster.Invariants(); err != nil && tt.ID != "MF-02" { // it has one _id twice on purpose
+	if err := x.cluster.Invariants(); err != nil && mc.ID != "MF-02" { // it has one _id twice on purpose
 		t.Error(err)
 	}
 }
 
-func (tt migrationCase) cluster(t *testing.T) *model {
+func (mc migrationCase) cluster(t *testing.T) *model {
 	t.Helper()
 	var chunks []string
-	for _, c := range tt.Chunks {
+	for _, c := range mc.Chunks {
 		max := ""
 		if n, isNumber := c[1].(float64); isNumber {
 			max = fmt.Sprintf(`, "max": {"x": %v}`, n)
@@ -112,23 +112,23 @@ func (tt migrationCase) cluster(t *testing.T) *model {
 		chunks = append(chunks, fmt.Sprintf(`{"shard": %q%s}`, c[2], max))
 	}
 	collections := fmt.Sprintf(`{"ns": "db.c", "key": {"x": 1}, "chunks": [%s]}`, strings.Join(chunks, ","))
-	if tt.Other != "" {
-		collections += fmt.Sprintf(`, {"ns": "db.d", "key": {"x": 1}, "chunks": [{"shard": %q}]}`, tt.Other)
+	if mc.Other != "" {
+		collections += fmt.Sprintf(`, {"ns": "db.d", "key": {"x": 1}, "chunks": [{"shard": %q}]}`, mc.Other)
 	}
 	m := newCluster(t, `{"shards": [{"id": "A"}, {"id": "B"}, {"id": "C"}], "databases": [{"name": "db", "primary": "A"}],
 	  "settings": {"balancer": {"mode": "off", "stopped": true}}, "collections": [`+collections+`]}`,
 		mock.Config{Parameters: map[string]any{"minSnapshotHistoryWindowInSeconds": 0, "transactionLifetimeLimitSeconds": 1}})
-	for _, doc := range tt.Docs {
+	for _, doc := range mc.Docs {
 		m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", doc[0], "x", doc[1])}))
 	}
 	m.sleep(10 * time.Second) // the chunks are old enough to be merged
 	return m
 }
 
-func (x *played) version() catalog.Version {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	return x.cluster.ConfigDB().Table(ns).Version()
+func (p *played) version() catalog.Version {
+	p.cluster.Lock()
+	defer p.cluster.Unlock()
+	return p.cluster.ConfigDB().Table(ns).Version()
 }
 
 func boundDoc(v any) bson.D {
@@ -141,90 +141,90 @@ func boundDoc(v any) bson.D {
 	return d("x", int(v.(float64)))
 }
 
-func (x *played) request(step migrationStep, move []any) mock.MoveRequest {
+func (p *played) request(step migrationStep, move []any) mock.MoveRequest {
 	name := ns
 	if step.NS != "" {
 		name = step.NS
 	}
 	return mock.MoveRequest{
 		Namespace: name, From: catalog.ShardID(move[2].(string)), To: catalog.ShardID(move[3].(string)),
-		Min: raw(x.t, boundDoc(move[0])), Max: raw(x.t, boundDoc(move[1])), MaxChunkSizeBytes: 128 << 20,
+		Min: raw(p.t, boundDoc(move[0])), Max: raw(p.t, boundDoc(move[1])), MaxChunkSizeBytes: 128 << 20,
 		WaitForDelete: step.WaitForDelete,
 	}
 }
 
-func (x *played) step(i int, step migrationStep) {
-	x.t.Helper()
-	began := x.now()
+func (p *played) step(i int, step migrationStep) {
+	p.t.Helper()
+	began := p.now()
 	var code int32
 	var text string
 	switch {
 	case step.Start != nil:
-		x.start(x.request(step, step.Start))
+		p.start(p.request(step, step.Start))
 		return
 	case step.Copying:
-		x.copying()
+		p.copying()
 		return
 	case step.Ended != nil:
-		x.ends(step.Ended)
+		p.ends(step.Ended)
 		return
 	case step.Ends:
-		x.sleep(10 * time.Second)
+		p.sleep(10 * time.Second)
 		want := step.Results
 		if want == nil {
 			want = []int32{step.Code}
 		}
-		x.ends(want)
+		p.ends(want)
 		return
 	case step.StepDownIn != "":
 		d, err := time.ParseDuration(step.StepDownIn)
 		if err != nil {
-			x.t.Fatal(err)
+			p.t.Fatal(err)
 		}
-		x.cluster.Lock()
-		defer x.cluster.Unlock()
-		x.cluster.StepDownIn(d)
+		p.cluster.Lock()
+		defer p.cluster.Unlock()
+		p.cluster.StepDownIn(d)
 		return
 	case step.Direct:
-		req := x.request(step, step.Move)
-		x.cluster.Lock()
-		err := x.cluster.Migrations().Move(x.t.Context(), req, time.Time{})
-		x.cluster.Unlock()
-		code = codeOf(x.t, err)
+		req := p.request(step, step.Move)
+		p.cluster.Lock()
+		err := p.cluster.Migrations().Move(p.t.Context(), req, time.Time{})
+		p.cluster.Unlock()
+		code = codeOf(p.t, err)
 	default:
-		code, text = x.command(step)
+		code, text = p.command(step)
 	}
 	if code != step.Code || !strings.Contains(text, step.Text) {
-		x.t.Fatalf("step %d ended with code %d %q, want %d and %q", i+1, code, text, step.Code, step.Text)
+		p.t.Fatalf("step %d ended with code %d %q, want %d and %q", i+1, code, text, step.Code, step.Text)
 	}
 	if step.Takes != "" {
 		want, err := time.ParseDuration(step.Takes)
-		if took := x.now().Sub(began); err != nil || took < want || took > want+time.Second {
-			x.t.Errorf("step %d took %v, want about %v", i+1, took, want)
+		if took := p.now().Sub(began); err != nil || took < want || took > want+time.Second {
+			p.t.Errorf("step %d took %v, want about %v", i+1, took, want)
 		}
 	}
 }
 
-func (x *played) now() time.Time {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	return x.cluster.Now()
+func (p *played) now() time.Time {
+	p.cluster.Lock()
+	defer p.cluster.Unlock()
+	return p.cluster.Now()
 }
 
 // command runs a command through the router.
-func (x *played) command(step migrationStep) (code int32, text string) {
+func (p *played) command(step migrationStep) (code int32, text string) {
 	db, command := "admin", bson.D{}
 	if step.DB != "" {
 		db = step.DB
 	}
 	if step.Move != nil {
-		req := x.request(step, step.Move)
+		req := p.request(step, step.Move)
 		command = d("moveRange", req.Namespace, "min", req.Min, "max", req.Max, "toShard", string(req.To), "waitForDelete",
 			req.WaitForDelete)
 	} else if err := bson.UnmarshalExtJSON(step.Run, false, &command); err != nil {
-		x.t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	reply, ok := x.run(db, command)
+	reply, ok := p.run(db, command)
 	if ok {
 		return 0, ""
 	}
@@ -232,58 +232,58 @@ func (x *played) command(step migrationStep) (code int32, text string) {
 }
 
 // ends compares what the migrations that were started ended with so far.
-func (x *played) ends(want []int32) {
-	x.t.Helper()
+func (p *played) ends(want []int32) {
+	p.t.Helper()
 	codes := []int32{}
-	for _, err := range x.errs {
-		codes = append(codes, codeOf(x.t, err))
+	for _, err := range p.errs {
+		codes = append(codes, codeOf(p.t, err))
 	}
 	if !slices.Equal(codes, want) {
-		x.t.Fatalf("ended with %v (%v), want %v", codes, x.errs, want)
+		p.t.Fatalf("ended with %v (%v), want %v", codes, p.errs, want)
 	}
 }
 
-func (x *played) check(want state) {
-	x.t.Helper()
+func (p *played) check(want state) {
+	p.t.Helper()
 	if want.Log != nil {
 		var got []string
-		for _, line := range x.entries() {
+		for _, line := range p.entries() {
 			got = append(got, strings.TrimPrefix(line, "moveChunk."))
 		}
 		// The order between two shards' entries is not fixed.
 		if got, want := byShard(got), byShard(want.Log); !slices.Equal(got, want) {
-			x.t.Errorf("change log %q, want %q", got, want)
+			p.t.Errorf("change log %q, want %q", got, want)
 		}
 	}
-	if want.Versions == "unchanged" && x.version() != x.before {
-		x.t.Errorf("version %v, it was %v", x.version(), x.before)
+	if want.Versions == "unchanged" && p.version() != p.before {
+		p.t.Errorf("version %v, it was %v", p.version(), p.before)
 	}
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	table := x.cluster.ConfigDB().Table(ns)
+	p.cluster.Lock()
+	defer p.cluster.Unlock()
+	table := p.cluster.ConfigDB().Table(ns)
 	for at, owner := range want.Owner {
 		var n int
 		fmt.Sscan(at, &n)
-		key, err := table.Pattern().Key(raw(x.t, d("x", n)))
+		key, err := table.Pattern().Key(raw(p.t, d("x", n)))
 		if got := table.ShardOf(key); err != nil || string(got) != owner {
-			x.t.Errorf("%s owns %s, want %s", got, at, owner)
+			p.t.Errorf("%s owns %s, want %s", got, at, owner)
 		}
 	}
 	for shard, tasks := range want.Tasks {
-		if got := x.cluster.Tasks(shard); !slices.Equal(got, tasks) {
-			x.t.Errorf("%s has the tasks %q, want %q", shard, got, tasks)
+		if got := p.cluster.Tasks(shard); !slices.Equal(got, tasks) {
+			p.t.Errorf("%s has the tasks %q, want %q", shard, got, tasks)
 		}
 	}
 	for shard, held := range want.Held {
-		if got := x.cluster.HeldDocuments(shard, ns); got != held {
-			x.t.Errorf("%s holds %d documents, want %d", shard, got, held)
+		if got := p.cluster.HeldDocuments(shard, ns); got != held {
+			p.t.Errorf("%s holds %d documents, want %d", shard, got, held)
 		}
 	}
-	if got := x.cluster.Faults().State().Unfinished; want.Unfinished != nil && got != *want.Unfinished {
-		x.t.Errorf("%d unfinished migrations, want %d", got, *want.Unfinished)
+	if got := p.cluster.Faults().State().Unfinished; want.Unfinished != nil && got != *want.Unfinished {
+		p.t.Errorf("%d unfinished migrations, want %d", got, *want.Unfinished)
 	}
 	if got := table.Len(); want.Chunks != 0 && got != want.Chunks {
-		x.t.Errorf("%d chunks, want %d", got, want.Chunks)
+		p.t.Errorf("%d chunks, want %d", got, want.Chunks)
 	}
 }
 

@@ -68,12 +68,12 @@ func hanging(t *testing.T, where string) *meeting {
 }
 
 // operations are those of the migration, as $currentOp shows them.
-func (x *meeting) operations(options bson.D) []bson.Raw {
-	x.t.Helper()
-	reply := x.ok(x.t, "admin", d("aggregate", 1, "pipeline", bson.A{d("$currentOp", options), d("$match",
+func (m *meeting) operations(options bson.D) []bson.Raw {
+	m.t.Helper()
+	reply := m.ok(m.t, "admin", d("aggregate", 1, "pipeline", bson.A{d("$currentOp", options), d("$match",
 		d("$or", bson.A{d("op", "none"), d("command._shardsvrMoveRange", d("$exists", true)),
 			d("command._recvChunkStatus", d("$exists", true))}))}, "cursor", d()))
-	return documentsOf(x.t, reply.Lookup("cursor", "firstBatch"))
+	return documentsOf(m.t, reply.Lookup("cursor", "firstBatch"))
 }
 
 func documentsOf(t *testing.T, list bson.RawValue) (docs []bson.Raw) {
@@ -159,21 +159,21 @@ func TestKillAsRecorded(t *testing.T) {
 }
 
 // answered compares how the migration ended with a recording.
-func (x *meeting) answered(recorded bson.Raw) {
-	x.t.Helper()
-	if len(x.errs) != 1 {
-		x.t.Fatalf("answers: %v", x.errs)
+func (m *meeting) answered(recorded bson.Raw) {
+	m.t.Helper()
+	if len(m.errs) != 1 {
+		m.t.Fatalf("answers: %v", m.errs)
 	}
-	if want, is := recorded.Lookup("answer", "errmsg").StringValueOK(); is != (x.errs[0] != nil) ||
-		is && (x.errs[0].Error() != want || !mongoerr.Is(x.errs[0], mongoerr.Interrupted)) {
-		x.t.Errorf("the answer is %v, recorded %q", x.errs[0], want)
+	if want, is := recorded.Lookup("answer", "errmsg").StringValueOK(); is != (m.errs[0] != nil) ||
+		is && (m.errs[0].Error() != want || !mongoerr.Is(m.errs[0], mongoerr.Interrupted)) {
+		m.t.Errorf("the answer is %v, recorded %q", m.errs[0], want)
 	}
-	owner := map[string]string{"a": "shard0", "b": "shard1"}[x.owner()]
+	owner := map[string]string{"a": "shard0", "b": "shard1"}[m.owner()]
 	if want := recorded.Lookup("owner", "0").StringValue(); owner != want {
-		x.t.Errorf("the range is on %s, recorded %s", owner, want)
+		m.t.Errorf("the range is on %s, recorded %s", owner, want)
 	}
 	var want []string
-	for _, entry := range documentsOf(x.t, recorded.Lookup("changelog")) {
+	for _, entry := range documentsOf(m.t, recorded.Lookup("changelog")) {
 		line := entry.Lookup("what").StringValue()
 		if note, is := entry.Lookup("details", "note").StringValueOK(); is {
 			line += " " + note
@@ -181,7 +181,7 @@ func (x *meeting) answered(recorded bson.Raw) {
 		want = append(want, line)
 	}
 	var got []string
-	for _, entry := range documentsOf(x.t, x.ok(x.t, "config", d("find", "changelog", "filter", d("what", d("$regex", "^moveChunk")),
+	for _, entry := range documentsOf(m.t, m.ok(m.t, "config", d("find", "changelog", "filter", d("what", d("$regex", "^moveChunk")),
 		"batchSize", 1000)).Lookup("cursor", "firstBatch")) {
 		line := entry.Lookup("what").StringValue()
 		if note, is := entry.Lookup("details", "note").StringValueOK(); is {
@@ -190,6 +190,6 @@ func (x *meeting) answered(recorded bson.Raw) {
 		got = append(got, line)
 	}
 	if !slices.Equal(got, want) {
-		x.t.Errorf("change log %q, recorded %q", got, want)
+		m.t.Errorf("change log %q, recorded %q", got, want)
 	}
 }

@@ -403,7 +403,7 @@ func (m *migration) checkRange() error {
 	if m.local(m.donor) == nil {
 		return errDropped()
 	}
-	chunk := m.ms.config.tables[ns].Place(m.min)
+	chunk := m.ms.config.tables[ns].FindWithoutHistory(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
 		return m.ms.config.staleConfigError(ns, m.donor.id,
 			"Range with bounds [%s, %s) is not contained within a chunk owned by this shard.", m.req.Min, m.req.Max)

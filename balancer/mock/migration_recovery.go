@@ -118,14 +118,14 @@ func (m *migration) decideFromCatalog() bool {
 
 // fence increases the version of a whole migrating chunk, so that a commit that is still in flight fails
 // (_configsvrEnsureChunkVersionIsGreaterThan).
-func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
-	chunk := cfg.table(ns).Find(min)
+func (c *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
+	chunk := c.table(ns).Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) || version.Compare(chunk.Version) < 0 {
 		return
 	}
-	chunk.Version = catalog.ChunkVersion{Major: cfg.table(ns).Version().Major + 1}
-	if err := cfg.putChunks(ns, chunk); err != nil {
-		cfg.logger.Warn("chunk version not raised", "ns", ns, "error", err)
+	chunk.Version = catalog.ChunkVersion{Major: c.table(ns).Version().Major + 1}
+	if err := c.putChunks(ns, chunk); err != nil {
+		c.logger.Warn("chunk version not raised", "ns", ns, "error", err)
 	}
 }
 
@@ -261,7 +261,7 @@ func (ms *Migrations) checkMovedRange(req MoveRequest) error {
 	if req.Min == nil || req.Max == nil {
 		return nil
 	}
-	if chunk := ms.config.tables[req.Namespace].Place(keys["min"]); chunk.Max.Less(keys["max"]) {
+	if chunk := ms.config.tables[req.Namespace].FindWithoutHistory(keys["min"]); chunk.Max.Less(keys["max"]) {
 		return mongoerr.New(mongoerr.RangeOfChunks, "Range with bounds [%s, %s) is not contained within a single chunk.",
 			req.Min, req.Max)
 	}

@@ -36,17 +36,17 @@ func newMeeting(t *testing.T, parameters map[string]any) *meeting {
 	return &meeting{model: m, t: t}
 }
 
-func (x *meeting) start(req mock.MoveRequest) {
-	x.t.Helper()
+func (m *meeting) start(req mock.MoveRequest) {
+	m.t.Helper()
 	if req.Namespace == "" {
-		req = mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(x.t, d("k", 0)), Max: raw(x.t, d("k", 100)),
+		req = mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(m.t, d("k", 0)), Max: raw(m.t, d("k", 100)),
 			MaxChunkSizeBytes: 1 << 20}
 	}
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	x.cluster.Migrations().Start(req, func(err error) {
-		x.errs = append(x.errs, err)
-		x.ended = true
+	m.cluster.Lock()
+	defer m.cluster.Unlock()
+	m.cluster.Migrations().Start(req, func(err error) {
+		m.errs = append(m.errs, err)
+		m.ended = true
 	})
 }
 
@@ -60,39 +60,39 @@ func raw(t testing.TB, doc bson.D) bson.Raw {
 }
 
 // copying moves time on until the recipient has begun to copy.
-func (x *meeting) copying() {
-	x.t.Helper()
-	x.sleep(30 * time.Millisecond)
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	if running := x.cluster.Migrations().List(); len(running) != 1 || running[0].Step < 3 {
-		x.t.Fatalf("under way: %v", running)
+func (m *meeting) copying() {
+	m.t.Helper()
+	m.sleep(30 * time.Millisecond)
+	m.cluster.Lock()
+	defer m.cluster.Unlock()
+	if running := m.cluster.Migrations().List(); len(running) != 1 || running[0].Step < 3 {
+		m.t.Fatalf("under way: %v", running)
 	}
 }
 
 // owner of the chunk at k: 1.
-func (x *meeting) owner() string {
-	x.t.Helper()
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	table := x.cluster.ConfigDB().Table(ns)
+func (m *meeting) owner() string {
+	m.t.Helper()
+	m.cluster.Lock()
+	defer m.cluster.Unlock()
+	table := m.cluster.ConfigDB().Table(ns)
 	if table == nil {
 		return ""
 	}
-	key, err := table.Pattern().Key(raw(x.t, d("k", 1)))
+	key, err := table.Pattern().Key(raw(m.t, d("k", 1)))
 	if err != nil {
-		x.t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	return string(table.Find(key).Shard)
 }
 
 // entries of the change log about migrations: what, shard, note.
-func (x *meeting) entries() []string {
-	x.t.Helper()
-	reply := x.ok(x.t, "config", d("find", "changelog", "filter", d("what", d("$regex", "^moveChunk")), "batchSize", 1000))
+func (m *meeting) entries() []string {
+	m.t.Helper()
+	reply := m.ok(m.t, "config", d("find", "changelog", "filter", d("what", d("$regex", "^moveChunk")), "batchSize", 1000))
 	docs, err := reply.Lookup("cursor", "firstBatch").Array().Values()
 	if err != nil {
-		x.t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	var list []string
 	for _, v := range docs {
@@ -125,20 +125,20 @@ func codeOf(t testing.TB, err error) int32 {
 }
 
 // visible counts what a router shows, and orphaned what waits for deletion.
-func (x *meeting) visible() int {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
+func (m *meeting) visible() int {
+	m.cluster.Lock()
+	defer m.cluster.Unlock()
 	n := 0
-	for range x.cluster.Documents(ns, nil) {
+	for range m.cluster.Documents(ns, nil) {
 		n++
 	}
 	return n
 }
 
-func (x *meeting) orphaned() (n int64) {
-	x.cluster.Lock()
-	defer x.cluster.Unlock()
-	for _, part := range x.cluster.Statistics().Collection(ns) {
+func (m *meeting) orphaned() (n int64) {
+	m.cluster.Lock()
+	defer m.cluster.Unlock()
+	for _, part := range m.cluster.Statistics().Collection(ns) {
 		n += part.Orphans
 	}
 	return n

@@ -22,12 +22,12 @@ type tripwire struct {
 	times *int
 }
 
-func (w tripwire) Handle(ctx context.Context, r slog.Record) error {
-	if strings.Contains(r.Message, w.text) && *w.times > 0 {
-		*w.times--
-		panic("boom at " + w.text)
+func (t tripwire) Handle(ctx context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, t.text) && *t.times > 0 {
+		*t.times--
+		panic("boom at " + t.text)
 	}
-	return w.Handler.Handle(ctx, r)
+	return t.Handler.Handle(ctx, r)
 }
 
 // tripping returns a logger that panics so many times at a line.

@@ -15,88 +15,88 @@ import (
 )
 
 // deleteRecord removes the operation's document from the catalog.
-func (op *resharding) deleteRecord() {
-	if docs, record, ok := op.findDocument(); ok {
+func (r *resharding) deleteRecord() {
+	if docs, record, ok := r.findDocument(); ok {
 		docs.Delete(record)
 	}
-	op.clearEntry()
+	r.clearEntry()
 }
 
 // clearEntry removes the operation from the collection's entry.
-func (op *resharding) clearEntry() {
-	err := op.changeEntry(func(doc *bson.D) {
+func (r *resharding) clearEntry() {
+	err := r.changeEntry(func(doc *bson.D) {
 		unsetDocField(doc, "reshardingFields")
-		if op.before.AllowMigrations {
+		if r.before.AllowMigrations {
 			unsetDocField(doc, "allowMigrations")
 		}
 	})
 	if err != nil {
-		op.rs.logger.Warn("resharding fields not removed", "ns", op.request.Namespace, "error", err)
+		r.rs.logger.Warn("resharding fields not removed", "ns", r.request.Namespace, "error", err)
 	}
 }
 
 // enterState sets the state of the operation in its document, in the collection's entry and in the
 // change log.
-func (op *resharding) enterState(next reshardState) {
-	op.logTransition(next)
-	if docs, record, ok := op.findDocument(); ok {
-		if changed, err := bson.Marshal(op.doc()); err == nil {
+func (r *resharding) enterState(next reshardState) {
+	r.logTransition(next)
+	if docs, record, ok := r.findDocument(); ok {
+		if changed, err := bson.Marshal(r.doc()); err == nil {
 			_ = docs.Update(record, changed) // cannot fail: the _id is unchanged
 		}
 	}
-	err := op.changeEntry(func(doc *bson.D) {
+	err := r.changeEntry(func(doc *bson.D) {
 		fields := bson.D{
-			{Key: "uuid", Value: op.id}, {Key: "state", Value: string(next)},
-			{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
-			{Key: "provenance", Value: string(op.request.Provenance)},
+			{Key: "uuid", Value: r.id}, {Key: "state", Value: string(next)},
+			{Key: "startTime", Value: bson.NewDateTimeFromTime(r.started)},
+			{Key: "provenance", Value: string(r.request.Provenance)},
 		}
 		if next != reshardInitializing {
 			fields = append(fields, bson.E{Key: "donorFields", Value: bson.D{
-				{Key: "tempNs", Value: op.temporary()}, {Key: "reshardingKey", Value: op.request.Pattern.Doc()},
-				{Key: "recipientShardIds", Value: op.recipients()},
+				{Key: "tempNs", Value: r.temporary()}, {Key: "reshardingKey", Value: r.request.Pattern.Doc()},
+				{Key: "recipientShardIds", Value: r.recipients()},
 			}})
 		}
 		setDocField(doc, "reshardingFields", fields)
 		setDocField(doc, "allowMigrations", false)
 	})
 	if err != nil {
-		op.rs.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
+		r.rs.logger.Warn("resharding fields not written", "ns", r.request.Namespace, "error", err)
 	}
 }
 
 // logTransition sets the state and logs the transition in the change log.
-func (op *resharding) logTransition(next reshardState) {
-	last := op.state
-	op.state = next
-	op.rs.log.writeChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
+func (r *resharding) logTransition(next reshardState) {
+	last := r.state
+	r.state = next
+	r.rs.log.writeChange(configShard, "resharding.coordinator.transition", r.request.Namespace, bson.D{
 		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
-		{Key: "namespace", Value: op.request.Namespace},
-		{Key: "collectionUUID", Value: humanize.UUID(op.before.UUID.Data)},
-		{Key: "reshardingUUID", Value: humanize.UUID(op.id.Data)},
+		{Key: "namespace", Value: r.request.Namespace},
+		{Key: "collectionUUID", Value: humanize.UUID(r.before.UUID.Data)},
+		{Key: "reshardingUUID", Value: humanize.UUID(r.id.Data)},
 	})
 }
 
 // changeEntry changes the collection's entry, unless the collection was dropped or recreated.
-func (op *resharding) changeEntry(change func(*bson.D)) error {
-	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
-	if err != nil || !ok || !coll.UUID.Equal(op.entryUUID) {
+func (r *resharding) changeEntry(change func(*bson.D)) error {
+	coll, ok, err := r.rs.config.Tracked(r.request.Namespace)
+	if err != nil || !ok || !coll.UUID.Equal(r.entryUUID) {
 		return err
 	}
-	_, err = op.rs.config.modify(configCollections, op.request.Namespace, change)
+	_, err = r.rs.config.modify(configCollections, r.request.Namespace, change)
 	return err
 }
 
 // temporary returns the name of the temporary collection.
-func (op *resharding) temporary() string {
-	return databaseOf(op.request.Namespace) + ".system.resharding." + humanize.UUID(op.before.UUID.Data)
+func (r *resharding) temporary() string {
+	return databaseOf(r.request.Namespace) + ".system.resharding." + humanize.UUID(r.before.UUID.Data)
 }
 
 // recipients returns the owners of the new chunks and the database's primary shard.
-func (op *resharding) recipients() []catalog.ShardID {
+func (r *resharding) recipients() []catalog.ShardID {
 	ids := []catalog.ShardID{}
-	primary, _ := op.rs.config.Primary(databaseOf(op.request.Namespace))
-	for _, id := range op.rs.shards.ids() {
-		if id == primary || slices.ContainsFunc(op.request.Chunks, func(c catalog.Chunk) bool { return c.Shard == id }) {
+	primary, _ := r.rs.config.Primary(databaseOf(r.request.Namespace))
+	for _, id := range r.rs.shards.ids() {
+		if id == primary || slices.ContainsFunc(r.request.Chunks, func(c catalog.Chunk) bool { return c.Shard == id }) {
 			ids = append(ids, id)
 		}
 	}
@@ -114,19 +114,19 @@ var (
 
 // participantStates returns the states of the shards, and for donors in the cloning state the data to
 // clone.
-func (op *resharding) participantStates() (donors, recipients bson.A) {
+func (r *resharding) participantStates() (donors, recipients bson.A) {
 	donors, recipients = bson.A{}, bson.A{}
-	for _, id := range op.donors {
-		state := bson.D{{Key: "state", Value: cmp.Or(donorStates[op.state], string(op.state))}}
-		if !op.clonedAt.IsZero() {
-			part := op.parts[id]
-			state = append(state, bson.E{Key: "minFetchTimestamp", Value: op.clonedAt},
+	for _, id := range r.donors {
+		state := bson.D{{Key: "state", Value: cmp.Or(donorStates[r.state], string(r.state))}}
+		if !r.clonedAt.IsZero() {
+			part := r.parts[id]
+			state = append(state, bson.E{Key: "minFetchTimestamp", Value: r.clonedAt},
 				bson.E{Key: "bytesToClone", Value: part.Bytes}, bson.E{Key: "documentsToClone", Value: part.Docs})
 		}
 		donors = append(donors, bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState", Value: state}})
 	}
-	for _, id := range op.recipients() {
-		state := cmp.Or(recipientStates[op.state], string(op.state))
+	for _, id := range r.recipients() {
+		state := cmp.Or(recipientStates[r.state], string(r.state))
 		recipients = append(recipients, bson.D{{Key: "id", Value: string(id)},
 			{Key: "mutableState", Value: bson.D{{Key: "state", Value: state}}}})
 	}
@@ -134,65 +134,65 @@ func (op *resharding) participantStates() (donors, recipients bson.A) {
 }
 
 // requestOptions returns the requested options, or those that a move stands for.
-func (op *resharding) requestOptions() (count, distribution bson.D) {
-	if op.request.Provenance == ByReshard {
-		if op.request.InitialChunks > 0 {
-			count = bson.D{{Key: "numInitialChunks", Value: op.request.InitialChunks}}
+func (r *resharding) requestOptions() (count, distribution bson.D) {
+	if r.request.Provenance == ByReshard {
+		if r.request.InitialChunks > 0 {
+			count = bson.D{{Key: "numInitialChunks", Value: r.request.InitialChunks}}
 		}
 		return count, nil
 	}
-	one := op.request.Chunks[0]
+	one := r.request.Chunks[0]
 	return bson.D{{Key: "numInitialChunks", Value: int64(1)}}, bson.D{{Key: "shardDistribution", Value: bson.A{bson.D{
-		{Key: "min", Value: op.request.Pattern.Bound(one.Min)}, {Key: "max", Value: op.request.Pattern.Bound(one.Max)},
+		{Key: "min", Value: r.request.Pattern.Bound(one.Min)}, {Key: "max", Value: r.request.Pattern.Bound(one.Max)},
 		{Key: "shard", Value: string(one.Shard)}}}}}
 }
 
 // cloneProgress returns the progress of the clone for each recipient.
-func (op *resharding) cloneProgress() bson.D {
-	if op.clonedAt.IsZero() {
+func (r *resharding) cloneProgress() bson.D {
+	if r.clonedAt.IsZero() {
 		return nil
 	}
 	var docs int64
-	for _, part := range op.parts {
+	for _, part := range r.parts {
 		docs += part.Docs
 	}
-	n := int64(len(op.recipients()))
-	clone := bson.D{{Key: "start", Value: bson.NewDateTimeFromTime(op.cloneEnds.Add(-op.cloneDuration))}}
+	n := int64(len(r.recipients()))
+	clone := bson.D{{Key: "start", Value: bson.NewDateTimeFromTime(r.cloneEnds.Add(-r.cloneDuration))}}
 	metrics := bson.D{{Key: "documentCopy", Value: clone}}
-	if op.state != reshardCloning {
-		end := bson.E{Key: "stop", Value: bson.NewDateTimeFromTime(op.cloneEnds)}
+	if r.state != reshardCloning {
+		end := bson.E{Key: "stop", Value: bson.NewDateTimeFromTime(r.cloneEnds)}
 		metrics = bson.D{{Key: "documentCopy", Value: append(clone, end)}, {Key: "oplogApplication", Value: bson.D{end}}}
 	}
-	return bson.D{{Key: "approxBytesToCopy", Value: op.bytes / n}, {Key: "approxDocumentsToCopy", Value: docs / n},
-		{Key: "cloneTimestamp", Value: op.clonedAt}, {Key: "metrics", Value: metrics}}
+	return bson.D{{Key: "approxBytesToCopy", Value: r.bytes / n}, {Key: "approxDocumentsToCopy", Value: docs / n},
+		{Key: "cloneTimestamp", Value: r.clonedAt}, {Key: "metrics", Value: metrics}}
 }
 
-func (op *resharding) doc() bson.D {
-	donors, recipients := op.participantStates()
-	count, distribution := op.requestOptions()
+func (r *resharding) doc() bson.D {
+	donors, recipients := r.participantStates()
+	count, distribution := r.requestOptions()
 	doc := bson.D{
-		{Key: "_id", Value: op.id},
-		{Key: "ns", Value: op.request.Namespace},
-		{Key: "ui", Value: op.before.UUID},
-		{Key: "tempNs", Value: op.temporary()},
-		{Key: "reshardingKey", Value: op.request.Pattern.Doc()},
-		{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
-		{Key: "provenance", Value: string(op.request.Provenance)},
-		{Key: "state", Value: string(op.state)},
+		{Key: "_id", Value: r.id},
+		{Key: "ns", Value: r.request.Namespace},
+		{Key: "ui", Value: r.before.UUID},
+		{Key: "tempNs", Value: r.temporary()},
+		{Key: "reshardingKey", Value: r.request.Pattern.Doc()},
+		{Key: "startTime", Value: bson.NewDateTimeFromTime(r.started)},
+		{Key: "provenance", Value: string(r.request.Provenance)},
+		{Key: "state", Value: string(r.state)},
 		{Key: "donorShards", Value: donors},
 		{Key: "recipientShards", Value: recipients},
 	}
 	doc = append(doc, count...)
-	if op.request.UserID != nil {
-		doc = append(doc, bson.E{Key: "userReshardingUUID", Value: *op.request.UserID})
+	if r.request.UserID != nil {
+		doc = append(doc, bson.E{Key: "userReshardingUUID", Value: *r.request.UserID})
 	}
-	if op.state != reshardQuiesced {
+	if r.state != reshardQuiesced {
 		doc = append(doc, bson.E{Key: "active", Value: true})
 	}
 	doc = append(doc, distribution...)
-	doc = append(doc, bson.E{Key: "sourceKey", Value: op.before.Pattern.Doc()},
-		bson.E{Key: "forceRedistribution", Value: op.request.Force || op.request.Provenance != ByReshard})
-	return append(doc, op.cloneProgress()...)
+	doc = append(doc, bson.E{Key: "sourceKey", Value: r.before.Pattern.Doc()},
+		bson.E{Key: "forceRedistribution", Value: r.request.Force || r.request.Provenance != ByReshard})
+	return append(doc, r.cloneProgress()...)
 }
 
 func uuidText(u bson.Binary) string {
@@ -240,11 +240,11 @@ func (rs *Reshardings) Counts(by Provenance) ReshardingCounts { return rs.counts
 func (rs *Reshardings) TookPart(id catalog.ShardID, by Provenance) bool { return rs.tookPart[by][id] }
 
 // noteParticipants records the nodes that take part in the operation.
-func (op *resharding) noteParticipants(ids ...catalog.ShardID) {
-	took := op.rs.tookPart[op.request.Provenance]
+func (r *resharding) noteParticipants(ids ...catalog.ShardID) {
+	took := r.rs.tookPart[r.request.Provenance]
 	if took == nil {
 		took = map[catalog.ShardID]bool{}
-		op.rs.tookPart[op.request.Provenance] = took
+		r.rs.tookPart[r.request.Provenance] = took
 	}
 	for _, id := range ids {
 		took[id] = true
@@ -252,24 +252,24 @@ func (op *resharding) noteParticipants(ids ...catalog.ShardID) {
 }
 
 // count counts the result of an operation.
-func (op *resharding) count(err error) {
-	n := op.rs.counts[op.request.Provenance]
+func (r *resharding) count(err error) {
+	n := r.rs.counts[r.request.Provenance]
 	switch {
 	case err == nil:
 		n.Succeeded++
-	case op.aborted != nil:
+	case r.aborted != nil:
 		n.Canceled++
 	default:
 		n.Failed++
 	}
-	op.rs.counts[op.request.Provenance] = n
+	r.rs.counts[r.request.Provenance] = n
 }
 
 // findDocument returns the document of an operation.
-func (op *resharding) findDocument() (*store.Collection, store.RecordID, bool) {
-	docs := op.rs.config.Collection(configReshardings)
+func (r *resharding) findDocument() (*store.Collection, store.RecordID, bool) {
+	docs := r.rs.config.Collection(configReshardings)
 	for record, raw := range docs.Scan() {
-		if _, id, ok := raw.Lookup("_id").BinaryOK(); ok && bytes.Equal(id, op.id.Data) {
+		if _, id, ok := raw.Lookup("_id").BinaryOK(); ok && bytes.Equal(id, r.id.Data) {
 			return docs, record, true
 		}
 	}
@@ -294,11 +294,11 @@ func (rs *Reshardings) finishedResult(plan reshardPlan) (finishedReshard, bool) 
 
 // keepResult keeps the result of an operation for quiescePeriod or until the next operation of the
 // collection begins. The operation's document shows the result.
-func (op *resharding) keepResult(err error) {
-	op.rs.results[op.request.Namespace] = finishedReshard{op, err}
-	op.rs.clock.After(quiescePeriod, func() {
-		if op.rs.results[op.request.Namespace].op == op {
-			op.rs.dropResult(op.request.Namespace)
+func (r *resharding) keepResult(err error) {
+	r.rs.results[r.request.Namespace] = finishedReshard{r, err}
+	r.rs.clock.After(quiescePeriod, func() {
+		if r.rs.results[r.request.Namespace].op == r {
+			r.rs.dropResult(r.request.Namespace)
 		}
 	})
 }

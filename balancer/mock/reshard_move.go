@@ -120,30 +120,30 @@ func idKeyPattern() (catalog.KeyPattern, error) {
 }
 
 // trackUnsharded adds an unsharded collection to the catalog with its current location.
-func (cs *Collections) trackUnsharded(ns string, primary catalog.ShardID) error {
+func (c *Collections) trackUnsharded(ns string, primary catalog.ShardID) error {
 	pattern, err := idKeyPattern()
 	if err != nil {
 		return err
 	}
-	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
-	table, err := cs.config.newTable(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
+	table, err := c.config.newTable(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
 		Shard: primary}}, epoch, at)
 	if err != nil {
 		return err
 	}
-	local := cs.shards[primary].colls[ns]
-	cs.log.writeChange(primary, "createCollection.start", ns, shardingStartDetails(ns, pattern, primary))
-	if err := cs.config.writeCollectionEntry(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
+	local := c.shards[primary].colls[ns]
+	c.log.writeChange(primary, "createCollection.start", ns, shardingStartDetails(ns, pattern, primary))
+	if err := c.config.writeCollectionEntry(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
-	if _, err = cs.config.modify(configCollections, ns,
+	if _, err = c.config.modify(configCollections, ns,
 		func(doc *bson.D) { setDocField(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
-	cs.config.setTable(ns, table)
-	cs.log.writePlacement(ns, &local.uuid, at, table.Owners())
+	c.config.setTable(ns, table)
+	c.log.writePlacement(ns, &local.uuid, at, table.Owners())
 	docs, _ := local.counts()
-	cs.log.writeChange(primary, "createCollection.end", ns, shardingEndDetails(local.uuid, table, docs == 0))
+	c.log.writeChange(primary, "createCollection.end", ns, shardingEndDetails(local.uuid, table, docs == 0))
 	return nil
 }
 

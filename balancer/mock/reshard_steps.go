@@ -207,199 +207,199 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 }
 
 // pause continues with then after a fail point of the coordinator. An abort ends the wait, too.
-func (op *resharding) pause(point string, then func()) {
+func (r *resharding) pause(point string, then func()) {
 	gone := false
-	op.resume = func() {
-		if gone || op.rs.active[op.request.Namespace] != op {
+	r.resume = func() {
+		if gone || r.rs.active[r.request.Namespace] != r {
 			return
 		}
 		gone = true
-		op.rs.clock.Attempt("a resharding", then, op.failAfterPanic)
+		r.rs.clock.Attempt("a resharding", then, r.failAfterPanic)
 	}
-	op.rs.failPoints.pass(point, configShard, op.resume)
+	r.rs.failPoints.pass(point, configShard, r.resume)
 }
 
 // after schedules the next step in d. The step waits until the coordinator (the config server) and all
 // shards are available, but the waiters of the operation do not.
-func (op *resharding) after(d time.Duration, step func()) {
+func (r *resharding) after(d time.Duration, step func()) {
 	run := func() {
-		if op.rs.active[op.request.Namespace] != op {
+		if r.rs.active[r.request.Namespace] != r {
 			return // an earlier step has panicked
 		}
-		if err := op.rs.faults.checkReachesShards(configShard); err != nil {
-			op.notifyWaiters(err)
-			op.after(time.Second, step)
+		if err := r.rs.faults.checkReachesShards(configShard); err != nil {
+			r.notifyWaiters(err)
+			r.after(time.Second, step)
 			return
 		}
 		step()
 	}
-	op.rs.clock.After(d, func() { op.rs.clock.Attempt("a resharding", run, op.failAfterPanic) })
+	r.rs.clock.After(d, func() { r.rs.clock.Attempt("a resharding", run, r.failAfterPanic) })
 }
 
 // failAfterPanic ends an operation after a panic.
-func (op *resharding) failAfterPanic(err error) {
-	rs, ns := op.rs, op.request.Namespace
-	if rs.active[ns] != op {
+func (r *resharding) failAfterPanic(err error) {
+	rs, ns := r.rs, r.request.Namespace
+	if rs.active[ns] != r {
 		return
 	}
-	op.aborted = err
-	op.rs.clock.Attempt("the end of a resharding", op.abandon, func(error) {
-		if rs.active[ns] == op {
+	r.aborted = err
+	r.rs.clock.Attempt("the end of a resharding", r.abandon, func(error) {
+		if rs.active[ns] == r {
 			delete(rs.active, ns)
 		}
-		op.notifyWaiters(err)
+		r.notifyWaiters(err)
 	})
 }
 
 // notifyWaiters calls the waiters with the result.
-func (op *resharding) notifyWaiters(err error) {
-	waiting := op.waiters
-	op.waiters = nil
+func (r *resharding) notifyWaiters(err error) {
+	waiting := r.waiters
+	r.waiters = nil
 	for _, done := range waiting {
 		done(err)
 	}
 }
 
 // prepare waits until no migration of the collection is running.
-func (op *resharding) prepare() {
-	if op.endIfAborted() {
+func (r *resharding) prepare() {
+	if r.endIfAborted() {
 		return
 	}
-	for m := range op.rs.migrations.active {
-		if m.req.Namespace == op.request.Namespace {
-			op.after(reshardStepTime, op.prepare)
+	for m := range r.rs.migrations.active {
+		if m.req.Namespace == r.request.Namespace {
+			r.after(reshardStepTime, r.prepare)
 			return
 		}
 	}
-	op.enterState(reshardPreparing)
-	op.noteParticipants(append(op.recipients(), op.donors...)...)
-	op.pause(pauseBeforeCloning, func() { op.after(reshardStepTime, op.clone) })
+	r.enterState(reshardPreparing)
+	r.noteParticipants(append(r.recipients(), r.donors...)...)
+	r.pause(pauseBeforeCloning, func() { r.after(reshardStepTime, r.clone) })
 }
 
 // copyDuration returns the duration of the clone. All shards send and receive concurrently; the one with
 // the most data for its bandwidth determines the duration. It assumes new chunks of equal size.
-func (op *resharding) copyDuration() (takes time.Duration) {
+func (r *resharding) copyDuration() (takes time.Duration) {
 	counts := map[catalog.ShardID]int64{}
-	for _, chunk := range op.request.Chunks {
+	for _, chunk := range r.request.Chunks {
 		counts[chunk.Shard]++
 	}
 	for id, n := range counts {
-		takes = max(takes, op.rs.faults.transferTime(op.bytes/int64(len(op.request.Chunks))*n, id))
+		takes = max(takes, r.rs.faults.transferTime(r.bytes/int64(len(r.request.Chunks))*n, id))
 	}
-	for _, part := range op.rs.stats.Collection(op.request.Namespace) {
-		takes = max(takes, op.rs.faults.transferTime(part.Bytes, part.Shard))
+	for _, part := range r.rs.stats.Collection(r.request.Namespace) {
+		takes = max(takes, r.rs.faults.transferTime(part.Bytes, part.Shard))
 	}
 	return takes
 }
 
-func (op *resharding) clone() {
-	if op.endIfAborted() {
+func (r *resharding) clone() {
+	if r.endIfAborted() {
 		return
 	}
-	takes := reshardStepTime + op.copyDuration()
-	op.cloneDuration, op.cloneEnds, op.clonedAt = takes, op.rs.clock.Now().Add(takes), op.rs.ids.Tick()
-	op.enterState(reshardCloning)
-	op.after(takes, op.apply)
+	takes := reshardStepTime + r.copyDuration()
+	r.cloneDuration, r.cloneEnds, r.clonedAt = takes, r.rs.clock.Now().Add(takes), r.rs.ids.Tick()
+	r.enterState(reshardCloning)
+	r.after(takes, r.apply)
 }
 
 // apply continues until the minimum duration has passed or a commit is requested.
-func (op *resharding) apply() {
-	if op.endIfAborted() {
+func (r *resharding) apply() {
+	if r.endIfAborted() {
 		return
 	}
-	if op.state == reshardCloning {
-		op.enterState(reshardApplying)
+	if r.state == reshardCloning {
+		r.enterState(reshardApplying)
 	}
-	least := op.started.Add(op.rs.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
-	if wait := least.Sub(op.rs.clock.Now()); wait > 0 && !op.commitRequested {
-		op.after(min(wait, time.Second), op.apply)
+	least := r.started.Add(r.rs.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
+	if wait := least.Sub(r.rs.clock.Now()); wait > 0 && !r.commitRequested {
+		r.after(min(wait, time.Second), r.apply)
 		return
 	}
-	op.pause(pauseInSteadyState, func() { op.pause(pauseBeforeBlockingWrites, op.blockWrites) })
+	r.pause(pauseInSteadyState, func() { r.pause(pauseBeforeBlockingWrites, r.blockWrites) })
 }
 
-func (op *resharding) blockWrites() {
-	if op.endIfAborted() {
+func (r *resharding) blockWrites() {
+	if r.endIfAborted() {
 		return
 	}
-	op.enterState(reshardBlocking)
-	op.pause(pauseBeforeDecision, func() { op.after(reshardStepTime, op.finish) })
+	r.enterState(reshardBlocking)
+	r.pause(pauseBeforeDecision, func() { r.after(reshardStepTime, r.finish) })
 }
 
 // endIfAborted ends an operation that was aborted or whose collection was dropped, and reports whether
 // it did.
-func (op *resharding) endIfAborted() bool {
-	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
+func (r *resharding) endIfAborted() bool {
+	coll, ok, err := r.rs.config.Tracked(r.request.Namespace)
 	switch {
-	case op.aborted != nil:
+	case r.aborted != nil:
 	case err != nil:
-		op.aborted = err
-	case !ok || !coll.UUID.Equal(op.before.UUID):
-		op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "collection %s was dropped", op.request.Namespace)
+		r.aborted = err
+	case !ok || !coll.UUID.Equal(r.before.UUID):
+		r.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "collection %s was dropped", r.request.Namespace)
 	default:
 		return false
 	}
-	op.abandon()
+	r.abandon()
 	return true
 }
 
-func (op *resharding) abandon() {
-	op.enterState(reshardAborting)
-	op.complete(op.aborted)
+func (r *resharding) abandon() {
+	r.enterState(reshardAborting)
+	r.complete(r.aborted)
 }
 
 // finish moves every document to its new location.
-func (op *resharding) finish() {
-	if op.endIfAborted() {
+func (r *resharding) finish() {
+	if r.endIfAborted() {
 		return
 	}
-	if err := op.commit(); err != nil {
-		op.aborted = err
-		op.abandon()
+	if err := r.commit(); err != nil {
+		r.aborted = err
+		r.abandon()
 		return
 	}
-	op.complete(nil)
+	r.complete(nil)
 }
 
-func (op *resharding) commit() error {
-	plan := op.request
-	if err := op.checkShards(); err != nil {
+func (r *resharding) commit() error {
+	plan := r.request
+	if err := r.checkShards(); err != nil {
 		return err
 	}
 	if plan.Provenance == ByReshard { // indexes may have been created meanwhile
-		if err := op.rs.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
+		if err := r.rs.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
 			return err
 		}
 	}
-	at, epoch, uuid := op.rs.ids.Tick(), op.rs.ids.NewObjectID(), op.rs.ids.NewUUID()
-	table, err := op.rs.config.newTable(plan.Pattern, plan.Chunks, epoch, at)
+	at, epoch, uuid := r.rs.ids.Tick(), r.rs.ids.NewObjectID(), r.rs.ids.NewUUID()
+	table, err := r.rs.config.newTable(plan.Pattern, plan.Chunks, epoch, at)
 	if err != nil {
 		return err
 	}
-	moved, err := op.rs.redistribute(op.before, table, uuid)
+	moved, err := r.rs.redistribute(r.before, table, uuid)
 	if err != nil {
 		return err
 	}
-	op.enterState(reshardCommitting)
+	r.enterState(reshardCommitting)
 	ns := plan.Namespace
-	op.rs.rewriteCounts[ns]++
-	for id, s := range op.rs.shards {
+	r.rs.rewriteCounts[ns]++
+	for id, s := range r.rs.shards {
 		was := s.colls[ns]
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 		switch l := moved[id]; {
 		case l != nil:
 			s.colls[ns] = l
-		case was != nil && op.rs.bugs.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
-			s.colls[ns] = newLocal(was.docs.Language, op.before.UUID, nil, ns)
+		case was != nil && r.rs.bugs.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
+			s.colls[ns] = newLocal(was.docs.Language, r.before.UUID, nil, ns)
 		}
 	}
-	op.rs.config.setTable(ns, table)
-	if err := op.rs.zones.replaceRanges(ns, plan.Zones); err != nil {
+	r.rs.config.setTable(ns, table)
+	if err := r.rs.zones.replaceRanges(ns, plan.Zones); err != nil {
 		return err
 	}
-	err = op.changeEntry(func(doc *bson.D) {
-		op.rs.config.setEntryVersion(doc, epoch, at)
+	err = r.changeEntry(func(doc *bson.D) {
+		r.rs.config.setEntryVersion(doc, epoch, at)
 		setDocField(doc, "uuid", uuid)
 		setDocField(doc, "key", plan.Pattern.Doc())
 		setDocField(doc, "unique", false)
@@ -411,24 +411,24 @@ func (op *resharding) commit() error {
 	if err != nil {
 		return err
 	}
-	op.entryUUID = uuid
-	op.rs.log.writePlacement(ns, &uuid, at, table.Owners())
+	r.entryUUID = uuid
+	r.rs.log.writePlacement(ns, &uuid, at, table.Owners())
 	if plan.Provenance == ByReshard {
-		op.rs.changes.note(Change{Kind: ChangeReshard, Namespace: ns, UUID: &op.before.UUID, Operation: bson.D{
+		r.rs.changes.note(Change{Kind: ChangeReshard, Namespace: ns, UUID: &r.before.UUID, Operation: bson.D{
 			{Key: "reshardUUID", Value: uuid}, {Key: "shardKey", Value: plan.Pattern.Doc()},
-			{Key: "oldShardKey", Value: op.before.Pattern.Doc()}, {Key: "unique", Value: false}}})
+			{Key: "oldShardKey", Value: r.before.Pattern.Doc()}, {Key: "unique", Value: false}}})
 	}
 	return nil
 }
 
 // checkShards fails if a future owner is missing in config.shards, from which a user may have removed it
 // by hand.
-func (op *resharding) checkShards() error {
-	for _, chunk := range op.request.Chunks {
-		if _, err := op.rs.config.ShardByID(string(chunk.Shard)); err != nil {
+func (r *resharding) checkShards() error {
+	for _, chunk := range r.request.Chunks {
+		if _, err := r.rs.config.ShardByID(string(chunk.Shard)); err != nil {
 			return err
 		}
-		if op.rs.shards[chunk.Shard] == nil {
+		if r.rs.shards[chunk.Shard] == nil {
 			return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", chunk.Shard)
 		}
 	}
@@ -436,16 +436,16 @@ func (op *resharding) checkShards() error {
 }
 
 // complete ends the operation and notifies the waiters.
-func (op *resharding) complete(err error) {
-	delete(op.rs.active, op.request.Namespace)
-	op.count(err)
-	if op.request.UserID != nil {
-		op.enterState(reshardQuiesced)
-		op.clearEntry()
-		op.keepResult(err)
+func (r *resharding) complete(err error) {
+	delete(r.rs.active, r.request.Namespace)
+	r.count(err)
+	if r.request.UserID != nil {
+		r.enterState(reshardQuiesced)
+		r.clearEntry()
+		r.keepResult(err)
 	} else {
-		op.enterState(reshardDone)
-		op.deleteRecord()
+		r.enterState(reshardDone)
+		r.deleteRecord()
 	}
-	op.notifyWaiters(err)
+	r.notifyWaiters(err)
 }

@@ -40,19 +40,19 @@ type Membership struct {
 func (c *Cluster) Membership() *Membership { return c.membership }
 
 // Add adds a shard and returns its id. If name is empty, it chooses a name.
-func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
+func (m *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
-	known, err := mb.findExisting(set, hosts, name)
+	known, err := m.findExisting(set, hosts, name)
 	if known != "" || err != nil {
 		return known, err
 	}
-	if commonMember(mb.addresses.ConfigServer(), hosts) {
+	if commonMember(m.addresses.ConfigServer(), hosts) {
 		return "", mongoerr.New(mongoerr.OperationFailed,
 			"Cannot add %s as a shard since it is a config server", cmp.Or(set+"/", "")+hosts)
 	}
 	if name == "" {
 		if name = set; name == "" {
-			if name = mb.freeName(); len(name) > len("shard9999") {
+			if name = m.freeName(); len(name) > len("shard9999") {
 				return "", mongoerr.New(mongoerr.OperationFailed, "unable to generate a new shard name")
 			}
 		}
@@ -62,26 +62,26 @@ func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error)
 	}
 	address := cmp.Or(set, name) + "/" + hosts
 	s := newShard(catalog.ShardID(name))
-	if old := mb.removed[address]; old != nil {
-		if err := mb.checkReturning(old); err != nil {
+	if old := m.removed[address]; old != nil {
+		if err := m.checkReturning(old); err != nil {
 			return "", err
 		}
-		delete(mb.removed, address)
+		delete(m.removed, address)
 	}
-	err = mb.config.insert(configShards, mb.config.newShardEntry(name, address, mb.ids.Tick()))
+	err = m.config.insert(configShards, m.config.newShardEntry(name, address, m.ids.Tick()))
 	if err != nil {
 		return "", err
 	}
-	mb.shards[s.id] = s
-	mb.updateShardCountParameters()
-	mb.log.writeChange(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
+	m.shards[s.id] = s
+	m.updateShardCountParameters()
+	m.log.writeChange(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
 	return s.id, nil
 }
 
 // findExisting returns the shard that already has the address and the name. It fails with
 // IllegalOperation if they match an existing shard only partly.
-func (mb *Membership) findExisting(set, hosts, name string) (catalog.ShardID, error) {
-	shards, err := mb.config.Shards()
+func (m *Membership) findExisting(set, hosts, name string) (catalog.ShardID, error) {
+	shards, err := m.config.Shards()
 	if err != nil {
 		return "", err
 	}
@@ -105,9 +105,9 @@ func commonMember(address, hosts string) bool {
 }
 
 // freeName returns the next unused name of the form shard0000.
-func (mb *Membership) freeName() string {
+func (m *Membership) freeName() string {
 	next := 0
-	for id := range mb.shards {
+	for id := range m.shards {
 		var n int
 		if _, err := fmt.Sscanf(string(id), "shard%d", &n); err == nil {
 			next = max(next, n+1)
@@ -117,10 +117,10 @@ func (mb *Membership) freeName() string {
 }
 
 // checkReturning rejects a removed shard that still has a database that exists in the cluster.
-func (mb *Membership) checkReturning(s *shard) error {
+func (m *Membership) checkReturning(s *shard) error {
 	for ns := range s.colls {
 		db, _, _ := catalog.SplitNamespace(ns)
-		if primary, known := mb.config.Primary(db); known {
+		if primary, known := m.config.Primary(db); known {
 			return mongoerr.New(mongoerr.OperationFailed, "can't add shard: it holds database %s, which exists on shard %s", db,
 				primary)
 		}
@@ -136,28 +136,28 @@ type NewShard struct {
 }
 
 // AddEmpty adds an empty shard and adds it to its zones.
-func (mb *Membership) AddEmpty(s NewShard) (catalog.ShardID, error) {
-	if err := mb.faults.checkReachable(routerNode, configShard); err != nil {
+func (m *Membership) AddEmpty(s NewShard) (catalog.ShardID, error) {
+	if err := m.faults.checkReachable(routerNode, configShard); err != nil {
 		return "", err
 	}
 	for n := 0; s.Name == ""; n++ {
-		if name := fmt.Sprintf("shard%d", n); mb.shards[catalog.ShardID(name)] == nil {
+		if name := fmt.Sprintf("shard%d", n); m.shards[catalog.ShardID(name)] == nil {
 			s.Name = name
 		}
 	}
 	if s.Host == "" {
-		s.Host = mb.hosts().generate(0)
+		s.Host = m.hosts().generate(0)
 	}
 	at, err := ParseShardAddress(s.Host)
 	if err != nil {
 		return "", err
 	}
-	id, err := mb.Add(at, s.Name)
+	id, err := m.Add(at, s.Name)
 	if err != nil {
 		return "", err
 	}
 	for _, zone := range s.Zones {
-		if err := mb.zones.AddShard(string(id), zone); err != nil {
+		if err := m.zones.AddShard(string(id), zone); err != nil {
 			return id, err
 		}
 	}
@@ -165,12 +165,12 @@ func (mb *Membership) AddEmpty(s NewShard) (catalog.ShardID, error) {
 }
 
 // hosts returns the hosts of the shards, of the removed shards and of the config server.
-func (mb *Membership) hosts() *hosts {
-	known := newHosts(mb.addresses.ConfigServer())
-	for _, id := range mb.shards.ids() {
-		known.reserve(mb.addresses.HostOf(id))
+func (m *Membership) hosts() *hosts {
+	known := newHosts(m.addresses.ConfigServer())
+	for _, id := range m.shards.ids() {
+		known.reserve(m.addresses.HostOf(id))
 	}
-	for address := range mb.removed {
+	for address := range m.removed {
 		known.reserve(address)
 	}
 	return known
@@ -231,22 +231,22 @@ func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Bin
 
 // AddConfigShard makes the config server a shard of the cluster (transitionFromDedicatedConfigServer).
 // It does nothing if it is a shard.
-func (mb *Membership) AddConfigShard() error {
-	if mb.shards[configShard] != nil {
+func (m *Membership) AddConfigShard() error {
+	if m.shards[configShard] != nil {
 		return nil
 	}
-	err := mb.config.insert(configShards, bson.D{
-		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: mb.addresses.ConfigServer()},
+	err := m.config.insert(configShards, bson.D{
+		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: m.addresses.ConfigServer()},
 		{Key: "state", Value: int32(1)},
-		{Key: "topologyTime", Value: mb.ids.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
+		{Key: "topologyTime", Value: m.ids.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
 	})
 	if err != nil {
 		return err
 	}
-	mb.shards[configShard] = newShard(configShard)
-	mb.updateShardCountParameters()
-	mb.log.writeChange(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
-		{Key: "host", Value: mb.addresses.ConfigServer()}})
+	m.shards[configShard] = newShard(configShard)
+	m.updateShardCountParameters()
+	m.log.writeChange(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
+		{Key: "host", Value: m.addresses.ConfigServer()}})
 	return nil
 }
 

@@ -32,34 +32,34 @@ func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
 
 // Remove starts or continues the removal of a shard, given by id, connection string or host. The call
 // must be repeated until Completed.
-func (mb *Membership) Remove(name string) (Removal, error) {
-	shard, err := mb.ShardToDrain(name)
+func (m *Membership) Remove(name string) (Removal, error) {
+	shard, err := m.ShardToDrain(name)
 	if err != nil {
 		return Removal{}, err
 	}
-	return mb.removeStep(shard)
+	return m.removeStep(shard)
 }
 
 // removeStep starts or continues a removal.
-func (mb *Membership) removeStep(shard catalog.Shard) (Removal, error) {
-	if err := mb.checkRemoval(shard); err != nil {
+func (m *Membership) removeStep(shard catalog.Shard) (Removal, error) {
+	if err := m.checkRemoval(shard); err != nil {
 		return Removal{}, err
 	}
-	r := mb.DrainingStatus(shard)
+	r := m.DrainingStatus(shard)
 	switch {
 	case !shard.Draining:
 		r.Started = true
-		return r, mb.StartDraining(shard)
+		return r, m.StartDraining(shard)
 	case !r.Empty() || r.Cleaning:
 		return r, nil
 	}
 	r.Completed = true
-	return r, mb.finishRemoval(shard)
+	return r, m.finishRemoval(shard)
 }
 
 // checkRemoval makes the checks that every call repeats.
-func (mb *Membership) checkRemoval(shard catalog.Shard) error {
-	shards, err := mb.config.Shards()
+func (m *Membership) checkRemoval(shard catalog.Shard) error {
+	shards, err := m.config.Shards()
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would remove the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if mb.zones.shardCount(zone) == 1 && mb.zones.hasRanges(zone) {
+		if m.zones.shardCount(zone) == 1 && m.zones.hasRanges(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, "+
 				"which has ranges", shard.ID, zone)
 		}
@@ -75,9 +75,9 @@ func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 	return nil
 }
 
-func (cfg *ConfigDB) databasesOn(id catalog.ShardID) []string {
+func (c *ConfigDB) databasesOn(id catalog.ShardID) []string {
 	names := []string{}
-	for _, raw := range cfg.Collection(configDatabases).Scan() {
+	for _, raw := range c.Collection(configDatabases).Scan() {
 		primary, _ := raw.Lookup("primary").StringValueOK()
 		if name, _ := raw.Lookup("_id").StringValueOK(); catalog.ShardID(primary) == id {
 			names = append(names, name)
@@ -88,27 +88,27 @@ func (cfg *ConfigDB) databasesOn(id catalog.ShardID) []string {
 }
 
 // finishRemoval removes an empty shard from the cluster. The shard keeps its data.
-func (mb *Membership) finishRemoval(shard catalog.Shard) error {
-	mb.config.remove(configShards, string(shard.ID))
+func (m *Membership) finishRemoval(shard catalog.Shard) error {
+	m.config.remove(configShards, string(shard.ID))
 	if shard.ID != configShard {
-		mb.removed[shard.Host] = mb.shards[shard.ID]
+		m.removed[shard.Host] = m.shards[shard.ID]
 	}
-	delete(mb.shards, shard.ID)
-	at := mb.ids.Tick()
-	rest, err := mb.config.Shards()
+	delete(m.shards, shard.ID)
+	at := m.ids.Tick()
+	rest, err := m.config.Shards()
 	if err != nil {
 		return err
 	}
-	if _, err := mb.config.modify(configShards, string(rest[0].ID),
+	if _, err := m.config.modify(configShards, string(rest[0].ID),
 		func(doc *bson.D) { setDocField(doc, "topologyTime", at) }); err != nil {
 		return err
 	}
-	found, err := mb.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { setDocField(doc, "timestamp", at) })
+	found, err := m.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { setDocField(doc, "timestamp", at) })
 	if err == nil && !found {
-		err = mb.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
+		err = m.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
 	}
-	mb.updateShardCountParameters()
-	mb.log.writeChange(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	m.updateShardCountParameters()
+	m.log.writeChange(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return err
 }
 
@@ -120,22 +120,22 @@ const (
 
 // RemoveConfigShard starts or continues the transition to a dedicated config server
 // (transitionToDedicatedConfigServer). The call must be repeated until Completed.
-func (mb *Membership) RemoveConfigShard() (Removal, error) {
-	shard, err := mb.ConfigShardToDrain()
+func (m *Membership) RemoveConfigShard() (Removal, error) {
+	shard, err := m.ConfigShardToDrain()
 	if err != nil {
 		return Removal{}, err
 	}
-	return mb.removeStep(shard)
+	return m.removeStep(shard)
 }
 
 // cleanConfigShard checks whether a drained config server has user data left. It stays in the cluster,
 // so its user data must be deleted. Newer releases drop the data once there are no unready range
 // deletions.
-func (mb *Membership) cleanConfigShard(r *Removal) {
-	s := mb.shards[configShard]
-	if mb.release.DropsOrphansOfConfig() {
+func (m *Membership) cleanConfigShard(r *Removal) {
+	s := m.shards[configShard]
+	if m.release.DropsOrphansOfConfig() {
 		r.PendingDeletions = int64(s.countUnready())
-		r.Cleaning = r.PendingDeletions > 0 && !mb.bugs.DropsUnreadyDeletions
+		r.Cleaning = r.PendingDeletions > 0 && !m.bugs.DropsUnreadyDeletions
 		return
 	}
 	r.PendingDeletions = int64(len(s.deletions))
@@ -152,8 +152,8 @@ func (mb *Membership) cleanConfigShard(r *Removal) {
 
 // ShardToDrain returns a shard by id, connection string or host. It fails for the config server, which
 // has its own commands.
-func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
-	shard, err := mb.config.FindShard(name)
+func (m *Membership) ShardToDrain(name string) (catalog.Shard, error) {
+	shard, err := m.config.FindShard(name)
 	if err == nil && shard.ID == configShard {
 		err = mongoerr.New(mongoerr.IllegalOperation, "Cannot remove a config shard with removeShard: use "+
 			"transitionToDedicatedConfigServer")
@@ -163,13 +163,13 @@ func (mb *Membership) ShardToDrain(name string) (catalog.Shard, error) {
 
 // ConfigShardToDrain returns the config server as a shard. It fails with error 70 if the config server
 // is not a shard.
-func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
-	return mb.config.ShardByID(string(configShard))
+func (m *Membership) ConfigShardToDrain() (catalog.Shard, error) {
+	return m.config.ShardByID(string(configShard))
 }
 
 // Drain implements the separate command to start draining (since 8.3).
-func (mb *Membership) Drain(shard catalog.Shard) error {
-	shards, err := mb.config.Shards()
+func (m *Membership) Drain(shard catalog.Shard) error {
+	shards, err := m.config.Shards()
 	if err != nil {
 		return err
 	}
@@ -177,73 +177,73 @@ func (mb *Membership) Drain(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would drain the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if mb.zones.shardCount(zone) == 1 && mb.zones.hasRanges(zone) {
+		if m.zones.shardCount(zone) == 1 && m.zones.hasRanges(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse,
 				"Operation not allowed because there is no other shard in zone %s to drain to.", zone)
 		}
 	}
-	return mb.markDraining(shard)
+	return m.markDraining(shard)
 }
 
 // StartDraining marks a shard as draining, so that the balancer empties it. It does nothing if the shard
 // is draining.
-func (mb *Membership) StartDraining(shard catalog.Shard) error {
-	if err := mb.checkRemoval(shard); err != nil {
+func (m *Membership) StartDraining(shard catalog.Shard) error {
+	if err := m.checkRemoval(shard); err != nil {
 		return err
 	}
-	return mb.markDraining(shard)
+	return m.markDraining(shard)
 }
 
-func (mb *Membership) markDraining(shard catalog.Shard) error {
+func (m *Membership) markDraining(shard catalog.Shard) error {
 	if shard.Draining {
 		return nil
 	}
-	if _, err := mb.config.modify(configShards, string(shard.ID),
+	if _, err := m.config.modify(configShards, string(shard.ID),
 		func(doc *bson.D) { setDocField(doc, "draining", true) }); err != nil {
 		return err
 	}
-	mb.log.writeChange(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	m.log.writeChange(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return nil
 }
 
 // StopDraining cancels the draining of a shard. It does nothing if the shard is not draining.
-func (mb *Membership) StopDraining(shard catalog.Shard) error {
+func (m *Membership) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil
 	}
-	_, err := mb.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unsetDocField(doc, "draining") })
+	_, err := m.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unsetDocField(doc, "draining") })
 	if err == nil {
-		mb.log.writeChange(configShard, "removeShard.stopShardDraining", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+		m.log.writeChange(configShard, "removeShard.stopShardDraining", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	}
 	return err
 }
 
 // DrainingStatus returns the data that a shard still has, including what reshardings in progress will
 // move to it.
-func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
-	r := Removal{Shard: shard.ID, Databases: mb.config.databasesOn(shard.ID),
-		Collections: mb.config.unshardedOn(shard.ID)}
-	r.Chunks = mb.reshardings.incomingChunks(shard.ID)
-	for _, table := range mb.config.allTables() {
+func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
+	r := Removal{Shard: shard.ID, Databases: m.config.databasesOn(shard.ID),
+		Collections: m.config.unshardedOn(shard.ID)}
+	r.Chunks = m.reshardings.incomingChunks(shard.ID)
+	for _, table := range m.config.allTables() {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}
 	if r.Empty() && shard.ID == configShard {
-		mb.cleanConfigShard(&r)
+		m.cleanConfigShard(&r)
 	}
 	return r
 }
 
 // CommitRemoval removes a drained shard from the cluster. It fails with IllegalOperation if the shard is
 // not drained.
-func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
-	version, _ := mb.clusterParameters.FCVDocument().Lookup("version").StringValueOK()
+func (m *Membership) CommitRemoval(shard catalog.Shard) error {
+	version, _ := m.clusterParameters.FCVDocument().Lookup("version").StringValueOK()
 	if fcv, _ := catalog.ReleaseOf(version); !fcv.CommitsRemovals() {
 		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
 			"to the highest FCV to perform this operation.")
 	}
-	status := mb.DrainingStatus(shard)
-	if !shard.Draining || !status.Empty() || status.Cleaning || len(mb.CollectionsToMove(shard.ID)) > 0 {
+	status := m.DrainingStatus(shard)
+	if !shard.Draining || !status.Empty() || status.Cleaning || len(m.CollectionsToMove(shard.ID)) > 0 {
 		command := "shardDrainingStatus"
 		if shard.ID == configShard {
 			command = "getTransitionToDedicatedConfigServerStatus"
@@ -251,16 +251,16 @@ func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "The shard %s isn't completely drained. Please use the %s command to "+
 			"check the draining status.", shard.ID, command)
 	}
-	return mb.finishRemoval(shard)
+	return m.finishRemoval(shard)
 }
 
 // CollectionsToMove returns the unsharded collections on a shard, tracked or not.
-func (mb *Membership) CollectionsToMove(id catalog.ShardID) []string {
-	list := mb.config.unshardedOn(id)
-	for ns := range mb.shards[id].colls {
+func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
+	list := m.config.unshardedOn(id)
+	for ns := range m.shards[id].colls {
 		db, name, _ := strings.Cut(ns, ".")
-		primary, _ := mb.config.Primary(db)
-		_, tracked, err := mb.config.Tracked(ns)
+		primary, _ := m.config.Primary(db)
+		_, tracked, err := m.config.Tracked(ns)
 		if err != nil || tracked || primary != id || onConfigServer(db) || strings.HasPrefix(name, "system.") {
 			continue
 		}
@@ -271,8 +271,8 @@ func (mb *Membership) CollectionsToMove(id catalog.ShardID) []string {
 }
 
 // BytesOn returns the size of the user data on a shard, including orphans.
-func (mb *Membership) BytesOn(id catalog.ShardID) (sum int64) {
-	for ns, local := range mb.shards[id].colls {
+func (m *Membership) BytesOn(id catalog.ShardID) (sum int64) {
+	for ns, local := range m.shards[id].colls {
 		if db, _, _ := strings.Cut(ns, "."); !onConfigServer(db) {
 			_, bytes := local.counts()
 			sum += bytes
@@ -282,10 +282,10 @@ func (mb *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 }
 
 // unshardedOn returns the tracked unsharded collections on a shard, which the balancer does not move.
-func (cfg *ConfigDB) unshardedOn(id catalog.ShardID) []string {
+func (c *ConfigDB) unshardedOn(id catalog.ShardID) []string {
 	list := []string{}
-	for ns, table := range cfg.allTables() {
-		coll, _, err := cfg.Tracked(ns)
+	for ns, table := range c.allTables() {
+		coll, _, err := c.Tracked(ns)
 		if err == nil && coll.Unsplittable && table.Count(id) > 0 {
 			list = append(list, ns)
 		}

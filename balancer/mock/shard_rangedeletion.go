@@ -259,16 +259,16 @@ type deletionRange struct {
 	min, max catalog.Key
 }
 
-func (t *rangeDeletion) span() deletionRange { return deletionRange{t.coll.UUID, t.min, t.max} }
+func (d *rangeDeletion) span() deletionRange { return deletionRange{d.coll.UUID, d.min, d.max} }
 
 func compareDeletions(a, b *rangeDeletion) int { return a.compareStart(b.span()) }
 
 // compareStart compares the beginning of a task with the beginning of a range.
-func (t *rangeDeletion) compareStart(r deletionRange) int {
-	if order := bytes.Compare(t.coll.UUID.Data, r.uuid.Data); order != 0 {
+func (d *rangeDeletion) compareStart(r deletionRange) int {
+	if order := bytes.Compare(d.coll.UUID.Data, r.uuid.Data); order != 0 {
 		return order
 	}
-	return t.min.Compare(r.min)
+	return d.min.Compare(r.min)
 }
 
 // currentDeletionIndex returns the up-to-date index. Code that changes the bounds of tasks must reset
@@ -288,37 +288,37 @@ func (s *shard) currentDeletionIndex() *deletionIndex {
 	return o
 }
 
-func (o *deletionIndex) add(task *rangeDeletion) {
+func (d *deletionIndex) add(task *rangeDeletion) {
 	keys := task.span()
-	i, found := o.find(keys)
-	o.disjoint = o.disjoint && !found && (i == 0 || !o.tasks[i-1].overlaps(keys)) &&
-		(i == len(o.tasks) || !o.tasks[i].overlaps(keys))
-	o.tasks = slices.Insert(o.tasks, i, task)
+	i, found := d.find(keys)
+	d.disjoint = d.disjoint && !found && (i == 0 || !d.tasks[i-1].overlaps(keys)) &&
+		(i == len(d.tasks) || !d.tasks[i].overlaps(keys))
+	d.tasks = slices.Insert(d.tasks, i, task)
 }
 
 // find returns the index of the task that begins where a range begins, and whether there is one. Shards
 // donate chunks in key order, so the result is nearly always the end.
-func (o *deletionIndex) find(r deletionRange) (i int, found bool) {
-	if n := len(o.tasks); n == 0 || o.tasks[n-1].compareStart(r) < 0 {
+func (d *deletionIndex) find(r deletionRange) (i int, found bool) {
+	if n := len(d.tasks); n == 0 || d.tasks[n-1].compareStart(r) < 0 {
 		return n, false
 	}
-	return slices.BinarySearchFunc(o.tasks, r, (*rangeDeletion).compareStart)
+	return slices.BinarySearchFunc(d.tasks, r, (*rangeDeletion).compareStart)
 }
 
-func (o *deletionIndex) remove(task *rangeDeletion) {
-	if o.disjoint && len(o.tasks) > 1 && o.tasks[0] == task { // the usual case: no copy needed
-		o.tasks[0], o.tasks = nil, o.tasks[1:]
+func (d *deletionIndex) remove(task *rangeDeletion) {
+	if d.disjoint && len(d.tasks) > 1 && d.tasks[0] == task { // the usual case: no copy needed
+		d.tasks[0], d.tasks = nil, d.tasks[1:]
 		return
 	}
-	if i, _ := o.find(task.span()); o.disjoint && i < len(o.tasks) && o.tasks[i] == task {
-		o.tasks = slices.Delete(o.tasks, i, i+1)
+	if i, _ := d.find(task.span()); d.disjoint && i < len(d.tasks) && d.tasks[i] == task {
+		d.tasks = slices.Delete(d.tasks, i, i+1)
 		return
 	}
-	*o = deletionIndex{} // to be rebuilt
+	*d = deletionIndex{} // to be rebuilt
 }
 
-func (t *rangeDeletion) overlaps(r deletionRange) bool {
-	return catalog.Overlap(t.min, t.max, r.min, r.max) && t.coll.UUID.Equal(r.uuid)
+func (d *rangeDeletion) overlaps(r deletionRange) bool {
+	return catalog.Overlap(d.min, d.max, r.min, r.max) && d.coll.UUID.Equal(r.uuid)
 }
 
 // overlappingDeletion returns a task, decided or not, that overlaps the range. No data may enter such a

@@ -90,7 +90,7 @@ func (st *Statistics) Volume(id catalog.ShardID) (total, used int64) {
 }
 
 // TopologyTime returns the time of the last change of the cluster's shards.
-func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
+func (c *ConfigDB) TopologyTime() bson.Timestamp {
 	var newest bson.Timestamp
 	note := func(raw bson.Raw, field string) {
 		t, i, ok := raw.Lookup(field).TimestampOK()
@@ -98,10 +98,10 @@ func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 			newest = at
 		}
 	}
-	for _, raw := range cfg.Collection(configShards).Scan() {
+	for _, raw := range c.Collection(configShards).Scan() {
 		note(raw, "topologyTime")
 	}
-	if raw, ok := cfg.doc(configRemovals, lastRemoval); ok {
+	if raw, ok := c.doc(configRemovals, lastRemoval); ok {
 		note(raw, "timestamp")
 	}
 	return newest
@@ -119,9 +119,9 @@ func (st *Statistics) CountViews(db string) int64 {
 }
 
 // DatabaseNames returns the sorted names of the databases in the catalog and on the config server.
-func (cfg *ConfigDB) DatabaseNames() []string {
+func (c *ConfigDB) DatabaseNames() []string {
 	names := []string{"admin", "config"}
-	for _, raw := range cfg.Collection(configDatabases).Scan() {
+	for _, raw := range c.Collection(configDatabases).Scan() {
 		name, _ := raw.Lookup("_id").StringValueOK()
 		names = append(names, name)
 	}

@@ -65,15 +65,15 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-func (tt shape) checkHandshake(t *testing.T, m *model) {
+func (s shape) checkHandshake(t *testing.T, m *model) {
 	t.Helper()
-	if got := m.ok(t, "admin", d("buildInfo", 1)).Lookup("version").StringValue(); got != tt.version {
-		t.Errorf("buildInfo says %s, want %s", got, tt.version)
+	if got := m.ok(t, "admin", d("buildInfo", 1)).Lookup("version").StringValue(); got != s.version {
+		t.Errorf("buildInfo says %s, want %s", got, s.version)
 	}
-	if got := m.ok(t, "admin", d("hello", 1)).Lookup("maxWireVersion").Int32(); got != tt.wire {
-		t.Errorf("hello says wire version %d, want %d", got, tt.wire)
+	if got := m.ok(t, "admin", d("hello", 1)).Lookup("maxWireVersion").Int32(); got != s.wire {
+		t.Errorf("hello says wire version %d, want %d", got, s.wire)
 	}
-	if shown := mustString(m.first(t, "config", d("find", "mongos")).Lookup("mongoVersion")); shown != tt.version {
+	if shown := mustString(m.first(t, "config", d("find", "mongos")).Lookup("mongoVersion")); shown != s.version {
 		t.Errorf("config.mongos says %s", shown)
 	}
 	lock := ""
@@ -81,26 +81,26 @@ func (tt shape) checkHandshake(t *testing.T, m *model) {
 		lock = mustString(doc.Lookup("process"))
 		lock, _, _ = strings.Cut(lock, ":")
 	}
-	if tt.lock == "mongos" {
-		tt.lock, _, _ = strings.Cut(mustString(m.first(t, "config", d("find", "mongos")).Lookup("_id")), ":")
+	if s.lock == "mongos" {
+		s.lock, _, _ = strings.Cut(mustString(m.first(t, "config", d("find", "mongos")).Lookup("_id")), ":")
 	}
-	if lock != tt.lock {
-		t.Errorf("the balancer lock is held by %q, want %q", lock, tt.lock)
+	if lock != s.lock {
+		t.Errorf("the balancer lock is held by %q, want %q", lock, s.lock)
 	}
 }
 
-func (tt shape) checkRounds(t *testing.T, m *model) {
+func (s shape) checkRounds(t *testing.T, m *model) {
 	t.Helper()
 	m.sleep(time.Hour)
 	entry := m.first(t, "config", d("find", "actionlog", "filter", d("what", "balancer.round")))
 	switch {
-	case entry == nil && tt.round != "":
+	case entry == nil && s.round != "":
 		t.Error("no round in the action log")
 	case entry != nil:
-		checkFields(t, "a round", entry.Lookup("details").Document(), tt.round)
+		checkFields(t, "a round", entry.Lookup("details").Document(), s.round)
 	}
 	// Whatever the rules, nothing is left to do after an hour.
-	if tt.comply != "" && !m.ok(t, "admin", d("balancerCollectionStatus",
+	if s.comply != "" && !m.ok(t, "admin", d("balancerCollectionStatus",
 		"big.data")).Lookup("balancerCompliant").Boolean() {
 		t.Error("not balanced after an hour")
 	}
@@ -109,20 +109,20 @@ func (tt shape) checkRounds(t *testing.T, m *model) {
 	}
 }
 
-func (tt shape) checkStop(t *testing.T, m *model) {
+func (s shape) checkStop(t *testing.T, m *model) {
 	t.Helper()
-	if tt.status == "" {
+	if s.status == "" {
 		m.refused(t, "admin", d("balancerStop", 1), 59)
 		return
 	}
 	m.ok(t, "admin", d("balancerStop", 1))
-	checkFields(t, "balancerStatus", m.ok(t, "admin", d("balancerStatus", 1)), tt.status)
+	checkFields(t, "balancerStatus", m.ok(t, "admin", d("balancerStatus", 1)), s.status)
 	var ids []string
 	for _, doc := range m.all(t, "config", d("find", "settings", "sort", d("_id", 1))) {
 		ids = append(ids, mustString(doc.Lookup("_id")))
 	}
-	if got := strings.Join(ids, " "); got != tt.settings {
-		t.Errorf("balancerStop leaves %q, want %q", got, tt.settings)
+	if got := strings.Join(ids, " "); got != s.settings {
+		t.Errorf("balancerStop leaves %q, want %q", got, s.settings)
 	}
 }
 

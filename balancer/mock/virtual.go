@@ -110,21 +110,21 @@ func (v *virtualData) addAll(others []virtualRange) {
 	}
 }
 
-func (e virtualRange) empty() bool { return e.docs == 0 && e.bytes == 0 }
+func (v virtualRange) empty() bool { return v.docs == 0 && v.bytes == 0 }
 
 // splitAt splits a range at a key; either part may be empty.
-func (e virtualRange) splitAt(p catalog.KeyPattern, at catalog.Key) (before, after virtualRange) {
-	if e.empty() || at.Compare(e.min) <= 0 {
-		return virtualRange{}, e
+func (v virtualRange) splitAt(p catalog.KeyPattern, at catalog.Key) (before, after virtualRange) {
+	if v.empty() || at.Compare(v.min) <= 0 {
+		return virtualRange{}, v
 	}
-	if at.Compare(e.max) >= 0 {
-		return e, virtualRange{}
+	if at.Compare(v.max) >= 0 {
+		return v, virtualRange{}
 	}
-	f := p.Fraction(e.min, e.max, at)
-	before, after = e, e
+	f := p.Fraction(v.min, v.max, at)
+	before, after = v, v
 	before.max, after.min = at, at
-	before.docs = int64(math.Round(f * float64(e.docs)))
-	before.bytes = int64(math.Round(f * float64(e.bytes)))
+	before.docs = int64(math.Round(f * float64(v.docs)))
+	before.bytes = int64(math.Round(f * float64(v.bytes)))
 	after.docs -= before.docs
 	after.bytes -= before.bytes
 	return before, after
@@ -169,8 +169,8 @@ const virtualDocBytes = 1 << 10
 
 // SpreadVirtual adds virtual data to a sharded collection. It is counted and migrated like real
 // documents, takes no memory and cannot be read.
-func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
-	coll, err := cs.config.Sharded(ns)
+func (c *Collections) SpreadVirtual(ns string, f Fill) error {
+	coll, err := c.config.Sharded(ns)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 	if f.Bytes <= 0 || f.Docs < 0 || f.Docs > f.Bytes {
 		return mongoerr.New(mongoerr.BadValue, "bytes must be positive and docs must be between 1 and bytes")
 	}
-	weights, err := cs.weights(ns, f)
+	weights, err := c.weights(ns, f)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 		total += w
 	}
 	upTo := func(n int64, at float64) int64 { return int64(math.Round(float64(n) * at / total)) }
-	for chunk := range cs.config.table(ns).All() {
+	for chunk := range c.config.table(ns).All() {
 		w := weights[0]
 		weights = weights[1:]
 		part := virtualRange{
@@ -201,7 +201,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 		if part.empty() {
 			continue
 		}
-		local := cs.shards[chunk.Shard].colls[ns]
+		local := c.shards[chunk.Shard].colls[ns]
 		for _, had := range local.virtual.cutOut(coll.Pattern, chunk.Min, chunk.Max) {
 			part.docs, part.bytes = part.docs+had.docs, part.bytes+had.bytes
 		}
@@ -211,8 +211,8 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 }
 
 // weights returns the share of the data of each chunk, in key order.
-func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
-	table := cs.config.table(ns)
+func (c *Collections) weights(ns string, f Fill) ([]float64, error) {
+	table := c.config.table(ns)
 	weights := make([]float64, 0, table.Len())
 	switch {
 	case f.Skewed:
@@ -226,7 +226,7 @@ func (cs *Collections) weights(ns string, f Fill) ([]float64, error) {
 	var sum float64
 	for id, share := range f.Shares {
 		switch {
-		case cs.shards[id] == nil:
+		case c.shards[id] == nil:
 			return nil, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
 		case share < 0 || math.IsNaN(share) || math.IsInf(share, 0):
 			return nil, mongoerr.New(mongoerr.BadValue, "the share of %s is negative or not a number", id)

@@ -53,17 +53,17 @@ type (
 	anyOf []node
 )
 
-func (parts allOf) holds(readings []Reading, v *Verdict) bool {
+func (a allOf) holds(readings []Reading, v *Verdict) bool {
 	holds := true
-	for _, part := range parts { // all parts are evaluated, to collect the quantities that are not reported
+	for _, part := range a { // all parts are evaluated, to collect the quantities that are not reported
 		holds = part.holds(readings, v) && holds
 	}
 	return holds
 }
 
-func (parts anyOf) holds(readings []Reading, v *Verdict) bool {
+func (a anyOf) holds(readings []Reading, v *Verdict) bool {
 	holds := false
-	for _, part := range parts {
+	for _, part := range a {
 		holds = part.holds(readings, v) || holds
 	}
 	return holds

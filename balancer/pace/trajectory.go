@@ -30,17 +30,17 @@ type mark struct {
 // maxMarks is the maximum number of marks of a trajectory, however long the run is.
 const maxMarks = 128
 
-func (c *trajectory) addMark(at time.Duration, amount float64) {
-	if n := len(c.marks); n > 0 {
-		amount += c.marks[n-1].amount
+func (t *trajectory) addMark(at time.Duration, amount float64) {
+	if n := len(t.marks); n > 0 {
+		amount += t.marks[n-1].amount
 	}
-	if len(c.marks) == maxMarks {
+	if len(t.marks) == maxMarks {
 		for i := range maxMarks / 2 {
-			c.marks[i] = c.marks[2*i+1]
+			t.marks[i] = t.marks[2*i+1]
 		}
-		c.marks = c.marks[:maxMarks/2]
+		t.marks = t.marks[:maxMarks/2]
 	}
-	c.marks = append(c.marks, mark{at, amount})
+	t.marks = append(t.marks, mark{at, amount})
 }
 
 // The minimum of a trajectory for an estimate of the remaining time.
@@ -65,16 +65,16 @@ const (
 )
 
 // timeToGo returns how long the remaining amount takes, as seen at a time of the trajectory.
-func (c *trajectory) timeToGo(left float64, now time.Duration) (Range, bool) {
-	if len(c.marks) < minMarks || now < minTime || left <= 0 {
+func (t *trajectory) timeToGo(left float64, now time.Duration) (Range, bool) {
+	if len(t.marks) < minMarks || now < minTime || left <= 0 {
 		return Range{}, false
 	}
-	last := c.marks[len(c.marks)-1]
+	last := t.marks[len(t.marks)-1]
 	rate := last.amount / last.at.Seconds()
 	if last.amount <= 0 || math.IsInf(rate, 0) {
 		return Range{}, false
 	}
-	spread, parts := c.spread(rate)
+	spread, parts := t.spread(rate)
 	future := math.Max(1, left/last.amount*float64(parts))
 	sigma := math.Sqrt(surprise*surprise + spread*spread*(1/float64(parts)+1/future))
 	factor := math.Exp(nineInTen * sigma)
@@ -84,12 +84,12 @@ func (c *trajectory) timeToGo(left float64, now time.Duration) (Range, bool) {
 
 // spread returns the standard deviation of the logarithm of the pace of parts of the trajectory, and
 // the number of parts.
-func (c *trajectory) spread(rate float64) (float64, int) {
-	parts := min(maxParts, len(c.marks))
+func (t *trajectory) spread(rate float64) (float64, int) {
+	parts := min(maxParts, len(t.marks))
 	squares, seen := doubt*assumedSpread*assumedSpread, 0.0
 	var before mark
 	for i := range parts {
-		here := c.marks[(i+1)*len(c.marks)/parts-1]
+		here := t.marks[(i+1)*len(t.marks)/parts-1]
 		amount, took := here.amount-before.amount, (here.at - before.at).Seconds()
 		if before = here; amount <= 0 || took <= 0 {
 			continue // steps that ended immediately, or moved nothing

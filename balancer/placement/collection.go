@@ -63,8 +63,8 @@ func (c *Collection) Collation() bson.Raw {
 // IsTimeSeries reports whether it is a time series, or the buckets of one.
 func (c *Collection) IsTimeSeries() bool {
 	return slices.ContainsFunc(c.Holdings, func(h Holding) bool {
-		_, is := h.Options.Lookup("timeseries").DocumentOK()
-		return is
+		_, ok := h.Options.Lookup("timeseries").DocumentOK()
+		return ok
 	})
 }
 

@@ -112,7 +112,7 @@ func (f *fitSearch) addCollection(i int) bool {
 		amount, data := contents(chunk), c.Sizes[chunk.Shard]
 		most := policy.MaxDocuments(release, data.Documents+data.Orphans, data.Bytes+data.OrphanBytes, size)
 		one := fitChunk{Chunk: chunk, coll: i, bytes: amount.Bytes, docs: amount.Documents}
-		if _, there := f.b.scope.start.Shard(chunk.Shard); !there {
+		if _, ok := f.b.scope.start.Shard(chunk.Shard); !ok {
 			return false
 		}
 		for at, shard := range f.shards {

@@ -208,14 +208,14 @@ type smallCell struct {
 // smallCells is a heap with the smallest first.
 type smallCells []smallCell
 
-func (h smallCells) Len() int { return len(h) }
-func (h smallCells) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[i].bytes, h[j].bytes), cmp.Compare(h[i].at, h[j].at)) < 0
+func (s smallCells) Len() int { return len(s) }
+func (s smallCells) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(s[i].bytes, s[j].bytes), cmp.Compare(s[i].at, s[j].at)) < 0
 }
-func (h smallCells) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *smallCells) Push(x any)   { *h = append(*h, x.(smallCell)) }
-func (h *smallCells) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
+func (s smallCells) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s *smallCells) Push(x any)   { *s = append(*s, x.(smallCell)) }
+func (s *smallCells) Pop() any {
+	last := (*s)[len(*s)-1]
+	*s = (*s)[:len(*s)-1]
 	return last
 }

@@ -82,8 +82,8 @@ func (sc *scope) applyGoal() error {
 		}
 		return nil
 	case Drain:
-		shard, there := sc.start.Shard(sc.goal.Shard)
-		if !there {
+		shard, ok := sc.start.Shard(sc.goal.Shard)
+		if !ok {
 			return diagnosis.CheckScope(sc.start, diagnosis.Scope{Shard: sc.goal.Shard})
 		}
 		shard.Draining = true

@@ -143,9 +143,9 @@ func (m *AutoMerger) MergeDone(a StreamAction, r ActionResult) (wake bool) {
 }
 
 func (m *AutoMerger) reschedule(a StreamAction) {
-	i, there := slices.BinarySearchFunc(m.rescheduled, a.Shard,
+	i, ok := slices.BinarySearchFunc(m.rescheduled, a.Shard,
 		func(w MergeWork, id catalog.ShardID) int { return cmp.Compare(w.Shard, id) })
-	if !there {
+	if !ok {
 		m.rescheduled = slices.Insert(m.rescheduled, i, MergeWork{Shard: a.Shard})
 	}
 	m.rescheduled[i].Namespaces = append(m.rescheduled[i].Namespaces, a.Namespace)

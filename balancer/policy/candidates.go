@@ -90,17 +90,17 @@ func (sel *selection) donors(zone int) []shardSize {
 }
 
 // pruneDonors removes the donors that are not far enough above any recipient.
-func (p *Candidates) pruneDonors() {
+func (c *Candidates) pruneDonors() {
 	n := 0
-	for i := range p.zones {
-		z := &p.zones[i]
+	for i := range c.zones {
+		z := &c.zones[i]
 		if z.donors != nil {
-			z.donors = slices.Clone(z.donors[:countFarApart(z.donors, z.recipients[0].size, p.threshold)])
+			z.donors = slices.Clone(z.donors[:countFarApart(z.donors, z.recipients[0].size, c.threshold)])
 			continue
 		}
-		n = max(n, countFarApart(p.donors, z.recipients[0].size, p.threshold))
+		n = max(n, countFarApart(c.donors, z.recipients[0].size, c.threshold))
 	}
-	p.donors = slices.Clone(p.donors[:n])
+	c.donors = slices.Clone(c.donors[:n])
 }
 
 // countFarApart returns the number of donors, from the first, that differ enough from a recipient.
@@ -111,14 +111,14 @@ func countFarApart(donors []shardSize, recipient, threshold int64) (n int) {
 	return n
 }
 
-func (p *Candidates) addZone(sel *selection, zone int) {
+func (c *Candidates) addZone(sel *selection, zone int) {
 	ideal, err := sel.ideal(zone)
-	p.unknown = p.unknown || err != nil
+	c.unknown = c.unknown || err != nil
 	if ideal < 0 {
 		return
 	}
 	z := zoneCandidates{zone: zone, ideal: ideal}
-	donors := p.donors
+	donors := c.donors
 	if sel.Release.DonorBelongsToZone() && zone != sel.layout.noZone() {
 		z.donors = sel.donors(zone)
 		donors = z.donors
@@ -128,34 +128,34 @@ func (p *Candidates) addZone(sel *selection, zone int) {
 	}
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.measured && !m.Draining && donors[0].size-m.size >= p.threshold && sel.belongsToZone(m, zone) {
+		if m.measured && !m.Draining && donors[0].size-m.size >= c.threshold && sel.belongsToZone(m, zone) {
 			z.recipients = append(z.recipients, shardSize{m.ID, sel.avail.index[m.ID], m.size})
 		}
 	}
 	slices.SortFunc(z.recipients, func(a, b shardSize) int { return cmp.Compare(a.size, b.size) })
 	if len(z.recipients) > 0 {
-		p.zones = append(p.zones, z)
+		c.zones = append(c.zones, z)
 	}
 }
 
 // MayChoose reports whether SelectMigrations may choose something with the available shards. If it
 // returns false, SelectMigrations chooses nothing.
-func (p *Candidates) MayChoose(avail *AvailableShards) bool {
-	if p.unknown || p.numbering != avail.numbering {
+func (c *Candidates) MayChoose(avail *AvailableShards) bool {
+	if c.unknown || c.numbering != avail.numbering {
 		return true
 	}
-	for _, n := range p.mustGive {
+	for _, n := range c.mustGive {
 		if avail.free[n] {
 			return true
 		}
 	}
-	for i := range p.zones {
-		z := &p.zones[i]
+	for i := range c.zones {
+		z := &c.zones[i]
 		smallest := firstFree(z.recipients, avail)
 		if len(smallest) == 0 {
 			continue
 		}
-		donors := p.donors
+		donors := c.donors
 		if z.donors != nil {
 			donors = z.donors
 		}
@@ -164,7 +164,7 @@ func (p *Candidates) MayChoose(avail *AvailableShards) bool {
 			continue
 		}
 		from, to := largest[0].size, smallest[0].size
-		if from > z.ideal && to < z.ideal && from-to >= p.threshold && p.canGive(largest, z.zone, avail) {
+		if from > z.ideal && to < z.ideal && from-to >= c.threshold && c.canGive(largest, z.zone, avail) {
 			return true
 		}
 	}
@@ -183,7 +183,7 @@ func firstFree(list []shardSize, avail *AvailableShards) []shardSize {
 
 // canGive reports whether one of the largest available shards has a chunk of a zone to give. Among
 // equally large shards, the order of the round decides.
-func (p *Candidates) canGive(donors []shardSize, zone int, avail *AvailableShards) bool {
+func (c *Candidates) canGive(donors []shardSize, zone int, avail *AvailableShards) bool {
 	for _, d := range donors {
 		if d.size != donors[0].size {
 			return false
@@ -191,7 +191,7 @@ func (p *Candidates) canGive(donors []shardSize, zone int, avail *AvailableShard
 		if !avail.free[d.number] {
 			continue
 		}
-		if _, ok := p.layout.firstNonJumbo(d.shard, zone); ok {
+		if _, ok := c.layout.firstNonJumbo(d.shard, zone); ok {
 			return true
 		}
 	}

@@ -44,7 +44,7 @@ const (
 	Resharding          Code = "resharding"
 	DefragmentingFirst  Code = "defragmentingFirst"
 	UnalignedZones      Code = "unalignedZones"
-	NotCached           Code = "notCached"
+	SelectionTimedOut   Code = "notCached"
 	CollectionGone      Code = "collectionGone"
 	NotReadable         Code = "notReadable"
 	TooFewShards        Code = "tooFewShards" // for the rest of the collection

@@ -111,7 +111,7 @@ var roundCodes = []CodeInfo{
 		func(d Decision) string {
 			return fmt.Sprintf("The zones of %s do not fit its chunks: %v.", d.Namespace, d.Err)
 		}},
-	{NotCached, SubjectCollection, false,
+	{SelectionTimedOut, SubjectCollection, false,
 		"The round's time was over before the sizes of the collection were read.",
 		"No action: the order changes each round. The limit is balancerChunksSelectionTimeoutMs.",
 		func(d Decision) string {

@@ -65,17 +65,17 @@ func (n Numbers) amountText(amount int64) string {
 type Ineligible struct{ OutsideZone, Full, Draining, Unmeasured, Busy int }
 
 // String returns the numbers as text, such as "2 outside the zone, 1 draining".
-func (n Ineligible) String() string {
+func (i Ineligible) String() string {
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		what string
 	}{
-		{n.OutsideZone, "outside the zone"},
-		{n.Full, "full"},
-		{n.Draining, "draining"},
-		{n.Unmeasured, "without a known size"},
-		{n.Busy, "busy this round"},
+		{i.OutsideZone, "outside the zone"},
+		{i.Full, "full"},
+		{i.Draining, "draining"},
+		{i.Unmeasured, "without a known size"},
+		{i.Busy, "busy this round"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))

@@ -119,7 +119,7 @@ func (c phaseCase) play(t *testing.T) {
 	}
 }
 
-func (x *phaseActor) scene(t *testing.T, c phaseCase, chunks []tuple) {
+func (pa *phaseActor) scene(t *testing.T, c phaseCase, chunks []tuple) {
 	t.Helper()
 	if chunks == nil {
 		return
@@ -132,8 +132,8 @@ func (x *phaseActor) scene(t *testing.T, c phaseCase, chunks []tuple) {
 			}
 		}
 	}
-	s := defragmenting(t, maxSmallChunk(x.Sizes.MaxChunkSizeBytes), chunks)
-	s.Sizes.MaxChunkSizeBytes = x.Sizes.MaxChunkSizeBytes
+	s := defragmenting(t, maxSmallChunk(pa.Sizes.MaxChunkSizeBytes), chunks)
+	s.Sizes.MaxChunkSizeBytes = pa.Sizes.MaxChunkSizeBytes
 	if c.Sizes != nil {
 		s = s.withSizes(c.Sizes)
 	}
@@ -145,34 +145,34 @@ func (x *phaseActor) scene(t *testing.T, c phaseCase, chunks []tuple) {
 	for i := range s.Shards {
 		s.Shards[i].Draining = slices.Contains(c.Draining, s.Shards[i].ID)
 	}
-	x.Situation = s
+	pa.Situation = s
 }
 
 // act lets an event happen.
-func (x *phaseActor) act(t *testing.T, step phaseStep) {
+func (pa *phaseActor) act(t *testing.T, step phaseStep) {
 	t.Helper()
 	switch {
 	case step.Phase != "":
-		x.phase = NewPhase(step.Phase, x.Situation)
+		pa.phase = NewPhase(step.Phase, pa.Situation)
 	case step.Action == "none":
-		wantNoAction(t, x.phase)
+		wantNoAction(t, pa.phase)
 	case step.Action != "":
-		a := wantAction(t, x.phase, step.Action)
-		x.outstanding[step.Action] = a
+		a := wantAction(t, pa.phase, step.Action)
+		pa.outstanding[step.Action] = a
 		if step.MaxSize != 0 {
 			want(t, "maxSize", a.MaxBytes, step.MaxSize)
 		}
 	case step.Reply != "":
-		x.reply(t, step)
+		pa.reply(t, step)
 	case step.Move != "":
-		x.move(t, step)
+		pa.move(t, step)
 	case step.Moved != "":
-		m, there := x.moving[step.Moved]
+		m, there := pa.moving[step.Moved]
 		if !there {
 			t.Fatalf("%s is not under way", step.Moved)
 		}
-		delete(x.moving, step.Moved)
-		x.phase.MigrationDone(m, step.failure())
+		delete(pa.moving, step.Moved)
+		pa.phase.MigrationDone(m, step.failure())
 	}
 }
 
@@ -188,20 +188,20 @@ func (step phaseStep) failure() error {
 	return err
 }
 
-func (x *phaseActor) reply(t *testing.T, step phaseStep) {
+func (pa *phaseActor) reply(t *testing.T, step phaseStep) {
 	t.Helper()
-	a, there := x.outstanding[step.Reply]
+	a, there := pa.outstanding[step.Reply]
 	if !there {
 		t.Fatalf("%s is not outstanding", step.Reply)
 	}
-	delete(x.outstanding, step.Reply)
+	delete(pa.outstanding, step.Reply)
 	r := ActionResult{Err: step.failure(), MaxReached: step.MaxReached}
 	if step.Size != nil {
 		if err := json.Unmarshal(step.Size, &r.Size); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m := x.phase.ActionDone(a, r)
+	m := pa.phase.ActionDone(a, r)
 	switch {
 	case (m != nil) != (step.Est != 0):
 		t.Errorf("measurement %v, want %d", m, step.Est)
@@ -210,66 +210,66 @@ func (x *phaseActor) reply(t *testing.T, step phaseStep) {
 	}
 }
 
-func (x *phaseActor) move(t *testing.T, step phaseStep) {
+func (pa *phaseActor) move(t *testing.T, step phaseStep) {
 	t.Helper()
 	if step.Available != nil {
 		var shards []catalog.Shard
 		for _, id := range step.Available {
 			shards = append(shards, catalog.Shard{ID: id})
 		}
-		x.available = NewAvailableShards(shards)
+		pa.available = NewAvailableShards(shards)
 	}
 	if step.Move == "none" {
-		wantNoMove(t, x.phase, x.available)
+		wantNoMove(t, pa.phase, pa.available)
 	} else {
-		m := wantMove(t, x.phase, x.available, step.Move)
-		x.moving[step.Move] = m
+		m := wantMove(t, pa.phase, pa.available, step.Move)
+		pa.moving[step.Move] = m
 		if step.Force != nil {
 			want(t, "forceJumbo", m.Force, *step.Force)
 		}
 	}
 	if step.Left != nil {
-		want(t, "available after", x.available.Len(), len(step.Left))
+		want(t, "available after", pa.available.Len(), len(step.Left))
 		for _, id := range step.Left {
-			want(t, "available after: "+string(id), x.available.IsFree(id), true)
+			want(t, "available after: "+string(id), pa.available.IsFree(id), true)
 		}
 	}
 }
 
 // check compares the phase with what a step says of it.
-func (x *phaseActor) check(t *testing.T, step phaseStep) {
+func (pa *phaseActor) check(t *testing.T, step phaseStep) {
 	t.Helper()
 	if step.Threshold != 0 {
-		want(t, "threshold", maxSmallChunk(x.Sizes.MaxChunkSizeBytes), step.Threshold)
+		want(t, "threshold", maxSmallChunk(pa.Sizes.MaxChunkSizeBytes), step.Threshold)
 	}
 	if step.Remaining != nil {
-		want(t, "remaining", x.phase.Remaining(), *step.Remaining)
+		want(t, "remaining", pa.phase.Remaining(), *step.Remaining)
 	}
 	if step.Complete != nil {
-		want(t, "complete", x.phase.Complete(), *step.Complete)
+		want(t, "complete", pa.phase.Complete(), *step.Complete)
 	}
 	if step.Next != "" {
-		want(t, "complete", x.phase.Complete(), true)
-		want(t, "next phase", x.phase.Next(), step.Next)
+		want(t, "complete", pa.phase.Complete(), true)
+		want(t, "next phase", pa.phase.Next(), step.Next)
 	}
 	if step.Actions != nil {
 		got := map[string][]string{}
 		for shard := range step.Actions {
 			got[shard] = []string{}
 		}
-		for _, a := range allActions(x.phase) {
+		for _, a := range allActions(pa.phase) {
 			shard := a[strings.LastIndex(a, " ")+1:]
 			got[shard] = append(got[shard], a)
 		}
 		want(t, "actions", fmt.Sprint(got), fmt.Sprint(step.Actions))
 	}
-	x.checkMoves(t, step)
+	pa.checkMoves(t, step)
 }
 
 // checkMoves compares what the second phase keeps in memory.
-func (x *phaseActor) checkMoves(t *testing.T, step phaseStep) {
+func (pa *phaseActor) checkMoves(t *testing.T, step phaseStep) {
 	t.Helper()
-	p, isMove := x.phase.(*movePhase)
+	p, isMove := pa.phase.(*movePhase)
 	if !isMove {
 		return
 	}

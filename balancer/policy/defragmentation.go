@@ -94,20 +94,20 @@ type completion struct {
 	next        PhaseName // the phase that follows after an abort
 }
 
-func (e *completion) abort(next PhaseName) {
+func (c *completion) abort(next PhaseName) {
 	// An abort by the user is final, whatever fails after it.
-	if e.aborted && e.next == PhaseFinished {
+	if c.aborted && c.next == PhaseFinished {
 		return
 	}
-	e.aborted, e.next = true, next
+	c.aborted, c.next = true, next
 }
 
 // Next returns the phase that follows.
-func (e *completion) Next() PhaseName {
-	if e.aborted {
-		return e.next
+func (c *completion) Next() PhaseName {
+	if c.aborted {
+		return c.next
 	}
-	return e.normalNext
+	return c.normalNext
 }
 
 // phaseCollection is the state of the collection when the phase began. Chunks are identified by their
@@ -127,19 +127,19 @@ func newSubject(s Situation) phaseCollection {
 // span is a sequence of adjacent chunks of the table: the indexes [from, to).
 type span struct{ from, to int32 }
 
-func (s phaseCollection) bounds(r span) (min, max catalog.Key) {
-	return s.table.At(int(r.from)).Min, s.table.At(int(r.to) - 1).Max
+func (p phaseCollection) bounds(r span) (min, max catalog.Key) {
+	return p.table.At(int(r.from)).Min, p.table.At(int(r.to) - 1).Max
 }
 
-func (s phaseCollection) mergeAction(shard catalog.ShardID, r span) StreamAction {
-	min, max := s.bounds(r)
-	return StreamAction{Kind: MergeRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max, item: r}
+func (p phaseCollection) mergeAction(shard catalog.ShardID, r span) StreamAction {
+	min, max := p.bounds(r)
+	return StreamAction{Kind: MergeRange, Namespace: p.ns, UUID: p.uuid, Shard: shard, Min: min, Max: max, item: r}
 }
 
-func (s phaseCollection) measureAction(shard catalog.ShardID, r span) StreamAction {
-	min, max := s.bounds(r)
-	return StreamAction{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max,
-		MaxBytes: s.maxSmall, item: r}
+func (p phaseCollection) measureAction(shard catalog.ShardID, r span) StreamAction {
+	min, max := p.bounds(r)
+	return StreamAction{Kind: MeasureRange, Namespace: p.ns, UUID: p.uuid, Shard: shard, Min: min, Max: max,
+		MaxBytes: p.maxSmall, item: r}
 }
 
 // canRetry reports whether a defragmentation may try the operation again after an error

@@ -48,14 +48,14 @@ type rank struct {
 	from         int32
 }
 
-func (a rank) before(b rank) bool {
+func (r rank) before(b rank) bool {
 	switch {
-	case a.failed != b.failed:
-		return a.failed < b.failed
-	case a.size != b.size:
-		return a.size < b.size
+	case r.failed != b.failed:
+		return r.failed < b.failed
+	case r.size != b.size:
+		return r.size < b.size
 	}
-	return a.from < b.from
+	return r.from < b.from
 }
 
 // reached represents the rank that a scan has reached, in place of a chunk index.

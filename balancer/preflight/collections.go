@@ -25,8 +25,8 @@ func (l *checker) checkRemaining() {
 		}
 		return
 	}
-	shard, there := l.Snapshot.Shard(l.Shard)
-	if !there {
+	shard, ok := l.Snapshot.Shard(l.Shard)
+	if !ok {
 		return
 	}
 	marked := shard.Draining

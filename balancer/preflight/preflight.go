@@ -320,7 +320,7 @@ func (l *checker) checkBalancer() {
 	}
 	what := l.Balancing.Error()
 	var commands []string
-	if does, is := l.Balancing.(interface{ What() string }); is {
+	if does, ok := l.Balancing.(interface{ What() string }); ok {
 		what, commands = does.What(), []string{"sh.stopBalancer()"}
 	}
 	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))

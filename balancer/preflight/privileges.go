@@ -50,7 +50,7 @@ func ParsePrivileges(reply bson.Raw) *Privileges {
 		p.Any, _ = doc.Lookup("resource", "anyResource").BooleanOK()
 		p.Database, _ = doc.Lookup("resource", "db").StringValueOK()
 		p.Collection, _ = doc.Lookup("resource", "collection").StringValueOK()
-		if series, is := doc.Lookup("resource", "system_buckets").StringValueOK(); is {
+		if series, ok := doc.Lookup("resource", "system_buckets").StringValueOK(); ok {
 			p.Collection, p.Buckets = series, true
 		}
 		actions, _ := doc.Lookup("actions").ArrayOK()
@@ -107,8 +107,8 @@ func (r Resource) includes(on Resource) bool {
 	system := strings.HasPrefix(on.Collection, "system.")
 	switch {
 	case r.Buckets:
-		series, is := strings.CutPrefix(on.Collection, buckets)
-		return is && (r.Collection == "" || r.Collection == series)
+		series, ok := strings.CutPrefix(on.Collection, buckets)
+		return ok && (r.Collection == "" || r.Collection == series)
 	case r.Collection != "":
 		return r.Collection == on.Collection
 	case r.Database == "":
@@ -216,8 +216,8 @@ func (l *checker) drainNeeds() (list []need) {
 		list = append(list, need{Resource{Cluster: true}, []string{"shardDrainingStatus"}, "to ask how far the drain is",
 			false})
 	}
-	shard, there := l.Snapshot.Shard(l.Shard)
-	if !there || !l.MovePrimaries {
+	shard, ok := l.Snapshot.Shard(l.Shard)
+	if !ok || !l.MovePrimaries {
 		return list
 	}
 	shard.Draining, shard.Reported = true, nil

@@ -17,11 +17,11 @@ const configShard = "config"
 // checkShards checks the shards that the run involves: whether they exist, answer, and may be removed.
 func (l *checker) checkShards() {
 	for _, id := range l.involvedShards() {
-		if shard, there := l.Snapshot.Shard(id); there && shard.Unreachable != "" {
+		if shard, ok := l.Snapshot.Shard(id); ok && shard.Unreachable != "" {
 			l.addBlocking(diagnosis.UnreachableFinding(shard))
 		}
 	}
-	if shard, there := l.Snapshot.Shard(l.Shard); l.isDrain() && there {
+	if shard, ok := l.Snapshot.Shard(l.Shard); l.isDrain() && ok {
 		l.checkLastShard(shard)
 		l.checkZones(shard)
 		if l.Shard == configShard && l.Remove {

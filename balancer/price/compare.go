@@ -119,40 +119,40 @@ func (w Way) weightedSeconds() float64 {
 }
 
 // recommend chooses the quickest possible way.
-func (q *Comparison) recommend() {
+func (c *Comparison) recommend() {
 	var open []Way
-	for _, w := range q.Ways {
+	for _, w := range c.Ways {
 		if w.Refused == "" {
 			open = append(open, w)
 		}
 	}
 	switch {
-	case q.Done:
-		q.Reason = "nothing is left to do"
+	case c.Done:
+		c.Reason = "nothing is left to do"
 		return
 	case len(open) == 0:
-		q.Reason = "no way is possible as things stand"
+		c.Reason = "no way is possible as things stand"
 		return
 	}
 	least := slices.MinFunc(open, func(a, b Way) int { return cmp.Compare(a.weightedSeconds(), b.weightedSeconds()) })
 	best := open[slices.IndexFunc(open, func(w Way) bool {
 		return w.weightedSeconds() <= preferredFactor*least.weightedSeconds()
 	})]
-	q.Recommended = best.Kind
+	c.Recommended = best.Kind
 	others := slices.DeleteFunc(slices.Clone(open), func(w Way) bool { return w.Kind == best.Kind })
 	if len(others) == 0 {
-		q.Reason = "it is the only way that can be taken"
+		c.Reason = "it is the only way that can be taken"
 		return
 	}
 	next := slices.MinFunc(others, func(a, b Way) int { return cmp.Compare(a.Likely, b.Likely) })
-	q.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", durationText(best.Likely),
+	c.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", durationText(best.Likely),
 		next.Kind.Name(), durationText(next.Likely))
 	if best.Kind != least.Kind {
-		q.Reason = fmt.Sprintf("it takes as long as %s, about %s, and leaves more open", least.Kind.Name(),
+		c.Reason = fmt.Sprintf("it takes as long as %s, about %s, and leaves more open", least.Kind.Name(),
 			durationText(best.Likely))
 	}
-	if len(open) < len(q.Ways) {
-		q.Reason += fmt.Sprintf("; %s can't be taken", humanize.Count(len(q.Ways)-len(open), "way"))
+	if len(open) < len(c.Ways) {
+		c.Reason += fmt.Sprintf("; %s can't be taken", humanize.Count(len(c.Ways)-len(open), "way"))
 	}
 }
 

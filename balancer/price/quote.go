@@ -91,8 +91,8 @@ func (p Peak) Share() float64 {
 }
 
 // Way returns the way of a kind, and reports whether there is one.
-func (q Comparison) Way(kind Kind) (Way, bool) {
-	for _, w := range q.Ways {
+func (c Comparison) Way(kind Kind) (Way, bool) {
+	for _, w := range c.Ways {
 		if w.Kind == kind {
 			return w, true
 		}

@@ -132,7 +132,7 @@ func partsOf(s *catalog.Snapshot, c *catalog.CollectionState) []Part {
 		add(shard.ID)
 	}
 	for _, id := range c.Owners() { // a shard that was removed
-		if _, there := s.Shard(id); !there {
+		if _, ok := s.Shard(id); !ok {
 			add(id)
 		}
 	}

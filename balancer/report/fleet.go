@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Member is a cluster of a fleet.
-type Member struct {
+// FleetCluster is a cluster of a fleet.
+type FleetCluster struct {
 	Cluster string            `json:"cluster"`
 	Address string            `json:"address"`
 	Labels  map[string]string `json:"labels,omitzero"`
@@ -24,7 +24,7 @@ type Member struct {
 const VerdictUnread = "unknown"
 
 // Verdict returns the state of the cluster in one word: the verdict of its overview, or VerdictUnread.
-func (m Member) Verdict() string {
+func (m FleetCluster) Verdict() string {
 	if m.Overview == nil {
 		return VerdictUnread
 	}
@@ -32,7 +32,7 @@ func (m Member) Verdict() string {
 }
 
 // Headline says in one line what is wrong.
-func (m Member) Headline() string {
+func (m FleetCluster) Headline() string {
 	if m.Overview == nil {
 		return m.Trouble
 	}
@@ -43,15 +43,15 @@ func (m Member) Headline() string {
 var verdicts = []string{"critical", VerdictUnread, "warning", "info", "fine"}
 
 // SortFleet sorts clusters by their verdicts, the worst first, and then by name.
-func SortFleet(members []Member) {
-	slices.SortFunc(members, func(a, b Member) int {
+func SortFleet(members []FleetCluster) {
+	slices.SortFunc(members, func(a, b FleetCluster) int {
 		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict()), slices.Index(verdicts, b.Verdict())),
 			cmp.Compare(a.Cluster, b.Cluster))
 	})
 }
 
 // FleetHeadline counts the clusters by their verdicts: 5 clusters: 1 critical, 4 fine.
-func FleetHeadline(members []Member) string {
+func FleetHeadline(members []FleetCluster) string {
 	counts := map[string]int{}
 	for _, m := range members {
 		counts[m.Verdict()]++
@@ -67,7 +67,7 @@ func FleetHeadline(members []Member) string {
 
 // FleetPage writes one page of HTML about all clusters, the worst first: a table of all, and the
 // problems of each cluster. Like Page, it loads no other resources.
-func FleetPage(to io.Writer, members []Member, now time.Time) error {
+func FleetPage(to io.Writer, members []FleetCluster, now time.Time) error {
 	SortFleet(members)
 	return writePage(to, "fleet.html", func(style template.CSS, script template.JS, policy string) any {
 		return fleetPage{members, now, style, script, policy}
@@ -76,7 +76,7 @@ func FleetPage(to io.Writer, members []Member, now time.Time) error {
 
 // fleetPage is the data of the template.
 type fleetPage struct {
-	Members []Member
+	Members []FleetCluster
 	Now     time.Time
 	Style   template.CSS
 	Script  template.JS
@@ -95,7 +95,7 @@ func (p fleetPage) Verdict() string {
 }
 
 // Page returns the data for the page of a single cluster; nil where the cluster could not be read.
-func (m Member) Page() *page {
+func (m FleetCluster) Page() *page {
 	if m.Overview == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (m Member) Page() *page {
 }
 
 // LabelList returns the labels of a cluster, sorted by name.
-func (m Member) LabelList() (list []string) {
+func (m FleetCluster) LabelList() (list []string) {
 	for name, value := range m.Labels {
 		list = append(list, name+"="+value)
 	}

@@ -132,7 +132,7 @@ func TestCoolDown(t *testing.T) {
 		if got := w.counts("shop.orders")[first.To]; (got == 1) != stays || (got == 0) == stays {
 			t.Errorf("with %s the drained shard has %d chunks", coolDown, got)
 		}
-		told := slices.ContainsFunc(r.Left, func(l runner.Left) bool {
+		told := slices.ContainsFunc(r.Left, func(l runner.Leftover) bool {
 			return strings.Contains(l.Text, first.Min.String()) && strings.Contains(l.Text, "it was moved recently")
 		})
 		if told != stays {

@@ -44,7 +44,7 @@ func (r *run) runLoadRounds(ctx context.Context) error {
 }
 
 // runLoadRound runs one round. It returns the load that the round leaves uneven, with the reasons.
-func (r *run) runLoadRound(ctx context.Context) ([]Left, error) {
+func (r *run) runLoadRound(ctx context.Context) ([]Leftover, error) {
 	if err := r.o.Gate.AwaitUnheld(ctx); err != nil {
 		r.noteLimit(err)
 		return nil, err
@@ -192,9 +192,11 @@ func splitIntoWaves(all []policy.Migration) (list [][]policy.Migration) {
 }
 
 // LeftByLoad returns the reasons why shards keep more load than others.
-func LeftByLoad(d heat.Decision, maps []heat.Map) (list []Left) {
+func LeftByLoad(d heat.Decision, maps []heat.Map) (list []Leftover) {
 	for _, s := range d.Stuck {
-		list = append(list, Left{Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckText(s, maps) + "."})
+		list = append(list, Leftover{
+			Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckText(s, maps) + ".",
+		})
 	}
 	return list
 }

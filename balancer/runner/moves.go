@@ -119,7 +119,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 
 // noteLimit records a limit if the error says that the limit is reached.
 func (r *run) noteLimit(err error) {
-	if reached, is := errors.AsType[*pace.OverError](err); is {
+	if reached, ok := errors.AsType[*pace.OverError](err); ok {
 		r.mu.Lock()
 		r.limitReached = reached.Why
 		r.mu.Unlock()
@@ -136,7 +136,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	}
 	err := r.o.Gate.Enter(ctx, m.paceMove())
 	r.noteLimit(err)
-	if asks, is := errors.AsType[*pace.AskError](err); is {
+	if asks, ok := errors.AsType[*pace.AskError](err); ok {
 		r.noteAsked(asks)
 	}
 	if err != nil {

@@ -212,8 +212,8 @@ type Event struct {
 	Done    pace.Done // so far
 }
 
-// Left is something that the run does not balance.
-type Left struct {
+// Leftover is something that the run does not balance.
+type Leftover struct {
 	Code      policy.Code
 	Namespace string
 	Text      string
@@ -226,7 +226,7 @@ type Result struct {
 	Reached bool
 	Stopped string
 	// Left lists what remains uneven, with the reasons.
-	Left []Left
+	Left []Leftover
 
 	Namespaces     []string
 	Done           pace.Done

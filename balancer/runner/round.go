@@ -68,7 +68,7 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	if r.forgetDoubtful(ended) {
 		return false, nil
 	}
-	r.result.Reached, r.result.Left = true, r.listLeft(ended.decisions)
+	r.result.Reached, r.result.Left = true, r.listLeftovers(ended.decisions)
 	return true, nil
 }
 
@@ -137,22 +137,22 @@ var settledCodes = []policy.Code{
 	policy.Throttled, policy.CollectionGone, policy.OneMigration,
 }
 
-// listLeft lists what remains uneven after a round that found nothing to move, with the reasons.
-func (r *run) listLeft(decisions []policy.Decision) (list []Left) {
-	add := func(l Left) {
+// listLeftovers lists what remains uneven after a round that found nothing to move, with the reasons.
+func (r *run) listLeftovers(decisions []policy.Decision) (list []Leftover) {
+	add := func(l Leftover) {
 		if !slices.Contains(list, l) {
 			list = append(list, l)
 		}
 	}
 	aside := func(ns string, a skippedRange) {
-		add(Left{Code: cmp.Or(a.code, policy.RangeSkipped), Namespace: ns,
+		add(Leftover{Code: cmp.Or(a.code, policy.RangeSkipped), Namespace: ns,
 			Text: fmt.Sprintf("The chunk of %s at %s is skipped: %s.", ns, a.min, a.why)})
 	}
 	for _, d := range decisions {
 		if d.Chosen() || slices.Contains(settledCodes, d.Code) && (d.Code != policy.NoData || r.o.Goal != GoalOps) {
 			continue
 		}
-		if a, is := r.skippedRangeOf(d); is {
+		if a, ok := r.skippedRangeOf(d); ok {
 			aside(d.Namespace, a)
 			continue
 		}
@@ -166,7 +166,7 @@ func (r *run) listLeft(decisions []policy.Decision) (list []Left) {
 		if why, held := r.skipped.skippedCollection(d.Namespace); held && d.Code == policy.BalancingOff {
 			text = fmt.Sprintf("%s is skipped: %s.", d.Namespace, why)
 		}
-		add(Left{Code: d.Code, Namespace: d.Namespace, Text: text})
+		add(Leftover{Code: d.Code, Namespace: d.Namespace, Text: text})
 	}
 	for _, ns := range r.namespaces {
 		for _, a := range r.skipped.skippedAt(ns, r.o.Clock.Now()) {

@@ -48,7 +48,7 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 		err = r.runLoadRounds(soft)
 	} else if err == nil {
 		err = r.runRounds(soft)
-	} else if reached, is := errors.AsType[*pace.OverError](err); is {
+	} else if reached, ok := errors.AsType[*pace.OverError](err); ok {
 		err, r.result.Stopped = nil, reached.Why
 	}
 	r.result.Ended, r.result.Done = o.Clock.Now(), o.Gate.Done()
@@ -173,7 +173,7 @@ const farFuture = 366 * 24 * time.Hour
 // checkBalancerIdle returns an error unless the cluster's own balancer leaves the collections alone.
 func (r *run) checkBalancerIdle(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
 	err := apply.CheckUndisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, farFuture), r.o.Clock)
-	if e, is := errors.AsType[*apply.BalancerError](err); is && len(e.Defragmenting) == 0 {
+	if e, ok := errors.AsType[*apply.BalancerError](err); ok && len(e.Defragmenting) == 0 {
 		e.Reenabled = r.o.TakeOver
 	}
 	return asBusyError(err)

@@ -44,39 +44,39 @@ type skippedRange struct {
 	forced *apply.Forced
 }
 
-func (l *skippedRanges) findOrAdd(ns string, lower catalog.Key) *skippedRange {
-	for _, a := range l.ranges {
+func (s *skippedRanges) findOrAdd(ns string, lower catalog.Key) *skippedRange {
+	for _, a := range s.ranges {
 		if a.ns == ns && a.min.Equal(lower) {
 			return a
 		}
 	}
 	a := &skippedRange{ns: ns, min: lower}
-	l.ranges = append(l.ranges, a)
+	s.ranges = append(s.ranges, a)
 	return a
 }
 
 // skipUntil skips a range until a time. The reason is not a failure.
-func (l *skippedRanges) skipUntil(ns string, lower catalog.Key, until time.Time, why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	*l.findOrAdd(ns, lower) = skippedRange{ns: ns, min: lower, until: until, why: why}
+func (s *skippedRanges) skipUntil(ns string, lower catalog.Key, until time.Time, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*s.findOrAdd(ns, lower) = skippedRange{ns: ns, min: lower, until: until, why: why}
 }
 
 // skipForGood leaves a range alone for the rest of the run.
-func (l *skippedRanges) skipForGood(ns string, lower catalog.Key, code policy.Code, why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.findOrAdd(ns, lower)
+func (s *skippedRanges) skipForGood(ns string, lower catalog.Key, code policy.Code, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.findOrAdd(ns, lower)
 	a.until, a.code, a.why, a.retry = time.Time{}, code, why, false
 }
 
 // retryLater skips a range until its next try, if one is left. It returns the time until the next try.
-func (l *skippedRanges) retryLater(
+func (s *skippedRanges) retryLater(
 	ns string, lower catalog.Key, now time.Time, why string,
 ) (delay time.Duration, again bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.findOrAdd(ns, lower)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.findOrAdd(ns, lower)
 	a.why = why
 	if a.tries++; a.tries >= maxTries {
 		a.until, a.retry = time.Time{}, false
@@ -89,72 +89,72 @@ func (l *skippedRanges) retryLater(
 
 // noteTooBig records that a chunk was too big to be moved. It reports whether that was recorded for
 // this version of the chunk before, in which case splitting the chunk has not helped.
-func (l *skippedRanges) noteTooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.findOrAdd(ns, lower)
+func (s *skippedRanges) noteTooBig(ns string, lower catalog.Key, v catalog.ChunkVersion) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.findOrAdd(ns, lower)
 	again := a.tooBigVersion == v && v != (catalog.ChunkVersion{})
 	a.tooBigVersion = v
 	return again
 }
 
 // setForced lets the range be moved by force from now on.
-func (l *skippedRanges) setForced(ns string, lower catalog.Key, f apply.Forced) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.findOrAdd(ns, lower).forced = &f
+func (s *skippedRanges) setForced(ns string, lower catalog.Key, f apply.Forced) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.findOrAdd(ns, lower).forced = &f
 }
 
 // forced returns the description of the forced migration of a range; nil if the range is not to be
 // moved by force.
-func (l *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.findOrAdd(ns, lower).forced
+func (s *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.findOrAdd(ns, lower).forced
 }
 
 // maxImmediateRetries is the number of times a range is tried again immediately.
 const maxImmediateRetries = 3
 
 // retryAtOnce counts an immediate retry, and reports whether another one is allowed.
-func (l *skippedRanges) retryAtOnce(ns string, lower catalog.Key) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.findOrAdd(ns, lower)
+func (s *skippedRanges) retryAtOnce(ns string, lower catalog.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.findOrAdd(ns, lower)
 	a.immediateRetries++
 	return a.immediateRetries <= maxImmediateRetries
 }
 
 // forgetFailures forgets the failures of a range.
-func (l *skippedRanges) forgetFailures(ns string, lower catalog.Key) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ranges = slices.DeleteFunc(l.ranges, func(a *skippedRange) bool { return a.ns == ns && a.min.Equal(lower) })
+func (s *skippedRanges) forgetFailures(ns string, lower catalog.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ranges = slices.DeleteFunc(s.ranges, func(a *skippedRange) bool { return a.ns == ns && a.min.Equal(lower) })
 }
 
 // skipCollection skips a collection for the rest of the run.
-func (l *skippedRanges) skipCollection(ns, why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.collections == nil {
-		l.collections = map[string]string{}
+func (s *skippedRanges) skipCollection(ns, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.collections == nil {
+		s.collections = map[string]string{}
 	}
-	l.collections[ns] = why
+	s.collections[ns] = why
 }
 
-func (l *skippedRanges) skippedCollection(ns string) (why string, is bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	why, is = l.collections[ns]
+func (s *skippedRanges) skippedCollection(ns string) (why string, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why, is = s.collections[ns]
 	return why, is
 }
 
 // skippedAt returns the ranges of a collection that are skipped at a time, in the order of their lower
 // bounds.
-func (l *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, a := range l.ranges {
+func (s *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.ranges {
 		if a.ns == ns && a.why != "" && (a.until.IsZero() || a.until.After(now)) {
 			list = append(list, *a)
 		}
@@ -164,10 +164,10 @@ func (l *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange
 
 // nextRetry returns the first retry time among the ranges that were skipped at the time since. Other
 // ranges could have been chosen since then, so their placement is final.
-func (l *skippedRanges) nextRetry(since time.Time) (at time.Time, waits bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, a := range l.ranges {
+func (s *skippedRanges) nextRetry(since time.Time) (at time.Time, waits bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.ranges {
 		if a.retry && a.until.After(since) && (at.IsZero() || a.until.Before(at)) {
 			at = a.until
 		}
@@ -176,10 +176,10 @@ func (l *skippedRanges) nextRetry(since time.Time) (at time.Time, waits bool) {
 }
 
 // withFlags returns a routing table in which the skipped chunks have the jumbo flag.
-func (l *skippedRanges) withFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
+func (s *skippedRanges) withFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
 	var changed []catalog.Chunk
 	seen := map[int]bool{}
-	for _, a := range l.skippedAt(ns, now) {
+	for _, a := range s.skippedAt(ns, now) {
 		if len(a.min.Values()) != t.Pattern().Len() {
 			continue // the shard key has changed since
 		}

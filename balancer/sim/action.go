@@ -148,7 +148,7 @@ func (c *cluster) halfSizePoints(coll *collection, chunk catalog.Chunk, chunkSiz
 		if !ok {
 			break
 		}
-		coll.guessed.add(point, chunk)
+		coll.computedBounds.add(point, chunk)
 		points = append(points, point)
 	}
 	return points

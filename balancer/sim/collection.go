@@ -34,7 +34,7 @@ type collection struct {
 
 	deletions map[catalog.ShardID]*deletions
 
-	guessed guesses
+	computedBounds computedBounds
 }
 
 func newCollection(
@@ -45,7 +45,7 @@ func newCollection(
 		bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
 		stored: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
 		extents:   newExtents(state, contents(state, chunkSize)),
-		deletions: map[catalog.ShardID]*deletions{}, guessed: guesses{},
+		deletions: map[catalog.ShardID]*deletions{}, computedBounds: computedBounds{},
 	}
 	for _, shard := range s.Shards() {
 		if data, known := s.OwnedData(state, shard); known {

@@ -111,7 +111,7 @@ func (c *cluster) rangeToMove(
 		lower, upper = m.Min, m.Max
 	} else if c.initial.Release().BalancesBySize() {
 		if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
-			coll.guessed.add(point, chunk)
+			coll.computedBounds.add(point, chunk)
 			upper = point
 		}
 	}

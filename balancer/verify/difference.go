@@ -103,7 +103,7 @@ func (n *DifferenceNamer) add(d Document) {
 // Documents returns the documents that differ. It returns none where several differ, or where a
 // document is gone and there is another difference.
 func (n *DifferenceNamer) Documents() []Document {
-	if lost, is := n.lost(); is {
+	if lost, ok := n.lost(); ok {
 		return append(slices.Clone(n.differing), Document{Kind: Lost, Before: &lost})
 	}
 	return n.differing

@@ -21,16 +21,16 @@ func NewDocumentDiff(before []DocumentHash, writes *Writes) *DocumentDiff {
 }
 
 // Put adds the next document.
-func (e *DocumentDiff) Put(doc bson.Raw) {
+func (dd *DocumentDiff) Put(doc bson.Raw) {
 	id := doc.Lookup("_id")
-	e.after = append(e.after, DocumentHash{bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)}, HashOf(doc)})
+	dd.after = append(dd.after, DocumentHash{bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)}, HashOf(doc)})
 }
 
 // Documents returns all documents that differ, and the worst verdict on the range, which is never
 // Written.
-func (e *DocumentDiff) Documents() (list []Document, worst Verdict) {
+func (dd *DocumentDiff) Documents() (list []Document, worst Verdict) {
 	worst = Same
-	before, after := e.before, e.after
+	before, after := dd.before, dd.after
 	for len(before) > 0 || len(after) > 0 {
 		var was, is []DocumentHash
 		was, before, is, after = takeNextID(before, after)
@@ -38,7 +38,7 @@ func (e *DocumentDiff) Documents() (list []Document, worst Verdict) {
 		switch {
 		case !differs:
 			continue
-		case d.Kind != Doubled && e.writes.contains(d.ID):
+		case d.Kind != Doubled && dd.writes.contains(d.ID):
 			if worst == Same {
 				worst = Explained
 			}

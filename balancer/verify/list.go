@@ -105,7 +105,7 @@ func (l *ListReader) Collection(ns string) error {
 			return err
 		}
 		l.take()
-		if name, is := raw.Lookup("ns").StringValueOK(); is && name == ns {
+		if name, ok := raw.Lookup("ns").StringValueOK(); ok && name == ns {
 			return nil
 		}
 	}

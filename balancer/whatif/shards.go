@@ -59,7 +59,7 @@ func addShards(n int, zones []string) edit {
 
 func addShardWithID(id catalog.ShardID, zones []string) edit {
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
-		if _, there := s.Shard(id); there {
+		if _, ok := s.Shard(id); ok {
 			return nil, fmt.Errorf("the cluster already has a shard %s", id)
 		}
 		s = s.WithShard(catalog.ShardState{Shard: catalog.Shard{

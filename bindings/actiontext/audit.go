@@ -67,8 +67,8 @@ func unknownLines(what string, list []string) (lines []string) {
 
 func waitingText(c action.AuditCollection) string {
 	text := ""
-	if c.Waiting > 0 {
-		text += fmt.Sprintf(", of them %s that wait to be deleted", humanize.Count(c.Waiting, "orphan"))
+	if c.PendingDeletion > 0 {
+		text += fmt.Sprintf(", of them %s that wait to be deleted", humanize.Count(c.PendingDeletion, "orphan"))
 	}
 	if c.Deleted > 0 {
 		text += fmt.Sprintf("; the documents of %s were deleted since their move", humanize.Count(c.Deleted, "orphan"))

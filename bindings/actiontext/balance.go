@@ -38,7 +38,7 @@ func (r *Reporter) movesAmount(e runner.Event) *display.Amount {
 	if r.planned != nil {
 		left = float64(max(0, r.planned.Totals.Bytes-e.Done.Bytes))
 	}
-	return &display.Amount{Done: float64(e.Done.Bytes), Left: left, Format: humanize.Bytes[float64]}
+	return &display.Amount{Done: float64(e.Done.Bytes), Remaining: left, Format: humanize.Bytes[float64]}
 }
 
 // BalanceResult returns the result of action.Balance as lines of text.

@@ -64,9 +64,9 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 	for _, f := range c.Findings {
 		fmt.Fprintf(b, "  %s: %s\n", f.Code, f.Text())
 	}
-	if c.Source.Enter != "" {
+	if c.Source.SamplingCommand != "" {
 		fmt.Fprintf(b, "\n  No query of it is sampled, so that no chunk can be named. To have some sampled, enter\n"+
-			"  %s\n  and look again after two minutes; { mode: \"off\" } ends it.\n", c.Source.Enter)
+			"  %s\n  and look again after two minutes; { mode: \"off\" } ends it.\n", c.Source.SamplingCommand)
 	}
 	for _, note := range c.Source.Notes {
 		fmt.Fprintf(b, "  Note: %s\n", note)

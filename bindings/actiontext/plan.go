@@ -36,10 +36,10 @@ func stepText(e apply.Event) string {
 func stepsAmount(p apply.Progress) *display.Amount {
 	if p.Bytes > p.BytesDone || p.BytesHere > 0 {
 		return &display.Amount{
-			Done: float64(p.BytesHere), Left: float64(p.Bytes - p.BytesDone), Format: humanize.Bytes[float64],
+			Done: float64(p.BytesHere), Remaining: float64(p.Bytes - p.BytesDone), Format: humanize.Bytes[float64],
 		}
 	}
-	return &display.Amount{Done: float64(p.StepsHere), Left: float64(p.Steps - p.StepsDone), Format: stepsText}
+	return &display.Amount{Done: float64(p.StepsHere), Remaining: float64(p.Steps - p.StepsDone), Format: stepsText}
 }
 
 func stepsText(n float64) string {
@@ -67,11 +67,11 @@ func PlanResult(r action.PlanResult) string {
 		what += fmt.Sprintf(", after %s", humanize.Count(r.Replans, "new plan"))
 	}
 	switch {
-	case r.Already != "":
-		return r.Already
+	case r.AlreadyReached != "":
+		return r.AlreadyReached
 	case r.DryRun && r.Steps == 0 && r.Stopped == "":
 		return "Nothing to move, split or merge."
-	case r.Possible:
+	case r.Applicable:
 		return fmt.Sprintf("%s can be applied: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
 		return fmt.Sprintf("%s can't be applied completely: %s; nothing was sent.", r.Plan, r.Stopped)

@@ -25,7 +25,7 @@ func TestStepText(t *testing.T) {
 // A dry run has nothing done, whatever it found out.
 func TestPlanResultOfADryRun(t *testing.T) {
 	for want, r := range map[string]action.PlanResult{
-		"plan-1 can be applied: 4 steps; nothing was sent.": {Possible: true},
+		"plan-1 can be applied: 4 steps; nothing was sent.": {Applicable: true},
 		"plan-1 can't be applied completely: the limit of 1 move is reached; nothing was sent.": {
 			Stopped: "the limit of 1 move is reached",
 		},

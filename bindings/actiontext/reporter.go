@@ -74,7 +74,7 @@ func (r *Reporter) Report(e action.Event) {
 	case action.VerifyProgress:
 		if r.Progress.IsDue() {
 			r.Progress.Show("Reading "+e.Namespace, &display.Amount{Done: float64(e.Bytes),
-				Left: float64(max(0, e.OfBytes-e.Bytes)), Format: humanize.Bytes[float64]})
+				Remaining: float64(max(0, e.OfBytes-e.Bytes)), Format: humanize.Bytes[float64]})
 		}
 	case action.ObstacleFound:
 		spell := r.FormatOption
@@ -84,7 +84,8 @@ func (r *Reporter) Report(e action.Event) {
 		r.writeNote("In the way: " + e.Text(spell) + ".")
 	case action.AuditProgress:
 		if r.Progress.IsDue() {
-			r.Progress.Show("Reading "+e.Namespace, &display.Amount{Done: float64(e.Docs), Left: float64(max(0, e.Of-e.Docs)),
+			r.Progress.Show("Reading "+e.Namespace, &display.Amount{
+				Done: float64(e.Docs), Remaining: float64(max(0, e.Of-e.Docs)),
 				Format: func(n float64) string { return humanize.Count(int64(n), "document") }})
 		}
 	case action.CannotStartYet:

@@ -67,23 +67,23 @@ func parseInput(line string) inputContext {
 	return t
 }
 
-func (t *inputContext) innermost() *openBracket {
-	if len(t.openBrackets) == 0 {
+func (c *inputContext) innermost() *openBracket {
+	if len(c.openBrackets) == 0 {
 		return nil
 	}
-	return &t.openBrackets[len(t.openBrackets)-1]
+	return &c.openBrackets[len(c.openBrackets)-1]
 }
 
 // typed returns the word so far.
-func (t *inputContext) typed() string { return t.text[t.wordStart:] }
+func (c *inputContext) typed() string { return c.text[c.wordStart:] }
 
 // call returns the innermost call around the cursor: the text of the callee, the index of the argument,
 // and the brackets within the argument.
-func (t *inputContext) call() (callee string, argument int, within []openBracket, ok bool) {
-	for i := len(t.openBrackets) - 1; i >= 0; i-- {
-		if t.openBrackets[i].bracket == '(' {
-			callee = expressionBefore(t.text, t.openBrackets[i].offset)
-			return callee, t.openBrackets[i].commas, t.openBrackets[i+1:], callee != ""
+func (c *inputContext) call() (callee string, argument int, within []openBracket, ok bool) {
+	for i := len(c.openBrackets) - 1; i >= 0; i-- {
+		if c.openBrackets[i].bracket == '(' {
+			callee = expressionBefore(c.text, c.openBrackets[i].offset)
+			return callee, c.openBrackets[i].commas, c.openBrackets[i+1:], callee != ""
 		}
 	}
 	return "", 0, nil, false

@@ -27,23 +27,23 @@ type Prompt struct {
 
 // Text returns the prompt before an input (rules/04-command-line-and-prompt §2.2). A global named
 // prompt, a string or a function that returns one, replaces the default prompt.
-func (s *Prompt) Text() string {
-	if text, ok := s.customPrompt(); ok {
+func (p *Prompt) Text() string {
+	if text, ok := p.customPrompt(); ok {
 		return text
 	}
-	db := s.DB()
+	db := p.DB()
 	if db == nil {
 		return "> "
 	}
-	prompt := s.edition(db.Conn)
-	if s.SetName != "" {
-		prompt += s.SetName + " "
+	prompt := p.edition(db.Conn)
+	if p.SetName != "" {
+		prompt += p.SetName + " "
 	}
-	if s.Deployment != "" {
-		prompt += "[" + s.Deployment + "] "
+	if p.Deployment != "" {
+		prompt += "[" + p.Deployment + "] "
 	}
-	if s.Mode != "" {
-		prompt += "[" + s.Mode + "] "
+	if p.Mode != "" {
+		prompt += "[" + p.Mode + "] "
 	}
 	return plaintext.VisibleLine(prompt + db.Name + "> ")
 }
@@ -57,8 +57,8 @@ const (
 
 // edition returns the edition that the prompt shows for servers other than the community edition. It
 // asks the server once.
-func (s *Prompt) edition(of *server.Conn) string {
-	if known, ok := s.editions[of]; ok {
+func (p *Prompt) edition(of *server.Conn) string {
+	if known, ok := p.editions[of]; ok {
 		return known
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
@@ -68,10 +68,10 @@ func (s *Prompt) edition(of *server.Conn) string {
 	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
 		text = "Enterprise "
 	}
-	if s.editions == nil {
-		s.editions = make(map[*server.Conn]string)
+	if p.editions == nil {
+		p.editions = make(map[*server.Conn]string)
 	}
-	s.editions[of] = text
+	p.editions[of] = text
 	return text
 }
 
@@ -80,21 +80,21 @@ func isEnterprise(module bson.RawValue) bool {
 	return name == "enterprise"
 }
 
-func (s *Prompt) customPrompt() (string, bool) {
-	v := s.JS.Runtime.GlobalObject().Get("prompt")
+func (p *Prompt) customPrompt() (string, bool) {
+	v := p.JS.Runtime.GlobalObject().Get("prompt")
 	if v == nil {
 		return "", false
 	}
 	if f, ok := goja.AssertFunction(v); ok {
 		ctx, cancel := context.WithTimeout(context.Background(), promptWait)
 		defer cancel()
-		result, err := s.JS.RunProtected(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
+		result, err := p.JS.RunProtected(ctx, func() (goja.Value, error) { return f(goja.Undefined()) })
 		switch {
 		case err != nil:
-			s.warnOnce(v, err.Error())
+			p.warnOnce(v, err.Error())
 			return "", false
 		case !goja.IsString(result):
-			s.warnOnce(v, "it returned no text")
+			p.warnOnce(v, "it returned no text")
 			return "", false
 		}
 		v = result
@@ -106,10 +106,10 @@ func (s *Prompt) customPrompt() (string, bool) {
 }
 
 // warnOnce says, once for each function, why a user-defined prompt is not shown.
-func (s *Prompt) warnOnce(of goja.Value, why string) {
-	if s.warned != nil && s.warned.SameAs(of) {
+func (p *Prompt) warnOnce(of goja.Value, why string) {
+	if p.warned != nil && p.warned.SameAs(of) {
 		return
 	}
-	s.warned = of
-	s.JS.Out.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
+	p.warned = of
+	p.JS.Out.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
 }

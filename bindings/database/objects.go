@@ -49,23 +49,23 @@ type Current struct {
 }
 
 // Server returns the current database for other packages; nil without a connection.
-func (at *Current) Server() *server.Database {
-	if at.DB == nil {
+func (c *Current) Server() *server.Database {
+	if c.DB == nil {
 		return nil
 	}
-	return at.DB.Database
+	return c.DB.Database
 }
 
 // Use sets the current database.
-func (at *Current) Use(d *Database) { at.DB, at.Cursor = d, nil }
+func (c *Current) Use(d *Database) { c.DB, c.Cursor = d, nil }
 
 // SwitchTo sets the current database, and returns a message about the change.
-func (at *Current) SwitchTo(to *Database) string {
-	at.Cursor = nil
-	if at.DB == to {
+func (c *Current) SwitchTo(to *Database) string {
+	c.Cursor = nil
+	if c.DB == to {
 		return "already on db " + to.Name
 	}
-	at.DB = to
+	c.DB = to
 	return "switched to db " + to.Name
 }
 

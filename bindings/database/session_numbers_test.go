@@ -25,16 +25,16 @@ type numbersServer struct {
 	broken []string
 }
 
-func (f *numbersServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
+func (s *numbersServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if n, ok := r.Body.Lookup("txnNumber").Int64OK(); ok {
-		f.note(r, n)
+		s.note(r, n)
 	}
-	return f.Fixture.Handle(ctx, r)
+	return s.Fixture.Handle(ctx, r)
 }
 
-func (f *numbersServer) note(r wire.Request, n int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (s *numbersServer) note(r wire.Request, n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	_, err := r.Body.LookupErr("autocommit")
 	_, begins := r.Body.Lookup("startTransaction").BooleanOK()
 	within := ""
@@ -43,11 +43,11 @@ func (f *numbersServer) note(r wire.Request, n int64) {
 	}
 	id := string(r.Body.Lookup("lsid", "id").Value)
 	line := fmt.Sprintf("%s %d%s", r.Command, n, within)
-	f.seen = append(f.seen, line)
-	if n < f.newest[id] || n == f.newest[id] && (within == "" || begins) {
-		f.broken = append(f.broken, line)
+	s.seen = append(s.seen, line)
+	if n < s.newest[id] || n == s.newest[id] && (within == "" || begins) {
+		s.broken = append(s.broken, line)
 	}
-	f.newest[id] = n
+	s.newest[id] = n
 }
 
 // awaitPooling returns when the driver gives a session that has ended to the next who

@@ -52,17 +52,17 @@ type Display struct {
 func New(o Options) *Display { return &Display{cfg: o} }
 
 // Color reports whether escape sequences are allowed.
-func (s *Display) Color() bool { return s.cfg.Color }
+func (d *Display) Color() bool { return d.cfg.Color }
 
 // minColumns is the minimum width; narrower terminals wrap lines.
 const minColumns = 40
 
 // Columns returns the available width: that of the terminal, or Width without a terminal.
-func (s *Display) Columns() int {
-	if s.cfg.Columns == nil {
+func (d *Display) Columns() int {
+	if d.cfg.Columns == nil {
 		return Width
 	}
-	if columns := s.cfg.Columns(); columns > 0 {
+	if columns := d.cfg.Columns(); columns > 0 {
 		return max(columns, minColumns)
 	}
 	return Width
@@ -70,28 +70,28 @@ func (s *Display) Columns() int {
 
 // Render formats a result as the shell shows it (rules/04-values-and-language §3.1), without a trailing
 // newline. It may throw.
-func (s *Display) Render(v goja.Value) string {
-	if text, ok := s.renderTables(v); ok {
+func (d *Display) Render(v goja.Value) string {
+	if text, ok := d.renderTables(v); ok {
 		return text
 	}
-	if text, ok := s.cfg.RenderSpecial(v); ok {
+	if text, ok := d.cfg.RenderSpecial(v); ok {
 		return text
 	}
-	o := s.InspectOptions()
-	if !s.cfg.Interactive && !s.cfg.LimitDepth {
+	o := d.InspectOptions()
+	if !d.cfg.Interactive && !d.cfg.LimitDepth {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	text := s.JS.Values.InspectResult(s.WithoutClusterTimeFields(v), o, true)
-	if goja.IsString(v) && s.cfg.Terminal { // without a terminal, the string may be JSON for another program
+	text := d.JS.Values.InspectResult(d.WithoutClusterTimeFields(v), o, true)
+	if goja.IsString(v) && d.cfg.Terminal { // without a terminal, the string may be JSON for another program
 		return plaintext.Visible(text)
 	}
 	return text
 }
 
 // InspectOptions returns the options of print() under the current settings.
-func (s *Display) InspectOptions() values.InspectOptions {
-	o, look := values.DefaultInspect(), s.cfg.Settings()
-	o.Color = s.cfg.Color
+func (d *Display) InspectOptions() values.InspectOptions {
+	o, look := values.DefaultInspect(), d.cfg.Settings()
+	o.Color = d.cfg.Color
 	o.Depth = look.Depth
 	o.Depth = cmp.Or(o.Depth, values.TopLevel)
 	o.Compact = look.Compact
@@ -104,28 +104,28 @@ var ClusterTimeFields = []string{"$clusterTime", "operationTime"}
 
 // Reply returns a command's reply for the script. Scripts can read the cluster time fields, but they
 // are not printed (rules/04-objects §5.1).
-func (s *Display) Reply(raw bson.Raw) goja.Value {
-	return s.markReply(s.JS.Values.DocToJS(raw))
+func (d *Display) Reply(raw bson.Raw) goja.Value {
+	return d.markReply(d.JS.Values.DocToJS(raw))
 }
 
 // Inspect formats a value within a text.
-func (s *Display) Inspect(v goja.Value) string {
-	return s.JS.Values.Inspect(v, s.InspectOptions())
+func (d *Display) Inspect(v goja.Value) string {
+	return d.JS.Values.Inspect(v, d.InspectOptions())
 }
 
 // PrintedText formats an argument of print().
-func (s *Display) PrintedText(v goja.Value) string {
-	if text, ok := s.cfg.RenderSpecial(v); ok {
+func (d *Display) PrintedText(v goja.Value) string {
+	if text, ok := d.cfg.RenderSpecial(v); ok {
 		return text
 	}
-	return s.JS.Values.InspectResult(s.WithoutClusterTimeFields(v), s.InspectOptions(), false)
+	return d.JS.Values.InspectResult(d.WithoutClusterTimeFields(v), d.InspectOptions(), false)
 }
 
 // markReply marks an object as a command's reply.
-func (s *Display) markReply(o *goja.Object) *goja.Object {
+func (d *Display) markReply(o *goja.Object) *goja.Object {
 	for _, name := range ClusterTimeFields {
 		if o.Get(name) != nil {
-			script.Must(o.DefineDataPropertySymbol(s.ensureReplySymbol(), s.JS.Runtime.ToValue(true), goja.FLAG_FALSE,
+			script.Must(o.DefineDataPropertySymbol(d.ensureReplySymbol(), d.JS.Runtime.ToValue(true), goja.FLAG_FALSE,
 				goja.FLAG_FALSE, goja.FLAG_FALSE))
 			break
 		}
@@ -133,21 +133,21 @@ func (s *Display) markReply(o *goja.Object) *goja.Object {
 	return o
 }
 
-func (s *Display) ensureReplySymbol() *goja.Symbol {
-	if s.replySymbol == nil {
-		s.replySymbol = goja.NewSymbol("shardsh.reply")
+func (d *Display) ensureReplySymbol() *goja.Symbol {
+	if d.replySymbol == nil {
+		d.replySymbol = goja.NewSymbol("shardsh.reply")
 	}
-	return s.replySymbol
+	return d.replySymbol
 }
 
 // WithoutClusterTimeFields returns a reply as it is shown, without the fields that every reply has
 // (rules/04-objects §5.1). Scripts can still read and list these fields.
-func (s *Display) WithoutClusterTimeFields(v goja.Value) goja.Value {
+func (d *Display) WithoutClusterTimeFields(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
-	if !ok || s.replySymbol == nil || o.GetSymbol(s.replySymbol) == nil {
+	if !ok || d.replySymbol == nil || o.GetSymbol(d.replySymbol) == nil {
 		return v
 	}
-	shown := s.JS.Runtime.NewObject()
+	shown := d.JS.Runtime.NewObject()
 	for _, k := range o.Keys() {
 		if !slices.Contains(ClusterTimeFields, k) {
 			script.Must(shown.Set(k, o.Get(k)))
@@ -158,16 +158,16 @@ func (s *Display) WithoutClusterTimeFields(v goja.Value) goja.Value {
 
 // StatsResult makes an object print as sections (rules/04-values-and-language §3.1). It has the members
 // of mongosh's wrapper for such results as hidden members.
-func (s *Display) StatsResult(value *goja.Object) goja.Value {
-	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
+func (d *Display) StatsResult(value *goja.Object) goja.Value {
+	script.Define(value, "type", d.JS.Runtime.ToValue("StatsResult"))
 	script.Define(value, "value", value)
-	s.JS.Values.SetPrinter(value, func() string {
+	d.JS.Values.SetPrinter(value, func() string {
 		sections := make([]string, 0, len(value.Keys()))
 		for _, name := range value.Keys() {
-			o := s.InspectOptions()
+			o := d.InspectOptions()
 			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
-			text := s.JS.Values.Inspect(value.Get(name), o)
-			sections = append(sections, s.JS.Out.Paint(script.HeadingColor, name)+"\n"+text)
+			text := d.JS.Values.Inspect(value.Get(name), o)
+			sections = append(sections, d.JS.Out.Paint(script.HeadingColor, name)+"\n"+text)
 		}
 		return strings.Join(sections, "\n---\n")
 	})
@@ -175,17 +175,17 @@ func (s *Display) StatsResult(value *goja.Object) goja.Value {
 }
 
 // SetOneLine makes an object print on one line, whatever its width.
-func (s *Display) SetOneLine(o *goja.Object) *goja.Object {
-	s.JS.Values.SetPrinter(o, func() string {
-		options := s.InspectOptions()
+func (d *Display) SetOneLine(o *goja.Object) *goja.Object {
+	d.JS.Values.SetPrinter(o, func() string {
+		options := d.InspectOptions()
 		options.Compact = values.CompactFull
 		parts := make([]string, 0, len(o.Keys()))
 		for _, k := range o.Keys() {
 			key := plaintext.VisibleLine(k)
 			if strings.Contains(k, " ") {
-				key = s.JS.Values.Inspect(s.JS.Runtime.ToValue(k), options)
+				key = d.JS.Values.Inspect(d.JS.Runtime.ToValue(k), options)
 			}
-			text := s.JS.Values.Inspect(o.Get(k), options)
+			text := d.JS.Values.Inspect(o.Get(k), options)
 			parts = append(parts, key+": "+strings.Join(strings.Fields(text), " "))
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
@@ -194,23 +194,23 @@ func (s *Display) SetOneLine(o *goja.Object) *goja.Object {
 }
 
 // Print writes values as print() does, without format strings (rules/04-command-line-and-prompt §2.12).
-func (s *Display) Print(args []goja.Value) {
+func (d *Display) Print(args []goja.Value) {
 	texts := make([]string, len(args))
 	for i, v := range args {
-		texts[i] = s.PrintedText(v)
+		texts[i] = d.PrintedText(v)
 	}
-	s.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n") // strings are written as they are, other values are inspected
+	d.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n") // strings are written as they are, other values are inspected
 }
 
 // ShownValue returns a result of show that prints like the value itself.
-func (s *Display) ShownValue(v goja.Value) goja.Value {
-	o := s.InspectOptions()
-	return s.JS.StyledResult(s.JS.Values.InspectResult(v, o, false))
+func (d *Display) ShownValue(v goja.Value) goja.Value {
+	o := d.InspectOptions()
+	return d.JS.StyledResult(d.JS.Values.InspectResult(v, o, false))
 }
 
 // ClearScreen clears a terminal. It does nothing without a terminal.
-func (s *Display) ClearScreen() {
-	if s.cfg.Interactive && s.cfg.Color {
-		s.JS.Out.WriteRaw("\x1b[H\x1b[2J")
+func (d *Display) ClearScreen() {
+	if d.cfg.Interactive && d.cfg.Color {
+		d.JS.Out.WriteRaw("\x1b[H\x1b[2J")
 	}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // NodeTable draws rows of objects as console.table does.
-func (s *Display) NodeTable(v goja.Value) string {
+func (d *Display) NodeTable(v goja.Value) string {
 	rows, ok := v.(*goja.Object)
 	if !ok {
-		return s.PrintedText(v)
+		return d.PrintedText(v)
 	}
 	const index, single = "(index)", "Values"
 	header := []string{index}
@@ -43,10 +43,10 @@ func (s *Display) NodeTable(v goja.Value) string {
 		single := ""
 		if row, ok := rows.Get(k).(*goja.Object); ok {
 			for _, name := range row.Keys() {
-				line = put(line, column(name), s.Inspect(row.Get(name)))
+				line = put(line, column(name), d.Inspect(row.Get(name)))
 			}
 		} else {
-			single, hasSingle = s.Inspect(rows.Get(k)), true
+			single, hasSingle = d.Inspect(rows.Get(k)), true
 		}
 		lines = append(lines, line)
 		singles = append(singles, single)

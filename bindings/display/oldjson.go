@@ -15,7 +15,7 @@ import (
 
 // OldJSON formats a value as the old shell's JSON: quoted names, spaces around colons, one tab for each
 // level.
-func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
+func (d *Display) OldJSON(v goja.Value, oneLine bool) string {
 	switch {
 	case goja.IsUndefined(v):
 		return "undefined"
@@ -25,7 +25,7 @@ func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 	if _, ok := goja.AssertFunction(v); ok {
 		return v.String() // text of the script itself
 	}
-	raw, err := s.JS.Values.ToBSON(v)
+	raw, err := d.JS.Values.ToBSON(v)
 	if err != nil {
 		return v.String()
 	}

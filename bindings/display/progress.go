@@ -29,8 +29,8 @@ type Progress struct {
 
 // Amount is the work that was done since the wait began, and the remaining work.
 type Amount struct {
-	Done, Left float64              // Left is NaN if it is unknown
-	Format     func(float64) string // formats Done and Left
+	Done, Remaining float64              // Remaining is NaN if it is unknown
+	Format          func(float64) string // formats Done and Left
 	// RemainingText is the remaining time in words, if there is a better estimate than the rate; empty
 	// otherwise. RemainingUnknown says that the remaining time is unknown, and must not be estimated
 	// from the rate either.
@@ -39,16 +39,16 @@ type Amount struct {
 }
 
 // Progress returns a Progress for a wait that begins now; nil, which shows nothing, unless wanted.
-func (s *Display) Progress(wanted bool) *Progress {
+func (d *Display) Progress(wanted bool) *Progress {
 	if !wanted {
 		return nil
 	}
 	every := logInterval
-	if s.cfg.Terminal {
+	if d.cfg.Terminal {
 		every = terminalInterval
 	}
-	now := s.JS.Clock.Now()
-	return &Progress{s: s, Interval: every, startedAt: now, shownAt: now}
+	now := d.JS.Clock.Now()
+	return &Progress{s: d, Interval: every, startedAt: now, shownAt: now}
 }
 
 // IsDue reports whether the progress should be shown now.
@@ -83,14 +83,14 @@ func (p *Progress) Show(what string, a *Amount) {
 // AmountText returns the amount with its rate and remaining time, if they are known.
 func (p *Progress) AmountText(a *Amount, now time.Time) string {
 	parts := []string{a.Format(a.Done) + " done"}
-	if a.Left == a.Left {
-		parts = append(parts, a.Format(a.Left)+" left")
+	if a.Remaining == a.Remaining {
+		parts = append(parts, a.Format(a.Remaining)+" left")
 	}
 	if elapsed := now.Sub(p.startedAt); a.Done > 0 && elapsed > 0 {
 		rate := a.Done / elapsed.Seconds()
 		parts = append(parts, rateText(rate, a.Format))
-		if a.Left > 0 && a.RemainingText == "" && !a.RemainingUnknown {
-			parts = append(parts, humanize.Duration(time.Duration(a.Left/rate*float64(time.Second)))+" to go")
+		if a.Remaining > 0 && a.RemainingText == "" && !a.RemainingUnknown {
+			parts = append(parts, humanize.Duration(time.Duration(a.Remaining/rate*float64(time.Second)))+" to go")
 		}
 	}
 	if a.RemainingText != "" {

@@ -14,7 +14,7 @@ func TestProgressMeasures(t *testing.T) {
 	p := d.Progress(true)
 	p.startedAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	began := p.startedAt
-	if got := p.AmountText(&Amount{Left: math.NaN(), Format: ChunksText}, began); got != "0 chunks done" {
+	if got := p.AmountText(&Amount{Remaining: math.NaN(), Format: ChunksText}, began); got != "0 chunks done" {
 		t.Error(got)
 	}
 	for _, tc := range []struct {
@@ -27,7 +27,7 @@ func TestProgressMeasures(t *testing.T) {
 		{1000, 0, 7 * time.Second, "1000 chunks done, 0 chunks left, 142.9 chunks/s"},
 		{1, 0, 2 * time.Minute, "1 chunk done, 0 chunks left, 0.5 chunks/min"},
 	} {
-		if got := p.AmountText(&Amount{Done: tc.done, Left: tc.left, Format: ChunksText}, began.Add(tc.after)); got != tc.want {
+		if got := p.AmountText(&Amount{Done: tc.done, Remaining: tc.left, Format: ChunksText}, began.Add(tc.after)); got != tc.want {
 			t.Errorf("%s, want %s", got, tc.want)
 		}
 	}

@@ -31,49 +31,49 @@ type Tables struct {
 
 // WithTable returns a value that a REPL on a terminal shows as tables. Scripts use the value, and print
 // it like any other value.
-func (s *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
-	if !s.ShowsTables() {
+func (d *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
+	if !d.ShowsTables() {
 		return o
 	}
-	v := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
-		t := &Tables{s: s}
+	v := d.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
+		t := &Tables{s: d}
 		draw(t)
-		return s.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
+		return d.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
-	script.Must(o.DefineDataPropertySymbol(s.ensureTableSymbol(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	script.Must(o.DefineDataPropertySymbol(d.ensureTableSymbol(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	return o
 }
 
 // ShowsTables reports whether results with tables are shown as tables.
-func (s *Display) ShowsTables() bool { return s.cfg.Interactive && s.cfg.Terminal }
+func (d *Display) ShowsTables() bool { return d.cfg.Interactive && d.cfg.Terminal }
 
-func (s *Display) ensureTableSymbol() *goja.Symbol {
-	if s.tableSymbol == nil {
-		s.tableSymbol = goja.NewSymbol("shardsh.table")
+func (d *Display) ensureTableSymbol() *goja.Symbol {
+	if d.tableSymbol == nil {
+		d.tableSymbol = goja.NewSymbol("shardsh.table")
 	}
-	return s.tableSymbol
+	return d.tableSymbol
 }
 
 // renderTables renders a value with tables.
-func (s *Display) renderTables(v goja.Value) (string, bool) {
+func (d *Display) renderTables(v goja.Value) (string, bool) {
 	o, ok := v.(*goja.Object)
-	if !ok || s.tableSymbol == nil {
+	if !ok || d.tableSymbol == nil {
 		return "", false
 	}
-	draw, ok := goja.AssertFunction(o.GetSymbol(s.tableSymbol))
+	draw, ok := goja.AssertFunction(o.GetSymbol(d.tableSymbol))
 	if !ok {
 		return "", false
 	}
 	text, err := draw(goja.Undefined())
-	s.JS.Check(err)
+	d.JS.Check(err)
 	return text.String(), true
 }
 
 // ShowTables returns the result of a show command as tables.
-func (s *Display) ShowTables(draw func(*Tables)) goja.Value {
-	t := &Tables{s: s}
+func (d *Display) ShowTables(draw func(*Tables)) goja.Value {
+	t := &Tables{s: d}
 	draw(t)
-	return s.JS.StyledResult(t.b.String())
+	return d.JS.StyledResult(t.b.String())
 }
 
 // Heading writes a heading.

@@ -18,7 +18,7 @@ type equality struct {
 	inProgress [][2]*goja.Object
 }
 
-func (q *equality) same(received, expected goja.Value) bool {
+func (e *equality) same(received, expected goja.Value) bool {
 	if f, ok := asAsymmetric(expected); ok {
 		return f.matches(received)
 	}
@@ -28,19 +28,19 @@ func (q *equality) same(received, expected goja.Value) bool {
 	a, isObject := received.(*goja.Object)
 	b, isObjectToo := expected.(*goja.Object)
 	if !isObject || !isObjectToo || !isPlain(a) || !isPlain(b) || a.ClassName() != b.ClassName() {
-		return q.sameLeaves(received, expected)
+		return e.sameLeaves(received, expected)
 	}
-	if script.CollectionClass(q.js.Runtime, a) != nil || script.CollectionClass(q.js.Runtime, b) != nil {
-		return q.sameLeaves(received, expected)
+	if script.CollectionClass(e.js.Runtime, a) != nil || script.CollectionClass(e.js.Runtime, b) != nil {
+		return e.sameLeaves(received, expected)
 	}
-	for _, pair := range q.inProgress {
+	for _, pair := range e.inProgress {
 		if pair[0] == a && pair[1] == b {
 			return true
 		}
 	}
-	q.inProgress = append(q.inProgress, [2]*goja.Object{a, b})
-	defer func() { q.inProgress = q.inProgress[:len(q.inProgress)-1] }()
-	return q.sameFields(a, b)
+	e.inProgress = append(e.inProgress, [2]*goja.Object{a, b})
+	defer func() { e.inProgress = e.inProgress[:len(e.inProgress)-1] }()
+	return e.sameFields(a, b)
 }
 
 // isPlain reports whether an object is compared field by field.
@@ -51,32 +51,32 @@ func isPlain(o *goja.Object) bool {
 	return script.Property(o, "_bsontype") == nil
 }
 
-func (q *equality) sameFields(a, b *goja.Object) bool {
+func (e *equality) sameFields(a, b *goja.Object) bool {
 	if a.ClassName() == "Array" && len(a.Keys()) != len(b.Keys()) {
 		return false
 	}
 	values.Settle(a)
 	values.Settle(b)
-	if q.strict && !sameClass(a, b) {
+	if e.strict && !sameClass(a, b) {
 		return false
 	}
 	for _, name := range b.Keys() {
 		mine, wanted := a.Get(name), b.Get(name)
 		if mine == nil {
-			if q.strict || q.subset || !goja.IsUndefined(wanted) {
+			if e.strict || e.subset || !goja.IsUndefined(wanted) {
 				return false
 			}
 			continue
 		}
-		if !q.same(mine, wanted) {
+		if !e.same(mine, wanted) {
 			return false
 		}
 	}
-	if q.subset {
+	if e.subset {
 		return true
 	}
 	for _, name := range a.Keys() {
-		if b.Get(name) == nil && (q.strict || !goja.IsUndefined(a.Get(name))) {
+		if b.Get(name) == nil && (e.strict || !goja.IsUndefined(a.Get(name))) {
 			return false
 		}
 	}
@@ -92,17 +92,17 @@ func sameClass(a, b *goja.Object) bool {
 }
 
 // sameLeaves compares values without fields, or with private fields.
-func (q *equality) sameLeaves(received, expected goja.Value) bool {
+func (e *equality) sameLeaves(received, expected goja.Value) bool {
 	a, isError := errorOf(received)
 	b, isErrorToo := errorOf(expected)
 	if isError && isErrorToo {
 		return script.OptionalText(a.Get("message")) == script.OptionalText(b.Get("message")) &&
 			script.OptionalText(a.Get("name")) == script.OptionalText(b.Get("name"))
 	}
-	if script.DeepEqual(q.js.Values, received, expected, true) {
+	if script.DeepEqual(e.js.Values, received, expected, true) {
 		return true
 	}
-	return !q.strict && isNumeric(received) && isNumeric(expected) && script.SameDocument(q.js.Values, received, expected)
+	return !e.strict && isNumeric(received) && isNumeric(expected) && script.SameDocument(e.js.Values, received, expected)
 }
 
 func errorOf(v goja.Value) (*goja.Object, bool) {

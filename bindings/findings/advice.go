@@ -68,7 +68,7 @@ func (p *page) writeOtherKeys(a keyadvice.Advice) {
 	}
 	for _, c := range rest {
 		p.writeLine(2, c.Key.String())
-		p.writeWrapped(4, c.Against)
+		p.writeWrapped(4, c.Drawback)
 	}
 }
 
@@ -78,7 +78,7 @@ func candidateRows(list []keyadvice.Candidate) [][]string {
 		row := []string{c.Key.String(), strconv.FormatFloat(c.Score, 'f', 0, 64), string(c.Grade)}
 		if c.Grade != keyadvice.Impossible {
 			row = append(row, strconv.FormatInt(c.Distinct, 10), humanize.Percent(c.MostCommon),
-				fmt.Sprintf("%.1f", c.Inserts), humanize.Percent(c.Single), humanize.Percent(c.Several),
+				fmt.Sprintf("%.1f", c.InsertShards), humanize.Percent(c.Single), humanize.Percent(c.Several),
 				humanize.Percent(c.Every))
 		}
 		rows = append(rows, row)

@@ -18,7 +18,7 @@ import (
 // donors near their ideal are of releases that no reader knows. No balancer of a cluster has
 // a disk limit: only a plan or run that has one lacks room (TestNoPlanGoesOverTheDiskLimit).
 var withinARound = []policy.Code{
-	policy.RoundLocked, policy.Throttled, policy.NotCached, policy.CollectionGone, policy.OneMigration,
+	policy.RoundLocked, policy.Throttled, policy.SelectionTimedOut, policy.CollectionGone, policy.OneMigration,
 	policy.ShardBusy, policy.DonorNearIdeal, policy.NothingToDrain, policy.NotReadable, policy.NoSizeEntry,
 	policy.NoRoom,
 }

@@ -136,12 +136,12 @@ func labelColumnWidth(o whatif.Outcomes, columns int) int {
 }
 
 // writeRow writes a line: a label, and a text for each alternative.
-func (s comparisonTable) writeRow(label string, of func(a whatif.Outcome) string) {
-	text := pad(label, s.labelWidth)
-	for _, i := range s.shown {
-		text += pad(of(s.o.Alternatives[i]), columnWidth)
+func (c comparisonTable) writeRow(label string, of func(a whatif.Outcome) string) {
+	text := pad(label, c.labelWidth)
+	for _, i := range c.shown {
+		text += pad(of(c.o.Alternatives[i]), columnWidth)
 	}
-	s.writeLine(0, strings.TrimRight(text, " "))
+	c.writeLine(0, strings.TrimRight(text, " "))
 }
 
 // pad pads a text to the width of its column, with a space after it.
@@ -153,14 +153,14 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-twwidth.Width(text)))
 }
 
-func (s comparisonTable) writeTable(letters map[int]string) {
-	s.WriteString("\n")
-	text := pad("", s.labelWidth)
-	for _, i := range s.shown {
+func (c comparisonTable) writeTable(letters map[int]string) {
+	c.WriteString("\n")
+	text := pad("", c.labelWidth)
+	for _, i := range c.shown {
 		text += pad(letters[i], columnWidth)
 	}
-	s.writeLine(0, strings.TrimRight(text, " "))
-	s.writeRow("balancer", func(a whatif.Outcome) string {
+	c.writeLine(0, strings.TrimRight(text, " "))
+	c.writeRow("balancer", func(a whatif.Outcome) string {
 		if a.Plan.Load != nil {
 			return "not its work"
 		}
@@ -169,29 +169,29 @@ func (s comparisonTable) writeTable(letters map[int]string) {
 		}
 		return "on"
 	})
-	s.writeRow("moves", func(a whatif.Outcome) string { return thousands(a.Plan.Totals.Moves) })
-	if s.o.Alternatives[0].UnderWay > 0 {
-		s.writeRow("  under way", func(a whatif.Outcome) string { return thousands(a.UnderWay) })
+	c.writeRow("moves", func(a whatif.Outcome) string { return thousands(a.Plan.Totals.Moves) })
+	if c.o.Alternatives[0].UnderWay > 0 {
+		c.writeRow("  under way", func(a whatif.Outcome) string { return thousands(a.UnderWay) })
 	}
-	s.writeRow("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
-	s.writeRow("splits, merges", func(a whatif.Outcome) string {
+	c.writeRow("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
+	c.writeRow("splits, merges", func(a whatif.Outcome) string {
 		return fmt.Sprintf("%s, %s", thousands(a.Plan.Totals.Splits), thousands(a.Plan.Totals.Merges))
 	})
-	s.writeTimes()
-	s.writeRow("blocked", func(a whatif.Outcome) string {
+	c.writeTimes()
+	c.writeRow("blocked", func(a whatif.Outcome) string {
 		if a.Plan.Reached && !a.Forecast.Never {
 			return "no"
 		}
 		return "yes"
 	})
-	s.writeEvenness()
-	s.writeSpread()
-	s.writeShards()
-	s.writeLinks()
+	c.writeEvenness()
+	c.writeSpread()
+	c.writeShards()
+	c.writeLinks()
 }
 
 // writeTimes writes the duration and the end of each alternative.
-func (s comparisonTable) writeTimes() {
+func (c comparisonTable) writeTimes() {
 	span := func(of func(whatif.Outcome) time.Duration) func(whatif.Outcome) string {
 		return func(a whatif.Outcome) string {
 			switch {
@@ -203,25 +203,25 @@ func (s comparisonTable) writeTimes() {
 			return humanize.Duration(of(a))
 		}
 	}
-	s.writeRow("time, likely", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Likely }))
-	s.writeRow("  at least", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Low }))
-	s.writeRow("  at most", span(func(a whatif.Outcome) time.Duration { return a.Forecast.High }))
-	s.writeRow("  done by", func(a whatif.Outcome) string {
+	c.writeRow("time, likely", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Likely }))
+	c.writeRow("  at least", span(func(a whatif.Outcome) time.Duration { return a.Forecast.Low }))
+	c.writeRow("  at most", span(func(a whatif.Outcome) time.Duration { return a.Forecast.High }))
+	c.writeRow("  done by", func(a whatif.Outcome) string {
 		if a.Forecast.High <= 0 {
 			return "-"
 		}
-		return s.o.At.Add(a.Forecast.High).Format("01-02 15:04")
+		return c.o.At.Add(a.Forecast.High).Format("01-02 15:04")
 	})
 }
 
 // writeEvenness writes the resulting load balance, if known.
-func (s comparisonTable) writeEvenness() {
-	known := func(i int) bool { return s.o.Alternatives[i].Plan.Load != nil }
-	if !slices.ContainsFunc(s.shown, known) {
+func (c comparisonTable) writeEvenness() {
+	known := func(i int) bool { return c.o.Alternatives[i].Plan.Load != nil }
+	if !slices.ContainsFunc(c.shown, known) {
 		return
 	}
 	row := func(label string, of func(plan.Evenness) float64) {
-		s.writeRow(label, func(a whatif.Outcome) string {
+		c.writeRow(label, func(a whatif.Outcome) string {
 			if a.Plan.Load == nil {
 				return "-"
 			}
@@ -233,7 +233,7 @@ func (s comparisonTable) writeEvenness() {
 }
 
 // writeSpread writes the largest and the smallest final size of the shards that should have data.
-func (s comparisonTable) writeSpread() {
+func (c comparisonTable) writeSpread() {
 	extreme := func(better func(a, b int64) bool) func(whatif.Outcome) string {
 		return func(a whatif.Outcome) string {
 			best := a.Plan.Shards[0]
@@ -245,12 +245,12 @@ func (s comparisonTable) writeSpread() {
 			return humanize.Bytes(best.After.Bytes)
 		}
 	}
-	s.writeRow("fullest shard", extreme(func(a, b int64) bool { return a > b }))
-	s.writeRow("emptiest shard", extreme(func(a, b int64) bool { return a < b }))
+	c.writeRow("fullest shard", extreme(func(a, b int64) bool { return a > b }))
+	c.writeRow("emptiest shard", extreme(func(a, b int64) bool { return a < b }))
 }
 
 // writeRows writes a row for each of the names, with a cell for each alternative.
-func (s comparisonTable) writeRows(title string, most int, names []string, weight map[string]int64, text func(
+func (c comparisonTable) writeRows(title string, most int, names []string, weight map[string]int64, text func(
 	whatif.Outcome, string) string,
 ) {
 	if len(names) == 0 {
@@ -258,25 +258,25 @@ func (s comparisonTable) writeRows(title string, most int, names []string, weigh
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
 	shown := names
-	if !s.all {
+	if !c.all {
 		shown = names[:min(most, len(names))]
 	}
-	s.writeHeading(title)
+	c.writeHeading(title)
 	for _, name := range shown {
-		s.writeRow("  "+name, func(a whatif.Outcome) string { return text(a, name) })
+		c.writeRow("  "+name, func(a whatif.Outcome) string { return text(a, name) })
 	}
 	if n := len(names) - len(shown); n > 0 {
-		s.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
+		c.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
 	}
 }
 
 // writeShards writes the final size of each shard; the shards that change most come first.
-func (s comparisonTable) writeShards() {
+func (c comparisonTable) writeShards() {
 	held := map[string]map[string]plan.ShardChange{} // by alternative
 	var names []string
 	weight := map[string]int64{}
-	for _, i := range s.shown {
-		a := s.o.Alternatives[i]
+	for _, i := range c.shown {
+		a := c.o.Alternatives[i]
 		held[a.Name] = map[string]plan.ShardChange{}
 		for _, shard := range a.Plan.Shards {
 			id := string(shard.Shard)
@@ -288,9 +288,9 @@ func (s comparisonTable) writeShards() {
 		}
 	}
 	slices.Sort(names)
-	s.writeRows("Data on shards in the end", maxShards, names, weight, func(a whatif.Outcome, id string) string {
-		shard, there := held[a.Name][id]
-		if !there {
+	c.writeRows("Data on shards in the end", maxShards, names, weight, func(a whatif.Outcome, id string) string {
+		shard, ok := held[a.Name][id]
+		if !ok {
 			return "-"
 		}
 		return humanize.Bytes(shard.After.Bytes)
@@ -301,12 +301,12 @@ func (s comparisonTable) writeShards() {
 const maxLinks = 10
 
 // writeLinks writes how much moves between shards, the most first.
-func (s comparisonTable) writeLinks() {
+func (c comparisonTable) writeLinks() {
 	bytes := map[string]map[string]int64{} // by alternative
 	var names []string
 	weight := map[string]int64{}
-	for _, i := range s.shown {
-		a := s.o.Alternatives[i]
+	for _, i := range c.shown {
+		a := c.o.Alternatives[i]
 		bytes[a.Name] = map[string]int64{}
 		for _, link := range a.Links {
 			name := string(link.From) + " to " + string(link.To)
@@ -317,9 +317,9 @@ func (s comparisonTable) writeLinks() {
 			weight[name] = max(weight[name], link.Bytes)
 		}
 	}
-	s.writeRows("Data over links", maxLinks, names, weight, func(a whatif.Outcome, name string) string {
-		n, there := bytes[a.Name][name]
-		if !there {
+	c.writeRows("Data over links", maxLinks, names, weight, func(a whatif.Outcome, name string) string {
+		n, ok := bytes[a.Name][name]
+		if !ok {
 			return "-"
 		}
 		return humanize.Bytes(n)

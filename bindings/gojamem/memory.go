@@ -102,8 +102,8 @@ func (m *Memory) Lacks(proto *goja.Object, name unistring.String) bool {
 	kind, data := m.dataOf(proto)
 	for _, p := range m.prototypes {
 		if kind == p.kind && kind != nil {
-			_, there := (*(*Values)(unsafe.Add(data, p.values)))[name]
-			return !there
+			_, ok := (*(*Values)(unsafe.Add(data, p.values)))[name]
+			return !ok
 		}
 	}
 	return false

@@ -28,7 +28,7 @@ func (r *Rehearsal) Connect(
 	ctx context.Context, behind *mongo.Client, settings *options.ClientOptions, name string,
 ) (*Connection, error) {
 	from := &source{client: behind, name: name, cursors: map[int64]*mongo.Session{}}
-	hello, err := from.hello(ctx, "isMaster")
+	hello, err := from.runAdminCommand(ctx, "isMaster")
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func inMemoryOptions(settings *options.ClientOptions) *options.ClientOptions {
 
 // Close ends the connection but not the underlying client. The program's client has to be disconnected
 // first.
-func (w *Connection) Close() {
+func (c *Connection) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = w.pipe.Close()
-	_ = w.server.Shutdown(ctx)
-	<-w.served
+	_ = c.pipe.Close()
+	_ = c.server.Shutdown(ctx)
+	<-c.served
 }

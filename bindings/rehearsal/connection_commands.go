@@ -13,20 +13,20 @@ var okReply = bson.D{{Key: "ok", Value: 1.0}}
 
 // connectionCommand returns the handler of a command about connections, sessions and
 // cursors; nil for others.
-func (f *handler) connectionCommand(
+func (h *handler) connectionCommand(
 	req wire.Request,
 ) func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
 	switch req.Command {
 	case "hello", "isMaster", "ismaster":
-		return f.hello
+		return h.hello
 	case "getMore":
-		return f.getMore
+		return h.getMore
 	case "killCursors":
-		return f.killCursors
+		return h.killCursors
 	case "endSessions", "refreshSessions", "killSessions", "commitTransaction":
-		return func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) { return mustMarshal(okReply), nil }
+		return func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) { return marshalReply(okReply), nil }
 	case "abortTransaction":
-		return f.abort
+		return h.abort
 	}
 	return nil
 }
@@ -36,8 +36,8 @@ var connectionFields = map[string]bool{"topologyVersion": true, "connectionId": 
 	"saslSupportedMechs": true, "speculativeAuthenticate": true, "serviceId": true}
 
 // hello returns the server's reply to hello, with the time of the rehearsal.
-func (f *handler) hello(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
-	reply, err := f.source.hello(ctx, req.Command)
+func (h *handler) hello(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
+	reply, err := h.source.runAdminCommand(ctx, req.Command)
 	if err != nil {
 		return nil, err
 	}
@@ -52,32 +52,32 @@ func (f *handler) hello(ctx context.Context, s *clusterMock, req wire.Request) (
 	}), nil
 }
 
-func (f *handler) getMore(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
+func (h *handler) getMore(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	id, _ := req.Body.Lookup("getMore").AsInt64OK()
-	if s == nil || f.source.ownsCursor(id) {
-		return f.source.forward(ctx, req)
+	if s == nil || h.source.ownsCursor(id) {
+		return h.source.forward(ctx, req)
 	}
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
-func (f *handler) killCursors(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
+func (h *handler) killCursors(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	ids, _ := req.Body.Lookup("cursors").ArrayOK()
 	values, err := ids.Values()
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range values {
-		if id, _ := v.AsInt64OK(); s == nil || f.source.ownsCursor(id) {
-			return f.source.forward(ctx, req)
+		if id, _ := v.AsInt64OK(); s == nil || h.source.ownsCursor(id) {
+			return h.source.forward(ctx, req)
 		}
 	}
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
 // abort adds a note about a limitation: the mock carries out each write of a transaction at once.
-func (f *handler) abort(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
-	f.r.o.Note("Dry run: the transaction is aborted, but its writes stay in the rehearsal.")
-	return mustMarshal(okReply), nil
+func (h *handler) abort(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
+	h.r.o.Note("Dry run: the transaction is aborted, but its writes stay in the rehearsal.")
+	return marshalReply(okReply), nil
 }
 
 // editFields returns a document with fields changed or removed.
@@ -92,5 +92,5 @@ func editFields(doc bson.Raw, change func(e bson.RawElement) (value any, keep bo
 			d = append(d, bson.E{Key: e.Key(), Value: v})
 		}
 	}
-	return mustMarshal(d)
+	return marshalReply(d)
 }

@@ -19,10 +19,10 @@ const (
 
 // copyFor copies data to the mock that a command needs and that the metadata does not include:
 // unsharded collections, indexes, users, and the documents of small collections.
-func (s *clusterMock) copyFor(ctx context.Context, from *source, req wire.Request) {
-	s.copyUsers(ctx, from, req)
+func (m *clusterMock) copyFor(ctx context.Context, from *source, req wire.Request) {
+	m.copyUsers(ctx, from, req)
 	if req.Command == "dropDatabase" {
-		s.markDropped(req.Database)
+		m.markDropped(req.Database)
 		return
 	}
 	for _, ns := range namespaces(req) {
@@ -30,27 +30,27 @@ func (s *clusterMock) copyFor(ctx context.Context, from *source, req wire.Reques
 		if !found || database == "config" || database == "admin" || database == "local" {
 			continue
 		}
-		first, inDatabase := s.markChanged(ns)
+		first, inDatabase := m.markChanged(ns)
 		if inDatabase {
-			s.copyDatabase(ctx, from, database)
+			m.copyDatabase(ctx, from, database)
 		}
-		if first && s.exists(ns) {
-			s.copyContents(ctx, from, database, name)
+		if first && m.exists(ns) {
+			m.copyContents(ctx, from, database, name)
 		}
 	}
 }
 
 // copyDatabase creates the missing collections of a database.
-func (s *clusterMock) copyDatabase(ctx context.Context, from *source, database string) {
+func (m *clusterMock) copyDatabase(ctx context.Context, from *source, database string) {
 	list, err := from.listAll(ctx, database, bson.D{{Key: "listCollections", Value: 1}})
 	if err != nil {
-		s.addNote(database, "its collections can't be listed: %v", err)
+		m.addNote(database, "its collections can't be listed: %v", err)
 		return
 	}
 	for _, c := range list {
 		name := nameOf(c)
-		s.noteExisting(database + "." + name)
-		if strings.HasPrefix(name, "system.") || s.snapshot.Collection(database+"."+name) != nil {
+		m.noteExisting(database + "." + name)
+		if strings.HasPrefix(name, "system.") || m.snapshot.Collection(database+"."+name) != nil {
 			continue
 		}
 		options, _ := c.Lookup("options").DocumentOK()
@@ -59,15 +59,15 @@ func (s *clusterMock) copyDatabase(ctx context.Context, from *source, database s
 		for _, e := range elems {
 			command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
 		}
-		if reply := s.run(ctx, database, command); isFailure(reply) {
-			s.addNote(database+"."+name, "can't be made on the mock: %s", errmsg(reply))
+		if reply := m.run(ctx, database, command); isFailure(reply) {
+			m.addNote(database+"."+name, "can't be made on the mock: %s", errmsg(reply))
 		}
 	}
 }
 
 // copyContents copies the indexes and documents of an existing collection. It must not be called for a
 // missing collection: listIndexes would make a router create the database.
-func (s *clusterMock) copyContents(ctx context.Context, from *source, database, name string) {
+func (m *clusterMock) copyContents(ctx context.Context, from *source, database, name string) {
 	ns := database + "." + name
 	indexes, err := from.listAll(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
 	if err != nil { // a view
@@ -76,14 +76,14 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 	indexes = slices.DeleteFunc(indexes, func(i bson.Raw) bool { return nameOf(i) == "_id_" })
 	if len(indexes) > 0 {
 		command := bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: indexes}}
-		if reply := s.run(ctx, database, command); isFailure(reply) {
-			s.addNote(ns, "its indexes can't be made on the mock: %s", errmsg(reply))
+		if reply := m.run(ctx, database, command); isFailure(reply) {
+			m.addNote(ns, "its indexes can't be made on the mock: %s", errmsg(reply))
 		}
 	}
-	if c := s.snapshot.Collection(ns); c != nil && !c.Unsplittable {
+	if c := m.snapshot.Collection(ns); c != nil && !c.Unsplittable {
 		for _, data := range c.Sizes {
 			if data.Documents > 0 {
-				s.addNote(ns, "the rehearsal counts its documents, but can't read or change them: queries for them "+
+				m.addNote(ns, "the rehearsal counts its documents, but can't read or change them: queries for them "+
 					"find none from here on")
 				return
 			}
@@ -97,33 +97,33 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 	}
 	switch {
 	case err != nil:
-		s.addNote(ns, "its documents can't be read: %v", err)
+		m.addNote(ns, "its documents can't be read: %v", err)
 	case len(documents) > maxDocuments || bytes > maxBytes:
-		s.addNote(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
+		m.addNote(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
 	case len(documents) > 0:
 		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
-		if reply := s.run(ctx, database, command); isFailure(reply) {
-			s.addNote(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
+		if reply := m.run(ctx, database, command); isFailure(reply) {
+			m.addNote(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
 		}
 	}
 }
 
 // copyUsers copies the roles and the users of a database, for commands about them.
-func (s *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Request) {
+func (m *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Request) {
 	if !strings.Contains(req.Command, "User") && !strings.Contains(req.Command, "Role") &&
-		!slices.Contains(userListCommands, req.Command) || !s.claimUserCopy(req.Database) {
+		!slices.Contains(userListCommands, req.Command) || !m.claimUserCopy(req.Database) {
 		return
 	}
 	of := func(command, field string, make func(doc bson.Raw) bson.D) {
 		reply, err := from.client.Database(req.Database).RunCommand(ctx, bson.D{{Key: command, Value: 1},
 			{Key: "showPrivileges", Value: command == "rolesInfo"}}).Raw()
 		if err != nil {
-			s.addNote(req.Database, "its users and roles are not in the rehearsal: %v", err)
+			m.addNote(req.Database, "its users and roles are not in the rehearsal: %v", err)
 			return
 		}
 		for _, doc := range documents(reply.Lookup(field)) {
-			if reply := s.run(ctx, req.Database, make(doc)); isFailure(reply) {
-				s.addNote(req.Database, "%s", errmsg(reply))
+			if reply := m.run(ctx, req.Database, make(doc)); isFailure(reply) {
+				m.addNote(req.Database, "%s", errmsg(reply))
 			}
 		}
 	}

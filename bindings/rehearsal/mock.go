@@ -44,9 +44,9 @@ func mockRequest(req wire.Request) wire.Request {
 }
 
 // run sends a command of the rehearsal itself to the mock.
-func (s *clusterMock) run(ctx context.Context, database string, command bson.D) bson.Raw {
-	body := mustMarshal(append(command, bson.E{Key: "$db", Value: database}))
-	return s.router.Handle(ctx, wire.Request{
+func (m *clusterMock) run(ctx context.Context, database string, command bson.D) bson.Raw {
+	body := marshalReply(append(command, bson.E{Key: "$db", Value: database}))
+	return m.router.Handle(ctx, wire.Request{
 		Database: database, Command: command[0].Key, Body: body, Client: new(wire.Client),
 	})
 }
@@ -66,13 +66,13 @@ var databaseListCommands = []string{"listCollections", "dbStats"}
 var userListCommands = []string{"usersInfo", "rolesInfo"}
 
 // answersRead reports whether the mock answers a read-only command.
-func (s *clusterMock) answersRead(req wire.Request) bool {
+func (m *clusterMock) answersRead(req wire.Request) bool {
 	name := req.Command
 	if name == "explain" {
 		inner, _ := req.Body.Lookup("explain").DocumentOK()
 		if elems, err := inner.Elements(); err == nil && len(elems) > 0 {
 			req.Command, req.Body = elems[0].Key(), inner
-			return s.answersRead(req)
+			return m.answersRead(req)
 		}
 	}
 	on, isText := req.Body.Lookup(name).StringValueOK()
@@ -82,37 +82,37 @@ func (s *clusterMock) answersRead(req wire.Request) bool {
 	case slices.Contains(userListCommands, name), req.Database == "config":
 		return true
 	case slices.Contains(databaseListCommands, name):
-		return s.isDatabaseChanged(req.Database)
+		return m.isDatabaseChanged(req.Database)
 	case req.Database == "admin":
 		return !isText || name != "find" && name != "aggregate" && name != "count" && name != "distinct"
 	case name == "dataSize":
-		return s.isChanged(on)
+		return m.isChanged(on)
 	case isText:
-		return s.isChanged(req.Database + "." + on)
+		return m.isChanged(req.Database + "." + on)
 	}
 	return false
 }
 
 // mergedListDatabases returns the reply of listDatabases, with the databases that were created or
 // dropped in the mock.
-func (s *clusterMock) mergedListDatabases(ctx context.Context, from *source, req wire.Request) (bson.Raw, error) {
+func (m *clusterMock) mergedListDatabases(ctx context.Context, from *source, req wire.Request) (bson.Raw, error) {
 	reply, err := from.forward(ctx, req)
 	if err != nil || reply.Lookup("databases").IsZero() {
 		return reply, err
 	}
-	mine := s.router.Handle(ctx, mockRequest(req))
+	mine := m.router.Handle(ctx, mockRequest(req))
 	return editFields(reply, func(e bson.RawElement) (any, bool) {
 		if e.Key() != "databases" {
 			return e.Value(), true
 		}
 		list, seen := bson.A{}, map[string]bool{}
 		for _, d := range documents(e.Value()) {
-			if name := nameOf(d); !s.isDropped(name) {
+			if name := nameOf(d); !m.isDropped(name) {
 				list, seen[name] = append(list, d), true
 			}
 		}
 		for _, d := range documents(mine.Lookup("databases")) {
-			if name := nameOf(d); s.isDatabaseChanged(name) && !seen[name] {
+			if name := nameOf(d); m.isDatabaseChanged(name) && !seen[name] {
 				list = append(list, d)
 			}
 		}
@@ -140,6 +140,6 @@ func documents(v bson.RawValue) (docs []bson.Raw) {
 }
 
 // addNote adds a note about a collection.
-func (s *clusterMock) addNote(ns, format string, args ...any) {
-	s.note("Dry run: " + ns + ": " + fmt.Sprintf(format, args...))
+func (m *clusterMock) addNote(ns, format string, args ...any) {
+	m.note("Dry run: " + ns + ": " + fmt.Sprintf(format, args...))
 }

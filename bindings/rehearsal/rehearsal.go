@@ -108,8 +108,8 @@ type handler struct {
 }
 
 // Handle answers a command.
-func (f *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
-	reply, err := f.answer(ctx, req)
+func (h *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
+	reply, err := h.answer(ctx, req)
 	if err == nil {
 		return reply
 	}
@@ -117,67 +117,67 @@ func (f *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	if !errors.As(err, &plain) {
 		err = mongoerr.New(mongoerr.HostUnreachable, "%v", err)
 	}
-	return mustMarshal(mongoerr.Reply(err))
+	return marshalReply(mongoerr.Reply(err))
 }
 
 // Leave removes a connection from the mock.
-func (f *handler) Leave(c *wire.Client) {
-	if s := f.r.mock.Load(); s != nil {
+func (h *handler) Leave(c *wire.Client) {
+	if s := h.r.mock.Load(); s != nil {
 		s.router.Leave(c)
 	}
 }
 
-func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error) {
-	s := f.r.mock.Load()
-	if handle := f.connectionCommand(req); handle != nil {
+func (h *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error) {
+	s := h.r.mock.Load()
+	if handle := h.connectionCommand(req); handle != nil {
 		return handle(ctx, s, req)
 	}
-	if commands.IsReadOnly(f.r.table, req.Body) {
-		return f.read(ctx, s, req)
+	if commands.IsReadOnly(h.r.table, req.Body) {
+		return h.read(ctx, s, req)
 	}
-	cmd := f.r.table[req.Command]
+	cmd := h.r.table[req.Command]
 	if cmd != nil && cmd.MockOnly { // a real server rejects it
-		if reply, err := f.source.hello(ctx, "mockNow"); err != nil || isFailure(reply) {
+		if reply, err := h.source.runAdminCommand(ctx, "mockNow"); err != nil || isFailure(reply) {
 			return reply, err
 		}
 	}
-	if !f.isRouter || cmd != nil && cmd.Effect == commands.Interrupts {
-		f.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
-		return mustMarshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}}), nil
+	if !h.isRouter || cmd != nil && cmd.Effect == commands.Interrupts {
+		h.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
+		return marshalReply(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}}), nil
 	}
-	s, err := f.r.startMock(ctx, f.source)
+	s, err := h.r.startMock(ctx, h.source)
 	if err != nil {
 		return nil, err
 	}
 	if cmd == nil || s.supports(cmd) { // a command that the release lacks changes nothing
-		f.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
+		h.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
 	}
-	s.copyFor(ctx, f.source, req)
+	s.copyFor(ctx, h.source, req)
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
 // supports reports whether the cluster's release has a command.
-func (s *clusterMock) supports(cmd *commands.Command) bool {
-	return cmd.Since == (catalog.Release{}) || s.cluster.Release().AtLeast(cmd.Since)
+func (m *clusterMock) supports(cmd *commands.Command) bool {
+	return cmd.Since == (catalog.Release{}) || m.cluster.Release().AtLeast(cmd.Since)
 }
 
 // read answers a read-only command from the cluster, or from the mock if its data
 // may have changed.
-func (f *handler) read(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
+func (h *handler) read(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	if s == nil {
-		return f.source.forward(ctx, req)
+		return h.source.forward(ctx, req)
 	}
 	switch {
 	case req.Command == "listDatabases":
-		return s.mergedListDatabases(ctx, f.source, req)
+		return s.mergedListDatabases(ctx, h.source, req)
 	case s.answersRead(req):
-		s.copyUsers(ctx, f.source, req)
+		s.copyUsers(ctx, h.source, req)
 		return s.router.Handle(ctx, mockRequest(req)), nil
 	}
-	return f.source.forward(ctx, req)
+	return h.source.forward(ctx, req)
 }
 
-func mustMarshal(doc bson.D) bson.Raw {
+func marshalReply(doc bson.D) bson.Raw {
 	raw, err := bson.Marshal(doc)
 	if err != nil {
 		raw, _ = bson.Marshal(bson.D{{Key: "ok", Value: 0.0}, {Key: "errmsg", Value: err.Error()}})

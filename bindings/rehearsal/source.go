@@ -32,7 +32,7 @@ func (s *source) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
 	}).Read(ctx)
 }
 
-func (s *source) hello(ctx context.Context, command string) (bson.Raw, error) {
+func (s *source) runAdminCommand(ctx context.Context, command string) (bson.Raw, error) {
 	reply, err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: command, Value: 1}}).Raw()
 	return errorAsReply(reply, err)
 }

@@ -70,8 +70,8 @@ func areNumberLiterals(operands ...ast.Expression) bool {
 
 // defineBigInts defines the functions for the operators, and guards the functions that make BigInts of
 // any length.
-func (s limits) defineBigInts() {
-	global := s.Runtime.GlobalObject()
+func (l limits) defineBigInts() {
+	global := l.Runtime.GlobalObject()
 	for name, op := range map[string]struct {
 		source string
 		bits   func(x, y *big.Int) float64
@@ -86,39 +86,39 @@ func (s limits) defineBigInts() {
 			return float64(x.BitLen()) - asFloat(y)
 		}},
 	} {
-		Define(global, name, s.NewFunction(name, func(c *Call) goja.Value {
+		Define(global, name, l.NewFunction(name, func(c *Call) goja.Value {
 			x, y := asBigInt(c.Arg(0)), asBigInt(c.Arg(1))
 			if x != nil && y != nil && x.Sign() != 0 && op.bits(x, y) > maxBigIntBits {
-				s.throwRange("Maximum BigInt size exceeded")
+				l.throwRange("Maximum BigInt size exceeded")
 			}
-			return s.runOperator(op.source, c.Arg(0), c.Arg(1))
+			return l.runOperator(op.source, c.Arg(0), c.Arg(1))
 		}))
 	}
 	class := global.Get("BigInt").(*goja.Object)
 	for _, name := range []string{"asIntN", "asUintN"} {
-		s.guardFunction(class, name, func(call *goja.FunctionCall) {
+		l.guardFunction(class, name, func(call *goja.FunctionCall) {
 			x := asBigInt(call.Argument(1))
 			if x == nil || call.Argument(0).ToFloat() <= maxBigIntBits {
 				return
 			}
 			if name == "asUintN" && x.Sign() < 0 {
-				s.throwRange("Maximum BigInt size exceeded")
+				l.throwRange("Maximum BigInt size exceeded")
 			}
-			call.Arguments[0] = s.Runtime.ToValue(maxBigIntBits) // no result is truncated
+			call.Arguments[0] = l.Runtime.ToValue(maxBigIntBits) // no result is truncated
 		})
 	}
 }
 
 // runOperator applies an operator, given as JavaScript source, to unconverted values.
-func (s limits) runOperator(source string, x, y goja.Value) goja.Value {
-	f := s.Classes.Cached(source, func() *goja.Object {
-		f, err := s.Runtime.RunScript("<operators>", source)
-		s.Check(err)
+func (l limits) runOperator(source string, x, y goja.Value) goja.Value {
+	f := l.Classes.Cached(source, func() *goja.Object {
+		f, err := l.Runtime.RunScript("<operators>", source)
+		l.Check(err)
 		return f.(*goja.Object)
 	})
 	run, _ := goja.AssertFunction(f)
 	v, err := run(goja.Undefined(), x, y)
-	s.Check(err)
+	l.Check(err)
 	return v
 }
 

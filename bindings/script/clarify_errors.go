@@ -145,33 +145,33 @@ func (d *ErrorDescriber) newClarifier() messageClarifier {
 
 // clarify replaces the engine's message in an error by V8's message, if the program's text determines
 // it.
-func (s messageClarifier) clarify(e *goja.Object) {
+func (c messageClarifier) clarify(e *goja.Object) {
 	if !IsError(e) {
 		return
 	}
-	_ = s.rt.Try(func() {
+	_ = c.rt.Try(func() {
 		message := OptionalText(e.Get("message"))
 		for _, words := range engineMessagePrefixes {
 			if strings.HasPrefix(message, words) {
-				s.reword(e, message)
+				c.reword(e, message)
 				return
 			}
 		}
 	})
 }
 
-func (s messageClarifier) reword(e *goja.Object, message string) {
+func (c messageClarifier) reword(e *goja.Object, message string) {
 	stack := OptionalText(e.Get("stack"))
 	head, frames, ok := strings.Cut(stack, "\n")
 	if !ok {
 		return
 	}
 	better := ""
-	if s.rewordMessage != nil {
-		better = s.rewordMessage(message)
+	if c.rewordMessage != nil {
+		better = c.rewordMessage(message)
 	}
 	if better == "" {
-		better = s.v8Message(message, frames)
+		better = c.v8Message(message, frames)
 	}
 	if better == "" || e.Set("message", better) != nil {
 		return
@@ -182,7 +182,7 @@ func (s messageClarifier) reword(e *goja.Object, message string) {
 }
 
 // v8Message returns V8's message; empty if it cannot be determined. frames holds the lines of a stack.
-func (s messageClarifier) v8Message(message, frames string) string {
+func (c messageClarifier) v8Message(message, frames string) string {
 	if strings.HasPrefix(message, "SyntaxError: <eval>: Line ") {
 		text := regexp.MustCompile(`^SyntaxError: <eval>: Line \d+:\d+ (.*?)( \(and \d+ more ` +
 			`errors\))?$`).FindStringSubmatch(message)
@@ -194,10 +194,10 @@ func (s messageClarifier) v8Message(message, frames string) string {
 	first, _, _ := strings.Cut(frames, "\n")
 	m := stackLine.FindStringSubmatch(first)
 	if m == nil {
-		return s.notFunctionMessage(message, first)
+		return c.notFunctionMessage(message, first)
 	}
-	for _, sp := range s.texts.spotsAt(stackPosition(m)) {
-		if text := s.spotMessage(message, sp); text != "" {
+	for _, sp := range c.texts.spotsAt(stackPosition(m)) {
+		if text := c.spotMessage(message, sp); text != "" {
 			return text
 		}
 	}
@@ -212,7 +212,7 @@ const callbackFrame = `at (map|filter|forEach|some|every|find|findIndex|findLast
 	`\(native\)`
 
 // notFunctionMessage returns the message for a callback argument that is not a function.
-func (s messageClarifier) notFunctionMessage(message, frame string) string {
+func (c messageClarifier) notFunctionMessage(message, frame string) string {
 	value, ok := strings.CutPrefix(message, "Value is not an object: ")
 	if !ok || !regexp.MustCompile(callbackFrame).MatchString(frame) {
 		return ""
@@ -233,19 +233,19 @@ func cutQuoted(message, before string) (name, after string, ok bool) {
 	return rest[:i], rest[i+1:], true
 }
 
-func (s messageClarifier) spotMessage(message string, sp failureSpot) string {
+func (c messageClarifier) spotMessage(message string, sp failureSpot) string {
 	switch node := sp.node.(type) {
 	case *ast.CallExpression:
 		if text := notCallableMessage(message, node.Callee, "function"); text != "" {
-			return text + s.suggestion(node.Callee)
+			return text + c.suggestion(node.Callee)
 		}
 		return ""
 	case *ast.NewExpression:
 		return notCallableMessage(message, node.Callee, "constructor")
 	case *ast.DotExpression:
-		return s.nullishMemberMessage(message, node.Left, node.Identifier.Name.String(), sp.assigned)
+		return c.nullishMemberMessage(message, node.Left, node.Identifier.Name.String(), sp.assigned)
 	case *ast.BracketExpression:
-		return s.nullishMemberMessage(message, node.Left, "", sp.assigned)
+		return c.nullishMemberMessage(message, node.Left, "", sp.assigned)
 	case *ast.BinaryExpression:
 		value, ok := strings.CutPrefix(message, "Value is not an object: ")
 		if ok && node.Operator == token.INSTANCEOF {
@@ -275,24 +275,24 @@ func notCallableMessage(message string, callee ast.Expression, what string) stri
 
 // nullishMemberMessage returns the message for a member access on null or undefined. An empty property
 // stands for a computed one.
-func (s messageClarifier) nullishMemberMessage(
+func (c messageClarifier) nullishMemberMessage(
 	message string,
 	of ast.Expression,
 	property string,
 	assigned bool,
 ) string {
 	if name, _, ok := cutQuoted(message, "Cannot read property '"); ok && (property == "" || property == name) {
-		return "Cannot read properties of " + s.nullishText(of) + " (reading '" + name + "')"
+		return "Cannot read properties of " + c.nullishText(of) + " (reading '" + name + "')"
 	}
 	if message == "Cannot convert undefined or null to object" && assigned && property != "" {
-		return "Cannot set properties of " + s.nullishText(of) + " (setting '" + property + "')"
+		return "Cannot set properties of " + c.nullishText(of) + " (setting '" + property + "')"
 	}
 	return ""
 }
 
 // nullishText returns "null" or "undefined" for the value of an expression, as far as it is certain:
 // the engine does not report it.
-func (s messageClarifier) nullishText(x ast.Expression) string {
+func (c messageClarifier) nullishText(x ast.Expression) string {
 	const unknown = "undefined or null"
 	switch x := withoutOptional(x).(type) {
 	case *ast.NullLiteral:
@@ -301,7 +301,7 @@ func (s messageClarifier) nullishText(x ast.Expression) string {
 		if x.Name == "undefined" {
 			return "undefined"
 		}
-		switch v := s.rt.GlobalObject().Get(x.Name.String()); {
+		switch v := c.rt.GlobalObject().Get(x.Name.String()); {
 		case v == nil:
 		case goja.IsNull(v):
 			return "null"
@@ -313,7 +313,7 @@ func (s messageClarifier) nullishText(x ast.Expression) string {
 			return "null"
 		}
 	case *ast.DotExpression, *ast.BracketExpression:
-		if v := s.readNullish(x); v != nil {
+		if v := c.readNullish(x); v != nil {
 			if goja.IsNull(v) {
 				return "null"
 			}
@@ -325,15 +325,15 @@ func (s messageClarifier) nullishText(x ast.Expression) string {
 
 // readNullish evaluates members of global variables again, if that runs no code and yields null or
 // undefined; nil otherwise.
-func (s messageClarifier) readNullish(x ast.Expression) goja.Value {
-	v := s.readMember(x)
+func (c messageClarifier) readNullish(x ast.Expression) goja.Value {
+	v := c.readMember(x)
 	if v == nil || !goja.IsNull(v) && !goja.IsUndefined(v) {
 		return nil
 	}
 	return v
 }
 
-func (s messageClarifier) readMember(x ast.Expression) goja.Value {
+func (c messageClarifier) readMember(x ast.Expression) goja.Value {
 	var left ast.Expression
 	var name string
 	switch x := withoutOptional(x).(type) {
@@ -341,7 +341,7 @@ func (s messageClarifier) readMember(x ast.Expression) goja.Value {
 		if x.Name == "db" { // db is an accessor
 			return nil
 		}
-		return s.rt.GlobalObject().Get(x.Name.String())
+		return c.rt.GlobalObject().Get(x.Name.String())
 	case *ast.DotExpression:
 		left, name = x.Left, x.Identifier.Name.String()
 	case *ast.BracketExpression:
@@ -357,16 +357,16 @@ func (s messageClarifier) readMember(x ast.Expression) goja.Value {
 	default:
 		return nil
 	}
-	of := s.readMember(left)
+	of := c.readMember(left)
 	if of == nil || goja.IsNull(of) || goja.IsUndefined(of) {
 		return nil
 	}
-	o := of.ToObject(s.rt)
+	o := of.ToObject(c.rt)
 	if !slices.Contains([]string{"Object", "Array", "Number", "String", "Boolean"}, o.ClassName()) {
 		return nil
 	}
-	describe, _ := goja.AssertFunction(s.rt.GlobalObject().Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
-	described, err := describe(goja.Undefined(), o, s.rt.ToValue(name))
+	describe, _ := goja.AssertFunction(c.rt.GlobalObject().Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
+	described, err := describe(goja.Undefined(), o, c.rt.ToValue(name))
 	if err != nil {
 		return nil
 	}

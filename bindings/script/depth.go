@@ -4,20 +4,20 @@ import "github.com/dop251/goja"
 
 // limitDepths throws a RangeError for infinite recursion inside the engine, which does not count such
 // calls: for example, the conversion of nested arrays to strings.
-func (s limits) limitDepths() {
+func (l limits) limitDepths() {
 	depth := 0
-	proto := s.Runtime.GlobalObject().Get("Array").(*goja.Object).Get("prototype").(*goja.Object)
+	proto := l.Runtime.GlobalObject().Get("Array").(*goja.Object).Get("prototype").(*goja.Object)
 	for _, name := range []string{"toString", "toLocaleString"} {
 		original, ok := proto.Get(name).(*goja.Object)
 		if !ok {
 			continue
 		}
 		run, _ := goja.AssertFunction(original)
-		limited := s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		limited := l.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 			depth++
 			defer func() { depth-- }()
 			if depth > maxCallDepth {
-				s.throwRange(nestingMessage)
+				l.throwRange(nestingMessage)
 			}
 			v, err := run(call.This, call.Arguments...)
 			if err != nil {
@@ -25,7 +25,7 @@ func (s limits) limitDepths() {
 			}
 			return v
 		}).(*goja.Object)
-		s.copyNameAndLength(limited, original)
+		l.copyNameAndLength(limited, original)
 		Define(proto, name, limited)
 	}
 }

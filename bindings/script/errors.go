@@ -272,8 +272,8 @@ const (
 
 // IsStuck reports whether a script ended with a StuckError.
 func IsStuck(err error) bool {
-	thrown, is := errors.AsType[*Error](err)
-	return is && thrown.Name == StuckError
+	thrown, ok := errors.AsType[*Error](err)
+	return ok && thrown.Name == StuckError
 }
 
 // Throw ends the running Go code with a JavaScript error.

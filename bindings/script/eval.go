@@ -79,8 +79,8 @@ func checkEvals(tree *ast.Program) {
 
 // checkedSource checks a text that is about to run: it must not be nested too deep. It returns the text
 // with checks of the texts that it evaluates itself.
-func (s limits) checkedSource(text string) string {
-	s.checkNesting(text)
+func (l limits) checkedSource(text string) string {
+	l.checkNesting(text)
 	if !strings.Contains(text, evalName) {
 		return text
 	}
@@ -124,30 +124,30 @@ func rewriteEvals(text string, tree *ast.Program, shift int) string {
 }
 
 // checkNesting throws for a text that is nested too deep for a parser.
-func (s limits) checkNesting(text string) {
+func (l limits) checkNesting(text string) {
 	if nestsTooDeep(text) {
-		s.throwRange(nestingMessage)
+		l.throwRange(nestingMessage)
 	}
 }
 
 // defineEvals defines the checks of eval and of function constructors.
-func (s limits) defineEvals() {
-	global := s.Runtime.GlobalObject()
+func (l limits) defineEvals() {
+	global := l.Runtime.GlobalObject()
 	source := func(v goja.Value) goja.Value {
 		if !goja.IsString(v) {
 			return v
 		}
-		return s.Runtime.ToValue(s.checkedSource(v.String()))
+		return l.Runtime.ToValue(l.checkedSource(v.String()))
 	}
-	s.guardFunction(global, evalName, func(call *goja.FunctionCall) {
+	l.guardFunction(global, evalName, func(call *goja.FunctionCall) {
 		if len(call.Arguments) > 0 {
 			call.Arguments[0] = source(call.Arguments[0])
 		}
 	}, evalGlobal)
-	Define(global, evalSourceGlobal, s.NewFunction(evalSourceGlobal, func(c *Call) goja.Value { return source(c.Arg(0)) }))
+	Define(global, evalSourceGlobal, l.NewFunction(evalSourceGlobal, func(c *Call) goja.Value { return source(c.Arg(0)) }))
 	global.Get("Function")
 	for _, sample := range []string{"(function () {})", "(function* () {})", "(async function () {})"} {
-		f, err := s.Runtime.RunString(sample)
+		f, err := l.Runtime.RunString(sample)
 		if err != nil {
 			continue
 		}
@@ -156,7 +156,7 @@ func (s limits) defineEvals() {
 		if !ok {
 			continue
 		}
-		guarded := s.guardedConstructor(class, s.checkFunctionText)
+		guarded := l.guardedConstructor(class, l.checkFunctionText)
 		if global.Get("Function").SameAs(class) {
 			Define(global, "Function", guarded)
 		}
@@ -165,16 +165,16 @@ func (s limits) defineEvals() {
 }
 
 // checkFunctionText checks the parameters and the body of a function that is built from strings.
-func (s limits) checkFunctionText(args []goja.Value) {
+func (l limits) checkFunctionText(args []goja.Value) {
 	for i, v := range args {
 		text := v.String()
-		s.checkNesting(text)
+		l.checkNesting(text)
 		const head = "(async function*(){"
 		if i == len(args)-1 && strings.Contains(text, evalName) {
 			if tree, err := parseScript("", head+text+"\n})"); err == nil {
 				text = rewriteEvals(text, tree, len(head))
 			}
 		}
-		args[i] = s.Runtime.ToValue(text)
+		args[i] = l.Runtime.ToValue(text)
 	}
 }

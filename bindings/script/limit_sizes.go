@@ -21,32 +21,32 @@ const (
 const valueSize = 16
 
 // throwRange throws a RangeError.
-func (s limits) throwRange(message string) {
-	e, err := s.Runtime.New(s.Runtime.GlobalObject().Get("RangeError"), s.Runtime.ToValue(message))
-	s.Check(err)
+func (l limits) throwRange(message string) {
+	e, err := l.Runtime.New(l.Runtime.GlobalObject().Get("RangeError"), l.Runtime.ToValue(message))
+	l.Check(err)
 	panic(e)
 }
 
 // fitsInMemory reports whether an allocation stays below the memory limit.
-func (s limits) fitsInMemory(bytes float64) bool {
+func (l limits) fitsInMemory(bytes float64) bool {
 	if bytes <= uncheckedSize {
 		return true
 	}
-	limit := s.cfg.memoryLimit()
+	limit := l.cfg.memoryLimit()
 	return limit == 0 || float64(heapSize())+bytes <= float64(limit)
 }
 
 // checkStringLength throws if a string of that length is not allowed.
-func (s limits) checkStringLength(length float64) {
-	if length > maxStringLength || !s.fitsInMemory(length) {
-		s.throwRange("Invalid string length")
+func (l limits) checkStringLength(length float64) {
+	if length > maxStringLength || !l.fitsInMemory(length) {
+		l.throwRange("Invalid string length")
 	}
 }
 
 // checkArrayLength throws if an array of that length is not allowed.
-func (s limits) checkArrayLength(length float64) {
-	if length > maxArrayLength || !s.fitsInMemory(length*valueSize) {
-		s.throwRange("Invalid array length")
+func (l limits) checkArrayLength(length float64) {
+	if length > maxArrayLength || !l.fitsInMemory(length*valueSize) {
+		l.throwRange("Invalid array length")
 	}
 }
 
@@ -168,39 +168,39 @@ func sizeGuards() map[string]map[string]func(s limits, call *goja.FunctionCall) 
 }
 
 // checkJoin limits the length of an array's string, and the depth of nested arrays in it.
-func (s limits) checkJoin(call *goja.FunctionCall) {
+func (l limits) checkJoin(call *goja.FunctionCall) {
 	separator := 1.0
 	if goja.IsString(call.Argument(0)) {
 		separator = textLength(call.Argument(0))
 	}
 	length := lengthOf(call.This)
 	if length > maxArrayLength {
-		s.checkArrayLength(length)
+		l.checkArrayLength(length)
 	}
-	s.checkStringLength((length - 1) * separator)
+	l.checkStringLength((length - 1) * separator)
 }
 
-func (s limits) checkConcat(call *goja.FunctionCall) {
+func (l limits) checkConcat(call *goja.FunctionCall) {
 	length := lengthOf(call.This)
 	for _, v := range call.Arguments {
 		length += max(1, lengthOf(v))
 	}
-	s.checkArrayLength(length)
+	l.checkArrayLength(length)
 }
 
 // checkFlat limits the depth of nested arrays.
-func (s limits) checkFlat(call *goja.FunctionCall) {
-	if len(call.Arguments) == 0 || numericArg(s, call, 0) <= maxCallDepth {
+func (l limits) checkFlat(call *goja.FunctionCall) {
+	if len(call.Arguments) == 0 || numericArg(l, call, 0) <= maxCallDepth {
 		return
 	}
-	if s.arraysNestDeeper(call.This, maxCallDepth) {
-		s.throwRange(nestingMessage)
+	if l.arraysNestDeeper(call.This, maxCallDepth) {
+		l.throwRange(nestingMessage)
 	}
 }
 
 // arraysNestDeeper reports whether arrays are nested deeper than depth. It also returns true if the
 // answer would take too long.
-func (s limits) arraysNestDeeper(v goja.Value, depth int) bool {
+func (l limits) arraysNestDeeper(v goja.Value, depth int) bool {
 	level, next := []goja.Value{v}, []goja.Value{}
 	for range depth {
 		for _, v := range level {
@@ -209,7 +209,7 @@ func (s limits) arraysNestDeeper(v goja.Value, depth int) bool {
 				continue
 			}
 			for i := range int64(lengthOf(o)) {
-				if inner, ok := o.Get(s.Runtime.ToValue(i).String()).(*goja.Object); ok && inner.ClassName() == "Array" {
+				if inner, ok := o.Get(l.Runtime.ToValue(i).String()).(*goja.Object); ok && inner.ClassName() == "Array" {
 					next = append(next, inner)
 				}
 			}
@@ -224,7 +224,7 @@ func (s limits) arraysNestDeeper(v goja.Value, depth int) bool {
 
 // checkReplace limits the length of the result of replacing by a string in a long string; all is true
 // for replaceAll.
-func (s limits) checkReplace(call *goja.FunctionCall, all bool) {
+func (l limits) checkReplace(call *goja.FunctionCall, all bool) {
 	if !goja.IsString(call.Argument(1)) {
 		return
 	}
@@ -244,7 +244,7 @@ func (s limits) checkReplace(call *goja.FunctionCall, all bool) {
 	if strings.Contains(by, "$`") || strings.Contains(by, "$'") {
 		with += text / 2
 	}
-	s.checkStringLength(text + times*with)
+	l.checkStringLength(text + times*with)
 }
 
 // jsonNestsTooDeep reports whether JSON is nested so deep that parsing would overflow the stack.
@@ -273,8 +273,8 @@ func jsonNestsTooDeep(text string) bool {
 }
 
 // limitSizes guards the functions of sizeGuards, and the classes of buffers.
-func (s limits) limitSizes() {
-	global := s.Runtime.GlobalObject()
+func (l limits) limitSizes() {
+	global := l.Runtime.GlobalObject()
 	for path, list := range sizeGuards() {
 		name, _, onPrototype := strings.Cut(path, ".")
 		owner := global.Get(name).(*goja.Object)
@@ -282,15 +282,15 @@ func (s limits) limitSizes() {
 			owner = owner.Get("prototype").(*goja.Object)
 		}
 		for name, check := range list {
-			s.guardFunction(owner, name, func(call *goja.FunctionCall) { check(s, call) })
+			l.guardFunction(owner, name, func(call *goja.FunctionCall) { check(l, call) })
 		}
 	}
-	s.limitBuffers()
+	l.limitBuffers()
 }
 
 // limitBuffers guards the classes whose objects are as large as their argument.
-func (s limits) limitBuffers() {
-	global := s.Runtime.GlobalObject()
+func (l limits) limitBuffers() {
+	global := l.Runtime.GlobalObject()
 	for name, size := range map[string]float64{
 		"ArrayBuffer": 1, "Int8Array": 1, "Uint8Array": 1, "Uint8ClampedArray": 1, "Int16Array": 2, "Uint16Array": 2,
 		"Int32Array": 4, "Uint32Array": 4, "Float32Array": 4, "Float64Array": 8, "BigInt64Array": 8, "BigUint64Array": 8,
@@ -299,7 +299,7 @@ func (s limits) limitBuffers() {
 		if !ok {
 			continue
 		}
-		class := s.guardedConstructor(original, func(args []goja.Value) {
+		class := l.guardedConstructor(original, func(args []goja.Value) {
 			if len(args) == 0 {
 				return
 			}
@@ -307,13 +307,13 @@ func (s limits) limitBuffers() {
 			if _, ok := args[0].(*goja.Object); !ok && !goja.IsString(args[0]) {
 				length = numberArg(args[0])
 			}
-			if length*size <= maxBufferLength && s.fitsInMemory(length*size) {
+			if length*size <= maxBufferLength && l.fitsInMemory(length*size) {
 				return
 			}
 			if name == "ArrayBuffer" {
-				s.throwRange("Array buffer allocation failed")
+				l.throwRange("Array buffer allocation failed")
 			}
-			s.throwRange("Invalid typed array length: " + s.Runtime.ToValue(length).String())
+			l.throwRange("Invalid typed array length: " + l.Runtime.ToValue(length).String())
 		})
 		Define(original.Get("prototype").(*goja.Object), "constructor", class)
 		Define(global, name, class)

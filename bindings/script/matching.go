@@ -83,20 +83,20 @@ func isRegExp(x ast.Expression) bool {
 }
 
 // timeMatching throws for matches that took too long.
-func (s limits) timeMatching() {
-	global := s.Runtime.GlobalObject()
+func (l limits) timeMatching() {
+	global := l.Runtime.GlobalObject()
 	proto := global.Get("RegExp").(*goja.Object).Get("prototype").(*goja.Object)
 	var started time.Time
-	Define(global, execSubjectGlobal, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+	Define(global, execSubjectGlobal, l.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		started = time.Now()
 		return call.Argument(0)
 	}))
-	Define(global, execResultGlobal, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
-		s.checkMatching(started, goja.IsNull(call.Argument(0)))
+	Define(global, execResultGlobal, l.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		l.checkMatching(started, goja.IsNull(call.Argument(0)))
 		return call.Argument(0)
 	}))
 	if test, ok := goja.AssertFunction(proto.Get("test")); ok {
-		s.timeMethod(proto, "test", nil, test, func(_, v goja.Value) bool { return !v.ToBoolean() })
+		l.timeMethod(proto, "test", nil, test, func(_, v goja.Value) bool { return !v.ToBoolean() })
 	}
 	for symbol, none := range map[*goja.Symbol]func(subject, v goja.Value) bool{
 		goja.SymMatch:   func(_, v goja.Value) bool { return goja.IsNull(v) },
@@ -105,16 +105,16 @@ func (s limits) timeMatching() {
 		goja.SymSplit:   func(_, v goja.Value) bool { return lengthOf(v) <= 1 },
 	} {
 		if method, ok := goja.AssertFunction(proto.GetSymbol(symbol)); ok {
-			s.timeMethod(proto, "", symbol, method, none)
+			l.timeMethod(proto, "", symbol, method, none)
 		}
 	}
-	s.timeIterator(proto)
+	l.timeIterator(proto)
 }
 
 // checkMatching throws if a match may have failed because it timed out.
-func (s limits) checkMatching(started time.Time, nothing bool) {
+func (l limits) checkMatching(started time.Time, nothing bool) {
 	if limit := regexp2.DefaultMatchTimeout; nothing && mayHaveTimedOut(started) {
-		s.throwRange("The regular expression was stopped: one match took longer than " + limit.String())
+		l.throwRange("The regular expression was stopped: one match took longer than " + limit.String())
 	}
 }
 
@@ -127,40 +127,40 @@ func mayHaveTimedOut(started time.Time) bool {
 
 // timeMethod replaces a method by one with a time check; none reports, from the subject and the result,
 // that nothing matched.
-func (s limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
+func (l limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
 	none func(subject, v goja.Value) bool) {
-	timed := s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+	timed := l.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		started := time.Now()
 		v, err := run(call.This, call.Arguments...)
 		if err != nil {
 			panic(err)
 		}
-		s.checkMatching(started, mayHaveTimedOut(started) && none(call.Argument(0), v))
+		l.checkMatching(started, mayHaveTimedOut(started) && none(call.Argument(0), v))
 		return v
 	}).(*goja.Object)
 	if symbol == nil {
-		s.copyNameAndLength(timed, proto.Get(name).(*goja.Object))
+		l.copyNameAndLength(timed, proto.Get(name).(*goja.Object))
 		Define(proto, name, timed)
 		return
 	}
-	s.copyNameAndLength(timed, proto.GetSymbol(symbol).(*goja.Object))
+	l.copyNameAndLength(timed, proto.GetSymbol(symbol).(*goja.Object))
 	Must(proto.DefineDataPropertySymbol(symbol, timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // timeIterator adds the time check to the iterator that matchAll returns.
-func (s limits) timeIterator(proto *goja.Object) {
+func (l limits) timeIterator(proto *goja.Object) {
 	matchAll, ok := goja.AssertFunction(proto.GetSymbol(goja.SymMatchAll))
-	sample, err := s.Runtime.New(s.Runtime.GlobalObject().Get("RegExp"), s.Runtime.ToValue("a"), s.Runtime.ToValue("g"))
+	sample, err := l.Runtime.New(l.Runtime.GlobalObject().Get("RegExp"), l.Runtime.ToValue("a"), l.Runtime.ToValue("g"))
 	if !ok || err != nil {
 		return
 	}
-	iterator, err := matchAll(sample, s.Runtime.ToValue(""))
+	iterator, err := matchAll(sample, l.Runtime.ToValue(""))
 	if err != nil {
 		return
 	}
 	of := iterator.(*goja.Object).Prototype()
 	if next, ok := goja.AssertFunction(of.Get("next")); ok {
-		s.timeMethod(of, "next", nil, next, func(_, v goja.Value) bool {
+		l.timeMethod(of, "next", nil, next, func(_, v goja.Value) bool {
 			o, ok := v.(*goja.Object)
 			return ok && o.Get("done").ToBoolean()
 		})

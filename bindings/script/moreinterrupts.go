@@ -41,8 +41,8 @@ func (m *moreInterrupts) press() (taken bool) {
 // MoreInterrupts returns channels that a second and a third Ctrl-C close, until done is called; nil for
 // a context without them.
 func MoreInterrupts(ctx context.Context) (second, third <-chan struct{}, done func()) {
-	m, is := ctx.Value(interruptsKey{}).(*moreInterrupts)
-	if !is {
+	m, ok := ctx.Value(interruptsKey{}).(*moreInterrupts)
+	if !ok {
 		return nil, nil, func() {}
 	}
 	m.mu.Lock()

@@ -28,8 +28,8 @@ type source struct {
 	spots spotsByPosition
 }
 
-func (t source) line(n int) string {
-	for i, line := range strings.Split(t.lines, "\n") {
+func (s source) line(n int) string {
+	for i, line := range strings.Split(s.lines, "\n") {
 		if i+1 == n {
 			return strings.TrimRight(line, "\r")
 		}

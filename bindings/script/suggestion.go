@@ -3,10 +3,10 @@ package script
 import "github.com/dop251/goja/ast"
 
 // suggestion returns a suggestion for a misspelled method, to append to the message.
-func (s messageClarifier) suggestion(callee ast.Expression) string {
+func (c messageClarifier) suggestion(callee ast.Expression) string {
 	dot, ok := withoutOptional(callee).(*ast.DotExpression)
-	if !ok || s.suggestMethod == nil {
+	if !ok || c.suggestMethod == nil {
 		return ""
 	}
-	return s.suggestMethod(expressionText(dot.Left), dot.Identifier.Name.String())
+	return c.suggestMethod(expressionText(dot.Left), dot.Identifier.Name.String())
 }

@@ -22,31 +22,31 @@ type connections struct {
 }
 
 // Add takes ownership of a client. After Close, it disconnects the client at once.
-func (cs *connections) Add(client *mongo.Client, m *Conn) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.closed {
+func (c *connections) Add(client *mongo.Client, m *Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		_ = live.Disconnect(context.Background(), client)
 		return
 	}
-	if cs.ByClient == nil {
-		cs.ByClient = make(map[*mongo.Client]*Conn)
+	if c.ByClient == nil {
+		c.ByClient = make(map[*mongo.Client]*Conn)
 	}
-	cs.ByClient[client] = m
+	c.ByClient[client] = m
 }
 
 // All returns the open connections.
-func (cs *connections) All() iter.Seq[*Conn] {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	return slices.Values(slices.Collect(maps.Values(cs.ByClient)))
+func (c *connections) All() iter.Seq[*Conn] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Values(slices.Collect(maps.Values(c.ByClient)))
 }
 
 // Disconnect closes one client.
-func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) error {
-	cs.mu.Lock()
-	delete(cs.ByClient, client)
-	cs.mu.Unlock()
+func (c *connections) Disconnect(ctx context.Context, client *mongo.Client) error {
+	c.mu.Lock()
+	delete(c.ByClient, client)
+	c.mu.Unlock()
 	if err := live.Disconnect(ctx, client); !errors.Is(err, mongo.ErrClientDisconnected) {
 		return err
 	}
@@ -54,14 +54,14 @@ func (cs *connections) Disconnect(ctx context.Context, client *mongo.Client) err
 }
 
 // Close closes all clients, and those added later.
-func (cs *connections) Close(ctx context.Context) error {
-	cs.mu.Lock()
-	clients := slices.Collect(maps.Keys(cs.ByClient))
-	cs.closed = true
-	cs.mu.Unlock()
+func (c *connections) Close(ctx context.Context) error {
+	c.mu.Lock()
+	clients := slices.Collect(maps.Keys(c.ByClient))
+	c.closed = true
+	c.mu.Unlock()
 	var errs []error
 	for _, client := range clients {
-		errs = append(errs, cs.Disconnect(ctx, client))
+		errs = append(errs, c.Disconnect(ctx, client))
 	}
 	return errors.Join(errs...)
 }

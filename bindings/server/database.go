@@ -66,9 +66,9 @@ func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
 }
 
 // ListDatabases returns the reply of listDatabases.
-func (m *Conn) ListDatabases() bson.Raw {
-	return m.gateway.MustSend(Request{
-		Conn: m, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
+func (c *Conn) ListDatabases() bson.Raw {
+	return c.gateway.MustSend(Request{
+		Conn: c, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
 		IsRead: true, ReadPreference: readpref.PrimaryPreferred(),
 	})
 }

@@ -16,26 +16,26 @@ const killWait = 400 * time.Millisecond
 // ensureDefaultSession returns the default session of a connection, for commands outside of a script's
 // own sessions; nil when sessions are not available. Because the shell knows the session's id, Ctrl-C
 // can kill an operation on every shard.
-func (m *Conn) ensureDefaultSession() *mongo.Session {
-	if m.defaultSession == nil {
-		sess, err := m.Client.StartSession(options.Session().SetCausalConsistency(false))
+func (c *Conn) ensureDefaultSession() *mongo.Session {
+	if c.defaultSession == nil {
+		sess, err := c.Client.StartSession(options.Session().SetCausalConsistency(false))
 		if err != nil {
 			return nil
 		}
-		m.defaultSession = sess
+		c.defaultSession = sess
 	}
-	return m.defaultSession
+	return c.defaultSession
 }
 
 // noteSent records the session of the command that is being sent.
-func (s *Gateway) noteSent(m *Conn, sess *mongo.Session) { s.lastSent.on, s.lastSent.session = m, sess }
+func (g *Gateway) noteSent(m *Conn, sess *mongo.Session) { g.lastSent.on, g.lastSent.session = m, sess }
 
 // Interrupt ends a script whose context has ended while a command ran: it tells the server to kill the
 // operation. The guard does not check this command, because it only ends operations of the shell
 // itself.
-func (s *Gateway) Interrupt() {
-	if m, sess := s.lastSent.on, s.lastSent.session; m != nil && sess != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.JS.Context()), killWait)
+func (g *Gateway) Interrupt() {
+	if m, sess := g.lastSent.on, g.lastSent.session; m != nil && sess != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(g.JS.Context()), killWait)
 		defer cancel()
 		// The result is ignored: the operation may have ended by itself, or the server may be
 		// unreachable.
@@ -43,15 +43,15 @@ func (s *Gateway) Interrupt() {
 		if m.defaultSession == sess {
 			m.defaultSession = nil // not ended: the driver would reuse it, although the server has killed it
 		}
-		s.noteSent(nil, nil)
+		g.noteSent(nil, nil)
 	}
-	s.JS.Abort(context.Cause(s.JS.Context()))
+	g.JS.Abort(context.Cause(g.JS.Context()))
 }
 
 // EndDefaultSession ends the default session of commands.
-func (m *Conn) EndDefaultSession(ctx context.Context) {
-	if m.defaultSession != nil {
-		m.defaultSession.EndSession(ctx)
-		m.defaultSession = nil
+func (c *Conn) EndDefaultSession(ctx context.Context) {
+	if c.defaultSession != nil {
+		c.defaultSession.EndSession(ctx)
+		c.defaultSession = nil
 	}
 }

@@ -22,30 +22,30 @@ import (
 )
 
 // Throw throws the driver's error as a JavaScript error (rules/04-values-and-language §3.5).
-func (s *Gateway) Throw(err error) { panic(s.ErrorOf(err)) }
+func (g *Gateway) Throw(err error) { panic(g.ErrorOf(err)) }
 
 // ErrorOf returns the JavaScript error for an error of the driver.
-func (s *Gateway) ErrorOf(err error) *goja.Object {
+func (g *Gateway) ErrorOf(err error) *goja.Object {
 	var command mongo.CommandError
 	if errors.As(err, &command) && command.Raw != nil {
-		return s.ServerError(command.Raw, command.Labels)
+		return g.ServerError(command.Raw, command.Labels)
 	}
 	var refused *mongoerr.ServerError // from Config.Guard
 	if errors.As(err, &refused) {
-		e := s.JS.Values.Errors.New("MongoServerError", refused.Message)
+		e := g.JS.Values.Errors.New("MongoServerError", refused.Message)
 		script.Must(e.Set("ok", 0))
 		script.Must(e.Set("code", int64(refused.Code)))
 		script.Must(e.Set("codeName", refused.CodeName()))
-		s.AddLabels(e, nil)
+		g.AddLabels(e, nil)
 		return e
 	}
 	name, message := ConnectionError(err)
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		name = "MongoServerSelectionError" // a server that was available before is gone
 	}
-	e := s.JS.Values.Errors.New(name, message)
+	e := g.JS.Values.Errors.New(name, message)
 	errors.As(err, &command)
-	s.AddLabels(e, command.Labels)
+	g.AddLabels(e, command.Labels)
 	return e
 }
 
@@ -54,7 +54,7 @@ const SessionEnded = "Use of expired sessions is not permitted"
 
 // ServerError returns a MongoServerError for a reply. The fields of the reply become fields of the
 // error; codeName is missing if the server returned none.
-func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
+func (g *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	message := "n/a"
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
@@ -62,8 +62,8 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	if rawdoc.Int(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
-	e := s.JS.Values.Errors.New("MongoServerError", message)
-	s.AddLabels(e, labels)
+	e := g.JS.Values.Errors.New("MongoServerError", message)
+	g.AddLabels(e, labels)
 	response := bson.D{}
 	elems, _ := reply.Elements()
 	for _, el := range elems {
@@ -71,9 +71,9 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 			response = append(response, bson.E{Key: el.Key(), Value: el.Value()})
 		}
 	}
-	script.Must(e.Set("errorResponse", s.JS.Values.DocToJS(rawdoc.MustMarshal(response))))
+	script.Must(e.Set("errorResponse", g.JS.Values.DocToJS(rawdoc.MustMarshal(response))))
 	for _, el := range elems {
-		v := s.JS.Values.ToJS(el.Value())
+		v := g.JS.Values.ToJS(el.Value())
 		switch key := el.Key(); {
 		case key == "errorLabels" || key == "message" || key == "name" || key == "stack":
 		case key == "errmsg" || slices.Contains(display.ClusterTimeFields, key):
@@ -87,31 +87,31 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 
 // WriteConcernError makes the error of a reply that tells of a write concern that was not met: mongosh's driver throws
 // it, of any command (recording 22-secondaries).
-func (s *Gateway) WriteConcernError(concern, reply bson.Raw) *goja.Object {
-	e := s.ServerError(concern, nil)
-	script.Must(e.SetPrototype(s.JS.Values.Errors.New("MongoWriteConcernError", "").Prototype()))
-	script.Must(e.Set("result", s.JS.Values.DocToJS(reply)))
+func (g *Gateway) WriteConcernError(concern, reply bson.Raw) *goja.Object {
+	e := g.ServerError(concern, nil)
+	script.Must(e.SetPrototype(g.JS.Values.Errors.New("MongoWriteConcernError", "").Prototype()))
+	script.Must(e.Set("result", g.JS.Values.DocToJS(reply)))
 	return e
 }
 
 // WriteError makes a MongoServerError of one write error.
-func (s *Gateway) WriteError(failure bson.Raw) *goja.Object { return s.ServerError(failure, nil) }
+func (g *Gateway) WriteError(failure bson.Raw) *goja.Object { return g.ServerError(failure, nil) }
 
 // AddLabels adds the server's error labels and hasErrorLabel to an error.
-func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
-	set, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Set"))
+func (g *Gateway) AddLabels(e *goja.Object, labels []string) {
+	set, err := g.JS.Runtime.New(g.JS.Runtime.GlobalObject().Get("Set"))
 	if err != nil {
-		s.JS.Rethrow(err)
+		g.JS.Rethrow(err)
 	}
 	add, _ := goja.AssertFunction(set.Get("add"))
 	for _, l := range labels {
-		if _, err := add(set, s.JS.Runtime.ToValue(l)); err != nil {
-			s.JS.Rethrow(err)
+		if _, err := add(set, g.JS.Runtime.ToValue(l)); err != nil {
+			g.JS.Rethrow(err)
 		}
 	}
 	script.Must(e.Set("errorLabelSet", set))
-	label := s.JS.Classes.Cached("hasErrorLabel", func() *goja.Object {
-		return s.JS.NewFunction("hasErrorLabel", func(c *script.Call) goja.Value {
+	label := g.JS.Classes.Cached("hasErrorLabel", func() *goja.Object {
+		return g.JS.NewFunction("hasErrorLabel", func(c *script.Call) goja.Value {
 			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
 			if set == nil {

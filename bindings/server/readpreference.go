@@ -77,21 +77,21 @@ func readTagSets(list *goja.Object) []tag.Set {
 }
 
 // ReadPref returns the read preference; the default is primary.
-func (m *Conn) ReadPref() *readpref.ReadPref {
-	if m.ReadPreference == nil {
+func (c *Conn) ReadPref() *readpref.ReadPref {
+	if c.ReadPreference == nil {
 		return readpref.Primary()
 	}
-	return m.ReadPreference
+	return c.ReadPreference
 }
 
 // AllowSecondaries implements setSecondaryOk.
-func (m *Conn) AllowSecondaries() {
-	m.gateway.JS.Out.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
-	mode := m.ReadPref().Mode()
+func (c *Conn) AllowSecondaries() {
+	c.gateway.JS.Out.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
+	mode := c.ReadPref().Mode()
 	if mode != readpref.PrimaryMode {
-		m.gateway.JS.Out.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
+		c.gateway.JS.Out.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
 		return
 	}
-	m.gateway.JS.Out.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
-	m.ReadPreference = readpref.PrimaryPreferred()
+	c.gateway.JS.Out.Write("Setting read preference from \"primary\" to \"primaryPreferred\"\n")
+	c.ReadPreference = readpref.PrimaryPreferred()
 }

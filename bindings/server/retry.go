@@ -16,13 +16,13 @@ import (
 // with the label for retries, it sends the same command once more with the same transaction number.
 // Outside of transactions, a write that changes a shard key value also needs the number. Servers that
 // do not support transaction numbers get plain commands.
-func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
-	if reply, err := s.guard(r); reply != nil || err != nil {
+func (g *Gateway) SendRetryable(r Request) (bson.Raw, error) {
+	if reply, err := g.guard(r); reply != nil || err != nil {
 		return reply, err
 	}
 	body, ok := r.Body.(bson.D)
-	if !ok || s.noRetryWrites {
-		return s.send(r)
+	if !ok || g.noRetryWrites {
+		return g.send(r)
 	}
 	numbered, err := r.Conn.supportsTxnNumbers()
 	if err != nil {
@@ -30,34 +30,34 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 	}
 	sess := r.driverSession()
 	if !numbered || sess == nil {
-		return s.send(r)
+		return g.send(r)
 	}
 	number, ok := r.Conn.nextTxnNumber(sess)
 	if !ok {
-		return s.send(r)
+		return g.send(r)
 	}
 	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: number})
-	answered, err := s.BeginSend(r)
+	answered, err := g.BeginSend(r)
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.Context(s.JS.Context())
+	ctx := r.Context(g.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body).Raw()
-	if err != nil && s.JS.Context().Err() == nil && isRetryable(err) {
+	if err != nil && g.JS.Context().Err() == nil && isRetryable(err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
 	answered(reply, err)
-	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers are unknown now
-		r.Conn.EndDefaultSession(context.WithoutCancel(s.JS.Context()))
+	if r.session == nil && isNetworkError(err) && g.JS.Context().Err() == nil { // its numbers are unknown now
+		r.Conn.EndDefaultSession(context.WithoutCancel(g.JS.Context()))
 	}
-	return s.HandleReply(reply, err)
+	return g.HandleReply(reply, err)
 }
 
 // shouldRetryRead reports whether a failed read should be retried once, because the connection was
 // lost, or the member is stepping down or shutting down. If no server could be selected, the driver has
 // already waited for one.
-func (s *Gateway) shouldRetryRead(r Request, err error) bool {
-	return err != nil && !isNoServer(err) && r.IsRead && r.session == nil && s.JS.Context().Err() == nil &&
+func (g *Gateway) shouldRetryRead(r Request, err error) bool {
+	return err != nil && !isNoServer(err) && r.IsRead && r.session == nil && g.JS.Context().Err() == nil &&
 		(isNetworkError(err) || mongoerr.Code(CodeOf(err)).IsUnavailable())
 }
 
@@ -89,8 +89,8 @@ func isRetryable(err error) bool {
 
 // supportsTxnNumbers reports whether the server supports transaction numbers: members of replica sets
 // and mongos do.
-func (m *Conn) supportsTxnNumbers() (bool, error) {
-	hello, err := m.helloReply()
+func (c *Conn) supportsTxnNumbers() (bool, error) {
+	hello, err := c.helloReply()
 	if err != nil {
 		return false, err
 	}

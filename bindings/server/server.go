@@ -71,15 +71,15 @@ func NewGateway(js *script.Engine, checks Checks, noRetryWrites bool) *Gateway {
 
 // NeedsConfirmation reports whether commands need confirmation. In that case, the shell should send no
 // commands besides those of the script.
-func (s *Gateway) NeedsConfirmation() bool { return s.checks.Confirm != nil }
+func (g *Gateway) NeedsConfirmation() bool { return g.checks.Confirm != nil }
 
 // WithConfirmation wraps a command runner so that its commands need confirmation.
-func (s *Gateway) WithConfirmation(a live.CommandRunner) live.CommandRunner {
-	return live.WithInterceptor(a, Checks{Confirm: s.checks.Confirm}.Check)
+func (g *Gateway) WithConfirmation(a live.CommandRunner) live.CommandRunner {
+	return live.WithInterceptor(a, Checks{Confirm: g.checks.Confirm}.Check)
 }
 
 // HasGuard reports whether a guard may reject commands.
-func (s *Gateway) HasGuard() bool { return s.checks.Guard != nil }
+func (g *Gateway) HasGuard() bool { return g.checks.Guard != nil }
 
 // Conn is a connection to a server or a cluster.
 type Conn struct {
@@ -116,39 +116,39 @@ type Request struct {
 
 // Send runs a command and returns the reply. A reply with ok: 1 is not an error, even if it has write
 // errors. Errors are those of the driver. The end of the script's context ends the script here.
-func (s *Gateway) Send(r Request) (bson.Raw, error) {
-	if reply, err := s.guard(r); reply != nil || err != nil {
+func (g *Gateway) Send(r Request) (bson.Raw, error) {
+	if reply, err := g.guard(r); reply != nil || err != nil {
 		return reply, err
 	}
-	return s.send(r)
+	return g.send(r)
 }
 
 // send works like Send, for commands that have passed the checks.
-func (s *Gateway) send(r Request) (bson.Raw, error) {
-	answered, err := s.BeginSend(r)
+func (g *Gateway) send(r Request) (bson.Raw, error) {
+	answered, err := g.BeginSend(r)
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.Context(s.JS.Context())
+	ctx := r.Context(g.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
-	if s.shouldRetryRead(r, err) {
+	if g.shouldRetryRead(r, err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
 	}
 	answered(reply, err)
-	return s.HandleReply(reply, err)
+	return g.HandleReply(reply, err)
 }
 
 // BeginSend calls the OnSend check of a request. The caller passes the reply to answered.
-func (s *Gateway) BeginSend(r Request) (answered func(bson.Raw, error), err error) {
+func (g *Gateway) BeginSend(r Request) (answered func(bson.Raw, error), err error) {
 	nobody := func(bson.Raw, error) {}
-	if s.checks.OnSend == nil {
+	if g.checks.OnSend == nil {
 		return nobody, nil
 	}
 	body, err := rawBody(r)
 	if err != nil {
 		return nil, err
 	}
-	if answered, err = s.checks.OnSend(s.JS.Context(), r.Conn.Client, r.Database, body); answered == nil {
+	if answered, err = g.checks.OnSend(g.JS.Context(), r.Conn.Client, r.Database, body); answered == nil {
 		answered = nobody
 	}
 	return answered, err
@@ -162,12 +162,12 @@ func rawBody(r Request) (bson.Raw, error) {
 }
 
 // HandleReply handles the driver's reply or error of a command.
-func (s *Gateway) HandleReply(reply bson.Raw, err error) (bson.Raw, error) {
+func (g *Gateway) HandleReply(reply bson.Raw, err error) (bson.Raw, error) {
 	if err == nil {
 		return reply, nil
 	}
-	if s.JS.Context().Err() != nil {
-		s.Interrupt()
+	if g.JS.Context().Err() != nil {
+		g.Interrupt()
 	}
 	if write, ok := errors.AsType[mongo.WriteException](err); ok {
 		if write.Raw != nil {
@@ -179,36 +179,36 @@ func (s *Gateway) HandleReply(reply bson.Raw, err error) (bson.Raw, error) {
 }
 
 // Open runs a command whose reply is a cursor.
-func (s *Gateway) Open(r Request) (*mongo.Cursor, error) {
-	reply, err := s.guard(r)
+func (g *Gateway) Open(r Request) (*mongo.Cursor, error) {
+	reply, err := g.guard(r)
 	if err != nil {
 		return nil, err
 	}
 	if reply != nil {
 		return mongo.NewCursorFromDocuments(nil, nil, nil)
 	}
-	ctx := r.Context(s.JS.Context())
+	ctx := r.Context(g.JS.Context())
 	c, err := r.DB().RunCommandCursor(ctx, r.Body, r.Options())
-	if s.shouldRetryRead(r, err) {
+	if g.shouldRetryRead(r, err) {
 		c, err = r.DB().RunCommandCursor(ctx, r.Body, r.Options())
 	}
-	if err != nil && s.JS.Context().Err() != nil {
-		s.Interrupt()
+	if err != nil && g.JS.Context().Err() != nil {
+		g.Interrupt()
 	}
 	return c, err
 }
 
-func (s *Gateway) guard(r Request) (bson.Raw, error) {
-	if s.checks.Guard == nil && s.checks.Confirm == nil {
+func (g *Gateway) guard(r Request) (bson.Raw, error) {
+	if g.checks.Guard == nil && g.checks.Confirm == nil {
 		return nil, nil
 	}
 	body, err := rawBody(r)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := s.checks.Check(r.Database, body)
+	reply, err := g.checks.Check(r.Database, body)
 	if errors.Is(err, ErrStopped) {
-		s.JS.Abort(err)
+		g.JS.Abort(err)
 	}
 	return reply, err
 }
@@ -246,38 +246,38 @@ func (r Request) Options() *options.RunCmdOptionsBuilder {
 }
 
 // MustSend runs a command and throws its error.
-func (s *Gateway) MustSend(r Request) bson.Raw {
-	reply, err := s.Send(r)
+func (g *Gateway) MustSend(r Request) bson.Raw {
+	reply, err := g.Send(r)
 	if err != nil {
-		s.Throw(err)
+		g.Throw(err)
 	}
 	return reply
 }
 
 // ReadAll returns all documents of a command whose reply is a cursor.
-func (s *Gateway) ReadAll(r Request) []bson.Raw {
-	docs, err := s.TryReadAll(r)
+func (g *Gateway) ReadAll(r Request) []bson.Raw {
+	docs, err := g.TryReadAll(r)
 	if err != nil {
-		s.Throw(err)
+		g.Throw(err)
 	}
 	return docs
 }
 
 // TryReadAll works like ReadAll, but returns the error.
-func (s *Gateway) TryReadAll(r Request) ([]bson.Raw, error) {
-	c, err := s.Open(r)
+func (g *Gateway) TryReadAll(r Request) ([]bson.Raw, error) {
+	c, err := g.Open(r)
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.Context(s.JS.Context())
+	ctx := r.Context(g.JS.Context())
 	defer c.Close(ctx)
 	docs := []bson.Raw{}
 	for c.Next(ctx) {
 		docs = append(docs, c.Current)
 	}
 	if err := c.Err(); err != nil {
-		if s.JS.Context().Err() != nil {
-			s.Interrupt()
+		if g.JS.Context().Err() != nil {
+			g.Interrupt()
 		}
 		return nil, err
 	}
@@ -292,24 +292,24 @@ func FirstBatch(reply bson.Raw) bson.RawArray {
 
 // IsMongos reports whether the server is a mongos. It asks once for each connection, and throws when
 // the server does not answer.
-func (m *Conn) IsMongos() bool {
-	hello, err := m.helloReply()
+func (c *Conn) IsMongos() bool {
+	hello, err := c.helloReply()
 	if err != nil {
-		m.gateway.Throw(err)
+		c.gateway.Throw(err)
 	}
 	return rawdoc.Text(hello, "msg") == "isdbgrid"
 }
 
-func (m *Conn) helloReply() (bson.Raw, error) {
-	if m.hello == nil {
-		reply, err := m.gateway.Send(Request{Conn: m, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}},
+func (c *Conn) helloReply() (bson.Raw, error) {
+	if c.hello == nil {
+		reply, err := c.gateway.Send(Request{Conn: c, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}},
 			IsRead: true})
 		if err != nil {
 			return nil, err
 		}
-		m.hello = reply
+		c.hello = reply
 	}
-	return m.hello, nil
+	return c.hello, nil
 }
 
 func isNetworkError(err error) bool { return err != nil && mongo.IsNetworkError(err) }

@@ -12,10 +12,10 @@ const unacknowledgedText = "transactions do not support unacknowledged write con
 
 // StartTransaction starts a transaction in a session of this connection. All transactions have to start
 // here, because each uses one of the session's numbers.
-func (m *Conn) StartTransaction(sess *mongo.Session, opts ...options.Lister[options.TransactionOptions]) error {
+func (c *Conn) StartTransaction(sess *mongo.Session, opts ...options.Lister[options.TransactionOptions]) error {
 	err := sess.StartTransaction(opts...)
 	if err == nil || err.Error() == unacknowledgedText {
-		m.noteTxnNumber(sess)
+		c.noteTxnNumber(sess)
 	}
 	return err
 }
@@ -26,24 +26,24 @@ func (m *Conn) StartTransaction(sess *mongo.Session, opts ...options.Lister[opti
 // Writes and transactions of a session share their numbers, and the number of a transaction is private
 // to the driver. The driver increments it when a transaction starts; a transaction that is aborted
 // before its first command reaches no server.
-func (m *Conn) nextTxnNumber(sess *mongo.Session) (number int64, ok bool) {
+func (c *Conn) nextTxnNumber(sess *mongo.Session) (number int64, ok bool) {
 	if sess.TransactionRunning() {
 		return 0, false
 	}
-	if m.StartTransaction(sess, options.Transaction().SetWriteConcern(writeconcern.Majority())) != nil {
+	if c.StartTransaction(sess, options.Transaction().SetWriteConcern(writeconcern.Majority())) != nil {
 		return 0, false // a snapshot session has no writes
 	}
-	_ = sess.AbortTransaction(m.gateway.JS.Context()) // sends nothing, because the transaction has just been started
-	return m.txnNumbers[sessionKey(sess)], true
+	_ = sess.AbortTransaction(c.gateway.JS.Context()) // sends nothing, because the transaction has just been started
+	return c.txnNumbers[sessionKey(sess)], true
 }
 
 // noteTxnNumber records that a session has used a number. The driver reuses the ids of ended sessions,
 // and continues their numbers.
-func (m *Conn) noteTxnNumber(sess *mongo.Session) {
-	if m.txnNumbers == nil {
-		m.txnNumbers = make(map[string]int64)
+func (c *Conn) noteTxnNumber(sess *mongo.Session) {
+	if c.txnNumbers == nil {
+		c.txnNumbers = make(map[string]int64)
 	}
-	m.txnNumbers[sessionKey(sess)]++
+	c.txnNumbers[sessionKey(sess)]++
 }
 
 func sessionKey(sess *mongo.Session) string { return string(sess.ID()) }

@@ -31,9 +31,9 @@ func (v Version) AtLeast(other Version) bool {
 }
 
 // Version returns the server's version. It asks once for each connection.
-func (m *Conn) Version() Version {
-	if m.version == (Version{}) {
-		m.version = parseVersion(rawdoc.Text(databaseOf(m, "admin").Run(Command("buildInfo"), Reads), "version"))
+func (c *Conn) Version() Version {
+	if c.version == (Version{}) {
+		c.version = parseVersion(rawdoc.Text(databaseOf(c, "admin").Run(Command("buildInfo"), Reads), "version"))
 	}
-	return m.version
+	return c.version
 }

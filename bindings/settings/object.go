@@ -74,8 +74,8 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 	return o
 }
 
-func (s *object) help() string {
-	return s.js.Out.HelpTable("Config Class", [][2]string{
+func (o *object) help() string {
+	return o.js.Out.HelpTable("Config Class", [][2]string{
 		{"config", "Shows all settings."},
 		{"config.get(key)", "Returns the value of a setting."},
 		{"config.set(key, value)", "Changes a setting; one made at a prompt lasts."},
@@ -95,13 +95,13 @@ func (s *object) help() string {
 }
 
 // saveAndReport saves a setting and reports the change.
-func (s *object) saveAndReport(c *script.Call, opt *option, how string) goja.Value {
+func (o *object) saveAndReport(c *script.Call, opt *option, how string) goja.Value {
 	text := "Setting \"" + opt.name + "\" " + how
-	if s.values.changedByScript == nil {
-		s.values.changedByScript = make(map[string]bool)
+	if o.values.changedByScript == nil {
+		o.values.changedByScript = make(map[string]bool)
 	}
-	s.values.changedByScript[opt.name] = true
-	if err := s.values.saveSetting(opt); err != nil {
+	o.values.changedByScript[opt.name] = true
+	if err := o.values.saveSetting(opt); err != nil {
 		text += " for this session only: " + err.Error()
 	}
 	return c.JS.Runtime.ToValue(text)

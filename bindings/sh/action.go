@@ -166,8 +166,8 @@ func (c *call) advisoriesPath(h helperOptions) string {
 // texts returns an option that is a string or an array of strings.
 func (h helperOptions) texts(name string) (list []string) {
 	v := h.value(name)
-	o, is := v.(*goja.Object)
-	if v == nil || !is {
+	o, ok := v.(*goja.Object)
+	if v == nil || !ok {
 		if text := h.text(name); text != "" {
 			list = append(list, text)
 		}
@@ -180,9 +180,9 @@ func (h helperOptions) texts(name string) (list []string) {
 }
 
 // preflight returns a preflight report for scripts.
-func (s *Host) preflight(r preflight.Report) *goja.Object {
+func (h *Host) preflight(r preflight.Report) *goja.Object {
 	text := findings.PreflightText(r, func(option string) string { return option })
-	return s.printable(r, text).ToObject(s.JS.Runtime)
+	return h.printable(r, text).ToObject(h.JS.Runtime)
 }
 
 // cluster returns the cluster for actions.
@@ -196,11 +196,11 @@ func (c *call) cluster(sh *Helpers) action.Cluster {
 
 // commandRunner returns a runner that uses the guard if there is one. Otherwise, it uses the driver's
 // client directly, which supports concurrent steps.
-func (s *Host) commandRunner(sh *Helpers) live.CommandRunner {
-	if s.Gateway.HasGuard() {
+func (h *Host) commandRunner(sh *Helpers) live.CommandRunner {
+	if h.Gateway.HasGuard() {
 		return sh.commandRunner()
 	}
-	return s.Gateway.WithConfirmation(live.NewCommandRunner(sh.current().Conn.Client))
+	return h.Gateway.WithConfirmation(live.NewCommandRunner(sh.current().Conn.Client))
 }
 
 // newReporter returns a reporter that shows an action's events, and a control with which Ctrl-C ends
@@ -212,10 +212,10 @@ func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control act
 	ctx := c.JS.Context()
 	second, third, done := script.MoreInterrupts(ctx)
 	var end func()
-	if control.Insist = second; second == nil {
-		control.Hard, end = live.OutlivingContext(ctx, ctx, interruptGrace)
+	if control.StopMoves = second; second == nil {
+		control.AbortContext, end = live.OutlivingContext(ctx, ctx, interruptGrace)
 	} else {
-		control.Hard, end = untilClosed(ctx, third)
+		control.AbortContext, end = untilClosed(ctx, third)
 	}
 	return r, control, func() {
 		done()
@@ -300,9 +300,9 @@ func (c *call) runPlanAction(
 
 // throwActionError throws the error of an action, with the next steps. A server error before the action
 // began is thrown as the server's own error.
-func (sh *Helpers) throwActionError(helper string, about []string, err error, again string, began bool) {
-	js := sh.host.JS
-	if wrong, is := errors.AsType[*action.OptionError](err); is && !began {
+func (h *Helpers) throwActionError(helper string, about []string, err error, again string, began bool) {
+	js := h.host.JS
+	if wrong, ok := errors.AsType[*action.OptionError](err); ok && !began {
 		js.ThrowInvalid("sh.%s: %s", helper, wrong)
 	}
 	answered := errors.As(err, new(*action.AccessError)) || errors.As(err, new(*mongoerr.ServerError)) ||
@@ -310,9 +310,9 @@ func (sh *Helpers) throwActionError(helper string, about []string, err error, ag
 	unknown, _ := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
 	case unknown != nil && unknown.Kind == diagnosis.CollectionScope && len(about) == 1:
-		sh.throwNotSharded(about[0])
+		h.throwNotSharded(about[0])
 	case answered && !began:
-		sh.host.Gateway.Throw(err)
+		h.host.Gateway.Throw(err)
 	}
 	js.Throw(script.RuntimeError, "%s%s", err, again)
 }

@@ -35,14 +35,14 @@ func shardBalanceMethods() []helper {
 }
 
 // readBalancer reads the balancer's status.
-func (sh *Helpers) readBalancer() catalog.BalancerState {
-	return sh.readCluster(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
+func (h *Helpers) readBalancer() catalog.BalancerState {
+	return h.readCluster(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
 }
 
 // balancerOffText returns a text which says that the event named by what cannot happen while the
 // balancer is off. It returns an empty string while the balancer is on.
-func (sh *Helpers) balancerOffText(what string) string {
-	if sh.readBalancer().Mode == catalog.ModeOff {
+func (h *Helpers) balancerOffText(what string) string {
+	if h.readBalancer().Mode == catalog.ModeOff {
 		return what + ", and the balancer is off: run sh.startBalancer()"
 	}
 	return ""
@@ -68,25 +68,25 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 		}
 		waited, watch := sh.waitForCollections(w, "", list)
 		return c.JS.NewObject("balanced", true, "collections", len(list), "leftAlone", c.host.textArray(left),
-			"moves", watch.moves(), "waitedMS", waited.Milliseconds())
+			"moves", watch.pollMoves(), "waitedMS", waited.Milliseconds())
 	}
 	ns := c.namespaceArgument(0)
 	waited, watch := sh.waitForCollections(w, ns, []*catalog.CollectionState{sh.requireCollection(ns)})
-	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.moves(), "waitedMS", waited.Milliseconds())
+	return c.JS.NewObject("balanced", true, "ns", ns, "moves", watch.pollMoves(), "waitedMS", waited.Milliseconds())
 }
 
 // requireCollection returns the state of a sharded collection, or throws.
-func (sh *Helpers) requireCollection(ns string) *catalog.CollectionState {
-	seen := sh.readCluster(live.ReaderOptions{Parts: live.Collections, Namespaces: []string{ns}})
+func (h *Helpers) requireCollection(ns string) *catalog.CollectionState {
+	seen := h.readCluster(live.ReaderOptions{Parts: live.Collections, Namespaces: []string{ns}})
 	c := seen.Collection(ns)
 	if c == nil {
-		sh.throwNotSharded(ns)
+		h.throwNotSharded(ns)
 	}
 	return c
 }
 
 // readBalances reads whether collections are balanced.
-func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Balance {
+func (h *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Balance {
 	if len(list) == 0 {
 		return nil
 	}
@@ -94,9 +94,9 @@ func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Bal
 	for i, c := range list {
 		names[i] = c.Namespace
 	}
-	seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: names})
+	seen := h.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: names})
 	balances := make([]diagnosis.Balance, len(list))
-	release, _ := sh.release()
+	release, _ := h.release()
 	for i, c := range list {
 		balances[i] = diagnosis.BalanceOf(seen.Snapshot, seen.Collection(c.Namespace))
 		balances[i].DisabledBy = diagnosis.DisabledByOf(c.Collection, release)
@@ -106,19 +106,19 @@ func (sh *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Bal
 
 // waitForCollections waits until all collections are balanced at the same time. The result is sorted by
 // name.
-func (sh *Helpers) waitForCollections(
+func (h *Helpers) waitForCollections(
 	w *wait, ns string, collections []*catalog.CollectionState,
 ) (time.Duration, *moveWatch) {
-	watch := sh.watchMoves(ns)
+	watch := h.watchMoves(ns)
 	goal := plan.Goal{Kind: plan.Balance}
 	for _, c := range collections {
 		goal.Namespaces = append(goal.Namespaces, c.Namespace)
 	}
-	w.forecast = &waitForecast{sh: sh, goal: goal}
+	w.forecast = &waitForecast{sh: h, goal: goal}
 	waited := w.waitUntilDone(func() workState {
 		var list []diagnosis.Balance
 		stuck := ""
-		for _, b := range sh.readBalances(collections) {
+		for _, b := range h.readBalances(collections) {
 			switch {
 			case b.Balanced:
 				continue
@@ -133,7 +133,7 @@ func (sh *Helpers) waitForCollections(
 		}
 		text := notBalancedText(list)
 		return workState{
-			stuck: cmp.Or(stuck, sh.balancerOffText(text)), missing: text, activity: balancingText(list),
+			stuck: cmp.Or(stuck, h.balancerOffText(text)), missing: text, activity: unbalancedText(list),
 			amount: func() *display.Amount { return watch.progressAmount(list) },
 		}
 	})
@@ -153,19 +153,19 @@ func notBalancedText(list []diagnosis.Balance) string {
 	return text
 }
 
-func balancingText(list []diagnosis.Balance) string {
+func unbalancedText(list []diagnosis.Balance) string {
 	if len(list) > 1 {
 		return humanize.Count(len(list), "collection")
 	}
 	return list[0].Namespace + " (" + list[0].ViolationText() + ")"
 }
 
-func (s *Host) textArray(list []string) *goja.Object {
+func (h *Host) textArray(list []string) *goja.Object {
 	items := make([]any, len(list))
 	for i, text := range list {
 		items[i] = text
 	}
-	return s.JS.Runtime.NewArray(items...)
+	return h.JS.Runtime.NewArray(items...)
 }
 
 // moveWatch counts the migrations in the change log from a position on.
@@ -177,16 +177,16 @@ type moveWatch struct {
 	sizesReported bool // the server reports the data of shards
 }
 
-func (sh *Helpers) watchMoves(ns string) *moveWatch {
-	at, err := live.QuickLogEnd(sh.host.JS.Context(), sh.commandRunner(), live.ChangeLog)
+func (h *Helpers) watchMoves(ns string) *moveWatch {
+	at, err := live.QuickLogEnd(h.host.JS.Context(), h.commandRunner(), live.ChangeLog)
 	if err != nil {
-		sh.host.Gateway.Throw(err)
+		h.host.Gateway.Throw(err)
 	}
-	return &moveWatch{sh: sh, ns: ns, position: at, sizesReported: sh.version().AtLeast(server.Version{6, 0, 3})}
+	return &moveWatch{sh: h, ns: ns, position: at, sizesReported: h.version().AtLeast(server.Version{6, 0, 3})}
 }
 
-// moves returns the number of migrations that were committed since the watch began.
-func (m *moveWatch) moves() any {
+// pollMoves returns the number of migrations that were committed since the watch began.
+func (m *moveWatch) pollMoves() any {
 	m.poll()
 	return script.IntegerIfExact(float64(m.count))
 }
@@ -225,10 +225,10 @@ func (m *moveWatch) progressAmount(list []diagnosis.Balance) *display.Amount {
 	for _, b := range list {
 		left, known := diagnosis.MisplacedBytes(seen.Snapshot, seen.Collection(b.Namespace), b.Violation)
 		if !known {
-			a.Left = math.NaN()
+			a.Remaining = math.NaN()
 			break
 		}
-		a.Left += float64(left)
+		a.Remaining += float64(left)
 	}
 	return a
 }

@@ -68,7 +68,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
 	r, control, leave := c.newReporter(h)
 	defer leave()
-	back := action.GiveBack{DryRun: h.flag("dryRun", false), Hard: control.Hard}
+	back := action.GiveBack{DryRun: h.flag("dryRun", false), AbortContext: control.AbortContext}
 	result, err := back.Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 
 // readChunkCounts returns a sharded collection with its chunk counts by shard; nil when the collection
 // is not sharded.
-func (s *Host) readChunkCounts(d *server.Database, ns string) *catalog.CollectionState {
-	seen := s.readCluster(d, d.Sibling("config"),
+func (h *Host) readChunkCounts(d *server.Database, ns string) *catalog.CollectionState {
+	seen := h.readCluster(d, d.Sibling("config"),
 		live.ReaderOptions{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
 	return seen.Collection(ns)
 }
 
 // requireEntry returns a collection's entry in the catalog, or throws.
-func (sh *Helpers) requireEntry(ns string) bson.Raw {
-	entry := CatalogEntry(sh.config(), ns, nil)
+func (h *Helpers) requireEntry(ns string) bson.Raw {
+	entry := CatalogEntry(h.config(), ns, nil)
 	if entry == nil {
-		sh.throwNotSharded(ns)
+		h.throwNotSharded(ns)
 	}
 	return entry
 }

@@ -62,14 +62,14 @@ func (c *call) collectionChunkSize(sh *Helpers, ns string) goja.Value {
 
 // chunkSize returns the size in MiB that the balancer uses: the collection's own, the cluster's
 // setting, or the server's default.
-func (sh *Helpers) chunkSize(entry, setting bson.Raw) float64 {
+func (h *Helpers) chunkSize(entry, setting bson.Raw) float64 {
 	if own := rawdoc.Number(entry, "maxChunkSizeBytes"); own > 0 {
 		return own / (1 << 20)
 	}
 	if setting != nil {
 		return rawdoc.Number(setting, "value")
 	}
-	if sh.version().AtLeast(server.Version{6, 0, 0}) {
+	if h.version().AtLeast(server.Version{6, 0, 0}) {
 		return 128
 	}
 	return 64

@@ -40,8 +40,8 @@ func shardDefragmentMethods() []helper {
 	}
 }
 
-func (sh *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
-	return sh.admin(append(bson.D{{Key: "configureCollectionBalancing", Value: ns}}, options...))
+func (h *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
+	return h.admin(append(bson.D{{Key: "configureCollectionBalancing", Value: ns}}, options...))
 }
 
 func shDefragment(c *call, sh *Helpers) goja.Value {
@@ -86,8 +86,8 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 }
 
 // readDefragmentation reads the progress of a collection's defragmentation.
-func (sh *Helpers) readDefragmentation(ns string) diagnosis.Defragmentation {
-	seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
+func (h *Helpers) readDefragmentation(ns string) diagnosis.Defragmentation {
+	seen := h.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
 	return diagnosis.DefragmentationOf(seen.Collection(ns))
 }
 
@@ -115,7 +115,7 @@ func defragmentationState(ns string, d diagnosis.Defragmentation, first int64) w
 		s.activity = ns + " (" + d.Phase + ")"
 		s.amount = func() *display.Amount {
 			return &display.Amount{
-				Done: float64(max(0, first-d.Remaining)), Left: float64(d.Remaining), Format: display.ChunksText,
+				Done: float64(max(0, first-d.Remaining)), Remaining: float64(d.Remaining), Format: display.ChunksText,
 			}
 		}
 	}

@@ -44,20 +44,20 @@ func shardDrainMethods() []helper {
 }
 
 // startDrain sends the command that starts draining.
-func (sh *Helpers) startDrain(shard string) bson.Raw {
-	release, _ := sh.release()
-	return sh.admin(live.StartDrainCommand(release, catalog.ShardID(shard)))
+func (h *Helpers) startDrain(shard string) bson.Raw {
+	release, _ := h.release()
+	return h.admin(live.StartDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // commitDrain removes an empty shard. With an older feature compatibility version, during an upgrade,
 // only removeShard can do that.
-func (sh *Helpers) commitDrain(shard string) bson.Raw {
-	release, _ := sh.release()
-	if sh.version().AtLeast(drainCommandsVersion) {
-		seen := sh.readCluster(live.ReaderOptions{Parts: live.Compatibility})
+func (h *Helpers) commitDrain(shard string) bson.Raw {
+	release, _ := h.release()
+	if h.version().AtLeast(drainCommandsVersion) {
+		seen := h.readCluster(live.ReaderOptions{Parts: live.Compatibility})
 		release = seen.Snapshot.Parts().Compatibility.Release(release)
 	}
-	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
+	return h.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // shDrain starts draining. For a shard that is already draining, it only reads the state: before 8.3, a
@@ -107,33 +107,33 @@ func shStopDrain(c *call, sh *Helpers) goja.Value {
 }
 
 // wasRemoved reports whether the change log records the removal of a shard.
-func (sh *Helpers) wasRemoved(id string) bool {
-	return action.WasRemoved(sh.host.JS.Context(), sh.current().Conn.Client, catalog.ShardID(id))
+func (h *Helpers) wasRemoved(id string) bool {
+	return action.WasRemoved(h.host.JS.Context(), h.current().Conn.Client, catalog.ShardID(id))
 }
 
 // shardEntry returns the catalog's entry of a shard; nil when there is none.
-func (sh *Helpers) shardEntry(id string) bson.Raw {
-	return sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}})
+func (h *Helpers) shardEntry(id string) bson.Raw {
+	return h.config().FindOne("shards", bson.D{{Key: "_id", Value: id}})
 }
 
 // drainStatus returns the document about the progress of a shard's draining. Servers since 8.3 return
 // it. On older ones only removeShard reports the progress, but would start draining or remove the
 // shard. There, drainStatus derives the document from the catalog.
-func (sh *Helpers) drainStatus(id string) bson.Raw {
+func (h *Helpers) drainStatus(id string) bson.Raw {
 	off := rawdoc.MustMarshal(bson.D{{Key: "state", Value: string(diagnosis.DrainOff)}, {Key: "shard", Value: id},
 		{Key: "ok", Value: 1.0}})
-	if sh.version().AtLeast(drainCommandsVersion) {
-		command := sh.withMaxTime(live.DrainStatusCommand(catalog.ShardID(id)))
-		reply, err := sh.commandRunner().RunCommand(sh.host.JS.Context(), "admin", command)
+	if h.version().AtLeast(drainCommandsVersion) {
+		command := h.withMaxTime(live.DrainStatusCommand(catalog.ShardID(id)))
+		reply, err := h.commandRunner().RunCommand(h.host.JS.Context(), "admin", command)
 		switch {
 		case mongoerr.Is(live.ServerError(err), mongoerr.IllegalOperation):
 			return off // servers return no status for a shard that is not draining
 		case err != nil:
-			sh.host.Gateway.Throw(err)
+			h.host.Gateway.Throw(err)
 		}
 		return reply
 	}
-	d := sh.readDrain(id)
+	d := h.readDrain(id)
 	if d.State == diagnosis.DrainOff {
 		return off
 	}
@@ -148,13 +148,13 @@ func (sh *Helpers) drainStatus(id string) bson.Raw {
 }
 
 // readDrain reads the progress of a shard's draining.
-func (sh *Helpers) readDrain(id string) diagnosis.Drain {
-	release, _ := sh.release()
+func (h *Helpers) readDrain(id string) diagnosis.Drain {
+	release, _ := h.release()
 	d, found, _ := live.ReadDrain(func(o live.ReaderOptions) (*catalog.Snapshot, error) {
-		return sh.readCluster(o).Snapshot, nil
+		return h.readCluster(o).Snapshot, nil
 	}, release, catalog.ShardID(id))
 	if !found {
-		sh.throwNoShard(id)
+		h.throwNoShard(id)
 	}
 	return d
 }
@@ -167,16 +167,16 @@ func (h helperOptions) waitForDrain(id string) *wait {
 type drainFollowUp struct{ movePrimaries, remove bool }
 
 // waitForDrain waits until a shard is empty, and then removes it if requested.
-func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) goja.Value {
+func (h *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) goja.Value {
 	first, byHand := int64(-1), false
 	w.forecast = &waitForecast{
-		sh: sh, goal: plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)},
+		sh: h, goal: plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)},
 		callerHandles: func(f diagnosis.Finding) bool {
 			return end.movePrimaries && f.Code == diagnosis.DrainNeedsOperator && !byHand
 		},
 	}
 	waited := w.waitUntilDone(func() workState {
-		d := sh.readDrain(id)
+		d := h.readDrain(id)
 		byHand = len(d.Disabled) > 0 || d.WaitingJumbo > 0
 		switch {
 		case d.IsDone():
@@ -185,41 +185,41 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) 
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
 		case d.IsStuck() && end.movePrimaries && !byHand:
 			w.progress.End()
-			sh.moveUnsharded(d)
+			h.moveUnsharded(d)
 			return workState{missing: d.String(), activity: "draining " + id}
 		case d.IsStuck():
 			return workState{stuck: w.forecast.remainderText(d), missing: d.String()}
 		}
 		first = max(first, d.Chunks)
-		stuck := sh.balancerOffText("shard " + id + " is not empty")
+		stuck := h.balancerOffText("shard " + id + " is not empty")
 		return workState{stuck: stuck, activity: "draining " + id, missing: d.String(), amount: func() *display.Amount {
-			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Format: display.ChunksText}
+			return &display.Amount{Done: float64(first - d.Chunks), Remaining: float64(d.Chunks), Format: display.ChunksText}
 		}}
 	})
 	result := c.JS.NewObject("drained", true, "shard", id, "removed", end.remove, "waitedMS", waited.Milliseconds())
 	if end.remove {
-		w.sendUntilDone(func() { sh.removeDrained(id) }, func() bool { return sh.shardEntry(id) == nil })
+		w.sendUntilDone(func() { h.removeDrained(id) }, func() bool { return h.shardEntry(id) == nil })
 	}
 	return result
 }
 
 // removeDrained removes an empty shard.
-func (sh *Helpers) removeDrained(id string) {
-	reply := sh.commitDrain(id)
-	state := rawdoc.Text(reply, "state")                                   // in the reply of removeShard
-	committed := state == "" && sh.version().AtLeast(drainCommandsVersion) // the new command returns no state
+func (h *Helpers) removeDrained(id string) {
+	reply := h.commitDrain(id)
+	state := rawdoc.Text(reply, "state")                                  // in the reply of removeShard
+	committed := state == "" && h.version().AtLeast(drainCommandsVersion) // the new command returns no state
 	if state != "completed" && !committed {
-		sh.host.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+		h.host.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 	}
 }
 
 // moveUnsharded moves databases and unsharded collections off a shard that has no more chunks for the
 // balancer to move.
-func (sh *Helpers) moveUnsharded(d diagnosis.Drain) {
-	takers := action.TargetShardsFor(sh.readCluster(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot,
+func (h *Helpers) moveUnsharded(d diagnosis.Drain) {
+	takers := action.TargetShardsFor(h.readCluster(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot,
 		d.Shard)
-	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return sh.admin(command), nil }
-	if err := action.MoveUnsharded(sh.host.JS.Context(), admin, d, takers, sh.host.JS.Out.Warn); err != nil {
-		sh.host.JS.Throw(script.RuntimeError, "%s", err)
+	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return h.admin(command), nil }
+	if err := action.MoveUnsharded(h.host.JS.Context(), admin, d, takers, h.host.JS.Out.Warn); err != nil {
+		h.host.JS.Throw(script.RuntimeError, "%s", err)
 	}
 }

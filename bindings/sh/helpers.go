@@ -34,32 +34,32 @@ func helperTables() [][]helper {
 }
 
 // current returns the database whose connection the helpers use.
-func (sh *Helpers) current() *server.Database {
-	if sh.database != nil {
-		return sh.database
+func (h *Helpers) current() *server.Database {
+	if h.database != nil {
+		return h.database
 	}
-	return sh.host.current()
+	return h.host.current()
 }
 
 // admin sends a helper's command to the admin database.
-func (sh *Helpers) admin(body bson.D) bson.Raw { return sh.current().Admin(sh.withMaxTime(body)) }
+func (h *Helpers) admin(body bson.D) bson.Raw { return h.current().Admin(h.withMaxTime(body)) }
 
 // withMaxTime adds the time limit of the settings to a command.
-func (sh *Helpers) withMaxTime(body bson.D) bson.D {
-	if ms := sh.host.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
+func (h *Helpers) withMaxTime(body bson.D) bson.D {
+	if ms := h.host.MaxTimeMS(); ms > 0 && !server.HasField(body, "maxTimeMS") {
 		body = append(body, bson.E{Key: "maxTimeMS", Value: ms})
 	}
 	return body
 }
 
-func (sh *Helpers) config() *server.Database { return sh.current().Sibling("config") }
+func (h *Helpers) config() *server.Database { return h.current().Sibling("config") }
 
 // checkMongos warns when the connection is not to a mongos, once for each database object. The helper
 // continues (rules/04-objects §5.1).
-func (sh *Helpers) checkMongos() {
-	d := sh.current()
-	if sh.host.isFirstMongosCheck(d) && !d.Conn.IsMongos() {
-		sh.host.JS.Out.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
+func (h *Helpers) checkMongos() {
+	d := h.current()
+	if h.host.isFirstMongosCheck(d) && !d.Conn.IsMongos() {
+		h.host.JS.Out.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
 			"] You are not connected to a mongos. This command may not work as expected.")
 	}
 }

@@ -66,9 +66,9 @@ var parameter = regexp.MustCompile(`(\w+)(\?)?:([^\s{]+)(?:\{([^}]*)\})?`)
 
 // shown is a helper's call, with its parameters and the names of its options; what may be
 // left out stands in brackets.
-func (m helper) shown() string {
+func (h helper) shown() string {
 	var list []string
-	for _, p := range parameter.FindAllStringSubmatch(m.signature, -1) {
+	for _, p := range parameter.FindAllStringSubmatch(h.signature, -1) {
 		name, options := p[1], p[4]
 		switch command, isCommand := strings.CutPrefix(options, "@"); {
 		case isCommand && name == "options":
@@ -82,7 +82,7 @@ func (m helper) shown() string {
 		}
 		list = append(list, name)
 	}
-	return m.name + "(" + strings.Join(list, ", ") + ")"
+	return h.name + "(" + strings.Join(list, ", ") + ")"
 }
 
 // paceOptions are shared by all that moves data step by step; docs/pace.md has them.
@@ -92,8 +92,8 @@ const paceOptions = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhe
 var details = regexp.MustCompile(`[;:,]? *\{.*|\. .*|: for c =>.*`)
 
 // line is what a helper does, without its options.
-func (m helper) line() string {
-	return strings.ReplaceAll(strings.TrimRight(details.ReplaceAllString(m.help, ""), ".,;:"), "|", "\\|")
+func (h helper) line() string {
+	return strings.ReplaceAll(strings.TrimRight(details.ReplaceAllString(h.help, ""), ".,;:"), "|", "\\|")
 }
 
 const (

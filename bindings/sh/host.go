@@ -69,21 +69,21 @@ type helper struct {
 }
 
 // Object returns the object sh.
-func (s *Host) Object() goja.Value {
-	sh := &Helpers{host: s}
+func (h *Host) Object() goja.Value {
+	sh := &Helpers{host: h}
 	var methods []script.Method[*Helpers]
 	for _, m := range slices.Concat(helperTables()...) {
 		run := withSuggestions(m)
 		methods = append(methods, script.Method[*Helpers]{
 			Name: m.name, Signature: m.signature, Help: m.help, Example: exampleOf(m.name),
-			Call: func(c *script.Call, sh *Helpers) goja.Value { return run(&call{c, s}, sh) },
+			Call: func(c *script.Call, sh *Helpers) goja.Value { return run(&call{c, h}, sh) },
 		})
 	}
-	proto := script.Prototype(s.JS, "Shard", methods)
-	s.JS.Help.DefineTopicHelp(proto, func(topic string) string { return helpText(s.JS.Out.Paint, topic) })
-	o := s.JS.NewInstance(sh, proto)
-	s.JS.Values.SetPrinter(o, func() string {
-		d := s.DB()
+	proto := script.Prototype(h.JS, "Shard", methods)
+	h.JS.Help.DefineTopicHelp(proto, func(topic string) string { return helpText(h.JS.Out.Paint, topic) })
+	o := h.JS.NewInstance(sh, proto)
+	h.JS.Values.SetPrinter(o, func() string {
+		d := h.DB()
 		if d == nil {
 			return "Shard class not connected"
 		}
@@ -93,25 +93,25 @@ func (s *Host) Object() goja.Value {
 }
 
 // current returns the current database; it throws without a connection.
-func (s *Host) current() *server.Database {
-	d := s.DB()
+func (h *Host) current() *server.Database {
+	d := h.DB()
 	if d == nil {
-		s.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
+		h.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
 	}
 	return d
 }
 
 // helpersOn returns the helpers on a database.
-func (s *Host) helpersOn(d *server.Database) *Helpers { return &Helpers{host: s, database: d} }
+func (h *Host) helpersOn(d *server.Database) *Helpers { return &Helpers{host: h, database: d} }
 
 // isFirstMongosCheck reports whether this is the first mongos check for a database.
-func (s *Host) isFirstMongosCheck(d *server.Database) bool {
-	if s.mongosChecked[d] {
+func (h *Host) isFirstMongosCheck(d *server.Database) bool {
+	if h.mongosChecked[d] {
 		return false
 	}
-	if s.mongosChecked == nil {
-		s.mongosChecked = make(map[*server.Database]bool)
+	if h.mongosChecked == nil {
+		h.mongosChecked = make(map[*server.Database]bool)
 	}
-	s.mongosChecked[d] = true
+	h.mongosChecked[d] = true
 	return true
 }

@@ -54,10 +54,10 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	var err error
 	switch ctx, cluster := c.JS.Context(), c.cluster(sh); do {
 	case "start":
-		start := action.JobStart{Verb: of, WorkFor: workFor, Replace: h.flag("replace", false), Hard: control.Hard}
+		start := action.JobStart{Verb: of, WorkFor: workFor, Replace: h.flag("replace", false), Hard: control.AbortContext}
 		status, err = start.Run(ctx, cluster, r)
 	case "cancel":
-		status, err = action.JobCancel{Verb: of, WorkFor: workFor, Hard: control.Hard}.Run(ctx, cluster, r)
+		status, err = action.JobCancel{Verb: of, WorkFor: workFor, Hard: control.AbortContext}.Run(ctx, cluster, r)
 	case "status":
 		status, err = action.JobQuery{Verb: of}.Run(ctx, cluster)
 	default:

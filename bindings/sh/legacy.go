@@ -133,9 +133,9 @@ func noLockHelper(name string) func(*call, *Helpers) goja.Value {
 	}
 }
 
-func (sh *Helpers) requireMongos() {
-	if !sh.current().Conn.IsMongos() {
-		sh.host.JS.Throw("Error", "not connected to a mongos")
+func (h *Helpers) requireMongos() {
+	if !h.current().Conn.IsMongos() {
+		h.host.JS.Throw("Error", "not connected to a mongos")
 	}
 }
 
@@ -161,32 +161,32 @@ func shAdminCommand(c *call, sh *Helpers) goja.Value {
 	return nil
 }
 
-func (sh *Helpers) readRounds() (inRound bool, number int64) {
-	b := sh.readBalancer()
+func (h *Helpers) readRounds() (inRound bool, number int64) {
+	b := h.readBalancer()
 	return b.InRound, b.Rounds
 }
 
-func (sh *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
-	ended := sh.host.JS.Poll(timeout, interval, func() bool {
-		in, _ := sh.readRounds()
+func (h *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
+	ended := h.host.JS.Poll(timeout, interval, func() bool {
+		in, _ := h.readRounds()
 		return !in
 	})
 	if !ended {
-		sh.host.JS.Throw("Error", "a balancer round was still running after %v", timeout)
+		h.host.JS.Throw("Error", "a balancer round was still running after %v", timeout)
 	}
 }
 
-func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
-	if why := sh.balancerOffText("no round begins"); why != "" {
-		sh.host.JS.Throw(script.StuckError, "%s", why)
+func (h *Helpers) waitForRound(timeout, interval time.Duration) {
+	if why := h.balancerOffText("no round begins"); why != "" {
+		h.host.JS.Throw(script.StuckError, "%s", why)
 	}
-	_, before := sh.readRounds()
-	grown := sh.host.JS.Poll(timeout, interval, func() bool {
-		in, now := sh.readRounds()
+	_, before := h.readRounds()
+	grown := h.host.JS.Poll(timeout, interval, func() bool {
+		in, now := h.readRounds()
 		return now > before || in && now == 0 // servers before 3.4 do not count rounds: one observed round is sufficient
 	})
 	if !grown {
-		sh.host.JS.Throw("Error", "no balancer round within %v", timeout)
+		h.host.JS.Throw("Error", "no balancer round within %v", timeout)
 	}
 }
 

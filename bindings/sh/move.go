@@ -44,11 +44,11 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 
 // sendMove sends a move. If the reply is lost, it reads the outcome from the cluster before it throws
 // an error.
-func (sh *Helpers) sendMove(c *call, body bson.D) goja.Value {
+func (h *Helpers) sendMove(c *call, body bson.D) goja.Value {
 	asked := parseMove(rawdoc.MustMarshal(body))
 	// Users who may not read the log also see moves before this one, in case the reply is lost.
-	asked.LogBefore, _ = live.QuickLogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
-	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(sh.withMaxTime(body)))
+	asked.LogBefore, _ = live.QuickLogEnd(c.JS.Context(), h.commandRunner(), live.ChangeLog)
+	reply, err := c.host.Gateway.Send(h.current().Sibling("admin").Request(h.withMaxTime(body)))
 	if err == nil {
 		return c.host.Display.Reply(reply)
 	}
@@ -56,7 +56,7 @@ func (sh *Helpers) sendMove(c *call, body bson.D) goja.Value {
 	if !server.IsOutcomeUnknown(err) {
 		panic(lost)
 	}
-	m := unansweredMove{c: c, sh: sh, answerErr: lost, move: asked}
+	m := unansweredMove{c: c, sh: h, answerErr: lost, move: asked}
 	return m.await()
 }
 

@@ -41,18 +41,18 @@ func nameKinds() map[string]nameKind {
 
 // namesOfKind returns the existing names; like is the name to compare with them. Names that can't be
 // read are missing, because the list is only used for suggestions.
-func (sh *Helpers) namesOfKind(kind nameKind, like string) []string {
+func (h *Helpers) namesOfKind(kind nameKind, like string) []string {
 	switch kind {
 	case shardName:
-		return sh.configIDs("shards")
+		return h.configIDs("shards")
 	case zoneName:
-		return sh.zoneNames()
+		return h.zoneNames()
 	case databaseName:
-		return sh.listNames("admin", "listDatabases", "databases")
+		return h.listNames("admin", "listDatabases", "databases")
 	case namespaceName:
 		database, _, _ := strings.Cut(like, ".")
-		list := sh.configIDs("collections")
-		for _, name := range sh.listNames(database, "listCollections", "cursor", "firstBatch") {
+		list := h.configIDs("collections")
+		for _, name := range h.listNames(database, "listCollections", "cursor", "firstBatch") {
 			list = append(list, database+"."+name)
 		}
 		return list
@@ -60,8 +60,8 @@ func (sh *Helpers) namesOfKind(kind nameKind, like string) []string {
 	return nil
 }
 
-func (sh *Helpers) configIDs(collection string) []string {
-	docs, err := sh.host.Gateway.TryReadAll(sh.config().Request(bson.D{{Key: "find", Value: collection},
+func (h *Helpers) configIDs(collection string) []string {
+	docs, err := h.host.Gateway.TryReadAll(h.config().Request(bson.D{{Key: "find", Value: collection},
 		{Key: "filter", Value: bson.D{NotDropped}},
 		{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}}}, server.Reads))
 	if err != nil {
@@ -75,8 +75,8 @@ func (sh *Helpers) configIDs(collection string) []string {
 }
 
 // listNames returns the names in the reply of a command.
-func (sh *Helpers) listNames(database, command string, path ...string) (names []string) {
-	reply, err := sh.host.Gateway.Send(sh.current().Sibling(database).Request(
+func (h *Helpers) listNames(database, command string, path ...string) (names []string) {
+	reply, err := h.host.Gateway.Send(h.current().Sibling(database).Request(
 		server.Command(command, bson.E{Key: "nameOnly", Value: true}), server.Reads))
 	if err != nil {
 		return nil
@@ -91,10 +91,10 @@ func (sh *Helpers) listNames(database, command string, path ...string) (names []
 }
 
 // zoneNames returns the zones of shards, and those with ranges.
-func (sh *Helpers) zoneNames() []string {
+func (h *Helpers) zoneNames() []string {
 	known := map[string]bool{}
 	for collection, key := range map[string]string{"shards": "tags", "tags": "tag"} {
-		reply, err := sh.host.Gateway.Send(sh.config().Request(
+		reply, err := h.host.Gateway.Send(h.config().Request(
 			bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: key}}, server.Reads))
 		if err != nil {
 			continue
@@ -111,8 +111,8 @@ func (sh *Helpers) zoneNames() []string {
 }
 
 // didYouMean returns "; did you mean NAME?". It is empty if no name is near, or if the name exists.
-func (sh *Helpers) didYouMean(kind nameKind, name string) string {
-	list := sh.namesOfKind(kind, name)
+func (h *Helpers) didYouMean(kind nameKind, name string) string {
+	list := h.namesOfKind(kind, name)
 	if slices.Contains(list, name) {
 		return ""
 	}
@@ -131,21 +131,21 @@ func areBothNear(a, b string) bool {
 }
 
 // throwNoShard throws the error for a missing shard.
-func (sh *Helpers) throwNoShard(id string) {
-	sh.host.JS.ThrowInvalid("There is no shard %s (sh.listShards() lists them)%s", id, sh.didYouMean(shardName, id))
+func (h *Helpers) throwNoShard(id string) {
+	h.host.JS.ThrowInvalid("There is no shard %s (sh.listShards() lists them)%s", id, h.didYouMean(shardName, id))
 }
 
 // checkZoneExists throws if a zone does not exist.
-func (sh *Helpers) checkZoneExists(zone string) {
-	if zones := sh.zoneNames(); !slices.Contains(zones, zone) {
-		sh.host.JS.ThrowInvalid("There is no zone %s (sh.zones() lists them)%s", zone, plaintext.DidYouMean(zone, zones))
+func (h *Helpers) checkZoneExists(zone string) {
+	if zones := h.zoneNames(); !slices.Contains(zones, zone) {
+		h.host.JS.ThrowInvalid("There is no zone %s (sh.zones() lists them)%s", zone, plaintext.DidYouMean(zone, zones))
 	}
 }
 
 // throwNotSharded throws the error for a collection that is not in the catalog.
-func (sh *Helpers) throwNotSharded(ns string) {
-	sh.host.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
-		sh.didYouMean(namespaceName, ns))
+func (h *Helpers) throwNotSharded(ns string) {
+	h.host.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
+		h.didYouMean(namespaceName, ns))
 }
 
 // withSuggestions wraps a helper. It adds a suggestion to a server error about an unknown name, and the
@@ -197,6 +197,6 @@ func (c *call) addSuggestion(sh *Helpers, e *goja.Object, params []string, code 
 }
 
 // warnNothingChanged warns if a server accepts an unknown name without an error.
-func (sh *Helpers) warnNothingChanged(what string, kind nameKind, name string) {
-	sh.host.JS.Out.Warn("Warning: " + what + ": no change" + sh.didYouMean(kind, name))
+func (h *Helpers) warnNothingChanged(what string, kind nameKind, name string) {
+	h.host.JS.Out.Warn("Warning: " + what + ": no change" + h.didYouMean(kind, name))
 }

@@ -22,25 +22,25 @@ type failedRounds struct {
 	message, when goja.Value // undefined if no round failed
 }
 
-func (s *Host) failedRounds(seen *clusterView) failedRounds {
+func (h *Host) failedRounds(seen *clusterView) failedRounds {
 	of := diagnosis.RoundsOf(seen.Snapshot)
 	if of.NewestFailed == nil {
 		return failedRounds{message: goja.Undefined(), when: goja.Undefined()}
 	}
 	return failedRounds{
 		of.Failed,
-		s.fieldValue(of.NewestFailed.Raw, "details", "errmsg"),
-		s.fieldValue(of.NewestFailed.Raw, "time"),
+		h.fieldValue(of.NewestFailed.Raw, "details", "errmsg"),
+		h.fieldValue(of.NewestFailed.Raw, "time"),
 	}
 }
 
 // fieldValue returns a field of a document as a JavaScript value; undefined if it is missing.
-func (s *Host) fieldValue(doc bson.Raw, path ...string) goja.Value {
+func (h *Host) fieldValue(doc bson.Raw, path ...string) goja.Value {
 	v, err := doc.LookupErr(path...)
 	if err != nil {
 		return goja.Undefined()
 	}
-	return s.JS.Values.ToJS(v)
+	return h.JS.Values.ToJS(v)
 }
 
 // recentOutcomes returns the outcomes of recent migrations.
@@ -73,11 +73,11 @@ func migrationText(m catalog.ActiveMigration) string {
 }
 
 // timeOrNull returns a time, or null if it is unknown.
-func (s *Host) timeOrNull(t time.Time) goja.Value {
+func (h *Host) timeOrNull(t time.Time) goja.Value {
 	if t.IsZero() {
 		return goja.Null()
 	}
-	return s.JS.FromGo(t)
+	return h.JS.FromGo(t)
 }
 
 // listedMigrations returns the migrations in progress as mongosh lists them: these include every lock

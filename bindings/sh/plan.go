@@ -190,7 +190,7 @@ func (h helperOptions) size(name string) int64 {
 }
 
 // PlanOf returns the plan in a value: a plan of sh.plan, or the result of JSON.parse on its JSON form.
-func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
+func (h *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 	if p, ok := script.Receiver[*Plan](v); ok {
 		return p.plan, nil
 	}
@@ -207,25 +207,25 @@ func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 
 // planObject returns a plan for scripts: the fields of its JSON form. The steps are built when they are
 // read. Bounds are documents.
-func (s *Host) planObject(p *plan.Plan) goja.Value {
-	o := s.JS.NewInstance(&Plan{plan: p}, script.Prototype(s.JS, "Plan", planMethods()))
+func (h *Host) planObject(p *plan.Plan) goja.Value {
+	o := h.JS.NewInstance(&Plan{plan: p}, script.Prototype(h.JS, "Plan", planMethods()))
 	head := *p
 	head.Steps = nil
-	fields := s.fromJSON(&head)
+	fields := h.fromJSON(&head)
 	for _, name := range fields.Keys() {
 		if name == "steps" {
-			s.JS.Values.DefineLazy(o, name, func() goja.Value { return s.stepObjects(p) })
+			h.JS.Values.DefineLazy(o, name, func() goja.Value { return h.stepObjects(p) })
 			continue
 		}
 		script.Must(o.Set(name, fields.Get(name)))
 	}
-	s.JS.Values.SetPrinter(o, func() string {
+	h.JS.Values.SetPrinter(o, func() string {
 		return strings.TrimSuffix(findings.PlanToApprove(p, findings.PlanDetail{}), "\n")
 	})
 	return o
 }
 
-func (s *Host) stepObjects(p *plan.Plan) goja.Value {
+func (h *Host) stepObjects(p *plan.Plan) goja.Value {
 	patterns := map[string]catalog.KeyPattern{}
 	for _, c := range p.Basis.Collections {
 		patterns[c.Namespace], _ = c.Pattern() // the pattern was made from a valid key
@@ -233,23 +233,23 @@ func (s *Host) stepObjects(p *plan.Plan) goja.Value {
 	list := make([]any, len(p.Steps))
 	for i, step := range p.Steps {
 		pattern := patterns[step.Namespace]
-		document := func(k catalog.Key) goja.Value { return s.JS.Values.DocToJS(pattern.Bound(k)) }
-		o := s.fromJSON(step)
+		document := func(k catalog.Key) goja.Value { return h.JS.Values.DocToJS(pattern.Bound(k)) }
+		o := h.fromJSON(step)
 		script.Must(o.Set("min", document(step.Min)))
 		script.Must(o.Set("max", document(step.Max)))
 		if step.Within != nil {
-			script.Must(o.Set("within", s.JS.NewObject("min", document(step.Within.Min), "max", document(step.Within.Max))))
+			script.Must(o.Set("within", h.JS.NewObject("min", document(step.Within.Min), "max", document(step.Within.Max))))
 		}
 		if len(step.Points) > 0 {
 			points := make([]any, len(step.Points))
 			for n, k := range step.Points {
 				points[n] = document(k)
 			}
-			script.Must(o.Set("points", s.JS.Runtime.NewArray(points...)))
+			script.Must(o.Set("points", h.JS.Runtime.NewArray(points...)))
 		}
 		list[i] = o
 	}
-	return s.JS.Runtime.NewArray(list...)
+	return h.JS.Runtime.NewArray(list...)
 }
 
 // plainJSON returns the JSON form of a value, with plain JavaScript numbers and objects.

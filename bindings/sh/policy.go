@@ -3,8 +3,8 @@ package sh
 import "shardsh/balancer/policy"
 
 // policyText describes what the server's balancer evens out, which depends only on its release.
-func (sh *Helpers) policyText() string {
-	release, known := sh.release()
+func (h *Helpers) policyText() string {
+	release, known := h.release()
 	if !known {
 		return "unknown"
 	}

@@ -39,13 +39,13 @@ func shPresplit(c *call, sh *Helpers) goja.Value {
 	h := c.options("presplit", 1)
 	cuts := c.cuts(h, ns)
 	return c.runPlanAction(sh, h, []string{ns}, func(e action.RunOptions) planAction {
-		return action.Presplit{Cuts: cuts, RunOptions: e}
+		return action.Presplit{PresplitMethod: cuts, RunOptions: e}
 	})
 }
 
 // presplitOption parses {presplit: {chunks, perShard, fromSample, points}}; nil when the goal is
 // another one.
-func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
+func (c *call) presplitOption(h helperOptions, names []string) *action.PresplitMethod {
 	goal, _ := h.value("goal").(*goja.Object)
 	if script.Property(goal, string(plan.Presplit)) == nil {
 		return nil
@@ -66,12 +66,12 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 }
 
 // cuts returns the options for the split points of a collection.
-func (c *call) cuts(h helperOptions, ns string) action.Cuts {
-	p := action.Cuts{
+func (c *call) cuts(h helperOptions, ns string) action.PresplitMethod {
+	p := action.PresplitMethod{
 		Namespace: ns, Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
 		FromSample: int(h.count("fromSample")),
 	}
-	if list, is := h.value("points").(*goja.Object); is {
+	if list, ok := h.value("points").(*goja.Object); ok {
 		for _, i := range list.Keys() {
 			p.Points = append(p.Points, c.JS.Document(list.Get(i)))
 		}
@@ -87,7 +87,7 @@ func (c *call) likeOption(h helperOptions, ns string) func(context.Context) (*ca
 	if v == nil {
 		return nil
 	}
-	if d, is := script.Receiver[Database](v); is {
+	if d, ok := script.Receiver[Database](v); ok {
 		conn := d.Server().Conn
 		return action.LikeCluster(conn.Client, conn.Address, ns)
 	}

@@ -32,8 +32,8 @@ func shQuiesce(c *call, sh *Helpers) goja.Value {
 		End: h.flag("end", false), IgnoreDeletions: h.flag("ignoreDeletions", false), DryRun: h.flag("dryRun", false),
 	}
 	var thrown error
-	if f, is := goja.AssertFunction(c.Arg(1)); is {
-		verb.Inside = func(context.Context) error {
+	if f, ok := goja.AssertFunction(c.Arg(1)); ok {
+		verb.WhileQuiet = func(context.Context) error {
 			_, thrown = f(goja.Undefined())
 			return thrown
 		}

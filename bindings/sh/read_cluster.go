@@ -23,31 +23,31 @@ type shellRunner struct {
 	admin, config *server.Database
 }
 
-func (a shellRunner) request(ctx context.Context, database string, command bson.D) server.Request {
+func (s shellRunner) request(ctx context.Context, database string, command bson.D) server.Request {
 	if deadline, limited := ctx.Deadline(); limited && !server.HasField(command, "maxTimeMS") {
 		left := max(1, time.Until(deadline).Milliseconds())
 		command = append(slices.Clip(command), bson.E{Key: "maxTimeMS", Value: left})
 	}
-	d := a.admin.Sibling(database)
+	d := s.admin.Sibling(database)
 	if database == "config" {
-		d = a.config
+		d = s.config
 	}
 	return d.Request(command, server.Reads)
 }
 
 // RunCommand sends a command. The shell's own context limits it; servers respect the deadline of ctx.
-func (a shellRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	return a.gateway.Send(a.request(ctx, database, command))
+func (s shellRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	return s.gateway.Send(s.request(ctx, database, command))
 }
 
 // RunCursorCommand returns all documents of a cursor.
-func (a shellRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
-	return a.gateway.TryReadAll(a.request(ctx, database, command))
+func (s shellRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+	return s.gateway.TryReadAll(s.request(ctx, database, command))
 }
 
 // commandRunner returns the runner for the connection of the current database.
-func (sh *Helpers) commandRunner() shellRunner {
-	return shellRunner{sh.host.Gateway, sh.current().Sibling("admin"), sh.config()}
+func (h *Helpers) commandRunner() shellRunner {
+	return shellRunner{h.host.Gateway, h.current().Sibling("admin"), h.config()}
 }
 
 // clusterView is a Snapshot of parts of a cluster, with documents that Snapshots do not contain.
@@ -57,7 +57,7 @@ type clusterView struct {
 }
 
 // hasSizes reports whether the server has reported data sizes, as it does from 6.0.3 on.
-func (o *clusterView) hasSizes() bool { return o.raw["shardedDataDistribution"] != nil }
+func (c *clusterView) hasSizes() bool { return c.raw["shardedDataDistribution"] != nil }
 
 // The parts that a helper requires: all except those that many users may not read, or that many servers
 // don't have. The lenient set also omits the balancer's status.
@@ -68,26 +68,26 @@ const (
 
 // readCluster reads parts of a database's cluster; another config database may replace the cluster's
 // own. It throws errors.
-func (s *Host) readCluster(d, config *server.Database, o live.ReaderOptions) *clusterView {
+func (h *Host) readCluster(d, config *server.Database, o live.ReaderOptions) *clusterView {
 	o.Required = cmp.Or(o.Required, strictParts)
-	seen, err := s.tryReadCluster(d, config, o)
+	seen, err := h.tryReadCluster(d, config, o)
 	var part *live.ReadError
 	switch {
 	case errors.As(err, &part):
-		s.Gateway.Throw(part.Err)
+		h.Gateway.Throw(part.Err)
 	case err != nil:
-		s.Gateway.Throw(err)
+		h.Gateway.Throw(err)
 	}
 	return seen
 }
 
 // tryReadCluster works like readCluster, but requires no parts and returns errors.
-func (s *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) (*clusterView, error) {
-	o.Now = s.JS.Clock.Now()
+func (h *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) (*clusterView, error) {
+	o.Now = h.JS.Clock.Now()
 	seen := &clusterView{raw: map[string][]bson.Raw{}}
 	o.OnDocuments = func(of string, docs []bson.Raw) { seen.raw[of] = append([]bson.Raw{}, docs...) }
 	read := func() (err error) {
-		seen.Snapshot, err = live.NewCommandReader(shellRunner{s.Gateway, d.Sibling("admin"), config}, o).Read(s.JS.Context())
+		seen.Snapshot, err = live.NewCommandReader(shellRunner{h.Gateway, d.Sibling("admin"), config}, o).Read(h.JS.Context())
 		return err
 	}
 	err := read()
@@ -113,17 +113,17 @@ func lacksBalancerCommand(seen *clusterView, err error) bool {
 }
 
 // ReadSnapshot reads parts of a database's cluster. It throws errors.
-func (s *Host) ReadSnapshot(d *server.Database, o live.ReaderOptions) *catalog.Snapshot {
-	return s.readCluster(d, d.Sibling("config"), o).Snapshot
+func (h *Host) ReadSnapshot(d *server.Database, o live.ReaderOptions) *catalog.Snapshot {
+	return h.readCluster(d, d.Sibling("config"), o).Snapshot
 }
 
-func (sh *Helpers) readCluster(o live.ReaderOptions) *clusterView {
-	return sh.host.readCluster(sh.current(), sh.config(), o)
+func (h *Helpers) readCluster(o live.ReaderOptions) *clusterView {
+	return h.host.readCluster(h.current(), h.config(), o)
 }
 
 // release returns the release of the server, and reports whether its version could be read.
-func (sh *Helpers) release() (r catalog.Release, known bool) {
-	v := sh.version()
+func (h *Helpers) release() (r catalog.Release, known bool) {
+	v := h.version()
 	return catalog.ReleaseOf(fmt.Sprintf("%d.%d", v[0], v[1]))
 }
 

@@ -16,13 +16,13 @@ type readAction[R any] interface {
 }
 
 // source returns the source for such actions: the current database's cluster.
-func (sh *Helpers) source() action.Source {
-	conn, kind := sh.current().Conn, catalog.SourceLive
-	if sh.host.Mock {
+func (h *Helpers) source() action.Source {
+	conn, kind := h.current().Conn, catalog.SourceLive
+	if h.host.Mock {
 		kind = catalog.SourceMock
 	}
 	return action.Source{
-		Client: conn.Client, ReadPreference: conn.ReadPreference, Settings: conn.Settings, Clock: sh.host.JS.Clock,
+		Client: conn.Client, ReadPreference: conn.ReadPreference, Settings: conn.Settings, Clock: h.host.JS.Clock,
 		Origin: catalog.Source{Kind: kind, Name: conn.Address},
 	}
 }

@@ -83,9 +83,9 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 
 // runWithProgress runs a command in a separate goroutine, waits for it, and shows the progress of the
 // operation on ns. The command has no session: Ctrl-C ends the wait and kills nothing.
-func (sh *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) bson.Raw {
-	s := sh.host
-	r := sh.current().Sibling("admin").Request(body)
+func (h *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) bson.Raw {
+	s := h.host
+	r := h.current().Sibling("admin").Request(body)
 	answered, err := s.Gateway.BeginSend(r)
 	if err != nil {
 		s.Gateway.Throw(err)
@@ -100,7 +100,7 @@ func (sh *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) 
 	defer p.End()
 	defer running.Wait()
 	for s.JS.Clock.Sleep(pause, p.Interval) == nil {
-		p.Show(reshardProgress(sh.readResharding(ns)))
+		p.Show(reshardProgress(h.readResharding(ns)))
 	}
 	running.Wait()
 	answered(reply, err)
@@ -118,8 +118,8 @@ func (sh *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) 
 
 // readResharding reads the cluster's report on the resharding of a collection. The result has only the
 // name if the cluster reports nothing.
-func (sh *Helpers) readResharding(ns string) catalog.ActiveResharding {
-	seen, err := sh.host.tryReadCluster(sh.current(), sh.config(), live.ReaderOptions{Parts: live.Reshardings})
+func (h *Helpers) readResharding(ns string) catalog.ActiveResharding {
+	seen, err := h.host.tryReadCluster(h.current(), h.config(), live.ReaderOptions{Parts: live.Reshardings})
 	if err == nil {
 		if r, found := diagnosis.ReshardingOf(seen.Snapshot, ns); found {
 			return r
@@ -142,7 +142,7 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 		return text, nil
 	}
 	left := float64(max(0, r.TotalBytes-r.CopiedBytes))
-	return text, &display.Amount{Done: float64(r.CopiedBytes), Left: left, Format: humanize.Bytes[float64]}
+	return text, &display.Amount{Done: float64(r.CopiedBytes), Remaining: left, Format: humanize.Bytes[float64]}
 }
 
 // shShardAndDistribute shards the collection, then reshards it to the same key, which distributes the
@@ -161,12 +161,12 @@ func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.Reply(sh.admin(reshard))
 }
 
-func (sh *Helpers) listShards(filter goja.Value) []bson.Raw {
+func (h *Helpers) listShards(filter goja.Value) []bson.Raw {
 	body := server.Command("listShards")
 	if filter != nil && !goja.IsUndefined(filter) {
-		body = append(body, bson.E{Key: "filter", Value: sh.host.JS.Document(filter)})
+		body = append(body, bson.E{Key: "filter", Value: h.host.JS.Document(filter)})
 	}
-	list, _ := sh.admin(body).Lookup("shards").ArrayOK()
+	list, _ := h.admin(body).Lookup("shards").ArrayOK()
 	values, _ := list.Values()
 	docs := []bson.Raw{}
 	for _, v := range values {

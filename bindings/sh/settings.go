@@ -82,42 +82,42 @@ func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 
 // switchBalancer switches the balancer. timeout and interval apply to servers without a command that
 // waits.
-func (sh *Helpers) switchBalancer(
+func (h *Helpers) switchBalancer(
 	c *call, on bool, timeout any, wait func() (timeout, interval time.Duration)) goja.Value {
 	if ms, ok := timeout.(int); ok {
 		timeout = int32(ms)
 	}
-	if c.host.Gateway.HasGuard() && sh.lacksModes() { // the guard shows the command that would be sent
-		return sh.switchBefore34(c, on, 0, 0)
+	if c.host.Gateway.HasGuard() && h.lacksModes() { // the guard shows the command that would be sent
+		return h.switchBefore34(c, on, 0, 0)
 	}
 	name := "balancerStop"
 	if on {
 		name = "balancerStart"
 	}
-	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(
+	reply, err := c.host.Gateway.Send(h.current().Sibling("admin").Request(
 		server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout})))
 	switch {
 	case err == nil:
 		return c.host.Display.Reply(reply)
-	case sh.isBefore34(err):
+	case h.isBefore34(err):
 		longest, interval := wait()
-		return sh.switchBefore34(c, on, longest, interval)
+		return h.switchBefore34(c, on, longest, interval)
 	}
 	c.host.Gateway.Throw(err)
 	return nil
 }
 
-func (sh *Helpers) balancerStatus() bson.Raw {
-	reply, err := sh.host.Gateway.Send(
-		sh.current().Sibling("admin").Request(server.Command("balancerStatus"), server.Reads),
+func (h *Helpers) balancerStatus() bson.Raw {
+	reply, err := h.host.Gateway.Send(
+		h.current().Sibling("admin").Request(server.Command("balancerStatus"), server.Reads),
 	)
 	switch {
 	case err == nil:
 		return reply
-	case sh.isBefore34(err):
-		return sh.statusBefore34()
+	case h.isBefore34(err):
+		return h.statusBefore34()
 	}
-	sh.host.Gateway.Throw(err)
+	h.host.Gateway.Throw(err)
 	return nil
 }
 
@@ -130,7 +130,7 @@ func shIsBalancerRunning(c *call, sh *Helpers) goja.Value {
 }
 
 // setting returns a document of config.settings; nil if there is none.
-func (s *Host) setting(config *server.Database, id string) bson.Raw {
+func (h *Host) setting(config *server.Database, id string) bson.Raw {
 	return config.FindOne("settings", bson.D{{Key: "_id", Value: id}})
 }
 

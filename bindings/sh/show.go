@@ -20,13 +20,13 @@ import (
 
 // Shows returns the show commands about shards, by their argument; mongosh has none of them. The second
 // argument may be a collection.
-func (s *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.Value {
+func (h *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.Value {
 	shows := map[string]func(*script.Call, *server.Database) goja.Value{}
 	for what, show := range map[string]func(*call, *server.Database) goja.Value{
 		"shards": showShards, "zones": showZones, "chunks": showChunks, "migrations": showMigrations,
 		"balancer": showBalancer,
 	} {
-		shows[what] = func(c *script.Call, d *server.Database) goja.Value { return show(&call{c, s}, d) }
+		shows[what] = func(c *script.Call, d *server.Database) goja.Value { return show(&call{c, h}, d) }
 	}
 	return shows
 }

@@ -14,8 +14,8 @@ import (
 
 // PrintSizes prints the data size of every chunk of every collection. It first prints the number of
 // commands that this takes.
-func (s *Host) PrintSizes() {
-	d := s.current()
+func (h *Host) PrintSizes() {
+	d := h.current()
 	config := d.Sibling("config")
 	entries := config.FindAll("collections", bson.D{NotDropped, NotUnsplittable}, server.SortField("_id", 1))
 	chunks := make([][]bson.Raw, len(entries))
@@ -24,20 +24,20 @@ func (s *Host) PrintSizes() {
 		chunks[i] = config.FindAll("chunks", ChunkFilter(entry), server.SortField("min", 1))
 		calls += len(chunks[i])
 	}
-	s.JS.Out.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
+	h.JS.Out.Warn(fmt.Sprintf("printShardingSizes: %d dataSize commands, each of which may read a whole chunk", calls))
 	for i, entry := range entries {
 		ns := rawdoc.Text(entry, "_id")
-		list := s.JS.Runtime.NewArray()
+		list := h.JS.Runtime.NewArray()
 		for n, chunk := range chunks[i] {
 			reply := d.Admin(bson.D{
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
 			}, server.Reads)
-			script.Must(list.Set(strconv.Itoa(n), s.Display.SetOneLine(s.JS.NewObject(
-				"min", s.fieldValue(chunk, "min"), "max", s.fieldValue(chunk, "max"), "on shard", s.fieldValue(chunk, "shard"),
-				"size", s.fieldValue(reply, "size"), "objects", s.fieldValue(reply, "numObjects")))))
+			script.Must(list.Set(strconv.Itoa(n), h.Display.SetOneLine(h.JS.NewObject(
+				"min", h.fieldValue(chunk, "min"), "max", h.fieldValue(chunk, "max"), "on shard", h.fieldValue(chunk, "shard"),
+				"size", h.fieldValue(reply, "size"), "objects", h.fieldValue(reply, "numObjects")))))
 		}
-		s.Display.Print([]goja.Value{s.JS.Runtime.ToValue(ns)})
-		s.Display.Print([]goja.Value{list})
+		h.Display.Print([]goja.Value{h.JS.Runtime.ToValue(ns)})
+		h.Display.Print([]goja.Value{list})
 	}
 }

@@ -52,10 +52,10 @@ func databasesOf(list []catalog.Database) []bson.M {
 
 // readSnapshot reads the whole cluster, including routing tables, for questions about chunks, plans and
 // forecasts. It throws errors; parts that could not be read are gaps of the Snapshot's source.
-func (sh *Helpers) readSnapshot(o live.ReaderOptions) *catalog.Snapshot {
-	s, err := sh.source().Read(sh.host.JS.Context(), o)
+func (h *Helpers) readSnapshot(o live.ReaderOptions) *catalog.Snapshot {
+	s, err := h.source().Read(h.host.JS.Context(), o)
 	if err != nil {
-		sh.host.Gateway.Throw(err)
+		h.host.Gateway.Throw(err)
 	}
 	return s
 }

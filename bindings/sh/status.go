@@ -46,48 +46,48 @@ const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | l
 	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.Migrations | live.Leases
 
 // statusOf reads parts of a cluster for a report.
-func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
-	r := &statusReport{s: s, d: d, config: config, now: s.JS.Clock.Now()}
-	r.seen = s.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
+func (h *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
+	r := &statusReport{s: h, d: d, config: config, now: h.JS.Clock.Now()}
+	r.seen = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
 	return r
 }
 
-func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.Value {
+func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.Value {
 	version := config.FindOne("version", bson.D{}, maxTimeField, bson.E{Key: "projection", Value: bson.D{
 		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
 	if version == nil {
-		s.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos,
+		h.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos,
 			"This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
 	}
 	parts := statusParts
-	if s.Display.ShowsTables() {
+	if h.Display.ShowsTables() {
 		parts |= live.Unsharded | live.Reshardings // their chunks are included in the chunk counts of shards
 	}
-	r := s.statusOf(d, config, parts)
+	r := h.statusOf(d, config, parts)
 	r.verbose = o.Verbose
-	value := s.JS.Runtime.NewObject()
+	value := h.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
-	section("shardingVersion", withoutFields(s.JS.Values.DocToJS(version), "currentVersion"))
-	section("shards", s.JS.DocumentArray(byID(r.documents("shards"))))
+	section("shardingVersion", withoutFields(h.JS.Values.DocToJS(version), "currentVersion"))
+	section("shards", h.JS.DocumentArray(byID(r.documents("shards"))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabledSection("autosplit", true))
 	if automerge := r.setting("automerge"); automerge != nil {
-		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.IsFieldTruthy(automerge, "enabled"))))
+		section("automerge", h.JS.NewObject("Currently enabled", yesNo(rawdoc.IsFieldTruthy(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
-	if p := r.seen.Parts(); (p.Lease != nil || p.Pause != nil && p.Pause.Active) && !s.Compat {
+	if p := r.seen.Parts(); (p.Lease != nil || p.Pause != nil && p.Pause.Active) && !h.Compat {
 		section("shardsh", r.lease(p.Lease, p.Pause))
 	}
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
-	result := s.Display.StatsResult(value)
+	result := h.Display.StatsResult(value)
 	if o.Full {
 		return result
 	}
-	return s.Display.WithTable(value, r.draw)
+	return h.Display.WithTable(value, r.draw)
 }
 
 // lease returns the pause of runs, the run that changes the cluster, and the collections whose
@@ -237,11 +237,11 @@ func (r *statusReport) balancer() *goja.Object {
 	return o
 }
 
-func (s *Host) plainText(v bson.RawValue) string {
+func (h *Host) plainText(v bson.RawValue) string {
 	if v.Type == 0 {
 		return "undefined"
 	}
-	return s.JS.Values.ToJS(v).String()
+	return h.JS.Values.ToJS(v).String()
 }
 
 func (r *statusReport) runningText() string {

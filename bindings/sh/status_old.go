@@ -18,34 +18,34 @@ import (
 
 // PrintStatus implements printShardingStatus. It returns the same as sh.status(). With Compat, it
 // prints the old shell's text and returns nil (rules/04-outputs-and-traps §7.4).
-func (s *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
-	if !s.Compat {
-		return s.shardingStatus(d, config, o)
+func (h *Host) PrintStatus(d, config *server.Database, o StatusOptions) goja.Value {
+	if !h.Compat {
+		return h.shardingStatus(d, config, o)
 	}
-	s.JS.Out.Write(s.oldStatusText(d, config, o))
+	h.JS.Out.Write(h.oldStatusText(d, config, o))
 	return nil
 }
 
 // StatusArgument returns the status options in an argument.
-func (s *Host) StatusArgument(c *script.Call, i int) StatusOptions {
-	return (&call{c, s}).statusOptions(i)
+func (h *Host) StatusArgument(c *script.Call, i int) StatusOptions {
+	return (&call{c, h}).statusOptions(i)
 }
 
 // oldStatus writes lines with the old shell's indentation.
 type oldStatus struct{ b strings.Builder }
 
-func (w *oldStatus) writeLine(indent int, format string, args ...any) {
-	w.b.WriteString(strings.Repeat(" ", indent) + fmt.Sprintf(format, args...) + "\n")
+func (o *oldStatus) writeLine(indent int, format string, args ...any) {
+	o.b.WriteString(strings.Repeat(" ", indent) + fmt.Sprintf(format, args...) + "\n")
 }
 
-func (s *Host) oldStatusText(d, config *server.Database, o StatusOptions) string {
+func (h *Host) oldStatusText(d, config *server.Database, o StatusOptions) string {
 	w := &oldStatus{}
 	version := config.FindOne("version", bson.D{})
 	if version == nil {
 		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from " +
 			"the shell and not to a mongod.\n"
 	}
-	r := s.statusOf(d, config, statusParts&^live.Sizes)
+	r := h.statusOf(d, config, statusParts&^live.Sizes)
 	r.verbose = o.Verbose
 	w.writeLine(0, "--- Sharding Status --- ")
 	w.writeLine(2, "sharding version: %s",

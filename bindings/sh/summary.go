@@ -28,13 +28,13 @@ type balancerSummary struct {
 	hasSizes bool // the data of shards is known
 }
 
-func (sh *Helpers) readSummary() *balancerSummary {
-	release, known := sh.release()
+func (h *Helpers) readSummary() *balancerSummary {
+	release, known := h.release()
 	required := strictParts
 	if known && !release.ReportsCollectionStatus() {
 		required = lenientParts
 	}
-	seen := sh.readCluster(live.ReaderOptions{
+	seen := h.readCluster(live.ReaderOptions{
 		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
 			live.Chunks | live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes |
 			live.Databases,
@@ -43,7 +43,7 @@ func (sh *Helpers) readSummary() *balancerSummary {
 	return &balancerSummary{
 		Diagnosis: diagnosis.Diagnose(seen.Snapshot),
 		settings:  configDocument(seen, "settings", "balancer"),
-		policy:    sh.policyText(),
+		policy:    h.policyText(),
 		shards:    report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)),
 		hasSizes:  seen.hasSizes(),
 	}

@@ -62,10 +62,10 @@ func writeActiveOperations(t *display.Tables, p catalog.SnapshotParts) {
 }
 
 // activeReshardings returns the running operations on whole collections.
-func (s *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
+func (h *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
 	items := make([]any, len(list))
 	for i, r := range list {
-		o := s.JS.NewObject("ns", r.Namespace, "command", r.Kind, "phase", r.State, "since", s.timeOrNull(r.Since))
+		o := h.JS.NewObject("ns", r.Namespace, "command", r.Kind, "phase", r.State, "since", h.timeOrNull(r.Since))
 		if r.TotalBytes > 0 {
 			script.Must(o.Set("copiedBytes", r.CopiedBytes))
 			script.Must(o.Set("totalBytes", r.TotalBytes))
@@ -75,20 +75,20 @@ func (s *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
 		}
 		items[i] = o
 	}
-	return s.JS.Runtime.NewArray(items...)
+	return h.JS.Runtime.NewArray(items...)
 }
 
 // activeMigrations returns the running migrations.
-func (s *Host) activeMigrations(list []catalog.ActiveMigration) *goja.Object {
+func (h *Host) activeMigrations(list []catalog.ActiveMigration) *goja.Object {
 	items := make([]any, len(list))
 	for i, m := range list {
-		o := s.JS.NewObject("ns", m.Namespace)
+		o := h.JS.NewObject("ns", m.Namespace)
 		if m.From != "" {
 			script.Must(o.Set("from", string(m.From)))
 			script.Must(o.Set("to", string(m.To)))
 		}
-		script.Must(o.Set("since", s.timeOrNull(m.Since)))
+		script.Must(o.Set("since", h.timeOrNull(m.Since)))
 		items[i] = o
 	}
-	return s.JS.Runtime.NewArray(items...)
+	return h.JS.Runtime.NewArray(items...)
 }

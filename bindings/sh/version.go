@@ -9,12 +9,12 @@ import (
 	"github.com/dop251/goja"
 )
 
-func (sh *Helpers) version() server.Version { return sh.current().Conn.Version() }
+func (h *Helpers) version() server.Version { return h.current().Conn.Version() }
 
 // requireVersion throws when the server is older than the helper requires. advice says what to use
 // instead; it may be empty.
-func (sh *Helpers) requireVersion(helper string, least server.Version, advice string) {
-	has := sh.version()
+func (h *Helpers) requireVersion(helper string, least server.Version, advice string) {
+	has := h.version()
 	if has.AtLeast(least) {
 		return
 	}
@@ -22,7 +22,7 @@ func (sh *Helpers) requireVersion(helper string, least server.Version, advice st
 	if advice != "" {
 		text += ". " + advice
 	}
-	sh.host.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
+	h.host.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
 }
 
 // requiringVersion wraps a helper that requires a newer server.

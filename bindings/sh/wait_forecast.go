@@ -38,13 +38,13 @@ const (
 )
 
 // remainingText returns the remaining time in words; empty if it is unknown.
-func (o *waitForecast) remainingText() string {
-	o.refreshIfDue()
-	gone := o.sh.host.JS.Clock.Now().Sub(o.madeAt)
-	if o.unavailable || o.forecast.Never || o.forecast.Done || gone >= o.forecast.High {
+func (w *waitForecast) remainingText() string {
+	w.refreshIfDue()
+	gone := w.sh.host.JS.Clock.Now().Sub(w.madeAt)
+	if w.unavailable || w.forecast.Never || w.forecast.Done || gone >= w.forecast.High {
 		return ""
 	}
-	low, high := humanize.Duration(max(0, o.forecast.Low-gone)), humanize.Duration(o.forecast.High-gone)
+	low, high := humanize.Duration(max(0, w.forecast.Low-gone)), humanize.Duration(w.forecast.High-gone)
 	if low == high {
 		return high + " to go"
 	}
@@ -52,17 +52,17 @@ func (o *waitForecast) remainingText() string {
 }
 
 // refreshIfDue updates the forecast when it is due.
-func (o *waitForecast) refreshIfDue() {
-	if now := o.sh.host.JS.Clock.Now(); !o.unavailable && !now.Before(o.refreshAt) {
-		o.refresh(now)
+func (w *waitForecast) refreshIfDue() {
+	if now := w.sh.host.JS.Clock.Now(); !w.unavailable && !now.Before(w.refreshAt) {
+		w.refresh(now)
 	}
 }
 
-func (o *waitForecast) refresh(now time.Time) {
-	ctx, cancel := context.WithTimeout(o.sh.host.JS.Context(), forecastTimeout)
+func (w *waitForecast) refresh(now time.Time) {
+	ctx, cancel := context.WithTimeout(w.sh.host.JS.Context(), forecastTimeout)
 	defer cancel()
-	made, err := action.Forecast{Goal: o.goal}.Run(ctx, o.sh.source(), nil)
-	o.forecast, o.unavailable = made, err != nil
-	o.madeAt = now
-	o.refreshAt = now.Add(max(minRefreshInterval, refreshCostFactor*o.sh.host.JS.Clock.Now().Sub(now)))
+	made, err := action.Forecast{Goal: w.goal}.Run(ctx, w.sh.source(), nil)
+	w.forecast, w.unavailable = made, err != nil
+	w.madeAt = now
+	w.refreshAt = now.Add(max(minRefreshInterval, refreshCostFactor*w.sh.host.JS.Clock.Now().Sub(now)))
 }

@@ -50,27 +50,27 @@ func (w *wait) warnOnce(text string) {
 
 // obstacles returns the findings that block the goal now, if two consecutive forecasts agree, and those
 // that will block it later.
-func (o *waitForecast) obstacles() (stuck, later []diagnosis.Finding) {
-	o.refreshIfDue()
-	if o.unavailable {
+func (w *waitForecast) obstacles() (stuck, later []diagnosis.Finding) {
+	w.refreshIfDue()
+	if w.unavailable {
 		return nil, nil
 	}
-	stuck = o.notHandledByCaller(o.forecast.StuckObstacles())
+	stuck = w.notHandledByCaller(w.forecast.StuckObstacles())
 	switch {
 	case len(stuck) == 0:
-		o.stuckBefore = false
-		return nil, o.notHandledByCaller(o.forecast.Obstacles())
-	case !o.stuckBefore:
-		o.stuckBefore, o.refreshAt = true, o.madeAt
+		w.stuckBefore = false
+		return nil, w.notHandledByCaller(w.forecast.Obstacles())
+	case !w.stuckBefore:
+		w.stuckBefore, w.refreshAt = true, w.madeAt
 		return nil, nil
 	}
 	return stuck, nil
 }
 
 // notHandledByCaller leaves out findings that the caller handles.
-func (o *waitForecast) notHandledByCaller(list []diagnosis.Finding) (asked []diagnosis.Finding) {
+func (w *waitForecast) notHandledByCaller(list []diagnosis.Finding) (asked []diagnosis.Finding) {
 	for _, f := range list {
-		if o.callerHandles == nil || !o.callerHandles(f) {
+		if w.callerHandles == nil || !w.callerHandles(f) {
 			asked = append(asked, f)
 		}
 	}
@@ -78,30 +78,30 @@ func (o *waitForecast) notHandledByCaller(list []diagnosis.Finding) (asked []dia
 }
 
 // throwIfStuck throws if the awaited state can't be reached.
-func (o *waitForecast) throwIfStuck() {
-	if stuck, _ := o.obstacles(); len(stuck) > 0 {
-		o.sh.host.JS.Throw(script.StuckError, "%s", findingsText(stuck))
+func (w *waitForecast) throwIfStuck() {
+	if stuck, _ := w.obstacles(); len(stuck) > 0 {
+		w.sh.host.JS.Throw(script.StuckError, "%s", findingsText(stuck))
 	}
 }
 
 // remainderText describes the work for the operator before a shard is empty, with the bounds of chunks.
 // It reads the cluster for that, once for each different remainder.
-func (o *waitForecast) remainderText(d diagnosis.Drain) string {
+func (w *waitForecast) remainderText(d diagnosis.Drain) string {
 	plain := d.OperatorFinding().Text()
 	switch {
 	case d.WaitingJumbo == 0:
 		return plain
-	case plain == o.lastRemainder:
-		return o.lastDetails
+	case plain == w.lastRemainder:
+		return w.lastDetails
 	}
-	o.lastRemainder, o.lastDetails, o.refreshAt = plain, plain, o.madeAt
-	o.refreshIfDue()
-	for _, f := range o.forecast.Because {
+	w.lastRemainder, w.lastDetails, w.refreshAt = plain, plain, w.madeAt
+	w.refreshIfDue()
+	for _, f := range w.forecast.Because {
 		if f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == d.Shard {
-			o.lastDetails = f.Text()
+			w.lastDetails = f.Text()
 		}
 	}
-	return o.lastDetails
+	return w.lastDetails
 }
 
 // findingsText describes the most important findings and their remedies.

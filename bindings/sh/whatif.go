@@ -145,7 +145,7 @@ func (c *call) changeArgument(kind whatif.ChangeKind, v goja.Value) string {
 }
 
 // outcomesObject returns the outcomes of alternatives for scripts. Plans are built when they are read.
-func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
+func (h *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 	plans := make([]*plan.Plan, len(out.Alternatives))
 	heads := out
 	heads.Alternatives = make([]whatif.Outcome, len(out.Alternatives))
@@ -153,13 +153,13 @@ func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		plans[i], a.Plan = a.Plan, nil
 		heads.Alternatives[i] = a
 	}
-	o := s.printableInParts(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(s.JS.Runtime)
-	list := o.Get("alternatives").ToObject(s.JS.Runtime)
+	o := h.printableInParts(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(h.JS.Runtime)
+	list := o.Get("alternatives").ToObject(h.JS.Runtime)
 	for i, p := range plans {
-		one := list.Get(strconv.Itoa(i)).ToObject(s.JS.Runtime)
+		one := list.Get(strconv.Itoa(i)).ToObject(h.JS.Runtime)
 		script.Must(one.Delete("plan"))
-		s.JS.Values.DefineLazy(one, "plan", func() goja.Value { return s.planObject(p) })
+		h.JS.Values.DefineLazy(one, "plan", func() goja.Value { return h.planObject(p) })
 	}
-	script.Define(o, "toJSON", s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSON(s.JS, out) }))
+	script.Define(o, "toJSON", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSON(h.JS, out) }))
 	return o
 }

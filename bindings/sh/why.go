@@ -59,43 +59,43 @@ func (c *call) scopeArgument() action.Why {
 }
 
 // throwUnknown throws the error for an unknown collection, shard or zone.
-func (sh *Helpers) throwUnknown(err error) {
+func (h *Helpers) throwUnknown(err error) {
 	unknown, ok := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
 	case !ok:
-		sh.host.JS.Throw(script.RuntimeError, "%s", err)
+		h.host.JS.Throw(script.RuntimeError, "%s", err)
 	case unknown.Kind == diagnosis.ShardScope:
-		sh.throwNoShard(unknown.Name)
+		h.throwNoShard(unknown.Name)
 	case unknown.Kind == diagnosis.ZoneScope:
-		sh.checkZoneExists(unknown.Name)
+		h.checkZoneExists(unknown.Name)
 	}
-	sh.throwNotSharded(unknown.Name)
+	h.throwNotSharded(unknown.Name)
 }
 
 // printable returns the JSON form of an answer as an object that prints as text.
-func (s *Host) printable(answer any, text string) goja.Value {
-	o := s.fromJSON(answer)
-	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
+func (h *Host) printable(answer any, text string) goja.Value {
+	o := h.fromJSON(answer)
+	h.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
 	return o
 }
 
 // printableInParts works like printable, for a result with a short text; its method text(true) returns
 // the full text.
-func (s *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
-	o := s.printable(answer, text(false)).ToObject(s.JS.Runtime)
-	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
-		return s.JS.Runtime.ToValue(text(call.Argument(0).ToBoolean()))
+func (h *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
+	o := h.printable(answer, text(false)).ToObject(h.JS.Runtime)
+	script.Define(o, "text", h.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		return h.JS.Runtime.ToValue(text(call.Argument(0).ToBoolean()))
 	}))
 	return o
 }
 
 // fromJSON returns the JSON form of a value as an object.
-func (s *Host) fromJSON(v any) *goja.Object {
+func (h *Host) fromJSON(v any) *goja.Object {
 	text, err := json.Marshal(v)
 	if err != nil {
-		s.JS.Throw(script.RuntimeError, "%s", err)
+		h.JS.Throw(script.RuntimeError, "%s", err)
 	}
-	value, err := s.JS.Values.ParseEJSON(string(text), true)
-	s.JS.Check(err)
-	return value.ToObject(s.JS.Runtime)
+	value, err := h.JS.Values.ParseEJSON(string(text), true)
+	h.JS.Check(err)
+	return value.ToObject(h.JS.Runtime)
 }

@@ -138,15 +138,15 @@ func weekdays() []string {
 
 // balancerWindow returns the window of the balancer's settings; null when the balancer may work at any
 // time.
-func (s *Host) balancerWindow(settings bson.Raw, clock string) goja.Value {
+func (h *Host) balancerWindow(settings bson.Raw, clock string) goja.Value {
 	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
-		return s.JS.NewObject("days", s.JS.Values.ToJS(settings.Lookup("activeWindowDOW")), "clock", clock)
+		return h.JS.NewObject("days", h.JS.Values.ToJS(settings.Lookup("activeWindowDOW")), "clock", clock)
 	}
 	window, ok := settings.Lookup("activeWindow").DocumentOK()
 	if !ok {
 		return goja.Null()
 	}
-	return s.JS.NewObject("start", s.fieldValue(window, "start"), "stop", s.fieldValue(window, "stop"), "clock", clock)
+	return h.JS.NewObject("start", h.fieldValue(window, "start"), "stop", h.fieldValue(window, "stop"), "clock", clock)
 }
 
 // windowText returns the window in words.

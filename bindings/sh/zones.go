@@ -20,14 +20,14 @@ import (
 
 // zones returns all zones by name, with the ranges of one collection or, for an empty name, of all
 // collections.
-func (s *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
+func (h *Host) zones(d *server.Database, ns string) []diagnosis.Zone {
 	l := live.ReaderOptions{Parts: live.Shards | live.Zones}
 	if ns != "" {
 		l.Namespaces = []string{ns}
 	}
-	zones := diagnosis.Zones(s.readCluster(d, d.Sibling("config"), l).Snapshot, ns)
+	zones := diagnosis.Zones(h.readCluster(d, d.Sibling("config"), l).Snapshot, ns)
 	if ns != "" && !slices.ContainsFunc(zones, func(z diagnosis.Zone) bool { return len(z.Ranges) > 0 }) {
-		s.helpersOn(d).requireEntry(ns) // throws if there is no such collection
+		h.helpersOn(d).requireEntry(ns) // throws if there is no such collection
 	}
 	return zones
 }

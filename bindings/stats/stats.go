@@ -25,7 +25,7 @@ type Collection struct {
 }
 
 // Namespace returns the collection's full name.
-func (of Collection) Namespace() string { return of.Database.Name + "." + of.Name }
+func (c Collection) Namespace() string { return c.Database.Name + "." + c.Name }
 
 // Options are the options of coll.stats().
 type Options struct {
@@ -79,22 +79,22 @@ var (
 )
 
 // Stats merges the statistics of all shards into one document.
-func (of Collection) Stats(opts Options) goja.Value {
-	docs, err := of.Database.TryAggregate(of.Name, bson.D{{Key: "$collStats", Value: bson.D{
+func (c Collection) Stats(opts Options) goja.Value {
+	docs, err := c.Database.TryAggregate(c.Name, bson.D{{Key: "$collStats", Value: bson.D{
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
 	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse ||
 		code == server.RecvStaleConfig) {
-		return of.Display.Reply(of.Database.Run(bson.D{{Key: "collStats", Value: of.Name},
+		return c.Display.Reply(c.Database.Run(bson.D{{Key: "collStats", Value: c.Name},
 			{Key: "scale", Value: rawdoc.MinimalInt(int64(opts.Scale))}}, server.Reads))
 	}
 	if err != nil {
-		of.Gateway.Throw(err)
+		c.Gateway.Throw(err)
 	}
 	if len(docs) == 0 {
-		of.JS.Throw(script.RuntimeError, "no statistics of collection %s", of.Namespace())
+		c.JS.Throw(script.RuntimeError, "no statistics of collection %s", c.Namespace())
 	}
-	m := newStatsMerge(of)
+	m := newStatsMerge(c)
 	for _, d := range docs {
 		m.add(d)
 	}

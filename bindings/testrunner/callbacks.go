@@ -30,42 +30,42 @@ func newCallbacks(runtime *goja.Runtime) *callbacks {
 }
 
 // call calls a function of the test, unless the test has timed out.
-func (s *callbacks) call(f goja.Callable, args ...goja.Value) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+func (c *callbacks) call(f goja.Callable, args ...goja.Value) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
 		return
 	}
-	s.running++
-	s.mu.Unlock()
+	c.running++
+	c.mu.Unlock()
 	_, err := f(goja.Undefined(), args...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running--; s.running == 0 {
-		s.empty.Broadcast()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running--; c.running == 0 {
+		c.empty.Broadcast()
 	}
-	if err != nil && s.firstErr == nil {
-		s.firstErr = err
+	if err != nil && c.firstErr == nil {
+		c.firstErr = err
 	}
 }
 
 // takeFailure returns the first error of a callback, once.
-func (s *callbacks) takeFailure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.firstErr
-	s.firstErr = nil
+func (c *callbacks) takeFailure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.firstErr
+	c.firstErr = nil
 	return err
 }
 
 // close interrupts a running callback and rejects later ones.
-func (s *callbacks) close(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	for s.running > 0 {
-		s.runtime.Interrupt(cause)
-		s.empty.Wait()
+func (c *callbacks) close(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for c.running > 0 {
+		c.runtime.Interrupt(cause)
+		c.empty.Wait()
 	}
 }
 

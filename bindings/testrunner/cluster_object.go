@@ -107,17 +107,17 @@ type migrationTrigger struct {
 }
 
 // onMigration adds a trigger. The functions run without the cluster's lock.
-func (w *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
-	w.cluster.Lock()
-	defer w.cluster.Unlock()
-	w.migrations = append(w.migrations, a)
-	w.cluster.Migrations().Watch(func(e mock.MigrationEvent) {
-		for _, a := range slices.Clone(w.migrations) {
+func (t *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
+	t.cluster.Lock()
+	defer t.cluster.Unlock()
+	t.migrations = append(t.migrations, a)
+	t.cluster.Migrations().Watch(func(e mock.MigrationEvent) {
+		for _, a := range slices.Clone(t.migrations) {
 			if a.event != e.Name || a.fired > 0 && !a.every {
 				continue
 			}
 			a.fired++
-			_ = w.cluster.LockedClock().WithoutLock(func() error {
+			_ = t.cluster.LockedClock().WithoutLock(func() error {
 				calls.call(a.action, calls.runtime.ToValue(map[string]any{
 					"event": e.Name, "ns": e.Namespace, "from": string(e.From), "to": string(e.To)}))
 				return nil

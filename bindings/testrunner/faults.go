@@ -22,12 +22,12 @@ type fault struct {
 	exitCode int
 }
 
-func (x *fault) String() string {
+func (f *fault) String() string {
 	what := "fails"
-	if x.cutsConnection {
+	if f.cutsConnection {
 		what = "is carried out and the connection cut"
 	}
-	return fmt.Sprintf("when command %d of run %d (%s) %s", x.command, x.run, x.name, what)
+	return fmt.Sprintf("when command %d of run %d (%s) %s", f.command, f.run, f.name, what)
 }
 
 // tryFaults repeats a test that has passed, with a fault at each command that its scripts have sent. It
@@ -56,10 +56,10 @@ func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, t
 	return nil
 }
 
-func (x *fault) duringText(hook string) string {
-	text := x.String()
-	if x.reached {
-		text += fmt.Sprintf(" (the script ended with %d)", x.exitCode)
+func (f *fault) duringText(hook string) string {
+	text := f.String()
+	if f.reached {
+		text += fmt.Sprintf(" (the script ended with %d)", f.exitCode)
 	}
 	if hook != "" {
 		text = hook + ", " + text

@@ -52,9 +52,9 @@ func contentsOf(c *mock.Cluster, ns string) contents {
 func idOf(doc bson.Raw) string { return doc.Lookup("_id").String() }
 
 // lostSince lists the data that has disappeared since.
-func (before inventory) lostSince(now inventory) (lost []string) {
-	for _, ns := range slices.Sorted(maps.Keys(before)) {
-		was, is := before[ns], now[ns]
+func (i inventory) lostSince(now inventory) (lost []string) {
+	for _, ns := range slices.Sorted(maps.Keys(i)) {
+		was, is := i[ns], now[ns]
 		if is.ids == nil {
 			lost = append(lost, fmt.Sprintf("%s is gone, with %d documents", ns, max(was.documents, int64(len(was.ids)))))
 			continue
@@ -79,23 +79,23 @@ func (before inventory) lostSince(now inventory) (lost []string) {
 }
 
 // takeInventory records the cluster's content before a script.
-func (w *testCluster) takeInventory() {
-	now := takeInventoryOf(w.cluster)
-	w.inventoryBefore = &now
+func (t *testCluster) takeInventory() {
+	now := takeInventoryOf(t.cluster)
+	t.inventoryBefore = &now
 }
 
 // recordLosses records the data lost since the last inventory.
-func (w *testCluster) recordLosses() {
-	w.lost = append(w.lost, w.inventoryBefore.lostSince(takeInventoryOf(w.cluster))...)
-	now := takeInventoryOf(w.cluster)
-	w.inventoryBefore = &now
+func (t *testCluster) recordLosses() {
+	t.lostDocuments = append(t.lostDocuments, t.inventoryBefore.lostSince(takeInventoryOf(t.cluster))...)
+	now := takeInventoryOf(t.cluster)
+	t.inventoryBefore = &now
 }
 
 // losses lists the data that scripts have lost, including losses after the last script.
-func (w *testCluster) losses() []string {
-	lost := slices.Clone(w.lost)
-	if w.inventoryBefore != nil {
-		lost = append(lost, w.inventoryBefore.lostSince(takeInventoryOf(w.cluster))...)
+func (t *testCluster) losses() []string {
+	lost := slices.Clone(t.lostDocuments)
+	if t.inventoryBefore != nil {
+		lost = append(lost, t.inventoryBefore.lostSince(takeInventoryOf(t.cluster))...)
 	}
 	return lost
 }

@@ -22,11 +22,11 @@ type balancerState struct {
 }
 
 // balancerState reads the catalog directly, without commands, because nodes may be down.
-func (w *testCluster) balancerState() balancerState {
-	w.cluster.Lock()
-	defer w.cluster.Unlock()
+func (t *testCluster) balancerState() balancerState {
+	t.cluster.Lock()
+	defer t.cluster.Unlock()
 	now := balancerState{balancer: true, paused: map[string]bool{}, draining: map[string]bool{}}
-	config := w.cluster.ConfigDB()
+	config := t.cluster.ConfigDB()
 	for _, doc := range config.Collection("settings").Scan() {
 		if id, _ := doc.Lookup("_id").StringValueOK(); id != "balancer" {
 			continue
@@ -58,15 +58,15 @@ func boolField(doc bson.Raw, field string) bool {
 // inconsistent metadata, lost data, a lease, and disabled balancing, unless it was disabled before, or
 // is disabled after the script without the fault. Shards may drain until the script has run again,
 // because a started draining continues.
-func (w *testCluster) leftBehindProblems(before, without balancerState, r scriptResult) (wrong []string) {
-	wrong = append(wrong, w.inconsistencies()...)
-	for _, lost := range w.lost {
+func (t *testCluster) leftBehindProblems(before, without balancerState, r scriptResult) (wrong []string) {
+	wrong = append(wrong, t.inconsistencies()...)
+	for _, lost := range t.lostDocuments {
 		wrong = append(wrong, "lost: "+lost)
 	}
-	for _, lease := range w.heldLeases() {
+	for _, lease := range t.heldLeases() {
 		wrong = append(wrong, "a lease is left: "+lease)
 	}
-	now := w.balancerState()
+	now := t.balancerState()
 	if before.balancer && without.balancer && !now.balancer {
 		wrong = append(wrong, "the balancer is off")
 	}
@@ -80,8 +80,8 @@ func (w *testCluster) leftBehindProblems(before, without balancerState, r script
 
 // leftDrainingProblems lists the shards that still drain after the script has run again without a
 // fault, unless they were draining before, or drain after the script without a fault.
-func (w *testCluster) leftDrainingProblems(before, without balancerState, r scriptResult) (wrong []string) {
-	for _, id := range slices.Sorted(maps.Keys(w.balancerState().draining)) {
+func (t *testCluster) leftDrainingProblems(before, without balancerState, r scriptResult) (wrong []string) {
+	for _, id := range slices.Sorted(maps.Keys(t.balancerState().draining)) {
 		if !before.draining[id] && !without.draining[id] {
 			wrong = append(wrong, id+" is still draining after the script has run again")
 		}
@@ -113,12 +113,12 @@ func quoted(text string) string {
 }
 
 // heldLeases returns the leases that are held.
-func (w *testCluster) heldLeases() (held []string) {
-	w.cluster.Lock()
-	defer w.cluster.Unlock()
-	for doc := range w.cluster.Documents(live.LeaseDatabase+"."+live.LeaseCollection, nil) {
+func (t *testCluster) heldLeases() (held []string) {
+	t.cluster.Lock()
+	defer t.cluster.Unlock()
+	for doc := range t.cluster.Documents(live.LeaseDatabase+"."+live.LeaseCollection, nil) {
 		expires, _ := doc.Lookup("expires").TimeOK()
-		if expires.After(time.UnixMilli(w.cluster.Now().UnixMilli())) {
+		if expires.After(time.UnixMilli(t.cluster.Now().UnixMilli())) {
 			held = append(held, strings.Trim(doc.Lookup("_id").String(), `"`))
 		}
 	}

@@ -155,14 +155,14 @@ func (f *file) lostData(*expect.Match) []string { return f.testCluster.losses() 
 func (f *file) inconsistent(*expect.Match) []string { return f.testCluster.inconsistencies() }
 
 // inconsistencies lists the violated invariants of the cluster.
-func (w *testCluster) inconsistencies() []string {
-	w.cluster.Lock()
-	defer w.cluster.Unlock()
+func (t *testCluster) inconsistencies() []string {
+	t.cluster.Lock()
+	defer t.cluster.Unlock()
 	var wrong []string
-	if err := w.cluster.Invariants(); err != nil {
+	if err := t.cluster.Invariants(); err != nil {
 		wrong = strings.Split(err.Error(), "\n")
 	}
-	found, err := w.cluster.Inconsistencies("", "", false)
+	found, err := t.cluster.Inconsistencies("", "", false)
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}

@@ -123,32 +123,32 @@ type scheduler struct {
 }
 
 // finish reports a file, and the finished files that waited for it.
-func (r *scheduler) finish(i int, f FileResult) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.finished[i] = f
+func (s *scheduler) finish(i int, f FileResult) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finished[i] = f
 	for {
-		f, ok := r.finished[r.nextToReport]
+		f, ok := s.finished[s.nextToReport]
 		if !ok {
 			return
 		}
-		delete(r.finished, r.nextToReport)
-		r.nextToReport++
-		r.results = append(r.results, f)
-		r.options.OnFile(f)
+		delete(s.finished, s.nextToReport)
+		s.nextToReport++
+		s.results = append(s.results, f)
+		s.options.OnFile(f)
 	}
 }
 
 // runFile runs the tests of one file on each release.
-func (r *scheduler) runFile(ctx context.Context, path string) FileResult {
+func (s *scheduler) runFile(ctx context.Context, path string) FileResult {
 	started := time.Now()
 	result := FileResult{Path: path}
-	for i, release := range r.options.Releases {
+	for i, release := range s.options.Releases {
 		if ctx.Err() != nil {
 			break
 		}
-		f := newFile(r.options, path, release, i == 0)
-		f.bail = r.bail
+		f := newFile(s.options, path, release, i == 0)
+		f.bail = s.bail
 		f.run(ctx)
 		result.add(f)
 	}

@@ -41,11 +41,11 @@ var errOutput = errors.New("the script has written more than 32 MB")
 // outputBuffer stores the output of a script.
 type outputBuffer struct{ bytes.Buffer }
 
-func (c *outputBuffer) Write(p []byte) (int, error) {
-	if c.Len()+len(p) > maxOutput {
+func (o *outputBuffer) Write(p []byte) (int, error) {
+	if o.Len()+len(p) > maxOutput {
 		return 0, errOutput
 	}
-	return c.Buffer.Write(p)
+	return o.Buffer.Write(p)
 }
 
 // runOptions are the options of run().

@@ -187,14 +187,14 @@ func (f *file) snapshotMatcher() expect.Matcher {
 }
 
 // snapshotName returns the name of the next snapshot of a test.
-func (a *testRun) snapshotName(hint string) string {
-	name := a.test.title()
+func (t *testRun) snapshotName(hint string) string {
+	name := t.test.title()
 	if hint != "" {
 		name += ": " + hint
 	}
-	if a.snapshotUses == nil {
-		a.snapshotUses = map[string]int{}
+	if t.snapshotUses == nil {
+		t.snapshotUses = map[string]int{}
 	}
-	a.snapshotUses[name]++
-	return fmt.Sprintf("%s %d", name, a.snapshotUses[name])
+	t.snapshotUses[name]++
+	return fmt.Sprintf("%s %d", name, t.snapshotUses[name])
 }

@@ -28,13 +28,13 @@ func (p startPoint) withOptions(own *clusterOptions) startPoint {
 }
 
 // onRelease returns the options with a release, if they specify none.
-func (s *clusterOptions) onRelease(release catalog.Release) *clusterOptions {
-	if s.release == (catalog.Release{}) {
-		own := *s
+func (c *clusterOptions) onRelease(release catalog.Release) *clusterOptions {
+	if c.release == (catalog.Release{}) {
+		own := *c
 		own.release = release
 		return &own
 	}
-	return s
+	return c
 }
 
 // fixtures returns the scripts that have yet to prepare a cluster, by the options of a suite or a test.

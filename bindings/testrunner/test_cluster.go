@@ -38,8 +38,8 @@ type testCluster struct {
 	migrations []*migrationTrigger
 	// inventoryBefore is the cluster's content when the last script began.
 	inventoryBefore *inventory
-	// lost is the data that earlier scripts have lost.
-	lost []string
+	// lostDocuments is the data that earlier scripts have lost.
+	lostDocuments []string
 }
 
 // epoch returns the time at which the virtual time of a test begins.
@@ -103,13 +103,13 @@ func anyFile(name string, _ bool) (string, error) { return name, nil }
 // clientOptions returns the options for a connection of the test or of a script to the cluster. The
 // cluster acts as a load balancer, which the driver does not monitor. After a lost connection to a
 // monitored server, the driver would wait for half a second of real time before the next check.
-func (w *testCluster) clientOptions(host string) *options.ClientOptions {
-	return options.Client().ApplyURI(address + "?loadBalanced=true").SetDialer(dialer{w.pipe, host})
+func (t *testCluster) clientOptions(host string) *options.ClientOptions {
+	return options.Client().ApplyURI(address + "?loadBalanced=true").SetDialer(dialer{t.pipe, host})
 }
 
 // memberOptions returns the options for connections to shards at their own addresses.
-func (w *testCluster) memberOptions() *options.ClientOptions {
-	return options.Client().SetDialer(w.pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+func (t *testCluster) memberOptions() *options.ClientOptions {
+	return options.Client().SetDialer(t.pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 }
 
 // dialer connects to the cluster for every address.
@@ -124,11 +124,11 @@ func (d dialer) DialContext(ctx context.Context, network, _ string) (net.Conn, e
 }
 
 // close closes the cluster.
-func (w *testCluster) close() {
+func (t *testCluster) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = w.client.Disconnect(ctx)
-	w.stop()
+	_ = t.client.Disconnect(ctx)
+	t.stop()
 }
 
 // errElsewhere is the error for scripts that connect to other servers.

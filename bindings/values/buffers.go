@@ -17,46 +17,46 @@ const (
 
 // takeBuffer returns the empty buffer, and removes it while it is in use, because writing may run a
 // script that writes something else.
-func (s *reusableBuffers) takeBuffer() []byte {
-	text := s.text
-	s.text = nil
+func (r *reusableBuffers) takeBuffer() []byte {
+	text := r.text
+	r.text = nil
 	return text[:0]
 }
 
 // giveBuffer returns a buffer for reuse.
-func (s *reusableBuffers) giveBuffer(text []byte) {
+func (r *reusableBuffers) giveBuffer(text []byte) {
 	if cap(text) <= maxKeptBuffer {
-		s.text = text
+		r.text = text
 	}
 }
 
 // takeEncoder returns the empty encoder of w, like takeBuffer.
-func (s *reusableBuffers) takeEncoder(w *Realm) *encoder {
-	e := s.encoder
+func (r *reusableBuffers) takeEncoder(w *Realm) *encoder {
+	e := r.encoder
 	if e == nil {
 		return &encoder{w: w}
 	}
-	s.encoder = nil
+	r.encoder = nil
 	return e
 }
 
 // giveEncoder returns an encoder for reuse. It drops the references to the objects that it has encoded.
-func (s *reusableBuffers) giveEncoder(e *encoder) {
+func (r *reusableBuffers) giveEncoder(e *encoder) {
 	if cap(e.buf) <= maxKeptBuffer {
 		*e = encoder{w: e.w, buf: e.buf[:0]}
-		s.encoder = e
+		r.encoder = e
 	}
 }
 
 // copyToSlab copies a document.
-func (s *reusableBuffers) copyToSlab(d []byte) []byte {
+func (r *reusableBuffers) copyToSlab(d []byte) []byte {
 	if len(d) > slabSize/8 {
 		return append([]byte(nil), d...)
 	}
-	if len(d) > cap(s.slab)-len(s.slab) {
-		s.slab = make([]byte, 0, slabSize)
+	if len(d) > cap(r.slab)-len(r.slab) {
+		r.slab = make([]byte, 0, slabSize)
 	}
-	start := len(s.slab)
-	s.slab = append(s.slab, d...)
-	return s.slab[start:len(s.slab):len(s.slab)]
+	start := len(r.slab)
+	r.slab = append(r.slab, d...)
+	return r.slab[start:len(r.slab):len(r.slab)]
 }

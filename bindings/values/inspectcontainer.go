@@ -194,8 +194,8 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 
 // hasItem reports whether an array itself holds an item, rather than a hole, at key.
 func (in *inspector) hasItem(o *goja.Object, key string) bool {
-	_, own := in.descriptor(o, in.w.rt.ToValue(key))
-	return own
+	_, ok := in.descriptor(o, in.w.rt.ToValue(key))
+	return ok
 }
 
 // appendMore appends the entry for the items over the limit.

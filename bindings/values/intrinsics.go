@@ -68,29 +68,29 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 }
 
 // newDate returns a Date of milliseconds since 1970; NaN gives an invalid Date.
-func (js *intrinsics) newDate(ms goja.Value) *goja.Object {
-	o, err := js.date(nil, ms)
+func (i *intrinsics) newDate(ms goja.Value) *goja.Object {
+	o, err := i.date(nil, ms)
 	must(err)
 	return o
 }
 
 // dateText implements Date.parse.
-func (js *intrinsics) dateText(v goja.Value) goja.Value {
-	ms, err := js.dateParse(nil, v)
+func (i *intrinsics) dateText(v goja.Value) goja.Value {
+	ms, err := i.dateParse(nil, v)
 	must(err)
 	return ms
 }
 
 // typedArray returns a typed array of the given class over a buffer.
-func (js *intrinsics) typedArray(class string, buffer goja.Value) goja.Value {
-	o, err := js.typedArrays[class](nil, buffer)
+func (i *intrinsics) typedArray(class string, buffer goja.Value) goja.Value {
+	o, err := i.typedArrays[class](nil, buffer)
 	must(err)
 	return o
 }
 
 // json returns the result of JSON.stringify.
-func (js *intrinsics) json(v goja.Value) string {
-	text, err := js.stringify(nil, v)
+func (i *intrinsics) json(v goja.Value) string {
+	text, err := i.stringify(nil, v)
 	must(err)
 	return text.String()
 }
@@ -101,8 +101,8 @@ func callable(v goja.Value) goja.Callable {
 }
 
 // parseJSON returns the result of JSON.parse.
-func (js *intrinsics) parseJSON(rt *goja.Runtime, text string) goja.Value {
-	v, err := js.parse(nil, rt.ToValue(text))
+func (i *intrinsics) parseJSON(rt *goja.Runtime, text string) goja.Value {
+	v, err := i.parse(nil, rt.ToValue(text))
 	must(err)
 	return v
 }

@@ -38,9 +38,9 @@ func settleBehind(v goja.Value) {
 // prototype returns the prototype of lazy documents. It inherits from Object.prototype. A lazy document
 // settles when a script sets a property with a symbol as its name on it, or on an object that inherits
 // from it.
-func (s *lazyGuard) prototype() *goja.Object {
-	if s.proto != nil {
-		return s.proto
+func (l *lazyGuard) prototype() *goja.Object {
+	if l.proto != nil {
+		return l.proto
 	}
 	set := func(_ *goja.Object, name *goja.Symbol, v, receiver goja.Value) bool {
 		for o, _ := receiver.(*goja.Object); o != nil; {
@@ -51,14 +51,14 @@ func (s *lazyGuard) prototype() *goja.Object {
 			Settle(o)
 			o = o.Prototype()
 		}
-		done, err := s.js.reflectSet(nil, s.js.objectProto, name, v, receiver)
+		done, err := l.js.reflectSet(nil, l.js.objectProto, name, v, receiver)
 		must(err)
 		return done.ToBoolean()
 	}
-	target := s.rt.CreateObject(s.js.objectProto)
-	proxy := s.rt.NewProxy(target, &goja.ProxyTrapConfig{SetSym: set})
-	s.proto = s.rt.ToValue(proxy).(*goja.Object)
-	return s.proto
+	target := l.rt.CreateObject(l.js.objectProto)
+	proxy := l.rt.NewProxy(target, &goja.ProxyTrapConfig{SetSym: set})
+	l.proto = l.rt.ToValue(proxy).(*goja.Object)
+	return l.proto
 }
 
 // settlingFunctions returns the built-in functions that change an object in a way that a lazy document
@@ -71,28 +71,28 @@ func settlingFunctions() map[string]string {
 }
 
 // wrapSettlers makes these functions settle lazy documents first.
-func (s *lazyGuard) wrapSettlers() {
+func (l *lazyGuard) wrapSettlers() {
 	for owner, names := range settlingFunctions() {
-		of := s.rt.GlobalObject().Get(owner).(*goja.Object)
+		of := l.rt.GlobalObject().Get(owner).(*goja.Object)
 		for name := range strings.FieldsSeq(names) {
 			defineHidden(of, name,
-				s.settleBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
+				l.settleBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
 		}
 	}
-	d, err := s.js.getOwn(nil, s.js.objectProto, s.rt.ToValue("__proto__"))
+	d, err := l.js.getOwn(nil, l.js.objectProto, l.rt.ToValue("__proto__"))
 	must(err)
 	if accessor, ok := d.(*goja.Object); ok {
 		this := func(call goja.FunctionCall) goja.Value { return call.This }
-		must(s.js.objectProto.DefineAccessorProperty("__proto__", s.settleBefore(accessor.Get("get"), this),
-			s.settleBefore(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(l.js.objectProto.DefineAccessorProperty("__proto__", l.settleBefore(accessor.Get("get"), this),
+			l.settleBefore(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 }
 
 // settleBefore returns a function that settles its argument before it calls another function.
-func (s *lazyGuard) settleBefore(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
+func (l *lazyGuard) settleBefore(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
 	original := v.(*goja.Object)
 	run := callable(original)
-	f := s.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+	f := l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		settleBehind(of(call))
 		v, err := run(call.This, call.Arguments...)
 		must(err)

@@ -70,8 +70,8 @@ type failure struct {
 	op    Op
 }
 
-func (w *Result) hasFailed(index int) bool {
-	return slices.ContainsFunc(w.failures, func(f failure) bool { return f.index == index })
+func (r *Result) hasFailed(index int) bool {
+	return slices.ContainsFunc(r.failures, func(f failure) bool { return f.index == index })
 }
 
 // Target is the destination of writes.
@@ -86,13 +86,13 @@ type Target struct {
 
 // Send sends operations: consecutive ones of a kind together when ordered, all of a kind together when
 // not (rules/04-objects §6.3). It throws errors of whole commands; write errors are in the result.
-func (to Target) Send(ops []Op, opts Options) *Result {
+func (t Target) Send(ops []Op, opts Options) *Result {
 	result := &Result{unordered: opts.Unordered}
 	concern := opts.Concern
 	if concern == nil {
-		concern = to.Concern
+		concern = t.Concern
 	}
-	if to.InTransaction {
+	if t.InTransaction {
 		concern = nil
 	}
 	if w, err := concern.LookupErr("w"); err == nil {
@@ -105,7 +105,7 @@ func (to Target) Send(ops []Op, opts Options) *Result {
 	}
 	for len(ops) > 0 {
 		n := batchLength(ops)
-		to.sendBatch(ops[:n], opts, concern, result)
+		t.sendBatch(ops[:n], opts, concern, result)
 		if len(result.failures) > 0 && !opts.Unordered {
 			break
 		}
@@ -126,30 +126,30 @@ func batchLength(ops []Op) int {
 	return len(ops)
 }
 
-func (to Target) sendBatch(ops []Op, opts Options, concern bson.Raw, result *Result) {
+func (t Target) sendBatch(ops []Op, opts Options, concern bson.Raw, result *Result) {
 	cmd := writeCommands[ops[0].Kind]
 	list := rawdoc.DocumentArray(len(ops), func(i int) bson.Raw { return ops[i].Doc })
 	once := !slices.ContainsFunc(ops, func(op Op) bool { return op.multi })
-	body := bson.D{{Key: cmd.name, Value: to.Collection}, {Key: cmd.list, Value: list},
+	body := bson.D{{Key: cmd.name, Value: t.Collection}, {Key: cmd.list, Value: list},
 		{Key: "ordered", Value: !opts.Unordered}}
 	body = append(body, opts.Extra...)
 	if concern != nil {
 		body = append(body, bson.E{Key: "writeConcern", Value: concern})
 	}
-	r := to.Database.Request(body)
-	send := to.Gateway.Send
+	r := t.Database.Request(body)
+	send := t.Gateway.Send
 	if once && !result.unacknowledged {
-		send = to.Gateway.SendRetryable
+		send = t.Gateway.SendRetryable
 	}
 	reply, err := send(r)
 	if err != nil {
-		to.Gateway.Throw(err)
+		t.Gateway.Throw(err)
 	}
 	result.add(reply, ops)
 }
 
 // add adds the reply to one command.
-func (w *Result) add(reply bson.Raw, ops []Op) {
+func (r *Result) add(reply bson.Raw, ops []Op) {
 	n := rawdoc.Int(reply, "n")
 	var upserted int64
 	if list, ok := reply.Lookup("upserted").ArrayOK(); ok {
@@ -158,18 +158,18 @@ func (w *Result) add(reply bson.Raw, ops []Op) {
 			doc, _ := v.DocumentOK()
 			upserted++
 			if i := int(rawdoc.Int(doc, "index")); i >= 0 && i < len(ops) {
-				w.upserted = append(w.upserted, upsert{index: ops[i].Index, id: doc.Lookup("_id")})
+				r.upserted = append(r.upserted, upsert{index: ops[i].Index, id: doc.Lookup("_id")})
 			}
 		}
 	}
 	switch ops[0].Kind {
 	case Insert:
-		w.inserted += n
+		r.inserted += n
 	case Update:
-		w.Matched += n - upserted
-		w.modified += rawdoc.Int(reply, "nModified")
+		r.Matched += n - upserted
+		r.modified += rawdoc.Int(reply, "nModified")
 	case Delete:
-		w.deleted += n
+		r.deleted += n
 	}
 	if list, ok := reply.Lookup("writeErrors").ArrayOK(); ok {
 		values, _ := list.Values()
@@ -179,10 +179,10 @@ func (w *Result) add(reply bson.Raw, ops []Op) {
 			if i < 0 || i >= len(ops) {
 				i = 0
 			}
-			w.failures = append(w.failures, failure{raw: doc, index: ops[i].Index, op: ops[i]})
+			r.failures = append(r.failures, failure{raw: doc, index: ops[i].Index, op: ops[i]})
 		}
 	}
-	if doc, ok := reply.Lookup("writeConcernError").DocumentOK(); ok && w.writeConcernErr == nil {
-		w.writeConcernErr, w.writeConcernReply = doc, reply
+	if doc, ok := reply.Lookup("writeConcernError").DocumentOK(); ok && r.writeConcernErr == nil {
+		r.writeConcernErr, r.writeConcernReply = doc, reply
 	}
 }

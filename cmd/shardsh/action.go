@@ -67,7 +67,7 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 	}
 	stages := listenForSignals(ctx)
 	defer stages.end()
-	e.Insist, e.Hard = stages.second, stages.hard
+	e.StopMoves, e.AbortContext = stages.second, stages.hard
 	var still func()
 	e.Tick, still = actiontext.Ticks(r.Progress, script.OnWallClock(js.Clock))
 	defer still()
@@ -104,7 +104,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 
 // showResult prints the result of a run, and how to continue.
 func (o *actionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
-	if r.Plan == "" && r.Already == "" { // the run has not begun
+	if r.Plan == "" && r.AlreadyReached == "" { // the run has not begun
 		return preferTimeout(ctx, err)
 	}
 	to := env.out()
@@ -117,7 +117,7 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 		}
 		to = env.errOut()
 	}
-	if !o.json || !r.Finished && !r.Possible {
+	if !o.json || !r.Finished && !r.Applicable {
 		fmt.Fprintln(to, actiontext.PlanResult(r))
 		for _, c := range r.Collections {
 			if c.Before != c.After {

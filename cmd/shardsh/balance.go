@@ -83,7 +83,7 @@ func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
 		By: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
-		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
+		WaitForLease: time.Duration(o.waitForLease), PlanFirst: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo:       o.forceJumbo,
 		PreflightOptions: o.preflightOptions(),
@@ -104,10 +104,10 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	stages := listenForSignals(ctx)
 	defer stages.end()
 	if o.giveBack {
-		back := action.GiveBack{DryRun: o.dryRun, Hard: stages.hard}
+		back := action.GiveBack{DryRun: o.dryRun, AbortContext: stages.hard}
 		return o.runGiveBack(ctx, env, conn.actionCluster(js.Clock), js, back)
 	}
-	control := action.Control{Insist: stages.second, Hard: stages.hard}
+	control := action.Control{StopMoves: stages.second, AbortContext: stages.hard}
 	if !o.yes {
 		control.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}

@@ -93,10 +93,10 @@ type lockedWriter struct {
 	w  io.Writer
 }
 
-func (t *lockedWriter) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.w.Write(p)
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // askPasswordOnce asks the user for a password before several clusters need it at the same time.
@@ -129,7 +129,7 @@ func (o *checkFlags) checkOne(
 	defer a.close()
 	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // there is one progress line, for one cluster
 	verb := o.action
-	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
+	verb.Address, verb.ReadCounts = a.address(), o.format == "json" || o.format == "prometheus"
 	verb.DescribeError = func(err error) (check.RuleFailure, bool) {
 		if o.fleet.isFleet() && !errors.As(context.Cause(ctx), new(signalError)) {
 			return asTrouble(preferTimeout(bounded, err)), true // reported like the other clusters
@@ -166,61 +166,61 @@ type clusterCheck struct {
 	lastNote string // the last printed reason to wait
 }
 
-func (a *clusterCheck) close() {
-	if a.conn != nil {
-		a.conn.close()
+func (cc *clusterCheck) close() {
+	if cc.conn != nil {
+		cc.conn.close()
 	}
 }
 
 // open opens the file, or connects unless a connection exists.
-func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
-	if a.from != "" {
-		s, err := metadata.Open(a.from)
-		return action.Source{Snapshot: s, Zone: a.options.zone}, err
+func (cc *clusterCheck) open(ctx context.Context) (action.Source, error) {
+	if cc.from != "" {
+		s, err := metadata.Open(cc.from)
+		return action.Source{Snapshot: s, Zone: cc.options.zone}, err
 	}
-	if a.conn == nil {
+	if cc.conn == nil {
 		var err error
-		about := session{readsOnly: true, quiet: a.options.quiet || a.options.fleet.isFleet()}
-		if a.conn, err = connect(ctx, a.env, &a.flags, about); err != nil {
-			return action.Source{Clock: script.WallClock(), Zone: a.options.zone}, err
+		about := session{readsOnly: true, quiet: cc.options.quiet || cc.options.fleet.isFleet()}
+		if cc.conn, err = connect(ctx, cc.env, &cc.flags, about); err != nil {
+			return action.Source{Clock: script.WallClock(), Zone: cc.options.zone}, err
 		}
 	}
-	source := a.conn.source(a.flags.usesMock())
-	source.Clock, source.Zone = script.WallClock(), a.options.zone
-	if a.conn.clock != nil { // the time of a mock may be virtual
-		source.Clock = a.conn.clock
+	source := cc.conn.source(cc.flags.usesMock())
+	source.Clock, source.Zone = script.WallClock(), cc.options.zone
+	if cc.conn.clock != nil { // the time of a mock may be virtual
+		source.Clock = cc.conn.clock
 	}
 	return source, nil
 }
 
 // Report shows the progress of a check, and the reasons to wait.
-func (a *clusterCheck) Report(e action.Event) {
+func (cc *clusterCheck) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.ReadProgress:
-		a.progress.showReading(e.Progress)
+		cc.progress.showReading(e.Progress)
 	case action.SimulationProgress:
-		a.progress.showSimulation(e.Progress)
+		cc.progress.showSimulation(e.Progress)
 	case action.CheckFailed:
-		a.progress.clearLine()
-		if state := checkcmd.Headline(e.Report); state != a.lastNote {
-			notice(a.env.stderr, a.options.quiet, "Waiting up to %s more: %s", e.Left.Round(time.Second), state)
-			a.lastNote = state
+		cc.progress.clearLine()
+		if state := checkcmd.Headline(e.Report); state != cc.lastNote {
+			notice(cc.env.stderr, cc.options.quiet, "Waiting up to %s more: %s", e.Remaining.Round(time.Second), state)
+			cc.lastNote = state
 		}
 	}
 }
 
 // address returns the address of the cluster without credentials; it does not depend on whether the
 // cluster answers.
-func (a *clusterCheck) address() string {
+func (cc *clusterCheck) address() string {
 	switch {
-	case a.from != "":
-		return a.from
-	case a.flags.usesMock():
+	case cc.from != "":
+		return cc.from
+	case cc.flags.usesMock():
 		return target.MockConnectionString().Location()
 	}
-	c, err := a.flags.server.ConnectionString()
+	c, err := cc.flags.server.ConnectionString()
 	if err != nil {
-		return secret.Redact(a.flags.server.Address)
+		return secret.Redact(cc.flags.server.Address)
 	}
 	return c.Location()
 }

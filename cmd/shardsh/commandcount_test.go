@@ -29,7 +29,7 @@ type tally struct {
 }
 
 // around counts what a handler is asked.
-func (c *tally) around(next wire.Handler) wire.Handler {
+func (t *tally) around(next wire.Handler) wire.Handler {
 	return handlerFunc(func(ctx context.Context, r wire.Request) bson.Raw {
 		reply := next.Handle(ctx, r)
 		if slices.Contains([]string{"hello", "isMaster", "ping", "endSessions"}, r.Command) {
@@ -41,34 +41,34 @@ func (c *tally) around(next wire.Handler) wire.Handler {
 		if reads && isText {
 			name += " " + of
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.names[name]++
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.names[name]++
 		if scan := mocktest.ScanReason(r); scan != "" {
-			c.scans = append(c.scans, scan)
+			t.scans = append(t.scans, scan)
 		}
-		c.bytes += len(r.Body) + len(reply)
+		t.bytes += len(r.Body) + len(reply)
 		if reads && r.Body.Lookup("maxTimeMS").IsZero() {
-			c.untimed[name]++
+			t.untimed[name]++
 		}
 		return reply
 	})
 }
 
 // reset forgets what was counted.
-func (c *tally) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.names, c.untimed, c.scans, c.bytes = map[string]int{}, map[string]int{}, nil, 0
+func (t *tally) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.names, t.untimed, t.scans, t.bytes = map[string]int{}, map[string]int{}, nil, 0
 }
 
 // sum returns how many commands there were, and lists them.
-func (c *tally) sum() (n int, list string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(c.names)) {
-		n += c.names[name]
-		list += fmt.Sprintf("\n%7d %s", c.names[name], name)
+func (t *tally) sum() (n int, list string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(t.names)) {
+		n += t.names[name]
+		list += fmt.Sprintf("\n%7d %s", t.names[name], name)
 	}
 	return n, list
 }

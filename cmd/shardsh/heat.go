@@ -90,9 +90,9 @@ func (h *heatOption) measure(
 	const most = 10
 	r := readReporter{read: func(*catalog.Snapshot) {}, note: func(text string) { notice(env.stderr, quiet, "%s", text) }}
 	result, err := action.Heat{
-		Namespaces: namespaces,
-		For:        time.Duration(h.count),
-		Most:       most,
+		Namespaces:     namespaces,
+		For:            time.Duration(h.count),
+		MaxCollections: most,
 	}.RunOnSnapshot(ctx, source, s, r)
 	return result, preferTimeout(ctx, optionsUsageError(err))
 }

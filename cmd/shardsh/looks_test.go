@@ -23,11 +23,11 @@ type looked struct {
 }
 
 // faces runs both on one cluster.
-func (c looked) faces(t *testing.T, address string) (results [2]map[string]any, outputs [2]string) {
+func (l looked) faces(t *testing.T, address string) (results [2]map[string]any, outputs [2]string) {
 	t.Helper()
-	_, stdout, stderr := runProgram(t, "", slices.Concat(c.line, []string{address, "--json"})...)
+	_, stdout, stderr := runProgram(t, "", slices.Concat(l.line, []string{address, "--json"})...)
 	results[0], outputs[0] = lastDocument(stdout), stdout+stderr
-	_, stdout, stderr = runProgram(t, "", address, "--quiet", "--json=relaxed", "--eval", c.call)
+	_, stdout, stderr = runProgram(t, "", address, "--quiet", "--json=relaxed", "--eval", l.call)
 	results[1], outputs[1] = lastDocument(stdout), stdout+stderr
 	for i, result := range results {
 		results[i], _ = plainNumbers(result).(map[string]any)

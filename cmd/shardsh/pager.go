@@ -74,7 +74,7 @@ func runPager(ctx context.Context, env environment, program []string, text strin
 // pagerOptions returns the environment with which less shows colours and leaves its output on the
 // screen, unless the user has set options for less.
 func pagerOptions(getenv func(string) (string, bool)) []string {
-	if _, own := getenv("LESS"); own {
+	if _, ok := getenv("LESS"); ok {
 		return nil
 	}
 	return []string{"LESS=FRX"}

@@ -19,7 +19,7 @@ import (
 // presplitFlags are the options of "shardsh presplit".
 type presplitFlags struct {
 	actionFlags
-	cuts   action.Cuts
+	cuts   action.PresplitMethod
 	points string
 	like   string
 }
@@ -67,7 +67,7 @@ func (o *presplitFlags) readLayoutSource(ctx context.Context, env environment) (
 }
 
 func (o *presplitFlags) action(e action.RunOptions) planAction {
-	return action.Presplit{Cuts: o.cuts, RunOptions: e}
+	return action.Presplit{PresplitMethod: o.cuts, RunOptions: e}
 }
 
 // readKeys reads a file of keys, or standard input.

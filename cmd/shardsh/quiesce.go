@@ -77,7 +77,7 @@ func (o *quiesceFlags) action(env environment) action.Quiesce {
 		IgnoreDeletions: o.noDeletions, DryRun: o.dryRun,
 	}
 	if len(o.insideCommand) > 0 {
-		q.Inside = func(ctx context.Context) error { return runInsideCommand(ctx, env, o.insideCommand) }
+		q.WhileQuiet = func(ctx context.Context) error { return runInsideCommand(ctx, env, o.insideCommand) }
 	}
 	return q
 }

@@ -130,9 +130,9 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 }
 
 // reportMembers converts the results of clusters to members of the report.
-func reportMembers(asked []fleetMember[*report.Overview]) (members []report.Member) {
+func reportMembers(asked []fleetMember[*report.Overview]) (members []report.FleetCluster) {
 	for _, m := range asked {
-		members = append(members, report.Member{
+		members = append(members, report.FleetCluster{
 			Cluster: m.Name, Address: m.Location(), Labels: m.Labels, Overview: m.answer, Trouble: m.errText(),
 		})
 	}

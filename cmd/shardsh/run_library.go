@@ -32,8 +32,8 @@ func (o *libraryFlags) groups() []cmdline.Group {
 	own := cmdline.NewGroup("Options", func(*pflag.FlagSet) {})
 	groups := []cmdline.Group{own}
 	for _, g := range o.shellFlags.groups() {
-		mine, some := of[g.Title]
-		if !some {
+		mine, ok := of[g.Title]
+		if !ok {
 			groups = append(groups, g)
 			continue
 		}

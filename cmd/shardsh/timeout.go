@@ -78,9 +78,9 @@ type ctxReader struct {
 	r   io.Reader
 }
 
-func (i ctxReader) Read(p []byte) (int, error) {
-	if i.ctx.Err() != nil {
-		return 0, context.Cause(i.ctx)
+func (c ctxReader) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
 	}
 	type outcome struct {
 		data []byte
@@ -89,13 +89,13 @@ func (i ctxReader) Read(p []byte) (int, error) {
 	done := make(chan outcome, 1)
 	go func() { // ends with the read, at the latest with the process
 		data := make([]byte, len(p))
-		n, err := i.r.Read(data)
+		n, err := c.r.Read(data)
 		done <- outcome{data[:n], err}
 	}()
 	select {
 	case o := <-done:
 		return copy(p, o.data), o.err
-	case <-i.ctx.Done():
-		return 0, context.Cause(i.ctx)
+	case <-c.ctx.Done():
+		return 0, context.Cause(c.ctx)
 	}
 }

@@ -130,7 +130,7 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 	}
 	source := conn.source(o.usesMock())
 	c.Read = source.Reader(live.ReaderOptions{
-		Parts: live.DefaultParts &^ live.Flags, Source: source.Origin, LogEntries: 20_000, Zone: o.zone,
+		Parts: live.DefaultParts &^ live.ChunkFlags, Source: source.Origin, LogEntries: 20_000, Zone: o.zone,
 	}).ReadSince
 	if o.heat {
 		c.Operations = source.Meter()

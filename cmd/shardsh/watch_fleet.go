@@ -26,7 +26,7 @@ func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 		one.demo = t.Mock != ""
 		clusters[i] = &watchedCluster{env: asks, flags: one}
 		defer clusters[i].close()
-		c.Members = append(c.Members, report.Member{Cluster: t.Name, Address: t.Location(), Labels: t.Labels})
+		c.Members = append(c.Members, report.FleetCluster{Cluster: t.Name, Address: t.Location(), Labels: t.Labels})
 	}
 	c.Look = func(ctx context.Context, i int) (*report.Overview, error) {
 		overview, err := clusters[i].refresh(ctx)
@@ -89,7 +89,7 @@ func (w *watchedCluster) read(ctx context.Context) error {
 		}
 		w.conn = conn
 		source := conn.source(w.flags.usesMock())
-		w.reader = source.Reader(live.ReaderOptions{Parts: live.DefaultParts &^ live.Flags, Source: source.Origin,
+		w.reader = source.Reader(live.ReaderOptions{Parts: live.DefaultParts &^ live.ChunkFlags, Source: source.Origin,
 			LogEntries: 20_000})
 	}
 	s, err := w.reader.ReadSince(ctx, w.last)

@@ -20,7 +20,7 @@ type FleetConfig struct {
 	Config
 	// Members are the clusters. Look reads the cluster with an index. It is never called concurrently
 	// for the same index, and must return within a limited time. It may keep data for its next call.
-	Members []report.Member
+	Members []report.FleetCluster
 	Look    func(ctx context.Context, i int) (*report.Overview, error)
 	// Parallel is the number of clusters that are read concurrently.
 	Parallel int
@@ -31,7 +31,9 @@ type FleetConfig struct {
 func RunFleet(ctx context.Context, c FleetConfig) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &fleet{FleetConfig: c, members: append([]report.Member{}, c.Members...), slots: make(chan struct{}, c.Parallel)}
+	f := &fleet{
+		FleetConfig: c, members: append([]report.FleetCluster{}, c.Members...), slots: make(chan struct{}, c.Parallel),
+	}
 	for i := range f.members {
 		f.members[i].Trouble = "not read yet"
 	}
@@ -59,7 +61,7 @@ type fleet struct {
 	slots chan struct{}
 
 	mu      sync.Mutex
-	members []report.Member
+	members []report.FleetCluster
 }
 
 // pollMember reads a cluster repeatedly.
@@ -142,7 +144,7 @@ func (f *fleet) loop(ctx context.Context, first *sync.WaitGroup) error {
 // show draws or writes the current state.
 func (f *fleet) show() error {
 	f.mu.Lock()
-	members := append([]report.Member{}, f.members...)
+	members := append([]report.FleetCluster{}, f.members...)
 	f.mu.Unlock()
 	report.SortFleet(members)
 	if f.JSON {
@@ -166,7 +168,7 @@ var stateStyles = map[string]style{
 }
 
 // FleetFrame returns the lines of a fleet, in the order of the members.
-func FleetFrame(members []report.Member, now time.Time, width int, color bool) []string {
+func FleetFrame(members []report.FleetCluster, now time.Time, width int, color bool) []string {
 	name := len("cluster")
 	for _, m := range members {
 		name = max(name, len(m.Cluster))

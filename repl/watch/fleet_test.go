@@ -20,9 +20,9 @@ type realClock struct{}
 func (realClock) Now() time.Time                         { return time.Now() }
 func (realClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-func someMembers(names ...string) (list []report.Member) {
+func someMembers(names ...string) (list []report.FleetCluster) {
 	for _, name := range names {
-		list = append(list, report.Member{Cluster: name})
+		list = append(list, report.FleetCluster{Cluster: name})
 	}
 	return list
 }
@@ -99,7 +99,7 @@ func TestFleetOnce(t *testing.T) {
 
 // No name or message of a cluster is obeyed by a terminal, and no line is too wide.
 func TestFleetFrame(t *testing.T) {
-	members := []report.Member{{Cluster: strings.Repeat("x", 60), Trouble: "can't \x1b[31mreach\n it"},
+	members := []report.FleetCluster{{Cluster: strings.Repeat("x", 60), Trouble: "can't \x1b[31mreach\n it"},
 		{Cluster: "ok", Overview: &report.Overview{}}}
 	for _, text := range FleetFrame(members, time.Time{}, 80, false) {
 		if strings.ContainsAny(text, "\x1b\n") || len([]rune(text)) > 80 {

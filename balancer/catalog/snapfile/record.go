@@ -129,8 +129,8 @@ func registerAs[T, As any](r *bson.Registry, to func(T) (As, bool), from func(As
 	r.RegisterTypeEncoder(reflect.TypeFor[T](),
 		bson.ValueEncoderFunc(func(ctx bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
 			value, _ := v.Interface().(T)
-			as, there := to(value)
-			if !there {
+			as, ok := to(value)
+			if !ok {
 				return w.WriteNull()
 			}
 			return encoder.EncodeValue(ctx, w, reflect.ValueOf(as))

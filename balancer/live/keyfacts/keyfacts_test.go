@@ -232,11 +232,11 @@ type noting struct {
 	bodies []bson.Raw
 }
 
-func (h *noting) Handle(ctx context.Context, r wire.Request) bson.Raw {
+func (n *noting) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if r.Command == "find" || r.Command == "aggregate" {
-		h.bodies = append(h.bodies, bytes.Clone(r.Body))
+		n.bodies = append(n.bodies, bytes.Clone(r.Body))
 	}
-	return h.Handler.Handle(ctx, r)
+	return n.Handler.Handle(ctx, r)
 }
 
 // Who has a time limit (--timeout) gets the same advice: no command has its limit twice,

@@ -181,7 +181,7 @@ func SampledCollections(ctx context.Context, r live.CommandRunner) (names []stri
 		return nil
 	}
 	for _, doc := range docs {
-		if ns, is := doc.Lookup("_id").StringValueOK(); is {
+		if ns, ok := doc.Lookup("_id").StringValueOK(); ok {
 			names = append(names, ns)
 		}
 	}

@@ -26,8 +26,8 @@ const RolePrefix = "role "
 // storeRole persists the current state of a role.
 func (a *Accounts) storeRole(role Role) {
 	name := RolePrefix + role.Database + "." + role.Role
-	def, there := a.Directory.FindRole(role)
-	if !there {
+	def, ok := a.Directory.FindRole(role)
+	if !ok {
 		a.Store(name, nil)
 		return
 	}
@@ -41,8 +41,8 @@ func (a *Accounts) storeRole(role Role) {
 
 // storeUser persists the current state of a user.
 func (a *Accounts) storeUser(db, name string) {
-	user, there := a.Directory.Find(db, name)
-	if !there {
+	user, ok := a.Directory.Find(db, name)
+	if !ok {
 		a.Store(db+"."+name, nil)
 		return
 	}

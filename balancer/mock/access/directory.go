@@ -208,8 +208,8 @@ func (d *Directory) Drop(database, name string) bool {
 // Current returns the current version of a user. It returns false if the user was dropped, even if a new
 // user has the same name.
 func (d *Directory) Current(u *User) (*User, bool) {
-	current, there := d.Find(u.Database, u.Name)
-	if !there || !current.SameAs(u) {
+	current, ok := d.Find(u.Database, u.Name)
+	if !ok || !current.SameAs(u) {
 		return nil, false
 	}
 	return current, true

@@ -116,7 +116,7 @@ func (d *Directory) decoyCredentials(m Mechanism, database, name string) scram.S
 // unauthenticated client. For an unknown name it returns the mechanisms of some existing user, in most
 // cases both.
 func (d *Directory) AdvertisedMechanisms(database, name string) []Mechanism {
-	if u, there := d.Find(database, name); there {
+	if u, ok := d.Find(database, name); ok {
 		return u.Mechanisms()
 	}
 	d.mu.RLock()

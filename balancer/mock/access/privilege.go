@@ -139,7 +139,7 @@ func coveringResources(r Resource) []Resource {
 		list = append(list, In(r.Database))
 	}
 	list = append(list, On("", r.Collection))
-	if series, is := strings.CutPrefix(r.Collection, "system.buckets."); is {
+	if series, ok := strings.CutPrefix(r.Collection, "system.buckets."); ok {
 		for _, database := range []string{r.Database, ""} {
 			list = append(list, Resource{Database: database, Collection: series, Buckets: true},
 				Resource{Database: database, Buckets: true})

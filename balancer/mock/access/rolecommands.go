@@ -175,8 +175,8 @@ func changeUserRoles(change func(has, given []Role) []Role) Command {
 			return nil, err
 		}
 		name := r.Args.Text(r.Name)
-		user, there := a.Directory.Find(r.Database, name)
-		if !there {
+		user, ok := a.Directory.Find(r.Database, name)
+		if !ok {
 			return nil, UserNotFound(r.Database, name)
 		}
 		if err := a.Directory.Update(r.Database, name, UserSpec{Roles: change(user.Roles, given)}); err != nil {
@@ -212,7 +212,7 @@ func (a *Accounts) givenRoles(r Request) ([]Role, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"roles\" array", r.Name)
 	}
 	for _, role := range given {
-		if _, there := a.Directory.FindRole(role); !there {
+		if _, ok := a.Directory.FindRole(role); !ok {
 			return nil, RoleNotFound(role)
 		}
 	}
@@ -267,7 +267,7 @@ func (a *Accounts) RolesInfo(r Request) (bson.D, error) {
 	}
 	list := bson.A{}
 	for _, role := range wanted {
-		if def, there := a.Directory.FindRole(role); there {
+		if def, ok := a.Directory.FindRole(role); ok {
 			list = append(list, a.roleDoc(def, args.Truth(shows)))
 		}
 	}

@@ -77,8 +77,8 @@ func MayViewRoles(r Request) bool {
 		if r.Caller == nil {
 			return false
 		}
-		u, there := r.Directory.Current(r.Caller)
-		return there && slices.Contains(r.Directory.WithInherited(u.Roles), Role{Role: name, Database: db})
+		u, ok := r.Directory.Current(r.Caller)
+		return ok && slices.Contains(r.Directory.WithInherited(u.Roles), Role{Role: name, Database: db})
 	})
 }
 

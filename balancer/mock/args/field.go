@@ -105,8 +105,8 @@ func FieldsFor(r catalog.Release, fields []Field) []Field {
 
 // IsGeneric reports whether every command accepts the top-level field.
 func IsGeneric(name string) bool {
-	_, is := genericFields[name]
-	return is
+	_, ok := genericFields[name]
+	return ok
 }
 
 // genericFields are the fields that every command accepts. The fields without a kind are checked later,
@@ -331,7 +331,7 @@ func (f Field) checkSubfields(place string, v bson.RawValue) error {
 		}
 		return err
 	}
-	if doc, is := v.DocumentOK(); is {
+	if doc, ok := v.DocumentOK(); ok {
 		return Check(place, f.subfields, doc)
 	}
 	return nil
@@ -339,7 +339,7 @@ func (f Field) checkSubfields(place string, v bson.RawValue) error {
 
 // checkAllowed rejects strings and numbers that the field does not accept.
 func (f Field) checkAllowed(place string, v bson.RawValue) error {
-	if text, is := v.StringValueOK(); is && f.oneOf != nil && !slices.Contains(f.oneOf, text) {
+	if text, ok := v.StringValueOK(); ok && f.oneOf != nil && !slices.Contains(f.oneOf, text) {
 		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text, place,
 			f.name)
 	}
@@ -350,7 +350,7 @@ func (f Field) checkAllowed(place string, v bson.RawValue) error {
 }
 
 func (f Field) checkMin(v bson.RawValue, least int64) error {
-	if n, is := Number(v); is && n < float64(least) {
+	if n, ok := Number(v); ok && n < float64(least) {
 		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", f.name, least,
 			int64(n))
 	}

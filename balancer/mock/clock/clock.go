@@ -69,27 +69,27 @@ func New(start time.Time, realTime bool, logger *slog.Logger) *Clock {
 var errNothingToWaitFor = errors.New("no operation in progress can end this wait")
 
 // Now returns the cluster's time.
-func (k *Clock) Now() time.Time {
-	if k.realTime {
+func (c *Clock) Now() time.Time {
+	if c.realTime {
 		return time.Now()
 	}
-	return k.queue.Now()
+	return c.queue.Now()
 }
 
 // NowUnlocked returns the cluster's time as of the last unlock, for callers that do not take the lock.
-func (k *Clock) NowUnlocked() time.Time {
-	if k.realTime {
+func (c *Clock) NowUnlocked() time.Time {
+	if c.realTime {
 		return time.Now()
 	}
-	return time.UnixMilli(k.unlockedMillis.Load())
+	return time.UnixMilli(c.unlockedMillis.Load())
 }
 
 // After schedules run in d. run is called with the lock held.
-func (k *Clock) After(d time.Duration, run func()) *balancer.Event {
-	event := k.queue.At(k.Now().Add(d), run)
-	if k.realTime {
+func (c *Clock) After(d time.Duration, run func()) *balancer.Event {
+	event := c.queue.At(c.Now().Add(d), run)
+	if c.realTime {
 		select {
-		case k.kick <- struct{}{}:
+		case c.kick <- struct{}{}:
 		default:
 		}
 	}
@@ -98,8 +98,8 @@ func (k *Clock) After(d time.Duration, run func()) *balancer.Event {
 
 // Attempt runs a step of an operation that others wait for. If step panics, failed ends the operation
 // and the rest of the cluster continues.
-func (k *Clock) Attempt(what string, step func(), failed func(error)) {
-	err := mongoerr.CatchPanic(k.panicLogger, what, func() error {
+func (c *Clock) Attempt(what string, step func(), failed func(error)) {
+	err := mongoerr.CatchPanic(c.panicLogger, what, func() error {
 		step()
 		return nil
 	})
@@ -110,162 +110,162 @@ func (k *Clock) Attempt(what string, step func(), failed func(error)) {
 
 // runNext runs the next event. A panic is logged and the event dropped: the clock knows no waiter of the
 // event (see Attempt).
-func (k *Clock) runNext() {
-	k.endTurn()
-	k.Attempt("an event", func() { k.queue.RunNext() }, func(error) {})
+func (c *Clock) runNext() {
+	c.endTurn()
+	c.Attempt("an event", func() { c.queue.RunNext() }, func(error) {})
 }
 
 // runUntil runs all events due until t and calls each after every event.
-func (k *Clock) runUntil(t time.Time, each func()) {
+func (c *Clock) runUntil(t time.Time, each func()) {
 	for {
-		due, ok := k.queue.NextDue()
+		due, ok := c.queue.NextDue()
 		if !ok || due.After(t) {
 			break
 		}
-		k.runNext()
+		c.runNext()
 		each()
 	}
-	k.endTurn()
-	k.queue.Advance(t)
+	c.endTurn()
+	c.queue.Advance(t)
 }
 
 // endTurn announces that time is about to advance and ends the turn.
-func (k *Clock) endTurn() {
-	if k.BeforeTimePasses != nil {
-		k.BeforeTimePasses()
+func (c *Clock) endTurn() {
+	if c.BeforeTimePasses != nil {
+		c.BeforeTimePasses()
 	}
-	k.turns++
+	c.turns++
 }
 
 // Every calls f every d, even if f panics, until f returns false.
-func (k *Clock) Every(d time.Duration, f func() (again bool)) {
-	k.After(d, func() {
+func (c *Clock) Every(d time.Duration, f func() (again bool)) {
+	c.After(d, func() {
 		again := true
-		k.Attempt("what is done every "+d.String(), func() { again = f() }, func(error) {})
+		c.Attempt("what is done every "+d.String(), func() { again = f() }, func(error) {})
 		if again {
-			k.Every(d, f)
+			c.Every(d, f)
 		}
 	})
 }
 
 // advance runs all events due until t. The changes of each event are persisted separately, so that
 // killing the process never leaves half of an event's changes.
-func (k *Clock) advance(t time.Time) {
+func (c *Clock) advance(t time.Time) {
 	each := func() {}
-	if k.ReportEachEvent {
-		each = k.OnEventsRun
+	if c.ReportEachEvent {
+		each = c.OnEventsRun
 	}
-	k.runUntil(t, each)
+	c.runUntil(t, each)
 }
 
 // Spend lets a command take virtual time, so that scripts that poll without sleeping see time advance.
 // It does nothing on real time.
-func (k *Clock) Spend(d time.Duration) {
-	if !k.realTime && !k.driven {
-		k.advance(k.queue.Now().Add(d))
+func (c *Clock) Spend(d time.Duration) {
+	if !c.realTime && !c.driven {
+		c.advance(c.queue.Now().Add(d))
 	}
 }
 
 // Lock takes the cluster's lock.
-func (k *Clock) Lock() {
-	k.mu.Lock()
-	if k.OnUnlock != nil {
-		k.lockedAt = time.Now()
+func (c *Clock) Lock() {
+	c.mu.Lock()
+	if c.OnUnlock != nil {
+		c.lockedAt = time.Now()
 	}
-	k.advanceToPace()
+	c.advanceToPace()
 }
 
 // Unlock releases the cluster's lock.
-func (k *Clock) Unlock() {
-	k.endTurn()
-	k.wakePacer()
-	k.unlockedMillis.Store(k.Now().UnixMilli())
-	if k.OnUnlock != nil {
-		k.OnUnlock(time.Since(k.lockedAt))
+func (c *Clock) Unlock() {
+	c.endTurn()
+	c.wakePacer()
+	c.unlockedMillis.Store(c.Now().UnixMilli())
+	if c.OnUnlock != nil {
+		c.OnUnlock(time.Since(c.lockedAt))
 	}
-	k.mu.Unlock()
+	c.mu.Unlock()
 }
 
 // WithLock runs f with the lock held. No time passes, and OnUnlock is not called.
-func (k *Clock) WithLock(f func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (c *Clock) WithLock(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	f()
 }
 
 // Close ends all waits. The lock is held.
-func (k *Clock) Close() {
-	k.closed = true
-	k.Wake()
+func (c *Clock) Close() {
+	c.closed = true
+	c.Wake()
 }
 
 // IsClosed reports whether Close was called.
-func (k *Clock) IsClosed() bool { return k.closed }
+func (c *Clock) IsClosed() bool { return c.closed }
 
 // Wake lets all waiters on real time check their condition again.
-func (k *Clock) Wake() { k.cond.Broadcast() }
+func (c *Clock) Wake() { c.cond.Broadcast() }
 
 // Turn returns the number of the current turn. During a turn no time passes and only the holder of the
 // lock changes the cluster.
-func (k *Clock) Turn() uint64 { return k.turns }
+func (c *Clock) Turn() uint64 { return c.turns }
 
 // Events returns the queue of events.
-func (k *Clock) Events() *balancer.Queue { return k.queue }
+func (c *Clock) Events() *balancer.Queue { return c.queue }
 
 // BackgroundRunner returns a function that runs events as they fall due until its context ends, on real
 // time or at a pace. It returns nil if only waits let time pass.
-func (k *Clock) BackgroundRunner(pace float64) func(context.Context) {
+func (c *Clock) BackgroundRunner(pace float64) func(context.Context) {
 	switch {
-	case k.realTime:
-		return func(ctx context.Context) { k.runEvents(ctx, k.runDue) }
+	case c.realTime:
+		return func(ctx context.Context) { c.runEvents(ctx, c.runDue) }
 	case pace > 0:
-		k.pacing = pacedTime{speed: pace, lastAdvanced: time.Now()}
-		return func(ctx context.Context) { k.runEvents(ctx, k.catchUp) }
+		c.pacing = pacedTime{speed: pace, lastAdvanced: time.Now()}
+		return func(ctx context.Context) { c.runEvents(ctx, c.catchUp) }
 	}
 	return nil
 }
 
 // ResetTo restarts virtual time at t, without events.
-func (k *Clock) ResetTo(t time.Time) {
-	if !k.realTime {
-		k.queue = balancer.NewQueue(t)
-		k.started = k.Now()
+func (c *Clock) ResetTo(t time.Time) {
+	if !c.realTime {
+		c.queue = balancer.NewQueue(t)
+		c.started = c.Now()
 	}
 }
 
 // Replace continues at the time of another clock, because the whole cluster state was replaced. It drops
 // the events and interrupts all waits.
-func (k *Clock) Replace(by *Clock) {
-	k.queue = balancer.NewQueue(by.queue.Now())
-	k.replacements.Add(1)
+func (c *Clock) Replace(by *Clock) {
+	c.queue = balancer.NewQueue(by.queue.Now())
+	c.replacements.Add(1)
 }
 
 // Replacements returns how often the whole state was replaced. It needs no lock.
-func (k *Clock) Replacements() int64 { return k.replacements.Load() }
+func (c *Clock) Replacements() int64 { return c.replacements.Load() }
 
 // WithoutLock releases the lock while work runs and takes it again afterwards. work must not touch the
 // cluster.
-func (k *Clock) WithoutLock(work func() error) error {
-	k.Unlock()
-	defer k.Lock() // after a panic, too: the caller unlocks it
+func (c *Clock) WithoutLock(work func() error) error {
+	c.Unlock()
+	defer c.Lock() // after a panic, too: the caller unlocks it
 	return work()
 }
 
 // Advance moves virtual time forward and runs all events due by then. It fails on real time.
-func (k *Clock) Advance(d time.Duration) error {
+func (c *Clock) Advance(d time.Duration) error {
 	switch {
-	case k.realTime || k.driven:
+	case c.realTime || c.driven:
 		return mongoerr.New(mongoerr.IllegalOperation,
 			"the mock uses real time, which cannot be advanced: start it with --mock-time virtual")
 	case d < 0:
 		return mongoerr.New(mongoerr.BadValue, "time cannot go back: %v", d)
 	}
-	k.Spend(d)
+	c.Spend(d)
 	return nil
 }
 
 // IsRealTime reports whether the cluster uses real time.
-func (k *Clock) IsRealTime() bool { return k.realTime }
+func (c *Clock) IsRealTime() bool { return c.realTime }
 
 // Started returns the time at which the cluster was created, in cluster time.
-func (k *Clock) Started() time.Time { return k.started }
+func (c *Clock) Started() time.Time { return c.started }

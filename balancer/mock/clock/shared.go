@@ -9,29 +9,29 @@ import (
 type Shared struct{ clock *Clock }
 
 // Shared returns the clock for callers that do not hold the lock.
-func (k *Clock) Shared() Shared { return Shared{k} }
+func (c *Clock) Shared() Shared { return Shared{c} }
 
 // lookDuration is the virtual time that one read of the clock takes, so that a loop that polls the time
 // without sleeping terminates.
 const lookDuration = 10 * time.Microsecond
 
 // Now returns the cluster's time. Each call advances virtual time by lookDuration.
-func (t Shared) Now() time.Time {
-	t.clock.Lock()
-	defer t.clock.Unlock()
-	t.clock.Spend(lookDuration)
-	return t.clock.Now()
+func (s Shared) Now() time.Time {
+	s.clock.Lock()
+	defer s.clock.Unlock()
+	s.clock.Spend(lookDuration)
+	return s.clock.Now()
 }
 
 // Peek returns the cluster's time without advancing it.
-func (t Shared) Peek() time.Time { return t.clock.NowUnlocked() }
+func (s Shared) Peek() time.Time { return s.clock.NowUnlocked() }
 
 // Sleep waits for d. Virtual time jumps.
-func (t Shared) Sleep(ctx context.Context, d time.Duration) error {
-	if !t.clock.realTime {
-		t.clock.Lock()
-		defer t.clock.Unlock()
-		t.clock.Spend(d)
+func (s Shared) Sleep(ctx context.Context, d time.Duration) error {
+	if !s.clock.realTime {
+		s.clock.Lock()
+		defer s.clock.Unlock()
+		s.clock.Spend(d)
 		return ctx.Err()
 	}
 	timer := time.NewTimer(d)

@@ -12,50 +12,50 @@ import (
 // events; the time does not advance for other callers meanwhile. Others cannot bring a node back during
 // that wait, so a wait for an unavailable node ends after maxFaultWait. On real time it releases the
 // lock while it waits. A non-zero deadline ends the wait with MaxTimeMSExpired.
-func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
-	if k.realTime || k.driven {
-		return k.awaitReal(ctx, deadline, done)
+func (c *Clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
+	if c.realTime || c.driven {
+		return c.awaitReal(ctx, deadline, done)
 	}
-	began := k.Now()
+	began := c.Now()
 	for !done() {
 		if ctx.Err() != nil {
 			return interruptError(ctx)
 		}
-		if k.closed {
+		if c.closed {
 			return ErrClosed()
 		}
-		if k.Now().Sub(began) > maxFaultWait && k.AnyNodeAway() {
+		if c.Now().Sub(began) > maxFaultWait && c.AnyNodeAway() {
 			return errNodesAway()
 		}
-		due, ok := k.queue.NextDue()
+		due, ok := c.queue.NextDue()
 		if !ok {
 			return errNothingToWaitFor
 		}
 		if !deadline.IsZero() && due.After(deadline) {
-			k.advance(deadline)
+			c.advance(deadline)
 			return errMaxTime()
 		}
-		k.runNext()
-		k.OnEventsRun()
+		c.runNext()
+		c.OnEventsRun()
 	}
 	return nil
 }
 
-func (k *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
+func (c *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
 	if !deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
 	stop := context.AfterFunc(ctx, func() {
-		k.mu.Lock()
-		k.Wake()
-		k.mu.Unlock()
+		c.mu.Lock()
+		c.Wake()
+		c.mu.Unlock()
 	})
 	defer stop()
-	replaced := k.replacements.Load()
+	replaced := c.replacements.Load()
 	for !done() {
-		if k.replacements.Load() != replaced {
+		if c.replacements.Load() != replaced {
 			return ErrReplaced()
 		}
 		if err := ctx.Err(); err != nil {
@@ -64,11 +64,11 @@ func (k *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 			}
 			return interruptError(ctx)
 		}
-		if k.closed {
+		if c.closed {
 			return ErrClosed()
 		}
-		k.endTurn()
-		k.cond.Wait() // releases the lock to other commands
+		c.endTurn()
+		c.cond.Wait() // releases the lock to other commands
 	}
 	return nil
 }

@@ -71,25 +71,25 @@ type fileReader struct {
 
 // read passes all entries of a file of the given size to entry, and all damages to damage. It fails if
 // nothing can be read.
-func (p *fileReader) read(size int64) error {
-	if err := p.selectMeta(uint64(size)); err != nil {
+func (f *fileReader) read(size int64) error {
+	if err := f.selectMeta(uint64(size)); err != nil {
 		return err
 	}
-	p.seen = make([]bool, p.meta.pageCount)
-	p.readTree("", p.meta.root, nil, nil, 0)
+	f.seen = make([]bool, f.meta.pageCount)
+	f.readTree("", f.meta.root, nil, nil, 0)
 	return nil
 }
 
 // selectMeta reads the two meta pages and selects the newer one.
-func (p *fileReader) selectMeta(size uint64) error {
-	first, errFirst := p.readMetaAt(0)
+func (f *fileReader) selectMeta(size uint64) error {
+	first, errFirst := f.readMetaAt(0)
 	var second meta
 	errSecond := errNoState
 	if errFirst == nil {
-		second, errSecond = p.readMetaAt(first.pageSize)
+		second, errSecond = f.readMetaAt(first.pageSize)
 	} else {
 		for at := uint64(minPageSize); at <= maxPageSize && errSecond != nil; at *= 2 {
-			if second, errSecond = p.readMetaAt(at); errSecond == nil && second.pageSize != at {
+			if second, errSecond = f.readMetaAt(at); errSecond == nil && second.pageSize != at {
 				errSecond = errNoState
 			}
 		}
@@ -100,46 +100,46 @@ func (p *fileReader) selectMeta(size uint64) error {
 		}
 		return errNoState
 	}
-	p.meta = first
+	f.meta = first
 	if errFirst != nil || errSecond == nil && second.transaction > first.transaction {
-		p.meta = second
+		f.meta = second
 	}
 	for page, err := range []error{errFirst, errSecond} {
 		if err != nil {
-			p.onDamage(damage{page: uint64(page), err: fmt.Errorf("%w; the newest change may be lost", err)})
+			f.onDamage(damage{page: uint64(page), err: fmt.Errorf("%w; the newest change may be lost", err)})
 		}
 	}
-	if there := size / p.meta.pageSize; p.meta.pageCount > there {
-		p.onDamage(
-			damage{page: there, err: fmt.Errorf("the file is cut short: it has %d of %d pages", there, p.meta.pageCount)},
+	if there := size / f.meta.pageSize; f.meta.pageCount > there {
+		f.onDamage(
+			damage{page: there, err: fmt.Errorf("the file is cut short: it has %d of %d pages", there, f.meta.pageCount)},
 		)
-		p.meta.pageCount = there
+		f.meta.pageCount = there
 	}
 	return nil
 }
 
-func (p *fileReader) readMetaAt(offset uint64) (meta, error) {
+func (f *fileReader) readMetaAt(offset uint64) (meta, error) {
 	raw := make([]byte, pageHeader+metaBytes)
-	if _, err := p.file.ReadAt(raw, int64(offset)); err != nil {
+	if _, err := f.file.ReadAt(raw, int64(offset)); err != nil {
 		return meta{}, err
 	}
 	return readMeta(raw[pageHeader:])
 }
 
 // readTree reads a page and its subtree. Keys must be in [min, max); nil means unbounded.
-func (p *fileReader) readTree(bucket string, id uint64, min, max []byte, depth int) {
-	raw, err := p.readPage(id, depth)
+func (f *fileReader) readTree(bucket string, id uint64, min, max []byte, depth int) {
+	raw, err := f.readPage(id, depth)
 	if err == nil {
-		err = p.readElements(bucket, id, raw, min, max, depth)
+		err = f.readElements(bucket, id, raw, min, max, depth)
 	}
 	if err != nil {
-		p.onDamage(damage{bucket: bucket, page: id, err: err})
+		f.onDamage(damage{bucket: bucket, page: id, err: err})
 	}
 }
 
 // readPage reads a page with its overflow pages.
-func (p *fileReader) readPage(id uint64, depth int) ([]byte, error) {
-	if id < 2 || id >= p.meta.pageCount {
+func (f *fileReader) readPage(id uint64, depth int) ([]byte, error) {
+	if id < 2 || id >= f.meta.pageCount {
 		return nil, errors.New("it is beyond the end of the file")
 	}
 	if depth > maxDepth {
@@ -147,30 +147,30 @@ func (p *fileReader) readPage(id uint64, depth int) ([]byte, error) {
 	}
 	order := binary.NativeEndian
 	head := make([]byte, pageHeader)
-	if _, err := p.file.ReadAt(head, int64(id*p.meta.pageSize)); err != nil {
+	if _, err := f.file.ReadAt(head, int64(id*f.meta.pageSize)); err != nil {
 		return nil, err
 	}
 	if own := order.Uint64(head); own != id {
 		return nil, fmt.Errorf("its header says page %d", own)
 	}
 	overflow := uint64(order.Uint32(head[12:]))
-	if overflow >= p.meta.pageCount-id {
+	if overflow >= f.meta.pageCount-id {
 		return nil, fmt.Errorf("its overflow of %d pages does not fit in the file", overflow)
 	}
 	for i := id; i <= id+overflow; i++ {
-		if p.seen[i] {
+		if f.seen[i] {
 			return nil, errors.New("it is used twice")
 		}
-		p.seen[i] = true
+		f.seen[i] = true
 	}
-	raw := make([]byte, (1+overflow)*p.meta.pageSize)
-	if _, err := p.file.ReadAt(raw, int64(id*p.meta.pageSize)); err != nil {
+	raw := make([]byte, (1+overflow)*f.meta.pageSize)
+	if _, err := f.file.ReadAt(raw, int64(id*f.meta.pageSize)); err != nil {
 		return nil, err
 	}
 	return raw, nil
 }
 
-func (p *fileReader) readElements(bucket string, id uint64, raw []byte, min, max []byte, depth int) error {
+func (f *fileReader) readElements(bucket string, id uint64, raw []byte, min, max []byte, depth int) error {
 	order := binary.NativeEndian
 	flags, count := order.Uint16(raw[8:]), int(order.Uint16(raw[10:]))
 	if flags != flagBranch && flags != flagLeaf {
@@ -179,7 +179,7 @@ func (p *fileReader) readElements(bucket string, id uint64, raw []byte, min, max
 	if pageHeader+count*pageElement > len(raw) || flags == flagBranch && count == 0 {
 		return fmt.Errorf("it has %d elements", count)
 	}
-	list, err := p.parseElements(raw, flags, count, min, max)
+	list, err := f.parseElements(raw, flags, count, min, max)
 	for i, e := range list {
 		upTo := max
 		if i+1 < len(list) {
@@ -187,14 +187,14 @@ func (p *fileReader) readElements(bucket string, id uint64, raw []byte, min, max
 		}
 		switch {
 		case flags == flagBranch:
-			p.readTree(bucket, e.child, e.key, upTo, depth+1)
-		case bucket == "" && e.isBucket && p.wantedBucket != "" && p.wantedBucket != string(e.key):
+			f.readTree(bucket, e.child, e.key, upTo, depth+1)
+		case bucket == "" && e.isBucket && f.wantedBucket != "" && f.wantedBucket != string(e.key):
 		case bucket == "" && e.isBucket:
-			p.readBucket(string(e.key), id, e.value, depth)
+			f.readBucket(string(e.key), id, e.value, depth)
 		case bucket == "" || e.isBucket:
 			return fmt.Errorf("the element %x is of the wrong kind", e.key)
 		default:
-			p.onEntry(id, bucket, e.key, e.value)
+			f.onEntry(id, bucket, e.key, e.value)
 		}
 	}
 	return err
@@ -208,7 +208,7 @@ type element struct {
 }
 
 // parseElements parses the elements of a page up to the first invalid one.
-func (p *fileReader) parseElements(raw []byte, flags uint16, count int, min, max []byte) (list []element, err error) {
+func (f *fileReader) parseElements(raw []byte, flags uint16, count int, min, max []byte) (list []element, err error) {
 	order := binary.NativeEndian
 	for i := range count {
 		at := pageHeader + i*pageElement
@@ -238,21 +238,21 @@ func (p *fileReader) parseElements(raw []byte, flags uint16, count int, min, max
 
 // readBucket reads a bucket. A bucket has its own root page, or is small and stored inline in its
 // element on page id.
-func (p *fileReader) readBucket(name string, id uint64, value []byte, depth int) {
+func (f *fileReader) readBucket(name string, id uint64, value []byte, depth int) {
 	if len(value) < bucketHead {
-		p.onDamage(damage{bucket: name, page: id, err: errors.New("its bucket header is too short")})
+		f.onDamage(damage{bucket: name, page: id, err: errors.New("its bucket header is too short")})
 		return
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		p.readTree(name, root, nil, nil, depth+1)
+		f.readTree(name, root, nil, nil, depth+1)
 		return
 	}
 	inside := value[bucketHead:]
 	if len(inside) < pageHeader || binary.NativeEndian.Uint16(inside[8:]) != flagLeaf {
-		p.onDamage(damage{bucket: name, page: id, err: errors.New("its inline bucket is invalid")})
+		f.onDamage(damage{bucket: name, page: id, err: errors.New("its inline bucket is invalid")})
 		return
 	}
-	if err := p.readElements(name, id, inside, nil, nil, depth); err != nil {
-		p.onDamage(damage{bucket: name, page: id, err: err})
+	if err := f.readElements(name, id, inside, nil, nil, depth); err != nil {
+		f.onDamage(damage{bucket: name, page: id, err: err})
 	}
 }

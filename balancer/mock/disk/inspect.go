@@ -150,7 +150,7 @@ func (in *inspector) checkCompleteness() {
 		in.compareTotals(bucket, there, in.recordedTotals[bucket])
 	}
 	for bucket, told := range in.recordedTotals {
-		if _, there := in.computedTotals[bucket]; !there {
+		if _, ok := in.computedTotals[bucket]; !ok {
 			in.compareTotals(bucket, total{}, told)
 		}
 	}

@@ -26,16 +26,16 @@ func write(tx *bbolt.Tx, entries []Entry) error {
 	return c.writeTotals()
 }
 
-func (c *writeTx) writeEntry(e Entry) error {
+func (w *writeTx) writeEntry(e Entry) error {
 	if e.Key == nil {
-		delete(c.buckets, e.Bucket)
-		c.deletedBuckets[e.Bucket] = true
-		if err := c.tx.DeleteBucket([]byte(e.Bucket)); !errors.Is(err, bolterrors.ErrBucketNotFound) {
+		delete(w.buckets, e.Bucket)
+		w.deletedBuckets[e.Bucket] = true
+		if err := w.tx.DeleteBucket([]byte(e.Bucket)); !errors.Is(err, bolterrors.ErrBucketNotFound) {
 			return err
 		}
 		return nil
 	}
-	b, err := c.bucket(e.Bucket)
+	b, err := w.bucket(e.Bucket)
 	if err != nil {
 		return err
 	}
@@ -45,41 +45,41 @@ func (c *writeTx) writeEntry(e Entry) error {
 	return b.put(e.Key, e.Value)
 }
 
-func (c *writeTx) bucket(name string) (*totalledBucket, error) {
-	if b := c.buckets[name]; b != nil {
+func (w *writeTx) bucket(name string) (*totalledBucket, error) {
+	if b := w.buckets[name]; b != nil {
 		return b, nil
 	}
-	b, err := openTotalledBucket(c.tx, name)
+	b, err := openTotalledBucket(w.tx, name)
 	if err != nil {
 		return nil, err
 	}
-	if c.deletedBuckets[name] { // the recorded total belongs to the deleted bucket
+	if w.deletedBuckets[name] { // the recorded total belongs to the deleted bucket
 		b.total = total{}
-		delete(c.deletedBuckets, name)
+		delete(w.deletedBuckets, name)
 	}
-	c.buckets[name] = b
+	w.buckets[name] = b
 	return b, nil
 }
 
 // writeTotals writes the totals of the changed buckets, and last the total of BucketSums.
-func (c *writeTx) writeTotals() error {
-	sums, err := c.bucket(BucketSums)
+func (w *writeTx) writeTotals() error {
+	sums, err := w.bucket(BucketSums)
 	if err != nil {
 		return err
 	}
-	for name := range c.deletedBuckets {
+	for name := range w.deletedBuckets {
 		if err := sums.delete([]byte(name)); err != nil {
 			return err
 		}
 	}
-	for name, b := range c.buckets {
+	for name, b := range w.buckets {
 		if holder, key := totalKey(name); holder == BucketSums {
 			if err := sums.put(key, b.total.bytes()); err != nil {
 				return err
 			}
 		}
 	}
-	meta, err := c.bucket(BucketMeta)
+	meta, err := w.bucket(BucketMeta)
 	if err != nil {
 		return err
 	}

@@ -93,24 +93,24 @@ func New(r catalog.Release) *Set {
 }
 
 // Names returns the sorted names of the parameters.
-func (p *Set) Names() []string { return slices.Sorted(maps.Keys(p.byName)) }
+func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }
 
 // Values returns all parameters sorted by name.
-func (p *Set) Values() bson.D {
+func (s *Set) Values() bson.D {
 	values := bson.D{}
-	for _, name := range p.Names() {
-		values = append(values, bson.E{Key: name, Value: p.Int(name)})
+	for _, name := range s.Names() {
+		values = append(values, bson.E{Key: name, Value: s.Int(name)})
 	}
 	return values
 }
 
 // Restore restores stored values. It ignores parameters that no longer exist.
-func (p *Set) Restore(values bson.Raw) error {
+func (s *Set) Restore(values bson.Raw) error {
 	elems, err := values.Elements()
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, e := range elems {
-		if known := p.byName[e.Key()]; known != nil {
+		if known := s.byName[e.Key()]; known != nil {
 			known.value, _ = e.Value().AsInt64OK()
 		}
 	}
@@ -119,25 +119,25 @@ func (p *Set) Restore(values bson.Raw) error {
 
 // SetAtStart sets a parameter before the cluster starts. The value is a number, a bool, or a string from
 // the command line.
-func (p *Set) SetAtStart(name string, value any) error {
-	if p.byName[name] == nil {
+func (s *Set) SetAtStart(name string, value any) error {
+	if s.byName[name] == nil {
 		return fmt.Errorf("unknown server parameter %q", name)
 	}
-	if err := p.assign(name, value); err != nil {
+	if err := s.assign(name, value); err != nil {
 		return fmt.Errorf("server parameter %s: %w", name, err)
 	}
 	return nil
 }
 
 // assign sets an existing parameter.
-func (p *Set) assign(name string, value any) error {
-	known := p.byName[name]
+func (s *Set) assign(name string, value any) error {
+	known := s.byName[name]
 	n, err := known.parse(name, value)
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	known.value = n
 	return nil
 }
@@ -145,25 +145,25 @@ func (p *Set) assign(name string, value any) error {
 // Set changes a parameter at run time and returns its previous value. It fails with InvalidOptions for
 // an unknown name, with IllegalOperation for a parameter that is settable only at startup, and with
 // BadValue for an invalid value.
-func (p *Set) Set(name string, value any) (was any, err error) {
-	was, runtime, known := p.Value(name)
+func (s *Set) Set(name string, value any) (was any, err error) {
+	was, runtime, known := s.Value(name)
 	switch {
 	case !known:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Unrecognized parameter: %s", name)
 	case !runtime:
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "not allowed to change [%s] at runtime", name)
 	}
-	return was, p.assign(name, value)
+	return was, s.assign(name, value)
 }
 
 // Value returns a parameter as a server returns it, as a bool or an int32, and whether it can be set at
 // run time.
-func (p *Set) Value(name string) (value any, runtime, known bool) {
-	one := p.byName[name]
+func (s *Set) Value(name string) (value any, runtime, known bool) {
+	one := s.byName[name]
 	if one == nil {
 		return nil, false, false
 	}
-	n := p.Int(name)
+	n := s.Int(name)
 	if one.isBool {
 		return n != 0, !one.atStart, true
 	}
@@ -218,18 +218,18 @@ func (p *parameter) parseText(name, text string) (int64, error) {
 }
 
 // Int returns a parameter's value; bools are 0 or 1. The name must exist.
-func (p *Set) Int(name string) int64 {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.byName[name].value
+func (s *Set) Int(name string) int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.byName[name].value
 }
 
 // Milliseconds returns a parameter in milliseconds as a duration.
-func (p *Set) Milliseconds(name string) time.Duration {
-	return time.Duration(p.Int(name)) * time.Millisecond
+func (s *Set) Milliseconds(name string) time.Duration {
+	return time.Duration(s.Int(name)) * time.Millisecond
 }
 
 // Seconds returns a parameter in seconds as a duration.
-func (p *Set) Seconds(name string) time.Duration {
-	return time.Duration(p.Int(name)) * time.Second
+func (s *Set) Seconds(name string) time.Duration {
+	return time.Duration(s.Int(name)) * time.Second
 }

@@ -18,11 +18,11 @@ import (
 // time, because the cluster's clock has advanced instead.
 type answerDelay time.Duration
 
-func (l answerDelay) sleep(ctx context.Context) {
-	if l <= 0 {
+func (a answerDelay) sleep(ctx context.Context) {
+	if a <= 0 {
 		return
 	}
-	timer := time.NewTimer(time.Duration(l))
+	timer := time.NewTimer(time.Duration(a))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

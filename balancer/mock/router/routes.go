@@ -48,8 +48,8 @@ func lookUpRoutes(cmd *call.Command, c *call.Call) {
 	if ns := c.TargetNamespace(cmd); cmd.Name == "aggregate" && !call.IsView(c, ns) {
 		c.Request.JoinTo(ns)
 	}
-	effect, has := routeEffects[cmd.Name]
-	if !has || c.Node.Member != nil {
+	effect, ok := routeEffects[cmd.Name]
+	if !ok || c.Node.Member != nil {
 		return
 	}
 	ns, config := c.TargetNamespace(cmd), c.Cluster.ConfigDB()
@@ -66,8 +66,8 @@ func lookUpRoutes(cmd *call.Command, c *call.Call) {
 
 // followRoutes applies the effects after a command, which may have failed.
 func followRoutes(cmd *call.Command, c *call.Call, done bool) {
-	effect, has := routeEffects[cmd.Name]
-	if !has || c.Node.Member != nil {
+	effect, ok := routeEffects[cmd.Name]
+	if !ok || c.Node.Member != nil {
 		return
 	}
 	ns, routes := c.TargetNamespace(cmd), c.Node.Routes

@@ -148,99 +148,99 @@ func newSpecTester(t *testing.T, of specCase) *specTester {
 }
 
 // setVersions gives the chunks of shop.orders the versions and times of S0.
-func (x *specTester) setVersions() {
-	x.T.Helper()
+func (st *specTester) setVersions() {
+	st.T.Helper()
 	since := bson.Timestamp{T: 100, I: 1}
 	for i, version := range []bson.Timestamp{{T: 5, I: 1}, {T: 5, I: 2}, {T: 5, I: 0}} {
-		chunk := x.chunkDocs("shop.orders")[i]
+		chunk := st.chunkDocs("shop.orders")[i]
 		id := chunk.Lookup("_id")
-		x.names[id.ObjectID().Hex()] = fmt.Sprintf("C%d", i)
-		x.OK("config", d("update", "chunks", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d(
+		st.names[id.ObjectID().Hex()] = fmt.Sprintf("C%d", i)
+		st.OK("config", d("update", "chunks", "updates", bson.A{d("q", d("_id", id), "u", d("$set", d(
 			"lastmod", version, "onCurrentShardSince", since,
 			"history", bson.A{d("validAfter", since, "shard", chunk.Lookup("shard"))})))}))
 	}
 }
 
-func (x *specTester) play(c specCase) {
-	x.T.Helper()
+func (st *specTester) play(c specCase) {
+	st.T.Helper()
 	for i, step := range c.Prepare {
-		x.step(fmt.Sprintf("prepare[%d]", i), step)
+		st.step(fmt.Sprintf("prepare[%d]", i), step)
 	}
 	before := ""
 	if c.Nothing || !c.Step.Code.IsZero() && !c.Raises {
-		before = x.State()
+		before = st.State()
 	}
-	x.step("the command", c.Step)
+	st.step("the command", c.Step)
 	if before != "" {
-		x.unchanged(before)
+		st.unchanged(before)
 	}
 	for i, step := range c.Then {
-		x.step(fmt.Sprintf("then[%d]", i), step)
+		st.step(fmt.Sprintf("then[%d]", i), step)
 	}
-	x.Cluster.Lock()
-	defer x.Cluster.Unlock()
-	if err := x.Cluster.Invariants(); err != nil && !c.Broken {
-		x.T.Error(err)
+	st.Cluster.Lock()
+	defer st.Cluster.Unlock()
+	if err := st.Cluster.Invariants(); err != nil && !c.Broken {
+		st.T.Error(err)
 	}
 }
 
-func (x *specTester) unchanged(before string) {
-	x.T.Helper()
-	was, is := strings.Split(before, "\n"), strings.Split(x.State(), "\n")
+func (st *specTester) unchanged(before string) {
+	st.T.Helper()
+	was, is := strings.Split(before, "\n"), strings.Split(st.State(), "\n")
 	for i := range was {
 		if was[i] != is[i] {
-			x.T.Errorf("it has changed\n%s\nto\n%s", was[i], is[i])
+			st.T.Errorf("it has changed\n%s\nto\n%s", was[i], is[i])
 		}
 	}
 }
 
-func (x *specTester) step(name string, s specStep) {
-	x.T.Helper()
+func (st *specTester) step(name string, s specStep) {
+	st.T.Helper()
 	switch {
 	case s.Run != nil:
-		x.command(name, s)
+		st.command(name, s)
 	case s.Find != "":
-		x.look(name, s)
+		st.look(name, s)
 	case s.Chunks != "":
-		if got := x.chunkLines(s.Chunks); !slices.Equal(got, s.Are) {
-			x.T.Errorf("%s: the chunks of %s are\n%s\nwant\n%s", name, s.Chunks, strings.Join(got, "\n"), strings.Join(s.Are, "\n"))
+		if got := st.chunkLines(s.Chunks); !slices.Equal(got, s.Are) {
+			st.T.Errorf("%s: the chunks of %s are\n%s\nwant\n%s", name, s.Chunks, strings.Join(got, "\n"), strings.Join(s.Are, "\n"))
 		}
 	case s.Sleep != "":
 		d, err := time.ParseDuration(s.Sleep)
 		if err != nil {
-			x.T.Fatal(err)
+			st.T.Fatal(err)
 		}
-		x.Sleep(d)
+		st.Sleep(d)
 	default:
-		x.T.Fatalf("%s does nothing", name)
+		st.T.Fatalf("%s does nothing", name)
 	}
 }
 
-func (x *specTester) command(name string, s specStep) {
-	x.T.Helper()
-	reply := x.Run(cmp.Or(s.On, "admin"), x.substitute(s.Run))
+func (st *specTester) command(name string, s specStep) {
+	st.T.Helper()
+	reply := st.Run(cmp.Or(s.On, "admin"), st.substitute(s.Run))
 	for _, gossip := range []string{"$clusterTime", "operationTime"} {
 		if reply.Lookup(gossip).IsZero() {
-			x.T.Errorf("%s: the reply lacks %s", name, gossip)
+			st.T.Errorf("%s: the reply lacks %s", name, gossip)
 		}
 	}
-	reply = withoutGossip(x.T, reply)
+	reply = withoutGossip(st.T, reply)
 	if !s.Code.IsZero() {
-		x.failure(name, s, reply)
+		st.failure(name, s, reply)
 		return
 	}
 	want := s.Want
 	if want == nil {
-		want = raw(x.T, d("…", 1, "ok", 1.0))
+		want = raw(st.T, d("…", 1, "ok", 1.0))
 	}
-	if err := x.match("reply", document(want), document(reply)); err != nil {
-		x.T.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
+	if err := st.match("reply", document(want), document(reply)); err != nil {
+		st.T.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
 	}
 }
 
 // failure compares an error reply: its fields, their order and the code's name.
-func (x *specTester) failure(name string, s specStep, reply bson.Raw) {
-	x.T.Helper()
+func (st *specTester) failure(name string, s specStep, reply bson.Raw) {
+	st.T.Helper()
 	want := d("ok", 0.0, "errmsg", "…")
 	if code, isNumber := s.Code.AsInt64OK(); isNumber {
 		want = append(want, d("code", int32(code), "codeName", mongoerr.Code(code).Name())...)
@@ -248,45 +248,45 @@ func (x *specTester) failure(name string, s specStep, reply bson.Raw) {
 	if s.Want != nil {
 		var extra bson.D
 		if err := bson.Unmarshal(s.Want, &extra); err != nil {
-			x.T.Fatal(err)
+			st.T.Fatal(err)
 		}
 		want = append(want, extra...)
 	}
-	if err := x.match("reply", document(raw(x.T, want)), document(reply)); err != nil {
-		x.T.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
+	if err := st.match("reply", document(raw(st.T, want)), document(reply)); err != nil {
+		st.T.Errorf("%s %s answered %s\n%v", name, s.Run, reply, err)
 		return
 	}
 	if text := reply.Lookup("errmsg").StringValue(); !strings.Contains(text, s.Message) {
-		x.T.Errorf("%s: errmsg %q lacks %q", name, text, s.Message)
+		st.T.Errorf("%s: errmsg %q lacks %q", name, text, s.Message)
 	}
 }
 
 // look compares documents of the config database.
-func (x *specTester) look(name string, s specStep) {
-	x.T.Helper()
+func (st *specTester) look(name string, s specStep) {
+	st.T.Helper()
 	find := d("find", s.Find, "batchSize", 1000)
 	if s.Filter != nil {
-		find = append(find, bson.E{Key: "filter", Value: x.substitute(s.Filter)})
+		find = append(find, bson.E{Key: "filter", Value: st.substitute(s.Filter)})
 	}
 	if s.Sort != nil {
 		find = append(find, bson.E{Key: "sort", Value: s.Sort})
 	}
-	got := x.OK("config", find).Lookup("cursor", "firstBatch")
-	if err := x.match(s.Find, s.Docs, got); err != nil {
-		x.T.Errorf("%s: config.%s has %s\n%v", name, s.Find, got, err)
+	got := st.OK("config", find).Lookup("cursor", "firstBatch")
+	if err := st.match(s.Find, s.Docs, got); err != nil {
+		st.T.Errorf("%s: config.%s has %s\n%v", name, s.Find, got, err)
 	}
 }
 
-func (x *specTester) chunkDocs(ns string) []bson.Raw {
-	x.T.Helper()
-	entry := x.First("config", d("find", "collections", "filter", d("_id", ns)))
+func (st *specTester) chunkDocs(ns string) []bson.Raw {
+	st.T.Helper()
+	entry := st.First("config", d("find", "collections", "filter", d("_id", ns)))
 	if entry == nil {
 		return nil
 	}
-	reply := x.OK("config", d("find", "chunks", "filter", d("uuid", entry.Lookup("uuid")), "sort", d("min", 1), "batchSize", 1000))
+	reply := st.OK("config", d("find", "chunks", "filter", d("uuid", entry.Lookup("uuid")), "sort", d("min", 1), "batchSize", 1000))
 	values, err := reply.Lookup("cursor", "firstBatch").Array().Values()
 	if err != nil {
-		x.T.Fatal(err)
+		st.T.Fatal(err)
 	}
 	docs := make([]bson.Raw, len(values))
 	for i, v := range values {
@@ -297,14 +297,14 @@ func (x *specTester) chunkDocs(ns string) []bson.Raw {
 
 // chunkLines are a collection's chunks as the spec writes them: bounds, shard,
 // version, C0 to C2 or new for the _id, and the jumbo flag if there is one.
-func (x *specTester) chunkLines(ns string) []string {
-	x.T.Helper()
+func (st *specTester) chunkLines(ns string) []string {
+	st.T.Helper()
 	var lines []string
-	for _, doc := range x.chunkDocs(ns) {
+	for _, doc := range st.chunkDocs(ns) {
 		t, i := doc.Lookup("lastmod").Timestamp()
 		line := fmt.Sprintf("[%s, %s) %s %d|%d", boundText(doc.Lookup("min")), boundText(doc.Lookup("max")), doc.Lookup("shard").StringValue(), t, i)
 		if ns == "shop.orders" {
-			line += " " + cmp.Or(x.names[doc.Lookup("_id").ObjectID().Hex()], "new")
+			line += " " + cmp.Or(st.names[doc.Lookup("_id").ObjectID().Hex()], "new")
 		}
 		if jumbo := doc.Lookup("jumbo"); !jumbo.IsZero() {
 			line += fmt.Sprintf(" jumbo: %v", jumbo.Boolean())

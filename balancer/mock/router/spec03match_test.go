@@ -15,21 +15,21 @@ import (
 //   - {$any: "date"} is any value of that type, {$any: "value"} any at all;
 //   - {$as: "x"} names the value, and where it comes again it must be equal;
 //   - {$not: "x"} is any value of the same type but the one named so.
-func (x *specTester) match(path string, want, got bson.RawValue) error {
+func (st *specTester) match(path string, want, got bson.RawValue) error {
 	if text, isText := want.StringValueOK(); isText && text == "…" && got.Type == bson.TypeString {
 		return nil
 	}
 	if rule, arg, isRule := matchRule(want); isRule {
-		return x.matchRule(path, rule, arg, got)
+		return st.matchRule(path, rule, arg, got)
 	}
 	if want.Type != got.Type {
 		return fmt.Errorf("%s is %s of type %s, want %s of type %s", path, got, got.Type, want, want.Type)
 	}
 	switch want.Type {
 	case bson.TypeEmbeddedDocument:
-		return x.matchFields(path, want.Document(), got.Document())
+		return st.matchFields(path, want.Document(), got.Document())
 	case bson.TypeArray:
-		return x.matchElements(path, bson.Raw(want.Array()), bson.Raw(got.Array()))
+		return st.matchElements(path, bson.Raw(want.Array()), bson.Raw(got.Array()))
 	}
 	if !want.Equal(got) {
 		return fmt.Errorf("%s is %s, want %s", path, got, want)
@@ -50,15 +50,15 @@ func matchRule(want bson.RawValue) (rule, arg string, ok bool) {
 	return "", "", false
 }
 
-func (x *specTester) matchRule(path, rule, arg string, got bson.RawValue) error {
-	named, known := x.bound[arg]
+func (st *specTester) matchRule(path, rule, arg string, got bson.RawValue) error {
+	named, known := st.bound[arg]
 	switch {
 	case rule == "$any" && arg != "value" && typeNames[got.Type] != arg:
 		return fmt.Errorf("%s is %s of type %s, want a %s", path, got, got.Type, arg)
 	case rule == "$as" && known && !named.Equal(got):
 		return fmt.Errorf("%s is %s, want %s, which is %s", path, got, arg, named)
 	case rule == "$as":
-		x.bound[arg] = got
+		st.bound[arg] = got
 	case rule == "$not" && (named.Type != got.Type || named.Equal(got)):
 		return fmt.Errorf("%s is %s, want another %s than %s", path, got, named.Type, arg)
 	}
@@ -71,7 +71,7 @@ var typeNames = map[bson.Type]string{
 	bson.TypeArray: "array",
 }
 
-func (x *specTester) matchFields(path string, want, got bson.Raw) error {
+func (st *specTester) matchFields(path string, want, got bson.Raw) error {
 	wanted, err := want.Elements()
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (x *specTester) matchFields(path string, want, got bson.Raw) error {
 		if len(there) == 0 || there[0].Key() != wanted[i].Key() {
 			return fmt.Errorf("%s has %v where %s should be", path, keysOf(there), wanted[i].Key())
 		}
-		if err := x.match(path+"."+wanted[i].Key(), wanted[i].Value(), there[0].Value()); err != nil {
+		if err := st.match(path+"."+wanted[i].Key(), wanted[i].Value(), there[0].Value()); err != nil {
 			return err
 		}
 		there = there[1:]
@@ -109,7 +109,7 @@ func keysOf(elems []bson.RawElement) (keys []string) {
 	return keys
 }
 
-func (x *specTester) matchElements(path string, want, got bson.Raw) error {
+func (st *specTester) matchElements(path string, want, got bson.Raw) error {
 	wanted, err := want.Values()
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (x *specTester) matchElements(path string, want, got bson.Raw) error {
 		return fmt.Errorf("%s has %d elements, want %d", path, len(there), len(wanted))
 	}
 	for i := range wanted {
-		if err := x.match(fmt.Sprintf("%s[%d]", path, i), wanted[i], there[i]); err != nil {
+		if err := st.match(fmt.Sprintf("%s[%d]", path, i), wanted[i], there[i]); err != nil {
 			return err
 		}
 	}
@@ -137,19 +137,19 @@ func (x *specTester) matchElements(path string, want, got bson.Raw) error {
 
 // substitute puts the values that a case has named where a command says
 // {$as: "x"}.
-func (x *specTester) substitute(doc bson.Raw) bson.D {
-	x.T.Helper()
+func (st *specTester) substitute(doc bson.Raw) bson.D {
+	st.T.Helper()
 	elems, err := doc.Elements()
 	if err != nil {
-		x.T.Fatal(err)
+		st.T.Fatal(err)
 	}
 	filled := bson.D{}
 	for _, e := range elems {
 		var value any = e.Value()
 		if rule, name, isRule := matchRule(e.Value()); isRule && rule == "$as" {
-			value = x.bound[name]
+			value = st.bound[name]
 		} else if inner, isDoc := e.Value().DocumentOK(); isDoc {
-			value = x.substitute(inner)
+			value = st.substitute(inner)
 		}
 		filled = append(filled, bson.E{Key: e.Key(), Value: value})
 	}

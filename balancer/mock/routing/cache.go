@@ -65,8 +65,8 @@ func (c *Cache) Stats() Stats {
 // Fresh reports whether the entry of a collection is up to date. Nearly every request calls only this
 // method.
 func (c *Cache) Fresh(ns string, now Catalog) bool {
-	known, there := c.tables[ns]
-	if !there || known != now.Table(ns) || c.outdated[ns] {
+	known, ok := c.tables[ns]
+	if !ok || known != now.Table(ns) || c.outdated[ns] {
 		return false
 	}
 	return known != nil || c.databases[databaseOf(ns)].as == now.DatabasesWritten()
@@ -80,7 +80,7 @@ func databaseOf(ns string) string {
 // Table returns the cached routing table of a collection, and reads it if it is not cached. It returns
 // nil if the collection was untracked.
 func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
-	if known, there := c.tables[ns]; there && !c.outdated[ns] {
+	if known, ok := c.tables[ns]; ok && !c.outdated[ns] {
 		return known
 	}
 	return c.Read(ns, now)
@@ -91,7 +91,7 @@ func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
 func (c *Cache) Read(ns string, now Catalog) *catalog.RoutingTable {
 	known, current := c.tables[ns], now.Table(ns)
 	delete(c.outdated, ns)
-	if _, there := c.Database(databaseOf(ns), now); !there && current == nil {
+	if _, ok := c.Database(databaseOf(ns), now); !ok && current == nil {
 		delete(c.tables, ns)
 		return nil
 	}
@@ -122,8 +122,8 @@ func (c *Cache) LookForBuckets(ns string, now Catalog) {
 // untracked collection.
 func (c *Cache) RefuseByFormerPrimary(ns string, now Catalog) {
 	db := databaseOf(ns)
-	known, there := c.databases[db]
-	if there && known.as != now.DatabasesWritten() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
+	known, ok := c.databases[db]
+	if ok && known.as != now.DatabasesWritten() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
 		c.Refused(ns, now)
 	}
 }
@@ -152,23 +152,23 @@ func (c *Cache) Outdate(ns string) {
 // Database returns the cached entry of a database, and reads it if it is not cached. It returns false if
 // the database does not exist.
 func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
-	if known, there := c.databases[db]; there {
+	if known, ok := c.databases[db]; ok {
 		return known.entry, true
 	}
-	entry, there := now.DatabaseEntry(db)
-	if there {
+	entry, ok := now.DatabaseEntry(db)
+	if ok {
 		if c.databases == nil || len(c.databases) >= maxKnown {
 			c.databases = map[string]database{}
 		}
 		c.databases[db] = database{entry, now.DatabasesWritten()}
 	}
-	return entry, there
+	return entry, ok
 }
 
 // PrimaryOf returns the primary shard of a collection's database according to the cache.
 func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
-	entry, there := c.Database(databaseOf(ns), now)
-	if !there {
+	entry, ok := c.Database(databaseOf(ns), now)
+	if !ok {
 		return "", false
 	}
 	primary, _ := entry.Lookup("primary").StringValueOK()
@@ -192,14 +192,14 @@ func (c *Cache) Send(ns string, now Catalog, to Targets) (by catalog.ShardID, re
 // another stale error (StaleDbVersion), which no counter includes.
 func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refused bool) {
 	db := databaseOf(ns)
-	if known, there := c.databases[db]; there && known.as != now.DatabasesWritten() {
+	if known, ok := c.databases[db]; ok && known.as != now.DatabasesWritten() {
 		delete(c.databases, db)
 	}
-	primary, there := c.PrimaryOf(ns, now)
-	if !there {
+	primary, ok := c.PrimaryOf(ns, now)
+	if !ok {
 		delete(c.tables, ns)
 	}
-	return primary, there && now.Table(ns) != nil
+	return primary, ok && now.Table(ns) != nil
 }
 
 // refusal returns the first shard that rejects a request routed by the table known.

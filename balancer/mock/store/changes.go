@@ -39,9 +39,9 @@ func (c *Collection) TakeChanges() Changes {
 	return taken
 }
 
-func (w *changeTracker) reportFirst() {
-	if len(w.records) == 0 && !w.indexesChanged {
-		w.onFirst()
+func (c *changeTracker) reportFirst() {
+	if len(c.records) == 0 && !c.indexesChanged {
+		c.onFirst()
 	}
 }
 

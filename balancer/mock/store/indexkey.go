@@ -111,7 +111,7 @@ type keyExtraction struct {
 
 // expand follows every field to its value or to the first array. It emits a key if there is no array,
 // and otherwise continues with each element of the array.
-func (x *keyExtraction) expand(at []paths.Position) error {
+func (k *keyExtraction) expand(at []paths.Position) error {
 	var arr value.Value
 	var through string // the field that leads to the array
 	at = slices.Clone(at)
@@ -121,20 +121,20 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 		if !value.IsArray(v) || at[i].Done {
 			continue
 		}
-		if x.ix.fields[i].hashed {
+		if k.ix.fields[i].hashed {
 			return servererr.NewCode(16766, "hashed indexes do not currently support array values. Found array at path: %s",
-				x.ix.fields[i].name)
+				k.ix.fields[i].name)
 		}
 		if !value.IsMissing(arr) && &arr.Value[0] != &v.Value[0] {
-			return servererr.New(171, "cannot index parallel arrays [%s] [%s]", x.ix.fields[i].name, through)
+			return servererr.New(171, "cannot index parallel arrays [%s] [%s]", k.ix.fields[i].name, through)
 		}
-		arr, through = v, x.ix.fields[i].name
+		arr, through = v, k.ix.fields[i].name
 	}
 	if value.IsMissing(arr) {
-		x.emit(at)
+		k.emit(at)
 		return nil
 	}
-	x.recordArrays(at)
+	k.recordArrays(at)
 	elements := document.Items(arr)
 	if len(elements) == 0 {
 		for i := range at {
@@ -142,7 +142,7 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 				at[i] = at[i].InEmptyArray()
 			}
 		}
-		return x.expand(at)
+		return k.expand(at)
 	}
 	for _, e := range elements {
 		next := slices.Clone(at)
@@ -151,7 +151,7 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 				next[i] = next[i].InElement(e)
 			}
 		}
-		if err := x.expand(next); err != nil {
+		if err := k.expand(next); err != nil {
 			return err
 		}
 	}
@@ -159,33 +159,33 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 }
 
 // recordArrays records the path prefixes of arrays.
-func (x *keyExtraction) recordArrays(at []paths.Position) {
+func (k *keyExtraction) recordArrays(at []paths.Position) {
 	for i, p := range at {
 		if !value.IsArray(p.Value) || p.Done {
 			continue
 		}
-		path := x.ix.fields[i].path
+		path := k.ix.fields[i].path
 		before := strings.Join(path[:len(path)-len(p.Rest)], ".")
-		if !slices.Contains(x.out.arrayPaths, before) {
-			x.out.arrayPaths = append(x.out.arrayPaths, before)
+		if !slices.Contains(k.out.arrayPaths, before) {
+			k.out.arrayPaths = append(k.out.arrayPaths, before)
 		}
 	}
 }
 
-func (x *keyExtraction) emit(at []paths.Position) {
-	if x.ix.spec.Sparse && !slices.ContainsFunc(at, func(p paths.Position) bool { return !value.IsMissing(p.Value) }) {
+func (k *keyExtraction) emit(at []paths.Position) {
+	if k.ix.spec.Sparse && !slices.ContainsFunc(at, func(p paths.Position) bool { return !value.IsMissing(p.Value) }) {
 		return
 	}
 	key := make([]byte, 0, 16*len(at))
 	for i, p := range at {
-		key = x.ix.fields[i].append(key, p.Value)
+		key = k.ix.fields[i].append(key, p.Value)
 	}
-	if x.firstKey == nil {
+	if k.firstKey == nil {
 		for _, p := range at {
-			x.firstKey = append(x.firstKey, p.Value)
+			k.firstKey = append(k.firstKey, p.Value)
 		}
 	}
-	x.out.keys = append(x.out.keys, key)
+	k.out.keys = append(k.out.keys, key)
 }
 
 // duplicateKeyError returns the error of a unique index (11000), with the first key of the

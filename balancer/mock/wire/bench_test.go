@@ -25,11 +25,11 @@ func pong(t testing.TB) *constant {
 	return &constant{reply: reply}
 }
 
-func (h *constant) Handle(ctx context.Context, r wire.Request) bson.Raw {
+func (c *constant) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if r.Command == "pong" {
-		return h.reply
+		return c.reply
 	}
-	return h.toy.Handle(ctx, r)
+	return c.toy.Handle(ctx, r)
 }
 
 // One command by the driver over the Pipe. Most of it is the driver: see

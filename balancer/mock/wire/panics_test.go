@@ -17,23 +17,23 @@ type brittle struct {
 	at string
 }
 
-func (c brittle) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if c.at == "read" && n > 0 {
+func (b brittle) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if b.at == "read" && n > 0 {
 		panic("boom")
 	}
 	return n, err
 }
 
-func (c brittle) Write(p []byte) (int, error) {
-	if c.at == "write" {
+func (b brittle) Write(p []byte) (int, error) {
+	if b.at == "write" {
 		panic("boom")
 	}
-	return c.Conn.Write(p)
+	return b.Conn.Write(p)
 }
 
-func (c brittle) HandshakeContext(context.Context) error {
-	if c.at == "handshake" {
+func (b brittle) HandshakeContext(context.Context) error {
+	if b.at == "handshake" {
 		panic("boom")
 	}
 	return nil

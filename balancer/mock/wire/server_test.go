@@ -29,20 +29,20 @@ type toy struct {
 	left     []int32
 }
 
-func (h *toy) on(name string, f func(context.Context, wire.Request) bson.D) *toy {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.commands == nil {
-		h.commands = make(map[string]func(context.Context, wire.Request) bson.D)
+func (t *toy) on(name string, f func(context.Context, wire.Request) bson.D) *toy {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.commands == nil {
+		t.commands = make(map[string]func(context.Context, wire.Request) bson.D)
 	}
-	h.commands[name] = f
-	return h
+	t.commands[name] = f
+	return t
 }
 
-func (h *toy) Handle(ctx context.Context, r wire.Request) bson.Raw {
-	h.mu.Lock()
-	command := h.commands[r.Command]
-	h.mu.Unlock()
+func (t *toy) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	t.mu.Lock()
+	command := t.commands[r.Command]
+	t.mu.Unlock()
 	var reply bson.D
 	switch {
 	case command != nil:
@@ -61,10 +61,10 @@ func (h *toy) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	return raw
 }
 
-func (h *toy) Leave(c *wire.Client) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.left = append(h.left, c.ID)
+func (t *toy) Leave(c *wire.Client) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = append(t.left, c.ID)
 }
 
 // hello waits when asked to, as no topology of the toy ever changes.

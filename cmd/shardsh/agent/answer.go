@@ -97,7 +97,7 @@ func checkArguments(raw json.RawMessage) error {
 			return fmt.Errorf("%s has %d entries: give at most %d", name, len(list), maxItems)
 		}
 		for _, v := range list {
-			if text, is := v.(string); is && utf8.RuneCountInString(text) > maxText {
+			if text, ok := v.(string); ok && utf8.RuneCountInString(text) > maxText {
 				return fmt.Errorf("%s is longer than %d characters", name, maxText)
 			}
 		}

@@ -160,7 +160,7 @@ func whyNextSteps(a diagnosis.Answer) (steps []string) {
 func checkTool(ctx context.Context, c *call, in checkArgs) (Answer, error) {
 	policy := check.Default()
 	policy.Namespaces.Include = in.NS
-	verb := action.Check{Policy: policy, Numbers: true}
+	verb := action.Check{Policy: policy, ReadCounts: true}
 	source, err := c.Open(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -190,12 +190,12 @@ func checkTool(ctx context.Context, c *call, in checkArgs) (Answer, error) {
 }
 
 // parseGoal parses the goal; the default is balance.
-func (in goalArguments) parseGoal() (plan.Goal, error) {
-	if in.Goal == "" {
-		return plan.Goal{Kind: plan.Balance, Namespaces: in.NS}, nil
+func (g goalArguments) parseGoal() (plan.Goal, error) {
+	if g.Goal == "" {
+		return plan.Goal{Kind: plan.Balance, Namespaces: g.NS}, nil
 	}
-	goal, err := plan.ParseGoal(in.Goal)
-	goal.Namespaces = in.NS
+	goal, err := plan.ParseGoal(g.Goal)
+	goal.Namespaces = g.NS
 	return goal, err
 }
 
@@ -227,18 +227,18 @@ func planTool(ctx context.Context, c *call, in planArguments) (Answer, error) {
 	})
 }
 
-func (in planArguments) action() (verb action.Plan, err error) {
-	if verb.Goal, err = in.parseGoal(); err != nil {
+func (p planArguments) action() (verb action.Plan, err error) {
+	if verb.Goal, err = p.parseGoal(); err != nil {
 		return verb, err
 	}
-	verb.MaxMoves = in.MaxMoves
-	if in.MaxBytes != "" {
-		if verb.MaxBytes, err = catalog.ParseSize(in.MaxBytes); err != nil {
+	verb.MaxMoves = p.MaxMoves
+	if p.MaxBytes != "" {
+		if verb.MaxBytes, err = catalog.ParseSize(p.MaxBytes); err != nil {
 			return verb, fmt.Errorf("max_bytes: %w", err)
 		}
 	}
-	if in.DiskLimit != "" {
-		if verb.DiskLimit, err = pace.ParseShare(in.DiskLimit); err != nil {
+	if p.DiskLimit != "" {
+		if verb.DiskLimit, err = pace.ParseShare(p.DiskLimit); err != nil {
 			return verb, fmt.Errorf("disk_limit: %w", err)
 		}
 	}

@@ -50,14 +50,14 @@ func Fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, 
 
 // setOption sets the option with the name word. next holds the following words; setOption uses one of
 // them or none, and returns their number.
-func (w *parser) setOption(word string, next []string) (taken int, err error) {
+func (p *parser) setOption(word string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(word, "=")
-	flag, negated := w.lookup(name)
+	flag, negated := p.lookup(name)
 	if flag == nil {
-		return 0, w.unknownOptionError(name)
+		return 0, p.unknownOptionError(name)
 	}
 	if old, ok := deprecatedOption(name); ok {
-		w.warnings = append(w.warnings,
+		p.warnings = append(p.warnings,
 			fmt.Sprintf("WARNING: argument --%s is deprecated and will be removed. Use --%s instead.", old, flag.Name))
 	}
 	switch {
@@ -67,41 +67,41 @@ func (w *parser) setOption(word string, next []string) (taken int, err error) {
 		value = "false"
 	case hasValue:
 	default:
-		if value, taken, err = w.optionValue(flag, name, next); err != nil {
+		if value, taken, err = p.optionValue(flag, name, next); err != nil {
 			return 0, err
 		}
 	}
-	if err := w.flags.Set(flag.Name, value); err != nil {
-		return 0, w.valueError(flag, value, err)
+	if err := p.flags.Set(flag.Name, value); err != nil {
+		return 0, p.valueError(flag, value, err)
 	}
 	return taken, nil
 }
 
 // lookup finds an option by its word without the value. negated means that it was written as --no-x.
-func (w *parser) lookup(name string) (flag *pflag.Flag, negated bool) {
+func (p *parser) lookup(name string) (flag *pflag.Flag, negated bool) {
 	long, isLong := strings.CutPrefix(name, "--")
 	if !isLong {
 		if len(name) != 2 {
 			return nil, false
 		}
-		return w.flags.ShorthandLookup(name[1:]), false
+		return p.flags.ShorthandLookup(name[1:]), false
 	}
 	folded := Fold(long)
 	if old, ok := deprecatedOptions()[folded]; ok {
 		folded = Fold(old.instead)
 	}
-	if flag := w.byFold[folded]; flag != nil {
+	if flag := p.byFold[folded]; flag != nil {
 		return flag, false
 	}
 	positive, ok := strings.CutPrefix(long, "no-")
-	if flag := w.byFold[Fold(positive)]; ok && flag != nil && flag.Value.Type() == typeBool {
+	if flag := p.byFold[Fold(positive)]; ok && flag != nil && flag.Value.Type() == typeBool {
 		return flag, true
 	}
 	return nil, false
 }
 
 // optionValue returns the value of an option without =: the next word, or the option's default value.
-func (w *parser) optionValue(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
+func (p *parser) optionValue(flag *pflag.Flag, name string, next []string) (value string, taken int, err error) {
 	word := ""
 	if len(next) > 0 {
 		word = next[0]
@@ -112,7 +112,7 @@ func (w *parser) optionValue(flag *pflag.Flag, name string, next []string) (valu
 			return word, 1, nil
 		}
 		return flag.NoOptDefVal, 0, nil
-	case len(next) > 0 && !w.isOption(word):
+	case len(next) > 0 && !p.isOption(word):
 		return word, 1, nil
 	case flag.Value.Type() == typePassword:
 		return "", 0, nil // ask for it later
@@ -137,24 +137,24 @@ func isOptionalValue(flag *pflag.Flag, word string) bool {
 }
 
 // isOption reports whether a word is an option, rather than a value that begins with a dash.
-func (w *parser) isOption(word string) bool {
+func (p *parser) isOption(word string) bool {
 	if !strings.HasPrefix(word, "-") {
 		return false
 	}
 	name, _, _ := strings.Cut(word, "=")
-	flag, _ := w.lookup(name)
+	flag, _ := p.lookup(name)
 	return flag != nil || word == "--"
 }
 
 // unknownOptionError returns the error for an unknown option. It does not repeat the value, or
 // characters that may be a value: -psecret.
-func (w *parser) unknownOptionError(name string) error {
+func (p *parser) unknownOptionError(name string) error {
 	if long, ok := strings.CutPrefix(name, "--"); ok {
 		if why, ok := unsupportedOptions()[Fold(long)]; ok {
 			return Usagef("%s: %s", name, why)
 		}
 		var names []string
-		w.flags.VisitAll(func(f *pflag.Flag) {
+		p.flags.VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
 				names = append(names, f.Name)
 			}
@@ -164,16 +164,16 @@ func (w *parser) unknownOptionError(name string) error {
 		}
 		return Usagef("unknown option %s", name)
 	}
-	if len(name) > 2 && w.flags.ShorthandLookup(name[1:2]) != nil {
+	if len(name) > 2 && p.flags.ShorthandLookup(name[1:2]) != nil {
 		return Usagef("options of one letter stand alone: write -%s and its value as two words", name[1:2])
 	}
-	if flag := w.byFold[Fold(name[1:])]; flag != nil {
+	if flag := p.byFold[Fold(name[1:])]; flag != nil {
 		return Usagef("unknown option %s; did you mean --%s?", name, flag.Name)
 	}
 	return Usagef("unknown option %s", name)
 }
 
-func (w *parser) valueError(flag *pflag.Flag, value string, err error) error {
+func (p *parser) valueError(flag *pflag.Flag, value string, err error) error {
 	var want string
 	switch flag.Value.Type() {
 	case typeBool:

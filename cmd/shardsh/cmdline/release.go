@@ -8,14 +8,14 @@ type Release struct {
 	Given   bool
 }
 
-func (v *Release) String() string { return v.Release.String() }
+func (r *Release) String() string { return r.Release.String() }
 
 // Type returns the type of the value.
-func (v *Release) Type() string { return "VERSION" }
+func (r *Release) Type() string { return "VERSION" }
 
 // Set parses a release such as 8.0.
-func (v *Release) Set(text string) (err error) {
-	v.Release, err = catalog.ParseRelease(text)
-	v.Given = err == nil
+func (r *Release) Set(text string) (err error) {
+	r.Release, err = catalog.ParseRelease(text)
+	r.Given = err == nil
 	return err
 }

@@ -13,15 +13,15 @@ import (
 // OptionalBool is a boolean option that may be unset.
 type OptionalBool struct{ Given, On bool }
 
-func (c *OptionalBool) String() string { return strconv.FormatBool(c.On) }
+func (o *OptionalBool) String() string { return strconv.FormatBool(o.On) }
 
 // Type returns the type of the value.
-func (c *OptionalBool) Type() string { return typeBool }
+func (o *OptionalBool) Type() string { return typeBool }
 
 // Set parses true or false.
-func (c *OptionalBool) Set(text string) error {
+func (o *OptionalBool) Set(text string) error {
 	on, err := strconv.ParseBool(text)
-	*c = OptionalBool{Given: true, On: on}
+	*o = OptionalBool{Given: true, On: on}
 	return err
 }
 

@@ -103,7 +103,7 @@ func (t Tables) subcommands(prefix string) Answer { return t.subcommandsAfter(""
 func (t Tables) subcommandsAfter(name, prefix string) Answer {
 	answer := Answer{Names: KindNone}
 	for _, c := range t.Commands {
-		if word, is := strings.CutPrefix(c.Name, name); is && word != "" && !strings.Contains(strings.TrimSpace(word), " ") {
+		if word, ok := strings.CutPrefix(c.Name, name); ok && word != "" && !strings.Contains(strings.TrimSpace(word), " ") {
 			answer.Words = append(answer.Words, Word{strings.TrimSpace(word), c.About})
 		}
 	}

@@ -51,8 +51,8 @@ func (r Resource) covers(other Resource) bool {
 	case r.Buckets != nil && other.Buckets != nil:
 		return *r.Buckets == "" || *r.Buckets == *other.Buckets
 	case r.Buckets != nil:
-		series, is := strings.CutPrefix(other.Collection, "system.buckets.")
-		return is && (*r.Buckets == "" || *r.Buckets == series)
+		series, ok := strings.CutPrefix(other.Collection, "system.buckets.")
+		return ok && (*r.Buckets == "" || *r.Buckets == series)
 	case other.Buckets != nil:
 		return *other.Buckets != "" && r.Collection == "system.buckets."+*other.Buckets
 	case r.Collection == "":

@@ -132,16 +132,16 @@ func (s Server) parseHosts(list string) ([]string, error) {
 		if host == "" {
 			continue
 		}
-		name, own := splitPort(host)
+		name, ok := splitPort(host)
 		switch {
-		case own != "" && !isValidPort(own):
-			return nil, cmdline.Usagef("--host: %q is not a port (1 to 65535)", own)
-		case own != "" && s.Port != "" && own != s.Port:
-			return nil, cmdline.Usagef("--host names port %s and --port is %s; leave one out", own, s.Port)
-		case own == "":
-			own = port
+		case ok != "" && !isValidPort(ok):
+			return nil, cmdline.Usagef("--host: %q is not a port (1 to 65535)", ok)
+		case ok != "" && s.Port != "" && ok != s.Port:
+			return nil, cmdline.Usagef("--host names port %s and --port is %s; leave one out", ok, s.Port)
+		case ok == "":
+			ok = port
 		}
-		hosts = append(hosts, name+":"+own)
+		hosts = append(hosts, name+":"+ok)
 	}
 	if len(hosts) == 0 {
 		hosts = []string{defaultHost + ":" + port}

@@ -24,38 +24,38 @@ type connectionWatch struct {
 	refused map[string]bool // by host, since its last reply
 }
 
-func (h *connectionWatch) monitor() *event.ServerMonitor {
+func (c *connectionWatch) monitor() *event.ServerMonitor {
 	return &event.ServerMonitor{
 		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
-			h.onFailure(e.ConnectionID, e.Failure)
+			c.onFailure(e.ConnectionID, e.Failure)
 		},
-		ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) { h.stop() },
+		ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) { c.stop() },
 	}
 }
 
 // stop ends the watch: a server has answered, or the caller no longer waits.
-func (h *connectionWatch) stop() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ended = true
+func (c *connectionWatch) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
 }
 
 // connectionNumber matches the suffix that the driver adds to a host.
 var connectionNumber = regexp.MustCompile(`\[[-\d]+\]$`)
 
-func (h *connectionWatch) onFailure(connection string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended || !isPermanent(err) {
+func (c *connectionWatch) onFailure(connection string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended || !isPermanent(err) {
 		return
 	}
-	if h.refused == nil {
-		h.refused = make(map[string]bool)
+	if c.refused == nil {
+		c.refused = make(map[string]bool)
 	}
-	h.refused[connectionNumber.ReplaceAllString(connection, "")] = true
-	if len(h.refused) >= len(h.hosts) {
-		h.ended = true
-		h.fail(err)
+	c.refused[connectionNumber.ReplaceAllString(connection, "")] = true
+	if len(c.refused) >= len(c.hosts) {
+		c.ended = true
+		c.fail(err)
 	}
 }
 

@@ -26,7 +26,7 @@ type Dialer struct {
 
 // FillPassword completes the credentials of a connection string (rules/04-command-line-and-prompt
 // §1.10): from --passwordFile, from the environment, or by asking.
-func (sh Dialer) FillPassword(ctx context.Context, s Server, c *ConnectionString) error {
+func (d Dialer) FillPassword(ctx context.Context, s Server, c *ConnectionString) error {
 	switch {
 	case c.user == nil:
 		return nil
@@ -40,11 +40,11 @@ func (sh Dialer) FillPassword(ctx context.Context, s Server, c *ConnectionString
 	case c.password != nil && (*c.password != "" || !s.Password.Given) || !wantsPassword(c):
 		return nil
 	}
-	if text, ok := sh.Getenv(PasswordVariable); ok && text != "" {
+	if text, ok := d.Getenv(PasswordVariable); ok && text != "" {
 		c.password = &text
 		return nil
 	}
-	text, err := sh.Ask(ctx, "Enter password: ", "--passwordFile or "+PasswordVariable+" in the environment")
+	text, err := d.Ask(ctx, "Enter password: ", "--passwordFile or "+PasswordVariable+" in the environment")
 	c.password = &text
 	return err
 }
@@ -57,7 +57,7 @@ func wantsPassword(c *ConnectionString) bool {
 
 // keyPassword returns the password of the key file. It asks for the password if the file is encrypted
 // and no password was given.
-func (sh Dialer) keyPassword(ctx context.Context, s Server, path string) (string, error) {
+func (d Dialer) keyPassword(ctx context.Context, s Server, path string) (string, error) {
 	encrypted, err := secret.CheckKeyFile(path)
 	switch {
 	case err != nil:
@@ -65,5 +65,5 @@ func (sh Dialer) keyPassword(ctx context.Context, s Server, path string) (string
 	case s.tls.keyPassword.Value != "" || !encrypted:
 		return s.tls.keyPassword.Value, nil
 	}
-	return sh.Ask(ctx, "Enter TLS key file password: ", "--tlsCertificateKeyFilePassword")
+	return d.Ask(ctx, "Enter TLS key file password: ", "--tlsCertificateKeyFilePassword")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Settings returns the options for the driver.
-func (sh Dialer) Settings(ctx context.Context, s Server,
+func (d Dialer) Settings(ctx context.Context, s Server,
 	c *ConnectionString) (*options.ClientOptions, error) {
 	checks, err := takeTLSChecks(c)
 	if err != nil {
@@ -27,7 +27,7 @@ func (sh Dialer) Settings(ctx context.Context, s Server,
 	case s.tls.keyPassword.Given && !hasKey:
 		return nil, cmdline.Usagef("--tlsCertificateKeyFilePassword needs --tlsCertificateKeyFile")
 	case hasKey && !hasPassword:
-		password, err := sh.keyPassword(ctx, s, keyFile)
+		password, err := d.keyPassword(ctx, s, keyFile)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (sh Dialer) Settings(ctx context.Context, s Server,
 	if err := settings.Validate(); err != nil {
 		return nil, connectError(c, err)
 	}
-	if err := sh.addAWSToken(ctx, s, settings.Auth); err != nil {
+	if err := d.addAWSToken(ctx, s, settings.Auth); err != nil {
 		return nil, err
 	}
 	if err := s.tls.configure(settings.TLSConfig, checks); err != nil {
@@ -50,17 +50,17 @@ func (sh Dialer) Settings(ctx context.Context, s Server,
 			SetStrict(s.apiStrict).SetDeprecationErrors(s.apiDeprecationErrors))
 	}
 	if settings.AppName == nil {
-		settings.SetAppName(sh.Name)
+		settings.SetAppName(d.Name)
 	}
 	settings.SetServerMonitoringMode(monitoringMode(c))
-	if sh.Monitor != nil {
-		settings.SetMonitor(sh.Monitor)
+	if d.Monitor != nil {
+		settings.SetMonitor(d.Monitor)
 	}
 	return settings, nil
 }
 
 // addAWSToken adds the session token of a temporary AWS key to the credentials.
-func (sh Dialer) addAWSToken(ctx context.Context, s Server, login *options.Credential) (err error) {
+func (d Dialer) addAWSToken(ctx context.Context, s Server, login *options.Credential) (err error) {
 	token := s.awsToken.Value
 	switch {
 	case !s.awsToken.Given:
@@ -70,7 +70,7 @@ func (sh Dialer) addAWSToken(ctx context.Context, s Server, login *options.Crede
 	case login.Username == "":
 		return cmdline.Usagef("--awsIamSessionToken needs --username and --password, the key that it belongs to")
 	case token == "":
-		if token, err = sh.Ask(ctx, "Enter session token: ", "--awsIamSessionToken TOKEN"); err != nil {
+		if token, err = d.Ask(ctx, "Enter session token: ", "--awsIamSessionToken TOKEN"); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ const (
 
 // Sources returns the source of each part of the connection string, which results from the address and
 // the options.
-func (sh Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
+func (d Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
 	written, err := s.baseConnectionString()
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (sh Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
 	if c.scheme == schemeSRV {
 		list[0].Name, list[0].From = "SRV", fromAddress+", to be looked up"
 	}
-	list = append(list, sh.loginSources(s, c)...)
+	list = append(list, d.loginSources(s, c)...)
 	for _, p := range c.query {
 		value, _ := c.get(p.name)
 		if secret.IsSecretParameter(p.name) {
@@ -50,7 +50,7 @@ func (s Server) hostsSource() string {
 }
 
 // loginSources returns the user, and the source of the password.
-func (sh Dialer) loginSources(s Server, c *ConnectionString) []Source {
+func (d Dialer) loginSources(s Server, c *ConnectionString) []Source {
 	if c.user == nil {
 		return []Source{{"user", "none", fromDefault}}
 	}
@@ -59,7 +59,7 @@ func (sh Dialer) loginSources(s Server, c *ConnectionString) []Source {
 		from = "--username"
 	}
 	list := []Source{{"user", *c.user, from}}
-	inVariable, _ := sh.Getenv(PasswordVariable)
+	inVariable, _ := d.Getenv(PasswordVariable)
 	switch {
 	case s.PasswordFile != "":
 		from = "--passwordFile"

@@ -52,14 +52,14 @@ func (s Selector) Matches(t Target) bool {
 
 // isMet reports whether a cluster meets the condition. A missing label equals no value.
 func (c condition) isMet(t Target) bool {
-	value, there := t.Labels[c.label]
+	value, ok := t.Labels[c.label]
 	switch {
 	case c.exists:
-		return there
+		return ok
 	case c.negated:
-		return !there || value != c.value
+		return !ok || value != c.value
 	}
-	return there && value == c.value
+	return ok && value == c.value
 }
 
 // Select returns the clusters that a Selector matches, in their order.

@@ -119,26 +119,26 @@ type parser struct {
 }
 
 // fields returns the fields that all clusters may have.
-func (f *parser) fields(t *Target) yamlmap.Fields {
+func (p *parser) fields(t *Target) yamlmap.Fields {
 	return yamlmap.Fields{
 		"username":     yamlmap.StringField(&t.Username),
 		"password":     func(*yaml.Node) error { return errPassword },
-		"passwordFile": f.pathField(&t.PasswordFile),
+		"passwordFile": p.pathField(&t.PasswordFile),
 		"labels":       func(n *yaml.Node) (err error) { t.Labels, err = labels(n); return err },
 	}
 }
 
 // add reads one cluster.
-func (f *parser) add(n *yaml.Node) error {
-	t := f.defaults
+func (p *parser) add(n *yaml.Node) error {
+	t := p.defaults
 	t.Labels = maps.Clone(t.Labels)
-	fields := f.fields(&t)
+	fields := p.fields(&t)
 	ofDefaults := fields["labels"]
 	fields["labels"] = func(n *yaml.Node) error {
 		before := t.Labels
 		err := ofDefaults(n)
 		for name, value := range before {
-			if _, own := t.Labels[name]; !own && err == nil {
+			if _, ok := t.Labels[name]; !ok && err == nil {
 				t.Labels[name] = value
 			}
 		}
@@ -146,12 +146,12 @@ func (f *parser) add(n *yaml.Node) error {
 	}
 	fields["name"] = nameField(&t.Name)
 	fields["uri"] = func(n *yaml.Node) error { t.URI = n.Value; return checkURI(n) }
-	fields["from"] = f.pathField(&t.From)
+	fields["from"] = p.pathField(&t.From)
 	fields["mock"] = func(n *yaml.Node) error {
 		if n.Kind == yaml.ScalarNode && strings.Trim(n.Value, "0123456789") == "" {
 			return yamlmap.StringField(&t.Mock)(n)
 		}
-		return f.pathField(&t.Mock)(n)
+		return p.pathField(&t.Mock)(n)
 	}
 	if err := fields.Load(n); err != nil {
 		return err
@@ -159,11 +159,11 @@ func (f *parser) add(n *yaml.Node) error {
 	if err := t.validate(); err != nil {
 		return yamlmap.WithLine(n.Line, err)
 	}
-	if line, twice := f.lines[t.Name]; twice {
+	if line, twice := p.lines[t.Name]; twice {
 		return yamlmap.WithLine(n.Line, fmt.Errorf("there is a cluster %q already, in line %d", t.Name, line))
 	}
-	f.lines[t.Name] = n.Line
-	f.list = append(f.list, t)
+	p.lines[t.Name] = n.Line
+	p.list = append(p.list, t)
 	return nil
 }
 
@@ -189,12 +189,12 @@ func (t *Target) validate() error {
 }
 
 // pathField parses a path, which is relative to the directory of the file.
-func (f *parser) pathField(to *string) func(*yaml.Node) error {
+func (p *parser) pathField(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := yamlmap.StringField(to)(n); err != nil || filepath.IsAbs(*to) {
 			return err
 		}
-		*to = filepath.Join(f.dir, *to)
+		*to = filepath.Join(p.dir, *to)
 		return nil
 	}
 }

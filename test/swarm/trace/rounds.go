@@ -135,7 +135,7 @@ func (r *rounds) start(e Event) {
 		r.fail("S2", e, "the balancer moves to %s, which is draining", e.To)
 	}
 	from, _ := r.catalog.entry("shards", e.From)
-	if chunk, there := r.catalog.chunks[e.NS][boundOf(e.Min)]; e.Min != nil && there && chunk.Jumbo && !from.Draining {
+	if chunk, ok := r.catalog.chunks[e.NS][boundOf(e.Min)]; e.Min != nil && ok && chunk.Jumbo && !from.Draining {
 		r.fail("S4", e, "the balancer moves %s, which is jumbo", chunk)
 	}
 }

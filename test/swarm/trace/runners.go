@@ -276,7 +276,7 @@ func CheckUndone(t Trace) (found []Violation) {
 			}
 			is := c.layoutText()
 			for _, ns := range slices.Sorted(maps.Keys(was)) {
-				if now, there := is[ns]; there && now != was[ns] {
+				if now, ok := is[ns]; ok && now != was[ns] {
 					found = append(found, Violation{
 						"undo", fmt.Sprintf("%s lies as %s, and lay as %s before the plan", ns, now, was[ns]),
 						[]int{e.Seq},

@@ -102,7 +102,7 @@ func (h *history) end(e Event) (found []Violation) {
 		seen[row.Key] = row.Number
 	}
 	for key := range h.keys {
-		if _, is := seen[key]; !is {
+		if _, ok := seen[key]; !ok {
 			seen[key] = 0
 		}
 	}

@@ -100,7 +100,7 @@ func StagesCompare(stages []bson.Raw) (documents, own bool) {
 }
 
 func hasLiteralText(v bson.RawValue) bool {
-	if text, is := v.StringValueOK(); is {
+	if text, ok := v.StringValueOK(); ok {
 		return !strings.HasPrefix(text, "$")
 	}
 	if v.Type != bson.TypeEmbeddedDocument && v.Type != bson.TypeArray {

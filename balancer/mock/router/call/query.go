@@ -142,8 +142,8 @@ func FindQuery(c *Call) (Query, error) {
 	if q.Max, err = c.Document("max"); err != nil {
 		return q, err
 	}
-	hint, is := c.Body.Lookup("hint").DocumentOK()
-	if is && len(hint) <= emptyBytes && max(len(q.Min), len(q.Max)) > emptyBytes {
+	hint, ok := c.Body.Lookup("hint").DocumentOK()
+	if ok && len(hint) <= emptyBytes && max(len(q.Min), len(q.Max)) > emptyBytes {
 		err := mongoerr.New(mongoerr.NoQueryExecutionPlans,
 			"When using min()/max() a hint of which index to use must be provided")
 		err.Cause = &store.PlannerError{Text: err.Message}

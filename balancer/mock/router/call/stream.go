@@ -32,10 +32,10 @@ const streamBytes = 16 << 10
 type ByteCount int64
 
 // Add counts a document.
-func (w *ByteCount) Add(doc bson.Raw) {
+func (b *ByteCount) Add(doc bson.Raw) {
 	const sliceBytes = 24
-	if w != nil {
-		*w += ByteCount(len(doc) + sliceBytes)
+	if b != nil {
+		*b += ByteCount(len(doc) + sliceBytes)
 	}
 }
 

@@ -27,8 +27,8 @@ func sessionHandlers() map[string]call.Handler {
 
 // readSessionIDs reads the array of session ids in the command's value.
 func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
-	v, has := c.Args[c.Invoked]
-	if !has {
+	v, ok := c.Args[c.Invoked]
+	if !ok {
 		return nil, nil
 	}
 	docs, err := args.Documents(v)

@@ -57,7 +57,7 @@ func checkTimeSeries(c *call.Call) error {
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"Time-series 'bucketRoundingSeconds' must be equal to 'bucketMaxSpanSeconds'")
 	}
-	if n, is := args.Number(c.Body.Lookup("expireAfterSeconds")); is && n < 0 {
+	if n, ok := args.Number(c.Body.Lookup("expireAfterSeconds")); ok && n < 0 {
 		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option cannot be less than 0")
 	}
 	return nil

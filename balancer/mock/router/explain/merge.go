@@ -65,41 +65,41 @@ type fieldUse struct {
 
 // addStages adds the fields that stages read. It reports whether one of the stages is the last one that
 // can read other fields of the input.
-func (n *fieldUse) addStages(list []bson.Raw) bool { return slices.ContainsFunc(list, n.addStage) }
+func (f *fieldUse) addStages(list []bson.Raw) bool { return slices.ContainsFunc(list, f.addStage) }
 
 // addStage adds the fields that a stage reads. It reports whether later stages see only fields that the
 // stage computes.
-func (n *fieldUse) addStage(s bson.Raw) bool {
+func (f *fieldUse) addStage(s bson.Raw) bool {
 	name, spec, err := call.Stage(s)
 	switch {
 	case err != nil:
-		n.allFields = true
+		f.allFields = true
 	case name == "$limit", name == "$skip", name == "$sample":
 	case name == "$sort":
 		elems, _ := spec.Document().Elements()
 		for _, e := range elems {
-			n.fields[e.Key()] = true
+			f.fields[e.Key()] = true
 		}
 	case name == "$unwind" && spec.Type == bson.TypeString, name == "$group", name == "$sortByCount":
-		n.addExpression(spec)
+		f.addExpression(spec)
 		return name != "$unwind"
 	case name == "$count":
 		return true
 	case name == "$project" && store.IsInclusion(spec.Document()):
 		elems, _ := spec.Document().Elements()
 		for _, e := range elems {
-			n.fields[e.Key()] = true
+			f.fields[e.Key()] = true
 		}
 		return true
 	case name == "$facet":
-		return n.addFacet(spec.Document())
+		return f.addFacet(spec.Document())
 	default:
-		n.allFields = true
+		f.allFields = true
 	}
 	return false
 }
 
-func (n *fieldUse) addFacet(parts bson.Raw) bool {
+func (f *fieldUse) addFacet(parts bson.Raw) bool {
 	values, _ := parts.Values()
 	for _, v := range values {
 		list, _ := v.Array().Values()
@@ -111,7 +111,7 @@ func (n *fieldUse) addFacet(parts bson.Raw) bool {
 			}
 			inner = append(inner, doc)
 		}
-		if !n.addStages(inner) {
+		if !f.addStages(inner) {
 			return false
 		}
 	}
@@ -119,13 +119,13 @@ func (n *fieldUse) addFacet(parts bson.Raw) bool {
 }
 
 // addExpression adds the field paths in an expression.
-func (n *fieldUse) addExpression(v bson.RawValue) {
+func (f *fieldUse) addExpression(v bson.RawValue) {
 	if text, isText := v.StringValueOK(); isText {
 		switch {
 		case strings.HasPrefix(text, "$$ROOT"), strings.HasPrefix(text, "$$CURRENT"):
-			n.allFields = true
+			f.allFields = true
 		case strings.HasPrefix(text, "$") && !strings.HasPrefix(text, "$$"):
-			n.fields[text[1:]] = true
+			f.fields[text[1:]] = true
 		}
 		return
 	}
@@ -139,7 +139,7 @@ func (n *fieldUse) addExpression(v bson.RawValue) {
 		values, _ = list.Values()
 	}
 	for _, inner := range values {
-		n.addExpression(inner)
+		f.addExpression(inner)
 	}
 }
 

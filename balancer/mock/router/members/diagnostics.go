@@ -167,7 +167,7 @@ func memberParameter(c *call.Call, name string) (any, bool) {
 	if name == compatibilityParameter {
 		shown := bson.D{}
 		for _, field := range []string{"version", "targetVersion", "previousVersion"} {
-			if v, is := c.Cluster.ClusterParameters().FCVDocument().Lookup(field).StringValueOK(); is {
+			if v, ok := c.Cluster.ClusterParameters().FCVDocument().Lookup(field).StringValueOK(); ok {
 				shown = append(shown, bson.E{Key: field, Value: v})
 			}
 		}

@@ -248,8 +248,8 @@ func (a *Aggregation) compile(c *call.Call) error {
 		return err
 	}
 	if a.Collation != nil {
-		compares, own := call.StagesCompare(a.Stages)
-		if own {
+		compares, ok := call.StagesCompare(a.Stages)
+		if ok {
 			return call.ErrCollation(a.Collation)
 		}
 		if compares {

@@ -198,8 +198,8 @@ func parseResumeToken(token bson.Raw) (bson.Timestamp, error) {
 
 // withResumeToken adds the resume token of a change stream to the cursor of a reply.
 func withResumeToken(open *call.Cursor, shown bson.D) bson.D {
-	s, is := open.Continuation.(*changeStream)
-	if !is {
+	s, ok := open.Continuation.(*changeStream)
+	if !ok {
 		return shown
 	}
 	return append(shown, bson.E{Key: "postBatchResumeToken", Value: resumeToken(s.position)})

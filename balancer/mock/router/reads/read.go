@@ -58,8 +58,8 @@ func find(c *call.Call) (bson.D, error) {
 // hasFewResults reports whether a query probably has at most one result. Such a query is read at once
 // instead of as a stream.
 func hasFewResults(q call.Query) bool {
-	_, one := q.Filter.Equality("_id")
-	return q.Limit == 1 || one && q.Sort.IsEmpty()
+	_, ok := q.Filter.Equality("_id")
+	return q.Limit == 1 || ok && q.Sort.IsEmpty()
 }
 
 // findByIndexPoint finds the documents of a query for one value of one field by an index lookup, without

@@ -36,8 +36,8 @@ func startTail(c *call.Call, open *call.Cursor, q call.Query) error {
 
 // limitTail subtracts the documents that the find returned from the limit of a tailable cursor.
 func limitTail(open *call.Cursor, q call.Query, found int) {
-	t, is := open.Continuation.(*tail)
-	if !is || q.Limit == 0 {
+	t, ok := open.Continuation.(*tail)
+	if !ok || q.Limit == 0 {
 		return
 	}
 	if t.remaining = q.Limit - int64(found); t.remaining <= 0 {

@@ -43,28 +43,28 @@ func environment(c *call.Call, db string, let bson.Raw) (*joinedCollections, pip
 	return f, f.env()
 }
 
-func (f *joinedCollections) env() pipeline.Env {
-	return pipeline.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk,
-		Language: f.language}
+func (j *joinedCollections) env() pipeline.Env {
+	return pipeline.Env{Now: func() time.Time { return j.now }, Variables: j.let, Collection: j.read, NoDisk: j.noDisk,
+		Language: j.language}
 }
 
 // Capture captures collections; for views it captures the collections that they read. The lock is held.
-func (f *joinedCollections) Capture(c *call.Call, names []string) error {
+func (j *joinedCollections) Capture(c *call.Call, names []string) error {
 	for _, name := range names {
-		if _, known := f.ByName[name]; known || name == "" {
+		if _, known := j.ByName[name]; known || name == "" {
 			continue
 		}
-		ns := f.db + "." + name
+		ns := j.db + "." + name
 		var stages []bson.Raw
 		if c.Node.Member == nil {
-			ns, stages, _ = c.Cluster.Collections().ResolveView(ns, f.db)
+			ns, stages, _ = c.Cluster.Collections().ResolveView(ns, j.db)
 		}
 		reads, err := readsFor(c, ns, nil)
 		if err != nil {
 			return err
 		}
-		f.ByName[name] = foreignCollection{reads, stages}
-		if err := f.Capture(c, joinedNames(stages)); err != nil {
+		j.ByName[name] = foreignCollection{reads, stages}
+		if err := j.Capture(c, joinedNames(stages)); err != nil {
 			return err
 		}
 	}
@@ -72,20 +72,20 @@ func (f *joinedCollections) Capture(c *call.Call, names []string) error {
 }
 
 // read returns all documents of a captured collection or view.
-func (f *joinedCollections) read(name string) (iter.Seq[bson.Raw], error) {
-	foreign := f.ByName[name]
-	docs, err := allDocuments(f.Ctx, foreign.Reads)
+func (j *joinedCollections) read(name string) (iter.Seq[bson.Raw], error) {
+	foreign := j.ByName[name]
+	docs, err := allDocuments(j.Ctx, foreign.Reads)
 	if err != nil || foreign.stages == nil {
 		return docs, err
 	}
-	view := *f
+	view := *j
 	view.let = nil
 	pipeline, err := pipeline.Compile(foreign.stages, view.env())
 	if err != nil {
 		return nil, err
 	}
 	var list []bson.Raw
-	for doc, err := range pipeline.Run(f.Ctx, docs) {
+	for doc, err := range pipeline.Run(j.Ctx, docs) {
 		if err != nil {
 			return nil, err
 		}

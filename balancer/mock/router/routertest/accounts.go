@@ -33,10 +33,10 @@ func NewGuarded(t *testing.T) *Tester {
 }
 
 // Client returns a driver client that is connected to the router by a pipe.
-func (x *Tester) Client(credential *options.Credential) *mongo.Client {
-	x.T.Helper()
+func (t *Tester) Client(credential *options.Credential) *mongo.Client {
+	t.T.Helper()
 	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: x.Router}
+	server := &wire.Server{Handler: t.Router}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -49,14 +49,14 @@ func (x *Tester) Client(credential *options.Credential) *mongo.Client {
 	}
 	client, err := mongo.Connect(opts)
 	if err != nil {
-		x.T.Fatal(err)
+		t.T.Fatal(err)
 	}
-	x.T.Cleanup(func() {
+	t.T.Cleanup(func() {
 		if err := client.Disconnect(context.Background()); err != nil {
-			x.T.Error(err)
+			t.T.Error(err)
 		}
 		if err := server.Close(); err != nil {
-			x.T.Error(err)
+			t.T.Error(err)
 		}
 		<-served
 	})
@@ -82,36 +82,36 @@ func NewRoled(t *testing.T) *Roled {
 }
 
 // Login returns an authenticated client.
-func (x *Roled) Login(name, password, db string) *mongo.Client {
-	x.T.Helper()
-	return x.Client(&options.Credential{
+func (r *Roled) Login(name, password, db string) *mongo.Client {
+	r.T.Helper()
+	return r.Client(&options.Credential{
 		Username: name, Password: password, AuthSource: db, AuthMechanism: "SCRAM-SHA-256",
 	})
 }
 
 // As sends a command as the user with a role: NAME@DB, or NAME for roles of admin.
-func (x *Roled) As(role, db string, command bson.D) bson.Raw {
-	x.T.Helper()
-	client := x.clients[role]
+func (r *Roled) As(role, db string, command bson.D) bson.Raw {
+	r.T.Helper()
+	client := r.clients[role]
 	switch {
 	case role == "root":
-		client = x.root
+		client = r.root
 	case client == nil:
 		name, of, scoped := strings.Cut(role, "@")
 		if !scoped {
 			of = "admin"
 		}
-		made := x.As("root", "admin", D("createUser", role, "pwd", "p", "mechanisms", bson.A{"SCRAM-SHA-256"},
+		made := r.As("root", "admin", D("createUser", role, "pwd", "p", "mechanisms", bson.A{"SCRAM-SHA-256"},
 			"roles", bson.A{D("role", name, "db", of)}))
 		if made.Lookup("ok").AsFloat64() != 1 {
-			x.T.Fatalf("no user %s: %s", role, made)
+			r.T.Fatalf("no user %s: %s", role, made)
 		}
-		client = x.Login(role, "p", "admin")
-		x.clients[role] = client
+		client = r.Login(role, "p", "admin")
+		r.clients[role] = client
 	}
 	raw, err := client.Database(db).RunCommand(context.Background(), command).Raw()
 	if raw == nil {
-		x.T.Fatalf("no reply to %v as %s: %v", command, role, err)
+		r.T.Fatalf("no reply to %v as %s: %v", command, role, err)
 	}
 	return raw
 }

@@ -25,15 +25,15 @@ func PlainJSON(t *testing.T, v bson.RawValue) string {
 }
 
 // Refusals runs commands that must fail with the given code and change nothing.
-func (x *Tester) Refusals(db string, list []Refusal) {
-	x.T.Helper()
+func (t *Tester) Refusals(db string, list []Refusal) {
+	t.T.Helper()
 	for _, tt := range list {
-		before := x.State()
-		if code := x.Code(db, tt.Command); code != tt.Code {
-			x.T.Errorf("%v: code %d, want %d", tt.Command, code, tt.Code)
+		before := t.State()
+		if code := t.Code(db, tt.Command); code != tt.Code {
+			t.T.Errorf("%v: code %d, want %d", tt.Command, code, tt.Code)
 		}
-		if x.State() != before {
-			x.T.Errorf("%v was refused and changed something", tt.Command)
+		if t.State() != before {
+			t.T.Errorf("%v was refused and changed something", tt.Command)
 		}
 	}
 }
@@ -46,34 +46,34 @@ type Refusal = struct {
 }
 
 // First returns the first document of the reply of a find or aggregate, nil if there is none.
-func (x *Tester) First(db string, command bson.D) bson.Raw {
-	x.T.Helper()
-	doc, _ := x.OK(db, command).Lookup("cursor", "firstBatch", "0").DocumentOK()
+func (t *Tester) First(db string, command bson.D) bson.Raw {
+	t.T.Helper()
+	doc, _ := t.OK(db, command).Lookup("cursor", "firstBatch", "0").DocumentOK()
 	return doc
 }
 
 // Invariants checks the invariants of the cluster.
-func (x *Tester) Invariants() {
-	x.T.Helper()
-	x.Cluster.Lock()
-	defer x.Cluster.Unlock()
-	if err := x.Cluster.Invariants(); err != nil {
-		x.T.Error(err)
+func (t *Tester) Invariants() {
+	t.T.Helper()
+	t.Cluster.Lock()
+	defer t.Cluster.Unlock()
+	if err := t.Cluster.Invariants(); err != nil {
+		t.T.Error(err)
 	}
 }
 
 // IDs returns the _ids in the reply of a find or aggregate.
-func (x *Tester) IDs(db string, command bson.D) []any {
-	x.T.Helper()
-	values, err := x.OK(db, command).Lookup("cursor", "firstBatch").Array().Values()
+func (t *Tester) IDs(db string, command bson.D) []any {
+	t.T.Helper()
+	values, err := t.OK(db, command).Lookup("cursor", "firstBatch").Array().Values()
 	if err != nil {
-		x.T.Fatal(err)
+		t.T.Fatal(err)
 	}
 	list := []any{}
 	for _, v := range values {
 		var id any
 		if err := v.Document().Lookup("_id").Unmarshal(&id); err != nil {
-			x.T.Fatal(err)
+			t.T.Fatal(err)
 		}
 		list = append(list, id)
 	}
@@ -97,10 +97,10 @@ func Same(got []any, want ...any) bool {
 }
 
 // Migrations returns the migrations of the cluster.
-func (x *Tester) Migrations() []mock.MigrationInfo {
-	x.Cluster.Lock()
-	defer x.Cluster.Unlock()
-	return x.Cluster.Migrations().List()
+func (t *Tester) Migrations() []mock.MigrationInfo {
+	t.Cluster.Lock()
+	defer t.Cluster.Unlock()
+	return t.Cluster.Migrations().List()
 }
 
 // LSID returns the id of the n-th session.
@@ -111,18 +111,18 @@ func LSID(n byte) bson.D {
 }
 
 // Watch opens a change stream and returns the id of its cursor.
-func (x *Tester) Watch(db string, coll any, options bson.D, rest ...any) int64 {
-	x.T.Helper()
+func (t *Tester) Watch(db string, coll any, options bson.D, rest ...any) int64 {
+	t.T.Helper()
 	pipeline := append(bson.A{D("$changeStream", options)}, rest...)
-	return x.OK(db, D("aggregate", coll, "pipeline", pipeline, "cursor", D())).Lookup("cursor", "id").AsInt64()
+	return t.OK(db, D("aggregate", coll, "pipeline", pipeline, "cursor", D())).Lookup("cursor", "id").AsInt64()
 }
 
 // Codes runs a command n times on the database db and returns the error codes, 0 for success.
-func (x *Tester) Codes(command bson.D, n int) []int64 {
-	x.T.Helper()
+func (t *Tester) Codes(command bson.D, n int) []int64 {
+	t.T.Helper()
 	var codes []int64
 	for range n {
-		code, _ := x.Run("db", command).Lookup("code").AsInt64OK()
+		code, _ := t.Run("db", command).Lookup("code").AsInt64OK()
 		codes = append(codes, code)
 	}
 	return codes

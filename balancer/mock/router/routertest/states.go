@@ -39,10 +39,10 @@ func NewS0(t *testing.T) *Tester {
 }
 
 // State returns the config database as a string, without its logs.
-func (x *Tester) State() string {
+func (t *Tester) State() string {
 	text := ""
 	for _, name := range []string{"collections", "chunks", "tags", "settings", "databases", "shards"} {
-		text += fmt.Sprintln(x.OK("config", D("find", name, "batchSize", 1000)).Lookup("cursor"))
+		text += fmt.Sprintln(t.OK("config", D("find", name, "batchSize", 1000)).Lookup("cursor"))
 	}
 	return text
 }

@@ -46,46 +46,46 @@ func NewDescribed(t *testing.T, topology string) *Tester {
 }
 
 // Run sends a command and returns the reply.
-func (x *Tester) Run(db string, command bson.D) bson.Raw {
-	x.T.Helper()
+func (t *Tester) Run(db string, command bson.D) bson.Raw {
+	t.T.Helper()
 	body, err := bson.Marshal(command)
 	if err != nil {
-		x.T.Fatal(err)
+		t.T.Fatal(err)
 	}
-	return x.Router.Handle(context.Background(), wire.Request{
+	return t.Router.Handle(context.Background(), wire.Request{
 		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1, Remote: "test:1"},
 	})
 }
 
 // OK sends a command that must succeed, and returns the reply.
-func (x *Tester) OK(db string, command bson.D) bson.Raw {
-	x.T.Helper()
-	reply := x.Run(db, command)
+func (t *Tester) OK(db string, command bson.D) bson.Raw {
+	t.T.Helper()
+	reply := t.Run(db, command)
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
-		x.T.Fatalf("%v answered %s", command, reply)
+		t.T.Fatalf("%v answered %s", command, reply)
 	}
 	if errs := reply.Lookup("writeErrors"); !errs.IsZero() {
-		x.T.Fatalf("%v answered %s", command, reply)
+		t.T.Fatalf("%v answered %s", command, reply)
 	}
 	return reply
 }
 
 // Code sends a command that must fail, and returns the error code, 0 if the error has none.
-func (x *Tester) Code(db string, command bson.D) int {
-	x.T.Helper()
-	reply := x.Run(db, command)
+func (t *Tester) Code(db string, command bson.D) int {
+	t.T.Helper()
+	reply := t.Run(db, command)
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n == 1 {
-		x.T.Fatalf("%v succeeded: %s", command, reply)
+		t.T.Fatalf("%v succeeded: %s", command, reply)
 	}
 	n, _ := reply.Lookup("code").AsInt64OK()
 	return int(n)
 }
 
 // Sleep advances the clock of the cluster.
-func (x *Tester) Sleep(d time.Duration) {
-	x.T.Helper()
-	if err := x.Cluster.Clock().Sleep(context.Background(), d); err != nil {
-		x.T.Fatal(err)
+func (t *Tester) Sleep(d time.Duration) {
+	t.T.Helper()
+	if err := t.Cluster.Clock().Sleep(context.Background(), d); err != nil {
+		t.T.Fatal(err)
 	}
 }
 

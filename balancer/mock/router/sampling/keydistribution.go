@@ -64,21 +64,21 @@ func (all Analyzers) Distribution(cluster *mock.Cluster, ns string, key bson.Raw
 	}, nil
 }
 
-func (s *keyDistribution) add(q Query, p catalog.KeyPattern, bounds []catalog.Key) {
-	s.total++
-	s.byCommand[q.command]++
+func (k *keyDistribution) add(q Query, p catalog.KeyPattern, bounds []catalog.Key) {
+	k.total++
+	k.byCommand[q.command]++
 	ranges, bounded := store.KeyRanges(q.filter, p.Doc())
 	whole := q.filter.FixesWholeKey(p.Fields())
 	switch {
 	case whole:
-		s.single++
+		k.single++
 	case bounded:
-		s.several++
+		k.several++
 	default:
-		s.every++
+		k.every++
 		ranges = []store.KeyRange{{}}
 	}
-	hit := make([]bool, len(s.byRange))
+	hit := make([]bool, len(k.byRange))
 	for _, r := range ranges {
 		first := sort.Search(len(bounds), func(i int) bool { return catalog.KeyFromBytes(r.From).Less(bounds[i]) })
 		for i := first; i < len(hit) && (i == first || r.To == nil || bounds[i-1].Less(catalog.KeyFromBytes(r.To))); i++ {
@@ -87,34 +87,34 @@ func (s *keyDistribution) add(q Query, p catalog.KeyPattern, bounds []catalog.Ke
 	}
 	for i, is := range hit {
 		if is {
-			s.byRange[i]++
+			k.byRange[i]++
 		}
 	}
 	if slices.ContainsFunc(q.changed, func(name string) bool { return slices.Contains(p.Fields(), name) }) {
-		s.keyUpdates++
+		k.keyUpdates++
 	}
 	if !whole && q.multi {
-		s.multiWithoutKey++
+		k.multiWithoutKey++
 	} else if !whole {
-		s.singleWithoutKey++
+		k.singleWithoutKey++
 	}
 }
 
-func (s *keyDistribution) percent(n int64) float64 { return float64(n) * 100 / float64(s.total) }
+func (k *keyDistribution) percent(n int64) float64 { return float64(n) * 100 / float64(k.total) }
 
 // doc returns the number of sampled queries and, if there are any, their distribution.
-func (s *keyDistribution) doc(kind string, commands ...string) bson.D {
-	size := bson.D{{Key: "total", Value: s.total}}
+func (k *keyDistribution) doc(kind string, commands ...string) bson.D {
+	size := bson.D{{Key: "total", Value: k.total}}
 	for _, name := range commands {
-		size = append(size, bson.E{Key: name, Value: s.byCommand[name]})
+		size = append(size, bson.E{Key: name, Value: k.byCommand[name]})
 	}
 	doc := bson.D{{Key: "sampleSize", Value: size}}
-	if s.total == 0 {
+	if k.total == 0 {
 		return doc
 	}
 	return append(doc,
-		bson.E{Key: "percentageOfSingleShard" + kind, Value: s.percent(s.single)},
-		bson.E{Key: "percentageOfMultiShard" + kind, Value: s.percent(s.several)},
-		bson.E{Key: "percentageOfScatterGather" + kind, Value: s.percent(s.every)},
-		bson.E{Key: "num" + kind + "ByRange", Value: s.byRange})
+		bson.E{Key: "percentageOfSingleShard" + kind, Value: k.percent(k.single)},
+		bson.E{Key: "percentageOfMultiShard" + kind, Value: k.percent(k.several)},
+		bson.E{Key: "percentageOfScatterGather" + kind, Value: k.percent(k.every)},
+		bson.E{Key: "num" + kind + "ByRange", Value: k.byRange})
 }

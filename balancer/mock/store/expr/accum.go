@@ -27,11 +27,11 @@ type memoryCounter struct {
 	bytes int
 }
 
-func (k *memoryCounter) MemoryBytes() int { return k.bytes }
+func (m *memoryCounter) MemoryBytes() int { return m.bytes }
 
-func (k *memoryCounter) addBytes(n int) error {
-	if k.bytes += n; k.bytes > quota.StageMemory {
-		return accumulatorTooLarge(k.op)
+func (m *memoryCounter) addBytes(n int) error {
+	if m.bytes += n; m.bytes > quota.StageMemory {
+		return accumulatorTooLarge(m.op)
 	}
 	return nil
 }

@@ -33,23 +33,23 @@ type firstOrLastN struct {
 	list []value.Value
 }
 
-func (e *firstOrLastN) Add(_ *quota.Meter, args []value.Value) error {
+func (f *firstOrLastN) Add(_ *quota.Meter, args []value.Value) error {
 	switch {
-	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
-	case e.last:
-		e.list = trimTo(&e.memoryCounter, e.list, len(e.list)-e.n+1, len(e.list), valueMemory)
+	case len(f.list) < f.n || f.last && len(f.list) < 2*f.n:
+	case f.last:
+		f.list = trimTo(&f.memoryCounter, f.list, len(f.list)-f.n+1, len(f.list), valueMemory)
 	default:
 		return nil
 	}
-	e.list = append(e.list, OrNull(args[0]))
-	return e.addBytes(valueMemory(args[0]))
+	f.list = append(f.list, OrNull(args[0]))
+	return f.addBytes(valueMemory(args[0]))
 }
 
-func (e *firstOrLastN) Result(*quota.Meter) value.Value {
-	if e.last {
-		return document.Array(e.list[max(len(e.list)-e.n, 0):])
+func (f *firstOrLastN) Result(*quota.Meter) value.Value {
+	if f.last {
+		return document.Array(f.list[max(len(f.list)-f.n, 0):])
 	}
-	return document.Array(e.list)
+	return document.Array(f.list)
 }
 
 type extremeN struct {

@@ -113,56 +113,56 @@ type jsonWriter struct {
 	meter *quota.Meter
 }
 
-func (b *jsonWriter) writeValue(v value.Value) error {
-	err := b.meter.Charge(1)
+func (j *jsonWriter) writeValue(v value.Value) error {
+	err := j.meter.Charge(1)
 	switch {
 	case err != nil:
 	case value.IsNullish(v):
-		b.WriteString("null")
+		j.WriteString("null")
 	case value.IsObject(v):
-		err = b.writeFields(v, "{}", func(name []byte) { fmt.Fprintf(b, `"%s":`, name) })
+		err = j.writeFields(v, "{}", func(name []byte) { fmt.Fprintf(j, `"%s":`, name) })
 	case value.IsArray(v):
-		err = b.writeFields(v, "[]", func([]byte) {})
+		err = j.writeFields(v, "[]", func([]byte) {})
 	default:
-		err = b.writeScalar(v)
+		err = j.writeScalar(v)
 	}
-	if err == nil && b.Len() > document.MaxSize {
+	if err == nil && j.Len() > document.MaxSize {
 		_, err = conversionError("Resulting string exceeds maximum size (%d bytes)", document.MaxSize)
 	}
 	return err
 }
 
-func (b *jsonWriter) writeFields(v value.Value, brackets string, writeName func(name []byte)) error {
-	b.WriteByte(brackets[0])
+func (j *jsonWriter) writeFields(v value.Value, brackets string, writeName func(name []byte)) error {
+	j.WriteByte(brackets[0])
 	first := true
 	for name, inner := range document.Fields(v.Value) {
 		if !first {
-			b.WriteByte(',')
+			j.WriteByte(',')
 		}
 		first = false
 		writeName(name)
-		if err := b.writeValue(inner); err != nil {
+		if err := j.writeValue(inner); err != nil {
 			return err
 		}
 	}
-	b.WriteByte(brackets[1])
+	j.WriteByte(brackets[1])
 	return nil
 }
 
-func (b *jsonWriter) writeScalar(v value.Value) error {
+func (j *jsonWriter) writeScalar(v value.Value) error {
 	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", extended: true})
 	if err != nil {
 		return err
 	}
 	if v.Type == bson.TypeBoolean || value.IsNumber(v) && value.FitsInt64(v) {
-		b.WriteString(value.TextAt(text.Value))
+		j.WriteString(value.TextAt(text.Value))
 		return nil
 	}
-	b.WriteByte('"')
+	j.WriteByte('"')
 	for _, r := range value.TextAt(text.Value) {
-		b.writeEscaped(r)
+		j.writeEscaped(r)
 	}
-	b.WriteByte('"')
+	j.WriteByte('"')
 	return nil
 }
 
@@ -170,14 +170,14 @@ var shortEscapes = map[rune]string{
 	'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,
 }
 
-func (b *jsonWriter) writeEscaped(r rune) {
+func (j *jsonWriter) writeEscaped(r rune) {
 	switch short, known := shortEscapes[r]; {
 	case known:
-		b.WriteString(short)
+		j.WriteString(short)
 	case r < ' ' || r == 0x7f:
-		fmt.Fprintf(b, `\u%04x`, r)
+		fmt.Fprintf(j, `\u%04x`, r)
 	default:
-		b.WriteRune(r)
+		j.WriteRune(r)
 	}
 }
 

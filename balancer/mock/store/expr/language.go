@@ -43,8 +43,8 @@ var newArguments = map[string]string{"$convert": "base"}
 
 // argumentNames returns the names of an operator's arguments, including those that the language adds.
 func (l Language) argumentNames(name string, names []string) []string {
-	more, some := newArguments[name]
-	if !some || !l.Operators83 {
+	more, ok := newArguments[name]
+	if !ok || !l.Operators83 {
 		return names
 	}
 	return append(slices.Clip(names), more)

@@ -107,16 +107,16 @@ var TopLevelOnly = map[string]bool{
 
 type elementDocument struct{ query node }
 
-func (t elementDocument) Test(v value.Value, m *Matching) bool {
+func (d elementDocument) Test(v value.Value, m *Matching) bool {
 	return anyElement(v, m, func(e value.Value) bool {
-		return (value.IsObject(e) || e.Type == bson.TypeArray) && t.query.Match(e.Value, m)
+		return (value.IsObject(e) || e.Type == bson.TypeArray) && d.query.Match(e.Value, m)
 	})
 }
 
 type elementValue struct{ want predicate }
 
-func (t elementValue) Test(v value.Value, m *Matching) bool {
-	return anyElement(v, m, func(e value.Value) bool { return t.want.Test(e, m) })
+func (ev elementValue) Test(v value.Value, m *Matching) bool {
+	return anyElement(v, m, func(e value.Value) bool { return ev.want.Test(e, m) })
 }
 
 // anyElement reports whether an element matches, and stores its index.

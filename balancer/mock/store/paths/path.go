@@ -36,21 +36,21 @@ type Walker struct {
 	Nulls bool
 }
 
-func (p Walker) lookup(doc []byte, name string) value.Value {
-	if p.Finder == nil {
+func (w Walker) lookup(doc []byte, name string) value.Value {
+	if w.Finder == nil {
 		return document.Lookup(doc, name)
 	}
-	return p.Finder.Find(p.Meter, doc, name)
+	return w.Finder.Find(w.Meter, doc, name)
 }
 
 // Walk is like the function Walk, with the walker's meter, finder and options.
-func (p Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+func (w Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	for {
-		v := p.lookup(doc, path[0])
+		v := w.lookup(doc, path[0])
 		path = path[1:]
 		switch {
 		case value.IsArray(v):
-			return p.walkArray(v, path, expand, visit)
+			return w.walkArray(v, path, expand, visit)
 		case len(path) == 0:
 			return visit(v, -1)
 		case !value.IsObject(v):
@@ -60,11 +60,11 @@ func (p Walker) Walk(doc []byte, path []string, expand bool, visit func(v value.
 	}
 }
 
-func (p Walker) walkArray(arr value.Value, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
+func (w Walker) walkArray(arr value.Value, path []string, expand bool, visit func(v value.Value, index int) bool) bool {
 	if len(path) == 0 {
 		if expand {
 			i := 0
-			for _, v := range p.Meter.Fields(arr.Value) {
+			for _, v := range w.Meter.Fields(arr.Value) {
 				if visit(v, i) {
 					return true
 				}
@@ -75,15 +75,15 @@ func (p Walker) walkArray(arr value.Value, path []string, expand bool, visit fun
 	}
 	at, numeric := ParseArrayIndex(path[0])
 	i := -1
-	for _, v := range p.Meter.Fields(arr.Value) {
+	for _, v := range w.Meter.Fields(arr.Value) {
 		i++
 		inside := func(v value.Value, _ int) bool { return visit(v, i) }
 		switch {
 		case value.IsObject(v):
-			if p.Walk(v.Value, path, expand, inside) {
+			if w.Walk(v.Value, path, expand, inside) {
 				return true
 			}
-		case p.Nulls && !numeric && visit(value.Value{}, i):
+		case w.Nulls && !numeric && visit(value.Value{}, i):
 			return true
 		}
 		if !numeric || at != i {
@@ -94,9 +94,9 @@ func (p Walker) walkArray(arr value.Value, path []string, expand bool, visit fun
 		case len(path) == 1:
 			stop = visit(v, i)
 		case value.IsObject(v):
-			stop = p.Walk(v.Value, path[1:], expand, inside)
+			stop = w.Walk(v.Value, path[1:], expand, inside)
 		case value.IsArray(v):
-			stop = p.walkArray(v, path[1:], expand, inside)
+			stop = w.walkArray(v, path[1:], expand, inside)
 		}
 		if stop {
 			return true
@@ -104,7 +104,7 @@ func (p Walker) walkArray(arr value.Value, path []string, expand bool, visit fun
 	}
 	// Neither an object nor the element at a numeric index.
 	nowhere := i < 0 || numeric && at > i
-	return p.Nulls && nowhere && visit(value.Value{}, -1)
+	return w.Nulls && nowhere && visit(value.Value{}, -1)
 }
 
 // EachValue calls give for each value at a path. For an array at the end of the path it calls give for

@@ -52,9 +52,9 @@ type execution struct {
 	joins *joinCache // shared with sub-pipelines
 }
 
-func (r *execution) newEvaluation() *expr.Evaluation {
-	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Meter: r.meter,
-		Language: r.env.Language}
+func (e *execution) newEvaluation() *expr.Evaluation {
+	return &expr.Evaluation{Vars: append([]value.Value(nil), e.vars...), Now: e.now, Rand: e.env.Rand, Meter: e.meter,
+		Language: e.env.Language}
 }
 
 // Pipeline is a compiled aggregation pipeline.
@@ -117,9 +117,9 @@ func (p *Pipeline) RunCounted(ctx context.Context, in iter.Seq[bson.Raw], counts
 }
 
 // releaseAtEnd releases the memory of the stages when the stream ends.
-func (r *execution) releaseAtEnd(flow quota.Docs) quota.Docs {
+func (e *execution) releaseAtEnd(flow quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
-		defer r.meter.ReleaseAll()
+		defer e.meter.ReleaseAll()
 		flow(yield)
 	}
 }
@@ -150,10 +150,10 @@ func runStages(r *execution, stages []stage, in quota.Docs) quota.Docs {
 }
 
 // stopWithContext stops a stream when the context ends.
-func (r *execution) stopWithContext(in iter.Seq[bson.Raw]) quota.Docs {
+func (e *execution) stopWithContext(in iter.Seq[bson.Raw]) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for doc := range in {
-			if err := r.meter.Err(); err != nil {
+			if err := e.meter.Err(); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -161,7 +161,7 @@ func (r *execution) stopWithContext(in iter.Seq[bson.Raw]) quota.Docs {
 				return
 			}
 		}
-		if err := r.meter.Err(); err != nil { // the source may have stopped because of an error
+		if err := e.meter.Err(); err != nil { // the source may have stopped because of an error
 			yield(nil, err)
 		}
 	}

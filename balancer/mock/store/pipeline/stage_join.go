@@ -33,30 +33,30 @@ func newJoinCache() *joinCache {
 }
 
 // readCollection reads a whole collection. The caller must not change the result.
-func (r *execution) readCollection(name string) ([]bson.Raw, error) {
-	if r.env.Collection == nil || name == "" {
+func (e *execution) readCollection(name string) ([]bson.Raw, error) {
+	if e.env.Collection == nil || name == "" {
 		return nil, nil
 	}
-	if docs, ok := r.joins.docs[name]; ok {
+	if docs, ok := e.joins.docs[name]; ok {
 		return docs, nil
 	}
-	in, err := r.env.Collection(name)
+	in, err := e.env.Collection(name)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := (&quota.Memory{Meter: r.meter}).Drain(r.stopWithContext(in))
+	docs, err := (&quota.Memory{Meter: e.meter}).Drain(e.stopWithContext(in))
 	if err == nil {
-		r.joins.docs[name] = docs
+		e.joins.docs[name] = docs
 	}
 	return docs, err
 }
 
 // joinIndexFor returns the index of docs on the path that a stage joins by.
-func (r *execution) joinIndexFor(s stage, docs []bson.Raw, path []string) joinIndex {
-	ix, ok := r.joins.byKey[s]
+func (e *execution) joinIndexFor(s stage, docs []bson.Raw, path []string) joinIndex {
+	ix, ok := e.joins.byKey[s]
 	if !ok {
-		ix = indexDocuments(paths.Walker{Meter: r.meter, Nulls: r.env.Language.NullInArrays}, docs, path)
-		r.joins.byKey[s] = ix
+		ix = indexDocuments(paths.Walker{Meter: e.meter, Nulls: e.env.Language.NullInArrays}, docs, path)
+		e.joins.byKey[s] = ix
 	}
 	return ix
 }
@@ -247,13 +247,13 @@ func joinKey(v value.Value) value.Value {
 }
 
 // find returns the documents that have one of the values, in their original order.
-func (ix joinIndex) find(w *quota.Meter, docs []bson.Raw, vs []value.Value) []bson.Raw {
+func (ji joinIndex) find(w *quota.Meter, docs []bson.Raw, vs []value.Value) []bson.Raw {
 	var at []int
 	for _, v := range vs {
 		if w.Charge(1) != nil {
 			return nil
 		}
-		at = append(at, ix[value.EncodedKey(joinKey(v))]...)
+		at = append(at, ji[value.EncodedKey(joinKey(v))]...)
 	}
 	if len(vs) > 1 {
 		quota.SortStable(w, at, cmp.Compare[int])

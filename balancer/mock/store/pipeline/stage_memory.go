@@ -11,11 +11,11 @@ import (
 )
 
 // stageMemory returns the memory account of a stage that may spill to disk on a server.
-func (r *execution) stageMemory(refuse func(used int64) error) *quota.Memory {
-	if !r.env.NoDisk {
+func (e *execution) stageMemory(refuse func(used int64) error) *quota.Memory {
+	if !e.env.NoDisk {
 		refuse = nil
 	}
-	return &quota.Memory{Meter: r.meter, LimitErr: refuse}
+	return &quota.Memory{Meter: e.meter, LimitErr: refuse}
 }
 
 func sortTooLarge(int64) error {
@@ -65,7 +65,7 @@ func NewSortMemory(ctx context.Context, noDisk bool) *SortMemory {
 }
 
 // Add counts a document.
-func (g *SortMemory) Add(doc bson.Raw) error { return g.held.Hold(len(doc) + quota.ItemBytes) }
+func (s *SortMemory) Add(doc bson.Raw) error { return s.held.Hold(len(doc) + quota.ItemBytes) }
 
 // Free releases all memory.
-func (g *SortMemory) Free() { g.held.Release() }
+func (s *SortMemory) Free() { s.held.Release() }

@@ -290,23 +290,23 @@ type integral struct {
 	hasPoint  bool
 }
 
-func (a *integral) Add(_ *quota.Meter, args []value.Value) error {
+func (i *integral) Add(_ *quota.Meter, args []value.Value) error {
 	if !value.IsNumber(args[1]) {
 		return nil
 	}
 	x, y := value.DoubleAt(args[0].Value), value.ToDouble(args[1])
-	if a.hasPoint {
-		a.sum += (x - a.x) * (y + a.y) / 2
+	if i.hasPoint {
+		i.sum += (x - i.x) * (y + i.y) / 2
 	}
-	a.x, a.y, a.hasPoint = x, y, true
+	i.x, i.y, i.hasPoint = x, y, true
 	return nil
 }
 
-func (a *integral) Result(*quota.Meter) value.Value {
-	if !a.hasPoint {
+func (i *integral) Result(*quota.Meter) value.Value {
+	if !i.hasPoint {
 		return value.Null()
 	}
-	return value.Double(a.sum / a.unit)
+	return value.Double(i.sum / i.unit)
 }
 
 func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error) {

@@ -35,38 +35,38 @@ type Meter struct {
 const reserveBytes = 1 << 20
 
 // Hold charges n more bytes of memory.
-func (w *Meter) Hold(n int) error {
-	if w == nil || w.account == nil {
+func (m *Meter) Hold(n int) error {
+	if m == nil || m.account == nil {
 		return nil
 	}
-	if w.held += int64(n); w.held <= w.reserved {
+	if m.held += int64(n); m.held <= m.reserved {
 		return nil
 	}
-	more := (w.held - w.reserved + reserveBytes - 1) / reserveBytes * reserveBytes
-	if err := w.account.Reserve(more); err != nil {
+	more := (m.held - m.reserved + reserveBytes - 1) / reserveBytes * reserveBytes
+	if err := m.account.Reserve(more); err != nil {
 		return err
 	}
-	w.reserved += more
+	m.reserved += more
 	return nil
 }
 
 // Release releases n bytes of memory.
-func (w *Meter) Release(n int64) {
-	if w == nil || w.account == nil {
+func (m *Meter) Release(n int64) {
+	if m == nil || m.account == nil {
 		return
 	}
-	w.held -= n
-	if less := (w.reserved - w.held) / reserveBytes * reserveBytes; less > reserveBytes {
-		w.account.Release(less)
-		w.reserved -= less
+	m.held -= n
+	if less := (m.reserved - m.held) / reserveBytes * reserveBytes; less > reserveBytes {
+		m.account.Release(less)
+		m.reserved -= less
 	}
 }
 
 // ReleaseAll releases all memory that the run holds.
-func (w *Meter) ReleaseAll() {
-	if w != nil && w.account != nil {
-		w.account.Release(w.reserved)
-		w.held, w.reserved = 0, 0
+func (m *Meter) ReleaseAll() {
+	if m != nil && m.account != nil {
+		m.account.Release(m.reserved)
+		m.held, m.reserved = 0, 0
 	}
 }
 
@@ -98,48 +98,48 @@ func New(ctx context.Context) *Meter {
 }
 
 // Charge charges n steps. It returns an error if the meter has ended.
-func (w *Meter) Charge(n int) error {
-	if w == nil {
+func (m *Meter) Charge(n int) error {
+	if m == nil {
 		return nil
 	}
-	if w.stepsLeft -= n; w.stepsLeft > 0 {
-		return w.err
+	if m.stepsLeft -= n; m.stepsLeft > 0 {
+		return m.err
 	}
-	return w.checkContext()
+	return m.checkContext()
 }
 
 // checkContext checks the context and adjusts the number of steps to the next check.
-func (w *Meter) checkContext() error {
+func (m *Meter) checkContext() error {
 	now := time.Now()
-	switch took := now.Sub(w.lastCheck); {
+	switch took := now.Sub(m.lastCheck); {
 	case took > maxCheckTime:
-		w.checkInterval = max(w.checkInterval/4, minSteps)
+		m.checkInterval = max(m.checkInterval/4, minSteps)
 	case took < minCheckTime:
-		w.checkInterval = min(w.checkInterval*2, maxSteps)
+		m.checkInterval = min(m.checkInterval*2, maxSteps)
 	}
-	w.lastCheck, w.stepsLeft = now, w.checkInterval
-	if w.err == nil && w.Context.Err() != nil {
-		w.err = context.Cause(w.Context)
+	m.lastCheck, m.stepsLeft = now, m.checkInterval
+	if m.err == nil && m.Context.Err() != nil {
+		m.err = context.Cause(m.Context)
 	}
-	return w.err
+	return m.err
 }
 
 // Err checks the context at once. It returns an error if the meter has ended.
-func (w *Meter) Err() error {
-	if w == nil {
+func (m *Meter) Err() error {
+	if m == nil {
 		return nil
 	}
-	return w.checkContext()
+	return m.checkContext()
 }
 
 // ChargeBytes charges the steps of processing the given number of bytes.
-func (w *Meter) ChargeBytes(bytes int) error { return w.Charge(1 + bytes/bytesPerStep) }
+func (m *Meter) ChargeBytes(bytes int) error { return m.Charge(1 + bytes/bytesPerStep) }
 
 // Fields iterates over a document or array. It stops early when the meter ends.
-func (w *Meter) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
+func (m *Meter) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 	return func(yield func([]byte, value.Value) bool) {
 		for name, v := range document.Fields(doc) {
-			if w.ChargeBytes(len(v.Value)) != nil || !yield(name, v) {
+			if m.ChargeBytes(len(v.Value)) != nil || !yield(name, v) {
 				return
 			}
 		}
@@ -147,19 +147,19 @@ func (w *Meter) Fields(doc []byte) iter.Seq2[[]byte, value.Value] {
 }
 
 // Items returns the elements of an array, or only the first ones if the meter ends.
-func (w *Meter) Items(arr value.Value) []value.Value {
+func (m *Meter) Items(arr value.Value) []value.Value {
 	var out []value.Value
-	for _, v := range w.Fields(arr.Value) {
+	for _, v := range m.Fields(arr.Value) {
 		out = append(out, v)
 	}
 	return out
 }
 
 // Documents returns a stream of a slice of documents. The stream ends with the meter.
-func (w *Meter) Documents(all []bson.Raw) Docs {
+func (m *Meter) Documents(all []bson.Raw) Docs {
 	return func(yield func(bson.Raw, error) bool) {
 		for _, d := range all {
-			if err := w.Charge(1); err != nil {
+			if err := m.Charge(1); err != nil {
 				yield(nil, err)
 				return
 			}

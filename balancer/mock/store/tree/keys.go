@@ -52,38 +52,38 @@ func NewKeys() *Keys {
 }
 
 // Len returns the number of entries.
-func (t *Keys) Len() int { return t.count }
+func (k *Keys) Len() int { return k.count }
 
 // Copy returns a copy of the set.
-func (t *Keys) Copy() *Keys {
-	copied := *t
-	copied.owner, t.owner = new(owner), new(owner)
+func (k *Keys) Copy() *Keys {
+	copied := *k
+	copied.owner, k.owner = new(owner), new(owner)
 	return &copied
 }
 
 // mutableNode returns the node at a pointer. If the tree does not own the node, it replaces it by a
 // copy.
-func (t *Keys) mutableNode(at **node) *node {
+func (k *Keys) mutableNode(at **node) *node {
 	n := *at
-	if n.owner != t.owner {
-		n = &node{entries: n.entries.copy(), owner: t.owner, children: slices.Clone(n.children)}
+	if n.owner != k.owner {
+		n = &node{entries: n.entries.copy(), owner: k.owner, children: slices.Clone(n.children)}
 		*at = n
 	}
 	return n
 }
 
 // FirstRecord returns the first record with exactly this key, and false if there is none.
-func (t *Keys) FirstRecord(key []byte) (record uint64, ok bool) {
-	if t.isPastEnd(key) {
+func (k *Keys) FirstRecord(key []byte) (record uint64, ok bool) {
+	if k.isPastEnd(key) {
 		return 0, false
 	}
-	n := t.root
+	n := k.root
 	for n.children != nil {
 		n = n.children[n.childIndex(key, 0)]
 	}
 	i, _ := n.search(key, 0)
 	if i == n.len() {
-		return t.nextLeafRecord(key)
+		return k.nextLeafRecord(key)
 	}
 	found, record := n.entryAt(i)
 	return record, bytes.Equal(found, key)
@@ -91,8 +91,8 @@ func (t *Keys) FirstRecord(key []byte) (record uint64, ok bool) {
 
 // nextLeafRecord is FirstRecord for a key after the last one in its leaf: the first entry of the next
 // leaf may match.
-func (t *Keys) nextLeafRecord(key []byte) (uint64, bool) {
-	for record, found := range t.From(key) {
+func (k *Keys) nextLeafRecord(key []byte) (uint64, bool) {
+	for record, found := range k.From(key) {
 		return record, bytes.Equal(found, key)
 	}
 	return 0, false
@@ -100,8 +100,8 @@ func (t *Keys) nextLeafRecord(key []byte) (uint64, bool) {
 
 // isPastEnd reports whether a key is greater than all existing keys. Nearly every new key is; then no
 // node on its path needs a search.
-func (t *Keys) isPastEnd(key []byte) bool {
-	n := t.root
+func (k *Keys) isPastEnd(key []byte) bool {
+	n := k.root
 	for n.children != nil {
 		n = n.children[len(n.children)-1]
 	}
@@ -110,17 +110,17 @@ func (t *Keys) isPastEnd(key []byte) bool {
 }
 
 // Add adds an entry unless it exists.
-func (t *Keys) Add(key []byte, record uint64) {
-	grown, right, first := t.addBelow(t.mutableNode(&t.root), entry{key, record}, t.isPastEnd(key))
+func (k *Keys) Add(key []byte, record uint64) {
+	grown, right, first := k.addBelow(k.mutableNode(&k.root), entry{key, record}, k.isPastEnd(key))
 	if grown {
-		t.count++
+		k.count++
 	}
 	if right == nil {
 		return
 	}
-	root := &node{owner: t.owner, children: []*node{t.root, right}}
+	root := &node{owner: k.owner, children: []*node{k.root, right}}
 	root.insert(0, first.key, first.record)
-	t.root = root
+	k.root = root
 }
 
 // entry is a key and its record.
@@ -131,7 +131,7 @@ type entry struct {
 
 // addBelow adds an entry below a mutable node. last means that the entry comes after all others. If the
 // node was split, right is the right half and first its first entry.
-func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, first entry) {
+func (k *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, first entry) {
 	i := n.len()
 	if n.children == nil {
 		found := false
@@ -141,13 +141,13 @@ func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, f
 		if found {
 			return false, nil, entry{}
 		}
-		right, first = t.addToLeaf(n, i, e, last)
+		right, first = k.addToLeaf(n, i, e, last)
 		return true, right, first
 	}
 	if !last {
 		i = n.childIndex(e.key, e.record)
 	}
-	grown, half, first := t.addBelow(t.mutableNode(&n.children[i]), e, last)
+	grown, half, first := k.addBelow(k.mutableNode(&n.children[i]), e, last)
 	if half == nil {
 		return grown, nil, entry{}
 	}
@@ -161,7 +161,7 @@ func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, f
 		cut = i + 1 // ascending inserts leave full nodes behind
 	}
 	first.key, first.record = n.entryAt(cut - 1)
-	right = &node{entries: n.copyFrom(cut), owner: t.owner, children: slices.Clone(n.children[cut:])}
+	right = &node{entries: n.copyFrom(cut), owner: k.owner, children: slices.Clone(n.children[cut:])}
 	n.truncate(cut - 1)
 	clear(n.children[cut:])
 	n.children = n.children[:cut]
@@ -169,12 +169,12 @@ func (t *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, f
 }
 
 // addToLeaf inserts an entry at index i of a mutable leaf.
-func (t *Keys) addToLeaf(n *node, i int, e entry, last bool) (right *node, first entry) {
+func (k *Keys) addToLeaf(n *node, i int, e entry, last bool) (right *node, first entry) {
 	if !n.isFull() {
 		n.insert(i, e.key, e.record)
 		return nil, entry{}
 	}
-	right = &node{owner: t.owner}
+	right = &node{owner: k.owner}
 	if i == n.len() { // ascending inserts leave full leaves behind
 		was := n.entries
 		n.entries = was.copyFrom(0)
@@ -198,17 +198,17 @@ func (t *Keys) addToLeaf(n *node, i int, e entry, last bool) (right *node, first
 }
 
 // Delete removes an entry if it exists.
-func (t *Keys) Delete(key []byte, record uint64) {
-	if !t.deleteBelow(t.mutableNode(&t.root), key, record) {
+func (k *Keys) Delete(key []byte, record uint64) {
+	if !k.deleteBelow(k.mutableNode(&k.root), key, record) {
 		return
 	}
-	t.count--
-	for len(t.root.children) == 1 {
-		t.root = t.root.children[0]
+	k.count--
+	for len(k.root.children) == 1 {
+		k.root = k.root.children[0]
 	}
 }
 
-func (t *Keys) deleteBelow(n *node, key []byte, record uint64) bool {
+func (k *Keys) deleteBelow(n *node, key []byte, record uint64) bool {
 	if n.children == nil {
 		i, found := n.search(key, record)
 		if found {
@@ -217,35 +217,35 @@ func (t *Keys) deleteBelow(n *node, key []byte, record uint64) bool {
 		return found
 	}
 	i := n.childIndex(key, record)
-	child := t.mutableNode(&n.children[i])
-	if !t.deleteBelow(child, key, record) {
+	child := k.mutableNode(&n.children[i])
+	if !k.deleteBelow(child, key, record) {
 		return false
 	}
 	if child.len() < minEntries {
-		t.rebalanceChild(n, i)
+		k.rebalanceChild(n, i)
 	}
 	return true
 }
 
 // rebalanceChild merges a child that has become small with a sibling, or removes it if it is empty.
-func (t *Keys) rebalanceChild(n *node, i int) {
+func (k *Keys) rebalanceChild(n *node, i int) {
 	switch {
 	case n.children[i].children == nil && n.children[i].len() == 0 && len(n.children) > 1:
 		n.remove(max(i-1, 0))
 		n.children = slices.Delete(n.children, i, i+1)
-	case i > 0 && t.joinWithNext(n, i-1):
+	case i > 0 && k.joinWithNext(n, i-1):
 	case i+1 < len(n.children):
-		t.joinWithNext(n, i)
+		k.joinWithNext(n, i)
 	}
 }
 
 // joinWithNext merges a child with the next one if the result is small enough.
-func (t *Keys) joinWithNext(n *node, i int) bool {
+func (k *Keys) joinWithNext(n *node, i int) bool {
 	left, right := n.children[i], n.children[i+1]
 	if left.len()+right.len() >= maxJoinedEntries || len(left.data)+len(right.data) >= maxBytes {
 		return false
 	}
-	left = t.mutableNode(&n.children[i])
+	left = k.mutableNode(&n.children[i])
 	if left.children != nil {
 		left.insert(left.len(), n.keyAt(i), n.recordAt(i))
 		left.children = append(left.children, right.children...)
@@ -257,21 +257,21 @@ func (t *Keys) joinWithNext(n *node, i int) bool {
 }
 
 // All iterates over all entries in order.
-func (t *Keys) All() iter.Seq2[uint64, []byte] { return t.From(nil) }
+func (k *Keys) All() iter.Seq2[uint64, []byte] { return k.From(nil) }
 
 // From iterates over the entries from a key on, in order.
-func (t *Keys) From(key []byte) iter.Seq2[uint64, []byte] {
-	return func(yield func(uint64, []byte) bool) { t.root.ascend(key, yield) }
+func (k *Keys) From(key []byte) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) { k.root.ascend(key, yield) }
 }
 
 // Backward iterates over all entries from the last to the first.
-func (t *Keys) Backward() iter.Seq2[uint64, []byte] {
-	return func(yield func(uint64, []byte) bool) { t.root.descend(nil, true, yield) }
+func (k *Keys) Backward() iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) { k.root.descend(nil, true, yield) }
 }
 
 // BackwardBelow iterates over the entries with keys less than key, from the last to the first.
-func (t *Keys) BackwardBelow(key []byte) iter.Seq2[uint64, []byte] {
-	return func(yield func(uint64, []byte) bool) { t.root.descend(key, false, yield) }
+func (k *Keys) BackwardBelow(key []byte) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) { k.root.descend(key, false, yield) }
 }
 
 func (n *node) ascend(key []byte, yield func(uint64, []byte) bool) bool {

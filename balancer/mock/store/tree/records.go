@@ -29,27 +29,27 @@ type page[V any] struct {
 }
 
 // Len returns the number of records.
-func (t *Records[V]) Len() int { return t.count }
+func (r *Records[V]) Len() int { return r.count }
 
 // Copy returns a copy of the records.
-func (t *Records[V]) Copy() Records[V] {
-	copied := *t
-	copied.owner, t.owner = new(owner), new(owner)
+func (r *Records[V]) Copy() Records[V] {
+	copied := *r
+	copied.owner, r.owner = new(owner), new(owner)
 	return copied
 }
 
 // canHold reports whether the tree has enough levels for a number.
-func (t *Records[V]) canHold(id uint64) bool {
-	return t.root != nil && id>>(pageBits*(t.levels+1)) == 0
+func (r *Records[V]) canHold(id uint64) bool {
+	return r.root != nil && id>>(pageBits*(r.levels+1)) == 0
 }
 
 // Get returns the value of a record.
-func (t *Records[V]) Get(id uint64) (v V, ok bool) {
-	if !t.canHold(id) {
+func (r *Records[V]) Get(id uint64) (v V, ok bool) {
+	if !r.canHold(id) {
 		return v, false
 	}
-	p := t.root
-	for level := t.levels; level > 0; level-- {
+	p := r.root
+	for level := r.levels; level > 0; level-- {
 		if p = p.children[slotOf(id, level)]; p == nil {
 			return v, false
 		}
@@ -62,61 +62,61 @@ func (t *Records[V]) Get(id uint64) (v V, ok bool) {
 func slotOf(id uint64, level int) int { return int(id>>(pageBits*level)) % pageSize }
 
 // Set sets the value of a record.
-func (t *Records[V]) Set(id uint64, v V) {
-	if t.owner == nil {
-		t.owner = new(owner)
+func (r *Records[V]) Set(id uint64, v V) {
+	if r.owner == nil {
+		r.owner = new(owner)
 	}
-	for !t.canHold(id) {
-		t.addLevel(id)
+	for !r.canHold(id) {
+		r.addLevel(id)
 	}
-	p := t.mutablePage(&t.root)
-	for level := t.levels; level > 0; level-- {
+	p := r.mutablePage(&r.root)
+	for level := r.levels; level > 0; level-- {
 		i := slotOf(id, level)
 		if p.children[i] == nil {
-			p.children[i] = t.newPage(level - 1)
+			p.children[i] = r.newPage(level - 1)
 			p.present |= 1 << i
 		}
-		p = t.mutablePage(&p.children[i])
+		p = r.mutablePage(&p.children[i])
 	}
 	i := slotOf(id, 0)
 	if p.present&(1<<i) == 0 {
 		p.present |= 1 << i
-		t.count++
+		r.count++
 	}
 	p.values[i] = v
 }
 
 // addLevel adds a level above the root. The first root gets enough levels for id.
-func (t *Records[V]) addLevel(id uint64) {
-	if t.root == nil {
-		t.levels = 0
-		for id>>(pageBits*(t.levels+1)) != 0 {
-			t.levels++
+func (r *Records[V]) addLevel(id uint64) {
+	if r.root == nil {
+		r.levels = 0
+		for id>>(pageBits*(r.levels+1)) != 0 {
+			r.levels++
 		}
-		t.root = t.newPage(t.levels)
+		r.root = r.newPage(r.levels)
 		return
 	}
-	t.levels++
-	root := t.newPage(t.levels)
-	root.present, root.children[0] = 1, t.root
-	t.root = root
+	r.levels++
+	root := r.newPage(r.levels)
+	root.present, root.children[0] = 1, r.root
+	r.root = root
 }
 
-func (t *Records[V]) newPage(level int) *page[V] {
+func (r *Records[V]) newPage(level int) *page[V] {
 	if level == 0 {
-		return &page[V]{owner: t.owner, values: new([pageSize]V)}
+		return &page[V]{owner: r.owner, values: new([pageSize]V)}
 	}
-	return &page[V]{owner: t.owner, children: new([pageSize]*page[V])}
+	return &page[V]{owner: r.owner, children: new([pageSize]*page[V])}
 }
 
 // mutablePage returns the page at a pointer. If the tree does not own the page, it replaces it by a
 // copy.
-func (t *Records[V]) mutablePage(at **page[V]) *page[V] {
+func (r *Records[V]) mutablePage(at **page[V]) *page[V] {
 	p := *at
-	if p.owner == t.owner {
+	if p.owner == r.owner {
 		return p
 	}
-	copied := &page[V]{owner: t.owner, present: p.present}
+	copied := &page[V]{owner: r.owner, present: p.present}
 	if p.children != nil {
 		below := *p.children
 		copied.children = &below
@@ -129,26 +129,26 @@ func (t *Records[V]) mutablePage(at **page[V]) *page[V] {
 }
 
 // Delete removes a record and returns its value.
-func (t *Records[V]) Delete(id uint64) (v V, ok bool) {
-	if v, ok = t.Get(id); !ok {
+func (r *Records[V]) Delete(id uint64) (v V, ok bool) {
+	if v, ok = r.Get(id); !ok {
 		return v, false
 	}
-	t.count--
-	if t.deleteBelow(&t.root, t.levels, id) {
-		t.root = nil
+	r.count--
+	if r.deleteBelow(&r.root, r.levels, id) {
+		r.root = nil
 	}
 	return v, true
 }
 
 // deleteBelow deletes a record and reports whether the page is empty afterwards.
-func (t *Records[V]) deleteBelow(at **page[V], level int, id uint64) (empty bool) {
-	p := t.mutablePage(at)
+func (r *Records[V]) deleteBelow(at **page[V], level int, id uint64) (empty bool) {
+	p := r.mutablePage(at)
 	i := slotOf(id, level)
 	if level == 0 {
 		var none V
 		p.values[i] = none
 	} else {
-		if !t.deleteBelow(&p.children[i], level-1, id) {
+		if !r.deleteBelow(&p.children[i], level-1, id) {
 			return false
 		}
 		p.children[i] = nil
@@ -158,22 +158,22 @@ func (t *Records[V]) deleteBelow(at **page[V], level int, id uint64) (empty bool
 }
 
 // All iterates over the records in order.
-func (t *Records[V]) All() iter.Seq2[uint64, V] { return t.From(0) }
+func (r *Records[V]) All() iter.Seq2[uint64, V] { return r.From(0) }
 
 // From iterates over the records from a number on, in order.
-func (t *Records[V]) From(id uint64) iter.Seq2[uint64, V] {
+func (r *Records[V]) From(id uint64) iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
-		if t.root != nil && (t.canHold(id) || id == 0) {
-			t.root.ascend(t.levels, 0, id, yield)
+		if r.root != nil && (r.canHold(id) || id == 0) {
+			r.root.ascend(r.levels, 0, id, yield)
 		}
 	}
 }
 
 // Backward iterates over the records from the last to the first.
-func (t *Records[V]) Backward() iter.Seq2[uint64, V] {
+func (r *Records[V]) Backward() iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
-		if t.root != nil {
-			t.root.descend(t.levels, 0, yield)
+		if r.root != nil {
+			r.root.descend(r.levels, 0, yield)
 		}
 	}
 }

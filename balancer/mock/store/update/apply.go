@@ -55,32 +55,32 @@ const (
 )
 
 // resolvePosition replaces "$" in the path by the index of the matched element.
-func (u *applyState) resolvePosition(ch change) ([]string, error) {
+func (s *applyState) resolvePosition(ch change) ([]string, error) {
 	i := slices.Index(ch.path, "$")
 	if i < 0 {
 		return ch.path, nil
 	}
-	if u.position == unknownPosition {
-		at, ok := u.update.options.Filter.Position(u.meter, u.doc)
-		if u.position = at; !ok || u.isInsert {
-			u.position = noPosition
+	if s.position == unknownPosition {
+		at, ok := s.update.options.Filter.Position(s.meter, s.doc)
+		if s.position = at; !ok || s.isInsert {
+			s.position = noPosition
 		}
 	}
-	if u.position == noPosition {
+	if s.position == noPosition {
 		return nil, servererr.BadValue("The positional operator did not find the match needed from the query.")
 	}
 	path := slices.Clone(ch.path)
-	path[i] = strconv.Itoa(u.position)
+	path[i] = strconv.Itoa(s.position)
 	return path, nil
 }
 
 // applyChange follows the path from b and applies the modifier at the end of the path.
-func (u *applyState) applyChange(b *node, path []string, ch change) error {
+func (s *applyState) applyChange(b *node, path []string, ch change) error {
 	part := path[0]
 	if isArrayPlaceholder(part) {
-		return u.changeElements(b, path, ch)
+		return s.changeElements(b, path, ch)
 	}
-	if !b.decode(u.meter) {
+	if !b.decode(s.meter) {
 		if ch.mod.ignoresBadPath {
 			return nil
 		}
@@ -94,27 +94,27 @@ func (u *applyState) applyChange(b *node, path []string, ch change) error {
 			return notViableErr(part, b)
 		}
 	}
-	kid := b.child(u.meter, part)
+	kid := b.child(s.meter, part)
 	switch {
 	case kid == nil && slices.ContainsFunc(path[1:], isArrayPlaceholder):
 		return pathMustExistErr(ch)
 	case kid == nil && !ch.mod.createsPath:
 		return nil
 	case kid == nil:
-		v, err := ch.mod.apply(value.Value{}, u)
+		v, err := ch.mod.apply(value.Value{}, s)
 		if err != nil {
 			return err
 		}
-		return b.createPath(u.meter, path, v)
+		return b.createPath(s.meter, path, v)
 	case len(path) > 1:
-		return u.applyChange(kid, path[1:], ch)
+		return s.applyChange(kid, path[1:], ch)
 	}
-	v, err := ch.mod.apply(kid.encodedValue(u.meter), u)
+	v, err := ch.mod.apply(kid.encodedValue(s.meter), s)
 	if err != nil {
 		return err
 	}
 	if value.IsMissing(v) {
-		b.removeChild(u.meter, part)
+		b.removeChild(s.meter, part)
 		return nil
 	}
 	kid.setValue(v)
@@ -127,18 +127,18 @@ func pathMustExistErr(ch change) error {
 
 // checkArrayExists checks that the first array of a change with $[] exists. This is required even if the
 // change is not applied.
-func (u *applyState) checkArrayExists(b *node, ch change) error {
+func (s *applyState) checkArrayExists(b *node, ch change) error {
 	for _, part := range ch.path {
 		if isArrayPlaceholder(part) {
-			if !b.decode(u.meter) || !b.isArray {
-				return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.encodedValue(u.meter))
+			if !b.decode(s.meter) || !b.isArray {
+				return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.encodedValue(s.meter))
 			}
 			return nil
 		}
-		if !slices.ContainsFunc(ch.path, isArrayPlaceholder) || !b.decode(u.meter) {
+		if !slices.ContainsFunc(ch.path, isArrayPlaceholder) || !b.decode(s.meter) {
 			return nil
 		}
-		if b = b.child(u.meter, part); b == nil {
+		if b = b.child(s.meter, part); b == nil {
 			return pathMustExistErr(ch)
 		}
 	}
@@ -146,18 +146,18 @@ func (u *applyState) checkArrayExists(b *node, ch change) error {
 }
 
 // changeElements applies a change with $[] or $[identifier] to the selected elements.
-func (u *applyState) changeElements(b *node, path []string, ch change) error {
-	if !b.decode(u.meter) || !b.isArray {
-		return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.encodedValue(u.meter))
+func (s *applyState) changeElements(b *node, path []string, ch change) error {
+	if !b.decode(s.meter) || !b.isArray {
+		return servererr.BadValue("Cannot apply array updates to non-array element %s: %s", b.name, b.encodedValue(s.meter))
 	}
-	filter := u.update.filters[path[0][2:len(path[0])-1]]
+	filter := s.update.filters[path[0][2:len(path[0])-1]]
 	name := path[0][2 : len(path[0])-1]
 	for i, kid := range b.children {
-		if err := u.meter.Charge(1); err != nil {
+		if err := s.meter.Charge(1); err != nil {
 			return err
 		}
 		if filter != nil {
-			ok, err := filter.TestMetered(u.meter, document.New(document.Field{Name: name, Value: kid.encodedValue(u.meter)}))
+			ok, err := filter.TestMetered(s.meter, document.New(document.Field{Name: name, Value: kid.encodedValue(s.meter)}))
 			if err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func (u *applyState) changeElements(b *node, path []string, ch change) error {
 			}
 		}
 		rest := slices.Concat([]string{strconv.Itoa(i)}, path[1:])
-		if err := u.applyChange(b, rest, ch); err != nil {
+		if err := s.applyChange(b, rest, ch); err != nil {
 			return err
 		}
 	}
@@ -174,10 +174,10 @@ func (u *applyState) changeElements(b *node, path []string, ch change) error {
 }
 
 // applyRename moves a field. Neither path may contain an array.
-func (u *applyState) applyRename(root *node, ch change) error {
+func (s *applyState) applyRename(root *node, ch change) error {
 	b, through := root, (*node)(nil) // the first array on the path
 	for i, part := range ch.from {
-		if !b.decode(u.meter) {
+		if !b.decode(s.meter) {
 			return notViableErr(part, b)
 		}
 		if _, isIndex := paths.ParseArrayIndex(part); b.isArray && !isIndex {
@@ -186,7 +186,7 @@ func (u *applyState) applyRename(root *node, ch change) error {
 		if b.isArray && through == nil {
 			through = b
 		}
-		kid := b.child(u.meter, part)
+		kid := b.child(s.meter, part)
 		if kid == nil {
 			return nil
 		}
@@ -197,33 +197,33 @@ func (u *applyState) applyRename(root *node, ch change) error {
 		if through != nil {
 			return servererr.BadValue("The source field cannot be an array element, '%s' in doc "+
 				"with _id: %s has an array field "+
-				"called '%s'", paths.Join(ch.from), document.Lookup(u.doc, "_id"), through.name)
+				"called '%s'", paths.Join(ch.from), document.Lookup(s.doc, "_id"), through.name)
 		}
-		v := kid.encodedValue(u.meter)
-		if err := u.checkNoArrays(root, ch); err != nil {
+		v := kid.encodedValue(s.meter)
+		if err := s.checkNoArrays(root, ch); err != nil {
 			return err
 		}
-		if err := root.createPath(u.meter, ch.path, v); err != nil {
+		if err := root.createPath(s.meter, ch.path, v); err != nil {
 			return err
 		}
-		b.removeChild(u.meter, part)
+		b.removeChild(s.meter, part)
 	}
 	return nil
 }
 
-func (u *applyState) checkNoArrays(root *node, ch change) error {
+func (s *applyState) checkNoArrays(root *node, ch change) error {
 	b := root
 	for _, part := range ch.path {
-		if !b.decode(u.meter) {
+		if !b.decode(s.meter) {
 			return nil // createPath returns the error
 		}
 		if b.isArray {
 			return servererr.BadValue(
 				"The destination field cannot be an array element, '%s' in doc with _id: %s has an array field "+
 					"called '%s'",
-				ch.text, document.Lookup(u.doc, "_id"), b.name)
+				ch.text, document.Lookup(s.doc, "_id"), b.name)
 		}
-		if b = b.child(u.meter, part); b == nil {
+		if b = b.child(s.meter, part); b == nil {
 			return nil
 		}
 	}

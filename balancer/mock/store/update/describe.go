@@ -52,11 +52,11 @@ func orEmpty[T any, S ~[]T](list S) S {
 // int32.
 type pathSteps []any
 
-func (t pathSteps) child(step any) pathSteps { return append(slices.Clone(t), step) }
+func (p pathSteps) child(step any) pathSteps { return append(slices.Clone(p), step) }
 
-func (t pathSteps) names() []string {
-	names := make([]string, len(t))
-	for i, step := range t {
+func (p pathSteps) names() []string {
+	names := make([]string, len(p))
+	for i, step := range p {
 		names[i] = fmt.Sprint(step)
 	}
 	return names
@@ -64,11 +64,11 @@ func (t pathSteps) names() []string {
 
 // isAmbiguous reports whether a field name in the path contains a dot or could be an array index. The
 // first name cannot be an array index.
-func (t pathSteps) isAmbiguous() bool {
-	return slices.ContainsFunc(t, func(step any) bool {
+func (p pathSteps) isAmbiguous() bool {
+	return slices.ContainsFunc(p, func(step any) bool {
 		name, isName := step.(string)
 		return isName && strings.Contains(name, ".")
-	}) || len(t) > 1 && slices.ContainsFunc(t[1:], func(step any) bool {
+	}) || len(p) > 1 && slices.ContainsFunc(p[1:], func(step any) bool {
 		name, isName := step.(string)
 		return isName && name != "" && strings.Trim(name, "0123456789") == ""
 	})

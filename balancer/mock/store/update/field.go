@@ -47,18 +47,18 @@ func makeMul(path string, arg value.Value) (modifier, error) {
 	}}, nil
 }
 
-func (u *applyState) arithmetic(op, path string, old, arg value.Value,
+func (s *applyState) arithmetic(op, path string, old, arg value.Value,
 	f func(a, b value.Value) (value.Value, bool)) (value.Value, error) {
 	if !value.IsNumber(old) {
 		return value.Value{}, servererr.TypeMismatch(
 			"Cannot apply %s to a value of non-numeric type. %s has the field '%s' of "+
 				"non-numeric type %s",
-			op, u.idText(), path, value.TypeName(old))
+			op, s.idText(), path, value.TypeName(old))
 	}
 	v, exact := f(old, arg)
 	if !exact {
 		return value.Value{}, servererr.BadValue("Failed to apply %s operations to current value (%s) for document %s", op,
-			old, u.idText())
+			old, s.idText())
 	}
 	return v, nil
 }

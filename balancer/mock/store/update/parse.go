@@ -46,8 +46,8 @@ type applyState struct {
 }
 
 // idText returns the document's _id for error messages.
-func (u *applyState) idText() string {
-	return "{_id: " + document.Text(document.Lookup(u.doc, "_id")) + "}"
+func (s *applyState) idText() string {
+	return "{_id: " + document.Text(document.Lookup(s.doc, "_id")) + "}"
 }
 
 // modifierMakers compile the argument of an operator for one path.

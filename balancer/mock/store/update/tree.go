@@ -33,72 +33,72 @@ func newNode(doc bson.Raw) *node { return &node{v: value.Object(doc)} }
 
 // decode decodes the children of a document or array, and reports whether the value is a document or
 // array.
-func (b *node) decode(w *quota.Meter) bool {
-	if b.decoded {
+func (n *node) decode(w *quota.Meter) bool {
+	if n.decoded {
 		return true
 	}
-	if !value.IsObject(b.v) && !value.IsArray(b.v) {
+	if !value.IsObject(n.v) && !value.IsArray(n.v) {
 		return false
 	}
-	b.decoded, b.isArray = true, value.IsArray(b.v)
-	for name, v := range w.Fields(b.v.Value) {
-		b.children = append(b.children, &node{name: string(name), v: v})
+	n.decoded, n.isArray = true, value.IsArray(n.v)
+	for name, v := range w.Fields(n.v.Value) {
+		n.children = append(n.children, &node{name: string(name), v: v})
 	}
 	return true
 }
 
-func (b *node) setValue(v value.Value) { *b = node{name: b.name, v: v} }
+func (n *node) setValue(v value.Value) { *n = node{name: n.name, v: v} }
 
 // encodedValue returns the encoded value.
-func (b *node) encodedValue(w *quota.Meter) value.Value {
-	if !b.decoded {
-		return b.v
+func (n *node) encodedValue(w *quota.Meter) value.Value {
+	if !n.decoded {
+		return n.v
 	}
 	buf, start := document.Open(nil)
-	for i, kid := range b.children {
+	for i, kid := range n.children {
 		v := kid.encodedValue(w)
 		if w.ChargeBytes(len(v.Value)) != nil {
 			break
 		}
 		switch {
-		case b.isArray:
+		case n.isArray:
 			buf = document.AppendItem(buf, i, v)
 		case !kid.removed:
 			buf = document.Append(buf, kid.name, v)
 		}
 	}
 	buf = document.Close(buf, start)
-	if b.isArray {
+	if n.isArray {
 		return value.Array(buf)
 	}
 	return value.Object(buf)
 }
 
-func (b *node) encodedDocument(w *quota.Meter) bson.Raw { return b.encodedValue(w).Value }
+func (n *node) encodedDocument(w *quota.Meter) bson.Raw { return n.encodedValue(w).Value }
 
 // minIndexedChildren is the number of children from which byName is built.
 const minIndexedChildren = 16
 
 // child returns the child for a field name or an array index.
-func (b *node) child(w *quota.Meter, part string) *node {
-	if b.isArray {
-		if i, ok := paths.ParseArrayIndex(part); ok && i < len(b.children) {
-			return b.children[i]
+func (n *node) child(w *quota.Meter, part string) *node {
+	if n.isArray {
+		if i, ok := paths.ParseArrayIndex(part); ok && i < len(n.children) {
+			return n.children[i]
 		}
 		return nil
 	}
-	if b.byName == nil && len(b.children) > minIndexedChildren {
-		b.byName = map[string]*node{}
-		for _, kid := range slices.Backward(b.children) { // the first field of a name wins
+	if n.byName == nil && len(n.children) > minIndexedChildren {
+		n.byName = map[string]*node{}
+		for _, kid := range slices.Backward(n.children) { // the first field of a name wins
 			if w.Charge(1) == nil && !kid.removed {
-				b.byName[kid.name] = kid
+				n.byName[kid.name] = kid
 			}
 		}
 	}
-	if b.byName != nil {
-		return b.byName[part]
+	if n.byName != nil {
+		return n.byName[part]
 	}
-	for _, kid := range b.children {
+	for _, kid := range n.children {
 		if kid.name == part && !kid.removed {
 			return kid
 		}
@@ -107,36 +107,36 @@ func (b *node) child(w *quota.Meter, part string) *node {
 }
 
 // appendChild appends a new field.
-func (b *node) appendChild(kid *node) {
-	b.children = append(b.children, kid)
-	if b.byName != nil {
-		b.byName[kid.name] = kid
+func (n *node) appendChild(kid *node) {
+	n.children = append(n.children, kid)
+	if n.byName != nil {
+		n.byName[kid.name] = kid
 	}
 }
 
 // removeChild removes a field. In an array, the element becomes null instead.
-func (b *node) removeChild(w *quota.Meter, part string) {
-	kid := b.child(w, part)
+func (n *node) removeChild(w *quota.Meter, part string) {
+	kid := n.child(w, part)
 	switch {
 	case kid == nil:
-	case b.isArray:
+	case n.isArray:
 		kid.setValue(value.Null())
 	default:
 		kid.removed = true
-		delete(b.byName, part)
+		delete(n.byName, part)
 	}
 }
 
 // createPath creates the missing fields of a path below b, which must be a document or array, and sets
 // the last one to v.
-func (b *node) createPath(w *quota.Meter, path []string, v value.Value) error {
+func (n *node) createPath(w *quota.Meter, path []string, v value.Value) error {
 	if value.IsMissing(v) {
 		return nil
 	}
-	if !b.decode(w) {
-		return notViableErr(path[0], b)
+	if !n.decode(w) {
+		return notViableErr(path[0], n)
 	}
-	if kid := b.child(w, path[0]); kid != nil {
+	if kid := n.child(w, path[0]); kid != nil {
 		if len(path) == 1 {
 			kid.setValue(v)
 			return nil
@@ -146,21 +146,21 @@ func (b *node) createPath(w *quota.Meter, path []string, v value.Value) error {
 	for i := len(path) - 1; i > 0; i-- {
 		v = value.Object(document.New(document.Field{Name: path[i], Value: v}))
 	}
-	if !b.isArray {
-		b.appendChild(&node{name: path[0], v: v})
+	if !n.isArray {
+		n.appendChild(&node{name: path[0], v: v})
 		return nil
 	}
 	at, ok := paths.ParseArrayIndex(path[0])
 	if !ok {
-		return notViableErr(path[0], b)
+		return notViableErr(path[0], n)
 	}
-	if at-len(b.children) > maxPadding {
+	if at-len(n.children) > maxPadding {
 		return servererr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", maxPadding)
 	}
-	for len(b.children) < at {
-		b.children = append(b.children, &node{v: value.Null()})
+	for len(n.children) < at {
+		n.children = append(n.children, &node{v: value.Null()})
 	}
-	b.children = append(b.children, &node{v: v})
+	n.children = append(n.children, &node{v: v})
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// shapeMatchers returns the matchers for the contents of a value.
-func shapeMatchers() []Matcher {
+// contentMatchers returns the matchers for the contents of a value.
+func contentMatchers() []Matcher {
 	return []Matcher{
 		{
 			"toContain",

@@ -15,26 +15,26 @@ import (
 
 // checkHistory reports a chunk whose newest history entry is not that of its current shard, or has
 // another time than onCurrentShardSince. Chunks of a cluster without migrations may have no history.
-func (i *consistencyCheck) checkHistory(chunk catalog.Chunk) {
-	if !i.cluster.release.FindsChunkHistories() || len(chunk.History) == 0 {
+func (cc *consistencyCheck) checkHistory(chunk catalog.Chunk) {
+	if !cc.cluster.release.FindsChunkHistories() || len(chunk.History) == 0 {
 		return
 	}
 	newest := chunk.History[0]
 	if newest.Shard == chunk.Shard && newest.ValidAfter == cmp.Or(chunk.OnCurrentShardSince, newest.ValidAfter) {
 		return
 	}
-	i.report("CorruptedChunkHistory", "Found a chunk whose history does not begin with its shard",
-		bson.E{Key: "collectionUUID", Value: i.coll.UUID}, bson.E{Key: "chunk", Value: chunkDocument(i.coll, chunk)})
+	cc.report("CorruptedChunkHistory", "Found a chunk whose history does not begin with its shard",
+		bson.E{Key: "collectionUUID", Value: cc.coll.UUID}, bson.E{Key: "chunk", Value: chunkDocument(cc.coll, chunk)})
 }
 
 // checkUniqueIndexes reports unique indexes that do not begin with the shard key. Shards cannot enforce
 // them, because equal values may be on different shards.
-func (i *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
-	local := i.cluster.shards[id].colls[i.coll.Namespace]
-	if local == nil || i.coll.Unsplittable || !i.cluster.installed.shardRelease(id).FindsUniqueIndexes() {
+func (cc *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
+	local := cc.cluster.shards[id].colls[cc.coll.Namespace]
+	if local == nil || cc.coll.Unsplittable || !cc.cluster.installed.shardRelease(id).FindsUniqueIndexes() {
 		return
 	}
-	fields := i.coll.Pattern.Fields()
+	fields := cc.coll.Pattern.Fields()
 	for _, spec := range local.docs.Indexes() {
 		if !spec.Unique || spec.Name == "_id_" {
 			continue
@@ -42,24 +42,24 @@ func (i *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
 		if has := fieldNames(spec.Key); len(has) >= len(fields) && slices.Equal(has[:len(fields)], fields) {
 			continue
 		}
-		i.report("IncompatibleUniqueIndexOnShardedCollection", "Found a unique index that does not begin with the shard key",
+		cc.report("IncompatibleUniqueIndexOnShardedCollection", "Found a unique index that does not begin with the shard key",
 			bson.E{Key: "shard", Value: string(id)}, bson.E{Key: "indexName", Value: spec.Name},
-			bson.E{Key: "key", Value: spec.Key}, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+			bson.E{Key: "key", Value: spec.Key}, bson.E{Key: "shardKey", Value: cc.coll.Pattern.Doc()})
 	}
 }
 
 // malformedBuckets reports collections that have the name of time series buckets but no time series
 // options.
-func (c shardScan) malformedBuckets() []Inconsistency {
+func (s shardScan) malformedBuckets() []Inconsistency {
 	var found []Inconsistency
-	for _, id := range c.ShardIDs() {
-		if !c.installed.shardRelease(id).FindsMalformedBuckets() {
+	for _, id := range s.ShardIDs() {
+		if !s.installed.shardRelease(id).FindsMalformedBuckets() {
 			continue
 		}
-		for ns, local := range c.shards[id].colls {
+		for ns, local := range s.shards[id].colls {
 			_, name, _ := strings.Cut(ns, ".")
 			isSeries := func(o bson.E) bool { return o.Key == "timeseries" }
-			if !strings.HasPrefix(name, "system.buckets.") || !c.wanted(ns) || slices.ContainsFunc(local.options, isSeries) {
+			if !strings.HasPrefix(name, "system.buckets.") || !s.wanted(ns) || slices.ContainsFunc(local.options, isSeries) {
 				continue
 			}
 			found = append(found, Inconsistency{"MalformedTimeseriesBucketsCollection",

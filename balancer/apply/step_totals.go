@@ -15,33 +15,33 @@ type tally struct {
 
 // countMove adds the amount of a move, as counted by the donor. Without a count, the plan's estimate is
 // added.
-func (k *stepRun) countMove(c Command) Moved {
-	counted, err := k.cluster.Moved(k.hardCtx, c)
+func (s *stepRun) countMove(c Command) Moved {
+	counted, err := s.cluster.Moved(s.hardCtx, c)
 	if err != nil || !counted.Counted {
-		counted.Documents, counted.Bytes = k.step.Documents, k.step.Bytes
+		counted.Documents, counted.Bytes = s.step.Documents, s.step.Bytes
 	}
 	counted.Min = c.Min
 	if counted.Max.IsZero() {
 		counted.Max = c.Max
 	}
-	_ = k.write(Record{ // without the record, an undo asks the cluster
+	_ = s.write(Record{ // without the record, an undo asks the cluster
 		What:      recordMoved,
-		Step:      k.step.Number,
+		Step:      s.step.Number,
 		Min:       counted.Min,
 		Max:       counted.Max,
 		Bytes:     counted.Bytes,
 		Documents: counted.Documents,
 	})
-	k.mu.Lock()
-	t := k.moves[k.step.Number]
-	k.moves[k.step.Number] = tally{t.moves + 1, t.bytes + counted.Bytes, t.documents + counted.Documents}
-	k.thisRun.MovesHere++
-	k.thisRun.BytesHere += counted.Bytes
-	k.chunkSize = max(k.chunkSize, c.MaxBytes)
-	k.mu.Unlock()
-	if k.entered {
-		k.entered = false
-		k.o.Pace.LeaveMoved(k.admitted, counted.Bytes)
+	s.mu.Lock()
+	t := s.moves[s.step.Number]
+	s.moves[s.step.Number] = tally{t.moves + 1, t.bytes + counted.Bytes, t.documents + counted.Documents}
+	s.thisRun.MovesHere++
+	s.thisRun.BytesHere += counted.Bytes
+	s.chunkSize = max(s.chunkSize, c.MaxBytes)
+	s.mu.Unlock()
+	if s.entered {
+		s.entered = false
+		s.o.Pace.LeaveMoved(s.admitted, counted.Bytes)
 	}
 	return counted
 }
@@ -52,7 +52,7 @@ func (r *run) carryTallyOver() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.plan.Steps {
-		if t, has := r.moves[s.Number]; has {
+		if t, ok := r.moves[s.Number]; ok {
 			r.earlierPlans.moves += t.moves
 			r.earlierPlans.bytes += t.bytes
 			r.earlierPlans.documents += t.documents
@@ -99,7 +99,7 @@ func (r *run) difference(done map[int]bool) (d difference) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.plan.Steps {
-		if t, has := r.moves[s.Number]; has && (done == nil || done[s.Number]) {
+		if t, ok := r.moves[s.Number]; ok && (done == nil || done[s.Number]) {
 			d.planned, d.moved = d.planned+s.Bytes, d.moved+t.bytes
 		}
 	}

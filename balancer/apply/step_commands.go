@@ -13,15 +13,15 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// stepCheck contains a step and the chunks in its range.
-type stepCheck struct {
+// stepCommands contains a step and the chunks in its range.
+type stepCommands struct {
 	clusterState
 	step   plan.Step
 	coll   *catalog.CollectionState
 	chunks []catalog.Chunk // chunks that overlap the step's range
 }
 
-func (s stepCheck) newCommand(kind plan.Kind) Command {
+func (s stepCommands) newCommand(kind plan.Kind) Command {
 	settings := s.snapshot.Settings()
 	return Command{
 		Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: settings,
@@ -30,13 +30,13 @@ func (s stepCheck) newCommand(kind plan.Kind) Command {
 }
 
 // canMoveRanges reports whether parts of chunks can be moved.
-func (s stepCheck) canMoveRanges() bool { return s.snapshot.Release().AtLeast(catalog.Release60) }
+func (s stepCommands) canMoveRanges() bool { return s.snapshot.Release().AtLeast(catalog.Release60) }
 
-func (s stepCheck) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
+func (s stepCommands) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
 
 // moveCommands returns the moves of the chunks that are still on the donor. The plan contains the exact
 // range of the step. Chunks may have been split or merged around the range since the plan was made.
-func (s stepCheck) moveCommands() (commands []Command, err error) {
+func (s stepCommands) moveCommands() (commands []Command, err error) {
 	for _, c := range s.chunks {
 		switch c.Shard {
 		case s.step.To: // done
@@ -50,13 +50,13 @@ func (s stepCheck) moveCommands() (commands []Command, err error) {
 	if len(commands) == 0 {
 		return s.mergeCutCommands(), nil
 	}
-	return commands, s.checkMigrationsAllowed(commands)
+	return commands, s.checkMoveAllowed(commands)
 }
 
 // mergeCutCommands returns the merges of chunks that were split only to be moved. It merges them in an
 // undo. Up to 5.0 it also merges them in a drain: the policy of those releases counts chunks, and the
 // balancer would have moved the chunk unsplit, with force.
-func (s stepCheck) mergeCutCommands() (commands []Command) {
+func (s stepCommands) mergeCutCommands() (commands []Command) {
 	if !s.isUndo && (s.canMoveRanges() || s.step.Reason != policy.ReasonDrain) {
 		return nil
 	}
@@ -77,15 +77,15 @@ func (s stepCheck) mergeCutCommands() (commands []Command) {
 
 // isCut reports whether the step has split a chunk at a bound. When donors split ranges at their
 // median, the journal can't record the split points before the splits.
-func (s stepCheck) isCut(bound catalog.Key) bool {
+func (s stepCommands) isCut(bound catalog.Key) bool {
 	before, known := s.priorChunks[s.step.Number]
 	return slices.ContainsFunc(s.splitPoints[s.step.Number], bound.Equal) ||
 		known && s.step.Min.Less(bound) && bound.Less(s.step.Max) &&
 			!slices.ContainsFunc(before, func(p priorChunk) bool { return p.Min.Equal(bound) })
 }
 
-// checkMigrationsAllowed returns an error if the collection does not allow migrations.
-func (s stepCheck) checkMigrationsAllowed(moves []Command) error {
+// checkMoveAllowed returns an error if the collection does not allow migrations.
+func (s stepCommands) checkMoveAllowed(moves []Command) error {
 	if len(moves) == 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s stepCheck) checkMigrationsAllowed(moves []Command) error {
 
 // movePartCommands returns the moves of the part of a chunk that lies in the step's range, in pieces if
 // the part has to be split. Before 6.0 only whole chunks can move, so the part is split off first.
-func (s stepCheck) movePartCommands(c catalog.Chunk) (commands []Command) {
+func (s stepCommands) movePartCommands(c catalog.Chunk) (commands []Command) {
 	lower, upper := c.Min, c.Max
 	if lower.Less(s.step.Min) {
 		lower = s.step.Min
@@ -136,10 +136,10 @@ func (s stepCheck) movePartCommands(c catalog.Chunk) (commands []Command) {
 }
 
 // checkRecipient checks the recipient of a move.
-func (s stepCheck) checkRecipient() error {
-	to, there := s.snapshot.Shard(s.step.To)
+func (s stepCommands) checkRecipient() error {
+	to, ok := s.snapshot.Shard(s.step.To)
 	switch {
-	case !there:
+	case !ok:
 		return newChangedError(s.step, "its recipient %s is not in the cluster any more", s.step.To)
 	case to.Draining && s.step.To != s.unmarkedShard:
 		return newChangedError(s.step, "its recipient %s is draining", s.step.To)
@@ -166,7 +166,7 @@ func (s stepCheck) checkRecipient() error {
 
 // splitCommands returns the splits at the points that are not chunk bounds yet, beginning with the last
 // point, so that the lower bound of the chunk stays the same.
-func (s stepCheck) splitCommands() (commands []Command, err error) {
+func (s stepCommands) splitCommands() (commands []Command, err error) {
 	for i := len(s.step.Points) - 1; i >= 0; i-- {
 		point := s.step.Points[i]
 		c, found := s.chunkAt(point)
@@ -186,7 +186,7 @@ func (s stepCheck) splitCommands() (commands []Command, err error) {
 	return commands, nil
 }
 
-func (s stepCheck) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
+func (s stepCommands) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
 	for _, c := range s.chunks {
 		if !k.Less(c.Min) && k.Less(c.Max) {
 			return c, true
@@ -196,7 +196,7 @@ func (s stepCheck) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
 }
 
 // mergeCommands returns the merge, unless the range is one chunk already.
-func (s stepCheck) mergeCommands() ([]Command, error) {
+func (s stepCommands) mergeCommands() ([]Command, error) {
 	if len(s.chunks) == 1 {
 		return nil, nil
 	}

@@ -6,18 +6,18 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// guesses are the bounds that were computed from assumed chunk contents. The value holds the nearest
+// computedBounds are the bounds that were computed from assumed chunk contents. The value holds the nearest
 // known bounds on both sides.
-type guesses map[catalog.Key][2]catalog.Key
+type computedBounds map[catalog.Key][2]catalog.Key
 
 // add records a computed point inside a chunk.
-func (g guesses) add(point catalog.Key, in catalog.Chunk) {
+func (g computedBounds) add(point catalog.Key, in catalog.Chunk) {
 	if _, known := g[point]; !known {
 		g[point] = [2]catalog.Key{g.knownBound(in.Min, 0), g.knownBound(in.Max, 1)}
 	}
 }
 
-func (g guesses) knownBound(k catalog.Key, side int) catalog.Key {
+func (g computedBounds) knownBound(k catalog.Key, side int) catalog.Key {
 	if sides, guessed := g[k]; guessed {
 		return sides[side]
 	}
@@ -30,14 +30,14 @@ func (coll *collection) knownBoundsAround(
 	lower, upper catalog.Key,
 	points []catalog.Key,
 ) (lowest, highest catalog.Key) {
-	g := coll.guessed
+	g := coll.computedBounds
 	keys := append([]catalog.Key{lower, upper}, points...)
-	if len(g) == 0 || !slices.ContainsFunc(keys, func(k catalog.Key) bool { _, is := g[k]; return is }) {
+	if len(g) == 0 || !slices.ContainsFunc(keys, func(k catalog.Key) bool { _, ok := g[k]; return ok }) {
 		return lowest, highest
 	}
 	lowest, highest = lower, upper
 	for _, k := range keys {
-		if sides, is := g[k]; is {
+		if sides, ok := g[k]; ok {
 			lowest = slices.MinFunc([]catalog.Key{lowest, sides[0]}, catalog.Key.Compare)
 			highest = slices.MaxFunc([]catalog.Key{highest, sides[1]}, catalog.Key.Compare)
 		}
