@@ -216,7 +216,7 @@ func startRun(t *testing.T, target action.Target) (at string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := action.Balance{All: true, Foresee: true,
+		_, err := action.Balance{All: true, PlanFirst: true,
 			Pace: action.Pace{Parallel: 1, Metrics: at, PauseBetween: *fleetTime / 25, MaxBytes: action.NoLimit}}.Run(ctx,
 			action.Cluster{Client: source.Client, Clock: wall{}}, nil)
 		done <- err

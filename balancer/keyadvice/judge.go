@@ -191,8 +191,8 @@ func (j *judge) rateValues(c *Candidate) {
 	if c.mostCommonText = top; unique || c.MostCommon*float64(c.Documents) < 1.5 {
 		c.MostCommon, c.Outgrown = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
 	}
-	n := float64(c.Documents)
-	certain := math.Max(certainCount(int64(c.MostCommon*n+0.5))/math.Max(1, n), 1e-12)
+	documents := float64(c.Documents)
+	certain := math.Max(certainCount(int64(c.MostCommon*documents+0.5))/math.Max(1, documents), 1e-12)
 	room := clamp(math.Log10(math.Max(1, limit/certain))/ampleDigits, 0, 1)
 	c.spread = (1 - jumboPenalty*c.Outgrown) * (narrowFactor + (1-narrowFactor)*room)
 	if even := 1 / float64(j.facts.shards()); c.MostCommon > even {
