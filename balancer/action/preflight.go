@@ -267,7 +267,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 		if can {
 			continue
 		}
-		size, err := steps.EstimateSize(ctx, move)
+		size, err := steps.Size(ctx, move)
 		if err != nil {
 			return list, err
 		}

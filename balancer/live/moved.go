@@ -59,10 +59,10 @@ func (s *StepExecutor) Moved(ctx context.Context, c apply.Command) (apply.Moved,
 	return s.executor.Moved(ctx, c)
 }
 
-// EstimateSize returns the size of a range. The donor counts the keys of the range, and multiplies the number
+// Size returns the size of a range. The donor counts the keys of the range, and multiplies the number
 // by the average document size. For a user who may not read documents, the size is that of an average
 // chunk of the donor.
-func (s *StepExecutor) EstimateSize(ctx context.Context, c apply.Command) (apply.Moved, error) {
+func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
 	size := apply.Moved{Min: c.Min, Max: c.Max}
 	db, _, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {

@@ -177,7 +177,7 @@ func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]
 }
 
 func (f *free) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
-	return f.steps.EstimateSize(ctx, c)
+	return f.steps.Size(ctx, c)
 }
 
 func (f *free) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
