@@ -105,7 +105,7 @@ func TestApprovedStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err = w.approved(old, old.Hash)
-	if !errors.As(err, new(*apply.ChangedError)) || !strings.Contains(err.Error(), "make a new plan, and have that approved") {
+	if !errors.As(err, new(*apply.ChangedError)) || !strings.Contains(err.Error(), "make a new plan and have it approved") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	w.well()

@@ -35,7 +35,7 @@ func TestAuditGivesUpTables(t *testing.T) {
 		_ = watched.Disconnect(context.Background())
 	})
 	_, err = (&auditRun{shards: shards}).readTableOnce(t.Context(), "db.c", nil)
-	const want = "the routing table of db.c changed during the read, 10 times"
+	const want = "the routing table of db.c changed during the read, 10 times in a row"
 	if err == nil || err.Error() != want || reads != 10 {
 		t.Errorf("after %d reads: %v, want %s", reads, err, want)
 	}

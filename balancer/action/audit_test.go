@@ -696,7 +696,7 @@ func TestAuditRefuses(t *testing.T) {
 		"can't be negative":  func(a *Audit) { a.MaxRate = -1 },
 		"takes DB or DB.COL": func(a *Audit) { a.Namespaces = []string{"db."} },
 		"twice":              func(a *Audit) { a.Namespaces = []string{"db", "db"} },
-		"leaves out":         func(a *Audit) { a.Metadata, a.Export = true, "x" },
+		"reads no documents": func(a *Audit) { a.Metadata, a.Export = true, "x" },
 	} {
 		a := anAudit()
 		change(&a)

@@ -108,7 +108,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 		if s.State != live.JobBlocked || s.BlockedBy[0].Text != want || s.Progress.MovesDone < 3 || s.Progress.MovesDone > 13 {
 			t.Errorf("%s: %+v after %s", text, s, w.cluster.Clock().Now().Sub(began))
 		}
-		if remedy := s.BlockedBy[0].Remedy; !strings.HasPrefix(remedy, "cancel it, and start it with --replace") {
+		if remedy := s.BlockedBy[0].Remedy; !strings.HasPrefix(remedy, "cancel it, and start it again with --replace") {
 			t.Errorf("%s: %s", text, remedy)
 		}
 		if s, err = (JobCancel{Verb: d, WorkFor: time.Second}).Run(t.Context(), c, nil); s.State != live.JobCancelled || err != nil {

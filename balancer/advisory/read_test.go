@@ -73,7 +73,7 @@ func TestFileErrors(t *testing.T) {
 		entry("    commands: [move, fly]\n"): `line 3: there is no command "fly"; there are move, `,
 		entry("    states: [fine]\n"):        `line 3: there is no state "fine"; there are zones, `,
 		entry("    severity: minor\n    affected: [{from: 8.0}]\n"+rest) +
-			"  - {id: A-1, severity: minor, affected: [{from: 8.0}], symptom: s, remedy: r}\n": "line 7: advisory A-1: A-1 is there twice",
+			"  - {id: A-1, severity: minor, affected: [{from: 8.0}], symptom: s, remedy: r}\n": "line 7: advisory A-1: A-1 occurs twice",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q:\n%v, want\n%s", text, err, want)

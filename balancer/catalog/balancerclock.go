@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"shardsh/balancer/humanize"
 )
 
 // BalancerClock is the clock with which the balancer reads its windows: the local time of the config
@@ -189,7 +191,7 @@ func (s *Snapshot) WindowText() string {
 	var text string
 	switch {
 	case len(settings.Days) > 0:
-		text = fmt.Sprintf("%d windows a week", len(settings.Days))
+		text = humanize.Count(int64(len(settings.Days)), "window") + " a week"
 	case settings.Window != nil:
 		text = settings.Window.String()
 	default:

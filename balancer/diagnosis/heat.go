@@ -74,8 +74,7 @@ func hotShardFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 
 // LoadText formats a load as operations a second.
 func LoadText(l heat.Load) string {
-	return fmt.Sprintf("%s reads and %s writes a second", humanize.Number(perSecond(l.Reads)),
-		humanize.Number(perSecond(l.Writes)))
+	return humanize.Count(perSecond(l.Reads), "read") + " and " + humanize.Count(perSecond(l.Writes), "write") + " a second"
 }
 
 func hotKeyFindings(m *heat.Map) (list []Finding) {

@@ -58,7 +58,7 @@ func (c *configMembers) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	after.T, after.I, _ = r.Body.Lookup("readConcern", "afterClusterTime").TimestampOK()
 	switch {
 	case !after.After(m.at) || c.forgetful:
-		return withTime(m.router.Handle(ctx, r), m.at)
+		return withTime(m.router.Handle(ctx, withoutReadConcern(r)), m.at)
 	case c.stuck:
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -73,6 +73,14 @@ func isTimeExpired() bson.Raw {
 	raw, _ := bson.Marshal(bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: int32(50)},
 		{Key: "codeName", Value: "MaxTimeMSExpired"}, {Key: "errmsg", Value: "operation exceeded time limit"}})
 	return raw
+}
+
+// withoutReadConcern returns a request that a member answers as it is: it has no time to wait for.
+func withoutReadConcern(r wire.Request) wire.Request {
+	var doc bson.D
+	_ = bson.Unmarshal(r.Body, &doc)
+	r.Body, _ = bson.Marshal(slices.DeleteFunc(doc, func(e bson.E) bool { return e.Key == "readConcern" }))
+	return r
 }
 
 // withTime returns a reply with the operation time of a member.

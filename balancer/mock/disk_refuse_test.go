@@ -39,7 +39,7 @@ func TestDiskRefuses(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("this is not a database\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, Config{DBPath: filepath.Dir(text)}, "not the state of a mock cluster", text)
+	refused(t, Config{DBPath: filepath.Dir(text)}, "does not contain the state of a mock cluster", text)
 	refused(t, Config{Snapshot: text}, "not a snapshot of a mock cluster", text)
 	refused(t, Config{Snapshot: filepath.Join(dir, "nothing")}, "no such file", "nothing")
 

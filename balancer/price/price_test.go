@@ -101,7 +101,7 @@ func TestDisksRefuse(t *testing.T) {
 		t.Errorf("%s is recommended: %+v", q.Recommended, q)
 	}
 	q = priced(t, lopsided(t, 0), plan.Goal{})
-	if !slices.ContainsFunc(q.Basis, func(b string) bool { return strings.Contains(b, "how full disks are is not known") }) {
+	if !slices.ContainsFunc(q.Basis, func(b string) bool { return strings.Contains(b, "how full disks are is unknown") }) {
 		t.Errorf("%q", q.Basis)
 	}
 }

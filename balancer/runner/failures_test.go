@@ -169,7 +169,7 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("%s: %v", release, n)
 		}
 		if len(r.Left) != 1 || r.Left[0].Code != policy.JumboFlag ||
-			!strings.Contains(r.Left[0].Text, "all of it has one shard key; force it") {
+			!strings.Contains(r.Left[0].Text, "all its documents have the same shard key; force it") {
 			t.Errorf("%s: left are %+v", release, r.Left)
 		}
 		flagged, err := w.client.Database("config").Collection("chunks").

@@ -89,7 +89,7 @@ func TestApplyRefuses(t *testing.T) {
 	for input, want := range map[string]string{
 		`sh.apply()`:                                         "sh.apply needs a plan of sh.plan()",
 		`sh.apply({})`:                                       "sh.apply needs a plan of sh.plan()",
-		`sh.apply(p, { resume: "x" })`:                       "or { resume: journal } alone",
+		`sh.apply(p, { resume: "x" })`:                       "or only { resume: journal }",
 		`sh.apply(p, { parallels: 2 })`:                      "did you mean parallel",
 		`sh.apply(p, { onChange: "go" })`:                    `"refuse" or "replan"`,
 		`sh.apply("nowhere.json")`:                           "nowhere.json",

@@ -21,7 +21,7 @@ func TestHeatInLooks(t *testing.T) {
 		Heat *struct{ Cells, Shards []float64 }
 	}
 	if err := json.Unmarshal([]byte(stdout), &m); code != exitOK || err != nil || m.Heat == nil || len(m.Heat.Shards) != 2 ||
-		len(m.Heat.Cells) != 0 || !strings.Contains(stderr, "No query is sampled") {
+		len(m.Heat.Cells) != 0 || !strings.Contains(stderr, "No queries are sampled") {
 		t.Errorf("exit code %d, %v, errors %q: %s", code, err, stderr, stdout)
 	}
 	var overview struct{ Heat []struct{ NS string } }

@@ -288,20 +288,22 @@ func (v View) rateText(now report.Shard) string {
 // collectionsPart returns the part with all collections or, if bad, only those with problems.
 func (v View) collectionsPart(width int, bad bool) part {
 	p := part{title: "Collections"}
-	fine := 0
+	hidden := map[report.State]int{}
 	for _, c := range v.chosenCollections() {
 		if bad && (c.State == report.Balanced || c.State == report.Unsharded) && c.Jumbo == 0 {
-			fine++
+			hidden[c.State]++
 			continue
 		}
 		p.rows = append(p.rows, collectionLine(c, width))
 	}
-	switch {
-	case fine == 1:
-		p.note = "1 balanced"
-	case fine > 1:
-		p.note = fmt.Sprintf("%d balanced", fine)
+	var notes []string
+	if n := hidden[report.Balanced]; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d balanced", n))
 	}
+	if n := hidden[report.Unsharded]; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d not sharded", n))
+	}
+	p.note = strings.Join(notes, ", ")
 	return p
 }
 

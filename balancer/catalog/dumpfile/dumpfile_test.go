@@ -136,7 +136,7 @@ func TestSizes(t *testing.T) {
 		"[{ns: 'db.c0', shards: []}": "EJSON.stringify",
 		"3":                          "not the output",
 		`{"ns": "db.c0"}`:            "lacks ns or shards",
-		`{"ns": "a.b", "shards": [{"shardName": "s", "ownedSizeBytes": -1}]}`: "can't be",
+		`{"ns": "a.b", "shards": [{"shardName": "s", "ownedSizeBytes": -1}]}`: "has invalid sizes",
 	} {
 		if _, err := readSizes([]byte(text)); !errors.Is(err, ErrNotSizes) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

@@ -23,7 +23,7 @@ var stages = []struct {
 }{
 	{"once", "Stopping after the running steps", 1},
 	{"twice", "has stopped the move", 0},
-	{"three times", "The servers complete what was running", -1},
+	{"three times", "The servers complete the running moves", -1},
 }
 
 // TestInterrupts sends SIGINT to runs in the middle of their first move: the first time
