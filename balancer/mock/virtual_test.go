@@ -263,7 +263,7 @@ func TestTopologyErrorsNameTheField(t *testing.T) {
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 2}}]}`, "collections[0].key"},
 		{`{` + shard + `, "collections": [{"ns": "x.y"}]}`, "collections[0].key is missing"},
 		{`{` + shard + `, "collections": [{"ns": "config.system.sessions", "key": {"_id": 1}}]}`,
-			"collections[0].ns: the cluster creates the collections of database config itself: remove config.system.sessions out"},
+			"collections[0].ns: the cluster creates the collections of database config itself: remove config.system.sessions"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}]}]}`,
 			"collections[0].chunks[0].shard"},
 		{`{` + shard + `, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"z": 1}}]}]}`,

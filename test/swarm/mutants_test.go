@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -31,14 +32,14 @@ var mutants = []mutant{
 		"		equal(\"$token\", l.token),\n", "		equal(\"$_id\", \"$_id\"),\n", "lease, one runner",
 	}, {
 		"balancing is switched off before that is recorded", "balancer/live/leasedcluster_balancing.go",
-		"		if err := t.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n		t.rememberPaused(some, uuids)\n" +
-			"		done, err := t.executor.setBalancing(ctx, some, false)\n",
-		"		t.rememberPaused(some, uuids)\n		done, err := t.executor.setBalancing(ctx, some, false)\n" +
-			"		if err := t.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n", "switched off",
+		"		if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n		l.rememberPaused(some, uuids)\n" +
+			"		done, err := l.executor.setBalancing(ctx, some, false)\n",
+		"		l.rememberPaused(some, uuids)\n		done, err := l.executor.setBalancing(ctx, some, false)\n" +
+			"		if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n", "switched off",
 	}, {
 		"what is off is forgotten before it is on", "balancer/live/leasedcluster_balancing.go",
-		"	done, failed := t.executor.setBalancing(ctx, on, true)\n",
-		"	_ = t.lease.RemovePaused(ctx, on)\n	done, failed := t.executor.setBalancing(ctx, on, true)\n", "switched off",
+		"	done, failed := l.executor.setBalancing(ctx, on, true)\n",
+		"	_ = l.lease.RemovePaused(ctx, on)\n	done, failed := l.executor.setBalancing(ctx, on, true)\n", "switched off",
 	}, {
 		"the journal loses that a step has begun", "balancer/apply/journal.go",
 		"	line, err := json.Marshal(r)\n",
@@ -99,13 +100,40 @@ func (m mutant) text() (before, after string, err error) {
 	return before, strings.Replace(before, m.old, m.new, 1), nil
 }
 
-// Each mutant still fits the file that it changes.
+// Each mutant still fits the file that it changes, and names nothing that the package does not have.
 func TestMutantsFit(t *testing.T) {
 	for _, m := range mutants {
 		if _, _, err := m.text(); err != nil {
 			t.Error(err)
 		}
+		known := packageWords(t, filepath.Dir(m.file))
+		for _, w := range words.FindAllString(m.new, -1) {
+			if !known[w] {
+				t.Errorf("the mutant %q names %s, which the package does not have", m.name, w)
+			}
+		}
 	}
+}
+
+var words = regexp.MustCompile(`[A-Za-z_]\w*`)
+
+func packageWords(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range words.FindAllString(string(text), -1) {
+			known[w] = true
+		}
+	}
+	return known
 }
 
 // Each mutant breaks a rule that it should break. This takes minutes: it builds the program again for each.
