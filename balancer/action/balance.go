@@ -94,7 +94,7 @@ func (b Balance) Validate() error {
 func requireNamespaces(namespaces []string, all bool) error {
 	switch {
 	case len(namespaces) == 0 && !all:
-		return refuse("name the collections to balance: {ns}, or {all} for all collections")
+		return refuse("name the collections: {ns}, or {all} for all collections")
 	case len(namespaces) > 0 && all:
 		return refuse("{ns} and {all} exclude each other")
 	}

@@ -16,11 +16,12 @@ import (
 // balanceUnknown, and of shards of which one does not tell its size no other does.
 // Draining shards are busy with other collections only, and the thresholds that make
 // donors near their ideal are of releases that no reader knows. No balancer of a cluster has
-// a disk limit: only a plan or run that has one lacks room (TestNoPlanGoesOverTheDiskLimit).
+// a disk limit: only a plan or run that has one lacks room (TestNoPlanGoesOverTheDiskLimit), and
+// only a run skips ranges (TestRangesLeftAlone).
 var withinARound = []policy.Code{
 	policy.RoundLocked, policy.Throttled, policy.SelectionTimedOut, policy.CollectionGone, policy.OneMigration,
 	policy.ShardBusy, policy.DonorNearIdeal, policy.NothingToDrain, policy.NotReadable, policy.NoSizeEntry,
-	policy.NoRoom,
+	policy.NoRoom, policy.RangeSkipped,
 }
 
 // odd are clusters in which nothing is to be cured, and chunks stay for rarer

@@ -79,7 +79,7 @@ func TestMockInstall(t *testing.T) {
 		step{"db.getSiblingDB('config').mongos.findOne().mongoVersion", "9.0.2"},
 		step{"mock.install({shard: 'shard0', version: '8.2.6'}).ok && (() => { try { db.adminCommand({setFeatureCompatibilityVersion: '8.3', confirm: true}) } catch (e) { return e.message } })()",
 			"Invalid feature compatibility version value '8.3': mock:27020 runs 8.2.6"},
-		step{"try { mock.install({shard: 'shard0', version: '7.0'}) } catch (e) { e.message }", "a mock of 8.3 can't have servers of 7.0"},
+		step{"try { mock.install({shard: 'shard0', version: '7.0'}) } catch (e) { e.message }", "a mock of release 8.3 can't have servers of release 7.0"},
 		step{"try { mock.install({shard: 'nope', version: '8.3'}) } catch (e) { e.codeName }", "BadValue"},
 		step{"try { mock.install({version: 'new'}) } catch (e) { e.codeName }", "BadValue"},
 		step{"mock.install({version: '9.0'}).ok && db.adminCommand({setFeatureCompatibilityVersion: '9.0', confirm: true}).ok", "1"},

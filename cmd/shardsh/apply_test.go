@@ -199,7 +199,7 @@ func TestRunSaysThatDocumentsDiffer(t *testing.T) {
 		stdout string // a part
 	}{
 		{different, nil, exitFindings, "shop.orders: DIFFERENT"},
-		{different, errors.New("the shard is down"), exitFindings, "it had 7 documents, but has 6"},
+		{different, errors.New("the shard is down"), exitFindings, "it had 7 documents, and has 6"},
 		{same, nil, exitOK, "shop.orders: the same"},
 		{same, errors.New("the shard is down"), exitFailure, "shop.orders: the same"},
 		{nil, nil, exitOK, "plan-1 is applied"},

@@ -44,7 +44,7 @@ func TestAuditFacesAgree(t *testing.T) {
 		}
 	}
 	exit, out, errs := runProgram(t, "", "audit", "--mock="+topology)
-	if exit != exitFindings || !strings.Contains(out, "count-differs  app.c: a counts 10 documents, but has 0") ||
+	if exit != exitFindings || !strings.Contains(out, "count-differs  app.c: a reports 10 documents, but has 0") ||
 		!strings.Contains(out, `runCommand({validate: "c"})`) || !strings.Contains(errs, "Reads about 10 documents of 1 collection") {
 		t.Errorf("exit %d: %s%s", exit, out, errs)
 	}
@@ -56,8 +56,8 @@ func TestAuditVerbRefuses(t *testing.T) {
 		"audit --mock --ns no.such":              "no.such does not exist",
 		"audit --mock --ns .x":                   "takes DB or DB.COLLECTION",
 		"audit --mock --settle 0":                "--settle is at least 1",
-		"audit --mock --metadata --sample 5":     "--metadata leaves out",
-		"audit --mock --metadata --export saved": "--metadata leaves out",
+		"audit --mock --metadata --sample 5":     "--metadata exclude each other",
+		"audit --mock --metadata --export saved": "--metadata exclude each other",
 	} {
 		exit, _, errs := runProgram(t, "", strings.Fields(line)...)
 		if exit != exitUsage || !strings.Contains(errs, reason) {

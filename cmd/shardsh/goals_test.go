@@ -54,7 +54,7 @@ func TestGoalSubcommands(t *testing.T) {
 		{"presplit ADDRESS --resume j --yes", exitFailure, "", "has another goal, defragment"},
 		{"defragment ADDRESS --ns shop.orders --yes", exitOK, "Nothing to move, split or merge", ""},
 		{"defragment ADDRESS --ns shop.nothing --yes", exitUsage, "", "not a sharded collection"},
-		{"defragment ADDRESS", exitUsage, "", "say which collections may be changed: --ns, or --all"},
+		{"defragment ADDRESS", exitUsage, "", "name the collections: --ns, or --all"},
 		{"presplit ADDRESS --ns shop.orders --yes", exitUsage, "", "give one of"},
 		{"presplit ADDRESS --ns shop.orders --chunks 4 --yes", exitFailure, "", "does not begin with a hash"},
 		{"presplit ADDRESS --ns shop.orders --points POINTS --yes --take-over", exitOK, "had 1 chunk, and has 3", ""},

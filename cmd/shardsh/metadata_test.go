@@ -113,7 +113,7 @@ func TestDumpOfConfig(t *testing.T) {
 		{"plan", "--from", dir}, {"forecast", "--from", dir}, {"simulate", "--from", above, "--change", "addShard"},
 	} {
 		code, stdout, stderr := runProgram(t, "", args...)
-		if code != exitFailure || stdout != "" || !strings.Contains(stderr, "whether db.c0 is balanced can't be told") ||
+		if code != exitFailure || stdout != "" || !strings.Contains(stderr, "it is not known whether db.c0 is balanced") ||
 			!strings.Contains(stderr, "--sizes FILE") {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
 		}

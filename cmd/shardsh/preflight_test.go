@@ -35,7 +35,7 @@ func TestPreflight(t *testing.T) {
 	}
 	for _, more := range []string{"--move-primaries", "--read-only --move-primaries", "--despite=drainNeedsOperator"} {
 		args := append([]string{"drain", address, "--shard", "a", "--remove", "--preflight"}, strings.Fields(more)...)
-		if code, stdout, stderr := runProgram(t, "", args...); code != exitOK || !strings.Contains(stdout, "no obstacles") {
+		if code, stdout, stderr := runProgram(t, "", args...); code != exitOK || !strings.Contains(stdout, ": no obstacles") {
 			t.Errorf("%s: exit code %d, %s%s", more, code, stdout, stderr)
 		}
 	}

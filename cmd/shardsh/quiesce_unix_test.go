@@ -65,7 +65,7 @@ func TestQuiesceRefuses(t *testing.T) {
 		"quiesce a b -- c":                              "one address",
 		"quiesce --mock --detach":                       "--detach needs --hold",
 		"quiesce --mock --detach --hold 1h -- true":     "--detach returns at once",
-		"quiesce --mock --end --hold 1h":                "--end gives back what was",
+		"quiesce --mock --end --hold 1h":                "--end restores the previous state",
 		"quiesce -- true":                               "needs the address",
 		"quiesce --mock --ignore-deletions --hold soon": "soon",
 	} {
