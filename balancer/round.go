@@ -57,7 +57,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 		if !errors.Is(err, errTerminated) {
 			l.cfg.Logger.Warn("round skipped, settings can't be read", "id", 21877, "error", err)
 		}
-		return false, pause.failed, l.keepTermination(err)
+		return false, pause.failed, onlyTermination(err)
 	}
 	if l.cfg.Version.AtLeast(catalog.Release60) {
 		if err := l.warnDraining(); err != nil { // step 5
@@ -159,7 +159,8 @@ func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
 	return unsharded, append(chunks, defragmenting...), nil
 }
 
-func (l *Loop) keepTermination(err error) error {
+// onlyTermination returns an error that ends the loop, and nil for others, which only end the round.
+func onlyTermination(err error) error {
 	if errors.Is(err, errTerminated) {
 		return err
 	}

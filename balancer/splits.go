@@ -39,12 +39,12 @@ func (l *Loop) splitAtZones() error {
 	}
 	if err != nil {
 		l.cfg.Logger.Warn("zone splits not selected", "id", 21878, "error", err)
-		return l.keepTermination(err)
+		return onlyTermination(err)
 	}
 	for _, split := range splits {
 		if _, err := l.routing(split.Namespace); err != nil {
 			l.cfg.Logger.Warn("zone splits given up", "id", 21878, "error", err)
-			return l.keepTermination(err)
+			return onlyTermination(err)
 		}
 		err := l.split(split)
 		if errors.Is(err, errTerminated) {

@@ -246,7 +246,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 	}
 	a.reportCost(read)
 	for _, c := range read {
-		began := *a.result
+		before := *a.result
 		err := a.auditDocuments(ctx, c)
 		if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 			a.addUnsettled("%s was dropped or renamed meanwhile", c.Namespace)
@@ -257,7 +257,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 			continue
 		}
 		if err == nil {
-			err = a.saveCollection(c, began)
+			err = a.saveCollection(c, before)
 		}
 		if err != nil {
 			return err

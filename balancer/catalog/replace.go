@@ -41,11 +41,11 @@ func (u *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	b := *old
 	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
 	sized := b.sizes != nil
-	patches, kept := make([]patch, len(changed)), 0
+	patches, maxEntries := make([]patch, len(changed)), 0
 	for i := range changed {
-		kept += len(changed[i].History)
+		maxEntries += len(changed[i].History)
 	}
-	entries := make([]historyEntry, 0, kept) // of all patches
+	entries := make([]historyEntry, 0, maxEntries) // of all patches
 	for n := range changed {
 		c := &changed[n]
 		r, err := u.writer.newRow(c)

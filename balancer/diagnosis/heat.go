@@ -74,7 +74,8 @@ func hotShardFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 
 // LoadText formats a load as operations a second.
 func LoadText(l heat.Load) string {
-	return humanize.Count(perSecond(l.Reads), "read") + " and " + humanize.Count(perSecond(l.Writes), "write") + " a second"
+	return fmt.Sprintf("%s and %s a second", humanize.Count(perSecond(l.Reads), "read"),
+		humanize.Count(perSecond(l.Writes), "write"))
 }
 
 func hotKeyFindings(m *heat.Map) (list []Finding) {

@@ -89,7 +89,8 @@ const maxRecentRounds = 20
 
 // addRounds counts the migrations that rounds tried and moved.
 func (e *evidence) addRounds(log []catalog.LogEntry) {
-	var took, lasting time.Duration
+	var took time.Duration
+	timedRounds := 0
 	for i, n := len(log)-1, 0; i >= 0 && n < maxEvidence; i-- {
 		if log[i].What != "balancer.round" {
 			continue
@@ -101,12 +102,12 @@ func (e *evidence) addRounds(log []catalog.LogEntry) {
 		moved, _ := log[i].Detail("chunksMoved").AsInt64OK()
 		e.tried, e.moved = e.tried+tried, e.moved+min(moved, tried)
 		n++
-		if ms, ok := log[i].Detail("executionTimeMillis").AsInt64OK(); ok && moved > 0 && lasting < maxRecentRounds {
+		if ms, ok := log[i].Detail("executionTimeMillis").AsInt64OK(); ok && moved > 0 && timedRounds < maxRecentRounds {
 			took += time.Duration(ms) * time.Millisecond
-			lasting++
+			timedRounds++
 		}
 	}
-	e.roundTime = took / max(1, lasting)
+	e.roundTime = took / time.Duration(max(1, timedRounds))
 }
 
 // failureShares returns the share of failed migrations, among all and among those that shards have

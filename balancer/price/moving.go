@@ -23,7 +23,7 @@ const maxRoundDelay = 10 * time.Second
 
 // movesWay prices a plan that shardsh carries out itself, step after step.
 func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
-	w := Way{Kind: Moves, Blocks: blockedByMoves,
+	w := Way{Kind: Moves, WritesBlocked: blockedByMoves,
 		Needs:    "any release; shardsh must run meanwhile, and the cluster's balancer must not work on the collection",
 		Commands: []string{p.command(p.o.Goal)}}
 	made, err := plan.Make(from, p.planOptions(p.o.Goal, p.o.DiskLimit))
@@ -83,7 +83,7 @@ func granularity(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64
 
 // balancerWay prices the work of the cluster's own balancer.
 func (p *comparer) balancerWay() (Way, bool, error) {
-	w := Way{Kind: Balancer, Blocks: blockedByMoves, Final: "its moves: nothing takes them back",
+	w := Way{Kind: Balancer, WritesBlocked: blockedByMoves, Irreversible: "its moves: nothing takes them back",
 		Needs:    "any release; the balancer on",
 		Commands: []string{fmt.Sprintf("sh.startBalancer(); sh.enableBalancing(%q)", p.c.Namespace)}}
 	if p.o.Goal.Kind == plan.Drain {
@@ -205,7 +205,7 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 		return w, false, err
 	}
 	w.Kind, w.Moves, w.Bytes = DefragmentFirst, 0, 0
-	w.Final = "the defragmentation's merges and moves: nothing takes them back"
+	w.Irreversible = "the defragmentation's merges and moves: nothing takes them back"
 	w.Needs = "6.0; the balancer on at first"
 	w.Commands = []string{fmt.Sprintf("sh.defragment(%q, { wait: true })", p.c.Namespace), p.command(p.o.Goal)}
 	waits := p.deletionWaits(gone, steps, after.Time())

@@ -24,8 +24,8 @@ const (
 // reshardWay prices a resharding with the same key.
 func (p *comparer) reshardWay() (Way, bool, error) {
 	targets := p.targetShards(catalog.NoZone)
-	w := Way{Kind: Reshard, Blocks: blockedAtEnd, Links: []Link{}, Peaks: []Peak{},
-		Final: "all of it once it has committed: the collection has a new UUID and new chunks; " +
+	w := Way{Kind: Reshard, WritesBlocked: blockedAtEnd, Links: []Link{}, Peaks: []Peak{},
+		Irreversible: "all of it once it has committed: the collection has a new UUID and new chunks; " +
 			"sh.abortReshardCollection() before",
 		Needs: "8.0; an index for the shard key; room for a second copy"}
 	options := "forceRedistribution: true"
@@ -112,9 +112,9 @@ func (p *comparer) moveCollectionWays() []Way {
 	if len(owners) != 1 || p.o.Goal.Kind != plan.Drain || owners[0] != p.o.Goal.Shard {
 		return []Way{}
 	}
-	w := Way{Kind: MoveCollection, Blocks: blockedAtEnd,
-		Final: "all of it once it has committed; sh.abortMoveCollection() before",
-		Needs: "8.0; room for it on the other shard", Links: []Link{}, Peaks: []Peak{}}
+	w := Way{Kind: MoveCollection, WritesBlocked: blockedAtEnd,
+		Irreversible: "all of it once it has committed; sh.abortMoveCollection() before",
+		Needs:        "8.0; room for it on the other shard", Links: []Link{}, Peaks: []Peak{}}
 	if !p.s.Release().MovesCollections() {
 		w.Refused = fmt.Sprintf("servers of release %s do not move collections that are not sharded: movePrimary moves "+
 			"all of a database", p.s.Release())

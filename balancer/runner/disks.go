@@ -57,8 +57,8 @@ func (r *run) readDisks(ctx context.Context) error {
 	return nil
 }
 
-// noteGrown records that chunks of a collection have moved.
-func (r *run) noteGrown(ns string) {
+// markFilesStale records that chunks of a collection have moved, so that the sizes of its files are read again.
+func (r *run) markFilesStale(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.disks.changed == nil {

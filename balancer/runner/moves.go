@@ -237,7 +237,7 @@ func (r *run) runMove(ctx context.Context, m waitingMove, told Move) error {
 		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
 	r.noteForced(m)
-	r.noteGrown(m.Namespace)
+	r.markFilesStale(m.Namespace)
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil
 }

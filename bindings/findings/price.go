@@ -40,11 +40,11 @@ func QuoteText(q price.Comparison) string {
 	} else {
 		p.writeHeading("Recommended: " + best.Kind.Name())
 		p.writeWrapped(2, capitalizedSentence(q.Reason))
-		p.writeWrapped(2, sentence("Writes wait: "+best.Blocks))
-		if best.Final == "" {
+		p.writeWrapped(2, sentence("Writes wait: "+best.WritesBlocked))
+		if best.Irreversible == "" {
 			p.writeWrapped(2, "It can be stopped, gone on with and undone (shardsh apply --undo).")
 		} else {
-			p.writeWrapped(2, sentence("Can't be undone: "+best.Final))
+			p.writeWrapped(2, sentence("Can't be undone: "+best.Irreversible))
 		}
 		p.writeWrapped(2, sentence("Needs: "+best.Needs))
 		p.writeCommands(4, best.Commands)

@@ -137,9 +137,9 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 			continue
 		}
 		section := h.JS.Runtime.NewObject()
-		_, noOptime := m.LookupErr("optime")
-		health, noHealth := m.LookupErr("health")
-		if noOptime == nil && (noHealth != nil || catalog.IsTruthy(health)) {
+		_, optimeErr := m.LookupErr("optime")
+		health, healthErr := m.LookupErr("health")
+		if optimeErr == nil && (healthErr != nil || catalog.IsTruthy(health)) {
 			at, _ := m.Lookup("optimeDate").TimeOK()
 			ago := newest.Sub(at).Seconds()
 			script.Must(section.Set("syncedTo", dateText(at)))

@@ -50,10 +50,10 @@ const (
 	SafeInt      // any number, truncated to int32
 	OptionalBool // a bool; null is a type error
 	UUID
-	Long  // an int64; other numbers are type errors
-	Count // any non-negative number
-	Limit // any integral number, for old-style commands
-	Tasks // any number from 1 to 256
+	Long      // an int64; other numbers are type errors
+	Count     // any non-negative number
+	Limit     // any integral number, for old-style commands
+	TaskCount // any number from 1 to 256
 	Hint
 )
 
@@ -128,7 +128,7 @@ var kinds = map[Kind]rule{
 	Int:          {types: []bson.Type{bson.TypeInt32}},
 	SafeInt:      {types: numbers},
 	Count:        {types: numbers, onRead: checkCount},
-	Tasks:        {types: numbers, onRead: checkTasks},
+	TaskCount:    {types: numbers, onRead: checkTasks},
 	Limit:        {types: numbers, wrongType: limitTypeError, onRead: checkWhole},
 	BoolOrUUID:   {types: []bson.Type{bson.TypeBoolean, bson.TypeBinary}, wrongType: variantTypeError},
 	Long:         {types: []bson.Type{bson.TypeInt64}},

@@ -10,24 +10,24 @@ import (
 func balancingCommands() []Command {
 	return []Command{
 		{
-			Name: "balancerStart", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer,
+			Name: "balancerStart", Since: catalog.Release34, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Writes, Privilege: onSettings("update"),
 		},
 		{
-			Name: "balancerStop", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Name: "balancerStop", Since: catalog.Release34, AdminOnly: true, Contacts: ConfigServer, Effect: Writes,
 			Privilege: onSettings("update"),
 		},
 		{
-			Name: "balancerStatus", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer,
+			Name: "balancerStatus", Since: catalog.Release34, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Reads, Privilege: onSettings("find"),
 		},
 		{
-			Name: "balancerCollectionStatus", Since: catalog.Release44, AdminOnly: true, Asks: ConfigServer,
+			Name: "balancerCollectionStatus", Since: catalog.Release44, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Reads, Privilege: access.OnSubject("enableSharding"), Strict: true,
 			Fields: fields(required(args.Namespace, "balancerCollectionStatus")),
 		},
 		{
-			Name: "configureCollectionBalancing", Since: catalog.Release60, AdminOnly: true, Asks: ConfigServer,
+			Name: "configureCollectionBalancing", Since: catalog.Release60, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Writes, Privilege: access.MayConfigureBalancing,
 			Fields: fields(required(args.Namespace, "configureCollectionBalancing"),
 				typeOrder("double, decimal, long, int", optional(args.SafeInt, "chunkSize")),
@@ -36,7 +36,7 @@ func balancingCommands() []Command {
 		},
 		{
 			Name: "setAllowMigrations", Since: catalog.Release50, AdminOnly: true, WriteConcern: true,
-			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
 			Fields: fields(
 				namespace("setAllowMigrations", "Invalid namespace specified: %s"), required(args.Bool, "allowMigrations"),
 			),
@@ -44,7 +44,7 @@ func balancingCommands() []Command {
 
 		{
 			Name: "moveChunk", Aliases: []string{"movechunk"}, AdminOnly: true, WriteConcern: true,
-			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
 			Fields: fields(
 				namespace("moveChunk", "Invalid namespace specified '%s'"), required(args.String, "to"),
 				optional(args.Object, "find"), optional(args.Objects, "bounds"),
@@ -55,7 +55,7 @@ func balancingCommands() []Command {
 		},
 		{
 			Name: "moveRange", Since: catalog.Release60, AdminOnly: true, WriteConcern: true,
-			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
 			Fields: fields(
 				required(args.Namespace, "moveRange"), required(args.Shard, "toShard"),
 				optional(args.Object, "min", "max"), optional(args.Bool, "forceJumbo", "waitForDelete"),
@@ -64,17 +64,17 @@ func balancingCommands() []Command {
 		},
 
 		{
-			Name: "split", AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Name: "split", AdminOnly: true, Contacts: ConfigServer, Effect: Writes,
 			Privilege: access.OnSubject("splitChunk"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldNamespace, "split")),
 		},
 		{
-			Name: "mergeChunks", Since: catalog.Release34, AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			Name: "mergeChunks", Since: catalog.Release34, AdminOnly: true, Contacts: ConfigServer, Effect: Writes,
 			Privilege: access.OnSubject("splitChunk"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldNamespace, "mergeChunks")),
 		},
 		{
-			Name: "mergeAllChunksOnShard", Since: catalog.Release70, AdminOnly: true, Asks: ConfigServer,
+			Name: "mergeAllChunksOnShard", Since: catalog.Release70, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Writes, Privilege: access.OnSubject("splitChunk"),
 			Fields: fields(
 				namespace("mergeAllChunksOnShard", "invalid namespace specified for request"), required(args.Shard, "shard"),
@@ -82,7 +82,7 @@ func balancingCommands() []Command {
 			),
 		},
 		{
-			Name: "clearJumboFlag", Since: catalog.Release42, AdminOnly: true, Asks: ConfigServer,
+			Name: "clearJumboFlag", Since: catalog.Release42, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Writes, Privilege: access.OnSubject("clearJumboFlag"),
 			Fields: fields(
 				required(args.AnyNamespace, "clearJumboFlag"), optional(args.Object, "find"),
@@ -92,7 +92,7 @@ func balancingCommands() []Command {
 
 		{
 			Name: "addShardToZone", Aliases: []string{"addshardtozone"}, Since: catalog.Release34,
-			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			AdminOnly: true, Contacts: ConfigServer, Effect: Writes,
 			Privilege: access.AnyOf(access.OnCluster("enableSharding"), onShards("update")),
 		},
 		{
@@ -100,14 +100,14 @@ func balancingCommands() []Command {
 			Aliases:   []string{"removeshardfromzone"},
 			Since:     catalog.Release34,
 			AdminOnly: true,
-			Asks:      ConfigServer,
+			Contacts:  ConfigServer,
 			Effect:    Writes,
 			Privilege: access.AnyOf(access.OnCluster("enableSharding"),
 				access.AllOf(onShards("find", "update"), onTags("find"))),
 		},
 		{
 			Name: "updateZoneKeyRange", Aliases: []string{"updatezonekeyRange"}, Since: catalog.Release34,
-			AdminOnly: true, Asks: ConfigServer, Effect: Writes,
+			AdminOnly: true, Contacts: ConfigServer, Effect: Writes,
 			Privilege: access.AnyOf(access.OnCluster("enableSharding"),
 				access.AllOf(onShards("find"), onTags("find", "update", "remove"))),
 		},

@@ -10,14 +10,14 @@ import (
 func collectionCommands() []Command {
 	return []Command{
 		{
-			Name: "listDatabases", AdminOnly: true, Stable: true, Asks: ConfigServer | EveryShard,
+			Name: "listDatabases", AdminOnly: true, Stable: true, Contacts: ConfigServer | EveryShard,
 			Effect: Reads, Privilege: access.MayListDatabases, Strict: true,
 			Fields: fields(required(args.Any, "listDatabases"), optional(args.Object, "filter"),
 				typeOrder("int, bool, long, double, decimal", optional(args.SafeBool, "nameOnly")),
 				optional(args.Bool, "authorizedDatabases")),
 		},
 		{
-			Name: "listCollections", Stable: true, Asks: Primary, Effect: Reads,
+			Name: "listCollections", Stable: true, Contacts: PrimaryShard, Effect: Reads,
 			Privilege: access.MayListCollections, ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Any, "listCollections"),
@@ -29,7 +29,7 @@ func collectionCommands() []Command {
 			),
 		},
 		{
-			Name: "create", Stable: true, WriteConcern: true, Asks: Primary, Effect: Writes,
+			Name: "create", Stable: true, WriteConcern: true, Contacts: PrimaryShard, Effect: Writes,
 			Privilege: access.MayCreate, Strict: true,
 			Fields: fields(
 				required(args.Collection, "create"),
@@ -44,17 +44,17 @@ func collectionCommands() []Command {
 			),
 		},
 		{
-			Name: "drop", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard, Effect: Writes,
+			Name: "drop", Stable: true, WriteConcern: true, Contacts: ConfigServer | EveryShard, Effect: Writes,
 			Privilege: access.OnCollection("dropCollection"), Strict: true,
 			Fields: fields(required(args.Collection, "drop"), optional(args.UUID, "collectionUUID"), routerFields()),
 		},
 		{
-			Name: "dropDatabase", Stable: true, WriteConcern: true, Asks: ConfigServer | EveryShard,
+			Name: "dropDatabase", Stable: true, WriteConcern: true, Contacts: ConfigServer | EveryShard,
 			Effect: Writes, Privilege: access.OnDatabase("dropDatabase"),
 		},
 
 		{
-			Name: "createIndexes", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
+			Name: "createIndexes", Stable: true, WriteConcern: true, Contacts: Owners, Effect: Writes,
 			Privilege: access.OnCollection("createIndex"), ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.CommitQuorum, "commitQuorum"),
@@ -62,7 +62,7 @@ func collectionCommands() []Command {
 				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields()),
 		},
 		{
-			Name: "listIndexes", Stable: true, Asks: Owners, Effect: Reads,
+			Name: "listIndexes", Stable: true, Contacts: Owners, Effect: Reads,
 			Privilege: access.OnCollection("listIndexes"), Strict: true,
 			Fields: fields(required(args.Collection, "listIndexes"), cursorFields(),
 				optional(args.SafeBool, "includeBuildUUIDs", "includeIndexBuildInfo"),
@@ -70,13 +70,14 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
-			Asks: OwnersUnversioned, Effect: Writes, Privilege: access.OnCollection("dropIndex"), ParsedAt: Late, Strict: true,
+			Contacts: OwnersUnversioned, Effect: Writes, Privilege: access.OnCollection("dropIndex"),
+			ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.Collection, "dropIndexes"), required(args.IndexesToDrop, "index"),
 				optional(args.UUID, "collectionUUID"), rawDataFields(), routerFields()),
 		},
 
 		{
-			Name: "renameCollection", AdminOnly: true, WriteConcern: true, Asks: ConfigServer | EveryShard,
+			Name: "renameCollection", AdminOnly: true, WriteConcern: true, Contacts: ConfigServer | EveryShard,
 			Effect: Writes, Privilege: access.MayRename, Strict: true,
 			Fields: fields(
 				required(args.Namespace, "renameCollection", "to"),
@@ -84,13 +85,13 @@ func collectionCommands() []Command {
 			),
 		},
 		{
-			Name: "convertToCapped", WriteConcern: true, Asks: Owners, Effect: Writes,
+			Name: "convertToCapped", WriteConcern: true, Contacts: Owners, Effect: Writes,
 			Privilege: access.OnCollection("convertToCapped"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldCollection, "convertToCapped"),
 				[]args.Field{args.Required("size", args.SafeInt).WithMissingCode(mongoerr.InvalidOptions)}),
 		},
 		{
-			Name: "collMod", Stable: true, WriteConcern: true, Asks: OwnersUnversioned, Effect: Writes,
+			Name: "collMod", Stable: true, WriteConcern: true, Contacts: OwnersUnversioned, Effect: Writes,
 			Privilege: access.MayModify, ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "collMod"), validationFields(), preAndPostImages(), optional(args.Object, "validator"),
@@ -104,7 +105,7 @@ func collectionCommands() []Command {
 			),
 		},
 		{
-			Name: "validate", Asks: OwnersUnversioned, Effect: Reads, Privilege: access.OnCollection("validate"),
+			Name: "validate", Contacts: OwnersUnversioned, Effect: Reads, Privilege: access.OnCollection("validate"),
 			ParsedAt: NameFirst, Fields: fields(required(args.OldCollection, "validate")),
 		},
 		{
@@ -118,13 +119,13 @@ func collectionCommands() []Command {
 		},
 
 		{
-			Name: "collStats", Aliases: []string{"collstats"}, Asks: Owners, Effect: Reads,
+			Name: "collStats", Aliases: []string{"collstats"}, Contacts: Owners, Effect: Reads,
 			Privilege: access.OnCollection("collStats"), Strict: true,
 			Fields: fields(required(args.OldCollection, "collStats"), optional(args.Any, "scale", "validationLevel"),
 				optional(args.Bool, "verbose", "waitForLock", "numericOnly"), rawDataFields(), routerFields()),
 		},
 		{
-			Name: "dbStats", Aliases: []string{"dbstats"}, Asks: EveryShard, Effect: Reads,
+			Name: "dbStats", Aliases: []string{"dbstats"}, Contacts: EveryShard, Effect: Reads,
 			Privilege: access.OnDatabase("dbStats"), ParsedAt: Late, Strict: true,
 			Fields: fields(
 				required(args.Any, "dbStats"), typeOrder("long, int, decimal, double", optional(args.SafeInt, "scale")),
@@ -132,7 +133,7 @@ func collectionCommands() []Command {
 			),
 		},
 		{
-			Name: "dataSize", Aliases: []string{"datasize"}, Asks: Owners, Effect: Reads,
+			Name: "dataSize", Aliases: []string{"datasize"}, Contacts: Owners, Effect: Reads,
 			Privilege: access.OnSubject("find"), Strict: true,
 			Fields: fields(namespace("dataSize", "Namespace %s is not a valid collection name"),
 				optional(args.Object, "keyPattern", "min", "max"),

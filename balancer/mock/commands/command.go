@@ -30,17 +30,17 @@ type Command struct {
 	WriteConcern bool
 	// Retryable commands accept txnNumber.
 	Retryable bool
-	// Asks are the nodes that the command contacts in addition to the owners of its documents.
-	Asks   Nodes
-	Effect Effect
+	// Contacts are the nodes that the command contacts in addition to the owners of its documents.
+	Contacts Nodes
+	Effect   Effect
 	// NoAuth commands need no authentication. For other commands Privilege reports whether the user's
 	// roles allow them.
 	NoAuth    bool
 	Privilege access.Rule
 	// Fields are checked before the command runs; nil for commands that parse their fields by hand.
 	Fields []args.Field
-	// Place is the prefix of field names in error messages; nil for the command's name.
-	Place *string
+	// ErrorPrefix is the prefix of field names in error messages; nil for the command's name.
+	ErrorPrefix *string
 	// ParsedAt says when the fields are checked.
 	ParsedAt Parsing
 	// Strict commands reject unknown fields with error 40415.
@@ -69,7 +69,7 @@ const (
 	Owners // the shards that own the namespace
 	// OwnersUnversioned are owners that are contacted without a shard version check.
 	OwnersUnversioned
-	Primary
+	PrimaryShard
 )
 
 // Parsing says when a server parses a command's fields.
@@ -129,7 +129,7 @@ func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, erro
 }
 
 func (c *Command) spec() args.Spec {
-	return args.Spec{Name: c.Name, Aliases: c.Aliases, Place: c.Place, Fields: c.Fields, Strict: c.Strict}
+	return args.Spec{Name: c.Name, Aliases: c.Aliases, Place: c.ErrorPrefix, Fields: c.Fields, Strict: c.Strict}
 }
 
 // ExistsIn reports whether a release has the command.

@@ -67,13 +67,13 @@ func serverCommands() []Command {
 
 		{
 			Name: "transitionFromDedicatedConfigServer", Since: catalog.Release80, AdminOnly: true,
-			WriteConcern: true, Asks: ConfigServer, Effect: Writes,
+			WriteConcern: true, Contacts: ConfigServer, Effect: Writes,
 			Privilege: access.OnCluster("transitionFromDedicatedConfigServer"), Strict: true,
 			Fields: fields(required(args.Any, "transitionFromDedicatedConfigServer")),
 		},
 		{
 			Name: "transitionToDedicatedConfigServer", Since: catalog.Release80, AdminOnly: true,
-			WriteConcern: true, Asks: ConfigServer, Effect: Writes,
+			WriteConcern: true, Contacts: ConfigServer, Effect: Writes,
 			Privilege: access.OnCluster("transitionToDedicatedConfigServer"),
 		},
 		{

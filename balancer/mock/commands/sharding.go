@@ -11,13 +11,13 @@ func shardingCommands() []Command {
 	return []Command{
 		{
 			Name: "enableSharding", Aliases: []string{"enablesharding"}, AdminOnly: true, WriteConcern: true,
-			Asks: ConfigServer, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
 			Fields: fields(required(args.Database, "enableSharding"), optional(args.String, "primaryShard")),
 		},
 		{
 			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
-			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
-			ParsedAt: NameFirst, Place: place(""),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
+			ParsedAt: NameFirst, ErrorPrefix: place(""),
 			Fields: fields(required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "presplitHashedZones"), optional(args.SafeInt, "numInitialChunks"),
 				optional(args.OptionalBool, "implicitlyCreateIndex", "enforceUniquenessCheck"),
@@ -26,7 +26,7 @@ func shardingCommands() []Command {
 
 		{
 			Name: "reshardCollection", Since: catalog.Release50, AdminOnly: true,
-			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
 			Strict: true,
 			Fields: fields(
 				namespace("reshardCollection", "Namespace %s is not a valid collection name"), required(args.Object, "key"),
@@ -46,12 +46,12 @@ func shardingCommands() []Command {
 		},
 		{
 			Name: "abortReshardCollection", Since: catalog.Release50, AdminOnly: true,
-			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
 			Strict: true,
 			Fields: fields(required(args.String, "abortReshardCollection")),
 		},
 		{
-			Name: "commitReshardCollection", Since: catalog.Release50, AdminOnly: true, Asks: ConfigServer,
+			Name: "commitReshardCollection", Since: catalog.Release50, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Writes, Privilege: access.OnSubject("reshardCollection"), Strict: true,
 			Fields: fields(required(args.String, "commitReshardCollection")),
 		},
@@ -61,35 +61,35 @@ func shardingCommands() []Command {
 			Fields: fields(required(args.String, "cleanupReshardCollection")),
 		},
 		{
-			Name: "moveCollection", Since: catalog.Release80, AdminOnly: true, Asks: ConfigServer | EveryShard,
+			Name: "moveCollection", Since: catalog.Release80, AdminOnly: true, Contacts: ConfigServer | EveryShard,
 			Effect: Writes, Privilege: access.OnSubject("moveCollection"), Strict: true,
 			Fields: fields(
 				required(args.Namespace, "moveCollection"), required(args.Shard, "toShard"),
-				optional(args.Tasks, "oplogBatchApplierTaskCount"),
+				optional(args.TaskCount, "oplogBatchApplierTaskCount"),
 			),
 		},
 		{
 			Name: "abortMoveCollection", Since: catalog.Release80, AdminOnly: true,
-			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("moveCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("moveCollection"),
 			Fields: fields(required(args.String, "abortMoveCollection")),
 		},
 		{
 			Name: "unshardCollection", Since: catalog.Release80, AdminOnly: true,
-			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
 			Strict: true,
 			Fields: fields(
 				required(args.Namespace, "unshardCollection"), optional(args.Shard, "toShard"),
-				optional(args.Tasks, "oplogBatchApplierTaskCount"),
+				optional(args.TaskCount, "oplogBatchApplierTaskCount"),
 			),
 		},
 		{
 			Name: "abortUnshardCollection", Since: catalog.Release80, AdminOnly: true,
-			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
 			Fields: fields(required(args.String, "abortUnshardCollection")),
 		},
 		{
 			Name: "refineCollectionShardKey", Since: catalog.Release44, AdminOnly: true, WriteConcern: true,
-			Asks: ConfigServer | EveryShard, Effect: Writes,
+			Contacts: ConfigServer | EveryShard, Effect: Writes,
 			Privilege: access.OnSubject("refineCollectionShardKey"),
 			Fields: fields(
 				required(args.Namespace, "refineCollectionShardKey"), required(args.Object, "key"),

@@ -163,7 +163,7 @@ func (r *Router) isCrashedMember() bool {
 
 // askParticipants fails if a node that the command always contacts is unavailable.
 func askParticipants(cmd *call.Command, c *call.Call) error {
-	needs := cmd.Asks
+	needs := cmd.Contacts
 	if needs == 0 {
 		return nil
 	}
@@ -177,7 +177,7 @@ func askParticipants(cmd *call.Command, c *call.Call) error {
 		{commands.EveryShard, c.Request.ContactShards},
 		{commands.Owners, func() error { return c.Request.Contact(ns, nil) }},
 		{commands.OwnersUnversioned, func() error { return c.Request.ContactUnversioned(ns) }},
-		{commands.Primary, func() error { return c.Request.ContactPrimary(db) }},
+		{commands.PrimaryShard, func() error { return c.Request.ContactPrimary(db) }},
 	} {
 		if needs&need.of == 0 {
 			continue

@@ -25,7 +25,7 @@ func sampleOf(kind args.Kind) any {
 		args.Collection: "orders", args.OldCollection: "orders", args.AnyNamespace: "app.orders", args.Database: "app",
 		args.OldAnyNamespace: "app.orders", args.Names: "orders", args.Subject: 1, args.QueryShape: d("find", "orders"),
 		args.UUID: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}, args.Long: int64(1),
-		args.Count: 1, args.Tasks: 1, args.Hint: "_id_", args.Any: "orders", args.Int: int32(1), args.FindObject: d(),
+		args.Count: 1, args.TaskCount: 1, args.Hint: "_id_", args.Any: "orders", args.Int: int32(1), args.FindObject: d(),
 		args.OldObject: d(), args.CollectionOrOne: "orders", args.Update: d(), args.NumberOrZero: 1, args.BoolOrUUID: true,
 		args.IndexesToDrop: "a_1", args.CommitQuorum: 1, args.Limit: 1,
 		args.ClusteredIndex: d("key", d("_id", 1), "unique", true),

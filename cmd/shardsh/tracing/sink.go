@@ -121,7 +121,7 @@ func (c *collector) run() {
 	defer close(c.done)
 	for first := range c.queue {
 		batch := []span{first}
-		rest := time.NewTimer(sendDelay)
+		deadline := time.NewTimer(sendDelay)
 	fill:
 		for len(batch) < sendBatch {
 			select {
@@ -130,11 +130,11 @@ func (c *collector) run() {
 					break fill
 				}
 				batch = append(batch, s)
-			case <-rest.C:
+			case <-deadline.C:
 				break fill
 			}
 		}
-		rest.Stop()
+		deadline.Stop()
 		if err := c.send(batch); err != nil {
 			c.lost, c.err = c.lost+len(batch), err
 		}

@@ -248,8 +248,8 @@ func (a *Aggregation) compile(c *call.Call) error {
 		return err
 	}
 	if a.Collation != nil {
-		compares, ok := call.StagesCompare(a.Stages)
-		if ok {
+		compares, hasTexts := call.StagesCompare(a.Stages)
+		if hasTexts {
 			return call.ErrCollation(a.Collation)
 		}
 		if compares {

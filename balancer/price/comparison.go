@@ -59,11 +59,11 @@ type Way struct {
 	Bytes int64  `json:"bytes"`
 	Links []Link `json:"links"`
 	Peaks []Peak `json:"peaks"`
-	// Blocks says how long writes are blocked. Final says what can't be undone; empty if everything
+	// WritesBlocked says how long writes are blocked. Final says what can't be undone; empty if everything
 	// can. Needs says which release and settings the way requires.
-	Blocks string `json:"blocks"`
-	Final  string `json:"final,omitzero"`
-	Needs  string `json:"needs"`
+	WritesBlocked string `json:"blocks"`
+	Irreversible  string `json:"final,omitzero"`
+	Needs         string `json:"needs"`
 	// Commands are the commands for this way.
 	Commands []string `json:"commands"`
 }
