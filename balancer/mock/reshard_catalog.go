@@ -3,7 +3,6 @@ package mock
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -193,11 +192,6 @@ func (r *resharding) doc() bson.D {
 	doc = append(doc, bson.E{Key: "sourceKey", Value: r.before.Pattern.Doc()},
 		bson.E{Key: "forceRedistribution", Value: r.request.Force || r.request.Provenance != ByReshard})
 	return append(doc, r.cloneProgress()...)
-}
-
-func uuidText(u bson.Binary) string {
-	d := u.Data
-	return fmt.Sprintf("%x-%x-%x-%x-%x", d[:4], d[4:6], d[6:8], d[8:10], d[10:])
 }
 
 // ReshardingInfo is an operation in progress, for $currentOp.

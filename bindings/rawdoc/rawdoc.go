@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/humanize"
 )
 
