@@ -100,7 +100,7 @@ func (e *Execution) Undo() (err error) {
 // RecordShard records that a shard was marked as draining, unmarked or removed.
 func (e *Execution) RecordShard(what RecordKind, shard catalog.ShardID, at time.Time) error {
 	if e.history != nil {
-		e.history.marked = map[RecordKind]catalog.ShardID{RecordMarked: shard}[what]
+		e.history.recordShard(what, shard)
 	}
 	log := e.log()
 	if log == nil {

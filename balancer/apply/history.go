@@ -193,12 +193,8 @@ func (h *History) addRecord(r Record) error {
 		}
 	case recordResumed:
 		h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return ns == r.Namespace })
-	case RecordMarked:
-		h.marked = r.Shard
-	case RecordUnmarked:
-		h.marked = ""
-	case RecordRemoved:
-		h.removed = true
+	case RecordMarked, RecordUnmarked, RecordRemoved:
+		h.recordShard(r.What, r.Shard)
 	case recordFinished:
 		c.finished = true
 	case recordFailed, recordStopped, recordStays: // informational only
@@ -206,6 +202,18 @@ func (h *History) addRecord(r Record) error {
 		return fmt.Errorf("%w: unknown entry %q", ErrNoJournal, r.What)
 	}
 	return nil
+}
+
+// recordShard records that a shard was marked as draining, unmarked or removed.
+func (h *History) recordShard(what RecordKind, shard catalog.ShardID) {
+	switch what {
+	case RecordMarked:
+		h.marked = shard
+	case RecordUnmarked:
+		h.marked = ""
+	case RecordRemoved:
+		h.removed = true
+	}
 }
 
 func (h *History) beginChapter(r Record) error {

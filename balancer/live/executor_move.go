@@ -36,21 +36,26 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 		}
 		command = moveChunkCommand(coll.Pattern, m.Namespace, m.To, chunk.Min, chunk.Max)
 	}
+	return d.sendMove(ctx, d.withMoveOptions(command, settings, m.Force == policy.ForceManual))
+}
+
+// sendMove calls beforeMove, and then sends the command of a move with the comment by which the move can be
+// found among the operations of the servers.
+func (d *Executor) sendMove(ctx context.Context, command bson.D) error {
 	if d.beforeMove != nil {
 		if err := d.beforeMove(ctx); err != nil {
 			return err
 		}
 	}
-	_, err = d.runCommand(ctx, "admin", d.withMoveOptions(command, settings, m.Force == policy.ForceManual))
-	return err
-}
-
-// withMoveOptions adds the options of a move that the cluster's settings require, and the comment by
-// which the move can be found among the operations of the servers.
-func (d *Executor) withMoveOptions(command bson.D, settings catalog.Settings, force bool) bson.D {
 	if d.comment != "" && d.routerRelease.AtLeast(catalog.Release44) {
 		command = append(command, bson.E{Key: "comment", Value: d.comment})
 	}
+	_, err := d.runCommand(ctx, "admin", command)
+	return err
+}
+
+// withMoveOptions adds the options of a move that the cluster's settings require.
+func (d *Executor) withMoveOptions(command bson.D, settings catalog.Settings, force bool) bson.D {
 	if force {
 		command = append(command, bson.E{Key: "forceJumbo", Value: true})
 	}
@@ -85,9 +90,7 @@ func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error
 	if !d.routerRelease.MovesCollections() {
 		return &UnsupportedError{"moving an unsharded collection", "moveCollection requires 8.0 or newer"}
 	}
-	_, err := d.runCommand(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace},
-		{Key: "toShard", Value: string(m.To)}})
-	return err
+	return d.sendMove(ctx, bson.D{{Key: "moveCollection", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)}})
 }
 
 // Act runs a merge or a measurement to its end.

@@ -53,7 +53,7 @@ func (e *MembersError) Error() string {
 	what := "cannot be reached; allow connections to them from this host"
 	var refused *mongoerr.ServerError
 	switch {
-	case isLoginError(e.Err):
+	case IsLoginError(e.Err):
 		what = "reject the login (each shard has its own users); create the user on each shard"
 	case mongoerr.Is(e.Err, mongoerr.Unauthorized):
 		what = "refuse to answer; grant the user the role clusterMonitor there"
@@ -68,14 +68,14 @@ func (e *MembersError) Unwrap() error { return e.Err }
 
 // Failure returns the class of the cause. A failed login is not retried.
 func (e *MembersError) Failure() policy.Failure {
-	if isLoginError(e.Err) {
+	if IsLoginError(e.Err) {
 		return policy.AskOperator
 	}
 	return policy.FailureOf(e.Err)
 }
 
-// isLoginError reports whether a login was refused. The driver reports that only in its message.
-func isLoginError(err error) bool {
+// IsLoginError reports whether a login was refused. The driver reports that only in its message.
+func IsLoginError(err error) bool {
 	return mongoerr.Is(err, mongoerr.AuthenticationFailed) || strings.Contains(err.Error(), "auth error") ||
 		strings.Contains(err.Error(), "unable to authenticate")
 }

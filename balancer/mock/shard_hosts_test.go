@@ -68,3 +68,14 @@ func TestTopologyRefusesHostsTwice(t *testing.T) {
 		}
 	}
 }
+
+func TestTopologyRefusesWhatFollows(t *testing.T) {
+	for _, after := range []string{"}", "]", "{}", "x"} {
+		if _, err := ParseTopology([]byte(`{"shards": [{"id": "a"}]}` + after)); err == nil {
+			t.Errorf("%s is taken after a topology", after)
+		}
+	}
+	if _, err := ParseTopology([]byte(`{"shards": [{"id": "a"}]}` + "\n")); err != nil {
+		t.Error(err)
+	}
+}

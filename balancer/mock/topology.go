@@ -147,8 +147,8 @@ func ParseTopology(data []byte) (*Topology, error) {
 	if err := decoder.Decode(t); err != nil {
 		return nil, describeJSON(data, err)
 	}
-	if decoder.More() {
-		return nil, errors.New("there is more than one JSON value")
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("unexpected data after the JSON value")
 	}
 	if t.Routers < 0 || t.Routers > MaxRouters {
 		return nil, fmt.Errorf("routers: %d is not between 1 and %d", t.Routers, MaxRouters)

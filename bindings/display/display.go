@@ -210,7 +210,7 @@ func (d *Display) ShownValue(v goja.Value) goja.Value {
 
 // ClearScreen clears a terminal. It does nothing without a terminal.
 func (d *Display) ClearScreen() {
-	if d.cfg.Interactive && d.cfg.Color {
+	if d.cfg.Interactive && d.cfg.Terminal {
 		d.JS.Out.WriteRaw("\x1b[H\x1b[2J")
 	}
 }

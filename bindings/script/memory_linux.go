@@ -2,6 +2,7 @@ package script
 
 import (
 	"bufio"
+	"cmp"
 	"os"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // a string.
 func defaultMemoryLimit() uint64 {
 	info := MemInfo()
-	limit := info["MemTotal"] / 2
+	limit := info["MemTotal"] / 2 // zero if unknown
 	if free := (info["MemAvailable"] + heapSize()) / 2; free > 0 {
 		limit = min(limit, free)
 	}
@@ -22,7 +23,7 @@ func defaultMemoryLimit() uint64 {
 			continue
 		}
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64); err == nil {
-			limit = min(limit, n/2)
+			limit = cmp.Or(min(limit, n/2), n/2)
 		}
 	}
 	return limit

@@ -74,7 +74,8 @@ func isSystemDatabase(database string) bool {
 // ReadCollection reads one entry of config.collections; the error is NamespaceNotFound if the entry
 // does not exist.
 func (s *Shards) ReadCollection(ctx context.Context, ns string) (catalog.Collection, error) {
-	docs, err := s.findInConfig(ctx, "collections", bson.D{{Key: "_id", Value: ns}})
+	docs, err := s.findInConfig(ctx, "collections", bson.D{{Key: "_id", Value: ns},
+		{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}}) // up to 4.4
 	if err != nil {
 		return catalog.Collection{}, err
 	}

@@ -21,7 +21,7 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// commandTimeout limits each command except those that read documents.
+// commandTimeout limits each command except scans of documents.
 const commandTimeout = 30 * time.Second
 
 var maxCommandTime = bson.E{Key: "maxTimeMS", Value: commandTimeout.Milliseconds()}
@@ -55,15 +55,16 @@ func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOpt
 	if err != nil {
 		return nil, err
 	}
-	turn := make(chan struct{}, maxParallelConnects)
-	var all sync.WaitGroup
 	for _, doc := range docs {
 		parsed, err := catalog.ParseShard(doc)
 		if err != nil {
 			return nil, err
 		}
-		shard := &Shard{ID: parsed.ID, Host: parsed.Host}
-		s.List = append(s.List, shard)
+		s.List = append(s.List, &Shard{ID: parsed.ID, Host: parsed.Host})
+	}
+	turn := make(chan struct{}, maxParallelConnects)
+	var all sync.WaitGroup
+	for _, shard := range s.List {
 		all.Go(func() {
 			turn <- struct{}{}
 			shard.connect(ctx, settings)
@@ -83,7 +84,7 @@ func (s *Shard) connect(ctx context.Context, settings *options.ClientOptions) {
 	client, err := live.ConnectShard(ctx, settings, s.Host)
 	if err != nil {
 		s.Problem = "it can't be reached: " + err.Error()
-		if strings.Contains(err.Error(), "auth") {
+		if live.IsLoginError(err) {
 			s.Problem = "it rejects the login (each shard has its own users): " + err.Error()
 		}
 		return
@@ -159,7 +160,7 @@ func (s *Shard) runCursorCommand(ctx context.Context, database string, command b
 }
 
 // ReadHoldings returns the collections of a shard, by namespace, without views and internal
-// collections. Their Indexes are not read. An empty slice means all databases.
+// collections. Their Indexes are not read.
 func (s *Shard) ReadHoldings(ctx context.Context, databases []string) (map[string]*placement.Holding, error) {
 	held := map[string]*placement.Holding{}
 	for _, database := range databases {

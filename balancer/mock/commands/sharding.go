@@ -99,14 +99,14 @@ func shardingCommands() []Command {
 
 		{
 			// analyzeShardKey stores its split points in the config database.
-			Name: "analyzeShardKey", AdminOnly: true, ReadConcern: true, Effect: Writes,
+			Name: "analyzeShardKey", Since: catalog.Release70, AdminOnly: true, ReadConcern: true, Effect: Writes,
 			Privilege: access.OnSubject("analyzeShardKey"),
 			Fields: fields(namespace("analyzeShardKey", "The namespace is invalid"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
 				optional(args.Any, "sampleRate"), typeOrder("decimal, int, long, double", optional(args.SafeInt, "sampleSize"))),
 		},
 		{
-			Name: "configureQueryAnalyzer", AdminOnly: true, WriteConcern: true, Effect: Writes,
+			Name: "configureQueryAnalyzer", Since: catalog.Release70, AdminOnly: true, WriteConcern: true, Effect: Writes,
 			Privilege: access.OnSubject("configureQueryAnalyzer"),
 			Fields: fields(
 				required(args.Namespace, "configureQueryAnalyzer"), required(args.String, "mode"),

@@ -1,6 +1,25 @@
 package router_test
 
-import "testing"
+import (
+	"testing"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/routertest"
+)
+
+// Queries are analyzed from 7.0 on.
+func TestAnalyzersSince70(t *testing.T) {
+	for release, want := range map[catalog.Release]int{catalog.Release60: 59, catalog.Release70: 26} {
+		x := routertest.New(t, mock.Config{Version: release})
+		if code := int(x.Code("admin", d("analyzeShardKey", "x.none", "key", d("k", 1)))); code != want {
+			t.Errorf("%s: analyzeShardKey fails with %d, want %d", release, code, want)
+		}
+		if code := int(x.Code("admin", d("configureQueryAnalyzer", "x.none", "mode", "off"))); (code == 59) != (want == 59) {
+			t.Errorf("%s: configureQueryAnalyzer ends with %d", release, code)
+		}
+	}
+}
 
 // What commands answer in releases from 8.0.10 on, line by line. The form is that of spec03_test.go.
 func TestReleasesAfter80(t *testing.T) {

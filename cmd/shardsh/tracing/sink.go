@@ -99,7 +99,7 @@ func openCollector(address, headers string, e encoder) (*collector, error) {
 		queue: make(chan span, sendQueue), done: make(chan struct{})}
 	for pair := range strings.SplitSeq(headers, ",") {
 		if name, value, ok := strings.Cut(pair, "="); ok {
-			if plain, err := url.QueryUnescape(strings.TrimSpace(value)); err == nil {
+			if plain, err := url.PathUnescape(strings.TrimSpace(value)); err == nil {
 				c.headers[strings.TrimSpace(name)] = plain
 			}
 		}

@@ -218,13 +218,13 @@ func TestCollector(t *testing.T) {
 		defer mu.Unlock()
 		body, _ := io.ReadAll(r.Body)
 		got = append(append(got, body...), '\n')
-		if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("api-key") != "a b" {
+		if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("api-key") != "a b+c==" {
 			t.Errorf("%s %v", r.URL, r.Header)
 		}
 	}))
 	defer server.Close()
 	o := options(server.URL)
-	o.Headers = "api-key=a%20b"
+	o.Headers = "api-key=a%20b+c=="
 	r, err := New(o, nil)
 	if err != nil {
 		t.Fatal(err)
