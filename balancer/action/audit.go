@@ -92,7 +92,7 @@ type AuditCollection struct {
 func (a Audit) Validate() error {
 	switch {
 	case a.Settle < 1:
-		return refuse("{settle} is at least 1")
+		return refuse("{settle} must be at least 1")
 	case a.SettlePause < 0 || a.PauseBetween < 0 || a.For < 0:
 		return refuse("{settlePause}, {pauseBetween} and {for} can't be negative")
 	case a.MaxRate < 0:

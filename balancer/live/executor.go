@@ -59,7 +59,7 @@ func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 	version := text(info, "version")
 	router, known := catalog.ReleaseOf(version)
 	if !known {
-		return nil, fmt.Errorf("the server's version is %q", version)
+		return nil, fmt.Errorf("unknown server version %q", version)
 	}
 	d.compatibility, err = readCompatibility(ctx, commands)
 	d.routerRelease = d.compatibility.Release(router)

@@ -19,8 +19,8 @@ func shardQuiesceMethods() []helper {
 			"options?:object{timeout,hold,detach,end,ignoreDeletions,dryRun} inside?:function",
 			withMongosCheck(shQuiesce),
 			"Stops the balancer, waits until no shard migrates, merges, reshards or deletes ranges, calls the function or " +
-				"keeps it so for {hold}, and gives back what was; throws if it was not quiet. {timeout, hold, detach, end, " +
-				"ignoreDeletions, dryRun}: {detach} returns at once, {end} gives back then.",
+				"waits for {hold}, and restores the balancer's state; throws if something moved. {timeout, hold, detach, end, " +
+				"ignoreDeletions, dryRun}: {detach} returns at once, and a later call with {end} restores.",
 		},
 	}
 }

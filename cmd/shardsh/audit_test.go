@@ -55,7 +55,7 @@ func TestAuditVerbRefuses(t *testing.T) {
 		"audit":                                  "needs the address",
 		"audit --mock --ns no.such":              "no.such does not exist",
 		"audit --mock --ns .x":                   "takes DB or DB.COLLECTION",
-		"audit --mock --settle 0":                "--settle is at least 1",
+		"audit --mock --settle 0":                "--settle must be at least 1",
 		"audit --mock --metadata --sample 5":     "--metadata exclude each other",
 		"audit --mock --metadata --export saved": "--metadata exclude each other",
 	} {

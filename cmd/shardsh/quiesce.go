@@ -162,21 +162,21 @@ func (o *quiesceFlags) show(env environment, r action.QuiesceResult) error {
 func quiesceText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Stops the balancer with proof: waits until no shard migrates, merges, reshards or
-deletes a range, keeps it so while a command runs or for --hold, and then gives
-back what was. At the prompt, sh.quiesce() does the same.`,
+deletes a range, watches that while a command runs or for --hold, and then
+restores the balancer's state. At the prompt, sh.quiesce() does the same.`,
 		Examples: []string{
 			"shardsh quiesce mongodb://host:27017 -- mongodump --host host --out /backup",
 			"shardsh quiesce mongodb://host:27017 --hold 2h --detach",
 			"shardsh quiesce mongodb://host:27017 --end",
 		},
 		More: `A cluster is quiet when balancerStatus and each shard ($currentOp, range
-deletions) say so twice, with the same term of the config server. Meanwhile it
-watches that nobody starts the balancer or moves data. What was is recorded in
-shardsh.leases first: after a kill the next run of shardsh, or --end, gives it
-back. Recipes: docs/quiesce.md.
+deletions) report that twice, with the same term of the config server. Then it
+watches whether a client starts the balancer or moves data. The balancer's state
+is stored in shardsh.leases first: after a kill the next run of shardsh, or --end,
+restores it. Recipes: docs/quiesce.md.
 
-Exit codes: 0 quiet to the end; 3 not quiet in time, or not any more: what was is
-given back; 1 error; 2 wrong command line; that of the command unless it is 0;
+Exit codes: 0 quiet to the end; 3 not quiet in time, or no longer quiet (the state
+is restored); 1 error; 2 wrong command line; that of the command unless it is 0;
 130, 143 interrupted.`,
 	}
 }

@@ -28,13 +28,13 @@ func forResults(of func(*check.Result, func(float64, ...string))) func(check.Rep
 
 func metrics() []metric {
 	return []metric{
-		{"shardsh_check_up", "Whether the cluster could be asked.",
+		{"shardsh_check_up", "Whether the cluster could be read.",
 			func(r check.Report, sample func(float64, ...string)) { sample(BoolValue(r.Result != nil)) }},
-		{"shardsh_check_ok", "Whether nothing fails and everything could be asked.",
+		{"shardsh_check_ok", "Whether nothing fails and everything could be read.",
 			func(r check.Report, sample func(float64, ...string)) { sample(BoolValue(r.Status() == check.Passed)) }},
 		{"shardsh_check_time_seconds", "The clock of the cluster, in seconds since 1970.", forResults(clusterTime)},
 		{"shardsh_check_info", "The version of the router and the id of the cluster.", forResults(info)},
-		{"shardsh_check_rule_status", "How a rule was kept: 1 for the status that it has.", forResults(ruleStatuses)},
+		{"shardsh_check_rule_status", "1 for the status of the rule, 0 for the others.", forResults(ruleStatuses)},
 		{"shardsh_check_rule_findings", "Findings of a rule that fail.", forResults(ruleFindings)},
 		{"shardsh_collection_compliant", "Whether a collection is balanced.", forResults(compliant)},
 		{"shardsh_collection_balancing", "Whether the balancer may touch a collection.", forResults(balancing)},
@@ -58,7 +58,7 @@ func metrics() []metric {
 // Help texts of the lease metrics, which several exporters use.
 const (
 	LeaseHelp        = "Who holds the lease of the cluster's engine."
-	LeaseSinceHelp   = "Since when, by the cluster's clock."
+	LeaseSinceHelp   = "When the lease was taken, by the cluster's clock."
 	LeaseExpiresHelp = "When the lease ends unless it is renewed, by the cluster's clock."
 )
 

@@ -39,8 +39,8 @@ func checkFeatures(s *section, version string) {
 		return
 	}
 	if release.IsNewerThanKnown() {
-		s.add(Warn, "release", "", "%s is newer than %s, the newest one that shardsh knows: what differs by "+
-			"release goes by that", version, release)
+		s.add(Warn, "release", "", "%s is newer than %s, the newest one that shardsh knows, and is treated "+
+			"like it", version, release)
 	}
 	var has, lacks []string
 	for _, f := range features() {

@@ -175,7 +175,7 @@ func (c *collector) close() error {
 	select {
 	case <-c.done:
 	case <-late.C:
-		return errors.New("the collector does not take the last spans in time")
+		return errors.New("the collector did not accept the last spans in time")
 	}
 	if n := c.lost + c.dropped; n > 0 {
 		if c.err == nil {
