@@ -34,7 +34,7 @@ func (o *quiesceFlags) groups() []cmdline.Group {
 		f.Var(&o.timeout, "timeout", "`TIME` how long to wait until it is quiet: 90, 10m, 1h (20m)")
 		f.Var(&o.hold, "hold", "`TIME` how long to keep it quiet: 30m, 2h; with a command at most")
 		f.BoolVar(&o.detach, "detach", false, "return when it is quiet, and leave it so for the time of --hold")
-		f.BoolVar(&o.endHold, "end", false, "restart what --detach, or a run that was killed, has stopped")
+		f.BoolVar(&o.endHold, "end", false, "restore what --detach, or a run that was killed, has stopped")
 		f.BoolVar(&o.noDeletions, "ignore-deletions", false, "don't wait for range deletions")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the commands and the running operations, change nothing")
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
