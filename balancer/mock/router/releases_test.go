@@ -12,10 +12,10 @@ import (
 func TestAnalyzersSince70(t *testing.T) {
 	for release, want := range map[catalog.Release]int{catalog.Release60: 59, catalog.Release70: 26} {
 		x := routertest.New(t, mock.Config{Version: release})
-		if code := int(x.Code("admin", d("analyzeShardKey", "x.none", "key", d("k", 1)))); code != want {
+		if code := x.Code("admin", d("analyzeShardKey", "x.none", "key", d("k", 1))); code != want {
 			t.Errorf("%s: analyzeShardKey fails with %d, want %d", release, code, want)
 		}
-		if code := int(x.Code("admin", d("configureQueryAnalyzer", "x.none", "mode", "off"))); (code == 59) != (want == 59) {
+		if code := x.Code("admin", d("configureQueryAnalyzer", "x.none", "mode", "off")); (code == 59) != (want == 59) {
 			t.Errorf("%s: configureQueryAnalyzer ends with %d", release, code)
 		}
 	}
