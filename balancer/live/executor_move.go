@@ -39,23 +39,28 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	return d.sendMove(ctx, d.withMoveOptions(command, settings, m.Force == policy.ForceManual))
 }
 
-// sendMove calls beforeMove, and then sends the command of a move with the comment by which the move can be
-// found among the operations of the servers.
+// sendMove calls beforeMove, and then sends the command of a move.
 func (d *Executor) sendMove(ctx context.Context, command bson.D) error {
 	if d.beforeMove != nil {
 		if err := d.beforeMove(ctx); err != nil {
 			return err
 		}
 	}
-	if d.comment != "" && d.routerRelease.AtLeast(catalog.Release44) {
-		command = append(command, bson.E{Key: "comment", Value: d.comment})
-	}
 	_, err := d.runCommand(ctx, "admin", command)
 	return err
 }
 
-// withMoveOptions adds the options of a move that the cluster's settings require.
+// withComment adds the comment by which a move can be found among the operations of the servers.
+func (d *Executor) withComment(command bson.D) bson.D {
+	if d.comment != "" && d.routerRelease.AtLeast(catalog.Release44) {
+		command = append(command, bson.E{Key: "comment", Value: d.comment})
+	}
+	return command
+}
+
+// withMoveOptions adds the comment of a move, and the options that the cluster's settings require.
 func (d *Executor) withMoveOptions(command bson.D, settings catalog.Settings, force bool) bson.D {
+	command = d.withComment(command)
 	if force {
 		command = append(command, bson.E{Key: "forceJumbo", Value: true})
 	}
@@ -90,7 +95,8 @@ func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error
 	if !d.routerRelease.MovesCollections() {
 		return &UnsupportedError{"moving an unsharded collection", "moveCollection requires 8.0 or newer"}
 	}
-	return d.sendMove(ctx, bson.D{{Key: "moveCollection", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)}})
+	command := bson.D{{Key: "moveCollection", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)}}
+	return d.sendMove(ctx, d.withComment(command))
 }
 
 // Act runs a merge or a measurement to its end.
