@@ -226,7 +226,7 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 		}
 	}
 	if !d.movePrimaries && len(left.Commands()) > 0 {
-		return &unshardedLeftError{left.OperatorFinding().Text()}
+		return newUnshardedLeftError(left.OperatorFinding().Text())
 	}
 	if !d.remove {
 		return nil
@@ -238,14 +238,10 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 }
 
 // unshardedLeftError says what a drain leaves on its shard as it is not sharded; an option moves it.
-type unshardedLeftError struct{ left string }
+type unshardedLeftError struct{ OptionError }
 
-func (e *unshardedLeftError) Error() string {
-	return e.SpellOptions(func(option string) string { return option })
-}
-
-func (e *unshardedLeftError) SpellOptions(spell func(option string) string) string {
-	return e.left + "; " + spell("movePrimaries") + " moves it"
+func newUnshardedLeftError(left string) *unshardedLeftError {
+	return &unshardedLeftError{OptionError{"%s; {movePrimaries} moves it", []any{left}}}
 }
 
 // sendAdmin sends a command that moves data, once the gate is open.

@@ -45,8 +45,10 @@ var routeEffects = map[string]routeEffect{
 
 // lookUpRoutes applies the effects before a command.
 func lookUpRoutes(cmd *call.Command, c *call.Call) {
-	if ns := c.TargetNamespace(cmd); cmd.Name == "aggregate" && !call.IsView(c, ns) {
-		c.Request.JoinTo(ns)
+	if cmd.Name == "aggregate" {
+		if ns := c.TargetNamespace(cmd); !call.IsView(c, ns) {
+			c.Request.JoinTo(ns)
+		}
 	}
 	effect, ok := routeEffects[cmd.Name]
 	if !ok || c.Node.Member != nil {
