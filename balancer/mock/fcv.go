@@ -131,11 +131,11 @@ func (cp *ClusterParameters) BeginFCVChange(version string) error {
 		return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '%s'.", version,
 			strings.Join(append(slices.Clone(older), own), "' or '"))
 	}
-	is := cp.config.fcv.version()
-	if is == version {
+	old := cp.config.fcv.version()
+	if old == version {
 		return nil
 	}
-	fields := bson.D{{Key: "version", Value: is}, {Key: "targetVersion", Value: version}}
+	fields := bson.D{{Key: "version", Value: old}, {Key: "targetVersion", Value: version}}
 	if version != own {
 		fields = bson.D{{Key: "version", Value: version}, {Key: "targetVersion", Value: version},
 			{Key: "previousVersion", Value: own}}
