@@ -91,7 +91,7 @@ type Config struct {
 	// disables the check, as in a cluster's own balancer.
 	Fits func(ns string, to catalog.ShardID, c catalog.Chunk) bool
 	// OnDecisions is called, without locks held, at the end of each round with the decisions of the
-	// round in order, including the decisions not to move. Nil costs nothing.
+	// round in order, including the decisions not to move. With nil, decisions are not collected.
 	OnDecisions func(at time.Time, decisions []policy.Decision)
 	// ChosenOnly passes only the chosen migrations to OnDecisions.
 	ChosenOnly bool

@@ -46,7 +46,7 @@ func (c Cluster) statusOf(job *live.Job) JobStatus {
 
 // setOutcome sets the state of the job from the result of the work. It reports whether the state is to
 // be saved.
-func (j *jobCall) setOutcome(r apply.Result, err error) (known bool, _ error) {
+func (j *jobCall) setOutcome(r apply.Result, err error) (save bool, _ error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	job := j.job
@@ -84,9 +84,8 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (known bool, _ error) {
 			job.State, job.BlockedBy = live.JobBlocked, jobBlocks(inTheWay.Report)
 			break
 		}
-		var is live.JobBlock
-		if is, known = blockOf(err); known {
-			job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{is}
+		if block, known := blockOf(err); known {
+			job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{block}
 		} else {
 			job.State, job.Error = live.JobFailed, err.Error()
 		}

@@ -95,7 +95,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 	}
 	self := live.NewHolder("")
 	if q.record != nil {
-		q.report.note(fmt.Sprintf("The balancer was stopped by shardsh quiesce on %s, which is gone: this one takes over.",
+		q.report.note(fmt.Sprintf("shardsh quiesce on %s stopped the balancer and no longer runs; this run takes over.",
 			q.record.Host))
 		if q.record.Restarting { // repeated, since the balancer is stopped again below
 			if err := q.restart(ctx); err != nil {
@@ -196,7 +196,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 		if left = q.Timeout - q.cluster.Clock.Now().Sub(began); left <= 0 {
 			if len(q.result.Running) == 0 {
 				q.result.Running = []live.Busy{{
-					Kind: live.BusyUnknown, Detail: "no activity was found recently, but not for long enough",
+					Kind: live.BusyUnknown, Detail: "no activity now, but the cluster has not been quiet for long enough",
 				}}
 			}
 			return nil
@@ -383,7 +383,7 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 	defer cancel(nil)
 	if q.Hold > 0 {
 		timer := time.AfterFunc(q.Hold, func() {
-			cancel(fmt.Errorf("the time of hold, %s, is over", humanize.Duration(q.Hold)))
+			cancel(fmt.Errorf("the hold time of %s is over", humanize.Duration(q.Hold)))
 		})
 		defer timer.Stop()
 	}
@@ -405,7 +405,7 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 	close(over)
 	<-watched
 	if cause := context.Cause(running); cause != nil && ctx.Err() == nil {
-		q.result.Broken = append(q.result.Broken, "the command had not ended: "+cause.Error())
+		q.result.Broken = append(q.result.Broken, "the command was stopped: "+cause.Error())
 		err = errors.Join(cause, err)
 	}
 	return err

@@ -161,7 +161,7 @@ func (b *Builder) emptyLastError() error {
 	return mongoerr.New(mongoerr.BadValue, "chunk max %s is not above its min", bson.Raw(b.max))
 }
 
-// read encodes a bound document; one in key order needs no memory.
+// read encodes a bound document; one in key order needs no allocation.
 func (b *bound) read(p KeyPattern, doc bson.Raw) error {
 	b.encoded, b.types = b.encoded[:0], b.types[:0]
 	n := 0

@@ -27,8 +27,7 @@ func (r Release) HasChunkNames() bool { return !r.AtLeast(Release44) }
 // KeepsHistory reports whether chunks contain the history of their shards.
 func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
 
-// MarksPartitioned reports whether config.databases contains whether collections of a database may be
-// sharded.
+// MarksPartitioned reports whether documents of config.databases have the field partitioned.
 func (r Release) MarksPartitioned() bool { return !r.AtLeast(Release60) }
 
 // VersionsDatabases reports whether databases have a version.

@@ -2,7 +2,7 @@ package catalog
 
 import "slices"
 
-// shardTotals contains the totals of each shard in a table or on a group, by the number of the shard.
+// shardTotals contains the totals of each shard in a table or in a group of blocks, by the number of the shard.
 type shardTotals []shardTotal
 
 type shardTotal struct {

@@ -31,8 +31,8 @@ func (w *Window) String() string {
 	return w.Start.String() + "-" + w.Stop.String()
 }
 
-// ParseWindow parses the activeWindow field. The zero RawValue (field absent) is not a valid window. A
-// value that is not a document is TypeMismatch; every other error is BadValue.
+// ParseWindow parses the activeWindow field. It returns nil, always open, for the zero RawValue
+// (field absent). A value that is not a document is TypeMismatch; every other error is BadValue.
 //
 // In contrast to the server, for which "-1:30" is a time on the previous day, ParseWindow refuses
 // negative hours and minutes (rules/01-examples-and-traps §13).

@@ -176,7 +176,7 @@ func windowFindings(s *catalog.Snapshot) []Finding {
 	switch {
 	case s.Parts().Clock.Location == nil:
 		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(
-			"the balancing window is %s, as the config servers' logs do not show theirs: it %s",
+			"the balancing window is %s, because the config servers' logs do not show it: it %s",
 			s.WindowText(), openingText(opening, now)))
 	case !opening.IsExact():
 		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(

@@ -12,7 +12,7 @@ import (
 
 // VersionCounts counts the members of shards and config servers by version.
 type VersionCounts struct {
-	ByVersion map[string]int // by version
+	ByVersion map[string]int // number of members
 	// Unanswered are the members that did not answer.
 	Unanswered []catalog.Member
 }

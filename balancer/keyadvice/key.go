@@ -26,7 +26,7 @@ type Part struct {
 func ParseKey(doc bson.Raw) (Key, error) {
 	p, err := catalog.ParseKeyPattern(doc)
 	if err != nil && len(doc) > len(bson.Raw{5, 0, 0, 0, 0}) {
-		return nil, errors.New("each field of a shard key must be 1 or \"hashed\", which one may be")
+		return nil, errors.New("each field of a shard key must be 1 or \"hashed\", and only one field may be \"hashed\"")
 	}
 	if err != nil {
 		return nil, err

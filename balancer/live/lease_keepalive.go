@@ -110,8 +110,8 @@ func withTimeout(ctx context.Context, most time.Duration, do func(context.Contex
 	return runUntil(ctx, silent, do)
 }
 
-// runUntil calls do, and returns a *mongoerr.UnansweredError without waiting for do if silent ends
-// first.
+// runUntil calls do. If silent ends first, it cancels the context of do, and returns a
+// *mongoerr.UnansweredError if do fails.
 func runUntil(ctx, silent context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -60,3 +60,7 @@ const DefaultPartsAndStatus = DefaultParts | Statuses | Drains
 
 // BalancerParts is DefaultParts without logs and volumes: the data that the balancer uses.
 const BalancerParts = DefaultParts &^ (Logs | Switches | Disks)
+
+// MapParts contains what a map of chunks shows.
+const MapParts = Identity | Compatibility | Settings | Shards | Databases | Collections | Unsharded | Chunks | Zones |
+	Sizes | LegacySizes | CollectionSizes

@@ -16,7 +16,7 @@ import (
 const (
 	maxSampledKeys        = 1000 // per collection
 	maxSampledCollections = 100  // the largest collections
-	maxVectorChunks       = 32   // per collection that may not be sampled
+	maxVectorChunks       = 32   // per collection whose documents the user may not read
 	vectorPieces          = 500  // number of pieces into which a collection is divided
 	minVector             = 1 << 20
 	maxVector             = 1 << 30

@@ -42,7 +42,7 @@ func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) e
 			unknown = append(unknown, t)
 		}
 	}
-	if len(unknown) > 1 {
+	if len(unknown) > 0 {
 		slices.SortFunc(unknown, func(a, b *collectionRead) int {
 			return strings.Compare(collectionID(a.Collection), collectionID(b.Collection))
 		})

@@ -47,8 +47,7 @@ type ConfigDB struct {
 	clock *clock.Clock
 	ids   *ids.Source
 
-	// fcv is the cached feature compatibility version for callers without the lock.
-	fcv cachedFCV
+	fcv fcvRecord
 	// collections holds the collections by namespace. existing returns one after it has flushed its
 	// pendingLogs.
 	collections map[string]*store.Collection
@@ -63,12 +62,14 @@ type ConfigDB struct {
 
 // newConfigDB returns an empty ConfigDB.
 func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
-	return &ConfigDB{
+	c := &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, pendingLogs: pendingLogs{},
 		tables:         map[string]*catalog.Draft{},
 		forbiddenSince: map[string]catalog.Version{},
 	}
+	c.fcv.collection = func() *store.Collection { return c.ensureCollection(fcvNamespace) }
+	return c
 }
 
 // ConfigDB returns the data of the config server.

@@ -46,7 +46,7 @@ func (tb topologyBuilder) createConfig() error {
 		{Key: "clusterId", Value: tb.c.ids.NewObjectID()}}); err != nil {
 		return err
 	}
-	if err := tb.c.config.buildFCV(); err != nil {
+	if err := tb.c.config.fcv.create(tb.c.release); err != nil {
 		return err
 	}
 	if tb.c.release.AtLeast(catalog.Release70) {

@@ -203,7 +203,7 @@ func (l *stateLoader) attachCollection(form disk.Collection, docs *store.Collect
 	if form.Shard == disk.ConfigNumber {
 		l.c.config.collections[form.Namespace] = docs
 		if form.Namespace == fcvNamespace {
-			l.c.config.cacheFCV()
+			l.c.config.fcv.cache()
 		}
 		return nil, nil
 	}

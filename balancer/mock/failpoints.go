@@ -31,8 +31,8 @@ type nodeFailPoint struct {
 	waiting []func() // until the mode changes
 }
 
-// FailPointMode is a fail point's mode: threads pass Skip times, then wait. With Times above 0 the point turns
-// itself off after so many looks at it, and who waits looks every 100 ms.
+// FailPointMode is a fail point's mode: it lets Skip threads pass; the next ones wait. With Times > 0 the
+// fail point turns itself off after that many checks; a waiting thread checks every 100 ms.
 type FailPointMode struct {
 	Active      bool
 	Skip, Times int64
@@ -80,8 +80,8 @@ func (c *Cluster) FailPoints() *FailPoints { return c.failPoints }
 // Names returns the names of all fail points.
 func (f *FailPoints) Names() []string { return failPointNames() }
 
-// Configure sets a fail point on a node, or on all, and returns how often it was entered there so far. Who
-// waits goes on where it does not hold any more.
+// Configure sets a fail point on a node, or on all, and returns how often it was entered there so far.
+// Waiting threads that it no longer stops continue.
 func (f *FailPoints) Configure(name string, node catalog.ShardID, mode FailPointMode) int64 {
 	p := f.points[name]
 	if node != "" {
@@ -146,7 +146,7 @@ func (f *FailPoints) reset() {
 	}
 }
 
-// pass continues behind a fail point, now or when it does not hold any more.
+// pass calls goOn, now or when the fail point no longer stops it.
 func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	n := f.points[name].at(node)
 	if !n.stops() {
@@ -157,7 +157,7 @@ func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	f.wait(n, goOn)
 }
 
-// stops looks at the fail point, which counts.
+// stops checks the fail point. Each check counts toward Skip and Times.
 func (n *nodeFailPoint) stops() bool {
 	switch m := &n.mode; {
 	case !m.Active:
@@ -172,7 +172,7 @@ func (n *nodeFailPoint) stops() bool {
 	return true
 }
 
-// wait looks again in a while, or, where that would find the same, when the mode changes.
+// wait checks again after failPointPoll, or only when the mode changes if it is on without a limit.
 func (f *FailPoints) wait(n *nodeFailPoint, goOn func()) {
 	look := func() {
 		if !n.stops() {

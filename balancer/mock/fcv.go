@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mongoerr"
 )
@@ -28,42 +29,63 @@ var olderFCVs = map[string][]string{
 	"8.3": {"8.0", "8.2"}, "9.0": {"8.0", "8.3"},
 }
 
-func (c *ConfigDB) buildFCV() error {
-	if !c.release.AtLeast(catalog.Release34) {
-		return nil
-	}
-	return c.setFCV(bson.D{{Key: "version", Value: c.release.Line().String()}})
+// fcvRecord is the stored feature compatibility version.
+type fcvRecord struct {
+	collection func() *store.Collection // admin.system.version
+	// cached is the version for callers without the lock; nil before it is read.
+	cached atomic.Pointer[string]
 }
 
-func (c *ConfigDB) setFCV(fields bson.D) error {
+// create writes the version of a new cluster.
+func (f *fcvRecord) create(r catalog.Release) error {
+	if !r.AtLeast(catalog.Release34) {
+		return nil
+	}
+	return f.set(bson.D{{Key: "version", Value: r.Line().String()}})
+}
+
+func (f *fcvRecord) set(fields bson.D) error {
 	doc, err := bson.Marshal(append(bson.D{{Key: "_id", Value: fcvID}}, fields...))
 	if err != nil {
 		return err
 	}
-	defer c.cacheFCV()
-	coll := c.ensureCollection(fcvNamespace)
-	if record, _, found := coll.FindByID(textValue(fcvID)); found {
-		return coll.Update(record, doc)
+	defer f.cache()
+	if record, _, found := f.collection().FindByID(textValue(fcvID)); found {
+		return f.collection().Update(record, doc)
 	}
-	_, err = coll.Insert(doc)
+	_, err = f.collection().Insert(doc)
 	return err
 }
 
-// cacheFCV caches the version for callers without the lock.
-func (c *ConfigDB) cacheFCV() {
-	version := c.storedFCV()
-	c.fcv.Store(&version)
+func (f *fcvRecord) cache() {
+	version := f.version()
+	f.cached.Store(&version)
 }
 
-// fcvDocument returns the document of the version; nil before 3.4.
-func (c *ConfigDB) fcvDocument() bson.Raw {
-	_, doc, _ := c.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
+// document returns the stored document; nil before 3.4.
+func (f *fcvRecord) document() bson.Raw {
+	_, doc, _ := f.collection().FindByID(textValue(fcvID))
 	return doc
 }
 
-func (c *ConfigDB) storedFCV() string {
-	version, _ := c.fcvDocument().Lookup("version").StringValueOK()
+// version returns the effective version; "" before 3.4.
+func (f *fcvRecord) version() string {
+	version, _ := f.document().Lookup("version").StringValueOK()
 	return version
+}
+
+// target returns the version that a change in progress leads to; "" without one.
+func (f *fcvRecord) target() string {
+	target, _ := f.document().Lookup("targetVersion").StringValueOK()
+	return target
+}
+
+// applyTo returns the release with the cached version, if there is one. It needs no lock.
+func (f *fcvRecord) applyTo(r catalog.Release) catalog.Release {
+	if version := f.cached.Load(); version != nil {
+		return r.WithFCV(*version)
+	}
+	return r
 }
 
 // Language returns the query language of a node on which a release runs. It needs no lock.
@@ -71,22 +93,11 @@ func (c *Cluster) Language(r catalog.Release) expr.Language {
 	return LanguageOf(c.config.fcv.applyTo(r))
 }
 
-// cachedFCV is the feature compatibility version for callers without the lock; nil before it is read.
-type cachedFCV struct{ atomic.Pointer[string] }
-
-// applyTo returns the release with the cached version, if there is one.
-func (v *cachedFCV) applyTo(r catalog.Release) catalog.Release {
-	if version := v.Load(); version != nil {
-		return r.WithFCV(*version)
-	}
-	return r
-}
-
 // CompatibilityVersion returns the feature compatibility version as it is now.
-func (e engine) CompatibilityVersion(context.Context) string { return e.b.config.storedFCV() }
+func (e engine) CompatibilityVersion(context.Context) string { return e.b.config.fcv.version() }
 
 // FCVDocument returns the document of the feature compatibility version; nil before 3.4.
-func (cp *ClusterParameters) FCVDocument() bson.Raw { return cp.config.fcvDocument() }
+func (cp *ClusterParameters) FCVDocument() bson.Raw { return cp.config.fcv.document() }
 
 // SetFCV changes the feature compatibility version at once. It rejects invalid versions and versions
 // that the mock does not support.
@@ -100,7 +111,7 @@ func (cp *ClusterParameters) SetFCV(version string) error {
 func (cp *ClusterParameters) finishFCVChange(version string) error {
 	cp.upgrade = nil
 	cp.ids.Tick()
-	return cp.config.setFCV(bson.D{{Key: "version", Value: version}})
+	return cp.config.fcv.set(bson.D{{Key: "version", Value: version}})
 }
 
 // BeginFCVChange leaves the cluster between two feature compatibility versions. A server's
@@ -120,18 +131,18 @@ func (cp *ClusterParameters) BeginFCVChange(version string) error {
 		return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '%s'.", version,
 			strings.Join(append(slices.Clone(older), own), "' or '"))
 	}
-	is := cp.config.storedFCV()
-	if is == version {
+	old := cp.config.fcv.version()
+	if old == version {
 		return nil
 	}
-	fields := bson.D{{Key: "version", Value: is}, {Key: "targetVersion", Value: version}}
+	fields := bson.D{{Key: "version", Value: old}, {Key: "targetVersion", Value: version}}
 	if version != own {
 		fields = bson.D{{Key: "version", Value: version}, {Key: "targetVersion", Value: version},
 			{Key: "previousVersion", Value: own}}
 	}
 	cp.ids.Tick()
 	cp.upgrade = nil // cancels an earlier change
-	return cp.config.setFCV(fields)
+	return cp.config.fcv.set(fields)
 }
 
 // checkMembersSupport rejects a version that a member does not support.

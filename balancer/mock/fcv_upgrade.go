@@ -82,27 +82,21 @@ func (cp *ClusterParameters) metadataCopyTime() time.Duration {
 	return d
 }
 
-func (cp *ClusterParameters) fcv() string { return cp.config.storedFCV() }
+func (cp *ClusterParameters) fcv() string { return cp.config.fcv.version() }
 
 // isCopyingMetadata reports whether metadata is being copied to the shards.
 func (c *ConfigDB) isCopyingMetadata() bool {
 	if !c.installed.configRelease().Line().AtLeast(catalog.Release90) {
 		return false
 	}
-	_, doc, found := c.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
-	if !found {
-		return false
-	}
-	version, _ := doc.Lookup("version").StringValueOK()
-	target, _ := doc.Lookup("targetVersion").StringValueOK()
-	return target == catalog.Release90.String() && version != target
+	target := c.fcv.target()
+	return target == catalog.Release90.String() && c.fcv.version() != target
 }
 
 // shardsOwnMetadata reports whether shards store the metadata of their chunks.
 func (c *ConfigDB) shardsOwnMetadata() bool {
-	_, doc, found := c.ensureCollection(fcvNamespace).FindByID(textValue(fcvID))
-	version, _ := doc.Lookup("version").StringValueOK()
-	return found && c.installed.configRelease().WithFCV(version).ShardsOwnMetadata()
+	version := c.fcv.version()
+	return version != "" && c.installed.configRelease().WithFCV(version).ShardsOwnMetadata()
 }
 
 // ShowsSimpleCollation reports whether listIndexes includes the simple collation (SERVER-89953).

@@ -175,7 +175,7 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 	for _, m := range ms.unfinished {
 		if m.donor == donor {
 			return mongoerr.New(mongoerr.HostUnreachable,
-				"shard %s has not recovered its migration of %s to %s yet, which can't be reached",
+				"shard %s has not yet recovered its migration of %s, because shard %s can't be reached",
 				donor.id, m.req.Namespace, m.recipient.id)
 		}
 	}

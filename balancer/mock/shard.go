@@ -32,7 +32,7 @@ type shard struct {
 	// mayHaveOrphans reports whether a deletion task may have orphans. Virtual data has none.
 	mayHaveOrphans bool
 	counters       shardCounters
-	// diskBytes is the size of the volume; 0 for ample.
+	// diskBytes is the size of the volume; 0 means unlimited.
 	diskBytes int64
 	// machineID is a generated or assigned machine id; 0 for the one derived from the address.
 	machineID int32
@@ -191,7 +191,7 @@ func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, of int)
 	}
 }
 
-// scanRange is documentsInRange without an index. A shard that owned no chunks when the key was refined
+// scanRange is documentsInRange without an index, and not in the order of keys. A shard that owned no chunks when the key was refined
 // has no index on the new key, but may have orphans.
 func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
 	last := max.Equal(p.GlobalMax())

@@ -146,7 +146,7 @@ func (v virtualData) keyAfterDocs(p catalog.KeyPattern, min, max catalog.Key, n 
 		if ok && part.min.Less(key) && key.Less(part.max) {
 			return key, true
 		}
-		if min.Less(part.min) { // there is no key that close
+		if min.Less(part.min) { // no key of that type lies between
 			return part.min, true
 		}
 	}

@@ -300,7 +300,7 @@ func (l *checker) checkOtherRuns() {
 	lease := l.Snapshot.Parts().Lease
 	if lease != nil && !lease.Running && len(lease.Paused) > 0 {
 		f := diagnosis.PausedFinding(*lease, lease.Paused)
-		f.Sentence += "; this run takes that over"
+		f.Sentence += "; this run will enable it again"
 		l.addWarning(f)
 	}
 }
@@ -326,7 +326,7 @@ func (l *checker) checkBalancer() {
 	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
 	o.Err = l.Balancing
 	if !l.PauseBalancing {
-		o.Option, o.OptionEffect = "pauseBalancing", "pauses it meanwhile"
+		o.Option, o.OptionEffect = "pauseBalancing", "pauses it during the run"
 	}
 }
 

@@ -35,7 +35,7 @@ func History(r action.HistoryResult) string {
 	return b.String()
 }
 
-// visible replaces tabs, which end columns.
+// visible makes control characters visible, tabs too, because they end columns.
 func visible(text string) string { return plaintext.VisibleLine(text) }
 
 // recordSubject returns a run with its plan and its collections, or a command.

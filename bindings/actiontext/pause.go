@@ -12,14 +12,14 @@ func PauseResult(r action.PauseResult, end string) (lines []string) {
 	switch {
 	case r.Error != "":
 		lines = append(lines, "Runs of shardsh are paused already: "+p.String()+".",
-			"To end it: "+end+". To have this one take its place: --replace (replace: true).")
+			"To end it: "+end+". To replace it: --replace (replace: true).")
 	case r.Paused && r.Done != "":
 		lines = append(lines, fmt.Sprintf("Runs of shardsh are paused until %s: %s.", timeText(r.Until), r.Reason),
-			"To end it before: "+end+".")
+			"To end it earlier: "+end+".")
 	case r.Paused:
 		lines = append(lines, "Runs of shardsh are paused: "+p.String()+".", "To end it: "+end+".")
 	case r.Done != "":
-		return []string{"The pause is ended: " + p.String() + "."}
+		return []string{"The pause has ended: " + p.String() + "."}
 	default:
 		return []string{"Runs of shardsh are not paused."}
 	}

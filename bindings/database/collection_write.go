@@ -49,7 +49,7 @@ func writeMethods() script.Methods[*Collection] {
 		}, "Deletes one document and returns it."},
 		{"findAndModify", "options:object", collFindAndModify,
 			"Changes one document and returns it; all arguments in one object."},
-		{"bulkWrite", "operations:object options?:object", collBulkWrite, "Does a list of writes."},
+		{"bulkWrite", "operations:object options?:object", collBulkWrite, "Executes a list of writes."},
 		{"initializeOrderedBulkOp", "", func(c *script.Call, coll *Collection) goja.Value {
 			return write.NewBulk(c.JS, coll, false)
 		},

@@ -20,7 +20,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.Admin(c.JS.Merge(server.Command("serverStatus"), c.Arg(0)), server.Reads))
 		}, "Returns the server's counters."},
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
-		{"hostInfo", "", adminCommand("hostInfo"), "Returns what the server runs on."},
+		{"hostInfo", "", adminCommand("hostInfo"), "Returns the server's host and operating system."},
 		{"serverCmdLineOpts", "", adminCommand("getCmdLineOpts"), "Returns the options the server was started with."},
 		{"listCommands", "", dbListCommands, "Returns the commands the server knows."},
 		{"commandHelp", "name:string", func(c *script.Call, d *Database) goja.Value {
@@ -102,7 +102,7 @@ func dbSecondaryOk(c *script.Call, d *Database) goja.Value {
 	return c.JS.Runtime.ToValue(d.conn.ReadPref().Mode() != readpref.PrimaryMode)
 }
 
-// dbListCommands prints the commands, with the current terms for secondaries.
+// dbListCommands returns the commands, with the current terms for secondaries.
 func dbListCommands(c *script.Call, d *Database) goja.Value {
 	list, ok := d.Run(server.Command("listCommands"), server.Reads).Lookup("commands").DocumentOK()
 	if !ok {

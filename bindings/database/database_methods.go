@@ -46,7 +46,7 @@ func databaseMethods() script.Methods[*Database] {
 		}, "Returns whether the server is built for 32 or 64 bits."},
 		{"hello", "", func(_ *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Run(server.Command("hello"), server.Reads))
-		}, "Returns the server's part in the cluster."},
+		}, "Returns the server's role in the cluster."},
 		{"isMaster", "", func(_ *script.Call, d *Database) goja.Value {
 			return replicaset.IsMaster(d.host.replicaSetHost(), d.Database)
 		}, "The old name of hello."},

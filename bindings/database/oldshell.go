@@ -64,11 +64,11 @@ func databaseOldShellMethods() script.Methods[*Database] {
 		{"getPrevError", "", removedInVersion[*Database]("getPrevError", "3.6", "try and catch: errors are thrown"), ""},
 		{"resetError", "", removedInVersion[*Database]("resetError", "3.6", "try and catch: errors are thrown"), ""},
 		{"forceError", "", removedInVersion[*Database]("forceError", "3.6", "try and catch: errors are thrown"), ""},
-		{"enableFreeMonitoring", "", removedInVersion[*Database]("enableFreeMonitoring", "7.0", "another monitoring"), ""},
+		{"enableFreeMonitoring", "", removedInVersion[*Database]("enableFreeMonitoring", "7.0", "another monitoring service"), ""},
 		{
 			"getFreeMonitoringStatus",
 			"",
-			removedInVersion[*Database]("getFreeMonitoringStatus", "7.0", "another monitoring"),
+			removedInVersion[*Database]("getFreeMonitoringStatus", "7.0", "another monitoring service"),
 			"",
 		},
 	}...)
@@ -132,7 +132,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 		}, ""},
 		{"hello", "", func(c *script.Call, m *Mongo) goja.Value {
 			return m.host.Display.Reply(ask(c, m, server.Command("hello")))
-		}, "Returns the server's part in the cluster."},
+		}, "Returns the server's role in the cluster."},
 		{"getMinWireVersion", "", field("minWireVersion"), ""},
 		{"getMaxWireVersion", "", field("maxWireVersion"), ""},
 		{"unsetWriteConcern", "", func(_ *script.Call, m *Mongo) goja.Value { m.writeConcern = nil; return nil },
@@ -142,7 +142,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 		{"getLogComponents", "", func(c *script.Call, m *Mongo) goja.Value {
 			command := bson.D{{Key: "getParameter", Value: int32(1)}, {Key: "logComponentVerbosity", Value: int32(1)}}
 			return c.JS.Values.ToJS(ask(c, m, command).Lookup("logComponentVerbosity"))
-		}, "Returns how much the server logs of what."},
+		}, "Returns the log verbosity of each component."},
 		{"setLogLevel", "level:number component?:any", func(c *script.Call, m *Mongo) goja.Value {
 			on := m.Database("admin").object
 			set, _ := goja.AssertFunction(on.Get("setLogLevel"))

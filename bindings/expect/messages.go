@@ -54,7 +54,7 @@ func (m *Match) comparisonText(expected, received goja.Value) string {
 	a, b := Layout(m.JS, received), Layout(m.JS, expected)
 	if a == b {
 		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received) +
-			"\n\n(they look the same, and are not: another type, class or object)"
+			"\n\n(they print the same but differ in type, class or identity)"
 	}
 	if !strings.Contains(a, "\n") && !strings.Contains(b, "\n") {
 		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received)

@@ -64,14 +64,14 @@ func methods() script.Methods[*Object] {
 		{"status", "", commandMethod("replSetGetStatus"), "Returns the members' states."},
 		{"conf", "", rsConfig, "Returns the replica set's configuration."},
 		{"config", "", rsConfig, "The same as conf."},
-		{"hello", "", commandMethod("hello"), "Returns the server's part in the set."},
+		{"hello", "", commandMethod("hello"), "Returns the server's role in the set."},
 		{"isMaster", "", adminMethod(IsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *script.Call, rs *Object) goja.Value {
 			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.DocumentOrEmpty(c.Arg(0))}}))
-		}, "Makes the server a replica set."},
+		}, "Initiates a replica set."},
 		{"reconfig", "config:object options?:object", func(c *script.Call, rs *Object) goja.Value {
 			return rs.reconfigure(c, c.Object(0), c.Arg(1))
-		}, "Gives the set another configuration; the version is counted up for you."},
+		}, "Replaces the set's configuration; increments the version for you."},
 		{"reconfigForPSASet", "newMemberIndex:number config:object options?:object", rsReconfigForPSA,
 			"Adds a data-bearing member to a primary-secondary-arbiter set in two safe steps."},
 		{"add", "member:string|object arbiter?:boolean", func(c *script.Call, rs *Object) goja.Value {
@@ -96,7 +96,7 @@ func methods() script.Methods[*Object] {
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *script.Call, rs *Object) goja.Value {
 			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
-		}, "Makes this member read from another one."},
+		}, "Makes this member replicate from another one."},
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
 		{"printReplicationInfo", "", adminMethod(PrintReplicationInfo), "Shows size and time span of the oplog."},

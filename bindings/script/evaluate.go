@@ -89,7 +89,7 @@ func (s *Engine) runShowingValues(name, text string) error {
 	return err
 }
 
-// Try runs Go code outside of a program that may throw.
+// Try runs Go code that may throw, outside of a program.
 func (s *Engine) Try(f func() string) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {

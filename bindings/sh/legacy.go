@@ -28,7 +28,7 @@ const (
 func shardLegacyMethods() []helper {
 	return []helper{
 		{"waitForBalancer", "onOrNot?:any timeout?:number|string interval?:number|string", shWaitForBalancer,
-			"Waits for the balancer to end its round, or to begin another."},
+			"Waits for the balancer to end its round, or to complete another."},
 		{"waitForBalancerOff", "timeout?:number|string interval?:number|string", func(c *call, sh *Helpers) goja.Value {
 			sh.waitForRoundEnd(c.timeoutAndInterval("waitForBalancerOff", 0))
 			return nil

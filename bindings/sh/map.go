@@ -39,7 +39,7 @@ func (c *call) readHeat(sh *Helpers, s *catalog.Snapshot, ns string, count time.
 // shMap returns the map as an object, which prints as the drawing, also in scripts.
 func shMap(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
-	s := sh.readSnapshot(live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{ns}})
+	s := sh.readSnapshot(live.ReaderOptions{Parts: live.MapParts, Namespaces: []string{ns}})
 	if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: ns}); err != nil {
 		sh.throwUnknown(err)
 	}

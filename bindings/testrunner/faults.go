@@ -59,7 +59,7 @@ func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, t
 func (f *fault) duringText(hook string) string {
 	text := f.String()
 	if f.reached {
-		text += fmt.Sprintf(" (the script ended with %d)", f.exitCode)
+		text += fmt.Sprintf(" (the script's exit code: %d)", f.exitCode)
 	}
 	if hook != "" {
 		text = hook + ", " + text
@@ -116,7 +116,7 @@ func namesOf(list []*Command) []string {
 	return names
 }
 
-// remove removes a trigger that has not fired.
+// remove removes a trigger.
 func (t *recorder) remove(a *trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 // another Command.
 type Command struct {
 	Database, Name string
-	// Body is the command without secrets.
+	// Body is the command as received; redacted removes secrets.
 	Body  bson.Raw
 	Reply bson.Raw // nil without a reply
 	// Error is why there is no reply, or the error in the reply.
@@ -72,7 +72,7 @@ func (t *recorder) Handle(ctx context.Context, r wire.Request) bson.Raw {
 			a.before()
 		}
 	}
-	// This is not the script's clock: reading the latter takes time.
+	// Peek does not advance the virtual clock, as reading the script's clock does.
 	began := t.clock.Peek()
 	reply := t.answer(ctx, r, met)
 	t.mu.Lock()

@@ -51,13 +51,13 @@ func (o *outputBuffer) Write(p []byte) (int, error) {
 // runOptions are the options of run().
 const runOptions = "options?:object{args,env,stdin}"
 
-// defineRun defines run(script, options), which runs a script like the program would.
+// defineRun defines run(script, options), which runs a script as the program would.
 func (f *file) defineRun() {
 	js := f.shell.JS
 	script.Define(js.Runtime.GlobalObject(), "run", js.NewCheckedFunction("run", "script:string "+runOptions,
 		"Runs a script on the test's cluster, and returns its result.", func(c *script.Call) goja.Value {
 			if f.testCluster == nil {
-				js.Throw("Error", "run() works inside of tests and hooks: there is no cluster before")
+				js.Throw("Error", "run() works only inside tests and hooks")
 			}
 			return f.resultObject(f.runFaulted(f.readRun(c)))
 		}))
@@ -76,7 +76,7 @@ func (f *file) readRun(c *script.Call) scriptRun {
 		case "args":
 			list, ok := v.(*goja.Object)
 			if !ok || list.ClassName() != "Array" {
-				js.Throw("Error", "run: args has to be an array of texts")
+				js.Throw("Error", "run: args has to be an array of strings")
 			}
 			for _, item := range script.Items(list) {
 				r.args = append(r.args, item.String())
@@ -84,7 +84,7 @@ func (f *file) readRun(c *script.Call) scriptRun {
 		case "env":
 			env, ok := v.(*goja.Object)
 			if !ok {
-				js.Throw("Error", "run: env has to be an object of texts")
+				js.Throw("Error", "run: env has to be an object of strings")
 			}
 			for _, key := range env.Keys() {
 				r.env[key] = env.Get(key).String()

@@ -91,7 +91,7 @@ func (b *binaryValue) writeEJSON(j *jsonWriter) {
 
 func binaryClass() classSpec {
 	return classSpec{
-		name: "Binary", bsontype: "Binary", parent: kindCount, construct: newBinaryFrom,
+		name: "Binary", bsontype: "Binary", parent: noParent, construct: newBinaryFrom,
 		methods: binaryMethods,
 		statics: binaryStatics,
 	}

@@ -26,6 +26,8 @@ const (
 	kindRegExp
 	kindSymbol
 	kindCount
+
+	noParent = kindCount // the parent of classes that inherit from no other class
 )
 
 // payload is the Go side of a wrapper object. Get and Keys provide the fields that the object has in
@@ -84,7 +86,7 @@ type class struct {
 type classSpec struct {
 	name     string // name of the constructor
 	bsontype string // value of _bsontype
-	parent   kind   // kindCount for none
+	parent   kind   // noParent for none
 	// construct checks the arguments of a call and returns the payload.
 	construct func(w *Realm, args []goja.Value) payload
 	methods   func(w *Realm) []method
@@ -107,7 +109,7 @@ func (w *Realm) class(k kind) *class {
 	w.classes[k] = c
 	c.ctor = w.newConstructor(spec.name, spec.construct)
 	c.proto = c.ctor.Get("prototype").(*goja.Object)
-	if spec.parent != kindCount {
+	if spec.parent != noParent {
 		parent := w.class(spec.parent)
 		must(c.proto.SetPrototype(parent.proto))
 		must(c.ctor.SetPrototype(parent.ctor))

@@ -66,7 +66,7 @@ func (c *code) writeEJSON(j *jsonWriter) {
 
 func codeClass() classSpec {
 	return classSpec{
-		name: "Code", bsontype: "Code", parent: kindCount, construct: newCode,
+		name: "Code", bsontype: "Code", parent: noParent, construct: newCode,
 		methods: func(w *Realm) []method {
 			return []method{
 				newMethod(w, "toString", func(c *code, _ []goja.Value) goja.Value { return w.rt.ToValue(c.text) }),

@@ -116,7 +116,7 @@ func (d *dbRef) writeEJSON(j *jsonWriter) {
 
 func dbRefClass() classSpec {
 	return classSpec{
-		name: "DBRef", bsontype: "DBRef", parent: kindCount, construct: newDBRef,
+		name: "DBRef", bsontype: "DBRef", parent: noParent, construct: newDBRef,
 		methods: func(w *Realm) []method {
 			return []method{
 				newMethod(w, "toJSON", func(d *dbRef, _ []goja.Value) goja.Value {

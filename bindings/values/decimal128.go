@@ -77,7 +77,7 @@ func (d *decimal128) losesPrecision() bool {
 
 func decimal128Class() classSpec {
 	return classSpec{
-		name: "Decimal128", bsontype: "Decimal128", parent: kindCount, construct: newDecimal128From,
+		name: "Decimal128", bsontype: "Decimal128", parent: noParent, construct: newDecimal128From,
 		methods: func(w *Realm) []method {
 			return []method{
 				newMethod(w, "toString", func(d *decimal128, _ []goja.Value) goja.Value { return w.rt.ToValue(d.d.String()) }),

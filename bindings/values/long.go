@@ -136,7 +136,7 @@ func longClass() classSpec {
 	return classSpec{
 		name:      "Long",
 		bsontype:  "Long",
-		parent:    kindCount,
+		parent:    noParent,
 		construct: newLongFrom,
 		methods:   longMethods,
 		getters:   longGetters,

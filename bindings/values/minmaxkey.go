@@ -48,7 +48,7 @@ func maxKeyClass() classSpec { return boundClass("MaxKey", "$maxKey", true) }
 
 func boundClass(name, extended string, max bool) classSpec {
 	return classSpec{
-		name: name, bsontype: name, parent: kindCount,
+		name: name, bsontype: name, parent: noParent,
 		construct: func(*Realm, []goja.Value) payload { return &bound{max: max} },
 		methods: func(w *Realm) []method {
 			return []method{

@@ -41,7 +41,7 @@ func (v *int32Value) writeEJSON(j *jsonWriter) { j.number(float64(v.n), numberIn
 
 func int32Class() classSpec {
 	return classSpec{
-		name: "Int32", bsontype: "Int32", parent: kindCount, construct: newInt32From,
+		name: "Int32", bsontype: "Int32", parent: noParent, construct: newInt32From,
 		methods: func(w *Realm) []method {
 			value := func(v *int32Value, _ []goja.Value) goja.Value { return w.rt.ToValue(v.n) }
 			return []method{
@@ -100,7 +100,7 @@ func numberText(rt *goja.Runtime, f float64) string {
 
 func doubleClass() classSpec {
 	return classSpec{
-		name: "Double", bsontype: "Double", parent: kindCount,
+		name: "Double", bsontype: "Double", parent: noParent,
 		construct: func(w *Realm, args []goja.Value) payload {
 			v := arg(args, 0)
 			if p, ok := payloadOf(v); ok && isLong(p) {

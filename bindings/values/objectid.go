@@ -51,7 +51,7 @@ func objectIDClass() classSpec {
 	return classSpec{
 		name:      "ObjectId",
 		bsontype:  "ObjectId",
-		parent:    kindCount,
+		parent:    noParent,
 		construct: newObjectIDFrom,
 		methods: func(w *Realm) []method {
 			text := func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }

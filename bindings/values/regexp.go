@@ -40,7 +40,7 @@ func (r *bsonRegExp) writeEJSON(j *jsonWriter) { j.regex(r.pattern, r.options) }
 
 func regExpClass() classSpec {
 	return classSpec{
-		name: "BSONRegExp", bsontype: "BSONRegExp", parent: kindCount,
+		name: "BSONRegExp", bsontype: "BSONRegExp", parent: noParent,
 		construct: func(w *Realm, args []goja.Value) payload {
 			pattern, options := arg(args, 0), arg(args, 1)
 			callee{w, "BSONRegExp"}.checkTypes(args, []string{"string"})

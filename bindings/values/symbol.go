@@ -37,7 +37,7 @@ func (s *bsonSymbol) writeEJSON(j *jsonWriter) { j.pair("$symbol", s.text) }
 
 func symbolClass() classSpec {
 	return classSpec{
-		name: "BSONSymbol", bsontype: "BSONSymbol", parent: kindCount,
+		name: "BSONSymbol", bsontype: "BSONSymbol", parent: noParent,
 		construct: func(w *Realm, args []goja.Value) payload {
 			callee{w, "BSONSymbol"}.checkTypes(args, []string{"string"})
 			return &bsonSymbol{w: w, text: args[0].String()}

@@ -53,7 +53,7 @@ func (o *mapFlags) parseArgs(env environment, words []string) error {
 
 // run implements "shardsh map": it draws the chunks of a collection.
 func (o *mapFlags) run(ctx context.Context, env environment) error {
-	reads := live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{o.ns}}
+	reads := live.ReaderOptions{Parts: live.MapParts, Namespaces: []string{o.ns}}
 	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
 		if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
 			return withSuggestion(err)

@@ -16,7 +16,7 @@ func TestPauseReason(t *testing.T) {
 	}{
 		{[]string{"pause", reason, address}, exitOK, reason},
 		{[]string{"pause", "another", address}, exitFindings, "are paused already: " + reason},
-		{[]string{"pause", "--end", address}, exitOK, "The pause is ended: " + reason},
+		{[]string{"pause", "--end", address}, exitOK, "The pause has ended: " + reason},
 		{[]string{"pause", "--end", address}, exitOK, "Runs of shardsh are not paused."},
 		{[]string{"pause", "mongodb://" + address, "why"}, exitUsage, "the reason comes before the address"},
 	} {

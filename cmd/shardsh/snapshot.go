@@ -36,7 +36,7 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write to this file; - is standard output")
 		f.StringVar(&o.into, "into", "", "`DIR` keep it in this directory, named after its time")
-		f.Var(&o.keep, "keep", "`TIME` with --into: remove snapshots that are older than 90d")
+		f.Var(&o.keep, "keep", "`TIME` with --into: remove snapshots older than this, such as 90d")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.flags(f)
 		o.addSizesFlag(f)
@@ -165,9 +165,10 @@ func describeContents(s *catalog.Snapshot, path string) string {
 	for _, c := range s.Collections() {
 		chunks += c.Count().Chunks
 	}
-	text := fmt.Sprintf("%d shards, %d collections, %d chunks", len(s.Shards()), len(s.Collections()), chunks)
+	text := fmt.Sprintf("%s, %s, %s", humanize.Count(len(s.Shards()), "shard"),
+		humanize.Count(len(s.Collections()), "collection"), humanize.Count(chunks, "chunk"))
 	if info, err := os.Stat(path); err == nil {
-		text += fmt.Sprintf(", %d bytes", info.Size())
+		text += ", " + humanize.Bytes(info.Size())
 	}
 	return text
 }

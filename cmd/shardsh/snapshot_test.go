@@ -22,7 +22,7 @@ func TestSnapshot(t *testing.T) {
 	plain, redacted := filepath.Join(dir, "plain.snap"), filepath.Join(dir, "redacted.snap")
 
 	code, _, stderr := runProgram(t, "", "snapshot", "--mock="+topology, "-o", plain)
-	if code != exitOK || !strings.Contains(stderr, "2 shards, 1 collections, 3 chunks") {
+	if code != exitOK || !strings.Contains(stderr, "2 shards, 1 collection, 3 chunks") {
 		t.Fatalf("exit code %d, stderr %q", code, stderr)
 	}
 	s := openSnapshot(t, plain)

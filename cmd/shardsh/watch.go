@@ -30,9 +30,9 @@ func (o *watchFlags) groups() []cmdline.Group {
 	o.interval = cmdline.Duration(2 * time.Second)
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.interval, "interval", "`TIME` refresh after this time (2s)")
-		f.BoolVar(&o.once, "once", false, "print it once, and exit")
-		f.BoolVar(&o.json, "json", false, "print a JSON document a line for each refresh")
-		f.BoolVar(&o.heat, "heat", false, "count operations, of the 20 largest collections")
+		f.BoolVar(&o.once, "once", false, "print one frame and exit")
+		f.BoolVar(&o.json, "json", false, "print one line of JSON for each refresh")
+		f.BoolVar(&o.heat, "heat", false, "also count the operations of the 20 largest collections")
 		addTimeZoneFlag(f, &o.ofZone)
 		o.flags(f)
 	})}
@@ -53,7 +53,7 @@ func (o *watchFlags) parseArgs(env environment, words []string) error {
 		return usagef("--interval takes at least %s, such as 2s, not %s", minWatchInterval, time.Duration(o.interval))
 	}
 	if o.heat && (o.once || o.from != "") {
-		return usagef("--heat counts from one refresh to the next: leave --once and --from out, or use shardsh heat")
+		return usagef("--heat counts from one refresh to the next: omit --once and --from, or use shardsh heat")
 	}
 	if o.from != "" && !o.once {
 		return usagef("nothing changes in a file: --from needs --once, or use shardsh report")

@@ -44,8 +44,8 @@ type Config struct {
 	// at most a fifth of the time.
 	Every time.Duration
 	Clock Clock
-	// Screen is the screen for frames. Without a screen, frames are written to Out one after another,
-	// Lines high, or as JSON, one line each.
+	// Screen is the screen for frames. Without a screen, frames of 60 lines are written to Out one after
+	// another, or as JSON, one line each.
 	Screen Screen
 	Out    io.Writer
 	JSON   bool
@@ -215,7 +215,7 @@ func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err 
 }
 
 // forecastInputsChanged reports whether the inputs of a forecast have changed: the balancer's mode and
-// window, and which shards drain.
+// window, which shards drain, and whether anything is unbalanced.
 func forecastInputsChanged(before, now *report.Overview) bool {
 	if before == nil {
 		return true

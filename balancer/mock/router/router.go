@@ -303,8 +303,8 @@ func parseRest(c *call.Call, cmd *call.Command) (err error) {
 	return withDatabase(cmd, c, err)
 }
 
-// withDatabase returns the error of a command whose collection has no name with the name of the database: that is all
-// that a server reads of it. For count whatever is no text is no name.
+// withDatabase rewrites the error about an empty collection name: servers name only the database in it. For
+// count, any value that is not a string is an empty name.
 func withDatabase(cmd *call.Command, c *call.Call, err error) error {
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	noName := isText && name == "" || !isText && cmd.Name == "count"

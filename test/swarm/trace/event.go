@@ -11,7 +11,7 @@ import (
 // Kinds of events.
 const (
 	Start              = "start"                  // the first event: Text is the full release
-	Catalog            = "catalog"                // a document changes: a chunk or Entry; at once: same Op
+	Catalog            = "catalog"                // a document of config changes: a chunk or Entry; a transaction has one Op
 	CmdBegin           = "cmd.begin"              // By sends a command to a router
 	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the reply did not reach the sender
 	MigrationStart     = "migration.start"        // these have the names of the mock's events
@@ -121,7 +121,7 @@ type Entry struct {
 	Mode         string   `json:"mode,omitempty"`
 }
 
-// Event is an event. T is in microseconds since the start.
+// Event is one line of a trace. T is in microseconds since the start.
 type Event struct {
 	Seq  int    `json:"seq"`
 	T    int64  `json:"t"`

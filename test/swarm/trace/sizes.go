@@ -29,14 +29,14 @@ func CheckSizes(t Trace) (found []Violation) {
 			}
 			began[m] = e
 			if gap := e.Sizes[0] - e.Sizes[1]; in && !changed[e.NS] && gap < 3*e.ChunkSize-slackOf(e) {
-				found = append(found, Violation{"S6", fmt.Sprintf("%s moves from %s with %d bytes to %s with %d, of chunks of %d",
+				found = append(found, Violation{"S6", fmt.Sprintf("%s moves from %s with %d bytes to %s with %d (chunk size %d)",
 					e.NS, e.From, e.Sizes[0], e.To, e.Sizes[1], e.ChunkSize), []int{e.Seq}})
 			}
 		case MigrationDone:
 			start, even := began[m]
 			delete(began, m)
 			if even && e.Copied > start.ChunkSize/3*4+slackOf(start) {
-				found = append(found, Violation{"S6", fmt.Sprintf("%d bytes of %s move from %s to %s at once, of chunks of %d",
+				found = append(found, Violation{"S6", fmt.Sprintf("%d bytes of %s move from %s to %s at once (chunk size %d)",
 					e.Copied, e.NS, e.From, e.To, start.ChunkSize), []int{start.Seq, e.Seq}})
 			}
 		}

@@ -63,7 +63,7 @@ func CheckWrites(t Trace) (found []Violation) {
 		h.leaveOpen()
 		for _, key := range slices.Sorted(maps.Keys(h.keys)) {
 			if !porcupine.CheckOperations(model, h.keys[key]) {
-				text := fmt.Sprintf("%s: what happened to key %d has no order", ns, key)
+				text := fmt.Sprintf("%s: no sequential order explains the operations on key %d", ns, key)
 				found = append(found, Violation{"writes", text, []int{h.last[key]}})
 			}
 		}
@@ -95,7 +95,7 @@ func (h *history) end(e Event) (found []Violation) {
 	for _, row := range e.Rows {
 		if _, twice := seen[row.Key]; twice {
 			found = append(found, Violation{
-				"M9", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key),
+				"M9", fmt.Sprintf("%s: a scan returned key %d twice", e.NS, row.Key),
 				[]int{e.Seq},
 			})
 		}

@@ -123,8 +123,7 @@ func isIDKey(v bson.RawValue) bool {
 	return n == 1
 }
 
-// maxCapped is the largest size and the largest number of documents of a capped
-// collection.
+// Limits of capped collections.
 const (
 	maxCappedBytes = 1 << 50
 	maxCappedDocs  = 1 << 31
