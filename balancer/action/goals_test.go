@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -171,7 +172,7 @@ func TestDefragmentedAsByTheBalancer(t *testing.T) {
 			for _, ns := range goal.Namespaces {
 				w.admin(bson.D{{Key: "configureCollectionBalancing", Value: ns}, {Key: "defragmentCollection", Value: true}})
 			}
-			w.admin(bson.D{{Key: "mockAdvance", Value: int64(72 * 3600 * 1000)}})
+			w.admin(bson.D{{Key: "mockAdvance", Value: (24 * time.Hour).Milliseconds()}})
 			theirs += sum(w.chunks())
 		}
 		t.Logf("%s: %d chunks of ours, %d of the balancer's", release, ours, theirs)
