@@ -55,7 +55,7 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	plans, inside, moves, changed := 100, 0, 0, 0
+	plans, inside, moves, changed := 40, 0, 0, 0
 	if *full {
 		plans = 1000
 	}

@@ -32,7 +32,7 @@ func TestRunsKeepTheDiskLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	seeds := uint64(30)
+	seeds := uint64(15)
 	if *full {
 		seeds = 500
 	}

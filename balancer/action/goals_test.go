@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -41,17 +42,21 @@ func TestGoalsAreReached(t *testing.T) {
 	if *full {
 		seeds = 40
 	}
-	for _, release := range releases() {
+	for i, release := range releases() {
 		for seed := range uint64(seeds) {
 			t.Run(fmt.Sprintf("%s, seed %d", release, seed), func(t *testing.T) {
 				balancer := []string{stopped, ""}[(int(seed)+int(release.String()[0]))%2]
 				topology := scattered(rand.New(rand.NewPCG(seed, 9)), balancer)
 				world := func() *world { return newWorld(t, topology, release, seed) }
-				testDefragment(world())
-				testPresplit(world())
-				// A shard that stays is no longer draining at the end: a balancer that is on fills it again.
-				testDrain(newWorld(t, scattered(rand.New(rand.NewPCG(seed, 9)), stopped), release, seed), false)
-				testDrain(world(), true)
+				if *full || i%2 == 0 { // or else the goals take turns: what a release has else, policy's tests show
+					testDefragment(world())
+					testDrain(world(), true)
+				}
+				if *full || i%2 == 1 {
+					testPresplit(world())
+					// A shard that stays is no longer draining at the end: a balancer that is on fills it again.
+					testDrain(newWorld(t, scattered(rand.New(rand.NewPCG(seed, 9)), stopped), release, seed), false)
+				}
 			})
 		}
 	}
@@ -171,7 +176,7 @@ func TestDefragmentedAsByTheBalancer(t *testing.T) {
 			for _, ns := range goal.Namespaces {
 				w.admin(bson.D{{Key: "configureCollectionBalancing", Value: ns}, {Key: "defragmentCollection", Value: true}})
 			}
-			w.admin(bson.D{{Key: "mockAdvance", Value: int64(72 * 3600 * 1000)}})
+			w.admin(bson.D{{Key: "mockAdvance", Value: (24 * time.Hour).Milliseconds()}})
 			theirs += sum(w.chunks())
 		}
 		t.Logf("%s: %d chunks of ours, %d of the balancer's", release, ours, theirs)

@@ -106,8 +106,11 @@ func crowded(chunks int) string {
 // A loop that calls start every ten seconds, each time from another process, drains and
 // removes a shard with 100 kills, and no step is carried out twice.
 func TestJobIsKilled(t *testing.T) {
-	most, chunks := 100, 75
-	if testing.Short() {
+	most, chunks := 40, 30
+	switch {
+	case *full:
+		most, chunks = 100, 75
+	case testing.Short():
 		most, chunks = 15, 12
 	}
 	w := newWorld(t, crowded(chunks), catalog.Release80, 3)

@@ -31,11 +31,11 @@ func TestDefaultLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of moves, in one goroutine")
 	}
-	for given, want := range map[int]int{0: DefaultMaxMoves, NoLimit: DefaultMaxMoves + 10, 7: 7} {
+	for given, want := range map[int]int{0: DefaultMaxMoves, 7: 7} {
 		w := newWorld(t, small(DefaultMaxMoves+10), catalog.Release50, 1) // which moves whole chunks
 		o := RunOptions{Pace: Pace{Parallel: 1, MaxMoves: given}, NoJournal: true}
 		r, err := Drain{Shard: "s0", RunOptions: o}.Run(t.Context(), w.actionCluster(), nil)
-		if err != nil || r.MovesDone != want || r.Finished != (given == NoLimit) {
+		if err != nil || r.MovesDone != want || r.Finished {
 			t.Errorf("max-moves %d: %d moves, stopped: %q, %v", given, r.MovesDone, r.Stopped, err)
 		}
 		if raises := strings.Contains(r.Stopped, "the limit of 1,000 moves is reached, the default (raise it with --max-moves or maxMoves)"); raises != (given == 0) {
@@ -64,6 +64,9 @@ func TestParseLimits(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	p.MaxMoves, p.MaxBytes = NoLimit, NoLimit
+	if p.maxMoves() != 0 || p.maxBytes() != 0 { // none, to the gate
+		t.Errorf("%d moves, %d bytes", p.maxMoves(), p.maxBytes())
+	}
 	if got := p.withPlanLimits(plan.Limits{Moves: 3}); got.maxMoves() != 3 || got.maxBytes() != 0 || p.mayEndAtLimit(plan.Totals{Moves: 1e6}) {
 		t.Errorf("%+v", got)
 	}

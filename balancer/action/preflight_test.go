@@ -462,7 +462,7 @@ func drawn(t *testing.T, r *rand.Rand, release catalog.Release, seed uint64) (w 
 	}}
 }
 
-var healthyClusters = flag.Int("preflight.clusters", 40, "how many random healthy clusters a preflight looks at; "+
+var healthyClusters = flag.Int("preflight.clusters", 20, "how many random healthy clusters a preflight looks at; "+
 	"200 is all of them")
 
 // On healthy clusters nothing is named, and the drain works.

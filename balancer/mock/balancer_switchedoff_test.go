@@ -2,6 +2,7 @@ package mock_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func TestDefragmentationSurvivesTheSwitch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	for off := time.Duration(0); off < 30*time.Second; off += 250 * time.Millisecond {
+	for off := rand.N(750 * time.Millisecond); off < 30*time.Second; off += 750 * time.Millisecond { // other moments each time
 		t.Run(fmt.Sprint("off after ", off), func(t *testing.T) {
 			m := newCluster(t, `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "collections": [{"ns": "db.c", "key": {"x": 1}, "chunks": [
 				{"shard": "a", "max": {"x": 1}}, {"shard": "b", "max": {"x": 2}}, {"shard": "c", "max": {"x": 3}},

@@ -14,7 +14,7 @@ import (
 // Nothing is lost, doubled or left uncovered, whatever commands and
 // migrations meet; and the balancer comes to rest and stays there.
 func TestRandomOperations(t *testing.T) {
-	check(t, 40, func(t *rapid.T) {
+	check(t, 20, func(t *rapid.T) {
 		m := newModel(t)
 		defer m.cluster.Close()
 		t.Repeat(m.actions())

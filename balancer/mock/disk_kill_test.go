@@ -21,7 +21,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-var kills = flag.Int("kills", 30, "how often TestKill kills a process that writes")
+var kills = flag.Int("kills", 12, "how often TestKill kills a process that writes")
 
 // The child of TestKill is this test binary with the directory in its
 // environment.

@@ -149,7 +149,7 @@ func labours() []labour {
 
 const (
 	// rounds is how often each labour is done at first; then three times as often.
-	labourRounds = 120
+	labourRounds = 80
 	// mayGrow is how much more memory is taken afterwards, in bytes: less than a
 	// hundred for each time.
 	mayGrow = 3 * labourRounds * 100

@@ -2,5 +2,5 @@
 
 package mock_test
 
-// longRuns is how often long properties are tried.
-const longRuns = 15
+// longRuns is how often long properties are tried: each time others, and with -rapid.checks more.
+const longRuns = 8

@@ -108,7 +108,7 @@ func TestVirtualDataBalances(t *testing.T) {
 	if before < 49e12 {
 		t.Fatalf("the first shard owns %d bytes", before)
 	}
-	m.sleep(48 * time.Hour)
+	m.sleep(12 * time.Hour)
 	var total, most int64
 	for _, bytes := range m.owned(t, "big.data") {
 		total += bytes

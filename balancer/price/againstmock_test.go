@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	clusters  = flag.Int("price.clusters", 10, "how many made clusters are priced, on which the mock takes all ways")
+	clusters  = flag.Int("price.clusters", 5, "how many made clusters are priced, on which the mock takes all ways")
 	firstSeed = flag.Uint64("price.seed", 1, "the seed of the first one")
 )
 
@@ -39,14 +39,20 @@ func TestQuickestWayIsPicked(t *testing.T) {
 	for n := range *clusters {
 		seed := *firstSeed + uint64(n)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			q := quote(t, seed)
+			first := newWorld(t, seed)
+			q := first.quote(t)
 			truth, least := map[price.Kind]time.Duration{}, time.Duration(math.MaxInt64)
 			for _, w := range q.Ways {
 				if w.Refused != "" {
 					t.Logf("%s: %s", w.Kind, w.Refused)
 					continue
 				}
-				took := newWorld(t, seed).take(t, w.Kind)
+				on := first // which was only looked at
+				first = nil
+				if on == nil {
+					on = newWorld(t, seed)
+				}
+				took := on.take(t, w.Kind)
 				truth[w.Kind], least = took, min(least, took)
 				ways++
 				inside := w.Low <= took && took <= w.High
@@ -67,7 +73,10 @@ func TestQuickestWayIsPicked(t *testing.T) {
 	t.Logf("the quickest way is picked on %d of %d clusters, the truth lies in the range for %d of %d ways",
 		picked, *clusters, in, ways)
 	slack := 0 // of few clusters more may miss by chance: of 200 with other seeds 7 did, twice, of the first ten 2
-	if *clusters < 100 {
+	switch {
+	case *clusters < 10:
+		slack = 1
+	case *clusters < 100:
 		slack = 2
 	}
 	if float64(picked+slack) < 0.95*float64(*clusters) || ways < 3**clusters {
@@ -78,9 +87,9 @@ func TestQuickestWayIsPicked(t *testing.T) {
 	}
 }
 
-func quote(t *testing.T, seed uint64) price.Comparison {
+func (w *world) quote(t *testing.T) price.Comparison {
 	t.Helper()
-	q, err := price.Compare(newWorld(t, seed).read(t), price.Options{Goal: balance()})
+	q, err := price.Compare(w.read(t), price.Options{Goal: balance()})
 	if err != nil || q.Done || len(q.Ways) == 0 {
 		t.Fatal(q, err)
 	}

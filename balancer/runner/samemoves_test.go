@@ -54,7 +54,7 @@ func compareMoves(t *testing.T, text string, release catalog.Release, seed uint6
 		own.set("automerge", bson.D{{Key: "enabled", Value: false}})
 	}
 	own.command(bson.D{{Key: "mockStepDown", Value: 1}}) // so that its lots are drawn from the beginning
-	own.command(bson.D{{Key: "mockAdvance", Value: (24 * time.Hour).Milliseconds()}})
+	own.command(bson.D{{Key: "mockAdvance", Value: (6 * time.Hour).Milliseconds()}})
 
 	goal := runner.GoalChunks
 	if release.BalancesBySize() {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	kills = flag.Int("suite.kills", 4, "how often each command that changes a cluster is killed")
+	kills = flag.Int("suite.kills", 2, "how often each command that changes a cluster is killed")
 	seed  = flag.Uint64("suite.seed", 0, "seed of random choices; 0 takes one of the time")
 )
 

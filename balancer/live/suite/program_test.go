@@ -61,7 +61,8 @@ func binary(t testing.TB) string {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "shardsh")
-	if out, err := exec.Command("go", "build", "-o", file, "shardsh/cmd/shardsh").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "shardsh/cmd/shardsh")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the program can't be built: %v\n%s", err, out)
 	}
 	builtFile = file

@@ -27,7 +27,7 @@ func TestEverythingEndsWithItsContext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a while")
 	}
-	s := sizeFor(t, 200_000)
+	s := sizeFor(t, 100_000)
 	collectNoGarbage(t)
 	for _, use := range everyUse() {
 		t.Run(use.of, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestEverythingEndsWithItsContext(t *testing.T) {
 			run := use.task(t, s)
 			var late time.Duration
 			for range 8 { // some other work of the runtime may come in between
-				ctx := &timedContext{Context: t.Context(), t: t, at: cpuTime(t) + 10*time.Millisecond}
+				ctx := &timedContext{Context: t.Context(), t: t, at: cpuTime(t) + 5*time.Millisecond}
 				if err := run(ctx); err != nil && !errors.Is(err, errTimed) {
 					t.Fatal(err)
 				}

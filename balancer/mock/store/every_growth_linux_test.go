@@ -18,12 +18,13 @@ func growth(t *testing.T, uses []aUse) {
 	if testing.Short() {
 		t.Skip("takes a while")
 	}
-	const most, largest = 9, 16_000
+	const most, least, largest = 9, 500, 16_000
+	collectNoGarbage(t)
 	for _, use := range uses {
 		t.Run(use.of, func(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			n := 1000
+			n := least
 			for n < largest && fastest(t, use, n, 1) < time.Millisecond { // the least that tells
 				n *= 2
 			}
