@@ -104,7 +104,7 @@ func answers(t *testing.T, shell, printed string, inputs []typed) []string {
 // answersOfMongosh runs the inputs as one session of mongosh.
 func answersOfMongosh(t *testing.T, program string, inputs []typed, args ...string) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append([]string{"--quiet", "--norc"}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "NO_COLOR=1")

@@ -104,11 +104,13 @@ func compare(t *testing.T, inputs []typed, theirs, ours []string, differ map[str
 	}
 }
 
-// Each input prints what it prints in mongosh, but for the differences on
+// Each input prints what it printed in mongosh, but for the differences on
 // purpose.
 func TestAsMongosh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	t.Parallel()
-	program := mongosh(t)
 	differ, open := readDifferences(t), readOpen(t)
 	topology, err := os.ReadFile("testdata/mongosh/cluster.json")
 	if err != nil {
@@ -131,7 +133,7 @@ func TestAsMongosh(t *testing.T) {
 		}
 		t.Run(session.name, func(t *testing.T) {
 			t.Parallel()
-			theirs := answersOfMongosh(t, program, inputs, session.args(t)...)
+			theirs := recordedAnswers(t, session.name, inputs, session.args)
 			ours := answersOfShardsh(t, inputs, session.args(t)...)
 			compare(t, inputs, theirs, ours, differ, open)
 		})

@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -70,6 +71,9 @@ func startServe(t *testing.T, args ...string) *servedProgram {
 // run than now.
 func checkGoroutines(t *testing.T) {
 	t.Helper()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt) // the first that listens starts a goroutine that stays
+	signal.Stop(signals)
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
 		for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
