@@ -8,12 +8,14 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 )
 
 // FailPoints are the servers' fail points at which a thread waits until the fail point is off. Tests use
 // them to stop a migration, a resharding or a range deletion. The cluster's lock guards them.
 type FailPoints struct {
 	clock  *clock.Clock
+	ids    *ids.Source
 	points map[string]*failPoint
 }
 
@@ -32,10 +34,12 @@ type nodeFailPoint struct {
 }
 
 // FailPointMode is a fail point's mode: threads pass Skip times, then wait. With Times above 0 the point turns
-// itself off after so many looks at it, and who waits looks every 100 ms.
+// itself off after so many looks at it, with a Probability above 0 a look finds it on with that probability.
+// Who waits looks every 100 ms.
 type FailPointMode struct {
 	Active      bool
 	Skip, Times int64
+	Probability float64
 }
 
 // failPointPoll is how often a server's thread looks whether a fail point still stops it.
@@ -68,8 +72,8 @@ func failPointNames() []string {
 
 func stepFailPoint(name string, step int) string { return name + string(rune('0'+step)) }
 
-func newFailPoints(k *clock.Clock) *FailPoints {
-	ps := &FailPoints{clock: k}
+func newFailPoints(k *clock.Clock, i *ids.Source) *FailPoints {
+	ps := &FailPoints{clock: k, ids: i}
 	ps.reset()
 	return ps
 }
@@ -149,7 +153,7 @@ func (f *FailPoints) reset() {
 // pass continues behind a fail point, now or when it does not hold any more.
 func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	n := f.points[name].at(node)
-	if !n.stops() {
+	if !f.stops(n) {
 		goOn()
 		return
 	}
@@ -158,13 +162,15 @@ func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 }
 
 // stops looks at the fail point, which counts.
-func (n *nodeFailPoint) stops() bool {
+func (f *FailPoints) stops(n *nodeFailPoint) bool {
 	switch m := &n.mode; {
 	case !m.Active:
 		return false
 	case m.Skip > 0:
 		m.Skip--
 		return false
+	case m.Probability > 0:
+		return f.ids.Chance(m.Probability)
 	case m.Times > 0:
 		m.Times--
 		m.Active = m.Times > 0
@@ -175,13 +181,13 @@ func (n *nodeFailPoint) stops() bool {
 // wait looks again in a while, or, where that would find the same, when the mode changes.
 func (f *FailPoints) wait(n *nodeFailPoint, goOn func()) {
 	look := func() {
-		if !n.stops() {
+		if !f.stops(n) {
 			goOn()
 			return
 		}
 		f.wait(n, goOn)
 	}
-	if n.mode.Active && n.mode.Times <= 0 {
+	if n.mode.Active && n.mode.Times <= 0 && n.mode.Probability == 0 {
 		n.waiting = append(n.waiting, look)
 		return
 	}
