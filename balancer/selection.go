@@ -1,7 +1,6 @@
 package balancer
 
 import (
-	"cmp"
 	"errors"
 
 	"shardsh/balancer/catalog"
@@ -180,15 +179,13 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 // shards in the order of the round.
 func NewSituation(r Routing, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
 	settings catalog.Settings) policy.Situation {
-	maxChunk := r.Collection.MaxChunkSizeBytes
-	maxChunk = cmp.Or(maxChunk, settings.MaxChunkSizeBytes)
 	return policy.Situation{
 		Namespace:  r.Collection.Namespace,
 		UUID:       r.Collection.UUID,
 		Table:      r.Table,
 		Zones:      r.Zones,
 		Shards:     shards,
-		Sizes:      catalog.DataSizes{ByShard: sizes, MaxChunkSizeBytes: maxChunk},
+		Sizes:      catalog.DataSizes{ByShard: sizes, MaxChunkSizeBytes: r.Collection.ChunkSize(settings)},
 		Release:    settings.Release,
 		ForceJumbo: settings.AttemptJumbo,
 	}

@@ -270,5 +270,5 @@ func (a *auditRun) readInconsistencies(ctx context.Context) ([]catalog.Inconsist
 		len(a.shards.UnreadableIDs()) > 0)
 	return slices.DeleteFunc(list, func(i catalog.Inconsistency) bool {
 		return !a.selects(i.Namespace) || strings.HasPrefix(i.Namespace, "config.")
-	}), live.ServerError(err)
+	}), err
 }

@@ -338,7 +338,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 			return w, err
 		}
 	}
-	if w.StepsLeft() == 0 { // the remaining work moves nothing
+	if len(w.RemainingSteps()) == 0 { // the remaining work moves nothing
 		return w, nil
 	}
 	return w, j.awaitGate(ctx, w.gate, j.timeLeft(left, began))

@@ -20,7 +20,7 @@ type readRetry struct {
 // wait waits before a read is retried that has failed the given number of times in a row. It returns
 // err if a retry would not help.
 func (r readRetry) wait(ctx context.Context, failures int, err error) error {
-	if failures > maxRereads || ctx.Err() != nil || !isTransient(err) {
+	if failures > maxRereads || ctx.Err() != nil || !mayReread(err) {
 		return err
 	}
 	pause := time.Second << failures

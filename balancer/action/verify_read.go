@@ -223,14 +223,13 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 	}
 }
 
-// isTransient reports whether a read may succeed when it is retried, because the connection broke or a
+// mayReread reports whether a read may succeed when it is retried, because the connection broke or a
 // server says so. A limit, a full disk, or documents out of order are not transient.
-func isTransient(err error) bool {
+func mayReread(err error) bool {
 	if !errors.As(err, new(*mongoerr.ServerError)) {
 		return errors.As(err, new(*mongoerr.UnansweredError))
 	}
-	class := policy.FailureOf(err)
-	return class == policy.RetryLater || class == policy.RetryNow || mongoerr.Is(err, mongoerr.CursorNotFound)
+	return policy.FailureOf(err).IsTransient() || mongoerr.Is(err, mongoerr.CursorNotFound)
 }
 
 // read puts documents into a Scan, from its current position, as long as a cursor may be used.

@@ -177,11 +177,3 @@ func (e *Execution) HasRecords() bool {
 
 // IsResumed reports whether the Execution continues an earlier run.
 func (e *Execution) IsResumed() bool { return e.history != nil && !e.isUndo }
-
-// StepsLeft returns the number of steps that are not done.
-func (e *Execution) StepsLeft() int {
-	if e.history == nil || e.isUndo {
-		return len(e.Plan.Steps)
-	}
-	return len(e.Plan.Steps) - e.history.StepsDone()
-}

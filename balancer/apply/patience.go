@@ -31,55 +31,43 @@ type retryingCluster struct {
 }
 
 // Snapshot waits for an answer.
-func (r *retryingCluster) Snapshot(ctx context.Context, namespaces []string) (s *catalog.Snapshot, err error) {
-	err = r.retry(ctx, func() error {
-		s, err = r.Cluster.Snapshot(ctx, namespaces)
-		return err
-	})
-	return s, err
+func (r *retryingCluster) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	return retryRead(ctx, r, func() (*catalog.Snapshot, error) { return r.Cluster.Snapshot(ctx, namespaces) })
 }
 
 // Chunks waits for an answer.
 func (r *retryingCluster) Chunks(
 	ctx context.Context, c catalog.Collection, lower, upper catalog.Key,
-) (chunks []catalog.Chunk, err error) {
-	err = r.retry(ctx, func() error {
-		chunks, err = r.Cluster.Chunks(ctx, c, lower, upper)
-		return err
-	})
-	return chunks, err
+) ([]catalog.Chunk, error) {
+	return retryRead(ctx, r, func() ([]catalog.Chunk, error) { return r.Cluster.Chunks(ctx, c, lower, upper) })
 }
 
 // Cuts waits for an answer.
-func (r *retryingCluster) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err error) {
-	err = r.retry(ctx, func() error {
-		keys, err = r.Cluster.Cuts(ctx, c)
-		return err
-	})
-	return keys, err
+func (r *retryingCluster) Cuts(ctx context.Context, c Command) ([]catalog.Key, error) {
+	return retryRead(ctx, r, func() ([]catalog.Key, error) { return r.Cluster.Cuts(ctx, c) })
 }
 
 // Size waits for an answer.
-func (r *retryingCluster) Size(ctx context.Context, c Command) (is Moved, err error) {
-	err = r.retry(ctx, func() error {
-		is, err = r.Cluster.Size(ctx, c)
-		return err
-	})
-	return is, err
+func (r *retryingCluster) Size(ctx context.Context, c Command) (Moved, error) {
+	return retryRead(ctx, r, func() (Moved, error) { return r.Cluster.Size(ctx, c) })
 }
 
 // Moved waits for an answer.
-func (r *retryingCluster) Moved(ctx context.Context, c Command) (is Moved, err error) {
-	err = r.retry(ctx, func() error {
-		is, err = r.Cluster.Moved(ctx, c)
-		return err
-	})
-	return is, err
+func (r *retryingCluster) Moved(ctx context.Context, c Command) (Moved, error) {
+	return retryRead(ctx, r, func() (Moved, error) { return r.Cluster.Moved(ctx, c) })
 }
 
 // SetBalancing waits for an answer.
 func (r *retryingCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	return r.retry(ctx, func() error { return r.Cluster.SetBalancing(ctx, namespaces, on) })
+}
+
+func retryRead[T any](ctx context.Context, r *retryingCluster, read func() (T, error)) (answer T, err error) {
+	err = r.retry(ctx, func() error {
+		answer, err = read()
+		return err
+	})
+	return answer, err
 }
 
 func (r *retryingCluster) retry(ctx context.Context, ask func() error) error {

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -241,7 +240,7 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 	}
 	r.maxMoveBytes = map[string]int64{}
 	for _, c := range look.Collections() { // donors move up to twice the chunk size for one chunk
-		r.maxMoveBytes[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
+		r.maxMoveBytes[c.Namespace] = 2 * c.ChunkSize(look.Settings())
 	}
 	r.bySize = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
 	r.donorsOnlyHalve = !look.Release().ShowsSplitPoints()

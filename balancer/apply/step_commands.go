@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -25,7 +24,7 @@ func (s stepCommands) newCommand(kind plan.Kind) Command {
 	settings := s.snapshot.Settings()
 	return Command{
 		Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: settings,
-		MaxBytes: cmp.Or(s.coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes),
+		MaxBytes: s.coll.ChunkSize(settings),
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -119,6 +120,11 @@ func (c Collection) BalanceableIn(r Release) bool {
 
 // Frozen reports whether no chunk of the collection may be split, merged or moved.
 func (c Collection) Frozen(r Release) bool { return c.NoChunkOperations && r.BlocksChunkOperations() }
+
+// ChunkSize returns the collection's own chunk size, or else that of the cluster's settings, in bytes.
+func (c Collection) ChunkSize(s Settings) int64 {
+	return cmp.Or(c.MaxChunkSizeBytes, s.MaxChunkSizeBytes)
+}
 
 // Doc returns the config.collections document in the order of rules/03-catalog-and-keys §3.3;
 // flags at their default are left out, except unique and noBalance.

@@ -117,15 +117,11 @@ type ReportedStatus struct {
 	RemainingChunks int64
 }
 
-// DataSizes returns the owned bytes by shard as a round reads them, with the collection's chunk size,
-// or the given chunk size if the collection has none.
-func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
-	sizes := DataSizes{ByShard: make(map[ShardID]int64, len(c.Sizes)), MaxChunkSizeBytes: chunkSize}
+// DataSizes returns the owned bytes by shard as a round reads them, with the collection's chunk size.
+func (c *CollectionState) DataSizes(settings Settings) DataSizes {
+	sizes := DataSizes{ByShard: make(map[ShardID]int64, len(c.Sizes)), MaxChunkSizeBytes: c.ChunkSize(settings)}
 	for id, data := range c.Sizes {
 		sizes.ByShard[id] = data.Bytes
-	}
-	if c.MaxChunkSizeBytes != 0 {
-		sizes.MaxChunkSizeBytes = c.MaxChunkSizeBytes
 	}
 	return sizes
 }

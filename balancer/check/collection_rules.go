@@ -119,7 +119,7 @@ func (rr *ruleRun) checkUneven() {
 
 // chunkSize returns the chunk size in force in bytes.
 func (rr *ruleRun) chunkSize(c *catalog.CollectionState) int64 {
-	return c.DataSizes(rr.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
+	return c.ChunkSize(rr.Settings())
 }
 
 // toleratedChunks is how many surplus chunks checkFragmentation tolerates.

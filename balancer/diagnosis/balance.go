@@ -201,7 +201,7 @@ func newSituation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situat
 	settings := s.Settings()
 	now := policy.Situation{
 		Namespace: c.Namespace, UUID: c.UUID, Table: c.Table, Zones: c.Zones,
-		Sizes: c.DataSizes(settings.MaxChunkSizeBytes), ForceJumbo: settings.AttemptJumbo, Release: s.Release(),
+		Sizes: c.DataSizes(settings), ForceJumbo: settings.AttemptJumbo, Release: s.Release(),
 	}
 	for _, shard := range s.Shards() {
 		now.Shards = append(now.Shards, shard.Shard)

@@ -26,7 +26,7 @@ func Diagnose(s *catalog.Snapshot) *Diagnosis {
 	} {
 		d.Findings = append(d.Findings, look()...)
 	}
-	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
+	sortBySeverity(d.Findings)
 	return d
 }
 

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,11 @@ type Finding struct {
 	Commands []string
 	// Instead holds commands that end at once a condition that would end by itself later.
 	Instead []string
+}
+
+// sortBySeverity sorts findings, the most severe first.
+func sortBySeverity(list []Finding) {
+	slices.SortStableFunc(list, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 }
 
 // Severity says how urgent a finding is.

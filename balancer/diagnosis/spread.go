@@ -47,7 +47,7 @@ func Spreads(s *catalog.Snapshot, c *catalog.CollectionState) (list []Spread) {
 		if policy.RulesOf(s.Release()) != policy.RulesDataSize {
 			one.Unit = Count
 		} else {
-			one.Threshold = 3 * c.DataSizes(s.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
+			one.Threshold = 3 * c.ChunkSize(s.Settings())
 		}
 		if one.fill(s, c); len(one.Shards) > 1 {
 			list = append(list, one)

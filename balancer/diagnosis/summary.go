@@ -1,7 +1,6 @@
 package diagnosis
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -38,7 +37,7 @@ func (a Answer) Summary() Summary {
 		}
 	}
 	sortCauses(own)
-	slices.SortStableFunc(own, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	sortBySeverity(own)
 	s.ToDo = groupByCode(own)
 	var waiting, alone []Finding
 	for _, f := range others {
@@ -59,7 +58,7 @@ func (a Answer) Summary() Summary {
 // their scope are in one Group.
 func GroupFindings(list []Finding) []Group {
 	rest := withoutRepeats(list)
-	slices.SortStableFunc(rest, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	sortBySeverity(rest)
 	return groupByCode(rest)
 }
 

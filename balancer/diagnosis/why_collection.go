@@ -166,7 +166,7 @@ func evenOutCommands(s *catalog.Snapshot, c *catalog.CollectionState, zone strin
 	slices.SortStableFunc(of, func(a, b Share) int { return by(b, a) })
 	to := of[len(of)-1]
 	for _, from := range of {
-		if from.Bytes-to.Bytes < 3*c.DataSizes(s.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes {
+		if from.Bytes-to.Bytes < 3*c.ChunkSize(s.Settings()) {
 			return nil
 		}
 		for chunk := range c.Table.OwnedChunks(from.Shard, catalog.Key{}, catalog.Key{}) {
@@ -249,7 +249,7 @@ func (d *Diagnosis) looksUnevenFindings(c *catalog.CollectionState) []Finding {
 	bySize := d.Release().BalancesBySize()
 	switch {
 	case bySize && bytes.isUneven():
-		threshold := 3 * c.DataSizes(d.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
+		threshold := 3 * c.ChunkSize(d.Settings())
 		if bytes.max-bytes.min >= threshold {
 			return nil // with zones, the balancer compares shards within each zone
 		}

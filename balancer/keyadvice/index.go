@@ -1,7 +1,9 @@
 package keyadvice
 
+import "strings"
+
 // Fields returns the fields of the index that can be part of a key: those before the first field that
-// is neither ascending, descending nor hashed.
+// is neither ascending, descending nor hashed, or a wildcard.
 func (i Index) Fields() (names []string) {
 	elements, err := i.Key.Elements()
 	if err != nil {
@@ -9,7 +11,7 @@ func (i Index) Fields() (names []string) {
 	}
 	for _, e := range elements {
 		text, isText := e.Value().StringValueOK()
-		if isText && text != "hashed" {
+		if isText && text != "hashed" || e.Key() == "$**" || strings.HasSuffix(e.Key(), ".$**") {
 			break
 		}
 		names = append(names, e.Key())

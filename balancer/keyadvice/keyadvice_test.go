@@ -50,6 +50,22 @@ func TestQueryOf(t *testing.T) {
 	}
 }
 
+// A key can have the fields of an index before the first that no key can have.
+func TestFieldsOfIndexes(t *testing.T) {
+	for key, want := range map[string]string{
+		`{"a": 1, "b": -1}`:             "[a b]",
+		`{"a": "hashed", "b": 1}`:       "[a b]",
+		`{"a": 1, "place": "2dsphere"}`: "[a]",
+		`{"$**": 1}`:                    "[]",
+		`{"a": 1, "b.$**": 1, "c": 1}`:  "[a]",
+		`{"_fts": "text", "_ftsx": 1}`:  "[]",
+	} {
+		if got := fmt.Sprint(Index{Key: raw(t, key)}.Fields()); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}
+
 // facts are those of 400 orders: customers that are shuffled and a time that grows.
 func facts(t testing.TB) Facts {
 	f := Facts{Namespace: "app.orders", Shards: 4, ChunkBytes: 1 << 27, Docs: 400, Bytes: 40_000,

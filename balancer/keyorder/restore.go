@@ -77,9 +77,7 @@ func Restore[T ~string | ~[]byte](dst []byte, enc T, t bson.Type) (out []byte, s
 		return binary.LittleEndian.AppendUint64(dst, bigEndian(in)), size, true
 	case bson.TypeObjectID:
 		return append(dst, in...), size, true
-	case bson.TypeString, bson.TypeSymbol:
-		return restoreText(dst, in), size, true
-	case bson.TypeJavaScript:
+	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
 		return restoreText(dst, in), size, true
 	case bson.TypeBinary:
 		return restoreBinary(dst, in), size, true

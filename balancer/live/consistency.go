@@ -41,6 +41,9 @@ func CheckMetadataConsistency(ctx context.Context, a CommandRunner, down bool) (
 	if isTimeExpired(err) && ctx.Err() == nil {
 		return nil, &NoAnswerError{limit, why}
 	}
+	if err != nil {
+		return nil, ServerError(err)
+	}
 	var list []catalog.Inconsistency
 	for _, doc := range docs {
 		list = append(list, catalog.Inconsistency{
@@ -48,5 +51,5 @@ func CheckMetadataConsistency(ctx context.Context, a CommandRunner, down bool) (
 			Namespace: text(doc, "details", "namespace"), Shard: catalog.ShardID(text(doc, "details", "shard")),
 		})
 	}
-	return list, err
+	return list, nil
 }

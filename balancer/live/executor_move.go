@@ -131,11 +131,8 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 	if err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	reply, err := d.runCommand(ctx, db, bson.D{
-		{Key: "dataSize", Value: a.Namespace}, {Key: "keyPattern", Value: coll.Pattern.Doc()},
-		{Key: "min", Value: coll.Pattern.Bound(a.Min)}, {Key: "max", Value: coll.Pattern.Bound(a.Max)},
-		{Key: "estimate", Value: true}, {Key: "maxSize", Value: a.MaxBytes},
-	})
+	reply, err := d.runCommand(ctx, db,
+		dataSizeCommand(a.Namespace, coll.Pattern, a.Min, a.Max, bson.E{Key: "maxSize", Value: a.MaxBytes}))
 	if err != nil {
 		return policy.ActionResult{Err: err}
 	}
@@ -181,7 +178,7 @@ func (d *Executor) countChunks(ctx context.Context, coll catalog.Collection, sha
 	reply, err := d.runCommand(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
 		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},
-		majority,
+		Majority,
 	})
 	return integer(reply, "n"), err
 }

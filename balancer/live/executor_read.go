@@ -113,7 +113,7 @@ func (d *Executor) readRouting(ctx context.Context, ns string) (r balancer.Routi
 	}
 	docs, err := d.listDocsWithin(ctx, tableTimeout, "config", bson.D{
 		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sortBy("lastmod", 1),
-		fullBatch, majority,
+		fullBatch, Majority,
 	})
 	if err != nil {
 		return r, err
@@ -228,7 +228,7 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 				{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
 			bson.D{{Key: "$group", Value: bson.D{
 				{Key: "_id", Value: bson.D{{Key: "shard", Value: "$shard"}, {Key: "uuid", Value: "$uuid"}}},
-			}}}), majority))
+			}}}), Majority))
 		if err != nil {
 			return nil, err
 		}

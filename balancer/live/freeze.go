@@ -93,7 +93,7 @@ func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, e
 			bson.D{{Key: "$set", Value: bson.D{
 				{Key: "running", Value: after("$expires", clusterTime)}, {Key: "lasts", Value: after("$until", "$$NOW")}}}},
 		}},
-		{Key: "cursor", Value: bson.D{}}, majority, {Key: "maxTimeMS", Value: freezeReadTimeout.Milliseconds()},
+		{Key: "cursor", Value: bson.D{}}, Majority, {Key: "maxTimeMS", Value: freezeReadTimeout.Milliseconds()},
 	})
 	if err = ServerError(err); err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {

@@ -1,8 +1,8 @@
 package live
 
 import (
-	"cmp"
 	"context"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -17,6 +17,9 @@ import (
 // command returns, so the entry is near the end of the log.
 const maxMoveEntries = 200
 
+// logSkew is the maximum difference of a donor's clock, by which it logs a commit, and the cluster's.
+const logSkew = time.Minute
+
 // Moved returns the amount that a completed move has moved, as counted by its donor. It searches
 // config.changelog from its end for the entry of the commit. If there is none, it returns the range
 // without counts.
@@ -26,6 +29,15 @@ func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, err
 	if err != nil {
 		return moved, err
 	}
+	chunk, err := d.readChunkAt(ctx, coll, c.Min)
+	if err != nil {
+		return moved, err
+	}
+	var since time.Time // entries before are of an earlier move
+	if chunk.Shard == c.To {
+		moved.Max = chunk.Max
+		since = arrival(chunk).Add(-logSkew)
+	}
 	docs, err := d.listDocs(ctx, "config", newestFirstCommand("changelog", bson.D{}, maxMoveEntries))
 	if err != nil {
 		return moved, err
@@ -33,25 +45,31 @@ func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, err
 	for _, doc := range docs {
 		details := document(doc, "details")
 		if text(doc, "what") != catalog.MigrationCommitted || text(doc, "ns") != coll.Namespace ||
-			text(details, "from") != string(c.From) || text(details, "to") != string(c.To) {
+			text(details, "from") != string(c.From) || text(details, "to") != string(c.To) || date(doc, "time").Before(since) {
 			continue
 		}
 		if key, err := coll.Pattern.Key(document(details, "min")); err != nil || !key.Equal(c.Min) {
 			continue
 		}
-		if moved.Max, err = coll.Pattern.Key(document(details, "max")); err != nil {
+		upper, err := coll.Pattern.Key(document(details, "max"))
+		if err != nil {
 			continue
 		}
+		moved.Max = upper
 		if counts := document(details, "counts"); counts != nil {
 			moved.Documents, moved.Bytes, moved.Counted = integer(counts, "cloned"), integer(counts, "clonedBytes"), true
 		}
 		return moved, nil
 	}
-	chunk, err := d.readChunkAt(ctx, coll, c.Min)
-	if err == nil && chunk.Shard == c.To {
-		moved.Max = chunk.Max
+	return moved, nil
+}
+
+// arrival returns the time since which a chunk is on its shard; zero if it is not recorded.
+func arrival(c catalog.Chunk) time.Time {
+	if len(c.History) == 0 {
+		return time.Time{}
 	}
-	return moved, err
+	return time.Unix(int64(c.History[0].ValidAfter.T), 0)
 }
 
 // Moved returns the amount that a completed move has moved.
@@ -79,11 +97,11 @@ func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.Moved, 
 
 // dataSizeCommand returns the command that makes the owners of a range count its keys, and estimate its
 // size from that.
-func dataSizeCommand(ns string, p catalog.KeyPattern, lower, upper catalog.Key) bson.D {
-	return bson.D{
+func dataSizeCommand(ns string, p catalog.KeyPattern, lower, upper catalog.Key, more ...bson.E) bson.D {
+	return append(bson.D{
 		{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
 		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)}, {Key: "estimate", Value: true},
-	}
+	}, more...)
 }
 
 // readAverageChunkSize returns the size of an average chunk of a donor.
@@ -112,7 +130,7 @@ func (s *StepExecutor) ReadJumboChunks(
 	if err != nil {
 		return coll, nil, err
 	}
-	coll.MaxChunkSizeBytes = cmp.Or(coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes)
+	coll.MaxChunkSizeBytes = coll.ChunkSize(settings)
 	docs, err := s.executor.findInConfig(ctx, "chunks", bson.D{
 		coll.ChunkFilter(), {Key: "shard", Value: string(shard)}, {Key: "jumbo", Value: true},
 	}, bson.E{Key: "limit", Value: most})

@@ -51,11 +51,8 @@ func (r causeReader) checkZoneContents(ctx context.Context, c *catalog.Collectio
 func (r causeReader) measureRange(
 	ctx context.Context, c *catalog.CollectionState, lower, upper catalog.Key, most int64,
 ) (documents, bytes int64, err error) {
-	reply, err := r.askShards(ctx, "admin", bson.D{
-		{Key: "dataSize", Value: c.Namespace}, {Key: "keyPattern", Value: c.Pattern.Doc()},
-		{Key: "min", Value: c.Pattern.Bound(lower)}, {Key: "max", Value: c.Pattern.Bound(upper)},
-		{Key: "estimate", Value: true}, {Key: "maxObjects", Value: most},
-	})
+	reply, err := r.askShards(ctx, "admin",
+		dataSizeCommand(c.Namespace, c.Pattern, lower, upper, bson.E{Key: "maxObjects", Value: most}))
 	if err != nil {
 		return 0, 0, err
 	}

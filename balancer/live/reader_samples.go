@@ -28,7 +28,7 @@ const (
 func (r *reading) readSamples(ctx context.Context) error {
 	large := map[*catalog.CollectionState]int64{}
 	for _, c := range r.selectedCollections() {
-		size := cmp.Or(c.MaxChunkSizeBytes, r.parts.Settings.MaxChunkSizeBytes)
+		size := c.ChunkSize(r.parts.Settings)
 		if bytes := totalBytes(c); c.Table != nil && !c.KnowsKeyDistribution() && bytes > size {
 			large[c] = bytes
 		}

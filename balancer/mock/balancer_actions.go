@@ -173,7 +173,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 		w := policy.MergeWork{Shard: id}
 		for _, coll := range colls {
 			if !coll.Defragment && coll.EnableAutoMerge &&
-				policy.OwnsChunkOlderThan(e.b.config.table(coll.Namespace), id, cutoff) {
+				policy.OwnsChunkOlderThan(e.b.config.Table(coll.Namespace), id, cutoff) {
 				w.Namespaces = append(w.Namespaces, coll.Namespace)
 			}
 		}
@@ -206,7 +206,7 @@ func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.
 }
 
 func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
-	if table := e.b.config.table(ns); table != nil {
+	if table := e.b.config.Table(ns); table != nil {
 		e.b.config.setTable(ns, table.WithoutEstimates())
 	}
 	return e.b.changeDefragmented(ns, uuid, func(doc *bson.D) {

@@ -54,7 +54,7 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
 	zones, err := e.b.zones.ranges(coll)
-	return balancer.Routing{Collection: coll, Table: e.b.config.table(ns), Zones: zones}, err
+	return balancer.Routing{Collection: coll, Table: e.b.config.Table(ns), Zones: zones}, err
 }
 
 func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {

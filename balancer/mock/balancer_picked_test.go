@@ -70,7 +70,7 @@ func (c *Cluster) addExample(t *testing.T, name string, chunks []string) {
 	if err := (topologyBuilder{c}).addCollection(empty); err != nil {
 		t.Fatal(err)
 	}
-	table := c.config.table(name)
+	table := c.config.Table(name)
 	var list []catalog.Chunk
 	for i, text := range chunks {
 		shard, since, _ := strings.Cut(text, " ")

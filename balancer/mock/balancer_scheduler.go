@@ -153,7 +153,7 @@ func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 			{Key: "maxTimeProcessingChunksMS", Value: int32(b.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
 		}
 	}
-	table := b.config.table(a.Namespace)
+	table := b.config.Table(a.Namespace)
 	if table == nil {
 		return bson.D{{Key: actionNames[a.Kind], Value: a.Namespace}}
 	}

@@ -158,14 +158,11 @@ func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error)
 // MaxChunkSizeBytes returns the effective chunk size of a collection. It reads the global chunk size,
 // which may have changed since the last round.
 func (b *Balancer) MaxChunkSizeBytes(coll catalog.Collection) int64 {
-	if coll.MaxChunkSizeBytes != 0 {
-		return coll.MaxChunkSizeBytes
-	}
 	settings, err := b.RefreshSettings()
 	if err != nil {
 		b.logger.Warn("settings are invalid, the last valid ones are used", "error", err)
 	}
-	return settings.MaxChunkSizeBytes
+	return coll.ChunkSize(settings)
 }
 
 // BalancingChange are the options of configureCollectionBalancing; nil fields stay unchanged.
@@ -265,7 +262,7 @@ func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	if !found {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	if table := b.config.table(ns); !permit {
+	if table := b.config.Table(ns); !permit {
 		b.migrations.abort(ns)
 		b.config.forbiddenSince[ns] = table.Version()
 	}

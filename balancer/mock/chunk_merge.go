@@ -112,7 +112,7 @@ func (c *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits po
 	if err := c.checkNotFrozen(coll); err != nil {
 		return 0, err
 	}
-	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.config.table(coll.Namespace) })
+	return c.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return c.config.Table(coll.Namespace) })
 }
 
 // mergeAll reads the chunks without a lock, and merges them if the collection has not changed meanwhile.
@@ -136,7 +136,7 @@ func (c *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits po
 		if len(runs) == 0 {
 			return 0, nil
 		}
-		if now := c.config.table(coll.Namespace); now != nil && now.Version() == table.Version() {
+		if now := c.config.Table(coll.Namespace); now != nil && now.Version() == table.Version() {
 			return c.mergeRuns(coll, table, runs)
 		}
 		from = runs[0][0].Min

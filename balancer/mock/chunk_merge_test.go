@@ -91,7 +91,7 @@ func (m mergeCase) merge(t *testing.T, c *Cluster) error {
 	c.faults.slow = map[catalog.ShardID]Slowness{configShard: {Latency: time.Duration(m.ElapsedMS) * time.Millisecond}}
 	attempts := 0
 	merged, err := c.Chunks().mergeAll(coll, m.MergeAll, limits, func() *catalog.RoutingTable {
-		table := c.config.table(exampleNS)
+		table := c.config.Table(exampleNS)
 		if attempts++; attempts <= m.Races {
 			if err := c.config.BumpVersion(exampleNS); err != nil {
 				t.Fatal(err)
@@ -134,7 +134,7 @@ func (m mergeCase) checkLog(t *testing.T, c *Cluster) {
 	if len(entries) != len(m.Log) {
 		t.Fatalf("%d entries in the change log, want %d", len(entries), len(m.Log))
 	}
-	table := c.config.table(exampleNS)
+	table := c.config.Table(exampleNS)
 	var merged []catalog.Chunk
 	for chunk := range table.All() {
 		if !slices.Contains(m.Given, showChunk(chunk)) && chunk.Version.Major > 0 {

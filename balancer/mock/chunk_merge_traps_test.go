@@ -74,7 +74,7 @@ func TestTrapsOfMerging(t *testing.T) {
 // trapEqualVersions: {uuid, lastmod} is a unique index.
 func trapEqualVersions(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
-	chunks := slices.Collect(c.config.table(exampleNS).All())
+	chunks := slices.Collect(c.config.Table(exampleNS).All())
 	chunks[1].Version = chunks[0].Version
 	if err := c.Chunks().rebuildTable(c.exampleCollection(t), chunks[1]); !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("by hand: %v, want DuplicateKey", err)
@@ -124,7 +124,7 @@ func splitsOf(t *testing.T, id string) {
 
 func trapMarkingJumbo(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80, "a MIN 0 A 1|1 1", "b 0 MAX A 1|2 1")
-	if err := c.config.setJumbo(exampleNS, c.config.table(exampleNS).Pattern().GlobalMin(),
+	if err := c.config.setJumbo(exampleNS, c.config.Table(exampleNS).Pattern().GlobalMin(),
 		catalog.JumboTrue); err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func (c *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, mi
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := c.config.table(ns)
+	table := c.config.Table(ns)
 	chunk := table.Find(min)
 	switch {
 	case !chunk.Min.Equal(min):

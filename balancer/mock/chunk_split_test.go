@@ -34,13 +34,13 @@ func TestSplitPointsThatAShardTakes(t *testing.T) {
 				}
 				points = append(points, k)
 			}
-			err := c.Chunks().SplitOnShard(coll, c.config.table(exampleNS).Find(exampleKey(t, coll.Pattern, "0")), points)
+			err := c.Chunks().SplitOnShard(coll, c.config.Table(exampleNS).Find(exampleKey(t, coll.Pattern, "0")), points)
 			if code, _ := mongoerr.CodeOf(err); code != tt.code {
 				t.Errorf("%v, want code %d", err, tt.code)
 			}
 			owned := 0
 			var last catalog.Chunk
-			for chunk := range c.config.table(exampleNS).OwnedChunks("A", catalog.Key{}, catalog.Key{}) {
+			for chunk := range c.config.Table(exampleNS).OwnedChunks("A", catalog.Key{}, catalog.Key{}) {
 				owned, last = owned+1, chunk
 			}
 			if begin, _ := coll.Pattern.Bound(last.Min).Lookup("x").AsInt64OK(); owned != tt.chunks || begin != int64(tt.last) {

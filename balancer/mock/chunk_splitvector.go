@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // SplitVectorRequest is a request for the split points of a range (splitVector, rules/03-commands §1.8).
@@ -24,9 +25,6 @@ type SplitVectorRequest struct {
 	// Shard is the shard whose data is read, including orphans; empty for the owner.
 	Shard catalog.ShardID
 }
-
-// defaultMaxPieceKeys is the default maximum number of keys per piece.
-const defaultMaxPieceKeys = 250_000
 
 // SplitVector returns the keys at which a range would be split into pieces of half the chunk size. After
 // each such number of keys, the next different key is a split point.
@@ -85,11 +83,7 @@ func (r SplitVectorRequest) keysPerPiece(average, keys int64) int64 {
 	if r.Force {
 		return keys / 2
 	}
-	most := int64(defaultMaxPieceKeys)
-	if r.MaxKeys > 0 {
-		most = r.MaxKeys
-	}
-	return min(r.ChunkBytes/(2*average), most)
+	return min(r.ChunkBytes/(2*average), cmp.Or(max(r.MaxKeys, 0), policy.MaxKeysPerPiece))
 }
 
 // splitVectorPoints returns the indexes of the split points: after more than n keys since the last
@@ -148,7 +142,7 @@ func (c *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyPat
 	id := primary
 	if req.Shard != "" {
 		id = req.Shard
-	} else if table := c.config.table(req.Namespace); table != nil {
+	} else if table := c.config.Table(req.Namespace); table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
 			for chunk := range table.Overlapping(lower, upper) {
@@ -190,9 +184,7 @@ func (c *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	if err != nil {
 		return
 	}
-	size := coll.MaxChunkSizeBytes
-	size = cmp.Or(size, settings.MaxChunkSizeBytes)
-	chunk, local := c.config.table(ns).Find(key), s.colls[ns]
+	size, chunk, local := coll.ChunkSize(settings), c.config.Table(ns).Find(key), s.colls[ns]
 	if !local.countWritten(chunk, int64(len(doc)), size/autoSplitDivisor) {
 		return
 	}

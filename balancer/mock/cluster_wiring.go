@@ -19,7 +19,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.log = &changeLog{}
 	c.changes = &ChangeFeed{}
 	c.faults = &Faults{}
-	c.failPoints = newFailPoints(c.clock)
+	c.failPoints = newFailPoints(c.clock, c.ids)
 	c.routers = &Routers{
 		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, list: []RouterEntry{firstRouter()},
 	}

@@ -69,7 +69,7 @@ func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*lo
 
 // changeUUID changes the UUID of a tracked unsharded collection, and the version of its only chunk.
 func (c *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) error {
-	old := c.config.table(coll.Namespace)
+	old := c.config.Table(coll.Namespace)
 	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {

@@ -50,7 +50,7 @@ func (c *Collections) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	old := c.config.table(ns)
+	old := c.config.Table(ns)
 	for _, id := range old.Owners() {
 		local := c.shards[id].colls[ns]
 		if _, ok := local.shardingIndex(refined); !ok {
@@ -71,7 +71,7 @@ func (c *Collections) RefineKey(req RefineRequest) error {
 }
 
 func (c *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern, zones *catalog.ZoneSet) error {
-	ns, old := coll.Namespace, c.config.table(coll.Namespace)
+	ns, old := coll.Namespace, c.config.Table(coll.Namespace)
 	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
 	bounds := refinement{coll.Pattern, refined}
 	var chunks []catalog.Chunk

@@ -181,7 +181,7 @@ func (c *Collections) setUUID(ns string, uuid bson.Binary) {
 
 // renameEntry renames a tracked collection in the catalog.
 func (c *Collections) renameEntry(coll catalog.Collection, to string, uuid bson.Binary) error {
-	from, old := coll.Namespace, c.config.table(coll.Namespace)
+	from, old := coll.Namespace, c.config.Table(coll.Namespace)
 	at, epoch := c.ids.Tick(), c.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
 	if err != nil {
@@ -282,7 +282,7 @@ func (c *Collections) Untrack(ns string) error {
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !c.config.isPrimary(databaseOf(ns), c.config.table(ns).At(0).Shard) {
+	if !c.config.isPrimary(databaseOf(ns), c.config.Table(ns).At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
 	c.log.writeChange(configShard, "untrackCollection.start", ns, nil)

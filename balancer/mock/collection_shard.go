@@ -154,7 +154,7 @@ func (c *Collections) nameByUUID(db string, uuid []byte) any {
 func (c *Collections) shardUnsharded(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
 	primary, _ := c.config.Primary(db)
-	if table := c.config.table(req.Namespace); table != nil {
+	if table := c.config.Table(req.Namespace); table != nil {
 		primary = table.At(0).Shard // already tracked, on the shard to which it was moved
 	}
 	existed := c.shards[primary].colls[req.Namespace] != nil

@@ -30,7 +30,7 @@ type ConfigChunks struct {
 type chunkConfig interface {
 	Collection(name string) *store.Collection
 	Tracked(ns string) (catalog.Collection, bool, error)
-	table(ns string) *catalog.RoutingTable
+	Table(ns string) *catalog.RoutingTable
 	allTables() iter.Seq2[string, *catalog.RoutingTable]
 }
 
@@ -104,7 +104,7 @@ func (cc *ConfigChunks) currentChunk(doc bson.Raw) (bson.Raw, bool) {
 	if err != nil {
 		return nil, false
 	}
-	now := cc.form().document(coll, cc.config.table(coll.Namespace).Find(was.Min))
+	now := cc.form().document(coll, cc.config.Table(coll.Namespace).Find(was.Min))
 	return now, now.Lookup("_id").Equal(doc.Lookup("_id"))
 }
 
@@ -238,7 +238,7 @@ func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 	}
 	for _, raw := range cc.config.Collection(configCollections).Scan() {
 		id, _ := raw.Lookup("_id").StringValueOK()
-		table := cc.config.table(id)
+		table := cc.config.Table(id)
 		if table == nil || !owner.IsZero() && !form.ownerValue(raw).Equal(owner) {
 			continue
 		}
@@ -314,7 +314,7 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 func (c *ConfigDB) staleConfigError(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, format, args...)
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := c.table(ns); table != nil {
+	if table := c.Table(ns); table != nil {
 		version := versionDoc(table, table.ShardVersion(id))
 		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
 	}

@@ -79,7 +79,7 @@ func (cc *consistencyCheck) run(indexes bool) {
 		cc.checkUnsplittable()
 	}
 	cc.checkRouting(func(yield func(bson.Raw) bool) {
-		for chunk := range c.config.table(ns).All() {
+		for chunk := range c.config.Table(ns).All() {
 			cc.checkHistory(chunk)
 			if !yield(chunkDocument(cc.coll, chunk)) {
 				return
@@ -97,7 +97,7 @@ func (cc *consistencyCheck) run(indexes bool) {
 
 func (cc *consistencyCheck) checkUnsplittable() {
 	uuid := bson.E{Key: "uuid", Value: cc.coll.UUID}
-	if n := cc.cluster.config.table(cc.coll.Namespace).Len(); n != 1 {
+	if n := cc.cluster.config.Table(cc.coll.Namespace).Len(); n != 1 {
 		cc.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks",
 			uuid, bson.E{Key: "numChunks", Value: int32(n)})
 	}
@@ -192,7 +192,7 @@ func (cc *consistencyCheck) checkShards() {
 		shard := bson.E{Key: "shard", Value: string(id)}
 		cc.checkDeletions(id)
 		cc.checkUniqueIndexes(id)
-		local, owns := c.shards[id].colls[ns], c.config.table(ns).Count(id) > 0
+		local, owns := c.shards[id].colls[ns], c.config.Table(ns).Count(id) > 0
 		switch {
 		case local == nil && owns:
 			cc.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it",
@@ -250,7 +250,7 @@ func orEmptyOptions(options bson.D) bson.D {
 // checkIndexes compares the indexes of the shards that own chunks.
 func (cc *consistencyCheck) checkIndexes() {
 	c, ns := cc.cluster, cc.coll.Namespace
-	owners := c.config.table(ns).Owners()
+	owners := c.config.Table(ns).Owners()
 	having := map[string][]string{}
 	var specs []store.IndexSpec
 	for _, id := range owners {

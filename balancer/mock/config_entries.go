@@ -288,7 +288,7 @@ func (c *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 		return err
 	}
 	if form.release.HasChunkNames() { // then the stored _id differs
-		changed.ID = c.config.table(coll.Namespace).Find(changed.Min).ID
+		changed.ID = c.config.Table(coll.Namespace).Find(changed.Min).ID
 	}
 	if c.shards[changed.Shard] == nil {
 		return errDirectWrite(chunksNamespace, "the id of an existing shard")
@@ -299,7 +299,7 @@ func (c *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 // rebuildTable rebuilds the routing table. Unlike in commands, a version set by hand may be lower than
 // the previous one.
 func (c *Chunks) rebuildTable(coll catalog.Collection, changed catalog.Chunk) error {
-	old := c.config.table(coll.Namespace)
+	old := c.config.Table(coll.Namespace)
 	chunks := slices.Collect(old.All())
 	at := old.IndexOf(changed.Min)
 	for i, chunk := range chunks {

@@ -136,9 +136,7 @@ func (rs *Routers) ping() (again bool) {
 }
 
 // Table returns the routing table of a tracked collection, nil if there is none.
-func (c *ConfigDB) Table(ns string) *catalog.RoutingTable { return c.table(ns) }
-
-func (c *ConfigDB) table(ns string) *catalog.RoutingTable {
+func (c *ConfigDB) Table(ns string) *catalog.RoutingTable {
 	if draft := c.tables[ns]; draft != nil {
 		return draft.Table()
 	}
@@ -167,7 +165,7 @@ func (c *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
 
 // setJumbo sets a chunk's jumbo flag without changing its version.
 func (c *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
-	table := c.table(ns)
+	table := c.Table(ns)
 	if table == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
@@ -193,7 +191,7 @@ func (c *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) er
 	case coll.Epoch != known.Epoch:
 		return errStaleEpoch(ns)
 	}
-	table := c.table(ns)
+	table := c.Table(ns)
 	chunk := table.Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
 		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
@@ -209,7 +207,7 @@ func (c *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) er
 // BumpVersion increases the minor version of the newest chunk, as metadata writes do
 // (rules/02-migration-and-metadata §6.3).
 func (c *ConfigDB) BumpVersion(ns string) error {
-	table := c.table(ns)
+	table := c.Table(ns)
 	if table == nil {
 		return nil
 	}

@@ -135,7 +135,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		if l == nil || l.virtual.watch == nil && l.virtual.ranges == nil && known.ranges == nil {
 			continue
 		}
-		table := c.config.table(known.form.Namespace)
+		table := c.config.Table(known.form.Namespace)
 		if table == nil {
 			continue // virtual data belongs to chunks
 		}

@@ -222,7 +222,7 @@ func (l *stateLoader) attachCollection(form disk.Collection, docs *store.Collect
 }
 
 func (l *stateLoader) loadVirtualRanges(known *trackedCollection) error {
-	table := l.c.config.table(known.form.Namespace)
+	table := l.c.config.Table(known.form.Namespace)
 	if known.local == nil || table == nil {
 		return nil
 	}
@@ -280,7 +280,7 @@ func (l *stateLoader) newDeletion(form disk.Deletion) (*rangeDeletion, bool) {
 	if form.Now {
 		task.timing = deletionNow
 	}
-	table := l.c.config.table(form.Namespace)
+	table := l.c.config.Table(form.Namespace)
 	if table == nil {
 		return task, false
 	}
@@ -350,7 +350,7 @@ func (r rollback) rollBackMigrations(s *shard) {
 }
 
 func (r rollback) ownsPart(s *shard, task *rangeDeletion) bool {
-	for range r.config.table(task.coll.Namespace).OwnedChunks(s.id, task.min, task.max) {
+	for range r.config.Table(task.coll.Namespace).OwnedChunks(s.id, task.min, task.max) {
 		return true
 	}
 	return false

@@ -2,7 +2,6 @@ package mock
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 
@@ -141,7 +140,7 @@ func (c *ConfigDB) adaptEntries() error {
 	colls := c.Collection(configCollections)
 	for record, raw := range colls.Scan() {
 		ns, _ := raw.Lookup("_id").StringValueOK()
-		table := c.table(ns)
+		table := c.Table(ns)
 		if table == nil {
 			if isDropped(raw) && !c.release.ChunksByNamespace() {
 				colls.Delete(record)
@@ -266,7 +265,7 @@ func (m metadataBuilder) routingTable(coll *catalog.CollectionState) (*catalog.R
 // measured size or else an equal share of the rest. The chunks of shards without a reported size get the
 // size that a simulation would assume.
 func (m metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
-	contents := sim.Measured(coll, cmp.Or(coll.MaxChunkSizeBytes, m.from.Settings().MaxChunkSizeBytes))
+	contents := sim.Measured(coll, coll.ChunkSize(m.from.Settings()))
 	for _, id := range coll.Table.Owners() {
 		left, known := coll.Sizes[id]
 		docs, bytes := left.Documents, left.Bytes

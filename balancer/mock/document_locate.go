@@ -91,7 +91,7 @@ func (lo *locator) targets(ns string, filter *filter.Filter) []target {
 		local := lo.shards[primary].colls[ns]
 		return []target{{docs: local.docs, shard: lo.shards[primary], local: local}}
 	}
-	table := lo.config.table(ns)
+	table := lo.config.Table(ns)
 	var targets []target
 	for _, id := range routing.Owners(table, filter) {
 		if l := lo.shards[id].colls[ns]; l != nil {
@@ -163,7 +163,7 @@ func (lo *locator) isStillAt(ns string, p documentChange) bool {
 		return lo.config.existing(ns) == p.docs
 	}
 	local := lo.shards.collection(p.shard.id, ns)
-	return local != nil && local.docs == p.docs && lo.config.table(ns) == p.table
+	return local != nil && local.docs == p.docs && lo.config.Table(ns) == p.table
 }
 
 // stateOf returns the current state of a collection or database on a shard.
@@ -171,7 +171,7 @@ func (lo *locator) stateOf(s *shard, name string) secondary.State {
 	if !strings.Contains(name, ".") {
 		return secondary.State{Home: lo.config.isPrimary(name, s.id)}
 	}
-	state := secondary.State{Table: lo.config.table(name)}
+	state := secondary.State{Table: lo.config.Table(name)}
 	if l := s.colls[name]; l != nil {
 		state.Docs = l.docs.Snapshot()
 	}

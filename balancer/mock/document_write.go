@@ -192,7 +192,7 @@ func (rq *Request) owner(ns string, doc bson.Raw) (*shard, *localCollection, err
 		return nil, nil, err
 	}
 	rq.key = key
-	s := rq.env.shards[rq.env.config.table(ns).OwnerOf(key)]
+	s := rq.env.shards[rq.env.config.Table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
 

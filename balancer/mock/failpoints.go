@@ -8,12 +8,14 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
 )
 
 // FailPoints are the servers' fail points at which a thread waits until the fail point is off. Tests use
 // them to stop a migration, a resharding or a range deletion. The cluster's lock guards them.
 type FailPoints struct {
 	clock  *clock.Clock
+	ids    *ids.Source
 	points map[string]*failPoint
 }
 
@@ -32,10 +34,12 @@ type nodeFailPoint struct {
 }
 
 // FailPointMode is a fail point's mode: it lets Skip threads pass; the next ones wait. With Times > 0 the
-// fail point turns itself off after that many checks; a waiting thread checks every 100 ms.
+// fail point turns itself off after that many checks; with a Probability above 0 a check finds it on with
+// that probability. A waiting thread checks every 100 ms.
 type FailPointMode struct {
 	Active      bool
 	Skip, Times int64
+	Probability float64
 }
 
 // failPointPoll is how often a server's thread looks whether a fail point still stops it.
@@ -68,8 +72,8 @@ func failPointNames() []string {
 
 func stepFailPoint(name string, step int) string { return name + string(rune('0'+step)) }
 
-func newFailPoints(k *clock.Clock) *FailPoints {
-	ps := &FailPoints{clock: k}
+func newFailPoints(k *clock.Clock, i *ids.Source) *FailPoints {
+	ps := &FailPoints{clock: k, ids: i}
 	ps.reset()
 	return ps
 }
@@ -149,7 +153,7 @@ func (f *FailPoints) reset() {
 // pass calls goOn, now or when the fail point no longer stops it.
 func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	n := f.points[name].at(node)
-	if !n.stops() {
+	if !f.stops(n) {
 		goOn()
 		return
 	}
@@ -158,13 +162,15 @@ func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 }
 
 // stops checks the fail point. Each check counts toward Skip and Times.
-func (n *nodeFailPoint) stops() bool {
+func (f *FailPoints) stops(n *nodeFailPoint) bool {
 	switch m := &n.mode; {
 	case !m.Active:
 		return false
 	case m.Skip > 0:
 		m.Skip--
 		return false
+	case m.Probability > 0:
+		return f.ids.Chance(m.Probability)
 	case m.Times > 0:
 		m.Times--
 		m.Active = m.Times > 0
@@ -175,13 +181,13 @@ func (n *nodeFailPoint) stops() bool {
 // wait checks again after failPointPoll, or only when the mode changes if it is on without a limit.
 func (f *FailPoints) wait(n *nodeFailPoint, goOn func()) {
 	look := func() {
-		if !n.stops() {
+		if !f.stops(n) {
 			goOn()
 			return
 		}
 		f.wait(n, goOn)
 	}
-	if n.mode.Active && n.mode.Times <= 0 {
+	if n.mode.Active && n.mode.Times <= 0 && n.mode.Probability == 0 {
 		n.waiting = append(n.waiting, look)
 		return
 	}

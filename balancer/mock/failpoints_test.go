@@ -104,6 +104,21 @@ func TestPauseForSomeTimes(t *testing.T) {
 	}
 }
 
+// With a probability some looks find it on: some moves wait, and none waits for ever.
+func TestPauseWithAProbability(t *testing.T) {
+	const moves = 20
+	m := tested(t)
+	m.pause(t, "moveChunkHangAtStep2", d("activationProbability", 0.5))
+	for i := range moves {
+		to := []string{"shard2", "shard1"}[i%2]
+		m.ok(t, "admin", d("moveRange", ns, "min", d("a", 40), "max", d("a", 80), "toShard", to))
+	}
+	off := m.ok(t, "admin", d("configureFailPoint", "moveChunkHangAtStep2", "mode", "off"))
+	if n := off.Lookup("count").AsInt64(); n == 0 || n >= moves {
+		t.Errorf("%d of %d moves waited", n, moves)
+	}
+}
+
 // A resharding waits in the state before the one that a fail point names; aborting ends the wait.
 func TestReshardingsHangAtFailPoints(t *testing.T) {
 	for point, state := range map[string]string{

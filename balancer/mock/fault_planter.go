@@ -135,7 +135,7 @@ func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, begins catalog.Sha
 	if err != nil {
 		return err
 	}
-	chunk := p.c.config.table(ns).Find(key)
+	chunk := p.c.config.Table(ns).Find(key)
 	chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: begins}}
 	chunk.Version.Minor++
 	return p.c.config.tables[ns].Put(chunk)

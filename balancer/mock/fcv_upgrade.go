@@ -77,7 +77,7 @@ func (cp *ClusterParameters) finishAfterMigrations(u *upgrade) {
 func (cp *ClusterParameters) metadataCopyTime() time.Duration {
 	d := upgradeTime + upgradePerNamespace*time.Duration(cp.config.ensureCollection("config."+configDatabases).Count())
 	for ns := range cp.config.tables {
-		d += upgradePerNamespace + upgradePerChunk*time.Duration(cp.config.table(ns).Len())
+		d += upgradePerNamespace + upgradePerChunk*time.Duration(cp.config.Table(ns).Len())
 	}
 	return d
 }

@@ -39,7 +39,7 @@ func (inv *invariantCheck) fail(format string, args ...any) {
 }
 
 func (inv *invariantCheck) checkChunks(coll catalog.Collection) {
-	table := inv.c.config.table(coll.Namespace)
+	table := inv.c.config.Table(coll.Namespace)
 	at := coll.Pattern.GlobalMin()
 	versions := map[catalog.ChunkVersion]bool{}
 	for chunk := range table.All() {
@@ -70,7 +70,7 @@ func (inv *invariantCheck) checkChunks(coll catalog.Collection) {
 // checkDocuments checks that no _id is owned by two shards, and that documents on a shard that does not
 // own them are in a range with a pending deletion.
 func (inv *invariantCheck) checkDocuments(coll catalog.Collection) {
-	table := inv.c.config.table(coll.Namespace)
+	table := inv.c.config.Table(coll.Namespace)
 	owners := map[string]catalog.ShardID{}
 	for _, id := range inv.c.ShardIDs() {
 		local := inv.c.shards[id].colls[coll.Namespace]
@@ -166,7 +166,7 @@ func (inv *invariantCheck) checkVirtual(s *shard, local *localCollection, coll c
 	if !tracked || inv.c.config.tables[coll.Namespace] == nil {
 		return
 	}
-	table := inv.c.config.table(coll.Namespace)
+	table := inv.c.config.Table(coll.Namespace)
 	var end catalog.Key
 	for e := range local.virtual.all() {
 		if e.min.Less(end) {

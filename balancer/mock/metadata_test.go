@@ -38,7 +38,7 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 	t.Cleanup(c.Close)
 	c.clock.Lock()
 	t.Cleanup(c.clock.Unlock)
-	old := c.config.table(exampleNS)
+	old := c.config.Table(exampleNS)
 	var list []catalog.Chunk
 	for _, text := range chunks {
 		list = append(list, readChunk(t, old.Pattern(), text))
@@ -192,7 +192,7 @@ func showChunk(c catalog.Chunk) string {
 // shown are the chunks, without those that fill the key space up.
 func (c *Cluster) shown() []string {
 	var list []string
-	for chunk := range c.config.table(exampleNS).All() {
+	for chunk := range c.config.Table(exampleNS).All() {
 		if chunk.Version.Major > 0 {
 			list = append(list, showChunk(chunk))
 		}
@@ -229,7 +229,7 @@ func (c *Cluster) logged(what string) []bson.Raw {
 
 func (c *Cluster) zoneExample(t *testing.T, zones [][2]string) {
 	t.Helper()
-	p := c.config.table(exampleNS).Pattern()
+	p := c.config.Table(exampleNS).Pattern()
 	for i, r := range zones {
 		err := c.config.insert(configTags, bson.D{
 			{Key: "_id", Value: int32(i)}, {Key: "ns", Value: exampleNS},

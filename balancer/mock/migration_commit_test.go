@@ -88,7 +88,7 @@ func (cc commitCase) migration(t *testing.T, c *Cluster) *migration {
 	}
 	switch cc.Before {
 	case "":
-		m.initialVersion = c.config.table(exampleNS).Find(m.min).Version
+		m.initialVersion = c.config.Table(exampleNS).Find(m.min).Version
 	case "absent":
 	default:
 		m.initialVersion = readVersion(t, cc.Before)

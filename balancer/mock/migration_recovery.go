@@ -107,7 +107,7 @@ func (m *migration) decideFromCatalog() bool {
 		m.decision = aborted // the range deletions were dropped with the collection
 		return true
 	}
-	chunk := m.ms.config.table(m.req.Namespace).Find(m.donorTask.min)
+	chunk := m.ms.config.Table(m.req.Namespace).Find(m.donorTask.min)
 	m.decision = committed
 	if chunk.Shard == m.donor.id {
 		m.decision = aborted
@@ -119,11 +119,11 @@ func (m *migration) decideFromCatalog() bool {
 // fence increases the version of a whole migrating chunk, so that a commit that is still in flight fails
 // (_configsvrEnsureChunkVersionIsGreaterThan).
 func (c *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.ChunkVersion) {
-	chunk := c.table(ns).Find(min)
+	chunk := c.Table(ns).Find(min)
 	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) || version.Compare(chunk.Version) < 0 {
 		return
 	}
-	chunk.Version = catalog.ChunkVersion{Major: c.table(ns).Version().Major + 1}
+	chunk.Version = catalog.ChunkVersion{Major: c.Table(ns).Version().Major + 1}
 	if err := c.putChunks(ns, chunk); err != nil {
 		c.logger.Warn("chunk version not raised", "ns", ns, "error", err)
 	}
@@ -305,7 +305,7 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 // (rules/02-defragmentation-and-merging §4.6). If shards own the metadata, it stays a failure, and the
 // client must repeat the command.
 func (ms *Migrations) reconcileOutcome(req MoveRequest, err error) error {
-	table := ms.config.table(req.Namespace)
+	table := ms.config.Table(req.Namespace)
 	if err == nil || table == nil || ms.config.shardsOwnMetadata() || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}

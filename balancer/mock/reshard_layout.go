@@ -392,7 +392,7 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 		return nil
 	}
 	var points []catalog.Key
-	for chunk := range l.rs.config.table(l.coll.Namespace).All() {
+	for chunk := range l.rs.config.Table(l.coll.Namespace).All() {
 		points = append(points, chunk.Min)
 	}
 	return points[1:]

@@ -48,7 +48,7 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 			return err
 		}
 	}
-	if rs.config.table(ns).At(0).Shard == target.ID {
+	if rs.config.Table(ns).At(0).Shard == target.ID {
 		return nil
 	}
 	return rs.moveToShard(ctx, deadline, ns, ByMove, target.ID)
@@ -80,7 +80,7 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 		return err
 	}
 	if coll.Unsplittable {
-		if to == "" || rs.config.table(ns).At(0).Shard == target {
+		if to == "" || rs.config.Table(ns).At(0).Shard == target {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
@@ -159,7 +159,7 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 			switch {
 			case err != nil:
 				return nil, err
-			case tracked && coll.Unsplittable && e.b.config.table(ns).At(0).Shard == id:
+			case tracked && coll.Unsplittable && e.b.config.Table(ns).At(0).Shard == id:
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true,
 					NoBalance: !coll.BalanceableIn(e.b.release)})
 			case !tracked && primary == id && !onConfigServer(db) && db != "local":
@@ -223,7 +223,7 @@ func (rs *Reshardings) incomingChunks(id catalog.ShardID) (n int64) {
 func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
 	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
-	for _, id := range rs.config.table(coll.Namespace).Owners() {
+	for _, id := range rs.config.Table(coll.Namespace).Owners() {
 		if like = rs.shards[id].colls[coll.Namespace]; like != nil {
 			break
 		}

@@ -181,7 +181,7 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		request:   plan,
 		before:    coll,
 		entryUUID: coll.UUID,
-		donors:    rs.config.table(plan.Namespace).Owners(),
+		donors:    rs.config.Table(plan.Namespace).Owners(),
 		state:     reshardUnused,
 		started:   rs.clock.Now(),
 		waiters:   []func(error){done},

@@ -71,7 +71,7 @@ func (st *Statistics) Collection(ns string) []LocalStats {
 		return st.configCollection(ns)
 	}
 	var owners []catalog.ShardID
-	if table := st.config.table(ns); table != nil {
+	if table := st.config.Table(ns); table != nil {
 		owners = table.Owners()
 	} else if primary, ok := st.config.Primary(db); ok {
 		owners = []catalog.ShardID{primary}

@@ -189,7 +189,7 @@ func (c *Collections) SpreadVirtual(ns string, f Fill) error {
 		total += w
 	}
 	upTo := func(n int64, at float64) int64 { return int64(math.Round(float64(n) * at / total)) }
-	for chunk := range c.config.table(ns).All() {
+	for chunk := range c.config.Table(ns).All() {
 		w := weights[0]
 		weights = weights[1:]
 		part := virtualRange{
@@ -212,7 +212,7 @@ func (c *Collections) SpreadVirtual(ns string, f Fill) error {
 
 // weights returns the share of the data of each chunk, in key order.
 func (c *Collections) weights(ns string, f Fill) ([]float64, error) {
-	table := c.config.table(ns)
+	table := c.config.Table(ns)
 	weights := make([]float64, 0, table.Len())
 	switch {
 	case f.Skewed:

@@ -67,7 +67,7 @@ func (c *Cluster) Workloads() *Workloads { return c.workloads }
 
 // Start starts a workload and replaces the current workload of the collection.
 func (ws *Workloads) Start(s workload.Spec) error {
-	table := ws.config.table(s.Namespace)
+	table := ws.config.Table(s.Namespace)
 	if table == nil {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", s.Namespace)
 	}
@@ -112,7 +112,7 @@ func (ws *Workloads) schedule() {
 func (ws *Workloads) CatchUp() {
 	for _, w := range ws.list {
 		from, to := w.doneUntil, ws.clock.Now()
-		if table := ws.config.table(w.Namespace); table != nil && from.Before(to) {
+		if table := ws.config.Table(w.Namespace); table != nil && from.Before(to) {
 			ws.accountWork(w, table, from, to)
 		}
 		w.doneUntil = to

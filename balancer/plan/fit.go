@@ -105,7 +105,7 @@ func newFitSearch(b *builder) *fitSearch {
 // shard that does not exist.
 func (f *fitSearch) addCollection(i int) bool {
 	c, release := f.colls[i], f.b.scope.start.Release()
-	size := cmp.Or(c.MaxChunkSizeBytes, f.b.scope.start.Settings().MaxChunkSizeBytes)
+	size := c.ChunkSize(f.b.scope.start.Settings())
 	contents := f.b.o.Model.Contents(c, size)
 	stays := policy.ReportBlocked(c.Collection, release, nil)
 	for chunk := range c.Table.All() {

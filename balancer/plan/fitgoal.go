@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -85,7 +84,7 @@ func (f *fitSearch) isUneven(i int, sizes []int64) bool {
 		}
 	}
 	most, ideal := slices.Max(sizes), total/int64(len(sizes))
-	size := cmp.Or(c.MaxChunkSizeBytes, start.Settings().MaxChunkSizeBytes)
+	size := c.ChunkSize(start.Settings())
 	return most > ideal && least < ideal && most-least >= policy.ImbalanceFactor*size
 }
 

@@ -61,7 +61,7 @@ type layoutCopy struct {
 // addPieces makes pieces from the chunks: chunks larger than half of the amount that a shard is to get
 // are split.
 func (l *layoutCopy) addPieces() {
-	contents := sim.Measured(l.there, cmp.Or(l.there.MaxChunkSizeBytes, l.other.Settings().MaxChunkSizeBytes))
+	contents := sim.Measured(l.there, l.there.ChunkSize(l.other.Settings()))
 	amounts, total := make([]int64, 0, l.there.Table.Len()), int64(0)
 	for chunk := range l.there.Table.All() {
 		bytes := contents(chunk).Bytes

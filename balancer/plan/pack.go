@@ -47,7 +47,7 @@ func (b *builder) packCollection(c *catalog.CollectionState) []Step {
 		return nil
 	}
 	p := &packedCollection{
-		coll: c, limit: cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes),
+		coll: c, limit: c.ChunkSize(b.scope.start.Settings()),
 		shardBytes: map[catalog.ShardID]int64{}, builder: b,
 		mayReceive: func(zone string, id catalog.ShardID) bool {
 			return slices.Contains(eligibleShards(b.scope.start, zone), id)

@@ -104,7 +104,7 @@ func (b *builder) presplitPoints(c *catalog.CollectionState) ([]catalog.Key, err
 
 // splitCollection returns the splits, and the collection in pieces.
 func (b *builder) splitCollection(c *catalog.CollectionState, points []catalog.Key) (splits []Step, pieces []piece) {
-	contents := b.o.Model.Contents(c, cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes))
+	contents := b.o.Model.Contents(c, c.ChunkSize(b.scope.start.Settings()))
 	for chunk := range c.Table.All() {
 		first := 0
 		for first < len(points) && !chunk.Min.Less(points[first]) {

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // migrationJSON is the JSON form of a migration. Bounds have the JSON form of catalog.Key. The donor
@@ -87,7 +88,7 @@ func (u uuidJSON) MarshalText() ([]byte, error) {
 	if u.Subtype != bson.TypeBinaryUUID || len(u.Data) != 16 {
 		return nil, fmt.Errorf("not a valid UUID: %x", u.Data)
 	}
-	return fmt.Appendf(nil, "%x-%x-%x-%x-%x", u.Data[:4], u.Data[4:6], u.Data[6:8], u.Data[8:10], u.Data[10:]), nil
+	return []byte(humanize.UUID(u.Data)), nil
 }
 
 // UnmarshalText parses the text form.

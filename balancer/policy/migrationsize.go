@@ -20,6 +20,10 @@ func DocumentsToCut(documents, perPiece int64) (n int64, cut bool) {
 	return perPiece, true
 }
 
+// MaxKeysPerPiece is the largest number of keys that splitVector leaves between two split points
+// (rules/01-selection §10.1).
+const MaxKeysPerPiece = 250_000
+
 // MaxDocuments returns the maximum number of documents of a range that is moved without force.
 // documents and bytes are the totals of the collection on the donor. The maximum is twice the number of
 // average documents in a chunk size; up to 4.4, it is 1.3 times that number

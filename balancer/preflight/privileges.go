@@ -1,7 +1,6 @@
 package preflight
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -199,7 +198,7 @@ func (l *checker) needsSplit(ns string, m *moves) bool {
 	if c == nil {
 		return m.donorSplits
 	}
-	size := cmp.Or(c.MaxChunkSizeBytes, l.Snapshot.Settings().MaxChunkSizeBytes)
+	size := c.ChunkSize(l.Snapshot.Settings())
 	return m.donorSplits || m.maxBytes > MaxMoveBytes(l.Snapshot.Release(), size)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
@@ -145,15 +144,13 @@ func (c *Comparison) recommend() {
 		return
 	}
 	next := slices.MinFunc(others, func(a, b Way) int { return cmp.Compare(a.Likely, b.Likely) })
-	c.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", durationText(best.Likely),
-		next.Kind.Name(), durationText(next.Likely))
+	c.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", forecast.RoundedDuration(best.Likely),
+		next.Kind.Name(), forecast.RoundedDuration(next.Likely))
 	if best.Kind != least.Kind {
 		c.Reason = fmt.Sprintf("it takes as long as %s, about %s, and leaves more open", least.Kind.Name(),
-			durationText(best.Likely))
+			forecast.RoundedDuration(best.Likely))
 	}
 	if len(open) < len(c.Ways) {
 		c.Reason += fmt.Sprintf("; %s can't be taken", humanize.Count(len(c.Ways)-len(open), "way"))
 	}
 }
-
-func durationText(d time.Duration) string { return forecast.RoundedDuration(d) }

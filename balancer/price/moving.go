@@ -1,7 +1,6 @@
 package price
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -179,7 +178,7 @@ func (p *comparer) mergedSizes(table *catalog.RoutingTable) (list []catalog.Chun
 }
 
 func (p *comparer) contents() func(catalog.Chunk) sim.Amount {
-	return sim.Measured(p.c, cmp.Or(p.c.MaxChunkSizeBytes, p.s.Settings().MaxChunkSizeBytes))
+	return sim.Measured(p.c, p.c.ChunkSize(p.s.Settings()))
 }
 
 // defragmentFirstWay prices a defragmentation by the balancer, followed by moves.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/forecast"
 	"shardsh/balancer/plan"
 )
 
@@ -176,7 +177,7 @@ func (w Way) FullestPeak() (Peak, bool) {
 
 // TimeRange returns the time in words.
 func (w Way) TimeRange() string {
-	low, high := durationText(w.Low), durationText(w.High)
+	low, high := forecast.RoundedDuration(w.Low), forecast.RoundedDuration(w.High)
 	if low == high {
 		return low
 	}

@@ -90,11 +90,11 @@ type MapZone struct {
 	To   int    `json:"to"`
 }
 
-// NewChunkMap lays a collection out in width cells, at least one; chunkSize is the chunk size of the
-// cluster. If there are enough cells, each chunk has its own.
+// NewChunkMap lays a collection out in width cells, at least one; chunkSize is the one of
+// the collection. If there are enough cells, each chunk has its own.
 func NewChunkMap(c *catalog.CollectionState, chunkSize int64, width int) ChunkMap {
 	m := ChunkMap{
-		Namespace: c.Namespace, Basis: ByCount, ChunkSize: c.DataSizes(chunkSize).MaxChunkSizeBytes, Bytes: -1,
+		Namespace: c.Namespace, Basis: ByCount, ChunkSize: chunkSize, Bytes: -1,
 	}
 	for _, id := range c.Owners() {
 		n := c.CountOn(id)

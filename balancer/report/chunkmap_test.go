@@ -160,10 +160,6 @@ func TestLegend(t *testing.T) {
 		m.ChunkSize != 128<<20 || m.Namespace != "x.y" {
 		t.Errorf("%+v", m)
 	}
-	c.MaxChunkSizeBytes = 5
-	if m := report.NewChunkMap(c, 128<<20, 8); m.ChunkSize != 5 {
-		t.Errorf("the collection's own chunk size is %d", m.ChunkSize)
-	}
 	counted := &catalog.CollectionState{Counts: map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 7, Jumbo: 2}}}
 	if m := report.NewChunkMap(counted, 1, 8); m.Cells != nil || m.Chunks != 7 || m.Jumbo != 2 || m.Bytes != -1 {
 		t.Errorf("without a routing table: %+v", m)

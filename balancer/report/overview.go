@@ -170,7 +170,8 @@ func (o *Overview) addForecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Wa
 // AddMaps adds maps of the worst collections.
 func (o *Overview) AddMaps(s *catalog.Snapshot) {
 	for _, c := range o.Collections[:min(len(o.Collections), maxDrawn)] {
-		o.Maps = append(o.Maps, NewChunkMap(s.Collection(c.Namespace), s.Settings().MaxChunkSizeBytes, mapCells))
+		coll := s.Collection(c.Namespace)
+		o.Maps = append(o.Maps, NewChunkMap(coll, coll.ChunkSize(s.Settings()), mapCells))
 	}
 }
 

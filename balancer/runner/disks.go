@@ -31,9 +31,13 @@ func (r *run) readDisks(ctx context.Context) error {
 	if r.disks.files == nil {
 		names = r.namespaces[:min(len(r.namespaces), maxFileReads)]
 	}
+	r.disks.changed = nil // what moves from now on is read in the next round
 	r.mu.Unlock()
 	s, err := r.o.Volumes(ctx, names)
 	if err != nil {
+		for _, ns := range names {
+			r.markFilesStale(ns)
+		}
 		return err
 	}
 	r.mu.Lock()
@@ -53,7 +57,7 @@ func (r *run) readDisks(ctx context.Context) error {
 		}
 		parts.Collections = append(parts.Collections, c)
 	}
-	r.disks.volumes, r.disks.changed = catalog.NewVolumes(catalog.NewSnapshot(parts), r.o.DiskLimit), nil
+	r.disks.volumes = catalog.NewVolumes(catalog.NewSnapshot(parts), r.o.DiskLimit)
 	return nil
 }
 
@@ -74,12 +78,12 @@ func (r *run) roomCheck() func(ns string, to catalog.ShardID, c catalog.Chunk) b
 		return nil
 	}
 	return func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
-		size := r.chunkSize
+		size := r.settings.MaxChunkSizeBytes
 		r.mu.Lock()
 		volumes, read := r.disks.volumes, r.round.catalog
 		r.mu.Unlock()
 		if read != nil {
-			size = cmp.Or(read.Routings[ns].Collection.MaxChunkSizeBytes, size)
+			size = read.Routings[ns].Collection.ChunkSize(r.settings)
 		}
 		return volumes != nil && volumes.MissingBytes(ns, to, r.maxChunkMove(ns, c.Shard, size)) == 0
 	}

@@ -69,7 +69,7 @@ func (r *run) operationSizes(ctx context.Context, colls []catalog.Collection) (
 	r.mu.Unlock()
 	sizes := map[string]map[catalog.ShardID]int64{}
 	for _, c := range colls {
-		sizes[c.Namespace] = r.scaleOperations(load[c.Namespace], shards, cmp.Or(c.MaxChunkSizeBytes, r.chunkSize))
+		sizes[c.Namespace] = r.scaleOperations(load[c.Namespace], shards, c.ChunkSize(r.settings))
 		r.skipIfStuck(c.Namespace, load[c.Namespace], shards)
 	}
 	return sizes, nil

@@ -72,7 +72,7 @@ type run struct {
 
 	namespaces []string        // of the run
 	forcedOn   map[string]bool // collections that are balanced even if disabled
-	chunkSize  int64           // for collections without their own
+	settings   catalog.Settings
 
 	mu          sync.Mutex // guards the fields below
 	round       round
@@ -124,7 +124,7 @@ func (r *run) prepare(ctx context.Context) error {
 			r.forcedOn[ns] = true
 		}
 	}
-	r.chunkSize = look.Settings().MaxChunkSizeBytes
+	r.settings = look.Settings()
 	if r.o.TakeOver {
 		if look, err = r.takeOver(ctx, look); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (r *run) engineView(c catalog.Collection) catalog.Collection {
 	if r.o.Goal.PolicyRelease(
 		r.cluster.Release(),
 	) != r.cluster.Release() { // the default chunk sizes of the two releases differ
-		c.MaxChunkSizeBytes = cmp.Or(c.MaxChunkSizeBytes, r.chunkSize)
+		c.MaxChunkSizeBytes = c.ChunkSize(r.settings)
 	}
 	return c
 }

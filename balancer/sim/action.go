@@ -131,9 +131,6 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 	return split, nil
 }
 
-// maxKeysPerPiece is splitVector's maximum number of keys per piece.
-const maxKeysPerPiece = 250_000
-
 // halfSizePoints returns the points that split a chunk into pieces of half a chunk size, as splitVector
 // does for balancers before 6.0 (rules/01-selection §10.1): the next key after each such number of keys.
 func (c *cluster) halfSizePoints(coll *collection, chunk catalog.Chunk, chunkSize int64) (points []catalog.Key) {
@@ -142,7 +139,7 @@ func (c *cluster) halfSizePoints(coll *collection, chunk catalog.Chunk, chunkSiz
 		return nil
 	}
 	documents := coll.contents(chunk).Documents
-	piece := 1 + min(chunkSize/(2*(local.Bytes/local.Documents)), maxKeysPerPiece)
+	piece := 1 + min(chunkSize/(2*(local.Bytes/local.Documents)), policy.MaxKeysPerPiece)
 	for passed := piece; passed < documents; passed += piece {
 		point, ok := coll.extents.keyAfterDocuments(chunk.Min, chunk.Max, passed)
 		if !ok {

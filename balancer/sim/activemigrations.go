@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -50,7 +49,7 @@ func (c *cluster) adoptMigration(m catalog.ActiveMigration) (*move, bool) {
 	}
 	as := policy.Migration{
 		From: m.From, To: m.To, Namespace: m.Namespace, UUID: coll.entry.UUID, Min: lower, ChunkVersion: chunk.Version,
-		MaxChunkSizeBytes: cmp.Or(coll.entry.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes),
+		MaxChunkSizeBytes: coll.entry.ChunkSize(c.settings),
 	}
 	// For a whole chunk the donor chooses the range.
 	if upper, err := coll.entry.Pattern.Key(m.Max); err == nil && lower.Less(upper) && upper.Less(chunk.Max) {

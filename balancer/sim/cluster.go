@@ -86,7 +86,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 			c.addStatic(state)
 			continue
 		}
-		coll := newCollection(s, state, cfg.Contents, cmp.Or(state.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes))
+		coll := newCollection(s, state, cfg.Contents, state.ChunkSize(c.settings))
 		c.order = append(c.order, coll)
 		c.collections[state.Namespace] = coll
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 )
@@ -33,7 +32,7 @@ func (c *cluster) countPieces() (n int64) {
 			continue
 		}
 		n += int64(coll.chunks.Table().Len())
-		size := cmp.Or(coll.entry.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes)
+		size := coll.entry.ChunkSize(c.settings)
 		for _, bytes := range coll.bytes {
 			n += bytes / max(1, size)
 		}

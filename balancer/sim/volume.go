@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -41,7 +40,7 @@ func (c *cluster) fitsFunc() func(ns string, to catalog.ShardID, chunk catalog.C
 func (c *cluster) bytesToMove(coll *collection, chunk catalog.Chunk) int64 {
 	upper := chunk.Max
 	if c.initial.Release().BalancesBySize() && coll.chunks.Find(chunk.Min).Max == chunk.Max {
-		size := cmp.Or(coll.entry.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes)
+		size := coll.entry.ChunkSize(c.settings)
 		if point, ok := c.splitPoint(coll, chunk, size); ok {
 			upper = point
 		}

@@ -112,12 +112,12 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 
 // connectionOldShellMethods returns the methods of the old shell's Mongo.
 func connectionOldShellMethods() script.Methods[*Mongo] {
-	ask := func(_ *script.Call, m *Mongo, command bson.D) bson.Raw {
+	ask := func(m *Mongo, command bson.D) bson.Raw {
 		return m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin", Body: command, IsRead: true})
 	}
 	field := func(name string) func(*script.Call, *Mongo) goja.Value {
 		return func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Values.ToJS(ask(c, m, server.Command("hello")).Lookup(name))
+			return c.JS.Values.ToJS(ask(m, server.Command("hello")).Lookup(name))
 		}
 	}
 	secondary := func(c *script.Call, m *Mongo) goja.Value { return dbSecondaryOk(c, m.Database("admin")) }
@@ -125,13 +125,13 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 		{"isMongos", "", func(c *script.Call, m *Mongo) goja.Value { return c.JS.Runtime.ToValue(m.IsMongos()) },
 			"Returns whether the connection is to a mongos."},
 		{"isReplicaSetMember", "", func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Text(ask(c, m, server.Command("hello")), "setName") != "")
+			return c.JS.Runtime.ToValue(rawdoc.Text(ask(m, server.Command("hello")), "setName") != "")
 		}, "Returns whether the connection is to a member of a replica set."},
 		{"hasPrimary", "", func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(ask(c, m, server.Command("hello")), "isWritablePrimary"))
+			return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(ask(m, server.Command("hello")), "isWritablePrimary"))
 		}, ""},
 		{"hello", "", func(c *script.Call, m *Mongo) goja.Value {
-			return m.host.Display.Reply(ask(c, m, server.Command("hello")))
+			return m.host.Display.Reply(ask(m, server.Command("hello")))
 		}, "Returns the server's role in the cluster."},
 		{"getMinWireVersion", "", field("minWireVersion"), ""},
 		{"getMaxWireVersion", "", field("maxWireVersion"), ""},
@@ -141,7 +141,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 		{"getDatabaseNames", "", mongoGetDBNames, "The old name of getDBNames."},
 		{"getLogComponents", "", func(c *script.Call, m *Mongo) goja.Value {
 			command := bson.D{{Key: "getParameter", Value: int32(1)}, {Key: "logComponentVerbosity", Value: int32(1)}}
-			return c.JS.Values.ToJS(ask(c, m, command).Lookup("logComponentVerbosity"))
+			return c.JS.Values.ToJS(ask(m, command).Lookup("logComponentVerbosity"))
 		}, "Returns the log verbosity of each component."},
 		{"setLogLevel", "level:number component?:any", func(c *script.Call, m *Mongo) goja.Value {
 			on := m.Database("admin").object
@@ -151,7 +151,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 			return v
 		}, "Sets how much the server logs."},
 		{"getClusterTime", "", func(c *script.Call, m *Mongo) goja.Value {
-			return server.FieldValue(c.JS, ask(c, m, server.Command("hello")), "$clusterTime")
+			return server.FieldValue(c.JS, ask(m, server.Command("hello")), "$clusterTime")
 		}, ""},
 		{"isTLS", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue(m.Settings != nil && m.Settings.TLSConfig != nil)

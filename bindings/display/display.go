@@ -174,25 +174,6 @@ func (d *Display) StatsResult(value *goja.Object) goja.Value {
 	return value
 }
 
-// SetOneLine makes an object print on one line, whatever its width.
-func (d *Display) SetOneLine(o *goja.Object) *goja.Object {
-	d.JS.Values.SetPrinter(o, func() string {
-		options := d.InspectOptions()
-		options.Compact = values.CompactFull
-		parts := make([]string, 0, len(o.Keys()))
-		for _, k := range o.Keys() {
-			key := plaintext.VisibleLine(k)
-			if strings.Contains(k, " ") {
-				key = d.JS.Values.Inspect(d.JS.Runtime.ToValue(k), options)
-			}
-			text := d.JS.Values.Inspect(o.Get(k), options)
-			parts = append(parts, key+": "+strings.Join(strings.Fields(text), " "))
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
-	})
-	return o
-}
-
 // Print writes values as print() does, without format strings (rules/04-command-line-and-prompt §2.12).
 func (d *Display) Print(args []goja.Value) {
 	texts := make([]string, len(args))

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"math/rand/v2"
 	"os"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/script"
 )
 
@@ -255,7 +255,7 @@ func (s *Globals) newCrypto() *goja.Object {
 		var b [16]byte
 		_, _ = crand.Read(b[:])
 		b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-		return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+		return humanize.UUID(b[:])
 	})
 	m.add("randomInt", func(c *call) any {
 		low, high := int64(0), c.Arg(0).ToInteger()

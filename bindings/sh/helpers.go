@@ -29,7 +29,7 @@ func helperTables() [][]helper {
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardDiffMethods(), shardAdviseMethods(),
 			shardHeatMethods()),
-		[][]helper{shardLegacyMethods()},
+		[][]helper{shardOldShellMethods()},
 	)
 }
 

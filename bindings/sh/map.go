@@ -52,7 +52,7 @@ func shMap(c *call, sh *Helpers) goja.Value {
 			}
 		}
 	}
-	m := report.NewChunkMap(coll, s.Settings().MaxChunkSizeBytes, o.Cells(int(coll.Count().Chunks)))
+	m := report.NewChunkMap(coll, coll.ChunkSize(s.Settings()), o.Cells(int(coll.Count().Chunks)))
 	if d := c.options("map", 1).duration("heat", 0); d > 0 {
 		m.AddHeat(c.readHeat(sh, s, ns, d))
 	}

@@ -68,7 +68,7 @@ func showZones(c *call, d *server.Database) goja.Value {
 		}
 		entry := c.JS.NewObject("zone", c.host.fieldValue(doc, "tag"), "min", c.host.fieldValue(doc, "min"), "max",
 			c.host.fieldValue(doc, "max"))
-		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.host.Display.SetOneLine(entry)))
+		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.JS.Values.SetOneLine(entry)))
 	}
 	return c.host.Display.ShownValue(o)
 }

@@ -33,7 +33,7 @@ func (h *Host) PrintSizes() {
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
 			}, server.Reads)
-			script.Must(list.Set(strconv.Itoa(n), h.Display.SetOneLine(h.JS.NewObject(
+			script.Must(list.Set(strconv.Itoa(n), h.JS.Values.SetOneLine(h.JS.NewObject(
 				"min", h.fieldValue(chunk, "min"), "max", h.fieldValue(chunk, "max"), "on shard", h.fieldValue(chunk, "shard"),
 				"size", h.fieldValue(reply, "size"), "objects", h.fieldValue(reply, "numObjects")))))
 		}

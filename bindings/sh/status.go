@@ -370,11 +370,11 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 	if rawdoc.IsFieldTruthy(doc, "jumbo") {
 		script.Must(o.Set("jumbo", "yes"))
 	}
-	return r.s.Display.SetOneLine(o)
+	return w.SetOneLine(o)
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
 	w := r.s.JS.Values
-	return r.s.Display.SetOneLine(r.s.JS.NewObject(
+	return w.SetOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -122,15 +122,15 @@ func TestStatusReadsLittle(t *testing.T) {
 	}
 }
 
-// TestShowZonesByRange: in the order of the ranges, not of the zones' names.
+// TestShowZonesByRange: in the order of the ranges, not of the zones' names, which are shown as they are.
 func TestShowZonesByRange(t *testing.T) {
 	c := shelltest.Connect(t)
 	c.Fixture.Data["config.tags"] = append(c.Fixture.Data["config.tags"],
-		shelltest.MustMarshal(shelltest.Doc(field("ns", "app.orders"), field("tag", "A"), field("min", shelltest.Doc(field("k", int32(500)))), field("max", shelltest.Doc(field("k", int32(900)))))))
+		shelltest.MustMarshal(shelltest.Doc(field("ns", "app.orders"), field("tag", "A  B"), field("min", shelltest.Doc(field("k", int32(500)))), field("max", shelltest.Doc(field("k", int32(900)))))))
 	shelltest.Run(t, c, step{"show zones", `{
   'app.orders': [
     { zone: 'EU', min: { k: 0 }, max: { k: 500 } },
-    { zone: 'A', min: { k: 500 }, max: { k: 900 } }
+    { zone: 'A  B', min: { k: 500 }, max: { k: 900 } }
   ]
 }`})
 }

@@ -42,7 +42,7 @@ func shZones(c *call, sh *Helpers) goja.Value {
 	for i, z := range zones {
 		ranges := make([]any, len(z.Ranges))
 		for n, r := range z.Ranges {
-			ranges[n] = c.host.Display.SetOneLine(c.JS.NewObject(
+			ranges[n] = c.JS.Values.SetOneLine(c.JS.NewObject(
 				"ns", r.Namespace, "min", c.JS.Values.DocToJS(r.Min), "max", c.JS.Values.DocToJS(r.Max)))
 		}
 		o := c.JS.NewObject(

@@ -107,7 +107,7 @@ func quoted(text string) string {
 		return "  (nothing)"
 	}
 	if len(text) > maxQuoted {
-		text = "…" + text[len(text)-maxQuoted:]
+		text = "…" + strings.ToValidUTF8(text[len(text)-maxQuoted:], "")
 	}
 	return "  " + strings.ReplaceAll(plaintext.Visible(text), "\n", "\n  ")
 }

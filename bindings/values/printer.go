@@ -38,11 +38,12 @@ func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 	must(err)
 }
 
-// SetOneLine makes Inspect format obj on one line of any length, as sh.status() shows chunks
-// (rules/04-objects §5.4).
-func (w *Realm) SetOneLine(obj *goja.Object) {
+// SetOneLine makes Inspect format obj, which it returns, on one line of any length, as sh.status() shows
+// chunks (rules/04-objects §5.4).
+func (w *Realm) SetOneLine(obj *goja.Object) *goja.Object {
 	must(obj.DefineDataPropertySymbol(w.printers.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE))
+	return obj
 }
 
 func (p *printers) isOneLine(o *goja.Object) bool {

@@ -24,14 +24,14 @@ type Results struct {
 // InsertOne returns the result of insertOne.
 func (r Results) InsertOne(w *Result, id bson.RawValue) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedId", r.JS.Values.ToJS(id))
-	r.addLegacyMembers(o, w)
+	r.addOldShellMembers(o, w)
 	return o
 }
 
 // InsertMany returns the result of insertMany.
 func (r Results) InsertMany(w *Result, ops []Op) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedIds", r.insertedIDs(ops, w))
-	r.addLegacyMembers(o, w)
+	r.addOldShellMembers(o, w)
 	return o
 }
 
@@ -63,14 +63,14 @@ func (r Results) Update(w *Result) *goja.Object {
 		"upsertedCount", len(w.upserted),
 	)
 	script.Define(o, "upsertedId", id)
-	r.addLegacyMembers(o, w)
+	r.addOldShellMembers(o, w)
 	return o
 }
 
 // Delete returns the result of a delete.
 func (r Results) Delete(w *Result) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
-	r.addLegacyMembers(o, w)
+	r.addOldShellMembers(o, w)
 	return o
 }
 
@@ -86,7 +86,7 @@ func (r Results) Bulk(w *Result, ops []Op) *goja.Object {
 		"upsertedCount", len(w.upserted),
 		"upsertedIds", r.upsertedIDs(w),
 	)
-	r.addLegacyMembers(o, w)
+	r.addOldShellMembers(o, w)
 	return o
 }
 
@@ -98,7 +98,7 @@ func (r Results) upsertedIDs(w *Result) *goja.Object {
 	return ids
 }
 
-func (r Results) addLegacyMembers(o *goja.Object, w *Result) {
+func (r Results) addOldShellMembers(o *goja.Object, w *Result) {
 	for _, m := range []struct {
 		name  string
 		value any
@@ -239,7 +239,7 @@ func (r Results) bulkCounts(w *Result, ops []Op) *goja.Object {
 		"upsertedIds", r.upsertedIDs(w),
 		"insertedIds", r.insertedIDs(ops, w),
 	)
-	r.addLegacyMembers(o, w)
+	r.addOldShellMembers(o, w)
 	failures := make([]any, len(w.failures))
 	for i, f := range w.failures {
 		failures[i] = r.writeErrorObject(f)

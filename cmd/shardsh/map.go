@@ -75,7 +75,7 @@ func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.Colle
 		Width: cmp.Or(o.width, env.columns(), display.Width), Color: onScreen && env.color(),
 	}
 	c := s.Collection(o.ns)
-	m := report.NewChunkMap(c, s.Settings().MaxChunkSizeBytes, look.Cells(int(c.Count().Chunks)))
+	m := report.NewChunkMap(c, c.ChunkSize(s.Settings()), look.Cells(int(c.Count().Chunks)))
 	if load != nil {
 		m.AddHeat(load.Map)
 		for _, text := range load.Source.Missing() {

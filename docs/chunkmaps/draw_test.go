@@ -35,7 +35,7 @@ const style = `text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill:
 // bytes, what moves, zones, jumbo chunks, and what each shard has.
 func draw(s *catalog.Snapshot, ns, title string) string {
 	c := s.Collection(ns)
-	m := report.NewChunkMap(c, s.Settings().MaxChunkSizeBytes, cells)
+	m := report.NewChunkMap(c, c.ChunkSize(s.Settings()), cells)
 	var b strings.Builder
 	height := barTop + barStep*len(s.Shards()) + 8
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%d" role="img">`+

@@ -26,8 +26,6 @@ const commandTimeout = 30 * time.Second
 
 var maxCommandTime = bson.E{Key: "maxTimeMS", Value: commandTimeout.Milliseconds()}
 
-var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
-
 // Shard is a shard that is read directly, bypassing the router.
 type Shard struct {
 	ID   catalog.ShardID
@@ -240,7 +238,7 @@ func (s *Shard) CountByScan(ctx context.Context, ns string) (n int64, err error)
 func (s *Shard) ReadDeletions(ctx context.Context, uuid bson.Binary) ([]bson.Raw, error) {
 	return s.runCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "rangeDeletions"}, {Key: "filter", Value: bson.D{{Key: "collectionUuid", Value: uuid}}},
-		majority,
+		live.Majority,
 	})
 }
 
@@ -292,7 +290,7 @@ func (s *Shard) FindDocs(ctx context.Context, ns string, q DocumentQuery) ([]bso
 	if err != nil {
 		return nil, err
 	}
-	command := bson.D{{Key: "find", Value: name}, {Key: "filter", Value: q.Filter}, majority}
+	command := bson.D{{Key: "find", Value: name}, {Key: "filter", Value: q.Filter}, live.Majority}
 	if q.Projection != nil {
 		command = append(command, bson.E{Key: "projection", Value: q.Projection})
 	}

@@ -154,7 +154,7 @@ func newReading(ctx context.Context, client *mongo.Client, ns string, o Options)
 		if r.facts.Current, err = keyadvice.ParseKey(c.Pattern.Doc()); err != nil {
 			return r, fmt.Errorf("the shard key of %s: %w", ns, err)
 		}
-		r.facts.ChunkBytes = cmp.Or(c.MaxChunkSizeBytes, r.facts.ChunkBytes)
+		r.facts.ChunkBytes = c.ChunkSize(s.Settings())
 	}
 	r.facts.Zones, r.facts.ZoneRanges = collectionZones(ns, s)
 	r.facts.BytesPerSecond = migrationSpeed(s.Parts().Changes)

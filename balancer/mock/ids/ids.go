@@ -81,6 +81,9 @@ func (i *Source) ObjectIDCount() uint32 { return i.counter }
 // NewMachineID returns a random machine number of a node.
 func (i *Source) NewMachineID() int32 { return int32(i.rand.Uint32() >> 8) }
 
+// Chance returns true with a probability.
+func (i *Source) Chance(probability float64) bool { return i.rand.Float64() < probability }
+
 // State is the persisted state of a source: counters and random generator.
 type State struct {
 	Stamp   bson.Timestamp

@@ -11,12 +11,11 @@ import (
 // checkAPIVersion checks the three Stable API parameters.
 func checkAPIVersion(c *call.Call, cmd *call.Command) error {
 	version, strict := c.Body.Lookup("apiVersion"), c.Body.Lookup("apiStrict")
-	deprecation := c.Body.Lookup("apiDeprecationErrors")
-	if version.IsZero() && strict.IsZero() && deprecation.IsZero() {
+	if version.IsZero() && strict.IsZero() && c.Body.Lookup("apiDeprecationErrors").IsZero() {
 		return nil
 	}
-	for name, v := range map[string]bson.RawValue{"apiStrict": strict, "apiDeprecationErrors": deprecation} {
-		if !v.IsZero() && v.Type != bson.TypeBoolean {
+	for _, name := range []string{"apiStrict", "apiDeprecationErrors"} {
+		if v := c.Body.Lookup(name); !v.IsZero() && v.Type != bson.TypeBoolean {
 			return mongoerr.New(mongoerr.TypeMismatch,
 				"BSON field 'APIParametersFromClient.%s' is the wrong type '%s', expected type 'bool'", name, args.TypeName(v.Type))
 		}
@@ -45,10 +44,9 @@ func checkAPIVersion(c *call.Call, cmd *call.Command) error {
 // unstableStages are the stages outside of Stable API version 1 (MongoDB manual, "Stable API").
 var unstableStages = map[string]bool{
 	"$currentOp": true, "$indexStats": true, "$listClusterCatalog": true, "$listLocalSessions": true,
-	"$listSampledQueries": true,
-	"$listSearchIndexes":  true, "$listSessions": true, "$planCacheStats": true, "$queryStats": true, "$search": true,
-	"$searchMeta":              true,
-	"$shardedDataDistribution": true, "$vectorSearch": true,
+	"$listSampledQueries": true, "$listSearchIndexes": true, "$listSessions": true, "$planCacheStats": true,
+	"$queryStats": true, "$search": true, "$searchMeta": true, "$shardedDataDistribution": true,
+	"$vectorSearch": true,
 }
 
 // checkStableStages rejects a pipeline that has unstable stages under apiStrict.

@@ -22,7 +22,7 @@ import (
 // say how many nodes waits for those of the default. What changes collections waits for a majority of its own, and
 // answers without an error (recording 22-secondaries). A pipeline that writes fails.
 func unmetWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if !cmd.WriteConcern || !waitsForNodes(cmd, c) {
+	if !cmd.WriteConcern || !cmd.AwaitsNodes && !commands.WritesResults(c.Body.Raw) {
 		return nil, nil
 	}
 	concern, isDoc := c.Body.Lookup("writeConcern").DocumentOK()
@@ -39,15 +39,6 @@ func unmetWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(first.code, "PlanExecutor error during aggregation :: caused by :: %s", first.text(cmd.Name))
 	}
 	return concernReply(cmd.Name, failures), nil
-}
-
-// waitsForNodes reports whether a command waits for its write concern.
-func waitsForNodes(cmd *call.Command, c *call.Call) bool {
-	switch cmd.Name {
-	case "insert", "update", "delete", "findAndModify", "bulkWrite", "createIndexes":
-		return true
-	}
-	return commands.WritesResults(c.Body.Raw)
 }
 
 // askedConcern is what a write waits for.

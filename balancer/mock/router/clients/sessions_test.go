@@ -57,6 +57,18 @@ func TestWhatCommandsSayOfTheirSession(t *testing.T) {
 	}
 }
 
+// Of two wrong fields the same one is named each time.
+func TestWrongFieldsOfTheAPI(t *testing.T) {
+	x := routertest.NewS0(t)
+	for range 20 {
+		reply := x.Run("shop", d("find", "orders", "apiVersion", "1", "apiDeprecationErrors", 1, "apiStrict", 1))
+		const want = "BSON field 'APIParametersFromClient.apiStrict' is the wrong type 'int', expected type 'bool'"
+		if got, _ := reply.Lookup("errmsg").StringValueOK(); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSessionsAreListedUntilTheyEnd(t *testing.T) {
 	x := routertest.NewS0(t)
 	list := func() int {

@@ -43,14 +43,14 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 // configurePause sets a fail point that blocks threads: on the port of a member for that member, through
 // a router for all members.
 func configurePause(c *call.Call, name string) (bson.D, error) {
-	active, skip, times, err := failpoint.ReadMode(c.Body.Raw)
+	mode, err := failpoint.ReadMode(c.Body.Raw)
 	if err != nil {
 		return nil, err
 	}
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
-	mode := mock.FailPointMode{Active: active, Skip: skip, Times: times}
-	return bson.D{{Key: "count", Value: c.Cluster.FailPoints().Configure(name, memberOf(c), mode)}}, nil
+	count := c.Cluster.FailPoints().Configure(name, memberOf(c), mock.FailPointMode(mode))
+	return bson.D{{Key: "count", Value: count}}, nil
 }
 
 // memberOf is the shard whose member is asked; empty for a router.

@@ -30,13 +30,18 @@ type Points struct {
 // Point is the server's failCommand: the selected commands fail for all clients before they are parsed.
 // It counts only matching commands. The zero value is off.
 type Point struct {
-	mu          sync.Mutex
-	active      bool
-	skip        int64   // number of matching commands that succeed first
-	times       int64   // number of commands that fail then; negative for no limit
-	probability float64 // that a command fails; 0 means always
-	entered     int64   // number of failed commands
-	failure     Failure
+	mu      sync.Mutex
+	mode    Mode
+	entered int64 // number of failed commands
+	failure Failure
+}
+
+// Mode is the mode of a fail point.
+type Mode struct {
+	Active      bool
+	Skip        int64   // number of times that it does not fire first
+	Times       int64   // number of times that it fires then; negative for no limit
+	Probability float64 // that it fires; 0 means always
 }
 
 // Failure describes how a command fails.
@@ -54,27 +59,27 @@ type Failure struct {
 func (p *Point) IsOn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.active
+	return p.mode.Active
 }
 
 // Strike counts a matching command and returns its failure, nil if it does not fail.
 func (p *Point) Strike(cmd *commands.Command, appName, namespace string) *Failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.active || !p.failure.matches(cmd, appName, namespace) {
+	if !p.mode.Active || !p.failure.matches(cmd, appName, namespace) {
 		return nil
 	}
-	if p.skip > 0 {
-		p.skip--
+	if p.mode.Skip > 0 {
+		p.mode.Skip--
 		return nil
 	}
-	if p.probability > 0 && rand.Float64() >= p.probability {
+	if p.mode.Probability > 0 && rand.Float64() >= p.mode.Probability {
 		return nil
 	}
 	p.entered++
-	if p.times > 0 {
-		p.times--
-		p.active = p.times > 0
+	if p.mode.Times > 0 {
+		p.mode.Times--
+		p.mode.Active = p.mode.Times > 0
 	}
 	failure := p.failure
 	return &failure
@@ -111,15 +116,15 @@ func (f *Failure) FailAfter(reply bson.Raw) bson.Raw {
 func (p *Point) Replace(next *Point) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.active, p.skip, p.times = next.active, next.skip, next.times
-	p.probability, p.failure = next.probability, next.failure
+	p.mode, p.failure = next.mode, next.failure
 	return p.entered
 }
 
 // ReadPoint reads the configureFailPoint command of a named fail point.
 func ReadPoint(body bson.Raw, name string) (*Point, error) {
-	p := &Point{active: true, times: -1}
-	if err := p.readMode(body.Lookup("mode")); err != nil || !p.active {
+	mode, err := ReadMode(body)
+	p := &Point{mode: mode}
+	if err != nil || !mode.Active {
 		return p, err
 	}
 	data, isDoc := body.Lookup("data").DocumentOK()
@@ -134,11 +139,11 @@ func ReadPoint(body bson.Raw, name string) (*Point, error) {
 	return p, p.failure.read(data)
 }
 
-// ReadMode reads the mode of a fail point without data.
-func ReadMode(body bson.Raw) (active bool, skip, times int64, err error) {
-	p := &Point{active: true, times: -1}
-	err = p.readMode(body.Lookup("mode"))
-	return p.active, p.skip, p.times, err
+// ReadMode reads the mode of a fail point from the configureFailPoint command.
+func ReadMode(body bson.Raw) (Mode, error) {
+	m := Mode{Active: true, Times: -1}
+	err := m.read(body.Lookup("mode"))
+	return m, err
 }
 
 // Entered returns how often the fail point was entered.
@@ -148,11 +153,11 @@ func (p *Point) Entered() int64 {
 	return p.entered
 }
 
-func (p *Point) readMode(v bson.RawValue) error {
+func (m *Mode) read(v bson.RawValue) error {
 	if word, isText := v.StringValueOK(); isText {
 		switch word {
 		case "off":
-			p.active = false
+			m.Active = false
 			return nil
 		case "alwaysOn":
 			return nil
@@ -166,18 +171,18 @@ func (p *Point) readMode(v bson.RawValue) error {
 	times, skip, chance := mode.Lookup("times"), mode.Lookup("skip"), mode.Lookup("activationProbability")
 	switch {
 	case !times.IsZero():
-		p.times = IntOrZero(times)
-		p.active = p.times > 0
+		m.Times = IntOrZero(times)
+		m.Active = m.Times > 0
 		return countMode("times", times)
 	case !skip.IsZero():
-		p.skip = IntOrZero(skip)
+		m.Skip = IntOrZero(skip)
 		return countMode("skip", skip)
 	case !chance.IsZero():
 		f, isNumber := chance.AsFloat64OK()
 		if !isNumber || f < 0 || f > 1 {
 			return mongoerr.New(mongoerr.BadValue, "activationProbability must be between 0.0 and 1.0")
 		}
-		p.probability, p.active = f, f > 0
+		m.Probability, m.Active = f, f > 0
 		return nil
 	}
 	return mongoerr.New(mongoerr.BadValue,

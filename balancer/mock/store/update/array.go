@@ -200,13 +200,15 @@ func (u *Update) makePull(path string, arg value.Value) (modifier, error) {
 		n, err := c.CompileDocument(arg.Value)
 		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
-			return value.IsObject(v) && n.Match(v.Value, state), state.Err
+			matches := value.IsObject(v) && n.Match(v.Value, state)
+			return matches, state.Err
 		}), err
 	case value.IsObject(arg) || arg.Type == bson.TypeRegex:
 		p, err := c.CompilePredicate(path, arg)
 		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
-			return p.Test(v, state), state.Err
+			matches := p.Test(v, state)
+			return matches, state.Err
 		}), err
 	}
 	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return value.Compare(v, arg) == 0, nil }),

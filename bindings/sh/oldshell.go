@@ -24,8 +24,8 @@ const (
 	waitInterval = 200 * time.Millisecond
 )
 
-// shardLegacyMethods returns the helpers of the old shell (rules/04-objects §5.5).
-func shardLegacyMethods() []helper {
+// shardOldShellMethods returns the helpers of the old shell (rules/04-objects §5.5).
+func shardOldShellMethods() []helper {
 	return []helper{
 		{"waitForBalancer", "onOrNot?:any timeout?:number|string interval?:number|string", shWaitForBalancer,
 			"Waits for the balancer to end its round, or to complete another."},
