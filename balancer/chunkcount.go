@@ -28,7 +28,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	if err != nil {
 		return nil, err
 	}
-	rules := policy.RulesOf(l.cfg.Version)
+	rules := policy.RulesOf(l.cfg.Release)
 	if rules.SharesShards() {
 		colls = slices.Clone(colls)
 		l.rand.Shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
@@ -36,7 +36,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	var candidates []policy.Migration
 	available := policy.NewAvailableShards(shards)
 	for _, coll := range colls {
-		if policy.ReportBlocked(coll, l.cfg.Version, l.decisions.Report) {
+		if policy.ReportBlocked(coll, l.cfg.Release, l.decisions.Report) {
 			continue
 		}
 		if !rules.SharesShards() {
@@ -68,7 +68,7 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 	}
 	report := l.decisions.newCollectionReport()
 	situation := policy.CountSituation{
-		Situation: l.withLimits(NewSituation(routing, nil, shards, l.Settings())), Rules: rules,
+		Situation: l.withRestrictions(NewSituation(routing, nil, shards, l.Settings())), Rules: rules,
 		MovedLastRound: l.movedLastRound, Shuffle: l.rand.Shuffle,
 	}
 	situation.Random = l.randomChance()
@@ -81,7 +81,7 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 // function releases it.
 func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
 	nothing := func() {}
-	if l.cfg.Version.HasModes() {
+	if l.cfg.Release.HasModes() {
 		return true, nothing, nil
 	}
 	locked, err = call(&l.thread, "lock", func(ctx context.Context, c Cluster) (bool, error) {

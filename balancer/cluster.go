@@ -45,9 +45,9 @@ type SharedCluster interface {
 type MachineIDs interface {
 	// MachineID returns tells = false if the shard does not report its number.
 	MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error)
-	// MachineIDsDiffer reports whether it is known, without a command to each shard, that all shards
+	// MachineIDsKnownUnique reports whether it is known, without a command to each shard, that all shards
 	// answer and that no two of them have the same number.
-	MachineIDsDiffer(ctx context.Context) bool
+	MachineIDsKnownUnique(ctx context.Context) bool
 	// ResetMachineID lets the shard draw another number.
 	ResetMachineID(ctx context.Context, id catalog.ShardID) error
 }

@@ -53,7 +53,7 @@ func (r *roundDecisions) reportSkipped(d policy.Decision, groups ...[]*catalog.C
 	}
 	for _, colls := range groups {
 		for _, coll := range colls {
-			if policy.ReportBlocked(*coll, r.cfg.Version, r.Report) {
+			if policy.ReportBlocked(*coll, r.cfg.Release, r.Report) {
 				continue
 			}
 			d.Namespace = coll.Namespace

@@ -40,7 +40,7 @@ func decided(t *testing.T, f *fakeCluster, cfg balancer.Config, d time.Duration)
 
 // What a round decides is told at its end, with a code for each collection.
 func TestDecisionsOfARound(t *testing.T) {
-	v44 := balancer.Config{Version: catalog.Release44}
+	v44 := balancer.Config{Release: catalog.Release44}
 	for _, tt := range []struct {
 		name    string
 		cfg     balancer.Config

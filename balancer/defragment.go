@@ -119,7 +119,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 	if !bytes.Equal(coll.UUID.Data, uuid.Data) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s was recreated", ns)
 	}
-	if err := l.refreshSettingsBy(t); err != nil {
+	if err := l.refreshSettingsOn(t); err != nil {
 		return nil, err
 	}
 	var shards []catalog.Shard
@@ -132,7 +132,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 			return nil, err
 		}
 	}
-	return policy.NewPhase(name, l.withLimits(NewSituation(routing, sizes[ns], shards, l.Settings()))), nil
+	return policy.NewPhase(name, l.withRestrictions(NewSituation(routing, sizes[ns], shards, l.Settings()))), nil
 }
 
 // defragmentationMoves takes one migration from each collection in turn, as long as shards are

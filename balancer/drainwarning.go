@@ -36,7 +36,7 @@ func (l *Loop) warnBlocked(draining []catalog.ShardID) error {
 		return err
 	}
 	for _, coll := range colls {
-		if coll.BalanceableIn(l.cfg.Version) {
+		if coll.BalanceableIn(l.cfg.Release) {
 			continue
 		}
 		routing, err := l.routing(coll.Namespace)

@@ -283,7 +283,7 @@ func (f *fakeCluster) MachineID(_ context.Context, id catalog.ShardID) (int64, b
 	return number, tells, f.failMachineID
 }
 
-func (f *fakeCluster) MachineIDsDiffer(context.Context) bool { return false }
+func (f *fakeCluster) MachineIDsKnownUnique(context.Context) bool { return false }
 
 func (f *fakeCluster) ResetMachineID(_ context.Context, id catalog.ShardID) error {
 	f.resets = append(f.resets, id)

@@ -63,8 +63,8 @@ func DefaultParameters() Parameters {
 
 // Config configures a Loop.
 type Config struct {
-	// Version is the release whose balancer the loop implements; zero is the current release.
-	Version catalog.Release
+	// Release is the release whose balancer the loop implements; zero is the current release.
+	Release catalog.Release
 	// Parameters returns the server parameters. The loop calls it at every use, since the parameters
 	// change at run time. Nil means the defaults.
 	Parameters func() Parameters
@@ -164,7 +164,7 @@ func NewLoop(cfg Config) *Loop {
 	}
 	l := &Loop{cfg: cfg, idle: newIdleCollections(cfg.Revision)}
 	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
-	l.settings = currentSettings{mu: &l.mu, value: catalog.DefaultSettingsOf(cfg.Version)}
+	l.settings = currentSettings{mu: &l.mu, value: catalog.DefaultSettingsOf(cfg.Release)}
 	l.status = roundStatus{mu: &l.mu, onChange: cfg.OnRoundChange}
 	l.rand = randomSource{&l.mu, cfg.Rand}
 	l.decisions.cfg = &l.cfg
@@ -174,8 +174,8 @@ func NewLoop(cfg Config) *Loop {
 	return l
 }
 
-// withLimits adds the engine's restrictions (Reasons, Fits) to a situation.
-func (l *Loop) withLimits(s policy.Situation) policy.Situation {
+// withRestrictions adds the engine's restrictions (Reasons, Fits) to a situation.
+func (l *Loop) withRestrictions(s policy.Situation) policy.Situation {
 	s.Reasons = l.cfg.Reasons
 	if fits, ns := l.cfg.Fits, s.Namespace; fits != nil {
 		s.Fits = func(to catalog.ShardID, c catalog.Chunk) bool { return fits(ns, to, c) }
@@ -212,9 +212,9 @@ func (l *Loop) Settings() catalog.Settings {
 // balancerStop immediately (rules/01-rounds-and-settings §1.6).
 func (l *Loop) SetSettings(s catalog.Settings) { l.settings.set(s) }
 
-// enabled reports whether a round may work: the mode is full, the time is inside the window, and no
+// mayBalance reports whether a round may work: the mode is full, the time is inside the window, and no
 // termination was requested.
-func (l *Loop) enabled() bool {
+func (l *Loop) mayBalance() bool {
 	s := l.effectiveSettings()
 	return !l.isTerminating() && s.ShouldBalance(l.now.In(l.cfg.Location))
 }
@@ -245,9 +245,9 @@ func (l *Loop) main() {
 
 // refreshSettings reads the three documents of config.settings in order. If reading fails, the settings
 // that were parsed before the failure stay in effect (rules/01-rounds-and-settings §2.1).
-func (l *Loop) refreshSettings() error { return l.refreshSettingsBy(&l.thread) }
+func (l *Loop) refreshSettings() error { return l.refreshSettingsOn(&l.thread) }
 
-func (l *Loop) refreshSettingsBy(t *thread) error {
+func (l *Loop) refreshSettingsOn(t *thread) error {
 	for {
 		known, set := l.settings.get()
 		loaded, err := call(t, "settings", func(ctx context.Context, c Cluster) (catalog.Settings, error) {

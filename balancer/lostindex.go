@@ -12,7 +12,7 @@ import (
 // collection, since none of its chunks can move (rules/01-rounds-and-settings §1.6). It returns false
 // for every other collection.
 func (l *Loop) handleLostHashedIndex(m policy.Migration) bool {
-	if !l.cfg.Version.DisablesOnMissingIndex() {
+	if !l.cfg.Release.DisablesOnMissingIndex() {
 		return false
 	}
 	routing, err := l.routing(m.Namespace)

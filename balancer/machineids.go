@@ -11,12 +11,12 @@ import (
 // Both shards get a new number, so that the next round passes (rules/01-rounds-and-settings §1.4).
 // Release 9.0 has no such check.
 func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
-	if !l.cfg.Version.ChecksMachineIDs() {
+	if !l.cfg.Release.ChecksMachineIDs() {
 		return nil
 	}
 	return run(&l.thread, "machineIds", func(ctx context.Context, c Cluster) error {
 		nodes, tells := c.(MachineIDs)
-		if !tells || nodes.MachineIDsDiffer(ctx) {
+		if !tells || nodes.MachineIDsKnownUnique(ctx) {
 			return nil
 		}
 		owners := make(map[int64]catalog.ShardID, len(shards))

@@ -23,11 +23,11 @@ type Mover interface {
 // counts the migrations that moved something (rules/01-rounds-and-settings §1.6).
 func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) error {
 	batch := len(candidates)
-	if !l.cfg.Version.HasModes() {
+	if !l.cfg.Release.HasModes() {
 		batch = 1
 	}
 	for chosen := range slices.Chunk(candidates, batch) {
-		if !l.enabled() {
+		if !l.mayBalance() {
 			l.reportDisabled()
 			l.returnUnsent(chosen)
 			return nil

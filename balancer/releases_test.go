@@ -79,7 +79,7 @@ func TestSleepsOfReleases(t *testing.T) {
 			between := func(f *fakeCluster) time.Duration {
 				var starts []time.Time
 				moves := 0
-				f.runConfig(t, balancer.Config{Version: tt.release})
+				f.runConfig(t, balancer.Config{Release: tt.release})
 				for range 400 {
 					if len(f.moves) > moves {
 						starts, moves = append(starts, f.queue.Now()), len(f.moves)
@@ -102,14 +102,14 @@ func TestSleepsOfReleases(t *testing.T) {
 
 			f = cluster()
 			f.settings["balancer"] = bson.D{{Key: "stopped", Value: true}}
-			loop := f.runConfig(t, balancer.Config{Version: tt.release})
+			loop := f.runConfig(t, balancer.Config{Release: tt.release})
 			f.advance(2 * time.Minute)
 			if got, want := loop.Status().Rounds, int64(2*time.Minute/tt.disabled)+1; got != want {
 				t.Errorf("%d rounds in two minutes while disabled, want %d", got, want)
 			}
 			f = cluster()
 			f.failShards = errors.New("gone")
-			loop = f.runConfig(t, balancer.Config{Version: tt.release})
+			loop = f.runConfig(t, balancer.Config{Release: tt.release})
 			f.advance(2 * time.Minute)
 			if got, want := loop.Status().Rounds, int64(2*time.Minute/tt.failed)+1; got != want {
 				t.Errorf("%d failed rounds in two minutes, want %d", got, want)
@@ -128,7 +128,7 @@ func TestTrap38ConflictingMigrationsOf34(t *testing.T) {
 		f := newFake("a", "b")
 		f.addChunks(t, "db.c", "a", "a", "a")
 		f.addChunks(t, "db.d", "a", "a", "a")
-		f.runConfig(t, balancer.Config{Version: release})
+		f.runConfig(t, balancer.Config{Release: release})
 		f.advance(time.Second)
 		var got []string
 		for _, m := range f.moves {
@@ -145,7 +145,7 @@ func TestMigrationsOf24RunOneByOne(t *testing.T) {
 	f := newFake("a", "b")
 	f.addChunks(t, "db.c", "a", "a", "a")
 	f.addChunks(t, "db.d", "a", "a", "a")
-	f.runConfig(t, balancer.Config{Version: catalog.Release24})
+	f.runConfig(t, balancer.Config{Release: catalog.Release24})
 	f.advance(time.Second)
 	if len(f.moves) != 1 {
 		t.Errorf("%d migrations at once", len(f.moves))
@@ -174,7 +174,7 @@ func TestSwitchesOfCollections(t *testing.T) {
 	} {
 		f := newFake("a", "b")
 		tt.change(&f.addChunks(t, "db.c", "a", "a", "a").entry)
-		f.runConfig(t, balancer.Config{Version: tt.release})
+		f.runConfig(t, balancer.Config{Release: tt.release})
 		f.advance(time.Second)
 		if moves := len(f.moves) > 0; moves != tt.moves {
 			t.Errorf("%s with %+v: moves %v", tt.release, f.colls[0].entry, moves)
@@ -187,7 +187,7 @@ func TestNegativeMaxSizeFailsTheRound(t *testing.T) {
 	f := newFake("a", "b")
 	f.addChunks(t, "db.c", "a", "a", "a")
 	f.shards[1].MaxSizeMB = -1
-	f.runConfig(t, balancer.Config{Version: catalog.Release44})
+	f.runConfig(t, balancer.Config{Release: catalog.Release44})
 	f.advance(time.Second)
 	if len(f.moves) != 0 || len(f.log) != 1 || field(t, f.log[0].details, "errorOccured") != true {
 		t.Errorf("%d moves, log %v", len(f.moves), f.log)
@@ -268,7 +268,7 @@ func TestDayWindowsThatAreIgnored(t *testing.T) {
 		day := f.queue.Now().AddDate(0, 0, 3).Weekday().String() // not today
 		f.settings["balancer"] = bson.D{{Key: "activeWindowDOW", Value: bson.A{
 			bson.D{{Key: "day", Value: day}, {Key: "start", Value: "01:00"}, {Key: "stop", Value: "02:00"}}}}}
-		loop := f.runConfig(t, balancer.Config{Version: release.WithFCV(tt.fcv), Logger: slog.New(warned{slog.DiscardHandler, &ids})})
+		loop := f.runConfig(t, balancer.Config{Release: release.WithFCV(tt.fcv), Logger: slog.New(warned{slog.DiscardHandler, &ids})})
 		f.advance(3 * aRoundLater)
 		warned := slices.DeleteFunc(ids, func(id string) bool { return id != "8248700" })
 		rounds := loop.Status().Rounds
@@ -311,7 +311,7 @@ func TestBalanceableByRelease(t *testing.T) {
 			tt.change(&c.entry)
 			f.shards[0].Draining, f.noReplies = true, true
 			cfg := logging(&ids)
-			cfg.Version = release
+			cfg.Release = release
 			f.runConfig(t, cfg)
 			f.advance(3 * time.Second)
 			blocked := slices.Contains(tt.blocks, version)

@@ -30,11 +30,11 @@ func (l *Loop) round() time.Duration {
 	l.decisions.end(l.now)
 	if err != nil {
 		l.cfg.Logger.Error("round failed", "id", 21865, "error", err)
-		l.logRound(details.failureDoc(l.now, err, l.cfg.Version))
-		return pausesFor(l.cfg.Version).failed
+		l.logRound(details.failureDoc(l.now, err, l.cfg.Release))
+		return pausesFor(l.cfg.Release).failed
 	}
 	if logged {
-		l.logRound(details.successDoc(l.now, l.cfg.Version))
+		l.logRound(details.successDoc(l.now, l.cfg.Release))
 	}
 	return sleep
 }
@@ -42,7 +42,7 @@ func (l *Loop) round() time.Duration {
 // runSteps runs the steps of a round. It reports whether the action log gets an entry for the round,
 // and returns the sleep after the round.
 func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
-	pause := pausesFor(l.cfg.Version)
+	pause := pausesFor(l.cfg.Release)
 	if l.cfg.NoPauses {
 		pause.moved, pause.nothingMoved, pause.throttled = 0, 0, false
 	}
@@ -59,12 +59,12 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 		}
 		return false, pause.failed, onlyTermination(err)
 	}
-	if l.cfg.Version.AtLeast(catalog.Release60) {
+	if l.cfg.Release.AtLeast(catalog.Release60) {
 		if err := l.warnDraining(); err != nil { // step 5
 			return false, 0, err
 		}
 	}
-	if !l.enabled() { // step 6
+	if !l.mayBalance() { // step 6
 		l.reportDisabled()
 		l.disableAutoMerger()
 		return false, pause.disabled, nil
@@ -125,7 +125,7 @@ func (l *Loop) prepareStreams() error {
 	if l.mayAutoMerge() { // step 7
 		l.enableAutoMerger()
 	}
-	if l.cfg.Version.Defragments() {
+	if l.cfg.Release.Defragments() {
 		if err := l.startDefragmentations(); err != nil { // step 8
 			return err
 		}
@@ -143,7 +143,7 @@ func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !l.cfg.Version.BalancesBySize() {
+	if !l.cfg.Release.BalancesBySize() {
 		chunks, err = l.selectByCount(shards)
 		return nil, chunks, err
 	}

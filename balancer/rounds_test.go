@@ -184,7 +184,7 @@ func TestFailuresOfMigrations(t *testing.T) {
 			c.entry.Pattern = pattern
 			f.moveErr = func(policy.Migration) error { return tt.err }
 			cfg := logging(&ids)
-			cfg.Version = tt.release
+			cfg.Release = tt.release
 			f.runConfig(t, cfg)
 			f.advance(f.moveTime)
 			if !slices.Equal(ids, tt.want) || c.entry.NoBalance != tt.noBalance {
@@ -476,7 +476,7 @@ func TestZonesOfSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := logging(&ids)
-		cfg.Version = release
+		cfg.Release = release
 		parameters := balancer.DefaultParameters()
 		parameters.SessionsChunks = 4
 		cfg.Parameters = func() balancer.Parameters { return parameters }

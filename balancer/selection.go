@@ -25,7 +25,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 
 	var candidates []policy.Migration
 	for i, coll := range rest {
-		if !policy.ReportBlocked(*coll, l.cfg.Version, l.decisions.Report) {
+		if !policy.ReportBlocked(*coll, l.cfg.Release, l.decisions.Report) {
 			batch = append(batch, coll)
 		}
 		if len(batch) == statsBatchSize {
@@ -57,7 +57,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Collection) {
 	cached := make(map[string]*catalog.Collection, l.cache.len())
 	for i := range colls {
-		if l.cache.has(colls[i].Namespace) && colls[i].BalanceableIn(l.cfg.Version) {
+		if l.cache.has(colls[i].Namespace) && colls[i].BalanceableIn(l.cfg.Release) {
 			cached[colls[i].Namespace] = &colls[i]
 		}
 	}
@@ -164,7 +164,7 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 		return nil, err
 	}
 	settings := l.Settings()
-	situation := l.withLimits(NewSituation(routing, sizes, shards, settings))
+	situation := l.withRestrictions(NewSituation(routing, sizes, shards, settings))
 	situation.Random = l.randomChance()
 	report := l.decisions.newCollectionReport()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)

@@ -109,7 +109,7 @@ func (c *Config) splitsOf(r Routing) []policy.Split {
 }
 
 func (c *Config) splitsSessions(r Routing) bool {
-	return r.Collection.Namespace == policy.SessionsNamespace && c.Version.SplitsSessions()
+	return r.Collection.Namespace == policy.SessionsNamespace && c.Release.SplitsSessions()
 }
 
 // failsRound reports whether an error ends the round for all collections. The server throws such

@@ -344,7 +344,7 @@ func TestTrap34TwoSpellingsOfErrorOccurred(t *testing.T) {
 			if fails {
 				f.failShards = errors.New("gone")
 			}
-			f.traced(t, balancer.Config{Version: release}, 1, nil)
+			f.traced(t, balancer.Config{Release: release}, 1, nil)
 			if details := f.log[0].details; details[1].Key != name || details[1].Value != fails {
 				t.Errorf("%s: %v, want %s: %v", release, details, name, fails)
 			}
@@ -391,7 +391,7 @@ func TestTrap40ZoneThatDoesNotFitTheKeyFailsTheRound(t *testing.T) {
 						f.failRouting = bad
 					}
 					routings := 0
-					f.traced(t, balancer.Config{Version: release}, 1, func(name string) {
+					f.traced(t, balancer.Config{Release: release}, 1, func(name string) {
 						if name == "routing" {
 							if routings++; routings > len(f.colls) {
 								f.failRouting = bad

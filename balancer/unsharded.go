@@ -11,7 +11,7 @@ import (
 // fail point of the server's own tests (rules/01-selection §8).
 func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.AvailableShards) ([]policy.Migration, error) {
 	random := l.randomChance()
-	if random == nil || !l.cfg.Version.MovesCollections() {
+	if random == nil || !l.cfg.Release.MovesCollections() {
 		return nil, nil
 	}
 	colls, err := call(&l.thread, "unsharded", func(ctx context.Context, c Cluster) ([]policy.Unsharded, error) {

@@ -74,7 +74,7 @@ func (s *Shell) defineIt() {
 	}
 	get := func(goja.FunctionCall) goja.Value {
 		cur := s.current.Cursor
-		if cur == nil || cur.ClosedUnsent() || !cur.HasNext() {
+		if cur == nil || cur.ClosedBeforeOpen() || !cur.HasNext() {
 			s.current.Cursor = nil
 			return s.JS.Runtime.ToValue("no cursor")
 		}

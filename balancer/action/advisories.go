@@ -74,7 +74,7 @@ func (l *preflightLook) readMovingPrimary(ctx context.Context) {
 }
 
 // warn reports the known faults that concern the steps of a plan.
-func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serial) error {
+func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serialReporter) error {
 	list, err := Advisories(p.Advisories)
 	if err != nil || len(made.Steps) == 0 {
 		return err

@@ -77,7 +77,7 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	return planRun{
 		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, approved: a.Approve,
 		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, addHooks: unmark,
-	}.run(ctx, c, &serial{next: r})
+	}.run(ctx, c, &serialReporter{next: r})
 }
 
 func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {

@@ -136,7 +136,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		}
 	}
 	began := c.Clock.Now()
-	report := &serial{next: r}
+	report := &serialReporter{next: r}
 	run := &auditRun{
 		Audit: a, cluster: c, report: report, result: &result,
 		tables: map[string]*ownerTable{}, untracked: map[string]bool{},
@@ -178,7 +178,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 type auditRun struct {
 	Audit
 	cluster    Cluster
-	report     *serial
+	report     *serialReporter
 	gate       *pace.Gate
 	rate       readRate
 	reread     readRetry

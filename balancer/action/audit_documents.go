@@ -22,7 +22,7 @@ import (
 // maxSuspects is the number of suspect documents that are collected before they are read again.
 const maxSuspects = 5000
 
-var byID = bsonOf(bson.D{{Key: "_id", Value: int32(1)}})
+var idPattern = bsonOf(bson.D{{Key: "_id", Value: int32(1)}})
 
 func bsonOf(doc bson.D) bson.Raw {
 	raw, err := bson.Marshal(doc)
@@ -74,12 +74,12 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 	if err := d.measureDocuments(ctx); err != nil {
 		return err
 	}
-	kept, apart, untold := d.uniqueIndexes()
+	kept, apart, unseen := d.uniqueIndexes()
 	d.unique = kept
 	if d.collation != nil {
 		d.unique = append(d.unique, d.idIndex())
 	}
-	for _, name := range untold {
+	for _, name := range unseen {
 		d.summary.Notes = append(d.summary.Notes, fmt.Sprintf("the unique index %s is not compared between shards", name))
 	}
 	err = d.scan(ctx)
@@ -112,7 +112,7 @@ func (d *documentAudit) measureDocuments(ctx context.Context) error {
 	return err
 }
 
-func (d *documentAudit) uniqueIndexes() (kept, apart []bson.Raw, untold []string) {
+func (d *documentAudit) uniqueIndexes() (kept, apart []bson.Raw, unseen []string) {
 	seen := map[string]bool{}
 	var all []bson.Raw
 	for _, h := range d.coll.Holdings {
@@ -128,7 +128,7 @@ func (d *documentAudit) uniqueIndexes() (kept, apart []bson.Raw, untold []string
 
 // idIndex is the index on _id, as listIndexes has it, with the collation of the collection.
 func (d *documentAudit) idIndex() bson.Raw {
-	spec := bson.D{{Key: "name", Value: "_id_"}, {Key: "key", Value: byID}}
+	spec := bson.D{{Key: "name", Value: "_id_"}, {Key: "key", Value: idPattern}}
 	if d.collation != nil {
 		spec = append(spec, bson.E{Key: "collation", Value: d.collation})
 	}

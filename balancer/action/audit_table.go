@@ -100,7 +100,7 @@ func (a *auditRun) readTableOnPrimary(ctx context.Context, ns string) (*ownerTab
 	if err != nil {
 		return nil, err
 	}
-	pattern, err := catalog.ParseKeyPattern(byID)
+	pattern, err := catalog.ParseKeyPattern(idPattern)
 	if err != nil {
 		return nil, err
 	}

@@ -532,7 +532,7 @@ func TestAuditReadsOn(t *testing.T) {
 	w.must(err)
 	defer shards.Close(context.Background())
 	for _, every := range []int{1, 7, 1000} {
-		m := &holdings.MergedReader{Namespace: "db.c", Shards: shards.Readable(), Order: byID, Fields: []string{"x"}}
+		m := &holdings.MergedReader{Namespace: "db.c", Shards: shards.Readable(), Order: idPattern, Fields: []string{"x"}}
 		got, n := map[catalog.ShardID]int{}, 0
 		w.must(m.Each(t.Context(), func(copies []placement.Copy) error {
 			for _, c := range copies {

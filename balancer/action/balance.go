@@ -111,7 +111,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err != nil {
 		return BalanceResult{}, err
 	}
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	if c.Guarded {
 		if err := c.sendGuardedWrite(ctx); err != nil {
 			return BalanceResult{}, err
@@ -180,7 +180,7 @@ func (b Balance) preflight(ctx context.Context, c Cluster, read *catalog.Snapsho
 
 // preview returns what a run would do, if that is to be shown, and the snapshot from which it was
 // computed.
-func (b Balance) preview(ctx context.Context, c Cluster, r *serial) (
+func (b Balance) preview(ctx context.Context, c Cluster, r *serialReporter) (
 	s *catalog.Snapshot, result BalanceResult, err error) {
 	shown := b.DryRun || b.Confirm != nil
 	if b.Goal == runner.GoalLoad {
@@ -254,7 +254,7 @@ func (b Balance) names(s *catalog.Snapshot) ([]string, error) {
 }
 
 // balance executes the run.
-func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial) (BalanceResult, error) {
+func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serialReporter) (BalanceResult, error) {
 	rules := b.rules()
 	rules.CoolDown = b.CoolDown
 	var lease atomic.Pointer[live.LeasedCluster]
@@ -265,23 +265,23 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	defer leave()
 	r.Report(Started{gate, commentFunc(&lease)})
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
-		Namespaces:  b.Namespaces,
-		Goal:        b.Goal,
-		Order:       b.Order,
-		Parallel:    b.Parallel,
-		TakeOver:    b.PauseBalancing,
-		Rand:        randomSource(b.Seed),
-		Gate:        gate,
-		MaxTime:     b.For,
-		CoolDown:    b.CoolDown,
-		OpsInterval: b.OpsInterval,
-		Clock:       c.Clock,
-		LoadKind:    b.By,
-		Heat:        func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
-		DiskLimit:   b.DiskLimit,
-		Volumes:     live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
-		HardContext: b.AbortContext,
-		ForceJumbo:  b.ForceJumbo,
+		Namespaces:     b.Namespaces,
+		Goal:           b.Goal,
+		Order:          b.Order,
+		Parallel:       b.Parallel,
+		PauseBalancing: b.PauseBalancing,
+		Rand:           randomSource(b.Seed),
+		Gate:           gate,
+		MaxTime:        b.For,
+		CoolDown:       b.CoolDown,
+		OpsInterval:    b.OpsInterval,
+		Clock:          c.Clock,
+		LoadKind:       b.By,
+		ReadHeat:       func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
+		DiskLimit:      b.DiskLimit,
+		Volumes:        live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
+		MovesContext:   b.AbortContext,
+		ForceJumbo:     b.ForceJumbo,
 		OnEvent: func(e runner.Event) {
 			if p != nil {
 				gate.SetRemaining(pace.Remaining{
@@ -295,14 +295,14 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 }
 
 func (b Balance) whileLeased(
-	ctx context.Context, c Cluster, taken *atomic.Pointer[live.LeasedCluster], r *serial, o runner.Options,
+	ctx context.Context, c Cluster, taken *atomic.Pointer[live.LeasedCluster], r *serialReporter, o runner.Options,
 ) (runner.Result, error) {
 	lease, err := b.acquire(ctx, c, r)
 	if err != nil {
 		return runner.Result{}, err
 	}
 	taken.Store(lease)
-	if left := lease.Leftover(); len(left) > 0 {
+	if left := lease.SwitchedOff(); len(left) > 0 {
 		r.note(fmt.Sprintf("An earlier run left the balancing of %s off: "+
 			"it is switched on again when this run ends.", humanize.AbbreviateCollections(left)))
 	}
@@ -317,7 +317,7 @@ func (b Balance) whileLeased(
 	if hard.Err() != nil {
 		r.note(serversContinueText(lease))
 	}
-	off := lease.Leftover()
+	off := lease.SwitchedOff()
 	lease.OnGiveBack = restoreProgress(r)
 	ended := lease.EndRun(ctx, b.AbortContext)
 	noteRestored(r, lease, off)
@@ -325,7 +325,7 @@ func (b Balance) whileLeased(
 }
 
 // acquire takes the lease, and waits for it if WaitForLease is set.
-func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.LeasedCluster, error) {
+func (b Balance) acquire(ctx context.Context, c Cluster, r *serialReporter) (*live.LeasedCluster, error) {
 	doing := "balance all collections"
 	if len(b.Namespaces) > 0 {
 		doing = "balance " + strings.Join(b.Namespaces, " ")

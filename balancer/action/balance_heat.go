@@ -83,7 +83,7 @@ func (s Source) readHeat(
 	ctx context.Context,
 	read *catalog.Snapshot,
 	patterns []string,
-	r *serial,
+	r *serialReporter,
 ) ([]heat.Map, error) {
 	if s.Client == nil {
 		return nil, refuse("{goal} load reads counters and samples, and a file has none: name a cluster")
@@ -113,7 +113,7 @@ func samplingCommand(ns string) string {
 }
 
 // previewLoad returns the steps of the first round.
-func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serial) (*HeatPlan, error) {
+func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serialReporter) (*HeatPlan, error) {
 	s, err := c.withDiskLimit(b.DiskLimit).snapshot(ctx, b.Namespaces, r)
 	if err != nil {
 		return nil, err

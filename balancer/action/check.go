@@ -53,7 +53,7 @@ func (c Check) Run(ctx context.Context, open Opener, r Reporter) (check.Report, 
 	if c.Every == 0 {
 		c.Every = DefaultCheckEvery
 	}
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	began := time.Time{}
 	for {
 		report, clock, err := c.checkOnce(ctx, open, reporter)
@@ -73,7 +73,7 @@ func (c Check) Run(ctx context.Context, open Opener, r Reporter) (check.Report, 
 }
 
 // checkOnce checks the cluster once. It returns the clock of the cluster.
-func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Report, apply.Clock, error) {
+func (c Check) checkOnce(ctx context.Context, open Opener, r *serialReporter) (check.Report, apply.Clock, error) {
 	source, err := open(ctx)
 	var cluster check.Cluster
 	if err == nil {
@@ -84,7 +84,7 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Rep
 		err = c.Policy.CheckNamespaces(cluster.Snapshot)
 	}
 	if err != nil {
-		report, err := c.troubleReport(err)
+		report, err := c.failureReport(err)
 		return report, source.Clock, err
 	}
 	if c.Policy.Needs().Has(check.Faults) {
@@ -98,9 +98,9 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serial) (check.Rep
 	return c.Policy.Check(c.Address, cluster), source.Clock, nil
 }
 
-// troubleReport returns the report for a cluster that can't be checked because of err, or the error if
+// failureReport returns the report for a cluster that can't be checked because of err, or the error if
 // err is to end the check.
-func (c Check) troubleReport(err error) (check.Report, error) {
+func (c Check) failureReport(err error) (check.Report, error) {
 	if c.DescribeError == nil {
 		return check.Report{Address: c.Address, Failure: check.RuleFailure{Name: "Error", Message: err.Error()}}, nil
 	}

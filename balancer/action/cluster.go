@@ -96,7 +96,7 @@ func (e *AccessError) Unwrap() error { return e.Err }
 // snapshot reads the cluster for a plan. Collections whose balancing only this run, or an earlier run
 // that was killed, has switched off count as enabled. snapshot reports data that could not be read and
 // that a plan does not need.
-func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
+func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serialReporter) (*catalog.Snapshot, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{
 		Parts: c.parts(), Zone: c.zone, OnProgress: r.reportRead, MemberSettings: c.Settings,
 	}).Read(ctx)
@@ -171,7 +171,7 @@ func (c Command) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Bo
 // recorder records commands that change something instead of sending them.
 type recorder struct {
 	live.CommandRunner
-	report         *serial
+	report         *serialReporter
 	unsentCommands []Command
 }
 

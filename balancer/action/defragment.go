@@ -30,7 +30,7 @@ func (d Defragment) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult,
 	if err := d.Validate(); err != nil {
 		return PlanResult{}, err
 	}
-	return d.runGoal().run(ctx, c, &serial{next: r})
+	return d.runGoal().run(ctx, c, &serialReporter{next: r})
 }
 
 func (d Defragment) runGoal() runGoal {

@@ -50,7 +50,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	if err := d.Validate(); err != nil {
 		return PlanResult{}, err
 	}
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	var end *drainCompletion
 	result, err := d.runGoal(c, reporter, &end).run(ctx, c, reporter)
 	already, ok := errors.AsType[*goalReachedError](err)
@@ -75,7 +75,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 }
 
 // runGoal returns the goal of a run. The run sets *end when it begins.
-func (d *Drain) runGoal(c Cluster, r *serial, end **drainCompletion) runGoal {
+func (d *Drain) runGoal(c Cluster, r *serialReporter, end **drainCompletion) runGoal {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {
 		alsoMoves = func(ctx context.Context) ([]string, error) { return d.unshardedOn(ctx, c) }
@@ -263,7 +263,7 @@ func (d *drainCompletion) readRemaining(ctx context.Context) (left diagnosis.Dra
 	if err != nil {
 		return left, nil, err
 	}
-	s = apply.WithBalancingResumed(s, d.lease.Leftover())
+	s = apply.WithBalancingResumed(s, d.lease.SwitchedOff())
 	others = TargetShardsFor(s, d.shard)
 	left = remainingOn(s, d.shard)
 	left.WaitingJumbo, left.ForceCommands = 0, nil // the plan is done and has reported the chunks that it left

@@ -245,7 +245,7 @@ func (e *exportTarget) forecast(ctx context.Context) {
 	defer cancel()
 	var made *forecast.Forecast
 	err := mongoerr.CatchPanic(nil, "the forecast", func() error {
-		f, err := forecast.Make(s, forecast.Options{Watch: (&serial{}).watch(ctx)})
+		f, err := forecast.Make(s, forecast.Options{Watch: (&serialReporter{}).watch(ctx)})
 		if err == nil {
 			made = &f
 		}

@@ -49,7 +49,7 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	if err := f.Validate(); err != nil {
 		return made, err
 	}
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	zone, err := locationOf(f.TimeZone)
 	if err != nil {
 		return made, err

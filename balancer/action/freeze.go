@@ -13,7 +13,7 @@ import (
 // holdReason returns the function that tells the gate why no step may start now. While the run waits
 // and nothing is running, the lease is marked as resting, so that a quiesce does not wait for the run.
 func (c Cluster) holdReason(
-	lease *atomic.Pointer[live.LeasedCluster], r *serial,
+	lease *atomic.Pointer[live.LeasedCluster], r *serialReporter,
 ) func(context.Context, pace.HoldState) (string, error) {
 	freeze := live.NewFreezeChecker(c.Client, c.Clock.Now)
 	looking := make(chan struct{}, 1) // full during a check
@@ -52,7 +52,7 @@ func (c Cluster) holdReason(
 
 // restoreThenCheck restores what a quiesce whose process is gone has stopped, and checks again.
 func (c Cluster) restoreThenCheck(
-	ctx context.Context, freeze *live.FreezeChecker, is live.FreezeState, at pace.HoldState, r *serial,
+	ctx context.Context, freeze *live.FreezeChecker, is live.FreezeState, at pace.HoldState, r *serialReporter,
 ) (live.FreezeState, error) {
 	note, err := c.restoreKilledQuiesce(ctx)
 	if errors.As(err, new(*live.HeldError)) {

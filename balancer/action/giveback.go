@@ -34,7 +34,7 @@ type GiveBackResult struct {
 // Run enables the balancing. The error is a *live.HeldError while the run that has disabled the
 // balancing is in progress.
 func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBackResult, err error) {
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
 	if c.Guarded {
 		if err := c.sendGuardedWrite(ctx); err != nil {
@@ -66,7 +66,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 	if err != nil {
 		return result, err
 	}
-	before := lease.Leftover()
+	before := lease.SwitchedOff()
 	lease.OnGiveBack = restoreProgress(reporter)
 	err = lease.EndRun(ctx, g.AbortContext)
 	result.Enabled, result.Kept = restoredAndKept(lease, before)
@@ -81,7 +81,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 func restoredAndKept(lease *live.LeasedCluster, before []string) (enabled, kept []string) {
 	enabled, kept = []string{}, append([]string{}, lease.LeftDisabled()...)
 	not := map[string]bool{}
-	for _, ns := range append(lease.Leftover(), kept...) {
+	for _, ns := range append(lease.SwitchedOff(), kept...) {
 		not[ns] = true
 	}
 	for _, ns := range before {
@@ -93,7 +93,7 @@ func restoredAndKept(lease *live.LeasedCluster, before []string) (enabled, kept 
 }
 
 // restoreProgress returns a function that reports the progress of restoring from time to time.
-func restoreProgress(r *serial) func(done, of int) {
+func restoreProgress(r *serialReporter) func(done, of int) {
 	const quiet = 5 * time.Second
 	last := time.Now()
 	return func(done, of int) {
@@ -106,7 +106,7 @@ func restoreProgress(r *serial) func(done, of int) {
 }
 
 // noteRestored reports what was restored and what was not.
-func noteRestored(r *serial, lease *live.LeasedCluster, before []string) {
+func noteRestored(r *serialReporter, lease *live.LeasedCluster, before []string) {
 	enabled, kept := restoredAndKept(lease, before)
 	if len(enabled) > 0 {
 		r.note(fmt.Sprintf("Balancing of %s is on again.", humanize.AbbreviateCollections(enabled)))

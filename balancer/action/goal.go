@@ -30,7 +30,7 @@ type runGoal struct {
 
 // run makes a plan, unless a journal contains the plan, and executes it. If the cluster has changed,
 // run makes a new plan.
-func (g runGoal) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
+func (g runGoal) run(ctx context.Context, c Cluster, r *serialReporter) (PlanResult, error) {
 	c, err := c.withTimeZone(g.TimeZone)
 	if err != nil {
 		return PlanResult{}, err
@@ -71,7 +71,7 @@ func (g runGoal) resume() (*apply.Execution, error) {
 }
 
 // plan reads the cluster and makes a plan.
-func (g runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
+func (g runGoal) plan(ctx context.Context, c Cluster, r *serialReporter) (*catalog.Snapshot, *plan.Plan, error) {
 	s, err := c.withDiskLimit(g.DiskLimit).snapshot(ctx, g.namespaces, r)
 	if err != nil {
 		return nil, nil, err

@@ -153,7 +153,7 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	if source.Snapshot != nil {
 		return HeatResult{}, refuse("heat reads counters and samples, and a file has none: name a cluster")
 	}
-	report := &serial{next: r}
+	report := &serialReporter{next: r}
 	reads := live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: literalNames(h.Namespaces)}
 	s, err := source.readAndReport(ctx, reads, report)
 	if err != nil {
@@ -172,14 +172,14 @@ func (h Heat) RunOnSnapshot(ctx context.Context, source Source, s *catalog.Snaps
 	if source.Client == nil {
 		return HeatResult{}, refuse("{heat} reads counters and samples, and a file has none: name a cluster")
 	}
-	return h.runOnSnapshot(ctx, source, s, &serial{next: r})
+	return h.runOnSnapshot(ctx, source, s, &serialReporter{next: r})
 }
 
 func (h Heat) runOnSnapshot(
 	ctx context.Context,
 	source Source,
 	s *catalog.Snapshot,
-	report *serial,
+	report *serialReporter,
 ) (HeatResult, error) {
 	names, err := plan.MatchNamespaces(s, h.Namespaces)
 	if err != nil {

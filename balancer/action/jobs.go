@@ -132,7 +132,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	if s.WorkFor == 0 {
 		return c.statusOf(job), nil
 	}
-	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, jobOpts: opts, report: &serial{next: r}}
+	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, jobOpts: opts, report: &serialReporter{next: r}}
 	return call.run(ctx)
 }
 
@@ -218,7 +218,7 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	}
 	call := &jobCall{
 		Cluster: c, JobStart: JobStart{Verb: j.Verb, WorkFor: j.WorkFor, Hard: j.Hard}, jobs: jobs, job: job,
-		jobOpts: optionsOf(job), report: &serial{next: r},
+		jobOpts: optionsOf(job), report: &serialReporter{next: r},
 	}
 	return call.run(ctx)
 }

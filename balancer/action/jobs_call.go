@@ -25,7 +25,7 @@ type jobCall struct {
 	JobStart
 	jobs    *live.Jobs
 	jobOpts jobOptions
-	report  *serial
+	report  *serialReporter
 
 	stop context.CancelCauseFunc // prevents new steps; nil before the work begins
 
@@ -214,7 +214,7 @@ func (j *jobCall) prepareExecution(
 		work := apply.BeginInStore(p, journal)
 		return work, j.preflight(ctx, a, work, read)
 	}
-	h.KeepPaused(l.lease.Leftover())
+	h.KeepPaused(l.lease.SwitchedOff())
 	moves, ok := h.Moved(false)
 	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, ok.Bytes
 	work := apply.ResumeInStore(h, journal)
@@ -314,7 +314,14 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	if w.gate, w.leave, err = w.runGoal.newGate(ctx, j.Cluster, rules, false, &serial{next: j}, &held); err != nil {
+	if w.gate, w.leave, err = w.runGoal.newGate(
+		ctx,
+		j.Cluster,
+		rules,
+		false,
+		&serialReporter{next: j},
+		&held,
+	); err != nil {
 		w.leave = func() {}
 		return w, err
 	}
@@ -381,7 +388,7 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	result, err := j.execute(ctx, running, l, w, j.timeLeft(left, began))
 	if left := unreachedError(result); err == nil && left != nil &&
 		w.kind != plan.Balance { // balancing ends as evenly as possible
-		err = &goalError{left}
+		err = &goalMissedError{left}
 	}
 	if w.end != nil && w.end.warning != "" {
 		j.report.note(w.end.warning)
@@ -426,7 +433,7 @@ func (j *jobCall) isShardRemoved(ctx context.Context) (bool, error) {
 
 // finishCancel restores paused balancing and draining marks, and ends the job.
 func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, error) {
-	if context.Cause(l.lease.Held()) != nil { // work has released the lease
+	if context.Cause(l.lease.LeaseContext()) != nil { // work has released the lease
 		again, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
 		if held, ok := errors.AsType[*live.HeldError](err); ok {
 			return j.statusHeldBy(held), nil
@@ -437,7 +444,7 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 		l = again
 	}
 	err := j.unmark(ctx, l)
-	off := l.lease.Leftover()
+	off := l.lease.SwitchedOff()
 	l.lease.OnGiveBack = restoreProgress(j.report)
 	err = errors.Join(err, j.releaseLease(ctx, l))
 	noteRestored(j.report, l.lease, off)

@@ -139,7 +139,7 @@ func TestJobHasEndedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := &jobCall{
-		Cluster: c, JobStart: JobStart{Verb: d, WorkFor: time.Second}, jobs: live.NewJobs(c.Client), jobOpts: o, report: &serial{},
+		Cluster: c, JobStart: JobStart{Verb: d, WorkFor: time.Second}, jobs: live.NewJobs(c.Client), jobOpts: o, report: &serialReporter{},
 	}
 	if late.job, err = late.jobs.Get(t.Context(), id); err != nil {
 		t.Fatal(err)

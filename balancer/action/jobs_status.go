@@ -105,10 +105,10 @@ func jobBlocks(report preflight.Report) (list []live.JobBlock) {
 	return list
 }
 
-// goalError says what prevents the goal although all steps are done.
-type goalError struct{ error }
+// goalMissedError says what prevents the goal although all steps are done.
+type goalMissedError struct{ error }
 
-func (e *goalError) Unwrap() error { return e.error }
+func (e *goalMissedError) Unwrap() error { return e.error }
 
 // limitBlock returns the obstacle of a reached limit, with a remedy. A fixed limit is set by a policy.
 func limitBlock(why string, fixed bool) live.JobBlock {
@@ -130,8 +130,8 @@ func blockOf(err error) (live.JobBlock, bool) {
 		step     *apply.StepError
 		left     *unshardedLeftError
 		refused  *consent.RefusedError
-		ask      *pace.AskError
-		goal     *goalError
+		ask      *pace.OperatorNeededError
+		goal     *goalMissedError
 		members  *live.MembersError
 	)
 	switch {

@@ -100,20 +100,20 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 // run executes the work and releases the lease. New plans are made from the current state of the
 // cluster. After the lease is lost, no command is sent any more, and the error says so.
 func (l *leasedRun) run(
-	ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serial,
+	ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serialReporter,
 ) (apply.Result, error) {
 	o.Replan = l.replan
 	if l.lease == nil {
 		return work.Run(ctx, l.steps, o)
 	}
-	held := l.lease.Held()
+	held := l.lease.LeaseContext()
 	hard, leave := context.WithCancelCause(held)
 	defer leave(nil)
-	if o.HardContext != nil {
-		defer context.AfterFunc(o.HardContext, func() { leave(context.Cause(o.HardContext)) })()
+	if o.MovesContext != nil {
+		defer context.AfterFunc(o.MovesContext, func() { leave(context.Cause(o.MovesContext)) })()
 	}
-	given := o.HardContext
-	o.HardContext = hard
+	given := o.MovesContext
+	o.MovesContext = hard
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
@@ -130,7 +130,7 @@ func (l *leasedRun) run(
 	if err == nil && !result.Finished && o.WillContinue != nil && o.WillContinue() {
 		return result, l.lease.Suspend(ctx, cmp.Or(l.releaseCtx, given))
 	}
-	off := l.lease.Leftover()
+	off := l.lease.SwitchedOff()
 	l.lease.OnGiveBack = restoreProgress(r)
 	err = errors.Join(err, l.lease.EndRun(ctx, cmp.Or(l.releaseCtx, given)))
 	noteRestored(r, l.lease, off)
@@ -151,7 +151,7 @@ func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Pl
 	}
 	paused := w.Paused
 	if l.lease != nil {
-		paused = slices.Concat(paused, l.lease.Leftover())
+		paused = slices.Concat(paused, l.lease.SwitchedOff())
 	}
 	return plan.Make(
 		apply.WithBalancingResumed(s, paused),
@@ -172,7 +172,12 @@ func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, 
 }
 
 // interruptOn asks the donors to stop running moves when insist is closed, until done is called.
-func interruptOn(hard context.Context, insist <-chan struct{}, lease *live.LeasedCluster, r *serial) (done func()) {
+func interruptOn(
+	hard context.Context,
+	insist <-chan struct{},
+	lease *live.LeasedCluster,
+	r *serialReporter,
+) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	ctx, end := context.WithCancel(hard)
 	go func() {
@@ -192,7 +197,7 @@ func interruptOn(hard context.Context, insist <-chan struct{}, lease *live.Lease
 
 // interrupt asks the donors to stop the running moves of a lease, and reports the outcome. It reports
 // nothing after ctx has ended, when no user waits any more.
-func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
+func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serialReporter) {
 	found := false
 	err := lease.Interrupt(ctx, func(s live.StoppedMove) {
 		found = true

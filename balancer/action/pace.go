@@ -18,7 +18,12 @@ const closeTimeout = 5 * time.Second
 // are asked once before anything moves; the error is a *live.MembersError if one does not answer. A dry
 // run does not wait for anything.
 func (p Pace) newGate(
-	ctx context.Context, c Cluster, rules pace.Rules, dryRun bool, r *serial, lease *atomic.Pointer[live.LeasedCluster],
+	ctx context.Context,
+	c Cluster,
+	rules pace.Rules,
+	dryRun bool,
+	r *serialReporter,
+	lease *atomic.Pointer[live.LeasedCluster],
 ) (*pace.Gate, func(), error) {
 	if dryRun {
 		rules.PauseWhen, rules.DiskLimit = nil, 0

@@ -17,7 +17,7 @@ type pauses []string
 func (p *pauses) Report(e Event) {
 	switch e := e.(type) {
 	case Move:
-		if e.Kind == runner.TakenOver {
+		if e.Kind == runner.BalancingPaused {
 			*p = append(*p, strings.Join(e.Namespaces, " "))
 		}
 	case Step:

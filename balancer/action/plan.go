@@ -84,7 +84,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	zone, err := locationOf(p.TimeZone)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type planRun struct {
 
 // run opens the journal, lets the user confirm its plan, and takes the lease of the cluster. The plan
 // that is shown is the plan that is executed. The lease is not held while the user is asked.
-func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, err error) {
+func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result PlanResult, err error) {
 	if c, err = c.withTimeZone(p.TimeZone); err != nil {
 		return result, err
 	}
@@ -104,7 +104,7 @@ func (p *planRun) checkAllowed(ctx context.Context, c Cluster, planned *plan.Pla
 
 // confirmAndExecute lets the user confirm a plan, executes it, and writes its start and end to the
 // audit log. If requested, it compares the documents before and after.
-func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (
+func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.Execution, r *serialReporter) (
 	result PlanResult, err error) {
 	if err := p.confirm(ctx, "Apply it?"); err != nil {
 		return result, err
@@ -122,7 +122,13 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 }
 
 // execute takes the lease and executes the plan. proof is nil if no documents are compared.
-func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, proof *documentProof, r *serial) (
+func (p planRun) execute(
+	ctx context.Context,
+	c Cluster,
+	work *apply.Execution,
+	proof *documentProof,
+	r *serialReporter,
+) (
 	result PlanResult, err error) {
 	planned, dryRun := work.Plan, p.isDryRun(c)
 	var lease atomic.Pointer[live.LeasedCluster]
@@ -163,7 +169,7 @@ func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, 
 
 // acquireLease takes the lease of the cluster. A dry run takes none, and its commands are recorded.
 func (p planRun) acquireLease(
-	ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serial,
+	ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serialReporter,
 ) (*leasedRun, error) {
 	runner := c.runner()
 	if p.DryRun {
@@ -197,7 +203,7 @@ func changedNamespaces(p *plan.Plan) (names []string) {
 // current state; nil if they can. Otherwise a run would find the reason only with the lease, before its
 // first step.
 func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Execution) error {
-	recorded := &recorder{CommandRunner: c.runner(), report: &serial{}}
+	recorded := &recorder{CommandRunner: c.runner(), report: &serialReporter{}}
 	l, err := c.acquire(ctx, recorded, p.verb, true)
 	if err != nil {
 		return err
@@ -206,7 +212,7 @@ func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Exe
 	if p.addHooks != nil {
 		p.addHooks(l, work, &o)
 	}
-	_, err = l.run(ctx, work, o, nil, &serial{})
+	_, err = l.run(ctx, work, o, nil, &serialReporter{})
 	switch {
 	case errors.As(err, new(*apply.BalancerError)): // the preflight reports it separately
 		return nil
@@ -238,11 +244,11 @@ func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execut
 	return c.preflight(ctx, p.PreflightOptions, run, had, misfit)
 }
 
-func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
+func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r *serialReporter) apply.Options {
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: p.onChange, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,
-		Clock:      l.Clock, Pace: gate, HardContext: p.AbortContext, Tick: p.Tick,
+		Clock:      l.Clock, Pace: gate, MovesContext: p.AbortContext, Tick: p.Tick,
 		OnEvent: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.SetRemaining(pace.Remaining{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})

@@ -68,13 +68,13 @@ func (c Cluster) preflight(
 	if err := look.read(ctx, had); err != nil {
 		return report, err
 	}
-	look.facts.NoPlan = noPlan
+	look.facts.PlanError = noPlan
 	if run.Plan == nil { // a run by rounds
 		names, _ := plan.MatchNamespaces(look.facts.Snapshot, run.Namespaces) // the run itself refuses invalid names
 		look.run.Namespaces = runner.WithoutServerOwned(names, run.Namespaces)
 	}
 	look.facts.IsOwn = isOwn
-	look.facts.Balancing = look.balancerConflict()
+	look.facts.BalancerConflict = look.balancerConflict()
 	look.readServer(ctx)
 	look.readMovingPrimary(ctx)
 	look.readIndexes(ctx)
@@ -258,7 +258,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 	for _, chunk := range chunks {
 		move := apply.Command{
 			Kind: plan.Move, Namespace: ns, Pattern: coll.Pattern, Min: chunk.Min, Max: chunk.Max,
-			MaxBytes: coll.MaxChunkSizeBytes,
+			ChunkSize: coll.MaxChunkSizeBytes,
 		}
 		can, err := steps.CanCut(ctx, move)
 		if err != nil {
@@ -271,7 +271,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 		if err != nil {
 			return list, err
 		}
-		if size.Counted && size.Bytes <= preflight.MaxMoveBytes(steps.Release(), move.MaxBytes) {
+		if size.Counted && size.Bytes <= preflight.MaxMoveBytes(steps.Release(), move.ChunkSize) {
 			continue // the chunk is small enough in spite of its flag
 		}
 		list = append(list, preflight.Unmovable{
@@ -292,7 +292,7 @@ var notedCodes = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShar
 
 // checkObstacles returns an error if an obstacle stops a run, before any command is sent. A dry run,
 // which needs fewer privileges, reports the obstacles that would stop the run.
-func checkObstacles(report preflight.Report, dryRun bool, r *serial) error {
+func checkObstacles(report preflight.Report, dryRun bool, r *serialReporter) error {
 	for _, o := range report.Obstacles {
 		text := o.Text(func(option string) string { return option })
 		switch {

@@ -22,7 +22,7 @@ func engine() []access.Privilege {
 	anyCollection, anyBuckets := access.In(""), access.Buckets("")
 	sessions, leases := access.On("config", "system.sessions"), access.On("shardsh", "leases")
 	return []access.Privilege{
-		{Resource: access.TheCluster(), Actions: []access.Action{"connPoolStats", "getParameter", "getShardMap", "hostInfo",
+		{Resource: access.ClusterResource(), Actions: []access.Action{"connPoolStats", "getParameter", "getShardMap", "hostInfo",
 			"inprog", "listDatabases", "listShards", "serverStatus", "shardedDataDistribution", "checkMetadataConsistency",
 			"killop", "removeShard", "shardDrainingStatus", "transitionToDedicatedConfigServer"}},
 		{Resource: access.In("config"), Actions: []access.Action{"collStats", "dbStats", "find", "indexStats", "listCollections",
@@ -91,7 +91,7 @@ func waysWithoutPrivileges() []way {
 		{name: "splitChunk to cut", says: "lacks splitChunk on db.big", lacks: lacks(plain, "splitChunk"),
 			release: catalog.Release50, topology: healthy("", "", "",
 				`, {"ns": "db.big", "key": {"x": 1}, "chunkSizeMB": 1, "chunks": [{"shard": "s0", "bytes": 9000000, "docs": 9000}]}`)},
-		{name: "removeShard", says: "lacks removeShard on the cluster", lacks: lacks(access.TheCluster(), "removeShard")},
+		{name: "removeShard", says: "lacks removeShard on the cluster", lacks: lacks(access.ClusterResource(), "removeShard")},
 		{name: "moveCollection", says: "lacks moveCollection on db.u", lacks: lacks(plain, "moveCollection"), prepare: func(w *world) {
 			w.insert("db.u", one("_id", 1))
 			w.admin(bson.D{{Key: "moveCollection", Value: "db.u"}, {Key: "toShard", Value: "s0"}})
@@ -117,7 +117,7 @@ func waysWithoutPrivileges() []way {
 // A refusal of the server names the roles that the user has, besides the one that is needed.
 func TestRefusalNamesTheRoles(t *testing.T) {
 	w := newWorld(t, crowded(2), catalog.Release80, 1)
-	w.asRunner(&changing{}, &access.Privilege{Resource: access.TheCluster(), Actions: []access.Action{"removeShard"}})
+	w.asRunner(&changing{}, &access.Privilege{Resource: access.ClusterResource(), Actions: []access.Action{"removeShard"}})
 	c := Cluster{Client: w.runner, Clock: w.cluster.Clock()}
 	_, err := c.runner().RunCommand(t.Context(), "admin", bson.D{{Key: "removeShard", Value: "s0"}})
 	text := live.ShortenUnauthorized(c.withRoles(t.Context(), &AccessError{live.ServerError(err)}).Error())

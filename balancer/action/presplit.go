@@ -34,5 +34,5 @@ func (p Presplit) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, e
 	return runGoal{
 		kind: plan.Presplit, RunOptions: p.RunOptions, namespaces: []string{p.Namespace},
 		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return p.Goal(ctx, c.Client, s) },
-	}.run(ctx, c, &serial{next: r})
+	}.run(ctx, c, &serialReporter{next: r})
 }

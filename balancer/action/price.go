@@ -41,7 +41,7 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 	if err := p.Validate(); err != nil {
 		return quote, err
 	}
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	zone, err := locationOf(p.TimeZone)
 	if err != nil {
 		return quote, err

@@ -38,14 +38,19 @@ const digestSuffix = ".digest"
 // documentProof is a run whose documents are compared.
 type documentProof struct {
 	Cluster
-	report *serial
+	report *serialReporter
 	work   *apply.Execution
 	verb   Verify // options of the comparison
 }
 
 // startProof makes the digest of the collections that a run moves, or takes the digest of the run that
 // is resumed. It returns nil if nothing is to be compared. It takes as long as reading all documents.
-func (p planRun) startProof(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*documentProof, error) {
+func (p planRun) startProof(
+	ctx context.Context,
+	c Cluster,
+	work *apply.Execution,
+	r *serialReporter,
+) (*documentProof, error) {
 	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: p.VerifyRate, Window: p.Window}
 	proof := &documentProof{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {

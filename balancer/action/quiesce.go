@@ -135,7 +135,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	if q.Timeout == 0 {
 		q.Timeout = DefaultQuiesceTimeout
 	}
-	run := &quiesceRun{Quiesce: q, cluster: c, report: &serial{next: r}}
+	run := &quiesceRun{Quiesce: q, cluster: c, report: &serialReporter{next: r}}
 	run.activity = live.ActivityReader{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
 	if c.Settings != nil {
 		run.activity.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
@@ -177,7 +177,7 @@ type quiesceRun struct {
 	Quiesce
 	cluster  Cluster
 	activity live.ActivityReader
-	report   *serial
+	report   *serialReporter
 	result   QuiesceResult
 
 	lease      *live.Lease
@@ -279,7 +279,7 @@ func busyText(busy []live.Busy) string {
 	for i, b := range busy {
 		texts[i] = b.String()
 	}
-	return joinFew(texts, 5)
+	return joinAtMost(texts, 5)
 }
 
 // restoreTimeout is the maximum time to restore the balancer. If restoring fails, the record stays.
@@ -434,7 +434,7 @@ func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 	if q.record.Mode == catalog.ModeOff || q.record.Restarting {
 		return false, nil
 	}
-	entries, found, err := q.actionsSince(ctx, q.record.ActionLogMark)
+	entries, found, err := q.actionsSince(ctx, q.record.BeforeStopMark)
 	if err != nil || !found {
 		return false, err
 	}

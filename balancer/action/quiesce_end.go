@@ -61,7 +61,12 @@ func (c Cluster) restoreKilledQuiesce(ctx context.Context) (note string, err err
 	if record.IsActive(now) {
 		return "", record.HeldError()
 	}
-	q := &quiesceRun{cluster: c, activity: live.ActivityReader{Commands: c.runner()}, report: &serial{}, record: record}
+	q := &quiesceRun{
+		cluster:  c,
+		activity: live.ActivityReader{Commands: c.runner()},
+		report:   &serialReporter{},
+		record:   record,
+	}
 	if q.lease, err = live.AcquireQuiesce(ctx, c.Client, "giving back what quiesce has stopped"); err != nil {
 		return "", err
 	}

@@ -112,7 +112,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 		if err != nil {
 			return &AccessError{err}
 		}
-		q.record.ActionLogMark = mark.Text()
+		q.record.BeforeStopMark = mark.Text()
 	}
 	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
 	q.result.Was, q.result.Stopped = q.record.Mode, now
@@ -318,7 +318,7 @@ func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, l
 	if err != nil {
 		return &AccessError{err}
 	}
-	q.record.StartsMark = actions.Text()
+	q.record.QuietActionLogMark = actions.Text()
 	q.record.Quiet, q.record.Term, q.record.ChangeLogMark = now, last.after.Term, clean.mark.Text()
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return &AccessError{err}
@@ -411,8 +411,8 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 	return err
 }
 
-// joinFew joins at most so many texts, and says how many more there are.
-func joinFew(texts []string, few int) string {
+// joinAtMost joins at most so many texts, and says how many more there are.
+func joinAtMost(texts []string, few int) string {
 	if more := len(texts) - few; more > 0 {
 		texts = append(texts[:few:few], fmt.Sprintf("%d more", more))
 	}

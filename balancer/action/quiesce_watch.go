@@ -28,7 +28,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
-		q.report.note("Not quiet any more: " + joinFew(q.result.Broken, 3) + ".")
+		q.report.note("Not quiet any more: " + joinAtMost(q.result.Broken, 3) + ".")
 	}
 }
 
@@ -64,7 +64,7 @@ func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
 
 // startedByOthers reports whether, according to the action log, the balancer was started since.
 func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
-	entries, _, err := q.actionsSince(ctx, q.record.StartsMark)
+	entries, _, err := q.actionsSince(ctx, q.record.QuietActionLogMark)
 	for _, e := range entries {
 		if e.What == "balancer.start" {
 			return true, err

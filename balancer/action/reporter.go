@@ -80,13 +80,13 @@ func (ObstacleFound) isEvent()      {}
 func (CannotStartYet) isEvent()     {}
 func (Note) isEvent()               {}
 
-// serial reports one event at a time: steps, waits and notes come from several goroutines.
-type serial struct {
+// serialReporter reports one event at a time: steps, waits and notes come from several goroutines.
+type serialReporter struct {
 	mu   sync.Mutex
 	next Reporter
 }
 
-func (s *serial) Report(e Event) {
+func (s *serialReporter) Report(e Event) {
 	if s.next == nil {
 		return
 	}
@@ -95,6 +95,6 @@ func (s *serial) Report(e Event) {
 	s.next.Report(e)
 }
 
-func (s *serial) reportRead(p live.Progress) { s.Report(ReadProgress{p}) }
+func (s *serialReporter) reportRead(p live.Progress) { s.Report(ReadProgress{p}) }
 
-func (s *serial) note(text string) { s.Report(Note{text}) }
+func (s *serialReporter) note(text string) { s.Report(Note{text}) }

@@ -14,7 +14,7 @@ const maxRereads = 5
 // readRetry retries reads after temporary failures.
 type readRetry struct {
 	clock  apply.Clock
-	report *serial
+	report *serialReporter
 }
 
 // wait waits before a read is retried that has failed the given number of times in a row. It returns

@@ -36,7 +36,7 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 	if err := v.Validate(); err != nil {
 		return out, err
 	}
-	reporter := &serial{next: r}
+	reporter := &serialReporter{next: r}
 	zone, err := locationOf(v.TimeZone)
 	if err != nil {
 		return out, err

@@ -40,8 +40,8 @@ type Source struct {
 	// Computing, if set, wraps computations that take long or need much memory.
 	Computing func(compute func() error) error
 
-	report         *serial // gets the progress of a read; may be nil
-	fullTableLimit int64   // chunks up to which plans keep all routing tables; 0 means defaultFullTableLimit
+	report         *serialReporter // gets the progress of a read; may be nil
+	fullTableLimit int64           // chunks up to which plans keep all routing tables; 0 means defaultFullTableLimit
 }
 
 // Read reads parts of the cluster. A Snapshot that was set is returned unchanged, except for its clock.
@@ -70,7 +70,7 @@ func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 }
 
 // readAndReport reads the cluster and reports the snapshot.
-func (s Source) readAndReport(ctx context.Context, o live.ReaderOptions, r *serial) (*catalog.Snapshot, error) {
+func (s Source) readAndReport(ctx context.Context, o live.ReaderOptions, r *serialReporter) (*catalog.Snapshot, error) {
 	s.report = r
 	read, err := s.Read(ctx, o)
 	if err == nil {
@@ -98,7 +98,7 @@ func (s Source) hasCollection(ctx context.Context, ns string) bool {
 
 // watch returns a function that reports the progress of a simulation, and ends the simulation with the
 // context.
-func (s *serial) watch(ctx context.Context) sim.Watch {
+func (s *serialReporter) watch(ctx context.Context) sim.Watch {
 	return func(p sim.Progress) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -224,7 +224,7 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 		return result, refuse("{output} %s: there is no directory %s", v.Output, dir)
 	}
 	began := c.Clock.Now()
-	report := &serial{next: r}
+	report := &serialReporter{next: r}
 	run := &verifyRun{
 		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, maxBytesPerSecond: v.MaxRate},
 		reread: readRetry{c.Clock, report},

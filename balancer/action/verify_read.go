@@ -43,7 +43,7 @@ func (VerifyProgress) isEvent() {}
 type verifyRun struct {
 	Verify
 	cluster  Cluster
-	report   *serial
+	report   *serialReporter
 	gate     *pace.Gate
 	baseline *verify.File // nil without Against
 	file     verify.File  // the digest so far

@@ -104,7 +104,7 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 	if err != nil {
 		return WhyResult{}, err
 	}
-	s, err := source.readAndReport(ctx, w.readerOptions(zone), &serial{next: r})
+	s, err := source.readAndReport(ctx, w.readerOptions(zone), &serialReporter{next: r})
 	if err != nil {
 		return WhyResult{}, err
 	}

@@ -134,7 +134,7 @@ func (w *world) reach(goal plan.Goal, change func(*apply.Options, *leasedRun)) (
 	if change != nil {
 		change(&o, l)
 	}
-	return l.run(w.Context(), work, o, nil, &serial{})
+	return l.run(w.Context(), work, o, nil, &serialReporter{})
 }
 
 // count counts the documents of all collections.

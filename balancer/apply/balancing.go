@@ -128,7 +128,7 @@ func CheckBalancerIdle(s *catalog.Snapshot, namespaces []string, within time.Dur
 // iteration of the balancer's loop counts as a round, for a few milliseconds every ten seconds, so the
 // state is read twice.
 func CheckUndisturbed(
-	ctx context.Context, c Looker, look *catalog.Snapshot, namespaces []string, within time.Duration, clock Clock,
+	ctx context.Context, c SnapshotReader, look *catalog.Snapshot, namespaces []string, within time.Duration, clock Clock,
 ) error {
 	err := CheckBalancerIdle(look, namespaces, within)
 	if err != nil || !look.Parts().Balancer.InRound {
@@ -202,7 +202,7 @@ func (r *run) pauseBalancing(ctx context.Context, s *catalog.Snapshot) (*catalog
 
 // AwaitRoundEnd waits for the end of a round of the balancer that is in progress: the round still
 // executes the migrations that it has chosen, even after the collections are switched off.
-func AwaitRoundEnd(ctx context.Context, c Looker, namespaces []string, clock Clock) (*catalog.Snapshot, error) {
+func AwaitRoundEnd(ctx context.Context, c SnapshotReader, namespaces []string, clock Clock) (*catalog.Snapshot, error) {
 	first, err := c.Snapshot(ctx, namespaces)
 	if err != nil {
 		return first, err

@@ -11,7 +11,7 @@ import (
 // Cluster is the access to a sharded cluster that the execution of a plan needs. Several goroutines may
 // use it at once.
 type Cluster interface {
-	Looker
+	SnapshotReader
 	// Chunks returns the chunks of a collection that overlap [lower, upper), in key order; two zero
 	// keys mean all chunks.
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
@@ -21,17 +21,17 @@ type Cluster interface {
 	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
 	// Size asks the donor for the size of a range, as far as the averages of the donor allow an
 	// estimate.
-	Size(ctx context.Context, c Command) (Moved, error)
+	Size(ctx context.Context, c Command) (RangeAmount, error)
 	// Moved returns the amount that a finished move has moved, as the donor has counted it.
-	Moved(ctx context.Context, c Command) (Moved, error)
+	Moved(ctx context.Context, c Command) (RangeAmount, error)
 	// Do sends one command and waits for its end.
 	Do(ctx context.Context, c Command) error
 	// SetBalancing switches the balancing of collections on or off.
 	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 }
 
-// Looker reads the state of a cluster.
-type Looker interface {
+// SnapshotReader reads the state of a cluster.
+type SnapshotReader interface {
 	// Snapshot reads the cluster's id and time, the balancer's settings and state, the shards, and the
 	// entries and zones of some collections, without their chunks.
 	Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
@@ -48,8 +48,8 @@ type Command struct {
 	Point catalog.Key
 	// From and To are the shards of a move.
 	From, To catalog.ShardID
-	// MaxBytes is the chunk size of the collection.
-	MaxBytes int64
+	// ChunkSize is the chunk size of the collection.
+	ChunkSize int64
 	// DonorChoosesEnd lets the donor choose the upper bound of a move, at Max or earlier, so that it
 	// moves about one chunk size. Max is then the upper bound of the chunk. It requires 6.0.
 	DonorChoosesEnd bool
@@ -66,8 +66,8 @@ type Command struct {
 	Settings catalog.Settings
 }
 
-// Moved is the amount that was moved, or the amount in a range.
-type Moved struct {
+// RangeAmount is the amount that was moved, or the amount in a range.
+type RangeAmount struct {
 	// Min and Max are the bounds; Max is zero if it is not known.
 	Min, Max catalog.Key
 	// Documents and Bytes are the counted amounts. Counted says whether the amounts were counted.

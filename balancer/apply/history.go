@@ -47,7 +47,7 @@ type startedStep struct {
 	priorChunks []priorChunk
 	span        plan.Range    // the actual range of the step, if its bounds in the plan are estimates
 	cuts        []catalog.Key // split points besides those of the step
-	moved       []Moved
+	moved       []RangeAmount
 	done        bool
 }
 
@@ -70,7 +70,7 @@ func (h *History) KeepPaused(list []string) {
 }
 
 // Moved returns the amount that the plans of the journal have moved. last includes the last plan.
-func (h *History) Moved(last bool) (moves int, sum Moved) {
+func (h *History) Moved(last bool) (moves int, sum RangeAmount) {
 	chapters := h.chapters
 	if !last {
 		chapters = chapters[:len(chapters)-1]
@@ -179,7 +179,7 @@ func (h *History) addRecord(r Record) error {
 	case recordMoved:
 		for i, b := range c.startedSteps {
 			if b.step.Number == r.Step {
-				c.startedSteps[i].moved = append(b.moved, Moved{r.Min, r.Max, r.Documents, r.Bytes, true})
+				c.startedSteps[i].moved = append(b.moved, RangeAmount{r.Min, r.Max, r.Documents, r.Bytes, true})
 			}
 		}
 	case recordEnded:

@@ -127,7 +127,7 @@ func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (l
 	hard, end := context.WithCancel(context.Background())
 	defer end()
 	m := &mortal{Cluster: w.steps, journal: j, left: moments, end: end}
-	o.Log, o.HardContext = m, hard
+	o.Log, o.MovesContext = m, hard
 	r, err := apply.Run(hard, m, p, o)
 	switch {
 	case m.dead:

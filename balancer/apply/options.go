@@ -90,8 +90,8 @@ type Options struct {
 	// Tick emits an Event of the kind StillRunning with each of its values while a step is running; nil
 	// disables these events.
 	Tick <-chan time.Time
-	// HardContext cancels running steps. The context of Run only prevents new steps. Nil never ends.
-	HardContext context.Context
+	// MovesContext cancels running steps. The context of Run only prevents new steps. Nil never ends.
+	MovesContext context.Context
 }
 
 // Progress is the progress of a plan.

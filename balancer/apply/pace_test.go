@@ -50,7 +50,7 @@ func TestTriesAgainAndAsks(t *testing.T) {
 	w, p = newBalancerError(t)
 	fail, c.sent, c.Cluster, o = 1<<30, 0, w.steps, w.options()
 	_, err = apply.Run(t.Context(), c, p, o)
-	if !errors.As(err, new(*pace.AskError)) || !errors.Is(err, busy) || c.sent != 10 ||
+	if !errors.As(err, new(*pace.OperatorNeededError)) || !errors.Is(err, busy) || c.sent != 10 ||
 		!strings.Contains(err.Error(), "stopped after 10 failures in a row, the last one: a shard is busy.") {
 		t.Errorf("after %d tries: %v", c.sent, err)
 	}

@@ -48,13 +48,13 @@ func (r *retryingCluster) Cuts(ctx context.Context, c Command) ([]catalog.Key, e
 }
 
 // Size waits for an answer.
-func (r *retryingCluster) Size(ctx context.Context, c Command) (Moved, error) {
-	return retryRead(ctx, r, func() (Moved, error) { return r.Cluster.Size(ctx, c) })
+func (r *retryingCluster) Size(ctx context.Context, c Command) (RangeAmount, error) {
+	return retryRead(ctx, r, func() (RangeAmount, error) { return r.Cluster.Size(ctx, c) })
 }
 
 // Moved waits for an answer.
-func (r *retryingCluster) Moved(ctx context.Context, c Command) (Moved, error) {
-	return retryRead(ctx, r, func() (Moved, error) { return r.Cluster.Moved(ctx, c) })
+func (r *retryingCluster) Moved(ctx context.Context, c Command) (RangeAmount, error) {
+	return retryRead(ctx, r, func() (RangeAmount, error) { return r.Cluster.Moved(ctx, c) })
 }
 
 // SetBalancing waits for an answer.

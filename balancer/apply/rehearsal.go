@@ -136,8 +136,8 @@ func (c Command) expectedMax() catalog.Key {
 }
 
 // Moved returns the expected amount.
-func (r *rehearsal) Moved(_ context.Context, c Command) (Moved, error) {
-	return Moved{Min: c.Min, Max: c.Max}, nil
+func (r *rehearsal) Moved(_ context.Context, c Command) (RangeAmount, error) {
+	return RangeAmount{Min: c.Min, Max: c.Max}, nil
 }
 
 func (r *rehearsal) newID() (id bson.ObjectID) {

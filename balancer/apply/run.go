@@ -29,7 +29,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
 		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, moves: map[int]tally{}, stays: map[int]bool{},
 	}
-	if r.hardCtx = o.HardContext; r.hardCtx == nil {
+	if r.hardCtx = o.MovesContext; r.hardCtx == nil {
 		r.hardCtx = context.WithoutCancel(ctx)
 	}
 	if o.Pace == nil {

@@ -24,7 +24,7 @@ func (s stepCommands) newCommand(kind plan.Kind) Command {
 	settings := s.snapshot.Settings()
 	return Command{
 		Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: settings,
-		MaxBytes: s.coll.ChunkSize(settings),
+		ChunkSize: s.coll.ChunkSize(settings),
 	}
 }
 

@@ -101,8 +101,8 @@ func (u *undoBuilder) undoStep(b startedStep) {
 
 // movedRanges returns the ranges that a step has moved, or may have moved if the step is not known to
 // be done.
-func (s startedStep) movedRanges() []Moved {
-	whole := Moved{Min: s.step.Min, Max: s.step.Max, Documents: s.step.Documents, Bytes: s.step.Bytes}
+func (s startedStep) movedRanges() []RangeAmount {
+	whole := RangeAmount{Min: s.step.Min, Max: s.step.Max, Documents: s.step.Documents, Bytes: s.step.Bytes}
 	if s.step.Within == nil {
 		if len(s.moved) > 0 && s.done {
 			whole.Bytes, whole.Documents = 0, 0
@@ -110,17 +110,17 @@ func (s startedStep) movedRanges() []Moved {
 				whole.Bytes, whole.Documents = whole.Bytes+m.Bytes, whole.Documents+m.Documents
 			}
 		}
-		return []Moved{whole}
+		return []RangeAmount{whole}
 	}
 	if len(s.moved) > 0 {
 		return s.moved
 	}
 	whole.Min, whole.Max = s.span.Min, s.span.Max
-	return []Moved{whole}
+	return []RangeAmount{whole}
 }
 
 // addMovesBack adds moves of a range back to the donor, in as few ranges as possible.
-func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m Moved) {
+func (u *undoBuilder) addMovesBack(back plan.Step, b startedStep, m RangeAmount) {
 	back.Kind, back.From, back.To, back.Min = plan.Move, b.step.To, b.step.From, m.Min
 	back.Bytes, back.Documents = m.Bytes, m.Documents
 	add := func() {

@@ -36,7 +36,7 @@ const (
 
 	DuplicateMachineIDs Code = "duplicateMachineIds"
 
-	WindowUnplaced Code = "windowUnplaced"
+	WindowZoneUnknown Code = "windowZoneUnknown"
 
 	RoundsFailing     Code = "roundsFailing"
 	MigrationsFailing Code = "migrationsFailing"
@@ -223,7 +223,7 @@ func Definitions() []Definition {
 			"Preflight: the user lacks a privilege that a run needs.",
 			"Grant the role shardshEngine; load(\"shardsh:roles.js\") creates it, or brings it up to date."},
 		policyDefinition(WindowShut, Info, Balancer),
-		{WindowUnplaced, Info, Balancer,
+		{WindowZoneUnknown, Info, Balancer,
 			"The balancer has a window in the local time of the config servers' primary, whose time zone is unknown.",
 			"Name the time zone with --time-zone (timeZone)."},
 		{RunsPaused, Info, Nobody,

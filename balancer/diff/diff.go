@@ -28,7 +28,7 @@ type Change struct {
 	// Text describes the change in one line.
 	Text string `json:"text"`
 	// Logged summarizes the entries about the change in the cluster's logs; nil without entries.
-	Logged *Logged `json:"logged,omitzero"`
+	Logged *LogSummary `json:"logged,omitzero"`
 }
 
 // Flow counts the chunks that moved between the same shards.
@@ -38,8 +38,8 @@ type Flow struct {
 	Count int64           `json:"count"`
 }
 
-// Logged summarizes the log entries about a change.
-type Logged struct {
+// LogSummary summarizes the log entries about a change.
+type LogSummary struct {
 	Entries int       `json:"entries"`
 	First   time.Time `json:"first"`
 	Last    time.Time `json:"last"`
@@ -50,8 +50,8 @@ type Logged struct {
 
 // Result holds the differences between two snapshots.
 type Result struct {
-	Old Moment `json:"old"`
-	New Moment `json:"new"`
+	Old SnapshotRef `json:"old"`
+	New SnapshotRef `json:"new"`
 	// Changes are in the order of Kinds, and within a kind by the changed object.
 	Changes []Change `json:"changes"`
 	// Data are the shards whose data has changed. Largest are the collections with the largest changes,
@@ -64,8 +64,8 @@ type Result struct {
 	LogsSince time.Time `json:"logsSince"`
 }
 
-// Moment identifies a snapshot.
-type Moment struct {
+// SnapshotRef identifies a snapshot.
+type SnapshotRef struct {
 	Name string    `json:"name"`
 	Time time.Time `json:"time"`
 }
@@ -95,13 +95,13 @@ func Compare(older, newer *catalog.Snapshot) Result {
 	d.compareData()
 	d.sortChanges()
 	d.attachLogs()
-	d.result.Old, d.result.New = momentOf(older), momentOf(newer)
+	d.result.Old, d.result.New = snapshotRefOf(older), snapshotRefOf(newer)
 	return d.result
 }
 
-func momentOf(s *catalog.Snapshot) Moment {
+func snapshotRefOf(s *catalog.Snapshot) SnapshotRef {
 	source := s.Parts().Source
-	return Moment{cmp.Or(source.Name, source.Origin.Name), s.Time()}
+	return SnapshotRef{cmp.Or(source.Name, source.Origin.Name), s.Time()}
 }
 
 // differ is the state of a comparison.

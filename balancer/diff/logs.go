@@ -20,12 +20,12 @@ func (d *differ) attachLogs() {
 		called[k.Kind] = k.logEvents
 	}
 	type about struct{ what, name string }
-	found := map[about]*Logged{}
+	found := map[about]*LogSummary{}
 	for _, e := range slices.Concat(d.new.Changes, d.new.Actions) {
 		if e.Time.After(d.old.Time) {
 			at := about{e.What, entryName(e)}
 			if found[at] == nil {
-				found[at] = &Logged{First: e.Time}
+				found[at] = &LogSummary{First: e.Time}
 			}
 			found[at].add(e)
 		}
@@ -64,7 +64,7 @@ func (c Change) logName() string {
 	return string(c.Shard)
 }
 
-func (l *Logged) add(e catalog.LogEntry) {
+func (l *LogSummary) add(e catalog.LogEntry) {
 	l.Entries++
 	l.Last = latest(l.Last, e.Time)
 	client, _ := e.Raw.Lookup("clientAddr").StringValueOK()
@@ -77,7 +77,7 @@ func (l *Logged) add(e catalog.LogEntry) {
 }
 
 // merge merges the entries of another name into l.
-func (l *Logged) merge(o *Logged) *Logged {
+func (l *LogSummary) merge(o *LogSummary) *LogSummary {
 	if l == nil {
 		copied := *o
 		return &copied

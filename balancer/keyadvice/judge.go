@@ -232,7 +232,7 @@ func (j *judge) rateGrowth(c *Candidate) {
 
 // arrivalCorrelation returns the correlation of a field with the insertion order, among documents with
 // the same values in the fields of prefix.
-func (j *judge) arrivalCorrelation(prefix Key, part Part) float64 {
+func (j *judge) arrivalCorrelation(prefix Key, part Field) float64 {
 	if len(prefix) == 0 {
 		m := j.facts.Measured[plainKey(part.Name).String()]
 		if m.Docs > 0 && !math.IsNaN(m.Correlation) &&

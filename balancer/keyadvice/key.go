@@ -14,10 +14,10 @@ import (
 )
 
 // Key is a shard key, its fields in order.
-type Key []Part
+type Key []Field
 
-// Part is a field of a key.
-type Part struct {
+// Field is a field of a key.
+type Field struct {
 	Name   string
 	Hashed bool
 }
@@ -36,7 +36,7 @@ func ParseKey(doc bson.Raw) (Key, error) {
 		if k.indexOf(name) >= 0 {
 			return nil, errors.New("the field " + name + " occurs twice in the key")
 		}
-		k = append(k, Part{name, i == p.HashedField()})
+		k = append(k, Field{name, i == p.HashedField()})
 	}
 	return k, nil
 }
@@ -95,13 +95,13 @@ func (k Key) Names() []string {
 
 // indexOf returns the index of a field; -1 when the key does not have the field.
 func (k Key) indexOf(name string) int {
-	return slices.IndexFunc(k, func(p Part) bool { return p.Name == name })
+	return slices.IndexFunc(k, func(p Field) bool { return p.Name == name })
 }
 
-func (k Key) hasHashed() bool { return slices.ContainsFunc(k, func(p Part) bool { return p.Hashed }) }
+func (k Key) hasHashed() bool { return slices.ContainsFunc(k, func(p Field) bool { return p.Hashed }) }
 
 // withFields returns the key extended by those fields that it does not contain.
-func (k Key) withFields(more ...Part) Key {
+func (k Key) withFields(more ...Field) Key {
 	longer := slices.Clone(k)
 	for _, p := range more {
 		if longer.indexOf(p.Name) < 0 {

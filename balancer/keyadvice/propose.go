@@ -109,9 +109,9 @@ func (p *proposer) variants(k Key) []Key {
 		return list
 	}
 	for _, name := range p.suffixes() {
-		list = append(list, k.withFields(Part{name, false}))
+		list = append(list, k.withFields(Field{name, false}))
 	}
-	return append(list, k.withFields(Part{"_id", false}), k.withFields(Part{"_id", true}))
+	return append(list, k.withFields(Field{"_id", false}), k.withFields(Field{"_id", true}))
 }
 
 // suffixes returns the fields with the most values, first those in indexes, then those that do not grow

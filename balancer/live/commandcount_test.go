@@ -157,7 +157,7 @@ func TestCommandsOfAStep(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	c.reset()
-	result, err := apply.Run(t.Context(), turn, p, apply.Options{Clock: new(hasty), HardContext: turn.Held()})
+	result, err := apply.Run(t.Context(), turn, p, apply.Options{Clock: new(hasty), MovesContext: turn.LeaseContext()})
 	if err != nil || !result.Finished {
 		t.Fatalf("%+v, %v", result, err)
 	}

@@ -88,13 +88,13 @@ func (l *Lease) endIfUncertain() {
 	if time.Since(l.renewedAt) < l.options.Duration {
 		return
 	}
-	l.endCertain()
-	l.certainCtx, l.endCertain = context.WithCancel(context.Background())
+	l.cancelCertain()
+	l.certainCtx, l.cancelCertain = context.WithCancel(context.Background())
 }
 
-// WhileCertain returns a context that ends when the lease may have expired. If the lease may have
+// CertainContext returns a context that ends when the lease may have expired. If the lease may have
 // expired already, the context lasts until the next failed renewal.
-func (l *Lease) WhileCertain() context.Context {
+func (l *Lease) CertainContext() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.certainCtx
@@ -131,7 +131,7 @@ type leasedRunner struct {
 }
 
 func (l leasedRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
-	err = runUntil(ctx, l.lease.WhileCertain(), func(ctx context.Context) error {
+	err = runUntil(ctx, l.lease.CertainContext(), func(ctx context.Context) error {
 		reply, err = l.CommandRunner.RunCommand(ctx, database, command)
 		return err
 	})
@@ -141,7 +141,7 @@ func (l leasedRunner) RunCommand(ctx context.Context, database string, command b
 func (l leasedRunner) RunCursorCommand(
 	ctx context.Context, database string, command bson.D,
 ) (docs []bson.Raw, err error) {
-	err = runUntil(ctx, l.lease.WhileCertain(), func(ctx context.Context) error {
+	err = runUntil(ctx, l.lease.CertainContext(), func(ctx context.Context) error {
 		docs, err = l.CommandRunner.RunCursorCommand(ctx, database, command)
 		return err
 	})

@@ -85,7 +85,7 @@ func TestKeep(t *testing.T) {
 func TestDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Lease{options: LeaseOptions{Duration: time.Minute}, renewedAt: time.Now()}
-		l.certainCtx, l.endCertain = context.WithCancel(context.Background())
+		l.certainCtx, l.cancelCertain = context.WithCancel(context.Background())
 		a := leasedRunner{hanging{}, l}
 		ended := func() <-chan error {
 			done := make(chan error, 1)

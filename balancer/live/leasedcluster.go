@@ -147,8 +147,8 @@ func (l *LeasedCluster) SetResting(ctx context.Context, on bool) error {
 	return ServerError(err)
 }
 
-// Held returns a context that ends with the cause ErrLeaseLost when another process has the lease.
-func (l *LeasedCluster) Held() context.Context { return l.heldCtx }
+// LeaseContext returns a context that ends with the cause ErrLeaseLost when another process has the lease.
+func (l *LeasedCluster) LeaseContext() context.Context { return l.heldCtx }
 
 // Do sends one command, after a renewal of the lease.
 func (l *LeasedCluster) Do(ctx context.Context, c apply.Command) error {

@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Leftover returns the collections whose balancing is disabled by this process, or by an earlier
+// SwitchedOff returns the collections whose balancing is disabled by this process, or by an earlier
 // process that ended without enabling it.
-func (l *LeasedCluster) Leftover() []string {
+func (l *LeasedCluster) SwitchedOff() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	names := make([]string, 0, len(l.paused))
@@ -280,7 +280,7 @@ func (l *LeasedCluster) findRenamed(ctx context.Context, some []string, now map[
 
 // stillPaused returns the collections that are still recorded as paused.
 func (l *LeasedCluster) stillPaused(namespaces []string) []string {
-	left := l.Leftover()
+	left := l.SwitchedOff()
 	return slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
 		_, ok := slices.BinarySearch(left, ns)
 		return !ok
@@ -327,10 +327,10 @@ func (l *LeasedCluster) Suspend(ctx, hard context.Context) error {
 }
 
 func (l *LeasedCluster) giveAllBack(ctx context.Context) error {
-	left := l.Leftover()
+	left := l.SwitchedOff()
 	for waited := time.Duration(0); len(left) > 0 && l.heldCtx.Err() == nil; waited += giveBackRetryInterval {
 		err := l.SetBalancing(ctx, left, true)
-		now := l.Leftover()
+		now := l.SwitchedOff()
 		if len(now) < len(left) {
 			waited = 0
 		}

@@ -103,8 +103,8 @@ func TestGiveBackManyCollections(t *testing.T) {
 		})
 		lease := c.take(t, "balance")
 		before := count.Load()
-		if err := lease.SetBalancing(t.Context(), names, false); err != nil || len(lease.Leftover()) != collections {
-			t.Fatalf("%d are off, %v", len(lease.Leftover()), err)
+		if err := lease.SetBalancing(t.Context(), names, false); err != nil || len(lease.SwitchedOff()) != collections {
+			t.Fatalf("%d are off, %v", len(lease.SwitchedOff()), err)
 		}
 		var doc bson.Raw
 		leases := live.LeaseCollectionOf(c.client)
@@ -209,7 +209,7 @@ func TestGiveBackIsLeftAndGoesOn(t *testing.T) {
 	}
 	next := c.take(t, "giving back")
 	for _, ns := range off {
-		if !slices.Contains(next.Leftover(), ns) {
+		if !slices.Contains(next.SwitchedOff(), ns) {
 			t.Fatalf("%s is not recorded", ns)
 		}
 	}

@@ -23,8 +23,8 @@ const logSkew = time.Minute
 // Moved returns the amount that a completed move has moved, as counted by its donor. It searches
 // config.changelog from its end for the entry of the commit. If there is none, it returns the range
 // without counts.
-func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
-	moved := apply.Moved{Min: c.Min}
+func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+	moved := apply.RangeAmount{Min: c.Min}
 	coll, err := d.readCollection(ctx, c.Namespace)
 	if err != nil {
 		return moved, err
@@ -73,15 +73,15 @@ func arrival(c catalog.Chunk) time.Time {
 }
 
 // Moved returns the amount that a completed move has moved.
-func (s *StepExecutor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
+func (s *StepExecutor) Moved(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
 	return s.executor.Moved(ctx, c)
 }
 
 // Size returns the size of a range. The donor counts the keys of the range, and multiplies the number
 // by the average document size. For a user who may not read documents, the size is that of an average
 // chunk of the donor.
-func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
-	size := apply.Moved{Min: c.Min, Max: c.Max}
+func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+	size := apply.RangeAmount{Min: c.Min, Max: c.Max}
 	db, _, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return size, err

@@ -41,17 +41,17 @@ type QuiesceRecord struct {
 	// Disabled are the documents of config.settings that had enabled: false.
 	Disabled []string `bson:"disabled"`
 	// Stops is the number of times that the balancer may have been stopped since the entry
-	// ActionLogMark of the action log. Restarting says that it may have been started again.
-	Stops         int    `bson:"stops"`
-	ActionLogMark string `bson:"actions"`
-	Restarting    bool   `bson:"restarting"`
+	// BeforeStopMark of the action log. Restarting says that it may have been started again.
+	Stops          int    `bson:"stops"`
+	BeforeStopMark string `bson:"actions"`
+	Restarting     bool   `bson:"restarting"`
 
 	// Quiet is the time at which the cluster was found quiet, in Term, after the entry ChangeLogMark of
-	// the change log and StartsMark of the action log.
-	Quiet         time.Time `bson:"quiet"`
-	Term          int64     `bson:"term"`
-	ChangeLogMark string    `bson:"changes"`
-	StartsMark    string    `bson:"starts"`
+	// the change log and QuietActionLogMark of the action log.
+	Quiet              time.Time `bson:"quiet"`
+	Term               int64     `bson:"term"`
+	ChangeLogMark      string    `bson:"changes"`
+	QuietActionLogMark string    `bson:"starts"`
 }
 
 // Holder returns the process that has quiesced the cluster as the holder of a lease.

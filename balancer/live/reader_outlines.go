@@ -9,7 +9,7 @@ import (
 // tableReading reads collections and their routing tables.
 type tableReading struct {
 	*reading
-	outlines tableSelection
+	beforeTables knownCollections
 	// patterns contains the interned shard keys, since many collections have the same shard key.
 	patterns map[string]catalog.KeyPattern
 }
@@ -27,8 +27,8 @@ func (r *tableReading) internPattern(p catalog.KeyPattern) catalog.KeyPattern {
 	return p
 }
 
-// tableSelection contains the data about collections that are known before their tables are read.
-type tableSelection struct {
+// knownCollections contains the data about collections that are known before their tables are read.
+type knownCollections struct {
 	snapshot    *catalog.Snapshot
 	collections map[string]*catalog.CollectionState
 }
@@ -45,13 +45,13 @@ func (r *tableReading) readTablesWithOutlines(ctx context.Context) error {
 // outlineTable replaces the table of a collection by its outline if only the outline is to be kept.
 func (r *tableReading) outlineTable(t *collectionRead) {
 	t.outline = nil
-	c := r.outlines.collections[t.Namespace]
+	c := r.beforeTables.collections[t.Namespace]
 	if r.options.WantsOutline == nil || c == nil || t.table == nil {
 		return
 	}
 	state := *c
 	state.Collection, state.Table = t.Collection, t.table
-	if r.options.WantsOutline(r.outlines.snapshot, &state) {
+	if r.options.WantsOutline(r.beforeTables.snapshot, &state) {
 		outlined := state.WithOutline()
 		t.outline, t.counts, t.table = outlined.Outline, outlined.Counts, nil
 	}

@@ -16,11 +16,11 @@ import (
 const (
 	maxSampledKeys        = 1000 // per collection
 	maxSampledCollections = 100  // the largest collections
-	maxVectorChunks       = 32   // per collection whose documents the user may not read
-	vectorPieces          = 500  // number of pieces into which a collection is divided
-	minVector             = 1 << 20
-	maxVector             = 1 << 30
-	vectorToPiece         = 2 // splitVector returns points for pieces of half the given size
+	maxSplitVectorChunks  = 32   // per collection whose documents the user may not read
+	splitVectorPieces     = 500  // number of pieces into which a collection is divided
+	minSplitVectorBytes   = 1 << 20
+	maxSplitVectorBytes   = 1 << 30
+	splitVectorSizeFactor = 2 // splitVector returns points for pieces of half the given size
 )
 
 // readSamples reads the key distribution of the collections whose chunks may be split. A collection
@@ -103,10 +103,10 @@ func SampleStages(p catalog.KeyPattern, size int) []bson.D {
 // pieces of one size. This needs another privilege than reading the collection, and an index scan per
 // chunk.
 func (r *reading) readSplitVectors(ctx context.Context, c *catalog.CollectionState, bytes int64) error {
-	if n := c.Table.Len(); n > maxVectorChunks {
-		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", maxVectorChunks, n)
+	if n := c.Table.Len(); n > maxSplitVectorChunks {
+		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", maxSplitVectorChunks, n)
 	}
-	size := min(maxVector, max(minVector, vectorToPiece*bytes/vectorPieces))
+	size := min(maxSplitVectorBytes, max(minSplitVectorBytes, splitVectorSizeFactor*bytes/splitVectorPieces))
 	var keys []catalog.Key
 	for chunk := range c.Table.All() {
 		points, err := splitVector(ctx, r.askShards, c.Pattern, c.Namespace, chunk.Min, chunk.Max, size)

@@ -230,9 +230,9 @@ func (r *tableReading) selectAndReadTables(ctx context.Context) error {
 	seen.Source.Gaps = r.gaps
 	seen.Collections = slices.Clone(seen.Collections)
 	so := catalog.NewSnapshot(seen)
-	r.wantedTables, r.outlines = map[string]bool{}, tableSelection{so, map[string]*catalog.CollectionState{}}
+	r.wantedTables, r.beforeTables = map[string]bool{}, knownCollections{so, map[string]*catalog.CollectionState{}}
 	for _, c := range so.Collections() {
-		r.outlines.collections[c.Namespace] = c
+		r.beforeTables.collections[c.Namespace] = c
 		if r.options.WantsTable(so, c) {
 			r.wantedTables[c.Namespace] = true
 		}

@@ -107,7 +107,7 @@ func TestRunsOutliveSilence(t *testing.T) {
 			reached, err := tc.run(w)
 			left := w.turn.RestoreAndRelease(t.Context())
 			if tc.stolen {
-				if lost := context.Cause(w.turn.Held()); !errors.Is(lost, ErrLeaseLost) || reached || w.router.moves > 2 {
+				if lost := context.Cause(w.turn.LeaseContext()); !errors.Is(lost, ErrLeaseLost) || reached || w.router.moves > 2 {
 					t.Errorf("held %v, reached %v, %d moves sent, %v", lost, reached, w.router.moves, err)
 				}
 				return
@@ -169,7 +169,7 @@ func newSilence(t *testing.T, after, stolen bool) *silence {
 func (s *silence) apply() (reached bool, err error) {
 	away := 0
 	r, err := apply.Run(s.Context(), s.turn, s.plan, apply.Options{
-		Clock: new(hasty), HardContext: s.turn.Held(), OnEvent: func(e apply.Event) {
+		Clock: new(hasty), MovesContext: s.turn.LeaseContext(), OnEvent: func(e apply.Event) {
 			if e.Kind == apply.RouterUnreachable {
 				away++
 			}

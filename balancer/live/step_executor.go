@@ -141,7 +141,7 @@ func (s *StepExecutor) readChunks(
 
 // Cuts uses splitVector, which returns points for pieces of half the chunk size.
 func (s *StepExecutor) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error) {
-	return splitVector(ctx, s.executor.runCommand, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes)
+	return splitVector(ctx, s.executor.runCommand, c.Pattern, c.Namespace, c.Min, c.Max, c.ChunkSize)
 }
 
 // CanCut reports whether a range has more than one key. Up to 5.0, it compares the first and the last

@@ -269,7 +269,7 @@ func (b *Balancer) startEngine() {
 	}
 	b.scanZones()
 	cfg := balancer.Config{
-		Version:    b.installed.configRelease(),
+		Release:    b.installed.configRelease(),
 		Parameters: b.engineParameters,
 		Rand:       balancer.NewRand(b.seed, b.term),
 		Logger:     b.logger,

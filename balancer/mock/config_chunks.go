@@ -39,7 +39,7 @@ func (c *Cluster) ConfigChunks() *ConfigChunks { return c.configChunks }
 
 // chunkView is a consistent snapshot of the source of config.chunks. It can be used without the lock.
 type chunkView struct {
-	form      chunkForm
+	form      chunkFormat
 	colls     *store.Collection // config.collections
 	tables    map[string]*catalog.RoutingTable
 	overrides map[string]func(bson.Raw) bson.Raw
@@ -121,19 +121,19 @@ func (cc *ConfigChunks) collectionOf(chunk bson.Raw) (catalog.Collection, bool, 
 	return catalog.Collection{}, false, nil
 }
 
-// chunkForm is the format of config.chunks. The zero value is the format since 5.0; otherwise it is that
+// chunkFormat is the format of config.chunks. The zero value is the format since 5.0; otherwise it is that
 // of an older release.
-type chunkForm struct {
+type chunkFormat struct {
 	byNamespace bool
 	release     catalog.Release
 }
 
-func (cc *ConfigChunks) form() chunkForm {
-	return chunkForm{cc.release.ChunksByNamespace(), cc.release}
+func (cc *ConfigChunks) form() chunkFormat {
+	return chunkFormat{cc.release.ChunksByNamespace(), cc.release}
 }
 
 // ownerField returns the field that identifies the collection of a chunk.
-func (f chunkForm) ownerField() string {
+func (f chunkFormat) ownerField() string {
 	if f.byNamespace {
 		return "ns"
 	}
@@ -141,7 +141,7 @@ func (f chunkForm) ownerField() string {
 }
 
 // ownerValue returns the value of the owner field for a collection's entry.
-func (f chunkForm) ownerValue(entry bson.Raw) bson.RawValue {
+func (f chunkFormat) ownerValue(entry bson.Raw) bson.RawValue {
 	if f.byNamespace {
 		return entry.Lookup("_id")
 	}
@@ -150,18 +150,18 @@ func (f chunkForm) ownerValue(entry bson.Raw) bson.RawValue {
 
 // chunkDocument returns a chunk in the format since 5.0, in which it is stored.
 func chunkDocument(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
-	return chunkForm{}.document(coll, chunk)
+	return chunkFormat{}.document(coll, chunk)
 }
 
 // document returns the encoded coll.ChunkDoc without creating a bson.D, because a reader of a large
 // collection may need a million of them.
-func (f chunkForm) document(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
+func (f chunkFormat) document(coll catalog.Collection, chunk catalog.Chunk) bson.Raw {
 	lower, upper := coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max)
 	const fields, inHistory = 180, 45 // in bytes, besides bounds and shards
 	dst := make([]byte, 0, fields+len(lower)+len(upper)+max(1, len(chunk.History))*(inHistory+len(chunk.Shard)))
 	start, dst := bsoncore.AppendDocumentStart(dst)
-	if f.byNamespace && f.release.HasChunkNames() {
-		dst = bsoncore.AppendStringElement(dst, "_id", f.release.ChunkName(coll.Namespace, lower))
+	if f.byNamespace && f.release.HasTextChunkIDs() {
+		dst = bsoncore.AppendStringElement(dst, "_id", f.release.TextChunkID(coll.Namespace, lower))
 	} else {
 		dst = bsoncore.AppendObjectIDElement(dst, "_id", chunk.ID)
 	}

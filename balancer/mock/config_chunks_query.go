@@ -26,7 +26,7 @@ const (
 )
 
 // orderOf returns the order of a sort, if the query selects the chunks of a single collection.
-func (f chunkForm) orderOf(filter *filter.Filter, sort bson.Raw) chunkOrder {
+func (f chunkFormat) orderOf(filter *filter.Filter, sort bson.Raw) chunkOrder {
 	if _, ok := filter.Equality(f.ownerField()); !ok {
 		return noOrder
 	}

@@ -287,7 +287,7 @@ func (c *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	if form.release.HasChunkNames() { // then the stored _id differs
+	if form.release.HasTextChunkIDs() { // then the stored _id differs
 		changed.ID = c.config.Table(coll.Namespace).Find(changed.Min).ID
 	}
 	if c.shards[changed.Shard] == nil {

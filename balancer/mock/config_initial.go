@@ -67,7 +67,7 @@ func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
 
 // indexes returns the indexes of config.chunks (rules/03-catalog-and-keys §3; by namespace,
 // SERVER-53255).
-func (f chunkForm) indexes() []store.IndexSpec {
+func (f chunkFormat) indexes() []store.IndexSpec {
 	owner := f.ownerField()
 	list := []store.IndexSpec{
 		configIndex("_id_", false, "_id"),

@@ -291,7 +291,7 @@ func (zs *Zones) upsertRange(ns string, min, max bson.Raw, zone string) error {
 		}
 	}
 	var id any = zs.ids.NewObjectID()
-	if zs.release.HasChunkNames() {
+	if zs.release.HasTextChunkIDs() {
 		id = bson.D{{Key: "ns", Value: ns}, {Key: "min", Value: min}}
 	}
 	return zs.config.insert(configTags, bson.D{

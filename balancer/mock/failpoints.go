@@ -153,7 +153,7 @@ func (f *FailPoints) reset() {
 // pass calls goOn, now or when the fail point no longer stops it.
 func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	n := f.points[name].at(node)
-	if !f.stops(n) {
+	if !f.shouldFail(n) {
 		goOn()
 		return
 	}
@@ -161,8 +161,8 @@ func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	f.wait(n, goOn)
 }
 
-// stops checks the fail point. Each check counts toward Skip and Times.
-func (f *FailPoints) stops(n *nodeFailPoint) bool {
+// shouldFail checks the fail point. Each check counts toward Skip and Times.
+func (f *FailPoints) shouldFail(n *nodeFailPoint) bool {
 	switch m := &n.mode; {
 	case !m.Active:
 		return false
@@ -181,7 +181,7 @@ func (f *FailPoints) stops(n *nodeFailPoint) bool {
 // wait checks again after failPointPoll, or only when the mode changes if it is on without a limit.
 func (f *FailPoints) wait(n *nodeFailPoint, goOn func()) {
 	look := func() {
-		if !f.stops(n) {
+		if !f.shouldFail(n) {
 			goOn()
 			return
 		}

@@ -105,7 +105,7 @@ func (e faultEffects) configServerUp() {
 
 func (e faultEffects) nodesChanged() {
 	for _, m := range e.migrations.byDonor() {
-		m.abortIfSeparated()
+		m.abortIfPartitioned()
 	}
 	for _, m := range slices.Clone(e.migrations.unfinished) {
 		m.recover()

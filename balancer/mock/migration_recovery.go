@@ -35,8 +35,8 @@ func (ms *Migrations) byDonor() []*migration {
 	return list
 }
 
-// abortIfSeparated ends a migration whose shards cannot reach each other.
-func (m *migration) abortIfSeparated() {
+// abortIfPartitioned ends a migration whose shards cannot reach each other.
+func (m *migration) abortIfPartitioned() {
 	switch err := m.ms.faults.checkReachable(m.donor.id, m.recipient.id); {
 	case m.donor.down:
 		m.abandon(m.ms.faults.checkReachable(configShard, m.donor.id))

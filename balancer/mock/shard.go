@@ -191,8 +191,8 @@ func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, of int)
 	}
 }
 
-// scanRange is documentsInRange without an index, and not in the order of keys. A shard that owned no chunks when the key was refined
-// has no index on the new key, but may have orphans.
+// scanRange is documentsInRange without an index, and not in the order of keys. A shard that owned no
+// chunks when the key was refined has no index on the new key, but may have orphans.
 func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
 	last := max.Equal(p.GlobalMax())
 	return func(yield func(store.RecordID, []byte) bool) {

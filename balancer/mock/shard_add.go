@@ -128,15 +128,15 @@ func (m *Membership) checkReturning(s *shard) error {
 	return nil
 }
 
-// NewShard describes an empty shard to add. The default name is the next of shard0, shard1, …; the
+// ShardSpec describes an empty shard to add. The default name is the next of shard0, shard1, …; the
 // default host is generated.
-type NewShard struct {
+type ShardSpec struct {
 	Name, Host string
 	Zones      []string
 }
 
 // AddEmpty adds an empty shard and adds it to its zones.
-func (m *Membership) AddEmpty(s NewShard) (catalog.ShardID, error) {
+func (m *Membership) AddEmpty(s ShardSpec) (catalog.ShardID, error) {
 	if err := m.faults.checkReachable(routerNode, configShard); err != nil {
 		return "", err
 	}
@@ -259,9 +259,9 @@ func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, 
 	return int64(e.b.machineIDs.IDOf(id)), true, e.b.faults.checkReachable(configShard, id)
 }
 
-// MachineIDsDiffer reports whether the machine ids of all shards are known and differ. It caches the
+// MachineIDsKnownUnique reports whether the machine ids of all shards are known and differ. It caches the
 // result, because every round calls it.
-func (e engine) MachineIDsDiffer(context.Context) bool {
+func (e engine) MachineIDsKnownUnique(context.Context) bool {
 	list, err := e.b.config.shardList()
 	if err != nil || e.b.faults.checkReachesShards(configShard) != nil {
 		return false

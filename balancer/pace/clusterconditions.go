@@ -94,7 +94,7 @@ func (g *Gate) readMemberObstacle(ctx context.Context, m Move) (*obstacle, error
 		return noAnswerObstacle("can't read what --pause-when needs from the members", err)
 	}
 	v := g.rules.PauseWhen.Judge(readings)
-	g.tellUntold(v.Unreported)
+	g.reportUnreported(v.Unreported)
 	return g.verdictObstacle(m, v), nil
 }
 
@@ -125,11 +125,11 @@ func (g *Gate) verdictObstacle(m Move, v Verdict) *obstacle {
 	return nil
 }
 
-// tellUntold reports each quantity that no member reports, once.
-func (g *Gate) tellUntold(untold []Quantity) {
+// reportUnreported reports each quantity that no member reports, once.
+func (g *Gate) reportUnreported(unreported []Quantity) {
 	g.tellMu.Lock()
 	defer g.tellMu.Unlock()
-	for _, q := range untold {
+	for _, q := range unreported {
 		if !g.toldUnreported[q] {
 			g.toldUnreported[q] = true
 			g.tell(Event{Reason: NotReported, Text: fmt.Sprintf("no member reports %s: --pause-when ignores it", q)})
@@ -142,7 +142,7 @@ func (g *Gate) tellUntold(untold []Quantity) {
 func noAnswerObstacle(what string, err error) (*obstacle, error) {
 	err = fmt.Errorf("%s: %w", what, err)
 	if !policy.FailureOf(err).IsTransient() {
-		return nil, &AskError{Err: err}
+		return nil, &OperatorNeededError{Err: err}
 	}
 	return &obstacle{reason: WaitNoAnswer, text: "waiting: " + err.Error(), left: retryInterval, err: err}, nil
 }

@@ -184,7 +184,7 @@ func TestMembersWithoutAnswer(t *testing.T) {
 			t.Errorf("waited %s", waited)
 		}
 		g = gateOf(t, "lag > 10s", &told, func(int, []catalog.ShardID) ([]Reading, error) { return nil, errDenied })
-		if err := g.Enter(t.Context(), move("s1", "s2", 1)); !errors.As(err, new(*AskError)) || !errors.Is(err, errDenied) {
+		if err := g.Enter(t.Context(), move("s1", "s2", 1)); !errors.As(err, new(*OperatorNeededError)) || !errors.Is(err, errDenied) {
 			t.Error(err)
 		}
 	})

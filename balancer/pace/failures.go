@@ -54,7 +54,7 @@ func (f *failures) addFailure(m Move, err error, now time.Time) {
 	class := policy.FailureOf(err)
 	f.countByClass[class]++
 	if class == policy.AskOperator {
-		f.askErr = &AskError{Err: err}
+		f.askErr = &OperatorNeededError{Err: err}
 		return
 	}
 	if policy.IsTooBig(err) {
@@ -62,7 +62,7 @@ func (f *failures) addFailure(m Move, err error, now time.Time) {
 	}
 	f.last = err
 	if f.inRow++; f.inRow >= f.maxInRow {
-		f.askErr = &AskError{InARow: f.inRow, Err: err}
+		f.askErr = &OperatorNeededError{InARow: f.inRow, Err: err}
 	}
 	if !class.IsTransient() {
 		return

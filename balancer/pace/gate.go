@@ -156,7 +156,7 @@ var errNoMembers = mongoerr.New(mongoerr.InternalError, "the members are not ask
 var ErrNotBegun = errors.New("the move has not begun")
 
 // Enter waits until a move may begin, and counts it as begun. The error is an *OverError or an
-// *AskError if no move may begin any more, and the cause of the end of ctx if ctx ends first.
+// *OperatorNeededError if no move may begin any more, and the cause of the end of ctx if ctx ends first.
 func (g *Gate) Enter(ctx context.Context, m Move) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
 		g.countLooking(1)
@@ -201,7 +201,7 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 		text = o.text
 		waits := g.clock.Now().Sub(since)
 		if o.err != nil && waits >= maxSilence {
-			return &AskError{Err: o.err}
+			return &OperatorNeededError{Err: o.err}
 		}
 		if o.reason == WaitDisk && waits >= maxDeletionWait {
 			return &OverError{Why: o.text}

@@ -186,7 +186,7 @@ func TestAsks(t *testing.T) {
 					g.Leave(m, tt.err)
 				}
 				err := g.Enter(t.Context(), move("c", "d", 1))
-				if !errors.As(err, new(*AskError)) || !errors.Is(err, tt.err) || !strings.HasPrefix(err.Error(), tt.want) {
+				if !errors.As(err, new(*OperatorNeededError)) || !errors.Is(err, tt.err) || !strings.HasPrefix(err.Error(), tt.want) {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -254,7 +254,7 @@ func (c crowd) run() (wrong []string) {
 				now := time.Now()
 				mu.Lock()
 				if err != nil {
-					check(!errors.As(err, new(*OverError)) && !errors.As(err, new(*AskError)), "it ended with %v", err)
+					check(!errors.As(err, new(*OverError)) && !errors.As(err, new(*OperatorNeededError)), "it ended with %v", err)
 					mu.Unlock()
 					return
 				}

@@ -84,15 +84,15 @@ type OverError struct {
 
 func (e *OverError) Error() string { return e.Why }
 
-// AskError says that no move begins any more until the operator has investigated the failures.
-type AskError struct {
+// OperatorNeededError says that no move begins any more until the operator has investigated the failures.
+type OperatorNeededError struct {
 	// InARow is the number of consecutive failures; 0 if one failure was enough.
 	InARow int
 	Err    error // the error of the last failure
 }
 
 // Error also names a remedy.
-func (e *AskError) Error() string {
+func (e *OperatorNeededError) Error() string {
 	info := policy.FailureInfoOf(e.Err)
 	text := fmt.Sprintf("%v. %s %s", e.Err, info.Meaning, info.Remedy)
 	if e.InARow > 0 {
@@ -102,7 +102,7 @@ func (e *AskError) Error() string {
 }
 
 // Unwrap returns the last failure.
-func (e *AskError) Unwrap() error { return e.Err }
+func (e *OperatorNeededError) Unwrap() error { return e.Err }
 
 // Failure returns policy.AskOperator.
-func (e *AskError) Failure() policy.Failure { return policy.AskOperator }
+func (e *OperatorNeededError) Failure() policy.Failure { return policy.AskOperator }

@@ -24,7 +24,7 @@ const (
 	WaitDisk     Reason = "disk"      // the recipient's volume has no room yet
 	WaitOverload Reason = "overload"  // a server rejects commands as overloaded
 	// NotReported is not a wait. It reports that no member reports a quantity of the condition.
-	NotReported Reason = "untold"
+	NotReported Reason = "notReported"
 )
 
 // Event says that moves wait, or continue.

@@ -142,7 +142,7 @@ func TestNoAnswer(t *testing.T) {
 			t.Errorf("told %q", told)
 		}
 		for _, never := range []error{errBroken, mongoerr.New(mongoerr.Unauthorized, "no")} {
-			if err := answers(1<<30, never).Enter(t.Context(), move("a", "b", 1)); !errors.As(err, new(*AskError)) ||
+			if err := answers(1<<30, never).Enter(t.Context(), move("a", "b", 1)); !errors.As(err, new(*OperatorNeededError)) ||
 				!errors.Is(err, never) {
 				t.Errorf("got %v", err)
 			}

@@ -21,14 +21,14 @@ type builder struct {
 	holdings map[catalog.ShardID]Holding
 	// engineRound is the round of the engine. touchedShards are the shards of the plan's round, which
 	// ends at the latest with the engine's round.
-	engineRound, planEngineRound int
-	touchedShards                []catalog.ShardID
+	engineRound, planRoundBegan int
+	touchedShards               []catalog.ShardID
 	// explainedSteps is the number of steps that have their reasons.
 	explainedSteps int
-	// passedLimit names the limit that the next step would exceed. closed says that no more steps are
+	// exceededLimit names the limit that the next step would exceed. closed says that no more steps are
 	// added.
-	passedLimit string
-	closed      bool
+	exceededLimit string
+	closed        bool
 	// lastDrainMark is the state of the plan after the last step off the shard to drain.
 	lastDrainMark mark
 	// defragmented is the number of collections whose defragmentation has ended.
@@ -130,12 +130,12 @@ func (b *builder) addStep(s Step, e sim.Event) {
 	if fresh {
 		s.Round++
 	}
-	if b.passedLimit = b.passesLimit(s); b.passedLimit != "" {
+	if b.exceededLimit = b.limitExceededBy(s); b.exceededLimit != "" {
 		b.closed = true
 		return
 	}
 	if fresh {
-		b.touchedShards, b.planEngineRound = b.touchedShards[:0], b.engineRound
+		b.touchedShards, b.planRoundBegan = b.touchedShards[:0], b.engineRound
 	}
 	b.touchedShards = append(b.touchedShards, s.shards()...)
 	b.failures = failurePeriod{}
@@ -162,12 +162,12 @@ func (b *builder) dropAfterDrain() {
 // startsRound reports whether a step begins a new round, because the engine has begun another round, or
 // because the current round already uses a shard of the step.
 func (b *builder) startsRound(s Step) bool {
-	return len(b.plan.Steps) == 0 || b.planEngineRound != b.engineRound || slices.Contains(b.touchedShards, s.From) ||
+	return len(b.plan.Steps) == 0 || b.planRoundBegan != b.engineRound || slices.Contains(b.touchedShards, s.From) ||
 		slices.Contains(b.touchedShards, s.To)
 }
 
-// passesLimit returns the name of the limit that a step would exceed; empty if there is none.
-func (b *builder) passesLimit(s Step) string {
+// limitExceededBy returns the name of the limit that a step would exceed; empty if there is none.
+func (b *builder) limitExceededBy(s Step) string {
 	l, t := b.o.Limits, b.plan.Totals
 	switch {
 	case l.Moves > 0 && s.Kind == Move && t.Moves >= l.Moves:
@@ -213,12 +213,12 @@ const (
 // isOver reports whether the plan ends before the balancer is idle. The round in which the plan ends
 // continues until all steps have their reasons.
 func (b *builder) isOver() bool {
-	b.closed = b.closed || b.hasArrived()
+	b.closed = b.closed || b.goalReached()
 	return b.closed && b.explainedSteps == len(b.plan.Steps) || b.isStuck()
 }
 
-// hasArrived reports whether the goal is reached before the balancer is idle.
-func (b *builder) hasArrived() bool {
+// goalReached reports whether the goal is reached before the balancer is idle.
+func (b *builder) goalReached() bool {
 	switch b.o.Goal.Kind {
 	case Drain:
 		return b.holdings[b.o.Goal.Shard].Chunks == 0

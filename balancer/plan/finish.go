@@ -55,9 +55,9 @@ func (b *builder) preventsGoal(f diagnosis.Finding) bool {
 func (b *builder) leftFindings() []diagnosis.Finding {
 	list := []diagnosis.Finding{}
 	switch {
-	case b.passedLimit != "":
+	case b.exceededLimit != "":
 		return append(list, diagnosis.NewFinding(diagnosis.PlanLimited, diagnosis.Scope{},
-			fmt.Sprintf("the plan reaches its limit of %s before its goal", b.passedLimit)))
+			fmt.Sprintf("the plan reaches its limit of %s before its goal", b.exceededLimit)))
 	case len(b.obstacles) > 0:
 		return append(append(list, b.obstacles...), b.noRoomFindings()...)
 	case b.closed, b.o.Goal.Kind == Consolidate:
@@ -68,7 +68,7 @@ func (b *builder) leftFindings() []diagnosis.Finding {
 		}
 		list = append(list, diagnosis.NewFinding(diagnosis.PlanStuck, diagnosis.Scope{}, why))
 	}
-	if !b.hasArrived() || b.o.Goal.Kind != Drain {
+	if !b.goalReached() || b.o.Goal.Kind != Drain {
 		list = append(list, b.noRoomFindings()...)
 	}
 	if !slices.Contains([]GoalKind{Balance, Drain, Zones}, b.o.Goal.Kind) {

@@ -15,8 +15,8 @@ import (
 // order, the steps are not changed.
 func (b *builder) searchFittingOrder() error {
 	searched := []GoalKind{Balance, Drain, Zones}
-	if len(b.shortages) == 0 || b.passedLimit != "" || !slices.Contains(searched, b.o.Goal.Kind) ||
-		b.o.Goal.Kind == Drain && b.hasArrived() {
+	if len(b.shortages) == 0 || b.exceededLimit != "" || !slices.Contains(searched, b.o.Goal.Kind) ||
+		b.o.Goal.Kind == Drain && b.goalReached() {
 		return nil
 	}
 	f := newFitSearch(b)

@@ -105,7 +105,7 @@ func (b *builder) simulate() error {
 		return err
 	}
 	defer run.Close()
-	if !b.hasArrived() {
+	if !b.goalReached() {
 		for e := range run.EventsToRest(b.scope.start.Time().Add(maxPlanTime)) {
 			b.addEvent(e)
 			if b.isOver() {

@@ -120,7 +120,7 @@ type phaseCollection struct {
 	maxSmall int64 // the largest size of a small chunk
 }
 
-func newSubject(s Situation) phaseCollection {
+func newPhaseCollection(s Situation) phaseCollection {
 	return phaseCollection{s.Namespace, s.UUID, s.Table, s.maxChunkSize(), maxSmallChunk(s.maxChunkSize())}
 }
 

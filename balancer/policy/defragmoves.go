@@ -36,7 +36,7 @@ type pair struct{ chunk, sibling int32 }
 
 func newMovePhase(s Situation) *movePhase {
 	p := &movePhase{
-		phaseCollection: newSubject(s),
+		phaseCollection: newPhaseCollection(s),
 		completion:      completion{normalNext: PhaseMerge},
 		refusedBy:       make(map[int32][]int32),
 		moving:          make(map[catalog.Key]pair),

@@ -27,7 +27,7 @@ type shardRuns struct {
 }
 
 func newRunsPhase(name PhaseName, s Situation) *runsPhase {
-	p := &runsPhase{phaseCollection: newSubject(s), name: name, measures: name == PhaseMergeAndMeasure}
+	p := &runsPhase{phaseCollection: newPhaseCollection(s), name: name, measures: name == PhaseMergeAndMeasure}
 	p.normalNext = PhaseFinished
 	if p.measures {
 		p.normalNext = PhaseMoveAndMerge

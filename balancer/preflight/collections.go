@@ -39,14 +39,14 @@ func (l *checker) checkRemaining() {
 	rest.Disabled, rest.LeftByRun = nil, false
 	known := len(chunksOnly.Commands()) > 0
 	if known {
-		l.addGoalMiss(chunksOnly.OperatorFinding())
+		l.addMissesGoal(chunksOnly.OperatorFinding())
 	}
 	if l.IsOwn != nil {
 		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.IsOwn)
 		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.IsOwn)
 	}
 	if len(rest.Commands()) > 0 && !l.MovePrimaries {
-		o := l.addGoalMiss(rest.OperatorFinding())
+		o := l.addMissesGoal(rest.OperatorFinding())
 		o.Option, o.OptionEffect = "movePrimaries", "moves it"
 	}
 	l.checkPlanRemaining(known)
@@ -67,12 +67,12 @@ func (l *checker) checkPlanRemaining(known bool) {
 			still = append(still, f)
 		default:
 			known = true
-			l.addGoalMiss(f)
+			l.addMissesGoal(f)
 		}
 	}
 	if !known {
 		for _, f := range still {
-			l.addGoalMiss(f)
+			l.addMissesGoal(f)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (l *checker) checkUnmovable() {
 				"shard key", u.Namespace, at, u.Chunk.Shard, humanize.Bytes(u.Bytes)),
 			fmt.Sprintf("sh.refineCollectionShardKey(%q, <key>)", u.Namespace))
 		f.Numbers = sized
-		o := l.addGoalMiss(f)
+		o := l.addMissesGoal(f)
 		o.Option, o.OptionEffect = "forceJumbo", "moves it by force: "+cost
 	}
 }

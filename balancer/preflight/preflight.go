@@ -36,8 +36,8 @@ type Run struct {
 // Facts hold the data that was read from the cluster. Zero fields were not read.
 type Facts struct {
 	Snapshot *catalog.Snapshot
-	// NoPlan is why no plan could be made; nil when there is one, or none is needed.
-	NoPlan error
+	// PlanError is why no plan could be made; nil when there is one, or none is needed.
+	PlanError error
 	// IsOwn reports whether a database or collection belongs to shardsh itself; any run may move those.
 	IsOwn func(namespace string) bool
 	// Privileges are the privileges of the user; nil if there is no access control.
@@ -48,8 +48,8 @@ type Facts struct {
 	Indexes map[string]Indexes
 	// Unmovable are the chunks that no split makes small enough to be moved.
 	Unmovable []Unmovable
-	// Balancing says that the cluster's own balancer interferes; nil when it does not.
-	Balancing error
+	// BalancerConflict says that the cluster's own balancer interferes; nil when it does not.
+	BalancerConflict error
 	// LeaseHeld says that another run of shardsh holds the lease, and Quiesced that the cluster is
 	// quiesced.
 	LeaseHeld, Quiesced error
@@ -225,8 +225,8 @@ func (l *checker) addBlocking(f diagnosis.Finding) *Obstacle {
 	return l.add(Obstacle{Finding: f, Stops: true})
 }
 
-// addGoalMiss adds a finding that keeps the run from its goal. It does not stop a run with a limit.
-func (l *checker) addGoalMiss(f diagnosis.Finding) *Obstacle {
+// addMissesGoal adds a finding that keeps the run from its goal. It does not stop a run with a limit.
+func (l *checker) addMissesGoal(f diagnosis.Finding) *Obstacle {
 	return l.add(Obstacle{Finding: f, Stops: !l.Limited})
 }
 
@@ -282,9 +282,9 @@ func (l *checker) movesByNamespace() map[string]*moves {
 
 // checkPlanned reports why no plan could be made.
 func (l *checker) checkPlanned() {
-	if l.NoPlan != nil {
-		found := diagnosis.NewFinding(diagnosis.NoPlan, diagnosis.Scope{Shard: l.Shard}, l.NoPlan.Error())
-		l.addBlocking(found).Err = l.NoPlan
+	if l.PlanError != nil {
+		found := diagnosis.NewFinding(diagnosis.NoPlan, diagnosis.Scope{Shard: l.Shard}, l.PlanError.Error())
+		l.addBlocking(found).Err = l.PlanError
 	}
 }
 
@@ -315,16 +315,16 @@ func MaxMoveBytes(r catalog.Release, chunkSize int64) int64 {
 
 // checkBalancer reports that the cluster's own balancer works on the collections.
 func (l *checker) checkBalancer() {
-	if l.Balancing == nil {
+	if l.BalancerConflict == nil {
 		return
 	}
-	what := l.Balancing.Error()
+	what := l.BalancerConflict.Error()
 	var commands []string
-	if does, ok := l.Balancing.(interface{ What() string }); ok {
+	if does, ok := l.BalancerConflict.(interface{ What() string }); ok {
 		what, commands = does.What(), []string{"sh.stopBalancer()"}
 	}
 	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
-	o.Err = l.Balancing
+	o.Err = l.BalancerConflict
 	if !l.PauseBalancing {
 		o.Option, o.OptionEffect = "pauseBalancing", "pauses it during the run"
 	}

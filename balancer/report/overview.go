@@ -39,11 +39,11 @@ type Overview struct {
 	Answer diagnosis.Answer `json:"why"`
 	// Forecasts are the forecasts until the cluster is balanced, and until each draining shard is
 	// drained. Forecasts and Plan are empty if they were not requested, or if they could not be
-	// computed; Untold says why.
+	// computed; Unread says why.
 	Forecasts []forecast.Forecast `json:"forecasts"`
 	Plan      *plan.Plan          `json:"-"`
 	Planned   *plan.Totals        `json:"planned,omitzero"` // the totals of the Plan
-	Untold    []string            `json:"untold"`
+	Unread    []string            `json:"unread"`
 	// Heat is the load of collections; empty if it was not requested.
 	Heat []Heat `json:"heat,omitempty"`
 	// Operations are the operations a second of each shard, summed over the measured collections; nil
@@ -151,7 +151,7 @@ func (o *Overview) AddForecasts(s *catalog.Snapshot, watch sim.Watch) error {
 	}
 	planned, err := plan.Make(s, plan.Options{Watch: seen})
 	if err != nil {
-		o.Untold = append(o.Untold, err.Error())
+		o.Unread = append(o.Unread, err.Error())
 		return ended
 	}
 	o.Plan, o.Planned = planned, &planned.Totals
@@ -161,7 +161,7 @@ func (o *Overview) AddForecasts(s *catalog.Snapshot, watch sim.Watch) error {
 func (o *Overview) addForecast(s *catalog.Snapshot, goal plan.Goal, watch sim.Watch) {
 	f, err := forecast.Make(s, forecast.Options{Goal: goal, Watch: watch})
 	if err != nil {
-		o.Untold = append(o.Untold, err.Error())
+		o.Unread = append(o.Unread, err.Error())
 		return
 	}
 	o.Forecasts = append(o.Forecasts, f)
@@ -182,12 +182,12 @@ func NewOverview(s *catalog.Snapshot) *Overview {
 		Source: p.Source.Name, Version: p.Version, Time: p.Time,
 		Balancer: balancerOf(s), Answer: diagnosis.Why(s, diagnosis.Scope{}),
 		History: NewHistory(s), DeletionsKnown: p.DeletionsKnown,
-		Forecasts: []forecast.Forecast{}, Untold: []string{},
+		Forecasts: []forecast.Forecast{}, Unread: []string{},
 	}
 	if !p.ClusterID.IsZero() {
 		o.ClusterID = p.ClusterID.Hex()
 	}
-	o.Untold = append(o.Untold, catalog.GapTexts(p.Source.Gaps)...)
+	o.Unread = append(o.Unread, catalog.GapTexts(p.Source.Gaps)...)
 	o.Collections = CollectionsOf(s)
 	o.Shards = ShardsOf(s, o.Collections)
 	o.Totals = o.totals()

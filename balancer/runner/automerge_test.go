@@ -39,11 +39,11 @@ func TestBesideTheAutoMerger(t *testing.T) {
 			before := w.count("autoMerge")
 			turn := w.mustTake()
 			o := runner.Options{
-				Goal: runner.GoalSize, Rand: balancer.NewRand(seed, 1), Clock: w.cluster.Clock(), Parameters: parameters, TakeOver: true,
+				Goal: runner.GoalSize, Rand: balancer.NewRand(seed, 1), Clock: w.cluster.Clock(), Parameters: parameters, PauseBalancing: true,
 			}
 			if seed%2 == 1 {
 				w.command(bson.D{{Key: "balancerStop", Value: 1}})
-				o.TakeOver = false
+				o.PauseBalancing = false
 			}
 			r, err := runner.Run(t.Context(), turn, o)
 			if err != nil || !r.Reached || r.Failed > 0 {

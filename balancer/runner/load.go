@@ -53,8 +53,8 @@ func (r *run) runLoadRound(ctx context.Context) ([]Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.tell(Event{Kind: Waiting, For: r.o.OpsInterval, Why: "counting operations"})
-	maps, err := r.o.Heat(ctx, r.namespaces)
+	r.tell(Event{Kind: Waiting, Wait: r.o.OpsInterval, Why: "counting operations"})
+	maps, err := r.o.ReadHeat(ctx, r.namespaces)
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	}
 	err := r.o.Gate.Enter(ctx, m.paceMove())
 	r.noteLimit(err)
-	if asks, ok := errors.AsType[*pace.AskError](err); ok {
+	if asks, ok := errors.AsType[*pace.OperatorNeededError](err); ok {
 		r.noteAsked(asks)
 	}
 	if err != nil {

@@ -59,7 +59,7 @@ func (r *run) operationSizes(ctx context.Context, colls []catalog.Collection) (
 	for _, s := range look.Shards() {
 		shards = append(shards, s.Shard)
 	}
-	r.tell(Event{Kind: Waiting, For: r.o.OpsInterval, Why: "counting operations"})
+	r.tell(Event{Kind: Waiting, Wait: r.o.OpsInterval, Why: "counting operations"})
 	load, err := CountOperations(ctx, r.cluster, r.o.Clock, r.o.OpsInterval, names)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 // Cluster is a sharded cluster on which we hold the lease.
 type Cluster interface {
 	balancer.SharedCluster
-	apply.Looker
+	apply.SnapshotReader
 	// Release returns the release of the mongos.
 	Release() catalog.Release
 	// Chunks returns the chunks of a collection that overlap [lower, upper).
@@ -34,16 +34,16 @@ type Cluster interface {
 	ReadCatalog(ctx context.Context, namespaces []string, before *Catalog) (*Catalog, error)
 	// Size asks the donor for the size of a range, as far as the averages of the donor allow an
 	// estimate.
-	Size(ctx context.Context, c apply.Command) (apply.Moved, error)
+	Size(ctx context.Context, c apply.Command) (apply.RangeAmount, error)
 	// Moved returns the amount that a finished move has moved, as the donor has counted it.
-	Moved(ctx context.Context, c apply.Command) (apply.Moved, error)
+	Moved(ctx context.Context, c apply.Command) (apply.RangeAmount, error)
 	// SetBalancing switches the balancing of collections on or off. It records the collections that are
 	// off in the cluster, where the record survives the end of this process.
 	SetBalancing(ctx context.Context, namespaces []string, on bool) error
-	// Leftover returns the collections that are recorded as switched off.
-	Leftover() []string
-	// Held returns a context that ends when the lease is lost.
-	Held() context.Context
+	// SwitchedOff returns the collections that are recorded as switched off.
+	SwitchedOff() []string
+	// LeaseContext returns a context that ends when the lease is lost.
+	LeaseContext() context.Context
 }
 
 // Goal is the quantity that the rounds balance.
@@ -120,9 +120,9 @@ type Options struct {
 	// Parallel is the maximum number of moves of one round that run at once; zero means 1. A shard
 	// takes part in one move at a time.
 	Parallel int
-	// TakeOver switches the balancing of the collections off for the cluster's own balancer. The code
+	// PauseBalancing switches the balancing of the collections off for the cluster's own balancer. The code
 	// that gives the lease back switches it on again.
-	TakeOver bool
+	PauseBalancing bool
 	// ForceJumbo moves chunks by force that are too large to be moved otherwise and whose documents all
 	// have the same shard key. Writes to the collection wait during such a move. Without ForceJumbo,
 	// these chunks stay where they are. With ForceJumbo, chunks with the jumbo flag are treated like
@@ -148,15 +148,15 @@ type Options struct {
 	// OpsInterval is how long operations are counted before each round, for the goals GoalOps and
 	// GoalLoad; zero means a minute.
 	OpsInterval time.Duration
-	// Heat counts operations and estimates the load of chunks for GoalLoad; LoadKind says what counts
+	// ReadHeat counts operations and estimates the load of chunks for GoalLoad; LoadKind says what counts
 	// as load. The error is ErrNoSamples if no query is sampled.
-	Heat     func(ctx context.Context, namespaces []string) ([]heat.Map, error)
+	ReadHeat func(ctx context.Context, namespaces []string) ([]heat.Map, error)
 	LoadKind heat.LoadKind
 	Clock    pace.Clock
 	// OnEvent is called for each event, never concurrently; nil ignores events.
 	OnEvent func(Event)
-	// HardContext cancels running moves. The context of Run only prevents new moves. Nil never ends.
-	HardContext context.Context
+	// MovesContext cancels running moves. The context of Run only prevents new moves. Nil never ends.
+	MovesContext context.Context
 }
 
 // EventKind is the kind of an Event.
@@ -164,18 +164,18 @@ type EventKind string
 
 // The kinds of events.
 const (
-	TakenOver     EventKind = "takenOver" // collections are off for the cluster's balancer
-	Began         EventKind = "began"     // a move has begun
-	ForcingMove   EventKind = "forcing"   // a move that has begun blocks writes: Why says how many bytes, and for how long
-	Moved         EventKind = "moved"
-	Failed        EventKind = "failed"
-	LeftToServers EventKind = "goesOn"  // the move was left to the servers
-	Refused       EventKind = "refused" // by a hold of the run; the move is chosen again
-	Stopped       EventKind = "stopped" // the donor has stopped the move, as requested
-	Split         EventKind = "split"
-	Skipped       EventKind = "aside" // a range or a collection is not moved any more
-	RoundEnded    EventKind = "round" // a round has ended
-	Waiting       EventKind = "waiting"
+	BalancingPaused EventKind = "takenOver" // collections are off for the cluster's balancer
+	Began           EventKind = "began"     // a move has begun
+	ForcingMove     EventKind = "forcing"   // a move blocks writes: Why says how many bytes, and for how long
+	Moved           EventKind = "moved"
+	Failed          EventKind = "failed"
+	LeftToServers   EventKind = "goesOn"  // the move was left to the servers
+	Refused         EventKind = "refused" // by a hold of the run; the move is chosen again
+	Stopped         EventKind = "stopped" // the donor has stopped the move, as requested
+	Split           EventKind = "split"
+	Skipped         EventKind = "aside" // a range or a collection is not moved any more
+	RoundEnded      EventKind = "round" // a round has ended
+	Waiting         EventKind = "waiting"
 )
 
 // Move is one move of a run.
@@ -204,9 +204,9 @@ type Event struct {
 	// Points is the number of points of a split.
 	Points int
 	// Why is the reason why a range or a collection is skipped, or what the run waits for.
-	Why string
-	For time.Duration
-	Err error
+	Why  string
+	Wait time.Duration
+	Err  error
 	// Failure is the class of the error, which decides how the run proceeds.
 	Failure policy.Failure
 	Done    pace.Done // so far

@@ -85,7 +85,7 @@ func (r *run) waitUnreadable(ctx context.Context, err error) error {
 }
 
 func (r *run) wait(ctx context.Context, d time.Duration, why string) error {
-	r.tell(Event{Kind: Waiting, For: d, Why: why})
+	r.tell(Event{Kind: Waiting, Wait: d, Why: why})
 	return r.o.Clock.Sleep(ctx, d)
 }
 

@@ -35,9 +35,9 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	}
 	r := &run{cluster: c, o: o}
 	r.result.Began = o.Clock.Now()
-	hard, cancel := context.WithCancelCause(cmp.Or(o.HardContext, context.Background()))
+	hard, cancel := context.WithCancelCause(cmp.Or(o.MovesContext, context.Background()))
 	defer cancel(nil)
-	defer context.AfterFunc(c.Held(), func() { cancel(context.Cause(c.Held())) })()
+	defer context.AfterFunc(c.LeaseContext(), func() { cancel(context.Cause(c.LeaseContext())) })()
 	r.hardCtx = hard
 	soft, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 		err, r.result.Stopped = nil, reached.Why
 	}
 	r.result.Ended, r.result.Done = o.Clock.Now(), o.Gate.Done()
-	if lost := context.Cause(c.Held()); c.Held().Err() != nil {
+	if lost := context.Cause(c.LeaseContext()); c.LeaseContext().Err() != nil {
 		return r.result, lost
 	}
 	if err != nil && ctx.Err() != nil {
@@ -116,7 +116,7 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	r.result.Namespaces = r.namespaces
 	r.forcedOn = map[string]bool{}
-	for _, ns := range r.cluster.Leftover() {
+	for _, ns := range r.cluster.SwitchedOff() {
 		r.forcedOn[ns] = true
 	}
 	for _, ns := range r.namespaces {
@@ -125,7 +125,7 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	}
 	r.settings = look.Settings()
-	if r.o.TakeOver {
+	if r.o.PauseBalancing {
 		if look, err = r.takeOver(ctx, look); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 		r.forcedOn[ns] = true
 	}
 	if len(on) > 0 {
-		r.tell(Event{Kind: TakenOver, Namespaces: on})
+		r.tell(Event{Kind: BalancingPaused, Namespaces: on})
 	}
 	return apply.AwaitRoundEnd(ctx, r.cluster, r.namespaces, r.o.Clock)
 }
@@ -174,7 +174,7 @@ const farFuture = 366 * 24 * time.Hour
 func (r *run) checkBalancerIdle(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
 	err := apply.CheckUndisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, farFuture), r.o.Clock)
 	if e, ok := errors.AsType[*apply.BalancerError](err); ok && len(e.Defragmenting) == 0 {
-		e.Reenabled = r.o.TakeOver
+		e.Reenabled = r.o.PauseBalancing
 	}
 	return asBusyError(err)
 }
@@ -211,7 +211,7 @@ func (r *run) engineView(c catalog.Collection) catalog.Collection {
 // runRounds runs the balancer loop.
 func (r *run) runRounds(ctx context.Context) error {
 	loop := balancer.NewLoop(balancer.Config{
-		Version: r.o.Goal.PolicyRelease(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
+		Release: r.o.Goal.PolicyRelease(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
 		IgnoreMode: true, NoPauses: true, Fits: r.roomCheck(),
 		OnDecisions: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
 	})

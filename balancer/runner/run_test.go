@@ -169,9 +169,9 @@ func TestTakeOver(t *testing.T) {
 	w := newWorld(t, heaped(atNight), catalog.Release80, 1)
 	turn := w.mustTake()
 	o := w.options("shop.orders")
-	o.TakeOver = true
+	o.PauseBalancing = true
 	ctx, kill := context.WithCancel(t.Context())
-	o.HardContext = ctx
+	o.MovesContext = ctx
 	o.OnEvent = func(e runner.Event) {
 		if e.Kind != runner.Moved || e.Done.Moves != 2 {
 			return

@@ -85,7 +85,7 @@ func twoRunners(t *testing.T, seed uint64) (took bool) {
 			return result, err
 		}
 		o := w.options("shop.orders")
-		o.TakeOver = true
+		o.PauseBalancing = true
 		o.Clock = skewed{o, skew}
 		result, err = runner.Run(w.Context(), turn, o)
 		return result, errors.Join(err, turn.RestoreAndRelease(w.Context()))

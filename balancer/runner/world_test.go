@@ -176,7 +176,7 @@ func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]
 	return f.steps.Operations(ctx, namespaces)
 }
 
-func (f *free) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
+func (f *free) Size(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
 	return f.steps.Size(ctx, c)
 }
 
@@ -184,5 +184,5 @@ func (f *free) SetBalancing(ctx context.Context, namespaces []string, on bool) e
 	return f.steps.SetBalancing(ctx, namespaces, on)
 }
 
-func (f *free) Leftover() []string    { return nil }
-func (f *free) Held() context.Context { return context.Background() }
+func (f *free) SwitchedOff() []string         { return nil }
+func (f *free) LeaseContext() context.Context { return context.Background() }

@@ -36,7 +36,7 @@ func (c *cluster) adoptMigrations(s *catalog.Snapshot) time.Time {
 // not on its donor.
 func (c *cluster) adoptMigration(m catalog.ActiveMigration) (*move, bool) {
 	coll := c.collections[m.Namespace]
-	if coll == nil || coll.isStatic() || m.From == m.To || c.donatingNamespace[m.From] != "" {
+	if coll == nil || coll.isOutlineOnly() || m.From == m.To || c.donatingNamespace[m.From] != "" {
 		return nil, false
 	}
 	lower, err := coll.entry.Pattern.Key(m.Min)

@@ -83,7 +83,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 			return nil, fmt.Errorf("sim: the snapshot has no routing table of %s", state.Namespace)
 		}
 		if state.Table == nil {
-			c.addStatic(state)
+			c.addOutlined(state)
 			continue
 		}
 		coll := newCollection(s, state, cfg.Contents, state.ChunkSize(c.settings))
@@ -132,7 +132,7 @@ func (c *cluster) Routing(_ context.Context, ns string) (balancer.Routing, error
 	if err != nil {
 		return balancer.Routing{}, err
 	}
-	if coll.isStatic() {
+	if coll.isOutlineOnly() {
 		return balancer.Routing{Collection: coll.entry}, nil
 	}
 	return balancer.Routing{Collection: coll.entry, Table: coll.chunks.Table(), Zones: coll.initial.Zones}, nil
@@ -152,7 +152,7 @@ func (c *cluster) DataSizes(
 ) (map[string]map[catalog.ShardID]int64, error) {
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, entry := range colls {
-		if coll := c.collections[entry.Namespace]; coll != nil && !coll.isStatic() {
+		if coll := c.collections[entry.Namespace]; coll != nil && !coll.isOutlineOnly() {
 			sizes[entry.Namespace] = coll.reported
 		}
 	}

@@ -78,7 +78,7 @@ func (coll *collection) markChanged() {
 // all shards, which avoids a search for each. Later only shards with changed chunks can gain such
 // chunks.
 func (coll *collection) mayHaveMergeable(id catalog.ShardID) bool {
-	if coll.isStatic() {
+	if coll.isOutlineOnly() {
 		return false
 	}
 	if coll.mergeableShards == nil {
@@ -90,7 +90,7 @@ func (coll *collection) mayHaveMergeable(id catalog.ShardID) bool {
 // ownsOldEnough reports whether a shard has a chunk that arrived before cutoff, which must not decrease
 // from call to call.
 func (coll *collection) ownsOldEnough(id catalog.ShardID, cutoff bson.Timestamp) bool {
-	if coll.isStatic() {
+	if coll.isOutlineOnly() {
 		oldest, known := coll.initial.Outline.Oldest[id]
 		return known && oldest.Before(cutoff)
 	}

@@ -28,7 +28,7 @@ func (e *NotConvergingError) Error() string {
 // countPieces returns the approximate maximum number of chunks.
 func (c *cluster) countPieces() (n int64) {
 	for _, coll := range c.order {
-		if coll.isStatic() {
+		if coll.isOutlineOnly() {
 			continue
 		}
 		n += int64(coll.chunks.Table().Len())

@@ -123,7 +123,7 @@ func (c *cluster) adoptDeletions(parts catalog.SnapshotParts) {
 	defer func() { c.scheduleOrphanRemoval(last) }()
 	for _, x := range parts.Deletions {
 		coll := c.collections[x.Namespace]
-		if coll == nil || coll.isStatic() || !coll.entry.UUID.Equal(x.UUID) {
+		if coll == nil || coll.isOutlineOnly() || !coll.entry.UUID.Equal(x.UUID) {
 			continue
 		}
 		lower, errLower := coll.entry.Pattern.Key(x.Min)

@@ -86,7 +86,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 	}
 	loop := balancer.NewLoop(balancer.Config{
 		LastAutoMergeRound: merged,
-		Version:            s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
+		Release:            s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
 		OnDecisions: cfg.OnDecisions, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitsFunc(),
 	})

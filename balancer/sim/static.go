@@ -2,20 +2,20 @@ package sim
 
 import "shardsh/balancer/catalog"
 
-// addStatic adds a collection of which the snapshot has only an outline. The engine knows the collection
+// addOutlined adds a collection of which the snapshot has only an outline. The engine knows the collection
 // but finds nothing to do for it.
-func (c *cluster) addStatic(state *catalog.CollectionState) {
+func (c *cluster) addOutlined(state *catalog.CollectionState) {
 	coll := &collection{initial: state, entry: state.Collection}
 	c.order = append(c.order, coll)
 	c.collections[state.Namespace] = coll
 }
 
-// isStatic reports whether the run has nothing to do for the collection.
-func (coll *collection) isStatic() bool { return coll.chunks == nil }
+// isOutlineOnly reports whether the run has nothing to do for the collection.
+func (coll *collection) isOutlineOnly() bool { return coll.chunks == nil }
 
 // count returns the number of a shard's chunks.
 func (coll *collection) count(id catalog.ShardID) int {
-	if coll.isStatic() {
+	if coll.isOutlineOnly() {
 		return int(coll.initial.CountOn(id).Chunks)
 	}
 	return coll.chunks.Count(id)

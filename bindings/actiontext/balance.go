@@ -93,7 +93,7 @@ func GiveBackResult(r action.GiveBackResult) string {
 func moveLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch m := e.Move; e.Kind {
-	case runner.TakenOver:
+	case runner.BalancingPaused:
 		return fmt.Sprintf("%s balancing of %s paused", at, humanize.AbbreviateCollections(e.Namespaces))
 	case runner.Moved:
 		upper := "?"
@@ -127,7 +127,7 @@ func moveLine(e runner.Event) string {
 		}
 		return fmt.Sprintf("%s skipped: %s at %s: %s", at, e.Namespace, e.Min, e.Why)
 	case runner.Waiting:
-		return fmt.Sprintf("%s waiting for %s: %s", at, humanize.Duration(e.For), e.Why)
+		return fmt.Sprintf("%s waiting for %s: %s", at, humanize.Duration(e.Wait), e.Why)
 	}
 	return ""
 }

@@ -47,7 +47,7 @@ func BalanceEventOf(e runner.Event) BalanceEvent {
 		m.Max = &upper
 	}
 	if e.Kind == runner.Waiting {
-		m.MS = e.For.Milliseconds()
+		m.MS = e.Wait.Milliseconds()
 	}
 	if e.Err != nil {
 		m.Error = e.Err.Error()

@@ -44,7 +44,7 @@ func Diff(r action.DiffResult, long bool) string {
 	return d.text.String()
 }
 
-func momentText(m diff.Moment) string {
+func momentText(m diff.SnapshotRef) string {
 	text := humanize.Time(m.Time.UTC())
 	if name, _, _ := strings.Cut(m.Name, "?"); name != "" {
 		text = name + ", " + text
@@ -100,7 +100,7 @@ func (d *diffText) writeGroup(group diff.Group, changes []diff.Change) {
 }
 
 // loggedText returns text such as " (2026-03-02 12:04 UTC, by 10.0.0.7)".
-func loggedText(l *diff.Logged) string {
+func loggedText(l *diff.LogSummary) string {
 	if l == nil {
 		return ""
 	}

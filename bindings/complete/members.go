@@ -21,7 +21,7 @@ func (s *Completer) resolvedValue(v goja.Value) resolved {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
 		return resolved{}
 	case isObject:
-		values.Settle(o)
+		values.Materialize(o)
 		return resolved{value: v, proto: o.Prototype()}
 	default:
 		return resolved{value: v, proto: v.ToObject(s.JS.Runtime).Prototype()}

@@ -33,8 +33,8 @@ type nameLists struct {
 }
 
 type nameKey struct {
-	client *mongo.Client
-	what   string
+	client   *mongo.Client
+	listName string
 }
 
 type nameList struct {

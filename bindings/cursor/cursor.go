@@ -151,8 +151,8 @@ func (cur *Cursor) SetBatchSize(n int32) { cur.batchSize, cur.batchSizeSet = n, 
 // SetMaxAwait sets the maximum time that an open cursor waits for documents.
 func (cur *Cursor) SetMaxAwait(d time.Duration) { cur.serverCursor.SetMaxAwaitTime(d) }
 
-// ClosedUnsent reports whether a cursor was closed before it was sent.
-func (cur *Cursor) ClosedUnsent() bool { return cur.serverCursor == nil && cur.closed }
+// ClosedBeforeOpen reports whether a cursor was closed before it was sent.
+func (cur *Cursor) ClosedBeforeOpen() bool { return cur.serverCursor == nil && cur.closed }
 
 // Open sends the command, once.
 func (cur *Cursor) Open() {
@@ -160,7 +160,7 @@ func (cur *Cursor) Open() {
 		return
 	}
 	r := cur.d.Server().Request(cur.command())
-	r.IsRead, r.ReadPreference = cur.IsRead, cur.readPreference
+	r.IsRepeatable, r.ReadPreference = cur.IsRead, cur.readPreference
 	server, err := cur.host.Gateway.Open(r)
 	if err != nil {
 		cur.closed = true

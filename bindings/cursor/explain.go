@@ -31,7 +31,7 @@ func Verbosity(c *script.Call, i int) string {
 // RunExplain runs explain for a command. It removes execution statistics that were not requested: some
 // servers return them anyway.
 func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goja.Value {
-	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Reads)
+	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Repeatable)
 	o := h.Display.Reply(reply).(*goja.Object)
 	if verbosity == "queryPlanner" && script.Property(o, "executionStats") != nil {
 		script.Must(o.Delete("executionStats"))

@@ -336,7 +336,7 @@ func cursorCount(c *script.Call, cur *Cursor) goja.Value {
 
 // Count runs a count command.
 func (h *Host) Count(d Database, body bson.D) goja.Value {
-	reply := h.Gateway.MustSend(d.Server().Request(d.ReadBody(body), server.Reads))
+	reply := h.Gateway.MustSend(d.Server().Request(d.ReadBody(body), server.Repeatable))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return h.JS.Runtime.ToValue(0)

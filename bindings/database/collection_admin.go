@@ -34,7 +34,7 @@ func adminMethods() script.Methods[*Collection] {
 			} else {
 				body = c.JS.Merge(body, c.Arg(0))
 			}
-			return coll.host.Display.Reply(coll.d.Run(body, server.Reads))
+			return coll.host.Display.Reply(coll.d.Run(body, server.Repeatable))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", func(c *script.Call, coll *Collection) goja.Value {
 			return stats.OfCall(c, coll.statsCollection())

@@ -95,7 +95,7 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 	}
 	body = c.JS.Merge(body, c.Arg(2), append(shellOnlyOptions, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
-	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Reads))
+	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Repeatable))
 	docs, err := server.FirstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
@@ -203,7 +203,7 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages},
 		{Key: "cursor", Value: bson.D{}}}
 	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(1), append(shellOnlyOptions, "skip", "limit")...))
-	docs := coll.host.Gateway.ReadAll(coll.d.Request(body, server.Reads))
+	docs := coll.host.Gateway.ReadAll(coll.d.Request(body, server.Repeatable))
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
 	}
@@ -212,7 +212,7 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 
 // count runs a count command.
 func (coll *Collection) count(c *script.Call, body bson.D) goja.Value {
-	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Reads))
+	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Repeatable))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return c.JS.Runtime.ToValue(0)
@@ -230,7 +230,7 @@ func collDistinct(c *script.Call, coll *Collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)},
 		{Key: "query", Value: filterArg(c, 1)}}
 	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(2), shellOnlyOptions...))
-	return c.JS.Values.ToJS(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
+	return c.JS.Values.ToJS(coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable)).Lookup("values"))
 }
 
 func collMapReduce(c *script.Call, coll *Collection) goja.Value {

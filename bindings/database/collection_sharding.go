@@ -22,14 +22,16 @@ import (
 func shardingMethods() script.Methods[*Collection] {
 	return script.Methods[*Collection]{
 		{"getShardVersion", "", func(_ *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.Reply(coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Reads))
+			return coll.host.Display.Reply(
+				coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Repeatable),
+			)
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.host.Display.Reply(coll.d.Admin(c.JS.Merge(bson.D{
 				{Key: "analyzeShardKey", Value: coll.Namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
-			}, c.Arg(1)), server.Reads))
+			}, c.Arg(1)), server.Repeatable))
 		}, "Measures how good a shard key would be."},
 		{"configureQueryAnalyzer", "options:object", collConfigureQueryAnalyzer, "Starts or stops sampling queries."},
 	}

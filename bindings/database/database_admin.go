@@ -17,7 +17,7 @@ import (
 func databaseAdminMethods() script.Methods[*Database] {
 	return script.Methods[*Database]{
 		{"serverStatus", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(c.JS.Merge(server.Command("serverStatus"), c.Arg(0)), server.Reads))
+			return d.host.Display.Reply(d.Admin(c.JS.Merge(server.Command("serverStatus"), c.Arg(0)), server.Repeatable))
 		}, "Returns the server's counters."},
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
 		{"hostInfo", "", adminCommand("hostInfo"), "Returns the server's host and operating system."},
@@ -39,7 +39,10 @@ func databaseAdminMethods() script.Methods[*Database] {
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *script.Call, d *Database) goja.Value {
-			reply := d.Admin(server.Command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}), server.Reads)
+			reply := d.Admin(
+				server.Command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}),
+				server.Repeatable,
+			)
 			components, err := reply.LookupErr("logComponentVerbosity")
 			if err != nil {
 				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command  %s",
@@ -76,7 +79,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 		{"getSecondaryOk", "", dbSecondaryOk, ""},
 		{"getSlaveOk", "", dbSecondaryOk, ""},
 		{"getProfilingLevel", "", func(c *script.Call, d *Database) goja.Value {
-			return c.JS.Values.ToJS(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Reads).Lookup("was"))
+			return c.JS.Values.ToJS(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Repeatable).Lookup("was"))
 		}, "Returns the profiler's level as a number."},
 		{"cloneDatabase", "", removedMethod("cloneDatabase"), ""},
 		{"copyDatabase", "", removedMethod("copyDatabase"), ""},
@@ -86,7 +89,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 
 func adminCommand(name string) func(*script.Call, *Database) goja.Value {
 	return func(_ *script.Call, d *Database) goja.Value {
-		return d.host.Display.Reply(d.Admin(server.Command(name), server.Reads))
+		return d.host.Display.Reply(d.Admin(server.Command(name), server.Repeatable))
 	}
 }
 
@@ -104,7 +107,7 @@ func dbSecondaryOk(c *script.Call, d *Database) goja.Value {
 
 // dbListCommands returns the commands, with the current terms for secondaries.
 func dbListCommands(c *script.Call, d *Database) goja.Value {
-	list, ok := d.Run(server.Command("listCommands"), server.Reads).Lookup("commands").DocumentOK()
+	list, ok := d.Run(server.Command("listCommands"), server.Repeatable).Lookup("commands").DocumentOK()
 	if !ok {
 		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command listCommands ")
 	}

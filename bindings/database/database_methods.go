@@ -39,13 +39,13 @@ func databaseMethods() script.Methods[*Database] {
 		{"aggregate", "pipeline?:object options?:object", dbAggregate,
 			"Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *script.Call, d *Database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Text(d.Admin(server.Command("buildInfo"), server.Reads), "version"))
+			return c.JS.Runtime.ToValue(rawdoc.Text(d.Admin(server.Command("buildInfo"), server.Repeatable), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *script.Call, d *Database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Int(d.Admin(server.Command("buildInfo"), server.Reads), "bits"))
+			return c.JS.Runtime.ToValue(rawdoc.Int(d.Admin(server.Command("buildInfo"), server.Repeatable), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
 		{"hello", "", func(_ *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(server.Command("hello"), server.Reads))
+			return d.host.Display.Reply(d.Run(server.Command("hello"), server.Repeatable))
 		}, "Returns the server's role in the cluster."},
 		{"isMaster", "", func(_ *script.Call, d *Database) goja.Value {
 			return replicaset.IsMaster(d.host.replicaSetHost(), d.Database)
@@ -121,7 +121,7 @@ func dbStats(c *script.Call, d *Database) goja.Value {
 	} else {
 		body = c.JS.Merge(body, c.Arg(0))
 	}
-	return d.host.Display.Reply(d.Run(body, server.Reads))
+	return d.host.Display.Reply(d.Run(body, server.Repeatable))
 }
 
 func dbCreateCollection(c *script.Call, d *Database) goja.Value {

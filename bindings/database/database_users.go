@@ -51,18 +51,32 @@ func databaseUserMethods() script.Methods[*Database] {
 			updateListCommand("revokePrivilegesFromRole", "privileges"),
 			"Takes privileges from a role."},
 		{"getUser", "name:string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{{Key: "usersInfo",
-				Value: bson.D{{Key: "user", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "users")
+			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{
+				{
+					Key: "usersInfo",
+					Value: bson.D{
+						{Key: "user", Value: c.Text(0)},
+						{Key: "db", Value: d.Name},
+					},
+				},
+			}, c.Arg(1)), server.Repeatable), "users")
 		}, "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Reads))
+			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Repeatable))
 		}, "Returns the users of this database."},
 		{"getRole", "name:string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{{Key: "rolesInfo",
-				Value: bson.D{{Key: "role", Value: c.Text(0)}, {Key: "db", Value: d.Name}}}}, c.Arg(1)), server.Reads), "roles")
+			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{
+				{
+					Key: "rolesInfo",
+					Value: bson.D{
+						{Key: "role", Value: c.Text(0)},
+						{Key: "db", Value: d.Name},
+					},
+				},
+			}, c.Arg(1)), server.Repeatable), "roles")
 		}, "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Reads))
+			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Repeatable))
 		}, "Returns the roles of this database."},
 		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
 		{"logout", "", func(_ *script.Call, d *Database) goja.Value {

@@ -34,7 +34,7 @@ func databaseOldShellMethods() script.Methods[*Database] {
 		{"getReadPref", "", func(c *script.Call, d *Database) goja.Value { return mongoGetReadPref(c, d.conn) }, ""},
 		{"getQueryOptions", "", func(c *script.Call, _ *Database) goja.Value { return c.JS.Runtime.ToValue(0) }, ""},
 		{"runReadCommand", "command:object|string extra?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0), server.Reads)))
+			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0), server.Repeatable)))
 		}, ""},
 		{"getLastErrorCmd", "", func(c *script.Call, _ *Database) goja.Value {
 			c.JS.Out.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
@@ -64,7 +64,12 @@ func databaseOldShellMethods() script.Methods[*Database] {
 		{"getPrevError", "", removedInVersion[*Database]("getPrevError", "3.6", "try and catch: errors are thrown"), ""},
 		{"resetError", "", removedInVersion[*Database]("resetError", "3.6", "try and catch: errors are thrown"), ""},
 		{"forceError", "", removedInVersion[*Database]("forceError", "3.6", "try and catch: errors are thrown"), ""},
-		{"enableFreeMonitoring", "", removedInVersion[*Database]("enableFreeMonitoring", "7.0", "another monitoring service"), ""},
+		{
+			"enableFreeMonitoring",
+			"",
+			removedInVersion[*Database]("enableFreeMonitoring", "7.0", "another monitoring service"),
+			"",
+		},
 		{
 			"getFreeMonitoringStatus",
 			"",
@@ -99,7 +104,7 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 			if goja.IsString(c.Arg(0)) {
 				body = rawdoc.MustMarshal(c.JS.Merge(bson.D{{Key: c.Text(0), Value: coll.name}}, c.Arg(1)))
 			}
-			return coll.host.Display.Reply(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)))
+			return coll.host.Display.Reply(coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable)))
 		}, ""},
 		{"group", "", removedInVersion[*Collection]("group", "4.2", "aggregate()"), ""},
 		{"groupcmd", "", removedInVersion[*Collection]("groupcmd", "4.2", "aggregate()"), ""},
@@ -113,7 +118,7 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 // connectionOldShellMethods returns the methods of the old shell's Mongo.
 func connectionOldShellMethods() script.Methods[*Mongo] {
 	ask := func(m *Mongo, command bson.D) bson.Raw {
-		return m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin", Body: command, IsRead: true})
+		return m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin", Body: command, IsRepeatable: true})
 	}
 	field := func(name string) func(*script.Call, *Mongo) goja.Value {
 		return func(c *script.Call, m *Mongo) goja.Value {

@@ -55,8 +55,8 @@ func (e *equality) sameFields(a, b *goja.Object) bool {
 	if a.ClassName() == "Array" && len(a.Keys()) != len(b.Keys()) {
 		return false
 	}
-	values.Settle(a)
-	values.Settle(b)
+	values.Materialize(a)
+	values.Materialize(b)
 	if e.strict && !sameClass(a, b) {
 		return false
 	}

@@ -51,7 +51,7 @@ func (m *Match) comparisonText(expected, received goja.Value) string {
 	if _, ok := asAsymmetric(expected); ok {
 		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received)
 	}
-	a, b := Layout(m.JS, received), Layout(m.JS, expected)
+	a, b := MultiLineText(m.JS, received), MultiLineText(m.JS, expected)
 	if a == b {
 		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received) +
 			"\n\n(they print the same but differ in type, class or identity)"
@@ -67,8 +67,8 @@ func Diff(expected, received string) string {
 	return "- Expected\n+ Received\n\n" + strings.TrimRight(display.LineDiff(received, expected), "\n")
 }
 
-// Layout formats a value with each of its entries on a separate line; a string is returned unchanged.
-func Layout(js *script.Engine, v goja.Value) string {
+// MultiLineText formats a value with each of its entries on a separate line; a string is returned unchanged.
+func MultiLineText(js *script.Engine, v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
 	}

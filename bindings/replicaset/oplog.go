@@ -73,7 +73,7 @@ func dateText(t time.Time) string { return t.Local().Format("Mon Jan 02 2006 15:
 func PrintReplicationInfo(h Host, d *server.Database) goja.Value {
 	var info *goja.Object
 	if ex := h.JS.Runtime.Try(func() { info = ReplicationInfo(h, d) }); ex != nil {
-		hello := d.Run(server.Command("hello"), server.Reads)
+		hello := d.Run(server.Command("hello"), server.Repeatable)
 		switch {
 		case rawdoc.IsFieldTruthy(hello, "arbiterOnly"):
 			return h.Display.StatsResult(h.JS.NewObject("message", "cannot provide replication status from an arbiter"))
@@ -114,7 +114,7 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 		h.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet,
 			"local.system.replset is empty. Are you connected to a replica set?")
 	}
-	list, _ := d.Admin(server.Command("replSetGetStatus"), server.Reads).Lookup("members").ArrayOK()
+	list, _ := d.Admin(server.Command("replSetGetStatus"), server.Repeatable).Lookup("members").ArrayOK()
 	values, _ := list.Values()
 	var members []bson.Raw
 	var newest time.Time
@@ -154,7 +154,7 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 
 // IsMaster implements db.isMaster(), the old name of hello.
 func IsMaster(h Host, d *server.Database) goja.Value {
-	o := h.Display.Reply(d.Run(server.Command("isMaster"), server.Reads)).(*goja.Object)
+	o := h.Display.Reply(d.Run(server.Command("isMaster"), server.Repeatable)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
 		script.Must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}

@@ -121,7 +121,7 @@ func rsConfig(c *script.Call, rs *Object) goja.Value { return c.JS.Values.DocToJ
 // stored document.
 func (rs *Object) config() bson.Raw {
 	d := rs.db()
-	reply, err := rs.Gateway.Send(d.Sibling("admin").Request(server.Command("replSetGetConfig"), server.Reads))
+	reply, err := rs.Gateway.Send(d.Sibling("admin").Request(server.Command("replSetGetConfig"), server.Repeatable))
 	if server.CodeOf(err) == server.CommandNotFound {
 		doc := d.Sibling("local").FindOne("system.replset", rawdoc.Empty)
 		if doc == nil {
@@ -159,7 +159,7 @@ func (rs *Object) nextConfig() (config bson.D, members []bson.D) {
 	return config, members
 }
 
-func (rs *Object) setMembers(_ *script.Call, config bson.D, members []bson.D) goja.Value {
+func (rs *Object) reconfigWithMembers(_ *script.Call, config bson.D, members []bson.D) goja.Value {
 	rawdoc.Set(&config, "members", members)
 	return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }
@@ -185,7 +185,7 @@ func (rs *Object) addMember(c *script.Call, arbiter bool) goja.Value {
 		}
 		member = append(bson.D{{Key: "_id", Value: rawdoc.MinimalInt(highest + 1)}}, member...)
 	}
-	return rs.setMembers(c, config, append(members, member))
+	return rs.reconfigWithMembers(c, config, append(members, member))
 }
 
 func rsRemove(c *script.Call, rs *Object) goja.Value {
@@ -195,7 +195,7 @@ func rsRemove(c *script.Call, rs *Object) goja.Value {
 		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0),
 			c.JS.JSON(c.JS.FromGo(members)), c.Text(0))
 	}
-	return rs.setMembers(c, config, slices.Delete(members, i, i+1))
+	return rs.reconfigWithMembers(c, config, slices.Delete(members, i, i+1))
 }
 
 // reconfigure also increments the version in the script's own object, because scripts may use that

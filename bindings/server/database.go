@@ -40,8 +40,8 @@ func Connected(js *script.Engine, d *Database) *Database {
 // requestOption changes how a request is sent.
 type requestOption func(*Request)
 
-// Reads marks a request that may be sent twice.
-func Reads(r *Request) { r.IsRead = true }
+// Repeatable marks a request that may be sent twice.
+func Repeatable(r *Request) { r.IsRepeatable = true }
 
 // PrimaryPreferred sets the read preference primaryPreferred.
 func PrimaryPreferred(r *Request) { r.ReadPreference = readpref.PrimaryPreferred() }
@@ -69,7 +69,7 @@ func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
 func (c *Conn) ListDatabases() bson.Raw {
 	return c.gateway.MustSend(Request{
 		Conn: c, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
-		IsRead: true, ReadPreference: readpref.PrimaryPreferred(),
+		IsRepeatable: true, ReadPreference: readpref.PrimaryPreferred(),
 	})
 }
 
@@ -82,19 +82,19 @@ func (d *Database) ListCollections(filter bson.Raw, nameOnly bool, more goja.Val
 		{Key: "nameOnly", Value: nameOnly},
 		{Key: "authorizedCollections", Value: false},
 	}
-	return d.Conn.gateway.ReadAll(d.Request(d.Conn.gateway.JS.Merge(body, more), Reads, PrimaryPreferred))
+	return d.Conn.gateway.ReadAll(d.Request(d.Conn.gateway.JS.Merge(body, more), Repeatable, PrimaryPreferred))
 }
 
 // ListIndexes returns the indexes of a collection.
 func (d *Database) ListIndexes(collection string) []bson.Raw {
 	return d.Conn.gateway.ReadAll(d.Request(bson.D{{Key: "listIndexes", Value: collection},
-		{Key: "cursor", Value: bson.D{}}}, Reads))
+		{Key: "cursor", Value: bson.D{}}}, Repeatable))
 }
 
 // FindOne returns one document; nil when there is none.
 func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.Raw {
 	body := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}}, extra...)
-	reply := d.Conn.gateway.MustSend(d.Request(append(body, bson.E{Key: "limit", Value: int32(1)}), Reads))
+	reply := d.Conn.gateway.MustSend(d.Request(append(body, bson.E{Key: "limit", Value: int32(1)}), Repeatable))
 	first, err := FirstBatch(reply).Values()
 	if err != nil || len(first) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func (d *Database) FindOne(collection string, filter any, extra ...bson.E) bson.
 // FindAll returns all documents of a query.
 func (d *Database) FindAll(collection string, filter any, extra ...bson.E) []bson.Raw {
 	return d.Conn.gateway.ReadAll(d.Request(append(bson.D{{Key: "find", Value: collection},
-		{Key: "filter", Value: filter}}, extra...), Reads))
+		{Key: "filter", Value: filter}}, extra...), Repeatable))
 }
 
 // AggregateAll returns all documents of a pipeline; the collection 1 stands for the database itself.
@@ -126,7 +126,7 @@ func (d *Database) TryAggregate(collection any, stages ...bson.D) ([]bson.Raw, e
 	}
 	return d.Conn.gateway.TryReadAll(d.Request(bson.D{
 		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: bson.D{}},
-	}, Reads))
+	}, Repeatable))
 }
 
 // Command returns a document that begins with {name: 1}, followed by more fields.

@@ -57,7 +57,7 @@ func (g *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 // lost, or the member is stepping down or shutting down. If no server could be selected, the driver has
 // already waited for one.
 func (g *Gateway) shouldRetryRead(r Request, err error) bool {
-	return err != nil && !isNoServer(err) && r.IsRead && r.session == nil && g.JS.Context().Err() == nil &&
+	return err != nil && !isNoServer(err) && r.IsRepeatable && r.session == nil && g.JS.Context().Err() == nil &&
 		(isNetworkError(err) || mongoerr.Code(CodeOf(err)).IsUnavailable())
 }
 

@@ -108,8 +108,8 @@ type Request struct {
 	Body     any // bson.D or bson.Raw
 	// session is the script's own session; nil for that of the connection.
 	session *mongo.Session
-	// IsRead says that the command may be sent twice.
-	IsRead bool
+	// IsRepeatable says that the command may be sent twice.
+	IsRepeatable bool
 	// ReadPreference overrides that of the connection.
 	ReadPreference *readpref.ReadPref
 }
@@ -303,7 +303,7 @@ func (c *Conn) IsMongos() bool {
 func (c *Conn) helloReply() (bson.Raw, error) {
 	if c.hello == nil {
 		reply, err := c.gateway.Send(Request{Conn: c, Database: "admin", Body: bson.D{{Key: "hello", Value: int32(1)}},
-			IsRead: true})
+			IsRepeatable: true})
 		if err != nil {
 			return nil, err
 		}

@@ -33,7 +33,7 @@ func (v Version) AtLeast(other Version) bool {
 // Version returns the server's version. It asks once for each connection.
 func (c *Conn) Version() Version {
 	if c.version == (Version{}) {
-		c.version = parseVersion(rawdoc.Text(databaseOf(c, "admin").Run(Command("buildInfo"), Reads), "version"))
+		c.version = parseVersion(rawdoc.Text(databaseOf(c, "admin").Run(Command("buildInfo"), Repeatable), "version"))
 	}
 	return c.version
 }

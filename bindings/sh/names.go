@@ -63,7 +63,7 @@ func (h *Helpers) namesOfKind(kind nameKind, like string) []string {
 func (h *Helpers) configIDs(collection string) []string {
 	docs, err := h.host.Gateway.TryReadAll(h.config().Request(bson.D{{Key: "find", Value: collection},
 		{Key: "filter", Value: bson.D{NotDropped}},
-		{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}}}, server.Reads))
+		{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}}}, server.Repeatable))
 	if err != nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (h *Helpers) configIDs(collection string) []string {
 // listNames returns the names in the reply of a command.
 func (h *Helpers) listNames(database, command string, path ...string) (names []string) {
 	reply, err := h.host.Gateway.Send(h.current().Sibling(database).Request(
-		server.Command(command, bson.E{Key: "nameOnly", Value: true}), server.Reads))
+		server.Command(command, bson.E{Key: "nameOnly", Value: true}), server.Repeatable))
 	if err != nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (h *Helpers) zoneNames() []string {
 	known := map[string]bool{}
 	for collection, key := range map[string]string{"shards": "tags", "tags": "tag"} {
 		reply, err := h.host.Gateway.Send(h.config().Request(
-			bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: key}}, server.Reads))
+			bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: key}}, server.Repeatable))
 		if err != nil {
 			continue
 		}

@@ -32,7 +32,7 @@ func (s shellRunner) request(ctx context.Context, database string, command bson.
 	if database == "config" {
 		d = s.config
 	}
-	return d.Request(command, server.Reads)
+	return d.Request(command, server.Repeatable)
 }
 
 // RunCommand sends a command. The shell's own context limits it; servers respect the deadline of ctx.

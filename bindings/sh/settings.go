@@ -109,7 +109,7 @@ func (h *Helpers) switchBalancer(
 
 func (h *Helpers) balancerStatus() bson.Raw {
 	reply, err := h.host.Gateway.Send(
-		h.current().Sibling("admin").Request(server.Command("balancerStatus"), server.Reads),
+		h.current().Sibling("admin").Request(server.Command("balancerStatus"), server.Repeatable),
 	)
 	switch {
 	case err == nil:

@@ -32,7 +32,7 @@ func (h *Host) PrintSizes() {
 			reply := d.Admin(bson.D{
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
-			}, server.Reads)
+			}, server.Repeatable)
 			script.Must(list.Set(strconv.Itoa(n), h.JS.Values.SetOneLine(h.JS.NewObject(
 				"min", h.fieldValue(chunk, "min"), "max", h.fieldValue(chunk, "max"), "on shard", h.fieldValue(chunk, "shard"),
 				"size", h.fieldValue(reply, "size"), "objects", h.fieldValue(reply, "numObjects")))))

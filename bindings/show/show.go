@@ -64,10 +64,10 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(h Host, c *script.Call, d *server.Database) goja.Value {
-			return h.Display.ShownValue(c.JS.Values.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
+			return h.Display.ShownValue(c.JS.Values.ToJS(d.Run(server.Command("usersInfo"), server.Repeatable).Lookup("users")))
 		},
 		"roles": func(h Host, c *script.Call, d *server.Database) goja.Value {
-			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Reads)
+			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Repeatable)
 			return h.Display.ShownValue(c.JS.Values.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
@@ -77,11 +77,11 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 				name = c.Text(1)
 			}
 			return h.Display.ShownValue(c.JS.Values.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}},
-				server.Reads).Lookup("log")))
+				server.Repeatable).Lookup("log")))
 		},
 		"logs": func(h Host, c *script.Call, d *server.Database) goja.Value {
 			return h.Display.ShownValue(c.JS.Values.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}},
-				server.Reads).Lookup("names")))
+				server.Repeatable).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
 		"automationNotices":      func(_ Host, c *script.Call, _ *server.Database) goja.Value { return c.JS.TextResult("") },
@@ -197,7 +197,7 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 
 // showStartupWarnings prints the startup warnings of the server's log.
 func showStartupWarnings(_ Host, c *script.Call, d *server.Database) goja.Value {
-	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Reads).Lookup("log").ArrayOK()
+	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Repeatable).Lookup("log").ArrayOK()
 	values, _ := list.Values()
 	var lines []string
 	for _, v := range values {

@@ -86,7 +86,7 @@ func (c Collection) Stats(opts Options) goja.Value {
 	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse ||
 		code == server.RecvStaleConfig) {
 		return c.Display.Reply(c.Database.Run(bson.D{{Key: "collStats", Value: c.Name},
-			{Key: "scale", Value: rawdoc.MinimalInt(int64(opts.Scale))}}, server.Reads))
+			{Key: "scale", Value: rawdoc.MinimalInt(int64(opts.Scale))}}, server.Repeatable))
 	}
 	if err != nil {
 		c.Gateway.Throw(err)
@@ -247,7 +247,7 @@ func (m *statsMerge) isSharded(docs []bson.Raw) bool {
 			sh.NotUnsplittable}},
 		{Key: "limit", Value: int32(1)},
 	}
-	reply, err := m.collection.Gateway.Send(m.collection.Database.Sibling("config").Request(body, server.Reads))
+	reply, err := m.collection.Gateway.Send(m.collection.Database.Sibling("config").Request(body, server.Repeatable))
 	if err != nil {
 		return len(docs) > 1
 	}

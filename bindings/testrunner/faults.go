@@ -88,7 +88,7 @@ func (f *file) runFaulted(r scriptRun) scriptResult {
 	w.recorder.add(trigger)
 	result := f.runScript(r)
 	w.recorder.remove(trigger)
-	x.reached, x.exitCode = trigger.name != "", result.exitCode
+	x.reached, x.exitCode = trigger.firedAt != "", result.exitCode
 	if result.exitCode == 0 {
 		return result
 	}

@@ -38,8 +38,8 @@ type trigger struct {
 	fail error
 	// cutsConnection closes the connection in place of the reply.
 	cutsConnection bool
-	// name is the command at which the trigger has fired; empty before.
-	name string
+	// firedAt is the command at which the trigger has fired; empty before.
+	firedAt string
 	// text is the trigger's source text in the test.
 	text string
 }
@@ -132,7 +132,7 @@ func (t *recorder) record(c *Command) (met []*trigger) {
 	t.sent = append(t.sent, c)
 	for _, a := range t.triggers {
 		if a.countdown--; a.countdown == 0 {
-			a.name = c.Name
+			a.firedAt = c.Name
 			met = append(met, a)
 		}
 	}

@@ -170,7 +170,7 @@ func (f *file) snapshotMatcher() expect.Matcher {
 				js.Throw("Error", "toMatchSnapshot() works inside of tests")
 			}
 			name := f.currentRun.snapshotName(script.OptionalText(m.Arg(0)))
-			v, err := f.snapshots.check(name, expect.Layout(js, m.Received))
+			v, err := f.snapshots.check(name, expect.MultiLineText(js, m.Received))
 			js.Check(err)
 			m.Found = v
 			return v.matches
@@ -181,7 +181,7 @@ func (f *file) snapshotMatcher() expect.Matcher {
 				return "The snapshot is not there, and CI is set: run the test without it, look at what was written, and " +
 					"commit that.\nReceived: " + expect.Shown(f.shell.JS, m.Received)
 			}
-			return expect.Diff(v.expected, expect.Layout(f.shell.JS, m.Received)) +
+			return expect.Diff(v.expected, expect.MultiLineText(f.shell.JS, m.Received)) +
 				"\n\n(if it is to be so: shardsh test --update-snapshots)"
 		}}
 }

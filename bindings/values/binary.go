@@ -60,7 +60,7 @@ func (b *binaryValue) inspectText(in *inspector) string {
 	case b.sub == bson.TypeBinaryMD5:
 		return "MD5(" + quoted(hex.EncodeToString(b.data)) + ")"
 	case b.sub == subtypeVector:
-		if text, ok := b.showVector(in); ok {
+		if text, ok := b.vectorText(in); ok {
 			return text
 		}
 	}

@@ -60,7 +60,7 @@ func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value)
 		}
 	case "$minKey", "$maxKey":
 		return func(r *jsonReader, _ *goja.Object, _ goja.Value) goja.Value {
-			return r.w.wrap(&bound{max: key == "$maxKey"})
+			return r.w.wrap(&minMaxKey{max: key == "$maxKey"})
 		}
 	case "$regex", "$regularExpression":
 		return (*jsonReader).regex

@@ -198,7 +198,7 @@ func symbolText(s *goja.Symbol) string { return "Symbol(" + s.String() + ")" }
 
 // object formats values other than primitives.
 func (in *inspector) object(o *goja.Object, level int) string {
-	settleBehind(o)
+	materializeTarget(o)
 	if text, ok := in.printerText(o); ok {
 		return text
 	}
@@ -224,7 +224,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if text, ok := in.custom(o, level); ok {
 		return text
 	}
-	if b := in.w.boundOf(o); b != nil {
+	if b := in.w.minMaxKeyOfConstructor(o); b != nil {
 		return b.inspectText(in)
 	}
 	if o.ClassName() == "Date" {

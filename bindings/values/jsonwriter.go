@@ -97,7 +97,7 @@ func (j *jsonWriter) isOmitted(v goja.Value) bool {
 	case *goja.Symbol:
 		return true
 	case *goja.Object:
-		return isFunction(v) && j.w.boundOf(v) == nil
+		return isFunction(v) && j.w.minMaxKeyOfConstructor(v) == nil
 	case nil:
 		return false
 	default:
@@ -176,7 +176,7 @@ func (j *jsonWriter) object(o *goja.Object) {
 		p.writeEJSON(j)
 		return
 	}
-	if b := j.w.boundOf(o); b != nil {
+	if b := j.w.minMaxKeyOfConstructor(o); b != nil {
 		b.writeEJSON(j)
 		return
 	}

@@ -13,9 +13,9 @@ type lazyGuard struct {
 	proto *goja.Object // prototype of lazy documents; nil before the first
 }
 
-// Settle converts a lazy document to an ordinary object, for code that accesses objects in other ways
+// Materialize converts a lazy document to an ordinary object, for code that accesses objects in other ways
 // than scripts do. It returns v.
-func Settle(v goja.Value) goja.Value {
+func Materialize(v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if l := lazyOf(o); l != nil {
 			l.settle()
@@ -24,14 +24,14 @@ func Settle(v goja.Value) goja.Value {
 	return v
 }
 
-// settleBehind settles a document, or the target of a script's proxies.
-func settleBehind(v goja.Value) {
+// materializeTarget settles a document, or the target of a script's proxies.
+func materializeTarget(v goja.Value) {
 	o, _ := v.(*goja.Object)
 	for o != nil && isProxy(o) {
 		o = o.Export().(goja.Proxy).Target()
 	}
 	if o != nil {
-		Settle(o)
+		Materialize(o)
 	}
 }
 
@@ -48,7 +48,7 @@ func (l *lazyGuard) prototype() *goja.Object {
 				o = o.Export().(goja.Proxy).Target()
 				continue
 			}
-			Settle(o)
+			Materialize(o)
 			o = o.Prototype()
 		}
 		done, err := l.js.reflectSet(nil, l.js.objectProto, name, v, receiver)
@@ -93,7 +93,7 @@ func (l *lazyGuard) settleBefore(v goja.Value, of func(goja.FunctionCall) goja.V
 	original := v.(*goja.Object)
 	run := callable(original)
 	f := l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
-		settleBehind(of(call))
+		materializeTarget(of(call))
 		v, err := run(call.This, call.Arguments...)
 		must(err)
 		return v

@@ -5,34 +5,34 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// bound is MinKey or MaxKey.
-type bound struct {
+// minMaxKey is MinKey or MaxKey.
+type minMaxKey struct {
 	noFields
 	max bool
 }
 
-func (b *bound) kind() kind {
+func (b *minMaxKey) kind() kind {
 	if b.max {
 		return kindMaxKey
 	}
 	return kindMinKey
 }
 
-func (b *bound) encode(e *encoder) {
+func (b *minMaxKey) encode(e *encoder) {
 	e.typ = bson.TypeMinKey
 	if b.max {
 		e.typ = bson.TypeMaxKey
 	}
 }
 
-func (b *bound) inspectText(*inspector) string {
+func (b *minMaxKey) inspectText(*inspector) string {
 	if b.max {
 		return "MaxKey()"
 	}
 	return "MinKey()"
 }
 
-func (b *bound) writeEJSON(j *jsonWriter) {
+func (b *minMaxKey) writeEJSON(j *jsonWriter) {
 	name := "$minKey"
 	if b.max {
 		name = "$maxKey"
@@ -43,18 +43,18 @@ func (b *bound) writeEJSON(j *jsonWriter) {
 	j.close('}')
 }
 
-func minKeyClass() classSpec { return boundClass("MinKey", "$minKey", false) }
-func maxKeyClass() classSpec { return boundClass("MaxKey", "$maxKey", true) }
+func minKeyClass() classSpec { return minMaxKeyClass("MinKey", "$minKey", false) }
+func maxKeyClass() classSpec { return minMaxKeyClass("MaxKey", "$maxKey", true) }
 
-func boundClass(name, extended string, max bool) classSpec {
+func minMaxKeyClass(name, extended string, max bool) classSpec {
 	return classSpec{
 		name: name, bsontype: name, parent: noParent,
-		construct: func(*Realm, []goja.Value) payload { return &bound{max: max} },
+		construct: func(*Realm, []goja.Value) payload { return &minMaxKey{max: max} },
 		methods: func(w *Realm) []method {
 			return []method{
 				newMethod(w, "toJSON",
-					func(*bound, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) }),
-				newMethod(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
+					func(*minMaxKey, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) }),
+				newMethod(w, "toString", func(*minMaxKey, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
 			}
 		},
 		// The function itself also represents the value (rules/04-outputs-and-traps §10, trap 10).
@@ -62,11 +62,11 @@ func boundClass(name, extended string, max bool) classSpec {
 	}
 }
 
-// boundOf returns the MinKey or MaxKey that an uncalled constructor represents.
-func (w *Realm) boundOf(o *goja.Object) *bound {
+// minMaxKeyOfConstructor returns the MinKey or MaxKey that an uncalled constructor represents.
+func (w *Realm) minMaxKeyOfConstructor(o *goja.Object) *minMaxKey {
 	for _, k := range [...]kind{kindMinKey, kindMaxKey} {
 		if c := w.classes[k]; c != nil && c.ctor == o {
-			return &bound{max: k == kindMaxKey}
+			return &minMaxKey{max: k == kindMaxKey}
 		}
 	}
 	return nil

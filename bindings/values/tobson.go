@@ -194,7 +194,7 @@ func unboxed(o *goja.Object) goja.Value {
 }
 
 func (e *encoder) function(o *goja.Object) {
-	if b := e.w.boundOf(o); b != nil {
+	if b := e.w.minMaxKeyOfConstructor(o); b != nil {
 		b.encode(e)
 		return
 	}

@@ -198,7 +198,7 @@ func (w *Realm) decodeScalar(t bson.Type, value []byte) goja.Value {
 		high, low, _, _ := bsoncore.ReadDecimal128(value)
 		return w.wrap(&decimal128{w: w, d: bson.NewDecimal128(high, low)})
 	case bson.TypeMinKey, bson.TypeMaxKey:
-		return w.wrap(&bound{max: t == bson.TypeMaxKey})
+		return w.wrap(&minMaxKey{max: t == bson.TypeMaxKey})
 	default:
 		return w.decodeRare(t, value)
 	}

@@ -21,8 +21,8 @@ const (
 	vectorBits    byte = 0x10
 )
 
-// showVector returns the call that creates the vector (rules/04-values-and-language §3.3).
-func (b *binaryValue) showVector(in *inspector) (string, bool) {
+// vectorText returns the call that creates the vector (rules/04-values-and-language §3.3).
+func (b *binaryValue) vectorText(in *inspector) (string, bool) {
 	if len(b.data) < 2 {
 		return "", false
 	}

@@ -42,7 +42,7 @@ func (o *versionFlags) parseArgs(_ environment, words []string) error {
 func (o *versionFlags) run(_ context.Context, env environment) error {
 	switch {
 	case o.sbom:
-		bill, err := buildinfo.ReadBill(o.of)
+		bill, err := buildinfo.ReadSBOM(o.of)
 		if err != nil {
 			return err
 		}

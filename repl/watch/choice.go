@@ -33,9 +33,9 @@ type Choice struct {
 	Filter string
 	// Typing says that the user is typing the filter.
 	Typing bool
-	// Open is the collection that is shown alone. Help says that the keys are shown.
-	Open string
-	Help bool
+	// OpenCollection is the collection that is shown alone. Help says that the keys are shown.
+	OpenCollection string
+	Help           bool
 }
 
 // matchesFilter reports whether texts contain all words of the filter.
@@ -100,8 +100,8 @@ func sortList[T any](list []T, by Order, of func(T) (name string, has report.Hol
 
 // collectionPart shows one collection: its distribution, findings and last moves.
 func (v View) collectionPart(width int) part {
-	p := part{title: v.Open}
-	i := slices.IndexFunc(v.Now.Collections, func(c report.Collection) bool { return c.Namespace == v.Open })
+	p := part{title: v.OpenCollection}
+	i := slices.IndexFunc(v.Now.Collections, func(c report.Collection) bool { return c.Namespace == v.OpenCollection })
 	if i < 0 {
 		p.note = "is gone"
 		return p
@@ -114,11 +114,11 @@ func (v View) collectionPart(width int) part {
 			bar(on.Bytes, c.Bytes, max(4, width/3), green), rightCell(humanize.Bytes(on.Bytes), 12, plain),
 			rightCell(humanize.Count(on.Chunks, "chunk"), 14, dim), newSpan(jumboText(on.Jumbo), yellow)})
 	}
-	for _, f := range v.findingsAbout(v.Open) {
+	for _, f := range v.findingsAbout(v.OpenCollection) {
 		p.rows = append(p.rows, findingLine(f), line{newSpan(strings.Repeat(" ", 11)+remedyText(f), dim)})
 	}
 	for _, e := range v.Now.History.Events {
-		if e.Namespace == v.Open {
+		if e.Namespace == v.OpenCollection {
 			p.rows = append(p.rows, eventLine(e, width))
 		}
 	}
@@ -151,8 +151,8 @@ func (View) helpPart() part {
 	return p
 }
 
-// typeFilter handles a key while the user types the filter.
-func (c *Choice) typeFilter(key Key) {
+// handleFilterKey handles a key while the user types the filter.
+func (c *Choice) handleFilterKey(key Key) {
 	switch {
 	case key == KeyEnter:
 		c.Typing = false
@@ -168,16 +168,16 @@ func (c *Choice) typeFilter(key Key) {
 
 // switchTab switches to another tab.
 func (v *View) switchTab(by Tab) {
-	v.Tab, v.Offset, v.Help, v.Open = (v.Tab+by)%tabCount, 0, false, ""
+	v.Tab, v.Offset, v.Help, v.OpenCollection = (v.Tab+by)%tabCount, 0, false, ""
 }
 
 // openCollection opens the first visible collection.
 func (v *View) openCollection() {
-	if v.Tab != Collections || v.Now == nil || v.Open != "" {
+	if v.Tab != Collections || v.Now == nil || v.OpenCollection != "" {
 		return
 	}
 	if list := v.chosenCollections(); v.Offset < len(list) {
-		v.Open, v.Offset = list[v.Offset].Namespace, 0
+		v.OpenCollection, v.Offset = list[v.Offset].Namespace, 0
 	}
 }
 
@@ -187,8 +187,8 @@ func (v *View) goBack() {
 	switch {
 	case v.Help:
 		v.Help = false
-	case v.Open != "":
-		v.Open = ""
+	case v.OpenCollection != "":
+		v.OpenCollection = ""
 	default:
 		v.Filter = ""
 	}

@@ -182,7 +182,7 @@ func (l *loop) countOperations(ctx context.Context, seen readResult) {
 	}
 	counted, err := l.Operations(ctx, seen.snapshot)
 	if err != nil {
-		seen.overview.Untold = append(seen.overview.Untold, "the operations could not be counted: "+err.Error())
+		seen.overview.Unread = append(seen.overview.Unread, "the operations could not be counted: "+err.Error())
 	}
 	seen.overview.Operations = counted
 }
@@ -289,7 +289,7 @@ func (l *loop) handleKey(ctx context.Context, key Key) (quit bool) {
 	}
 	if l.view.Typing {
 		l.view.Offset = 0
-		l.view.typeFilter(key)
+		l.view.handleFilterKey(key)
 		return false
 	}
 	if as, known := keyAliases[key]; known {

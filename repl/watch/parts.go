@@ -38,7 +38,7 @@ type part struct {
 
 // body returns the parts, laid out in height lines.
 func (v View) body(width, height int) []line {
-	if v.Tab != All || v.Help || v.Open != "" {
+	if v.Tab != All || v.Help || v.OpenCollection != "" {
 		return v.singlePart(width, height)
 	}
 	parts := []part{
@@ -105,7 +105,7 @@ func (v View) currentPart(width int) part {
 	switch {
 	case v.Help:
 		return v.helpPart()
-	case v.Open != "":
+	case v.OpenCollection != "":
 		return v.collectionPart(width)
 	}
 	switch v.Tab {
@@ -121,7 +121,7 @@ func (v View) currentPart(width int) part {
 
 // Rows returns the number of rows that the tab can scroll through.
 func (v View) Rows(width int) int {
-	if v.Tab == All && !v.Help && v.Open == "" {
+	if v.Tab == All && !v.Help && v.OpenCollection == "" {
 		return 0
 	}
 	return len(v.currentPart(max(width, minWidth)).rows)

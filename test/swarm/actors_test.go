@@ -77,7 +77,7 @@ func (w *world) collection(p *process, ns string) *mongo.Collection {
 // did notes an operation of a writer.
 func (w *world) did(p *process, what, ns string, key int64, do func(ctx context.Context) (int64, []trace.Row, error)) {
 	op := w.newOp()
-	w.note(trace.Event{Ev: trace.OpBegin, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key})
+	w.note(trace.Event{Kind: trace.OpBegin, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key})
 	ctx, cancel := context.WithCancel(context.Background()) // with a deadline the driver would never cease to retry
 	defer cancel()
 	wait := patience
@@ -86,7 +86,7 @@ func (w *world) did(p *process, what, ns string, key int64, do func(ctx context.
 	}
 	defer time.AfterFunc(wait, cancel).Stop()
 	number, rows, err := do(ctx)
-	end := trace.Event{Ev: trace.OpEnd, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key, Number: number, Rows: rows}
+	end := trace.Event{Kind: trace.OpEnd, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key, Number: number, Rows: rows}
 	if err != nil {
 		end.Lost = true
 		end.Code = errorCode(err)
@@ -180,14 +180,14 @@ func (w *world) operate(n int, r runner) {
 		}
 		done := make(chan error, 1)
 		now := task
-		w.note(trace.Event{Ev: trace.ProcessBegin, By: p.name, Cmd: now.verb(), NS: r.NS, Limit: r.MaxMoves, Text: now.resumes()})
+		w.note(trace.Event{Kind: trace.ProcessBegin, By: p.name, Cmd: now.verb(), NS: r.NS, Limit: r.MaxMoves, Text: now.resumes()})
 		w.all.Go(func() {
 			defer p.end()
 			done <- w.work(p, now)
 		})
 		select {
 		case err = <-done:
-			w.note(trace.Event{Ev: trace.ProcessEnd, By: p.name, Cmd: now.verb(), Code: errorCode(err), Text: outcome(err)})
+			w.note(trace.Event{Kind: trace.ProcessEnd, By: p.name, Cmd: now.verb(), Code: errorCode(err), Text: outcome(err)})
 			task.goesOn(kept(p.journal), err)
 		case <-p.gone:
 			err = errKilled
@@ -338,7 +338,7 @@ type listener struct{ of *process }
 
 func (l listener) Report(e action.Event) {
 	if *texts {
-		l.of.world.note(trace.Event{Ev: "says", By: l.of.name, Text: fmt.Sprintf("%T %.300v", e, e)})
+		l.of.world.note(trace.Event{Kind: "says", By: l.of.name, Text: fmt.Sprintf("%T %.300v", e, e)})
 	}
 }
 
@@ -353,7 +353,7 @@ func (w *world) settle() {
 			panic(err)
 		}
 		_, err = action.GiveBack{}.Run(p.ctx, action.Cluster{Client: p.client, Clock: bubbleClock{}}, listener{p})
-		w.note(trace.Event{Ev: trace.ProcessEnd, By: p.name, Code: errorCode(err), Text: outcome(err)})
+		w.note(trace.Event{Kind: trace.ProcessEnd, By: p.name, Code: errorCode(err), Text: outcome(err)})
 		p.end()
 		if err == nil {
 			break
@@ -377,7 +377,7 @@ func (w *world) settle() {
 		w.noteIndexes(c.NS)
 	}
 	w.noteIdentities()
-	w.note(trace.Event{Ev: trace.Rest, Names: broken})
+	w.note(trace.Event{Kind: trace.ClusterAtRest, Names: broken})
 }
 
 // noteIdentities notes the uuid of each collection on each shard that has it.
@@ -388,7 +388,7 @@ func (w *world) noteIdentities() {
 	for _, ns := range w.watched() {
 		for _, id := range shards {
 			if uuid, there := w.cluster.Planter().UUIDOf(id, ns); there {
-				w.note(trace.Event{Ev: trace.Metadata, Node: string(id), NS: ns, Text: fmt.Sprintf("%x", uuid.Data)})
+				w.note(trace.Event{Kind: trace.Metadata, Node: string(id), NS: ns, Text: fmt.Sprintf("%x", uuid.Data)})
 			}
 		}
 	}
@@ -403,6 +403,6 @@ func (w *world) noteIndexes(ns string) {
 		return
 	}
 	for _, id := range table.Owners() {
-		w.note(trace.Event{Ev: trace.Index, Node: string(id), NS: ns, Names: w.cluster.Planter().Indexes(id, ns)})
+		w.note(trace.Event{Kind: trace.Index, Node: string(id), NS: ns, Names: w.cluster.Planter().Indexes(id, ns)})
 	}
 }

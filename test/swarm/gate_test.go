@@ -172,7 +172,7 @@ func (w *world) decide(next *waiter) (v verdict, goes bool) {
 	case c.Stall > 0 && trace.IsChange(next.command): // the lease was made sure of just now: nothing can help
 		return verdict{}, true
 	case c.Stall > 0:
-		w.note(trace.Event{Ev: trace.Fault, By: next.from.name, Text: "stands still"})
+		w.note(trace.Event{Kind: trace.Fault, By: next.from.name, Text: "stands still"})
 		w.gate.stall(next, c.Stall)
 		return verdict{}, false
 	case c.Kill:
@@ -252,7 +252,7 @@ func (w *world) carryOut(ctx context.Context, p *process, req wire.Request, a as
 	min, max := a.min, a.max
 	w.asking.begin(op, p.actor, a)
 	if !p.quiet {
-		w.note(trace.Event{Ev: trace.CmdBegin, Op: op, By: p.name, Cmd: a.command, NS: a.ns, To: a.to, Min: min, Max: max, Text: a.text})
+		w.note(trace.Event{Kind: trace.CmdBegin, Op: op, By: p.name, Cmd: a.command, NS: a.ns, To: a.to, Min: min, Max: max, Text: a.text})
 	}
 	if req.Database == live.LeaseDatabase && req.Command == "findAndModify" {
 		w.claims.note(p.name, req.Body)
@@ -265,7 +265,7 @@ func (w *world) carryOut(ctx context.Context, p *process, req wire.Request, a as
 		w.cluster.Unlock()
 	}
 	if !p.quiet {
-		w.note(trace.Event{Ev: trace.CmdEnd, Op: op, By: p.name, Cmd: a.command, NS: a.ns, Code: codeOf(reply), Lost: lost})
+		w.note(trace.Event{Kind: trace.CmdEnd, Op: op, By: p.name, Cmd: a.command, NS: a.ns, Code: codeOf(reply), Lost: lost})
 	}
 	return reply
 }

@@ -64,7 +64,7 @@ func (o *observer) look() {
 		if op == 0 {
 			op = o.world.newOp()
 		}
-		e.Ev, e.Op = trace.Catalog, op
+		e.Kind, e.Op = trace.Catalog, op
 		o.world.note(e)
 	}
 	o.lookAtEntries(note)
@@ -90,14 +90,14 @@ func (o *observer) lookAtEntries(note func(trace.Event)) {
 		found := map[[2]string]trace.Entry{}
 		for _, doc := range docs.Scan() {
 			if e, ok := read(doc); ok {
-				e.Of = of
+				e.Collection = of
 				found[[2]string{of, e.ID}] = e
 			}
 		}
 		for _, id := range o.both(of, found) {
 			now, there := found[id]
 			if !there {
-				now = trace.Entry{Of: of, ID: id[1], Gone: true}
+				now = trace.Entry{Collection: of, ID: id[1], Removed: true}
 			}
 			if before, known := o.entries[id]; known && sameEntry(before, now) {
 				continue
@@ -127,8 +127,8 @@ func (o *observer) both(of string, found map[[2]string]trace.Entry) (ids [][2]st
 func sameEntry(a, b trace.Entry) bool {
 	zones := slices.Equal(a.Zones, b.Zones)
 	a.Zones, b.Zones = nil, nil
-	return zones && a.Of == b.Of && a.ID == b.ID && a.UUID == b.UUID && a.Unsplittable == b.Unsplittable && a.NoBalance == b.NoBalance && a.Frozen == b.Frozen &&
-		a.Draining == b.Draining && a.Zone == b.Zone && a.Min == b.Min && a.Max == b.Max && a.Mode == b.Mode && a.Gone == b.Gone
+	return zones && a.Collection == b.Collection && a.ID == b.ID && a.UUID == b.UUID && a.Unsplittable == b.Unsplittable && a.NoBalance == b.NoBalance && a.Frozen == b.Frozen &&
+		a.Draining == b.Draining && a.Zone == b.Zone && a.Min == b.Min && a.Max == b.Max && a.Mode == b.Mode && a.Removed == b.Removed
 }
 
 func shardEntry(doc bson.Raw) (e trace.Entry, ok bool) {
@@ -233,11 +233,11 @@ func bound(k catalog.Key) trace.Bound {
 // lookAtBalancer notes when it begins and ends, and its rounds between.
 func (o *observer) lookAtBalancer() {
 	runs, event := o.world.cluster.Balancer().Runs(), trace.Event{Node: "config", Term: o.world.cluster.Term()}
-	if event.Ev = trace.BalancerBegin; runs && !o.runs {
+	if event.Kind = trace.BalancerBegin; runs && !o.runs {
 		o.world.note(event)
 	}
 	o.lookAtRounds()
-	if event.Ev = trace.BalancerEnd; !runs && o.runs {
+	if event.Kind = trace.BalancerEnd; !runs && o.runs {
 		o.world.note(event)
 	}
 	o.runs = runs
@@ -251,7 +251,7 @@ func (o *observer) lookAtCursors() {
 		if o.cursors[c.ID] {
 			continue
 		}
-		e := trace.Event{Ev: trace.CursorOpen, Op: c.ID, NS: c.Namespace}
+		e := trace.Event{Kind: trace.CursorOpen, Op: c.ID, NS: c.Namespace}
 		for _, id := range c.Shards {
 			e.Names = append(e.Names, string(id))
 		}
@@ -259,7 +259,7 @@ func (o *observer) lookAtCursors() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(o.cursors)) {
 		if !now[id] {
-			o.world.note(trace.Event{Ev: trace.CursorEnd, Op: id})
+			o.world.note(trace.Event{Kind: trace.CursorEnd, Op: id})
 		}
 	}
 	o.cursors = now
@@ -272,12 +272,12 @@ func (o *observer) lookAtRounds() {
 	event := trace.Event{Node: "config", Number: status.Rounds, Term: o.world.cluster.Term()}
 	if o.inRound && (!status.InRound || status.Rounds != o.rounds) {
 		o.inRound = false
-		event.Ev = trace.RoundEnd
+		event.Kind = trace.RoundEnd
 		o.world.note(event)
 	}
 	if !o.inRound && status.InRound {
 		o.inRound = true
-		event.Ev = trace.RoundBegin
+		event.Kind = trace.RoundBegin
 		o.world.note(event)
 	}
 	o.rounds = status.Rounds
@@ -331,14 +331,14 @@ func (o *observer) tell(event string, id catalog.ShardID, in, not map[deletion]b
 		return cmp.Or(cmp.Compare(a.ns, b.ns), cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max))
 	})
 	for _, t := range list {
-		o.world.note(trace.Event{Ev: event, Node: string(id), NS: t.ns, Min: &t.min, Max: &t.max})
+		o.world.note(trace.Event{Kind: event, Node: string(id), NS: t.ns, Min: &t.min, Max: &t.max})
 	}
 }
 
 // migration notes what a migration has come to.
 func (o *observer) migration(m mock.MigrationEvent) {
 	o.look()
-	e := trace.Event{Ev: "migration." + m.Name, Node: string(m.From), NS: m.Namespace, From: string(m.From), To: string(m.To)}
+	e := trace.Event{Kind: "migration." + m.Name, Node: string(m.From), NS: m.Namespace, From: string(m.From), To: string(m.To)}
 	doc := bson.D{{Key: "min", Value: m.Min}, {Key: "max", Value: m.Max}}
 	if raw, err := bson.Marshal(doc); err == nil {
 		e.Min, e.Max = boundIn(raw, "min"), boundIn(raw, "max")
@@ -402,7 +402,7 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 	}
 	slices.Sort(now.paused)
 	if now.token != last.token || now.fence != last.fence {
-		e := trace.Event{Ev: trace.Lease, Number: now.fence}
+		e := trace.Event{Kind: trace.Lease, Number: now.fence}
 		switch {
 		case now.token == "":
 		case now.token != last.token:
@@ -416,7 +416,7 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 		now.by = last.by
 	}
 	if !slices.Equal(now.paused, last.paused) {
-		o.world.note(trace.Event{Ev: trace.Paused, By: by, Names: now.paused})
+		o.world.note(trace.Event{Kind: trace.Paused, By: by, Names: now.paused})
 	}
 	*last = now
 }

@@ -107,7 +107,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 	}
 	w.cluster.LockedClock().Drive(w.began)
 	w.router = router.New(w.cluster, nil)
-	w.note(trace.Event{Ev: trace.Start, Text: s.Release.String()})
+	w.note(trace.Event{Kind: trace.Start, Text: s.Release.String()})
 	w.observer = newObserver(w)
 	w.observer.watch()
 	return w, nil
@@ -188,7 +188,7 @@ func (w *world) giveUp() {
 	live := slices.Clone(w.living)
 	w.mu.Unlock()
 	for _, p := range live {
-		w.note(trace.Event{Ev: trace.Endless, By: p.name})
+		w.note(trace.Event{Kind: trace.StillRunning, By: p.name})
 		p.cancel()
 	}
 }
@@ -294,14 +294,14 @@ func (w *world) does(by, command string) bson.Raw {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	late := time.AfterFunc(longest, func() {
-		w.note(trace.Event{Ev: trace.Endless, By: by, Cmd: doc[0].Key})
+		w.note(trace.Event{Kind: trace.StillRunning, By: by, Cmd: doc[0].Key})
 		cancel()
 	})
 	defer late.Stop()
 	reply := p.Handle(ctx, wire.Request{Database: db, Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1}})
 	if strings.HasPrefix(doc[0].Key, "mock") {
 		w.observer.watch() // the fault may have taken its place
-		w.note(trace.Event{Ev: trace.Fault, Text: command, Code: codeOf(reply)})
+		w.note(trace.Event{Kind: trace.Fault, Text: command, Code: codeOf(reply)})
 	}
 	return reply
 }
@@ -367,7 +367,7 @@ func (w *world) kill(p *process) {
 		return
 	}
 	p.killed = true
-	w.note(trace.Event{Ev: trace.Kill, By: p.name})
+	w.note(trace.Event{Kind: trace.Kill, By: p.name})
 	if data, err := os.ReadFile(p.journal); err == nil {
 		_ = os.WriteFile(p.journal+".kept", data, 0o600)
 	}

@@ -111,7 +111,9 @@ func dbOwnerRole(db string) []Privilege {
 }
 
 // listDatabasesPrivileges returns the privileges that the roles for any database have in addition.
-func listDatabasesPrivileges() []Privilege { return []Privilege{{TheCluster(), list("listDatabases")}} }
+func listDatabasesPrivileges() []Privilege {
+	return []Privilege{{ClusterResource(), list("listDatabases")}}
+}
 
 func readAnyDatabaseRole(string) []Privilege {
 	return append(readRole(""), listDatabasesPrivileges()...)
@@ -128,7 +130,7 @@ func dbAdminAnyDatabaseRole(string) []Privilege {
 func userAdminAnyDatabaseRole(string) []Privilege {
 	seen := list("collStats dbHash dbStats find killCursors listCollections listIndexes planCacheRead")
 	return append(slices.Concat(userAdminRole(""), userAdminRole("config"), userAdminRole("local")),
-		Privilege{TheCluster(), list("invalidateUserCache listCachedAndActiveUsers listDatabases viewRole viewUser")},
+		Privilege{ClusterResource(), list("invalidateUserCache listCachedAndActiveUsers listDatabases viewRole viewUser")},
 		Privilege{On("admin", "system.users"), seen},
 		Privilege{On("admin", "system.roles"), seen},
 		Privilege{On("admin", "system.version"), seen},
@@ -138,7 +140,7 @@ func userAdminAnyDatabaseRole(string) []Privilege {
 func clusterMonitorRole(string) []Privilege {
 	internals := slices.Concat(list("getShardVersion indexStats"), readActions)
 	return []Privilege{
-		{TheCluster(), monitorActions},
+		{ClusterResource(), monitorActions},
 		{In(""), list("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
 		{Buckets(""), list("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
 		{In("config"), internals}, {On("config", "system.js"), readActions},
@@ -148,13 +150,13 @@ func clusterMonitorRole(string) []Privilege {
 }
 
 func hostManagerRole(string) []Privilege {
-	return []Privilege{{TheCluster(), hostActions}, {In(""), list("killCursors")}}
+	return []Privilege{{ClusterResource(), hostActions}, {In(""), list("killCursors")}}
 }
 
 func clusterManagerRole(string) []Privilege {
 	writes := list("enableSharding insert moveChunk remove splitChunk splitVector update")
 	return []Privilege{
-		{TheCluster(), managerActions},
+		{ClusterResource(), managerActions},
 		{In(""), shardingActions}, {Buckets(""), shardingActions},
 		{In("config"), slices.Concat(readActions, writes)},
 		{On("config", "system.sessions"), shardingActions},
@@ -173,13 +175,13 @@ func enableShardingRole(string) []Privilege {
 }
 
 func directShardOperationsRole(string) []Privilege {
-	return []Privilege{{TheCluster(), list("issueDirectShardOperations")}}
+	return []Privilege{{ClusterResource(), list("issueDirectShardOperations")}}
 }
 
 func backupRole(string) []Privilege {
 	reads := list("collStats find listCollections listIndexes")
 	return []Privilege{
-		{TheCluster(), list("appendOplogNote getParameter listDatabases serverStatus setUserWriteBlockMode")},
+		{ClusterResource(), list("appendOplogNote getParameter listDatabases serverStatus setUserWriteBlockMode")},
 		{In(""), reads}, {In("config"), reads}, {In("local"), reads},
 		{On("", "system.js"), reads}, {On("", "system.profile"), reads},
 		{On("admin", "system.users"), reads}, {On("admin", "system.roles"), reads}, {On("admin", "system.version"), reads},
@@ -191,7 +193,7 @@ func restoreRole(string) []Privilege {
 	writes := list(`bypassDocumentValidation collMod convertToCapped createCollection createIndex dropCollection ` +
 		`dropIndex insert listCollections`)
 	return []Privilege{
-		{TheCluster(), list("getParameter setUserWriteBlockMode")},
+		{ClusterResource(), list("getParameter setUserWriteBlockMode")},
 		{In(""), slices.Concat(writes, userAdminActions)},
 		{In("config"), writes}, {In("local"), writes},
 		{On("", "system.js"), writes},

@@ -54,10 +54,10 @@ func TestGrantsReachAsFarAsTheirResource(t *testing.T) {
 		{"any but config", access.In(""), access.On("config", "settings"), false},
 		{"any but local", access.In(""), access.In("local"), false},
 		{"config by name", access.In("config"), access.On("config", "settings"), true},
-		{"the cluster is not a database", access.In(""), access.TheCluster(), false},
-		{"no database is the cluster", access.TheCluster(), access.In("a"), false},
+		{"the cluster is not a database", access.In(""), access.ClusterResource(), false},
+		{"no database is the cluster", access.ClusterResource(), access.In("a"), false},
 		{"everything", access.Everything(), access.On("local", "system.x"), true},
-		{"everything has the cluster", access.Everything(), access.TheCluster(), true},
+		{"everything has the cluster", access.Everything(), access.ClusterResource(), true},
 	} {
 		if err := d.CreateRole(access.RoleDefinition{Role: role,
 			Privileges: []access.Privilege{{Resource: tt.has, Actions: []access.Action{"find"}}}}); err != nil {

@@ -22,8 +22,8 @@ type Resource struct {
 	Buckets bool
 }
 
-// TheCluster returns the cluster resource.
-func TheCluster() Resource { return Resource{Cluster: true} }
+// ClusterResource returns the cluster resource.
+func ClusterResource() Resource { return Resource{Cluster: true} }
 
 // Everything returns the resource that includes all others (anyResource).
 func Everything() Resource { return Resource{Any: true} }

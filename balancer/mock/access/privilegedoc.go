@@ -67,7 +67,7 @@ func ReadPrivilege(doc bson.Raw) (Privilege, error) {
 
 func readResource(doc bson.Raw) (Resource, error) {
 	if b, ok := doc.Lookup("cluster").BooleanOK(); ok && b && fieldCount(doc) == 1 {
-		return TheCluster(), nil
+		return ClusterResource(), nil
 	}
 	if b, ok := doc.Lookup("anyResource").BooleanOK(); ok && b && fieldCount(doc) == 1 {
 		return Everything(), nil

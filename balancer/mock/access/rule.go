@@ -37,7 +37,7 @@ func OnResource(on Resource, actions ...Action) Rule {
 }
 
 // OnCluster returns a Rule that requires actions on the cluster.
-func OnCluster(actions ...Action) Rule { return OnResource(TheCluster(), actions...) }
+func OnCluster(actions ...Action) Rule { return OnResource(ClusterResource(), actions...) }
 
 // OnCollection returns a Rule that requires actions on the collection in the command's value, or on the
 // database if the value names no collection.

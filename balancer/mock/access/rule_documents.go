@@ -111,13 +111,13 @@ func initialStageRules() map[string]stageRule {
 		}
 	}
 	cluster := func(action Action) stageRule {
-		return func(r Request, _ string, _ bson.RawValue) bool { return r.Grants.Allows(TheCluster(), action) }
+		return func(r Request, _ string, _ bson.RawValue) bool { return r.Grants.Allows(ClusterResource(), action) }
 	}
 	// unlessOwn requires the action to see the entries of other users.
 	unlessOwn := func(action Action) stageRule {
 		return func(r Request, _ string, spec bson.RawValue) bool {
 			options, _ := spec.DocumentOK()
-			return !args.Truth(options.Lookup("allUsers")) || r.Grants.Allows(TheCluster(), action)
+			return !args.Truth(options.Lookup("allUsers")) || r.Grants.Allows(ClusterResource(), action)
 		}
 	}
 	return map[string]stageRule{
@@ -149,7 +149,7 @@ func initialStageRules() map[string]stageRule {
 func mayListOperations(r Request, _ string, spec bson.RawValue) bool {
 	options, _ := spec.DocumentOK()
 	own := args.Truth(options.Lookup("localOps")) && !args.Truth(options.Lookup("allUsers"))
-	return own || r.Grants.Allows(TheCluster(), "inprog")
+	return own || r.Grants.Allows(ClusterResource(), "inprog")
 }
 
 // joinRules returns the rules of the other stages that read or write another collection.

@@ -94,7 +94,7 @@ func mayView(r Request, v bson.RawValue, field string, action Action, own func(d
 	doc, isDoc := v.DocumentOK()
 	switch {
 	case isDoc && args.Truth(doc.Lookup("forAllDBs")):
-		return r.Grants.Allows(TheCluster(), action)
+		return r.Grants.Allows(ClusterResource(), action)
 	case isDoc:
 		db := args.Text(doc.Lookup("db"))
 		return own(db, args.Text(doc.Lookup(field))) || r.Grants.Allows(In(db), action)

@@ -22,7 +22,7 @@ var collectionValued = []string{
 // NamesCollection reports whether a server reads the command's value as a collection name.
 func (c *Command) NamesCollection() bool { return slices.Contains(collectionValued, c.Name) }
 
-// HasOldName reports whether the command reads the name of its collection by hand.
-func (c *Command) HasOldName() bool {
+// ParsesNameByHand reports whether the command reads the name of its collection by hand.
+func (c *Command) ParsesNameByHand() bool {
 	return len(c.Fields) > 0 && c.Fields[0].Kind() == args.OldCollection
 }

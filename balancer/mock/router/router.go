@@ -282,7 +282,7 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 	}
 	first, err := cmd.ParseFirst(c.Body.Raw)
 	if err != nil {
-		return withDatabase(cmd, c, err)
+		return rewriteEmptyNameError(cmd, c, err)
 	}
 	c.Args = first
 	if name := args.Text(c.Body.Lookup(c.Invoked)); strings.HasPrefix(name, ".") && cmd.NamesCollection() {
@@ -300,15 +300,15 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 // parseRest parses the fields that have not been parsed yet.
 func parseRest(c *call.Call, cmd *call.Command) (err error) {
 	c.Args, err = cmd.ParseRest(c.Body.Raw, c.Args)
-	return withDatabase(cmd, c, err)
+	return rewriteEmptyNameError(cmd, c, err)
 }
 
-// withDatabase rewrites the error about an empty collection name: servers name only the database in it. For
+// rewriteEmptyNameError rewrites the error about an empty collection name: servers name only the database in it. For
 // count, any value that is not a string is an empty name.
-func withDatabase(cmd *call.Command, c *call.Call, err error) error {
+func rewriteEmptyNameError(cmd *call.Command, c *call.Call, err error) error {
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	noName := isText && name == "" || !isText && cmd.Name == "count"
-	if noName && mongoerr.Is(err, mongoerr.InvalidNamespace) && cmd.HasOldName() {
+	if noName && mongoerr.Is(err, mongoerr.InvalidNamespace) && cmd.ParsesNameByHand() {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", c.DB)
 	}
 	return err

@@ -57,11 +57,11 @@ func TestBillOfFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := ReadBill("")
+	own, err := ReadSBOM("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := ReadBill(self)
+	read, err := ReadSBOM(self)
 	if err != nil || !reflect.DeepEqual(read, own) || len(own.Components) < 1 {
 		t.Errorf("%d and %d components, %v", len(own.Components), len(read.Components), err)
 	}
@@ -69,7 +69,7 @@ func TestBillOfFile(t *testing.T) {
 	if err := os.WriteFile(none, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadBill(none); err == nil || !strings.Contains(err.Error(), none) {
+	if _, err := ReadSBOM(none); err == nil || !strings.Contains(err.Error(), none) {
 		t.Error(err)
 	}
 }

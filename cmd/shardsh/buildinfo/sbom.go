@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Bill is a bill of materials in the format of CycloneDX 1.6: the modules in a program, with their
+// SBOM is a bill of materials in the format of CycloneDX 1.6: the modules in a program, with their
 // versions. The build does not record their licences, so the bill does not contain them.
-type Bill struct {
+type SBOM struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
 	Version      int          `json:"version"`
@@ -48,23 +48,23 @@ type Dependency struct {
 	DependsOn []string `json:"dependsOn"`
 }
 
-// ReadBill returns the bill of a Go program in a file; of this program for an empty path.
-func ReadBill(path string) (Bill, error) {
+// ReadSBOM returns the bill of a Go program in a file; of this program for an empty path.
+func ReadSBOM(path string) (SBOM, error) {
 	if path == "" {
 		info, ok := debug.ReadBuildInfo()
 		if !ok {
-			return Bill{}, fmt.Errorf("this program was built without module information")
+			return SBOM{}, fmt.Errorf("this program was built without module information")
 		}
 		return newBill(info), nil
 	}
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
-		return Bill{}, fmt.Errorf("%s: %w", path, err)
+		return SBOM{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return newBill(info), nil
 }
 
-func newBill(info *debug.BuildInfo) Bill {
+func newBill(info *debug.BuildInfo) SBOM {
 	program := newComponent("application", info.Main.Path, versionOf(info))
 	for _, key := range []string{"GOOS", "GOARCH", "CGO_ENABLED", "-ldflags", "-trimpath", "vcs.revision",
 		"vcs.modified"} {
@@ -72,7 +72,7 @@ func newBill(info *debug.BuildInfo) Bill {
 			program.Properties = append(program.Properties, Property{"go:build:" + key, value})
 		}
 	}
-	b := Bill{Format: "CycloneDX", Spec: "1.6", Version: 1,
+	b := SBOM{Format: "CycloneDX", Spec: "1.6", Version: 1,
 		Metadata: Metadata{Timestamp: buildSetting(info, "vcs.time"), Component: program}}
 	made := Dependency{Ref: program.Ref}
 	add := func(c Component) {

@@ -163,7 +163,7 @@ func (r *Reporter) reportMove(e runner.Event) {
 		r.addRunEvent(slog.LevelInfo, "split", "ns", e.Namespace, "points", e.Points)
 	case runner.Skipped:
 		r.addRunEvent(slog.LevelWarn, "aside", "ns", e.Namespace, "why", e.Why)
-	case runner.TakenOver, runner.RoundEnded, runner.Waiting:
+	case runner.BalancingPaused, runner.RoundEnded, runner.Waiting:
 		r.addRunEvent(slog.LevelInfo, string(e.Kind), "why", e.Why)
 	}
 }

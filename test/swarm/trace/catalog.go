@@ -18,12 +18,12 @@ func newCatalog() *catalog {
 
 // apply applies an event and reports whether it was a Catalog event.
 func (c *catalog) apply(e Event) bool {
-	if e.Ev != Catalog {
+	if e.Kind != Catalog {
 		return false
 	}
 	if e.Entry != nil {
-		id := [2]string{e.Entry.Of, e.Entry.ID}
-		if c.entries[id] = *e.Entry; e.Entry.Gone {
+		id := [2]string{e.Entry.Collection, e.Entry.ID}
+		if c.entries[id] = *e.Entry; e.Entry.Removed {
 			delete(c.entries, id)
 		}
 		return true
@@ -79,7 +79,7 @@ func eachBatch(t Trace, after func(c *catalog, changed []string, last Event)) {
 		if e.Entry == nil && !slices.Contains(changed, e.NS) {
 			changed = append(changed, e.NS)
 		}
-		if i+1 < len(t) && t[i+1].Ev == Catalog && t[i+1].Op == e.Op {
+		if i+1 < len(t) && t[i+1].Kind == Catalog && t[i+1].Op == e.Op {
 			continue
 		}
 		after(c, changed, e)
@@ -164,7 +164,7 @@ func (c Chunk) badHistory() string {
 func CheckZones(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
-		if !c.apply(e) || e.Entry == nil || e.Entry.Of != "tags" || e.Entry.Gone {
+		if !c.apply(e) || e.Entry == nil || e.Entry.Collection != "tags" || e.Entry.Removed {
 			continue
 		}
 		for id, other := range c.entries {
@@ -185,7 +185,7 @@ func CheckOrphanedChunks(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
 		c.apply(e)
-		if e.Ev != Rest {
+		if e.Kind != ClusterAtRest {
 			continue
 		}
 		for _, ns := range slices.Sorted(maps.Keys(c.chunks)) {
@@ -205,7 +205,7 @@ func CheckUUIDs(t Trace) (found []Violation) {
 	c := newCatalog()
 	for _, e := range t {
 		c.apply(e)
-		if e.Ev != Metadata {
+		if e.Kind != Metadata {
 			continue
 		}
 		if entry, known := c.entry("collections", e.NS); known && entry.UUID != e.Text {
@@ -229,11 +229,11 @@ func CheckAborts(t Trace) (found []Violation) {
 	for _, e := range t {
 		does, of := resharding[e.Cmd]
 		switch {
-		case of && does == "" && e.Ev == CmdBegin:
+		case of && does == "" && e.Kind == CmdBegin:
 			delete(aborted, e.NS)
-		case of && does == "aborts" && e.Ev == CmdEnd && e.Code == 0:
+		case of && does == "aborts" && e.Kind == CmdEnd && e.Code == 0:
 			aborted[e.NS] = e
-		case e.Ev == Catalog && e.Before != nil && e.After != nil && e.Before.Epoch != e.After.Epoch:
+		case e.Kind == Catalog && e.Before != nil && e.After != nil && e.Before.Epoch != e.After.Epoch:
 			if answer, was := aborted[e.NS]; was {
 				text := fmt.Sprintf("%s is resharded though %s has answered", e.NS, answer.Cmd)
 				found = append(found, Violation{"abort", text, []int{answer.Seq, e.Seq}})
@@ -247,7 +247,7 @@ func CheckAborts(t Trace) (found []Violation) {
 // CheckRemovedShards checks C10: a removed shard owns no chunk.
 func CheckRemovedShards(t Trace) (found []Violation) {
 	eachBatch(t, func(c *catalog, _ []string, last Event) {
-		if last.Entry == nil || last.Entry.Of != "shards" || !last.Entry.Gone {
+		if last.Entry == nil || last.Entry.Collection != "shards" || !last.Entry.Removed {
 			return
 		}
 		for _, ns := range slices.Sorted(maps.Keys(c.chunks)) {

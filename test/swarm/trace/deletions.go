@@ -26,7 +26,7 @@ type deletions struct {
 
 func (d *deletions) apply(e Event) {
 	key := fmt.Sprint(e.Node, e.NS, boundText(e.Min), boundText(e.Max))
-	switch e.Ev {
+	switch e.Kind {
 	case CursorOpen:
 		d.cursors[e.Op] = e
 	case CursorEnd:
@@ -41,7 +41,7 @@ func (d *deletions) apply(e Event) {
 		delete(d.unready, key)
 		d.done(e)
 	case Catalog:
-		if e.Entry != nil && e.Entry.Of == "shards" && e.Entry.Gone && e.Entry.ID == "config" {
+		if e.Entry != nil && e.Entry.Collection == "shards" && e.Entry.Removed && e.Entry.ID == "config" {
 			d.dropped(e)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Kinds of events.
 const (
 	Start              = "start"                  // the first event: Text is the full release
-	Catalog            = "catalog"                // a document of config changes: a chunk or Entry; a transaction has one Op
+	Catalog            = "catalog"                // a chunk or Entry of config changes; a transaction has one Op
 	CmdBegin           = "cmd.begin"              // By sends a command to a router
 	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the reply did not reach the sender
 	MigrationStart     = "migration.start"        // these have the names of the mock's events
@@ -35,10 +35,10 @@ const (
 	CursorEnd          = "cursor.end"             // cursor Op is closed
 	BalancerBegin      = "balancer.begin"         // the balancer of Term runs
 	BalancerEnd        = "balancer.end"           // it no longer runs
-	Endless            = "endless"                // a process, or the command Cmd, runs long after all has healed
+	StillRunning       = "endless"                // a process, or the command Cmd, runs long after all has healed
 	Metadata           = "metadata"               // Text is the UUID of NS on Node, at rest
 	Index              = "index"                  // Names are the indexes of NS on an owner, at rest
-	Rest               = "rest"                   // the end; Names are the violated invariants of the cluster
+	ClusterAtRest      = "rest"                   // the end; Names are the violated invariants of the cluster
 )
 
 // NothingToUndo is the Text of a ProcessEnd if the process has found nothing to undo in a journal.
@@ -104,13 +104,13 @@ type History struct {
 
 // Entry is a document of config.collections, config.shards or config.tags, or a setting.
 type Entry struct {
-	// Of is collections, shards, tags or settings.
-	Of        string `json:"of"`
-	ID        string `json:"id"`
-	Gone      bool   `json:"gone,omitempty"`
-	UUID      string `json:"uuid,omitempty"`
-	NoBalance bool   `json:"noBalance,omitempty"`
-	Frozen    bool   `json:"frozen,omitempty"` // allowMigrations: false
+	// Collection is collections, shards, tags or settings.
+	Collection string `json:"of"`
+	ID         string `json:"id"`
+	Removed    bool   `json:"gone,omitempty"`
+	UUID       string `json:"uuid,omitempty"`
+	NoBalance  bool   `json:"noBalance,omitempty"`
+	Frozen     bool   `json:"frozen,omitempty"` // allowMigrations: false
 	// Unsplittable collections are tracked but not sharded.
 	Unsplittable bool     `json:"unsplittable,omitempty"`
 	Draining     bool     `json:"draining,omitempty"`
@@ -125,7 +125,7 @@ type Entry struct {
 type Event struct {
 	Seq  int    `json:"seq"`
 	T    int64  `json:"t"`
-	Ev   string `json:"ev"`
+	Kind string `json:"ev"`
 	Node string `json:"node,omitempty"`
 	Op   int    `json:"op,omitempty"`
 	By   string `json:"by,omitempty"`

@@ -15,12 +15,12 @@ func CheckMigrations(t Trace) []Violation {
 	}
 	for i := 0; i < len(t); i++ {
 		e := t[i]
-		if e.Ev != Catalog {
+		if e.Kind != Catalog {
 			m.apply(e)
 			continue
 		}
 		batch := i
-		for batch < len(t) && t[batch].Ev == Catalog && t[batch].Op == e.Op {
+		for batch < len(t) && t[batch].Kind == Catalog && t[batch].Op == e.Op {
 			batch++
 		}
 		m.checkCommits(t[i:batch], t[batch:])
@@ -43,7 +43,7 @@ func (m *migrations) fail(rule string, events []int, format string, args ...any)
 }
 
 func (m *migrations) apply(e Event) {
-	switch e.Ev {
+	switch e.Kind {
 	case MigrationStart:
 		m.started[migration{ns: e.NS, from: e.From, to: e.To}] = e.Seq
 	case "migration.clone":
@@ -127,7 +127,7 @@ func ownerOf(chunks []Chunk, at Bound) Chunk {
 func (m *migrations) checkMove(e Event, previous Chunk, before []Chunk, after Trace) {
 	events := []int{e.Seq}
 	committed := func(o Event) bool {
-		return o.Ev == MigrationCommitted && o.NS == e.NS && o.From == previous.Shard &&
+		return o.Kind == MigrationCommitted && o.NS == e.NS && o.From == previous.Shard &&
 			o.To == e.After.Shard && o.T == e.T
 	}
 	if !slices.ContainsFunc(after, committed) {
@@ -178,7 +178,7 @@ func CheckFailedCommands(t Trace) (found []Violation) {
 	alone, changed := Event{}, 0
 	open := map[int]bool{}
 	for _, e := range t {
-		switch e.Ev {
+		switch e.Kind {
 		case CmdBegin:
 			open[e.Op] = true
 			alone, changed = Event{}, 0
@@ -205,7 +205,7 @@ func CheckFailedCommands(t Trace) (found []Violation) {
 				changed = e.Seq // a rejected commit may increase the version of its chunk
 			}
 		case RoundBegin, MigrationStart, MigrationCommitted:
-			if !changeCommands[alone.Cmd] || e.Ev == RoundBegin || e.By == "balancer" {
+			if !changeCommands[alone.Cmd] || e.Kind == RoundBegin || e.By == "balancer" {
 				alone = Event{}
 			}
 		}

@@ -60,7 +60,7 @@ func (r *rounds) fail(rule string, e Event, format string, args ...any) {
 
 func (r *rounds) apply(e Event) {
 	r.catalog.apply(e)
-	switch e.Ev {
+	switch e.Kind {
 	case Start:
 		release, _ := catalogs.ReleaseOf(e.Text)
 		r.donorsInZone = release.DonorBelongsToZone()
@@ -91,11 +91,11 @@ func (r *rounds) changeRound(e Event) {
 		r.term, r.number, r.inRound = e.Term, 0, false
 		r.ended = -1 // a new primary does not know the previous batch
 		clear(r.open)
-		if e.Ev == RoundEnd {
+		if e.Kind == RoundEnd {
 			return // of the previous term
 		}
 	}
-	if e.Ev == RoundBegin {
+	if e.Kind == RoundBegin {
 		if r.balancerEnded {
 			r.fail("S9", e, "a round begins, and the balancer has ended")
 		}
@@ -187,14 +187,14 @@ func CheckFence(t Trace) (found []Violation) {
 	asked := map[int]bool{} // stops that were not followed by a start
 	for _, e := range t {
 		switch {
-		case e.Ev == CmdBegin && e.Cmd == "balancerStop":
+		case e.Kind == CmdBegin && e.Cmd == "balancerStop":
 			asked[e.Op] = true
-		case e.Ev == CmdEnd && e.Cmd == "balancerStop" && e.Code == 0 && asked[e.Op]:
+		case e.Kind == CmdEnd && e.Cmd == "balancerStop" && e.Code == 0 && asked[e.Op]:
 			fence = e.Seq
-		case e.Ev == CmdBegin && e.Cmd == "balancerStart":
+		case e.Kind == CmdBegin && e.Cmd == "balancerStart":
 			fence = 0
 			clear(asked)
-		case e.Ev == MigrationCommitted && e.By == "balancer" && fence > 0:
+		case e.Kind == MigrationCommitted && e.By == "balancer" && fence > 0:
 			found = append(found, Violation{
 				"fence", fmt.Sprintf("a migration of %s commits though balancerStop has answered", e.NS),
 				[]int{fence, e.Seq},

@@ -35,7 +35,7 @@ func CheckOneRunner(t Trace) (found []Violation) {
 	limits, done := map[string]int{}, map[string]int{}
 	dead := map[string]bool{}
 	for _, e := range t {
-		switch e.Ev {
+		switch e.Kind {
 		case Lease:
 			holder = e.By
 		case ProcessBegin:
@@ -116,15 +116,15 @@ func (s *switchedOff) isNamed(ns string) bool {
 
 func (s *switchedOff) apply(e Event) {
 	switch {
-	case e.Ev == Paused:
+	case e.Kind == Paused:
 		s.setNamed(e)
-	case e.Ev == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
+	case e.Kind == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
 		s.administered[e.NS], s.administered[s.uuid(e.NS)] = true, true
-	case e.Ev == Catalog && e.Entry != nil && e.Entry.Of == "collections":
+	case e.Kind == Catalog && e.Entry != nil && e.Entry.Collection == "collections":
 		s.entry(e, *e.Entry)
-	case e.Ev == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
+	case e.Kind == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
 		s.givenBack = e.Code == 0
-	case e.Ev == Rest && s.givenBack:
+	case e.Kind == ClusterAtRest && s.givenBack:
 		for _, ns := range slices.Sorted(maps.Keys(s.off)) {
 			s.fail(ns, " is still off", s.off[ns].Seq, e.Seq)
 		}
@@ -152,12 +152,12 @@ func (s *switchedOff) setNamed(e Event) {
 
 // entry applies a change of a collection's entry.
 func (s *switchedOff) entry(e Event, doc Entry) {
-	if doc.Gone {
+	if doc.Removed {
 		delete(s.uuids, doc.ID)
 	} else {
 		s.uuids[doc.ID] = doc.UUID
 	}
-	if doc.Gone || !doc.NoBalance {
+	if doc.Removed || !doc.NoBalance {
 		delete(s.off, doc.ID)
 		return
 	}
@@ -170,7 +170,7 @@ func (s *switchedOff) entry(e Event, doc Entry) {
 func CheckIndexes(t Trace) (found []Violation) {
 	first := map[string]Event{}
 	for _, e := range t {
-		if e.Ev != Index {
+		if e.Kind != Index {
 			continue
 		}
 		one, known := first[e.NS]
@@ -193,22 +193,22 @@ func CheckRest(t Trace) (found []Violation) {
 	code := 0
 	for _, e := range t {
 		key := fmt.Sprint(e.Node, e.NS, boundText(e.Min), boundText(e.Max))
-		switch e.Ev {
+		switch e.Kind {
 		case RangeRegistered:
 			waiting[key] = e
 		case RangeDone:
 			delete(waiting, key)
 		case Catalog: // the data of a removed shard no longer matters
 			maps.DeleteFunc(waiting, func(_ string, task Event) bool {
-				return e.Entry != nil && e.Entry.Of == "shards" && e.Entry.Gone && task.Node == e.Entry.ID
+				return e.Entry != nil && e.Entry.Collection == "shards" && e.Entry.Removed && task.Node == e.Entry.ID
 			})
 		case ProcessEnd:
 			if code = 0; strings.HasPrefix(e.By, "giveback") {
 				code = e.Code
 			}
-		case Endless:
+		case StillRunning:
 			found = append(found, Violation{"liveness", strings.TrimSpace(e.By+" "+e.Cmd) + " does not end", []int{e.Seq}})
-		case Rest:
+		case ClusterAtRest:
 			for _, text := range e.Names {
 				found = append(found, Violation{"rest", text, []int{e.Seq}})
 			}
@@ -246,14 +246,14 @@ func CheckUndone(t Trace) (found []Violation) {
 	for _, e := range t {
 		c.apply(e)
 		actor, _, _ := strings.Cut(e.By, ".")
-		switch e.Ev {
+		switch e.Kind {
 		case MigrationStart, MigrationCommitted:
 			for other, layouts := range before {
 				if other != e.By {
 					delete(layouts, e.NS)
 				}
 			}
-			moved[e.By] = doing[e.By] == "apply" && (moved[e.By] || e.Ev == MigrationCommitted)
+			moved[e.By] = doing[e.By] == "apply" && (moved[e.By] || e.Kind == MigrationCommitted)
 		case Fault:
 			if strings.Contains(e.Text, "AddShard") {
 				clear(before)

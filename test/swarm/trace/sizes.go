@@ -14,9 +14,9 @@ func CheckSizes(t Trace) (found []Violation) {
 	for _, e := range t {
 		m := migrationOf(e)
 		m.min = MinKey // the bound may have been unknown
-		switch e.Ev {
+		switch e.Kind {
 		case RoundBegin, RoundEnd:
-			in = e.Ev == RoundBegin
+			in = e.Kind == RoundBegin
 			clear(changed)
 		case Fault:
 			in = in && !strings.Contains(e.Text, "mockFill") // the sizes differ from those of the choice

@@ -54,12 +54,12 @@ func TestRules(t *testing.T) {
 // A lost write is reported with the event that shows it, not with what happened to other keys since.
 func TestLostWriteNamesItsEvent(t *testing.T) {
 	found := CheckWrites(Trace{
-		{Seq: 1, Ev: OpBegin, Op: 1, Cmd: "inc", NS: "db.c", Key: 1},
-		{Seq: 2, Ev: OpEnd, Op: 1, Cmd: "inc", NS: "db.c", Key: 1},
-		{Seq: 3, Ev: OpBegin, Op: 2, Cmd: "read", NS: "db.c", Key: 1},
-		{Seq: 4, Ev: OpEnd, Op: 2, Cmd: "read", NS: "db.c", Key: 1},
-		{Seq: 5, Ev: OpBegin, Op: 3, Cmd: "inc", NS: "db.c", Key: 2},
-		{Seq: 6, Ev: OpEnd, Op: 3, Cmd: "inc", NS: "db.c", Key: 2},
+		{Seq: 1, Kind: OpBegin, Op: 1, Cmd: "inc", NS: "db.c", Key: 1},
+		{Seq: 2, Kind: OpEnd, Op: 1, Cmd: "inc", NS: "db.c", Key: 1},
+		{Seq: 3, Kind: OpBegin, Op: 2, Cmd: "read", NS: "db.c", Key: 1},
+		{Seq: 4, Kind: OpEnd, Op: 2, Cmd: "read", NS: "db.c", Key: 1},
+		{Seq: 5, Kind: OpBegin, Op: 3, Cmd: "inc", NS: "db.c", Key: 2},
+		{Seq: 6, Kind: OpEnd, Op: 3, Cmd: "inc", NS: "db.c", Key: 2},
 	})
 	if len(found) != 1 || !slices.Equal(found[0].Events, []int{4}) {
 		t.Errorf("%+v, want event 4", found)
@@ -69,7 +69,7 @@ func TestLostWriteNamesItsEvent(t *testing.T) {
 // What is written can be read.
 func TestLines(t *testing.T) {
 	min, max := MinKey, Bound(7)
-	events := Trace{{Seq: 1, Ev: Catalog, NS: "db.c", Min: &min, Max: &max, After: &Chunk{Min: min, Max: max, Shard: "a"}}}
+	events := Trace{{Seq: 1, Kind: Catalog, NS: "db.c", Min: &min, Max: &max, After: &Chunk{Min: min, Max: max, Shard: "a"}}}
 	back, err := Parse(events.Lines())
 	if err != nil || string(back.Lines()) != string(events.Lines()) {
 		t.Errorf("%s, %v", back.Lines(), err)

@@ -40,17 +40,17 @@ var counter = porcupine.NondeterministicModel{
 // key and their results are consistent with some sequential order. It also checks M9: no scan returns a
 // key twice.
 func CheckWrites(t Trace) (found []Violation) {
-	histories := map[string]*history{}
-	of := func(ns string) *history {
+	histories := map[string]*writeHistory{}
+	of := func(ns string) *writeHistory {
 		if histories[ns] == nil {
-			histories[ns] = &history{
+			histories[ns] = &writeHistory{
 				keys: map[int64][]porcupine.Operation{}, last: map[int64]int{}, open: map[int]Event{},
 			}
 		}
 		return histories[ns]
 	}
 	for _, e := range t {
-		switch e.Ev {
+		switch e.Kind {
 		case OpBegin:
 			of(e.NS).open[e.Op] = e
 		case OpEnd:
@@ -60,7 +60,7 @@ func CheckWrites(t Trace) (found []Violation) {
 	model := counter.ToModel()
 	for _, ns := range slices.Sorted(maps.Keys(histories)) {
 		h := histories[ns]
-		h.leaveOpen()
+		h.addUnanswered()
 		for _, key := range slices.Sorted(maps.Keys(h.keys)) {
 			if !porcupine.CheckOperations(model, h.keys[key]) {
 				text := fmt.Sprintf("%s: no sequential order explains the operations on key %d", ns, key)
@@ -71,14 +71,14 @@ func CheckWrites(t Trace) (found []Violation) {
 	return found
 }
 
-// history is the history of the writers' operations on a collection.
-type history struct {
+// writeHistory is the history of the writers' operations on a collection.
+type writeHistory struct {
 	keys map[int64][]porcupine.Operation
 	last map[int64]int // the event that ended the last operation on a key
 	open map[int]Event // by Op
 }
 
-func (h *history) end(e Event) (found []Violation) {
+func (h *writeHistory) end(e Event) (found []Violation) {
 	begin, known := h.open[e.Op]
 	if !known {
 		return nil
@@ -112,7 +112,7 @@ func (h *history) end(e Event) (found []Violation) {
 	return found
 }
 
-func (h *history) add(begin Event, end int, key, number int64, unknown bool) {
+func (h *writeHistory) add(begin Event, end int, key, number int64, unknown bool) {
 	if unknown && begin.Cmd != "inc" {
 		return
 	}
@@ -127,8 +127,8 @@ func (h *history) add(begin Event, end int, key, number int64, unknown bool) {
 	})
 }
 
-// leaveOpen records operations without a reply as unknown.
-func (h *history) leaveOpen() {
+// addUnanswered records operations without a reply as unknown.
+func (h *writeHistory) addUnanswered() {
 	for _, e := range h.open {
 		h.add(e, 0, e.Key, 0, true)
 	}

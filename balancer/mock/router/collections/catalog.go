@@ -163,7 +163,7 @@ func dropDatabase(c *call.Call) (bson.D, error) {
 func DatabaseFilter(c *call.Call) func(name string) bool {
 	may := c.Node.Grants(c.Peer)
 	only := c.Body.Lookup("authorizedDatabases")
-	if !c.Node.AuthRequired || !args.Truth(only) && may.Allows(access.TheCluster(), "listDatabases") {
+	if !c.Node.AuthRequired || !args.Truth(only) && may.Allows(access.ClusterResource(), "listDatabases") {
 		return func(string) bool { return true }
 	}
 	return may.AllowsSomeIn

@@ -221,7 +221,7 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 	if spec.Sparse && !doc.Lookup("partialFilterExpression").IsZero() {
 		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot mix \"partialFilterExpression\" and \"sparse\" options")
 	}
-	if ofKind, err = completeKind(spec, ofKind); err != nil {
+	if ofKind, err = completeSpecialIndex(spec, ofKind); err != nil {
 		return err
 	}
 	if kept = append(kept, ofKind...); len(kept) > 0 {

@@ -42,9 +42,9 @@ var kindOptions = map[string]string{
 	"2dsphereIndexVersion": "2dsphere", "bits": "2d", "min": "2d", "max": "2d", "wildcardProjection": "wildcard",
 }
 
-// completeKind adds to the definition of a special index what a server adds. It returns the requested
+// completeSpecialIndex adds to the definition of a special index what a server adds. It returns the requested
 // options of that kind.
-func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
+func completeSpecialIndex(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	kind := indexKind(spec.Key)
 	for _, o := range asked {
 		v, _ := o.Value.(bson.RawValue)

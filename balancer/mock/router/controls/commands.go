@@ -119,7 +119,7 @@ func mockAddShard(c *call.Call) (bson.D, error) {
 	if n, isNumber := args.Number(c.TargetArg()); !isDoc && (!isNumber || n != 1) {
 		return nil, typeError(c, c.Invoked, c.TargetArg(), "an object {name, host, zones} or 1")
 	}
-	var shard mock.NewShard
+	var shard mock.ShardSpec
 	elems, err := options.Elements()
 	if err != nil && isDoc {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
@@ -396,7 +396,7 @@ func mockFill(c *call.Call) (bson.D, error) {
 	if err := readDistribution(c, &f); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.Cluster.Collections().SpreadVirtual(ns, f)
+	return bson.D{}, c.Cluster.Collections().AddVirtualData(ns, f)
 }
 
 func readDistribution(c *call.Call, f *mock.Fill) error {

@@ -103,7 +103,7 @@ func killCursors(c *call.Call) (bson.D, error) {
 	for _, v := range values {
 		id := v.Int64()
 		if open := c.Node.Cursors.Open[id]; open != nil && c.Node.AuthRequired && !c.Peer.IsLoggedInAs(open.Owner) &&
-			!c.Node.Grants(c.Peer).Allows(access.TheCluster(), "killAnyCursor") {
+			!c.Node.Grants(c.Peer).Allows(access.ClusterResource(), "killAnyCursor") {
 			return nil, c.Unauthorized()
 		}
 		if c.Node.Cursors.Kill(id) {

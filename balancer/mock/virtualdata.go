@@ -167,9 +167,9 @@ type Fill struct {
 // virtualDocBytes is the default size of virtual documents.
 const virtualDocBytes = 1 << 10
 
-// SpreadVirtual adds virtual data to a sharded collection. It is counted and migrated like real
+// AddVirtualData adds virtual data to a sharded collection. It is counted and migrated like real
 // documents, takes no memory and cannot be read.
-func (c *Collections) SpreadVirtual(ns string, f Fill) error {
+func (c *Collections) AddVirtualData(ns string, f Fill) error {
 	coll, err := c.config.Sharded(ns)
 	if err != nil {
 		return err

@@ -19,10 +19,10 @@ import (
 // stays in config.collections, marked as dropped.
 func (r Release) ChunksByNamespace() bool { return !r.AtLeast(Release50) }
 
-// HasChunkNames reports whether the _id of a chunk consists of its namespace and its lower bound, and
+// HasTextChunkIDs reports whether the _id of a chunk consists of its namespace and its lower bound, and
 // the _id of a zone range likewise. Newer releases use other _ids because of refined shard keys
 // (SERVER-42299).
-func (r Release) HasChunkNames() bool { return !r.AtLeast(Release44) }
+func (r Release) HasTextChunkIDs() bool { return !r.AtLeast(Release44) }
 
 // KeepsHistory reports whether chunks contain the history of their shards.
 func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
@@ -33,9 +33,9 @@ func (r Release) MarksPartitioned() bool { return !r.AtLeast(Release60) }
 // VersionsDatabases reports whether databases have a version.
 func (r Release) VersionsDatabases() bool { return r.AtLeast(Release42) }
 
-// ChunkName returns the _id of a chunk in releases that name chunks: its namespace, and the fields of
+// TextChunkID returns the _id of a chunk in releases that name chunks: its namespace, and the fields of
 // its lower bound in the format of the server's shell of that time (SERVER-42106).
-func (r Release) ChunkName(ns string, lower bson.Raw) string {
+func (r Release) TextChunkID(ns string, lower bson.Raw) string {
 	b := &strings.Builder{}
 	b.WriteString(ns + "-")
 	for e, rest, ok := keyorder.Next(keyorder.Body(lower)); ok; e, rest, ok = keyorder.Next(rest) {

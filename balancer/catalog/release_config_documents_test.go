@@ -29,7 +29,7 @@ func TestChunkNames(t *testing.T) {
 		{Release42, "a.b", bson.D{e("x", bson.ObjectID{1})}, "a.b-x_ObjectId('010000000000000000000000')"},
 		{Release42, "a.b", bson.D{e("x", bson.DateTime(7))}, "a.b-x_new Date(7)"},
 	} {
-		if got := tt.release.ChunkName(tt.ns, doc(t, tt.lower)); got != tt.want {
+		if got := tt.release.TextChunkID(tt.ns, doc(t, tt.lower)); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.release, got, tt.want)
 		}
 	}
