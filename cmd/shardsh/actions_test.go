@@ -91,7 +91,8 @@ func layoutOf(t *testing.T, client *mongo.Client) string {
 // sorted reads documents of the config database in an order.
 func sorted(t *testing.T, client *mongo.Client, coll string, filter bson.D, by string, into any) {
 	t.Helper()
-	cursor, err := client.Database("config").Collection(coll).Find(t.Context(), filter, options.Find().SetSort(document(by, 1)))
+	order := options.Find().SetSort(document(by, 1))
+	cursor, err := client.Database("config").Collection(coll).Find(t.Context(), filter, order)
 	if err != nil {
 		t.Fatal(err)
 	}
