@@ -130,6 +130,7 @@ func TestFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute, most of it in a program that isn't ours")
 	}
+	t.Parallel()
 	prometheus := program(t, "prometheus")
 	var down atomic.Bool
 	targets, want := fleet(t, &down)

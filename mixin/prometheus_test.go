@@ -48,6 +48,7 @@ func promtool(t *testing.T, stdin string, args ...string) {
 }
 
 func TestRules(t *testing.T) {
+	t.Parallel()
 	promtool(t, "", "check", "rules", "alerts.yaml", "rules.yaml")
 	promtool(t, "", "test", "rules", "alerts_test.yaml")
 }

@@ -159,7 +159,7 @@ func TestKilledAtEveryMoment(t *testing.T) {
 			want := undisturbed.layout()
 			step := 1
 			if !*full {
-				step = 13 * usualPart // the moments are many
+				step = 23 * usualPart // the moments are many
 			}
 			for moment := 0; ; moment += step {
 				w := newWorld(t, topology, release, seed)

@@ -102,7 +102,7 @@ func (w *world) committed() (moves int, bytes, largest int64) {
 // result says was moved is what the servers have moved.
 func TestLimitsHold(t *testing.T) {
 	stopped, planned, contents := 0, 0, 0
-	for seed := range several(200, 1000) {
+	for seed := range several(80, 1000) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		release := releases()[seed%uint64(len(releases()))]
 		w := skewed(t, r, release, seed)

@@ -3,4 +3,4 @@
 package forecast_test
 
 // usualClusters is how many are forecast in each run of the tests.
-const usualClusters = 8
+const usualClusters = 5

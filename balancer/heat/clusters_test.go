@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mock/workload"
 )
 
-var clusters = flag.Int("heat.clusters", 20, "how many made clusters TestMadeClusters looks at and evens out; "+
+var clusters = flag.Int("heat.clusters", 12, "how many made clusters TestMadeClusters looks at and evens out; "+
 	"200 before a release")
 
 // kinds of workloads, without a key that has too much.
@@ -104,7 +104,7 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	for i := range 100 {
+	for i := range max(24, *clusters/2) { // each number of shards twice
 		shards := 3 + i%12
 		hot := max(0.2, 1.5/float64(shards))
 		w := newWorld(t, uint64(i), shards, 5, bson.D{{Key: "k", Value: 1}}, workload.Spec{Rate: 3000,

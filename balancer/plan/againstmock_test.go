@@ -24,7 +24,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-var clusters = flag.Uint64("plan.clusters", 24,
+var clusters = flag.Uint64("plan.clusters", 20,
 	"how many random clusters a plan is compared on with the mock's balancer")
 
 // A plan equals, move for move, what the mock's balancer then does with the same

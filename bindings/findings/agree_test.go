@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-var agreeClusters = flag.Int("agree.clusters", 30, "how many random clusters the verbs are held to each other on")
+var agreeClusters = flag.Int("agree.clusters", 12, "how many random clusters the verbs are held to each other on")
 
 func drawnClusters() int {
 	if testing.Short() {

@@ -25,6 +25,7 @@ type guarded struct {
 	t       *testing.T
 	cluster *mock.Cluster
 	dialer  options.ContextDialer
+	users   *access.Directory
 }
 
 func withRoles(t *testing.T, cfg mock.Config) *guarded {
@@ -34,12 +35,7 @@ func withRoles(t *testing.T, cfg mock.Config) *guarded {
 	if err := directory.Create("admin", "root", root); err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := mock.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	g := &guarded{t, cluster, shelltest.Listen(t, router.New(cluster, nil, router.WithUsers(directory, true))).Dialer}
+	g := withUsers(t, cfg, directory)
 	c := g.as("root")
 	for _, told := range []string{"created", "brought up to date"} { // again, it changes nothing
 		lines := ""
@@ -52,6 +48,17 @@ func withRoles(t *testing.T, cfg mock.Config) *guarded {
 		shelltest.Run(t, c, step{`db.getSiblingDB("admin").createUser({user: "` + role + `", pwd: "pw", roles: ["` + role + `"]}).ok`, "1"})
 	}
 	return g
+}
+
+// withUsers is a mock with users that exist.
+func withUsers(t *testing.T, cfg mock.Config, users *access.Directory) *guarded {
+	t.Helper()
+	cluster, err := mock.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	return &guarded{t, cluster, shelltest.Listen(t, router.New(cluster, nil, router.WithUsers(users, true))).Dialer, users}
 }
 
 // as is a shell of a user.
@@ -98,12 +105,17 @@ func TestRoleOfLook(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	looks := 0
+	users := map[catalog.Release]*access.Directory{} // whose keys take long to make
 	for _, name := range helperNames(t) {
 		h, ok := helperOf(t, name)
 		if !ok || h.Text == "" {
 			continue
 		}
-		g := withRoles(t, exampleCluster(name))
+		cfg := exampleCluster(name)
+		if users[cfg.Version] == nil {
+			users[cfg.Version] = withRoles(t, cfg).users
+		}
+		g := withUsers(t, cfg, users[cfg.Version])
 		root := g.as("root")
 		prepareExample(t, root, name)
 		before, _ := root.Show(catalogState)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -55,10 +59,46 @@ func bothFaces(t *testing.T, c twoFaces) (line, call map[string]any, layouts [2]
 		}
 		stdout = strings.ReplaceAll(stdout, address, "ADDRESS")
 		results[face], reasons[face] = lastDocument(stdout), stdout+stderr
-		layouts[face], _, _ = eval(address, `db.getSiblingDB("config").collections.find({ _id: /^shop/ }).toArray().map(c => `+
-			`sh.chunks(c._id).toArray().map(x => x.shard + EJSON.stringify(x.min)).join(" ")).join("; ")`)
+		layouts[face] = layoutOf(t, clientOf(t, address))
 	}
 	return results[0], results[1], layouts, reasons
+}
+
+// layoutOf lists the chunks of a cluster's collections with their shards.
+func layoutOf(t *testing.T, client *mongo.Client) string {
+	t.Helper()
+	var collections []struct {
+		Name string      `bson:"_id"`
+		UUID bson.Binary `bson:"uuid"`
+	}
+	sorted(t, client, "collections", document("_id", bson.Regex{Pattern: "^shop"}), "_id", &collections)
+	var layout strings.Builder
+	for _, c := range collections {
+		var chunks []struct {
+			Min   bson.Raw
+			Shard string
+		}
+		sorted(t, client, "chunks", document("uuid", c.UUID), "min", &chunks)
+		fmt.Fprintf(&layout, "%s:", c.Name)
+		for _, chunk := range chunks {
+			fmt.Fprintf(&layout, " %s %s", chunk.Shard, chunk.Min)
+		}
+		layout.WriteString("\n")
+	}
+	return layout.String()
+}
+
+// sorted reads documents of the config database in an order.
+func sorted(t *testing.T, client *mongo.Client, coll string, filter bson.D, by string, into any) {
+	t.Helper()
+	order := options.Find().SetSort(document(by, 1))
+	cursor, err := client.Database("config").Collection(coll).Find(t.Context(), filter, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cursor.All(t.Context(), into); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // hashOfPlan is what "shardsh plan" prints of a plan to be approved.
