@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -273,21 +274,21 @@ func (cp *ClusterParameters) DefaultReadLevel() string {
 // an empty read concern unsets it. A write concern cannot be unset.
 func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
 	raw, _ := cp.config.doc(configSettings, configConcerns)
-	if write != nil && len(write) <= 5 && !raw.Lookup("defaultWriteConcern").IsZero() {
+	if write != nil && document.IsEmpty(write) && !raw.Lookup("defaultWriteConcern").IsZero() {
 		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
 	}
 	at := cp.ids.Tick()
 	fields := bson.D{{Key: "updateOpTime", Value: at}, {Key: "updateWallClockTime",
 		Value: bson.NewDateTimeFromTime(cp.clock.Now())}}
 	for name, doc := range map[string]bson.Raw{"defaultReadConcern": read, "defaultWriteConcern": write} {
-		if len(doc) > 5 {
+		if !document.IsEmpty(doc) {
 			fields = append(fields, bson.E{Key: name, Value: doc})
 		}
 	}
 	if err := cp.config.setSetting(configConcerns, fields); err != nil {
 		return err
 	}
-	if read == nil || len(read) > 5 {
+	if read == nil || !document.IsEmpty(read) {
 		return nil
 	}
 	_, err := cp.config.modify(configSettings, configConcerns,

@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -91,7 +92,7 @@ func CheckWriteConcernField(name string, v bson.RawValue) error {
 		tags, isTags := v.DocumentOK()
 		_, isText := v.StringValueOK()
 		isText = isText || v.Type == bson.TypeNull // null counts as an empty string
-		if isTags && len(tags) <= 5 {
+		if isTags && document.IsEmpty(tags) {
 			return mongoerr.New(mongoerr.FailedToParse, "tagged write concern requires tags")
 		}
 		if !isNumber && !isText && !isTags {

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/projection"
@@ -83,7 +84,7 @@ func (c *Call) Hint(from bson.Raw) (bson.RawValue, error) {
 		if direction := v.Document().Lookup("$natural"); !direction.IsZero() {
 			return v, checkNatural(direction)
 		}
-		if len(v.Value) <= 5 {
+		if document.IsEmpty(v.Value) {
 			return bson.RawValue{}, nil
 		}
 		return v, nil
@@ -93,7 +94,7 @@ func (c *Call) Hint(from bson.Raw) (bson.RawValue, error) {
 
 func (c *Call) readSort(name string) (*order.Sort, error) {
 	doc, err := c.Document(name)
-	if err != nil || len(doc) <= 5 {
+	if err != nil || document.IsEmpty(doc) {
 		return nil, err
 	}
 	return order.Compile(doc)

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/order"
 	"shardsh/balancer/mock/store/projection"
@@ -152,7 +153,7 @@ func FindQuery(c *Call) (Query, error) {
 	if q.Projected, err = c.Document("projection"); err != nil {
 		return q, err
 	}
-	if len(q.Projected) > 5 {
+	if !document.IsEmpty(q.Projected) {
 		q.Projection, err = c.Projection(q.Projected, q.Filter)
 	}
 	return q, err

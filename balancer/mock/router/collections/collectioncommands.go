@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -160,7 +161,7 @@ func modifiedOptions(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if doc, isDoc := c.Body.Lookup("validator").DocumentOK(); isDoc && len(doc) <= 5 {
+	if doc, isDoc := c.Body.Lookup("validator").DocumentOK(); isDoc && document.IsEmpty(doc) {
 		changes = append(changes, bson.E{Key: "validator"})
 	}
 	for option, kept := range map[string]string{"cappedSize": "size", "cappedMax": "max"} {

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
@@ -169,7 +170,7 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(validator) > 5 {
+	if !document.IsEmpty(validator) {
 		if err := checkValidatorAllowed(c); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/reads"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -131,7 +132,7 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 	case !isDoc:
 		return nil, "", mongoerr.New(mongoerr.TypeMismatch, "The field 'key' must be an object, but got %s",
 			args.TypeName(k.Type))
-	case len(key) <= 5:
+	case document.IsEmpty(key):
 		return nil, "", mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty.")
 	case n.IsZero():
 		return nil, "", mongoerr.New(mongoerr.FailedToParse,
@@ -238,7 +239,7 @@ func checkIndexCollation(v bson.RawValue) (unsupported, err error) {
 	case !isDoc:
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "The field 'collation' must be an object, but got %s",
 			args.TypeName(v.Type))
-	case len(doc) <= 5:
+	case document.IsEmpty(doc):
 		return nil, mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
 	}
 	if collation, err := args.ReadCollation("collation", doc); err != nil || collation == nil {

@@ -7,6 +7,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -93,7 +94,7 @@ func latencyDoc(p mock.LocalStats, histograms bool) bson.D {
 }
 
 func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, error) {
-	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+	if doc, isDoc := spec.DocumentOK(); !isDoc || !document.IsEmpty(doc) {
 		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
 	}
 	if err := c.Request.Contact(ns, nil); err != nil {
@@ -122,7 +123,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 
 // dataDistribution generates the documents of $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
 func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
-	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+	if doc, isDoc := spec.DocumentOK(); !isDoc || !document.IsEmpty(doc) {
 		return nil, mongoerr.New(mongoerr.DataDistributionSpec,
 			"The $shardedDataDistribution stage specification must be an empty object")
 	}

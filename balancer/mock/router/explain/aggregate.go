@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/reads"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
@@ -280,7 +281,7 @@ func queryStages(q call.Query) bson.A {
 	if q.Filter != nil {
 		list = append(list, bson.D{{Key: "$match", Value: q.Filter.ParsedQuery()}})
 	}
-	if len(q.Order) > 5 {
+	if !document.IsEmpty(q.Order) {
 		sort := bson.D{{Key: "sortKey", Value: q.Order}}
 		if q.Limit > 0 {
 			sort = append(sort, bson.E{Key: "limit", Value: q.Limit})
@@ -295,7 +296,7 @@ func queryStages(q call.Query) bson.A {
 
 func mergeCursors(q call.Query) bson.D {
 	options := bson.D{}
-	if len(q.Order) > 5 {
+	if !document.IsEmpty(q.Order) {
 		options = append(options, bson.E{Key: "sort", Value: q.Order})
 	}
 	return bson.D{{Key: "$mergeCursors", Value: append(options, bson.E{Key: "compareWholeSortKey", Value: false})}}

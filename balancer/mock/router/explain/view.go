@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 )
 
 // A mongos converts queries on a view to aggregations and explains those.
@@ -34,10 +35,10 @@ func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A)
 func pipelineOf(q call.Query, filter bson.Raw) bson.A {
 	stages := bson.A{}
 	add := func(name string, spec any) { stages = append(stages, bson.D{{Key: name, Value: spec}}) }
-	if len(filter) > 5 {
+	if !document.IsEmpty(filter) {
 		add("$match", filter)
 	}
-	if len(q.Order) > 5 && q.Order.Lookup("$natural").IsZero() {
+	if !document.IsEmpty(q.Order) && q.Order.Lookup("$natural").IsZero() {
 		add("$sort", q.Order)
 	}
 	if q.Skip > 0 {
@@ -46,7 +47,7 @@ func pipelineOf(q call.Query, filter bson.Raw) bson.A {
 	if q.Limit > 0 {
 		add("$limit", q.Limit)
 	}
-	if len(q.Projected) > 5 {
+	if !document.IsEmpty(q.Projected) {
 		add("$project", q.Projected)
 	}
 	return stages

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/collections"
 	"shardsh/balancer/mock/router/reads"
+	"shardsh/balancer/mock/store/document"
 )
 
 // Commands that list the databases and collections on a member and their sizes.
@@ -147,7 +148,7 @@ func memberCount(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if query, _ := c.Document("query"); len(query) <= 5 && q.Skip == 0 && q.Limit == 0 {
+	if query, _ := c.Document("query"); document.IsEmpty(query) && q.Skip == 0 && q.Limit == 0 {
 		n := int64(0)
 		for _, part := range reads.Stats(c, q.NS) {
 			n += part.Docs

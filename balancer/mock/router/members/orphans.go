@@ -5,6 +5,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -26,7 +27,7 @@ func cleanupOrphaned(c *call.Call) (bson.D, error) {
 	if err != nil || !sharded {
 		return bson.D{}, err
 	}
-	if len(from) > 5 {
+	if !document.IsEmpty(from) {
 		if _, err := coll.Pattern.Key(from); err != nil {
 			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed,
 				"could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store/document"
 )
 
 // RenameFunc returns the displayed name of a database, collection or field.
@@ -60,10 +61,10 @@ func (s shaper) command(db, name string, body bson.Raw) bson.D {
 // find returns the fields of a find's shape except its namespace.
 func (s shaper) find(body bson.Raw) bson.D {
 	shape := bson.D{{Key: "filter", Value: s.filter(body.Lookup("filter"))}}
-	if sort, given := body.Lookup("sort").DocumentOK(); given && len(sort) > 5 {
+	if sort, given := body.Lookup("sort").DocumentOK(); given && !document.IsEmpty(sort) {
 		shape = append(shape, bson.E{Key: "sort", Value: s.order(sort)})
 	}
-	if fields, given := body.Lookup("projection").DocumentOK(); given && len(fields) > 5 {
+	if fields, given := body.Lookup("projection").DocumentOK(); given && !document.IsEmpty(fields) {
 		shape = append(shape, bson.E{Key: "projection", Value: s.projection(fields)})
 	}
 	for _, name := range []string{"limit", "skip"} {

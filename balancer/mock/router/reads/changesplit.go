@@ -20,7 +20,7 @@ func takeSplitStage(stages []bson.Raw) (rest []bson.Raw, split bool, err error) 
 		if err != nil || name != "$changeStreamSplitLargeEvent" {
 			continue
 		}
-		if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
+		if doc, isDoc := spec.DocumentOK(); !isDoc || !document.IsEmpty(doc) {
 			return nil, false, mongoerr.New(7182800, "$changeStreamSplitLargeEvent spec should be an empty object")
 		}
 		if i < len(stages)-1 {

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -65,8 +66,9 @@ func hasFewResults(q call.Query) bool {
 // findByIndexPoint finds the documents of a query for one value of one field by an index lookup, without
 // releasing the lock. ok is false if that is not possible.
 func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
-	if !q.IsPlain() || !q.Sort.IsEmpty() || len(q.Order) > 5 || len(q.Min) > 5 || len(q.Max) > 5 || q.Projection != nil ||
-		q.Partial != nil || c.Args.Truth("tailable") || c.Node.Member != nil || call.IsView(c, q.NS) {
+	if !q.IsPlain() || !q.Sort.IsEmpty() || !document.IsEmpty(q.Order) || !document.IsEmpty(q.Min) ||
+		!document.IsEmpty(q.Max) || q.Projection != nil || q.Partial != nil || c.Args.Truth("tailable") ||
+		c.Node.Member != nil || call.IsView(c, q.NS) {
 		return nil, false, nil
 	}
 	if _, special, err := c.Nodes(); special || err != nil {
@@ -144,10 +146,11 @@ func count(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	if n, ok := c.Cluster.ConfigChunks().Count(q.NS, query); ok && len(query) > 5 && q.Skip == 0 && q.Limit == 0 {
+	empty, whole := document.IsEmpty(query), q.Skip == 0 && q.Limit == 0
+	if n, ok := c.Cluster.ConfigChunks().Count(q.NS, query); ok && !empty && whole {
 		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, nil
 	}
-	if len(query) <= 5 && q.Skip == 0 && q.Limit == 0 && !call.IsView(c, q.NS) {
+	if empty && whole && !call.IsView(c, q.NS) {
 		if err := c.Request.Contact(q.NS, nil); err != nil {
 			return nil, err
 		}

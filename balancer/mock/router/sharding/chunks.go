@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -47,7 +48,7 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 		if !isDoc {
 			return a, fieldTypeError(f.name, "object", v)
 		}
-		if len(doc) > 5 {
+		if !document.IsEmpty(doc) {
 			*f.into = doc
 		}
 	}

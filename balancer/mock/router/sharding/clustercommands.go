@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/servers"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -77,13 +78,13 @@ func setDefaultConcerns(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
 	}
-	if len(read) > 5 {
+	if !document.IsEmpty(read) {
 		level := args.Text(read.Lookup("level"))
 		if !slices.Contains([]string{"local", "available", "majority"}, level) {
 			return nil, mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
 		}
 	}
-	if len(write) > 5 {
+	if !document.IsEmpty(write) {
 		elems, err := write.Elements()
 		if err != nil {
 			return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)

@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -126,9 +127,9 @@ func readZoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
 	for _, doc := range docs {
 		min, max := doc.Lookup("min").Document(), doc.Lookup("max").Document()
 		switch empty := "%s field is empty"; {
-		case len(min) <= 5:
+		case document.IsEmpty(min):
 			return nil, mongoerr.New(mongoerr.BadValue, empty, "min")
-		case len(max) <= 5:
+		case document.IsEmpty(max):
 			return nil, mongoerr.New(mongoerr.BadValue, empty, "max")
 		}
 		zones = append(zones, mock.ZoneRequest{Zone: args.Text(doc.Lookup("zone")), Min: min, Max: max})

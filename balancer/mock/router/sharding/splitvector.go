@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -42,7 +43,7 @@ func splitVectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
 		return req, err
 	}
 	for name, into := range map[string]*bson.Raw{"keyPattern": &req.Key, "min": &req.Min, "max": &req.Max} {
-		if doc, isDoc := c.Body.Lookup(name).DocumentOK(); isDoc && len(doc) > 5 {
+		if doc, isDoc := c.Body.Lookup(name).DocumentOK(); isDoc && !document.IsEmpty(doc) {
 			*into = doc
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -89,7 +90,7 @@ func readBound(c *call.Call, name string) (bson.Raw, error) {
 			"The field '%s' cannot be parsed :: caused by :: \"%s\" had the wrong type. Expected object, found %s", name, name,
 			args.TypeName(v.Type))
 	}
-	if len(doc) <= 5 {
+	if document.IsEmpty(doc) {
 		return nil, mongoerr.New(mongoerr.BadValue, "The field '%s' cannot be empty", name)
 	}
 	return doc, nil

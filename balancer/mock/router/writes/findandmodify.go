@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/projection"
 	"shardsh/balancer/mongoerr"
 )
@@ -67,7 +68,7 @@ func imageFunc(c *call.Call, remove bool) (
 		return nil, err
 	}
 	var projection *projection.Projection
-	if len(fields) > 5 {
+	if !document.IsEmpty(fields) {
 		if projection, err = c.Projection(fields, nil); err != nil {
 			return nil, err
 		}

@@ -97,7 +97,7 @@ func exprConcatArrays(c *Evaluation, args []value.Value) (value.Value, error) {
 		if !value.IsArray(v) {
 			return value.Value{}, servererr.NewCode(28664, "$concatArrays only supports arrays, not %s", value.TypeName(v))
 		}
-		if i == 0 && len(v.Value) > 5 {
+		if i == 0 && !document.IsEmpty(v.Value) {
 			out = append(make([]byte, 0, len(v.Value)+len(v.Value)/16+64), v.Value[:len(v.Value)-1]...)
 			n = document.Count(v.Value)
 			continue
