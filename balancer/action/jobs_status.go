@@ -139,7 +139,7 @@ func blockOf(err error) (live.JobBlock, bool) {
 		return live.JobBlock{What: "cluster", Text: blocked.What, Remedy: blocked.Remedy}, true
 	case errors.As(err, &balancer):
 		return live.JobBlock{What: "balancer", Text: balancer.Summary(),
-			Remedy: strings.TrimPrefix(balancer.Error(), balancer.Summary()+": ")}, true
+			Remedy: strings.TrimPrefix(balancer.SpellOptions(Flag), balancer.Summary()+": ")}, true
 	case errors.As(err, &stays):
 		return live.JobBlock{What: "jumbo", Text: stays.Error(), Remedy: "start it with --force-jumbo and --replace"}, true
 	case errors.As(err, &refused):

@@ -255,7 +255,8 @@ func TestJobIsBlocked(t *testing.T) {
 	d := jobDrain()
 	d.PauseBalancing = false
 	s := w.start(JobStart{Verb: d, WorkFor: 5 * time.Second})
-	if s.State != live.JobBlocked || s.BlockedBy[0].What != "balancer" || !strings.HasPrefix(s.BlockedBy[0].Remedy, "sh.stopBalancer()") {
+	if s.State != live.JobBlocked || s.BlockedBy[0].What != "balancer" || !strings.HasPrefix(s.BlockedBy[0].Remedy, "sh.stopBalancer()") ||
+		!strings.HasSuffix(s.BlockedBy[0].Remedy, "for the run (--pause-balancing)") {
 		t.Errorf("beside the balancer: %+v", s)
 	}
 	w.admin(bson.D{{Key: "balancerStop", Value: 1}})

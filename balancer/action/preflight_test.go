@@ -299,6 +299,10 @@ func (way way) isNamed(t *testing.T) {
 		return o.Code == way.code && strings.Contains(o.Sentence, way.says)
 	})
 	for _, o := range r.Preflight.Obstacles {
+		if remedy := strings.Join(o.Commands, "; "); o.Code == diagnosis.BalancerWorks &&
+			(remedy != "sh.stopBalancer()" || strings.Contains(o.Sentence, "sh.")) {
+			t.Errorf("sentence %q, commands %q", o.Sentence, remedy)
+		}
 		if o.Code == diagnosis.PrivilegeMissing &&
 			(!strings.HasSuffix(o.Sentence, "; the user has engine@admin") || !strings.Contains(o.Hint, "grant the role shardsh")) {
 			t.Errorf("%s (%s)", o.Sentence, o.Hint)

@@ -1,12 +1,14 @@
 package preflight
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"shardsh/balancer/advisory"
+	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
@@ -320,8 +322,8 @@ func (l *checker) checkBalancer() {
 	}
 	what := l.BalancerConflict.Error()
 	var commands []string
-	if does, ok := l.BalancerConflict.(interface{ What() string }); ok {
-		what, commands = does.What(), []string{"sh.stopBalancer()"}
+	if e, ok := errors.AsType[*apply.BalancerError](l.BalancerConflict); ok {
+		what, commands = e.Summary(), []string{"sh.stopBalancer()"}
 	}
 	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
 	o.Err = l.BalancerConflict

@@ -83,6 +83,7 @@ const (
 
 // Event is an entry of the logs.
 type Event struct {
+	ID   string    `json:"-"`    // the _id of the entry in the log
 	Time time.Time `json:"time"` // when the event ended
 	Kind EventKind `json:"kind"`
 	// What is the name of the event in the log.
@@ -145,7 +146,7 @@ type logged struct {
 }
 
 func (h *history) addEvent(e Event, entry catalog.LogEntry) {
-	e.Time, e.What = entry.Time, entry.What
+	e.ID, e.Time, e.What = entry.Raw.Lookup("_id").String(), entry.Time, entry.What
 	h.all = append(h.all, logged{e, entry})
 }
 

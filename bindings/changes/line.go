@@ -39,7 +39,7 @@ var batchFields = map[string]struct{ field, one, many string }{
 func Describe(database string, command bson.Raw) string {
 	text := summary(args.FirstKey(command), command)
 	if text == "" {
-		text = truncatedJSON(command, maxCommandText)
+		text = truncatedJSON(command, driverFields, maxCommandText)
 	}
 	return plaintext.VisibleLine(server.Redact(database + ": " + text))
 }
@@ -66,19 +66,19 @@ func summary(name string, command bson.Raw) string {
 	}
 	one, _ := values[0].DocumentOK()
 	return fmt.Sprintf("%s: 1 %s, %s: %s", name, l.one, humanize.Bytes(len(one)),
-		truncatedJSON(one, maxCommandText-len(name)))
+		truncatedJSON(one, nil, maxCommandText-len(name)))
 }
 
-// truncatedJSON returns the beginning of a document as JSON, and the size of the document if it is
-// truncated.
-func truncatedJSON(doc bson.Raw, most int) string {
+// truncatedJSON returns the beginning of a document as JSON, without some of its fields, and the size
+// of the document if it is truncated.
+func truncatedJSON(doc bson.Raw, without map[string]bool, most int) string {
 	elems, err := commands.WithoutSecrets(doc).Elements()
 	if err != nil {
 		return "…"
 	}
 	var said bson.D
 	for _, e := range elems {
-		if !driverFields[e.Key()] {
+		if !without[e.Key()] {
 			said = append(said, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 	}

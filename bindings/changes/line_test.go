@@ -31,6 +31,9 @@ func TestLine(t *testing.T) {
 			"app: insert orders: 400 documents, 3.13 MiB"},
 		{bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "a", Value: 1}}}}},
 			`app: insert orders: 1 document, 12 B: {"a":1}`},
+		{bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{
+			bson.D{{Key: "_id", Value: int32(1)}, {Key: "apiVersion", Value: "1"}}}}, {Key: "apiVersion", Value: "1"}},
+			`app: insert orders: 1 document, 32 B: {"_id":1,"apiVersion":"1"}`},
 		{bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: 7}}, `app: {"insert":"orders","documents":7}`},
 		{bson.D{{Key: "moveRange", Value: "a.b"}, {Key: "toShard", Value: "s1"}, {Key: "$db", Value: "admin"}},
 			`app: {"moveRange":"a.b","toShard":"s1"}`},

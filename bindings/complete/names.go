@@ -41,6 +41,7 @@ type nameList struct {
 	names      []string
 	freshUntil time.Time
 	loading    chan struct{} // nil while no request is running
+	outdated   bool          // an input was evaluated since the running request began
 }
 
 // get returns names from the server: the new names if the server answers soon, otherwise the cached
@@ -78,7 +79,7 @@ func (l *nameLists) startFetch(key nameKey, fetch func(context.Context, *mongo.C
 		return list, list.loading
 	}
 	done := make(chan struct{})
-	list.loading = done
+	list.loading, list.outdated = done, false
 	if l.ctx == nil {
 		l.ctx, l.cancel = context.WithCancel(context.Background())
 	}
@@ -91,7 +92,10 @@ func (l *nameLists) startFetch(key nameKey, fetch func(context.Context, *mongo.C
 		if names != nil {
 			list.names = names
 		}
-		list.freshUntil, list.loading = time.Now().Add(completionTTL), nil
+		list.loading = nil
+		if !list.outdated {
+			list.freshUntil = time.Now().Add(completionTTL)
+		}
 		close(done)
 	})
 	return list, done
@@ -102,7 +106,7 @@ func (l *nameLists) invalidate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, list := range l.lists {
-		list.freshUntil = time.Time{}
+		list.freshUntil, list.outdated = time.Time{}, true
 	}
 }
 
@@ -167,7 +171,10 @@ func (s *Completer) zoneNames(m *server.Conn) []string {
 		reply := server.TryRun(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"},
 			{Key: "key", Value: "tags"}})
 		list, _ := reply.Lookup("values").ArrayOK()
-		values, _ := list.Values()
+		values, err := list.Values()
+		if err != nil {
+			return nil
+		}
 		names := []string{}
 		for _, v := range values {
 			if name, ok := v.StringValueOK(); ok {

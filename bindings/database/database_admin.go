@@ -35,7 +35,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.Admin(server.Command("killOp", bson.E{Key: "op", Value: c.JS.BSONValue(c.Arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(_ *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}))
+			return d.host.Display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Reads))
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *script.Call, d *Database) goja.Value {
@@ -54,7 +54,9 @@ func databaseAdminMethods() script.Methods[*Database] {
 		{"fsyncLock", "", func(_ *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Admin(server.Command("fsync", bson.E{Key: "lock", Value: true})))
 		}, "Flushes and blocks writes."},
-		{"fsyncUnlock", "", adminCommand("fsyncUnlock"), "Ends fsyncLock."},
+		{"fsyncUnlock", "", func(_ *script.Call, d *Database) goja.Value {
+			return d.host.Display.Reply(d.Admin(server.Command("fsyncUnlock"))) // repeated, it ends a second lock
+		}, "Ends fsyncLock."},
 		{"shutdownServer", "options?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Admin(c.JS.Merge(server.Command("shutdown"), c.Arg(0))))
 		}, "Stops the server."},
@@ -87,6 +89,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 	}
 }
 
+// adminCommand returns a method that runs a command that only reads.
 func adminCommand(name string) func(*script.Call, *Database) goja.Value {
 	return func(_ *script.Call, d *Database) goja.Value {
 		return d.host.Display.Reply(d.Admin(server.Command(name), server.Repeatable))

@@ -87,7 +87,7 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 // watchConfig returns the configuration that both views share.
 func (o *watchFlags) watchConfig(env environment) watch.Config {
 	c := watch.Config{
-		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, JSON: o.json,
+		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, Errors: env.errOut(), JSON: o.json,
 		Color: env.color(), Once: o.once, Width: env.columns(),
 	} // frames contain no control characters from the cluster
 	if o.json {

@@ -14,6 +14,9 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
+// troubleText precedes the error of a read.
+const troubleText = "Reading the cluster failed: "
+
 // View is the content of a frame.
 type View struct {
 	// Now is the present state, and Before an earlier one from which rates are computed; nil at the
@@ -91,7 +94,7 @@ func (v View) header(width int) []line {
 		lines = append(lines, wrap(forecastText(f, o.Time), width)...)
 	}
 	if v.Trouble != "" {
-		lines = append(lines, line{newSpan("Reading the cluster failed: "+v.Trouble, red)})
+		lines = append(lines, line{newSpan(troubleText+v.Trouble, red)})
 	}
 	return lines
 }

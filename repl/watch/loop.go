@@ -48,6 +48,8 @@ type Config struct {
 	// another, or as JSON, one line each.
 	Screen Screen
 	Out    io.Writer
+	// Errors is where errors of reading are written if there is no screen.
+	Errors io.Writer
 	JSON   bool
 	Color  bool
 	// Width is the width of written frames; 0 is the default width.
@@ -73,10 +75,10 @@ var plainSize = Size{Width: 100, Height: 60}
 // loop is the state of Run.
 type loop struct {
 	Config
-	view        View
-	last        *catalog.Snapshot
-	history     []*report.Overview // the newest last, within the last rateSpan
-	lastEventAt time.Time          // time of the newest event in the JSON output
+	view    View
+	last    *catalog.Snapshot
+	history []*report.Overview // the newest last, within the last rateSpan
+	events  map[string]bool    // IDs of the events of the last overview in the JSON output
 
 	reading, forecasting bool
 	read                 chan readResult
@@ -198,8 +200,7 @@ func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err 
 	case seen.err != nil && (l.last == nil || l.Once):
 		return true, seen.err
 	case seen.err != nil:
-		l.view.Trouble = seen.err.Error()
-		return false, l.draw()
+		return false, l.showTrouble(seen.err.Error())
 	}
 	l.view.Trouble = ""
 	if forecastInputsChanged(l.view.Now, seen.overview) {
@@ -212,6 +213,17 @@ func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err 
 		return false, nil // the running forecast ends it
 	}
 	return false, l.show()
+}
+
+// showTrouble shows why a read failed. Without a screen, the same text is written once.
+func (l *loop) showTrouble(text string) error {
+	before := l.view.Trouble
+	l.view.Trouble = text
+	if l.Screen == nil && text != before {
+		_, err := fmt.Fprintln(l.Errors, troubleText+text)
+		return err
+	}
+	return l.draw()
 }
 
 // forecastInputsChanged reports whether the inputs of a forecast have changed: the balancer's mode and
@@ -366,19 +378,23 @@ func (l *loop) draw() error {
 	return l.Screen.Draw(Frame(l.view, l.Screen.Size()))
 }
 
-// writeJSON writes an overview as a line, with the events since the previous line.
+// writeJSON writes an overview as a line, with the events that the previous lines do not have. Entries of
+// a log may arrive late, so their times do not tell which are new.
 func (l *loop) writeJSON() error {
 	o := *l.view.Now
 	o.Forecasts = append([]forecast.Forecast{}, l.view.Forecasts...)
 	events := o.History.Events
 	o.History.Events = []report.Event{}
 	for _, e := range events {
-		if e.Time.After(l.lastEventAt) {
+		if !l.events[e.ID] {
 			o.History.Events = append(o.History.Events, e)
 		}
 	}
 	if len(events) > 0 {
-		l.lastEventAt = events[0].Time
+		l.events = make(map[string]bool, len(events))
+	}
+	for _, e := range events {
+		l.events[e.ID] = true
 	}
 	encoder := json.NewEncoder(l.Out)
 	encoder.SetEscapeHTML(false)

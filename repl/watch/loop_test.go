@@ -5,12 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
@@ -244,6 +248,60 @@ func TestLoopWritesLinesOfJSON(t *testing.T) {
 	}
 	if sums[1]-sums[0] != 10<<20 || sums[2]-sums[1] != 10<<20 {
 		t.Errorf("sums %v", sums)
+	}
+}
+
+// Without a screen, an error is written once per change of its text.
+func TestLoopWritesTrouble(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		var out, errs bytes.Buffer
+		r := &reader{t: t}
+		_ = run(t, watch.Config{Read: r.read, Every: time.Second, Out: &out, Errors: &errs, JSON: asJSON}, false,
+			func(*screen) {
+				for _, failing := range []bool{false, true, false, true} {
+					r.failing.Store(failing)
+					time.Sleep(3500 * time.Millisecond)
+				}
+			})
+		if want := strings.Repeat("Reading the cluster failed: no route to host\n", 2); errs.String() != want {
+			t.Errorf("JSON %t: errors %q", asJSON, errs.String())
+		}
+	}
+}
+
+// An entry of a log that arrives late, with the time of an earlier one or before it, is written once too.
+func TestLoopWritesLateEvents(t *testing.T) {
+	p := snaptest.Large(t, snaptest.Scale{Shards: 3}).Parts()
+	p.Changes, p.Actions = nil, nil
+	arrive := func(id string, at time.Time) {
+		raw, err := bson.Marshal(bson.D{{Key: "_id", Value: id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Changes = append([]catalog.LogEntry{{Time: at, What: "addShard", Raw: raw}}, p.Changes...)
+		slices.SortFunc(p.Changes, func(a, b catalog.LogEntry) int { return a.Time.Compare(b.Time) })
+	}
+	at := p.Time.Add(-time.Minute)
+	arrivals := []time.Time{at, at, at.Add(-time.Second)}
+	read := func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
+		if n := len(p.Changes); n < len(arrivals) {
+			arrive(strconv.Itoa(n), arrivals[n])
+		}
+		return catalog.NewSnapshot(p), nil
+	}
+	var out bytes.Buffer
+	_ = run(t, watch.Config{Read: read, Every: time.Second, Out: &out, JSON: true}, false,
+		func(*screen) { time.Sleep(3500 * time.Millisecond) })
+	var counts []int
+	for line := range strings.Lines(out.String()) {
+		var doc struct{ History struct{ Events []any } }
+		if err := json.Unmarshal([]byte(line), &doc); err != nil {
+			t.Fatal(err)
+		}
+		counts = append(counts, len(doc.History.Events))
+	}
+	if !slices.Equal(counts, []int{1, 1, 1, 0}) {
+		t.Errorf("events in each line: %v", counts)
 	}
 }
 

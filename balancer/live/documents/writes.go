@@ -15,6 +15,9 @@ import (
 	"shardsh/balancer/live"
 )
 
+// ErrNotReached says that a change stream went silent before the end time, so that changes may be missing.
+var ErrNotReached = errors.New("the change stream made no progress before the end of the time that was asked for")
+
 // ErrCollectionGone says that a collection was dropped or renamed.
 var ErrCollectionGone = errors.New("the collection was dropped or renamed in the meantime")
 
@@ -29,8 +32,8 @@ type Write struct {
 // maxAwaitTime is how long servers wait for changes before they send an empty reply.
 const maxAwaitTime = 500 * time.Millisecond
 
-// maxEmptyReplies is the number of empty replies after which a stream ends that has not reached the end
-// time. Idle shards report progress every 10 seconds.
+// maxEmptyReplies is the number of empty replies after which reading a stream fails that has not reached
+// the end time. Idle shards report progress every 10 seconds.
 const maxEmptyReplies = 24
 
 // maxEmptyRepliesAtEnd is the number of empty replies after which a stream ends that has reached
@@ -98,6 +101,18 @@ func readChanges(
 		defer cancel()
 		_ = stream.Close(closing) // nothing was written
 	}()
+	return readUntil(ctx, stream, until, each)
+}
+
+// changeStream is what readUntil needs of a mongo.ChangeStream.
+type changeStream interface {
+	TryNext(ctx context.Context) bool
+	Decode(event any) error
+	Err() error
+	ResumeToken() bson.Raw
+}
+
+func readUntil(ctx context.Context, stream changeStream, until bson.Timestamp, each func(Write) error) error {
 	for silent := 0; silent < maxEmptyReplies; {
 		if !stream.TryNext(ctx) {
 			if err := stream.Err(); err != nil {
@@ -110,15 +125,19 @@ func readChanges(
 			continue
 		}
 		silent = 0
-		t, i, _ := stream.Current.Lookup("clusterTime").TimestampOK()
+		var event bson.Raw
+		if err := stream.Decode(&event); err != nil {
+			return err
+		}
+		t, i, _ := event.Lookup("clusterTime").TimestampOK()
 		if (bson.Timestamp{T: t, I: i}).Compare(until) > 0 {
 			return nil
 		}
-		if err := reportChange(stream.Current, bson.Timestamp{T: t, I: i}, each); err != nil {
+		if err := reportChange(event, bson.Timestamp{T: t, I: i}, each); err != nil {
 			return err
 		}
 	}
-	return nil
+	return ErrNotReached
 }
 
 func reportChange(event bson.Raw, at bson.Timestamp, each func(Write) error) error {

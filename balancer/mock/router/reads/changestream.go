@@ -256,6 +256,9 @@ func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
 			break
 		}
 	}
+	if now := c.Cluster.Changes().Start(); now.After(s.position) && open.Continuation != nil {
+		s.position = now // an idle stream's token follows the cluster's time
+	}
 	if len(events) == 0 {
 		return nil
 	}
