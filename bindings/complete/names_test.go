@@ -13,7 +13,7 @@ func TestNamesOfARunningRequestAreOutdated(t *testing.T) {
 	defer lists.close()
 	answer, asked := make(chan struct{}), 0
 	fetch := func(context.Context, *mongo.Client) []string { asked++; <-answer; return []string{"old"} }
-	_, loading := lists.startFetch(nameKey{what: "databases"}, fetch)
+	_, loading := lists.startFetch(nameKey{listName: "databases"}, fetch)
 	lists.invalidate()
 	close(answer)
 	<-loading

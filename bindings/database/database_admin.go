@@ -35,7 +35,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.Admin(server.Command("killOp", bson.E{Key: "op", Value: c.JS.BSONValue(c.Arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(_ *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Reads))
+			return d.host.Display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Repeatable))
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *script.Call, d *Database) goja.Value {
