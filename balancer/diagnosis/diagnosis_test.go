@@ -53,7 +53,7 @@ func TestFindings(t *testing.T) {
 				"22:00"}},
 		{"window in an unknown time zone",
 			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
-			[]string{"windowZoneUnknown info cluster: the balancing window is 22:00-06:00 in an unknown time zone, as the " +
+			[]string{"windowZoneUnknown info cluster: the balancing window is 22:00-06:00 in an unknown time zone, because the " +
 				"config servers' logs do not show it: it may be open now, or open in up to 15h45m"}},
 		{"open window",
 			newCluster(t).with(func(c *cluster) {

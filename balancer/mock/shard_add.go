@@ -48,7 +48,7 @@ func (m *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) 
 	}
 	if commonMember(m.addresses.ConfigServer(), hosts) {
 		return "", mongoerr.New(mongoerr.OperationFailed,
-			"Cannot add %s as a shard since it is a config server", cmp.Or(set+"/", "")+hosts)
+			"Cannot add %s as a shard since it is a config server", strings.TrimPrefix(set+"/"+hosts, "/"))
 	}
 	if name == "" {
 		if name = set; name == "" {
@@ -92,8 +92,8 @@ func (m *Membership) findExisting(set, hosts, name string) (catalog.ShardID, err
 		case common && set == theirs && (name == "" || name == string(s.ID)):
 			return s.ID, nil
 		case common || set != "" && set == theirs || name == string(s.ID):
-			return "", mongoerr.New(mongoerr.IllegalOperation, "%s/%s, named %q, is in conflict with shard %s at %s", set, hosts,
-				name, s.ID, s.Host)
+			return "", mongoerr.New(mongoerr.IllegalOperation, "%s, named %q, is in conflict with shard %s at %s",
+				strings.TrimPrefix(set+"/"+hosts, "/"), name, s.ID, s.Host)
 		}
 	}
 	return "", nil

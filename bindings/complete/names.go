@@ -155,16 +155,19 @@ func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 func (s *Completer) configIDs(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
 		return fieldsOf(server.FirstBatch(server.TryRun(ctx, client, "config", bson.D{
-			{Key: "find", Value: collection}, {Key: "filter", Value: notDropped()},
+			{Key: "find", Value: collection}, {Key: "filter", Value: shardedOnly()},
 			{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
 		})), "_id")
 	})
 }
 
-// notDropped returns a filter that leaves out dropped collections, whose entries releases up to 4.4
-// keep.
-func notDropped() bson.D { return bson.D{{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}} }
+// shardedOnly returns a filter that leaves out collections that are tracked but not sharded, and dropped
+// ones, whose entries releases up to 4.4 keep.
+func shardedOnly() bson.D {
+	not := bson.D{{Key: "$ne", Value: true}}
+	return bson.D{{Key: "dropped", Value: not}, {Key: "unsplittable", Value: not}}
+}
 
 func (s *Completer) zoneNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) []string {

@@ -73,6 +73,7 @@ func TestConnectionOptions(t *testing.T) {
 		{m + `getReadPrefTagSet()`, "", ""},
 		{m + `setReadPref("secondary", [{dc: "x"}], {enabled: true}); ` + m + `getReadPref()`, "", "{ mode: 'secondary', tags: [ { dc: 'x' } ], hedge: { enabled: true } }"},
 		{m + `setReadPref("secondary", [{dc: "x"}]); ` + m + `getReadPrefTagSet()`, "", "[ { dc: 'x' } ]"},
+		{m + `setReadPref("primarypreferred")`, "", `MongoInvalidArgumentError: Invalid read preference mode "primarypreferred"`},
 		{m + `setReadPref("nowhere")`, "", `MongoInvalidArgumentError: Invalid read preference mode "nowhere"`},
 		{m + `setReadPref("primary", [{dc: "x"}])`, "", "MongoInvalidArgumentError: Primary read preference cannot be combined with tags"},
 		{m + `setReadPref("nearest", {dc: "x"})`, "", "MongoInvalidArgumentError: ReadPreference tags must be an array"},

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strings"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -32,7 +31,7 @@ func ReadPreference(js *script.Engine, mode, tags, hedge goja.Value) *readpref.R
 		mode = js.Runtime.ToValue("primary")
 	}
 	kind, err := readpref.ModeFromString(mode.String())
-	if err != nil || strings.ToLower(mode.String()[:1]) != mode.String()[:1] {
+	if err != nil || kind.String() != mode.String() {
 		js.Throw("MongoInvalidArgumentError", "Invalid read preference mode %q", mode)
 	}
 	var opts []readpref.Option

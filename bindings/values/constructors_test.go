@@ -142,6 +142,7 @@ func TestConstructors(t *testing.T) {
 		{`Binary.fromInt8Array(new Int8Array([1, -2]))`, `Binary.fromInt8Array(new Int8Array([ 1, -2 ]))`},
 		{`Binary.fromFloat32Array(new Float32Array([1.5, -2]))`, `Binary.fromFloat32Array(new Float32Array([ 1.5, -2 ]))`},
 		{`Binary.fromPackedBits(new Uint8Array([1, 255]))`, `Binary.fromPackedBits(new Uint8Array([ 1, 255 ]))`},
+		{`EJSON.stringify(Binary.fromInt8Array(new Int8Array([1]), 3))`, `{"$binary":{"base64":"AwAB","subType":"09"}}`},
 		{`Binary.fromInt8Array(new Int8Array([1, -2])).toInt8Array()`, `Int8Array(2) [ 1, -2 ]`},
 
 		{`Code(5)`, `throws MongoshInvalidInputError: [COMMON-10001] Argument code must be of type string or ` +

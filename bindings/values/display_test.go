@@ -184,8 +184,11 @@ func TestInspectArrayItems(t *testing.T) {
 		`Object.defineProperty([1, 2], 1, {enumerable: true, get() { throw new Error('called') }})`: "[ 1, [Getter] ]",
 		`Object.defineProperty([1], 0, {enumerable: true, set(v) {}})`:                              "[ [Setter] ]",
 		`Array.prototype[1] = 'inherited'; [1, , 3]`:                                                "[ 1, <1 empty item>, 3 ]",
-		`[1, undefined, , ]`: "[ 1, undefined, <1 empty item> ]",
-		`new Array(300)`:     "[ <300 empty items> ]",
+		`[1, undefined, , ]`:                 "[ 1, undefined, <1 empty item> ]",
+		`new Array(300)`:                     "[ <300 empty items> ]",
+		`new Array(4294967295)`:              "[ <4294967295 empty items> ]",
+		`const far = [0]; far[4e9] = 1; far`: "[ 0, <3999999999 empty items>, 1 ]",
+		`({ get constructor() { throw new Error("ran") }, a: 1 })`: "{ constructor: [Getter], a: 1 }",
 	} {
 		rt := goja.New()
 		w := Install(rt, Options{})

@@ -18,19 +18,16 @@ import (
 // prototype.
 func (in *inspector) className(o *goja.Object) (name string, known bool) {
 	objects := &in.w.js
-	switch o.Prototype() {
-	case objects.objectProto:
-		if o.Get("constructor") == objects.object {
-			return "Object", true
-		}
-	case objects.arrayProto:
-		if o.Get("constructor") == objects.array {
-			return "Array", true
-		}
-	case nil:
-		return "", false
-	}
 	key := in.w.rt.ToValue("constructor")
+	switch proto := o.Prototype(); {
+	case proto == nil:
+		return "", false
+	case in.hasItem(o, "constructor"):
+	case proto == objects.objectProto && proto.Get("constructor") == objects.object:
+		return "Object", true
+	case proto == objects.arrayProto && proto.Get("constructor") == objects.array:
+		return "Array", true
+	}
 	for p := o; p != nil; p = p.Prototype() {
 		v, _ := in.ownProperty(p, key)
 		ctor, ok := v.(*goja.Object)

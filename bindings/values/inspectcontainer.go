@@ -1,6 +1,7 @@
 package values
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -173,14 +174,16 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 	return func(level int) []string {
 		limit := in.maxItems()
 		var output []string
+		var items []int // where the array has items; read at the first hole
 		i := 0
 		for i < length && len(output) < limit {
 			key := strconv.Itoa(i)
 			if !in.hasItem(o, key) {
-				holes := 1
-				for i+holes < length && !in.hasItem(o, strconv.Itoa(i+holes)) {
-					holes++
+				if items == nil {
+					items = append(itemIndexes(o), length)
 				}
+				at, _ := slices.BinarySearch(items, i)
+				holes := items[at] - i
 				output = append(output, in.paint(styleUndefined, "<"+countText(holes, "empty item")+">"))
 				i += holes
 				continue
@@ -190,6 +193,17 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 		}
 		return in.appendMore(output, length-i)
 	}
+}
+
+// itemIndexes returns the indexes of an array's items, without its holes.
+func itemIndexes(o *goja.Object) (list []int) {
+	for _, name := range o.GetOwnPropertyNames() {
+		if i, err := strconv.ParseUint(name, 10, 32); err == nil {
+			list = append(list, int(i))
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // hasItem reports whether an array itself holds an item, rather than a hole, at key.

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"math/bits"
@@ -262,7 +263,7 @@ func radixOf(w *Realm, v goja.Value) int {
 	if isMissing(v) {
 		return 10
 	}
-	r := int(v.ToInteger())
+	r := cmp.Or(int(v.ToInteger()), 10)
 	if r < 2 || r > 36 {
 		w.Errors.throwBSON("radix")
 	}

@@ -82,7 +82,10 @@ func (w *Realm) newVector(kind byte, args []goja.Value) goja.Value {
 	if !ok || !isTypedArray(o) && !isArray(o) {
 		w.Errors.throwBSON("Must provide a typed array")
 	}
-	data := []byte{kind, byte(clampIndex(arg(args, 1), 0, 7))}
+	data := []byte{kind, 0}
+	if kind == vectorBits {
+		data[1] = byte(clampIndex(arg(args, 1), 0, 7)) // unused bits of the last byte
+	}
 	if items := reflect.ValueOf(o.Export()); isTypedArray(o) && items.Type().Elem().Kind() == reflect.Uint8 &&
 		kind == vectorBits {
 		return w.newBinary(subtypeVector, append(data, items.Bytes()...))

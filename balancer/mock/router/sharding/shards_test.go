@@ -66,4 +66,8 @@ func TestAddingWhatIsThere(t *testing.T) {
 			t.Errorf("adding %s: code %d, want %d", address, got, code)
 		}
 	}
+	const own = "Cannot add mock:27019 as a shard since it is a config server"
+	if text, _ := x.Run("admin", d("addShard", "mock:27019")).Lookup("errmsg").StringValueOK(); text != own {
+		t.Errorf("got %q, want %q", text, own)
+	}
 }

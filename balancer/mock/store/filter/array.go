@@ -43,7 +43,7 @@ func (c *Compiler) compileAll(name string, v value.Value) (predicate, error) {
 			op, arg, ok = document.FirstField(item.Value)
 		}
 		switch {
-		case ok && op == "$elemMatch":
+		case ok && op == "$elemMatch" && (len(ps) == 0 || isElemMatch(ps[0])):
 			p, err := c.CompileElemMatch(name, arg)
 			if err != nil {
 				return predicate{}, err

@@ -152,6 +152,8 @@ func TestFilterOperators(t *testing.T) {
 
 func TestFilterErrors(t *testing.T) {
 	for query, code := range map[string]int32{
+		`{"a": {"$all": [1, {"$elemMatch": {"$gt": 0}}]}}`: 2,
+		`{"a": {"$all": [{"$elemMatch": {"$gt": 0}}, 1]}}`: 2,
 		`{"a": {"$bad": 1}}`:        2,
 		`{"a": {"$gt": 1, "b": 2}}`: 2,
 		`{"a": {"$not": 5}}`:        2,

@@ -44,9 +44,6 @@ func (t modTest) Test(v value.Value, _ *Matching) bool {
 		return false
 	}
 	n := value.ToInteger(v)
-	if t.divisor == -1 {
-		return t.remainder == 0
-	}
 	return n%t.divisor == t.remainder
 }
 
