@@ -32,7 +32,7 @@ func TestMatchers(t *testing.T) {
 		{`expect(NaN).toBe(NaN)`, ""},
 		{`expect(0).toBe(-0)`, "Expected: -0\nReceived: 0"},
 		{`expect("1").toBe(1)`, "Expected: 1\nReceived: '1'"},
-		{`expect({}).toBe({})`, "they look the same, and are not"},
+		{`expect({}).toBe({})`, "they print the same but differ in type, class or identity"},
 		{`expect({a: 1, b: {c: [1]}}).toEqual({b: {c: [1]}, a: 1})`, ""},
 		{`expect({a: 1}).toEqual({a: 1, b: undefined})`, ""},
 		{`expect({a: 1}).toStrictEqual({a: 1, b: undefined})`, "- Expected\n+ Received\n\n  {"},
