@@ -135,7 +135,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 		{"hasPrimary", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(ask(m, server.Command("hello")), "isWritablePrimary"))
 		}, ""},
-		{"hello", "", func(c *script.Call, m *Mongo) goja.Value {
+		{"hello", "", func(_ *script.Call, m *Mongo) goja.Value {
 			return m.host.Display.Reply(ask(m, server.Command("hello")))
 		}, "Returns the server's role in the cluster."},
 		{"getMinWireVersion", "", field("minWireVersion"), ""},

@@ -1,7 +1,6 @@
 package server
 
 import (
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/tag"
