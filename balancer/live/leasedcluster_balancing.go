@@ -83,29 +83,35 @@ func (l *LeasedCluster) pauseBalancing(ctx context.Context, namespaces []string)
 	var paused []string
 	var failed error
 	for some := range slices.Chunk(namespaces, balancingUpdateBatch) {
-		if err := l.ensureRenewed(ctx); err != nil {
-			return err
-		}
-		now, err := l.executor.readBalancing(ctx, some)
-		if err != nil {
-			return err
-		}
-		some = slices.DeleteFunc(slices.Clone(some), func(ns string) bool { return now[ns].disabled })
-		uuids := map[string]bson.Binary{}
-		for ns, is := range now {
-			uuids[ns] = is.uuid
-		}
-		if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {
-			return err
-		}
-		l.rememberPaused(some, uuids)
-		done, err := l.executor.setBalancing(ctx, some, false)
+		var done []string
+		done, failed = l.pauseBatch(ctx, some)
 		paused = append(paused, done...)
-		if failed = err; failed != nil {
-			break
+		if failed != nil {
+			break // what is paused has its log entries noted all the same
 		}
 	}
 	return errors.Join(failed, l.noteLogEntries(ctx, paused))
+}
+
+// pauseBatch returns the collections whose balancing it has disabled, also with an error.
+func (l *LeasedCluster) pauseBatch(ctx context.Context, some []string) ([]string, error) {
+	if err := l.ensureRenewed(ctx); err != nil {
+		return nil, err
+	}
+	now, err := l.executor.readBalancing(ctx, some)
+	if err != nil {
+		return nil, err
+	}
+	some = slices.DeleteFunc(slices.Clone(some), func(ns string) bool { return now[ns].disabled })
+	uuids := map[string]bson.Binary{}
+	for ns, found := range now {
+		uuids[ns] = found.uuid
+	}
+	if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {
+		return nil, err
+	}
+	l.rememberPaused(some, uuids)
+	return l.executor.setBalancing(ctx, some, false)
 }
 
 func (l *LeasedCluster) rememberPaused(namespaces []string, uuids map[string]bson.Binary) {

@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
 )
 
 // late answers each command a while later, and counts them by name.
@@ -127,6 +128,47 @@ func TestGiveBackManyCollections(t *testing.T) {
 			t.Errorf("%d collections stay disabled", len(off))
 		}
 		c.noLease(t)
+	}
+}
+
+// refusing answers some commands with an error.
+type refusing struct {
+	wire.Handler
+	which func(wire.Request) bool
+}
+
+func (r refusing) Handle(ctx context.Context, q wire.Request) bson.Raw {
+	if !r.which(q) {
+		return r.Handler.Handle(ctx, q)
+	}
+	reply, err := bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.Unauthorized, "not now")))
+	if err != nil {
+		panic(err)
+	}
+	return reply
+}
+
+// If a later batch can't be disabled, the earlier one is given back with the same care: what another user
+// has disabled since stays so.
+func TestGiveBackAfterABatchFails(t *testing.T) {
+	topology, names := manyCollections(501) // a batch, and one
+	var reads atomic.Int32
+	c := served(t, catalog.Release80, topology, func(h wire.Handler) wire.Handler {
+		return refusing{h, func(q wire.Request) bool {
+			return q.Command == "find" && q.Body.Lookup("filter", "_id", "$in").Type == bson.TypeArray && reads.Add(1) == 2
+		}}
+	})
+	lease := c.take(t, "balance")
+	if err := lease.SetBalancing(t.Context(), names, false); err == nil {
+		t.Fatal("the second batch did not fail")
+	}
+	c.ok(t, "admin", e("configureCollectionBalancing", "shop.c0000"), e("enableBalancing", true))
+	c.ok(t, "admin", e("configureCollectionBalancing", "shop.c0000"), e("enableBalancing", false))
+	if err := lease.RestoreAndRelease(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if off := c.off(t); !slices.Equal(off, []string{"shop.c0000"}) {
+		t.Errorf("off: %v", off)
 	}
 }
 

@@ -32,10 +32,10 @@ var mutants = []mutant{
 		"		equal(\"$token\", l.token),\n", "		equal(\"$_id\", \"$_id\"),\n", "lease, one runner",
 	}, {
 		"balancing is switched off before that is recorded", "balancer/live/leasedcluster_balancing.go",
-		"		if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n		l.rememberPaused(some, uuids)\n" +
-			"		done, err := l.executor.setBalancing(ctx, some, false)\n",
-		"		l.rememberPaused(some, uuids)\n		done, err := l.executor.setBalancing(ctx, some, false)\n" +
-			"		if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {\n			return err\n		}\n", "switched off",
+		"	if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {\n		return nil, err\n	}\n	l.rememberPaused(some, uuids)\n" +
+			"	return l.executor.setBalancing(ctx, some, false)\n",
+		"	l.rememberPaused(some, uuids)\n	done, err := l.executor.setBalancing(ctx, some, false)\n" +
+			"	if err := l.lease.RecordPaused(ctx, some, uuids); err != nil {\n		return nil, err\n	}\n	return done, err\n", "switched off",
 	}, {
 		"what is off is forgotten before it is on", "balancer/live/leasedcluster_balancing.go",
 		"	done, failed := l.executor.setBalancing(ctx, on, true)\n",
