@@ -201,8 +201,8 @@ func (s *Globals) newPath() *goja.Object {
 func (s *Globals) newOS() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("hostname", func(*call) any { return hostname() })
-	m.add("platform", func(*call) any { return runtime.GOOS })
-	m.add("arch", func(*call) any { return strings.Replace(runtime.GOARCH, "amd64", "x64", 1) })
+	m.add("platform", func(*call) any { return platform() })
+	m.add("arch", func(*call) any { return arch() })
 	m.add("tmpdir", func(c *call) any { c.s.checkMayLookUp("TMPDIR"); return os.TempDir() })
 	m.add("homedir", func(c *call) any { c.s.checkMayLookUp("HOME"); return script.IgnoreError(os.UserHomeDir()) })
 	m.add("cpus", func(c *call) any {
@@ -214,7 +214,9 @@ func (s *Globals) newOS() *goja.Object {
 	})
 	m.add("totalmem", func(*call) any { return int64(script.MemInfo()["MemTotal"]) })
 	m.add("freemem", func(*call) any { return int64(script.MemInfo()["MemAvailable"]) })
-	m.add("type", func(*call) any { return map[string]string{"linux": "Linux", "darwin": "Darwin"}[runtime.GOOS] })
+	m.add("type", func(*call) any {
+		return map[string]string{"linux": "Linux", "darwin": "Darwin", "windows": "Windows_NT", "freebsd": "FreeBSD"}[runtime.GOOS]
+	})
 	script.Must(m.o.Set("EOL", "\n"))
 	return m.o
 }
@@ -324,3 +326,9 @@ func (s *Globals) Module(name string) goja.Value {
 	}
 	return s.JS.Classes.Cached("module "+name, build)
 }
+
+// platform returns Node's name of the operating system.
+func platform() string { return strings.Replace(runtime.GOOS, "windows", "win32", 1) }
+
+// arch returns Node's name of the processor.
+func arch() string { return strings.Replace(runtime.GOARCH, "amd64", "x64", 1) }

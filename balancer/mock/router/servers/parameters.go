@@ -3,6 +3,7 @@ package servers
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -196,7 +197,7 @@ func assignParameter(c *call.Call, name string, v bson.RawValue) (old any, err e
 	}
 	old, own.Value = own.Value, value
 	if name == "cursorTimeoutMillis" {
-		ms := value.(int64)
+		ms := min(value.(int64), int64(math.MaxInt64/time.Millisecond))
 		c.Node.Cursors.IdleTimeout = time.Duration(ms) * time.Millisecond
 	}
 	return old, nil
@@ -230,13 +231,19 @@ func parseParameter(name string, current any, v bson.RawValue) (any, error) {
 		}
 		return text, nil
 	case float64:
-		if !isNumber || n < 0 || n > 1 {
+		if !isNumber || !(n >= 0 && n <= 1) { // also NaN
 			return nil, bad()
 		}
 		return n, nil
 	case int64:
 		if !isNumber || cmp.Compare(n, 0) < 0 {
 			return nil, bad()
+		}
+		if exact, ok := v.Int64OK(); ok {
+			return exact, nil
+		}
+		if n >= math.MaxInt64 {
+			return int64(math.MaxInt64), nil
 		}
 		return int64(n), nil
 	}

@@ -1,7 +1,9 @@
 package servers_test
 
 import (
+	"math"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -99,5 +101,18 @@ func TestParametersOfTheConfigServer(t *testing.T) {
 	}
 	if code := config.Code("admin", d("setParameter", 1, "disableResumableRangeDeleter", true)); code != 20 {
 		t.Errorf("at start only: code %d", code)
+	}
+}
+
+// The largest timeout keeps idle cursors open for ever.
+func TestCursorsWithoutTimeout(t *testing.T) {
+	x := routertest.NewS0(t)
+	x.OK("admin", d("setParameter", 1, "cursorTimeoutMillis", int64(math.MaxInt64)))
+	x.OK("shop", d("insert", "plain", "documents", bson.A{d("_id", 1), d("_id", 2)}))
+	cursor := x.OK("shop", d("find", "plain", "batchSize", 1)).Lookup("cursor", "id").Int64()
+	x.Sleep(24 * time.Hour)
+	x.OK("shop", d("getMore", cursor, "collection", "plain"))
+	if n := x.OK("admin", d("getParameter", 1, "cursorTimeoutMillis", 1)).Lookup("cursorTimeoutMillis").Int64(); n != math.MaxInt64 {
+		t.Errorf("cursorTimeoutMillis is %d", n)
 	}
 }

@@ -251,6 +251,10 @@ func parseDateFormat(text, format string, loc *time.Location) (time.Time, error)
 		r.year, r.month, r.day = r.isoYear, 1, 4+(r.isoWeek-1)*7+r.isoDay-isoWeekday(start)
 	case r.dayOfYear > 0:
 		r.month, r.day = 1, r.dayOfYear
+	default:
+		if day := time.Date(r.year, time.Month(r.month), r.day, 0, 0, 0, 0, time.UTC); day.Day() != r.day {
+			return failed() // such as February 31
+		}
 	}
 	return time.Date(r.year, time.Month(r.month), r.day, r.hour, r.minute, r.second, r.ms*1e6, loc), nil
 }

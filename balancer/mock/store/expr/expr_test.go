@@ -182,6 +182,7 @@ func TestExpressions(t *testing.T) {
 		{`{"$dateFromString": {"dateString": "2026-02-08T12:10:40.787", "timezone": "America/New_York"}}`,
 			`{"$date": "2026-02-08T17:10:40.787Z"}`},
 		{`{"$dateFromString": {"dateString": "2026-02-08 12:10:40+0200"}}`, `{"$date": "2026-02-08T10:10:40Z"}`},
+		{`{"$dateFromString": {"dateString": "2026-02-31", "format": "%Y-%m-%d"}}`, `!241`},
 		{`{"$dateFromString": {"dateString": "2026-W07-3", "format": "%G-W%V-%u"}}`, `{"$date": "2026-02-11T00:00:00Z"}`},
 		{`{"$dateFromParts": {"year": 2017, "month": 14, "day": 1, "hour": 12}}`, `{"$date": "2018-02-01T12:00:00Z"}`},
 		{`{"$dateFromParts": {"year": 2017, "month": 0, "day": 1, "hour": 12}}`, `{"$date": "2016-12-01T12:00:00Z"}`},
