@@ -63,8 +63,8 @@ func (df *documentFindings) group(kind placement.Kind, shard catalog.ShardID, wa
 
 // kindOf maps the state of a copy to the kind of its finding.
 var kindOf = map[placement.State]placement.Kind{
-	placement.Stray: placement.Orphan, placement.LoneStray: placement.Lone, placement.LoneWaiting: placement.Lone,
-	placement.Nowhere: placement.Unplaced,
+	placement.Stray: placement.Orphan, placement.LoneStray: placement.Lone, placement.LoneAwaitingDeletion: placement.Lone,
+	placement.NoChunk: placement.Unplaced,
 }
 
 // addSuspect adds a document to the findings that match the states of its copies.
@@ -75,7 +75,7 @@ func (df *documentFindings) addSuspect(ctx context.Context, d *documentAudit, s 
 		if !found || kind == placement.Orphan && !d.summary.Sharded {
 			continue // the whole collection is misplaced on the shard
 		}
-		f := df.group(kind, c.Shard, state == placement.LoneWaiting)
+		f := df.group(kind, c.Shard, state == placement.LoneAwaitingDeletion)
 		f.count++
 		if err := df.addDocument(ctx, f, c); err != nil {
 			return err

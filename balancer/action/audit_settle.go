@@ -142,12 +142,12 @@ func inIDs(ids bson.A) bson.D {
 func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) error {
 	var waiting []*suspectDocument
 	for _, s := range sure {
-		if s.verdict.HasState(placement.LoneStray) || s.verdict.HasState(placement.LoneWaiting) {
+		if s.verdict.HasState(placement.LoneStray) || s.verdict.HasState(placement.LoneAwaitingDeletion) {
 			if err := d.readRouted(ctx, s); err != nil {
 				return err
 			}
 		}
-		if s.verdict.HasState(placement.LoneWaiting) {
+		if s.verdict.HasState(placement.LoneAwaitingDeletion) {
 			waiting = append(waiting, s)
 		}
 	}
@@ -180,8 +180,8 @@ func (d *documentAudit) readRouted(ctx context.Context, s *suspectDocument) erro
 		switch state {
 		case placement.LoneStray:
 			s.verdict.States[i] = placement.Stray
-		case placement.LoneWaiting:
-			s.verdict.States[i] = placement.Waiting
+		case placement.LoneAwaitingDeletion:
+			s.verdict.States[i] = placement.AwaitingDeletion
 		}
 	}
 	return nil
@@ -210,8 +210,8 @@ func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocum
 	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
 		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
 			for i, state := range s.verdict.States {
-				if state == placement.LoneWaiting {
-					s.verdict.States[i] = placement.Waiting
+				if state == placement.LoneAwaitingDeletion {
+					s.verdict.States[i] = placement.AwaitingDeletion
 					d.summary.Deleted++
 				}
 			}
@@ -225,7 +225,7 @@ func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocum
 		d.coll.Namespace, err)
 	n, first := 0, bson.RawValue{}
 	for _, s := range waiting {
-		if !s.verdict.HasState(placement.LoneWaiting) {
+		if !s.verdict.HasState(placement.LoneAwaitingDeletion) {
 			continue
 		}
 		if n++; n == 1 {

@@ -73,7 +73,7 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 		return nil, err
 	}
 	t := &ownerTable{coll: coll, judge: placement.Judge{Pattern: coll.Pattern, UUID: coll.UUID,
-		Deletions: map[catalog.ShardID][]placement.Deletion{}}}
+		Deletions: map[catalog.ShardID][]placement.RangeDeletion{}}}
 	if t.newest, err = a.shards.NewestVersion(ctx, coll); err != nil {
 		return nil, err
 	}

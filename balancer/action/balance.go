@@ -302,7 +302,7 @@ func (b Balance) whileLeased(
 		return runner.Result{}, err
 	}
 	taken.Store(lease)
-	if left := lease.SwitchedOff(); len(left) > 0 {
+	if left := lease.PausedCollections(); len(left) > 0 {
 		r.note(fmt.Sprintf("An earlier run left the balancing of %s off: "+
 			"it is switched on again when this run ends.", humanize.AbbreviateCollections(left)))
 	}
@@ -317,8 +317,8 @@ func (b Balance) whileLeased(
 	if hard.Err() != nil {
 		r.note(serversContinueText(lease))
 	}
-	off := lease.SwitchedOff()
-	lease.OnGiveBack = restoreProgress(r)
+	off := lease.PausedCollections()
+	lease.OnResumeProgress = restoreProgress(r)
 	ended := lease.EndRun(ctx, b.AbortContext)
 	noteRestored(r, lease, off)
 	return result, errors.Join(err, ended)

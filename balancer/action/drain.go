@@ -263,7 +263,7 @@ func (d *drainCompletion) readRemaining(ctx context.Context) (left diagnosis.Dra
 	if err != nil {
 		return left, nil, err
 	}
-	s = apply.WithBalancingResumed(s, d.lease.SwitchedOff())
+	s = apply.WithBalancingResumed(s, d.lease.PausedCollections())
 	others = TargetShardsFor(s, d.shard)
 	left = remainingOn(s, d.shard)
 	left.WaitingJumbo, left.ForceCommands = 0, nil // the plan is done and has reported the chunks that it left

@@ -66,8 +66,8 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 	if err != nil {
 		return result, err
 	}
-	before := lease.SwitchedOff()
-	lease.OnGiveBack = restoreProgress(reporter)
+	before := lease.PausedCollections()
+	lease.OnResumeProgress = restoreProgress(reporter)
 	err = lease.EndRun(ctx, g.AbortContext)
 	result.Enabled, result.Kept = restoredAndKept(lease, before)
 	if err != nil {
@@ -79,9 +79,9 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 // restoredAndKept returns the collections whose balancing a lease has enabled again, and those that it
 // has left disabled.
 func restoredAndKept(lease *live.LeasedCluster, before []string) (enabled, kept []string) {
-	enabled, kept = []string{}, append([]string{}, lease.LeftDisabled()...)
+	enabled, kept = []string{}, append([]string{}, lease.DisabledByOthers()...)
 	not := map[string]bool{}
-	for _, ns := range append(lease.SwitchedOff(), kept...) {
+	for _, ns := range append(lease.PausedCollections(), kept...) {
 		not[ns] = true
 	}
 	for _, ns := range before {

@@ -214,7 +214,7 @@ func (j *jobCall) prepareExecution(
 		work := apply.BeginInStore(p, journal)
 		return work, j.preflight(ctx, a, work, read)
 	}
-	h.KeepPaused(l.lease.SwitchedOff())
+	h.KeepPaused(l.lease.PausedCollections())
 	moves, ok := h.Moved(false)
 	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, ok.Bytes
 	work := apply.ResumeInStore(h, journal)
@@ -444,8 +444,8 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 		l = again
 	}
 	err := j.unmark(ctx, l)
-	off := l.lease.SwitchedOff()
-	l.lease.OnGiveBack = restoreProgress(j.report)
+	off := l.lease.PausedCollections()
+	l.lease.OnResumeProgress = restoreProgress(j.report)
 	err = errors.Join(err, j.releaseLease(ctx, l))
 	noteRestored(j.report, l.lease, off)
 	if err != nil {

@@ -130,8 +130,8 @@ func (l *leasedRun) run(
 	if err == nil && !result.Finished && o.WillContinue != nil && o.WillContinue() {
 		return result, l.lease.Suspend(ctx, cmp.Or(l.releaseCtx, given))
 	}
-	off := l.lease.SwitchedOff()
-	l.lease.OnGiveBack = restoreProgress(r)
+	off := l.lease.PausedCollections()
+	l.lease.OnResumeProgress = restoreProgress(r)
 	err = errors.Join(err, l.lease.EndRun(ctx, cmp.Or(l.releaseCtx, given)))
 	noteRestored(r, l.lease, off)
 	return result, err
@@ -151,7 +151,7 @@ func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Pl
 	}
 	paused := w.Paused
 	if l.lease != nil {
-		paused = slices.Concat(paused, l.lease.SwitchedOff())
+		paused = slices.Concat(paused, l.lease.PausedCollections())
 	}
 	return plan.Make(
 		apply.WithBalancingResumed(s, paused),

@@ -13,8 +13,8 @@ import (
 type Plan struct {
 	// Goal contains the collections; the zero Goal is to balance all.
 	Goal plan.Goal
-	// Cuts is the goal if it is set, instead of Goal: to presplit one collection.
-	Cuts *PresplitMethod
+	// Presplit is the goal if it is set, instead of Goal: to presplit one collection.
+	Presplit *PresplitMethod
 	// MaxBytes, MaxMoves, MaxRounds and For limit the plan, which ends before it exceeds one of them;
 	// zero means no limit.
 	MaxBytes            int64
@@ -54,8 +54,8 @@ func (p Plan) Validate() error {
 	if err := checkDiskLimit(p.DiskLimit); err != nil {
 		return err
 	}
-	if p.Cuts != nil {
-		if err := p.Cuts.Validate(); err != nil {
+	if p.Presplit != nil {
+		if err := p.Presplit.Validate(); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	switch {
 	case p.DiskLimit > 0:
 		options.Parts = live.DefaultParts | live.Reusable
-	case p.Cuts == nil:
+	case p.Presplit == nil:
 		options = source.withOutlines(ctx, p.Goal, options)
 	}
 	s, err := source.readAndReport(ctx, options, reporter)
@@ -101,22 +101,22 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 		return nil, err
 	}
 	goal := p.Goal
-	if p.Cuts != nil {
-		goal.Namespaces = []string{p.Cuts.Namespace}
+	if p.Presplit != nil {
+		goal.Namespaces = []string{p.Presplit.Namespace}
 	}
 	if err := checkGaps(s, goal.Namespaces); err != nil {
 		return nil, err
 	}
-	if kind := goal.Kind; p.Cuts == nil && slices.Contains([]plan.GoalKind{"", plan.Balance, plan.Defragment}, kind) {
+	if kind := goal.Kind; p.Presplit == nil && slices.Contains([]plan.GoalKind{"", plan.Balance, plan.Defragment}, kind) {
 		if err := checkSizesKnown(s, goal.Namespaces); err != nil {
 			return nil, err
 		}
 	}
-	if p.Cuts != nil {
-		if p.Cuts.FromSample > 0 && source.Client == nil {
+	if p.Presplit != nil {
+		if p.Presplit.FromSample > 0 && source.Client == nil {
 			return nil, refuse("{fromSample} needs a cluster: the file has no documents")
 		}
-		if goal, err = p.Cuts.Goal(ctx, source.Client, s); err != nil {
+		if goal, err = p.Presplit.Goal(ctx, source.Client, s); err != nil {
 			return nil, err
 		}
 	}

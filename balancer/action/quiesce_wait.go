@@ -28,7 +28,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 		return errors.Join(err, leave(leaving))
 	}
 	err := q.waitQuiet(held)
-	var started *startedError
+	var started *balancerStartedError
 	switch {
 	case errors.As(err, &started):
 		q.result.Verdict, q.result.Broken, err = VerdictBroken, []string{started.Error()}, nil
@@ -132,7 +132,7 @@ const (
 	minPollPause            = 200 * time.Millisecond
 	maxPollPause            = 5 * time.Second
 	checkTimeout            = 20 * time.Second
-	watchEvery              = 5 * time.Second
+	watchInterval           = 5 * time.Second
 	finalCheckTimeout       = 5 * time.Second
 	minCheckTimeout         = 250 * time.Millisecond
 	balancerStopTimeout     = 5 * time.Second
@@ -220,7 +220,7 @@ func primaryChanged(before, after live.BalancerStatus) bool {
 // checkQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
 // unless the user lacks a privilege, which is an error. checkQuiet stops the balancer if it is on. If
 // the balancer is on although it was stopped before, another client has started it; then checkQuiet
-// returns a *startedError.
+// returns a *balancerStartedError.
 func (q *quiesceRun) checkQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (*quietCheck, bool, error) {
@@ -230,7 +230,7 @@ func (q *quiesceRun) checkQuiet(
 	switch {
 	case ctx.Err() != nil:
 		return nil, false, context.Cause(ctx)
-	case errors.As(err, new(*startedError)), mongoerr.Is(err, mongoerr.Unauthorized):
+	case errors.As(err, new(*balancerStartedError)), mongoerr.Is(err, mongoerr.Unauthorized):
 		return nil, false, err
 	case err != nil:
 		q.unanswered = looking.Err() != nil
@@ -242,10 +242,10 @@ func (q *quiesceRun) checkQuiet(
 	return s, err == nil && s.after.Mode == catalog.ModeOff, nil
 }
 
-// startedError says that another client has started the balancer while it was to be stopped.
-type startedError struct{}
+// balancerStartedError says that another client has started the balancer while it was to be stopped.
+type balancerStartedError struct{}
 
-func (*startedError) Error() string {
+func (*balancerStartedError) Error() string {
 	return "another client has started the balancer in the meantime"
 }
 
@@ -259,7 +259,7 @@ func (q *quiesceRun) readQuietCheck(
 	s.after = s.before
 	if s.before.Mode != catalog.ModeOff {
 		if *stopped {
-			return s, &startedError{}
+			return s, &balancerStartedError{}
 		}
 		if err := q.stopBalancer(ctx, left); err != nil {
 			return s, err
@@ -370,7 +370,7 @@ func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 	for {
 		left := q.Hold - q.cluster.Clock.Now().Sub(began)
-		if q.cluster.Clock.Sleep(ctx, min(left, watchEvery)) != nil || left <= watchEvery {
+		if q.cluster.Clock.Sleep(ctx, min(left, watchInterval)) != nil || left <= watchInterval {
 			return
 		}
 		q.watch(ctx)
@@ -390,7 +390,7 @@ func (q *quiesceRun) runInside(ctx context.Context) error {
 	over, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
-		tick := time.NewTicker(watchEvery)
+		tick := time.NewTicker(watchInterval)
 		defer tick.Stop()
 		for {
 			select {

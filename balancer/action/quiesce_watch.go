@@ -16,7 +16,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 	if len(q.result.Broken) > 0 {
 		return
 	}
-	ctx, cancel := withTimer(ctx, watchEvery)
+	ctx, cancel := withTimer(ctx, watchInterval)
 	defer cancel()
 	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 	}
 	if status.Mode != catalog.ModeOff {
 		q.result.Broken = []string{"the balancer was started"}
-	} else if moved, err := q.movesSince(ctx, q.quietSince(), watchEvery); err == nil {
+	} else if moved, err := q.movesSince(ctx, q.quietSince(), watchInterval); err == nil {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {

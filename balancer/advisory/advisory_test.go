@@ -74,7 +74,7 @@ func document(t *testing.T, doc bson.D) bson.Raw {
 func in(t *testing.T, version string, states ...State) Cluster {
 	t.Helper()
 	p := catalog.SnapshotParts{
-		Time: snaptest.Noon(), Version: version, Settings: catalog.DefaultSettings(),
+		Time: snaptest.SnapshotTime(), Version: version, Settings: catalog.DefaultSettings(),
 		Balancer: catalog.BalancerState{Mode: catalog.ModeOff},
 		Shards:   []catalog.ShardState{{Shard: catalog.Shard{ID: "a"}}, {Shard: catalog.Shard{ID: "b"}}},
 		Config:   map[string][]bson.Raw{},

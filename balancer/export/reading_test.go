@@ -143,9 +143,9 @@ func TestBoundKeepsSums(t *testing.T) {
 // The collection that is out of balance comes first, though another one is larger.
 func TestWorst(t *testing.T) {
 	one := func(ns string, n int, on func(i int) int) *catalog.CollectionState {
-		return snaptest.RowOf(t, ns, 2, n, func(i int) (int, int64) { return on(i), 64 << 20 })
+		return snaptest.NewCollection(t, ns, 2, n, func(i int) (int, int64) { return on(i), 64 << 20 })
 	}
-	s := snaptest.Rows(2,
+	s := snaptest.SnapshotOf(2,
 		one("a.even", 200, func(i int) int { return i % 2 }),
 		one("a.uneven", 40, func(int) int { return 0 }),
 	)
@@ -175,7 +175,7 @@ func TestWorst(t *testing.T) {
 
 // A balancer that is on is 1.
 func TestABalancerThatIsOnIsOne(t *testing.T) {
-	s := snaptest.Rows(2)
+	s := snaptest.SnapshotOf(2)
 	settings := s.Settings()
 	for mode, want := range map[catalog.Mode]float64{catalog.ModeFull: 1, catalog.ModeOff: 0, catalog.ModeAutoSplitOnly: 0} {
 		settings.Mode = mode
@@ -196,7 +196,7 @@ func TestForecast(t *testing.T) {
 		{forecast.Forecast{Likely: time.Hour, IfOn: true}, 0, 3},
 		{forecast.Forecast{Never: true}, 0, 0},
 	} {
-		r := readingOf(snaptest.Rows(2))
+		r := readingOf(snaptest.SnapshotOf(2))
 		r.Forecast = &tt.f
 		list := r.Families(0)
 		got, _ := value(list, "shardsh_balance_reachable")
@@ -205,7 +205,7 @@ func TestForecast(t *testing.T) {
 			t.Errorf("%+v is reachable %v, %d times", tt.f, got, series)
 		}
 	}
-	_, series := value(readingOf(snaptest.Rows(2)).Families(0), "shardsh_balance_reachable")
+	_, series := value(readingOf(snaptest.SnapshotOf(2)).Families(0), "shardsh_balance_reachable")
 	if series != 0 {
 		t.Error("without a forecast nobody knows whether it is reached")
 	}

@@ -17,7 +17,7 @@ import (
 
 func uneven(t *testing.T) *catalog.Snapshot {
 	t.Helper()
-	return snaptest.Row(t, 3, 60, func(int) (int, int64) { return 0, 128 * mib })
+	return snaptest.SnapshotOfChunks(t, 3, 60, func(int) (int, int64) { return 0, 128 * mib })
 }
 
 func says(f forecast.Forecast, part string) bool {
@@ -116,7 +116,7 @@ func TestFailuresGoOn(t *testing.T) {
 
 // What the balancer does not move stays, and is named; the times are until then.
 func TestWhatStays(t *testing.T) {
-	s := measured(snaptest.Row(t, 3, 30, func(i int) (int, int64) { return i % 3, 100 * mib }), 40, 10*time.Second)
+	s := measured(snaptest.SnapshotOfChunks(t, 3, 30, func(i int) (int, int64) { return i % 3, 100 * mib }), 40, 10*time.Second)
 	coll := s.Collection("db.c")
 	chunk := coll.Table.At(1)
 	chunk.Jumbo = catalog.JumboTrue

@@ -29,7 +29,7 @@ func of(t *testing.T, s *catalog.Snapshot, o forecast.Options) forecast.Forecast
 // 30 chunks of 128 MiB on one of three shards: some twenty moves. Past
 // migrations took 10 s each.
 func TestTimeToBalance(t *testing.T) {
-	s := measured(snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib }), 40, 10*time.Second)
+	s := measured(snaptest.SnapshotOfChunks(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib }), 40, 10*time.Second)
 	f := of(t, s, forecast.Options{})
 	if f.Never || f.Done || f.Moves < 15 || f.Bytes < 15*128*mib || f.Bytes > 25*128*mib {
 		t.Fatalf("%+v", f)
@@ -42,7 +42,7 @@ func TestTimeToBalance(t *testing.T) {
 }
 
 func TestNothingToDo(t *testing.T) {
-	f := of(t, snaptest.Row(t, 3, 30, func(i int) (int, int64) { return i % 3, 128 * mib }), forecast.Options{})
+	f := of(t, snaptest.SnapshotOfChunks(t, 3, 30, func(i int) (int, int64) { return i % 3, 128 * mib }), forecast.Options{})
 	if !f.Done || f.Never || f.High != 0 {
 		t.Errorf("%+v", f)
 	}
@@ -50,7 +50,7 @@ func TestNothingToDo(t *testing.T) {
 
 // With the balancer off it never ends, and yet is told how long it would take.
 func TestSwitchedOff(t *testing.T) {
-	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	off := s.Settings()
 	off.Mode = catalog.ModeOff
 	f := of(t, s.WithSettings(off), forecast.Options{})
@@ -61,7 +61,7 @@ func TestSwitchedOff(t *testing.T) {
 
 // What takes an hour and a half takes two nights of a window of an hour.
 func TestWindow(t *testing.T) {
-	s := measured(snaptest.Row(t, 2, 120, func(int) (int, int64) { return 0, 128 * mib }), 40, 90*time.Second)
+	s := measured(snaptest.SnapshotOfChunks(t, 2, 120, func(int) (int, int64) { return 0, 128 * mib }), 40, 90*time.Second)
 	settings := s.Settings()
 	settings.Window = &catalog.Window{Start: 22 * 60, Stop: 23 * 60}
 	east := time.FixedZone("+03:00", 3*3600)
@@ -74,7 +74,7 @@ func TestWindow(t *testing.T) {
 
 // Settings that the balancer can't read are refused: it would try to read them for ever.
 func TestEmptySettings(t *testing.T) {
-	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	began := time.Now()
 	_, err := forecast.Make(s.WithSettings(catalog.Settings{}), forecast.Options{Watch: func(sim.Progress) error {
 		if time.Since(began) > time.Minute {
@@ -89,7 +89,7 @@ func TestEmptySettings(t *testing.T) {
 }
 
 func TestDrain(t *testing.T) {
-	s := measured(snaptest.Row(t, 3, 30, func(i int) (int, int64) { return i % 3, 128 * mib }), 40, 10*time.Second)
+	s := measured(snaptest.SnapshotOfChunks(t, 3, 30, func(i int) (int, int64) { return i % 3, 128 * mib }), 40, 10*time.Second)
 	f := of(t, s, forecast.Options{Goal: plan.Goal{Kind: plan.Drain, Shard: "s01"}})
 	if f.Never || f.Moves != 10 || f.Left != 0 || f.Likely < 100*time.Second || f.Likely > 125*time.Second {
 		t.Errorf("%+v", f)

@@ -21,10 +21,10 @@ const mib = 1 << 20
 // has been moved beside its sibling.
 func defragmenting(t *testing.T) *catalog.Snapshot {
 	t.Helper()
-	s := snaptest.Row(t, 2, 8, func(i int) (int, int64) { return i % 2, 10 * mib })
+	s := snaptest.SnapshotOfChunks(t, 2, 8, func(i int) (int, int64) { return i % 2, 10 * mib })
 	c := *s.Collection("db.c")
 	c.Defragment, c.DefragmentationPhase = true, string(policy.PhaseMoveAndMerge)
-	key := func(n int) catalog.Key { return snaptest.RowKey(t, c.Pattern, n) }
+	key := func(n int) catalog.Key { return snaptest.IntKey(t, c.Pattern, n) }
 	var changed []catalog.Chunk
 	for chunk := range c.Table.All() {
 		chunk.Estimate = catalog.NewEstimate(10 * mib)
@@ -109,7 +109,7 @@ func TestNotResumed(t *testing.T) {
 // Whoever looks on can end a forecast.
 func TestWatchEndsAForecast(t *testing.T) {
 	stop := errors.New("enough")
-	s := snaptest.Row(t, 4, 400, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 4, 400, func(int) (int, int64) { return 0, 128 * mib })
 	_, err := Make(s, Options{Watch: func(sim.Progress) error { return stop }})
 	if !errors.Is(err, stop) {
 		t.Errorf("it ended with %v", err)

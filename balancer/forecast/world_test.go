@@ -11,7 +11,7 @@ import (
 
 const mib = 1 << 20
 
-var noon = snaptest.Noon()
+var noon = snaptest.SnapshotTime()
 
 // measured returns a snapshot whose change log has n migrations of 128 MiB that
 // took so long.

@@ -29,8 +29,8 @@ type LeasedCluster struct {
 	cancelHeld   context.CancelCauseFunc
 	releaseLease func(context.Context) error
 
-	// OnGiveBack, if not nil, is called at intervals while balancing is being enabled again.
-	OnGiveBack func(done, of int)
+	// OnResumeProgress, if not nil, is called at intervals while balancing is being enabled again.
+	OnResumeProgress func(done, of int)
 
 	balancingMu  sync.Mutex // held while balancing is switched
 	mu           sync.Mutex // guards the fields below

@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SwitchedOff returns the collections whose balancing is disabled by this process, or by an earlier
+// PausedCollections returns the collections whose balancing is disabled by this process, or by an earlier
 // process that ended without enabling it.
-func (l *LeasedCluster) SwitchedOff() []string {
+func (l *LeasedCluster) PausedCollections() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	names := make([]string, 0, len(l.paused))
@@ -58,9 +58,9 @@ func (l *LeasedCluster) ReadWhoEnabled(ctx context.Context, ns string) string {
 	return who + ")"
 }
 
-// LeftDisabled returns the collections whose balancing this process has not enabled again, because
+// DisabledByOthers returns the collections whose balancing this process has not enabled again, because
 // another user has disabled it in the meantime.
-func (l *LeasedCluster) LeftDisabled() []string {
+func (l *LeasedCluster) DisabledByOthers() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.leftDisabled)
@@ -73,7 +73,7 @@ func (l *LeasedCluster) SetBalancing(ctx context.Context, namespaces []string, o
 	l.balancingMu.Lock()
 	defer l.balancingMu.Unlock()
 	if on {
-		return l.giveBack(ctx, namespaces)
+		return l.resumeBalancing(ctx, namespaces)
 	}
 	return l.pauseBalancing(ctx, namespaces)
 }
@@ -145,8 +145,8 @@ func (l *LeasedCluster) noteLogEntries(ctx context.Context, namespaces []string)
 	return l.lease.noteLogEntries(ctx, ours)
 }
 
-// giveBack enables the balancing of collections that this process has disabled.
-func (l *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error {
+// resumeBalancing enables the balancing of collections that this process has disabled.
+func (l *LeasedCluster) resumeBalancing(ctx context.Context, namespaces []string) error {
 	l.mu.Lock()
 	namespaces = slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
 		_, ours := l.paused[ns]
@@ -159,16 +159,16 @@ func (l *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error
 	if err := l.ensureRenewed(ctx); err != nil {
 		return err
 	}
-	touched, err := l.findTouchedByOthers(ctx)
+	touched, err := l.findChangedByOthers(ctx)
 	if err != nil {
 		return err
 	}
 	failed := &BalancingError{On: true}
 	for i, some := range slices.Collect(slices.Chunk(namespaces, balancingUpdateBatch)) {
-		if l.OnGiveBack != nil {
-			l.OnGiveBack(i*balancingUpdateBatch, len(namespaces))
+		if l.OnResumeProgress != nil {
+			l.OnResumeProgress(i*balancingUpdateBatch, len(namespaces))
 		}
-		if err := l.giveSomeBack(ctx, some, touched); err != nil {
+		if err := l.resumeBatch(ctx, some, touched); err != nil {
 			if failed.First = cmp.Or(failed.First, err); ctx.Err() != nil || !errors.As(err, new(*BalancingError)) {
 				break
 			}
@@ -184,10 +184,10 @@ func (l *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error
 	return failed
 }
 
-// findTouchedByOthers returns a function that reports whether another user wants the balancing of a
+// findChangedByOthers returns a function that reports whether another user wants the balancing of a
 // collection to be disabled: the record of the collection was removed (KeepBalancingDisabled), or the
 // change log has a newer entry than that of this process.
-func (l *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string) bool, error) {
+func (l *LeasedCluster) findChangedByOthers(ctx context.Context) (func(ns string) bool, error) {
 	recorded, err := readPaused(ctx, l.lease.leases)
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (l *LeasedCluster) findTouchedByOthers(ctx context.Context) (func(ns string
 	}, nil
 }
 
-func (l *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched func(ns string) bool) error {
+func (l *LeasedCluster) resumeBatch(ctx context.Context, some []string, touched func(ns string) bool) error {
 	if err := l.ensureRenewed(ctx); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (l *LeasedCluster) findRenamed(ctx context.Context, some []string, now map[
 
 // stillPaused returns the collections that are still recorded as paused.
 func (l *LeasedCluster) stillPaused(namespaces []string) []string {
-	left := l.SwitchedOff()
+	left := l.PausedCollections()
 	return slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
 		_, ok := slices.BinarySearch(left, ns)
 		return !ok
@@ -321,7 +321,7 @@ func (l *LeasedCluster) cleanupContext(ctx, hard context.Context) (context.Conte
 // RestoreAndRelease enables the balancing of collections again, however long that takes, and releases
 // the lease. If the lease was lost, its new holder enables the balancing.
 func (l *LeasedCluster) RestoreAndRelease(ctx context.Context) error {
-	return errors.Join(l.giveAllBack(ctx), l.releaseLease(ctx))
+	return errors.Join(l.resumeAll(ctx), l.releaseLease(ctx))
 }
 
 // Suspend releases the lease without enabling balancing, for the next holder, which continues. The
@@ -332,11 +332,11 @@ func (l *LeasedCluster) Suspend(ctx, hard context.Context) error {
 	return l.releaseLease(ctx)
 }
 
-func (l *LeasedCluster) giveAllBack(ctx context.Context) error {
-	left := l.SwitchedOff()
+func (l *LeasedCluster) resumeAll(ctx context.Context) error {
+	left := l.PausedCollections()
 	for waited := time.Duration(0); len(left) > 0 && l.heldCtx.Err() == nil; waited += giveBackRetryInterval {
 		err := l.SetBalancing(ctx, left, true)
-		now := l.SwitchedOff()
+		now := l.PausedCollections()
 		if len(now) < len(left) {
 			waited = 0
 		}

@@ -104,8 +104,8 @@ func TestGiveBackManyCollections(t *testing.T) {
 		})
 		lease := c.take(t, "balance")
 		before := count.Load()
-		if err := lease.SetBalancing(t.Context(), names, false); err != nil || len(lease.SwitchedOff()) != collections {
-			t.Fatalf("%d are off, %v", len(lease.SwitchedOff()), err)
+		if err := lease.SetBalancing(t.Context(), names, false); err != nil || len(lease.PausedCollections()) != collections {
+			t.Fatalf("%d are off, %v", len(lease.PausedCollections()), err)
 		}
 		var doc bson.Raw
 		leases := live.LeaseCollectionOf(c.client)
@@ -113,7 +113,7 @@ func TestGiveBackManyCollections(t *testing.T) {
 			t.Errorf("the lease has %d bytes, %v", len(doc), err)
 		}
 		told := 0
-		lease.OnGiveBack = func(_, of int) {
+		lease.OnResumeProgress = func(_, of int) {
 			if told++; of != collections {
 				t.Errorf("%d to give back", of)
 			}
@@ -238,7 +238,7 @@ func TestGiveBackIsLeftAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	hard, stop := context.WithCancel(t.Context())
-	lease.OnGiveBack = func(done, _ int) {
+	lease.OnResumeProgress = func(done, _ int) {
 		if done > 0 {
 			stop()
 		}
@@ -251,7 +251,7 @@ func TestGiveBackIsLeftAndGoesOn(t *testing.T) {
 	}
 	next := c.take(t, "giving back")
 	for _, ns := range off {
-		if !slices.Contains(next.SwitchedOff(), ns) {
+		if !slices.Contains(next.PausedCollections(), ns) {
 			t.Fatalf("%s is not recorded", ns)
 		}
 	}
@@ -323,8 +323,8 @@ func TestGiveBackLeavesWhatOthersDid(t *testing.T) {
 					t.Errorf("off: %v", off)
 				}
 				known := tc.kept > 0 && !(killed && strings.HasPrefix(tc.name, "kept by")) // the next run has no record
-				if (len(lease.LeftDisabled()) > 0) != known {
-					t.Errorf("kept: %v", lease.LeftDisabled())
+				if (len(lease.DisabledByOthers()) > 0) != known {
+					t.Errorf("kept: %v", lease.DisabledByOthers())
 				}
 				c.noLease(t)
 			})

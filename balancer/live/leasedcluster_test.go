@@ -52,7 +52,7 @@ func TestTurnAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := second.SwitchedOff(); len(left) != 1 || left[0] != "shop.orders" {
+	if left := second.PausedCollections(); len(left) != 1 || left[0] != "shop.orders" {
 		t.Errorf("left over: %v", left)
 	}
 	for name, do := range map[string]func() error{

@@ -299,13 +299,13 @@ type Slowness struct {
 	Bandwidth int64
 	// Latency is added to every round trip.
 	Latency time.Duration
-	// Lag is the replication lag of a secondary; a member shows it only if there is a secondary. Queue
+	// ReportedLag is the replication lag of a secondary; a member shows it only if there is a secondary. Queue
 	// is the number of queued operations. Both are only reported, without other effects.
-	Lag   time.Duration
-	Queue int32
-	// Secondary adds a second node with this lag to a shard. Waits for replication take this long, and
+	ReportedLag time.Duration
+	Queue       int32
+	// SecondaryLag adds a second node with this lag to a shard. Waits for replication take this long, and
 	// reads from the node return the data as of that time. The member reports it like Lag.
-	Secondary time.Duration
+	SecondaryLag time.Duration
 	// Ahead is by how much the clock of a router is ahead of all others. It affects the router's local
 	// time and $$NOW, but not the cluster time, which comes from the servers.
 	Ahead time.Duration
@@ -324,26 +324,26 @@ func (fs *Faults) MayBeSlow() bool { return fs.maybeSlow.Load() }
 // Slowness returns the slowness of a node.
 func (fs *Faults) Slowness(id catalog.ShardID) Slowness { return fs.slow[id] }
 
-// SetSize is how many members a node's replica set has: one that is behind is one of them.
-func (fs *Faults) SetSize(id catalog.ShardID) int {
+// MemberCount is how many members a node's replica set has: one that is behind is one of them.
+func (fs *Faults) MemberCount(id catalog.ShardID) int {
 	size := 1 + strings.Count(fs.addresses.HostOf(id), ",")
-	if fs.slow[id].Secondary > 0 {
+	if fs.slow[id].SecondaryLag > 0 {
 		return max(size, 2)
 	}
 	return size
 }
 
-// NodesLag is how long it takes until so many members of a node's replica set have a write.
-func (fs *Faults) NodesLag(id catalog.ShardID, members int) time.Duration {
-	if members < fs.SetSize(id) {
+// ReplicationTime is how long it takes until so many members of a node's replica set have a write.
+func (fs *Faults) ReplicationTime(id catalog.ShardID, members int) time.Duration {
+	if members < fs.MemberCount(id) {
 		return 0 // those that are not behind are enough
 	}
-	return fs.slow[id].Secondary
+	return fs.slow[id].SecondaryLag
 }
 
 // majorityLag is how long a majority of a node's replica set takes to have a write.
 func (fs *Faults) majorityLag(id catalog.ShardID) time.Duration {
-	return fs.NodesLag(id, fs.SetSize(id)/2+1)
+	return fs.ReplicationTime(id, fs.MemberCount(id)/2+1)
 }
 
 // SetSlowness sets the slowness of a node; the zero Slowness restores its normal speed.
@@ -352,10 +352,10 @@ func (fs *Faults) SetSlowness(name string, s Slowness) error {
 	if err != nil {
 		return err
 	}
-	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 || s.Secondary < 0 || s.Ahead < 0 {
+	if s.Bandwidth < 0 || s.Latency < 0 || s.ReportedLag < 0 || s.Queue < 0 || s.SecondaryLag < 0 || s.Ahead < 0 {
 		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag, queue, secondary and ahead must not be negative")
 	}
-	if fs.isRouter(id) && s.Secondary > 0 {
+	if fs.isRouter(id) && s.SecondaryLag > 0 {
 		return mongoerr.New(mongoerr.BadValue, "%s is a router and has no secondary: only shards and config have one", name)
 	}
 	if fs.slow == nil {
@@ -370,7 +370,7 @@ func (fs *Faults) SetSlowness(name string, s Slowness) error {
 	if s == (Slowness{}) {
 		delete(fs.slow, id)
 	}
-	fs.setReplicationLag(id, s.Secondary)
+	fs.setReplicationLag(id, s.SecondaryLag)
 	return nil
 }
 

@@ -237,7 +237,7 @@ func (m *migration) throttleDelay() time.Duration {
 	if mode {
 		return m.ms.faults.majorityLag(m.recipient.id)
 	}
-	return m.ms.faults.NodesLag(m.recipient.id, int(n))
+	return m.ms.faults.ReplicationTime(m.recipient.id, int(n))
 }
 
 // copyBatch copies up to 16 MiB of the documents recorded at the start that still exist and are still in

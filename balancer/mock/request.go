@@ -176,7 +176,7 @@ func (rq *Request) ContactedShards() (ids []catalog.ShardID) {
 func (rq *Request) SecondaryLag() time.Duration {
 	var most time.Duration
 	for id := range rq.nodeResults {
-		most = max(most, rq.env.faults.slow[id].Secondary)
+		most = max(most, rq.env.faults.slow[id].SecondaryLag)
 	}
 	return most
 }

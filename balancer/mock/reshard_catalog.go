@@ -134,7 +134,7 @@ func (r *resharding) participantStates() (donors, recipients bson.A) {
 
 // requestOptions returns the requested options, or those that a move stands for.
 func (r *resharding) requestOptions() (count, distribution bson.D) {
-	if r.request.Provenance == ByReshard {
+	if r.request.Provenance == ProvenanceReshard {
 		if r.request.InitialChunks > 0 {
 			count = bson.D{{Key: "numInitialChunks", Value: r.request.InitialChunks}}
 		}
@@ -190,7 +190,7 @@ func (r *resharding) doc() bson.D {
 	}
 	doc = append(doc, distribution...)
 	doc = append(doc, bson.E{Key: "sourceKey", Value: r.before.Pattern.Doc()},
-		bson.E{Key: "forceRedistribution", Value: r.request.Force || r.request.Provenance != ByReshard})
+		bson.E{Key: "forceRedistribution", Value: r.request.Force || r.request.Provenance != ProvenanceReshard})
 	return append(doc, r.cloneProgress()...)
 }
 

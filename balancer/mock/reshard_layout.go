@@ -81,7 +81,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	}
 	return rs.run(ctx, deadline, reshardPlan{
 		Namespace:     req.Namespace,
-		Provenance:    ByReshard,
+		Provenance:    ProvenanceReshard,
 		Pattern:       pattern,
 		Zones:         zones,
 		Chunks:        chunks,

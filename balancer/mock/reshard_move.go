@@ -51,7 +51,7 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 	if rs.config.Table(ns).At(0).Shard == target.ID {
 		return nil
 	}
-	return rs.moveToShard(ctx, deadline, ns, ByMove, target.ID)
+	return rs.moveToShard(ctx, deadline, ns, ProvenanceMove, target.ID)
 }
 
 // Unshard moves all data of a sharded collection to one shard, by default the one with the least data,
@@ -85,7 +85,7 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	return rs.moveToShard(ctx, deadline, ns, ByUnshard, target)
+	return rs.moveToShard(ctx, deadline, ns, ProvenanceUnshard, target)
 }
 
 func (rs *Reshardings) moveToShard(ctx context.Context, deadline time.Time, ns string, by Provenance,
@@ -204,7 +204,7 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
 			return reshardPlan{}, err
 		}
 	}
-	return rs.singleShardPlan(m.Namespace, ByBalancer, m.To)
+	return rs.singleShardPlan(m.Namespace, ProvenanceBalancer, m.To)
 }
 
 // incomingChunks returns the number of chunks that a shard will get from the operations in progress.

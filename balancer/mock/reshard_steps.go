@@ -16,11 +16,11 @@ type Provenance string
 
 // The commands that start a resharding.
 const (
-	ByReshard Provenance = "reshardCollection"
-	ByMove    Provenance = "moveCollection"
-	ByUnshard Provenance = "unshardCollection"
-	// ByBalancer is not a command: the balancer moves an unsharded collection.
-	ByBalancer Provenance = "balancerMoveCollection"
+	ProvenanceReshard Provenance = "reshardCollection"
+	ProvenanceMove    Provenance = "moveCollection"
+	ProvenanceUnshard Provenance = "unshardCollection"
+	// ProvenanceBalancer is not a command: the balancer moves an unsharded collection.
+	ProvenanceBalancer Provenance = "balancerMoveCollection"
 )
 
 // reshardState is a state of the coordinator in the change log (rules/03-commands §1.4).
@@ -366,7 +366,7 @@ func (r *resharding) commit() error {
 	if err := r.checkShards(); err != nil {
 		return err
 	}
-	if plan.Provenance == ByReshard { // indexes may have been created meanwhile
+	if plan.Provenance == ProvenanceReshard { // indexes may have been created meanwhile
 		if err := r.rs.checkUniqueIndexes(plan.Namespace, plan.Pattern); err != nil {
 			return err
 		}
@@ -390,7 +390,7 @@ func (r *resharding) commit() error {
 		switch l := moved[id]; {
 		case l != nil:
 			s.colls[ns] = l
-		case was != nil && r.rs.bugs.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
+		case was != nil && r.rs.bugs.UnshardKeepsUUIDs && plan.Provenance == ProvenanceUnshard:
 			s.colls[ns] = newLocal(was.docs.Language, r.before.UUID, nil, ns)
 		}
 	}
@@ -404,7 +404,7 @@ func (r *resharding) commit() error {
 		setDocField(doc, "key", plan.Pattern.Doc())
 		setDocField(doc, "unique", false)
 		unsetDocField(doc, "unsplittable")
-		if plan.Provenance != ByReshard {
+		if plan.Provenance != ProvenanceReshard {
 			setDocField(doc, "unsplittable", true)
 		}
 	})
@@ -413,7 +413,7 @@ func (r *resharding) commit() error {
 	}
 	r.entryUUID = uuid
 	r.rs.log.writePlacement(ns, &uuid, at, table.Owners())
-	if plan.Provenance == ByReshard {
+	if plan.Provenance == ProvenanceReshard {
 		r.rs.changes.note(Change{Kind: ChangeReshard, Namespace: ns, UUID: &r.before.UUID, Operation: bson.D{
 			{Key: "reshardUUID", Value: uuid}, {Key: "shardKey", Value: plan.Pattern.Doc()},
 			{Key: "oldShardKey", Value: r.before.Pattern.Doc()}, {Key: "unique", Value: false}}})

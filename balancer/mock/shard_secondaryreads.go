@@ -100,7 +100,7 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 			r.lose(gone, ends)
 		}
 	}
-	if behind := rd.faults.slow[s.id].Secondary; behind > 0 {
+	if behind := rd.faults.slow[s.id].SecondaryLag; behind > 0 {
 		rd.clock.After(behind, lose)
 		return
 	}

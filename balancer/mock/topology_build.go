@@ -59,7 +59,7 @@ func (tb topologyBuilder) addSecondaries(shards []TopologyShard) error {
 		if err != nil {
 			return fmt.Errorf("shards[%d].secondary: %q is not a duration like \"10s\" or \"2m\"", i, s.Secondary)
 		}
-		if err := tb.c.faults.SetSlowness(s.ID, Slowness{Secondary: lag}); err != nil {
+		if err := tb.c.faults.SetSlowness(s.ID, Slowness{SecondaryLag: lag}); err != nil {
 			return fmt.Errorf("shards[%d].secondary: %w", i, err)
 		}
 	}

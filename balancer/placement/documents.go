@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Deletion is a range on a shard that is to be deleted, or that a migration is filling.
-type Deletion struct {
+// RangeDeletion is a range on a shard that is to be deleted, or that a migration is filling.
+type RangeDeletion struct {
 	UUID     bson.Binary
 	Min, Max catalog.Key
 	// Since is when the migration of the range began; zero if the time is unknown.
@@ -30,16 +30,16 @@ type State string
 const (
 	// Owned: the shard owns the key of the copy.
 	Owned State = "owned"
-	// Waiting: a range deletion covers the copy, and the owner has the document. LoneWaiting: a range
+	// AwaitingDeletion: a range deletion covers the copy, and the owner has the document. LoneAwaitingDeletion: a range
 	// deletion covers the copy, and no shard that owns the key has the document.
-	Waiting     State = "waiting"
-	LoneWaiting State = "lone, waiting"
+	AwaitingDeletion     State = "waiting"
+	LoneAwaitingDeletion State = "lone, waiting"
 	// Stray: no range deletion covers the copy, and the owner has the document. LoneStray: no range
 	// deletion covers the copy, and no shard that owns the key has the document.
 	Stray     State = "stray"
 	LoneStray State = "lone"
-	// Nowhere: no chunk contains the key of the copy.
-	Nowhere State = "nowhere"
+	// NoChunk: no chunk contains the key of the copy.
+	NoChunk State = "nowhere"
 )
 
 // Judge classifies copies of documents.
@@ -47,7 +47,7 @@ type Judge struct {
 	Pattern   catalog.KeyPattern
 	UUID      bson.Binary
 	Owners    *Owners
-	Deletions map[catalog.ShardID][]Deletion
+	Deletions map[catalog.ShardID][]RangeDeletion
 }
 
 // Verdict describes the copies with one _id.
@@ -65,7 +65,7 @@ func (j *Judge) Classify(copies []Copy) Verdict {
 		state, since := j.classifyCopy(c)
 		v.States[i] = state
 		owned = owned || state == Owned
-		if state == Waiting && (v.Since.IsZero() || since.Compare(v.Since) < 0) {
+		if state == AwaitingDeletion && (v.Since.IsZero() || since.Compare(v.Since) < 0) {
 			v.Since = since
 		}
 	}
@@ -75,8 +75,8 @@ func (j *Judge) Classify(copies []Copy) Verdict {
 	}
 	for i, s := range v.States {
 		switch s {
-		case Waiting:
-			v.States[i] = LoneWaiting
+		case AwaitingDeletion:
+			v.States[i] = LoneAwaitingDeletion
 		case Stray:
 			v.States[i] = LoneStray
 		}
@@ -89,19 +89,19 @@ func (j *Judge) classifyCopy(c Copy) (State, bson.Timestamp) {
 	var room [64]byte
 	key, err := j.Pattern.AppendDocumentKey(room[:0], c.Doc)
 	if err != nil {
-		return Nowhere, bson.Timestamp{}
+		return NoChunk, bson.Timestamp{}
 	}
 	owner, placed := j.Owners.OwnerOf(key)
 	switch {
 	case placed && owner == c.Shard:
 		return Owned, bson.Timestamp{}
 	case !placed:
-		return Nowhere, bson.Timestamp{}
+		return NoChunk, bson.Timestamp{}
 	}
 	end := j.Pattern.GlobalMax()
 	for _, d := range j.Deletions[c.Shard] {
 		if d.UUID.Equal(j.UUID) && d.Min.CompareBytes(key) <= 0 && (d.Max.CompareBytes(key) > 0 || d.Max.Equal(end)) {
-			return Waiting, d.Since
+			return AwaitingDeletion, d.Since
 		}
 	}
 	return Stray, bson.Timestamp{}
@@ -115,7 +115,7 @@ func (v Verdict) IsSound() bool {
 		switch s {
 		case Owned:
 			owned++
-		case Waiting:
+		case AwaitingDeletion:
 		default:
 			return false
 		}

@@ -174,7 +174,7 @@ func TestZones(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	owners, _ := read(t, span{nil, 10, "a"}, span{20, nil, "b"})
-	j := Judge{Pattern: pattern(t, "x"), UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]Deletion{
+	j := Judge{Pattern: pattern(t, "x"), UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]RangeDeletion{
 		"b": {{UUID: someUUID, Min: at(t, 0), Max: at(t, 5), Since: bson.Timestamp{T: 7}}},
 		"a": {{UUID: bson.Binary{Data: []byte("another")}, Min: at(t, 20), Max: at(t, 30)}},
 	}}
@@ -188,22 +188,22 @@ func TestJudge(t *testing.T) {
 		sound  bool
 	}{
 		{"at home", []Copy{copyOf("a", 1)}, []State{Owned}, true},
-		{"and an orphan that waits", []Copy{copyOf("a", 1), copyOf("b", 1)}, []State{Owned, Waiting}, true},
+		{"and an orphan that waits", []Copy{copyOf("a", 1), copyOf("b", 1)}, []State{Owned, AwaitingDeletion}, true},
 		{"and one that does not", []Copy{copyOf("a", 7), copyOf("b", 7)}, []State{Owned, Stray}, false},
-		{"only an orphan that waits", []Copy{copyOf("b", 4)}, []State{LoneWaiting}, false},
+		{"only an orphan that waits", []Copy{copyOf("b", 4)}, []State{LoneAwaitingDeletion}, false},
 		{"a bound does not wait", []Copy{copyOf("b", 5)}, []State{LoneStray}, false},
 		{"another collection's deletion", []Copy{copyOf("a", 25)}, []State{LoneStray}, false},
 		{"an older key elsewhere", []Copy{copyOf("b", 7), copyOf("b", 25)}, []State{Stray, Owned}, false},
 		{"twice", []Copy{copyOf("a", 1), copyOf("b", 25)}, []State{Owned, Owned}, false},
-		{"in a hole", []Copy{copyOf("a", 15)}, []State{Nowhere}, false},
-		{"no key", []Copy{copyOf("a", bson.A{1})}, []State{Nowhere}, false},
+		{"in a hole", []Copy{copyOf("a", 15)}, []State{NoChunk}, false},
+		{"no key", []Copy{copyOf("a", bson.A{1})}, []State{NoChunk}, false},
 		{"null", []Copy{copyOf("a", nil)}, []State{Owned}, true},
 	} {
 		v := j.Classify(c.copies)
 		if !slices.Equal(v.States, c.want) || v.IsSound() != c.sound {
 			t.Errorf("%s: %v, sound %v", c.name, v.States, v.IsSound())
 		}
-		if v.HasState(LoneWaiting) != (v.Since.T == 7) {
+		if v.HasState(LoneAwaitingDeletion) != (v.Since.T == 7) {
 			t.Errorf("%s: since %v", c.name, v.Since)
 		}
 	}
@@ -213,7 +213,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeAtTheEnd(t *testing.T) {
 	owners, _ := read(t, span{nil, nil, "a"})
 	p := pattern(t, "x")
-	j := Judge{Pattern: p, UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]Deletion{
+	j := Judge{Pattern: p, UUID: someUUID, Owners: owners, Deletions: map[catalog.ShardID][]RangeDeletion{
 		"b": {{UUID: someUUID, Min: at(t, 0), Max: p.GlobalMax()}}}}
 	doc := raw(t, bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: bson.MaxKey{}}})
 	if v := j.Classify([]Copy{{"a", doc}, {"b", doc}}); !v.IsSound() {

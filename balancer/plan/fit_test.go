@@ -22,7 +22,7 @@ func tight(t *rapid.T, shards, collections, mostChunks int, limit float64) *cata
 	held := make([]int64, shards)
 	for i := range collections {
 		n := rapid.IntRange(1, mostChunks).Draw(t, "chunks")
-		c := snaptest.RowOf(t, fmt.Sprintf("db.c%d", i), shards, n, func(int) (int, int64) {
+		c := snaptest.NewCollection(t, fmt.Sprintf("db.c%d", i), shards, n, func(int) (int, int64) {
 			on := rapid.IntRange(0, shards-1).Draw(t, "shard")
 			return on, rapid.Int64Range(1, 240).Draw(t, "MiB") * mib / 2
 		})
@@ -40,7 +40,7 @@ func tight(t *rapid.T, shards, collections, mostChunks int, limit float64) *cata
 		}
 		colls = append(colls, c)
 	}
-	s := snaptest.Rows(shards, colls...)
+	s := snaptest.SnapshotOf(shards, colls...)
 	for k := range shards {
 		shard, _ := s.Shard(snaptest.ShardID(k))
 		shard.Disk.Used = held[k] + 100*mib

@@ -40,7 +40,7 @@ func zoned(t testing.TB, s *catalog.Snapshot, ns, zone string, lower, upper, of 
 // A drain moves all chunks of the shard, and stops when it is empty: the rest stays
 // as uneven as the balancer takes it.
 func TestDrain(t *testing.T) {
-	s := snaptest.Rows(3, collection(t, "db.c", 3, 16*mib, 0, 0, 1, 0, 2, 2))
+	s := snaptest.SnapshotOf(3, collection(t, "db.c", 3, 16*mib, 0, 0, 1, 0, 2, 2))
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s02"
 	p := mustMake(t, s, o)
@@ -59,7 +59,7 @@ func TestDrain(t *testing.T) {
 
 // What a drain does not move is left: a database whose primary is the shard.
 func TestDrainLeavesDatabases(t *testing.T) {
-	s := snaptest.Rows(2, collection(t, "db.c", 2, 16*mib, 0, 1)).WithDatabase(catalog.Database{Name: "app", Primary: "s01"})
+	s := snaptest.SnapshotOf(2, collection(t, "db.c", 2, 16*mib, 0, 1)).WithDatabase(catalog.Database{Name: "app", Primary: "s01"})
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s01"
 	p := mustMake(t, s, o)
@@ -71,7 +71,7 @@ func TestDrainLeavesDatabases(t *testing.T) {
 // Zones are mended, with a split at a boundary inside a chunk, and nothing is evened
 // out.
 func TestZones(t *testing.T) {
-	s := snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
+	s := snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
 	s = zoned(t, s, "db.c", "EU", 1500, 3000, 2)
 	p := mustMake(t, s, goal(plan.Zones))
 	var kinds []plan.Kind
@@ -95,7 +95,7 @@ func TestZones(t *testing.T) {
 
 // A zone that no shard belongs to can't be mended, and the plan says so.
 func TestZoneWithoutShards(t *testing.T) {
-	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 1))
+	s := snaptest.SnapshotOf(2, collection(t, "db.c", 2, mib, 0, 1))
 	s = zoned(t, s, "db.c", "EU", 0, 500, 99)
 	p := mustMake(t, s, goal(plan.Zones))
 	if p.Reached || !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool {
@@ -107,7 +107,7 @@ func TestZoneWithoutShards(t *testing.T) {
 
 // Small chunks are merged with those beside them, and moved there first.
 func TestDefragment(t *testing.T) {
-	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 0, 0), collection(t, "db.d", 2, mib, 0, 0))
+	s := snaptest.SnapshotOf(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 0, 0), collection(t, "db.d", 2, mib, 0, 0))
 	p := mustMake(t, s, goal(plan.Defragment, "db.c"))
 	chunks := int64(0)
 	for _, shard := range p.Shards {
@@ -121,7 +121,7 @@ func TestDefragment(t *testing.T) {
 // Merges without moves: 0 0 0, 1 1 and 0 0 become one each, but for the border of a
 // zone between the last two.
 func TestConsolidate(t *testing.T) {
-	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 1, 0, 0))
+	s := snaptest.SnapshotOf(2, collection(t, "db.c", 2, mib, 0, 0, 0, 1, 1, 0, 0))
 	p := mustMake(t, s, goal(plan.Consolidate))
 	if p.Totals.Merges != 3 || p.Totals.Rounds != 2 || p.Shards[0].After.Chunks != 2 || p.Shards[1].After.Chunks != 1 {
 		t.Errorf("%+v, %+v", p.Totals, p.Shards)
@@ -134,7 +134,7 @@ func TestConsolidate(t *testing.T) {
 
 // A plan ends before the first step that would pass a limit.
 func TestLimits(t *testing.T) {
-	s := snaptest.Rows(4, collection(t, "db.c", 4, 128*mib, repeat(0, 40)...))
+	s := snaptest.SnapshotOf(4, collection(t, "db.c", 4, 128*mib, repeat(0, 40)...))
 	all := mustMake(t, s, plan.Options{})
 	for name, c := range map[string]struct {
 		limits plan.Limits
@@ -163,7 +163,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	s := snaptest.Rows(2, collection(t, "db.c", 2, mib, 0, 1))
+	s := snaptest.SnapshotOf(2, collection(t, "db.c", 2, mib, 0, 1))
 	drain := goal(plan.Drain)
 	drain.Goal.Shard = "s09"
 	for name, c := range map[string]struct {
@@ -189,7 +189,7 @@ func TestRefused(t *testing.T) {
 
 // A shard without chunks is drained, whatever else there is to do.
 func TestNothingToDrain(t *testing.T) {
-	s := zoned(t, snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...)), "db.c", "EU", 1500, 3000, 2)
+	s := zoned(t, snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...)), "db.c", "EU", 1500, 3000, 2)
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s01"
 	if p := mustMake(t, s, o); len(p.Steps) > 0 || !p.Reached || len(p.Left) > 0 {
@@ -201,7 +201,7 @@ func TestNothingToDrain(t *testing.T) {
 // rest: the chunk in the zone EU has nowhere to go.
 func TestDrainThatCannotGoOn(t *testing.T) {
 	owners := append([]int{2, 2, 2}, repeat(0, 12)...)
-	s := zoned(t, snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, owners...)), "db.c", "EU", 1000, 2000, 2)
+	s := zoned(t, snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, owners...)), "db.c", "EU", 1000, 2000, 2)
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s02"
 	p := mustMake(t, s, o)

@@ -16,7 +16,7 @@ import (
 // fresh is a cluster with one chunk of db.c.
 func fresh(t rapid.TB, shards int) *catalog.Snapshot {
 	t.Helper()
-	return snaptest.Row(t, shards, 1, func(int) (int, int64) { return 0, 0 })
+	return snaptest.SnapshotOfChunks(t, shards, 1, func(int) (int, int64) { return 0, 0 })
 }
 
 func likePlan(t rapid.TB, s, other *catalog.Snapshot) *plan.Plan {
@@ -71,7 +71,7 @@ func TestLikeWithAsManyShards(t *testing.T) {
 		shards := rapid.IntRange(1, 5).Draw(t, "shards")
 		n := rapid.IntRange(1, 12).Draw(t, "chunks")
 		on := rapid.SliceOfN(rapid.IntRange(0, shards-1), n, n).Draw(t, "on")
-		other := snaptest.Row(t, shards, n, func(i int) (int, int64) { return on[i], int64(i) << 20 })
+		other := snaptest.SnapshotOfChunks(t, shards, n, func(i int) (int, int64) { return on[i], int64(i) << 20 })
 		s := fresh(t, shards)
 		p := likePlan(t, s, other)
 		half := rapid.IntRange(0, len(p.Steps)).Draw(t, "done")
@@ -115,7 +115,7 @@ func TestLikeScaled(t *testing.T) {
 		theirs := rapid.IntRange(1, 8).Draw(t, "theirs")
 		ours := rapid.IntRange(1, 12).Filter(func(n int) bool { return n != theirs }).Draw(t, "ours")
 		n := max(ours, theirs) * 24
-		other := snaptest.Row(t, theirs, n, func(i int) (int, int64) { return i % theirs, 64 << 20 })
+		other := snaptest.SnapshotOfChunks(t, theirs, n, func(i int) (int, int64) { return i % theirs, 64 << 20 })
 		s := fresh(t, ours)
 		s = afterSteps(t, s, likePlan(t, s, other).Steps)
 		sum := bytesOn(t, s, other, func(int) int64 { return 64 << 20 })
@@ -143,10 +143,10 @@ func TestLikeScaled(t *testing.T) {
 
 // A few large chunks are cut for more shards, where keys were sampled.
 func TestLikeCutsLargeChunks(t *testing.T) {
-	other := snaptest.Row(t, 1, 2, func(i int) (int, int64) { return 0, int64(i) * 6 << 30 })
+	other := snaptest.SnapshotOfChunks(t, 1, 2, func(i int) (int, int64) { return 0, int64(i) * 6 << 30 })
 	c := *other.Collection("db.c")
 	for i := range 600 {
-		c.Sampled = append(c.Sampled, snaptest.RowKey(t, c.Pattern, 1000+i))
+		c.Sampled = append(c.Sampled, snaptest.IntKey(t, c.Pattern, 1000+i))
 	}
 	s := fresh(t, 3)
 	done := afterSteps(t, s, likePlan(t, s, other.WithCollection(&c)).Steps)
@@ -169,10 +169,10 @@ func TestLikeCutsLargeChunks(t *testing.T) {
 
 // Zones are those with the same name; shards are those with the same name.
 func TestLikeByName(t *testing.T) {
-	other := snaptest.Row(t, 3, 6, func(i int) (int, int64) { return i / 2, 1 << 20 })
+	other := snaptest.SnapshotOfChunks(t, 3, 6, func(i int) (int, int64) { return i / 2, 1 << 20 })
 	zoned := *other.Collection("db.c")
 	zoned.Zones = catalog.NewZoneSet(zoned.Pattern)
-	if err := zoned.Zones.Add(catalog.ZoneRange{Min: snaptest.RowKey(t, zoned.Pattern, 4000), Max: zoned.Pattern.GlobalMax(),
+	if err := zoned.Zones.Add(catalog.ZoneRange{Min: snaptest.IntKey(t, zoned.Pattern, 4000), Max: zoned.Pattern.GlobalMax(),
 		Zone: "EU"}); err != nil {
 		t.Fatal(err)
 	}

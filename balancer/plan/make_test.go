@@ -15,7 +15,7 @@ import (
 // moves while two shards differ by 3 chunk sizes: from 12/0/0 over 11/1/0 and so on
 // to a difference below 3.
 func TestBalance(t *testing.T) {
-	s := snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
+	s := snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
 	p := mustMake(t, s, plan.Options{})
 	if !p.Reached || len(p.Left) > 0 || p.Totals.Moves != len(p.Steps) || p.Totals.Moves == 0 {
 		t.Fatalf("reached %v, left %v, totals %+v of %d steps", p.Reached, p.Left, p.Totals, len(p.Steps))
@@ -44,7 +44,7 @@ func TestBalance(t *testing.T) {
 // Whoever looks on can end a plan.
 func TestWatchEndsAPlan(t *testing.T) {
 	stop := errors.New("enough")
-	s := snaptest.Row(t, 4, 400, func(int) (int, int64) { return 0, 128 << 20 })
+	s := snaptest.SnapshotOfChunks(t, 4, 400, func(int) (int, int64) { return 0, 128 << 20 })
 	for _, kind := range []plan.GoalKind{plan.Balance, plan.Zones} {
 		p, err := plan.Make(s, plan.Options{
 			Goal: plan.Goal{Kind: kind}, Watch: func(sim.Progress) error { return stop },

@@ -12,7 +12,7 @@ import (
 // shares that; sizes that were measured are known better.
 func TestMergedChunksHoldWhatTheirPartsHeld(t *testing.T) {
 	const mib = 1 << 20
-	s := snaptest.Row(t, 1, 4, func(int) (int, int64) { return 0, 90 * mib })
+	s := snaptest.SnapshotOfChunks(t, 1, 4, func(int) (int, int64) { return 0, 90 * mib })
 	c := *s.Collection("db.c")
 	merge := func(ns string, chunks, last int) plan.Step {
 		return plan.Step{Kind: plan.Merge, Namespace: ns, Min: c.Table.At(0).Min, Max: c.Table.At(last).Max, Chunks: chunks}

@@ -16,7 +16,7 @@ import (
 // samples are plans with all kinds of steps and findings.
 func samples(t testing.TB) []*plan.Plan {
 	t.Helper()
-	s := snaptest.Rows(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...), collection(t, "db.d", 3, mib, 0, 0, 1, 0, 2, 2))
+	s := snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...), collection(t, "db.d", 3, mib, 0, 0, 1, 0, 2, 2))
 	zones := zoned(t, zoned(t, s, "db.c", "EU", 1500, 3000, 2), "db.d", "US", 0, 10, 99)
 	drain := goal(plan.Drain, "db.*")
 	drain.Goal.Shard, drain.Seed = "s00", 7
@@ -27,7 +27,7 @@ func samples(t testing.TB) []*plan.Plan {
 		mustMake(t, s, goal(plan.Consolidate)),
 		mustMake(t, s, drain),
 		mustMake(t, s, plan.Options{Limits: plan.Limits{Moves: 1, Bytes: 1 << 40, Rounds: 9, Time: 1e12}}),
-		mustMake(t, snaptest.Rows(1), plan.Options{}),
+		mustMake(t, snaptest.SnapshotOf(1), plan.Options{}),
 	}
 }
 

@@ -19,7 +19,7 @@ const gib = 1 << 30
 // with nothing else.
 func lopsided(t *testing.T, disk int64) *catalog.Snapshot {
 	t.Helper()
-	s := snaptest.Row(t, 3, 400, func(int) (int, int64) { return 0, gib / 10 })
+	s := snaptest.SnapshotOfChunks(t, 3, 400, func(int) (int, int64) { return 0, gib / 10 })
 	for i, shard := range s.Shards() {
 		if shard.Disk = (catalog.Disk{Total: disk}); i == 0 {
 			shard.Disk.Used = 40 * gib
@@ -112,7 +112,7 @@ func TestReleasesAndGoals(t *testing.T) {
 	if w := way(t, priced(t, catalog.NewSnapshot(parts), plan.Goal{}), price.Reshard); !strings.Contains(w.Refused, "7.0") {
 		t.Errorf("%+v", w)
 	}
-	even := snaptest.Row(t, 3, 30, func(i int) (int, int64) { return i % 3, gib / 10 })
+	even := snaptest.SnapshotOfChunks(t, 3, 30, func(i int) (int, int64) { return i % 3, gib / 10 })
 	if q := priced(t, even, plan.Goal{}); !q.Done || len(q.Ways) != 0 || q.Recommended != "" {
 		t.Errorf("%+v", q)
 	}

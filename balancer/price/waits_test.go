@@ -13,10 +13,10 @@ import (
 
 // A range comes back to a shard once that has deleted it: 15 minutes after it was given away.
 func TestWhatComesBackWaits(t *testing.T) {
-	s := snaptest.Row(t, 3, 3, func(i int) (int, int64) { return i, 1 << 20 })
+	s := snaptest.SnapshotOfChunks(t, 3, 3, func(i int) (int, int64) { return i, 1 << 20 })
 	p := &comparer{s: s, speeds: forecast.MeasureSpeeds(s)}
-	begin, pattern := s.Time(), snaptest.RowPattern(t)
-	key := func(i int) catalog.Key { return snaptest.RowKey(t, pattern, i) }
+	begin, pattern := s.Time(), snaptest.IntPattern(t)
+	key := func(i int) catalog.Key { return snaptest.IntKey(t, pattern, i) }
 	gone := []sim.Event{{Kind: sim.Moved, From: "s00", To: "s01", Min: key(0), Max: key(1000), Ended: begin.Add(-5 * time.Minute)}}
 	step := func(to catalog.ShardID, from, upto int) plan.Step {
 		return plan.Step{Kind: plan.Move, From: "s01", To: to, Min: key(from), Max: key(upto), Bytes: 1 << 20}

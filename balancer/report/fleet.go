@@ -20,13 +20,13 @@ type FleetCluster struct {
 	Trouble  string    `json:"error,omitzero"`
 }
 
-// VerdictUnread is the verdict for a cluster that could not be read.
-const VerdictUnread = "unknown"
+// VerdictUnknown is the verdict for a cluster that could not be read.
+const VerdictUnknown = "unknown"
 
-// Verdict returns the state of the cluster in one word: the verdict of its overview, or VerdictUnread.
+// Verdict returns the state of the cluster in one word: the verdict of its overview, or VerdictUnknown.
 func (m FleetCluster) Verdict() string {
 	if m.Overview == nil {
-		return VerdictUnread
+		return VerdictUnknown
 	}
 	return m.Overview.Verdict()
 }
@@ -40,7 +40,7 @@ func (m FleetCluster) Headline() string {
 }
 
 // verdicts are sorted, the worst first.
-var verdicts = []string{"critical", VerdictUnread, "warning", "info", "fine"}
+var verdicts = []string{"critical", VerdictUnknown, "warning", "info", "fine"}
 
 // SortFleet sorts clusters by their verdicts, the worst first, and then by name.
 func SortFleet(members []FleetCluster) {

@@ -40,8 +40,8 @@ type Cluster interface {
 	// SetBalancing switches the balancing of collections on or off. It records the collections that are
 	// off in the cluster, where the record survives the end of this process.
 	SetBalancing(ctx context.Context, namespaces []string, on bool) error
-	// SwitchedOff returns the collections that are recorded as switched off.
-	SwitchedOff() []string
+	// PausedCollections returns the collections that are recorded as switched off.
+	PausedCollections() []string
 	// LeaseContext returns a context that ends when the lease is lost.
 	LeaseContext() context.Context
 }

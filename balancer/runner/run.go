@@ -116,7 +116,7 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	r.result.Namespaces = r.namespaces
 	r.forcedOn = map[string]bool{}
-	for _, ns := range r.cluster.SwitchedOff() {
+	for _, ns := range r.cluster.PausedCollections() {
 		r.forcedOn[ns] = true
 	}
 	for _, ns := range r.namespaces {

@@ -184,5 +184,5 @@ func (f *free) SetBalancing(ctx context.Context, namespaces []string, on bool) e
 	return f.steps.SetBalancing(ctx, namespaces, on)
 }
 
-func (f *free) SwitchedOff() []string         { return nil }
+func (f *free) PausedCollections() []string   { return nil }
 func (f *free) LeaseContext() context.Context { return context.Background() }

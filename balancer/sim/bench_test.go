@@ -12,7 +12,7 @@ import (
 // A day of a hundred shards that begin with all data on ten of them: the moves
 // of a saturated balancer.
 func BenchmarkSaturatedDay(b *testing.B) {
-	s := snaptest.Row(b, 100, 200_000, func(i int) (int, int64) { return i % 10, 100 << 20 })
+	s := snaptest.SnapshotOfChunks(b, 100, 200_000, func(i int) (int, int64) { return i % 10, 100 << 20 })
 	runtime.GC()
 	var before, after runtime.MemStats
 	moves, peak := 0, uint64(0)

@@ -12,7 +12,7 @@ import (
 // time alone goes on.
 func TestRestless(t *testing.T) {
 	const mib = 1 << 20
-	s := snaptest.Row(t, 4, 40, func(int) (int, int64) { return 0, 100 * mib }) // 30 have to move at least
+	s := snaptest.SnapshotOfChunks(t, 4, 40, func(int) (int, int64) { return 0, 100 * mib }) // 30 have to move at least
 	for _, c := range []struct {
 		name     string
 		most     int64 // moves besides those that are usual

@@ -16,7 +16,7 @@ import (
 // chunk has ten times as much as the second, so that what is cut off both ends in
 // the first.
 func TestMergedChunksKeepWhatLiesWhere(t *testing.T) {
-	s := snaptest.Row(t, 2, 12, func(i int) (int, int64) {
+	s := snaptest.SnapshotOfChunks(t, 2, 12, func(i int) (int, int64) {
 		if i < 11 {
 			return 0, 20 * mib
 		}
@@ -24,7 +24,7 @@ func TestMergedChunksKeepWhatLiesWhere(t *testing.T) {
 	})
 	s = with(s, func(c *catalog.CollectionState) {
 		c.Table = aged(t, c.Table)
-		c.ChunkSizes = []catalog.ChunkSize{{Min: snaptest.RowKey(t, c.Pattern, 1000), Bytes: 400 * mib, Documents: 400 << 10}}
+		c.ChunkSizes = []catalog.ChunkSize{{Min: snaptest.IntKey(t, c.Pattern, 1000), Bytes: 400 * mib, Documents: 400 << 10}}
 		c.Sizes[snaptest.ShardID(0)] = catalog.ShardData{Bytes: 600 * mib, Documents: 600 << 10}
 	})
 	r := start(t, s, sim.Config{Contents: sim.Measured})
@@ -39,7 +39,7 @@ func TestMergedChunksKeepWhatLiesWhere(t *testing.T) {
 		}
 		// The chunk from MinKey on has 20 MiB, the next one 400: 128 MiB end where that
 		// has 108 of them, at 0.27 of its keys. Evenly spread it would be elsewhere.
-		if want := snaptest.RowKey(t, s.Collection("db.c").Pattern, 1270); !e.Max.Equal(want) {
+		if want := snaptest.IntKey(t, s.Collection("db.c").Pattern, 1270); !e.Max.Equal(want) {
 			t.Errorf("moved %s to %s, not to %s", e.Min, e.Max, want)
 		}
 		if !refused {

@@ -27,7 +27,7 @@ func underWay(s *catalog.Snapshot, since time.Duration) *catalog.Snapshot {
 // A migration under way ends first, when what is left of its time is over, and then
 // the next round begins.
 func TestMigrationsUnderWayEndFirst(t *testing.T) {
-	s := underWay(snaptest.Row(t, 2, 12, func(int) (int, int64) { return 0, 128 * mib }), 10*time.Second)
+	s := underWay(snaptest.SnapshotOfChunks(t, 2, 12, func(int) (int, int64) { return 0, 128 * mib }), 10*time.Second)
 	costs := sim.DefaultCosts(s.Release())
 	costs.Bandwidth = 8 * mib // 16 s each
 	usual := 16*time.Second + 8*costs.Batch + costs.Move
@@ -53,7 +53,7 @@ func TestMigrationsUnderWayEndFirst(t *testing.T) {
 // What took longer than it should have is not over, and what can't be under way is
 // left out.
 func TestMigrationsUnderWayThatAreOdd(t *testing.T) {
-	row := snaptest.Row(t, 2, 12, func(int) (int, int64) { return 0, 128 * mib })
+	row := snaptest.SnapshotOfChunks(t, 2, 12, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, underWay(row, time.Hour), sim.Config{Resume: true})
 	defer r.Close()
 	if ended := of(events, sim.Moved)[0].Ended; !ended.After(row.Time()) {
@@ -77,13 +77,13 @@ func TestMigrationsUnderWayThatAreOdd(t *testing.T) {
 
 // The auto-merger begins again an hour after its last round began, if that is over.
 func TestAutoMergerGoesOn(t *testing.T) {
-	row := snaptest.Row(t, 2, 12, func(i int) (int, int64) { return i % 2, 128 * mib })
+	row := snaptest.SnapshotOfChunks(t, 2, 12, func(i int) (int, int64) { return i % 2, 128 * mib })
 	aged := with(row, func(c *catalog.CollectionState) {
 		var all []catalog.Chunk
 		for chunk := range c.Table.All() {
 			chunk.OnCurrentShardSince = bson.Timestamp{T: uint32(row.Time().Add(-24 * time.Hour).Unix())}
 			chunk.Shard = snaptest.ShardID(0)
-			if !chunk.Min.Less(snaptest.RowKey(t, c.Pattern, 6000)) {
+			if !chunk.Min.Less(snaptest.IntKey(t, c.Pattern, 6000)) {
 				chunk.Shard = snaptest.ShardID(1)
 			}
 			all = append(all, chunk)
@@ -127,7 +127,7 @@ func TestAutoMergerGoesOn(t *testing.T) {
 
 // A run tells whoever looks on how far it is, and ends with its error.
 func TestWatch(t *testing.T) {
-	s := snaptest.Row(t, 10, 4000, func(i int) (int, int64) { return i % 2, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 10, 4000, func(i int) (int, int64) { return i % 2, 128 * mib })
 	stop := errors.New("enough")
 	var seen []sim.Progress
 	r := start(t, s, sim.Config{Watch: func(p sim.Progress) error {
@@ -155,7 +155,7 @@ func TestWatch(t *testing.T) {
 
 // Some migrations fail at once, others after a part of their time.
 func TestLinksThatFail(t *testing.T) {
-	s := snaptest.Row(t, 2, 60, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 2, 60, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, _ catalog.ShardID) sim.Link {
 		return sim.Link{Failing: 0.2, FailsAfter: 0.5, Refused: 0.1}
 	}})

@@ -12,10 +12,10 @@ import (
 // Where it is known which keys there are, chunks are cut at them, and not where their bounds
 // lie: one from MinKey to 12,000 with keys from 10,000 on is cut there.
 func TestCutsAtSampledKeys(t *testing.T) {
-	s := snaptest.Row(t, 2, 3, func(int) (int, int64) { return 0, 400 * mib })
+	s := snaptest.SnapshotOfChunks(t, 2, 3, func(int) (int, int64) { return 0, 400 * mib })
 	s = with(s, func(c *catalog.CollectionState) {
 		for i := range 99 { // the first chunk holds nearly all
-			c.Sampled = append(c.Sampled, snaptest.RowKey(t, c.Pattern, 10+i*9))
+			c.Sampled = append(c.Sampled, snaptest.IntKey(t, c.Pattern, 10+i*9))
 		}
 	})
 	pattern := s.Collection("db.c").Pattern
@@ -27,7 +27,7 @@ func TestCutsAtSampledKeys(t *testing.T) {
 		}
 		// 1200 MiB, of which each of the 99 keys has 1/102 (one more for each of 3 chunks): the
 		// first 128 MiB are as many as 10.9 keys have.
-		if want := snaptest.RowKey(t, pattern, 10+10*9); !e.Max.Equal(want) {
+		if want := snaptest.IntKey(t, pattern, 10+10*9); !e.Max.Equal(want) {
 			t.Errorf("moved %s to %s, not to %s", e.Min, e.Max, want)
 		}
 		if e.Bytes < 110*mib || e.Bytes > 135*mib {
@@ -40,11 +40,11 @@ func TestCutsAtSampledKeys(t *testing.T) {
 
 // A sample divides what a shard has, and leaves what was measured as it is.
 func TestSampleDividesTheRest(t *testing.T) {
-	s := snaptest.Row(t, 1, 4, func(int) (int, int64) { return 0, 100 * mib })
+	s := snaptest.SnapshotOfChunks(t, 1, 4, func(int) (int, int64) { return 0, 100 * mib })
 	s = with(s, func(c *catalog.CollectionState) {
 		c.ChunkSizes = []catalog.ChunkSize{{Min: c.Table.At(0).Min, Bytes: 100 * mib, Documents: 100}}
 		for i := range 7 { // all in the second chunk
-			c.Sampled = append(c.Sampled, snaptest.RowKey(t, c.Pattern, 1000+i))
+			c.Sampled = append(c.Sampled, snaptest.IntKey(t, c.Pattern, 1000+i))
 		}
 	})
 	c := s.Collection("db.c")

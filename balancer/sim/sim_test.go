@@ -69,7 +69,7 @@ func bytesOf(s *catalog.Snapshot, shard int) int64 {
 // Twelve chunks of 128 MiB on one of three shards: by the rules of 8.0 shards end
 // less than three chunk sizes apart, and each move takes what its bytes take.
 func TestBytesAreEvenedOut(t *testing.T) {
-	s := snaptest.Row(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{})
 	defer r.Close()
 	end := r.Snapshot()
@@ -111,7 +111,7 @@ func TestDonorsCutLargeChunks(t *testing.T) {
 		"5.0, whole chunks of 64": {catalog.Release50, 100, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := snaptest.Row(t, 2, 20, func(int) (int, int64) { return 0, c.chunk * mib })
+			s := snaptest.SnapshotOfChunks(t, 2, 20, func(int) (int, int64) { return 0, c.chunk * mib })
 			parts := s.Parts()
 			parts.Release, parts.Settings = c.release, catalog.DefaultSettingsOf(c.release)
 			r := start(t, catalog.NewSnapshot(parts), sim.Config{})
@@ -132,7 +132,7 @@ func TestDonorsCutLargeChunks(t *testing.T) {
 }
 
 func TestModeAndWindow(t *testing.T) {
-	uneven := snaptest.Row(t, 2, 10, func(int) (int, int64) { return 0, 128 * mib })
+	uneven := snaptest.SnapshotOfChunks(t, 2, 10, func(int) (int, int64) { return 0, 128 * mib })
 	off := uneven.Settings()
 	off.Mode = catalog.ModeOff
 	evening := uneven.Settings()
@@ -164,7 +164,7 @@ func TestModeAndWindow(t *testing.T) {
 }
 
 func TestDrainingEmptiesAShard(t *testing.T) {
-	s := draining(snaptest.Row(t, 4, 40, func(i int) (int, int64) { return i % 4, 100*mib + int64(i) }), snaptest.ShardID(2))
+	s := draining(snaptest.SnapshotOfChunks(t, 4, 40, func(i int) (int, int64) { return i % 4, 100*mib + int64(i) }), snaptest.ShardID(2))
 	r, events := rest(t, s, sim.Config{Contents: sim.Skewed(1, 7)})
 	defer r.Close()
 	end := r.Snapshot()
@@ -178,7 +178,7 @@ func TestDrainingEmptiesAShard(t *testing.T) {
 
 // A range does not come back to a shard that has yet to delete it.
 func TestRangeDeletionsAreWaitedFor(t *testing.T) {
-	s := draining(snaptest.Row(t, 2, 1, func(int) (int, int64) { return 0, 10 * mib }), snaptest.ShardID(0))
+	s := draining(snaptest.SnapshotOfChunks(t, 2, 1, func(int) (int, int64) { return 0, 10 * mib }), snaptest.ShardID(0))
 	r := start(t, s, sim.Config{})
 	r.Advance(noon.Add(time.Minute))
 	back := draining(r.Snapshot(), snaptest.ShardID(1))
@@ -210,7 +210,7 @@ func TestRangeDeletionsAreWaitedFor(t *testing.T) {
 // Ten runs of ten chunks become ten chunks of 10 MiB by merging, and by moving
 // those up to a quarter of the chunk size to their neighbours at most four.
 func TestDefragmentationMergesSmallChunks(t *testing.T) {
-	s := with(snaptest.Row(t, 2, 100, func(i int) (int, int64) { return i / 10 % 2, mib }), func(c *catalog.CollectionState) {
+	s := with(snaptest.SnapshotOfChunks(t, 2, 100, func(i int) (int, int64) { return i / 10 % 2, mib }), func(c *catalog.CollectionState) {
 		c.Defragment = true
 	})
 	r, events := rest(t, s, sim.Config{})
@@ -226,13 +226,13 @@ func TestDefragmentationMergesSmallChunks(t *testing.T) {
 
 func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 	// All documents of a chunk have one key: it can't be cut.
-	s := snaptest.Row(t, 3, 3, func(int) (int, int64) { return 0, 600 * mib })
-	p := snaptest.RowPattern(t)
+	s := snaptest.SnapshotOfChunks(t, 3, 3, func(int) (int, int64) { return 0, 600 * mib })
+	p := snaptest.IntPattern(t)
 	narrow := make([]catalog.Chunk, 0, 5)
 	lower := p.GlobalMin()
 	for _, at := range []int{10, 11, 20, 21} {
-		narrow = append(narrow, catalog.Chunk{Min: lower, Max: snaptest.RowKey(t, p, at), Shard: snaptest.ShardID(0)})
-		lower = snaptest.RowKey(t, p, at)
+		narrow = append(narrow, catalog.Chunk{Min: lower, Max: snaptest.IntKey(t, p, at), Shard: snaptest.ShardID(0)})
+		lower = snaptest.IntKey(t, p, at)
 	}
 	narrow = append(narrow, catalog.Chunk{Min: lower, Max: p.GlobalMax(), Shard: snaptest.ShardID(0)})
 	s = with(s, func(c *catalog.CollectionState) {
@@ -243,13 +243,13 @@ func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 		c.Table = table
 		c.ChunkSizes = []catalog.ChunkSize{
 			{Min: p.GlobalMin(), Bytes: 900 * mib, Documents: 900 * 1024},
-			{Min: snaptest.RowKey(t, p, 10), Bytes: 900 * mib, Documents: 900 * 1024},
+			{Min: snaptest.IntKey(t, p, 10), Bytes: 900 * mib, Documents: 900 * 1024},
 		}
 	})
 	r, events := rest(t, s, sim.Config{Contents: sim.Measured})
 	defer r.Close()
 	flagged := of(events, sim.MarkedJumbo)
-	if len(flagged) != 1 || !flagged[0].Min.Equal(snaptest.RowKey(t, p, 10)) {
+	if len(flagged) != 1 || !flagged[0].Min.Equal(snaptest.IntKey(t, p, 10)) {
 		t.Fatalf("flagged: %+v", flagged)
 	}
 	if failed := of(events, sim.MoveFailed); len(failed) == 0 || !mongoerr.Is(failed[0].Err, mongoerr.ChunkTooBig) {
@@ -260,7 +260,7 @@ func TestFlaggedChunksAndTooLargeOnes(t *testing.T) {
 // What a defragmentation has measured is what a chunk holds; the rest is shared by
 // those that it did not measure, or found too large.
 func TestEstimates(t *testing.T) {
-	s := snaptest.Row(t, 2, 4, func(int) (int, int64) { return 0, 100 * mib })
+	s := snaptest.SnapshotOfChunks(t, 2, 4, func(int) (int, int64) { return 0, 100 * mib })
 	coll := s.Collection("db.c")
 	sizes := []int64{-1, 10 * mib, 20 * mib, catalog.TooBig}
 	var changed []catalog.Chunk
@@ -286,7 +286,7 @@ func TestEstimates(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	s := snaptest.Row(t, 2, 2, func(i int) (int, int64) { return i, mib })
+	s := snaptest.SnapshotOfChunks(t, 2, 2, func(i int) (int, int64) { return i, mib })
 	if _, err := sim.New(s, sim.Config{}); err == nil {
 		t.Error("a run without a location")
 	}
@@ -298,7 +298,7 @@ func TestBadConfigurations(t *testing.T) {
 
 // A round tells what it chose and what it did not.
 func TestDecisionsAreTold(t *testing.T) {
-	s := snaptest.Row(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
 	codes := map[policy.Code]bool{}
 	r, _ := rest(t, s, sim.Config{OnDecisions: func(_ time.Time, decisions []policy.Decision) {
 		for _, d := range decisions {
@@ -313,7 +313,7 @@ func TestDecisionsAreTold(t *testing.T) {
 
 // Events may be left at any point and gone on with.
 func TestEventsGoOn(t *testing.T) {
-	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	whole := start(t, s, sim.Config{})
 	defer whole.Close()
 	parts := start(t, s, sim.Config{})
@@ -372,7 +372,7 @@ func anyWorld(t *rapid.T) *catalog.Snapshot {
 	shards := rapid.IntRange(2, 6).Draw(t, "shards")
 	owners := rapid.SliceOfN(rapid.IntRange(0, shards-1), 1, 40).Draw(t, "owners")
 	size := rapid.Int64Range(0, 500).Draw(t, "MiB a chunk")
-	s := snaptest.Row(t, shards, len(owners), func(i int) (int, int64) { return owners[i], size * mib })
+	s := snaptest.SnapshotOfChunks(t, shards, len(owners), func(i int) (int, int64) { return owners[i], size * mib })
 	releases := []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release80,
 		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release83,
 		catalog.Release90}
@@ -429,7 +429,7 @@ func checkBusy(t *rapid.T, events []sim.Event) {
 // Links are slower than the costs say, and a share of their migrations fails: the
 // rest moves all the same.
 func TestLinks(t *testing.T) {
-	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	s := snaptest.SnapshotOfChunks(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, to catalog.ShardID) sim.Link {
 		if to == snaptest.ShardID(2) {
 			return sim.Link{Bandwidth: 32 * mib, Move: 340 * time.Millisecond}
@@ -456,7 +456,7 @@ func TestLinks(t *testing.T) {
 // such as a new one: it receives data all the same. One that could not be asked
 // does not.
 func TestShardsWithoutAnEntryReceive(t *testing.T) {
-	s := with(snaptest.Row(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib }), func(c *catalog.CollectionState) {
+	s := with(snaptest.SnapshotOfChunks(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib }), func(c *catalog.CollectionState) {
 		delete(c.Sizes, snaptest.ShardID(1))
 		delete(c.Sizes, snaptest.ShardID(2))
 	})

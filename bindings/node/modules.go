@@ -203,8 +203,8 @@ func (s *Globals) newOS() *goja.Object {
 	m.add("hostname", func(*call) any { return hostname() })
 	m.add("platform", func(*call) any { return platform() })
 	m.add("arch", func(*call) any { return arch() })
-	m.add("tmpdir", func(c *call) any { c.s.checkMayLookUp("TMPDIR"); return os.TempDir() })
-	m.add("homedir", func(c *call) any { c.s.checkMayLookUp("HOME"); return script.IgnoreError(os.UserHomeDir()) })
+	m.add("tmpdir", func(c *call) any { c.s.checkMayReadEnv("TMPDIR"); return os.TempDir() })
+	m.add("homedir", func(c *call) any { c.s.checkMayReadEnv("HOME"); return script.IgnoreError(os.UserHomeDir()) })
 	m.add("cpus", func(c *call) any {
 		list := make([]any, runtime.NumCPU())
 		for i := range list {
@@ -215,7 +215,9 @@ func (s *Globals) newOS() *goja.Object {
 	m.add("totalmem", func(*call) any { return int64(script.MemInfo()["MemTotal"]) })
 	m.add("freemem", func(*call) any { return int64(script.MemInfo()["MemAvailable"]) })
 	m.add("type", func(*call) any {
-		return map[string]string{"linux": "Linux", "darwin": "Darwin", "windows": "Windows_NT", "freebsd": "FreeBSD"}[runtime.GOOS]
+		return map[string]string{
+			"linux": "Linux", "darwin": "Darwin", "windows": "Windows_NT", "freebsd": "FreeBSD",
+		}[runtime.GOOS]
 	})
 	script.Must(m.o.Set("EOL", "\n"))
 	return m.o

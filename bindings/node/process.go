@@ -130,8 +130,8 @@ func (s *Globals) newEnv() *goja.Object {
 	return env
 }
 
-// checkMayLookUp throws if scripts may not read an environment variable.
-func (s *Globals) checkMayLookUp(name string) { s.throwRefusal(s.cfg.Sandbox.CheckEnv(name)) }
+// checkMayReadEnv throws if scripts may not read an environment variable.
+func (s *Globals) checkMayReadEnv(name string) { s.throwRefusal(s.cfg.Sandbox.CheckEnv(name)) }
 
 func (s *Globals) memoryUsage() goja.Value {
 	var m runtime.MemStats

@@ -2,9 +2,9 @@ package script
 
 import "strings"
 
-// clearSyntaxMessage returns the usual message for a syntax error for which the parser has its own
+// clarifySyntaxMessage returns the usual message for a syntax error for which the parser has its own
 // words. The column counts from 1.
-func clearSyntaxMessage(message, line string, column int) string {
+func clarifySyntaxMessage(message, line string, column int) string {
 	switch {
 	case strings.HasSuffix(message, "*ast.PrivateIdentifier"):
 		return "Private names are only allowed in property accesses"

@@ -180,7 +180,7 @@ func (d *ErrorDescriber) describeInterruption(err *goja.InterruptedError) error 
 func (d *ErrorDescriber) describeSyntax(message, file string, line, column int) *Error {
 	e := &Error{Name: "SyntaxError", File: file, Line: line, Column: column}
 	d.sources.fixPosition(e)
-	message = clearSyntaxMessage(message, e.SourceLine, e.Column)
+	message = clarifySyntaxMessage(message, e.SourceLine, e.Column)
 	e.Message = message
 	if d.options.Interactive { // other modes print the position on a separate line
 		e.Message = fmt.Sprintf("%s (%d:%d)", message, e.Line, e.Column-1)

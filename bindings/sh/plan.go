@@ -100,7 +100,7 @@ func (c *call) planArguments() action.Plan {
 		IgnoreWindow: given.flag("ignoreWindow", false), TimeZone: given.text("timeZone"),
 		DiskLimit: given.shareOption("diskLimit"), Advisories: c.advisoriesPath(given),
 	}
-	if p.Cuts = c.presplitOption(given, names); p.Cuts == nil {
+	if p.Presplit = c.presplitOption(given, names); p.Presplit == nil {
 		p.Goal = c.goalOption(given)
 	}
 	p.Goal.Namespaces = names

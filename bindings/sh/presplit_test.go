@@ -69,7 +69,7 @@ func TestPresplitWarnsOfTheAutoMerger(t *testing.T) {
 // on with by the next call; what is done stays.
 func TestPresplitLikeAnother(t *testing.T) {
 	t.Chdir(t.TempDir())
-	other := snaptest.Rows(3, snaptest.RowOf(t, "app.orders", 3, 9, func(i int) (int, int64) { return i % 3, 1 << 20 }))
+	other := snaptest.SnapshotOf(3, snaptest.NewCollection(t, "app.orders", 3, 9, func(i int) (int, int64) { return i % 3, 1 << 20 }))
 	if err := snapfile.Save("other.snap", other); err != nil {
 		t.Fatal(err)
 	}

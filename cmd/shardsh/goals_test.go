@@ -36,7 +36,7 @@ func TestGoalSubcommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	like := filepath.Join(t.TempDir(), "other.snap")
-	other := snaptest.Rows(3, snaptest.RowOf(t, "shop.orders", 3, 7, func(i int) (int, int64) { return i % 3, 1 << 20 }))
+	other := snaptest.SnapshotOf(3, snaptest.NewCollection(t, "shop.orders", 3, 7, func(i int) (int, int64) { return i % 3, 1 << 20 }))
 	if err := snapfile.Save(like, other); err != nil {
 		t.Fatal(err)
 	}

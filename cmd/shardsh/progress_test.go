@@ -18,7 +18,7 @@ import (
 
 // Ctrl-C and --timeout end what is computed, also after the file was read.
 func TestInterruptedComputing(t *testing.T) {
-	s := snaptest.Row(t, 20, 2000, func(i int) (int, int64) { return i % 3, 128 << 20 })
+	s := snaptest.SnapshotOfChunks(t, 20, 2000, func(i int) (int, int64) { return i % 3, 128 << 20 })
 	settings := s.Settings()
 	settings.Window = &catalog.Window{Start: 0, Stop: 23 * 60}
 	file := filepath.Join(t.TempDir(), "cluster.snap")
@@ -77,7 +77,7 @@ func TestComputingTells(t *testing.T) {
 	var errs bytes.Buffer
 	c := newProgress(t.Context(), &errs, false)
 	c.enabled = true // as on a terminal
-	p := sim.Progress{Rounds: 412, Moves: 9000, At: snaptest.Noon()}
+	p := sim.Progress{Rounds: 412, Moves: 9000, At: snaptest.SnapshotTime()}
 	for _, said := range []time.Duration{time.Hour, -time.Second, time.Hour} {
 		c.lastShown = time.Now().Add(said)
 		if err := c.onSimulation(p); err != nil {

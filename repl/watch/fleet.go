@@ -164,7 +164,7 @@ func (f *fleet) show() error {
 
 // stateStyles are the styles of verdicts.
 var stateStyles = map[string]style{
-	"critical": red, report.VerdictUnread: yellow, "warning": yellow, "info": cyan, "fine": green,
+	"critical": red, report.VerdictUnknown: yellow, "warning": yellow, "info": cyan, "fine": green,
 }
 
 // FleetFrame returns the lines of a fleet, in the order of the members.

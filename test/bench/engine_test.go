@@ -199,9 +199,9 @@ func saturatedDay(b *testing.B) func() cost {
 // defragmentation makes a million chunks of 1 MiB to chunks that are not small, in a
 // simulation.
 func defragmentation(b *testing.B) func() cost {
-	coll := snaptest.RowOf(b, "db.c", 100, 1_000_000, func(i int) (int, int64) { return i / 10 * 7919 % 100, 1 << 20 })
+	coll := snaptest.NewCollection(b, "db.c", 100, 1_000_000, func(i int) (int, int64) { return i / 10 * 7919 % 100, 1 << 20 })
 	coll.Defragment = true
-	s := snaptest.Rows(100, coll)
+	s := snaptest.SnapshotOf(100, coll)
 	return func() cost {
 		return timed(func() {
 			r, err := sim.New(s, sim.Config{Location: time.UTC})

@@ -22,7 +22,7 @@ func DrawAges(t *rapid.T) *catalog.Snapshot {
 			owners = slices.Compact(owners)
 		}
 		bytes := rapid.SampledFrom([]int64{0, 1 << 20, 100 << 20, 900 << 20}).Draw(t, "bytes")
-		c := RowOf(t, fmt.Sprintf("db.c%03d", i), shards, len(owners),
+		c := NewCollection(t, fmt.Sprintf("db.c%03d", i), shards, len(owners),
 			func(i int) (int, int64) { return owners[i], bytes })
 		age := rapid.SampledFrom([]int64{-1, 0, 60, 86_400}).Draw(t, "age")
 		c.Table = withAge(t, c.Table, age)
@@ -30,7 +30,7 @@ func DrawAges(t *rapid.T) *catalog.Snapshot {
 		c.EnableAutoMerge = rapid.IntRange(0, 4).Draw(t, "merges") > 0
 		list = append(list, c)
 	}
-	return Rows(shards, list...)
+	return SnapshotOf(shards, list...)
 }
 
 // withAge returns a table of chunks that came to their shards the given number of seconds ago. If
@@ -40,7 +40,7 @@ func withAge(t *rapid.T, table *catalog.RoutingTable, seconds int64) *catalog.Ro
 		func(yield func(catalog.Chunk) bool) {
 			for c := range table.All() {
 				if seconds >= 0 {
-					c.OnCurrentShardSince = bson.Timestamp{T: uint32(Noon().Unix() - seconds)}
+					c.OnCurrentShardSince = bson.Timestamp{T: uint32(SnapshotTime().Unix() - seconds)}
 					c.History = []catalog.ChunkHistory{{ValidAfter: c.OnCurrentShardSince, Shard: c.Shard}}
 				}
 				if !yield(c) {

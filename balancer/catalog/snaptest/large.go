@@ -49,11 +49,11 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	}
 	p := catalog.SnapshotParts{
 		Source: catalog.Source{Kind: catalog.SourceLive, Name: "mongodb://large:27017/"},
-		Time:   Noon(), ClusterTime: bson.Timestamp{T: uint32(Noon().Unix()), I: 1},
+		Time:   SnapshotTime(), ClusterTime: bson.Timestamp{T: uint32(SnapshotTime().Unix()), I: 1},
 		ClusterID: bson.ObjectID{1}, Version: "8.0.10", Release: catalog.Release80.WithPatch(10),
 		Settings: catalog.DefaultSettings(), Balancer: catalog.BalancerState{Mode: catalog.ModeFull, Rounds: 1000},
 		Databases: []catalog.Database{{Name: "db", Primary: largeShard(0)}}, DeletionsKnown: true,
-		Routers: []catalog.Router{{ID: "router:27017", Version: "8.0.10", Ping: Noon()}},
+		Routers: []catalog.Router{{ID: "router:27017", Version: "8.0.10", Ping: SnapshotTime()}},
 	}
 	for i := range s.Shards {
 		p.Shards = append(p.Shards, catalog.ShardState{Shard: catalog.Shard{
@@ -93,7 +93,7 @@ func (s Scale) collection(t testing.TB, number, chunks int) *catalog.CollectionS
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := Noon().AddDate(-1, 0, number%300)
+	at := SnapshotTime().AddDate(-1, 0, number%300)
 	entry := catalog.Collection{
 		Namespace: fmt.Sprintf("db.c%d", number), UUID: largeUUID(number),
 		Epoch:     bson.ObjectID{2, byte(number), byte(number >> 8)},
@@ -121,7 +121,7 @@ func (s Scale) chunks(
 	}
 	filled := s.Shards - s.Empty
 	step := ^uint64(0)/uint64(n) + 1
-	began := uint32(Noon().Add(-time.Hour).Unix()) - uint32(n)
+	began := uint32(SnapshotTime().Add(-time.Hour).Unix()) - uint32(n)
 	first := []catalog.ChunkHistory{{ValidAfter: bson.Timestamp{T: began - 1, I: 1}, Shard: ids[0]}}
 	return func(yield func(catalog.Chunk) bool) {
 		low := p.GlobalMin()

@@ -11,14 +11,14 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Noon returns the time of the clusters that Row, Rows and Large return.
-func Noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+// SnapshotTime returns the time of the clusters that SnapshotOfChunks, SnapshotOf and Large return.
+func SnapshotTime() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
 // ShardID returns the name of a shard of Row and Rows: s00, s01 and so on.
 func ShardID(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprintf("s%02d", i)) }
 
-// RowPattern returns the shard key of Row: {x: 1}.
-func RowPattern(t rapid.TB) catalog.KeyPattern {
+// IntPattern returns the shard key of SnapshotOfChunks: {x: 1}.
+func IntPattern(t rapid.TB) catalog.KeyPattern {
 	t.Helper()
 	p, err := catalog.ParseKeyPattern(bson.Raw("\x0c\x00\x00\x00\x10x\x00\x01\x00\x00\x00\x00"))
 	if err != nil {
@@ -27,9 +27,9 @@ func RowPattern(t rapid.TB) catalog.KeyPattern {
 	return p
 }
 
-// RowKey returns the shard key {x: i} of that pattern. It builds the bytes itself, because benchmarks
+// IntKey returns the shard key {x: i} of that pattern. It builds the bytes itself, because benchmarks
 // need a million keys.
-func RowKey(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
+func IntKey(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
 	t.Helper()
 	raw := binary.LittleEndian.AppendUint32([]byte{12, 0, 0, 0, 0x10, 'x', 0}, uint32(i))
 	k, err := p.Key(append(raw, 0))
@@ -39,17 +39,17 @@ func RowKey(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
 	return k
 }
 
-// Row returns a cluster with one collection, db.c, as returned by RowOf.
-func Row(t rapid.TB, shards, n int, chunk func(i int) (shard int, bytes int64)) *catalog.Snapshot {
+// SnapshotOfChunks returns a cluster with one collection, db.c, as returned by NewCollection.
+func SnapshotOfChunks(t rapid.TB, shards, n int, chunk func(i int) (shard int, bytes int64)) *catalog.Snapshot {
 	t.Helper()
-	return Rows(shards, RowOf(t, "db.c", shards, n, chunk))
+	return SnapshotOf(shards, NewCollection(t, "db.c", shards, n, chunk))
 }
 
-// Rows returns a cluster of shards that contains only these collections.
-func Rows(shards int, collections ...*catalog.CollectionState) *catalog.Snapshot {
+// SnapshotOf returns a cluster of shards that contains only these collections.
+func SnapshotOf(shards int, collections ...*catalog.CollectionState) *catalog.Snapshot {
 	parts := catalog.SnapshotParts{
 		Source: catalog.Source{Kind: catalog.SourceLive, Name: "h:27017"}, ClusterID: bson.ObjectID{7},
-		Time: Noon(), Release: catalog.Release80, Settings: catalog.DefaultSettings(), Collections: collections,
+		Time: SnapshotTime(), Release: catalog.Release80, Settings: catalog.DefaultSettings(), Collections: collections,
 	}
 	for i := range shards {
 		parts.Shards = append(parts.Shards, catalog.ShardState{Shard: catalog.Shard{ID: ShardID(i), Host: "rs/h:1"}})
@@ -57,13 +57,13 @@ func Rows(shards int, collections ...*catalog.CollectionState) *catalog.Snapshot
 	return catalog.NewSnapshot(parts)
 }
 
-// RowOf returns a collection of n chunks: up to 1000, [1000,2000) and so on. chunk returns the shard
+// NewCollection returns a collection of n chunks: up to 1000, [1000,2000) and so on. chunk returns the shard
 // and the bytes of each chunk. Documents have 1 KiB.
-func RowOf(
+func NewCollection(
 	t rapid.TB, ns string, shards, n int, chunk func(i int) (shard int, bytes int64),
 ) *catalog.CollectionState {
 	t.Helper()
-	p := RowPattern(t)
+	p := IntPattern(t)
 	sizes := map[catalog.ShardID]catalog.ShardData{}
 	for i := range shards {
 		sizes[ShardID(i)] = catalog.ShardData{}
@@ -73,7 +73,7 @@ func RowOf(
 		for i := range n {
 			upper := p.GlobalMax()
 			if i < n-1 {
-				upper = RowKey(t, p, 1000*(i+1))
+				upper = IntKey(t, p, 1000*(i+1))
 			}
 			shard, bytes := chunk(i)
 			id := ShardID(shard)

@@ -243,9 +243,9 @@ func (s *Shard) ReadDeletions(ctx context.Context, uuid bson.Binary) ([]bson.Raw
 }
 
 // ParseDeletions returns the range deletions of one collection.
-func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.Deletion) {
+func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.RangeDeletion) {
 	for _, doc := range docs {
-		d := placement.Deletion{}
+		d := placement.RangeDeletion{}
 		d.UUID.Subtype, d.UUID.Data, _ = doc.Lookup("collectionUuid").BinaryOK()
 		lower, begins := doc.Lookup("range", "min").DocumentOK()
 		upper, ends := doc.Lookup("range", "max").DocumentOK()

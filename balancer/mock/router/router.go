@@ -268,7 +268,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if err := checkClusterTime(c); err != nil {
 		return err
 	}
-	if err := r.readOperation(cmd, c); err != nil {
+	if err := r.useSession(cmd, c); err != nil {
 		return err
 	}
 	return parseRest(c, cmd)

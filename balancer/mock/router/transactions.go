@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// readOperation checks the session and transaction fields of a command and marks the session as used.
-func (r *Router) readOperation(cmd *call.Command, c *call.Call) error {
+// useSession checks the session and transaction fields of a command and marks the session as used.
+func (r *Router) useSession(cmd *call.Command, c *call.Call) error {
 	if c.LSIDErr != nil {
 		return c.LSIDErr
 	}

@@ -102,7 +102,7 @@ func unmetOn(c *call.Call, cmd *call.Command, asked askedConcern) (failures []wr
 func (a askedConcern) on(c *call.Call, id catalog.ShardID) (f writeConcernFailure, wait time.Duration) {
 	f = writeConcernFailure{askedConcern: a, shard: string(id)}
 	faults := c.Cluster.Faults()
-	members := faults.SetSize(id)
+	members := faults.MemberCount(id)
 	n, _ := args.Number(a.w)
 	need := int(n)
 	if mode, isText := a.w.StringValueOK(); isText {
@@ -117,7 +117,7 @@ func (a askedConcern) on(c *call.Call, id catalog.ShardID) (f writeConcernFailur
 		f.code, f.message = mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes"
 		return f, 0
 	}
-	return f, faults.NodesLag(id, need)
+	return f, faults.ReplicationTime(id, need)
 }
 
 // writeConcernFailure is a write concern that was not met on a shard.

@@ -90,14 +90,14 @@ func awaitCommitQuorum(c *call.Call, ns string, specs []store.IndexSpec) error {
 		if part.Docs == 0 {
 			continue
 		}
-		size := c.Cluster.Faults().SetSize(part.Shard)
+		size := c.Cluster.Faults().MemberCount(part.Shard)
 		members := size
 		if n, isNumber := args.Number(quorum); isNumber {
 			members = int(n)
 		} else if args.Text(quorum) == "majority" {
 			members = size/2 + 1
 		}
-		longest = max(longest, c.Cluster.Faults().NodesLag(part.Shard, members))
+		longest = max(longest, c.Cluster.Faults().ReplicationTime(part.Shard, members))
 	}
 	if longest == 0 {
 		return nil

@@ -253,7 +253,7 @@ func mockSlow(c *call.Call) (bson.D, error) {
 	for _, d := range []struct {
 		name string
 		into *time.Duration
-	}{{"latency", &s.Latency}, {"lag", &s.Lag}, {"secondary", &s.Secondary}, {"ahead", &s.Ahead}} {
+	}{{"latency", &s.Latency}, {"lag", &s.ReportedLag}, {"secondary", &s.SecondaryLag}, {"ahead", &s.Ahead}} {
 		if !c.Args.Has(d.name) {
 			continue
 		}
@@ -347,8 +347,8 @@ func mockStatus(c *call.Call) (bson.D, error) {
 		slow = append(slow,
 			bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth},
 				{Key: "latencyMillis", Value: s.Latency.Milliseconds()},
-				{Key: "lagMillis", Value: s.Lag.Milliseconds()}, {Key: "queue", Value: s.Queue},
-				{Key: "secondaryMillis", Value: s.Secondary.Milliseconds()}}})
+				{Key: "lagMillis", Value: s.ReportedLag.Milliseconds()}, {Key: "queue", Value: s.Queue},
+				{Key: "secondaryMillis", Value: s.SecondaryLag.Milliseconds()}}})
 	}
 	call.SortFields(slow)
 	for _, f := range state.Failures {

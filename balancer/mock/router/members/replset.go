@@ -167,7 +167,7 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 // secondary. The lock is held.
 func secondaryLag(c *call.Call) time.Duration {
 	slow := c.Cluster.Faults().Slowness(c.Node.Member.ID)
-	return max(slow.Lag, slow.Secondary)
+	return max(slow.ReportedLag, slow.SecondaryLag)
 }
 
 // secondaryAddress returns the address of the second node. Nothing listens there.

@@ -39,14 +39,14 @@ func reshardingStatistics(c *call.Call) bson.D {
 		name string
 		by   mock.Provenance
 	}{
-		{"resharding", mock.ByReshard}, {"moveCollection", mock.ByMove}, {"balancerMoveCollection", mock.ByBalancer},
-		{"unshardCollection", mock.ByUnshard},
+		{"resharding", mock.ProvenanceReshard}, {"moveCollection", mock.ProvenanceMove},
+		{"balancerMoveCollection", mock.ProvenanceBalancer}, {"unshardCollection", mock.ProvenanceUnshard},
 	} {
 		if !c.Cluster.Reshardings().TookPart(c.Node.Member.ID, kind.by) {
 			continue
 		}
 		doc := bson.D{}
-		if kind.by == mock.ByReshard {
+		if kind.by == mock.ProvenanceReshard {
 			doc = call.ZeroLongs("countSameKeyStarted", "countSameKeySucceeded", "countSameKeyFailed", "countSameKeyCanceled")
 		}
 		stats = append(stats, bson.E{Key: kind.name, Value: append(doc, reshardingCounts(c, kind.by)...)})

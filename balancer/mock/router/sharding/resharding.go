@@ -15,7 +15,7 @@ import (
 func reshardingHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"reshardCollection":      reshardCollection,
-		"abortReshardCollection": abortHandler("abortReshardCollection", mock.ByReshard),
+		"abortReshardCollection": abortHandler("abortReshardCollection", mock.ProvenanceReshard),
 		"commitReshardCollection": func(c *call.Call) (bson.D, error) {
 			return bson.D{}, c.Cluster.Reshardings().Commit(c.Args.Text("commitReshardCollection"))
 		},
@@ -24,12 +24,12 @@ func reshardingHandlers() map[string]call.Handler {
 			return bson.D{}, c.Cluster.Reshardings().Move(c.Ctx, c.Deadline, c.Args.Text("moveCollection"),
 				c.Args.Text("toShard"))
 		},
-		"abortMoveCollection": abortHandler("abortMoveCollection", mock.ByMove),
+		"abortMoveCollection": abortHandler("abortMoveCollection", mock.ProvenanceMove),
 		"unshardCollection": func(c *call.Call) (bson.D, error) {
 			return bson.D{}, c.Cluster.Reshardings().Unshard(c.Ctx, c.Deadline, c.Args.Text("unshardCollection"),
 				c.Args.Text("toShard"))
 		},
-		"abortUnshardCollection":   abortHandler("abortUnshardCollection", mock.ByUnshard),
+		"abortUnshardCollection":   abortHandler("abortUnshardCollection", mock.ProvenanceUnshard),
 		"refineCollectionShardKey": refineKey,
 	}
 }

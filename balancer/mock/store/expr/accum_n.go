@@ -76,7 +76,7 @@ func (e *extremeN) trim(w *quota.Meter) {
 	e.list = trimTo(&e.memoryCounter, e.list, 0, min(e.n, len(e.list)), valueMemory)
 }
 
-func valueMemory(v value.Value) int { return len(v.Value) + quota.ItemBytes }
+func valueMemory(v value.Value) int { return len(v.Value) + quota.ItemOverhead }
 
 // trimTo keeps a part of an accumulator's list.
 func trimTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) []T {
@@ -122,7 +122,7 @@ func (t *topN) Add(w *quota.Meter, args []value.Value) error {
 	return err
 }
 
-func (i topItem) size() int { return len(i.key) + len(i.output.Value) + quota.ItemBytes }
+func (i topItem) size() int { return len(i.key) + len(i.output.Value) + quota.ItemOverhead }
 
 // trim keeps the first or last n items.
 func (t *topN) trim(w *quota.Meter) {

@@ -208,8 +208,8 @@ func parseDate(text string, loc *time.Location) (time.Time, error) {
 	return time.Time{}, err
 }
 
-// dateReader holds the components of a date that have been parsed so far.
-type dateReader struct {
+// dateParser holds the components of a date that have been parsed so far.
+type dateParser struct {
 	text                                        string
 	year, month, day, hour, minute, second, ms  int
 	isoYear, isoWeek, isoDay, dayOfYear, offset int
@@ -218,7 +218,7 @@ type dateReader struct {
 
 // parseDateFormat parses a date by a $dateToString format.
 func parseDateFormat(text, format string, loc *time.Location) (time.Time, error) {
-	r := &dateReader{text: text, month: 1, day: 1, year: -1, isoYear: -1, isoWeek: 1, isoDay: 1}
+	r := &dateParser{text: text, month: 1, day: 1, year: -1, isoYear: -1, isoWeek: 1, isoDay: 1}
 	failed := func() (time.Time, error) {
 		_, err := conversionError("Error parsing date string '%s'", text)
 		return time.Time{}, err
@@ -260,7 +260,7 @@ func parseDateFormat(text, format string, loc *time.Location) (time.Time, error)
 }
 
 // readPart parses one component and reports whether the text contains it.
-func (r *dateReader) readPart(c byte) bool {
+func (r *dateParser) readPart(c byte) bool {
 	if into, width := r.numberTarget(c); into != nil {
 		n := 0
 		for n < width && n < len(r.text) && r.text[n] >= '0' && r.text[n] <= '9' {
@@ -315,7 +315,7 @@ func (r *dateReader) readPart(c byte) bool {
 	return false
 }
 
-func (r *dateReader) numberTarget(c byte) (into *int, width int) {
+func (r *dateParser) numberTarget(c byte) (into *int, width int) {
 	switch c {
 	case 'Y':
 		return &r.year, 4

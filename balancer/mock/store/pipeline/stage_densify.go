@@ -111,7 +111,7 @@ func (s *densifyStage) parseRange(v value.Value) error {
 func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
 		held := r.stageMemory(sortTooLarge)
-		all, err := held.Drain(in)
+		all, err := held.ReadAll(in)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *qu
 			limit) == 0) {
 			if value.Compare(next, limit) < 0 {
 				made := setPath(model, s.field, next)
-				if err := held.Hold(len(made) + quota.ItemBytes); err != nil {
+				if err := held.Hold(len(made) + quota.ItemOverhead); err != nil {
 					return err
 				}
 				out = append(out, made)

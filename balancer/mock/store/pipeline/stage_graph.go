@@ -166,7 +166,7 @@ func (s *graphStage) search(
 				continue
 			}
 			tried[key] = true
-			if err := held.Hold(len(key) + quota.ItemBytes); err != nil {
+			if err := held.Hold(len(key) + quota.ItemOverhead); err != nil {
 				return value.Value{}, err
 			}
 			for _, i := range byKey[key] {
@@ -174,7 +174,7 @@ func (s *graphStage) search(
 					continue
 				}
 				found[i] = true
-				if err := held.Hold(len(others[i]) + quota.ItemBytes); err != nil {
+				if err := held.Hold(len(others[i]) + quota.ItemOverhead); err != nil {
 					return value.Value{}, err
 				}
 				if err := w.ChargeBytes(len(others[i])); err != nil {

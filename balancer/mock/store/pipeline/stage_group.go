@@ -119,7 +119,7 @@ func (g *groupStage) run(r *execution, in quota.Docs) quota.Docs {
 				}
 				index[id] = one
 				order = append(order, one)
-				if err := held.Hold(len(id) + len(key.Value) + quota.ItemBytes*(1+len(g.fields))); err != nil {
+				if err := held.Hold(len(id) + len(key.Value) + quota.ItemOverhead*(1+len(g.fields))); err != nil {
 					return nil, err
 				}
 			}
@@ -240,7 +240,7 @@ func (s stageSequence) run(r *execution, in quota.Docs) quota.Docs { return runS
 
 func newSortStage(s *order.Sort) stage {
 	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
-		all, err := r.stageMemory(sortTooLarge).Drain(in)
+		all, err := r.stageMemory(sortTooLarge).ReadAll(in)
 		s.SortMetered(r.meter, all)
 		return all, err
 	})

@@ -44,7 +44,7 @@ func (e *execution) readCollection(name string) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := (&quota.Memory{Meter: e.meter}).Drain(e.stopWithContext(in))
+	docs, err := (&quota.Memory{Meter: e.meter}).ReadAll(e.stopWithContext(in))
 	if err == nil {
 		e.joins.docs[name] = docs
 	}
@@ -200,7 +200,7 @@ func (s *lookupStage) joinValue(r *execution, ctx *expr.Evaluation, doc bson.Raw
 	held := &quota.Memory{Meter: r.meter, LimitErr: joinTooLarge(s.from)}
 	defer held.Release()
 	if s.stages == nil {
-		return held.DrainToArray(r.meter.Documents(candidates))
+		return held.ReadAllToArray(r.meter.Documents(candidates))
 	}
 	inner := *r
 	inner.vars = slices.Clone(r.vars)
@@ -215,7 +215,7 @@ func (s *lookupStage) joinValue(r *execution, ctx *expr.Evaluation, doc bson.Raw
 		}
 		inner.vars[slot] = vs[i]
 	}
-	return held.DrainToArray(runStages(&inner, s.stages, r.meter.Documents(candidates)))
+	return held.ReadAllToArray(runStages(&inner, s.stages, r.meter.Documents(candidates)))
 }
 
 // joinIndex maps values at a path to the indexes of the documents that have them.

@@ -65,7 +65,7 @@ func NewSortMemory(ctx context.Context, noDisk bool) *SortMemory {
 }
 
 // Add counts a document.
-func (s *SortMemory) Add(doc bson.Raw) error { return s.held.Hold(len(doc) + quota.ItemBytes) }
+func (s *SortMemory) Add(doc bson.Raw) error { return s.held.Hold(len(doc) + quota.ItemOverhead) }
 
 // Free releases all memory.
 func (s *SortMemory) Free() { s.held.Release() }

@@ -166,14 +166,14 @@ func (c *compiler) compileFacet(_ string, arg value.Value) (stage, error) {
 		branches = append(branches, branch{string(name), stages})
 	}
 	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
-		all, err := (&quota.Memory{Meter: r.meter}).Drain(in)
+		all, err := (&quota.Memory{Meter: r.meter}).ReadAll(in)
 		if err != nil {
 			return nil, err
 		}
 		var out []document.Field
 		made := &quota.Memory{Meter: r.meter, LimitErr: facetTooLarge}
 		for _, b := range branches {
-			list, err := made.DrainToArray(runStages(r, b.stages, r.meter.Documents(all)))
+			list, err := made.ReadAllToArray(runStages(r, b.stages, r.meter.Documents(all)))
 			if err != nil {
 				return nil, err
 			}
@@ -215,7 +215,7 @@ func (c *compiler) compileSample(_ string, arg value.Value) (stage, error) {
 		if size == 0 {
 			return nil, nil // the input is not needed
 		}
-		all, err := (&quota.Memory{Meter: r.meter}).Drain(in)
+		all, err := (&quota.Memory{Meter: r.meter}).ReadAll(in)
 		random := r.env.Rand
 		if random == nil {
 			random = rand.Float64

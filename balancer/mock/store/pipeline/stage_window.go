@@ -194,7 +194,7 @@ func parseWindowEnd(v value.Value, byRange bool) (*value.Value, error) {
 
 func (s *windowStage) apply(r *execution, in quota.Docs) ([]bson.Raw, error) {
 	held := r.stageMemory(windowsTooLarge)
-	all, err := held.Drain(in)
+	all, err := held.ReadAll(in)
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +305,7 @@ func (s *windowStage) evalWindows(ctx *expr.Evaluation, w window, part []bson.Ra
 			}
 		}
 		out[i] = acc.Result(ctx.Meter)
-		if err := held.Hold(len(out[i].Value) + quota.ItemBytes); err != nil {
+		if err := held.Hold(len(out[i].Value) + quota.ItemOverhead); err != nil {
 			return nil, err
 		}
 		if err := ctx.Meter.ChargeBytes(len(out[i].Value)); err != nil {

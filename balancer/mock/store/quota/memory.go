@@ -20,8 +20,8 @@ type Memory struct {
 	LimitErr func(used int64) error
 }
 
-// ItemBytes is the memory of a value or document besides its own bytes.
-const ItemBytes = 40
+// ItemOverhead is the memory of a value or document besides its own bytes.
+const ItemOverhead = 40
 
 // Hold charges n more bytes. It fails if the stage exceeds its limit.
 func (m *Memory) Hold(n int) error {
@@ -40,12 +40,12 @@ func (m *Memory) Release() {
 	m.used = 0
 }
 
-// Drain reads a stream to its end and charges the memory of the documents.
-func (m *Memory) Drain(in Docs) ([]bson.Raw, error) {
+// ReadAll reads a stream to its end and charges the memory of the documents.
+func (m *Memory) ReadAll(in Docs) ([]bson.Raw, error) {
 	var all []bson.Raw
 	for doc, err := range in {
 		if err == nil {
-			err = m.Hold(len(doc) + ItemBytes)
+			err = m.Hold(len(doc) + ItemOverhead)
 		}
 		if err != nil {
 			return nil, err
@@ -55,9 +55,9 @@ func (m *Memory) Drain(in Docs) ([]bson.Raw, error) {
 	return all, nil
 }
 
-// DrainToArray reads a stream into an array.
-func (m *Memory) DrainToArray(in Docs) (value.Value, error) {
-	all, err := m.Drain(in)
+// ReadAllToArray reads a stream into an array.
+func (m *Memory) ReadAllToArray(in Docs) (value.Value, error) {
+	all, err := m.ReadAll(in)
 	if err != nil {
 		return value.Value{}, err
 	}
