@@ -1,6 +1,7 @@
 package values
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,7 +184,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 					items = append(itemIndexes(o), length)
 				}
 				at, _ := slices.BinarySearch(items, i)
-				holes := items[at] - i
+				holes := max(1, items[at]-i) // an accessor that ran since may have changed the array
 				output = append(output, in.paint(styleUndefined, "<"+countText(holes, "empty item")+">"))
 				i += holes
 				continue
@@ -198,7 +199,8 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 // itemIndexes returns the indexes of an array's items, without its holes.
 func itemIndexes(o *goja.Object) (list []int) {
 	for _, name := range o.GetOwnPropertyNames() {
-		if i, err := strconv.ParseUint(name, 10, 32); err == nil {
+		i, err := strconv.ParseUint(name, 10, 32)
+		if err == nil && i < math.MaxUint32 && strconv.FormatUint(i, 10) == name {
 			list = append(list, int(i))
 		}
 	}

@@ -113,13 +113,17 @@ type changeStream interface {
 }
 
 func readUntil(ctx context.Context, stream changeStream, until bson.Timestamp, each func(Write) error) error {
+	var reached bson.Timestamp
 	for silent := 0; silent < maxEmptyReplies; {
 		if !stream.TryNext(ctx) {
 			if err := stream.Err(); err != nil {
 				return live.ServerError(err)
 			}
-			silent++
-			if at := tokenTime(stream.ResumeToken()).Compare(until); at > 0 || at == 0 && silent >= maxEmptyRepliesAtEnd {
+			now := tokenTime(stream.ResumeToken())
+			if silent++; now.After(reached) {
+				reached, silent = now, 1 // it reads on, and its filter finds nothing
+			}
+			if at := now.Compare(until); at > 0 || at == 0 && silent >= maxEmptyRepliesAtEnd {
 				return nil
 			}
 			continue
