@@ -62,5 +62,5 @@ const DefaultPartsAndStatus = DefaultParts | Statuses | Drains
 const BalancerParts = DefaultParts &^ (Logs | Switches | Disks)
 
 // MapParts contains what a map of chunks shows.
-const MapParts = Identity | Compatibility | Settings | Shards | Databases | Collections | Unsharded | Chunks | Zones |
-	Sizes | LegacySizes | CollectionSizes
+const MapParts = Identity | Compatibility | Settings | Shards | Reachability | Databases | Collections | Unsharded |
+	Chunks | Zones | Sizes | LegacySizes | CollectionSizes
