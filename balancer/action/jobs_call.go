@@ -314,14 +314,8 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	if w.gate, w.leave, err = w.runGoal.newGate(
-		ctx,
-		j.Cluster,
-		rules,
-		false,
-		&serialReporter{next: j},
-		&held,
-	); err != nil {
+	w.gate, w.leave, err = w.runGoal.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
+	if err != nil {
 		w.leave = func() {}
 		return w, err
 	}

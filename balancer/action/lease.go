@@ -173,10 +173,7 @@ func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, 
 
 // interruptOn asks the donors to stop running moves when insist is closed, until done is called.
 func interruptOn(
-	hard context.Context,
-	insist <-chan struct{},
-	lease *live.LeasedCluster,
-	r *serialReporter,
+	hard context.Context, insist <-chan struct{}, lease *live.LeasedCluster, r *serialReporter,
 ) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	ctx, end := context.WithCancel(hard)

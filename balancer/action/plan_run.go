@@ -123,13 +123,8 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 
 // execute takes the lease and executes the plan. proof is nil if no documents are compared.
 func (p planRun) execute(
-	ctx context.Context,
-	c Cluster,
-	work *apply.Execution,
-	proof *documentProof,
-	r *serialReporter,
-) (
-	result PlanResult, err error) {
+	ctx context.Context, c Cluster, work *apply.Execution, proof *documentProof, r *serialReporter,
+) (result PlanResult, err error) {
 	planned, dryRun := work.Plan, p.isDryRun(c)
 	var lease atomic.Pointer[live.LeasedCluster]
 	gate, leave, err := p.newGate(ctx, c, p.rules(), dryRun, r, &lease)

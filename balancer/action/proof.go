@@ -46,10 +46,7 @@ type documentProof struct {
 // startProof makes the digest of the collections that a run moves, or takes the digest of the run that
 // is resumed. It returns nil if nothing is to be compared. It takes as long as reading all documents.
 func (p planRun) startProof(
-	ctx context.Context,
-	c Cluster,
-	work *apply.Execution,
-	r *serialReporter,
+	ctx context.Context, c Cluster, work *apply.Execution, r *serialReporter,
 ) (*documentProof, error) {
 	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: p.VerifyRate, Window: p.Window}
 	proof := &documentProof{Cluster: c, report: r, work: work}

@@ -193,7 +193,7 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 			details = append(details, bson.E{Key: "chunkSizeMB", Value: int32(*change.ChunkSizeMB)})
 			if *change.ChunkSizeMB == 0 {
 				unsetDocField(doc, "maxChunkSizeBytes")
-				if ns == sessionsNamespace {
+				if ns == policy.SessionsNamespace {
 					setDocField(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes))
 				}
 			} else {

@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // Indexes creates, changes and drops the indexes of collections on all shards that have them.
@@ -301,7 +302,7 @@ func (tm *ttlMonitor) ttlIndexes() []ttlIndex {
 	var list []ttlIndex
 	for _, id := range tm.shards.ids() {
 		for ns, local := range tm.shards[id].colls {
-			if ns == sessionsNamespace {
+			if ns == policy.SessionsNamespace {
 				continue
 			}
 			for _, spec := range local.docs.Indexes() {

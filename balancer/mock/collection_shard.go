@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/policy"
 )
 
 // ShardRequest are the options of shardCollection (rules/03-commands §1.4).
@@ -52,7 +53,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 	if err != nil {
 		return err
 	}
-	if onConfigServer(db) && req.Namespace != sessionsNamespace || strings.HasPrefix(coll, "system.") &&
+	if onConfigServer(db) && req.Namespace != policy.SessionsNamespace || strings.HasPrefix(coll, "system.") &&
 		!onConfigServer(db) {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't shard %s: it is a system namespace", req.Namespace)
 	}
@@ -72,7 +73,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 	if req.TimeSeries != nil {
 		return refuseTimeSeries(req.TimeSeries, pattern)
 	}
-	if req.Namespace == sessionsNamespace {
+	if req.Namespace == policy.SessionsNamespace {
 		if err := rq.env.collections.CreateSessions(); err != nil {
 			return err
 		}
@@ -379,10 +380,6 @@ func (c *Collections) emptyLike(ns string, like *localCollection, id catalog.Sha
 	return l
 }
 
-// sessionsNamespace is the only collection of the config database that is on shards
-// (rules/03-catalog-and-keys §3.12).
-const sessionsNamespace = "config.system.sessions"
-
 const (
 	// sessionsInterval is how often the config server checks the sessions collection
 	// (logicalSessionRefreshMillis).
@@ -406,7 +403,7 @@ func (c *Collections) ensureSessions() (again bool) {
 	if err := c.CreateSessions(); err != nil {
 		c.logger.Warn("config.system.sessions not made", "error", err)
 	}
-	return c.config.tables[sessionsNamespace] == nil && c.release.HasSessionsCollection()
+	return c.config.tables[policy.SessionsNamespace] == nil && c.release.HasSessionsCollection()
 }
 
 // CreateSessions creates the sessions collection, sharded by _id, with one chunk on the first shard. It
@@ -416,14 +413,14 @@ func (c *Collections) CreateSessions() error {
 		s, err := c.config.ShardByID(string(id))
 		return err != nil || s.Draining
 	})
-	if c.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !c.release.HasSessionsCollection() {
+	if c.config.tables[policy.SessionsNamespace] != nil || len(ids) == 0 || !c.release.HasSessionsCollection() {
 		return nil
 	}
 	pattern, err := idKeyPattern()
 	if err != nil {
 		return err
 	}
-	local := newLocal(LanguageOf(c.release), c.ids.NewUUID(), nil, sessionsNamespace)
+	local := newLocal(LanguageOf(c.release), c.ids.NewUUID(), nil, policy.SessionsNamespace)
 	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
 	if err != nil {
 		return err
@@ -439,21 +436,21 @@ func (c *Collections) CreateSessions() error {
 	if err != nil {
 		return err
 	}
-	c.log.writeChange(ids[0], "shardCollection.start", sessionsNamespace,
-		shardingStartDetails(sessionsNamespace, pattern, ids[0]))
-	if err := c.config.writeCollectionEntry(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch,
+	c.log.writeChange(ids[0], "shardCollection.start", policy.SessionsNamespace,
+		shardingStartDetails(policy.SessionsNamespace, pattern, ids[0]))
+	if err := c.config.writeCollectionEntry(ShardRequest{Namespace: policy.SessionsNamespace}, pattern, local.uuid, epoch,
 		at); err != nil {
 		return err
 	}
 	if c.release.BalancesBySize() {
-		if _, err := c.config.modify(configCollections, sessionsNamespace,
+		if _, err := c.config.modify(configCollections, policy.SessionsNamespace,
 			func(doc *bson.D) { setDocField(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
 			return err
 		}
 	}
-	c.shards[ids[0]].colls[sessionsNamespace] = local
-	c.config.setTable(sessionsNamespace, table)
-	c.log.writePlacement(sessionsNamespace, &local.uuid, at, table.Owners())
-	c.log.writeChange(ids[0], "shardCollection.end", sessionsNamespace, shardingEndDetails(local.uuid, table, true))
+	c.shards[ids[0]].colls[policy.SessionsNamespace] = local
+	c.config.setTable(policy.SessionsNamespace, table)
+	c.log.writePlacement(policy.SessionsNamespace, &local.uuid, at, table.Owners())
+	c.log.writeChange(ids[0], "shardCollection.end", policy.SessionsNamespace, shardingEndDetails(local.uuid, table, true))
 	return nil
 }

@@ -161,16 +161,19 @@ func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	f.wait(n, goOn)
 }
 
-// shouldFail checks the fail point. Each check counts toward Skip and Times.
-func (f *FailPoints) shouldFail(n *nodeFailPoint) bool {
-	switch m := &n.mode; {
+func (f *FailPoints) shouldFail(n *nodeFailPoint) bool { return n.mode.Fires(f.ids.Chance) }
+
+// Fires checks the fail point, and reports whether it is on. Each check counts toward Skip and Times. chance
+// returns true with a probability.
+func (m *FailPointMode) Fires(chance func(probability float64) bool) bool {
+	switch {
 	case !m.Active:
 		return false
 	case m.Skip > 0:
 		m.Skip--
 		return false
 	case m.Probability > 0:
-		return f.ids.Chance(m.Probability)
+		return chance(m.Probability)
 	case m.Times > 0:
 		m.Times--
 		m.Active = m.Times > 0

@@ -42,13 +42,13 @@ func (c *Cluster) Membership() *Membership { return c.membership }
 // Add adds a shard and returns its id. If name is empty, it chooses a name.
 func (m *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
-	known, err := m.findExisting(set, hosts, name)
+	known, err := m.findExisting(at, name)
 	if known != "" || err != nil {
 		return known, err
 	}
 	if commonMember(m.addresses.ConfigServer(), hosts) {
 		return "", mongoerr.New(mongoerr.OperationFailed,
-			"Cannot add %s as a shard since it is a config server", strings.TrimPrefix(set+"/"+hosts, "/"))
+			"Cannot add %s as a shard since it is a config server", at)
 	}
 	if name == "" {
 		if name = set; name == "" {
@@ -80,20 +80,20 @@ func (m *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) 
 
 // findExisting returns the shard that already has the address and the name. It fails with
 // IllegalOperation if they match an existing shard only partly.
-func (m *Membership) findExisting(set, hosts, name string) (catalog.ShardID, error) {
+func (m *Membership) findExisting(at ShardAddress, name string) (catalog.ShardID, error) {
 	shards, err := m.config.Shards()
 	if err != nil {
 		return "", err
 	}
 	for _, s := range shards {
 		theirs := setName(s.Host)
-		common := commonMember(s.Host, hosts)
+		common := commonMember(s.Host, at.hosts)
 		switch {
-		case common && set == theirs && (name == "" || name == string(s.ID)):
+		case common && at.set == theirs && (name == "" || name == string(s.ID)):
 			return s.ID, nil
-		case common || set != "" && set == theirs || name == string(s.ID):
+		case common || at.set != "" && at.set == theirs || name == string(s.ID):
 			return "", mongoerr.New(mongoerr.IllegalOperation, "%s, named %q, is in conflict with shard %s at %s",
-				strings.TrimPrefix(set+"/"+hosts, "/"), name, s.ID, s.Host)
+				at, name, s.ID, s.Host)
 		}
 	}
 	return "", nil
@@ -178,6 +178,9 @@ func (m *Membership) hosts() *hosts {
 
 // ShardAddress is the address of a shard: the members of a replica set, or a single host.
 type ShardAddress struct{ set, hosts string }
+
+// String returns the address as ParseShardAddress takes it.
+func (a ShardAddress) String() string { return strings.TrimPrefix(a.set+"/"+a.hosts, "/") }
 
 // ParseShardAddress parses "rs/host:port,…" or "host:port". It fails with error 9 for other strings.
 func ParseShardAddress(text string) (ShardAddress, error) {

@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/policy"
 )
 
 // Statistics computes statistics of the data on shards and the config server.
@@ -208,8 +209,8 @@ func (st *Statistics) Collections(db string) []CollectionInfo {
 				Options: configOptions(ns),
 			})
 		}
-		if coll, tracked, err := st.config.Tracked(sessionsNamespace); db == "config" && tracked && err == nil {
-			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(sessionsNamespace, "config."), UUID: coll.UUID,
+		if coll, tracked, err := st.config.Tracked(policy.SessionsNamespace); db == "config" && tracked && err == nil {
+			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(policy.SessionsNamespace, "config."), UUID: coll.UUID,
 				Options: bson.D{}})
 			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
 		}

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// SessionsNamespace is the sessions collection. Its zones cause no splits (rules/01-rounds-and-settings
-// §5.1).
+// SessionsNamespace is the sessions collection, the only one of the config database that is on shards
+// (rules/03-catalog-and-keys §3.12). Its zones cause no splits (rules/01-rounds-and-settings §5.1).
 const SessionsNamespace = "config.system.sessions"
 
 // Reason is the reason why a range moves (rules/01-selection §6.7), and the part of the selection that

@@ -50,31 +50,11 @@ func databaseUserMethods() script.Methods[*Database] {
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object",
 			updateListCommand("revokePrivilegesFromRole", "privileges"),
 			"Takes privileges from a role."},
-		{"getUser", "name:string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{
-				{
-					Key: "usersInfo",
-					Value: bson.D{
-						{Key: "user", Value: c.Text(0)},
-						{Key: "db", Value: d.Name},
-					},
-				},
-			}, c.Arg(1)), server.Repeatable), "users")
-		}, "Returns a user, or null."},
+		{"getUser", "name:string options?:object", getNamed("user"), "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Repeatable))
 		}, "Returns the users of this database."},
-		{"getRole", "name:string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return firstReplyItem(c, d.Run(c.JS.Merge(bson.D{
-				{
-					Key: "rolesInfo",
-					Value: bson.D{
-						{Key: "role", Value: c.Text(0)},
-						{Key: "db", Value: d.Name},
-					},
-				},
-			}, c.Arg(1)), server.Repeatable), "roles")
-		}, "Returns a role, or null."},
+		{"getRole", "name:string options?:object", getNamed("role"), "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Repeatable))
 		}, "Returns the roles of this database."},
@@ -206,4 +186,14 @@ func writeConcernArgument(c *script.Call, body bson.D, i int) bson.D {
 		return body
 	}
 	return append(body, bson.E{Key: "writeConcern", Value: c.JS.Document(c.Arg(i))})
+}
+
+// getNamed returns a method that returns a user or a role, or null.
+func getNamed(kind string) func(*script.Call, *Database) goja.Value {
+	return func(c *script.Call, d *Database) goja.Value {
+		command := bson.D{{
+			Key: kind + "sInfo", Value: bson.D{{Key: kind, Value: c.Text(0)}, {Key: "db", Value: d.Name}},
+		}}
+		return firstReplyItem(c, d.Run(c.JS.Merge(command, c.Arg(1)), server.Repeatable), kind+"s")
+	}
 }

@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"slices"
+
+	"shardsh/balancer/policy"
 )
 
 // CheckMigrations checks M1, M2 and M4 to M6: a shard takes part in one migration at a time, nothing is
@@ -167,10 +169,10 @@ func (e Event) merges() bool {
 	return e.After.Shard == e.Before.Shard && e.After.Min == e.Before.Min && e.After.Max > e.Before.Max
 }
 
-// sessions is the collection that the config server itself shards.
-const sessions = "config.system.sessions"
-
-func (e Event) ofSessions() bool { return e.NS == sessions || e.Entry != nil && e.Entry.ID == sessions }
+// ofSessions reports whether the event is of the collection that the config server itself shards.
+func (e Event) ofSessions() bool {
+	return e.NS == policy.SessionsNamespace || e.Entry != nil && e.Entry.ID == policy.SessionsNamespace
+}
 
 // CheckFailedCommands checks S10: a failed command has changed nothing. It only checks commands during
 // which no other command was running.
@@ -198,7 +200,7 @@ func CheckFailedCommands(t Trace) (found []Violation) {
 			if moveCommands[alone.Cmd] && e.merges() {
 				continue // of the auto-merger, which has no event
 			}
-			if e.ofSessions() && alone.NS != sessions {
+			if e.ofSessions() && alone.NS != policy.SessionsNamespace {
 				continue // the config server creates and splits it every five minutes
 			}
 			if e.Entry != nil || e.Before == nil || e.After == nil || !e.Before.sameOwner(*e.After) {

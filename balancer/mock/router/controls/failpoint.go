@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/failpoint"
@@ -49,7 +48,7 @@ func configurePause(c *call.Call, name string) (bson.D, error) {
 	}
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
-	count := c.Cluster.FailPoints().Configure(name, memberOf(c), mock.FailPointMode(mode))
+	count := c.Cluster.FailPoints().Configure(name, memberOf(c), mode)
 	return bson.D{{Key: "count", Value: count}}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
@@ -31,17 +32,9 @@ type Points struct {
 // It counts only matching commands. The zero value is off.
 type Point struct {
 	mu      sync.Mutex
-	mode    Mode
+	mode    mock.FailPointMode
 	entered int64 // number of failed commands
 	failure Failure
-}
-
-// Mode is the mode of a fail point.
-type Mode struct {
-	Active      bool
-	Skip        int64   // number of times that it does not fire first
-	Times       int64   // number of times that it fires then; negative for no limit
-	Probability float64 // that it fires; 0 means always
 }
 
 // Failure describes how a command fails.
@@ -69,18 +62,10 @@ func (p *Point) Strike(cmd *commands.Command, appName, namespace string) *Failur
 	if !p.mode.Active || !p.failure.matches(cmd, appName, namespace) {
 		return nil
 	}
-	if p.mode.Skip > 0 {
-		p.mode.Skip--
-		return nil
-	}
-	if p.mode.Probability > 0 && rand.Float64() >= p.mode.Probability {
+	if !p.mode.Fires(func(probability float64) bool { return rand.Float64() < probability }) {
 		return nil
 	}
 	p.entered++
-	if p.mode.Times > 0 {
-		p.mode.Times--
-		p.mode.Active = p.mode.Times > 0
-	}
 	failure := p.failure
 	return &failure
 }
@@ -140,9 +125,9 @@ func ReadPoint(body bson.Raw, name string) (*Point, error) {
 }
 
 // ReadMode reads the mode of a fail point from the configureFailPoint command.
-func ReadMode(body bson.Raw) (Mode, error) {
-	m := Mode{Active: true, Times: -1}
-	err := m.read(body.Lookup("mode"))
+func ReadMode(body bson.Raw) (mock.FailPointMode, error) {
+	m := mock.FailPointMode{Active: true, Times: -1}
+	err := readMode(&m, body.Lookup("mode"))
 	return m, err
 }
 
@@ -153,7 +138,7 @@ func (p *Point) Entered() int64 {
 	return p.entered
 }
 
-func (m *Mode) read(v bson.RawValue) error {
+func readMode(m *mock.FailPointMode, v bson.RawValue) error {
 	if word, isText := v.StringValueOK(); isText {
 		switch word {
 		case "off":

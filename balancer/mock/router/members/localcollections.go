@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/policy"
 )
 
 // ownCollection is an internal collection of a member, in its databases local, config or admin. The mock
@@ -33,8 +34,8 @@ func noDocuments(*call.Call) ([]bson.D, error) { return nil, nil }
 func ownCollections(c *call.Call) []ownCollection {
 	own := slices.Concat(localCollections(), memberCollectionsOf(c.Node.Member.ID))
 	for _, ns := range cachedCollections(c) {
-		if ns == sessionsCollection {
-			continue // recorded
+		if ns == policy.SessionsNamespace {
+			continue // shards cache no routing table of it (recorded)
 		}
 		own = append(own, ownCollection{
 			ns: chunksCachePrefix + ns, docs: func(c *call.Call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
@@ -45,10 +46,6 @@ func ownCollections(c *call.Call) []ownCollection {
 	slices.SortFunc(own, func(a, b ownCollection) int { return strings.Compare(a.ns, b.ns) })
 	return own
 }
-
-// sessionsCollection is a sharded collection of the config database. Shards cache no routing table of
-// it.
-const sessionsCollection = "config.system.sessions"
 
 // emptyOnMembers are collections of the config database that shards and the config server create at
 // startup.

@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -239,13 +240,7 @@ func parseParameter(name string, current any, v bson.RawValue) (any, error) {
 		if !isNumber || cmp.Compare(n, 0) < 0 {
 			return nil, bad()
 		}
-		if exact, ok := v.Int64OK(); ok {
-			return exact, nil
-		}
-		if n >= math.MaxInt64 {
-			return int64(math.MaxInt64), nil
-		}
-		return int64(n), nil
+		return value.ToInteger(v), nil
 	}
 	minValue := 0.0
 	if name == queryStatsRate {
