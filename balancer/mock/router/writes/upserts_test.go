@@ -165,11 +165,11 @@ func TestUpdatesMakeNoArrayOfAKey(t *testing.T) {
 	x.OK("admin", d("shardCollection", "doc1.up", "key", d("k", 1)))
 	x.OK("doc1", d("insert", "up", "documents", bson.A{d("_id", 1, "k", 1)}))
 	lsid := bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}
-	for name, u := range map[string]any{"operators": d("$set", d("k", bson.A{1})), "a replacement": d("k", bson.A{1})} {
+	for n, u := range []bson.D{d("$set", d("k", bson.A{1})), d("k", bson.A{1})} {
 		reply := x.Run("doc1", d("update", "up", "updates", bson.A{d("q", d("k", 1), "u", u)},
-			"lsid", d("id", lsid), "txnNumber", int64(len(name))))
+			"lsid", d("id", lsid), "txnNumber", int64(n)))
 		if code, _ := reply.Lookup("writeErrors", "0", "code").AsInt64OK(); code != 54 {
-			t.Errorf("%s: %s, want code 54", name, reply)
+			t.Errorf("%v: %s, want code 54", u, reply)
 		}
 	}
 }
