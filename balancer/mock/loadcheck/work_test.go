@@ -210,6 +210,7 @@ func (l *load) work(lasting time.Duration) {
 		defer l.mu.Unlock()
 		_ = l.program.cmd.Process.Signal(quitSignal)
 		<-l.program.exited
+		keep(l.t, l.program)
 		l.t.Fatalf("stuck: %v\n%s", l.doing, l.program.log.tail())
 	}
 }

@@ -104,8 +104,8 @@ type Cursors struct {
 	Rand        *rand.Rand
 	Open        map[int64]*Cursor
 	IdleTimeout time.Duration
-	// sweptAt is the time of the last search for idle cursors.
-	sweptAt time.Time
+	// sweptAt is the time of the last search for idle cursors, nextSweep that of the next scheduled one.
+	sweptAt, nextSweep time.Time
 	// bytes is the memory of all cursors, MaxBytes its limit.
 	bytes, MaxBytes int64
 }
@@ -154,7 +154,27 @@ func (n *Node) keepCursor(c *Cursor) (int64, error) {
 		n.Cursors.Open = map[int64]*Cursor{}
 		n.Cluster.OnClose(func() { n.Cursors.killIf(func(*Cursor) bool { return true }) })
 	}
-	return n.Cursors.keep(c)
+	id, err := n.Cursors.keep(c)
+	n.scheduleSweep()
+	return id, err
+}
+
+// sweepInterval is the interval at which a server searches for idle cursors
+// (clientCursorMonitorFrequencySecs).
+const sweepInterval = 4 * time.Second
+
+// scheduleSweep lets a cluster on real time close its idle cursors even if nobody opens new ones: a
+// migration may wait for them.
+func (n *Node) scheduleSweep() {
+	now := time.Now()
+	if !n.Cluster.LockedClock().IsRealTime() || len(n.Cursors.Open) == 0 || now.Before(n.Cursors.nextSweep) {
+		return
+	}
+	n.Cursors.nextSweep = now.Add(sweepInterval)
+	n.Cluster.After(sweepInterval, func() {
+		n.Cursors.sweep(time.Now())
+		n.scheduleSweep()
+	})
 }
 
 func (cs *Cursors) keep(c *Cursor) (int64, error) {

@@ -38,6 +38,31 @@ func TestIdleCursorsAreClosed(t *testing.T) {
 	})
 }
 
+// On real time idle cursors are closed though nobody opens others: a move that waits for its deletion waits
+// for them.
+func TestMovesWaitForIdleCursorsUntilTheirTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := mock.New(mock.Config{
+			Topology: mock.DefaultTopology(2), RealTime: true, Parameters: map[string]any{"orphanCleanupDelaySecs": 0},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		x := &tester{T: t, Router: router.New(c, nil, router.WithCursorTimeout(time.Minute)), Cluster: c}
+		x.OK("admin", d("balancerStop", 1))
+		x.OK("admin", d("enableSharding", "app", "primaryShard", "shard0"))
+		x.OK("admin", d("shardCollection", "app.c", "key", d("k", 1)))
+		x.OK("app", d("insert", "c", "documents", bson.A{d("k", 1), d("k", 2), d("k", 3)}))
+		x.OK("app", d("find", "c", "batchSize", 1))
+		began := time.Now()
+		x.OK("admin", d("moveRange", "app.c", "min", d("k", 0), "toShard", "shard1", "waitForDelete", true))
+		if took := time.Since(began); took < time.Minute || took > 2*time.Minute {
+			t.Errorf("the move took %v", took)
+		}
+	})
+}
+
 func TestTooManyCursors(t *testing.T) {
 	x := routertest.NewS0(t)
 	x.OK("shop", d("insert", "few", "documents", bson.A{d("_id", 1), d("_id", 2)}))
