@@ -40,7 +40,7 @@ type Plan struct {
 func (p Plan) Validate() error {
 	switch {
 	case p.Goal.Kind == plan.Load:
-		return refuse("{goal} load has no plan to carry out, as each round starts its own count: see " +
+		return refuse("{goal} load can't be planned ahead, because each round measures the load again: see " +
 			"shardsh balance, forecast and simulate")
 	case p.MaxBytes < 0:
 		return refuse("{maxBytes} is %d, and can't be negative", p.MaxBytes)

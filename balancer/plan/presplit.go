@@ -69,14 +69,14 @@ func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
 		}
 	}
 	if merged > 0 {
-		b.plan.addNote(fmt.Sprintf("the balancer's auto-merger looks every hour and undoes cuts between chunks of one "+
-			"shard, %d of these; to keep them: sh.disableAutoMerger(%q)", merged, c.Namespace))
+		b.plan.addNote(fmt.Sprintf("the auto-merger runs every hour and will merge %d of the new chunks with a neighbour "+
+			"on the same shard; to prevent this: sh.disableAutoMerger(%q)", merged, c.Namespace))
 	}
 }
 
 func (b *builder) spreadReason(p piece) string {
 	if len(b.o.Goal.Homes) > 0 {
-		return fmt.Sprintf("The shard whose place %s takes has it in the other cluster.", p.to)
+		return fmt.Sprintf("In the other cluster the range is on the shard that corresponds to %s.", p.to)
 	}
 	if p.zone != catalog.NoZone {
 		return fmt.Sprintf("Each shard of zone %s gets the same number of its chunks.", p.zone)
@@ -129,7 +129,7 @@ func (b *builder) splitCollection(c *catalog.CollectionState, points []catalog.K
 		if len(inside) > 0 {
 			splits = append(splits, Step{
 				Kind: Split, Namespace: c.Namespace, From: chunk.Shard, Min: chunk.Min, Max: chunk.Max,
-				Points: slices.Clone(inside), Why: fmt.Sprintf("It is to have %d chunks.", n),
+				Points: slices.Clone(inside), Why: fmt.Sprintf("The range is split into %d chunks.", n),
 			})
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // errNoVolumes says that a disk limit can't be applied because the sizes of volumes are not known.
-var errNoVolumes = errors.New("plan: a disk limit needs the volumes of the shards, and the size of none is known: " +
-	"they are read with dbStats of admin, need the storage engine WiredTiger, and older snapshot files have none")
+var errNoVolumes = errors.New("plan: a disk limit needs the sizes of the shards' volumes, and none is known: dbStats " +
+	"reports them with the storage engine WiredTiger only, and older snapshot files don't have them")
 
 // initVolumes starts tracking the free space of shards, if there is a disk limit.
 func (b *builder) initVolumes(s *catalog.Snapshot) error {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"shardsh/balancer/humanize"
 )
 
 // FleetCluster is a cluster of a fleet.
@@ -62,7 +64,7 @@ func FleetHeadline(members []FleetCluster) string {
 			list = append(list, fmt.Sprintf("%d %s", counts[v], v))
 		}
 	}
-	return fmt.Sprintf("%d clusters: %s", len(members), strings.Join(list, ", "))
+	return fmt.Sprintf("%s: %s", humanize.Count(len(members), "cluster"), strings.Join(list, ", "))
 }
 
 // FleetPage writes one page of HTML about all clusters, the worst first: a table of all, and the

@@ -136,10 +136,15 @@ func labelColumnWidth(o whatif.Outcomes, columns int) int {
 }
 
 // writeRow writes a line: a label, and a text for each alternative.
-func (c comparisonTable) writeRow(label string, of func(a whatif.Outcome) string) {
+func (c comparisonTable) writeRow(label string, cell func(a whatif.Outcome) string) {
+	c.writeCells(label, func(i int) string { return cell(c.o.Alternatives[i]) })
+}
+
+// writeCells writes a line: a label, and a text for the index of each alternative.
+func (c comparisonTable) writeCells(label string, cell func(i int) string) {
 	text := pad(label, c.labelWidth)
 	for _, i := range c.shown {
-		text += pad(of(c.o.Alternatives[i]), columnWidth)
+		text += pad(cell(i), columnWidth)
 	}
 	c.writeLine(0, strings.TrimRight(text, " "))
 }
@@ -162,10 +167,10 @@ func (c comparisonTable) writeTable(letters map[int]string) {
 	c.writeLine(0, strings.TrimRight(text, " "))
 	c.writeRow("balancer", func(a whatif.Outcome) string {
 		if a.Plan.Load != nil {
-			return "not its work"
+			return "not involved"
 		}
 		if a.Mode != catalog.ModeFull {
-			return string(a.Mode) + ": if on"
+			return "assumed on" // it is off, or only merges
 		}
 		return "on"
 	})
@@ -232,7 +237,7 @@ func (c comparisonTable) writeEvenness() {
 	row("hottest shard then", func(e plan.Evenness) float64 { return e.After })
 }
 
-// writeSpread writes the largest and the smallest final size of the shards that should have data.
+// writeSpread writes the largest and the smallest final size of the shards.
 func (c comparisonTable) writeSpread() {
 	extreme := func(better func(a, b int64) bool) func(whatif.Outcome) string {
 		return func(a whatif.Outcome) string {
@@ -250,8 +255,8 @@ func (c comparisonTable) writeSpread() {
 }
 
 // writeRows writes a row for each of the names, with a cell for each alternative.
-func (c comparisonTable) writeRows(title string, most int, names []string, weight map[string]int64, text func(
-	whatif.Outcome, string) string,
+func (c comparisonTable) writeRows(title string, most int, names []string, weight map[string]int64,
+	cell func(i int, name string) string,
 ) {
 	if len(names) == 0 {
 		return
@@ -263,7 +268,7 @@ func (c comparisonTable) writeRows(title string, most int, names []string, weigh
 	}
 	c.writeHeading(title)
 	for _, name := range shown {
-		c.writeRow("  "+name, func(a whatif.Outcome) string { return text(a, name) })
+		c.writeCells("  "+name, func(i int) string { return cell(i, name) })
 	}
 	if n := len(names) - len(shown); n > 0 {
 		c.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
@@ -272,24 +277,24 @@ func (c comparisonTable) writeRows(title string, most int, names []string, weigh
 
 // writeShards writes the final size of each shard; the shards that change most come first.
 func (c comparisonTable) writeShards() {
-	held := map[string]map[string]plan.ShardChange{} // by alternative
+	held := map[int]map[string]plan.ShardChange{} // by alternative
 	var names []string
 	weight := map[string]int64{}
 	for _, i := range c.shown {
 		a := c.o.Alternatives[i]
-		held[a.Name] = map[string]plan.ShardChange{}
+		held[i] = map[string]plan.ShardChange{}
 		for _, shard := range a.Plan.Shards {
 			id := string(shard.Shard)
 			if _, known := weight[id]; !known {
 				names = append(names, id)
 			}
-			held[a.Name][id] = shard
+			held[i][id] = shard
 			weight[id] = max(weight[id], changeSize(shard))
 		}
 	}
 	slices.Sort(names)
-	c.writeRows("Data on shards in the end", maxShards, names, weight, func(a whatif.Outcome, id string) string {
-		shard, ok := held[a.Name][id]
+	c.writeRows("Data on shards in the end", maxShards, names, weight, func(i int, id string) string {
+		shard, ok := held[i][id]
 		if !ok {
 			return "-"
 		}
@@ -302,23 +307,23 @@ const maxLinks = 10
 
 // writeLinks writes how much moves between shards, the most first.
 func (c comparisonTable) writeLinks() {
-	bytes := map[string]map[string]int64{} // by alternative
+	bytes := map[int]map[string]int64{} // by alternative
 	var names []string
 	weight := map[string]int64{}
 	for _, i := range c.shown {
 		a := c.o.Alternatives[i]
-		bytes[a.Name] = map[string]int64{}
+		bytes[i] = map[string]int64{}
 		for _, link := range a.Links {
 			name := string(link.From) + " to " + string(link.To)
 			if _, known := weight[name]; !known {
 				names = append(names, name)
 			}
-			bytes[a.Name][name] = link.Bytes
+			bytes[i][name] = link.Bytes
 			weight[name] = max(weight[name], link.Bytes)
 		}
 	}
-	c.writeRows("Data over links", maxLinks, names, weight, func(a whatif.Outcome, name string) string {
-		n, ok := bytes[a.Name][name]
+	c.writeRows("Data over links", maxLinks, names, weight, func(i int, name string) string {
+		n, ok := bytes[i][name]
 		if !ok {
 			return "-"
 		}

@@ -55,8 +55,8 @@ func TestPresplitWarnsOfTheAutoMerger(t *testing.T) {
 		step{`sh.shardCollection("app.events", { h: "hashed" }).ok`, "1"},
 		step{`const goal = { presplit: { perShard: 4 } }; const shards = sh.listShards().length`, ""},
 		step{`sh.plan("app.events", { goal }).note.includes("disableAutoMerger(\"app.events\")")`, "true"},
-		step{`sh.presplit("app.events", { perShard: 4, pauseBalancing: true, journal: null }).finished`, "The balancer's auto-merger looks every hour and undoes cuts between " +
-			"chunks of one shard, 9 of these; to keep them: sh.disableAutoMerger(\"app.events\").\n" + run},
+		step{`sh.presplit("app.events", { perShard: 4, pauseBalancing: true, journal: null }).finished`, "The auto-merger runs every hour and will merge 9 of the new chunks with a " +
+			"neighbour on the same shard; to prevent this: sh.disableAutoMerger(\"app.events\").\n" + run},
 		step{events + ` == 4 * shards`, "true"},
 		step{`mock.advance("3h"); ` + events + ` == shards`, "true"},
 		step{`sh.disableAutoMerger("app.events"); sh.plan("app.events", { goal }).note === undefined`, "true"},

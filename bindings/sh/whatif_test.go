@@ -30,7 +30,7 @@ func TestWhatIf(t *testing.T) {
 	)
 	text, _ := c.Show(`print(o)`)
 	for _, part := range []string{"  A  addShard 3; zone shard1 EU; chunkSize shop.orders 256\n", "  B  moved: zone shard1 EU",
-		"off: if on", "\nData over links\n", "\nBlocked: as it is\n  the balancer is off (balancerOff)\n"} {
+		"assumed on", "\nData over links\n", "\nBlocked: as it is\n  the balancer is off (balancerOff)\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
 		}

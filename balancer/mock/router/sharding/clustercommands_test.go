@@ -197,3 +197,9 @@ func TestConfigShardWithUnreadyDeletion(t *testing.T) {
 		}
 	}
 }
+
+// Releases before 7.0 change the feature compatibility version without a confirmation.
+func TestOldReleasesNeedNoConfirmation(t *testing.T) {
+	x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(2), Version: catalog.Release60})
+	x.OK("admin", d("setFeatureCompatibilityVersion", "6.0"))
+}
