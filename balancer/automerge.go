@@ -34,10 +34,10 @@ func (l *Loop) stopMerging() []policy.MergerEvent {
 	return l.merger.Disable()
 }
 
-// SettingsChanged tells the loop that a command has written config.settings or the settings of a
+// HandleSettingsChange tells the loop that a command has written config.settings or the settings of a
 // collection, and that the command has read them again. If the new settings forbid auto-merging,
 // auto-merging stops immediately and not at the next round (rules/02-defragmentation-and-merging §1.4).
-func (l *Loop) SettingsChanged(ctx context.Context, j EventLog, now time.Time) {
+func (l *Loop) HandleSettingsChange(ctx context.Context, j EventLog, now time.Time) {
 	settings := l.effectiveSettings()
 	if settings.ShouldAutoMerge(now.In(l.cfg.Location)) {
 		return

@@ -29,7 +29,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		return nil, err
 	}
 	rules := policy.RulesOf(l.cfg.Release)
-	if rules.SharesShards() {
+	if rules.AllowsOneMigrationPerShard() {
 		colls = slices.Clone(colls)
 		l.rand.Shuffle(len(colls), func(i, j int) { colls[i], colls[j] = colls[j], colls[i] })
 	}
@@ -39,10 +39,10 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		if policy.ReportBlocked(coll, l.cfg.Release, l.decisions.Report) {
 			continue
 		}
-		if !rules.SharesShards() {
+		if !rules.AllowsOneMigrationPerShard() {
 			available = policy.NewAvailableShards(shards)
 		}
-		chosen, err := l.countCandidates(coll, rules, shards, available)
+		chosen, err := l.selectCandidatesByCount(coll, rules, shards, available)
 		switch {
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
@@ -57,7 +57,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	return candidates, nil
 }
 
-func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shards []catalog.Shard,
+func (l *Loop) selectCandidatesByCount(coll catalog.Collection, rules policy.Rules, shards []catalog.Shard,
 	available *policy.AvailableShards) ([]policy.Migration, error) {
 	routing, err := l.routing(coll.Namespace)
 	if err != nil {
@@ -71,7 +71,7 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 		Situation: l.withRestrictions(NewSituation(routing, nil, shards, l.Settings())), Rules: rules,
 		MovedLastRound: l.movedLastRound, Shuffle: l.rand.Shuffle,
 	}
-	situation.Random = l.randomChance()
+	situation.RandomMoveSource = l.randomChance()
 	chosen, _ := policy.SelectByCount(situation, available, report)
 	l.decisions.addReport(report)
 	return chosen, nil
@@ -98,7 +98,7 @@ func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
 }
 
 func unlockRound(t *thread, logger *slog.Logger) {
-	err := run(t, "unlock", func(ctx context.Context, c Cluster) error {
+	err := callWithoutValue(t, "unlock", func(ctx context.Context, c Cluster) error {
 		if lock, ok := c.(RoundLock); ok {
 			return lock.UnlockRound(ctx)
 		}

@@ -29,10 +29,10 @@ func (c *currentSettings) set(s catalog.Settings) {
 
 // setIfRevision sets the settings if the revision is still the given one (compare-and-set), so that
 // settings which a command has read in the meantime are not overwritten.
-func (c *currentSettings) setIfRevision(times int64, s catalog.Settings) bool {
+func (c *currentSettings) setIfRevision(revision int64, s catalog.Settings) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revision != times {
+	if c.revision != revision {
 		return false
 	}
 	c.value = s

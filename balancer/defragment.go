@@ -81,7 +81,7 @@ func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 	store bool) (policy.Phase, error) {
 	for {
 		if store {
-			err := run(t, "phase", func(ctx context.Context, c Cluster) error {
+			err := callWithoutValue(t, "phase", func(ctx context.Context, c Cluster) error {
 				return c.SetDefragmentationPhase(ctx, ns, uuid, name)
 			})
 			if err != nil {
@@ -93,16 +93,16 @@ func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 			return nil, err
 		}
 		if phase.Name() == policy.PhaseFinished {
-			return nil, run(t, "end of defragmentation", func(ctx context.Context, c Cluster) error {
+			return nil, callWithoutValue(t, "end of defragmentation", func(ctx context.Context, c Cluster) error {
 				return c.EndDefragmentation(ctx, ns, uuid)
 			})
 		}
 		l.cfg.Logger.Info("defragmentation enters a phase", "id", 6172702, "ns", ns, "phase", name,
 			"remaining", phase.Remaining())
-		if !phase.Complete() {
+		if !phase.IsComplete() {
 			return phase, nil
 		}
-		name, store = phase.Next(), true
+		name, store = phase.NextPhase(), true
 	}
 }
 
@@ -232,5 +232,5 @@ func (d *defragmentations) nextMigration(r *defragmentation, available *policy.A
 }
 
 func (d *defragmentations) migrationDone(m policy.Migration, err error) {
-	d.withPhase(m.UUID, func(p policy.Phase) { p.MigrationDone(m, err) })
+	d.withPhase(m.UUID, func(p policy.Phase) { p.RecordMigrationResult(m, err) })
 }

@@ -45,7 +45,7 @@ func (l *Loop) warnBlocked(draining []catalog.ShardID) error {
 		}
 		var owning []catalog.ShardID
 		for _, id := range draining {
-			if routing.Table.Count(id) > 0 {
+			if routing.Table.CountOn(id) > 0 {
 				owning = append(owning, id)
 			}
 		}

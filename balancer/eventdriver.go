@@ -97,7 +97,7 @@ func (t *eventThread) resume(result any) {
 		case Moves:
 			t.startMoves(step)
 			return
-		case Act:
+		case StartAction:
 			t.startAction(step.Action)
 			result = nil
 		}

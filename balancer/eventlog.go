@@ -23,21 +23,21 @@ type EventLog interface {
 
 // roundDetails is the record of one round (rules/01-rounds-and-settings §1.7).
 type roundDetails struct {
-	started    time.Time
-	candidates int
-	moved      int
-	unsharded  struct{ candidates, moved int }
-	cached     int
-	selection  time.Duration
-	throttle   time.Duration
-	migration  time.Duration
+	started           time.Time
+	candidates        int
+	moved             int
+	unsharded         struct{ candidates, moved int }
+	cachedCollections int
+	selection         time.Duration
+	throttle          time.Duration
+	migration         time.Duration
 }
 
 func (l *Loop) logRound(details bson.D) {
 	if !l.cfg.Release.HasModes() {
 		return // there is no action log yet
 	}
-	err := run(&l.thread, "actionlog", func(ctx context.Context, c Cluster) error {
+	err := callWithoutValue(&l.thread, "actionlog", func(ctx context.Context, c Cluster) error {
 		return c.LogAction(ctx, "balancer.round", details)
 	})
 	if err != nil && !errors.Is(err, errTerminated) {
@@ -66,7 +66,7 @@ func (d roundDetails) successDoc(now time.Time, r catalog.Release) bson.D {
 	return append(doc,
 		bson.E{Key: "candidateUnshardedCollections", Value: int32(d.unsharded.candidates)},
 		bson.E{Key: "unshardedCollectionsMoved", Value: int32(d.unsharded.moved)},
-		bson.E{Key: "imbalancedCachedCollections", Value: int32(d.cached)},
+		bson.E{Key: "imbalancedCachedCollections", Value: int32(d.cachedCollections)},
 		bson.E{Key: "times", Value: bson.D{
 			{Key: "selectionTimeMillis", Value: d.selection.Milliseconds()},
 			{Key: "throttleTimeMillis", Value: d.throttle.Milliseconds()},
@@ -90,7 +90,9 @@ func (l *Loop) logMerger(t *thread, events []policy.MergerEvent) {
 		if e == policy.MergerStarts {
 			l.streams.wake()
 		}
-		err := run(t, "changelog", func(ctx context.Context, c Cluster) error { return c.LogChange(ctx, string(e)) })
+		err := callWithoutValue(t, "changelog", func(ctx context.Context, c Cluster) error {
+			return c.LogChange(ctx, string(e))
+		})
 		if err != nil && !errors.Is(err, errTerminated) {
 			l.cfg.Logger.Warn("change log entry not written", "what", e, "error", err)
 		}

@@ -126,7 +126,7 @@ func (f *fakeCluster) add(t testing.TB, ns string, sizes ...int64) *fakeCollecti
 		coll.sizes[id] = size * mib
 		max := pattern.GlobalMax()
 		if i < len(sizes)-1 {
-			if max, err = pattern.Key(document(t, bson.D{{Key: "x", Value: int32(10 * (i + 1))}})); err != nil {
+			if max, err = pattern.ParseKey(document(t, bson.D{{Key: "x", Value: int32(10 * (i + 1))}})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +144,7 @@ func (f *fakeCluster) add(t testing.TB, ns string, sizes ...int64) *fakeCollecti
 // key is a bound of the fake's collections.
 func (f *fakeCluster) key(t testing.TB, x int) catalog.Key {
 	t.Helper()
-	key, err := f.colls[0].entry.Pattern.Key(document(t, bson.D{{Key: "x", Value: int32(x)}}))
+	key, err := f.colls[0].entry.Pattern.ParseKey(document(t, bson.D{{Key: "x", Value: int32(x)}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -239,7 +239,7 @@ func (l *Loop) main() {
 		}
 	}
 	for !l.isTerminating() {
-		l.sleep(l.round())
+		l.sleep(l.runRound())
 	}
 }
 

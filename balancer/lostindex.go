@@ -21,7 +21,7 @@ func (l *Loop) handleLostHashedIndex(m policy.Migration) bool {
 	}
 	l.cfg.Logger.Info("a hashed shard key has no index, balancing of the collection is switched off", "id", 78252,
 		"ns", m.Namespace)
-	err = run(&l.thread, "switchOff", func(ctx context.Context, c Cluster) error {
+	err = callWithoutValue(&l.thread, "switchOff", func(ctx context.Context, c Cluster) error {
 		return c.SwitchOffBalancing(ctx, m.Namespace)
 	})
 	if err != nil && !errors.Is(err, errTerminated) {

@@ -14,7 +14,7 @@ func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
 	if !l.cfg.Release.ChecksMachineIDs() {
 		return nil
 	}
-	return run(&l.thread, "machineIds", func(ctx context.Context, c Cluster) error {
+	return callWithoutValue(&l.thread, "machineIds", func(ctx context.Context, c Cluster) error {
 		nodes, tells := c.(MachineIDs)
 		if !tells || nodes.MachineIDsKnownUnique(ctx) {
 			return nil

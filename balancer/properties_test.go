@@ -86,7 +86,7 @@ func TestBalancingMovesLittleMoreThanItMust(t *testing.T) {
 		for _, shard := range s.shards {
 			size := s.coll.sizes[shard.ID]
 			if shard.Draining {
-				if n := s.coll.table.Count(shard.ID); n > 0 {
+				if n := s.coll.table.CountOn(shard.ID); n > 0 {
 					rt.Fatalf("%d chunks are left on the draining shard %s", n, shard.ID)
 				}
 				continue

@@ -71,9 +71,9 @@ func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) 
 	return known, err
 }
 
-// shards reads and shuffles config.shards: each call draws a new order (rules/01-rounds-and-settings
+// readShuffledShards reads and shuffles config.shards: each call draws a new order (rules/01-rounds-and-settings
 // §3.1). The list is valid until the next call.
-func (l *Loop) shards() ([]catalog.Shard, error) {
+func (l *Loop) readShuffledShards() ([]catalog.Shard, error) {
 	shards, err := readShards(&l.thread)
 	if err != nil || l.cfg.Rand == nil {
 		return shards, err

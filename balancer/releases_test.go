@@ -38,7 +38,7 @@ func (f *fakeCluster) addChunks(t testing.TB, ns string, owners ...string) *fake
 		max := coll.entry.Pattern.GlobalMax()
 		if i < len(owners)-1 {
 			var err error
-			if max, err = coll.entry.Pattern.Key(document(t, bson.D{{Key: "x", Value: int32(10 * (i + 1))}})); err != nil {
+			if max, err = coll.entry.Pattern.ParseKey(document(t, bson.D{{Key: "x", Value: int32(10 * (i + 1))}})); err != nil {
 				t.Fatal(err)
 			}
 		}

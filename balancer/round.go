@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// round runs one round and returns the sleep that follows it. The steps are numbered like the table of
+// runRound runs one round and returns the sleep that follows it. The steps are numbered like the table of
 // rules/01-rounds-and-settings §1.3.
-func (l *Loop) round() time.Duration {
+func (l *Loop) runRound() time.Duration {
 	details := roundDetails{started: l.now}
 	l.status.begin()
 	defer l.status.end()
@@ -46,7 +46,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 	if l.cfg.NoPauses {
 		pause.moved, pause.nothingMoved, pause.throttled = 0, 0, false
 	}
-	shards, err := l.shards() // step 2
+	shards, err := l.readShuffledShards() // step 2
 	if err != nil {
 		return false, 0, err
 	}
@@ -113,7 +113,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 	l.lastMigration = l.now
 	l.movedLastRound = details.moved > 0
 	details.migration = l.now.Sub(migrating)
-	details.cached = l.cache.len()
+	details.cachedCollections = l.cache.len()
 	if !l.movedLastRound { // steps 17 and 18
 		return true, pause.nothingMoved, nil
 	}
@@ -139,7 +139,7 @@ func (l *Loop) prepareStreams() error {
 // chunks. The policies share the available shards. The order of the result is the order of the
 // migrations.
 func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
-	shards, err := l.shards()
+	shards, err := l.readShuffledShards()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -468,7 +468,7 @@ func TestZonesOfSessions(t *testing.T) {
 		if c.table, err = catalog.NewRoutingTable(pattern, bson.ObjectID{1}, bson.Timestamp{T: 1}, slices.Values([]catalog.Chunk{chunk})); err != nil {
 			t.Fatal(err)
 		}
-		bound, err := pattern.Key(document(t, bson.D{{Key: "_id", Value: int32(5)}}))
+		bound, err := pattern.ParseKey(document(t, bson.D{{Key: "_id", Value: int32(5)}}))
 		if err != nil {
 			t.Fatal(err)
 		}

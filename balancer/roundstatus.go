@@ -24,9 +24,9 @@ func (s *roundStatus) end() {
 	})
 }
 
-func (s *roundStatus) change(by func(*Status)) {
+func (s *roundStatus) change(update func(*Status)) {
 	s.mu.Lock()
-	by(&s.status)
+	update(&s.status)
 	s.mu.Unlock()
 	if s.onChange != nil {
 		s.onChange()

@@ -80,7 +80,7 @@ func runStreams(ctx context.Context, s *Streams, c SharedCluster) {
 			result = nil
 		case Call:
 			c.With(func(c Cluster) { result = step.Do(ctx, c) })
-		case Act:
+		case StartAction:
 			actions.Go(func() {
 				ended := runAction(ctx, s.logger, c, step.Action)
 				c.With(func(c Cluster) { s.ActionDone(ctx, c, step.Action, ended) })

@@ -83,7 +83,7 @@ func (s *simulated) chunks(t testing.TB, n int, chunk func(i int) (catalog.Shard
 // bound is the key {x: i}, made by hand: a million of them are needed.
 func (s *simulated) bound(t testing.TB, i int) catalog.Key {
 	raw := binary.LittleEndian.AppendUint32([]byte{12, 0, 0, 0, 0x10, 'x', 0}, uint32(i))
-	k, err := s.coll.entry.Pattern.Key(append(raw, 0))
+	k, err := s.coll.entry.Pattern.ParseKey(append(raw, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func BenchmarkDrain(b *testing.B) {
 		if !s.rest(60 * 24 * time.Hour) {
 			b.Fatal("no rest")
 		}
-		if s.coll.table.Count("s00")+s.coll.table.Count("s04") > 0 {
+		if s.coll.table.CountOn("s00")+s.coll.table.CountOn("s04") > 0 {
 			b.Fatal("the shards are not empty")
 		}
 		decisions += s.moved

@@ -134,7 +134,7 @@ func (l *Loop) split(s policy.Split) error {
 	if n := len(s.Points); n > 0 && (s.Points[0].Equal(s.Min) || s.Points[n-1].Equal(s.Max)) {
 		return mongoerr.New(mongoerr.CannotSplit, "a split point of %s is a bound of its chunk", s.Namespace)
 	}
-	return run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, s) })
+	return callWithoutValue(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, s) })
 }
 
 // handleTooBig handles a range that was too big to move: it splits the chunk, or flags the chunk as
@@ -159,7 +159,7 @@ func (l *Loop) handleTooBig(m policy.Migration) error {
 	}
 	if cannot {
 		l.cfg.Logger.Info("chunk can't be split, flagging it jumbo", "id", 21873, "ns", m.Namespace)
-		err = run(&l.thread, "markJumbo", func(ctx context.Context, c Cluster) error {
+		err = callWithoutValue(&l.thread, "markJumbo", func(ctx context.Context, c Cluster) error {
 			return c.MarkJumbo(ctx, m.Namespace, split.Min)
 		})
 	}

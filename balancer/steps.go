@@ -26,9 +26,9 @@ type Moves struct{ Migrations []policy.Migration }
 // nil.
 type Wait struct{ Until time.Time }
 
-// Act asks for a streaming action to be started. Its result is nil and is returned immediately;
-// Streams.Done gets the result of the action.
-type Act struct{ Action policy.StreamAction }
+// StartAction asks for a streaming action to be started. Its result is nil and is returned immediately;
+// Streams.ActionDone gets the result of the action.
+type StartAction struct{ Action policy.StreamAction }
 
 // Call asks for one exchange with the cluster that takes no time worth modelling. The result is the
 // result of Do.
@@ -42,12 +42,12 @@ type Call struct {
 // Stopped is the last step: the loop has terminated.
 type Stopped struct{}
 
-func (Sleep) step()   {}
-func (Wait) step()    {}
-func (Act) step()     {}
-func (Moves) step()   {}
-func (Call) step()    {}
-func (Stopped) step() {}
+func (Sleep) step()       {}
+func (Wait) step()        {}
+func (StartAction) step() {}
+func (Moves) step()       {}
+func (Call) step()        {}
+func (Stopped) step()     {}
 
 type callResult[T any] struct {
 	value T
@@ -79,8 +79,8 @@ func call[T any](t *thread, name string, do func(ctx context.Context, c Cluster)
 	return result.value, result.err
 }
 
-// run yields an exchange like call, for exchanges without a value.
-func run(t *thread, name string, do func(ctx context.Context, c Cluster) error) error {
+// callWithoutValue yields an exchange like call, for exchanges without a value.
+func callWithoutValue(t *thread, name string, do func(ctx context.Context, c Cluster) error) error {
 	_, err := call(t, name, func(ctx context.Context, c Cluster) (struct{}, error) {
 		return struct{}{}, do(ctx, c)
 	})

@@ -21,7 +21,7 @@ const (
 )
 
 // Streams is the balancer's secondary thread as a state machine: it issues the merges and measurements
-// of defragmentations and of the auto-merger. Run it with Resume from one driver, which calls Done when
+// of defragmentations and of the auto-merger. Run it with Resume from one driver, which calls ActionDone when
 // an action ends.
 type Streams struct {
 	thread
@@ -80,7 +80,7 @@ func (s *Streams) main() {
 		}
 		s.adjustOutstanding(+1)
 		s.throttle(action)
-		s.yield(Act{action})
+		s.yield(StartAction{action})
 	}
 }
 
@@ -200,7 +200,7 @@ func (s *Streams) actionOf(d *defragmentation) (policy.StreamAction, bool, error
 	for {
 		var complete bool
 		var next policy.PhaseName
-		s.locked(func() { complete, next = d.phase.Complete(), d.phase.Next() })
+		s.locked(func() { complete, next = d.phase.IsComplete(), d.phase.NextPhase() })
 		if !complete {
 			break
 		}
@@ -266,7 +266,7 @@ func (s *Streams) recordResult(
 		return
 	}
 	var measured *policy.Measurement
-	s.loop.defragmentations.withPhase(a.UUID, func(p policy.Phase) { measured = p.ActionDone(a, r) })
+	s.loop.defragmentations.withPhase(a.UUID, func(p policy.Phase) { measured = p.RecordActionResult(a, r) })
 	if measured != nil {
 		if err := store.SetEstimate(ctx, a.Namespace, a.UUID, *measured); err != nil {
 			// Phase 2 detects the missing size, and the streams are not woken
@@ -289,7 +289,7 @@ func (s *Streams) mergeAllDone(ctx context.Context, a policy.StreamAction, r pol
 			"shard", a.Shard, "error", r.Err)
 	}
 	wake := false
-	s.locked(func() { wake = s.loop.merger.MergeDone(a, r) })
+	s.locked(func() { wake = s.loop.merger.RecordMergeResult(a, r) })
 	if wake {
 		s.wake()
 	} else {

@@ -27,7 +27,7 @@ func (f *fakeCluster) defragment(t testing.TB, ns string, perShard int) *fakeCol
 	low := p.GlobalMin()
 	for _, shard := range f.shards {
 		for range perShard {
-			high, err := p.Key(document(t, bson.D{{Key: "x", Value: int32(len(chunks))}}))
+			high, err := p.ParseKey(document(t, bson.D{{Key: "x", Value: int32(len(chunks))}}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -159,7 +159,7 @@ func TestSplitPointsOfOneCommand(t *testing.T) {
 	c := f.add(t, "db.c", 0)
 	p := c.entry.Pattern
 	bound := func(n int) catalog.Key {
-		key, err := p.Key(document(t, bson.D{{Key: "x", Value: int32(n)}}))
+		key, err := p.ParseKey(document(t, bson.D{{Key: "x", Value: int32(n)}}))
 		if err != nil {
 			t.Fatal(err)
 		}

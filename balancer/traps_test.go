@@ -65,7 +65,7 @@ func (f *fakeCluster) traced(t *testing.T, cfg balancer.Config, rounds int64, lo
 // zoneUpTo gives a collection the zone Z from its beginning to a bound.
 func (c *fakeCollection) zoneUpTo(t *testing.T, at int) {
 	t.Helper()
-	bound, err := c.entry.Pattern.Key(document(t, bson.D{{Key: "x", Value: int32(at)}}))
+	bound, err := c.entry.Pattern.ParseKey(document(t, bson.D{{Key: "x", Value: int32(at)}}))
 	if err != nil {
 		t.Fatal(err)
 	}

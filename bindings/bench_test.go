@@ -39,7 +39,7 @@ func BenchmarkFindOne(b *testing.B) {
 		if _, err := s.Eval(context.Background(), "eval", "db.orders.findOne({_id: 3})"); err != nil {
 			b.Fatal(err)
 		}
-		f.Commands()
+		f.TakeCommands()
 	}
 }
 
@@ -54,6 +54,6 @@ func BenchmarkIterate(b *testing.B) {
 		if _, err := s.Eval(context.Background(), "eval", "var n = 0; db.orders.find().forEach(d => { n += d._id })"); err != nil {
 			b.Fatal(err)
 		}
-		f.Commands()
+		f.TakeCommands()
 	}
 }

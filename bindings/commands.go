@@ -62,9 +62,9 @@ func (s *Shell) shellGlobals() script.Globals {
 
 // use checks the connection before it checks the name, because it is a method of Mongo.
 func (s *Shell) use(c *script.Call) goja.Value {
-	server.Connected(c.JS, s.current.Server())
+	server.RequireDatabase(c.JS, s.current.ServerDatabase())
 	c.Check("Mongo.use", script.ParseSignature("database:string"))
-	return c.JS.Runtime.ToValue(s.current.SwitchTo(s.current.DB.SiblingObject(c.Text(0))))
+	return c.JS.Runtime.ToValue(s.current.SwitchTo(s.current.DB.SiblingDatabase(c.Text(0))))
 }
 
 // isNumeral reports whether JavaScript converts a string to a number; this includes the empty string.

@@ -102,7 +102,7 @@ func TestMethodsSend(t *testing.T) {
 			if out, failed := c.Show(tc.call); failed {
 				t.Fatal(out)
 			}
-			if got := strings.Join(c.Commands(), "\n"); got != tc.want {
+			if got := strings.Join(c.TakeCommands(), "\n"); got != tc.want {
 				t.Errorf("sent\n%s\nwant\n%s", got, tc.want)
 			}
 		})

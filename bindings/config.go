@@ -108,8 +108,8 @@ type Config struct {
 	Settings *options.ClientOptions
 	// Connect opens the connections of Mongo(), connect() and db.auth(); nil uses the driver.
 	Connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
-	// ClientOptions parses the connection strings of Mongo() and connect(); nil uses the driver.
-	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
+	// ParseURI parses the connection strings of Mongo() and connect(); nil uses the driver.
+	ParseURI func(ctx context.Context, uri string) (*options.ClientOptions, error)
 }
 
 // Guard checks commands; see [server.Guard].

@@ -25,10 +25,11 @@ func (s *Shell) defineGlobals() {
 	for name, build := range map[string]func() goja.Value{
 		"sh": func() goja.Value { return s.sharding.Object() },
 		"rs": func() goja.Value {
-			return replicaset.New(replicaset.Host{JS: s.JS, Gateway: s.gateway, Display: s.display, DB: s.current.Server})
+			return replicaset.New(replicaset.Host{JS: s.JS, Gateway: s.gateway, Display: s.display,
+				DB: s.current.ServerDatabase})
 		},
 		"mock": func() goja.Value {
-			return mock.New(mock.Host{JS: s.JS, Gateway: s.gateway, Reply: s.display.Reply, DB: s.current.Server})
+			return mock.New(mock.Host{JS: s.JS, Gateway: s.gateway, Reply: s.display.ReplyValue, DB: s.current.ServerDatabase})
 		},
 		"config": func() goja.Value { return settings.Object(s.JS, s.display.Inspect, s.settings) },
 		"assert": func() goja.Value {
@@ -37,7 +38,7 @@ func (s *Shell) defineGlobals() {
 			})
 		},
 		"help":  func() goja.Value { return s.JS.Help.NewHelp(s.help) },
-		"Mongo": s.database.Constructor,
+		"Mongo": s.database.MongoConstructor,
 	} {
 		s.JS.DefineLazyGlobal(name, build)
 	}
@@ -51,13 +52,14 @@ func (s *Shell) defineGlobals() {
 // top level of a script also reaches this setter.
 func (s *Shell) defineDB() {
 	get := func(goja.FunctionCall) goja.Value {
-		server.Connected(s.JS, s.current.Server())
+		server.RequireDatabase(s.JS, s.current.ServerDatabase())
 		return s.current.DB.Object()
 	}
 	set := func(fc goja.FunctionCall) goja.Value {
 		d, ok := script.Receiver[*database.Database](fc.Argument(0))
 		if !ok {
-			s.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "Cannot reassign 'db' to non-Database type")
+			s.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeInvalidOperation,
+				"Cannot reassign 'db' to non-Database type")
 		}
 		s.current.Use(d)
 		return goja.Undefined()

@@ -26,7 +26,7 @@ type JSONStyle struct {
 // WriteJSON writes a result as extended JSON (rules/04-command-line-and-prompt §1.8); it writes nothing
 // for undefined. A cursor's documents are written as they arrive.
 func (s *Shell) WriteJSON(ctx context.Context, w io.Writer, r script.Result, style JSONStyle) error {
-	if r.Undefined() {
+	if r.IsUndefined() {
 		return nil
 	}
 	_, err := s.JS.RunProtected(ctx, func() (goja.Value, error) {
@@ -124,6 +124,6 @@ func (o *jsonOutput) writeLine(text string) {
 
 func (o *jsonOutput) writeText(text string) {
 	if o.err == nil {
-		_, o.err = io.WriteString(o.w, plaintext.VisibleJSON(text))
+		_, o.err = io.WriteString(o.w, plaintext.EscapeJSON(text))
 	}
 }

@@ -162,7 +162,7 @@ func TestModulesOfSharedFolders(t *testing.T) {
 		step{`require("./mine")`, "first"},  // as from the user's library
 	)
 	sandboxed := func(read ...string) *connected {
-		return shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Sandbox = &sandbox.Rules{Read: read} })
+		return shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Sandbox = &sandbox.Rules{ReadPaths: read} })
 	}
 	refused := filepath.Join(shared, "first", "mine.js")
 	shelltest.Run(t, sandboxed(), step{`require("mine")`, "Error: EACCES: --sandbox: scripts may not read " + refused +

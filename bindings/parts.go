@@ -23,28 +23,29 @@ func (s *Shell) makeParts() {
 	}
 	s.sharding = &sh.Host{
 		JS: s.JS, Display: s.display, Gateway: s.gateway, Compat: s.cfg.Compat, MaxTimeMS: maxTime,
-		DB: s.current.Server, Objects: shardingObjects{s.current, cursors}, Sandbox: s.cfg.Sandbox, Consent: s.cfg.Consent,
-		Mock: strings.HasPrefix(s.cfg.Deployment, "mock"),
+		DB: s.current.ServerDatabase, Objects: shardingObjects{s.current, cursors}, Sandbox: s.cfg.Sandbox,
+		Consent: s.cfg.Consent,
+		IsMock:  strings.HasPrefix(s.cfg.Deployment, "mock"),
 	}
 	s.database = database.New(database.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display, Cursors: cursors, Sharding: s.sharding, Current: s.current,
 		MaxTimeMS: maxTime,
 		ConnectSettings: database.ConnectSettings{
 			Address: s.cfg.Address, Routers: s.cfg.Routers, Settings: s.cfg.Settings, Sandbox: s.cfg.Sandbox,
-			Connect: s.cfg.Connect, ClientOptions: s.cfg.ClientOptions, Interactive: s.cfg.Interactive,
+			Connect: s.cfg.Connect, ParseURI: s.cfg.ParseURI, Interactive: s.cfg.Interactive,
 		},
 	})
 	s.oldShell = oldshell.Host{
 		JS: s.JS, Display: s.display, Settings: s.settings, Sharding: s.sharding, Current: s.current,
-		Prototypes: s.database.Classes, Cursors: cursors, Results: write.Results{JS: s.JS, Gateway: s.gateway},
+		Prototypes: s.database.Prototypes, Cursors: cursors, Results: write.Results{JS: s.JS, Gateway: s.gateway},
 	}
-	s.show = show.Host{JS: s.JS, Display: s.display, DB: s.current.Server, Sharding: s.sharding.Shows}
+	s.show = show.Host{JS: s.JS, Display: s.display, DB: s.current.ServerDatabase, Sharding: s.sharding.ShowCommands}
 	s.console = &console.Console{
 		JS: s.JS, Stdout: s.cfg.Stdout, Sandbox: s.cfg.Sandbox,
 		Editor:  func() string { return s.settings.Editor },
 		ValueOf: func(name string) goja.Value { return s.completer.ValueOf(name) },
 	}
 	s.prompt = &console.Prompt{
-		JS: s.JS, Deployment: s.cfg.Deployment, Mode: s.cfg.Mode, SetName: s.cfg.SetName, DB: s.current.Server,
+		JS: s.JS, Deployment: s.cfg.Deployment, Mode: s.cfg.Mode, SetName: s.cfg.SetName, DB: s.current.ServerDatabase,
 	}
 }

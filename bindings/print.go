@@ -20,7 +20,7 @@ func (s *Shell) printGlobals() script.Globals {
 				if cur, ok := script.Receiver[*cursor.Cursor](v); ok {
 					v = c.JS.Runtime.NewArray(cur.NextPage(s.settings.DisplayBatchSize)...)
 				}
-				texts[i] = c.JS.Values.Printjson(s.display.WithoutClusterTimeFields(v))
+				texts[i] = c.JS.Values.PrintjsonText(s.display.WithoutClusterTimeFields(v))
 			}
 			c.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n")
 			return nil

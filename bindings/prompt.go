@@ -2,20 +2,20 @@ package bindings
 
 import "shardsh/bindings/console"
 
-// Console holds the callbacks into an interactive session; see [console.Hooks].
-type Console = console.Hooks
+// ConsoleHooks holds the callbacks into an interactive session; see [console.Hooks].
+type ConsoleHooks = console.Hooks
 
 // Attach connects the shell to an interactive session, and loads the settings that earlier sessions
 // saved. Settings that a script has already changed are kept. An error says why the file was not read;
 // the shell works without the file.
-func (s *Shell) Attach(c Console) error {
+func (s *Shell) Attach(c ConsoleHooks) error {
 	s.console.Attach(c)
 	return s.settings.Load(s.JS, c.SettingsFile)
 }
 
-// Suggestion returns the text that edit has produced for the next line, for the user to change and
+// TakeSuggestion returns the text that edit has produced for the next line, for the user to change and
 // send. It returns each text once.
-func (s *Shell) Suggestion() string { return s.console.Suggestion() }
+func (s *Shell) TakeSuggestion() string { return s.console.TakeSuggestion() }
 
 // Prompt returns the prompt before an input; see [console.Prompt.Text].
 func (s *Shell) Prompt() string { return s.prompt.Text() }
@@ -29,7 +29,7 @@ func (s *Shell) HistoryRules() (length int, redact string) {
 // Pager returns the program for results that are taller than the screen (empty for the default), and
 // reports whether paging is on. A sandbox has no pager, because it would let scripts start programs.
 func (s *Shell) Pager() (program string, wanted bool) {
-	if s.cfg.Sandbox.CheckStart() != nil {
+	if s.cfg.Sandbox.CheckStartProgram() != nil {
 		return "", false
 	}
 	return s.settings.Pager()

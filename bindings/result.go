@@ -17,7 +17,7 @@ import (
 // newline; empty for undefined. An interactive shell shows the next page of a cursor. Other shells show
 // as many documents as Config.ResultLimit says.
 func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
-	if r.Undefined() {
+	if r.IsUndefined() {
 		return "", nil
 	}
 	var text string
@@ -34,7 +34,7 @@ func (s *Shell) renderSpecial(v goja.Value) (string, bool) {
 	_, isShard := script.Receiver[*sh.Helpers](v)
 	_, isReplicaSet := script.Receiver[*replicaset.Object](v)
 	if isShard || isReplicaSet {
-		server.Connected(s.JS, s.current.Server())
+		server.RequireDatabase(s.JS, s.current.ServerDatabase())
 	}
 	cur, ok := script.Receiver[*cursor.Cursor](v)
 	if !ok || cur.Stream {

@@ -18,12 +18,12 @@ type shardingObjects struct {
 
 // Database returns the object of a sibling of the current database.
 func (o shardingObjects) Database(d *server.Database) goja.Value {
-	return o.current.DB.SiblingObject(d.Name).Object()
+	return o.current.DB.SiblingDatabase(d.Name).Object()
 }
 
 // Cursor returns the object of a cursor; start sends its command.
 func (o shardingObjects) Cursor(d *server.Database, command bson.D) (object goja.Value, start func()) {
-	of := o.current.DB.SiblingObject(d.Name)
+	of := o.current.DB.SiblingDatabase(d.Name)
 	switch command[0].Key {
 	case "find":
 		cur := o.cursors.New(of, cursor.Find, command)
@@ -34,7 +34,7 @@ func (o shardingObjects) Cursor(d *server.Database, command bson.D) (object goja
 		return cur.Object, func() { cur.HasNext() }
 	}
 	cur := o.cursors.New(of, cursor.Command, command)
-	cur.IsRead = false
+	cur.IsReadOnly = false
 	return cur.Object, cur.Open
 }
 
@@ -42,9 +42,9 @@ func (o shardingObjects) Cursor(d *server.Database, command bson.D) (object goja
 func (o shardingObjects) Update(d *server.Database, collection string, statement,
 	writeConcern bson.Raw) (*goja.Object, int64) {
 	ops := []write.Op{{Kind: write.Update, Doc: statement}}
-	coll := o.current.DB.SiblingObject(d.Name).Collection(collection)
+	coll := o.current.DB.SiblingDatabase(d.Name).Collection(collection)
 	w := coll.Write(ops, write.Options{Concern: writeConcern})
 	results := coll.Results()
 	results.ThrowFailures(w, ops, false)
-	return results.Update(w), w.Matched
+	return results.UpdateResult(w), w.Matched
 }

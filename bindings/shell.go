@@ -45,7 +45,7 @@ type Shell struct {
 // New returns a Shell. It sends no command.
 func New(cfg Config) (*Shell, error) {
 	cfg.Database = cmp.Or(cfg.Database, "test")
-	if !database.ValidName(cfg.Database) {
+	if !database.IsValidDatabaseName(cfg.Database) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
 	if cfg.Stdout == nil {
@@ -83,7 +83,7 @@ func New(cfg Config) (*Shell, error) {
 	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, OnSend: cfg.OnSend}
 	s.gateway = server.NewGateway(s.JS, checks, cfg.NoRetryWrites)
 	s.makeParts()
-	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
+	s.completer = complete.New(s.JS, completerShell{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{
 		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version, Environment: cfg.Environment,
 		Interactive: cfg.Interactive, Color: cfg.Color, Sandbox: cfg.Sandbox,

@@ -20,9 +20,9 @@ func (s *Shell) collectionCalledText(message string) string {
 	if !ok || !s.current.DB.IsSiblingUsed(db) {
 		return ""
 	}
-	proto := s.database.Classes.Database()
+	proto := s.database.Prototypes.Database()
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		proto, name = s.database.Classes.Collection(), name[i+1:]
+		proto, name = s.database.Prototypes.Collection(), name[i+1:]
 	}
 	text := ns + " is a collection, not a function"
 	if near := plaintext.Nearest(name, methodNames(proto)); near != "" {

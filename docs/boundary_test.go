@@ -33,7 +33,7 @@ func mockAt(t *testing.T, release catalog.Release) func(db string, command bson.
 
 func newMock(t *testing.T, release catalog.Release) *mock.Cluster {
 	t.Helper()
-	cluster, err := mock.New(mock.Config{Topology: mock.DefaultTopology(2), Version: release})
+	cluster, err := mock.New(mock.Config{Topology: mock.DefaultTopology(2), Release: release})
 	if err != nil {
 		t.Fatal(err)
 	}

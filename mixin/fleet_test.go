@@ -137,7 +137,7 @@ func TestFleet(t *testing.T) {
 	exporter, at := exportFleet(t, targets)
 	run := startRun(t, targets[slices.IndexFunc(targets, func(target action.Target) bool { return target.Name == "running" })])
 	server := startPrometheus(t, prometheus, at, run)
-	exporter.ReloadFailed() // as if the file of targets were wrong
+	exporter.RecordReloadFailure() // as if the file of targets were wrong
 	want["ShardshTargetsNotReloaded"] = true
 	began, third := time.Now(), *fleetTime/3
 	sleep(t, third/2)
@@ -181,7 +181,7 @@ func fleet(t *testing.T, down *atomic.Bool) (targets []action.Target, want map[s
 		members = append(members, member{name: fmt.Sprintf("well%02d", i), topology: topologyOf("", "", evenChunks)})
 	}
 	for _, m := range members {
-		cluster := mocktest.Cluster(t, m.topology, mock.Config{Version: catalog.Release80, RealTime: true})
+		cluster := mocktest.Cluster(t, m.topology, mock.Config{Release: catalog.Release80, RealTime: true})
 		var mayFail atomic.Bool
 		falls := &mayFail
 		if m.name == "down" {
@@ -218,7 +218,7 @@ func startRun(t *testing.T, target action.Target) (at string) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := action.Balance{All: true, PlanFirst: true,
-			Pace: action.Pace{Parallel: 1, Metrics: at, PauseBetween: *fleetTime / 25, MaxBytes: action.NoLimit}}.Run(ctx,
+			Pace: action.Pace{Parallel: 1, MetricsAddress: at, PauseBetween: *fleetTime / 25, MaxBytes: action.NoLimit}}.Run(ctx,
 			action.Cluster{Client: source.Client, Clock: wall{}}, nil)
 		done <- err
 	}()
@@ -254,13 +254,13 @@ func exportFleet(t *testing.T, targets []action.Target) (x *action.Exporter, at 
 	t.Helper()
 	x, err := action.Export{Policy: check.Default(), Every: time.Second, StaleAfter: 10 * time.Second, Timeout: 20 * time.Second,
 		ForecastEvery: 20 * time.Second, Collections: 5, Heat: true, Clock: wall{}, Log: slog.New(slog.DiscardHandler),
-		Describe: error.Error}.Start(t.Context())
+		DescribeError: error.Error}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(x.Close)
 	x.SetTargets(targets)
-	at, stop, err := action.Listen{Address: "0"}.Serve(t.Context(), x.Handler())
+	at, stop, err := action.ListenOptions{Address: "0"}.Serve(t.Context(), x.Handler())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ scrape_configs: [{ job_name: shardsh, static_configs: [{ targets: ["`+strings.Jo
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	at, stop, err := action.Listen{Address: "0"}.Serve(t.Context(), http.NotFoundHandler())
+	at, stop, err := action.ListenOptions{Address: "0"}.Serve(t.Context(), http.NotFoundHandler())
 	if err != nil {
 		t.Fatal(err)
 	}

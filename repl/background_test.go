@@ -93,7 +93,7 @@ func TestTimersWhileALineIsRead(t *testing.T) {
 				}
 				return dropped
 			}}}
-			code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, Exit: exit, Timers: ts,
+			code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, ExitCode: exit, Timers: ts,
 				DeferredOutput: &screen})
 			if err != nil || code != tt.code {
 				t.Errorf("code %d, error %v", code, err)

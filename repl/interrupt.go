@@ -18,10 +18,10 @@ const (
 	stuckNotice    = "(Still stopping. To leave without waiting, press Ctrl+C again)"
 )
 
-// interruptibly runs f under a context that ends when Ctrl-C is pressed. If f was stopped, the error is
+// runInterruptibly runs f under a context that ends when Ctrl-C is pressed. If f was stopped, the error is
 // errStopped, regardless of the error of f. The third Ctrl-C abandons f, unless f listens for it,
 // because some operations of a script ignore the context.
-func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (string, error)) (string, error) {
+func (l *loop[R]) runInterruptibly(ctx context.Context, f func(context.Context) (string, error)) (string, error) {
 	l.forgetInterrupts()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

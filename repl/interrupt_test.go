@@ -53,7 +53,7 @@ func TestCtrlCWhileACommandRuns(t *testing.T) {
 				"run": func(ctx context.Context) (string, error) { return tt.command(ctx, press) },
 			}}
 			editor := &script{steps: []any{"run", "after", ".exit"}}
-			code, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, Exit: exit, Interrupts: interrupts})
+			code, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, ExitCode: exit, Interrupts: interrupts})
 			if err != nil || code != tt.code {
 				t.Errorf("code %d, error %v", code, err)
 			}

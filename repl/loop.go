@@ -36,9 +36,9 @@ type Config struct {
 	Banner string
 	// Color allows escape sequences in the loop's own output.
 	Color bool
-	// Exit reports whether an error of Eval is a request to leave, with the exit code. Nil means that
+	// ExitCode reports whether an error of Eval is a request to leave, with the exit code. Nil means that
 	// no error is.
-	Exit func(error) (code int, ok bool)
+	ExitCode func(error) (code int, ok bool)
 	// Explain converts an error of Eval or Render for printing; nil prints the error's text.
 	Explain func(error) Failure
 	// Interrupts delivers Ctrl-C while a command runs, and when the line editor does not receive it.
@@ -101,8 +101,8 @@ type loop[R any] struct {
 	Config
 	shell Shell[R]
 
-	reading <-chan answer // result of a pending ReadLine; nil if none is pending
-	shellMu sync.Mutex    // for calls of shell that may happen while a line is read
+	pendingLine <-chan answer // result of a pending ReadLine; nil if none is pending
+	shellMu     sync.Mutex    // for calls of shell that may happen while a line is read
 
 	pending    []string  // lines of an incomplete input
 	exitHintAt time.Time // when the exit hint was shown, if the last key was Ctrl-C
@@ -123,7 +123,7 @@ func (l *loop[R]) step(ctx context.Context) error {
 	}
 	line, err := l.readLine(ctx, prompt)
 	switch {
-	case errors.Is(err, errLeft):
+	case errors.Is(err, errLeftByTimer):
 		fmt.Fprintln(l.Out)
 		return nil
 	case errors.Is(err, ErrDropped), errors.Is(err, ErrInterrupted) && len(l.pending) > 0:
@@ -131,7 +131,7 @@ func (l *loop[R]) step(ctx context.Context) error {
 		l.pending, l.exitHintAt = nil, time.Time{}
 		return nil
 	case errors.Is(err, ErrInterrupted):
-		l.interrupted()
+		l.handleInterrupt()
 		return nil
 	case errors.Is(err, io.EOF):
 		l.exiting = true
@@ -157,8 +157,8 @@ func (l *loop[R]) step(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// interrupted handles Ctrl-C on an empty line.
-func (l *loop[R]) interrupted() {
+// handleInterrupt handles Ctrl-C on an empty line.
+func (l *loop[R]) handleInterrupt() {
 	now := l.Now()
 	if !l.exitHintAt.IsZero() && now.Sub(l.exitHintAt) <= exitHintTimeout {
 		l.exiting = true
@@ -171,7 +171,7 @@ func (l *loop[R]) interrupted() {
 // evaluate runs one complete input and prints its result.
 func (l *loop[R]) evaluate(ctx context.Context, source string) {
 	l.remember(source)
-	text, err := l.interruptibly(ctx, func(ctx context.Context) (string, error) {
+	text, err := l.runInterruptibly(ctx, func(ctx context.Context) (string, error) {
 		result, err := l.shell.Eval(ctx, InputName, source)
 		if err != nil {
 			return "", err
@@ -203,10 +203,10 @@ func (l *loop[R]) showResult(ctx context.Context, text string) {
 }
 
 func (l *loop[R]) exitCode(err error) (code int, leaves bool) {
-	if err == nil || l.Exit == nil {
+	if err == nil || l.ExitCode == nil {
 		return 0, false
 	}
-	return l.Exit(err)
+	return l.ExitCode(err)
 }
 
 func (l *loop[R]) explain(err error) Failure {

@@ -64,7 +64,7 @@ func (s *script) ReadLine(prompt string) (string, error) {
 func (s *script) Remember(input string)                          { s.remembered = append(s.remembered, input) }
 func (s *script) OnTab(complete func(string) (string, []string)) { s.complete = complete }
 func (s *script) Suggest(text string)                            { s.suggested = append(s.suggested, text) }
-func (s *script) Lend(run func() error) error                    { return run() }
+func (s *script) LendTerminal(run func() error) error            { return run() }
 func (s *script) Close() error                                   { s.closed++; return nil }
 
 // fake is a shell that knows a few words and for which a line is complete when
@@ -185,7 +185,7 @@ func TestSessions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shell, editor, out := &fake{}, &script{steps: tt.steps}, &buffer{}
-			code, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, Exit: exit})
+			code, err := repl.Run(t.Context(), shell, repl.Config{Editor: editor, Out: out, ExitCode: exit})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,21 +14,21 @@ type answer struct {
 	err  error
 }
 
-// errLeft is the error of ReadLine when a timer ended the session.
-var errLeft = errors.New("left by a timer")
+// errLeftByTimer is the error of ReadLine when a timer ended the session.
+var errLeftByTimer = errors.New("left by a timer")
 
 // readLine returns the result of the editor's ReadLine. Meanwhile it runs timers, and returns early at
 // the end of ctx, so that a process that is told to end restores the terminal, and on an interrupt
 // signal. The signal arrives instead of the key while the editor does not control the terminal: for a
 // moment after the prompt is shown, and always if the editor cannot edit.
 func (l *loop[R]) readLine(ctx context.Context, prompt string) (string, error) {
-	if l.reading == nil {
+	if l.pendingLine == nil {
 		answers := make(chan answer, 1)
 		go func() {
 			line, err := l.Editor.ReadLine(prompt)
 			answers <- answer{line, err}
 		}()
-		l.reading = answers
+		l.pendingLine = answers
 	} else {
 		// The editor is still reading, and does not know about the signal after which the prompt has to
 		// be shown again.
@@ -49,8 +49,8 @@ func (l *loop[R]) await(ctx context.Context) (line string, waits bool, err error
 	due, stop := l.nextTimer()
 	defer stop()
 	select {
-	case a := <-l.reading:
-		l.reading = nil
+	case a := <-l.pendingLine:
+		l.pendingLine = nil
 		return a.line, false, a.err
 	case <-l.Interrupts:
 		fmt.Fprintln(l.Out)
@@ -61,11 +61,11 @@ func (l *loop[R]) await(ctx context.Context) (line string, waits bool, err error
 	}
 	read, err := l.runTimers(ctx)
 	if read != nil {
-		l.reading = nil
+		l.pendingLine = nil
 	}
 	switch {
 	case l.exiting:
-		return "", false, errLeft
+		return "", false, errLeftByTimer
 	case errors.Is(err, errStopped):
 		return "", false, ErrDropped
 	case err != nil:

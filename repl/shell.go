@@ -48,8 +48,8 @@ type LineEditor interface {
 	OnTab(complete func(line string) (head string, completions []string))
 	// Suggest puts a text into the next line, for the user to change and send.
 	Suggest(text string)
-	// Lend restores the terminal for a program until run returns.
-	Lend(run func() error) error
+	// LendTerminal restores the terminal for a program until run returns.
+	LendTerminal(run func() error) error
 	// Close restores the terminal.
 	Close() error
 }

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code, err := repl.Run(context.Background(), shell, repl.Config{
-		Editor: terminal.New(), Out: os.Stdout, Exit: exit, History: kept, Banner: "ready",
+		Editor: terminal.New(), Out: os.Stdout, ExitCode: exit, History: kept, Banner: "ready",
 	})
 	if err != nil {
 		panic(err)

@@ -41,12 +41,12 @@ type piece struct {
 func (d *DeferredOutput) Writer(w io.Writer) io.Writer { return screenWriter{d, w} }
 
 type screenWriter struct {
-	screen *DeferredOutput
+	output *DeferredOutput
 	to     io.Writer
 }
 
 func (w screenWriter) Write(p []byte) (int, error) {
-	s := w.screen
+	s := w.output
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.holding {
@@ -67,7 +67,7 @@ func (d *DeferredOutput) hold() {
 	d.holding = true
 }
 
-func (d *DeferredOutput) empty() bool {
+func (d *DeferredOutput) isEmpty() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.pieces) == 0 && d.dropped == 0
@@ -124,7 +124,7 @@ func (l *loop[R]) runTimers(ctx context.Context) (read *answer, err error) {
 			cancel(errStopped)
 		}
 	}
-	reading := l.reading
+	reading := l.pendingLine
 	for {
 		select {
 		case err := <-done:
@@ -156,18 +156,18 @@ func (l *loop[R]) leaves(err error) (bool, int) {
 }
 
 // promptPrinter is implemented by editors that can print above a prompt after which nothing has been
-// typed, and show the prompt again. Above reports whether it did so.
+// typed, and show the prompt again. PrintAbove reports whether it did so.
 type promptPrinter interface {
-	Above(print func()) bool
+	PrintAbove(print func()) bool
 }
 
 // flushDeferred prints the output of timers if it does not disturb the editing; otherwise the output
 // waits for the end of the line.
 func (l *loop[R]) flushDeferred() {
-	if l.DeferredOutput.empty() {
+	if l.DeferredOutput.isEmpty() {
 		return
 	}
 	if editor, ok := l.Editor.(promptPrinter); ok {
-		editor.Above(l.DeferredOutput.flush)
+		editor.PrintAbove(l.DeferredOutput.flush)
 	}
 }

@@ -19,9 +19,9 @@ const (
 	advisoryReadTimeout = 30 * time.Second
 )
 
-// Advisories returns the known server faults, with a file's additions and mutes applied; an empty name means
+// LoadAdvisories returns the known server faults, with a file's additions and mutes applied; an empty name means
 // no file.
-func Advisories(file string) (advisory.List, error) {
+func LoadAdvisories(file string) (advisory.List, error) {
 	if file == "" {
 		return advisory.Embedded(), nil
 	}
@@ -63,24 +63,24 @@ func isMock(s *catalog.Snapshot) bool {
 }
 
 // readMovingPrimary reads the running movePrimary commands if a known fault depends on them.
-func (l *preflightLook) readMovingPrimary(ctx context.Context) {
+func (l *preflightReader) readMovingPrimary(ctx context.Context) {
 	if !l.run.Advisories.DependsOnState(l.facts.Snapshot, advisory.MovingPrimary,
 		preflight.SentCommands(l.run, l.facts.Snapshot)) {
 		return
 	}
 	var err error
-	l.facts.MovingPrimary, err = live.MovePrimaryDatabases(ctx, live.NewCommandRunner(l.Client))
+	l.facts.DatabasesMovingPrimary, err = live.ReadMovePrimaryDatabases(ctx, live.NewCommandRunner(l.Client))
 	l.addUnread("movePrimary commands under way", err)
 }
 
 // warn reports the known faults that concern the steps of a plan.
 func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serialReporter) error {
-	list, err := Advisories(p.Advisories)
+	list, err := LoadAdvisories(p.AdvisoriesFile)
 	if err != nil || len(made.Steps) == 0 {
 		return err
 	}
 	run := preflight.Run{Plan: made, Advisories: list}
-	hits := list.BeforeCommands(preflight.AdvisoryCluster(run, preflight.Facts{Snapshot: s}),
+	hits := list.HitsForCommands(preflight.AdvisoryCluster(run, preflight.Facts{Snapshot: s}),
 		preflight.SentCommands(run, s))
 	const most = 3
 	for _, h := range hits[:min(len(hits), most)] {

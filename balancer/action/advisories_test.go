@@ -49,15 +49,15 @@ func TestDrainBesideMovePrimary(t *testing.T) {
 	for version, stops := range map[string]bool{"9.0.1": true, "9.0.2": false} {
 		w := &world{TB: t, release: catalog.Release83}
 		asked := 0
-		w.cluster = mocktest.Cluster(t, healthy("", "", "", ""), mock.Config{Version: w.release, Seed: 1})
+		w.cluster = mocktest.Cluster(t, healthy("", "", "", ""), mock.Config{Release: w.release, Seed: 1})
 		w.client = mocktest.Connect(t, primaryMoves{router.New(w.cluster, nil), version, &asked})
 		found, err := Drain{Shard: "s0", Remove: true, RunOptions: RunOptions{
-			Pace: Pace{Parallel: 1}, NoJournal: true, PreflightOptions: PreflightOptions{Preflight: true}}}.Run(t.Context(), w.actionCluster(), nil)
+			Pace: Pace{Parallel: 1}, NoJournal: true, PreflightOptions: PreflightOptions{PreflightOnly: true}}}.Run(t.Context(), w.actionCluster(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		stopped := false
-		for _, o := range found.Preflight.Stopping() {
+		for _, o := range found.Preflight.StoppingObstacles() {
 			stopped = stopped || o.Code == diagnosis.KnownFault && strings.HasPrefix(o.Sentence, "SERVER-134533 ")
 		}
 		if stopped != stops || asked > 0 != stops {

@@ -23,37 +23,37 @@ type Apply struct {
 	// PlanFile is the file of the plan. The journal is created beside it. It is empty if there is no
 	// file.
 	PlanFile string
-	// Undo is the journal of the run to be undone.
-	Undo string
-	// OnChange says how the run proceeds when the cluster has changed since the plan was made; empty is
+	// UndoJournal is the journal of the run to be undone.
+	UndoJournal string
+	// ChangePolicy says how the run proceeds when the cluster has changed since the plan was made; empty is
 	// apply.Refuse.
-	OnChange apply.OnChange
-	// Approve is the hash of the approved plan, or the first digits of the hash. No other plan is
+	ChangePolicy apply.ChangePolicy
+	// ApprovedHash is the hash of the approved plan, or the first digits of the hash. No other plan is
 	// executed, and no command that is not in the plan. The run does not ask for confirmation.
-	Approve string
+	ApprovedHash string
 	RunOptions
 }
 
 // Validate refuses options that exclude each other.
 func (a Apply) Validate() error {
 	switch {
-	case a.Resume != "" && a.Undo != "":
+	case a.ResumeJournal != "" && a.UndoJournal != "":
 		return refuse("{resume} and {undo} exclude each other")
-	case a.Plan != nil && a.Resume != "":
+	case a.Plan != nil && a.ResumeJournal != "":
 		return refuse("a plan and {resume} exclude each other: the journal has its plan")
-	case a.Plan != nil && a.Undo != "":
+	case a.Plan != nil && a.UndoJournal != "":
 		return refuse("a plan and {undo} exclude each other: the journal has its plan")
-	case a.Journal != "" && (a.Resume != "" || a.Undo != ""):
+	case a.Journal != "" && (a.ResumeJournal != "" || a.UndoJournal != ""):
 		return refuse("{journal} is for a new plan: {resume} and {undo} name their journal")
-	case a.Approve != "" && a.OnChange == apply.Replan:
+	case a.ApprovedHash != "" && a.ChangePolicy == apply.ReplanOnChange:
 		return refuse("{approve} and {onChange} replan exclude each other: a new plan is not approved")
-	case a.Approve != "" && a.ForceJumbo:
+	case a.ApprovedHash != "" && a.ForceJumbo:
 		return refuse("{approve} and {forceJumbo} exclude each other: a plan does not say what is to be forced")
-	case a.OnChange != "" && a.OnChange != apply.Refuse && a.OnChange != apply.Replan:
-		return refuse("{onChange} must be refuse or replan, not %q", a.OnChange)
+	case a.ChangePolicy != "" && a.ChangePolicy != apply.RefuseChanges && a.ChangePolicy != apply.ReplanOnChange:
+		return refuse("{onChange} must be refuse or replan, not %q", a.ChangePolicy)
 	}
-	if a.Approve != "" {
-		if err := plan.CheckApproval(a.Approve); err != nil {
+	if a.ApprovedHash != "" {
+		if err := plan.CheckApprovalFormat(a.ApprovedHash); err != nil {
 			return refuse("{approve}: %v", err)
 		}
 	}
@@ -65,32 +65,32 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	if err := a.Validate(); err != nil {
 		return PlanResult{}, err
 	}
-	if a.Plan == nil && a.Resume == "" && a.Undo == "" {
+	if a.Plan == nil && a.ResumeJournal == "" && a.UndoJournal == "" {
 		return PlanResult{}, refuse("give a plan, or {resume} or {undo} with a journal")
 	}
 	if a.Journal == "" && a.PlanFile != "" {
 		a.Journal = strings.TrimSuffix(a.PlanFile, filepath.Ext(a.PlanFile)) + ".journal"
 	}
-	if a.Approve != "" {
+	if a.ApprovedHash != "" {
 		a.Confirm = nil
 	}
 	return planRun{
-		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, approved: a.Approve,
+		verb: "apply", RunOptions: a.RunOptions, changePolicy: a.ChangePolicy, approved: a.ApprovedHash,
 		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, addHooks: unmark,
 	}.run(ctx, c, &serialReporter{next: r})
 }
 
 func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
-	id, isJob := strings.CutPrefix(cmp.Or(a.Undo, a.Resume), live.JobPrefix)
+	id, isJob := strings.CutPrefix(cmp.Or(a.UndoJournal, a.ResumeJournal), live.JobPrefix)
 	switch {
 	case isJob:
-		return c.undoJob(ctx, id, a.Resume != "")
-	case a.Resume != "":
-		return apply.Resume(a.Resume)
-	case a.Undo != "":
-		return apply.PrepareUndo(a.Undo)
+		return c.undoJob(ctx, id, a.ResumeJournal != "")
+	case a.ResumeJournal != "":
+		return apply.Resume(a.ResumeJournal)
+	case a.UndoJournal != "":
+		return apply.PrepareUndo(a.UndoJournal)
 	}
-	return a.begin(c, a.Plan)
+	return a.createJournal(c, a.Plan)
 }
 
 // unmark first removes the draining mark that the run to be undone has set: as long as the mark is set,

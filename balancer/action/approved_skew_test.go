@@ -85,11 +85,11 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 		c := w.snapshot().Collection("db.c0")
 		for _, m := range w.commits() {
 			moves++
-			lower, err := c.Pattern.Key(m.Details.Min)
+			lower, err := c.Pattern.ParseKey(m.Details.Min)
 			if err != nil {
 				t.Fatal(err)
 			}
-			upper, err := c.Pattern.Key(m.Details.Max)
+			upper, err := c.Pattern.ParseKey(m.Details.Max)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 func (w *world) approved(p *plan.Plan, hash string) (PlanResult, error) {
-	a := Apply{Plan: p, Approve: hash, RunOptions: RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true}}
+	a := Apply{Plan: p, ApprovedHash: hash, RunOptions: RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true}}
 	a.Confirm = nil
 	return a.Run(w.Context(), w.actionCluster(), nil)
 }
@@ -59,11 +59,11 @@ func TestApprovedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := plan.Read(bytes.NewReader(text))
-	if err != nil || again.Hash != p.Hash || again.CheckApprovedBy(p.Hash) != nil {
+	if err != nil || again.Hash != p.Hash || again.CheckApprovedHash(p.Hash) != nil {
 		t.Error(err)
 	}
 	edited := bytes.Replace(text, []byte(p.Hash), []byte(strings.Repeat("1", 64)), 1)
-	if _, err := plan.Read(bytes.NewReader(edited)); !errors.Is(err, plan.ErrChanged) {
+	if _, err := plan.Read(bytes.NewReader(edited)); !errors.Is(err, plan.ErrEdited) {
 		t.Errorf("with another hash: %v", err)
 	}
 }

@@ -25,26 +25,26 @@ import (
 type Audit struct {
 	// Namespaces are the collections or databases to audit; none means all.
 	Namespaces []string
-	// Metadata audits only the metadata, not the documents.
-	Metadata bool
+	// MetadataOnly audits only the metadata, not the documents.
+	MetadataOnly bool
 	// Sample is the number of documents of each collection to read, beginning at a random _id; zero
 	// means all.
 	Sample int64
 	// Checkpoint is a file for the progress, from which another run can continue; empty means none. A
 	// run that completes removes the file.
 	Checkpoint string
-	// Export is a directory for the documents of findings, with one file for each finding.
-	Export string
-	// Settle is the maximum number of times that suspicious data are read again, with a wait of
-	// SettlePause before each read.
-	Settle      int
-	SettlePause time.Duration
+	// ExportDir is a directory for the documents of findings, with one file for each finding.
+	ExportDir string
+	// MaxRereads is the maximum number of times that suspicious data are read again, with a wait of
+	// RereadPause before each read.
+	MaxRereads  int
+	RereadPause time.Duration
 	// MaxRate is the maximum number of bytes read per second; zero means no limit.
 	MaxRate int64
 	// PauseBetween is the wait after each 16 MiB, For is the maximum duration, and Window is the time
 	// of day in which to read, by the cluster's clock.
-	PauseBetween, For time.Duration
-	Window            *pace.Window
+	PauseBetween, MaxDuration time.Duration
+	Window                    *pace.Window
 	// Secondary reads documents from secondaries of shards that have one.
 	Secondary bool
 
@@ -91,19 +91,19 @@ type AuditCollection struct {
 // Validate checks the options.
 func (a Audit) Validate() error {
 	switch {
-	case a.Settle < 1:
+	case a.MaxRereads < 1:
 		return refuse("{settle} must be at least 1")
-	case a.SettlePause < 0 || a.PauseBetween < 0 || a.For < 0:
+	case a.RereadPause < 0 || a.PauseBetween < 0 || a.MaxDuration < 0:
 		return refuse("{settlePause}, {pauseBetween} and {for} can't be negative")
 	case a.MaxRate < 0:
 		return refuse("{maxRate} can't be negative: %d", a.MaxRate)
 	case a.Sample < 0:
 		return refuse("{sample} can't be negative: %d", a.Sample)
-	case a.Metadata && a.Sample > 0:
+	case a.MetadataOnly && a.Sample > 0:
 		return refuse("{sample} and {metadata} exclude each other: {metadata} reads no documents")
-	case a.Checkpoint != "" && (a.Metadata || a.Sample > 0):
+	case a.Checkpoint != "" && (a.MetadataOnly || a.Sample > 0):
 		return refuse("{checkpoint} is for all documents: leave {metadata} and {sample} out")
-	case a.Metadata && a.Export != "":
+	case a.MetadataOnly && a.ExportDir != "":
 		return refuse("{export} and {metadata} exclude each other: {metadata} reads no documents")
 	}
 	for i, ns := range a.Namespaces {
@@ -130,8 +130,8 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	if err := a.Validate(); err != nil {
 		return result, err
 	}
-	if a.Export != "" {
-		if err := os.MkdirAll(a.Export, 0o700); err != nil {
+	if a.ExportDir != "" {
+		if err := os.MkdirAll(a.ExportDir, 0o700); err != nil {
 			return result, err
 		}
 	}
@@ -140,20 +140,20 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	run := &auditRun{
 		Audit: a, cluster: c, report: report, result: &result,
 		tables: map[string]*ownerTable{}, untracked: map[string]bool{},
-		rate: readRate{clock: c.Clock, maxBytesPerSecond: a.MaxRate}, reread: readRetry{c.Clock, report},
+		rate: readRate{clock: c.Clock, maxBytesPerSecond: a.MaxRate}, readRetry: readRetry{c.Clock, report},
 	}
 	if err := run.resumeAudit(); err != nil {
 		return result, err
 	}
-	run.shards, err = retryRead(ctx, run.reread, func() (*holdings.Shards, error) {
-		return holdings.Open(ctx, c.Client, c.Settings)
+	run.shards, err = retryRead(ctx, run.readRetry, func() (*holdings.Shards, error) {
+		return holdings.Open(ctx, c.Client, c.ClientOptions)
 	})
 	if err != nil {
 		return result, err
 	}
 	defer run.shards.Close(ctx)
-	run.gate = pace.NewGate(pace.Rules{MaxTime: a.For, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
-		pace.WithTime(c.now), pace.WithTell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+	run.gate = pace.NewGate(pace.Rules{MaxTime: a.MaxDuration, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
+		pace.WithTime(c.now), pace.WithEvents(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	if err = run.auditAll(ctx); err == nil {
 		err = run.checkpoint.remove()
 	} else if run.checkpoint.At != nil || len(run.checkpoint.Done) > 0 {
@@ -161,7 +161,7 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		result.Resume = run.checkpoint.file
 	}
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
-	if over := new(pace.OverError); errors.As(err, &over) {
+	if over := new(pace.RunOverError); errors.As(err, &over) {
 		result.Stopped, err = over.Why, nil
 	}
 	placement.Sort(result.Findings)
@@ -181,7 +181,7 @@ type auditRun struct {
 	report     *serialReporter
 	gate       *pace.Gate
 	rate       readRate
-	reread     readRetry
+	readRetry  readRetry
 	shards     *holdings.Shards
 	config     holdings.ClusterConfig
 	colls      []*placement.Collection
@@ -192,7 +192,7 @@ type auditRun struct {
 	// untracked contains the collections that are not in config.collections.
 	untracked map[string]bool
 
-	docs, docsRead int64
+	docsExpected, docsRead int64
 }
 
 func (a *auditRun) addUnseen(format string, args ...any) {
@@ -217,7 +217,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 	if err := a.auditMetadata(ctx); err != nil {
 		return err
 	}
-	if a.Metadata {
+	if a.MetadataOnly {
 		return nil
 	}
 	var read []*placement.Collection
@@ -238,7 +238,7 @@ func (a *auditRun) auditAll(ctx context.Context) error {
 			read = append(read, c)
 		}
 	}
-	if len(a.shards.Readable()) == 0 {
+	if len(a.shards.ReadableShards()) == 0 {
 		if len(read) > 0 {
 			a.addUnseen("documents (orphans, duplicates and misplaced documents), because no shard can be read")
 		}
@@ -295,17 +295,18 @@ func (a *auditRun) reportCost(read []*placement.Collection) {
 		if a.Sample > 0 {
 			n = min(n, a.Sample)
 		}
-		a.docs += n
+		a.docsExpected += n
 	}
-	a.report.note(fmt.Sprintf("Reads about %s of %s, past the router, from %s.", humanize.Count(a.docs, "document"),
-		humanize.Count(len(read), "collection"), humanize.Count(len(a.shards.Readable()), "shard")))
+	a.report.note(fmt.Sprintf("Reads about %s of %s, past the router, from %s.",
+		humanize.Count(a.docsExpected, "document"),
+		humanize.Count(len(read), "collection"), humanize.Count(len(a.shards.ReadableShards()), "shard")))
 }
 
 // find reads documents of a shard.
 func (a *auditRun) find(
 	ctx context.Context, s *holdings.Shard, ns string, q holdings.DocumentQuery,
 ) ([]bson.Raw, error) {
-	return retryRead(ctx, a.reread, func() ([]bson.Raw, error) { return s.FindDocs(ctx, ns, q) })
+	return retryRead(ctx, a.readRetry, func() ([]bson.Raw, error) { return s.FindDocs(ctx, ns, q) })
 }
 
 // findByID reads the document of an _id on a shard, which has one at most.
@@ -313,5 +314,5 @@ func (a *auditRun) findByID(ctx context.Context, s *holdings.Shard, ns string, i
 	docs, err := a.find(ctx, s, ns, holdings.DocumentQuery{Filter: bson.D{
 		{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}},
 	}})
-	return holdings.OnlyID(docs, id), err
+	return holdings.FilterByExactID(docs, id), err
 }

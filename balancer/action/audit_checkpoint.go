@@ -94,7 +94,7 @@ func (c *checkpoint) save(now time.Time) error {
 	c.saved = now
 	text, err := bson.MarshalExtJSON(c, true, false)
 	if err == nil {
-		err = safefile.Replace(c.file, writeText(text))
+		err = safefile.Replace(c.file, textWriter(text))
 	}
 	if err != nil {
 		return fmt.Errorf("saving the checkpoint: %w", err)
@@ -138,15 +138,15 @@ func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error)
 	return false, nil
 }
 
-// saveCollection saves the result of a collection: everything added to the result since began.
-func (a *auditRun) saveCollection(c *placement.Collection, began AuditResult) error {
+// saveCollection saves the result of a collection: everything added to the result since it was before.
+func (a *auditRun) saveCollection(c *placement.Collection, before AuditResult) error {
 	if a.checkpoint.file == "" {
 		return nil
 	}
 	colls := a.result.Collections
 	text, err := json.Marshal(auditFound{
-		Collection: colls[len(colls)-1], Findings: a.result.Findings[len(began.Findings):],
-		Unseen: a.result.Unseen[len(began.Unseen):], Unsettled: a.result.Unsettled[len(began.Unsettled):],
+		Collection: colls[len(colls)-1], Findings: a.result.Findings[len(before.Findings):],
+		Unseen: a.result.Unseen[len(before.Unseen):], Unsettled: a.result.Unsettled[len(before.Unsettled):],
 	})
 	if err != nil {
 		return err

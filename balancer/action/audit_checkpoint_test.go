@@ -98,11 +98,11 @@ func TestAuditGoesOnAfterMending(t *testing.T) {
 		w.must(w.mock.Planter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
 	}
 	a := anAudit()
-	a.Namespaces, a.Export, a.Checkpoint, a.portion = []string{"db.c"}, t.TempDir(), filepath.Join(t.TempDir(), "kept"), 1
+	a.Namespaces, a.ExportDir, a.Checkpoint, a.portion = []string{"db.c"}, t.TempDir(), filepath.Join(t.TempDir(), "kept"), 1
 	if _, done := w.killed(a, 122, false); done { // which is after the last one of them
 		t.Fatal("it was not killed")
 	}
-	name := filepath.Join(a.Export, "db.c."+string(placement.Lone)+".s2")
+	name := filepath.Join(a.ExportDir, "db.c."+string(placement.Lone)+".s2")
 	saved := "what an earlier run has saved"
 	w.must(os.WriteFile(name+".json", []byte(saved), 0o600))
 	w.must(w.mock.Planter().Delete("s2", "db.c", w.raw(bson.D{{Key: "_id", Value: "lone1"}}).Lookup("_id")))

@@ -12,7 +12,7 @@ import (
 // checkCounts compares the shards' document counts with the number of documents read. If they differ,
 // it counts all documents again until the difference is stable while the counts do not change.
 func (d *documentAudit) checkCounts(ctx context.Context) error {
-	for _, s := range d.shards.Readable() {
+	for _, s := range d.shards.ReadableShards() {
 		told, err := d.readCount(ctx, s)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 		if err != nil {
 			return err
 		}
-		has, err := retryRead(ctx, d.reread, func() (int64, error) { return s.CountByScan(ctx, d.coll.Namespace) })
+		has, err := retryRead(ctx, d.readRetry, func() (int64, error) { return s.CountByScan(ctx, d.coll.Namespace) })
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 			})
 			return nil
 		}
-		if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {
+		if err := d.cluster.Clock.Sleep(ctx, d.RereadPause); err != nil {
 			return err
 		}
 	}
@@ -78,5 +78,5 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 }
 
 func (d *documentAudit) readCount(ctx context.Context, s *holdings.Shard) (int64, error) {
-	return retryRead(ctx, d.reread, func() (int64, error) { return s.Count(ctx, d.coll.Namespace) })
+	return retryRead(ctx, d.readRetry, func() (int64, error) { return s.Count(ctx, d.coll.Namespace) })
 }

@@ -35,18 +35,18 @@ func bsonOf(doc bson.D) bson.Raw {
 // documentAudit is the audit of one collection's documents.
 type documentAudit struct {
 	*auditRun
-	coll         *placement.Collection
-	table        *ownerTable
-	summary      AuditCollection
-	docsByShard  map[catalog.ShardID]int64 // documents read, by shard
-	suspects     []bson.RawValue           // _ids
-	allSuspects  []bson.RawValue           // _ids of all suspects so far, for a checkpoint
-	recorded     *documentFindings
-	docBytes     int64 // average size of a document
-	step         int64
-	cursorOpened time.Time
-	unique       []bson.Raw
-	collation    bson.Raw // of the collection; nil is the simple one
+	coll            *placement.Collection
+	table           *ownerTable
+	summary         AuditCollection
+	docsByShard     map[catalog.ShardID]int64 // documents read, by shard
+	suspects        []bson.RawValue           // _ids
+	allSuspects     []bson.RawValue           // _ids of all suspects so far, for a checkpoint
+	findings        *documentFindings
+	docBytes        int64 // average size of a document
+	bytesSinceCheck int64
+	cursorOpened    time.Time
+	enforcedIndexes []bson.Raw
+	collation       bson.Raw // of the collection; nil is the simple one
 }
 
 // errSampled ends the read of a sample.
@@ -59,25 +59,25 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 		return err
 	}
 	d := &documentAudit{
-		auditRun:    a,
-		coll:        c,
-		table:       t,
-		docsByShard: map[catalog.ShardID]int64{},
-		step:        readStepBytes,
+		auditRun:        a,
+		coll:            c,
+		table:           t,
+		docsByShard:     map[catalog.ShardID]int64{},
+		bytesSinceCheck: readStepBytes,
 		summary: AuditCollection{
 			Namespace: c.Namespace,
 			Sharded:   c.Tracked && !c.Unsplittable,
 		},
-		recorded:  newDocumentFindings(a, c),
+		findings:  newDocumentFindings(a, c),
 		collation: c.Collation(),
 	}
 	if err := d.measureDocuments(ctx); err != nil {
 		return err
 	}
 	kept, apart, unseen := d.uniqueIndexes()
-	d.unique = kept
+	d.enforcedIndexes = kept
 	if d.collation != nil {
-		d.unique = append(d.unique, d.idIndex())
+		d.enforcedIndexes = append(d.enforcedIndexes, d.idIndex())
 	}
 	for _, name := range unseen {
 		d.summary.Notes = append(d.summary.Notes, fmt.Sprintf("the unique index %s is not compared between shards", name))
@@ -87,7 +87,7 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 		err = nil
 	}
 	if err == nil {
-		err = d.settle(ctx)
+		err = d.rereadUntilStable(ctx)
 	}
 	if err == nil && a.Sample == 0 {
 		err = d.checkShardLocalIndexes(ctx, apart)
@@ -96,12 +96,12 @@ func (a *auditRun) auditDocuments(ctx context.Context, c *placement.Collection) 
 		err = d.checkCounts(ctx)
 	}
 	a.result.Collections = append(a.result.Collections, d.summary)
-	return errors.Join(err, d.recorded.finish())
+	return errors.Join(err, d.findings.finish())
 }
 
 // measureDocuments determines the average size of a document.
 func (d *documentAudit) measureDocuments(ctx context.Context) error {
-	size, err := retryRead(ctx, d.reread, func() (int64, error) {
+	size, err := retryRead(ctx, d.readRetry, func() (int64, error) {
 		docs, bytes, err := documents.ReadSizes(ctx, d.cluster.Client, d.coll.Namespace)
 		if d.untracked[d.coll.Namespace] && mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 			err = nil // the primary of the shard does not have the collection
@@ -112,7 +112,7 @@ func (d *documentAudit) measureDocuments(ctx context.Context) error {
 	return err
 }
 
-func (d *documentAudit) uniqueIndexes() (kept, apart []bson.Raw, unseen []string) {
+func (d *documentAudit) uniqueIndexes() (enforced, perShard []bson.Raw, unseen []string) {
 	seen := map[string]bool{}
 	var all []bson.Raw
 	for _, h := range d.coll.Holdings {
@@ -143,7 +143,7 @@ func (d *documentAudit) newMerge(shards []*holdings.Shard, index, from bson.Raw)
 		Namespace: d.coll.Namespace,
 		Shards:    shards,
 		Order:     order,
-		Index:     name,
+		IndexName: name,
 		Collation: d.collationOf(index),
 		From:      from,
 		Secondary: d.Secondary,
@@ -157,7 +157,7 @@ func (d *documentAudit) newMerge(shards []*holdings.Shard, index, from bson.Raw)
 
 // waitBeforeRetry waits before a failed read is retried.
 func (d *documentAudit) waitBeforeRetry(ctx context.Context, failures int, err error) error {
-	if err := d.reread.wait(ctx, failures, err); err != nil {
+	if err := d.readRetry.wait(ctx, failures, err); err != nil {
 		return fmt.Errorf("reading %s: %w", d.coll.Namespace, err)
 	}
 	return nil
@@ -173,21 +173,21 @@ func (d *documentAudit) scan(ctx context.Context) error {
 		from = at.From
 		for ids := range slices.Chunk(at.Suspects, maxSuspects) {
 			d.suspects = ids
-			if err := d.settle(ctx); err != nil {
+			if err := d.rereadUntilStable(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	d.cursorOpened = d.cluster.Clock.Now()
-	m := d.newMerge(d.shards.Readable(), d.idIndex(), from)
-	m.Index = "" // buckets of time series have an order of _id, and no index of that name
+	m := d.newMerge(d.shards.ReadableShards(), d.idIndex(), from)
+	m.IndexName = "" // buckets of time series have an order of _id, and no index of that name
 	groups := int64(0)
 	return m.Each(ctx, func(copies []placement.Copy) error {
 		if groups++; d.Sample > 0 && groups > d.Sample {
 			return errSampled
 		}
 		docs := int64(len(copies))
-		if d.step+docs*d.docBytes >= cmp.Or(d.portion, readStepBytes) {
+		if d.bytesSinceCheck+docs*d.docBytes >= cmp.Or(d.portion, readStepBytes) {
 			if err := d.saveProgress(copies[0].Doc); err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, c
 		return nil
 	}
 	m.CloseCursors(ctx) // for it takes a while
-	return d.settle(ctx)
+	return d.rereadUntilStable(ctx)
 }
 
 // judgeCopies judges the copies of one document, and keeps its _id if they look wrong.
@@ -236,7 +236,7 @@ func (d *documentAudit) judgeCopies(copies []placement.Copy) placement.Verdict {
 // judgeEqual judges documents whose _ids are equal by the collation.
 func (d *documentAudit) judgeEqual(ctx context.Context, m *holdings.MergedReader, copies []placement.Copy) error {
 	owned := 0
-	for _, same := range byExactID(copies) {
+	for _, same := range groupByExactID(copies) {
 		if d.judgeCopies(same).OwnedCount() > 0 {
 			owned++
 		}
@@ -247,8 +247,8 @@ func (d *documentAudit) judgeEqual(ctx context.Context, m *holdings.MergedReader
 	return d.confirmCollision(ctx, m, d.idIndex(), copies)
 }
 
-// byExactID groups documents by their _id.
-func byExactID(copies []placement.Copy) (groups [][]placement.Copy) {
+// groupByExactID groups documents by their _id.
+func groupByExactID(copies []placement.Copy) (groups [][]placement.Copy) {
 	for _, c := range copies {
 		i := slices.IndexFunc(groups, func(same []placement.Copy) bool {
 			return keyorder.Compare(same[0].Doc.Lookup("_id"), c.Doc.Lookup("_id")) == 0
@@ -266,8 +266,8 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 	if d.Sample == 0 {
 		return nil, nil
 	}
-	for _, s := range d.shards.Readable() {
-		from, err := s.RandomID(ctx, d.coll.Namespace)
+	for _, s := range d.shards.ReadableShards() {
+		from, err := s.ReadRandomID(ctx, d.coll.Namespace)
 		if err != nil || from != nil {
 			return from, err
 		}
@@ -279,15 +279,15 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs int64) error {
 	d.summary.Docs += docs
 	d.docsRead += docs
-	if d.step += docs * d.docBytes; d.step >= cmp.Or(d.portion, readStepBytes) {
-		d.step = 0
+	if d.bytesSinceCheck += docs * d.docBytes; d.bytesSinceCheck >= cmp.Or(d.portion, readStepBytes) {
+		d.bytesSinceCheck = 0
 		began := d.cluster.Clock.Now()
 		move := pace.Move{Namespace: d.coll.Namespace, MovesNothing: true}
 		if err := d.gate.Enter(ctx, move); err != nil {
 			return err
 		}
 		d.gate.Leave(move, nil)
-		d.report.Report(AuditProgress{d.coll.Namespace, d.docsRead, d.docs})
+		d.report.Report(AuditProgress{d.coll.Namespace, d.docsRead, d.docsExpected})
 		if now := d.cluster.Clock.Now(); now.Sub(began) >= maxCursorIdle || now.Sub(d.cursorOpened) >= maxCursorAge {
 			m.CloseCursors(ctx)
 			d.cursorOpened = now
@@ -300,7 +300,7 @@ func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs
 type AuditProgress struct {
 	Namespace string
 	// Docs is the number of documents read in all collections. Of is the approximate total.
-	Docs, Of int64
+	Docs, Total int64
 }
 
 func (AuditProgress) isEvent() {}

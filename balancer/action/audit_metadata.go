@@ -28,8 +28,8 @@ func (a *auditRun) auditMetadata(ctx context.Context) error {
 		return err
 	}
 	confirmed := map[string]bool{}
-	for attempt := 0; attempt < a.Settle && len(before) > len(confirmed); attempt++ {
-		if err := a.cluster.Clock.Sleep(ctx, a.SettlePause); err != nil {
+	for attempt := 0; attempt < a.MaxRereads && len(before) > len(confirmed); attempt++ {
+		if err := a.cluster.Clock.Sleep(ctx, a.RereadPause); err != nil {
 			return err
 		}
 		now, err := a.compare(ctx)
@@ -51,7 +51,7 @@ func (a *auditRun) auditMetadata(ctx context.Context) error {
 			a.addUnsettled("%s: %s", f.Namespace, f.Text)
 		}
 	}
-	return a.addReported(ctx)
+	return a.addInconsistencies(ctx)
 }
 
 // checkNamespacesExist returns an error if a collection or database to audit does not exist.
@@ -83,9 +83,9 @@ func findingKey(f placement.Finding) string {
 	return fmt.Sprint(f.Kind, f.Namespace, f.Shards, f.Text)
 }
 
-// compare reads all metadata once, and returns the findings.
+// compare reads all metadata, again after a failed read, and returns the findings.
 func (a *auditRun) compare(ctx context.Context) ([]placement.Finding, error) {
-	return retryRead(ctx, a.reread, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
+	return retryRead(ctx, a.readRetry, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
 }
 
 func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, err error) {
@@ -124,8 +124,8 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 
 // busyNamespaces returns the namespaces that running commands such as movePrimary work on.
 func (a *auditRun) busyNamespaces(ctx context.Context) (names []string, err error) {
-	for _, s := range a.shards.Readable() {
-		list, err := s.BusyNamespaces(ctx)
+	for _, s := range a.shards.ReadableShards() {
+		list, err := s.ReadBusyNamespaces(ctx)
 		if err != nil && !mongoerr.Is(err, mongoerr.Unauthorized) {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Coll
 			return ns == name || strings.HasPrefix(ns, name+".")
 		})
 	})
-	for _, s := range a.shards.Readable() {
+	for _, s := range a.shards.ReadableShards() {
 		held, err := a.readShardHoldings(ctx, s, databases)
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			s.MarkUnreadable(ctx, err)
@@ -207,7 +207,7 @@ func (a *auditRun) compareCollection(
 	c *placement.Collection,
 ) (found []placement.Finding, err error) {
 	if !c.Tracked {
-		return c.Compare(), nil
+		return c.FindDifferences(), nil
 	}
 	t, err := a.readTable(ctx, c.Namespace, a.tables[c.Namespace])
 	if err != nil {
@@ -225,12 +225,12 @@ func (a *auditRun) compareCollection(
 		}
 		found = append(found, placement.CheckZones(c.Collection, zones)...)
 	}
-	return append(found, c.Compare()...), nil
+	return append(found, c.FindDifferences()...), nil
 }
 
-// addReported adds the findings that two consecutive runs of checkMetadataConsistency report, in
+// addInconsistencies adds the findings that two consecutive runs of checkMetadataConsistency report, in
 // releases that have the command.
-func (a *auditRun) addReported(ctx context.Context) error {
+func (a *auditRun) addInconsistencies(ctx context.Context) error {
 	list, err := a.readInconsistencies(ctx)
 	waited := new(live.NoAnswerError)
 	switch {
@@ -253,7 +253,7 @@ func (a *auditRun) addReported(ctx context.Context) error {
 	if len(found) == before {
 		return nil
 	}
-	if err := a.cluster.Clock.Sleep(ctx, a.SettlePause); err != nil {
+	if err := a.cluster.Clock.Sleep(ctx, a.RereadPause); err != nil {
 		return err
 	}
 	again, err := a.readInconsistencies(ctx)

@@ -50,13 +50,13 @@ func newDocumentFindings(a *auditRun, c *placement.Collection) *documentFindings
 	return &documentFindings{audit: a, coll: c}
 }
 
-func (df *documentFindings) group(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
+func (df *documentFindings) group(kind placement.Kind, shard catalog.ShardID, pendingDeletion bool) *foundDocuments {
 	i := slices.IndexFunc(df.list, func(f *foundDocuments) bool {
-		return f.kind == kind && f.shard == shard && f.pendingDeletion == waiting
+		return f.kind == kind && f.shard == shard && f.pendingDeletion == pendingDeletion
 	})
 	if i < 0 {
 		i = len(df.list)
-		df.list = append(df.list, &foundDocuments{kind: kind, shard: shard, pendingDeletion: waiting})
+		df.list = append(df.list, &foundDocuments{kind: kind, shard: shard, pendingDeletion: pendingDeletion})
 	}
 	return df.list[i]
 }
@@ -121,7 +121,7 @@ func (df *documentFindings) addDocument(ctx context.Context, f *foundDocuments, 
 		}
 		f.examples, f.ids = append(f.examples, named), append(f.ids, id)
 	}
-	if df.audit.Export == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
+	if df.audit.ExportDir == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
 		return nil
 	}
 	shard := df.audit.shards.ReadableShard(c.Shard)
@@ -142,7 +142,7 @@ func (df *documentFindings) addDocument(ctx context.Context, f *foundDocuments, 
 
 // export appends a document to the file of a finding, as a line of canonical extended JSON.
 func (df *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
-	if df.audit.Export == "" {
+	if df.audit.ExportDir == "" {
 		return nil
 	}
 	if f.file == nil {
@@ -153,7 +153,7 @@ func (df *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) 
 		if f.shard != "" {
 			parts = append(parts, string(f.shard))
 		}
-		name := filepath.Join(df.audit.Export, strings.Map(plainName, strings.Join(parts, ".")))
+		name := filepath.Join(df.audit.ExportDir, strings.Map(plainName, strings.Join(parts, ".")))
 		if f.file, f.path, err = df.createFile(name); err != nil {
 			return fmt.Errorf("exporting documents: %w", err)
 		}

@@ -29,11 +29,11 @@ type ownerTable struct {
 
 // readTable reads which shards own the documents of a collection. It takes the chunks of an earlier
 // read if they have not changed since.
-func (a *auditRun) readTable(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
-	return retryRead(ctx, a.reread, func() (*ownerTable, error) { return a.readTableOnce(ctx, ns, was) })
+func (a *auditRun) readTable(ctx context.Context, ns string, previous *ownerTable) (*ownerTable, error) {
+	return retryRead(ctx, a.readRetry, func() (*ownerTable, error) { return a.readTableOnce(ctx, ns, previous) })
 }
 
-func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
+func (a *auditRun) readTableOnce(ctx context.Context, ns string, previous *ownerTable) (*ownerTable, error) {
 	for range maxTableReads {
 		t, err := a.readTableWithoutChunks(ctx, ns)
 		if err != nil {
@@ -42,9 +42,10 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, was *ownerTable
 		if t.judge.Owners != nil {
 			return t, nil // the collection has no chunks
 		}
-		if was != nil && was.newest == t.newest && was.coll.UUID.Equal(t.coll.UUID) && was.coll.Epoch == t.coll.Epoch &&
-			was.coll.Pattern.Equal(t.coll.Pattern) {
-			t.judge.Owners, t.findings = was.judge.Owners, was.findings
+		if previous != nil && previous.newest == t.newest && previous.coll.UUID.Equal(t.coll.UUID) &&
+			previous.coll.Epoch == t.coll.Epoch &&
+			previous.coll.Pattern.Equal(t.coll.Pattern) {
+			t.judge.Owners, t.findings = previous.judge.Owners, previous.findings
 			return t, nil
 		}
 		reader := placement.NewChunkReader(t.coll, a.shards.IDs())
@@ -74,12 +75,12 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 	}
 	t := &ownerTable{coll: coll, judge: placement.Judge{Pattern: coll.Pattern, UUID: coll.UUID,
 		Deletions: map[catalog.ShardID][]placement.RangeDeletion{}}}
-	if t.newest, err = a.shards.NewestVersion(ctx, coll); err != nil {
+	if t.newest, err = a.shards.ReadNewestVersion(ctx, coll); err != nil {
 		return nil, err
 	}
 	var stamp strings.Builder
 	fmt.Fprintf(&stamp, "%x %s %v %s", coll.UUID.Data, coll.Epoch.Hex(), t.newest, coll.Pattern)
-	for _, s := range a.shards.Readable() {
+	for _, s := range a.shards.ReadableShards() {
 		docs, err := s.ReadDeletions(ctx, coll.UUID)
 		if err != nil {
 			return nil, err
@@ -96,7 +97,7 @@ func (a *auditRun) readTableWithoutChunks(ctx context.Context, ns string) (*owne
 // readTableOnPrimary returns the table of a collection that is not in config.collections: its
 // database's primary owns all documents.
 func (a *auditRun) readTableOnPrimary(ctx context.Context, ns string) (*ownerTable, error) {
-	primary, err := a.shards.Primary(ctx, ns)
+	primary, err := a.shards.ReadPrimary(ctx, ns)
 	if err != nil {
 		return nil, err
 	}

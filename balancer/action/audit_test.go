@@ -58,7 +58,7 @@ type audited struct {
 func newAudited(t testing.TB, release catalog.Release, seed uint64) *audited {
 	t.Helper()
 	cluster := mocktest.Cluster(t, auditTopology, mock.Config{
-		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
+		Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
 	})
 	routers, err := router.NewRouters(router.New(cluster, nil), 1)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *audited) index(m mongo.IndexModel) {
 func (w *audited) coll() *mongo.Collection { return w.client.Database("db").Collection("c") }
 
 func (w *audited) cluster() Cluster {
-	return Cluster{Client: w.client, Settings: w.settings, Clock: w.clock}
+	return Cluster{Client: w.client, ClientOptions: w.settings, Clock: w.clock}
 }
 
 // store puts a document on a shard that does not own it. Where one waits for deletion it is
@@ -128,7 +128,7 @@ func (w *audited) must(err error) {
 	}
 }
 
-func anAudit() Audit { return Audit{Settle: 3, SettlePause: time.Second} }
+func anAudit() Audit { return Audit{MaxRereads: 3, RereadPause: time.Second} }
 
 func (w *audited) audit(a Audit, c Cluster) AuditResult {
 	w.Helper()
@@ -250,7 +250,7 @@ func auditFaults() []auditFault {
 			doc := bson.D{{Key: "_id", Value: "another"}, {Key: "x", Value: x}, {Key: "u", Value: idOf(i)}}
 			w.store(doc, x)
 		}},
-		{kind: placement.DuplicateKey, besides: []placement.Kind{placement.Metadata}, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
+		{kind: placement.DuplicateKey, besides: []placement.Kind{placement.OtherInconsistency}, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
 			w.must(w.clock.Sleep(w.Context(), time.Hour)) // orphans have no value
 			for i := range auditDocuments {
 				_, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, set("k", i))
@@ -285,7 +285,7 @@ func auditFaults() []auditFault {
 			w.must(w.mock.Planter().SetUUID(w.owner(at(i)), "db.c", uuid))
 		}},
 		{kind: placement.Misplaced, plant: func(w *audited, _ int) {
-			w.must(w.mock.Planter().Collection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
+			w.must(w.mock.Planter().CreateCollection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
 		}},
 		{kind: placement.ChunkGap, quiet: true, besides: []placement.Kind{placement.Unplaced}, plant: func(w *audited, _ int) {
 			n, hole := 0, w.r.IntN(4)
@@ -317,7 +317,7 @@ func auditFaults() []auditFault {
 				{Key: "min", Value: bson.D{{Key: "x", Value: 7}}}, {Key: "max", Value: bson.D{{Key: "x", Value: 7}}}})
 			w.must(err)
 		}},
-		{kind: placement.ZoneEnd, plant: func(w *audited, _ int) {
+		{kind: placement.ZoneEndsEarly, plant: func(w *audited, _ int) {
 			w.must(w.client.Database("admin").RunCommand(w.Context(), bson.D{{Key: "addShardToZone", Value: "s1"}, {Key: "zone", Value: "z"}}).Err())
 			w.must(w.client.Database("admin").RunCommand(w.Context(), bson.D{{Key: "updateZoneKeyRange", Value: "db.pair"},
 				{Key: "min", Value: bson.D{{Key: "a", Value: 5}}}, {Key: "max", Value: bson.D{{Key: "a", Value: bson.MaxKey{}}}},
@@ -407,7 +407,7 @@ func TestAuditRaisesNoFalseAlarm(t *testing.T) {
 			}
 		}}
 		a := anAudit()
-		a.Settle = 10
+		a.MaxRereads = 10
 		result := w.audit(a, c)
 		if len(result.Findings) > 0 || len(result.Unseen) > 0 {
 			t.Fatalf("seed %d: %+v", seed, result)
@@ -431,7 +431,7 @@ func TestAuditExports(t *testing.T) {
 		w.must(w.mock.Planter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
 	}
 	a := anAudit()
-	a.Export = filepath.Join(t.TempDir(), "saved")
+	a.ExportDir = filepath.Join(t.TempDir(), "saved")
 	result := w.audit(a, w.cluster())
 	if len(result.Findings) != 1 || result.Findings[0].Count != 3 {
 		t.Fatalf("%+v", result)
@@ -465,7 +465,7 @@ func TestAuditExports(t *testing.T) {
 func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 2)
 	c := w.cluster()
-	c.Settings = nil
+	c.ClientOptions = nil
 	result := w.audit(anAudit(), c)
 	if result.Verdict != AuditUnknown || len(result.Unseen) != 4 || len(result.Findings) != 0 {
 		t.Errorf("%+v", result)
@@ -475,7 +475,7 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 		t.Errorf("the router tells of the index: %+v", result)
 	}
 	away := w.mock.Addresses().FirstMember("s2")
-	c.Settings = options.Client().SetDialer(noWay{w.settings.Dialer, away}).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+	c.ClientOptions = options.Client().SetDialer(noWay{w.settings.Dialer, away}).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	w.must(w.mock.Planter().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
 	w.must(w.mock.Planter().Insert("s1", "db.c", w.raw(w.doc("lone", 298))))
 	result = w.audit(anAudit(), c)
@@ -496,7 +496,7 @@ func TestCheckAudits(t *testing.T) {
 		p := check.Default()
 		w.must(p.EnableOnly(rules))
 		report, err := Check{Policy: p}.Run(t.Context(), func(context.Context) (Source, error) {
-			return Source{Client: w.client, Settings: w.settings, Clock: w.clock}, nil
+			return Source{Client: w.client, ClientOptions: w.settings, Clock: w.clock}, nil
 		}, nil)
 		w.must(err)
 		return report
@@ -532,7 +532,7 @@ func TestAuditReadsOn(t *testing.T) {
 	w.must(err)
 	defer shards.Close(context.Background())
 	for _, every := range []int{1, 7, 1000} {
-		m := &holdings.MergedReader{Namespace: "db.c", Shards: shards.Readable(), Order: idPattern, Fields: []string{"x"}}
+		m := &holdings.MergedReader{Namespace: "db.c", Shards: shards.ReadableShards(), Order: idPattern, Fields: []string{"x"}}
 		got, n := map[catalog.ShardID]int{}, 0
 		w.must(m.Each(t.Context(), func(copies []placement.Copy) error {
 			for _, c := range copies {
@@ -582,7 +582,7 @@ func TestAuditKeepsPace(t *testing.T) {
 	}
 	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
 	a = anAudit()
-	a.For = time.Nanosecond
+	a.MaxDuration = time.Nanosecond
 	result := w.audit(a, late{w.clock}.of(w.cluster()))
 	if result.Stopped == "" || result.Verdict != AuditFindings {
 		t.Errorf("%+v", result)
@@ -613,7 +613,7 @@ func TestAuditPrivileges(t *testing.T) {
 		login := options.Credential{Username: name, Password: "pw"}
 		c.Client = mocktest.Connect(t, routers, func(o *options.ClientOptions) {
 			o.SetAuth(login)
-			c.Settings = options.Client().SetDialer(o.Dialer).SetServerMonitoringMode("poll").SetAuth(login)
+			c.ClientOptions = options.Client().SetDialer(o.Dialer).SetServerMonitoringMode("poll").SetAuth(login)
 		})
 		result, err := anAudit().Run(t.Context(), c, nil)
 		if err != nil || result.Verdict != want || want == AuditFindings && (len(result.Unseen) > 0 || len(result.Collections) != 2) {
@@ -653,7 +653,7 @@ func TestAuditOfOtherKeys(t *testing.T) {
 					entry, err := w.client.Database("config").Collection("collections").FindOne(t.Context(), bson.D{{Key: "_id", Value: ns}}).Raw()
 					w.must(err)
 					_, uuid.Data = entry.Lookup("uuid").Binary()
-					_ = w.mock.Planter().Collection(to, ns, uuid) // which it may have
+					_ = w.mock.Planter().CreateCollection(to, ns, uuid) // which it may have
 					w.must(w.mock.Planter().Insert(to, ns, doc))
 					planted = true
 					break
@@ -692,11 +692,11 @@ func TestAuditRefuses(t *testing.T) {
 		}
 	}
 	for reason, change := range map[string]func(*Audit){
-		"at least 1":         func(a *Audit) { a.Settle = 0 },
+		"at least 1":         func(a *Audit) { a.MaxRereads = 0 },
 		"can't be negative":  func(a *Audit) { a.MaxRate = -1 },
 		"takes DB or DB.COL": func(a *Audit) { a.Namespaces = []string{"db."} },
 		"twice":              func(a *Audit) { a.Namespaces = []string{"db", "db"} },
-		"reads no documents": func(a *Audit) { a.Metadata, a.Export = true, "x" },
+		"reads no documents": func(a *Audit) { a.MetadataOnly, a.ExportDir = true, "x" },
 	} {
 		a := anAudit()
 		change(&a)

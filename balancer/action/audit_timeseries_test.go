@@ -46,7 +46,7 @@ func (h hintless) Handle(ctx context.Context, r wire.Request) bson.Raw {
 func newTimeSeries(t *testing.T, release catalog.Release, ns string) *audited {
 	t.Helper()
 	cluster := mocktest.Cluster(t, strings.Replace(bucketsTopology, "NAME", ns, 1), mock.Config{
-		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1,
+		Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1,
 	})
 	routers, err := router.NewRouters(router.New(cluster, nil), 1)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestAuditOfTimeSeries(t *testing.T) {
 		orphan := w.mock.Planter().Documents("s1", ns)[3]
 		w.must(w.mock.Planter().Insert("s0", ns, orphan))
 		a := anAudit()
-		a.Export = filepath.Join(t.TempDir(), "saved")
+		a.ExportDir = filepath.Join(t.TempDir(), "saved")
 		result := w.audit(a, w.cluster())
 		where := map[placement.Kind]catalog.ShardID{placement.Lone: "s1", placement.Orphan: "s0"}
 		for _, f := range result.Findings {
@@ -154,7 +154,7 @@ func TestVerifyOfTimeSeries(t *testing.T) {
 	before := filepath.Join(t.TempDir(), "before")
 	compare := func() VerifyResult {
 		t.Helper()
-		result, err := Verify{Against: before, Settle: 1, SettlePause: time.Second}.Run(t.Context(), w.cluster(), nil)
+		result, err := Verify{BaselineFile: before, MaxRereads: 1, RereadPause: time.Second}.Run(t.Context(), w.cluster(), nil)
 		w.must(err)
 		return result
 	}

@@ -18,19 +18,19 @@ import (
 // findConflicts searches other shards for documents that have the same value of a unique index as a
 // lone document. A range that contains both can't be moved.
 func (d *documentAudit) findConflicts(ctx context.Context, c placement.Copy) error {
-	if len(d.unique) == 0 {
+	if len(d.enforcedIndexes) == 0 {
 		return nil
 	}
 	docs, err := d.findByID(ctx, d.shards.ReadableShard(c.Shard), d.coll.Namespace, c.Doc.Lookup("_id"))
 	if err != nil || len(docs) == 0 {
 		return err
 	}
-	for _, spec := range d.unique {
+	for _, spec := range d.enforcedIndexes {
 		q, ok := d.uniqueKeyQuery(docs[0], spec)
 		if !ok {
 			continue
 		}
-		for _, other := range d.shards.Readable() {
+		for _, other := range d.shards.ReadableShards() {
 			if other.ID == c.Shard {
 				continue
 			}
@@ -124,7 +124,7 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 	for _, spec := range indexes {
 		key, _ := spec.Lookup("key").DocumentOK()
 		var having []*holdings.Shard
-		for _, s := range d.shards.Readable() {
+		for _, s := range d.shards.ReadableShards() {
 			specs, err := s.ReadIndexes(ctx, d.coll.Namespace)
 			if err != nil {
 				return err
@@ -180,7 +180,7 @@ func (d *documentAudit) confirmCollision(
 	m.CloseCursors(ctx)
 	q, _ := d.uniqueKeyQuery(copies[0].Doc, spec)
 	for range 2 {
-		if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {
+		if err := d.cluster.Clock.Sleep(ctx, d.RereadPause); err != nil {
 			return err
 		}
 		t, err := d.readTable(ctx, d.coll.Namespace, d.table)

@@ -23,7 +23,7 @@ func merging(t *testing.T, release catalog.Release, seed uint64) *world {
 	t.Helper()
 	w := &world{TB: t, release: release}
 	w.cluster, w.client = mocktest.New(t, scattered(rand.New(rand.NewPCG(seed, 9)), stopped), mock.Config{
-		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
+		Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
 		Parameters: map[string]any{"autoMergerThrottlingMS": 150, "autoMergerIntervalSecs": 1,
 			"minSnapshotHistoryWindowInSeconds": 1, "transactionLifetimeLimitSeconds": 1},
 	})
@@ -128,7 +128,7 @@ func besideTheAutoMerger(t *testing.T, w *world, goal plan.Goal, stops bool, see
 			}
 		}
 	}
-	if err := w.cluster.Invariants(); err != nil {
+	if err := w.cluster.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 	for ns, n := range w.count() {

@@ -37,8 +37,8 @@ type Balance struct {
 	// OpsInterval is the time for which operations are counted before each round, for the goal
 	// runner.GoalOps; zero means a minute.
 	OpsInterval time.Duration
-	// By is the kind of load for the goal runner.GoalLoad.
-	By heat.LoadKind
+	// LoadKind is the kind of load for the goal runner.GoalLoad.
+	LoadKind heat.LoadKind
 	// CoolDown is the time for which a range that was moved is not moved again.
 	CoolDown time.Duration
 	// WaitForLease is the maximum wait for the end of another run.
@@ -74,10 +74,10 @@ func (b Balance) Validate() error {
 	if b.OpsInterval != 0 && b.Goal != runner.GoalOps && b.Goal != runner.GoalLoad {
 		return refuse("{opsInterval} is for {goal} ops and load")
 	}
-	if b.By != "" && b.Goal != runner.GoalLoad {
+	if b.LoadKind != "" && b.Goal != runner.GoalLoad {
 		return refuse("{by} is for {goal} load")
 	}
-	if err := (Heat{By: b.By}).Validate(); err != nil {
+	if err := (Heat{LoadKind: b.LoadKind}).Validate(); err != nil {
 		return err
 	}
 	if err := b.PreflightOptions.validate(); err != nil {
@@ -121,18 +121,18 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if b.Pace, err = c.limitPace(b.Pace); err != nil {
 		return BalanceResult{}, err
 	}
-	if !b.DryRun && !b.Preflight {
+	if !b.DryRun && !b.PreflightOnly {
 		if err := c.checkPermittedNow(ctx,
 			consent.Request{Verb: "balance", Namespaces: b.Namespaces, All: b.All}); err != nil {
 			return BalanceResult{}, err
 		}
 	}
 	read, foreseen, err := b.preview(ctx, c, reporter)
-	if err != nil && (!b.Preflight || read == nil) {
+	if err != nil && (!b.PreflightOnly || read == nil) {
 		return foreseen, err
 	}
 	report, looked := b.preflight(ctx, c, read, foreseen.Plan, err)
-	if b.Preflight || looked != nil {
+	if b.PreflightOnly || looked != nil {
 		return BalanceResult{Preflight: &report}, looked
 	}
 	if b.WaitForLease > 0 {
@@ -148,7 +148,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err := b.confirm(ctx, question); err != nil {
 		return BalanceResult{}, err
 	}
-	c, ended, err := c.begin(ctx, runStart{verb: "balance", namespaces: b.Namespaces})
+	c, ended, err := c.beginAudited(ctx, runStart{verb: "balance", namespaces: b.Namespaces})
 	if err != nil {
 		return BalanceResult{}, err
 	}
@@ -184,35 +184,35 @@ func (b Balance) preview(ctx context.Context, c Cluster, r *serialReporter) (
 	s *catalog.Snapshot, result BalanceResult, err error) {
 	shown := b.DryRun || b.Confirm != nil
 	if b.Goal == runner.GoalLoad {
-		if !shown || b.Preflight {
+		if !shown || b.PreflightOnly {
 			return nil, result, nil
 		}
 		result.Heat, err = b.previewLoad(ctx, c, r)
 		return nil, result, err
 	}
 	if b.Goal == runner.GoalOps {
-		if !shown || b.Preflight {
+		if !shown || b.PreflightOnly {
 			return nil, result, nil
 		}
-		load, err := b.load(ctx, c)
+		load, err := b.previewOps(ctx, c)
 		if err != nil {
 			return nil, result, err
 		}
-		r.Report(LoadCounted{load})
+		r.Report(OpsCounted{load})
 		result.Load = &load
 		return nil, result, nil
 	}
-	if !shown && !b.PlanFirst && !b.Preflight && !b.ForceJumbo { // the preview is needed before the run
+	if !shown && !b.PlanFirst && !b.PreflightOnly && !b.ForceJumbo { // the preview is needed before the run
 		return nil, result, nil
 	}
 	if s, err = c.withDiskLimit(b.DiskLimit).snapshot(ctx, b.Namespaces, r); err != nil {
 		return nil, result, err
 	}
-	if result.Plan, err = c.compute(func() (*plan.Plan, error) { return b.plan(s) }); err != nil || b.Preflight {
+	if result.Plan, err = c.compute(func() (*plan.Plan, error) { return b.plan(s) }); err != nil || b.PreflightOnly {
 		return s, result, err
 	}
 	if shown && !b.PauseBalancing {
-		if busy := runner.CheckBalancerIdle(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
+		if busy := runner.CheckBalancerIdle(s, result.Plan.Goal.Namespaces, b.MaxDuration); busy != nil {
 			r.Report(CannotStartYet{busy})
 		}
 	}
@@ -233,7 +233,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	parts.Settings.AutoMerge = false
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
-		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For, Disk: b.DiskLimit}, Seed: b.Seed,
+		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.MaxDuration, Disk: b.DiskLimit}, Seed: b.Seed,
 		IgnoreWindow: true, IgnoreJumboFlags: b.ForceJumbo,
 	})
 }
@@ -245,7 +245,7 @@ func (b Balance) names(s *catalog.Snapshot) ([]string, error) {
 		return nil, err
 	}
 	names = slices.DeleteFunc(runner.WithoutServerOwned(names, b.Namespaces), func(ns string) bool {
-		return s.Collection(ns).NoBalance && !plan.IsNamed(b.Namespaces, ns)
+		return s.Collection(ns).NoBalance && !plan.IsNamedInFull(b.Namespaces, ns)
 	})
 	if len(names) == 0 {
 		return nil, errors.New("no sharded collection to balance; name a collection whose balancing is off")
@@ -264,7 +264,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	}
 	defer leave()
 	r.Report(Started{gate, commentFunc(&lease)})
-	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
+	result, err := b.acquireAndRun(ctx, c, &lease, r, runner.Options{
 		Namespaces:     b.Namespaces,
 		Goal:           b.Goal,
 		Order:          b.Order,
@@ -272,11 +272,11 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 		PauseBalancing: b.PauseBalancing,
 		Rand:           randomSource(b.Seed),
 		Gate:           gate,
-		MaxTime:        b.For,
+		MaxTime:        b.MaxDuration,
 		CoolDown:       b.CoolDown,
 		OpsInterval:    b.OpsInterval,
 		Clock:          c.Clock,
-		LoadKind:       b.By,
+		LoadKind:       b.LoadKind,
 		ReadHeat:       func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
 		DiskLimit:      b.DiskLimit,
 		Volumes:        live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
@@ -288,13 +288,13 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 					Bytes: max(0, p.Totals.Bytes-e.Done.Bytes), Steps: max(0, p.Totals.Moves-e.Done.Moves),
 				})
 			}
-			r.Report(Move{e})
+			r.Report(EngineEvent{e})
 		},
 	})
 	return balanceResult(result, err), err
 }
 
-func (b Balance) whileLeased(
+func (b Balance) acquireAndRun(
 	ctx context.Context, c Cluster, taken *atomic.Pointer[live.LeasedCluster], r *serialReporter, o runner.Options,
 ) (runner.Result, error) {
 	lease, err := b.acquire(ctx, c, r)

@@ -40,7 +40,7 @@ type HeatStep struct {
 // readHeat estimates the load of the chunks of collections, for one round.
 func (b Balance) readHeat(ctx context.Context, c Cluster, namespaces []string) ([]heat.Map, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: namespaces,
-		MemberSettings: c.Settings}).Read(ctx)
+		MemberSettings: c.ClientOptions}).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serialReporter) 
 		return nil, err
 	}
 	colls, places := heat.SnapshotInput(s, maps)
-	o := heat.Options{By: b.By, Horizon: b.CoolDown}
+	o := heat.Options{LoadKind: b.LoadKind, Horizon: b.CoolDown}
 	if b.DiskLimit > 0 {
 		o.Volumes = catalog.NewVolumes(s, b.DiskLimit)
 	}
@@ -149,7 +149,7 @@ func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
 		}
 		p.Steps = append(p.Steps, step)
 	}
-	for _, left := range runner.LeftByLoad(d, maps) {
+	for _, left := range runner.LoadLeftovers(d, maps) {
 		p.Left = append(p.Left, Leftover(left))
 	}
 	return p

@@ -85,7 +85,7 @@ type timely struct {
 }
 
 func (l *timely) Report(e Event) {
-	if m, is := e.(Move); is && m.Kind == runner.Moved {
+	if m, is := e.(EngineEvent); is && m.Kind == runner.Moved {
 		l.list = append(l.list, m.Event)
 	}
 }
@@ -117,7 +117,7 @@ func TestBalanceByLoadKeepsTheDiskLimit(t *testing.T) {
 	}
 	for _, seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 27))
-		spec := workload.Spec{Rate: 5000, Keys: []string{"hot 10% 70%", "zipf 0.8"}[seed%2],
+		spec := workload.Spec{Rate: 5000, KeyDistribution: []string{"hot 10% 70%", "zipf 0.8"}[seed%2],
 			Mix: workload.Mix{Reads: 60, Updates: 40}}
 		w := loaded(t, 4, 6, spec, 50, func(topology string) string {
 			for i := range 4 { // a shard has 126 MB, a chunk 21 MB
@@ -158,8 +158,8 @@ func TestBalanceByLoad(t *testing.T) {
 		t.Skip("one goroutine, for long")
 	}
 	for n, spec := range []workload.Spec{
-		{Rate: 5000, Keys: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}},
-		{Rate: 5000, Keys: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, Scatter: 0.05},
+		{Rate: 5000, KeyDistribution: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}},
+		{Rate: 5000, KeyDistribution: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, Scatter: 0.05},
 	} {
 		moves := map[runner.Goal]int{}
 		for _, goal := range []runner.Goal{runner.GoalLoad, runner.GoalOps} {
@@ -171,21 +171,21 @@ func TestBalanceByLoad(t *testing.T) {
 			before := w.largest()
 			result, err := Balance{Namespaces: []string{"shop.orders"}, Pace: Pace{Parallel: 1}, Goal: goal}.Run(t.Context(), w.actionCluster(), seen)
 			if err != nil || !result.Reached {
-				t.Fatalf("%s, %s: %+v, %v", spec.Keys, goal, result, err)
+				t.Fatalf("%s, %s: %+v, %v", spec.KeyDistribution, goal, result, err)
 			}
 			after := w.largest()
 			moves[goal] = result.Moves
-			t.Logf("%s, %s: %.2f of the mean, %.2f after %d moves and %d splits", spec.Keys, goal, before, after, result.Moves,
+			t.Logf("%s, %s: %.2f of the mean, %.2f after %d moves and %d splits", spec.KeyDistribution, goal, before, after, result.Moves,
 				result.Splits)
 			if goal == runner.GoalLoad && (after > 1.10 || len(result.Left) > 0) {
-				t.Errorf("%s: the largest load is %.2f of the mean, left are %v", spec.Keys, after, result.Left)
+				t.Errorf("%s: the largest load is %.2f of the mean, left are %v", spec.KeyDistribution, after, result.Left)
 			}
 			if goal == runner.GoalLoad {
 				seen.once(t)
 			}
 		}
 		if byOps, ran := moves[runner.GoalOps]; ran && 2*moves[runner.GoalLoad] > byOps {
-			t.Errorf("%s: %d moves by load, %d by operations", spec.Keys, moves[runner.GoalLoad], moves[runner.GoalOps])
+			t.Errorf("%s: %d moves by load, %d by operations", spec.KeyDistribution, moves[runner.GoalLoad], moves[runner.GoalOps])
 		}
 	}
 }
@@ -199,16 +199,16 @@ func TestBalanceByLoadRefuses(t *testing.T) {
 	run := func(w *world) (BalanceResult, error) {
 		return Balance{Namespaces: []string{"shop.orders"}, Pace: Pace{Parallel: 1}, Goal: runner.GoalLoad}.Run(t.Context(), w.actionCluster(), nil)
 	}
-	w := loaded(t, 4, 3, workload.Spec{Rate: 2000, Keys: "latest", Mix: workload.Mix{Reads: 5, Inserts: 95}}, 50)
+	w := loaded(t, 4, 3, workload.Spec{Rate: 2000, KeyDistribution: "latest", Mix: workload.Mix{Reads: 5, Inserts: 95}}, 50)
 	if r, err := run(w); err != nil || r.Moves != 0 || len(r.Left) != 1 || r.Left[0].Code != "monotonicKey" {
 		t.Errorf("a monotonic key: %+v, %v", r, err)
 	}
-	w = loaded(t, 4, 3, workload.Spec{Rate: 2000, Keys: "key 90%"}, 50)
+	w = loaded(t, 4, 3, workload.Spec{Rate: 2000, KeyDistribution: "key 90%"}, 50)
 	r, err := run(w)
 	if err != nil || len(r.Left) != 1 || r.Left[0].Code != "hotKey" || !strings.Contains(r.Left[0].Text, "shardsh advise") {
 		t.Errorf("a hot key: %+v, %v", r, err)
 	}
-	w = loaded(t, 4, 3, workload.Spec{Rate: 2000, Keys: "hot 5% 80%"}, 0)
+	w = loaded(t, 4, 3, workload.Spec{Rate: 2000, KeyDistribution: "hot 5% 80%"}, 0)
 	if _, err := run(w); !errors.Is(err, runner.ErrNoSamples) || !strings.Contains(err.Error(), "configureQueryAnalyzer") {
 		t.Errorf("without samples: %v", err)
 	}

@@ -45,7 +45,7 @@ func (c *counter) RunCommand(ctx context.Context, database string, command bson.
 // readAudit returns what a run has written down.
 func readAudit(t *testing.T, w *world, destination string) []audit.Record {
 	t.Helper()
-	if destination == audit.ToCluster {
+	if destination == audit.ClusterDestination {
 		list, err := audit.ReadCluster(t.Context(), w.client, w.cluster.Clock().Now().AddDate(0, 0, -1))
 		if err != nil {
 			t.Fatal(err)
@@ -62,11 +62,11 @@ func readAudit(t *testing.T, w *world, destination string) []audit.Record {
 // Each command that changes the cluster stands in the audit with what became of it.
 func TestAudited(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release83} {
-		for _, destination := range []string{filepath.Join(t.TempDir(), "audit"), audit.ToCluster} {
+		for _, destination := range []string{filepath.Join(t.TempDir(), "audit"), audit.ClusterDestination} {
 			w := newWorld(t, scattered(rand.New(rand.NewPCG(7, 9)), ""), release, 1)
 			sent := &counter{CommandRunner: live.NewCommandRunner(w.client)}
 			c := w.actionCluster()
-			c.Runner, c.Audit = sent, destination
+			c.Runner, c.AuditDestination = sent, destination
 			o := RunOptions{Pace: Pace{Parallel: 2}, NoJournal: true, PauseBalancing: true}
 			r, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 			if err != nil || !r.Finished {
@@ -110,7 +110,7 @@ func TestAuditLost(t *testing.T) {
 	w := newWorld(t, scattered(rand.New(rand.NewPCG(8, 9)), ""), catalog.Release80, 1)
 	sent := &counter{CommandRunner: live.NewCommandRunner(w.client)}
 	c := w.actionCluster()
-	c.Runner, c.Audit = sent, filepath.Join(t.TempDir(), "none", "audit")
+	c.Runner, c.AuditDestination = sent, filepath.Join(t.TempDir(), "none", "audit")
 	o := RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true, PauseBalancing: true}
 	_, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 	if !errors.As(err, new(*audit.Error)) || len(sent.sent) > 0 {
@@ -119,7 +119,7 @@ func TestAuditLost(t *testing.T) {
 
 	sink := &failing{after: 8}
 	a := &changeLogger{sink: sink, destination: "failing", clock: w.cluster.Clock()}
-	c.Audit, c.Runner = "", auditedRunner{sent, a}
+	c.AuditDestination, c.Runner = "", auditedRunner{sent, a}
 	r, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 	if !errors.As(err, new(*audit.Error)) || r.Finished {
 		t.Errorf("%+v, %v", r, err)
@@ -157,7 +157,7 @@ func TestAuditedOutcomes(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit")
 		once := true
 		c := w.actionCluster()
-		c.Audit = path
+		c.AuditDestination = path
 		c.Runner = &counter{CommandRunner: live.NewCommandRunner(w.client), fail: func(name string) error {
 			if name == "moveRange" && once {
 				once = false

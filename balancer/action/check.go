@@ -18,8 +18,8 @@ type Check struct {
 	Policy *check.Policy
 	// Address is the address of the cluster in the report.
 	Address string
-	// Advisories is a file that adds known server faults or mutes some.
-	Advisories string
+	// AdvisoriesFile is a file that adds known server faults or mutes some.
+	AdvisoriesFile string
 	// ReadCounts reads the numbers of shards and collections even if no rule needs them.
 	ReadCounts bool
 	// Wait is how long the check is repeated until all rules pass; zero checks once.
@@ -40,7 +40,7 @@ func (c Check) Validate() error {
 	if c.Every != 0 && c.Wait == 0 {
 		return refuse("{every} needs {wait}")
 	}
-	_, err := Advisories(c.Advisories)
+	_, err := LoadAdvisories(c.AdvisoriesFile)
 	return err
 }
 
@@ -87,14 +87,14 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serialReporter) (c
 		report, err := c.failureReport(err)
 		return report, source.Clock, err
 	}
-	if c.Policy.Needs().Has(check.Faults) {
-		list, err := Advisories(c.Advisories)
+	if c.Policy.Needs().Has(check.KnownFaults) {
+		list, err := LoadAdvisories(c.AdvisoriesFile)
 		if err != nil {
 			return check.Report{}, source.Clock, err
 		}
 		cluster.Advisories = &list
 	}
-	cluster.Watch = r.watch(ctx)
+	cluster.Watch = r.newSimWatch(ctx)
 	return c.Policy.Check(c.Address, cluster), source.Clock, nil
 }
 

@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/live"
 )
 
-// needs returns the data that the rules and Numbers need.
+// needs returns the data that the rules and ReadCounts need.
 func (c Check) needs() check.Need {
 	needs := c.Policy.Needs()
 	if c.ReadCounts {
-		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
+		needs |= check.Sizes | check.Counts | check.BalanceStatuses | check.Zones
 	}
 	return needs
 }
@@ -24,7 +24,7 @@ var checkParts = []struct {
 	need  check.Need
 	parts live.Part
 }{
-	{check.Verdicts, live.Statuses},
+	{check.BalanceStatuses, live.Statuses},
 	{check.Counts, live.Counts},
 	{check.Sizes, live.Sizes | live.LegacySizes},
 	{check.Switches, live.Switches},
@@ -32,13 +32,13 @@ var checkParts = []struct {
 	{check.Outcomes, live.Outcomes},
 	{check.Zones, live.Zones},
 	{check.Drains, live.Drains | live.Databases | live.Unsharded},
-	{check.Activity, live.Migrations},
+	{check.RunningReshardings, live.RunningMigrations},
 	{check.Routers, live.Routers | live.MemberVersions},
-	{check.Reach, live.Reachability},
+	{check.Reachability, live.Reachability},
 	{check.Leases, live.Leases},
 	{check.Disks, live.Disks},
-	{check.Faults, live.MemberVersions | live.Routers | live.Zones | live.Counts | live.Migrations | live.Reshardings |
-		live.Compatibility},
+	{check.KnownFaults, live.MemberVersions | live.Routers | live.Zones | live.Counts | live.RunningMigrations |
+		live.RunningReshardings | live.Compatibility},
 }
 
 // snapshot reads the parts of the cluster that are needed.
@@ -48,7 +48,7 @@ func (c Check) snapshot(
 	o := live.ReaderOptions{
 		Parts:    live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections,
 		Required: live.Collections,
-		Source:   source.Origin, OutcomeSpan: c.Policy.FailureSpan, Selected: c.Policy.Namespaces.Match,
+		Source:   source.Origin, OutcomeSpan: c.Policy.FailureSpan, WantsDetails: c.Policy.Namespaces.Match,
 	}
 	for _, p := range checkParts {
 		if needs.Has(p.need) {
@@ -70,7 +70,7 @@ func (c Check) snapshot(
 	}
 	if !needs.Has(check.Tables) {
 		o.Parts |= live.Counts
-		o.WantsTable = mayBeUneven()
+		o.WantsTable = unevenFilter()
 	}
 	return source.Reader(o).Read(ctx)
 }
@@ -111,8 +111,8 @@ const auditSampleSize = 1000
 
 // auditSampleDocuments audits a sample of each collection.
 func auditSampleDocuments(ctx context.Context, source Source, c *check.Cluster) error {
-	a := Audit{Sample: auditSampleSize, Settle: DefaultSettle, SettlePause: DefaultSettlePause}
-	cluster := Cluster{Client: source.Client, Settings: source.Settings, Clock: source.Clock}
+	a := Audit{Sample: auditSampleSize, MaxRereads: DefaultMaxRereads, RereadPause: DefaultRereadPause}
+	cluster := Cluster{Client: source.Client, ClientOptions: source.ClientOptions, Clock: source.Clock}
 	result, err := a.Run(ctx, cluster, nil)
 	if err != nil {
 		c.NotAuditedReason = err.Error()

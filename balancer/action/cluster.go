@@ -21,9 +21,9 @@ import (
 // Cluster is the cluster that an action works on.
 type Cluster struct {
 	Client *mongo.Client
-	// Settings are the options with which Client was opened. They are used to connect to the members of
+	// ClientOptions are the options with which Client was opened. They are used to connect to the members of
 	// the shards. With nil, the members can't be reached.
-	Settings *options.ClientOptions
+	ClientOptions *options.ClientOptions
 	// Address is the address of Client without secrets, for command lines; empty if there is none.
 	Address string
 	// Runner sends the commands that change something; if it is nil, Client sends them.
@@ -33,17 +33,17 @@ type Cluster struct {
 	Guarded bool
 	Clock   apply.Clock
 	Consent
-	// Computing wraps computations that take long or need much memory. If it is nil, they run directly.
-	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
+	// RunComputation wraps computations that take long or need much memory. If it is nil, they run directly.
+	RunComputation func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
 
-	zone *time.Location // of the config servers, if the user has named one
+	timeZone *time.Location // of the config servers, if the user has named one
 	// disks makes snapshots include the shards' volumes and the reusable space in their data files.
 	disks bool
 }
 
 // now returns the cluster's time.
 func (c Cluster) now(ctx context.Context) (time.Time, error) {
-	return live.RouterTime(ctx, live.NewCommandRunner(c.Client))
+	return live.ReadRouterTime(ctx, live.NewCommandRunner(c.Client))
 }
 
 // withDiskLimit returns a copy of the cluster that reads the volumes of its shards, if there is a disk
@@ -65,7 +65,7 @@ func (c Cluster) parts() live.Part {
 // determined later.
 func (c Cluster) withTimeZone(zone string) (Cluster, error) {
 	var err error
-	c.zone, err = locationOf(zone)
+	c.timeZone, err = locationOf(zone)
 	return c, err
 }
 
@@ -77,10 +77,10 @@ func (c Cluster) runner() live.CommandRunner {
 }
 
 func (c Cluster) compute(make func() (*plan.Plan, error)) (*plan.Plan, error) {
-	if c.Computing == nil {
+	if c.RunComputation == nil {
 		return make()
 	}
-	return c.Computing(make)
+	return c.RunComputation(make)
 }
 
 // AccessError says that the cluster did not answer a request whose answer an action needs before it
@@ -98,7 +98,7 @@ func (e *AccessError) Unwrap() error { return e.Err }
 // that a plan does not need.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serialReporter) (*catalog.Snapshot, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{
-		Parts: c.parts(), Zone: c.zone, OnProgress: r.reportRead, MemberSettings: c.Settings,
+		Parts: c.parts(), TimeZone: c.timeZone, OnProgress: r.reportRead, MemberSettings: c.ClientOptions,
 	}).Read(ctx)
 	if err != nil {
 		return nil, &AccessError{err}
@@ -109,7 +109,7 @@ func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serialRep
 	for _, text := range catalog.GapTexts(s.Parts().Source.Gaps) {
 		r.note(text)
 	}
-	return apply.WithBalancingResumed(s, live.PausedNames(ctx, c.Client)), nil
+	return apply.WithBalancingResumed(s, live.ReadPausedNamespaces(ctx, c.Client)), nil
 }
 
 // GapError returns an error if the data that could not be read are needed for a plan of some

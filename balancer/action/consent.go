@@ -17,17 +17,17 @@ import (
 type Consent struct {
 	// Policies all have to permit a run.
 	Policies []*consent.Policy
-	// Audit is an additional destination of the audit log, besides the destinations that policies set:
+	// AuditDestination is an additional destination of the audit log, besides the destinations that policies set:
 	// a file, audit.ToSyslog or audit.ToCluster. Empty means none.
-	Audit string
+	AuditDestination string
 }
 
 // AuditDestinations returns the destinations of the audit log.
 func (c Consent) AuditDestinations() (list []string) {
 	for _, p := range c.Policies {
-		list = append(list, p.Audit)
+		list = append(list, p.AuditDestination)
 	}
-	list = append(list, c.Audit)
+	list = append(list, c.AuditDestination)
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(to string) bool { return to == "" })
 }
@@ -36,7 +36,7 @@ func (c Consent) AuditDestinations() (list []string) {
 // read.
 func (c Consent) HistorySource() string {
 	for _, to := range c.AuditDestinations() {
-		if to != audit.ToSyslog {
+		if to != audit.SyslogDestination {
 			return to
 		}
 	}
@@ -89,21 +89,22 @@ func (c Consent) limitPace(p Pace) (Pace, error) {
 	if p.DiskLimit, err = c.diskLimit(p.DiskLimit); err != nil {
 		return p, err
 	}
-	given := p.For
+	given := p.MaxDuration
 	for _, policy := range c.Policies {
-		if l := policy.Limits; l.For > 0 {
-			if given > l.For {
-				return p, policy.Refusal("limits.for", "%s is more than %s", humanize.Duration(given), humanize.Duration(l.For))
+		if l := policy.Limits; l.MaxDuration > 0 {
+			if given > l.MaxDuration {
+				return p, policy.Refusal("limits.for", "%s is more than %s", humanize.Duration(given),
+					humanize.Duration(l.MaxDuration))
 			}
-			if given == 0 && (p.For == 0 || l.For < p.For) {
-				p.For, p.forNote = l.For, policyNote(policy)
+			if given == 0 && (p.MaxDuration == 0 || l.MaxDuration < p.MaxDuration) {
+				p.MaxDuration, p.durationNote = l.MaxDuration, policyNote(policy)
 			}
 		}
 		if l := policy.Limits; l.Parallel > 0 && p.Parallel > l.Parallel {
 			return p, policy.Refusal("limits.parallel", "%d is more than %d", p.Parallel, l.Parallel)
 		}
 		if len(policy.Hours) > 0 {
-			p.hours = append(slices.Clip(p.hours), policy.Hours)
+			p.policyWindows = append(slices.Clip(p.policyWindows), policy.Hours)
 		}
 	}
 	return p, nil
@@ -113,7 +114,7 @@ func (c Consent) limitPace(p Pace) (Pace, error) {
 func (c Consent) diskLimit(given float64) (float64, error) {
 	limit := given
 	for _, policy := range c.Policies {
-		policyLimit := policy.Limits.Disk
+		policyLimit := policy.Limits.DiskShare
 		if policyLimit > 0 && given > policyLimit {
 			return given, policy.Refusal("limits.disk-limit", "%s is more than %s", humanize.Percent(given),
 				humanize.Percent(policyLimit))
@@ -173,10 +174,10 @@ type runStart struct {
 	approved   string
 }
 
-// begin wraps the runner: every command that changes something is checked against the policies and
+// beginAudited wraps the runner: every command that changes something is checked against the policies and
 // written to the audit log. begin writes the start of the run first; ended writes the end of the run.
 // The error says that the audit log can't be written.
-func (c Cluster) begin(ctx context.Context, o runStart) (
+func (c Cluster) beginAudited(ctx context.Context, o runStart) (
 	begun Cluster, ended func(stopped string, err error) error, err error) {
 	if len(c.Policies) > 0 {
 		c.Runner = allowedRunner{c.runner(), c.Policies}

@@ -78,7 +78,7 @@ func TestPolicyRefuses(t *testing.T) {
 		{"limits: {max-moves: 3}", "limits.max-moves", drain(Pace{MaxMoves: 4})},
 		{"limits: {max-moves: 3}", "limits.max-moves", drain(Pace{MaxMoves: NoLimit})},
 		{"limits: {max-bytes: 3GB}", "limits.max-bytes", drain(Pace{MaxBytes: 4e9})},
-		{"limits: {for: 1h}", "limits.for", drain(Pace{For: 1e15})},
+		{"limits: {for: 1h}", "limits.for", drain(Pace{MaxDuration: 1e15})},
 		{"limits: {parallel: 1}", "limits.parallel", drain(Pace{Parallel: 2})},
 		{"require-approval: true", "require-approval", drain(Pace{})},
 		{"require-approval: true", "require-approval", apply(Apply{})},

@@ -19,7 +19,7 @@ type Defragment struct {
 
 // Validate refuses options that exclude each other.
 func (d Defragment) Validate() error {
-	if err := d.RunOptions.validate(); err != nil || d.Resume != "" && !d.All {
+	if err := d.RunOptions.validate(); err != nil || d.ResumeJournal != "" && !d.All {
 		return err
 	}
 	return requireNamespaces(d.Namespaces, d.All)

@@ -55,7 +55,7 @@ func TestRunsKeepTheDiskLimit(t *testing.T) {
 			run.Parallel = 2
 			_, err = Defragment{All: true, RunOptions: run}.Run(t.Context(), w.actionCluster(), nil)
 		default:
-			run.PreflightOptions = PreflightOptions{Despite: []string{"noRoom", "noRecipient"}}
+			run.PreflightOptions = PreflightOptions{IgnoreObstacles: []string{"noRoom", "noRecipient"}}
 			_, err = Drain{Shard: "s0", MovePrimaries: true, RunOptions: run}.Run(t.Context(), w.actionCluster(), nil)
 		}
 		switch {
@@ -97,7 +97,7 @@ func TestAStepWithoutRoomStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := Apply{Plan: p, RunOptions: RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true,
-		PreflightOptions: PreflightOptions{Despite: []string{"littleRoom"}}}}.Run(t.Context(), w.actionCluster(), nil)
+		PreflightOptions: PreflightOptions{IgnoreObstacles: []string{"littleRoom"}}}}.Run(t.Context(), w.actionCluster(), nil)
 	if err != nil || result.Finished || result.MovesDone != 1 ||
 		!strings.HasPrefix(result.Stopped, "the disk limit of 85% is reached: shard b lacks ") ||
 		!strings.Contains(result.Stopped, "add space or a shard, or raise --disk-limit (diskLimit)") {

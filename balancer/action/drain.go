@@ -33,7 +33,7 @@ type Drain struct {
 
 // Validate refuses options that exclude each other.
 func (d Drain) Validate() error {
-	if d.Shard == "" && d.Resume == "" {
+	if d.Shard == "" && d.ResumeJournal == "" {
 		return refuse("drain needs {shard}")
 	}
 	return d.RunOptions.validate()
@@ -54,7 +54,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	var end *drainCompletion
 	result, err := d.runGoal(c, reporter, &end).run(ctx, c, reporter)
 	already, ok := errors.AsType[*goalReachedError](err)
-	if d.Preflight && result.Preflight != nil {
+	if d.PreflightOnly && result.Preflight != nil {
 		return result, err
 	}
 	if ok {
@@ -65,7 +65,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	if end != nil {
 		result.Warning = end.warning
-		result.Kept = end.warning != "" || d.Remove && result.Finished
+		result.NotUndoable = end.warning != "" || d.Remove && result.Finished
 	}
 	if result.Shard = d.Shard; result.Finished || result.Plan != "" {
 		removed := d.Remove && result.Finished
@@ -75,24 +75,24 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 }
 
 // runGoal returns the goal of a run. The run sets *end when it begins.
-func (d *Drain) runGoal(c Cluster, r *serialReporter, end **drainCompletion) runGoal {
+func (d *Drain) runGoal(c Cluster, r *serialReporter, completion **drainCompletion) runGoal {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {
 		alsoMoves = func(ctx context.Context) ([]string, error) { return d.unshardedOn(ctx, c) }
 	}
 	return runGoal{
-		kind: plan.Drain, RunOptions: d.RunOptions, alsoMoves: alsoMoves,
+		kind: plan.Drain, RunOptions: d.RunOptions, otherMovedNamespaces: alsoMoves,
 		goal:         func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
 		checkPlan:    d.adoptJournal,
 		preflightRun: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
 		addHooks: func(l *leasedRun, work *apply.Execution, o *apply.Options) {
-			*end = &drainCompletion{
+			*completion = &drainCompletion{
 				leasedRun: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
 				limited: l.pace.mayEndAtLimit(work.Plan.Totals), journal: work, note: r.note,
 				gate: o.Pace,
 			}
-			o.OnReady, o.BeforeResume = (*end).markBeforeSteps, (*end).markDraining
-			o.OnAllDone, o.OnUnfinished = (*end).finish, (*end).unmarkOrWarn
+			o.OnReady, o.BeforeBalancingResumes = (*completion).markBeforeSteps, (*completion).markDraining
+			o.OnAllDone, o.OnUnfinished = (*completion).finish, (*completion).unmarkOrWarn
 		},
 	}
 }
@@ -218,7 +218,7 @@ func (d *drainCompletion) finish(ctx context.Context) error {
 	}
 	move := left
 	if !d.movePrimaries {
-		move, left = splitOwn(left)
+		move, left = separateShardshData(left)
 	}
 	if d.movePrimaries || d.remove {
 		if err := MoveUnsharded(ctx, d.sendAdmin, move, others, d.note); err != nil {
@@ -250,7 +250,7 @@ func (d *drainCompletion) sendAdmin(ctx context.Context, command bson.D) (bson.R
 		if err := d.gate.AwaitUnheld(ctx); err != nil {
 			return nil, err
 		}
-		if reply, err := d.lease.RunAdminCommand(ctx, command); err == nil || !d.gate.WasRefused(ctx, err) {
+		if reply, err := d.lease.RunAdminCommand(ctx, command); err == nil || !d.gate.CheckRefusal(ctx, err) {
 			return reply, err
 		}
 	}

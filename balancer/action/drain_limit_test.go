@@ -51,7 +51,7 @@ func TestDrainEndsAtItsLimit(t *testing.T) {
 		r, err := w.drain(Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{
 			Pace: Pace{MaxMoves: 2}, Journal: path,
 		}})
-		if err != nil || r.Finished || r.MovesDone != 2 || r.Warning != "" || r.Kept {
+		if err != nil || r.Finished || r.MovesDone != 2 || r.Warning != "" || r.NotUndoable {
 			t.Fatalf("%s: %+v, %v", release, r, err)
 		}
 		if w.draining() {
@@ -60,7 +60,7 @@ func TestDrainEndsAtItsLimit(t *testing.T) {
 		if now := w.on("s0"); now == 0 || now >= before {
 			t.Errorf("%s: s0 had %d chunks and has %d", release, before, now)
 		}
-		if _, err := w.drain(Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{Resume: path}}); err != nil {
+		if _, err := w.drain(Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{ResumeJournal: path}}); err != nil {
 			t.Fatalf("%s: %v", release, err)
 		}
 		if _, there := w.snapshot().Shard("s0"); there {
@@ -76,7 +76,7 @@ func TestDrainOfAMarkedShard(t *testing.T) {
 		w.admin(live.StartDrainCommand(release, "s0"))
 		r, err := w.drain(Drain{Shard: "s0", Remove: true, RunOptions: RunOptions{Pace: Pace{MaxMoves: 1}, NoJournal: true}})
 		if err != nil || !w.draining() || !strings.Contains(r.Warning, "still marked as draining") ||
-			!strings.Contains(r.Warning, "sh.stopBalancer()") || !r.Kept {
+			!strings.Contains(r.Warning, "sh.stopBalancer()") || !r.NotUndoable {
 			t.Errorf("%s: %+v, %v", release, r, err)
 		}
 		if strings.Contains(r.Warning, "sh.stopDrain") != (release == catalog.Release83) {
@@ -106,7 +106,7 @@ func TestUndoOfAMarkedDrain(t *testing.T) {
 		if err = errors.Join(err, journal.Close()); err != nil {
 			t.Fatal(err)
 		}
-		undo := Apply{Undo: path, RunOptions: RunOptions{Pace: Pace{Parallel: 1}}}
+		undo := Apply{UndoJournal: path, RunOptions: RunOptions{Pace: Pace{Parallel: 1}}}
 		dry := undo
 		dry.DryRun = true
 		if r, err := dry.Run(t.Context(), w.actionCluster(), nil); release == catalog.Release83 &&
@@ -133,10 +133,10 @@ func TestUndoOfARemoval(t *testing.T) {
 	w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), catalog.Release80, 1)
 	path := filepath.Join(t.TempDir(), "journal")
 	r, err := w.drain(Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{Journal: path}})
-	if err != nil || !r.Finished || !r.Kept {
+	if err != nil || !r.Finished || !r.NotUndoable {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	_, err = Apply{Undo: path, RunOptions: RunOptions{Pace: Pace{Parallel: 1}}}.Run(t.Context(), w.actionCluster(), nil)
+	_, err = Apply{UndoJournal: path, RunOptions: RunOptions{Pace: Pace{Parallel: 1}}}.Run(t.Context(), w.actionCluster(), nil)
 	if !errors.As(err, new(*apply.BlockedError)) || !strings.Contains(err.Error(), "sh.addShard") {
 		t.Errorf("got %v", err)
 	}

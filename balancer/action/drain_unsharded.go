@@ -17,11 +17,11 @@ import (
 // TargetShards contains the shards that can take databases, with the number of databases on each.
 type TargetShards map[catalog.ShardID]int
 
-// TargetShardsFor returns the shards that are not draining, except the shard but.
-func TargetShardsFor(s *catalog.Snapshot, but catalog.ShardID) TargetShards {
+// TargetShardsFor returns the shards that are not draining, except one shard.
+func TargetShardsFor(s *catalog.Snapshot, except catalog.ShardID) TargetShards {
 	others := TargetShards{}
 	for _, shard := range s.Shards() {
-		if shard.ID != but && !shard.Draining {
+		if shard.ID != except && !shard.Draining {
 			others[shard.ID] = 0
 		}
 	}
@@ -81,26 +81,26 @@ func MoveUnsharded(
 	return nil
 }
 
-// isOwn reports whether a database or collection belongs to shardsh.
-func isOwn(name string) bool {
+// isShardshData reports whether a database or collection belongs to shardsh.
+func isShardshData(name string) bool {
 	database, _, _ := strings.Cut(name, ".")
 	return database == live.LeaseDatabase
 }
 
-// splitOwn separates the data of shardsh, which may be moved without confirmation, from the rest.
-func splitOwn(left diagnosis.Drain) (own, rest diagnosis.Drain) {
+// separateShardshData separates the data of shardsh, which may be moved without confirmation, from the rest.
+func separateShardshData(left diagnosis.Drain) (own, rest diagnosis.Drain) {
 	own, rest = diagnosis.Drain{Shard: left.Shard}, left
 	rest.Databases, rest.Collections = nil, nil
 	for _, name := range left.Databases {
 		list := &rest.Databases
-		if isOwn(name) {
+		if isShardshData(name) {
 			list = &own.Databases
 		}
 		*list = append(*list, name)
 	}
 	for _, ns := range left.Collections {
 		list := &rest.Collections
-		if isOwn(ns) {
+		if isShardshData(ns) {
 			list = &own.Collections
 		}
 		*list = append(*list, ns)

@@ -25,8 +25,8 @@ const (
 type Export struct {
 	// Policy contains the rules that each cluster is checked against, and says which collections count.
 	Policy *check.Policy
-	// Advisories is a file that adds known server faults or mutes some.
-	Advisories string
+	// AdvisoriesFile is a file that adds known server faults or mutes some.
+	AdvisoriesFile string
 	// Every is the interval at which a cluster is read. A cluster that takes long to read is read less
 	// often: reading takes at most a fifth of the time.
 	Every time.Duration
@@ -43,8 +43,8 @@ type Export struct {
 	Heat  bool
 	Clock apply.Clock
 	Log   *slog.Logger
-	// Describe returns the text of an error without secrets.
-	Describe func(error) string
+	// DescribeError returns the text of an error without secrets.
+	DescribeError func(error) string
 }
 
 // Target is a cluster to read.
@@ -102,7 +102,7 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 	if e.StaleAfter == 0 {
 		e.StaleAfter = 5 * e.Every
 	}
-	faults, err := Advisories(e.Advisories)
+	faults, err := LoadAdvisories(e.AdvisoriesFile)
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +147,8 @@ func (e *Exporter) SetTargets(targets []Target) {
 	}
 }
 
-// ReloadFailed records that reloading the targets has failed; the previous targets stay.
-func (e *Exporter) ReloadFailed() {
+// RecordReloadFailure records that reloading the targets has failed; the previous targets stay.
+func (e *Exporter) RecordReloadFailure() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.reloaded = false
@@ -162,8 +162,8 @@ func (e *Exporter) startTarget(t Target) *exportTarget {
 	return c
 }
 
-// Once reads clusters once; it is used instead of SetTargets.
-func (e *Exporter) Once(ctx context.Context, targets []Target) {
+// ReadTargetsOnce reads clusters once; it is used instead of SetTargets.
+func (e *Exporter) ReadTargetsOnce(ctx context.Context, targets []Target) {
 	var reading sync.WaitGroup
 	for _, t := range targets {
 		c := &exportTarget{Exporter: e, target: t, up: true, cancel: func() {}}

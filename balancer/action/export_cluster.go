@@ -41,7 +41,7 @@ type exportTarget struct {
 	forecasting bool
 	lines       [][]byte // of each family
 	up          bool
-	read        time.Time // when lines were read
+	readAt      time.Time // when lines were read
 	took        time.Duration
 	readTook    time.Duration // duration of the last successful read
 	reads       int
@@ -58,8 +58,8 @@ const (
 	restFactor = 4
 	// staleReadFactor is the minimum lifetime of values, as a multiple of the duration of a read.
 	staleReadFactor = 2 * (restFactor + 1)
-	// logEntries is the maximum number of entries that are read of each log.
-	logEntries = 20_000
+	// maxLogEntries is the maximum number of entries that are read of each log.
+	maxLogEntries = 20_000
 )
 
 // run reads the cluster until ctx ends.
@@ -104,7 +104,7 @@ func (e *exportTarget) readAndRecord(ctx context.Context) {
 	if err != nil {
 		e.failures++
 	} else {
-		e.read, e.readTook = e.Clock.Now(), e.took
+		e.readAt, e.readTook = e.Clock.Now(), e.took
 	}
 }
 
@@ -112,7 +112,7 @@ func (e *exportTarget) readAndRecord(ctx context.Context) {
 func (e *exportTarget) logTrouble(err error) {
 	text := ""
 	if err != nil {
-		text = e.Describe(err)
+		text = e.DescribeError(err)
 	}
 	switch {
 	case text == e.lastLogged:
@@ -164,11 +164,11 @@ func (e *exportTarget) open(ctx context.Context) (err error) {
 		return errors.New("a snapshot file never changes: give the address of a cluster")
 	}
 	for i, parts := range []live.Part{exportParts, exportParts | live.ChunkFlags} {
-		e.readers[i] = e.source.Reader(live.ReaderOptions{Parts: parts, Source: e.source.Origin, LogEntries: logEntries,
-			Zone: e.source.Zone})
+		e.readers[i] = e.source.Reader(live.ReaderOptions{Parts: parts, Source: e.source.Origin, MaxLogEntries: maxLogEntries,
+			TimeZone: e.source.TimeZone})
 	}
 	if e.Heat {
-		e.meter = e.source.Meter()
+		e.meter = e.source.NewLoadMeter()
 	}
 	return nil
 }
@@ -245,14 +245,14 @@ func (e *exportTarget) forecast(ctx context.Context) {
 	defer cancel()
 	var made *forecast.Forecast
 	err := mongoerr.CatchPanic(nil, "the forecast", func() error {
-		f, err := forecast.Make(s, forecast.Options{Watch: (&serialReporter{}).watch(ctx)})
+		f, err := forecast.Make(s, forecast.Options{Watch: (&serialReporter{}).newSimWatch(ctx)})
 		if err == nil {
 			made = &f
 		}
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		e.Log.Warn("no forecast", "cluster", e.target.Name, "error", e.Describe(err))
+		e.Log.Warn("no forecast", "cluster", e.target.Name, "error", e.DescribeError(err))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

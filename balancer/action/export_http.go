@@ -21,7 +21,7 @@ type exportState struct {
 	labels          []string // cluster, and the labels of its target
 	lines           [][]byte // nil if the values are stale
 	up              bool
-	read            time.Time
+	readAt          time.Time
 	took            time.Duration
 	reads, failures int
 	stale           bool
@@ -41,7 +41,7 @@ func (e *Exporter) Handler() http.Handler {
 
 // Write writes the latest values in the text format of Prometheus or of OpenMetrics. It waits for no
 // cluster.
-func (e *Exporter) Write(to io.Writer, open bool) error {
+func (e *Exporter) Write(to io.Writer, asOpenMetrics bool) error {
 	clusters, reloaded := e.states()
 	page := make([]byte, 0, 64<<10)
 	for i, f := range e.families {
@@ -49,7 +49,7 @@ func (e *Exporter) Write(to io.Writer, open bool) error {
 		for _, c := range clusters {
 			lines := c.linesFor(i, f)
 			if len(lines) > 0 && !begun {
-				page, begun = append(page, f.Header(open)...), true
+				page, begun = append(page, f.Header(asOpenMetrics)...), true
 			}
 			page = append(page, lines...)
 		}
@@ -60,10 +60,10 @@ func (e *Exporter) Write(to io.Writer, open bool) error {
 	}
 	for _, f := range ownFamilies(clusters, reloaded) {
 		if len(f.Samples) > 0 {
-			page = f.AppendSamples(append(page, f.Header(open)...))
+			page = f.AppendSamples(append(page, f.Header(asOpenMetrics)...))
 		}
 	}
-	if open {
+	if asOpenMetrics {
 		page = append(page, "# EOF\n"...)
 	}
 	_, err := to.Write(page)
@@ -86,9 +86,10 @@ func (e *Exporter) states() (list []exportState, reloaded bool) {
 func (e *exportTarget) state(now time.Time) exportState {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := exportState{labels: append([]string{"cluster", e.target.Name}, e.target.Labels...), up: e.up && !e.read.IsZero(),
-		read: e.read, took: e.took, reads: e.reads, failures: e.failures}
-	s.stale = e.read.IsZero() || now.Sub(e.read) > max(e.StaleAfter, staleReadFactor*e.readTook)
+	s := exportState{labels: append([]string{"cluster", e.target.Name}, e.target.Labels...), up: e.up &&
+		!e.readAt.IsZero(),
+		readAt: e.readAt, took: e.took, reads: e.reads, failures: e.failures}
+	s.stale = e.readAt.IsZero() || now.Sub(e.readAt) > max(e.StaleAfter, staleReadFactor*e.readTook)
 	if s.stale {
 		s.up = false
 	} else {
@@ -124,7 +125,7 @@ func ownFamilies(clusters []exportState, reloaded bool) []machine.Family {
 		{family("shardsh_export_stale", "gauge", "1 if the last successful read is older than the staleness limit."),
 			func(c exportState) (float64, bool) { return machine.BoolValue(c.stale), true }},
 		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, seconds since 1970."),
-			func(c exportState) (float64, bool) { return float64(c.read.UnixMilli()) / 1000, !c.read.IsZero() }},
+			func(c exportState) (float64, bool) { return float64(c.readAt.UnixMilli()) / 1000, !c.readAt.IsZero() }},
 		{family("shardsh_export_read_duration_seconds", "gauge", "How long the last read of a cluster took."),
 			func(c exportState) (float64, bool) { return c.took.Seconds(), c.reads > 0 }},
 		{family("shardsh_export_reads_total", "counter", "Reads of a cluster."),

@@ -99,8 +99,8 @@ func startExport(t testing.TB) *exporting {
 	e := &exporting{TB: t, clock: newHandClock(), log: new(bytes.Buffer)}
 	x, err := Export{
 		Policy: check.Default(), Every: time.Minute, Timeout: time.Minute, Collections: 10, Clock: e.clock,
-		Log:      slog.New(slog.NewTextHandler(e.log, nil)),
-		Describe: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "…") },
+		Log:           slog.New(slog.NewTextHandler(e.log, nil)),
+		DescribeError: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "…") },
 	}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func (e *exporting) want(want float64, name string, labels ...string) {
 
 func (w *world) target(name string) Target {
 	return Target{Name: name, Open: func(context.Context) (Source, func(), error) {
-		return Source{Client: w.client, Settings: w.settings, Clock: w.cluster.Clock(),
+		return Source{Client: w.client, ClientOptions: w.settings, Clock: w.cluster.Clock(),
 			Origin: catalog.Source{Kind: catalog.SourceMock}}, func() {}, nil
 	}}
 }
@@ -293,7 +293,7 @@ func TestExportOfOtherTargets(t *testing.T) {
 	}
 	e.SetTargets([]Target{target("a", "1"), target("b", "1"), target("c", "1")})
 	e.clock.settle(3)
-	e.Exporter.ReloadFailed()
+	e.Exporter.RecordReloadFailure()
 	e.want(0, "shardsh_export_reload_successful")
 	e.want(3, "shardsh_export_targets")
 	e.SetTargets([]Target{target("b", "1"), target("c", "2"), target("d", "1")})
@@ -345,8 +345,8 @@ func TestExportOfAMillionChunks(t *testing.T) {
 func largeExport(t testing.TB) *exporting {
 	t.Helper()
 	e := startExport(t)
-	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Collections: 50, Chunks: 1_000_000, Alike: true})
-	c := &exportTarget{Exporter: e.Exporter, target: Target{Name: "large"}, cancel: func() {}, up: true, read: e.clock.Now()}
+	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Collections: 50, Chunks: 1_000_000, SameChunkCounts: true})
+	c := &exportTarget{Exporter: e.Exporter, target: Target{Name: "large"}, cancel: func() {}, up: true, readAt: e.clock.Now()}
 	c.publish(export.ClusterReading{Report: check.Default().Check("large", check.Cluster{Diagnosis: diagnosis.Diagnose(s)}), Moves: &c.moves})
 	e.clusters = append(e.clusters, c)
 	return e
@@ -389,7 +389,7 @@ func TestExportSpeaksOpenMetrics(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "page") })
-	at, stop, err := Listen{Address: "0", Users: map[string]string{"prom": "hunter2", "empty": ""}}.Serve(t.Context(), page)
+	at, stop, err := ListenOptions{Address: "0", Users: map[string]string{"prom": "hunter2", "empty": ""}}.Serve(t.Context(), page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +416,7 @@ func TestListen(t *testing.T) {
 	}
 	for address, local := range map[string]bool{"1": true, ":1": true, "127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true,
 		"0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "host:1": false} {
-		if got := (Listen{Address: address}).IsLocal(); got != local {
+		if got := (ListenOptions{Address: address}).IsLocal(); got != local {
 			t.Errorf("%s is local: %v", address, got)
 		}
 	}

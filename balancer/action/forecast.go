@@ -54,7 +54,7 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	if err != nil {
 		return made, err
 	}
-	reads := live.ReaderOptions{Zone: zone}
+	reads := live.ReaderOptions{TimeZone: zone}
 	if f.Goal.Kind != plan.Load {
 		reads = source.withOutlines(ctx, f.Goal, reads)
 	}
@@ -65,7 +65,7 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	if err := checkSizesKnown(s, f.Goal.Namespaces); err != nil {
 		return made, err
 	}
-	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.watch(ctx)}
+	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.newSimWatch(ctx)}
 	if f.Goal.Kind == plan.Load {
 		if o.Maps, err = source.readHeat(ctx, s, f.Goal.Namespaces, reporter); err != nil {
 			return made, err

@@ -25,10 +25,10 @@ func (c Cluster) holdReason(
 			return "", context.Cause(ctx)
 		}
 		defer func() { <-looking }()
-		if at.Refused {
+		if at.CommandRefused {
 			freeze.Invalidate()
 		}
-		is, err := freeze.Check(ctx, at.Stopped)
+		is, err := freeze.Check(ctx, at.BalancerStopped)
 		if err == nil && is.Abandoned {
 			is, err = c.restoreThenCheck(ctx, freeze, is, at, r)
 		}
@@ -43,7 +43,7 @@ func (c Cluster) holdReason(
 		case is.Reason == "" && resting:
 			if err = l.SetResting(ctx, false); err == nil { // a quiesce that began before this has seen the run rest
 				resting = false
-				is, err = freeze.Check(ctx, at.Stopped)
+				is, err = freeze.Check(ctx, at.BalancerStopped)
 			}
 		}
 		return is.Reason, err
@@ -64,7 +64,7 @@ func (c Cluster) restoreThenCheck(
 	if note != "" {
 		r.note(note)
 	}
-	return freeze.Check(ctx, at.Stopped)
+	return freeze.Check(ctx, at.BalancerStopped)
 }
 
 // explainEnabled adds to the error about balancing that was enabled during a run who enabled it, if the

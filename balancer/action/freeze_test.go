@@ -42,14 +42,14 @@ func (w *watched) Report(e Event) {
 	switch e := e.(type) {
 	case Wait:
 		w.waits = append(w.waits, e.Text)
-		w.waiting = !e.Over
+		w.waiting = !e.WaitEnded
 	case Note:
 		w.notes = append(w.notes, e.Text)
-	case Move:
+	case EngineEvent:
 		if e.Kind == runner.Moved {
 			w.moved()
 		}
-	case Step:
+	case StepEvent:
 		if e.Kind == apply.Ended {
 			w.moved()
 		}
@@ -95,7 +95,7 @@ func freezes() map[string]struct {
 			}, "paused: incident 4711 (by "},
 		"balancer": {stop, start, "paused: another client has stopped the balancer during this run (at "},
 		"version": {
-			version(func(w *world) error { return w.cluster.ClusterParameters().BeginFCVChange("7.0") }),
+			version(func(w *world) error { return w.cluster.ClusterParameters().SetTransitionalFCV("7.0") }),
 			version(func(w *world) error { return w.cluster.ClusterParameters().SetFCV("8.0") }),
 			"paused: the feature compatibility version is being changed to 7.0"},
 		"quiesce": {

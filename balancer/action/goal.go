@@ -23,9 +23,9 @@ type runGoal struct {
 	checkPlan func(p *plan.Plan) error
 	// preflightRun is the input of the preflight checks.
 	preflightRun preflight.Run
-	// addHooks and alsoMoves are set by jobs.
-	addHooks  func(*leasedRun, *apply.Execution, *apply.Options)
-	alsoMoves func(ctx context.Context) ([]string, error)
+	// addHooks and otherMovedNamespaces are set by jobs.
+	addHooks             func(*leasedRun, *apply.Execution, *apply.Options)
+	otherMovedNamespaces func(ctx context.Context) ([]string, error)
 }
 
 // run makes a plan, unless a journal contains the plan, and executes it. If the cluster has changed,
@@ -40,26 +40,28 @@ func (g runGoal) run(ctx context.Context, c Cluster, r *serialReporter) (PlanRes
 	if g.DiskLimit, err = c.diskLimit(g.DiskLimit); err != nil {
 		return PlanResult{}, err
 	}
-	if g.Resume == "" {
+	if g.ResumeJournal == "" {
 		var p *plan.Plan
 		if read, p, err = g.plan(ctx, c, r); err != nil {
 			return g.resultWithoutPlan(ctx, c, read, err)
 		}
-		open = func() (*apply.Execution, error) { return g.begin(c, p) }
+		open = func() (*apply.Execution, error) { return g.createJournal(c, p) }
 	}
 	return planRun{
-		verb: string(g.kind), RunOptions: g.RunOptions, onChange: apply.Replan, open: open, goal: true, addHooks: g.addHooks,
-		alsoMoves: g.alsoMoves, preflightRun: g.preflightRun, plannedFrom: func() *catalog.Snapshot { return read },
+		verb: string(g.kind), RunOptions: g.RunOptions, changePolicy: apply.ReplanOnChange, open: open, hasGoal: true,
+		addHooks:             g.addHooks,
+		otherMovedNamespaces: g.otherMovedNamespaces, preflightRun: g.preflightRun,
+		planSnapshot: func() *catalog.Snapshot { return read },
 	}.run(ctx, c, r)
 }
 
 func (g runGoal) resume() (*apply.Execution, error) {
-	work, err := apply.Resume(g.Resume)
+	work, err := apply.Resume(g.ResumeJournal)
 	if err != nil {
 		return nil, err
 	}
 	if kind := work.Plan.Goal.Kind; kind != g.kind {
-		err = fmt.Errorf("%s has another goal, %s: resume it with shardsh apply --resume", g.Resume, kind)
+		err = fmt.Errorf("%s has another goal, %s: resume it with shardsh apply --resume", g.ResumeJournal, kind)
 	} else if g.checkPlan != nil {
 		err = g.checkPlan(work.Plan)
 	}
@@ -98,7 +100,7 @@ func (g runGoal) resultWithoutPlan(
 	err error,
 ) (PlanResult, error) {
 	already, ok := errors.AsType[*goalReachedError](err)
-	if !g.Preflight || read == nil {
+	if !g.PreflightOnly || read == nil {
 		return PlanResult{}, err
 	}
 	run := g.preflightRun

@@ -23,7 +23,7 @@ func points(t testing.TB, p catalog.KeyPattern) (list []catalog.Key) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := p.Key(raw)
+		k, err := p.ParseKey(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,8 +65,8 @@ func TestGoalsAreReached(t *testing.T) {
 func (w *world) mustReach(goal plan.Goal, change func(*apply.Options, *leasedRun)) {
 	w.Helper()
 	r, err := w.reach(goal, change)
-	if err != nil || !r.Finished || len(r.Left) > 0 && goal.Kind != plan.Drain {
-		w.Fatalf("%s: finished %v, stopped %q, left %v, %v", goal.Kind, r.Finished, r.Stopped, r.Left, err)
+	if err != nil || !r.Finished || len(r.RemainingFindings) > 0 && goal.Kind != plan.Drain {
+		w.Fatalf("%s: finished %v, stopped %q, left %v, %v", goal.Kind, r.Finished, r.Stopped, r.RemainingFindings, err)
 	}
 	w.well()
 }

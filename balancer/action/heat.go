@@ -22,10 +22,10 @@ import (
 type Heat struct {
 	// Namespaces are the collections, by name or pattern; none means all.
 	Namespaces []string
-	// For is the time for which operations are counted; zero means a minute. Back is the maximum age of
+	// CountDuration is the time for which operations are counted; zero means a minute. Back is the maximum age of
 	// samples; zero means an hour.
-	For, Back time.Duration
-	By        heat.LoadKind
+	CountDuration, Lookback time.Duration
+	LoadKind                heat.LoadKind
 	// Top is the number of chunks to name; zero means 10.
 	Top int
 	// MaxCollections is the maximum number of collections to read; zero means all.
@@ -33,10 +33,10 @@ type Heat struct {
 	// Logs are log files of servers. Their operations replace the sampled queries. Back is counted from
 	// the newest operation.
 	Logs []string
-	// Sample is the number of queries per second, at most 50, to sample during the read in collections
+	// SampleRate is the number of queries per second, at most 50, to sample during the read in collections
 	// whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and off again
 	// afterwards.
-	Sample float64
+	SampleRate float64
 }
 
 // maxSampleAge is the maximum age of samples for runs, which need the current load.
@@ -48,15 +48,15 @@ const maxSampleRate = 50
 // Validate checks the options.
 func (h Heat) Validate() error {
 	switch {
-	case h.By != "" && !slices.Contains(heat.LoadKinds(), h.By):
-		return refuse("{by}: %q is none of reads, writes, mixed", string(h.By))
-	case h.For < 0 || h.Back < 0:
+	case h.LoadKind != "" && !slices.Contains(heat.LoadKinds(), h.LoadKind):
+		return refuse("{by}: %q is none of reads, writes, mixed", string(h.LoadKind))
+	case h.CountDuration < 0 || h.Lookback < 0:
 		return refuse("{for} and {back} are times")
 	case h.Top < 0:
 		return refuse("{top} must be a number of chunks, not negative")
-	case h.Sample > 0 && len(h.Logs) > 0:
+	case h.SampleRate > 0 && len(h.Logs) > 0:
 		return refuse("{log} and {sample} exclude each other")
-	case h.Sample < 0 || h.Sample > maxSampleRate:
+	case h.SampleRate < 0 || h.SampleRate > maxSampleRate:
 		return refuse("{sample} is up to %d queries a second", maxSampleRate)
 	}
 	return nil
@@ -83,8 +83,8 @@ type CollectionHeat struct {
 	Monotonic *heat.Monotonic     `json:"-"`
 	Findings  []diagnosis.Finding `json:"findings,omitempty"`
 	// Course is the load over time and key ranges; nil without samples.
-	Course *heat.Course `json:"overTime,omitzero"`
-	Map    *heat.Map    `json:"-"`
+	Course *heat.Grid `json:"overTime,omitzero"`
+	Map    *heat.Map  `json:"-"`
 }
 
 // HeatSource describes the data on which figures are based.
@@ -163,7 +163,7 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 }
 
 // RunOnSnapshot reads the load of a cluster whose metadata, including the routing tables, were read
-// before. If Most is set, it keeps the collections whose queries are sampled, then those with the most
+// before. If MaxCollections is set, it keeps the collections whose queries are sampled, then those with the most
 // data.
 func (h Heat) RunOnSnapshot(ctx context.Context, source Source, s *catalog.Snapshot, r Reporter) (HeatResult, error) {
 	if err := h.Validate(); err != nil {
@@ -189,25 +189,25 @@ func (h Heat) runOnSnapshot(
 		return s.Collection(ns).Table == nil
 	})
 	if h.MaxCollections > 0 && len(names) > h.MaxCollections {
-		sampled := load.SampledCollections(ctx, live.NewCommandRunner(source.Client))
-		names = sortHeatedFirst(names, s, sampled)[:h.MaxCollections]
+		sampled := load.ReadSampledCollections(ctx, live.NewCommandRunner(source.Client))
+		names = sortSampledFirst(names, s, sampled)[:h.MaxCollections]
 	}
 	var lines map[string][]heat.LoggedOperation
 	if len(h.Logs) > 0 {
-		if lines, err = readLoggedOperations(ctx, h.Logs, names, cmp.Or(h.Back, time.Hour)); err != nil {
+		if lines, err = readLoggedOperations(ctx, h.Logs, names, cmp.Or(h.Lookback, time.Hour)); err != nil {
 			return HeatResult{}, err
 		}
 	}
-	runner, ended, err := h.changeRunner(ctx, source, names)
+	runner, ended, err := h.runnerForChanges(ctx, source, names)
 	if err != nil {
 		return HeatResult{}, err
 	}
-	list, err := load.Read(ctx, runner, s, names, load.Options{Duration: h.For, MaxSampleAge: h.Back,
-		SampleRate: h.Sample, Logged: lines, Clock: source.Clock, Tell: report.note})
+	list, err := load.Read(ctx, runner, s, names, load.Options{Duration: h.CountDuration, MaxSampleAge: h.Lookback,
+		SampleRate: h.SampleRate, Logged: lines, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &AccessError{err}
 	}
-	result := HeatResult{By: cmp.Or(h.By, heat.ByMixed), Seconds: cmp.Or(h.For, time.Minute).Seconds(),
+	result := HeatResult{By: cmp.Or(h.LoadKind, heat.ByMixed), Seconds: cmp.Or(h.CountDuration, time.Minute).Seconds(),
 		Collections: []CollectionHeat{}}
 	for _, one := range list {
 		result.Collections = append(result.Collections, h.describe(one, result.By))
@@ -215,9 +215,9 @@ func (h Heat) runOnSnapshot(
 	return result, nil
 }
 
-// sortHeatedFirst sorts collections: collections whose queries are sampled come first, then those with
+// sortSampledFirst sorts collections: collections whose queries are sampled come first, then those with
 // the most data.
-func sortHeatedFirst(names []string, s *catalog.Snapshot, sampled []string) []string {
+func sortSampledFirst(names []string, s *catalog.Snapshot, sampled []string) []string {
 	bytes := func(ns string) int64 { return s.Collection(ns).Bytes() }
 	rank := func(ns string) int { return map[bool]int{false: 1}[slices.Contains(sampled, ns)] }
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -226,29 +226,29 @@ func sortHeatedFirst(names []string, s *catalog.Snapshot, sampled []string) []st
 	return names
 }
 
-// Meter returns a function that returns the operations per second of each shard since its previous
+// NewLoadMeter returns a function that returns the operations per second of each shard since its previous
 // call.
-func (s Source) Meter() func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
+func (s Source) NewLoadMeter() func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
 	m := &load.Meter{Runner: live.NewCommandRunner(s.Client), Clock: s.Clock}
 	return m.Read
 }
 
-// changeRunner returns the runner for the commands of a read. A read that starts the sampling of
+// runnerForChanges returns the runner for the commands of a read. A read that starts the sampling of
 // queries changes the cluster: its commands are checked by guards and policies, and are written to the
 // audit log.
-func (h Heat) changeRunner(ctx context.Context, source Source, names []string) (
+func (h Heat) runnerForChanges(ctx context.Context, source Source, names []string) (
 	runner live.CommandRunner, ended func(stopped string, err error) error, err error) {
 	switch {
-	case h.Sample == 0:
+	case h.SampleRate == 0:
 		return live.NewCommandRunner(source.Client), func(_ string, err error) error { return err }, nil
-	case source.Changes == nil:
+	case source.WritableCluster == nil:
 		return nil, nil, refuse("{sample} changes the cluster, which is not allowed here")
 	}
-	c := *source.Changes
+	c := *source.WritableCluster
 	if err := c.checkPermittedNow(ctx, consent.Request{Verb: heatVerb, Namespaces: names}); err != nil {
 		return nil, nil, err
 	}
-	if c, ended, err = c.begin(ctx, runStart{verb: heatVerb, namespaces: names}); err != nil {
+	if c, ended, err = c.beginAudited(ctx, runStart{verb: heatVerb, namespaces: names}); err != nil {
 		return nil, nil, err
 	}
 	return c.runner(), ended, nil
@@ -277,7 +277,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 		c.Source.SamplingCommand = samplingCommand(m.Namespace)
 	}
 	if c.Source.Samples > 0 {
-		course := heat.MakeCourse(r.Input, m, courseRanges, courseTimes)
+		course := heat.MakeGrid(r.Input, m, maxGridRanges, maxGridTimes)
 		for i := range course.Ranges {
 			course.Ranges[i].From = boundText(m, course.Ranges[i].Min)
 		}
@@ -285,7 +285,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	}
 	mean := m.Mean(w)
 	for _, s := range m.Shards {
-		one := ShardLoad{s.Shard, s.Load, s.Scatter, s.Unplaced, 0, s.Time, s.Chunks}
+		one := ShardLoad{s.Shard, s.Load, s.Scatter, s.Unplaced, 0, s.BusySecondsPerSecond, s.Chunks}
 		if mean > 0 {
 			one.OfMean = w.Weigh(s.Load) / mean
 		}
@@ -299,19 +299,19 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 		if k.Samples == 0 || c.Source.Samples == 0 {
 			break
 		}
-		c.Chunks = append(c.Chunks, ChunkLoad{boundText(m, k.Min), boundText(m, k.Max), k.Shard, k.Load, k.Between,
+		c.Chunks = append(c.Chunks, ChunkLoad{boundText(m, k.Min), boundText(m, k.Max), k.Shard, k.Load, k.TotalInterval,
 			int(k.Samples + 0.5)})
 	}
 	for _, k := range m.HotKeys {
-		c.HotKeys = append(c.HotKeys, HotKeyLoad{boundText(m, k.Key), k.Shard, k.Load, k.OfShard, k.Samples})
+		c.HotKeys = append(c.HotKeys, HotKeyLoad{boundText(m, k.Key), k.Shard, k.Load, k.ShardShare, k.Samples})
 	}
 	return c
 }
 
-// courseRanges and courseTimes are the maximum numbers of key ranges and time intervals of a heat map.
+// maxGridRanges and maxGridTimes are the maximum numbers of key ranges and time intervals of a heat map.
 const (
-	courseRanges = 40
-	courseTimes  = 60
+	maxGridRanges = 40
+	maxGridTimes  = 60
 )
 
 func boundText(m *heat.Map, k catalog.Key) string { return humanize.Literal(m.Pattern.Bound(k)) }

@@ -36,14 +36,14 @@ func TestHeatSamplesOnlyIfAllowed(t *testing.T) {
 		}
 		return modes
 	}
-	h := Heat{Namespaces: []string{"db.c0"}, For: time.Second, Sample: 5}
+	h := Heat{Namespaces: []string{"db.c0"}, CountDuration: time.Second, SampleRate: 5}
 	source := Source{Client: w.client, Clock: w.cluster.Clock()}
 	if _, err := h.Run(t.Context(), source, nil); !errors.As(err, new(*OptionError)) {
 		t.Errorf("where nothing may change: %v", err)
 	}
 	cluster := w.actionCluster()
 	cluster.Policies = []*consent.Policy{{Verbs: []string{"apply"}}}
-	source.Changes = &cluster
+	source.WritableCluster = &cluster
 	if _, err := h.Run(t.Context(), source, nil); !errors.As(err, new(*consent.RefusedError)) {
 		t.Errorf("a policy without the verb: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestHeatOfLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := Source{Client: w.client, Clock: w.cluster.Clock()}
-	result, err := Heat{Namespaces: []string{"db.c0"}, For: time.Second, Logs: []string{path}}.Run(t.Context(), source, nil)
+	result, err := Heat{Namespaces: []string{"db.c0"}, CountDuration: time.Second, Logs: []string{path}}.Run(t.Context(), source, nil)
 	if err != nil || len(result.Collections) != 1 {
 		t.Fatal(result, err)
 	}

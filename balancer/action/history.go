@@ -14,11 +14,11 @@ import (
 // History reads the audit log: who has changed a cluster, with which verb, plan and command, and with
 // which outcome.
 type History struct {
-	// Audit is the destination of the audit log, as in Consent; empty means the collection in the
+	// AuditDestination is the destination of the audit log, as in Consent; empty means the collection in the
 	// cluster.
-	Audit string
-	// Since is the maximum age of entries; zero means no maximum.
-	Since time.Duration
+	AuditDestination string
+	// MaxAge is the maximum age of entries; zero means no maximum.
+	MaxAge time.Duration
 	// Namespaces are the collections, by name or pattern; none means all. Verb is the verb of the runs.
 	Namespaces []string
 	Verb       string
@@ -26,8 +26,8 @@ type History struct {
 	Last int
 }
 
-// DefaultLast is the default number of entries to show.
-const DefaultLast = 20
+// DefaultHistoryEntries is the default number of entries to show.
+const DefaultHistoryEntries = 20
 
 // HistoryResult contains the entries, the newest last.
 type HistoryResult struct {
@@ -39,10 +39,10 @@ type HistoryResult struct {
 // Validate checks the options.
 func (h History) Validate() error {
 	switch {
-	case h.Audit == audit.ToSyslog:
+	case h.AuditDestination == audit.SyslogDestination:
 		return refuse("syslog can't be read back by shardsh: ask it for the tag shardsh (journalctl -t shardsh)")
-	case h.Since < 0:
-		return refuse("{since} can't be negative: %v", h.Since)
+	case h.MaxAge < 0:
+		return refuse("{since} can't be negative: %v", h.MaxAge)
 	case h.Last < 0:
 		return refuse("{last} can't be negative: %d", h.Last)
 	}
@@ -55,7 +55,9 @@ func (h History) Validate() error {
 }
 
 // ReadsCluster reports whether the audit log is read from the cluster.
-func (h History) ReadsCluster() bool { return h.Audit == "" || h.Audit == audit.ToCluster }
+func (h History) ReadsCluster() bool {
+	return h.AuditDestination == "" || h.AuditDestination == audit.ClusterDestination
+}
 
 // Run reads the audit log as of a time. client is the client of the cluster; nil if a file is read.
 func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (result HistoryResult, err error) {
@@ -63,14 +65,14 @@ func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (
 		return result, err
 	}
 	filter := audit.Filter{Namespaces: h.Namespaces, Verb: h.Verb, Last: h.Last}
-	if h.Since > 0 {
-		filter.Since = now.Add(-h.Since)
+	if h.MaxAge > 0 {
+		filter.Since = now.Add(-h.MaxAge)
 	}
 	var entries []audit.Entry
 	if h.ReadsCluster() {
 		entries, err = audit.ReadCluster(ctx, client, filter.Since)
 	} else {
-		entries, result.Torn, err = audit.ReadFile(h.Audit)
+		entries, result.Torn, err = audit.ReadFile(h.AuditDestination)
 	}
 	if err != nil {
 		return result, fmt.Errorf("reading the audit: %w", err)

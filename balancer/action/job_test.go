@@ -47,7 +47,7 @@ func TestConfirmedIsTheLockedJournal(t *testing.T) {
 		}
 		return errNo
 	}
-	o.Resume = journal
+	o.ResumeJournal = journal
 	for verb, run := range map[string]func(r Reporter) (PlanResult, error){
 		"apply": func(r Reporter) (PlanResult, error) {
 			return Apply{RunOptions: o}.Run(t.Context(), w.actionCluster(), r)
@@ -57,8 +57,8 @@ func TestConfirmedIsTheLockedJournal(t *testing.T) {
 		},
 		"undo": func(r Reporter) (PlanResult, error) {
 			undo := o
-			undo.Resume = ""
-			return Apply{Undo: journal, RunOptions: undo}.Run(t.Context(), w.actionCluster(), r)
+			undo.ResumeJournal = ""
+			return Apply{UndoJournal: journal, RunOptions: undo}.Run(t.Context(), w.actionCluster(), r)
 		},
 	} {
 		var shown plans

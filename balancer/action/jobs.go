@@ -27,13 +27,13 @@ type JobVerb interface {
 // call continues where the previous call ended or was killed.
 type JobStart struct {
 	Verb JobVerb
-	// WorkFor is the time in which this call may start steps; 0 only creates the job. A step that is
+	// MaxWait is the time in which this call may start steps; 0 only creates the job. A step that is
 	// running at the end of this time is left to the cluster. The default is DefaultWorkFor.
 	WorkFor time.Duration
 	// Replace changes the options of an existing job, and restarts a job that has ended.
 	Replace bool
-	// Hard cancels running operations; nil never ends.
-	Hard context.Context
+	// AbortContext cancels running operations; nil never ends.
+	AbortContext context.Context
 }
 
 // JobStatus is the state of a job.
@@ -100,7 +100,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 		return JobStatus{}, err
 	}
 	jobs := live.NewJobs(c.Client)
-	job, err := jobs.Get(ctx, id)
+	job, err := jobs.Find(ctx, id)
 	if err == nil && job == nil {
 		err = live.CheckSharded(ctx, c.runner()) // nothing is written elsewhere
 	}
@@ -113,14 +113,14 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 		}
 	}
 	if job == nil {
-		if job, err = jobs.Create(ctx, id, opts.Verb, opts.text()); err != nil {
+		if job, err = jobs.FindOrCreate(ctx, id, opts.Verb, opts.text()); err != nil {
 			return JobStatus{}, &AccessError{err}
 		}
 	}
 	ended := job.State.Ended()
 	switch {
 	case s.Replace && (ended || job.Options != opts.text()):
-		if job, err = jobs.Replace(ctx, job, opts.text()); err != nil {
+		if job, err = jobs.SetOptions(ctx, job, opts.text()); err != nil {
 			return JobStatus{}, &AccessError{err}
 		}
 	case job.Options != opts.text():
@@ -157,7 +157,7 @@ func (j JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	if err != nil {
 		return JobStatus{}, err
 	}
-	job, err := live.NewJobs(c.Client).Get(ctx, id)
+	job, err := live.NewJobs(c.Client).Find(ctx, id)
 	if err != nil {
 		return JobStatus{}, &AccessError{err}
 	}
@@ -166,7 +166,7 @@ func (j JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	}
 	status := c.statusOf(job)
 	holder, held, err := live.ReadEngineHolder(ctx, c.Client)
-	if err == nil && held && holder.Doing == doingJob(id) {
+	if err == nil && held && holder.Doing == jobLeaseDescription(id) {
 		status.Worker = holder.String()
 	}
 	return status, nil
@@ -179,22 +179,22 @@ func (c Cluster) noJobStatus(id string, o jobOptions) JobStatus {
 	}
 }
 
-// doingJob returns the description of work on a job in the lease.
-func doingJob(id string) string { return live.JobDoingPrefix + id }
+// jobLeaseDescription returns the description of work on a job in the lease.
+func jobLeaseDescription(id string) string { return live.JobDoingPrefix + id }
 
 // JobCancel cancels a job: a running call stops before its next step, paused balancing and draining
 // marks are restored. Ranges that were moved stay where they are.
 type JobCancel struct {
 	Verb JobVerb
-	// WorkFor is the maximum wait for a running call.
-	WorkFor time.Duration
-	Hard    context.Context
+	// MaxWait is the maximum wait for a running call.
+	MaxWait      time.Duration
+	AbortContext context.Context
 }
 
 // Run cancels the job. It can be repeated, and then completes the restoration.
 func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, error) {
-	if j.WorkFor < 0 {
-		return JobStatus{}, refuse("{workFor} can't be negative: %s", j.WorkFor)
+	if j.MaxWait < 0 {
+		return JobStatus{}, refuse("{workFor} can't be negative: %s", j.MaxWait)
 	}
 	id, opts, err := j.Verb.asJob()
 	if err != nil {
@@ -204,7 +204,7 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 		return JobStatus{}, err
 	}
 	jobs := live.NewJobs(c.Client)
-	job, err := jobs.Get(ctx, id)
+	job, err := jobs.Find(ctx, id)
 	switch {
 	case err != nil:
 		return JobStatus{}, &AccessError{err}
@@ -217,7 +217,7 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 		return JobStatus{}, &AccessError{err}
 	}
 	call := &jobCall{
-		Cluster: c, JobStart: JobStart{Verb: j.Verb, WorkFor: j.WorkFor, Hard: j.Hard}, jobs: jobs, job: job,
+		Cluster: c, JobStart: JobStart{Verb: j.Verb, WorkFor: j.MaxWait, AbortContext: j.AbortContext}, jobs: jobs, job: job,
 		jobOpts: optionsOf(job), report: &serialReporter{next: r},
 	}
 	return call.run(ctx)
@@ -227,7 +227,7 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 // begun.
 func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
 	jobs := live.NewJobs(c.Client)
-	job, err := jobs.Get(ctx, id)
+	job, err := jobs.Find(ctx, id)
 	switch {
 	case err != nil:
 		return nil, &AccessError{err}
@@ -237,7 +237,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 		return nil, fmt.Errorf("the job %s is %s: cancel it before it is undone (%s)", id, job.State,
 			c.commandOf(optionsOf(job), "cancel"))
 	}
-	journal, h, err := jobs.Journal(ctx, job)
+	journal, h, err := jobs.OpenJournal(ctx, job)
 	if err != nil {
 		return nil, &AccessError{err}
 	}
@@ -249,5 +249,5 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 		return nil, fmt.Errorf("no undo of job %s was started; to continue the job: %s", id,
 			c.commandOf(optionsOf(job), "start")+" --replace")
 	}
-	return work, work.Undo()
+	return work, work.SwitchToUndo()
 }

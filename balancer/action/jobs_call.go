@@ -31,7 +31,7 @@ type jobCall struct {
 
 	mu              sync.Mutex // guards the fields below
 	job             *live.Job
-	waiting         *pace.Event // why no step may start now; nil if one may
+	waitEvent       *pace.Event // why no step may start now; nil if one may
 	earlierProgress apply.Progress
 	resumed         bool
 	gate            *pace.Gate // nil until the gate is created
@@ -62,23 +62,23 @@ func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	if err != nil {
 		return JobStatus{}, err
 	}
-	c, ended, err := c.begin(ctx, runStart{verb: j.jobOpts.Verb, namespaces: j.jobOpts.Namespaces})
+	c, ended, err := c.beginAudited(ctx, runStart{verb: j.jobOpts.Verb, namespaces: j.jobOpts.Namespaces})
 	if err != nil {
 		return JobStatus{}, err
 	}
 	j.Cluster = c
-	status, err := j.whileLeased(ctx)
+	status, err := j.acquireAndRun(ctx)
 	if stopped := string(status.State); status.State != live.JobDone {
 		return status, ended(stopped, err)
 	}
 	return status, ended("", err)
 }
 
-// whileLeased takes the lease and works. While another process holds the lease, whileLeased waits for
+// acquireAndRun takes the lease and works. While another process holds the lease, acquireAndRun waits for
 // it during the working time of the call.
-func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
+func (j *jobCall) acquireAndRun(ctx context.Context) (JobStatus, error) {
 	for began := time.Now(); ; {
-		l, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
+		l, err := j.acquire(ctx, j.runner(), jobLeaseDescription(j.job.ID), false)
 		held, ok := errors.AsType[*live.HeldError](err)
 		switch {
 		case ok && ctx.Err() == nil && time.Since(began)+jobPollInterval < j.WorkFor:
@@ -101,7 +101,7 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 // statusHeldBy returns the status while another call of the job, or another run, holds the lease.
 func (j *jobCall) statusHeldBy(held *live.HeldError) JobStatus {
 	status := j.statusOf(j.job)
-	if held.Holder.Doing == doingJob(j.job.ID) {
+	if held.Holder.Doing == jobLeaseDescription(j.job.ID) {
 		status.State, status.Worker = live.JobRunning, held.Holder.String()
 	} else {
 		status.State = live.JobWaiting
@@ -122,7 +122,7 @@ func (j *jobCall) runLeased(ctx context.Context, l *leasedRun, left time.Duratio
 		}
 	}
 	if err != nil {
-		return j.saveFailure(ctx, errors.Join(err, l.lease.Suspend(ctx, j.Hard)))
+		return j.saveFailure(ctx, errors.Join(err, l.lease.Suspend(ctx, j.AbortContext)))
 	}
 	if job.State.Ended() { // in the meantime
 		return j.statusOf(job), j.releaseLease(ctx, l)
@@ -167,7 +167,7 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 }
 
 // goalOfRun returns the job as a runGoal.
-func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
+func (j *jobCall) goalOfRun(completion **drainCompletion) (runGoal, error) {
 	e, err := j.jobOpts.runOptions()
 	if err != nil {
 		return runGoal{}, err
@@ -175,7 +175,7 @@ func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
 	if e.Pace, err = j.limitPace(e.Pace); err != nil {
 		return runGoal{}, err
 	}
-	e.AbortContext = j.Hard
+	e.AbortContext = j.AbortContext
 	switch j.jobOpts.Verb {
 	case "defragment":
 		return Defragment{Namespaces: j.jobOpts.Namespaces, All: j.jobOpts.All, RunOptions: e}.runGoal(), nil
@@ -190,11 +190,11 @@ func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
 		}, nil
 	}
 	d := &Drain{Shard: j.jobOpts.Shard, Remove: j.jobOpts.Remove, MovePrimaries: j.jobOpts.MovePrimaries, RunOptions: e}
-	a := d.runGoal(j.Cluster, j.report, end)
+	a := d.runGoal(j.Cluster, j.report, completion)
 	around := a.addHooks
 	a.addHooks = func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		around(l, work, o)
-		(*end).limited = true // each call ends after its working time
+		(*completion).limited = true // each call ends after its working time
 	}
 	return a, nil
 }
@@ -204,7 +204,7 @@ func (j *jobCall) prepareExecution(
 	ctx context.Context, l *leasedRun, a runGoal, journal *live.JobJournal, h *apply.History,
 ) (*apply.Execution, error) {
 	if h == nil {
-		if err := journal.Forget(ctx); err != nil {
+		if err := journal.RemoveEarlierRuns(ctx); err != nil {
 			return nil, err
 		}
 		read, p, err := a.plan(ctx, j.Cluster, j.report)
@@ -215,7 +215,7 @@ func (j *jobCall) prepareExecution(
 		return work, j.preflight(ctx, a, work, read)
 	}
 	h.KeepPaused(l.lease.PausedCollections())
-	moves, ok := h.Moved(false)
+	moves, ok := h.MovedAmount(false)
 	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, ok.Bytes
 	work := apply.ResumeInStore(h, journal)
 	if j.resumed = h.HasBegun(); j.resumed {
@@ -227,8 +227,8 @@ func (j *jobCall) prepareExecution(
 // preflight returns an error for the obstacles of a plan, before the plan is executed.
 func (j *jobCall) preflight(ctx context.Context, a runGoal, work *apply.Execution, read *catalog.Snapshot) error {
 	report, err := planRun{
-		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, preflightRun: a.preflightRun,
-		plannedFrom: func() *catalog.Snapshot { return read },
+		verb: string(a.kind), RunOptions: a.RunOptions, hasGoal: true, preflightRun: a.preflightRun,
+		planSnapshot: func() *catalog.Snapshot { return read },
 	}.runPreflight(ctx, j.Cluster, work)
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 	if j.countsTimeBetween() {
 		rules.SpentBefore += j.job.Updated.Sub(j.job.Before)
 	}
-	moves, ok := h.Moved(true)
+	moves, ok := h.MovedAmount(true)
 	rules.MovedBefore = pace.Done{Moves: moves, Bytes: ok.Bytes}
 	if rules.Pause == 0 {
 		return rules, nil
@@ -280,15 +280,15 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 type jobWork struct {
 	runGoal
 	*apply.Execution
-	end   *drainCompletion
-	gate  *pace.Gate
-	leave func() // leaves the gate
+	completion *drainCompletion
+	gate       *pace.Gate
+	leaveGate  func() // leaves the gate
 }
 
-// movingError says that a move of an earlier call takes longer than this call.
-type movingError struct{ catalog.ActiveMigration }
+// earlierMoveError says that a move of an earlier call takes longer than this call.
+type earlierMoveError struct{ catalog.ActiveMigration }
 
-func (e *movingError) Error() string {
+func (e *earlierMoveError) Error() string {
 	return fmt.Sprintf("a move of %s from %s to %s, begun by an earlier call, is still running", e.Namespace, e.From, e.To)
 }
 
@@ -296,14 +296,14 @@ func (e *movingError) Error() string {
 // last call first waits, without reading the cluster.
 func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration) (w jobWork, err error) {
 	began := time.Now()
-	w.leave = func() {}
-	if w.runGoal, err = j.goalOfRun(&w.end); err != nil {
+	w.leaveGate = func() {}
+	if w.runGoal, err = j.goalOfRun(&w.completion); err != nil {
 		return w, err
 	}
 	if gone, err := j.isShardRemoved(ctx); err != nil || gone {
 		return w, cmp.Or[error](err, &goalReachedError{})
 	}
-	journal, h, err := j.jobs.Journal(ctx, j.job)
+	journal, h, err := j.jobs.OpenJournal(ctx, j.job)
 	if err != nil {
 		return w, err
 	}
@@ -314,9 +314,9 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	w.gate, w.leave, err = w.runGoal.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
+	w.gate, w.leaveGate, err = w.runGoal.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
 	if err != nil {
-		w.leave = func() {}
+		w.leaveGate = func() {}
 		return w, err
 	}
 	j.mu.Lock()
@@ -368,11 +368,11 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	j.stop = stop
 	defer j.watchCancel(running)()
 	w, err := j.prepare(running, l, left)
-	defer func() { w.leave() }()
+	defer func() { w.leaveGate() }()
 	if err != nil {
 		leave := j.releaseLease
 		if j.keepsPaused(err) {
-			leave = func(ctx context.Context, l *leasedRun) error { return l.lease.Suspend(ctx, j.Hard) }
+			leave = func(ctx context.Context, l *leasedRun) error { return l.lease.Suspend(ctx, j.AbortContext) }
 		}
 		if ctx.Err() != nil {
 			err = errCallTimeOver
@@ -384,8 +384,8 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 		w.kind != plan.Balance { // balancing ends as evenly as possible
 		err = &goalMissedError{left}
 	}
-	if w.end != nil && w.end.warning != "" {
-		j.report.note(w.end.warning)
+	if w.completion != nil && w.completion.warning != "" {
+		j.report.note(w.completion.warning)
 	}
 	return j.setOutcome(result, j.withRoles(ctx, err))
 }
@@ -396,18 +396,18 @@ func (j *jobCall) keepsPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.job.Cancel ||
-		j.waiting != nil && slices.Contains([]pace.Reason{pace.WaitWindow, pace.WaitHold}, j.waiting.Reason) {
+		j.waitEvent != nil && slices.Contains([]pace.Reason{pace.WaitWindow, pace.WaitHold}, j.waitEvent.Reason) {
 		return false
 	}
-	return errors.Is(err, errCallTimeOver) || errors.As(err, new(*movingError))
+	return errors.Is(err, errCallTimeOver) || errors.As(err, new(*earlierMoveError))
 }
 
 // releaseLease releases the lease and enables paused balancing again.
 func (j *jobCall) releaseLease(ctx context.Context, l *leasedRun) error {
 	hard, hurry := context.WithTimeout(context.WithoutCancel(ctx), jobRestoreTimeout)
 	defer hurry()
-	if j.Hard != nil {
-		defer context.AfterFunc(j.Hard, hurry)()
+	if j.AbortContext != nil {
+		defer context.AfterFunc(j.AbortContext, hurry)()
 	}
 	return l.lease.EndRun(ctx, hard)
 }
@@ -428,7 +428,7 @@ func (j *jobCall) isShardRemoved(ctx context.Context) (bool, error) {
 // finishCancel restores paused balancing and draining marks, and ends the job.
 func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, error) {
 	if context.Cause(l.lease.LeaseContext()) != nil { // work has released the lease
-		again, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
+		again, err := j.acquire(ctx, j.runner(), jobLeaseDescription(j.job.ID), false)
 		if held, ok := errors.AsType[*live.HeldError](err); ok {
 			return j.statusHeldBy(held), nil
 		}
@@ -451,7 +451,7 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 
 // unmark removes the draining mark that the job has set.
 func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
-	journal, h, err := j.jobs.Journal(ctx, j.job)
+	journal, h, err := j.jobs.OpenJournal(ctx, j.job)
 	if err != nil || h == nil || j.jobOpts.Shard == "" {
 		return err
 	}

@@ -46,12 +46,12 @@ func (c Cluster) commandOf(o jobOptions, do string) string {
 // password, for which the command prompts.
 func (c Cluster) commandLine(command, more string) string {
 	address := c.Address
-	if address == "" || c.Settings == nil || c.Settings.Dialer != nil { // a mock in this process
+	if address == "" || c.ClientOptions == nil || c.ClientOptions.Dialer != nil { // a mock in this process
 		return command + " " + more
 	}
 	user := ""
-	if c.Settings.Auth != nil && c.Settings.Auth.Username != "" {
-		user = strings.ReplaceAll(url.QueryEscape(c.Settings.Auth.Username), "+", "%20") + "@"
+	if c.ClientOptions.Auth != nil && c.ClientOptions.Auth.Username != "" {
+		user = strings.ReplaceAll(url.QueryEscape(c.ClientOptions.Auth.Username), "+", "%20") + "@"
 	}
 	address = strings.Replace(address, "<credentials>@", user, 1)
 	return command + " " + shellQuote(address) + " " + more

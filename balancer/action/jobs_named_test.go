@@ -44,7 +44,7 @@ func TestJobNextSteps(t *testing.T) {
 	w := newWorld(t, crowded(10), catalog.Release80, 1)
 	c := w.actionCluster()
 	c.Address = "mongodb://<credentials>@host:27017/?authSource=admin"
-	c.Settings = options.Client().SetAuth(options.Credential{Username: "op s", Password: "hidden"})
+	c.ClientOptions = options.Client().SetAuth(options.Credential{Username: "op s", Password: "hidden"})
 	const at = `'mongodb://op%20s@host:27017/?authSource=admin'`
 	d := Drain{Shard: "s2", RunOptions: RunOptions{Pace: Pace{Parallel: 1}, PauseBalancing: true}}
 	next := func(run func() (JobStatus, error), want ...string) {
@@ -111,7 +111,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 		if remedy := s.BlockedBy[0].Remedy; !strings.HasPrefix(remedy, "cancel it, and start it again with --replace") {
 			t.Errorf("%s: %s", text, remedy)
 		}
-		if s, err = (JobCancel{Verb: d, WorkFor: time.Second}).Run(t.Context(), c, nil); s.State != live.JobCancelled || err != nil {
+		if s, err = (JobCancel{Verb: d, MaxWait: time.Second}).Run(t.Context(), c, nil); s.State != live.JobCancelled || err != nil {
 			t.Errorf("%s: %+v, %v", text, s, err)
 		}
 		start.Replace = true
@@ -119,7 +119,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 			t.Errorf("%s: started again: %+v", text, s)
 		}
 		raised := d
-		raised.For, raised.MaxMoves = 3*time.Hour, 4
+		raised.MaxDuration, raised.MaxMoves = 3*time.Hour, 4
 		_, err = JobStart{Verb: raised, Replace: true}.Run(t.Context(), c, nil)
 		if refused := errors.As(err, new(*consent.RefusedError)); refused != strings.HasPrefix(text, "limits") {
 			t.Errorf("%s: a higher limit: %v", text, err)

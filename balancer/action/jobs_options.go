@@ -34,8 +34,8 @@ type jobOptions struct {
 	DiskLimit      float64         `json:"diskLimit,omitzero"`
 	Parallel       int             `json:"parallel"`
 	Despite        string          `json:"despite,omitzero"` // codes, separated by commas
-	// advisories is a file on the calling machine. It is not stored.
-	advisories string
+	// advisoriesFile is a file on the calling machine. It is not stored.
+	advisoriesFile string
 }
 
 // asJob returns the drain as a job. There is one job for each shard.
@@ -90,11 +90,11 @@ func collectionJob(verb string, namespaces []string, all bool) (string, jobOptio
 // addRunOptions copies the options that all verbs share.
 func (o *jobOptions) addRunOptions(e RunOptions) error {
 	switch {
-	case e.DryRun || e.Preflight:
+	case e.DryRun || e.PreflightOnly:
 		return refuse("a job has no {dryRun} and no {preflight}: leave out start")
-	case e.Journal != "" || e.Resume != "":
+	case e.Journal != "" || e.ResumeJournal != "":
 		return refuse("the journal of a job lies in the cluster: leave out {journal} and {resume}")
-	case e.Metrics != "":
+	case e.MetricsAddress != "":
 		return refuse("a job has no {metrics}: status shows its progress")
 	case e.Window != nil && e.Window.IsLocal:
 		return refuse("the {window} of a job needs its time zone, as its calls come from many machines: \"%s UTC\"",
@@ -102,8 +102,8 @@ func (o *jobOptions) addRunOptions(e RunOptions) error {
 	}
 	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
 	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone
-	o.DiskLimit, o.Despite, o.advisories = e.DiskLimit, strings.Join(e.Despite, ","), e.Advisories
-	o.For, o.PauseBetween = durationText(e.For), durationText(e.PauseBetween)
+	o.DiskLimit, o.Despite, o.advisoriesFile = e.DiskLimit, strings.Join(e.IgnoreObstacles, ","), e.AdvisoriesFile
+	o.For, o.PauseBetween = durationText(e.MaxDuration), durationText(e.PauseBetween)
 	if e.Window != nil {
 		o.Window = e.Window.String()
 	}
@@ -139,12 +139,12 @@ func optionsOf(job *live.Job) (o jobOptions) {
 func (o jobOptions) runOptions() (e RunOptions, err error) {
 	e.PauseBalancing, e.ForceJumbo, e.Parallel = o.PauseBalancing, o.ForceJumbo, o.Parallel
 	e.MaxMoves, e.MaxBytes, e.TimeZone, e.DiskLimit = o.MaxMoves, o.MaxBytes, o.TimeZone, o.DiskLimit
-	e.Advisories = o.advisories
+	e.AdvisoriesFile = o.advisoriesFile
 	if o.Despite != "" {
-		e.Despite = strings.Split(o.Despite, ",")
+		e.IgnoreObstacles = strings.Split(o.Despite, ",")
 	}
 	if o.For != "" {
-		e.For, err = time.ParseDuration(o.For)
+		e.MaxDuration, err = time.ParseDuration(o.For)
 	}
 	if o.PauseBetween != "" && err == nil {
 		e.PauseBetween, err = time.ParseDuration(o.PauseBetween)
@@ -166,12 +166,12 @@ func (o jobOptions) flags() string {
 	var words []string
 	add := func(option, value string) {
 		if value != "" && value != "0" {
-			words = append(words, Flag(option), shellQuote(value))
+			words = append(words, SpellAsFlag(option), shellQuote(value))
 		}
 	}
 	set := func(option string, on bool) {
 		if on {
-			words = append(words, Flag(option))
+			words = append(words, SpellAsFlag(option))
 		}
 	}
 	words = append(words, o.targetFlags())
@@ -236,13 +236,13 @@ func shellQuote(word string) string {
 func (o jobOptions) targetFlags() string {
 	switch {
 	case o.Shard != "":
-		return Flag("shard") + " " + shellQuote(string(o.Shard))
+		return SpellAsFlag("shard") + " " + shellQuote(string(o.Shard))
 	case o.All:
-		return Flag("all")
+		return SpellAsFlag("all")
 	}
 	var words []string
 	for _, ns := range o.Namespaces {
-		words = append(words, Flag("ns")+" "+shellQuote(ns))
+		words = append(words, SpellAsFlag("ns")+" "+shellQuote(ns))
 	}
 	return strings.Join(words, " ")
 }

@@ -141,7 +141,7 @@ func TestJobHasEndedMeanwhile(t *testing.T) {
 	late := &jobCall{
 		Cluster: c, JobStart: JobStart{Verb: d, WorkFor: time.Second}, jobs: live.NewJobs(c.Client), jobOpts: o, report: &serialReporter{},
 	}
-	if late.job, err = late.jobs.Get(t.Context(), id); err != nil {
+	if late.job, err = late.jobs.Find(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	done := w.start(JobStart{Verb: d, WorkFor: 10 * time.Second})
@@ -166,12 +166,12 @@ func TestOwnCollections(t *testing.T) {
 	w.admin(bson.D{{Key: "movePrimary", Value: "shardsh"}, {Key: "to", Value: "s1"}})
 	w.admin(bson.D{{Key: "moveCollection", Value: "shardsh.jobs"}, {Key: "toShard", Value: "s2"}})
 	d := Drain{Shard: "s2", Remove: true, RunOptions: RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true}}
-	d.Preflight = true
+	d.PreflightOnly = true
 	r, err := d.Run(t.Context(), w.actionCluster(), nil)
 	if err != nil || r.Preflight == nil || !r.Preflight.Ready {
 		t.Fatalf("%+v, %v", r.Preflight, err)
 	}
-	d.Preflight = false
+	d.PreflightOnly = false
 	if r, err = d.Run(t.Context(), w.actionCluster(), nil); err != nil || !r.Finished {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -189,7 +189,7 @@ func TestJobWorksForSomeNights(t *testing.T) {
 	if d.Window, err = pace.ParseWindow("22:00-06:00 UTC", time.UTC); err != nil {
 		t.Fatal(err)
 	}
-	d.For, d.PauseBetween = 12*time.Hour, 30*time.Minute
+	d.MaxDuration, d.PauseBetween = 12*time.Hour, 30*time.Minute
 	began := w.cluster.Clock().Now()
 	for calls := 0; ; calls++ {
 		s := w.start(JobStart{Verb: d, WorkFor: 300 * time.Millisecond})
@@ -205,7 +205,7 @@ func TestJobWorksForSomeNights(t *testing.T) {
 		}
 		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})
 	}
-	d.For = 24 * time.Hour
+	d.MaxDuration = 24 * time.Hour
 	for calls := 0; ; calls++ {
 		s := w.start(JobStart{Verb: d, WorkFor: 300 * time.Millisecond, Replace: true})
 		if s.State == live.JobDone {

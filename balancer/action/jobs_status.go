@@ -51,14 +51,14 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (save bool, _ error) {
 	defer j.mu.Unlock()
 	job := j.job
 	job.BlockedBy, job.Error = nil, ""
-	over, limited := errors.AsType[*pace.OverError](err)
+	over, limited := errors.AsType[*pace.RunOverError](err)
 	switch {
 	case errors.Is(err, live.ErrJobTaken), errors.Is(err, live.ErrLeaseLost):
 		job.State = live.JobRunning
 		return false, nil
 	case errors.Is(err, errCancelled):
 		return true, nil
-	case errors.As(err, new(*movingError)):
+	case errors.As(err, new(*earlierMoveError)):
 		job.State = live.JobRunning
 		job.BlockedBy = []live.JobBlock{{
 			What: "move", Text: err.Error(), Remedy: "wait: the next call continues when the move has ended",
@@ -67,14 +67,14 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (save bool, _ error) {
 		job.State = live.JobDone
 	case errors.Is(err, errCallTimeOver), errors.Is(err, context.Canceled):
 		job.State = live.JobRunning
-		if j.waiting != nil {
+		if j.waitEvent != nil {
 			job.State = live.JobWaiting
-			job.BlockedBy = []live.JobBlock{{What: string(j.waiting.Reason), Text: j.waiting.Text, Remedy: "wait"}}
+			job.BlockedBy = []live.JobBlock{{What: string(j.waitEvent.Reason), Text: j.waitEvent.Text, Remedy: "wait"}}
 		}
 	case limited:
-		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(over.Why, over.Fixed)}
+		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(over.Why, over.FromPolicy)}
 	case err == nil:
-		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(cmp.Or(r.Stopped, "stopped"), r.Fixed)}
+		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(cmp.Or(r.Stopped, "stopped"), r.LimitIsFixed)}
 	default:
 		if errors.As(err, new(*mongoerr.UnansweredError)) {
 			return false, &AccessError{err}
@@ -95,10 +95,10 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (save bool, _ error) {
 
 // jobBlocks returns the obstacles that the preflight has found.
 func jobBlocks(report preflight.Report) (list []live.JobBlock) {
-	for _, o := range report.Stopping() {
+	for _, o := range report.StoppingObstacles() {
 		remedy := strings.Join(o.Commands, "; ")
 		if o.Option != "" {
-			remedy = strings.TrimPrefix(remedy+"; "+Flag(o.Option)+" "+o.OptionEffect, "; ")
+			remedy = strings.TrimPrefix(remedy+"; "+SpellAsFlag(o.Option)+" "+o.OptionEffect, "; ")
 		}
 		list = append(list, live.JobBlock{What: string(o.Code), Text: o.Sentence, Remedy: remedy})
 	}
@@ -139,13 +139,13 @@ func blockOf(err error) (live.JobBlock, bool) {
 		return live.JobBlock{What: "cluster", Text: blocked.What, Remedy: blocked.Remedy}, true
 	case errors.As(err, &balancer):
 		return live.JobBlock{What: "balancer", Text: balancer.Summary(),
-			Remedy: strings.TrimPrefix(balancer.SpellOptions(Flag), balancer.Summary()+": ")}, true
+			Remedy: strings.TrimPrefix(balancer.SpellOptions(SpellAsFlag), balancer.Summary()+": ")}, true
 	case errors.As(err, &stays):
 		return live.JobBlock{What: "jumbo", Text: stays.Error(), Remedy: "start it with --force-jumbo and --replace"}, true
 	case errors.As(err, &refused):
 		return live.JobBlock{What: "policy", Text: refused.Error()}, true
 	case errors.As(err, &left):
-		return live.JobBlock{What: "unsharded", Text: left.SpellOptions(Flag),
+		return live.JobBlock{What: "unsharded", Text: left.SpellOptions(SpellAsFlag),
 			Remedy: "move it by hand, or start the job with that option and --replace"}, true
 	case errors.As(err, &ask):
 		return live.JobBlock{What: "failures", Text: ask.Error(), Remedy: policy.FailureInfoOf(ask.Err).Remedy}, true

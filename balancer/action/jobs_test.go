@@ -122,7 +122,7 @@ func TestJobIsKilled(t *testing.T) {
 			dies = 1 + r.IntN(100)
 		}
 		status, killed, err := w.call(dies, r.IntN(2) == 0, func(ctx context.Context, c Cluster) (JobStatus, error) {
-			return JobStart{Verb: jobDrain(), WorkFor: 300 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
+			return JobStart{Verb: jobDrain(), WorkFor: 300 * time.Millisecond, AbortContext: ctx}.Run(ctx, c, nil)
 		})
 		calls++
 		if killed {
@@ -204,7 +204,7 @@ func (w *world) jobStatus(d Drain) JobStatus {
 
 func (w *world) cancelJob(d Drain) JobStatus {
 	w.Helper()
-	status, err := JobCancel{Verb: d, WorkFor: 100 * time.Millisecond}.Run(w.Context(), w.actionCluster(), nil)
+	status, err := JobCancel{Verb: d, MaxWait: 100 * time.Millisecond}.Run(w.Context(), w.actionCluster(), nil)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestJobIsCancelled(t *testing.T) {
 				t.Fatalf("%s: %+v", release, s)
 			}
 		}
-		if paused := live.PausedNames(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
+		if paused := live.ReadPausedNamespaces(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
 			t.Errorf("%s: between two calls %v are paused, draining: %v", release, paused, w.draining())
 		}
 		if l := w.snapshot().Parts().Lease; l == nil || !l.Running || l.Doing != "job drain:s0" {
@@ -315,11 +315,11 @@ func TestJobIsCancelled(t *testing.T) {
 		if moved := before - w.on("s0"); moved == 0 {
 			t.Errorf("%s: nothing has moved", release)
 		}
-		resume := Apply{RunOptions: RunOptions{Resume: "job:drain:s0", Pace: Pace{Parallel: 1}}}
+		resume := Apply{RunOptions: RunOptions{ResumeJournal: "job:drain:s0", Pace: Pace{Parallel: 1}}}
 		if _, err := resume.Run(t.Context(), w.actionCluster(), nil); err == nil || !strings.Contains(err.Error(), "no undo of job") {
 			t.Errorf("%s: resumed: %v", release, err)
 		}
-		undo := Apply{Undo: "job:drain:s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1, MaxMoves: 1}}}
+		undo := Apply{UndoJournal: "job:drain:s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1, MaxMoves: 1}}}
 		r, err := undo.Run(t.Context(), w.actionCluster(), nil)
 		if err != nil || r.Finished != (before-w.on("s0") == 0) || r.Journal != "job:drain:s0" {
 			t.Errorf("%s: undone in part: %+v, %v", release, r, err)
@@ -337,7 +337,7 @@ func TestJobIsCancelled(t *testing.T) {
 // A move that outlasts its call is left to the cluster. The next calls wait for it before
 // they begin anything, and find out what became of it.
 func TestJobLeavesMoves(t *testing.T) {
-	cluster, client := mocktest.New(t, crowded(1), mock.Config{Version: catalog.Release80, RealTime: true, Seed: 1})
+	cluster, client := mocktest.New(t, crowded(1), mock.Config{Release: catalog.Release80, RealTime: true, Seed: 1})
 	w := &world{TB: t, cluster: cluster, client: client, release: catalog.Release80}
 	w.documents = w.count()
 	w.admin(bson.D{{Key: "balancerStop", Value: 1}})
@@ -395,7 +395,7 @@ func TestJobsOfCollections(t *testing.T) {
 				dies = 1 + r.IntN(150)
 			}
 			s, killed, err := w.call(dies, r.IntN(2) == 0, func(ctx context.Context, c Cluster) (JobStatus, error) {
-				return JobStart{Verb: of, WorkFor: 100 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
+				return JobStart{Verb: of, WorkFor: 100 * time.Millisecond, AbortContext: ctx}.Run(ctx, c, nil)
 			})
 			if killed {
 				kills++

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// execute runs the plan until the time of the call is over, or the context running ends.
+// execute runs the plan until the time of the call is over, or the context `running` ends.
 func (j *jobCall) execute(
 	ctx, running context.Context, l *leasedRun, w jobWork, left time.Duration,
 ) (apply.Result, error) {
@@ -20,8 +20,8 @@ func (j *jobCall) execute(
 	defer abandon()
 	leaving, hurry := context.WithCancel(context.WithoutCancel(ctx))
 	defer hurry()
-	if j.Hard != nil {
-		defer context.AfterFunc(j.Hard, func() { abandon(); hurry() })()
+	if j.AbortContext != nil {
+		defer context.AfterFunc(j.AbortContext, func() { abandon(); hurry() })()
 	}
 	defer context.AfterFunc(running, func() {
 		time.AfterFunc(jobStepGrace, abandon)
@@ -31,7 +31,8 @@ func (j *jobCall) execute(
 	defer timer.Stop()
 	w.AbortContext, l.releaseCtx = hard, leaving
 	o := planRun{
-		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, addHooks: w.addHooks,
+		verb: string(w.kind), RunOptions: w.RunOptions, changePolicy: apply.ReplanOnChange, hasGoal: true,
+		addHooks: w.addHooks,
 	}.options(l, w.Execution, w.gate, j.report)
 	ready, tell := o.OnReady, o.OnEvent
 	o.OnReady = func(ctx context.Context) error {
@@ -113,7 +114,7 @@ func (j *jobCall) watchCancel(ctx context.Context) (wait func()) {
 				return
 			case <-tick.C:
 			}
-			if job, err := j.jobs.Get(ctx, j.job.ID); err == nil && job != nil && job.Cancel {
+			if job, err := j.jobs.Find(ctx, j.job.ID); err == nil && job != nil && job.Cancel {
 				j.mu.Lock()
 				j.job.Cancel = true
 				j.mu.Unlock()
@@ -157,8 +158,8 @@ func percent(done, of int64) float64 { return float64(done*1000/of) / 10 }
 func (j *jobCall) Report(e Event) {
 	if w, ok := e.(Wait); ok {
 		j.mu.Lock()
-		if j.waiting = nil; !w.Over {
-			j.waiting = &w.Event
+		if j.waitEvent = nil; !w.WaitEnded {
+			j.waitEvent = &w.Event
 		}
 		j.mu.Unlock()
 	}
@@ -166,7 +167,7 @@ func (j *jobCall) Report(e Event) {
 }
 
 // awaitEarlierMoves waits for the end of the moves that earlier calls have started and left to the
-// cluster. The error is a *movingError if a move takes longer than this call.
+// cluster. The error is a *earlierMoveError if a move takes longer than this call.
 func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.History, left time.Duration) error {
 	steps := h.UnfinishedSteps()
 	if len(steps) == 0 {
@@ -174,7 +175,7 @@ func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.
 	}
 	for began := time.Now(); ; {
 		s, err := live.NewCommandReader(l.runner, live.ReaderOptions{
-			Parts: live.Migrations, Required: live.Migrations, Release: l.lease.Release(), MaxWait: time.Minute,
+			Parts: live.RunningMigrations, Required: live.RunningMigrations, Release: l.lease.Release(), MaxWait: time.Minute,
 		}).Read(ctx)
 		if err != nil {
 			return &AccessError{live.ServerError(err)}
@@ -184,7 +185,7 @@ func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.
 			return nil
 		}
 		if time.Since(began) >= left || j.Clock.Sleep(ctx, jobPollInterval) != nil {
-			return &movingError{*moving}
+			return &earlierMoveError{*moving}
 		}
 	}
 }

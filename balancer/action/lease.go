@@ -31,7 +31,7 @@ type leasedRun struct {
 	restoredNote string
 }
 
-// stepper executes steps on servers of two releases.
+// stepper executes steps on a cluster whose shards and router may have different releases.
 type stepper interface {
 	apply.Cluster
 	Release() catalog.Release       // determines the rules of rounds
@@ -70,9 +70,9 @@ func (c Cluster) acquire(
 
 // configureSteps passes what is known about the config servers to the executor of steps.
 func (c Cluster) configureSteps(ctx context.Context, steps *live.StepExecutor) {
-	steps.SetLocation(c.zone)
-	if c.Settings != nil {
-		steps.DetectConfigRelease(ctx, c.Settings)
+	steps.SetLocation(c.timeZone)
+	if c.ClientOptions != nil {
+		steps.DetectConfigRelease(ctx, c.ClientOptions)
 	}
 }
 
@@ -83,7 +83,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
-	c, ended, err := c.begin(ctx, runStart{verb: consent.GiveBack})
+	c, ended, err := c.beginAudited(ctx, runStart{verb: consent.GiveBack})
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,8 @@ func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Pl
 	if w.Limits.Disk > 0 {
 		parts |= live.Reusable
 	}
-	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, Zone: l.zone, MemberSettings: l.Settings}).
+	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, TimeZone: l.timeZone,
+		MemberSettings: l.ClientOptions}).
 		Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)
@@ -173,14 +174,14 @@ func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, 
 
 // interruptOn asks the donors to stop running moves when insist is closed, until done is called.
 func interruptOn(
-	hard context.Context, insist <-chan struct{}, lease *live.LeasedCluster, r *serialReporter,
+	hard context.Context, stopMoves <-chan struct{}, lease *live.LeasedCluster, r *serialReporter,
 ) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	ctx, end := context.WithCancel(hard)
 	go func() {
 		defer close(ended)
 		select {
-		case <-insist:
+		case <-stopMoves:
 			interrupt(ctx, lease, r)
 		case <-over:
 		}
@@ -196,7 +197,7 @@ func interruptOn(
 // nothing after ctx has ended, when no user waits any more.
 func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serialReporter) {
 	found := false
-	err := lease.Interrupt(ctx, func(s live.StoppedMove) {
+	err := lease.Interrupt(ctx, func(s live.MoveStop) {
 		found = true
 		if ctx.Err() == nil {
 			r.note(stoppedMoveText(s))
@@ -213,7 +214,7 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serialReporter
 }
 
 // stoppedMoveText describes the answer of a donor that was asked to stop a move.
-func stoppedMoveText(s live.StoppedMove) string {
+func stoppedMoveText(s live.MoveStop) string {
 	move := fmt.Sprintf("the move of %s from %s to %s", s.Namespace, s.From, s.To)
 	switch {
 	case !s.Answered:

@@ -11,7 +11,7 @@ import (
 // What came of asking a donor to stop a move is said as its command answered.
 func TestStopText(t *testing.T) {
 	interrupted := mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
-	for want, s := range map[string]live.StoppedMove{
+	for want, s := range map[string]live.MoveStop{
 		"Shard a was asked to stop the move of x.y from a to b. Waiting for its answer; Ctrl-C again leaves it to the cluster.": {},
 		"Shard a has stopped the move of x.y from a to b: nothing was moved.":                                                   {Answered: true, Err: interrupted},
 		"Too late: the move of x.y from a to b was committed.":                                                                  {Answered: true},

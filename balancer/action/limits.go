@@ -77,14 +77,14 @@ func defaultLimitNote(given bool, flag, option string) string {
 
 // limitNote returns the note that says whether a limit is set by a policy or by default.
 func limitNote(policy, byDefault string) pace.LimitNote {
-	return pace.LimitNote{Text: cmp.Or(policy, byDefault), Fixed: policy != ""}
+	return pace.LimitNote{Text: cmp.Or(policy, byDefault), FromPolicy: policy != ""}
 }
 
 func (p Pace) rules() pace.Rules {
 	return pace.Rules{
-		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), MaxTime: p.For, Pause: p.PauseBetween, Window: p.Window,
-		PauseWhen: p.PauseWhen, Hours: p.hours, DiskLimit: p.DiskLimit,
-		ForNote:   limitNote(p.forNote, ""),
+		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), MaxTime: p.MaxDuration, Pause: p.PauseBetween, Window: p.Window,
+		PauseWhen: p.PauseWhen, WindowGroups: p.policyWindows, DiskLimit: p.DiskLimit,
+		TimeNote:  limitNote(p.durationNote, ""),
 		MovesNote: limitNote(p.movesNote, defaultLimitNote(p.MaxMoves != 0, "max-moves", "maxMoves")),
 		BytesNote: limitNote(p.bytesNote, defaultLimitNote(p.MaxBytes != 0, "max-bytes", "maxBytes")),
 	}
@@ -107,6 +107,6 @@ func (p Pace) withPlanLimits(l plan.Limits) Pace {
 // mayEndAtLimit reports whether a run may end at a limit before everything expected is moved. If the
 // user has set a limit, that may be intended.
 func (p Pace) mayEndAtLimit(t plan.Totals) bool {
-	return p.For > 0 || p.MaxMoves > 0 || p.MaxBytes > 0 ||
+	return p.MaxDuration > 0 || p.MaxMoves > 0 || p.MaxBytes > 0 ||
 		p.MaxMoves == 0 && t.Moves > DefaultMaxMoves || p.MaxBytes == 0 && t.Bytes > DefaultMaxBytes
 }

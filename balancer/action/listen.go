@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Listen says at which address, and for which users, pages are served over HTTP.
-type Listen struct {
+// ListenOptions says at which address, and for which users, pages are served over HTTP.
+type ListenOptions struct {
 	// Address is host:port, or only a port. Without a host, only this machine can connect.
 	Address string
 	// TLS is the configuration for https; nil means http.
@@ -26,7 +26,7 @@ const pageTimeout = 30 * time.Second
 
 // Serve serves pages until stop is called; stop waits for the end. Serve returns the address at which
 // it listens.
-func (l Listen) Serve(ctx context.Context, pages http.Handler) (at string, stop func(), err error) {
+func (l ListenOptions) Serve(ctx context.Context, pages http.Handler) (at string, stop func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", l.address())
 	if err != nil {
@@ -50,7 +50,7 @@ func (l Listen) Serve(ctx context.Context, pages http.Handler) (at string, stop 
 }
 
 // address returns the address, with this machine as the host if no host is given.
-func (l Listen) address() string {
+func (l ListenOptions) address() string {
 	address := l.Address
 	if !strings.Contains(address, ":") {
 		address = ":" + address
@@ -62,14 +62,14 @@ func (l Listen) address() string {
 }
 
 // IsLocal reports whether only this machine can connect.
-func (l Listen) IsLocal() bool {
+func (l ListenOptions) IsLocal() bool {
 	host, _, err := net.SplitHostPort(l.address())
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // requireLogin requires basic authentication if there are users.
-func (l Listen) requireLogin(pages http.Handler) http.Handler {
+func (l ListenOptions) requireLogin(pages http.Handler) http.Handler {
 	if len(l.Users) == 0 {
 		return pages
 	}

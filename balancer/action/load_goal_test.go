@@ -19,7 +19,7 @@ func TestForecastAndSimulationOfLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, and long")
 	}
-	w := loaded(t, 3, 8, workload.Spec{Rate: 5000, Keys: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}}, 50)
+	w := loaded(t, 3, 8, workload.Spec{Rate: 5000, KeyDistribution: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}}, 50)
 	source := Source{Client: w.client, Clock: w.cluster.Clock()}
 	goal := plan.Goal{Kind: plan.Load, Namespaces: []string{"shop.orders"}}
 	f, err := Forecast{Goal: goal}.Run(t.Context(), source, nil)
@@ -77,7 +77,7 @@ func (p HeatPlan) moves() (n int) {
 
 // The goal load is refused where nobody can know the load, and as a plan to carry out.
 func TestGoalLoadIsRefused(t *testing.T) {
-	w := loaded(t, 3, 2, workload.Spec{Rate: 100, Keys: "uniform"}, 0)
+	w := loaded(t, 3, 2, workload.Spec{Rate: 100, KeyDistribution: "uniform"}, 0)
 	goal := plan.Goal{Kind: plan.Load}
 	if _, err := (Forecast{Goal: goal}).Run(t.Context(), Source{Client: w.client, Clock: w.cluster.Clock()}, nil); !errors.Is(
 		err, runner.ErrNoSamples) {

@@ -44,7 +44,7 @@ func writeRemaining(to io.Writer, s pace.Stats) (err error) {
 			machine.WriteMetric(to, "shardsh_run_left_steps", "gauge", "Steps left to do.",
 				[]machine.Sample{{Value: float64(l.Steps)}}))
 	}
-	if r := s.ToGo; r != nil {
+	if r := s.TimeToGo; r != nil {
 		err = errors.Join(err, machine.WriteMetric(to, "shardsh_run_to_go_seconds", "gauge",
 			"Estimated minimum and maximum of the remaining time (90 % interval), without the time in which the window "+
 				"is closed.",
@@ -77,7 +77,7 @@ func writeProgress(to io.Writer, s pace.Stats) error {
 		})
 	}
 	for _, reason := range []pace.Reason{pace.WaitPause, pace.WaitFailures, pace.WaitWindow, pace.WaitNoAnswer,
-		pace.WaitBusy, pace.WaitHold,
+		pace.WaitCondition, pace.WaitHold,
 		pace.WaitOverload} {
 		waits = append(waits, machine.Sample{Value: s.Waited[reason].Seconds(), Labels: []string{"reason", string(reason)}})
 	}
@@ -101,7 +101,7 @@ func serveMetrics(ctx context.Context, address string, v runMetrics) (at string,
 		w.Header().Set("Content-Type", plainMetrics)
 		_, _ = w.Write(page.Bytes()) // the client has disconnected
 	})
-	at, stop, err = Listen{Address: address}.Serve(ctx, mux)
+	at, stop, err = ListenOptions{Address: address}.Serve(ctx, mux)
 	if err != nil {
 		err = fmt.Errorf("--metrics: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 func TestMetrics(t *testing.T) {
 	stats := pace.Stats{
 		Done: pace.Done{Moves: 3, Bytes: 4096}, Failures: map[policy.Failure]int{policy.RetryLater: 2},
-		Waited: map[pace.Reason]time.Duration{pace.WaitBusy: 90 * time.Second},
+		Waited: map[pace.Reason]time.Duration{pace.WaitCondition: 90 * time.Second},
 	}
 	since := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	holder := live.Holder{Host: "h\"1", PID: 42, Doing: "apply", Since: since, Expires: since.Add(time.Minute)}
@@ -63,7 +63,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is told of while nobody knows it:\n%s", unknown, page)
 		}
 	}
-	stats.Left, stats.ToGo = &pace.Remaining{Bytes: 9000, Steps: 7}, &pace.Range{Low: time.Minute, High: 90 * time.Second}
+	stats.Left, stats.TimeToGo = &pace.Remaining{Bytes: 9000, Steps: 7}, &pace.DurationRange{Low: time.Minute, High: 90 * time.Second}
 	held = true
 	if _, page, err = ask("/metrics"); err != nil {
 		t.Fatal(err)

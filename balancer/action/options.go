@@ -39,8 +39,8 @@ type OptionSpeller interface {
 	SpellOptions(spell func(option string) string) string
 }
 
-// Flag returns an option in the spelling of the command line: pauseBetween becomes --pause-between.
-func Flag(option string) string {
+// SpellAsFlag returns an option in the spelling of the command line: pauseBetween becomes --pause-between.
+func SpellAsFlag(option string) string {
 	var flag strings.Builder
 	flag.WriteString("--")
 	for _, r := range option {
@@ -60,9 +60,9 @@ type Pace struct {
 	// MaxMoves and MaxBytes are the limits at which a run ends: zero means DefaultMaxMoves and
 	// DefaultMaxBytes, NoLimit means no limit. For is the maximum duration of a run; zero means no
 	// limit.
-	MaxMoves int
-	MaxBytes int64
-	For      time.Duration
+	MaxMoves    int
+	MaxBytes    int64
+	MaxDuration time.Duration
 	// PauseBetween is the wait after each step.
 	PauseBetween time.Duration
 	// Window is the time of day in which moves may begin, by the cluster's clock; nil means always.
@@ -78,11 +78,11 @@ type Pace struct {
 	// Parallel is the number of moves that run at once; zero means DefaultParallel. A shard takes part
 	// in one move at a time.
 	Parallel int
-	// Metrics is the address at which metrics are served; empty means none.
-	Metrics string
+	// MetricsAddress is the address at which metrics are served; empty means none.
+	MetricsAddress string
 
-	hours                         [][]*pace.Window // of policies: one window of each policy has to be open
-	movesNote, bytesNote, forNote string           // which policies have set the limits
+	policyWindows                      [][]*pace.Window // of policies: one window of each policy has to be open
+	movesNote, bytesNote, durationNote string           // which policies have set the limits
 }
 
 func (p Pace) validate() error {
@@ -128,12 +128,12 @@ type RunOptions struct {
 	// suffix .journal. NoJournal writes no journal: the run can't be resumed or undone.
 	Journal   string
 	NoJournal bool
-	// Resume is the journal of an earlier run that is to be continued.
-	Resume string
+	// ResumeJournal is the journal of an earlier run that is to be continued.
+	ResumeJournal string
 }
 
 func (r RunOptions) validate() error {
-	if r.Journal != "" && r.Resume != "" {
+	if r.Journal != "" && r.ResumeJournal != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
 	}
 	if err := cmp.Or(r.PreflightOptions.validate(), r.Proof.validate()); err != nil {

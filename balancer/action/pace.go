@@ -29,7 +29,7 @@ func (p Pace) newGate(
 		rules.PauseWhen, rules.DiskLimit = nil, 0
 	}
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
-	given := []pace.Option{pace.WithTime(c.now), pace.WithTell(wait)}
+	given := []pace.Option{pace.WithTime(c.now), pace.WithEvents(wait)}
 	if !dryRun {
 		given = append(given, pace.WithHold(c.holdReason(lease, r)))
 	}
@@ -39,10 +39,10 @@ func (p Pace) newGate(
 	}
 	leave := func() {}
 	if rules.PauseWhen != nil {
-		if c.Settings == nil {
+		if c.ClientOptions == nil {
 			return nil, nil, refuse("{pauseWhen} is not possible here: the shards' members can't be reached")
 		}
-		m := live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, rules.PauseWhen.Quantities())
+		m := live.NewMemberReader(live.NewCommandRunner(c.Client), c.ClientOptions, rules.PauseWhen.Quantities())
 		leave = func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 			defer cancel()
@@ -55,10 +55,10 @@ func (p Pace) newGate(
 		given = append(given, pace.WithMembers(m.Read))
 	}
 	gate := pace.NewGate(rules, c.Clock, given...)
-	if p.Metrics == "" {
+	if p.MetricsAddress == "" {
 		return gate, leave, nil
 	}
-	at, stop, err := serveMetrics(ctx, p.Metrics, runMetrics{gate.Stats, holderFunc(lease)})
+	at, stop, err := serveMetrics(ctx, p.MetricsAddress, runMetrics{gate.Stats, holderFunc(lease)})
 	if err != nil {
 		leave()
 		return nil, nil, err

@@ -134,7 +134,7 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 		return result, &AccessError{err}
 	}
 	if !p.Show && !c.Guarded {
-		_, ended, refused := c.begin(ctx, runStart{verb: "pause"})
+		_, ended, refused := c.beginAudited(ctx, runStart{verb: "pause"})
 		if refused != nil {
 			return result, refused
 		}

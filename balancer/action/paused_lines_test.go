@@ -16,11 +16,11 @@ type pauses []string
 
 func (p *pauses) Report(e Event) {
 	switch e := e.(type) {
-	case Move:
+	case EngineEvent:
 		if e.Kind == runner.BalancingPaused {
 			*p = append(*p, strings.Join(e.Namespaces, " "))
 		}
-	case Step:
+	case StepEvent:
 		if e.Kind == apply.BalancingPaused {
 			*p = append(*p, strings.Join(e.Namespaces, " "))
 		}

@@ -19,7 +19,7 @@ type Plan struct {
 	// zero means no limit.
 	MaxBytes            int64
 	MaxMoves, MaxRounds int
-	For                 time.Duration // by the cluster's clock
+	MaxDuration         time.Duration // by the cluster's clock
 	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
 	// disables the check.
 	DiskLimit float64
@@ -32,8 +32,8 @@ type Plan struct {
 	IgnoreWindow bool
 	// TimeZone is the time zone of the config servers, as in Forecast.
 	TimeZone string
-	// Advisories is a file that adds known server faults or mutes some.
-	Advisories string
+	// AdvisoriesFile is a file that adds known server faults or mutes some.
+	AdvisoriesFile string
 }
 
 // Validate checks the options.
@@ -48,8 +48,8 @@ func (p Plan) Validate() error {
 		return refuse("{maxMoves} is %d, and can't be negative", p.MaxMoves)
 	case p.MaxRounds < 0:
 		return refuse("{maxRounds} is %d, and can't be negative", p.MaxRounds)
-	case p.For < 0:
-		return refuse("{for} is %s, and can't be negative", p.For)
+	case p.MaxDuration < 0:
+		return refuse("{for} is %s, and can't be negative", p.MaxDuration)
 	}
 	if err := checkDiskLimit(p.DiskLimit); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (p Plan) Validate() error {
 	if _, err := locationOf(p.TimeZone); err != nil {
 		return err
 	}
-	if _, err := Advisories(p.Advisories); err != nil {
+	if _, err := LoadAdvisories(p.AdvisoriesFile); err != nil {
 		return err
 	}
 	_, err := modelOf(p.Model, p.Seed)
@@ -89,7 +89,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	options := live.ReaderOptions{Zone: zone}
+	options := live.ReaderOptions{TimeZone: zone}
 	switch {
 	case p.DiskLimit > 0:
 		options.Parts = live.DefaultParts | live.Reusable
@@ -113,7 +113,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 		}
 	}
 	if p.Presplit != nil {
-		if p.Presplit.FromSample > 0 && source.Client == nil {
+		if p.Presplit.ChunksFromSample > 0 && source.Client == nil {
 			return nil, refuse("{fromSample} needs a cluster: the file has no documents")
 		}
 		if goal, err = p.Presplit.Goal(ctx, source.Client, s); err != nil {
@@ -127,8 +127,9 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	var made *plan.Plan
 	err = source.compute(func() (err error) {
 		made, err = plan.Make(s, plan.Options{
-			Goal: goal, Model: model, Seed: p.Seed, IgnoreWindow: p.IgnoreWindow, Watch: reporter.watch(ctx),
-			Limits: plan.Limits{Bytes: p.MaxBytes, Moves: p.MaxMoves, Rounds: p.MaxRounds, Time: p.For, Disk: p.DiskLimit},
+			Goal: goal, Model: model, Seed: p.Seed, IgnoreWindow: p.IgnoreWindow, Watch: reporter.newSimWatch(ctx),
+			Limits: plan.Limits{Bytes: p.MaxBytes, Moves: p.MaxMoves, Rounds: p.MaxRounds, Time: p.MaxDuration,
+				Disk: p.DiskLimit},
 		})
 		return err
 	})

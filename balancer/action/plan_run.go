@@ -19,21 +19,21 @@ import (
 type planRun struct {
 	verb string
 	RunOptions
-	onChange apply.OnChange
+	changePolicy apply.ChangePolicy
 	// approved is the hash of the only plan that may be executed; empty allows any plan.
 	approved string
 	// open opens and locks the journal, and returns the execution with its plan.
 	open func() (*apply.Execution, error)
-	// goal says that the run has a goal, and not only steps.
-	goal bool
-	// preflightRun is the input of the preflight besides the plan. plannedFrom returns the snapshot
+	// hasGoal says that the run has a goal, and not only steps.
+	hasGoal bool
+	// preflightRun is the input of the preflight besides the plan. planSnapshot returns the snapshot
 	// from which the plan was just made, or nil.
 	preflightRun preflight.Run
-	plannedFrom  func() *catalog.Snapshot
+	planSnapshot func() *catalog.Snapshot
 	// addHooks adds work besides the steps; nil adds nothing.
 	addHooks func(l *leasedRun, work *apply.Execution, o *apply.Options)
-	// alsoMoves returns collections that move in addition to those of the steps; nil means none.
-	alsoMoves func(ctx context.Context) ([]string, error)
+	// otherMovedNamespaces returns collections that move in addition to those of the steps; nil means none.
+	otherMovedNamespaces func(ctx context.Context) ([]string, error)
 }
 
 // run opens the journal, lets the user confirm its plan, and takes the lease of the cluster. The plan
@@ -53,7 +53,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 			result.Finished, result.Error = false, err.Error()
 		}
 	}()
-	if err := p.checkAllowed(ctx, c, work.Plan); err != nil {
+	if err := p.checkAndSetLimits(ctx, c, work.Plan); err != nil {
 		return result, err
 	}
 	r.Report(Planned{work.Plan})
@@ -62,7 +62,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 	switch {
 	case err != nil:
 		return result, err
-	case p.Preflight:
+	case p.PreflightOnly:
 		return PlanResult{Preflight: &report}, nil
 	}
 	if err := checkObstacles(report, dryRun, r); err != nil {
@@ -77,13 +77,13 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 // isDryRun reports whether this is a dry run.
 func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.Guarded }
 
-// checkAllowed returns an error for a plan that a policy or the approval does not permit, and sets the
+// checkAndSetLimits returns an error for a plan that a policy or the approval does not permit, and sets the
 // limits of the policies and of the plan.
-func (p *planRun) checkAllowed(ctx context.Context, c Cluster, planned *plan.Plan) (err error) {
+func (p *planRun) checkAndSetLimits(ctx context.Context, c Cluster, planned *plan.Plan) (err error) {
 	if p.Pace, err = c.limitPace(p.Pace); err != nil {
 		return err
 	}
-	if !p.isDryRun(c) && !p.Preflight {
+	if !p.isDryRun(c) && !p.PreflightOnly {
 		if err := c.checkPermittedNow(ctx, consent.Request{
 			Verb: p.verb, Namespaces: changedNamespaces(planned), Approved: p.approved != "",
 		}); err != nil {
@@ -91,7 +91,7 @@ func (p *planRun) checkAllowed(ctx context.Context, c Cluster, planned *plan.Pla
 		}
 	}
 	if p.approved != "" {
-		if err := planned.CheckApprovedBy(p.approved); err != nil {
+		if err := planned.CheckApprovedHash(p.approved); err != nil {
 			return err
 		}
 		p.Pace = p.withPlanLimits(planned.Limits)
@@ -109,7 +109,7 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 	if err := p.confirm(ctx, "Apply it?"); err != nil {
 		return result, err
 	}
-	c, ended, err := c.begin(ctx, runStart{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approved})
+	c, ended, err := c.beginAudited(ctx, runStart{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approved})
 	if err != nil {
 		return result, err
 	}
@@ -140,7 +140,7 @@ func (p planRun) execute(
 	lease.Store(l.lease)
 	r.Report(Started{gate, commentFunc(&lease)})
 	did, err := l.run(ctx, work, p.options(l, work, gate, r), p.StopMoves, r)
-	if err == nil && p.goal && !dryRun {
+	if err == nil && p.hasGoal && !dryRun {
 		err = unreachedError(did)
 	}
 	if p.approved != "" {
@@ -151,7 +151,7 @@ func (p planRun) execute(
 	if work.HasRecords() {
 		result.Journal = work.Path()
 	}
-	if p.goal && !dryRun && ctx.Err() == nil {
+	if p.hasGoal && !dryRun && ctx.Err() == nil {
 		result.Collections = c.chunkCounts(ctx, planned)
 	}
 	if proof != nil {
@@ -211,7 +211,7 @@ func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Exe
 	switch {
 	case errors.As(err, new(*apply.BalancerError)): // the preflight reports it separately
 		return nil
-	case p.onChange == apply.Replan && errors.As(err, new(*apply.ChangedError)): // the run makes a new plan
+	case p.changePolicy == apply.ReplanOnChange && errors.As(err, new(*apply.ChangedError)): // the run makes a new plan
 		return nil
 	}
 	return err
@@ -220,7 +220,7 @@ func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Exe
 // runPreflight checks for obstacles of the remaining steps of a plan.
 func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
 	var misfit error
-	if p.Preflight && !p.goal {
+	if p.PreflightOnly && !p.hasGoal {
 		misfit = p.checkExecutable(ctx, c, work)
 	}
 	run := p.preflightRun
@@ -228,27 +228,27 @@ func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execut
 	left.Steps = work.RemainingSteps()
 	run.Verb, run.Plan = p.verb, &left
 	run.ForceJumbo, run.PauseBalancing = p.ForceJumbo, p.PauseBalancing
-	run.Limited = p.MaxMoves > 0 || p.MaxBytes > 0 || p.For > 0
-	if p.goal && work.Plan.Goal.Kind == plan.Drain {
+	run.Limited = p.MaxMoves > 0 || p.MaxBytes > 0 || p.MaxDuration > 0
+	if p.hasGoal && work.Plan.Goal.Kind == plan.Drain {
 		run.Shard = work.Plan.Goal.Shard
 	}
 	var had *catalog.Snapshot
-	if p.plannedFrom != nil {
-		had = p.plannedFrom()
+	if p.planSnapshot != nil {
+		had = p.planSnapshot()
 	}
 	return c.preflight(ctx, p.PreflightOptions, run, had, misfit)
 }
 
 func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r *serialReporter) apply.Options {
 	o := apply.Options{
-		DryRun: l.lease == nil, OnChange: p.onChange, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
+		DryRun: l.lease == nil, ChangePolicy: p.changePolicy, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,
 		Clock:      l.Clock, Pace: gate, MovesContext: p.AbortContext, Tick: p.Tick,
 		OnEvent: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.SetRemaining(pace.Remaining{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
 			}
-			r.Report(Step{e})
+			r.Report(StepEvent{e})
 		},
 	}
 	if p.addHooks != nil {
@@ -257,11 +257,11 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 	return o
 }
 
-// begin creates the journal of a plan, unless NoJournal is set.
-func (r RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
+// createJournal creates the journal of a plan, unless NoJournal is set.
+func (r RunOptions) createJournal(c Cluster, p *plan.Plan) (*apply.Execution, error) {
 	path := r.Journal
 	switch {
-	case r.NoJournal, r.DryRun, r.Preflight, c.Guarded:
+	case r.NoJournal, r.DryRun, r.PreflightOnly, c.Guarded:
 		path = ""
 	case path == "":
 		path = p.ID + ".journal"

@@ -20,26 +20,26 @@ import (
 
 // PreflightOptions configures the preflight checks of a run.
 type PreflightOptions struct {
-	// Preflight only returns the obstacles. Nothing is changed.
-	Preflight bool
-	// Despite contains the codes of obstacles that do not stop the run.
-	Despite []string
-	// Advisories is a file that adds known server faults or mutes some.
-	Advisories string
+	// PreflightOnly only returns the obstacles. Nothing is changed.
+	PreflightOnly bool
+	// IgnoreObstacles contains the codes of obstacles that do not stop the run.
+	IgnoreObstacles []string
+	// AdvisoriesFile is a file that adds known server faults or mutes some.
+	AdvisoriesFile string
 }
 
 func (p PreflightOptions) validate() error {
-	for _, code := range p.Despite {
+	for _, code := range p.IgnoreObstacles {
 		if diagnosis.Define(diagnosis.Code(code)).Code == "" {
 			return refuse("{despite}: there is no code %q; --preflight prints the codes of all obstacles", code)
 		}
 	}
-	_, err := Advisories(p.Advisories)
+	_, err := LoadAdvisories(p.AdvisoriesFile)
 	return err
 }
 
 func (p PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
-	for _, code := range p.Despite {
+	for _, code := range p.IgnoreObstacles {
 		codes = append(codes, diagnosis.Code(code))
 	}
 	return codes
@@ -47,8 +47,9 @@ func (p PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
 
 // preflightParts are the parts of the cluster that are read if no plan was just made from a snapshot.
 const preflightParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Clock | live.Shards |
-	live.Limits | live.Reachability | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones |
-	live.Routers | live.Sizes | live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
+	live.ShardSizes | live.Reachability | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones |
+	live.Routers | live.Sizes | live.RunningMigrations | live.RunningReshardings | live.Leases | live.RecentMoves |
+	live.Disks
 
 // preflight checks for obstacles of a run. had is the snapshot from which a plan was just made, or nil.
 // Data that can't be read are listed in the report, and do not stop the run.
@@ -56,16 +57,16 @@ func (c Cluster) preflight(
 	ctx context.Context,
 	b PreflightOptions,
 	run preflight.Run,
-	had *catalog.Snapshot,
+	planSnapshot *catalog.Snapshot,
 	noPlan error,
 ) (
 	report preflight.Report, err error) {
-	run.Despite = b.ignoredCodes()
-	if run.Advisories, err = Advisories(b.Advisories); err != nil {
+	run.DespiteCodes = b.ignoredCodes()
+	if run.Advisories, err = LoadAdvisories(b.AdvisoriesFile); err != nil {
 		return report, err
 	}
-	look := preflightLook{Cluster: c, run: run}
-	if err := look.read(ctx, had); err != nil {
+	look := preflightReader{Cluster: c, run: run}
+	if err := look.read(ctx, planSnapshot); err != nil {
 		return report, err
 	}
 	look.facts.PlanError = noPlan
@@ -73,7 +74,7 @@ func (c Cluster) preflight(
 		names, _ := plan.MatchNamespaces(look.facts.Snapshot, run.Namespaces) // the run itself refuses invalid names
 		look.run.Namespaces = runner.WithoutServerOwned(names, run.Namespaces)
 	}
-	look.facts.IsOwn = isOwn
+	look.facts.IsOwn = isShardshData
 	look.facts.BalancerConflict = look.balancerConflict()
 	look.readServer(ctx)
 	look.readMovingPrimary(ctx)
@@ -87,30 +88,30 @@ func (c Cluster) preflight(
 	return report, nil
 }
 
-// preflightLook reads the data for a preflight.
-type preflightLook struct {
+// preflightReader reads the data for a preflight.
+type preflightReader struct {
 	Cluster
 	run    preflight.Run
 	facts  preflight.Facts
 	unread []string
 }
 
-func (l *preflightLook) addUnread(what string, err error) {
+func (l *preflightReader) addUnread(what string, err error) {
 	if err != nil {
 		l.unread = append(l.unread, fmt.Sprintf("%s could not be read: %s", what, live.ShortenUnauthorized(err.Error())))
 	}
 }
 
 // read reads the parts of the cluster that had does not contain.
-func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
-	o := live.ReaderOptions{Parts: preflightParts, Zone: l.zone, Shard: l.run.Shard}
-	if had != nil {
-		o.Parts = live.Moves | live.Shards | live.Disks
+func (l *preflightReader) read(ctx context.Context, planSnapshot *catalog.Snapshot) error {
+	o := live.ReaderOptions{Parts: preflightParts, TimeZone: l.timeZone, Shard: l.run.Shard}
+	if planSnapshot != nil {
+		o.Parts = live.RecentMoves | live.Shards | live.Disks
 	} else if l.run.Shard == "" && l.run.Plan != nil {
 		o.Namespaces = l.namespaces()
 	}
-	if had == nil {
-		o.MemberSettings = l.Settings
+	if planSnapshot == nil {
+		o.MemberSettings = l.ClientOptions
 	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {
@@ -118,10 +119,10 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 	}
 	l.unread = catalog.GapTexts(s.Parts().Source.Gaps)
 	switch {
-	case had == nil:
-		s = apply.WithBalancingResumed(s, live.PausedNames(ctx, l.Client))
+	case planSnapshot == nil:
+		s = apply.WithBalancingResumed(s, live.ReadPausedNamespaces(ctx, l.Client))
 	default:
-		parts := had.Parts()
+		parts := planSnapshot.Parts()
 		parts.Changes, parts.Shards = s.Parts().Changes, slices.Clone(parts.Shards)
 		for i, shard := range parts.Shards {
 			now, _ := s.Shard(shard.ID)
@@ -134,7 +135,7 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 }
 
 // namespaces returns the collections of the run; nil means all.
-func (l *preflightLook) namespaces() (list []string) {
+func (l *preflightReader) namespaces() (list []string) {
 	if l.run.Plan == nil {
 		return l.run.Namespaces
 	}
@@ -145,7 +146,7 @@ func (l *preflightLook) namespaces() (list []string) {
 }
 
 // balancerConflict returns the error that a run would get because of the cluster's own balancer.
-func (l *preflightLook) balancerConflict() error {
+func (l *preflightReader) balancerConflict() error {
 	names, within := l.namespaces(), time.Duration(0)
 	if p := l.run.Plan; p != nil {
 		within, names = p.Totals.Time+time.Minute, nil
@@ -169,17 +170,17 @@ func (l *preflightLook) balancerConflict() error {
 
 // readServer reads which other runs are in progress, the privileges of the user, and the compatibility
 // version.
-func (l *preflightLook) readServer(ctx context.Context) {
+func (l *preflightReader) readServer(ctx context.Context) {
 	commands := live.NewCommandRunner(l.Client)
 	var err error
-	l.facts.LeaseHeld, l.facts.Quiesced, err = live.FindHolders(ctx, l.Client, l.facts.Snapshot.Time())
+	l.facts.LeaseHeldErr, l.facts.QuiescedErr, err = live.FindHolders(ctx, l.Client, l.facts.Snapshot.Time())
 	l.addUnread("the lease", err)
 	l.facts.Privileges, l.facts.Roles, err = live.ReadPrivileges(ctx, commands)
 	l.addUnread("the privileges", err)
 }
 
 // donorsByNamespace returns the collections of which the steps move chunks, with the donor shards.
-func (l *preflightLook) donorsByNamespace() map[string][]catalog.ShardID {
+func (l *preflightReader) donorsByNamespace() map[string][]catalog.ShardID {
 	shards := map[string][]catalog.ShardID{}
 	if l.run.Plan == nil {
 		return shards
@@ -194,13 +195,13 @@ func (l *preflightLook) donorsByNamespace() map[string][]catalog.ShardID {
 
 // isUnreachable reports whether a shard does not answer. No command is sent that would wait for such a
 // shard.
-func (l *preflightLook) isUnreachable(id catalog.ShardID) bool {
+func (l *preflightReader) isUnreachable(id catalog.ShardID) bool {
 	shard, ok := l.facts.Snapshot.Shard(id)
 	return ok && shard.Unreachable != ""
 }
 
 // readIndexes reads the indexes of the collections that move.
-func (l *preflightLook) readIndexes(ctx context.Context) {
+func (l *preflightReader) readIndexes(ctx context.Context) {
 	var of []*catalog.CollectionState
 	for _, ns := range slices.Sorted(maps.Keys(l.donorsByNamespace())) {
 		c := l.facts.Snapshot.Collection(ns)
@@ -223,7 +224,7 @@ const maxFlaggedChunks = 100
 
 // readJumbo asks the donors which flagged chunks can't be split, and how large they are. A chunk
 // without a flag is detected only when its step runs.
-func (l *preflightLook) readJumbo(ctx context.Context) {
+func (l *preflightReader) readJumbo(ctx context.Context) {
 	donors := l.donorsByNamespace()
 	var steps *live.StepExecutor
 	looked := 0
@@ -267,7 +268,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 		if can {
 			continue
 		}
-		size, err := steps.Size(ctx, move)
+		size, err := steps.RangeSize(ctx, move)
 		if err != nil {
 			return list, err
 		}

@@ -210,7 +210,7 @@ func waysNotToDrain() []way {
 			prepare: func(w *world) {
 				w.cluster.Lock()
 				defer w.cluster.Unlock()
-				if err := w.cluster.ClusterParameters().BeginFCVChange("7.0"); err != nil {
+				if err := w.cluster.ClusterParameters().SetTransitionalFCV("7.0"); err != nil {
 					w.Fatal(err)
 				}
 			}},
@@ -271,7 +271,7 @@ func (way way) isNamed(t *testing.T) {
 	}
 	w := &world{TB: t, release: way.release}
 	w.cluster = mocktest.Cluster(t, way.topology, mock.Config{
-		Version: way.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1,
+		Release: way.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1,
 	})
 	h := &changing{}
 	if way.lacks != nil {
@@ -290,12 +290,12 @@ func (way way) isNamed(t *testing.T) {
 	run := way.drain
 	run.Parallel, run.NoJournal = 1, true
 	look := run
-	look.Preflight = true
+	look.PreflightOnly = true
 	r, err := look.Run(t.Context(), w.actionCluster(), nil)
 	if err != nil || r.Preflight == nil || r.Preflight.Ready {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	named := slices.ContainsFunc(r.Preflight.Stopping(), func(o preflight.Obstacle) bool {
+	named := slices.ContainsFunc(r.Preflight.StoppingObstacles(), func(o preflight.Obstacle) bool {
 		return o.Code == way.code && strings.Contains(o.Sentence, way.says)
 	})
 	for _, o := range r.Preflight.Obstacles {
@@ -332,14 +332,14 @@ func (way way) isNamed(t *testing.T) {
 		t.Errorf("%v were sent, %v", sent, err)
 	}
 	if !way.waits {
-		way.failsIndeed(w, run, r.Preflight.Stopping())
+		way.failsIndeed(w, run, r.Preflight.StoppingObstacles())
 	}
 }
 
 // failsIndeed begins the run all the same: the servers don't let it reach its goal.
 func (way way) failsIndeed(w *world, run Drain, stopping []preflight.Obstacle) {
 	for _, o := range stopping {
-		run.Despite = append(run.Despite, string(o.Code))
+		run.IgnoreObstacles = append(run.IgnoreObstacles, string(o.Code))
 	}
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
 	defer cancel()
@@ -365,7 +365,7 @@ func TestPreflightNamesHeldCollectionsOnce(t *testing.T) {
 	w := newWorld(t, healthy("", "", "", ""), catalog.Release80, 1)
 	config("collections", one("noBalance", true), "db.c")(w)
 	look := Drain{Shard: "s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true}}
-	look.Preflight = true
+	look.PreflightOnly = true
 	r, err := look.Run(t.Context(), w.actionCluster(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -405,7 +405,7 @@ func TestPreflightGoesByRoles(t *testing.T) {
 		for _, release := range []catalog.Release{catalog.Release70, catalog.Release80} {
 			w := &world{TB: t, release: release}
 			w.cluster = mocktest.Cluster(t, healthy("", `"balancer": {"mode": "full"}`, "", ""), mock.Config{
-				Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1})
+				Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1})
 			w.asRunner(&changing{}, &access.Privilege{})
 			w.admin(bson.D{{Key: "updateUser", Value: "runner"}, {Key: "roles", Value: tt.roles}})
 			w.client = w.runner
@@ -413,12 +413,12 @@ func TestPreflightGoesByRoles(t *testing.T) {
 				Pace: Pace{Parallel: 1}, NoJournal: true, PauseBalancing: true,
 			}}
 			look := d
-			look.Preflight = true
+			look.PreflightOnly = true
 			found, err := look.Run(t.Context(), w.actionCluster(), nil)
 			if err != nil || found.Preflight.Ready != tt.ready {
 				t.Errorf("%v, %s: %+v, %v", tt.roles, release, texts(found.Preflight.Obstacles), err)
 			}
-			d.Despite = []string{string(diagnosis.PrivilegeMissing)}
+			d.IgnoreObstacles = []string{string(diagnosis.PrivilegeMissing)}
 			if done, err := d.Run(t.Context(), w.actionCluster(), nil); (err == nil && done.Finished) != tt.ready {
 				t.Errorf("%v, %s: %+v, %v", tt.roles, release, done, err)
 			}
@@ -448,7 +448,7 @@ func drawn(t *testing.T, r *rand.Rand, release catalog.Release, seed uint64) (w 
 	}
 	w = &world{TB: t, release: release}
 	w.cluster = mocktest.Cluster(t, topology+"]}", mock.Config{
-		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed + 1})
+		Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed + 1})
 	if h := (&changing{Handler: router.New(w.cluster, nil)}); r.IntN(2) == 0 {
 		w.asRunner(h, &access.Privilege{})
 	} else {
@@ -479,7 +479,7 @@ func TestPreflightOfHealthyClusters(t *testing.T) {
 		release := releases()[seed%uint64(len(releases()))]
 		w, d := drawn(t, rand.New(rand.NewPCG(seed, 42)), release, seed)
 		look := d
-		look.Preflight = true
+		look.PreflightOnly = true
 		found, err := look.Run(t.Context(), w.actionCluster(), nil)
 		if err != nil || !found.Preflight.Ready || len(found.Preflight.Unread) > 0 {
 			t.Errorf("seed %d, %s: %+v, %q, %v", seed, release, texts(found.Preflight.Obstacles), found.Preflight.Unread, err)

@@ -19,21 +19,21 @@ import (
 
 // engine is what scripts/roles.js gives shardshEngine, and what that role has of others.
 func engine() []access.Privilege {
-	anyCollection, anyBuckets := access.In(""), access.Buckets("")
-	sessions, leases := access.On("config", "system.sessions"), access.On("shardsh", "leases")
+	anyCollection, anyBuckets := access.DatabaseResource(""), access.BucketsResource("")
+	sessions, leases := access.CollectionResource("config", "system.sessions"), access.CollectionResource("shardsh", "leases")
 	return []access.Privilege{
 		{Resource: access.ClusterResource(), Actions: []access.Action{"connPoolStats", "getParameter", "getShardMap", "hostInfo",
 			"inprog", "listDatabases", "listShards", "serverStatus", "shardedDataDistribution", "checkMetadataConsistency",
 			"killop", "removeShard", "shardDrainingStatus", "transitionToDedicatedConfigServer"}},
-		{Resource: access.In("config"), Actions: []access.Action{"collStats", "dbStats", "find", "indexStats", "listCollections",
+		{Resource: access.DatabaseResource("config"), Actions: []access.Action{"collStats", "dbStats", "find", "indexStats", "listCollections",
 			"listIndexes"}},
-		{Resource: access.On("config", "collections"), Actions: []access.Action{"update"}},
+		{Resource: access.CollectionResource("config", "collections"), Actions: []access.Action{"update"}},
 		{Resource: anyCollection, Actions: []access.Action{"collStats", "dbStats", "indexStats", "listCollections", "listIndexes",
 			"moveChunk", "splitChunk", "splitVector", "moveCollection"}},
 		{Resource: anyBuckets, Actions: []access.Action{"collStats", "indexStats", "moveChunk", "splitChunk", "splitVector",
 			"moveCollection"}},
 		{Resource: sessions, Actions: []access.Action{"moveChunk", "splitChunk", "splitVector"}},
-		{Resource: access.On("admin", "system.version"), Actions: []access.Action{"find"}},
+		{Resource: access.CollectionResource("admin", "system.version"), Actions: []access.Action{"find"}},
 		{Resource: leases, Actions: []access.Action{"find", "insert", "remove", "update"}},
 	}
 }
@@ -76,14 +76,14 @@ func waysWithoutPrivileges() []way {
 	lacks := func(on access.Resource, actions ...access.Action) *access.Privilege {
 		return &access.Privilege{Resource: on, Actions: actions}
 	}
-	plain := access.In("")
+	plain := access.DatabaseResource("")
 	ways := []way{
 		{name: "moveChunk", says: "lacks moveChunk on db.c", lacks: lacks(plain, "moveChunk")},
 		{name: "moveChunk of time series", says: "lacks moveChunk on db.system.buckets.ts",
-			lacks: lacks(access.Buckets(""), "moveChunk"), topology: healthy("", "", "",
+			lacks: lacks(access.BucketsResource(""), "moveChunk"), topology: healthy("", "", "",
 				`, {"ns": "db.system.buckets.ts", "key": {"meta": 1}, "chunks": [{"shard": "s0", "max": {"meta": 5}}, {"shard": "s1"}]}`)},
 		{name: "moveChunk of sessions", says: "lacks moveChunk on config.system.sessions",
-			lacks: lacks(access.On("config", "system.sessions"), "moveChunk"), prepare: func(w *world) {
+			lacks: lacks(access.CollectionResource("config", "system.sessions"), "moveChunk"), prepare: func(w *world) {
 				w.admin(one("refreshLogicalSessionCacheNow", 1))
 				w.admin(bson.D{{Key: "moveChunk", Value: "config.system.sessions"}, {Key: "to", Value: "s0"}, {Key: "find", Value: one("_id", 5)}})
 			}},
@@ -99,11 +99,11 @@ func waysWithoutPrivileges() []way {
 		{name: "moveChunk of a database", says: "lacks moveChunk on", lacks: lacks(plain, "moveChunk"), topology: strings.Replace(
 			healthy("", "", `, {"name": "app", "primary": "s0"}`, ""), `{"shard": "s0"`, `{"shard": "s2"`, 2)},
 		{name: "update of config.collections", says: "lacks update on config.collections", drain: pausing,
-			release: catalog.Release70, lacks: lacks(access.On("config", "collections"), "update")},
+			release: catalog.Release70, lacks: lacks(access.CollectionResource("config", "collections"), "update")},
 		{name: "the lease, to take it", says: "lacks insert on shardsh.leases",
-			lacks: lacks(access.On("shardsh", "leases"), "insert")},
+			lacks: lacks(access.CollectionResource("shardsh", "leases"), "insert")},
 		{name: "the lease, to renew it", says: "lacks update on shardsh.leases",
-			lacks: lacks(access.On("shardsh", "leases"), "update")},
+			lacks: lacks(access.CollectionResource("shardsh", "leases"), "update")},
 	}
 	for i := range ways {
 		ways[i].code = diagnosis.PrivilegeMissing

@@ -15,7 +15,7 @@ type Presplit struct {
 
 // Validate refuses options that exclude each other.
 func (p Presplit) Validate() error {
-	if p.Resume == "" {
+	if p.ResumeJournal == "" {
 		if p.Namespace == "" {
 			return refuse("presplit needs {ns}")
 		}

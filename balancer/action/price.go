@@ -46,7 +46,8 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 	if err != nil {
 		return quote, err
 	}
-	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable, Zone: zone}, reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable, TimeZone: zone},
+		reporter)
 	if err != nil {
 		return quote, err
 	}
@@ -60,7 +61,7 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 	}
 	err = source.compute(func() (err error) {
 		quote, err = price.Compare(s, price.Options{
-			Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, Watch: reporter.watch(ctx),
+			Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, Watch: reporter.newSimWatch(ctx),
 		})
 		return err
 	})

@@ -38,9 +38,9 @@ const digestSuffix = ".digest"
 // documentProof is a run whose documents are compared.
 type documentProof struct {
 	Cluster
-	report *serialReporter
-	work   *apply.Execution
-	verb   Verify // options of the comparison
+	report  *serialReporter
+	work    *apply.Execution
+	options Verify // options of the comparison
 }
 
 // startProof makes the digest of the collections that a run moves, or takes the digest of the run that
@@ -48,7 +48,7 @@ type documentProof struct {
 func (p planRun) startProof(
 	ctx context.Context, c Cluster, work *apply.Execution, r *serialReporter,
 ) (*documentProof, error) {
-	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: p.VerifyRate, Window: p.Window}
+	verb := Verify{MaxRereads: DefaultMaxRereads, RereadPause: DefaultRereadPause, MaxRate: p.VerifyRate, Window: p.Window}
 	proof := &documentProof{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
 		verb.Output = path + digestSuffix
@@ -58,9 +58,9 @@ func (p planRun) startProof(
 	}
 	if verb.Output != "" && fileExists(verb.Output) {
 		if work.IsResumed() {
-			verb.Output, verb.Against = "", verb.Output
-			proof.verb = verb
-			r.note(fmt.Sprintf("At the end the documents are compared with %s.", verb.Against))
+			verb.Output, verb.BaselineFile = "", verb.Output
+			proof.options = verb
+			r.note(fmt.Sprintf("At the end the documents are compared with %s.", verb.BaselineFile))
 			return proof, nil
 		}
 		if err := os.Remove(verb.Output); err != nil { // of another journal with the same name
@@ -90,19 +90,19 @@ func (p planRun) startProof(
 	case result.Stopped != "":
 		return nil, fmt.Errorf("reading the documents to verify, before the first step, was stopped: %s", result.Stopped)
 	}
-	if verb.Against = verb.Output; verb.Output == "" {
-		verb.Digest = result.Text
+	if verb.BaselineFile = verb.Output; verb.Output == "" {
+		verb.BaselineDigest = result.Text
 	}
 	verb.Output, verb.Namespaces = "", nil
-	proof.verb = verb
+	proof.options = verb
 	return proof, nil
 }
 
 // movedNamespaces returns the collections whose documents a run moves.
 func (p planRun) movedNamespaces(ctx context.Context, work *apply.Execution) ([]string, error) {
 	names := changedNamespaces(work.Plan)
-	if p.alsoMoves != nil {
-		more, err := p.alsoMoves(ctx)
+	if p.otherMovedNamespaces != nil {
+		more, err := p.otherMovedNamespaces(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -115,12 +115,12 @@ func (p planRun) movedNamespaces(ctx context.Context, work *apply.Execution) ([]
 // compare reads the documents again, and returns whether they are unchanged. It returns nil if the run
 // has executed no step, or was interrupted.
 func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
-	if p.verb.Against != "" && !p.work.HasRecords() {
-		return nil, os.Remove(p.verb.Against)
+	if p.options.BaselineFile != "" && !p.work.HasRecords() {
+		return nil, os.Remove(p.options.BaselineFile)
 	}
 	later := "the documents are not compared"
-	if p.verb.Against != "" {
-		later += "; to do so: shardsh verify --against " + p.verb.Against
+	if p.options.BaselineFile != "" {
+		later += "; to do so: shardsh verify --against " + p.options.BaselineFile
 	}
 	select {
 	case <-ctx.Done():
@@ -129,7 +129,7 @@ func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
 	default:
 	}
 	p.report.note("The run has ended: the documents are read again.")
-	result, err := p.verb.Run(ctx, p.Cluster, p.report)
+	result, err := p.options.Run(ctx, p.Cluster, p.report)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", later, err)
@@ -154,7 +154,7 @@ func (d *Drain) unshardedOn(ctx context.Context, c Cluster) (names []string, err
 		return nil, err
 	}
 	left := remainingOn(s, d.Shard)
-	_, others := splitOwn(left)
+	_, others := separateShardshData(left)
 	names = others.Collections
 	for _, db := range others.Databases {
 		list, err := c.Client.Database(db).ListCollectionSpecifications(ctx, bson.D{{Key: "type", Value: "collection"}})

@@ -31,7 +31,7 @@ func (v *verified) proven(change func(*Drain), atStep func()) (PlanResult, []str
 			if v.atNote != nil {
 				v.atNote(e.Text)
 			}
-		case Step:
+		case StepEvent:
 			if atStep != nil && e.Kind == apply.Began {
 				atStep()
 				atStep = nil
@@ -79,7 +79,7 @@ func TestResumedRunIsVerified(t *testing.T) {
 	}
 	w.vanish(41)
 	again := func(d *Drain) {
-		*d = Drain{RunOptions: RunOptions{Pace: Pace{Parallel: 1}, Resume: w.path("run.journal")}}
+		*d = Drain{RunOptions: RunOptions{Pace: Pace{Parallel: 1}, ResumeJournal: w.path("run.journal")}}
 	}
 	result, notes, err := w.proven(again, nil)
 	if err != nil || !result.Verify.Differs() || !strings.Contains(strings.Join(notes, "\n"), "run.journal.digest") {
@@ -148,7 +148,7 @@ func TestUndoIsVerified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := Apply{Undo: w.path("run.journal"), RunOptions: RunOptions{Pace: Pace{Parallel: 1}, Proof: Proof{Verify: true}}}.
+	result, err := Apply{UndoJournal: w.path("run.journal"), RunOptions: RunOptions{Pace: Pace{Parallel: 1}, Proof: Proof{Verify: true}}}.
 		Run(t.Context(), w.cluster(), nil)
 	if err != nil || !result.Finished || result.Verify == nil || result.Verify.Verdict != string(verify.Same) {
 		t.Errorf("%v, %+v", err, result)

@@ -58,27 +58,27 @@ func (q Quiesce) Validate() error {
 	return nil
 }
 
-// Verdict is the outcome of a Quiesce.
-type Verdict string
+// QuiesceVerdict is the outcome of a Quiesce.
+type QuiesceVerdict string
 
 // The verdicts. Only VerdictQuiet, VerdictEnded and VerdictDryRun are a success.
 const (
 	// VerdictQuiet says that nothing moved from QuiesceResult.Quiet on until the balancer was restored.
-	VerdictQuiet Verdict = "quiet"
+	VerdictQuiet QuiesceVerdict = "quiet"
 	// VerdictNotQuiet says that the timeout expired. The balancer was restored.
-	VerdictNotQuiet Verdict = "notQuiet"
+	VerdictNotQuiet QuiesceVerdict = "notQuiet"
 	// VerdictBroken says that another client started the balancer or moved data while the cluster was
 	// to be quiet.
-	VerdictBroken Verdict = "broken"
+	VerdictBroken QuiesceVerdict = "broken"
 	// VerdictEnded says that an earlier Quiesce was ended and the balancer restored, or that there was
 	// none to end.
-	VerdictEnded  Verdict = "ended"
-	VerdictDryRun Verdict = "dryRun"
+	VerdictEnded  QuiesceVerdict = "ended"
+	VerdictDryRun QuiesceVerdict = "dryRun"
 )
 
 // QuiesceResult is the result of a Quiesce.
 type QuiesceResult struct {
-	Verdict Verdict `json:"verdict,omitzero"`
+	Verdict QuiesceVerdict `json:"verdict,omitzero"`
 	// Was is the previous mode of the balancer.
 	Was catalog.Mode `json:"was,omitzero"`
 	// Stopped is the time at which the balancer was stopped. Quiet is the time from which nothing moved
@@ -110,8 +110,8 @@ func (r QuiesceResult) Succeeded() bool {
 	return r.Verdict == VerdictQuiet || r.Verdict == VerdictEnded || r.Verdict == VerdictDryRun
 }
 
-// permitted asks the policies. Restoring the balancer is always permitted.
-func (q Quiesce) permitted(ctx context.Context, c Cluster) error {
+// checkPermitted asks the policies. Restoring the balancer is always permitted.
+func (q Quiesce) checkPermitted(ctx context.Context, c Cluster) error {
 	if q.End {
 		return nil
 	}
@@ -137,8 +137,8 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	}
 	run := &quiesceRun{Quiesce: q, cluster: c, report: &serialReporter{next: r}}
 	run.activity = live.ActivityReader{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
-	if c.Settings != nil {
-		run.activity.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
+	if c.ClientOptions != nil {
+		run.activity.Members = live.NewMemberReader(live.NewCommandRunner(c.Client), c.ClientOptions, nil)
 		defer func() {
 			ctx, cancel := run.cleanupContext(ctx, closeTimeout)
 			defer cancel()
@@ -153,9 +153,9 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	var err error
 	if q.DryRun || c.Guarded {
 		err = run.timeoutError(ctx, opening, run.rehearse(opening))
-	} else if refused := q.permitted(opening, c); refused != nil {
+	} else if refused := q.checkPermitted(opening, c); refused != nil {
 		err = run.timeoutError(ctx, opening, refused)
-	} else if c, ended, refused := c.begin(ctx, runStart{verb: "quiesce"}); refused != nil {
+	} else if c, ended, refused := c.beginAudited(ctx, runStart{verb: "quiesce"}); refused != nil {
 		err = refused
 	} else {
 		run.cluster = c
@@ -245,7 +245,7 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 			delay = max(delay, b.Remaining)
 		}
 		if b.Kind == live.BusyMigration {
-			takes = max(time.Second, q.activity.ReadMedianMigrationTime(ctx)-b.Running)
+			takes = max(time.Second, q.activity.ReadMedianMigrationTime(ctx)-b.Elapsed)
 			if !q.IgnoreDeletions {
 				kept := q.activity.ReadCleanupDelay(ctx, b.Shard)
 				takes, delay = takes+kept, max(delay, kept)
@@ -420,7 +420,7 @@ func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
 	case status.Mode != catalog.ModeOff && !q.record.Restarting:
 		text = "the balancer is on already"
 	default:
-		if err := q.restart(ctx); err != nil {
+		if err := q.restartBalancer(ctx); err != nil {
 			return err
 		}
 		text = "the balancer is on again"
@@ -447,9 +447,9 @@ func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 	return stops > q.record.Stops, nil
 }
 
-// restart restores the mode, and the switches that a start of the balancer turns on as well. It records
+// restartBalancer restores the mode, and the switches that a start of the balancer turns on as well. It records
 // that first: after a kill, the restart is repeated.
-func (q *quiesceRun) restart(ctx context.Context) error {
+func (q *quiesceRun) restartBalancer(ctx context.Context) error {
 	q.record.Restarting = true
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
 		return err

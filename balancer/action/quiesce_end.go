@@ -30,7 +30,7 @@ func (q *quiesceRun) end(ctx context.Context) error {
 		defer cancel()
 		return errors.Join(err, leave(leaving))
 	}
-	q.reportRecorded()
+	q.copyRecordToResult()
 	if !q.record.Quiet.IsZero() {
 		if q.result.Broken = q.findBroken(held); len(q.result.Broken) > 0 {
 			q.result.Verdict = VerdictBroken
@@ -39,8 +39,8 @@ func (q *quiesceRun) end(ctx context.Context) error {
 	return q.finish(ctx, leave)
 }
 
-// reportRecorded copies the record to the result.
-func (q *quiesceRun) reportRecorded() {
+// copyRecordToResult copies the record to the result.
+func (q *quiesceRun) copyRecordToResult() {
 	r := q.record
 	q.result.Verdict, q.result.Was, q.result.Term = VerdictEnded, r.Mode, r.Term
 	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.Quiet, r.Until

@@ -299,7 +299,7 @@ func TestQuiesceDryRun(t *testing.T) {
 func TestQuiesceExpectsTheSetCleanupDelay(t *testing.T) {
 	w := &world{TB: t, release: catalog.Release80}
 	w.cluster, w.client = mocktest.New(t, scattered(rand.New(rand.NewPCG(3, 3)), `"chunkSizeMB": 4`), mock.Config{
-		Version: w.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 3,
+		Release: w.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 3,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 60},
 	})
 	w.members()

@@ -98,7 +98,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 		q.report.note(fmt.Sprintf("shardsh quiesce on %s stopped the balancer and no longer runs; this run takes over.",
 			q.record.Host))
 		if q.record.Restarting { // repeated, since the balancer is stopped again below
-			if err := q.restart(ctx); err != nil {
+			if err := q.restartBalancer(ctx); err != nil {
 				return err
 			}
 			q.record.Restarting = false
@@ -108,7 +108,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 		if q.record.Disabled, err = q.activity.ReadDisabledSwitches(ctx); err != nil {
 			return &AccessError{err}
 		}
-		mark, err := live.LogEnd(ctx, q.activity.Commands, live.ActionLog)
+		mark, err := live.ReadEndOfLog(ctx, q.activity.Commands, live.ActionLog)
 		if err != nil {
 			return &AccessError{err}
 		}
@@ -146,7 +146,7 @@ type quietCheck struct {
 	at            time.Time
 }
 
-func (q *quietCheck) quiet() bool { return len(q.busy) == 0 }
+func (q *quietCheck) isQuiet() bool { return len(q.busy) == 0 }
 
 // waitQuiet waits until the cluster is quiet or the timeout expires. In the latter case the result
 // lists the operations that are still running.
@@ -174,7 +174,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 		q.result.WaitedFor = live.MergeBusy(q.result.WaitedFor, s.busy)
 		q.result.Running = s.busy
 		switch {
-		case !off || !s.quiet():
+		case !off || !s.isQuiet():
 			clean = nil
 		case clean == nil:
 			clean = s
@@ -269,7 +269,7 @@ func (q *quiesceRun) readQuietCheck(
 		}
 	}
 	*stopped = *stopped || s.before.Mode == catalog.ModeOff
-	if s.mark, err = live.LogEnd(ctx, q.activity.Commands, live.ChangeLog); err != nil {
+	if s.mark, err = live.ReadEndOfLog(ctx, q.activity.Commands, live.ChangeLog); err != nil {
 		return s, err
 	}
 	runs, err := live.ReadRunUnderWay(ctx, q.cluster.Client)
@@ -314,7 +314,7 @@ func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, l
 	if err != nil {
 		return &AccessError{err}
 	}
-	actions, err := live.LogEnd(ctx, q.activity.Commands, live.ActionLog)
+	actions, err := live.ReadEndOfLog(ctx, q.activity.Commands, live.ActionLog)
 	if err != nil {
 		return &AccessError{err}
 	}
@@ -349,7 +349,7 @@ func (q *quiesceRun) detach(ctx context.Context) error {
 func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	began := q.cluster.Clock.Now()
 	if q.WhileQuiet != nil {
-		err = q.runInside(ctx)
+		err = q.runWhileQuiet(ctx)
 	} else {
 		q.waitHold(ctx, began)
 	}
@@ -377,8 +377,8 @@ func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 	}
 }
 
-// runInside runs WhileQuiet, and checks the state at intervals by the real clock.
-func (q *quiesceRun) runInside(ctx context.Context) error {
+// runWhileQuiet runs WhileQuiet, and checks the state at intervals by the real clock.
+func (q *quiesceRun) runWhileQuiet(ctx context.Context) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if q.Hold > 0 {

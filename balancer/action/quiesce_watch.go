@@ -24,7 +24,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 	}
 	if status.Mode != catalog.ModeOff {
 		q.result.Broken = []string{"the balancer was started"}
-	} else if moved, err := q.movesSince(ctx, q.quietSince(), watchInterval); err == nil {
+	} else if moved, err := q.movesSince(ctx, q.quietPosition(), watchInterval); err == nil {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
@@ -46,7 +46,7 @@ func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
 	if status.Mode != catalog.ModeOff {
 		list = append(list, "the balancer was started")
 	}
-	moved, err := q.movesSince(ctx, q.quietSince(), finalCheckTimeout)
+	moved, err := q.movesSince(ctx, q.quietPosition(), finalCheckTimeout)
 	if err != nil {
 		q.unanswered = !isAnswer(err)
 		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
@@ -73,22 +73,23 @@ func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// quietSince returns the end of the change log at the time when the cluster was quiet.
-func (q *quiesceRun) quietSince() live.LogPosition {
+// quietPosition returns the end of the change log at the time when the cluster was quiet.
+func (q *quiesceRun) quietPosition() live.LogPosition {
 	return live.ParseLogPosition(live.ChangeLog, q.record.ChangeLogMark)
 }
 
 // actionsSince returns the entries of the action log after a recorded position, and whether the log
 // still contains that position.
 func (q *quiesceRun) actionsSince(ctx context.Context, position string) ([]catalog.LogEntry, bool, error) {
-	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, live.ParseLogPosition(live.ActionLog, position))
+	entries, _, found, err := live.ReadEntriesAfter(ctx, q.activity.Commands,
+		live.ParseLogPosition(live.ActionLog, position))
 	return entries, found, err
 }
 
 func (q *quiesceRun) movesSince(ctx context.Context, mark live.LogPosition, left time.Duration) ([]string, error) {
 	ctx, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	entries, _, found, err := live.EntriesAfter(ctx, q.activity.Commands, mark)
+	entries, _, found, err := live.ReadEntriesAfter(ctx, q.activity.Commands, mark)
 	q.unanswered = ctx.Err() != nil
 	if err == nil && !found {
 		err = errors.New("the change log does not contain the recorded position any more")

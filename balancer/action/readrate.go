@@ -11,19 +11,19 @@ import (
 type readRate struct {
 	clock             apply.Clock
 	maxBytesPerSecond int64
-	read              int64
+	bytesRead         int64
 	since             time.Time
 }
 
 // throttle waits if more was read than the rate allows.
 func (r *readRate) throttle(ctx context.Context, bytes int64) error {
 	const portion = 256 << 10
-	if r.read += bytes; r.maxBytesPerSecond == 0 || r.read < portion {
+	if r.bytesRead += bytes; r.maxBytesPerSecond == 0 || r.bytesRead < portion {
 		return nil
 	}
 	now := r.clock.Now()
-	due := r.since.Add(time.Duration(float64(r.read) / float64(r.maxBytesPerSecond) * float64(time.Second)))
-	r.read = 0
+	due := r.since.Add(time.Duration(float64(r.bytesRead) / float64(r.maxBytesPerSecond) * float64(time.Second)))
+	r.bytesRead = 0
 	if wait := due.Sub(now); wait > 0 {
 		r.since = due
 		return r.clock.Sleep(ctx, wait)

@@ -27,18 +27,18 @@ type Event interface{ isEvent() }
 type (
 	// Planned is reported before the user is asked and before any command is sent.
 	Planned struct{ Plan *plan.Plan }
-	// LoadCounted is reported instead of a plan, with the operations to balance.
-	LoadCounted struct{ Load Load }
+	// OpsCounted is reported instead of a plan, with the operations to balance.
+	OpsCounted struct{ Load OpsPreview }
 	// Started is reported when steps may begin. The gate estimates the remaining time. Comment returns
 	// the comment of the run's moves on the servers, once there is one.
 	Started struct {
 		Gate    *pace.Gate
 		Comment func() string
 	}
-	// Step is an event of a plan that is executed.
-	Step struct{ apply.Event }
-	// Move is an event of the engine while it balances.
-	Move struct{ runner.Event }
+	// StepEvent is an event of a plan that is executed.
+	StepEvent struct{ apply.Event }
+	// EngineEvent is an event of the engine while it balances.
+	EngineEvent struct{ runner.Event }
 	// Wait says why no step begins, and when steps begin again.
 	Wait struct{ pace.Event }
 	// WouldSend is a command that a dry run does not send.
@@ -52,7 +52,7 @@ type (
 	SnapshotRead struct{ Snapshot *catalog.Snapshot }
 	// SimulationProgress is the progress of a simulation.
 	SimulationProgress struct{ sim.Progress }
-	// CheckFailed is a failed check. The check is repeated for the time Left.
+	// CheckFailed is a failed check. The check is repeated for the time Remaining.
 	CheckFailed struct {
 		Report    check.Report
 		Remaining time.Duration
@@ -66,10 +66,10 @@ type (
 )
 
 func (Planned) isEvent()            {}
-func (LoadCounted) isEvent()        {}
+func (OpsCounted) isEvent()         {}
 func (Started) isEvent()            {}
-func (Step) isEvent()               {}
-func (Move) isEvent()               {}
+func (StepEvent) isEvent()          {}
+func (EngineEvent) isEvent()        {}
 func (Wait) isEvent()               {}
 func (WouldSend) isEvent()          {}
 func (ReadProgress) isEvent()       {}

@@ -17,7 +17,7 @@ type PlanResult struct {
 	// Plan is the ID of the last plan that was executed; empty if none was.
 	Plan     string `json:"plan,omitzero"`
 	Finished bool   `json:"finished"`
-	// DryRun says that no step was executed. Then Possible says whether all steps could be executed.
+	// DryRun says that no step was executed. Then Applicable says whether all steps could be executed.
 	DryRun     bool `json:"dryRun,omitzero"`
 	Applicable bool `json:"possible,omitzero"`
 	// Stopped says why the run ended early without an error. Error is the text of an error.
@@ -42,7 +42,7 @@ type PlanResult struct {
 	// Replans is the number of times that a new plan was made.
 	Replans int `json:"replans"`
 	// Collections contains the numbers of chunks of the goal's collections.
-	Collections []Chunks `json:"collections,omitempty"`
+	Collections []ChunkCounts `json:"collections,omitempty"`
 	// Shard is the drained shard. Removed says whether it has left the cluster.
 	Shard   catalog.ShardID `json:"shard,omitzero"`
 	Removed *bool           `json:"removed,omitempty"`
@@ -63,12 +63,12 @@ type PlanResult struct {
 	Preflight *preflight.Report `json:"-"`
 
 	// Undoes says that the plan undoes another plan. Kept says that it can't be undone itself.
-	Undoes bool `json:"-"`
-	Kept   bool `json:"-"`
+	Undoes      bool `json:"-"`
+	NotUndoable bool `json:"-"`
 }
 
-// Chunks contains the number of chunks of a collection before and after the run.
-type Chunks struct {
+// ChunkCounts contains the number of chunks of a collection before and after the run.
+type ChunkCounts struct {
 	Namespace string `json:"ns"`
 	Before    int64  `json:"chunksBefore"`
 	After     int64  `json:"chunksAfter"`
@@ -79,8 +79,8 @@ func planResult(r apply.Result, err error, dryRun bool) PlanResult {
 	p := r.Progress
 	result := PlanResult{
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
-		Applicable: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
-		StepsHere: p.StepsHere, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
+		Applicable: r.Applicable && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
+		StepsHere: p.StepsThisRun, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
 		Replans: r.Replans, DocumentsDone: p.DocumentsDone, BytesPlanned: p.BytesPlanned,
 		Left: remainingTexts(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}
@@ -102,7 +102,7 @@ func unreachedError(r apply.Result) error {
 
 // remainingTexts returns the remaining findings, except those that the end of a drain reports itself.
 func remainingTexts(r apply.Result) (list []string) {
-	for _, f := range r.Left {
+	for _, f := range r.RemainingFindings {
 		if r.Finished && f.Code != diagnosis.Orphans && f.Code != diagnosis.DrainNeedsOperator &&
 			f.Code != diagnosis.DrainComplete {
 			list = append(list, f.Text())
@@ -113,7 +113,7 @@ func remainingTexts(r apply.Result) (list []string) {
 
 // chunkCounts compares the numbers of chunks with those of a plan. It returns nothing if the cluster
 // does not answer any more.
-func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []Chunks) {
+func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []ChunkCounts) {
 	var names []string
 	for _, of := range p.Basis.Collections {
 		names = append(names, of.Namespace)
@@ -125,7 +125,7 @@ func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []Chunks) 
 		return nil
 	}
 	for _, of := range p.Basis.Collections {
-		counts := Chunks{Namespace: of.Namespace, Before: int64(of.Chunks)}
+		counts := ChunkCounts{Namespace: of.Namespace, Before: int64(of.Chunks)}
 		if now := s.Collection(of.Namespace); now != nil {
 			counts.After = now.Count().Chunks
 		}

@@ -11,7 +11,7 @@ import (
 // A dry run has nothing done, whatever it found out.
 func TestResultOfADryRun(t *testing.T) {
 	for _, possible := range []bool{true, false} {
-		r := planResult(apply.Result{Plan: &plan.Plan{ID: "plan-1"}, Possible: possible, Stopped: "a limit"}, nil, true)
+		r := planResult(apply.Result{Plan: &plan.Plan{ID: "plan-1"}, Applicable: possible, Stopped: "a limit"}, nil, true)
 		if r.Finished || r.Applicable != possible || !r.DryRun {
 			t.Errorf("%+v", r)
 		}
@@ -20,10 +20,10 @@ func TestResultOfADryRun(t *testing.T) {
 
 // Each face has the names of options in its own spelling.
 func TestSpelling(t *testing.T) {
-	err := Apply{RunOptions: RunOptions{Resume: "j", Pace: Pace{Parallel: 1}}, Undo: "j"}.Validate()
+	err := Apply{RunOptions: RunOptions{ResumeJournal: "j", Pace: Pace{Parallel: 1}}, UndoJournal: "j"}.Validate()
 	wrong, is := errors.AsType[*OptionError](err)
 	if !is || wrong.Error() != "resume and undo exclude each other" ||
-		wrong.SpellOptions(Flag) != "--resume and --undo exclude each other" || Flag("pauseBetween") != "--pause-between" {
+		wrong.SpellOptions(SpellAsFlag) != "--resume and --undo exclude each other" || SpellAsFlag("pauseBetween") != "--pause-between" {
 		t.Errorf("%v", err)
 	}
 }

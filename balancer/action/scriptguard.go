@@ -21,8 +21,8 @@ type ScriptGuard struct {
 	consent Consent
 	clock   apply.Clock
 
-	mu     sync.Mutex
-	audits map[*mongo.Client]*changeLogger // of the clusters to which a script has sent such commands
+	mu         sync.Mutex
+	changeLogs map[*mongo.Client]*changeLogger // of the clusters to which a script has sent such commands
 }
 
 // NewScriptGuard returns a ScriptGuard; nil if there is no policy and no audit log.
@@ -30,7 +30,7 @@ func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	if len(c.Policies)+len(c.AuditDestinations()) == 0 {
 		return nil
 	}
-	return &ScriptGuard{consent: c, clock: clock, audits: map[*mongo.Client]*changeLogger{}}
+	return &ScriptGuard{consent: c, clock: clock, changeLogs: map[*mongo.Client]*changeLogger{}}
 }
 
 // distributingCommands are the commands that a ScriptGuard checks, besides writes to config.
@@ -102,7 +102,7 @@ var databaseCommands = []string{"enableSharding", "enablesharding", "movePrimary
 func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	destinations, a := c.AuditDestinations(), s.audits[c.Client]
+	destinations, a := c.AuditDestinations(), s.changeLogs[c.Client]
 	if a != nil || len(destinations) == 0 {
 		return a, nil
 	}
@@ -110,7 +110,7 @@ func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, 
 	if err != nil {
 		return nil, err
 	}
-	s.audits[c.Client] = a
+	s.changeLogs[c.Client] = a
 	return a, nil
 }
 
@@ -122,7 +122,7 @@ func (s *ScriptGuard) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
-	for _, a := range s.audits {
+	for _, a := range s.changeLogs {
 		err = errors.Join(err, a.flushAll(context.Background()), a.sink.Close())
 	}
 	return err

@@ -41,14 +41,14 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 	if err != nil {
 		return out, err
 	}
-	s, err := source.readAndReport(ctx, live.ReaderOptions{Zone: zone}, reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{TimeZone: zone}, reporter)
 	if err != nil {
 		return out, err
 	}
 	if err := checkSizesKnown(s, nil); err != nil {
 		return out, err
 	}
-	o := whatif.Options{Seed: v.Seed, Watch: reporter.watch(ctx)}
+	o := whatif.Options{Seed: v.Seed, Watch: reporter.newSimWatch(ctx)}
 	if o.Model, err = modelOf(v.Model, v.Seed); err != nil {
 		return out, err
 	}

@@ -23,22 +23,22 @@ type Source struct {
 	// ReadPreference is the read preference for large collections of config, if the user has chosen
 	// one; nil means secondaries if they answer.
 	ReadPreference *readpref.ReadPref
-	// Settings are the options of the client, for connections to members; with nil, members are not
+	// ClientOptions are the options of the client, for connections to members; with nil, members are not
 	// read.
-	Settings *options.ClientOptions
+	ClientOptions *options.ClientOptions
 	// Origin describes the origin of the cluster's Snapshots.
 	Origin catalog.Source
 	// Snapshot is a Snapshot that was read before, for example from a file.
 	Snapshot *catalog.Snapshot
-	// Zone is the time zone of the config servers, if the user has named it.
-	Zone *time.Location
+	// TimeZone is the time zone of the config servers, if the user has named it.
+	TimeZone *time.Location
 	// Clock is the cluster's clock, for repeated reads; nil if there is only a Snapshot.
 	Clock apply.Clock
-	// Changes is the cluster for changes that a read-only verb makes on request, with guards, policies
+	// WritableCluster is the cluster for changes that a read-only verb makes on request, with guards, policies
 	// and the audit log; nil refuses such changes.
-	Changes *Cluster
-	// Computing, if set, wraps computations that take long or need much memory.
-	Computing func(compute func() error) error
+	WritableCluster *Cluster
+	// RunComputation, if set, wraps computations that take long or need much memory.
+	RunComputation func(compute func() error) error
 
 	report         *serialReporter // gets the progress of a read; may be nil
 	fullTableLimit int64           // chunks up to which plans keep all routing tables; 0 means defaultFullTableLimit
@@ -46,11 +46,11 @@ type Source struct {
 
 // Read reads parts of the cluster. A Snapshot that was set is returned unchanged, except for its clock.
 func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapshot, error) {
-	if o.Zone == nil {
-		o.Zone = s.Zone
+	if o.TimeZone == nil {
+		o.TimeZone = s.TimeZone
 	}
 	if s.Snapshot != nil {
-		return s.Snapshot.WithClock(o.Zone), nil
+		return s.Snapshot.WithClock(o.TimeZone), nil
 	}
 	o.Source = s.Origin
 	read, err := s.Reader(o).Read(ctx)
@@ -65,7 +65,7 @@ func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	if s.report != nil {
 		o.OnProgress = s.report.reportRead
 	}
-	o.MemberSettings = s.Settings
+	o.MemberSettings = s.ClientOptions
 	return live.NewSecondaryReader(s.Client, s.ReadPreference, o)
 }
 
@@ -80,10 +80,10 @@ func (s Source) readAndReport(ctx context.Context, o live.ReaderOptions, r *seri
 }
 
 func (s Source) compute(work func() error) error {
-	if s.Computing == nil {
+	if s.RunComputation == nil {
 		return work()
 	}
-	return s.Computing(work)
+	return s.RunComputation(work)
 }
 
 // hasCollection reports whether the cluster has a collection, according to the cluster.
@@ -96,9 +96,9 @@ func (s Source) hasCollection(ctx context.Context, ns string) bool {
 	return err == nil && len(names) > 0
 }
 
-// watch returns a function that reports the progress of a simulation, and ends the simulation with the
+// newSimWatch returns a function that reports the progress of a simulation, and ends the simulation with the
 // context.
-func (s *serialReporter) watch(ctx context.Context) sim.Watch {
+func (s *serialReporter) newSimWatch(ctx context.Context) sim.Watch {
 	return func(p sim.Progress) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

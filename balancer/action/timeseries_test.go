@@ -25,11 +25,11 @@ func TestTimeSeriesByItsOwnName(t *testing.T) {
 			{"shard": "s0", "bytes": 400000000, "docs": 4000, "max": {"meta": 3}},
 			{"shard": "s0", "bytes": 400000000, "docs": 4000}]},
 			{"ns": "app.other", "key": {"x": 1}, "chunks": [{"shard": "s1", "bytes": 1, "docs": 1}]}]}`,
-		mock.Config{Version: w.release, Seed: 1})
+		mock.Config{Release: w.release, Seed: 1})
 	for _, name := range []string{"app.ts", buckets} {
 		why, err := Why{Namespace: name}.Run(t.Context(), Source{Client: w.client}, nil)
-		if err != nil || why.About.About.Namespace != buckets || why.About.Healthy() {
-			t.Errorf("why %s: %+v, %v", name, why.About, err)
+		if err != nil || why.Answer.About.Namespace != buckets || why.Answer.Healthy() {
+			t.Errorf("why %s: %+v, %v", name, why.Answer, err)
 		}
 		s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts, Namespaces: []string{name}}).Read(t.Context())
 		if err != nil || len(s.Collections()) != 1 || s.Collection(name) == nil {

@@ -18,7 +18,7 @@ import (
 
 // upgradeStep is one step of an upgrade: other servers, or another compatibility version.
 type upgradeStep struct {
-	on      mock.Servers
+	on      mock.ServerSelector
 	version string
 	fcv     string
 }
@@ -27,11 +27,11 @@ type upgradeStep struct {
 // servers first and routers last; the compatibility version follows when all have the version.
 func upgradePaths() [][]upgradeStep {
 	servers := func(version string) []upgradeStep {
-		steps := []upgradeStep{{on: mock.Servers{ConfigServers: true}, version: version}}
+		steps := []upgradeStep{{on: mock.ServerSelector{ConfigServers: true}, version: version}}
 		for _, id := range []string{"s0", "s1", "s2", "s3"} {
-			steps = append(steps, upgradeStep{on: mock.Servers{Shard: id}, version: version})
+			steps = append(steps, upgradeStep{on: mock.ServerSelector{Shard: id}, version: version})
 		}
-		return append(steps, upgradeStep{on: mock.Servers{Routers: true}, version: version})
+		return append(steps, upgradeStep{on: mock.ServerSelector{Routers: true}, version: version})
 	}
 	path := func(parts ...any) (steps []upgradeStep) {
 		for _, p := range parts {
@@ -69,7 +69,7 @@ func (w *world) stepwise(r *rand.Rand, steps []upgradeStep) (done *int) {
 			err = w.cluster.ClusterParameters().StartFCVChange(step.fcv, time.Duration(r.Int64N(between)+1))
 		} else if is, bad := catalog.ParseRelease(step.version); bad != nil {
 			err = bad
-		} else if err = w.cluster.Installed().Install(step.on, is); err != nil && step.on.Shard == "s3" &&
+		} else if err = w.cluster.InstalledReleases().Install(step.on, is); err != nil && step.on.Shard == "s3" &&
 			strings.Contains(err.Error(), "no such server") { // some have three shards
 			err = nil
 		}
@@ -111,7 +111,7 @@ func TestUpgradeStepByStepUnderARun(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 91))
 			w := &world{TB: t, release: catalog.Release80}
 			w.cluster = mocktest.Cluster(t, scattered(r, []string{`"balancer": {"mode": "full"}`, `"balancer": {"mode": "off"}`}[r.IntN(2)]), mock.Config{
-				Version: catalog.Release80.WithPatch(10), Seed: seed, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC),
+				Release: catalog.Release80.WithPatch(10), Seed: seed, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC),
 			})
 			w.members()
 			w.documents = w.count()
@@ -151,7 +151,7 @@ func TestRunsGoByTheConfigServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &world{TB: t, release: release}
-		w.cluster = mocktest.Cluster(t, twoZones, mock.Config{Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)})
+		w.cluster = mocktest.Cluster(t, twoZones, mock.Config{Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)})
 		w.members()
 		if err := w.client.Database("admin").RunCommand(t.Context(), bson.D{
 			{Key: "mockInstall", Value: 1}, {Key: "configServers", Value: true}, {Key: "version", Value: tt.config},

@@ -34,11 +34,11 @@ func (u *upgraded) Report(e Event) {
 	switch e := e.(type) {
 	case Wait:
 		u.waits = append(u.waits, e.Text)
-	case Move:
+	case EngineEvent:
 		if err = e.Err; e.Kind == runner.Refused {
 			err = nil
 		}
-	case Step:
+	case StepEvent:
 		if err = e.Err; e.Kind == apply.Ended {
 			u.steps++
 		}
@@ -117,7 +117,7 @@ func TestUpgradeUnderARun(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 90))
 			w := &world{TB: t, release: catalog.Release90}
 			w.cluster, w.client = mocktest.New(t, scattered(r, []string{`"balancer": {"mode": "full"}`, `"balancer": {"mode": "off"}`}[r.IntN(2)]), mock.Config{
-				Version: catalog.Release90, FCV: []string{"8.0", "8.3"}[r.IntN(2)], Seed: seed,
+				Release: catalog.Release90, FCV: []string{"8.0", "8.3"}[r.IntN(2)], Seed: seed,
 				Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC),
 			})
 			w.documents = w.count()
@@ -161,11 +161,11 @@ func TestUpgradeUnderARun(t *testing.T) {
 func TestQuiesceWhileTheVersionIsSet(t *testing.T) {
 	for _, tt := range []struct {
 		takes time.Duration
-		want  Verdict
+		want  QuiesceVerdict
 	}{{time.Minute, VerdictQuiet}, {time.Hour, VerdictNotQuiet}} {
 		w := &world{TB: t, release: catalog.Release90}
 		w.cluster, w.client = mocktest.New(t, fmt.Sprintf(heaped, "off", ""), mock.Config{
-			Version: catalog.Release90, FCV: "8.0", Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC),
+			Release: catalog.Release90, FCV: "8.0", Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC),
 		})
 		w.cluster.Lock()
 		if err := w.cluster.ClusterParameters().StartFCVChange("9.0", tt.takes); err != nil {
@@ -193,14 +193,14 @@ func TestWhyWhileTheVersionIsSet(t *testing.T) {
 		{"9.0", "8.3", "the feature compatibility version is being changed to 8.3: runs of shardsh wait"},
 	} {
 		w := &world{TB: t, release: catalog.Release90}
-		w.cluster, w.client = mocktest.New(t, fmt.Sprintf(heaped, "off", ""), mock.Config{Version: catalog.Release90, FCV: tt.fcv})
+		w.cluster, w.client = mocktest.New(t, fmt.Sprintf(heaped, "off", ""), mock.Config{Release: catalog.Release90, FCV: tt.fcv})
 		w.cluster.Lock()
 		if err := w.cluster.ClusterParameters().StartFCVChange(tt.to, time.Hour); err != nil {
 			t.Error(err)
 		}
 		w.cluster.Unlock()
 		var texts []string
-		for _, f := range diagnosis.PausedRunFindings(w.snapshot()) {
+		for _, f := range diagnosis.WaitingRunFindings(w.snapshot()) {
 			texts = append(texts, f.Sentence)
 		}
 		if len(texts) != 1 || texts[0] != tt.text {

@@ -20,11 +20,11 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// DefaultSettle is the default number of times that differing ranges are read again, and
-// DefaultSettlePause is the wait before each read.
+// DefaultMaxRereads is the default number of times that differing ranges are read again, and
+// DefaultRereadPause is the wait before each read.
 const (
-	DefaultSettle      = 3
-	DefaultSettlePause = 2 * time.Second
+	DefaultMaxRereads  = 3
+	DefaultRereadPause = 2 * time.Second
 )
 
 // Verify checks whether collections contain the same documents as before: it makes a digest of them, or
@@ -37,26 +37,26 @@ type Verify struct {
 	// beginning.
 	Output  string
 	Restart bool
-	// NoPart does not save the progress.
-	NoPart bool
-	// Against is the file of the digest to compare with. Digest is the text of that digest, instead of
+	// NoProgressFile does not save the progress.
+	NoProgressFile bool
+	// BaselineFile is the file of the digest to compare with. Digest is the text of that digest, instead of
 	// a file.
-	Against, Digest string
-	// Documents is the file for the _id and hash of each document, beside a digest. It is written with
+	BaselineFile, BaselineDigest string
+	// DocumentsFile is the file for the _id and hash of each document, beside a digest. It is written with
 	// the digest, and read to name all documents that differ.
-	Documents string
-	// Differences is the file for the differences, with one JSON object per line.
-	Differences string
-	// Settle is the maximum number of times that differing ranges are read again, each after
-	// SettlePause, until they do not change any more.
-	Settle      int
-	SettlePause time.Duration
+	DocumentsFile string
+	// DifferencesFile is the file for the differences, with one JSON object per line.
+	DifferencesFile string
+	// MaxRereads is the maximum number of times that differing ranges are read again, each after
+	// RereadPause, until they do not change any more.
+	MaxRereads  int
+	RereadPause time.Duration
 	// MaxRate is the maximum number of bytes read per second; zero means no limit.
 	MaxRate int64
 	// PauseBetween is the wait after each 16 MiB, For is the maximum duration, and Window is the time
 	// of day in which to read, by the cluster's clock.
-	PauseBetween, For time.Duration
-	Window            *pace.Window
+	PauseBetween, MaxDuration time.Duration
+	Window                    *pace.Window
 	// Secondary reads from secondaries of shards that have one.
 	Secondary bool
 }
@@ -80,8 +80,8 @@ type VerifyResult struct {
 
 // The verdicts besides those of ranges.
 const (
-	VerdictDigest  = "digest"
-	VerdictUnknown = "unknown"
+	VerifyDigest  = "digest"
+	VerifyUnknown = "unknown"
 )
 
 // Unchanged reports whether all documents are unchanged, except for documents that were written since.
@@ -125,31 +125,32 @@ type VerifyDifference struct {
 
 // VerifyDocument is a document that differs.
 type VerifyDocument struct {
-	Kind verify.Kind `json:"kind"`
+	Kind verify.DifferenceKind `json:"kind"`
 	// ID is empty for a document that does not exist any more and is in no list.
 	ID     json.RawMessage `json:"_id,omitempty"`
 	Before *verify.Hash    `json:"hashBefore,omitempty"`
 	After  *verify.Hash    `json:"hash,omitempty"`
 }
 
-func (v Verify) isComparison() bool { return v.Against != "" || v.Digest != "" }
+func (v Verify) isComparison() bool { return v.BaselineFile != "" || v.BaselineDigest != "" }
 
 // Validate checks the options.
 func (v Verify) Validate() error {
 	switch {
-	case v.Against != "" && v.Digest != "":
+	case v.BaselineFile != "" && v.BaselineDigest != "":
 		return refuse("{against} is one digest")
 	case len(v.Namespaces) == 0 && !v.isComparison():
 		return refuse("{ns} is missing: which collection?")
-	case v.Differences != "" && !v.isComparison():
+	case v.DifferencesFile != "" && !v.isComparison():
 		return refuse("{differences} needs {against}")
-	case v.Output != "" && (v.Output == v.Against || v.Output == v.Differences):
+	case v.Output != "" && (v.Output == v.BaselineFile || v.Output == v.DifferencesFile):
 		return refuse("{output} is the name of another file")
-	case v.Documents != "" && (v.Documents == v.Output || v.Documents == v.Against || v.Documents == v.Differences):
+	case v.DocumentsFile != "" && (v.DocumentsFile == v.Output || v.DocumentsFile == v.BaselineFile ||
+		v.DocumentsFile == v.DifferencesFile):
 		return refuse("{documents} is the name of another file")
-	case v.Documents != "" && !v.isComparison() && v.Output == "":
+	case v.DocumentsFile != "" && !v.isComparison() && v.Output == "":
 		return refuse("{documents} needs {output} or {against}")
-	case v.Settle < 0 || v.SettlePause < 0 || v.PauseBetween < 0 || v.For < 0:
+	case v.MaxRereads < 0 || v.RereadPause < 0 || v.PauseBetween < 0 || v.MaxDuration < 0:
 		return refuse("{settle}, {settlePause}, {pauseBetween} and {for} can't be negative")
 	case v.MaxRate < 0:
 		return refuse("{maxRate} can't be negative: %d", v.MaxRate)
@@ -170,29 +171,29 @@ func (v Verify) Validate() error {
 // progressFile returns the file for the progress; empty if there is none.
 func (v Verify) progressFile() string {
 	switch {
-	case v.NoPart:
+	case v.NoProgressFile:
 		return ""
 	case v.Output != "":
 		return v.Output + ".part"
-	case v.Against != "":
-		return v.Against + ".after.part"
+	case v.BaselineFile != "":
+		return v.BaselineFile + ".after.part"
 	}
 	return ""
 }
 
 // readBaseline reads the digest to compare with.
 func (v *Verify) readBaseline() (f *verify.File, checksum string, err error) {
-	text := []byte(v.Digest)
-	if v.Against != "" {
-		if text, err = safefile.Read(v.Against, verify.MaxFileBytes, time.Minute); err != nil {
+	text := []byte(v.BaselineDigest)
+	if v.BaselineFile != "" {
+		if text, err = safefile.Read(v.BaselineFile, verify.MaxFileBytes, time.Minute); err != nil {
 			return nil, "", err
 		}
 	}
 	if f, checksum, err = verify.Parse(text); err == nil && !f.Finished() {
 		err = errors.New("it is not finished")
 	}
-	if err != nil && v.Against != "" {
-		err = fmt.Errorf("%s: %w", v.Against, err)
+	if err != nil && v.BaselineFile != "" {
+		err = fmt.Errorf("%s: %w", v.BaselineFile, err)
 	}
 	if err != nil {
 		return nil, "", err
@@ -213,11 +214,11 @@ func (v *Verify) readBaseline() (f *verify.File, checksum string, err error) {
 // Run makes the digest, or compares. If Run ends early, the progress is kept, and the result says so.
 // The error is an error of the cluster or of a file.
 func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyResult, err error) {
-	result.Verdict = VerdictUnknown
+	result.Verdict = VerifyUnknown
 	if err := v.Validate(); err != nil {
 		return result, err
 	}
-	if _, err := os.Stat(v.Output); v.Output != "" && err == nil && !safefile.Special(v.Output) {
+	if _, err := os.Stat(v.Output); v.Output != "" && err == nil && !safefile.IsSpecial(v.Output) {
 		return result, refuse("{output} %s is there already: remove it, or name another file", v.Output)
 	}
 	if dir := filepath.Dir(v.Output); v.Output != "" && !isDir(dir) {
@@ -227,25 +228,25 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	report := &serialReporter{next: r}
 	run := &verifyRun{
 		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, maxBytesPerSecond: v.MaxRate},
-		reread: readRetry{c.Clock, report},
+		readRetry: readRetry{c.Clock, report},
 	}
 	if v.isComparison() {
-		if run.baseline, run.file.Against, err = run.Verify.readBaseline(); err != nil {
+		if run.baseline, run.file.AgainstChecksum, err = run.Verify.readBaseline(); err != nil {
 			return result, err
 		}
 	}
 	if err := run.resume(); err != nil {
 		return result, err
 	}
-	run.gate = pace.NewGate(pace.Rules{MaxTime: v.For, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
-		pace.WithTime(c.now), pace.WithTell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+	run.gate = pace.NewGate(pace.Rules{MaxTime: v.MaxDuration, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
+		pace.WithTime(c.now), pace.WithEvents(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	if err = run.createList(); err != nil {
 		return result, err
 	}
 	err = run.readAndJudge(ctx, &result)
 	err = errors.Join(err, run.listing.close())
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
-	if over := new(pace.OverError); errors.As(err, &over) {
+	if over := new(pace.RunOverError); errors.As(err, &over) {
 		result.Stopped, err = over.Why, nil
 	}
 	if (err != nil || result.Stopped != "") && run.hasProgress {
@@ -272,7 +273,7 @@ func (v *verifyRun) readAndJudge(ctx context.Context, result *VerifyResult) erro
 	if err := v.saveProgress(); err != nil {
 		return err
 	}
-	verdict := VerdictDigest
+	verdict := VerifyDigest
 	for _, ns := range v.Namespaces {
 		judged, err := v.judge(ctx, ns)
 		if err != nil {
@@ -290,8 +291,8 @@ func (v *verifyRun) readAndJudge(ctx context.Context, result *VerifyResult) erro
 
 // worstVerdict returns the worse one of two verdicts.
 func worstVerdict(a, b string) string {
-	order := []string{VerdictDigest, string(verify.Same), string(verify.Explained), string(verify.Written),
-		VerdictUnknown, string(verify.Different)}
+	order := []string{VerifyDigest, string(verify.Same), string(verify.Explained), string(verify.Written),
+		VerifyUnknown, string(verify.Different)}
 	worst := a
 	for _, v := range order {
 		if v == a || v == b {
@@ -313,11 +314,11 @@ func (v *verifyRun) reportCost(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", ns, err)
 		}
 		v.facts[ns] = f
-		v.docs, v.bytes = v.docs+f.Docs, v.bytes+f.Bytes
+		v.docsExpected, v.bytesExpected = v.docsExpected+f.Docs, v.bytesExpected+f.Bytes
 	}
-	text := fmt.Sprintf("Reads about %s, %s.", humanize.Count(v.docs, "document"), humanize.Bytes(v.bytes))
+	text := fmt.Sprintf("Reads about %s, %s.", humanize.Count(v.docsExpected, "document"), humanize.Bytes(v.bytesExpected))
 	if v.MaxRate > 0 {
-		minDuration := time.Duration(float64(v.bytes) / float64(v.MaxRate) * float64(time.Second))
+		minDuration := time.Duration(float64(v.bytesExpected) / float64(v.MaxRate) * float64(time.Second))
 		text = fmt.Sprintf("%s, at least %s at %s.", text[:len(text)-1], humanize.Duration(minDuration),
 			humanize.Rate(float64(v.MaxRate)))
 	}

@@ -32,7 +32,7 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 	c := v.file.Collection(ns)
 	total := c.Total()
 	result = VerifyCollection{
-		Namespace: ns, Verdict: VerdictDigest, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
+		Namespace: ns, Verdict: VerifyDigest, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
 	}
 	if v.baseline == nil {
 		return result, nil
@@ -42,7 +42,7 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 	if earlier.UUID != c.UUID {
 		result.Notes = append(result.Notes, "it has another UUID: it was restored, resharded, or renamed")
 	}
-	suspects, err := v.settle(ctx, earlier, c)
+	suspects, err := v.rereadUntilStable(ctx, earlier, c)
 	if err != nil || len(suspects) == 0 {
 		return result, err
 	}
@@ -74,22 +74,24 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 	return result, nil
 }
 
-// settle reads differing ranges again until two consecutive reads agree.
-func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (suspects []*differingRange, err error) {
-	for _, i := range verify.Differ(was.Digest, c.Digest) {
+// rereadUntilStable reads differing ranges again until two consecutive reads agree.
+func (v *verifyRun) rereadUntilStable(ctx context.Context, earlier,
+	c *verify.Collection) (suspects []*differingRange, err error) {
+	for _, i := range verify.DifferingRanges(earlier.Digest, c.Digest) {
 		suspects = append(suspects, &differingRange{
-			index: i, from: was.Ranges[i].From, to: was.End(i), before: was.Ranges[i].Sum, now: c.Ranges[i].Sum, unsettled: true,
+			index: i, from: earlier.Ranges[i].From, to: earlier.RangeEnd(i), before: earlier.Ranges[i].Sum,
+			now: c.Ranges[i].Sum, unsettled: true,
 		})
 	}
 	if len(suspects) > 0 {
 		v.report.note(fmt.Sprintf("%s: differs in %s; reads those again.", c.Namespace,
 			humanize.Count(len(suspects), "range")))
 	}
-	for range v.Settle {
+	for range v.MaxRereads {
 		if !slices.ContainsFunc(suspects, func(s *differingRange) bool { return s.unsettled }) {
 			break
 		}
-		if err := v.cluster.Clock.Sleep(ctx, v.SettlePause); err != nil {
+		if err := v.cluster.Clock.Sleep(ctx, v.RereadPause); err != nil {
 			return nil, err
 		}
 		for _, s := range suspects {
@@ -113,7 +115,7 @@ func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (susp
 // before later writes, and writes are known up to now.
 func (v *verifyRun) rereadSuspects(ctx context.Context, c *verify.Collection, suspects []*differingRange) (err error) {
 	for _, s := range suspects {
-		if v.Documents == "" {
+		if v.DocumentsFile == "" {
 			break
 		}
 		if s.now, err = v.readSum(ctx, c, s); err != nil {
@@ -126,7 +128,7 @@ func (v *verifyRun) rereadSuspects(ctx context.Context, c *verify.Collection, su
 
 // readSum reads one range.
 func (v *verifyRun) readSum(ctx context.Context, c *verify.Collection, s *differingRange) (verify.Sum, error) {
-	return retryRead(ctx, v.reread, func() (verify.Sum, error) {
+	return retryRead(ctx, v.readRetry, func() (verify.Sum, error) {
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
 		err := v.readRange(ctx, c, s, scan.Put)
 		return scan.Total(), err
@@ -218,12 +220,12 @@ func (v *verifyRun) nameDifferences(
 ) (d VerifyDifference, err error) {
 	var listed []verify.DocumentHash
 	if list != nil {
-		if listed, err = list.Range(s.from, s.to, s.before); err != nil {
-			return d, fmt.Errorf("%s: %w", v.Documents, err)
+		if listed, err = list.ReadRange(s.from, s.to, s.before); err != nil {
+			return d, fmt.Errorf("%s: %w", v.DocumentsFile, err)
 		}
 	}
 	var tell func(*VerifyDifference)
-	total, err := retryRead(ctx, v.reread, func() (verify.Sum, error) {
+	total, err := retryRead(ctx, v.readRetry, func() (verify.Sum, error) {
 		var put func(bson.Raw)
 		if put, tell = v.nameBySums(s); list != nil {
 			put, tell = v.nameByList(s, listed)
@@ -256,7 +258,7 @@ func (v *verifyRun) nameDifferences(
 }
 
 // nameBySums names the documents that can be determined from the sums of a range.
-func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), told func(*VerifyDifference)) {
+func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), addNames func(*VerifyDifference)) {
 	n := verify.NewDifferenceNamer(s.before, s.now, &s.writes)
 	return n.Put, func(d *VerifyDifference) {
 		d.Verdict = n.Verdict()
@@ -274,16 +276,16 @@ func (v *verifyRun) write(result *VerifyResult) error {
 	}
 	result.Text = string(text)
 	if v.Output != "" {
-		if err := safefile.Replace(v.Output, writeText(text)); err != nil {
+		if err := safefile.Replace(v.Output, textWriter(text)); err != nil {
 			return err
 		}
 		result.Output = v.Output
 	}
-	if v.Differences != "" {
-		if err := safefile.Replace(v.Differences, v.differences(result)); err != nil {
+	if v.DifferencesFile != "" {
+		if err := safefile.Replace(v.DifferencesFile, v.differencesWriter(result)); err != nil {
 			return err
 		}
-		result.Differences = v.Differences
+		result.Differences = v.DifferencesFile
 	}
 	if v.progressFile() != "" {
 		if err := os.Remove(v.progressFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -293,7 +295,7 @@ func (v *verifyRun) write(result *VerifyResult) error {
 	return nil
 }
 
-func (v *verifyRun) differences(result *VerifyResult) func(io.Writer) error {
+func (v *verifyRun) differencesWriter(result *VerifyResult) func(io.Writer) error {
 	return func(to io.Writer) error {
 		lines := json.NewEncoder(to)
 		lines.SetEscapeHTML(false)

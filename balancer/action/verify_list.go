@@ -27,7 +27,7 @@ type documentList struct {
 
 // createList opens the list for writing, at the position that an earlier run has reached.
 func (v *verifyRun) createList() (err error) {
-	if v.Documents == "" || v.isComparison() {
+	if v.DocumentsFile == "" || v.isComparison() {
 		return nil
 	}
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
@@ -37,12 +37,12 @@ func (v *verifyRun) createList() (err error) {
 	case v.Restart:
 		flags = os.O_RDWR | os.O_CREATE | os.O_TRUNC
 	}
-	file, err := os.OpenFile(v.Documents, flags, 0o600)
-	if info, statErr := os.Stat(v.Documents); errors.Is(err, os.ErrExist) && statErr == nil && info.Size() == 0 {
-		file, err = os.OpenFile(v.Documents, os.O_RDWR, 0o600)
+	file, err := os.OpenFile(v.DocumentsFile, flags, 0o600)
+	if info, statErr := os.Stat(v.DocumentsFile); errors.Is(err, os.ErrExist) && statErr == nil && info.Size() == 0 {
+		file, err = os.OpenFile(v.DocumentsFile, os.O_RDWR, 0o600)
 	}
 	if errors.Is(err, os.ErrExist) {
-		return refuse("{documents} %s is there already: remove it, or name another file", v.Documents)
+		return refuse("{documents} %s is there already: remove it, or name another file", v.DocumentsFile)
 	}
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (v *verifyRun) createList() (err error) {
 	at := int64(0)
 	if len(v.file.Collections) > 0 {
 		if at, v.listing.needsHeader, err = v.listResumePoint(file); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w; start over with {restart}", v.Documents, err), file.Close())
+			return errors.Join(fmt.Errorf("%s: %w; start over with {restart}", v.DocumentsFile, err), file.Close())
 		}
 	}
 	return v.listing.truncate(at)
@@ -60,11 +60,11 @@ func (v *verifyRun) createList() (err error) {
 // listResumePoint checks the list of an earlier run. It returns the position at which the list
 // continues, and whether the header of the collection is still to be written, since the progress is
 // saved before the header.
-func (v *verifyRun) listResumePoint(file *os.File) (at int64, owes bool, err error) {
+func (v *verifyRun) listResumePoint(file *os.File) (at int64, needsHeader bool, err error) {
 	reader := verify.NewListReader(file)
 	for _, c := range v.file.Collections {
 		at = reader.Offset()
-		err := reader.Collection(c.Namespace)
+		err := reader.SkipToCollection(c.Namespace)
 		switch {
 		case err != nil && !c.Finished && len(c.Ranges) == 1:
 			return at, true, nil
@@ -84,7 +84,7 @@ func (v *verifyRun) listResumePoint(file *os.File) (at int64, owes bool, err err
 // checkListed reads all documents of a collection.
 func checkListed(reader *verify.ListReader, d verify.Digest) error {
 	for i, r := range d.Ranges {
-		if _, err := reader.Range(r.From, d.End(i), r.Sum); err != nil {
+		if _, err := reader.ReadRange(r.From, d.RangeEnd(i), r.Sum); err != nil {
 			return err
 		}
 	}
@@ -144,11 +144,11 @@ func (v *verifyRun) beginList(ns string) error {
 }
 
 // add adds a document. begun says that the document is the first of a range.
-func (l *documentList) add(doc bson.Raw, begun bool) error {
+func (l *documentList) add(doc bson.Raw, startsRange bool) error {
 	if l == nil {
 		return nil
 	}
-	if begun {
+	if startsRange {
 		l.rangeStart = l.offset
 	}
 	return l.write(verify.AppendDocumentHash(l.buf, doc))
@@ -170,16 +170,16 @@ func (l *documentList) close() error {
 
 // openList opens the list that was written beside the digest; nil if there is none.
 func (v *verifyRun) openList(ns string) (reader *verify.ListReader, end func() error, err error) {
-	if v.Documents == "" {
+	if v.DocumentsFile == "" {
 		return nil, func() error { return nil }, nil
 	}
-	file, err := os.Open(v.Documents)
+	file, err := os.Open(v.DocumentsFile)
 	if err != nil {
 		return nil, nil, err
 	}
 	reader = verify.NewListReader(file)
-	if err := reader.Collection(ns); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", v.Documents, err), file.Close())
+	if err := reader.SkipToCollection(ns); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", v.DocumentsFile, err), file.Close())
 	}
 	return reader, file.Close, nil
 }

@@ -18,7 +18,7 @@ import (
 // startListed makes a digest with a list of its documents.
 func (v *verified) startListed() {
 	v.Helper()
-	_, err := Verify{Namespaces: []string{"db.c"}, Output: v.path("before"), Documents: v.path("list")}.Run(v.Context(), v.cluster(), nil)
+	_, err := Verify{Namespaces: []string{"db.c"}, Output: v.path("before"), DocumentsFile: v.path("list")}.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func (v *verified) startListed() {
 // compareListed compares with it, and returns which documents differ: kind and _id.
 func (v *verified) compareListed() (VerifyResult, []string) {
 	v.Helper()
-	o := Verify{Against: v.path("before"), Documents: v.path("list"), Differences: v.path("differences"), Settle: 1}
+	o := Verify{BaselineFile: v.path("before"), DocumentsFile: v.path("list"), DifferencesFile: v.path("differences"), MaxRereads: 1}
 	result, err := o.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
 		v.Fatal(err)
@@ -64,7 +64,7 @@ func TestVerifyNamesByList(t *testing.T) {
 		w.forget()
 		result, named := w.compareListed()
 		want := []string{}
-		for i, kind := range []verify.Kind{verify.Lost, verify.Changed, verify.Changed, verify.Changed} {
+		for i, kind := range []verify.DifferenceKind{verify.Lost, verify.Changed, verify.Changed, verify.Changed} {
 			id := bson.Raw(mustMarshal(t, bson.D{{Key: "_id", Value: idOf(20 + 5*i)}})).Lookup("_id")
 			want = append(want, string(kind)+" "+string(extJSON(id)))
 		}
@@ -101,7 +101,7 @@ func TestVerifyByListAmongWriters(t *testing.T) {
 			work()
 			c := w.cluster()
 			c.Clock = busy{stopAfter{inner: w.clock}, work}
-			result, err := Verify{Against: w.path("before"), Documents: w.path("list"), Settle: 2, SettlePause: time.Second}.Run(t.Context(), c, nil)
+			result, err := Verify{BaselineFile: w.path("before"), DocumentsFile: w.path("list"), MaxRereads: 2, RereadPause: time.Second}.Run(t.Context(), c, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,9 +135,9 @@ func TestVerifyGoesOnWithList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again"), Documents: w.path("listed again")}
+	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again"), DocumentsFile: w.path("listed again")}
 	w.stoppedThrice(o, func(_ VerifyResult, stops int) {
-		file, err := os.OpenFile(o.Documents, os.O_WRONLY|os.O_APPEND, 0o600) // more than the progress knows of
+		file, err := os.OpenFile(o.DocumentsFile, os.O_WRONLY|os.O_APPEND, 0o600) // more than the progress knows of
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestVerifyGoesOnWithList(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	got, err := os.ReadFile(o.Documents)
+	got, err := os.ReadFile(o.DocumentsFile)
 	if err != nil || string(got) != string(want) {
 		t.Errorf("the list has %d bytes, want %d, %v", len(got), len(want), err)
 	}
@@ -172,21 +172,21 @@ func TestVerifyRefusesLists(t *testing.T) {
 	w := newVerified(t, catalog.Release80, 3)
 	w.startListed()
 	verifyFaults()[0].make(w, 7)
-	o := Verify{Against: w.path("before"), Documents: w.path("list")}
-	text, err := os.ReadFile(o.Documents)
+	o := Verify{BaselineFile: w.path("before"), DocumentsFile: w.path("list")}
+	text, err := os.ReadFile(o.DocumentsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(o.Documents, text[:1000], 0o600); err != nil {
+	if err := os.WriteFile(o.DocumentsFile, text[:1000], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := o.Run(t.Context(), w.cluster(), nil); !errors.Is(err, verify.ErrListMismatch) {
 		t.Error(err)
 	}
 	for _, o := range []Verify{
-		{Namespaces: []string{"db.c"}, Documents: w.path("list")},
-		{Namespaces: []string{"db.c"}, Output: w.path("new"), Documents: w.path("new")},
-		{Namespaces: []string{"db.c"}, Output: w.path("new"), Documents: w.path("list")},
+		{Namespaces: []string{"db.c"}, DocumentsFile: w.path("list")},
+		{Namespaces: []string{"db.c"}, Output: w.path("new"), DocumentsFile: w.path("new")},
+		{Namespaces: []string{"db.c"}, Output: w.path("new"), DocumentsFile: w.path("list")},
 	} {
 		var wrong *OptionError
 		if _, err := o.Run(t.Context(), w.cluster(), nil); !errors.As(err, &wrong) {

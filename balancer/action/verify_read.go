@@ -32,9 +32,9 @@ const (
 // VerifyProgress is the progress of a read.
 type VerifyProgress struct {
 	Namespace string
-	// Docs and Bytes are the amounts that this run has read in all collections. OfDocs and OfBytes are
+	// Docs and Bytes are the amounts that this run has read in all collections. TotalDocs and TotalBytes are
 	// the approximate totals.
-	Docs, Bytes, OfDocs, OfBytes int64
+	Docs, Bytes, TotalDocs, TotalBytes int64
 }
 
 func (VerifyProgress) isEvent() {}
@@ -49,12 +49,12 @@ type verifyRun struct {
 	file     verify.File  // the digest so far
 	facts    map[string]documents.CollectionFacts
 
-	docs, bytes         int64 // approximate totals of all collections
-	docsRead, bytesRead int64
-	savedAt             time.Time
-	hasProgress         bool // a file with progress exists
-	rate                readRate
-	reread              readRetry
+	docsExpected, bytesExpected int64 // approximate totals of all collections
+	docsRead, bytesRead         int64
+	savedAt                     time.Time
+	hasProgress                 bool // a file with progress exists
+	rate                        readRate
+	readRetry                   readRetry
 
 	listing    *documentList
 	namedCount int // number of differing documents that are named
@@ -74,7 +74,7 @@ func (v *verifyRun) resume() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w; remove it to start over", path, err)
 	}
-	if f.Against != v.file.Against {
+	if f.AgainstChecksum != v.file.AgainstChecksum {
 		return refuse("%s is the progress of another run: remove it, or use {restart}", path)
 	}
 	v.file, v.hasProgress = *f, true
@@ -93,7 +93,7 @@ func (v *verifyRun) saveProgress() error {
 	}
 	text, _, err := v.file.Marshal()
 	if err == nil {
-		err = safefile.Replace(path, writeText(text))
+		err = safefile.Replace(path, textWriter(text))
 	}
 	if err != nil {
 		return fmt.Errorf("saving the progress: %w", err)
@@ -102,15 +102,15 @@ func (v *verifyRun) saveProgress() error {
 	return nil
 }
 
-func writeText(text []byte) func(io.Writer) error {
+func textWriter(text []byte) func(io.Writer) error {
 	return func(to io.Writer) error {
 		_, err := to.Write(text)
 		return err
 	}
 }
 
-// rangesOf returns the digest whose ranges are reused for a collection; nil to choose new ones.
-func (v *verifyRun) rangesOf(ns string) *verify.Digest {
+// digestWithRanges returns the digest whose ranges are reused for a collection; nil to choose new ones.
+func (v *verifyRun) digestWithRanges(ns string) *verify.Digest {
 	if v.baseline == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 	}
 	scan := verify.NewScan()
 	if v.baseline != nil {
-		scan = verify.NewScanLike(*v.rangesOf(ns))
+		scan = verify.NewScanLike(*v.digestWithRanges(ns))
 	}
 	if c == nil {
 		if err := documents.CheckWatchable(ctx, v.cluster.Client, ns); err != nil && v.baseline == nil {
@@ -154,7 +154,7 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 			}
 		}
 		var err error
-		if scan, err = verify.Resume(c.Digest, v.rangesOf(ns)); err != nil {
+		if scan, err = verify.Resume(c.Digest, v.digestWithRanges(ns)); err != nil {
 			return fmt.Errorf("%s: %w", v.progressFile(), err)
 		}
 		done := scan.Total()
@@ -183,7 +183,7 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 
 // subtractDone subtracts what an earlier run has read from the remaining amounts.
 func (v *verifyRun) subtractDone(s verify.Sum) {
-	v.docs, v.bytes = max(0, v.docs-s.Docs), max(0, v.bytes-s.Bytes)
+	v.docsExpected, v.bytesExpected = max(0, v.docsExpected-s.Docs), max(0, v.bytesExpected-s.Bytes)
 }
 
 // errReopen ends a cursor that is too old.
@@ -199,7 +199,7 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 			return scan, nil
 		}
 		state := scan.State()
-		again, resumeErr := verify.Resume(state, v.rangesOf(c.Namespace))
+		again, resumeErr := verify.Resume(state, v.digestWithRanges(c.Namespace))
 		switch {
 		case resumeErr != nil:
 			return scan, resumeErr
@@ -210,7 +210,7 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 			if failures++; len(state.Ranges) > len(before.Ranges) {
 				failures = 1
 			}
-			if err := v.reread.wait(ctx, failures, err); err != nil {
+			if err := v.readRetry.wait(ctx, failures, err); err != nil {
 				return scan, err
 			}
 		}
@@ -223,9 +223,9 @@ func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify
 	}
 }
 
-// mayReread reports whether a read may succeed when it is retried, because the connection broke or a
+// mayRetryRead reports whether a read may succeed when it is retried, because the connection broke or a
 // server says so. A limit, a full disk, or documents out of order are not transient.
-func mayReread(err error) bool {
+func mayRetryRead(err error) bool {
 	if !errors.As(err, new(*mongoerr.ServerError)) {
 		return errors.As(err, new(*mongoerr.UnansweredError))
 	}
@@ -236,7 +236,7 @@ func mayReread(err error) bool {
 func (v *verifyRun) read(ctx context.Context, c *verify.Collection, scan *verify.Scan) error {
 	opened := v.cluster.Clock.Now()
 	step := int64(readStepBytes) // so that the first step is due immediately
-	return v.rangeOf(c, scan.State().Next(), bson.RawValue{}).Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
+	return v.rangeOf(c, scan.State().NextID(), bson.RawValue{}).Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
 		if step >= readStepBytes {
 			step = 0
 			if err := v.awaitTurn(ctx, c, scan, opened); err != nil {
@@ -268,7 +268,7 @@ func (v *verifyRun) awaitTurn(ctx context.Context, c *verify.Collection, scan *v
 		return err
 	}
 	v.gate.Leave(pace.Move{Namespace: c.Namespace, MovesNothing: true}, nil)
-	v.report.Report(VerifyProgress{c.Namespace, v.docsRead, v.bytesRead, v.docs, v.bytes})
+	v.report.Report(VerifyProgress{c.Namespace, v.docsRead, v.bytesRead, v.docsExpected, v.bytesExpected})
 	now := v.cluster.Clock.Now()
 	if now.Sub(v.savedAt) >= saveInterval {
 		c.Digest = scan.State()

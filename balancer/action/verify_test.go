@@ -47,7 +47,7 @@ const verifyDocuments = 400
 func newVerified(t testing.TB, release catalog.Release, seed uint64) *verified {
 	t.Helper()
 	cluster, client := mocktest.New(t, verifyTopology, mock.Config{
-		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
+		Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
 	})
 	w := &verified{TB: t, mock: cluster, client: client, clock: cluster.Clock(), dir: t.TempDir(), r: rand.New(rand.NewPCG(seed, 3))}
 	var docs []any
@@ -75,7 +75,7 @@ func (v *verified) cluster() Cluster { return Cluster{Client: v.client, Clock: v
 func (v *verified) start() VerifyResult {
 	v.Helper()
 	result, err := Verify{Namespaces: []string{"db.c"}, Output: v.path("before")}.Run(v.Context(), v.cluster(), nil)
-	if err != nil || result.Verdict != VerdictDigest || result.Collections[0].Docs != verifyDocuments {
+	if err != nil || result.Verdict != VerifyDigest || result.Collections[0].Docs != verifyDocuments {
 		v.Fatalf("%v, %+v", err, result)
 	}
 	return result
@@ -83,8 +83,8 @@ func (v *verified) start() VerifyResult {
 
 func (v *verified) compare() (VerifyResult, []VerifyDifference) {
 	v.Helper()
-	result, err := Verify{Against: v.path("before"), Differences: v.path("differences"), Settle: 1,
-		SettlePause: time.Second}.Run(v.Context(), v.cluster(), nil)
+	result, err := Verify{BaselineFile: v.path("before"), DifferencesFile: v.path("differences"), MaxRereads: 1,
+		RereadPause: time.Second}.Run(v.Context(), v.cluster(), nil)
 	if err != nil {
 		v.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func set(name string, v any) bson.D {
 
 type verifyFault struct {
 	name string
-	kind verify.Kind
+	kind verify.DifferenceKind
 	make func(w *verified, i int)
 }
 
@@ -346,7 +346,7 @@ func (s stopAfter) Sleep(ctx context.Context, _ time.Duration) error {
 	return ctx.Err()
 }
 
-// rangesOf returns all of a digest but its times.
+// digestWithRanges returns all of a digest but its times.
 func rangesOf(t *testing.T, text string) string {
 	t.Helper()
 	f, _, err := verify.Parse([]byte(text))
@@ -371,16 +371,16 @@ func TestVerifyRefuses(t *testing.T) {
 		"ns is missing":            {},
 		"takes DB.COLLECTION":      {Namespaces: []string{"db"}},
 		"twice":                    {Namespaces: []string{"db.c", "db.c"}},
-		"differences needs":        {Namespaces: []string{"db.c"}, Differences: "x"},
+		"differences needs":        {Namespaces: []string{"db.c"}, DifferencesFile: "x"},
 		"is there already":         {Namespaces: []string{"db.c"}, Output: w.path("before")},
 		"there is no directory":    {Namespaces: []string{"db.c"}, Output: w.path("no/such")},
-		"has no db.other":          {Namespaces: []string{"db.other"}, Against: w.path("before")},
-		"its checksum":             {Digest: strings.Replace(string(before), `"docs":`, `"docs":1`, 1)},
+		"has no db.other":          {Namespaces: []string{"db.other"}, BaselineFile: w.path("before")},
+		"its checksum":             {BaselineDigest: strings.Replace(string(before), `"docs":`, `"docs":1`, 1)},
 		"there is no collection":   {Namespaces: []string{"db.missing"}},
 		"it is a view":             {Namespaces: []string{"db.v"}},
 		"can't be negative":        {Namespaces: []string{"db.c"}, MaxRate: -1},
-		"no such file":             {Against: w.path("missing")},
-		"is the name of another f": {Namespaces: []string{"db.c"}, Against: "a", Output: "a"},
+		"no such file":             {BaselineFile: w.path("missing")},
+		"is the name of another f": {Namespaces: []string{"db.c"}, BaselineFile: "a", Output: "a"},
 	} {
 		if _, err := v.Run(t.Context(), w.cluster(), nil); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %v", reason, err)
@@ -413,7 +413,7 @@ func TestVerifyGoesOnAfterFailures(t *testing.T) {
 		t.Error("what nobody may read is read")
 	}
 	w.heavy()
-	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("limited"), For: time.Nanosecond}
+	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("limited"), MaxDuration: time.Nanosecond}
 	result, err := o.Run(t.Context(), late{w.clock}.of(w.cluster()), nil)
 	if err != nil || result.Stopped == "" || result.Resume != w.path("limited.part") {
 		t.Errorf("%v, %+v", err, result)
@@ -421,7 +421,7 @@ func TestVerifyGoesOnAfterFailures(t *testing.T) {
 	if took := w.clock.Now().Sub(began); took > time.Second {
 		t.Errorf("it waited for %v", took)
 	}
-	o.For = 0
+	o.MaxDuration = 0
 	if result, err = o.Run(t.Context(), w.cluster(), nil); err != nil || result.Collections[0].Docs != verifyDocuments+64 {
 		t.Errorf("%v, %+v", err, result)
 	}
@@ -508,7 +508,7 @@ func TestVerifyAmongWriters(t *testing.T) {
 		if lost { // of those that nobody updates, and no change stream shows
 			w.lose(2*w.r.IntN(verifyDocuments/2) + 1)
 		}
-		o.Against, o.Output, o.Settle, o.SettlePause = w.path("before"), "", 2, time.Second
+		o.BaselineFile, o.Output, o.MaxRereads, o.RereadPause = w.path("before"), "", 2, time.Second
 		result, err := o.Run(t.Context(), c, nil)
 		if err != nil || len(result.Collections[0].Notes) > 0 {
 			t.Fatal(err, result.Collections[0].Notes)

@@ -23,14 +23,14 @@ type Why struct {
 	Zone  string
 	// TimeZone is the time zone of the config servers, as in Forecast.
 	TimeZone string
-	// Advisories is a file that adds known server faults or mutes some.
-	Advisories string
+	// AdvisoriesFile is a file that adds known server faults or mutes some.
+	AdvisoriesFile string
 }
 
 // WhyResult is the answer: About a cluster or a part of it, or about a Chunk.
 type WhyResult struct {
-	About *diagnosis.Answer
-	Chunk *diagnosis.ChunkAnswer
+	Answer *diagnosis.Answer
+	Chunk  *diagnosis.ChunkAnswer
 }
 
 // MarshalJSON returns the answer that is set.
@@ -38,7 +38,7 @@ func (r WhyResult) MarshalJSON() ([]byte, error) {
 	if r.Chunk != nil {
 		return json.Marshal(r.Chunk)
 	}
-	return json.Marshal(r.About)
+	return json.Marshal(r.Answer)
 }
 
 // Validate refuses options that exclude each other.
@@ -55,7 +55,7 @@ func (w Why) Validate() error {
 	case w.Key != nil && w.Namespace == "":
 		return refuse("{key} needs {ns}: it is the key of a chunk of a collection")
 	}
-	if _, err := Advisories(w.Advisories); err != nil {
+	if _, err := LoadAdvisories(w.AdvisoriesFile); err != nil {
 		return err
 	}
 	_, err := locationOf(w.TimeZone)
@@ -68,20 +68,20 @@ const defaultFullTableLimit = 500_000
 // readerOptions returns which parts to read: the routing tables of the named collection, or of the
 // collections that may not be balanced; in a small cluster the routing tables of all collections.
 func (w Why) readerOptions(zone *time.Location) live.ReaderOptions {
-	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes | live.Counts, Zone: zone}
+	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes | live.Counts, TimeZone: zone}
 	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsNamespace(w.Namespace) }
 	if w.Namespace != "" {
-		o.Selected = asked
+		o.WantsDetails = asked
 		o.WantsTable = func(_ *catalog.Snapshot, c *catalog.CollectionState) bool { return asked(c.Namespace) }
 		return o
 	}
-	o.WantsTable = mayBeUneven()
+	o.WantsTable = unevenFilter()
 	return o
 }
 
-// mayBeUneven returns a function for ReaderOptions.Tabled. It selects all collections of a small
+// unevenFilter returns a function for ReaderOptions.Tabled. It selects all collections of a small
 // cluster, and in a large cluster the collections that may not be balanced.
-func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
+func unevenFilter() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	chunks := int64(-1)
 	return func(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 		if chunks < 0 {
@@ -112,18 +112,18 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 	if err := diagnosis.CheckScope(s, scope); err != nil {
 		if w.Key == nil && w.Namespace != "" {
 			if a, ok := diagnosis.WhyNotSharded(s, w.Namespace, source.hasCollection(ctx, w.Namespace)); ok {
-				return WhyResult{About: &a}, nil
+				return WhyResult{Answer: &a}, nil
 			}
 		}
 		return WhyResult{}, err
 	}
 	if w.Key == nil {
-		list, err := Advisories(w.Advisories)
+		list, err := LoadAdvisories(w.AdvisoriesFile)
 		a := diagnosis.Why(s, scope)
 		if w.Shard == "" && w.Zone == "" {
 			a.Faults = KnownFaults(s, list, w.Namespace)
 		}
-		return WhyResult{About: &a}, err
+		return WhyResult{Answer: &a}, err
 	}
 	a, err := diagnosis.WhyKey(s, w.Namespace, w.Key)
 	if wrong, is := errors.AsType[*diagnosis.KeyError](err); is {

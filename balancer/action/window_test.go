@@ -50,7 +50,7 @@ func silent(t *testing.T, window string, release catalog.Release) *world {
 	}
 	w := &world{TB: t, release: release}
 	w.cluster, w.client = mocktest.New(t, "", mock.Config{
-		Version: release, Metadata: catalog.NewSnapshot(parts), Seed: 1, Location: time.FixedZone("-08:00", -8*3600),
+		Release: release, Metadata: catalog.NewSnapshot(parts), Seed: 1, Location: time.FixedZone("-08:00", -8*3600),
 	})
 	return w
 }
@@ -117,12 +117,12 @@ func TestLooksSayTheZone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range answer.About.Causes {
+		for _, f := range answer.Answer.Causes {
 			if f.Code == diagnosis.WindowShut || f.Code == diagnosis.WindowZoneUnknown {
 				return f
 			}
 		}
-		t.Fatalf("no window in %+v", answer.About.Causes)
+		t.Fatalf("no window in %+v", answer.Answer.Causes)
 		return diagnosis.Finding{}
 	}
 	if f := window(Why{}); f.Code != diagnosis.WindowZoneUnknown ||

@@ -44,7 +44,7 @@ func newWorld(t testing.TB, topology string, release catalog.Release, seed uint6
 	t.Helper()
 	w := &world{TB: t, release: release}
 	w.cluster, w.client = mocktest.New(t, topology, mock.Config{
-		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
+		Release: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
 	})
 	w.documents = w.count()
 	return w
@@ -116,7 +116,7 @@ func (w *world) plan(goal plan.Goal) *plan.Plan {
 }
 
 func (w *world) actionCluster() Cluster {
-	return Cluster{Client: w.client, Settings: w.settings, Clock: w.cluster.Clock()}
+	return Cluster{Client: w.client, ClientOptions: w.settings, Clock: w.cluster.Clock()}
 }
 
 // reach carries a plan to a goal out.
@@ -130,7 +130,7 @@ func (w *world) reach(goal plan.Goal, change func(*apply.Options, *leasedRun)) (
 	if err != nil {
 		w.Fatal(err)
 	}
-	o := apply.Options{Clock: w.cluster.Clock(), OnChange: apply.Replan, PauseBalancing: true, Parallel: 2}
+	o := apply.Options{Clock: w.cluster.Clock(), ChangePolicy: apply.ReplanOnChange, PauseBalancing: true, Parallel: 2}
 	if change != nil {
 		change(&o, l)
 	}
@@ -156,7 +156,7 @@ func (w *world) count() map[string]int64 {
 // switched off, and nobody's turn.
 func (w *world) well() {
 	w.Helper()
-	if err := w.cluster.Invariants(); err != nil {
+	if err := w.cluster.CheckInvariants(); err != nil {
 		w.Error(err)
 	}
 	for ns, n := range w.count() {

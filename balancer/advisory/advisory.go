@@ -82,24 +82,24 @@ type State string
 
 // The states.
 const (
-	Zones         State = "zones"         // zones have ranges
-	TimeSeries    State = "timeSeries"    // sharded time series collections exist
-	ConfigShard   State = "configShard"   // the config server is also a shard
-	Unsharded     State = "unsharded"     // unsharded collections have been moved
-	Jumbo         State = "jumbo"         // jumbo chunks exist
-	ManyChunks    State = "manyChunks"    // the cluster has 100,000 chunks or more
-	Deletions     State = "deletions"     // shards have pending range deletions
-	Balancing     State = "balancing"     // the balancer is on, or a migration is running
-	Draining      State = "draining"      // a shard is draining
-	Resharding    State = "resharding"    // a resharding is running
-	MovingPrimary State = "movingPrimary" // a movePrimary is running
-	Upgrading     State = "upgrading"     // servers run several releases, or a release newer than the FCV
+	Zones          State = "zones"         // zones have ranges
+	TimeSeries     State = "timeSeries"    // sharded time series collections exist
+	ConfigShard    State = "configShard"   // the config server is also a shard
+	MovedUnsharded State = "unsharded"     // unsharded collections have been moved
+	Jumbo          State = "jumbo"         // jumbo chunks exist
+	ManyChunks     State = "manyChunks"    // the cluster has 100,000 chunks or more
+	Deletions      State = "deletions"     // shards have pending range deletions
+	Balancing      State = "balancing"     // the balancer is on, or a migration is running
+	Draining       State = "draining"      // a shard is draining
+	Resharding     State = "resharding"    // a resharding is running
+	MovingPrimary  State = "movingPrimary" // a movePrimary is running
+	Upgrading      State = "upgrading"     // servers run several releases, or a release newer than the FCV
 )
 
 // States returns all states.
 func States() []State {
 	return []State{
-		Zones, TimeSeries, ConfigShard, Unsharded, Jumbo, ManyChunks, Deletions, Balancing, Draining, Resharding,
+		Zones, TimeSeries, ConfigShard, MovedUnsharded, Jumbo, ManyChunks, Deletions, Balancing, Draining, Resharding,
 		MovingPrimary, Upgrading,
 	}
 }

@@ -92,7 +92,7 @@ func in(t *testing.T, version string, states ...State) Cluster {
 				&catalog.CollectionState{Collection: catalog.Collection{Namespace: "db.system.buckets.t"}})
 		case ConfigShard:
 			p.Shards = append(p.Shards, catalog.ShardState{Shard: catalog.Shard{ID: "config"}})
-		case Unsharded:
+		case MovedUnsharded:
 			p.Collections = append(p.Collections,
 				&catalog.CollectionState{Collection: catalog.Collection{Namespace: "db.u", Unsplittable: true}})
 		case Jumbo:
@@ -118,7 +118,7 @@ func in(t *testing.T, version string, states ...State) Cluster {
 
 // finds reports whether a fault is named on a cluster on which all its commands are meant.
 func finds(list List, a Advisory, c Cluster) bool {
-	hits := list.BeforeCommands(c, a.Commands)
+	hits := list.HitsForCommands(c, a.Commands)
 	if len(a.Commands) == 0 || a.needsUnseenCommand() {
 		hits = append(hits, list.Matching(c)...)
 	}
@@ -195,7 +195,7 @@ func TestConditions(t *testing.T) {
 		if len(a.Commands) == 0 {
 			continue
 		}
-		if hits := list.BeforeCommands(in(t, version.String(), a.States...), nil); len(hits) > 0 {
+		if hits := list.HitsForCommands(in(t, version.String(), a.States...), nil); len(hits) > 0 {
 			t.Errorf("without a command there are %v", hits)
 		}
 	}

@@ -35,7 +35,7 @@ func (c Cluster) InState(state State) bool {
 	case ConfigShard:
 		_, ok := c.Shard(configShard)
 		return ok
-	case Unsharded:
+	case MovedUnsharded:
 		return c.anyCollection(func(of *catalog.CollectionState) bool { return of.Unsplittable })
 	case Jumbo:
 		return c.anyCollection(func(of *catalog.CollectionState) bool { return of.Count().Jumbo > 0 })

@@ -16,8 +16,8 @@ type Hit struct {
 	// Versions are the versions in the cluster that have the bug. Fixed holds the first patch that
 	// fixes the bug for each line; it is empty when no such patch is known.
 	Versions, Fixed []Version
-	// Unseen says that the bug needs a command that shardsh cannot observe, such as a transaction.
-	Unseen bool
+	// NeedsUnseenCommand says that the bug needs a command that shardsh cannot observe, such as a transaction.
+	NeedsUnseenCommand bool
 }
 
 // Matching returns the bugs that concern a cluster in its present state, the worst first, then in the
@@ -25,13 +25,14 @@ type Hit struct {
 // returns those only if a fixed patch exists, so that the operator can do something about the bug.
 func (l List) Matching(c Cluster) []Hit {
 	return l.hits(c, func(a Advisory, h *Hit) bool {
-		h.Unseen = a.needsUnseenCommand()
-		return len(a.Commands) == 0 || h.Unseen && len(h.Fixed) > 0 || slices.ContainsFunc(a.Commands, c.IsRunning)
+		h.NeedsUnseenCommand = a.needsUnseenCommand()
+		return len(a.Commands) == 0 || h.NeedsUnseenCommand && len(h.Fixed) > 0 ||
+			slices.ContainsFunc(a.Commands, c.IsRunning)
 	})
 }
 
-// BeforeCommands returns the bugs that concern commands which are about to be sent to a cluster.
-func (l List) BeforeCommands(c Cluster, commands []Command) []Hit {
+// HitsForCommands returns the bugs that concern commands which are about to be sent to a cluster.
+func (l List) HitsForCommands(c Cluster, commands []Command) []Hit {
 	return l.hits(c, func(a Advisory, _ *Hit) bool {
 		return slices.ContainsFunc(a.Commands, func(of Command) bool { return slices.Contains(commands, of) })
 	})
@@ -70,7 +71,7 @@ func (l List) hits(c Cluster, selected func(Advisory, *Hit) bool) (list []Hit) {
 }
 
 func (h Hit) rank() int {
-	if h.Unseen {
+	if h.NeedsUnseenCommand {
 		return len(Severities())
 	}
 	return slices.Index(Severities(), h.Severity)
@@ -79,7 +80,7 @@ func (h Hit) rank() int {
 // DependsOnCollections reports whether the bug depends on the state of single collections.
 func (a Advisory) DependsOnCollections() bool {
 	return slices.ContainsFunc(a.States, func(s State) bool {
-		return slices.Contains([]State{Zones, TimeSeries, Unsharded, Jumbo, Deletions}, s)
+		return slices.Contains([]State{Zones, TimeSeries, MovedUnsharded, Jumbo, Deletions}, s)
 	})
 }
 
@@ -87,7 +88,7 @@ func (a Advisory) DependsOnCollections() bool {
 func (h Hit) Finding() diagnosis.Finding {
 	f := diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{}, h.String())
 	f.Severity = h.Severity.FindingSeverity()
-	if h.Unseen {
+	if h.NeedsUnseenCommand {
 		f.Severity = diagnosis.Info
 	}
 	return f

@@ -44,7 +44,7 @@ func TestFile(t *testing.T) {
 	if a := list.Advisories[find("SERVER-115962")]; a.Severity != Minor || a.Affected[0].From != (Version{catalog.ServerVersion{Major: 8}}) {
 		t.Errorf("not replaced: %+v", a)
 	}
-	hits := list.BeforeCommands(in(t, "8.0.24", Zones), []Command{Drain})
+	hits := list.HitsForCommands(in(t, "8.0.24", Zones), []Command{Drain})
 	if len(hits) != 1 || hits[0].String() !=
 		"OPS-17 of 8.0.24, fixed in 8.0.25: our storage loses what was moved; ask the storage people" {
 		t.Errorf("found %v", hits)
@@ -90,7 +90,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s comes too late", h.ID)
 		}
 		rank = h.rank()
-		if severity := h.Finding().Severity.String(); h.Unseen && severity != "info" {
+		if severity := h.Finding().Severity.String(); h.NeedsUnseenCommand && severity != "info" {
 			t.Errorf("%s is %s", h.ID, severity)
 		}
 	}

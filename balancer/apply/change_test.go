@@ -151,7 +151,7 @@ func TestChangesThatDoNotMatter(t *testing.T) {
 	first, second := p.Steps[0], p.Steps[1]
 	w.moveStep(first, string(first.To))
 	pattern := w.snapshot().Collection("db.c").Pattern
-	point, ok := pattern.Between(second.Min, second.Max, 0.5)
+	point, ok := pattern.KeyAtFraction(second.Min, second.Max, 0.5)
 	if !ok {
 		t.Fatal("the second chunk can't be cut")
 	}
@@ -160,7 +160,7 @@ func TestChangesThatDoNotMatter(t *testing.T) {
 	o := w.options()
 	o.OnEvent = func(e apply.Event) { told = append(told, e.Kind) }
 	r := w.mustRun(p, o)
-	if r.Progress.StepsHere != len(p.Steps)-1 || told[0] != apply.AlreadyDone {
+	if r.Progress.StepsThisRun != len(p.Steps)-1 || told[0] != apply.AlreadyDone {
 		t.Errorf("%+v, told %v", r.Progress, told)
 	}
 	table := w.snapshot().Collection("db.c").Table
@@ -180,7 +180,7 @@ func TestReplan(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := w.options()
-	o.OnChange, o.Replan, o.Log = apply.Replan, w.replan, j
+	o.ChangePolicy, o.Replan, o.Log = apply.ReplanOnChange, w.replan, j
 	var told []apply.EventKind
 	o.OnEvent = func(e apply.Event) { told = append(told, e.Kind) }
 	before := w.layout()
@@ -209,7 +209,7 @@ func TestReplan(t *testing.T) {
 	w.life(path, nil, undo, 1<<30)
 	w.sameLayout("undone", before)
 	o = w.options()
-	o.OnChange, o.Replan = apply.Replan, func(context.Context, apply.ReplanRequest) (*plan.Plan, error) {
+	o.ChangePolicy, o.Replan = apply.ReplanOnChange, func(context.Context, apply.ReplanRequest) (*plan.Plan, error) {
 		return p, nil // for ever the same
 	}
 	w.astray(p.Steps[0])
@@ -256,7 +256,7 @@ func TestBalancerComesOn(t *testing.T) {
 		return nil
 	}}
 	r, err := apply.Run(t.Context(), c, p, w.options())
-	if !errors.As(err, new(*apply.BalancerError)) || r.Finished || r.Progress.StepsHere != 2 || c.sent != 2 {
+	if !errors.As(err, new(*apply.BalancerError)) || r.Finished || r.Progress.StepsThisRun != 2 || c.sent != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -362,7 +362,7 @@ func TestStepThatGoesOn(t *testing.T) {
 		t.Fatalf("%d commands, told of %d times", sent, len(told))
 	}
 	for i, e := range told {
-		if e.Step.Number != i+1 || e.Age < time.Minute || e.Age > 2*time.Minute || e.Progress.StepsHere != i {
+		if e.Step.Number != i+1 || e.Age < time.Minute || e.Age > 2*time.Minute || e.Progress.StepsThisRun != i {
 			t.Errorf("%d: %+v", i, e)
 		}
 	}
@@ -378,15 +378,15 @@ func TestLimitsAndStops(t *testing.T) {
 	o := w.options()
 	o.Log, o.Pace = j, w.pace(pace.Rules{MaxMoves: 1})
 	r, err := apply.Run(t.Context(), w.steps, p, o)
-	if err != nil || r.Finished || r.Progress.MovesHere != 1 || r.Stopped != "the limit of 1 move is reached" {
+	if err != nil || r.Finished || r.Progress.MovesThisRun != 1 || r.Stopped != "the limit of 1 move is reached" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	h := w.history(path)
-	o.Log, o.Resume, o.Pace = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
-	if r, err = apply.Run(t.Context(), w.steps, nil, o); err != nil || r.Progress.MovesHere != 1 || r.Progress.MovesDone != 2 {
+	o.Log, o.History, o.Pace = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
+	if r, err = apply.Run(t.Context(), w.steps, nil, o); err != nil || r.Progress.MovesThisRun != 1 || r.Progress.MovesDone != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Ctrl-C in the middle of a step: it comes to its end, and nothing more begins.
@@ -406,7 +406,7 @@ func TestLimitsAndStops(t *testing.T) {
 		}
 	}
 	r, err = apply.Run(ctx, c, nil, o)
-	if err != nil || r.Finished || r.Stopped != "interrupted" || c.sent != 1 || r.Progress.StepsHere != 1 {
+	if err != nil || r.Finished || r.Stopped != "interrupted" || c.sent != 1 || r.Progress.StepsThisRun != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if !slices.Contains(told, apply.WaitingToStop) {
@@ -456,11 +456,11 @@ func TestDryRun(t *testing.T) {
 			return nil
 		}}
 		r, err := apply.Run(t.Context(), c, p, o)
-		if err != nil || !r.Possible || sent < len(p.Steps) {
+		if err != nil || !r.Applicable || sent < len(p.Steps) {
 			t.Errorf("%d commands, %+v, %v", sent, r, err)
 		}
-		if now := r.Progress; r.Finished || now.Steps != len(p.Steps) || now.StepsDone+now.StepsHere != 0 ||
-			now.BytesDone+now.BytesHere != 0 {
+		if now := r.Progress; r.Finished || now.Steps != len(p.Steps) || now.StepsDone+now.StepsThisRun != 0 ||
+			now.BytesDone+now.BytesThisRun != 0 {
 			t.Errorf("nothing was done, and the result says %+v", r)
 		}
 		w.sameLayout("after a dry run", before)

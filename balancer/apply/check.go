@@ -127,7 +127,7 @@ func (cs clusterState) collection(s plan.Step) (*catalog.CollectionState, error)
 	switch {
 	case coll.Resharding:
 		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for it, or sh.abortReshardCollection"}
-	case coll.Frozen(cs.snapshot.Release()):
+	case coll.ForbidsChunkOperations(cs.snapshot.Release()):
 		return nil, &BlockedError{"splits, merges and migrations of " + s.Namespace + " are forbidden by the server",
 			"wait for the operation that forbade them (allowChunkOperations in config.collections)"}
 	case was.UUID != humanize.UUID(coll.UUID.Data):

@@ -19,11 +19,11 @@ type Cluster interface {
 	// returns no points if all documents of the range have one key. Only routers from 6.0 on support
 	// it.
 	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
-	// Size asks the donor for the size of a range, as far as the averages of the donor allow an
+	// RangeSize asks the donor for the size of a range, as far as the averages of the donor allow an
 	// estimate.
-	Size(ctx context.Context, c Command) (RangeAmount, error)
-	// Moved returns the amount that a finished move has moved, as the donor has counted it.
-	Moved(ctx context.Context, c Command) (RangeAmount, error)
+	RangeSize(ctx context.Context, c Command) (RangeAmount, error)
+	// MovedAmount returns the amount that a finished move has moved, as the donor has counted it.
+	MovedAmount(ctx context.Context, c Command) (RangeAmount, error)
 	// Do sends one command and waits for its end.
 	Do(ctx context.Context, c Command) error
 	// SetBalancing switches the balancing of collections on or off.

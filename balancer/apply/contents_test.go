@@ -30,12 +30,12 @@ func TestMuchLessThanPlanned(t *testing.T) {
 	p := w.plan(plan.Goal{Kind: plan.Balance})
 	r, err := apply.Run(t.Context(), w.steps, p, w.options())
 	if !holdsOther(err) || !strings.Contains(err.Error(), "hold much less than the plan expected") ||
-		r.Progress.StepsHere != 2 || r.Finished {
+		r.Progress.StepsThisRun != 2 || r.Finished {
 		t.Errorf("%+v, %v", r.Progress, err)
 	}
 	w = lopsided(t, catalog.Release80)
 	o := w.options()
-	o.OnChange, o.Replan = apply.Replan, w.replan
+	o.ChangePolicy, o.Replan = apply.ReplanOnChange, w.replan
 	if r := w.mustRun(p, o); r.Replans == 0 {
 		t.Error("no other plan took over")
 	}

@@ -12,9 +12,9 @@ import (
 // maxCuts limits how many times a range that is still too large is split again.
 const maxCuts = 1000
 
-// noteSplitPoints asks the donor for the split points of a range that was too large to be moved at
+// fetchSplitPoints asks the donor for the split points of a range that was too large to be moved at
 // once, and records them, since a plan can only estimate the distribution of the data.
-func (r *run) noteSplitPoints(s plan.Step, c Command) ([]catalog.Key, error) {
+func (r *run) fetchSplitPoints(s plan.Step, c Command) ([]catalog.Key, error) {
 	ask := func() ([]catalog.Key, error) { return r.cluster.Cuts(r.hardCtx, c) }
 	if r.donorsOnlyHalve {
 		ask = func() ([]catalog.Key, error) { return r.halve(s, c) }

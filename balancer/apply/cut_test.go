@@ -19,7 +19,8 @@ func tooLarge(t *testing.T) *world {
 }
 
 // Where the router does not say where a donor would cut, that splits in half what is too
-// large to be moved, until it is not: 400 MiB in halves, quarters and eighths, but for what is small enough. They become one chunk again.
+// large to be moved, until it is not: 400 MiB in halves, quarters and eighths, but for what is small
+// enough. They become one chunk again.
 func TestHalves(t *testing.T) {
 	w := tooLarge(t)
 	p := w.plan(plan.Goal{Kind: plan.Drain, Shard: "a"})
@@ -31,7 +32,7 @@ func TestHalves(t *testing.T) {
 		return send()
 	}}
 	o := w.options()
-	if r, err := apply.Run(t.Context(), c, p, o); err != nil || !r.Finished || r.Progress.MovesHere != halves+1 {
+	if r, err := apply.Run(t.Context(), c, p, o); err != nil || !r.Finished || r.Progress.MovesThisRun != halves+1 {
 		t.Errorf("%+v, %v", r.Progress, err)
 	}
 	if halves < 3 || halves > 7 {

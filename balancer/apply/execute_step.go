@@ -44,7 +44,7 @@ type stepRun struct {
 // runStep sends the commands of a step that the gate has admitted. After an error, it reads from the
 // cluster whether the step is done nevertheless. If it is not, the remaining commands are sent again
 // after a transient error, when the gate permits it, and a range that is too large is split. The error
-// is a *pace.OverError if the gate permits no more steps.
+// is a *pace.RunOverError if the gate permits no more steps.
 func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcomes chan<- outcome) error {
 	k := &stepRun{run: r, step: s, admitted: r.paceMove(s), entered: true}
 	var waited, gone time.Duration
@@ -57,7 +57,7 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 		}
 		t, err = again.remaining, again.err
 		left, pause := errors.Unwrap(err), time.Duration(0) // without the step's name
-		refused := k.o.Pace.WasRefused(k.hardCtx, err)
+		refused := k.o.Pace.CheckRefusal(k.hardCtx, err)
 		switch {
 		case refused: // the step waits, and the gate reports the reason
 			left = pace.ErrNotBegun
@@ -96,10 +96,10 @@ func (s *stepRun) awaitPace(ctx context.Context) error {
 	err := s.o.Pace.Enter(ctx, s.admitted)
 	s.entered = err == nil
 	switch {
-	case err == nil, errors.As(err, new(*pace.OverError)):
+	case err == nil, errors.As(err, new(*pace.RunOverError)):
 		return err
 	case ctx.Err() != nil:
-		return &pace.OverError{Why: stoppedByInterrupt}
+		return &pace.RunOverError{Why: stoppedByInterrupt}
 	}
 	return &StepError{s.step, err}
 }
@@ -136,7 +136,7 @@ func (e *retryError) Error() string { return e.err.Error() }
 func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 	for cuts := 0; ; cuts++ {
 		if asks := t.commands[0]; asks.Kind == plan.Split && asks.DonorChoosesEnd {
-			switch _, err := s.noteSplitPoints(s.step, asks); {
+			switch _, err := s.fetchSplitPoints(s.step, asks); {
 			case isTransient(err):
 				return &retryError{t, &StepError{s.step, err}}
 			case err != nil:
@@ -161,7 +161,7 @@ func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 			}
 		}
 		if mongoerr.Is(err, mongoerr.ChunkTooBig) && !sent.Force {
-			points, cutErr := s.noteSplitPoints(s.step, sent)
+			points, cutErr := s.fetchSplitPoints(s.step, sent)
 			switch {
 			case isTransient(cutErr):
 				err = &StepError{s.step, cutErr}

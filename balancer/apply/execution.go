@@ -79,19 +79,19 @@ func PrepareUndo(path string) (*Execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.Undo(); err != nil {
+	if err := w.SwitchToUndo(); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
 
-// Undo makes the next run of a journal undo the recorded steps.
-func (e *Execution) Undo() (err error) {
+// SwitchToUndo makes the next run of a journal undo the recorded steps.
+func (e *Execution) SwitchToUndo() (err error) {
 	if e.Plan.Goal.Kind == plan.Undo && !e.history.Finished() {
 		return nil
 	}
 	e.isUndo = true
-	if e.Plan, err = Undo(e.history); err != nil {
+	if e.Plan, err = UndoPlan(e.history); err != nil {
 		return fmt.Errorf("%s: %w", e.Path(), err)
 	}
 	return nil
@@ -139,7 +139,7 @@ func (e *Execution) RemainingSteps() []plan.Step {
 
 // Run executes the plan.
 func (e *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
-	o.Resume, o.Undo = e.history, e.isUndo
+	o.History, o.Undo = e.history, e.isUndo
 	if !o.DryRun {
 		o.Log = e.log()
 	}

@@ -48,7 +48,7 @@ func TestForceOnlyOnDemand(t *testing.T) {
 				return send()
 			}}
 			o := w.options()
-			o.OnChange, o.Replan = apply.Replan, w.replan
+			o.ChangePolicy, o.Replan = apply.ReplanOnChange, w.replan
 			o.OnEvent = func(e apply.Event) {
 				if e.Kind == apply.LeftInPlace || e.Kind == apply.ForcingMove {
 					told = append(told, e)
@@ -61,15 +61,15 @@ func TestForceOnlyOnDemand(t *testing.T) {
 				t.Fatalf("%s%s: finished %v, forced %d times, %v", release, flag, r.Finished, forced, err)
 			}
 			table := w.snapshot().Collection("db.c").Table
-			if table.ShardOf(table.Pattern().GlobalMin()) != "b" || table.Count("a") == 0 || len(told) == 0 {
-				t.Errorf("%s%s: a has %d chunks, told %v", release, flag, table.Count("a"), told)
+			if table.ShardOf(table.Pattern().GlobalMin()) != "b" || table.CountOn("a") == 0 || len(told) == 0 {
+				t.Errorf("%s%s: a has %d chunks, told %v", release, flag, table.CountOn("a"), told)
 			}
 
 			told = nil
 			o.ForceJumbo = true
 			p = w.plan(plan.Goal{Kind: plan.Drain, Shard: "a"})
 			r, err = apply.Run(t.Context(), c, p, o)
-			if err != nil || !r.Finished || forced != 1 || w.snapshot().Collection("db.c").Table.Count("a") != 0 {
+			if err != nil || !r.Finished || forced != 1 || w.snapshot().Collection("db.c").Table.CountOn("a") != 0 {
 				t.Errorf("%s%s: finished %v, forced %d times, %v", release, flag, r.Finished, forced, err)
 			}
 			if len(told) != 1 || told[0].Kind != apply.ForcingMove || told[0].Forced.Bytes < 3<<20 || told[0].Forced.BlockedFor <= 0 {

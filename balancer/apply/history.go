@@ -18,8 +18,8 @@ import (
 
 // History is the parsed content of a journal.
 type History struct {
-	// Cluster is the ID of the journal's cluster.
-	Cluster bson.ObjectID
+	// ClusterID is the ID of the journal's cluster.
+	ClusterID bson.ObjectID
 	// chapters contains the plans in order; the last one is the current plan.
 	chapters []chapter
 	// paused are the collections whose balancing the run has switched off.
@@ -69,10 +69,10 @@ func (h *History) KeepPaused(list []string) {
 	h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return !slices.Contains(list, ns) })
 }
 
-// Moved returns the amount that the plans of the journal have moved. last includes the last plan.
-func (h *History) Moved(last bool) (moves int, sum RangeAmount) {
+// MovedAmount returns the amount that the plans of the journal have moved. last includes the last plan.
+func (h *History) MovedAmount(includeLast bool) (moves int, sum RangeAmount) {
 	chapters := h.chapters
-	if !last {
+	if !includeLast {
 		chapters = chapters[:len(chapters)-1]
 	}
 	for _, c := range chapters {
@@ -222,7 +222,7 @@ func (h *History) beginChapter(r Record) error {
 		return fmt.Errorf("%w: its plan: %w", ErrNoJournal, err)
 	}
 	if len(h.chapters) == 0 {
-		h.Cluster = r.Cluster
+		h.ClusterID = r.Cluster
 	}
 	h.chapters = append(h.chapters, chapter{plan: p, done: map[int]bool{}})
 	return nil

@@ -115,10 +115,10 @@ func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (l
 	if err != nil {
 		w.Fatal(err)
 	}
-	if o.Resume = j.History; o.Resume != nil {
+	if o.History = j.History; o.History != nil {
 		p = nil // the journal alone is enough
 		if o.Undo = o.Undo && j.History.Plan().Goal.Kind != plan.Undo; o.Undo {
-			if p, err = apply.Undo(j.History); err != nil {
+			if p, err = apply.UndoPlan(j.History); err != nil {
 				w.Fatal(err)
 			}
 		}

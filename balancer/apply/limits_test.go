@@ -120,7 +120,7 @@ func TestLimitsHold(t *testing.T) {
 		o := w.options()
 		o.Pace, o.Parallel = w.pace(rules), 1+r.IntN(3)
 		if r.IntN(2) == 0 {
-			o.OnChange, o.Replan = apply.Replan, w.replan
+			o.ChangePolicy, o.Replan = apply.ReplanOnChange, w.replan
 		}
 		result, err := apply.Run(t.Context(), w.steps, p, o)
 		switch {
@@ -144,9 +144,9 @@ func TestLimitsHold(t *testing.T) {
 		if largest > 2*mib+mib/8 {
 			t.Errorf("%s: one move moved %d bytes", at, largest)
 		}
-		if result.Progress.MovesHere != moves || result.Progress.BytesHere != bytes {
-			t.Errorf("%s: the result says %d moves and %d bytes, and it were %d and %d", at, result.Progress.MovesHere,
-				result.Progress.BytesHere, moves, bytes)
+		if result.Progress.MovesThisRun != moves || result.Progress.BytesThisRun != bytes {
+			t.Errorf("%s: the result says %d moves and %d bytes, and it were %d and %d", at, result.Progress.MovesThisRun,
+				result.Progress.BytesThisRun, moves, bytes)
 		}
 	}
 	t.Logf("%d steps planned, %d runs stopped at a limit, %d at what chunks hold", planned, stopped, contents)

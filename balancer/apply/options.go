@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// OnChange says what a run does when the cluster no longer matches its plan.
-type OnChange string
+// ChangePolicy says what a run does when the cluster no longer matches its plan.
+type ChangePolicy string
 
-// Refuse and Replan are the values of OnChange.
+// RefuseChanges and Replan are the values of ChangePolicy.
 const (
-	// Refuse stops with a *ChangedError.
-	Refuse OnChange = "refuse"
-	// Replan makes another plan with the same goal, and continues with it.
-	Replan OnChange = "replan"
+	// RefuseChanges stops with a *ChangedError.
+	RefuseChanges ChangePolicy = "refuse"
+	// ReplanOnChange makes another plan with the same goal, and continues with it.
+	ReplanOnChange ChangePolicy = "replan"
 )
 
 // ReplanRequest is the input for a new plan.
@@ -36,8 +36,8 @@ type Options struct {
 	// Log is the write-ahead journal. With nil, the run can't be resumed after a kill, and can't be
 	// undone.
 	Log Log
-	// Resume is the content of the journal of earlier runs; nil for the first run.
-	Resume *History
+	// History is the content of the journal of earlier runs; nil for the first run.
+	History *History
 	// Undo executes the plan that Undo makes from Resume, in its journal, instead of the remaining
 	// steps of the journal's plan.
 	Undo bool
@@ -45,7 +45,7 @@ type Options struct {
 	// it had executed them. In the Result no step is done.
 	DryRun bool
 
-	OnChange OnChange
+	ChangePolicy ChangePolicy
 	// Replan makes a plan from the current state of the cluster. With nil, no new plan can be made.
 	Replan func(context.Context, ReplanRequest) (*plan.Plan, error)
 	// PauseBalancing switches off the balancing of the plan's collections during the run.
@@ -58,9 +58,9 @@ type Options struct {
 	// OnReady is called once, when it is certain that all steps can be executed and before the first
 	// step. Nil does nothing.
 	OnReady func(ctx context.Context) error
-	// BeforeResume is called when all steps are done and a new plan has none, before balancing is
+	// BeforeBalancingResumes is called when all steps are done and a new plan has none, before balancing is
 	// switched on again. A dry run does not call it. Nil does nothing.
-	BeforeResume func(ctx context.Context) error
+	BeforeBalancingResumes func(ctx context.Context) error
 	// OnUnfinished is called when a run for which OnReady was called ends before all steps are done,
 	// before balancing is switched on again. Nil does nothing.
 	OnUnfinished func(ctx context.Context) error
@@ -103,9 +103,9 @@ type Progress struct {
 	// BytesPlanned is the expected amount of all moves. Moves, bytes and documents include those of
 	// earlier plans that were replaced; steps do not.
 	BytesPlanned int64
-	// StepsHere, MovesHere and BytesHere count the work of this run.
-	StepsHere, MovesHere int
-	BytesHere            int64
+	// StepsThisRun, MovesThisRun and BytesThisRun count the work of this run.
+	StepsThisRun, MovesThisRun int
+	BytesThisRun               int64
 }
 
 // EventKind is the kind of an Event.
@@ -149,14 +149,14 @@ type Result struct {
 	// why the run stopped: a limit was reached, or the user interrupted the run.
 	Finished bool
 	Stopped  string
-	// Fixed says that no option of the run raises the limit that was reached.
-	Fixed bool
-	// Possible says, for a dry run, that all remaining steps could be executed. A dry run is never
+	// LimitIsFixed says that no option of the run raises the limit that was reached.
+	LimitIsFixed bool
+	// Applicable says, for a dry run, that all remaining steps could be executed. A dry run is never
 	// Finished.
-	Possible bool
-	// Left contains the reasons why the goal is not reached although all steps are done.
-	Left     []diagnosis.Finding
-	Progress Progress
+	Applicable bool
+	// RemainingFindings contains the reasons why the goal is not reached although all steps are done.
+	RemainingFindings []diagnosis.Finding
+	Progress          Progress
 	// Replans is the number of new plans. Failures is the number of failed steps.
 	Replans, Failures int
 	Began, Ended      time.Time

@@ -104,7 +104,7 @@ func TestWindow(t *testing.T) {
 	o := w.options()
 	o.Pace = w.pace(pace.Rules{Window: window, MaxMoves: 1})
 	r, err := apply.Run(t.Context(), c, p, o)
-	if err != nil || r.Stopped != "the limit of 1 move is reached" || r.Progress.MovesHere != 1 {
+	if err != nil || r.Stopped != "the limit of 1 move is reached" || r.Progress.MovesThisRun != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if want := []string{"02 22:00", "03 22:00"}; !slices.Equal(begun, want) {
@@ -132,7 +132,7 @@ func TestWaitsBesideSteps(t *testing.T) {
 		}
 	}
 	r, err := apply.Run(ctx, w.steps, p, o)
-	if err != nil || r.Stopped != "interrupted" || r.Progress.StepsHere != 1 || slices.Contains(told, apply.WaitingToStop) {
+	if err != nil || r.Stopped != "interrupted" || r.Progress.StepsThisRun != 1 || slices.Contains(told, apply.WaitingToStop) {
 		t.Errorf("%+v, %v, told %v", r, err, told)
 	}
 }

@@ -88,7 +88,7 @@ func (r *rehearsal) Do(ctx context.Context, c Command) error {
 }
 
 func (r *rehearsal) commitCommand(t *catalog.RoutingTable, c Command) []catalog.Chunk {
-	commit := catalog.Commit{NewID: r.newID}
+	commit := catalog.CommitRules{NewID: r.newID}
 	switch c.Kind {
 	case plan.Move:
 		upper := c.expectedMax()
@@ -99,7 +99,7 @@ func (r *rehearsal) commitCommand(t *catalog.RoutingTable, c Command) []catalog.
 		return changed
 	case plan.Split:
 		if c.Halve {
-			point, ok := c.Pattern.Between(c.Min, c.Max, 0.5)
+			point, ok := c.Pattern.KeyAtFraction(c.Min, c.Max, 0.5)
 			if !ok {
 				return nil
 			}
@@ -124,7 +124,7 @@ func (r *rehearsal) commitCommand(t *catalog.RoutingTable, c Command) []catalog.
 
 // expectedMax returns the expected end of a move; zero if it is not known.
 func (c Command) expectedMax() catalog.Key {
-	switch middle, ok := c.Pattern.Between(c.Min, c.Max, 0.5); {
+	switch middle, ok := c.Pattern.KeyAtFraction(c.Min, c.Max, 0.5); {
 	case !c.DonorChoosesEnd:
 		return c.Max
 	case len(c.Expected) > 0:
@@ -135,8 +135,8 @@ func (c Command) expectedMax() catalog.Key {
 	return catalog.Key{}
 }
 
-// Moved returns the expected amount.
-func (r *rehearsal) Moved(_ context.Context, c Command) (RangeAmount, error) {
+// MovedAmount returns the expected amount.
+func (r *rehearsal) MovedAmount(_ context.Context, c Command) (RangeAmount, error) {
 	return RangeAmount{Min: c.Min, Max: c.Max}, nil
 }
 

@@ -19,8 +19,8 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 	if err := r.handlePaceError(ctx, r.o.Pace.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" {
 		return false, err
 	}
-	if r.o.BeforeResume != nil && !r.o.DryRun {
-		if err := r.o.BeforeResume(ctx); err != nil {
+	if r.o.BeforeBalancingResumes != nil && !r.o.DryRun {
+		if err := r.o.BeforeBalancingResumes(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -32,7 +32,7 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 	}
 	for looks := 0; ; looks++ {
 		err := r.o.OnAllDone(ctx)
-		if errors.As(err, new(*pace.OverError)) {
+		if errors.As(err, new(*pace.RunOverError)) {
 			return false, r.handlePaceError(ctx, err)
 		}
 		changed, ok := errors.AsType[*ChangedError](err)
@@ -58,7 +58,7 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 const maxReplans = 20
 
 func (r *run) canReplan() bool {
-	return r.o.OnChange == Replan && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
+	return r.o.ChangePolicy == ReplanOnChange && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
 }
 
 // replan makes a new plan if one is needed: because the cluster has changed, or because a plan is done
@@ -83,7 +83,7 @@ func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("making another plan: %w", err)
 	}
-	r.result.Left = p.Left
+	r.result.RemainingFindings = p.Left
 	return p, nil
 }
 
@@ -113,7 +113,7 @@ func (r *run) switchToPlan(p *plan.Plan, because *ChangedError) error {
 	r.merged = r.mergeSteps()
 	r.plan, r.done, r.began, r.splitPoints = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
 	r.spans, r.priorChunks, r.moves = map[int]plan.Range{}, map[int][]priorChunk{}, map[int]tally{}
-	r.markStays()
+	r.markNeedsForce()
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return err
 	}

@@ -111,12 +111,12 @@ func (r *run) startEntered(ctx context.Context, out outcome, outcomes chan<- out
 // handlePaceError stops the run if the pace allows no more steps, and returns an
 // error if the user has to decide.
 func (r *run) handlePaceError(ctx context.Context, err error) error {
-	over, ok := errors.AsType[*pace.OverError](err)
+	over, ok := errors.AsType[*pace.RunOverError](err)
 	switch {
 	case err == nil:
 		return nil
 	case ok:
-		r.result.Stopped, r.result.Fixed = over.Why, over.Fixed
+		r.result.Stopped, r.result.LimitIsFixed = over.Why, over.FromPolicy
 	case ctx.Err() != nil:
 		r.result.Stopped = stoppedByInterrupt
 	default:
@@ -193,7 +193,7 @@ func withoutStep(steps []plan.Step, s plan.Step) (left []plan.Step) {
 
 // beginStep checks a step and records that it begins. It returns no commands if there is nothing to do.
 func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err error) {
-	if r.stays[s.Number] {
+	if r.needsForce[s.Number] {
 		return t, nil
 	}
 	look, err := r.readSnapshot(ctx)
@@ -237,12 +237,12 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 
 // endStep records the outcome of a step.
 func (r *run) endStep(ctx context.Context, out outcome) error {
-	if over, ok := errors.AsType[*pace.OverError](out.err); ok { // a resumed run continues the step
-		r.result.Stopped, r.result.Fixed = over.Why, over.Fixed
+	if over, ok := errors.AsType[*pace.RunOverError](out.err); ok { // a resumed run continues the step
+		r.result.Stopped, r.result.LimitIsFixed = over.Why, over.FromPolicy
 		return nil
 	}
-	if stays, ok := errors.AsType[*StaysError](out.err); ok {
-		return r.noteStay(stays)
+	if stays, ok := errors.AsType[*NeedsForceError](out.err); ok {
+		return r.noteLeftInPlace(stays)
 	}
 	if out.err != nil {
 		asked := ctx.Err() != nil && mongoerr.Is(out.err, mongoerr.Interrupted) // the end of the run interrupted the donor
@@ -263,7 +263,7 @@ func (r *run) endStep(ctx context.Context, out outcome) error {
 	}
 	r.done[out.step.Number] = true
 	r.mu.Lock()
-	r.thisRun.StepsHere++
+	r.thisRun.StepsThisRun++
 	r.mu.Unlock()
 	r.tell(Event{Kind: Ended, Step: out.step})
 	if err := r.checkNotTooMuch(out.step); err != nil {

@@ -27,7 +27,7 @@ import (
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, moves: map[int]tally{}, stays: map[int]bool{},
+		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, moves: map[int]tally{}, needsForce: map[int]bool{},
 	}
 	if r.hardCtx = o.MovesContext; r.hardCtx == nil {
 		r.hardCtx = context.WithoutCancel(ctx)
@@ -46,17 +46,17 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		onUnreachable: r.tellUnreachable,
 	}
 	r.cluster = r.retrying
-	if o.Resume != nil {
-		r.paused = o.Resume.Paused()
+	if o.History != nil {
+		r.paused = o.History.Paused()
 		if !o.Undo {
-			r.plan = o.Resume.Plan()
-			maps.Copy(r.done, o.Resume.lastChapter().done)
-			for _, b := range o.Resume.lastChapter().startedSteps {
+			r.plan = o.History.Plan()
+			maps.Copy(r.done, o.History.lastChapter().done)
+			for _, b := range o.History.lastChapter().startedSteps {
 				r.restoreStep(b)
 			}
 		}
 	}
-	r.result.Left, r.result.Began = r.plan.Left, o.Clock.Now()
+	r.result.RemainingFindings, r.result.Began = r.plan.Left, o.Clock.Now()
 	before := maps.Clone(r.done)
 	err := r.awaitStart(ctx)
 	if err == nil && r.result.Stopped == "" {
@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		err = r.finishRun(err)
 	}
 	if o.DryRun {
-		r.result.Possible, r.result.Finished = r.result.Finished && err == nil, false
+		r.result.Applicable, r.result.Finished = r.result.Finished && err == nil, false
 		r.done, r.thisRun, r.moves = before, Progress{}, map[int]tally{}
 	}
 	r.result.Plan, r.result.Ended, r.result.Progress = r.plan, o.Clock.Now(), r.progress()
@@ -102,10 +102,10 @@ type run struct {
 	chunkSize           int64                 // the largest chunk size of the collections
 	earlierPlans        tally                 // of earlier plans, with their expected amount
 	earlierPlannedBytes int64
-	// stays contains the steps that need force. leftBehind contains the ranges that they leave in
+	// needsForce contains the steps that need force. leftBehind contains the ranges that they leave in
 	// place.
-	stays      map[int]bool
-	leftBehind []*StaysError
+	needsForce map[int]bool
+	leftBehind []*NeedsForceError
 	result     Result
 
 	tellMu sync.Mutex
@@ -245,7 +245,7 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 	r.bySize = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
 	r.donorsOnlyHalve = !look.Release().ShowsSplitPoints()
 	r.o.Pace.NoteBalancer(isBalancerOn(look))
-	if first && (r.o.Resume == nil || r.o.Undo) {
+	if first && (r.o.History == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 			return err
 		}
 	}
-	if err := CheckUndisturbed(ctx, r.cluster, look, r.namespaces, r.remainingTime(), r.o.Clock); err != nil {
+	if err := CheckBalancerIdleTwice(ctx, r.cluster, look, r.namespaces, r.remainingTime(), r.o.Clock); err != nil {
 		return r.markReenabled(err)
 	}
 	if !r.o.AlreadyChecked || !first {
@@ -280,7 +280,7 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 // remainingSteps returns the steps that are not done.
 func (r *run) remainingSteps() []plan.Step {
 	return slices.DeleteFunc(slices.Clone(r.plan.Steps), func(s plan.Step) bool {
-		return r.done[s.Number] || r.stays[s.Number]
+		return r.done[s.Number] || r.needsForce[s.Number]
 	})
 }
 
@@ -331,8 +331,8 @@ func (r *run) adoptPlan() error {
 func (r *run) checkClusterID(look *catalog.Snapshot) error {
 	actual := look.Parts().ClusterID
 	expected := r.plan.Basis.ClusterID
-	if r.o.Resume != nil {
-		expected = r.o.Resume.Cluster
+	if r.o.History != nil {
+		expected = r.o.History.ClusterID
 	}
 	if expected != actual && !expected.IsZero() {
 		return &BlockedError{

@@ -36,8 +36,8 @@ func TestNothingIsLeft(t *testing.T) {
 			o.Parallel = 1 + int(seed%3)
 			r := w.mustRun(p, o)
 			// Where donors halve ranges, the pieces are as many as planned, and not as large.
-			asMuch := r.Progress.BytesHere == p.Totals.Bytes || !release.ShowsSplitPoints()
-			if r.Progress.StepsHere != len(p.Steps) || !asMuch {
+			asMuch := r.Progress.BytesThisRun == p.Totals.Bytes || !release.ShowsSplitPoints()
+			if r.Progress.StepsThisRun != len(p.Steps) || !asMuch {
 				t.Errorf("%+v of %+v", r.Progress, p.Totals)
 			}
 			if again := w.plan(goal); len(again.Steps) > 0 && goal.Kind != plan.Defragment {

@@ -16,7 +16,7 @@ type tally struct {
 // countMove adds the amount of a move, as counted by the donor. Without a count, the plan's estimate is
 // added.
 func (s *stepRun) countMove(c Command) RangeAmount {
-	counted, err := s.cluster.Moved(s.hardCtx, c)
+	counted, err := s.cluster.MovedAmount(s.hardCtx, c)
 	if err != nil || !counted.Counted {
 		counted.Documents, counted.Bytes = s.step.Documents, s.step.Bytes
 	}
@@ -35,8 +35,8 @@ func (s *stepRun) countMove(c Command) RangeAmount {
 	s.mu.Lock()
 	t := s.moves[s.step.Number]
 	s.moves[s.step.Number] = tally{t.moves + 1, t.bytes + counted.Bytes, t.documents + counted.Documents}
-	s.thisRun.MovesHere++
-	s.thisRun.BytesHere += counted.Bytes
+	s.thisRun.MovesThisRun++
+	s.thisRun.BytesThisRun += counted.Bytes
 	s.chunkSize = max(s.chunkSize, c.ChunkSize)
 	s.mu.Unlock()
 	if s.entered {

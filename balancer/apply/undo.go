@@ -13,13 +13,13 @@ import (
 // ErrNothingToUndo says that a journal contains no step that can be undone.
 var ErrNothingToUndo = errors.New("there is nothing to undo")
 
-// Undo returns the plan that reverts the steps that a journal records as begun: ranges return to the
+// UndoPlan returns the plan that reverts the steps that a journal records as begun: ranges return to the
 // shards they were on, and chunks get their previous bounds. Steps that were not executed turn out to
 // be done already.
 //
 // Undo does not restore the history and the versions of chunks, flags that a move or a split has
 // cleared, and the time that a range deletion takes.
-func Undo(h *History) (*plan.Plan, error) {
+func UndoPlan(h *History) (*plan.Plan, error) {
 	if h.lastChapter().plan.Goal.Kind == plan.Undo {
 		if h.Finished() {
 			return nil, fmt.Errorf("%w: it is undone already", ErrNothingToUndo)
@@ -36,7 +36,7 @@ func Undo(h *History) (*plan.Plan, error) {
 			bases[b.Namespace] = b
 		}
 		for j := len(c.startedSteps) - 1; j >= 0; j-- {
-			u.undoStep(c.startedSteps[j])
+			u.addUndoSteps(c.startedSteps[j])
 		}
 	}
 	if len(u.steps) == 0 {
@@ -57,8 +57,8 @@ type undoBuilder struct{ steps []plan.Step }
 
 func (u *undoBuilder) add(s plan.Step) { u.steps = append(u.steps, s) }
 
-// undoStep adds the steps that undo one step.
-func (u *undoBuilder) undoStep(b startedStep) {
+// addUndoSteps adds the steps that undo one step.
+func (u *undoBuilder) addUndoSteps(b startedStep) {
 	s := b.step
 	back := plan.Step{Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max}
 	back.Why = fmt.Sprintf("undoes step %d", s.Number)

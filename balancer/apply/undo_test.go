@@ -71,7 +71,7 @@ func (w *world) begun(path string) bool {
 		return false
 	}
 	if err == nil {
-		_, err = apply.Undo(h)
+		_, err = apply.UndoPlan(h)
 	}
 	if err != nil && !errors.Is(err, apply.ErrNothingToUndo) {
 		w.Fatal(err)
@@ -85,7 +85,7 @@ func TestUndoOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	p := w.plan(plan.Goal{Kind: plan.Balance})
 	w.life(path, p, w.options(), 1<<30)
-	back, err := apply.Undo(w.history(path))
+	back, err := apply.UndoPlan(w.history(path))
 	if err != nil || back.Goal.Kind != plan.Undo || back.Undoes != path || back.Totals.Moves != p.Totals.Moves ||
 		back.Totals.Bytes != p.Totals.Bytes {
 		t.Fatalf("%+v, %v", back, err)
@@ -97,7 +97,7 @@ func TestUndoOnce(t *testing.T) {
 	if !h.Finished() || !slices.Equal(h.Plan().Goal.Namespaces, back.Goal.Namespaces) || h.Plan().ID != back.ID {
 		t.Errorf("finished %v, %s, want %s", h.Finished(), h.Plan().ID, back.ID)
 	}
-	if _, err := apply.Undo(h); !errors.Is(err, apply.ErrNothingToUndo) {
+	if _, err := apply.UndoPlan(h); !errors.Is(err, apply.ErrNothingToUndo) {
 		t.Error(err)
 	}
 }
@@ -112,7 +112,7 @@ func TestUndoAgainstZones(t *testing.T) {
 	p := w.plan(plan.Goal{Kind: plan.Zones})
 	w.life(path, p, w.options(), 1<<30)
 	after := w.layout()
-	back, err := apply.Undo(w.history(path))
+	back, err := apply.UndoPlan(w.history(path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type world struct {
 func newWorld(t testing.TB, topology string, release catalog.Release, seed uint64) *world {
 	t.Helper()
 	w := &world{TB: t}
-	w.cluster, w.client = mocktest.New(t, topology, mock.Config{Version: release, Start: noon, Seed: seed})
+	w.cluster, w.client = mocktest.New(t, topology, mock.Config{Release: release, Start: noon, Seed: seed})
 	var err error
 	if w.steps, err = live.NewStepExecutor(t.Context(), live.NewCommandRunner(w.client)); err != nil {
 		t.Fatal(err)

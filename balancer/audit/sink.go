@@ -19,17 +19,17 @@ type Sink interface {
 
 // The destinations that are not files. Users write "./syslog" for a file of that name.
 const (
-	ToSyslog  = "syslog"
-	ToCluster = "cluster"
+	SyslogDestination  = "syslog"
+	ClusterDestination = "cluster"
 )
 
 // Open opens a destination: "syslog", "cluster" for a collection of the client's cluster, or the name
 // of a file. Errors are of type *Error; the caller must not change the cluster then.
 func Open(ctx context.Context, destination string, client *mongo.Client) (sink Sink, err error) {
 	switch destination {
-	case ToSyslog:
+	case SyslogDestination:
 		sink, err = openSyslog()
-	case ToCluster:
+	case ClusterDestination:
 		sink, err = openCollection(ctx, client)
 	default:
 		sink, err = openFile(destination)

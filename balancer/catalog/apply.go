@@ -114,12 +114,12 @@ func (u *tableUpdate) newTable(changed []Chunk) *RoutingTable {
 	}
 	u.updateTotals(t)
 	t.updateVersion()
-	t.newest = u.old.newest
+	t.newestMin = u.old.newestMin
 	for _, c := range changed {
 		if c.Version == t.version {
 			// Located by its bound, of which the table has a copy.
 			p := t.locate(c.Min.encoded)
-			t.newest = t.block(p).encodedAt(p.chunk)
+			t.newestMin = t.block(p).encodedAt(p.chunk)
 		}
 	}
 	return t

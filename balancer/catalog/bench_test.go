@@ -59,7 +59,7 @@ func (f fleet) middle(t testing.TB, c Chunk) (Key, bool) {
 	if !ok || !okToo || high-low < 2 {
 		return Key{}, false
 	}
-	k, err := f.pattern.Key(doc(t, bson.D{{Key: "k", Value: low + (high-low)/2}}))
+	k, err := f.pattern.ParseKey(doc(t, bson.D{{Key: "k", Value: low + (high-low)/2}}))
 	return k, err == nil
 }
 
@@ -100,7 +100,7 @@ func each(documents []byte) iter.Seq[bson.Raw] {
 }
 
 func (f fleet) build(t testing.TB, documents []byte) *RoutingTable {
-	b := NewBuilder(f.pattern, bson.ObjectID{1}, bson.Timestamp{T: 1})
+	b := NewTableBuilder(f.pattern, bson.ObjectID{1}, bson.Timestamp{T: 1})
 	for raw := range each(documents) {
 		if err := b.Add(raw); err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 		random := rand.New(rand.NewPCG(1, 2))
 		keys := make([]Key, 1<<16)
 		for i := range keys {
-			k, err := f.pattern.Key(doc(b, bson.D{{Key: "k", Value: int64(random.Uint64())}}))
+			k, err := f.pattern.ParseKey(doc(b, bson.D{{Key: "k", Value: int64(random.Uint64())}}))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, s := range rt.Owners() {
-				sink += uint64(rt.Count(s))
+				sink += uint64(rt.CountOn(s))
 			}
 		}
 		against(b, one)

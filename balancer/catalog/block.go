@@ -116,10 +116,10 @@ func (b *bounds) offset(i int) uint32 {
 }
 
 // find returns the position of the chunk that contains the key. The key must not be below the block.
-func (b *block) find(order string) int {
+func (b *block) find(encoded string) int {
 	from, to := 0, b.len()
 	for to-from > 1 {
-		if mid := int(uint(from+to) >> 1); b.encodedAt(mid) <= order {
+		if mid := int(uint(from+to) >> 1); b.encodedAt(mid) <= encoded {
 			from = mid
 		} else {
 			to = mid

@@ -18,25 +18,25 @@ type blockWriter struct {
 func (w *blockWriter) len() int { return len(w.rows) }
 
 // addBound adds a lower bound, or the upper bound of the block.
-func (w *blockWriter) addBound(order, form []byte) {
+func (w *blockWriter) addBound(encoded, types []byte) {
 	w.offsets = append(w.offsets, uint32(len(w.encoded)))
-	w.encoded = append(w.encoded, order...)
-	w.typesOf = append(w.typesOf, w.typesIndex(form))
+	w.encoded = append(w.encoded, encoded...)
+	w.typesOf = append(w.typesOf, w.typesIndex(types))
 }
 
 // typesIndex searches for types among the last few: most blocks have one or two.
-func (w *blockWriter) typesIndex(form []byte) uint16 {
-	i := findTypes(w.types, form)
+func (w *blockWriter) typesIndex(types []byte) uint16 {
+	i := findTypes(w.types, types)
 	if i < 0 {
 		i = len(w.types)
-		w.types = append(w.types, string(form))
+		w.types = append(w.types, string(types))
 	}
 	return uint16(i)
 }
 
-func findTypes[T ~string | ~[]byte](forms []string, form T) int {
-	for i := len(forms) - 1; i >= 0 && i >= len(forms)-8; i-- {
-		if forms[i] == string(form) {
+func findTypes[T ~string | ~[]byte](list []string, types T) int {
+	for i := len(list) - 1; i >= 0 && i >= len(list)-8; i-- {
+		if list[i] == string(types) {
 			return i
 		}
 	}
@@ -58,15 +58,15 @@ func (w *blockWriter) addSize(size Estimate) {
 // addHistory adds a history entry, newest first, to the last chunk.
 func (w *blockWriter) addHistory(e historyEntry) {
 	i := w.len() - 1
-	if w.rows[i].needsEntry(e) {
+	if w.rows[i].classifyEntry(e) {
 		w.entries = append(w.entries, e)
 	}
 }
 
-// needsEntry records in the flags how the history is stored. It is called for each entry, newest first,
+// classifyEntry records in the flags how the history is stored. It is called for each entry, newest first,
 // and reports whether the entry has to be stored: the first entry is not stored if shard and since
 // imply it.
-func (r *row) needsEntry(e historyEntry) bool {
+func (r *row) classifyEntry(e historyEntry) bool {
 	if r.flags&historyBits != historyNone {
 		return true
 	}
@@ -80,8 +80,8 @@ func (r *row) needsEntry(e historyEntry) bool {
 
 // finish completes the block with its upper bound and resets the writer. counters needs one element for
 // each shard; all elements are zero before and after the call.
-func (w *blockWriter) finish(order, form []byte, counters []uint16) *block {
-	w.addBound(order, form)
+func (w *blockWriter) finish(encoded, types []byte, counters []uint16) *block {
+	w.addBound(encoded, types)
 	b := &block{
 		bounds: bounds{encoded: string(w.encoded), stride: w.stride(), types: slices.Clone(w.types)},
 		rows:   slices.Clone(w.rows),

@@ -68,9 +68,9 @@ func emptyRangeError(c Chunk) error {
 	return mongoerr.New(mongoerr.BadValue, "chunk min %s is not below max %s", c.Min, c.Max)
 }
 
-// Builder builds a routing table from the documents of config.chunks in key order, as read from a
+// TableBuilder builds a routing table from the documents of config.chunks in key order, as read from a
 // cursor, without an allocation for every chunk.
-type Builder struct {
+type TableBuilder struct {
 	pattern   KeyPattern
 	epoch     bson.ObjectID
 	timestamp bson.Timestamp
@@ -85,17 +85,17 @@ type Builder struct {
 // bound is a key in reusable buffers.
 type bound struct{ encoded, types []byte }
 
-// NewBuilder returns a Builder for an empty table.
-func NewBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *Builder {
-	return &Builder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, defaultLayout())}
+// NewTableBuilder returns a Builder for an empty table.
+func NewTableBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *TableBuilder {
+	return &TableBuilder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, defaultLayout())}
 }
 
 // Len returns the number of chunks added so far.
-func (b *Builder) Len() int { return b.writer.len() }
+func (b *TableBuilder) Len() int { return b.writer.len() }
 
 // Add adds the chunk of a config.chunks document. It does not keep references to the document. The
 // errors are those of ParseChunk and NewRoutingTable.
-func (b *Builder) Add(raw bson.Raw) error {
+func (b *TableBuilder) Add(raw bson.Raw) error {
 	s := &b.stored
 	if err := s.read(raw); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (b *Builder) Add(raw bson.Raw) error {
 
 // checkOrder checks that the lower bound in doc is the upper bound of the previous chunk and is greater
 // than its lower bound.
-func (b *Builder) checkOrder(doc bson.Raw) error {
+func (b *TableBuilder) checkOrder(doc bson.Raw) error {
 	if b.Len() == 0 {
 		if string(b.bound.encoded) != b.pattern.GlobalMin().encoded {
 			return notContiguousError(b.pattern.Bound(b.pattern.GlobalMin()), doc)
@@ -137,7 +137,7 @@ func (b *Builder) checkOrder(doc bson.Raw) error {
 	} else {
 		// The bytes are nearly always equal, and then need no encoding.
 		if !bytes.Equal(b.max, doc) {
-			end, err := b.pattern.Key(b.max)
+			end, err := b.pattern.ParseKey(b.max)
 			if err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (b *Builder) checkOrder(doc bson.Raw) error {
 }
 
 // emptyLastError says that the chunk added last ends where it begins, or before.
-func (b *Builder) emptyLastError() error {
+func (b *TableBuilder) emptyLastError() error {
 	return mongoerr.New(mongoerr.BadValue, "chunk max %s is not above its min", bson.Raw(b.max))
 }
 
@@ -177,7 +177,7 @@ func (b *bound) read(p KeyPattern, doc bson.Raw) error {
 	if n == p.Len() && n > 0 {
 		return nil
 	}
-	key, err := p.Key(doc) // the fields are in another order, or doc is not a key
+	key, err := p.ParseKey(doc) // the fields are in another order, or doc is not a key
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (b *bound) read(p KeyPattern, doc bson.Raw) error {
 }
 
 // Table returns the finished table. The builder must not be used any more.
-func (b *Builder) Table() (*RoutingTable, error) {
+func (b *TableBuilder) Table() (*RoutingTable, error) {
 	if b.Len() == 0 {
 		return nil, notContiguousError(b.pattern.Bound(b.pattern.GlobalMin()), b.pattern.Bound(b.pattern.GlobalMax()))
 	}
@@ -272,8 +272,8 @@ func (w *tableWriter) addChunk(low bound, r row, size Estimate) {
 }
 
 // finish finishes the current block.
-func (w *tableWriter) finish(order, form []byte) {
-	w.blocks = append(w.blocks, w.block.finish(order, form, w.counters))
+func (w *tableWriter) finish(encoded, types []byte) {
+	w.blocks = append(w.blocks, w.block.finish(encoded, types, w.counters))
 }
 
 // add adds a chunk with its history.

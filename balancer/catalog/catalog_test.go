@@ -110,8 +110,8 @@ func TestParseCollection(t *testing.T) { // rules/03-catalog-and-keys §3.3
 	}
 	// The flag of 9.0 means nothing to older servers, which keep it all the same.
 	c, err = ParseCollection(doc(t, append(least[:7:7], e("allowChunkOperations", false))))
-	if err != nil || c.BalanceableIn(Release90) || !c.Frozen(Release90) || !c.BalanceableIn(Release83) ||
-		c.Frozen(Release83) {
+	if err != nil || c.BalanceableIn(Release90) || !c.ForbidsChunkOperations(Release90) || !c.BalanceableIn(Release83) ||
+		c.ForbidsChunkOperations(Release83) {
 		t.Errorf("allowChunkOperations: %+v, %v", c, err)
 	}
 	for _, x := range []struct {
@@ -241,7 +241,7 @@ func TestBuilderRefuses(t *testing.T) {
 		{"empty chunk before a gap", []r{{low, 5}, {5, 5}, {6, high}}, mongoerr.BadValue},
 		{"beyond the end", []r{{low, high}, {high, high}}, mongoerr.BadValue},
 	} {
-		b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
+		b := NewTableBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 		var err error
 		for i, r := range c.ranges {
 			raw := doc(t, bson.D{e("min", bson.D{e("x", r.from)}), e("max", bson.D{e("x", r.to)}), e("shard", "a"),
@@ -264,7 +264,7 @@ func TestBuilderRefuses(t *testing.T) {
 		})
 		checkCode(t, c.name+", of chunks", err, c.code)
 	}
-	b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
+	b := NewTableBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 	if err := b.Add(doc(t, bson.D{e("min", bson.D{e("y", 1)}), e("max", bson.D{e("y", 2)}), e("shard", "a"),
 		e("lastmod", bson.Timestamp{T: 1})})); err == nil {
 		t.Error("a chunk of another key was taken")

@@ -95,10 +95,10 @@ func ParseChunk(p KeyPattern, raw bson.Raw) (Chunk, error) {
 		Estimate:            s.size,
 	}
 	var err error
-	if c.Min, err = p.Key(s.min); err != nil {
+	if c.Min, err = p.ParseKey(s.min); err != nil {
 		return Chunk{}, err
 	}
-	if c.Max, err = p.Key(s.max); err != nil {
+	if c.Max, err = p.ParseKey(s.max); err != nil {
 		return Chunk{}, err
 	}
 	if !c.Min.Less(c.Max) {

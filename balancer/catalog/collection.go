@@ -111,15 +111,17 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 func (c Collection) BalanceableIn(r Release) bool {
 	switch {
 	case r.BalancesBySize():
-		return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations && !c.Frozen(r)
+		return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations && !c.ForbidsChunkOperations(r)
 	case r.AtLeast(Release50):
 		return !c.NoBalance && c.AllowMigrations && c.PermitMigrations
 	}
 	return !c.NoBalance
 }
 
-// Frozen reports whether no chunk of the collection may be split, merged or moved.
-func (c Collection) Frozen(r Release) bool { return c.NoChunkOperations && r.BlocksChunkOperations() }
+// ForbidsChunkOperations reports whether no chunk of the collection may be split, merged or moved.
+func (c Collection) ForbidsChunkOperations(r Release) bool {
+	return c.NoChunkOperations && r.HasChunkOperationsFlag()
+}
 
 // ChunkSize returns the collection's own chunk size, or else that of the cluster's settings, in bytes.
 func (c Collection) ChunkSize(s Settings) int64 {

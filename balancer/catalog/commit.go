@@ -7,19 +7,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Chunks is a RoutingTable or a Draft that a Commit changes.
-type Chunks interface {
+// ChunkTable is a RoutingTable or a Draft that a Commit changes.
+type ChunkTable interface {
 	// Version returns the version of the newest chunk.
 	Version() Version
-	// FirstOther returns the first chunk in key order that a shard owns, other than the chunk with the
+	// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk with the
 	// lower bound than; false if there is none.
-	FirstOther(s ShardID, than Key) (Chunk, bool)
+	FirstOnShardExcept(s ShardID, than Key) (Chunk, bool)
 }
 
-// Commit computes the chunks that the config server writes for a migration, a split or a merge: bounds,
+// CommitRules computes the chunks that the config server writes for a migration, a split or a merge: bounds,
 // versions, history and flags (rules/02-migration-and-metadata §6.3 to §6.6). The caller has to check
 // that the change is permitted.
-type Commit struct {
+type CommitRules struct {
 	Release Release
 	// NewID returns the _id for a new chunk.
 	NewID func() bson.ObjectID
@@ -31,7 +31,7 @@ type Commit struct {
 // at a time: the moved range, the rest of the chunk on the donor, and the control chunk, which is
 // another chunk of the donor that gets a new version. The version of the control chunk is 0|0 if there
 // is none.
-func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
+func (c CommitRules) Move(t ChunkTable, chunk Chunk, lower, upper Key, to ShardID,
 	at bson.Timestamp) (changed []Chunk, control ChunkVersion) {
 	version := ChunkVersion{Major: t.Version().Major + 1}
 	next := func() ChunkVersion {
@@ -59,7 +59,7 @@ func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 	}
 	remainder(chunk.Min, lower)
 	remainder(upper, chunk.Max)
-	if other, ok := t.FirstOther(chunk.Shard, chunk.Min); ok {
+	if other, ok := t.FirstOnShardExcept(chunk.Shard, chunk.Min); ok {
 		other.Version = next()
 		control = other.Version
 		changed = append(changed, other)
@@ -68,7 +68,7 @@ func (c Commit) Move(t Chunks, chunk Chunk, lower, upper Key, to ShardID,
 }
 
 // trimHistory removes entries older than the history window, except for the newest of them.
-func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHistory {
+func (c CommitRules) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHistory {
 	oldest := int64(at.T) - int64(c.HistoryWindow.Seconds())
 	for len(history) > 1 && int64(history[len(history)-1].ValidAfter.T) < oldest {
 		history = history[:len(history)-1]
@@ -80,7 +80,7 @@ func (c Commit) trimHistory(history []ChunkHistory, at bson.Timestamp) []ChunkHi
 // the chunk. The first chunk keeps the id. Each chunk gets the next minor version of the collection and
 // an explicit jumbo: false; 5.0 keeps the flag (rules/01-selection §10.2,
 // rules/02-migration-and-metadata §6.3 and §6.4).
-func (c Commit) Split(t Chunks, chunk Chunk, points []Key) []Chunk {
+func (c CommitRules) Split(t ChunkTable, chunk Chunk, points []Key) []Chunk {
 	version := t.Version().ChunkVersion
 	bounds := append(slices.Clone(points), chunk.Max)
 	pieces := make([]Chunk, 0, len(bounds))
@@ -105,7 +105,7 @@ func (c Commit) Split(t Chunks, chunk Chunk, points []Key) []Chunk {
 
 // Merge returns the chunk into which mergeChunks merges adjacent chunks of one shard. The chunk keeps
 // the id and the flag of the first chunk (rules/02-defragmentation-and-merging §3.6).
-func (c Commit) Merge(t Chunks, chunks []Chunk) Chunk {
+func (c CommitRules) Merge(t ChunkTable, chunks []Chunk) Chunk {
 	merged := chunks[0]
 	merged.Max = chunks[len(chunks)-1].Max
 	before := t.Version()
@@ -123,7 +123,7 @@ func (c Commit) Merge(t Chunks, chunks []Chunk) Chunk {
 
 // MergeRuns returns the chunks into which the auto-merger merges runs of adjacent chunks, one for each
 // run, with new ids and without flags (rules/02-defragmentation-and-merging §3.5).
-func (c Commit) MergeRuns(t Chunks, runs [][]Chunk) []Chunk {
+func (c CommitRules) MergeRuns(t ChunkTable, runs [][]Chunk) []Chunk {
 	version := t.Version().ChunkVersion
 	merged := make([]Chunk, len(runs))
 	for i, run := range runs {

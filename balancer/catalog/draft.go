@@ -181,8 +181,8 @@ func (d *Draft) knowsShards(c Chunk) bool {
 // Version returns the collection version: that of the newest chunk.
 func (d *Draft) Version() Version { return Version{d.table.epoch, d.table.timestamp, d.version} }
 
-// Count returns the number of chunks on a shard.
-func (d *Draft) Count(s ShardID) int { return d.table.Count(s) + d.countDelta[s] }
+// CountOn returns the number of chunks on a shard.
+func (d *Draft) CountOn(s ShardID) int { return d.table.CountOn(s) + d.countDelta[s] }
 
 // Find returns the chunk that contains the key. The last chunk contains the global maximum.
 func (d *Draft) Find(k Key) Chunk { return d.find(k, &historySlab{}) }
@@ -263,11 +263,11 @@ func (d *Draft) pendingIn(from, to Key) iter.Seq[*Chunk] {
 	}
 }
 
-// FirstOther returns the first chunk in key order that a shard owns, other than the chunk with the
+// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk with the
 // lower bound than; false if there is none.
-func (d *Draft) FirstOther(s ShardID, than Key) (first Chunk, ok bool) {
+func (d *Draft) FirstOnShardExcept(s ShardID, lowerBound Key) (first Chunk, ok bool) {
 	d.pending.Scan(func(c *Chunk) bool {
-		if ok = c.Shard == s && !c.Min.Equal(than); ok {
+		if ok = c.Shard == s && !c.Min.Equal(lowerBound); ok {
 			first = *c
 		}
 		return !ok
@@ -277,7 +277,7 @@ func (d *Draft) FirstOther(s ShardID, than Key) (first Chunk, ok bool) {
 		end = first.Min
 	}
 	for c := range d.table.OwnedChunks(s, Key{}, end) {
-		if _, changed := d.pendingAt(c.Min); !changed && !c.Min.Equal(than) {
+		if _, changed := d.pendingAt(c.Min); !changed && !c.Min.Equal(lowerBound) {
 			return c, true
 		}
 	}

@@ -74,11 +74,11 @@ func (w *world) checkDraft(r *rapid.T, d *Draft) {
 	}
 	for i := range 6 {
 		s := ShardID(fmt.Sprintf("s%d", i))
-		if d.Count(s) != counts[s] {
-			r.Fatalf("%s has %d chunks, want %d", s, d.Count(s), counts[s])
+		if d.CountOn(s) != counts[s] {
+			r.Fatalf("%s has %d chunks, want %d", s, d.CountOn(s), counts[s])
 		}
 		other := slices.IndexFunc(w.chunks, func(c Chunk) bool { return c.Shard == s && !c.Min.Equal(from.Min) })
-		got, ok := d.FirstOther(s, from.Min)
+		got, ok := d.FirstOnShardExcept(s, from.Min)
 		if ok != (other >= 0) || ok && !sameChunk(got, normal(w.chunks[other])) {
 			r.Fatalf("first of %s but %v: %+v, want number %d of %v", s, from.Min, got, other, w.chunks)
 		}

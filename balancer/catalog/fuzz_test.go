@@ -26,7 +26,7 @@ func FuzzDamagedDocuments(f *testing.F) {
 				t.Errorf("%+v comes back as %+v: %v", c, again, err)
 			}
 		}
-		builder := NewBuilder(p, bson.ObjectID{}, bson.Timestamp{})
+		builder := NewTableBuilder(p, bson.ObjectID{}, bson.Timestamp{})
 		if builder.Add(raw) == nil {
 			if rt, err := builder.Table(); err == nil && rt.Len() != 1 {
 				t.Errorf("%d chunks out of one", rt.Len())
@@ -48,7 +48,7 @@ func FuzzDamagedDocuments(f *testing.F) {
 		_ = s.LoadChunkSize(raw)
 		_ = s.LoadAutoMerge(raw)
 		_ = CheckStorable(raw)
-		if k, err := p.Key(raw); err == nil && !k.Equal(mustKey(t, p, p.Bound(k))) {
+		if k, err := p.ParseKey(raw); err == nil && !k.Equal(mustKey(t, p, p.Bound(k))) {
 			t.Errorf("key %v is another one when written", k)
 		}
 		_, _ = p.ExtendBound(raw)
@@ -61,7 +61,7 @@ func FuzzDamagedDocuments(f *testing.F) {
 }
 
 func mustKey(t *testing.T, p KeyPattern, bound bson.Raw) Key {
-	k, err := p.Key(bound)
+	k, err := p.ParseKey(bound)
 	if err != nil {
 		t.Errorf("%s is not a key: %v", bound, err)
 	}

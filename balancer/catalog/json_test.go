@@ -33,7 +33,7 @@ func TestJSONForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := p.Key(raw)
+		k, err := p.ParseKey(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestJSONForm(t *testing.T) {
 func TestJSONRoundTrip(t *testing.T) {
 	p := patternOf(t, bson.D{{Key: "a", Value: 1}, {Key: "b.c", Value: "hashed"}})
 	rapid.Check(t, func(t *rapid.T) {
-		key := snaptest.Key(t, p)
+		key := snaptest.DrawKey(t, p)
 		text, err := json.Marshal(key)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestJSONRoundTrip(t *testing.T) {
 func TestJSONOfBrokenText(t *testing.T) {
 	p := patternOf(t, bson.D{{Key: "a", Value: 1}})
 	raw := bson.Raw("\x0e\x00\x00\x00\x02a\x00\x02\x00\x00\x00\xff\x00\x00")
-	key, err := p.Key(raw)
+	key, err := p.ParseKey(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (k Key) Bytes() []byte { return []byte(k.encoded) }
 
 // KeyFromBytes returns a key from comparable bytes, to search a routing table for a range of keys. The
 // key can only be compared; it has no values.
-func KeyFromBytes(order []byte) Key { return Key{encoded: string(order)} }
+func KeyFromBytes(encoded []byte) Key { return Key{encoded: string(encoded)} }
 
 // Append adds the comparable bytes to dst.
 func (k Key) Append(dst []byte) []byte { return append(dst, k.encoded...) }
@@ -131,18 +131,18 @@ func appendType(dst []byte, v bson.RawValue) []byte {
 }
 
 // takeField removes the first field from an encoded key and appends its BSON value to dst.
-func takeField(dst []byte, order, form string) (t bson.Type, value []byte, restOrder, restForm string, ok bool) {
-	code := form[0]
+func takeField(dst []byte, encoded, types string) (t bson.Type, value []byte, restEncoded, restTypes string, ok bool) {
+	code := types[0]
 	if code&verbatim == 0 || code == byte(bson.TypeMinKey) {
 		t = bson.Type(code)
-		value, n, ok := keyorder.Restore(dst, order, t)
-		return t, value, order[n:], form[1:], ok
+		value, n, ok := keyorder.Restore(dst, encoded, t)
+		return t, value, encoded[n:], types[1:], ok
 	}
 	t = bson.Type(code &^ verbatim)
-	n := keyorder.Size(order)
-	size := keyorder.ValueSize(t, []byte(form[1:]))
-	if n == 0 || size < 0 || size >= len(form) {
-		return t, dst, order, form, false
+	n := keyorder.Size(encoded)
+	size := keyorder.ValueSize(t, []byte(types[1:]))
+	if n == 0 || size < 0 || size >= len(types) {
+		return t, dst, encoded, types, false
 	}
-	return t, append(dst, form[1:1+size]...), order[n:], form[1+size:], true
+	return t, append(dst, types[1:1+size]...), encoded[n:], types[1+size:], true
 }

@@ -29,10 +29,10 @@ func (p KeyPattern) Fraction(lower, upper, key Key) float64 {
 	}
 }
 
-// Between returns the key at a relative position between two bounds. It is the inverse of Fraction, and
+// KeyAtFraction returns the key at a relative position between two bounds. It is the inverse of Fraction, and
 // returns a value of the bounds' type. It returns false if there is no such key strictly between the
 // bounds, or if values of their types have no distance.
-func (p KeyPattern) Between(lower, upper Key, f float64) (Key, bool) {
+func (p KeyPattern) KeyAtFraction(lower, upper Key, f float64) (Key, bool) {
 	l, at, ok := p.lineOf(lower, upper)
 	if !ok {
 		return Key{}, false
@@ -53,7 +53,7 @@ func (p KeyPattern) Between(lower, upper Key, f float64) (Key, bool) {
 	if err != nil {
 		return Key{}, false
 	}
-	key, err := p.Key(raw)
+	key, err := p.ParseKey(raw)
 	if err != nil || key.Compare(lower) <= 0 || key.Compare(upper) >= 0 {
 		return Key{}, false
 	}

@@ -33,7 +33,7 @@ func lineKey(t rapid.TB, p catalog.KeyPattern, values ...any) catalog.Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := p.Key(raw)
+	key, err := p.ParseKey(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestKeysBetweenTwoBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := linePattern(t, c.key)
 			lower, upper := lineKey(t, p, c.lower...), lineKey(t, p, c.upper...)
-			got, ok := p.Between(lower, upper, c.fraction)
+			got, ok := p.KeyAtFraction(lower, upper, c.fraction)
 			if ok != (c.want != nil) {
 				t.Fatalf("Between reports %v and %s", ok, got)
 			}
@@ -102,7 +102,7 @@ func TestBetweenIsTheInverseOfFraction(t *testing.T) {
 			t.Skip()
 		}
 		f := rapid.Float64Range(0.01, 0.99).Draw(t, "fraction")
-		key, ok := p.Between(lower, upper, f)
+		key, ok := p.KeyAtFraction(lower, upper, f)
 		if !ok {
 			return
 		}
@@ -115,7 +115,7 @@ func TestBetweenIsTheInverseOfFraction(t *testing.T) {
 		if got := p.Fraction(lower, upper, key); okA && okB && b-a > 1000 && math.Abs(got-f) > 0.002 {
 			t.Fatalf("%s lies %f of the way between %s and %s, not %f", key, got, lower, upper, f)
 		}
-		near, more := p.Between(lower, upper, math.Min(0.999, f+0.05))
+		near, more := p.KeyAtFraction(lower, upper, math.Min(0.999, f+0.05))
 		if more && near.Less(key) {
 			t.Fatalf("%s for a larger fraction than %s", near, key)
 		}

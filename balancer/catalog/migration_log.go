@@ -69,16 +69,16 @@ func (m EndedMigration) Durations() (all, cloning time.Duration, steps int) {
 	return all, cloning, steps
 }
 
-// MigrationLog reads the entries of a change log, the oldest first, and finds the migrations that have
+// MigrationFinder reads the entries of a change log, the oldest first, and finds the migrations that have
 // ended. The zero value has read no entry.
-type MigrationLog struct{ commits map[migrationKey]LogEntry }
+type MigrationFinder struct{ commits map[migrationKey]LogEntry }
 
 // migrationKey contains the fields that are equal in all entries of a migration.
 type migrationKey struct{ ns, from, to, min string }
 
-// Next reads an entry. If a migration has ended with it, Next returns the migration, including the
+// ReadEntry reads an entry. If a migration has ended with it, Next returns the migration, including the
 // amounts from its commit.
-func (l *MigrationLog) Next(e LogEntry) (m EndedMigration, ended bool) {
+func (l *MigrationFinder) ReadEntry(e LogEntry) (m EndedMigration, ended bool) {
 	if e.What != MigrationEnded && e.What != MigrationCommitted {
 		return m, false
 	}

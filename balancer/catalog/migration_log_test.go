@@ -30,7 +30,7 @@ func TestMigrationLog(t *testing.T) {
 	}
 	step := func(name string, ms int32) bson.E { return bson.E{Key: name, Value: ms} }
 	success := bson.E{Key: "note", Value: "success"}
-	var reader catalog.MigrationLog
+	var reader catalog.MigrationFinder
 	var got []catalog.EndedMigration
 	for _, e := range []catalog.LogEntry{
 		logEntry(t, "moveChunk.start", "x.y", "a", "b", 1),
@@ -46,7 +46,7 @@ func TestMigrationLog(t *testing.T) {
 		logEntry(t, "moveChunk.from", "x.y", "a", "b", 3, bson.E{Key: "note", Value: "aborted"}),
 		logEntry(t, "moveChunk.from", "x.y", "a", "b", 1, success), // its commit is not in the log
 	} {
-		if m, ended := reader.Next(e); ended {
+		if m, ended := reader.ReadEntry(e); ended {
 			got = append(got, m)
 		}
 	}

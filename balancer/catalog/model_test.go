@@ -119,8 +119,8 @@ func (m model) check(t interface {
 		t.Fatalf("owners in [%v, %v): %v, want %v", from, to, got, want)
 	}
 	for _, s := range append(slices.Collect(maps.Keys(counts)), "nobody") {
-		if rt.Count(s) != counts[s] || rt.JumboCount(s) != jumbo[s] || rt.ShardVersion(s) != versions[s] {
-			t.Fatalf("%s has %d chunks, %d jumbo, at %v; want %d, %d, %v", s, rt.Count(s), rt.JumboCount(s), rt.ShardVersion(s),
+		if rt.CountOn(s) != counts[s] || rt.JumboCount(s) != jumbo[s] || rt.ShardVersion(s) != versions[s] {
+			t.Fatalf("%s has %d chunks, %d jumbo, at %v; want %d, %d, %v", s, rt.CountOn(s), rt.JumboCount(s), rt.ShardVersion(s),
 				counts[s], jumbo[s], versions[s])
 		}
 		same("owned by "+string(s), rt.OwnedChunks(s, from, to), owned[s])
@@ -202,7 +202,7 @@ func (w *world) ends(c Chunk) (int64, int64) {
 
 func (w *world) key(v any) Key {
 	raw, _ := bson.Marshal(bson.D{{Key: "x", Value: v}})
-	k, _ := w.pattern.Key(raw)
+	k, _ := w.pattern.ParseKey(raw)
 	return k
 }
 
@@ -360,7 +360,7 @@ func TestApplyKeepsUpWithModel(t *testing.T) {
 		// The same table again, from chunks and from documents.
 		w.chunks.check(r, table(t, w.chunks), Key{}, Key{})
 		w.chunks.check(r, throughPages(t, rt), Key{}, Key{})
-		b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
+		b := NewTableBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 		for _, c := range w.chunks {
 			raw, err := bson.Marshal(c.Doc(p, bson.Binary{Subtype: 4, Data: make([]byte, 16)}))
 			if err != nil {

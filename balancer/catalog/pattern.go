@@ -175,9 +175,9 @@ func (p KeyPattern) GlobalMax() Key {
 	return p.pattern.max
 }
 
-// Key parses a full shard key as in commands and the catalog: every field of the pattern under its
+// ParseKey parses a full shard key as in commands and the catalog: every field of the pattern under its
 // literal name, in any order, and no other field. The error is ErrNotShardKey with the reason.
-func (p KeyPattern) Key(bound bson.Raw) (Key, error) {
+func (p KeyPattern) ParseKey(bound bson.Raw) (Key, error) {
 	if p.pattern == nil {
 		return Key{}, fmt.Errorf("%w: no pattern", ErrNotShardKey)
 	}

@@ -87,7 +87,7 @@ func TestKeyPatternProperties(t *testing.T) {
 		!none.GlobalMin().IsZero() {
 		t.Error("the zero pattern is not empty")
 	}
-	if _, err := none.Key(doc(t, bson.D{e("x", 1)})); !errors.Is(err, ErrNotShardKey) {
+	if _, err := none.ParseKey(doc(t, bson.D{e("x", 1)})); !errors.Is(err, ErrNotShardKey) {
 		t.Errorf("a key of no pattern: %v", err)
 	}
 	if _, ok := none.QueryKey(doc(t, bson.D{})); ok {
@@ -112,7 +112,7 @@ func TestFullShardKey(t *testing.T) { // rules/03-catalog-and-keys §4.3
 		{bson.D{e("a.b", 1), e("a.b", 1)}, false},
 		{bson.D{e("a.b", 1), e("c", bson.A{1})}, false},
 	} {
-		k, err := p.Key(doc(t, c.doc))
+		k, err := p.ParseKey(doc(t, c.doc))
 		if (err == nil) != c.ok || err != nil && !errors.Is(err, ErrNotShardKey) {
 			t.Errorf("%v: %v", c.doc, err)
 		}
@@ -137,7 +137,7 @@ func TestBoundKeepsTypes(t *testing.T) {
 	for _, v := range values {
 		for _, w := range values {
 			d := doc(t, bson.D{e("x", v), e("y", w)})
-			k, err := p.Key(d)
+			k, err := p.ParseKey(d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,8 +154,8 @@ func TestBoundKeepsTypes(t *testing.T) {
 			}
 		}
 	}
-	one, _ := p.Key(doc(t, bson.D{e("x", 1), e("y", 2.0)}))
-	same, _ := p.Key(doc(t, bson.D{e("x", 1.0), e("y", int64(2))}))
+	one, _ := p.ParseKey(doc(t, bson.D{e("x", 1), e("y", 2.0)}))
+	same, _ := p.ParseKey(doc(t, bson.D{e("x", 1.0), e("y", int64(2))}))
 	if !one.Equal(same) || one.Compare(same) != 0 || one.Less(same) {
 		t.Error("equal numbers of different types are different keys")
 	}
@@ -239,7 +239,7 @@ func TestCheckHashed(t *testing.T) { // rules/03-catalog-and-keys §4.7
 		{int32(5), mongoerr.InvalidOptions}, {5.0, mongoerr.InvalidOptions}, {"x", mongoerr.InvalidOptions},
 		{nil, mongoerr.InvalidOptions},
 	} {
-		k, err := p.Key(doc(t, bson.D{e("a", "x"), e("h", c.value)}))
+		k, err := p.ParseKey(doc(t, bson.D{e("a", "x"), e("h", c.value)}))
 		if err != nil {
 			t.Fatal(err)
 		}

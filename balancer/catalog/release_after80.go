@@ -38,8 +38,8 @@ func (r Release) ChecksMachineIDs() bool { return !r.binaryAtLeast(Release90, 0)
 // the first release that does not.
 func (r Release) SendsEpoch() bool { return !r.binaryAtLeast(Release90, 0) }
 
-// BlocksChunkOperations reports whether collections have the flag allowChunkOperations.
-func (r Release) BlocksChunkOperations() bool { return r.binaryAtLeast(Release90, 0) }
+// HasChunkOperationsFlag reports whether collections have the flag allowChunkOperations.
+func (r Release) HasChunkOperationsFlag() bool { return r.binaryAtLeast(Release90, 0) }
 
 // ShardsOwnMetadata reports whether each shard stores the metadata of its own chunks, while routers and
 // the balancer read config.chunks. It depends on the compatibility version.
@@ -99,10 +99,10 @@ func (r Release) IgnoresDayWindows() bool {
 	return r.binaryAtLeast(Release83, 0) && !r.ReadsDayWindows()
 }
 
-// NullsInArrays reports whether a path of a query yields null for each element of an array that is not
+// YieldsNullsInArrays reports whether a path of a query yields null for each element of an array that is not
 // a document, and for an empty array (SERVER-36681). It is inferred that this depends on the binary and
 // not on the compatibility version: a parameter restores the old behaviour.
-func (r Release) NullsInArrays() bool { return r.binaryAtLeast(Release90, 0) }
+func (r Release) YieldsNullsInArrays() bool { return r.binaryAtLeast(Release90, 0) }
 
 // FindsChunkHistories reports whether checkMetadataConsistency checks the histories of chunks
 // (SERVER-104975). It is inferred that 8.0.20 does, and that 8.1 and 8.2 do not.
@@ -121,11 +121,11 @@ func (r Release) FindsMalformedBuckets() bool { return r.binaryAtLeast(Release83
 // returns the progress without changing anything, and one that stops the draining.
 func (r Release) HasDrainCommands() bool { return r.AtLeast(Release83) }
 
-// CommitsRemovals reports whether the command that ends a removal is allowed.
-func (r Release) CommitsRemovals() bool { return r.AtLeast(Release82) }
+// AllowsCommitShardRemoval reports whether the command that ends a removal is allowed.
+func (r Release) AllowsCommitShardRemoval() bool { return r.AtLeast(Release82) }
 
-// IgnoresRemovedShards reports whether change streams support the option ignoreRemovedShards.
-func (r Release) IgnoresRemovedShards() bool { return r.AtLeast(Release83) }
+// SupportsIgnoreRemovedShards reports whether change streams support the option ignoreRemovedShards.
+func (r Release) SupportsIgnoreRemovedShards() bool { return r.AtLeast(Release83) }
 
 // RefusesEmptyGroupFields reports whether a field of $group must have a name. It is inferred that this
 // depends on the binary and not on the compatibility version.
@@ -136,9 +136,9 @@ func (r Release) RefusesEmptyGroupFields() bool { return r.binaryAtLeast(Release
 // (SERVER-103990). It is inferred that 8.3 and 9.0 do.
 func (r Release) DropsOrphansOfConfig() bool { return r.binaryAtLeast(Release82, 7) }
 
-// SamplesQueries reports whether servers by default keep statistics of one query in a hundred, and
+// SamplesQueryStats reports whether servers by default keep statistics of one query in a hundred, and
 // $queryStats returns them in groups.
-func (r Release) SamplesQueries() bool { return r.binaryAtLeast(Release90, 0) }
+func (r Release) SamplesQueryStats() bool { return r.binaryAtLeast(Release90, 0) }
 
 // CountsOverload reports whether routers count, by shard, the requests that a shard refused because it
 // was overloaded. It is inferred that 8.0 and 8.2 do from the patches on in which the limits are on.

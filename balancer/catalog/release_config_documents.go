@@ -14,10 +14,10 @@ import (
 // The functions below describe what has changed in the documents of config (rules/03-catalog-and-keys
 // §3).
 
-// ChunksByNamespace reports whether chunks contain the namespace and the epoch of their collection
+// HasChunksByNamespace reports whether chunks contain the namespace and the epoch of their collection
 // instead of its UUID. The metadata of these releases have no timestamps, and a dropped collection
 // stays in config.collections, marked as dropped.
-func (r Release) ChunksByNamespace() bool { return !r.AtLeast(Release50) }
+func (r Release) HasChunksByNamespace() bool { return !r.AtLeast(Release50) }
 
 // HasTextChunkIDs reports whether the _id of a chunk consists of its namespace and its lower bound, and
 // the _id of a zone range likewise. Newer releases use other _ids because of refined shard keys
@@ -30,8 +30,8 @@ func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
 // MarksPartitioned reports whether documents of config.databases have the field partitioned.
 func (r Release) MarksPartitioned() bool { return !r.AtLeast(Release60) }
 
-// VersionsDatabases reports whether databases have a version.
-func (r Release) VersionsDatabases() bool { return r.AtLeast(Release42) }
+// HasDatabaseVersions reports whether databases have a version.
+func (r Release) HasDatabaseVersions() bool { return r.AtLeast(Release42) }
 
 // TextChunkID returns the _id of a chunk in releases that name chunks: its namespace, and the fields of
 // its lower bound in the format of the server's shell of that time (SERVER-42106).

@@ -14,9 +14,9 @@ func (r Release) ReportsCollectionStatus() bool { return r.AtLeast(Release44) }
 // Defragments reports whether collections can be defragmented.
 func (r Release) Defragments() bool { return r.AtLeast(Release60) }
 
-// SwitchesBalancing reports whether there is a command that enables and disables the balancing of a
+// HasBalancingCommand reports whether there is a command that enables and disables the balancing of a
 // collection: older routers accept the option, and ignore it.
-func (r Release) SwitchesBalancing() bool { return r.AtLeast(Release80) }
+func (r Release) HasBalancingCommand() bool { return r.AtLeast(Release80) }
 
 // AutoMerges reports whether the auto-merger exists, with its setting and its merge command.
 func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }

@@ -69,7 +69,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"drains are forced", Release.ForcesDrains, "xxxxxxx---"},
 		{"machine ids are checked", Release.ChecksMachineIDs, "xxxxxxxxx-"},
 		{"moves carry the epoch", Release.SendsEpoch, "xxxxxxxxx-"},
-		{"allowChunkOperations", Release.BlocksChunkOperations, "---------x"},
+		{"allowChunkOperations", Release.HasChunkOperationsFlag, "---------x"},
 		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
 		{"the balancer's settings are one structure", Release.ParsesBalancerSettingsStrictly, "--------xx"},
 		{"random migrations of config, by the donor", Release.RandomMovesByDonor, "---------x"},
@@ -83,13 +83,13 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"buckets without options are found", Release.FindsMalformedBuckets, "--------xx"},
 		{"unique indexes without the shard key are found", Release.FindsUniqueIndexes, "---------x"},
 		{"serverStatus shows critical sections", Release.ShowsCriticalSections, "--------xx"},
-		{"one query in a hundred is counted", Release.SamplesQueries, "---------x"},
+		{"one query in a hundred is counted", Release.SamplesQueryStats, "---------x"},
 		{"refused requests are counted by shard", Release.CountsOverload, "---x-xxxxx"},
 		{"a former config shard drops its orphans", Release.DropsOrphansOfConfig, "--------xx"},
 		{"draining has commands", Release.HasDrainCommands, "--------xx"},
-		{"ignoreRemovedShards", Release.IgnoresRemovedShards, "--------xx"},
+		{"ignoreRemovedShards", Release.SupportsIgnoreRemovedShards, "--------xx"},
 		{"fields of $group need a name", Release.RefusesEmptyGroupFields, "---------x"},
-		{"null matches within arrays", Release.NullsInArrays, "---------x"},
+		{"null matches within arrays", Release.YieldsNullsInArrays, "---------x"},
 		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
 		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
 		{"compound wildcard indexes serve the key", Release.WildcardServesKey, "xx--xx----"},
@@ -107,7 +107,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 			t.Errorf("%s drops the orphans of a former config shard: %v", r, !drops)
 		}
 	}
-	if r := Release90.WithFCV("8.3"); !r.NullsInArrays() || r.ShardsOwnMetadata() || r.FindsMaxKeyZones() || !r.BlocksChunkOperations() {
+	if r := Release90.WithFCV("8.3"); !r.YieldsNullsInArrays() || r.ShardsOwnMetadata() || r.FindsMaxKeyZones() || !r.HasChunkOperationsFlag() {
 		t.Error("what shards own goes by the compatibility version, the flag does not")
 	}
 	old := Release83.WithFCV("8.0")

@@ -41,7 +41,7 @@ func (u *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	b := *old
 	b.rows, b.sizes = slices.Clone(old.rows), slices.Clone(old.sizes)
 	sized := b.sizes != nil
-	patches, maxEntries := make([]patch, len(changed)), 0
+	patches, maxEntries := make([]historyPatch, len(changed)), 0
 	for i := range changed {
 		maxEntries += len(changed[i].History)
 	}
@@ -59,11 +59,11 @@ func (u *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 			if err != nil {
 				return nil, err
 			}
-			if r.needsEntry(e) {
+			if r.classifyEntry(e) {
 				entries = append(entries, e)
 			}
 		}
-		patches[n] = patch{at: i, history: entries[first:]}
+		patches[n] = historyPatch{at: i, history: entries[first:]}
 		b.rows[i] = r
 		sized = sized || c.Estimate != 0
 		if sized && b.sizes == nil {
@@ -80,14 +80,14 @@ func (u *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	return &b, nil
 }
 
-// patch is the new history of chunk at. Patches are in the order of chunks.
-type patch struct {
+// historyPatch is the new history of chunk at. Patches are in the order of chunks.
+type historyPatch struct {
 	at      int
 	history []historyEntry
 }
 
 // withPatches returns a copy with new histories for some of n chunks; nil if no chunk has a history.
-func (h *histories) withPatches(n int, patches []patch) *histories {
+func (h *histories) withPatches(n int, patches []historyPatch) *histories {
 	size := 0
 	for _, p := range patches {
 		size += len(p.history)
@@ -115,7 +115,7 @@ func (h *histories) withPatches(n int, patches []patch) *histories {
 
 // reuseOwners takes the ownership summary of the old block, if the changed chunks have the same owners
 // as before, for example if only their versions have changed. Otherwise it returns false.
-func (b *block) reuseOwners(old *block, patches []patch) bool {
+func (b *block) reuseOwners(old *block, patches []historyPatch) bool {
 	for _, p := range patches {
 		if was := &old.rows[p.at]; was.shard != b.rows[p.at].shard {
 			return false

@@ -25,11 +25,11 @@ type RangeDeletion struct {
 // Overlaps reports whether the range and that from lower to upper have keys in common; not if its
 // bounds are no keys of the collection any more.
 func (d RangeDeletion) Overlaps(p KeyPattern, lower, upper Key) bool {
-	from, err := p.Key(d.Min)
+	from, err := p.ParseKey(d.Min)
 	if err != nil {
 		return false
 	}
-	to, err := p.Key(d.Max)
+	to, err := p.ParseKey(d.Max)
 	return err == nil && Overlap(from, to, lower, upper)
 }
 

@@ -49,7 +49,7 @@ func (c *CollectionState) CountOn(id ShardID) ChunkCount {
 	if c.Table == nil {
 		return c.Counts[id]
 	}
-	return ChunkCount{Chunks: int64(c.Table.Count(id)), Jumbo: int64(c.Table.JumboCount(id))}
+	return ChunkCount{Chunks: int64(c.Table.CountOn(id)), Jumbo: int64(c.Table.JumboCount(id))}
 }
 
 // Bytes returns the amount of data of the collection on all shards, as far as known.

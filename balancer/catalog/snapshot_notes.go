@@ -2,10 +2,10 @@ package catalog
 
 import "fmt"
 
-// Notes returns the reasons why the chunks that were read may differ from those that the shards have.
+// ConsistencyNotes returns the reasons why the chunks that were read may differ from those that the shards have.
 // From the feature compatibility version 9.0 on, each shard stores the metadata of its chunks, and
 // config.chunks is written in the same commit, but not at the same time.
-func (s *Snapshot) Notes() []string {
+func (s *Snapshot) ConsistencyNotes() []string {
 	switch p := s.parts; {
 	case p.Compatibility.MovesMetadataToShards():
 		return []string{"the metadata of chunks are being copied to the shards: config.chunks, which was read, may differ " +

@@ -32,7 +32,7 @@ func TestNotesWhereShardsOwnMetadata(t *testing.T) {
 		s := catalog.NewSnapshot(catalog.SnapshotParts{
 			Version: tt.version, Release: is.Release(server), Compatibility: is, Migrations: tt.migrations,
 		})
-		got := strings.Join(s.Notes(), "\n")
+		got := strings.Join(s.ConsistencyNotes(), "\n")
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s, %v: %q, want %q", tt.version, is, got, tt.want)
 		}

@@ -76,7 +76,7 @@ func ParseLogEntry(raw bson.Raw) LogEntry {
 // its namespace and epoch (rules/03-catalog-and-keys §3.4).
 func (c Collection) ChunkDoc(chunk Chunk) bson.D {
 	doc := chunk.Doc(c.Pattern, c.UUID)
-	if c.ChunksByUUID() {
+	if c.HasChunksByUUID() {
 		return doc
 	}
 	old := bson.D{doc[0], {Key: "ns", Value: c.Namespace}}
@@ -88,13 +88,13 @@ func (c Collection) ChunkDoc(chunk Chunk) bson.D {
 	return old
 }
 
-// ChunksByUUID reports whether the chunks of the collection contain its UUID. This is the case if the
+// HasChunksByUUID reports whether the chunks of the collection contain its UUID. This is the case if the
 // collection has a timestamp, as all collections have in 5.0.
-func (c Collection) ChunksByUUID() bool { return !c.Timestamp.IsZero() }
+func (c Collection) HasChunksByUUID() bool { return !c.Timestamp.IsZero() }
 
 // ChunkFilter returns the condition that selects the chunks of the collection in config.chunks.
 func (c Collection) ChunkFilter() bson.E {
-	if c.ChunksByUUID() {
+	if c.HasChunksByUUID() {
 		return bson.E{Key: "uuid", Value: c.UUID}
 	}
 	return bson.E{Key: "ns", Value: c.Namespace}

@@ -112,7 +112,7 @@ func TestCopiesChangeNothingElse(t *testing.T) {
 func TestCopiesCostTheirChange(t *testing.T) {
 	const chunks, copies = 20_000, 1000
 	p := patternOf(t, bson.D{{Key: "k", Value: 1}})
-	b := catalog.NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
+	b := catalog.NewTableBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 	bound := func(i int) any {
 		switch i {
 		case 0:

@@ -90,22 +90,22 @@ func (w *tableWriter) splice(s section, end Key) (*block, error) {
 }
 
 // addBound adds bound i.
-func (s *splicer) addBound(order, form string, i int) {
+func (s *splicer) addBound(encoded, types string, i int) {
 	if s.block.stride == 0 {
 		s.block.offsets = append(s.block.offsets, uint32(s.encoded.Len()))
 	}
-	s.encoded.WriteString(order)
-	s.addTypes(form, i)
+	s.encoded.WriteString(encoded)
+	s.addTypes(types, i)
 }
 
 // addTypes records the types of bound i. In most blocks all bounds have the same types, and then no
 // index is stored.
-func (s *splicer) addTypes(form string, i int) {
+func (s *splicer) addTypes(types string, i int) {
 	b := s.block
-	if i == 0 || b.types[s.typesIndex] != form {
-		if s.typesIndex = findTypes(b.types, form); s.typesIndex < 0 {
+	if i == 0 || b.types[s.typesIndex] != types {
+		if s.typesIndex = findTypes(b.types, types); s.typesIndex < 0 {
 			s.typesIndex = len(b.types)
-			b.types = append(b.types, strings.Clone(form))
+			b.types = append(b.types, strings.Clone(types))
 		}
 	}
 	if len(b.types) > 1 && b.typesOf == nil {
@@ -135,7 +135,7 @@ func (s *splicer) addChunk(c *Chunk) error {
 		if err != nil {
 			return err
 		}
-		if r.needsEntry(e) {
+		if r.classifyEntry(e) {
 			b.history.entries = append(b.history.entries, e)
 		}
 	}

@@ -26,9 +26,9 @@ type RoutingTable struct {
 	groupMins []string // comparable lower bound of each group
 	starts    []int32  // position of each group's first chunk, and the number of chunks
 
-	totals  shardTotals
-	version ChunkVersion
-	newest  string // lower bound of the chunk with that version; "" = not known
+	totals    shardTotals
+	version   ChunkVersion
+	newestMin string // lower bound of the chunk with that version; "" = not known
 }
 
 // shardNames assigns small numbers to shards. It is replaced when a shard is added, and numbers in
@@ -59,21 +59,21 @@ func (t *RoutingTable) Len() int { return int(t.starts[len(t.groups)]) }
 type chunkIndex struct{ group, block, chunk int }
 
 // locate returns the position of the chunk that contains a key.
-func (t *RoutingTable) locate(order string) chunkIndex {
+func (t *RoutingTable) locate(encoded string) chunkIndex {
 	var p chunkIndex
-	p.group = lastAtMost(t.groupMins, order)
+	p.group = lastAtMost(t.groupMins, encoded)
 	s := t.groups[p.group]
-	p.block = lastAtMost(s.blockMins, order)
-	p.chunk = s.blocks[p.block].find(order)
+	p.block = lastAtMost(s.blockMins, encoded)
+	p.chunk = s.blocks[p.block].find(encoded)
 	return p
 }
 
 // lastAtMost returns the index of the last bound that is not above the key, or 0 if all bounds are. It
 // does not use sort.Search, because finding a chunk is the inner loop of routing.
-func lastAtMost(lows []string, order string) int {
+func lastAtMost(lows []string, encoded string) int {
 	from, to := 0, len(lows)
 	for to-from > 1 {
-		if mid := int(uint(from+to) >> 1); lows[mid] <= order {
+		if mid := int(uint(from+to) >> 1); lows[mid] <= encoded {
 			from = mid
 		} else {
 			to = mid
@@ -127,8 +127,10 @@ func (t *RoutingTable) ShardOf(k Key) ShardID {
 	return t.shards.names[t.block(p).rows[p.chunk].shard]
 }
 
-// OwnerOf returns the owner of the key with these comparable bytes.
-func (t *RoutingTable) OwnerOf(order []byte) ShardID { return t.ShardOf(Key{encoded: string(order)}) }
+// ShardOfBytes returns the owner of the key with these comparable bytes.
+func (t *RoutingTable) ShardOfBytes(order []byte) ShardID {
+	return t.ShardOf(Key{encoded: string(order)})
+}
 
 func (t *RoutingTable) total(s ShardID) shardTotal {
 	n, ok := t.shards.number[s]
@@ -138,8 +140,8 @@ func (t *RoutingTable) total(s ShardID) shardTotal {
 	return t.totals.totalOf(n)
 }
 
-// Count returns the number of chunks on a shard.
-func (t *RoutingTable) Count(s ShardID) int { return int(t.total(s).chunks) }
+// CountOn returns the number of chunks on a shard.
+func (t *RoutingTable) CountOn(s ShardID) int { return int(t.total(s).chunks) }
 
 // JumboCount returns the number of chunks on a shard that are flagged jumbo.
 func (t *RoutingTable) JumboCount(s ShardID) int { return int(t.total(s).jumbo) }
@@ -160,8 +162,8 @@ func (t *RoutingTable) Owners() []ShardID {
 
 // Newest returns the chunk with the highest version.
 func (t *RoutingTable) Newest() Chunk {
-	if t.newest != "" {
-		if p := t.locate(t.newest); t.block(p).rows[p.chunk].version == t.version {
+	if t.newestMin != "" {
+		if p := t.locate(t.newestMin); t.block(p).rows[p.chunk].version == t.version {
 			return t.chunk(p)
 		}
 	}

@@ -109,11 +109,11 @@ func (r *PageReader) readRows(c *columns, n int) {
 	if c.failed {
 		return
 	}
-	measured := flags[0]&pageEstimates != 0
+	measured := flags[0]&pageHasEstimates != 0
 	for i := range r.rows {
 		f := chunkFlags(flags[i])
 		if i == 0 {
-			f &^= pageEstimates
+			f &^= pageHasEstimates
 		}
 		c.failed = c.failed || f&^(jumboBits|historyBits) != 0 || f&jumboBits > chunkFlags(JumboTrue) ||
 			f&historyBits == historyBits
@@ -221,32 +221,32 @@ func (r *PageReader) readBounds(c *columns) error {
 
 // checkBound checks that a lower bound is a valid key, and that it is the first of the table or greater
 // than the last bound.
-func (r *PageReader) checkBound(order, form string) error {
+func (r *PageReader) checkBound(encoded, types string) error {
 	first := r.Len() == 0
-	if first && order != r.pattern.GlobalMin().encoded || !first && order <= string(r.last) {
+	if first && encoded != r.pattern.GlobalMin().encoded || !first && encoded <= string(r.last) {
 		return damagedError("bounds are out of order")
 	}
 	for range r.pattern.Len() {
-		if form == "" {
+		if types == "" {
 			return damagedError("a key has too few fields")
 		}
-		t, value, restOrder, restForm, ok := takeField(r.value[:0], order, form)
+		t, value, restOrder, restForm, ok := takeField(r.value[:0], encoded, types)
 		if !ok || t == bson.TypeArray {
 			return damagedError("a key has no value of type %s", t)
 		}
 		r.value = value
 		v := bson.RawValue{Type: t, Value: value}
 		r.encoded = keyorder.Append(r.encoded[:0], v)
-		if string(r.encoded) != order[:len(order)-len(restOrder)] {
+		if string(r.encoded) != encoded[:len(encoded)-len(restOrder)] {
 			return damagedError("a key has a non-canonical encoding")
 		}
 		r.encoded = appendType(r.encoded[:0], v)
-		if string(r.encoded) != form[:len(form)-len(restForm)] {
+		if string(r.encoded) != types[:len(types)-len(restForm)] {
 			return damagedError("a key has non-canonical types")
 		}
-		order, form = restOrder, restForm
+		encoded, types = restOrder, restForm
 	}
-	if order != "" || form != "" {
+	if encoded != "" || types != "" {
 		return damagedError("a key has too many fields")
 	}
 	return nil

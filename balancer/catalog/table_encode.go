@@ -33,8 +33,8 @@ const (
 	pageBytes = 1 << 20
 )
 
-// pageEstimates is a flag that a page adds to the chunkFlags of its first chunk.
-const pageEstimates = 1 << 7 // the page has estimates
+// pageHasEstimates is a flag that a page adds to the chunkFlags of its first chunk.
+const pageHasEstimates = 1 << 7 // the page has estimates
 
 // Pages returns the compact form of the table, page by page. A page is only valid until the next page
 // is requested. A PageReader builds a table from the pages.
@@ -63,7 +63,7 @@ type pageWriter struct {
 
 	count      int
 	spans      []blockSpan
-	keys       int // bytes of keys
+	keyBytes   int // bytes of keys
 	shards     map[uint16]int
 	shardList  []uint16 // shards of the page by their number in the page
 	typesIndex map[string]int
@@ -78,7 +78,7 @@ type blockSpan struct {
 	span
 }
 
-func (w *pageWriter) isFull() bool { return w.count >= pageChunks || w.keys >= pageBytes }
+func (w *pageWriter) isFull() bool { return w.count >= pageChunks || w.keyBytes >= pageBytes }
 
 // add adds chunks of a block, from an index on, as long as the page has room, and returns their number.
 func (w *pageWriter) add(b *block, from int) int {
@@ -88,7 +88,7 @@ func (w *pageWriter) add(b *block, from int) int {
 	n := 0
 	for ; from+n < b.len() && !w.isFull(); n++ {
 		i := from + n
-		w.keys += len(b.encodedAt(i))
+		w.keyBytes += len(b.encodedAt(i))
 		w.addShard(b.rows[i].shard)
 		w.addTypes(b.key(i).types)
 		w.count++
@@ -109,13 +109,13 @@ func (w *pageWriter) addShard(s uint16) {
 	}
 }
 
-func (w *pageWriter) addTypes(f string) {
-	if len(w.typesList) > 0 && w.typesList[len(w.typesList)-1] == f {
+func (w *pageWriter) addTypes(types string) {
+	if len(w.typesList) > 0 && w.typesList[len(w.typesList)-1] == types {
 		return
 	}
-	if _, ok := w.typesIndex[f]; !ok {
-		w.typesIndex[f] = len(w.typesList)
-		w.typesList = append(w.typesList, f)
+	if _, ok := w.typesIndex[types]; !ok {
+		w.typesIndex[types] = len(w.typesList)
+		w.typesList = append(w.typesList, types)
 	}
 }
 
@@ -135,7 +135,7 @@ func (w *pageWriter) finish() []byte {
 	w.writeIDs()
 	w.writeHistories()
 	w.writeBounds()
-	w.count, w.keys = 0, 0
+	w.count, w.keyBytes = 0, 0
 	w.spans, w.shardList, w.typesList = w.spans[:0], w.shardList[:0], w.typesList[:0]
 	return w.out
 }
@@ -167,7 +167,7 @@ func (w *pageWriter) writePlacement() {
 		w.out = append(w.out, byte(r.flags))
 	}
 	if w.hasEstimates() {
-		w.out[first] |= pageEstimates
+		w.out[first] |= pageHasEstimates
 	}
 }
 

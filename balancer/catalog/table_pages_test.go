@@ -118,7 +118,7 @@ func FuzzPages(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b := NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
+		b := NewTableBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 		for c := range rt.All() {
 			if c.Min.Compare(c.Max) >= 0 {
 				t.Fatalf("chunk %+v", c)

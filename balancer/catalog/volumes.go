@@ -36,7 +36,7 @@ func NewVolumes(s *Snapshot, limit float64) *Volumes {
 		live, file := make([]int64, len(v.known)), make([]int64, len(v.known))
 		for id, data := range c.Sizes {
 			if i, ok := v.shards[id]; ok {
-				live[i], file[i] = data.onDisk(c.DiskRatio())
+				live[i], file[i] = data.dataAndFileBytes(c.DiskRatio())
 			}
 		}
 		v.usedBytes, v.fileBytes = append(v.usedBytes, live...), append(v.fileBytes, file...)
@@ -60,14 +60,14 @@ func (c *CollectionState) DiskRatio() float64 {
 	return float64(onDisk) / float64(data)
 }
 
-// onDisk returns the amount of data in the files of a collection, and the size of the files.
-func (d ShardData) onDisk(ratio float64) (live, file int64) {
+// dataAndFileBytes returns the amount of data in the files of a collection, and the size of the files.
+func (d ShardData) dataAndFileBytes(ratio float64) (dataBytes, fileBytes int64) {
 	if d.Stored > 0 {
-		file = d.Stored + d.IndexBytes
-		return file - min(d.Reusable, file), file
+		fileBytes = d.Stored + d.IndexBytes
+		return fileBytes - min(d.Reusable, fileBytes), fileBytes
 	}
-	live = scaleBytes(d.Bytes+d.OrphanBytes, ratio)
-	return live, live
+	dataBytes = scaleBytes(d.Bytes+d.OrphanBytes, ratio)
+	return dataBytes, dataBytes
 }
 
 func scaleBytes(bytes int64, ratio float64) int64 { return int64(math.Ceil(ratio * float64(bytes))) }
@@ -85,8 +85,8 @@ func (v *Volumes) IsKnown(id ShardID) bool {
 	return ok && v.known[i]
 }
 
-// OnDisk returns the number of bytes that data of a collection need on disk.
-func (v *Volumes) OnDisk(ns string, bytes int64) int64 {
+// BytesOnDisk returns the number of bytes that data of a collection need on disk.
+func (v *Volumes) BytesOnDisk(ns string, bytes int64) int64 {
 	coll, known := v.colls[ns]
 	if !known {
 		return bytes
@@ -97,7 +97,7 @@ func (v *Volumes) OnDisk(ns string, bytes int64) int64 {
 // fileGrowth returns the number of bytes by which a collection's files on a shard grow when the shard
 // receives data.
 func (v *Volumes) fileGrowth(ns string, file int, bytes int64) int64 {
-	need := v.usedBytes[file] + v.OnDisk(ns, bytes)
+	need := v.usedBytes[file] + v.BytesOnDisk(ns, bytes)
 	if v.fileBytes[file] == 0 {
 		need += emptyFileBytes
 	}
@@ -135,7 +135,7 @@ func (v *Volumes) AddData(ns string, to ShardID, bytes int64) {
 	if v.fileBytes[file] == 0 {
 		v.usedBytes[file] += emptyFileBytes
 	}
-	v.usedBytes[file] += v.OnDisk(ns, bytes)
+	v.usedBytes[file] += v.BytesOnDisk(ns, bytes)
 	v.fileBytes[file] += grows
 	v.freeBytes[shard] -= grows
 }
@@ -143,7 +143,7 @@ func (v *Volumes) AddData(ns string, to ShardID, bytes int64) {
 // RemoveData removes data of a collection from a shard. The files keep their size.
 func (v *Volumes) RemoveData(ns string, of ShardID, bytes int64) {
 	if _, file, ok := v.locate(ns, of); ok {
-		v.usedBytes[file] = max(0, v.usedBytes[file]-v.OnDisk(ns, bytes))
+		v.usedBytes[file] = max(0, v.usedBytes[file]-v.BytesOnDisk(ns, bytes))
 	}
 }
 

@@ -34,7 +34,7 @@ func (t *RoutingTable) overlapping(from, to Key, slab *historySlab) iter.Seq[Chu
 // means no bound. Blocks without chunks of the shard are skipped.
 func (t *RoutingTable) OwnedChunks(s ShardID, from, to Key) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
-		if t.Count(s) == 0 {
+		if t.CountOn(s) == 0 {
 			return
 		}
 		n := t.shards.number[s]
@@ -50,11 +50,11 @@ func (t *RoutingTable) OwnedChunks(s ShardID, from, to Key) iter.Seq[Chunk] {
 	}
 }
 
-// FirstOther returns the first chunk in key order that a shard owns, other than the chunk with the
+// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk with the
 // lower bound than; false if there is none.
-func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
+func (t *RoutingTable) FirstOnShardExcept(s ShardID, lowerBound Key) (Chunk, bool) {
 	for c := range t.OwnedChunks(s, Key{}, Key{}) {
-		if !c.Min.Equal(than) {
+		if !c.Min.Equal(lowerBound) {
 			return c, true
 		}
 	}
@@ -64,11 +64,11 @@ func (t *RoutingTable) FirstOther(s ShardID, than Key) (Chunk, bool) {
 // MergeCandidates returns the chunks of one shard, from a key on and in key order, that may be adjacent
 // to another chunk of the shard. All chunks that can be merged are among them. Chunks without such a
 // neighbour are not built. Each chunk comes with the number of skipped chunks since the previous one
-// for which counts returns true.
+// for which isCounted returns true.
 func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
-	counts func(since bson.Timestamp, jumbo Jumbo) bool) iter.Seq2[int, Chunk] {
+	isCounted func(since bson.Timestamp, jumbo Jumbo) bool) iter.Seq2[int, Chunk] {
 	return func(yield func(int, Chunk) bool) {
-		if t.Count(s) == 0 {
+		if t.CountOn(s) == 0 {
 			return
 		}
 		n := t.shards.number[s]
@@ -80,7 +80,7 @@ func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
 			for _, at := range b.positionsIn(n, span) {
 				i := int(at)
 				if i > 0 && i < b.len()-1 && b.rows[i-1].shard != n && b.rows[i+1].shard != n {
-					if counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) {
+					if isCounted(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) {
 						passed++
 					}
 					continue
@@ -94,19 +94,19 @@ func (t *RoutingTable) MergeCandidates(s ShardID, from Key,
 	}
 }
 
-// HasMergeCandidates reports whether a shard owns two adjacent chunks for which counts returns true. If
+// HasMergeCandidates reports whether a shard owns two adjacent chunks for which isCounted returns true. If
 // it does not, there is nothing to merge on the shard. The check is faster than iterating over
 // MergeCandidates.
 func (t *RoutingTable) HasMergeCandidates(
 	s ShardID,
 	from Key,
-	counts func(since bson.Timestamp, jumbo Jumbo) bool,
+	isCounted func(since bson.Timestamp, jumbo Jumbo) bool,
 ) bool {
-	if t.Count(s) == 0 {
+	if t.CountOn(s) == 0 {
 		return false
 	}
 	n := t.shards.number[s]
-	does := func(b *block, i int) bool { return counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) }
+	does := func(b *block, i int) bool { return isCounted(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) }
 	var before *block // the last block whose last chunk the shard owns
 	owns := func(s *blockGroup) bool { return s.totals.totalOf(n).chunks > 0 }
 	for b, span := range t.spansOnGroups(from, Key{}, owns) {
@@ -130,9 +130,9 @@ func (t *RoutingTable) HasMergeCandidates(
 	return false
 }
 
-// ShardsWithNeighbours returns the shards that own two adjacent chunks without jumbo flags. Other
+// ShardsWithMergeableChunks returns the shards that own two adjacent chunks without jumbo flags. Other
 // shards have nothing to merge.
-func (t *RoutingTable) ShardsWithNeighbours() map[ShardID]bool {
+func (t *RoutingTable) ShardsWithMergeableChunks() map[ShardID]bool {
 	found := map[ShardID]bool{}
 	const nobody = 1 << 16
 	last := nobody
@@ -154,7 +154,7 @@ func (t *RoutingTable) ShardsWithNeighbours() map[ShardID]bool {
 // jumbo flag; false if there is none. A zero Key means no bound. Blocks in which all chunks of the
 // shard have the flag are skipped, and only the returned chunk is built.
 func (t *RoutingTable) FirstNonJumbo(s ShardID, from, to Key) (Chunk, bool) {
-	if t.Count(s) == t.JumboCount(s) {
+	if t.CountOn(s) == t.JumboCount(s) {
 		return Chunk{}, false
 	}
 	n := t.shards.number[s]

@@ -39,7 +39,7 @@ func TestHaveNeighbours(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := table.ShardsWithNeighbours(); !maps.Equal(got, want) {
+		if got := table.ShardsWithMergeableChunks(); !maps.Equal(got, want) {
 			t.Errorf("seed %d: %v, not %v", seed, got, want)
 		}
 	}

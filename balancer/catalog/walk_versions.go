@@ -37,14 +37,14 @@ func (t *RoutingTable) ChunksWithEstimate() iter.Seq[Chunk] {
 	}
 }
 
-// filterChunks returns the chunks for which wanted returns true, in blocks in which in returns true for
+// filterChunks returns the chunks for which wanted returns true, in blocks in which hasAny returns true for
 // the part of a shard.
-func (t *RoutingTable) filterChunks(in func(*ownership) bool, wanted func(*block, int) bool) iter.Seq[Chunk] {
+func (t *RoutingTable) filterChunks(hasAny func(*ownership) bool, wanted func(*block, int) bool) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		slab := historySlab{size: minSlab}
 		var c Chunk
 		for b := range t.allBlocks() {
-			if !b.anyOwner(in) {
+			if !b.anyOwner(hasAny) {
 				continue
 			}
 			for i := range b.rows {
@@ -59,9 +59,9 @@ func (t *RoutingTable) filterChunks(in func(*ownership) bool, wanted func(*block
 	}
 }
 
-func (b *block) anyOwner(in func(*ownership) bool) bool {
+func (b *block) anyOwner(hasAny func(*ownership) bool) bool {
 	for i := range b.owned {
-		if in(&b.owned[i]) {
+		if hasAny(&b.owned[i]) {
 			return true
 		}
 	}

@@ -15,7 +15,7 @@ func (rr *ruleRun) checkShards() {
 	if rr.reportGap("shards", "reach") {
 		return
 	}
-	list := rr.WithCodes(diagnosis.ShardUnreachable)
+	list := rr.FindingsWithCodes(diagnosis.ShardUnreachable)
 	if len(list) == 0 && rr.Parts().Source.Kind == catalog.SourceFile {
 		rr.addUnavailable("whether every shard answers is unknown: not recorded in a file")
 	}
@@ -27,13 +27,13 @@ func (rr *ruleRun) checkShards() {
 // checkBalancer checks how long the balancer has been off. The cluster does not record this when a user
 // set the mode by hand; an unknown duration counts as too long.
 func (rr *ruleRun) checkBalancer() {
-	for _, f := range rr.WithCodes(diagnosis.SettingsUnreadable) {
+	for _, f := range rr.FindingsWithCodes(diagnosis.SettingsUnreadable) {
 		rr.addDiagnosed(f)
 	}
 	if mode := diagnosis.ModeOf(rr.Snapshot); mode == "" && rr.reportGap("settings", "balancer") {
 		return
 	}
-	for _, f := range rr.WithCodes(diagnosis.BalancerOff) {
+	for _, f := range rr.FindingsWithCodes(diagnosis.BalancerOff) {
 		found := fromDiagnosis(f)
 		if f.Since.IsZero() || rr.Time().IsZero() {
 			found.Sentence += ", since when is not recorded"
@@ -50,7 +50,7 @@ func (rr *ruleRun) checkRounds() {
 	if rr.reportGap("actionlog") {
 		return
 	}
-	for _, f := range rr.WithCodes(diagnosis.RoundsFailing) {
+	for _, f := range rr.FindingsWithCodes(diagnosis.RoundsFailing) {
 		rr.addIfOverMax(countQuantity(int64(diagnosis.RoundsOf(rr.Snapshot).Failed)), fromDiagnosis(f))
 	}
 }
@@ -117,10 +117,10 @@ func (rr *ruleRun) checkPaused() {
 	if rr.reportGap("lease") {
 		return
 	}
-	for _, f := range rr.WithCodes(diagnosis.LeftPaused) {
+	for _, f := range rr.FindingsWithCodes(diagnosis.LeftPaused) {
 		rr.addDiagnosed(f)
 	}
-	for _, f := range rr.WithCodes(diagnosis.RunsPaused) {
+	for _, f := range rr.FindingsWithCodes(diagnosis.RunsPaused) {
 		shown := fromDiagnosis(f)
 		shown.Severity, shown.Excuse = diagnosis.Info, "it is intended"
 		rr.add(shown)
@@ -137,7 +137,8 @@ func (rr *ruleRun) checkZones() {
 			return rr.policy.Namespaces.Match(r.Namespace)
 		})
 	}
-	for _, f := range rr.WithCodes(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap,
+	for _, f := range rr.FindingsWithCodes(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining,
+		diagnosis.ZoneRangesOverlap,
 		diagnosis.ZoneEndsEarly) {
 		if ns := f.Scope.Namespace; ns == "" && concerned[f.Scope.Zone] || ns != "" && rr.policy.Namespaces.Match(ns) {
 			rr.addDiagnosed(f)

@@ -49,7 +49,7 @@ func (rr *ruleRun) checkJumbo() {
 	if rr.reportGap("chunks") {
 		return
 	}
-	for _, f := range rr.WithCodes(diagnosis.JumboChunks) {
+	for _, f := range rr.FindingsWithCodes(diagnosis.JumboChunks) {
 		n, _ := f.Number("jumboChunks")
 		if ns := f.Scope.Namespace; rr.policy.Namespaces.Match(ns) {
 			found := fromDiagnosis(f)

@@ -174,7 +174,7 @@ func (p *Policy) Needs() (all Need) {
 		}
 	}
 	if p.allows(Resharding) {
-		all |= Activity
+		all |= RunningReshardings
 	}
 	return all
 }

@@ -124,15 +124,15 @@ func (r *Result) RuleStatus(rule string) Status {
 	return status
 }
 
-// Chosen returns the balances of the collections that the policy covers.
-func (r *Result) Chosen() []diagnosis.Balance {
+// ChosenBalances returns the balances of the collections that the policy covers.
+func (r *Result) ChosenBalances() []diagnosis.Balance {
 	return slices.DeleteFunc(slices.Clone(r.Balances), func(b diagnosis.Balance) bool {
 		return !r.Policy.Namespaces.Match(b.Namespace)
 	})
 }
 
-// Failing returns the findings that fail, the most severe first.
-func (r *Result) Failing() []Finding {
+// FailingFindings returns the findings that fail, the most severe first.
+func (r *Result) FailingFindings() []Finding {
 	list := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return !f.Fails(r.Policy.FailOn) })
 	slices.SortStableFunc(list, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
 	return list

@@ -29,23 +29,23 @@ type Need uint
 // The needs. The cost of all but Tables grows with the number of collections and shards, but not with
 // the number of chunks.
 const (
-	Verdicts Need = 1 << iota // whether each collection is balanced, according to the server
-	Counts                    // chunks by shard
-	Sizes                     // data by shard
-	Switches                  // when the balancer was turned on or off
-	Rounds                    // the newest balancer rounds
-	Outcomes                  // how migrations ended
-	Zones                     // ranges of zones
-	Drains                    // remaining data on draining shards
-	Activity                  // running reshardings
-	Routers                   // config.mongos
-	Reach                     // which shards answer
-	Leases                    // the lease of a shardsh run
-	Disks                     // disk volumes of the shards
-	Faults                    // data that known server bugs depend on
-	Metadata                  // checkMetadataConsistency
-	Audits                    // samples of the documents, on each shard
-	Tables                    // every chunk, with sizes and logs: the whole Snapshot
+	BalanceStatuses    Need = 1 << iota // whether each collection is balanced, according to the server
+	Counts                              // chunks by shard
+	Sizes                               // data by shard
+	Switches                            // when the balancer was turned on or off
+	Rounds                              // the newest balancer rounds
+	Outcomes                            // how migrations ended
+	Zones                               // ranges of zones
+	Drains                              // remaining data on draining shards
+	RunningReshardings                  // running reshardings
+	Routers                             // config.mongos
+	Reachability                        // which shards answer
+	Leases                              // the lease of a shardsh run
+	Disks                               // disk volumes of the shards
+	KnownFaults                         // data that known server bugs depend on
+	Metadata                            // checkMetadataConsistency
+	Audits                              // samples of the documents, on each shard
+	Tables                              // every chunk, with sizes and logs: the whole Snapshot
 )
 
 // Has reports whether n contains all of other.
@@ -56,7 +56,7 @@ func Rules() []Rule {
 	counts, spans := []diagnosis.Unit{diagnosis.Count}, []diagnosis.Unit{diagnosis.Seconds}
 	return []Rule{
 		{"shards", "every shard answers", diagnosis.Critical,
-			Quantity{}, nil, true, Reach, (*ruleRun).checkShards},
+			Quantity{}, nil, true, Reachability, (*ruleRun).checkShards},
 		{"balancer", "how long the balancer may be off", diagnosis.Warning,
 			Quantity{3600, diagnosis.Seconds}, spans, true, Switches, (*ruleRun).checkBalancer},
 		{"rounds", "rounds that may fail of the last five", diagnosis.Warning,
@@ -64,7 +64,7 @@ func Rules() []Rule {
 		{"moves", "migrations that may fail from one shard to another", diagnosis.Warning,
 			countQuantity(0), counts, true, Outcomes, (*ruleRun).checkMoves},
 		{"compliant", "every collection is balanced", diagnosis.Warning,
-			Quantity{}, nil, true, Verdicts, (*ruleRun).checkCompliant},
+			Quantity{}, nil, true, BalanceStatuses, (*ruleRun).checkCompliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
 			Quantity{}, nil, true, Drains | Counts | Zones, (*ruleRun).checkDraining},
 		{"zones", "every zone with ranges has a shard for their chunks, and no range ends early by mistake",
@@ -76,7 +76,7 @@ func Rules() []Rule {
 		{"versions", "all routers, and all members that can be reached, run the same version", diagnosis.Warning,
 			Quantity{}, nil, true, Routers, (*ruleRun).checkVersions},
 		{"advisories", "no known fault of the servers concerns the cluster", diagnosis.Critical,
-			Quantity{}, nil, false, Faults, (*ruleRun).checkAdvisories},
+			Quantity{}, nil, false, KnownFaults, (*ruleRun).checkAdvisories},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
 			countQuantity(100_000), counts, false, Sizes, (*ruleRun).checkOrphans},
 		{"disk", "how full the volume of a shard may be", diagnosis.Warning,

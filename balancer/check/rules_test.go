@@ -496,7 +496,7 @@ func TestHelperOfFragmentation(t *testing.T) {
 			t.Fatal(err)
 		}
 		report := p.Check("", check.Cluster{Diagnosis: diagnosis.Diagnose(catalog.NewSnapshot(c.SnapshotParts))})
-		if f := report.Result.Failing(); len(f) != 1 || len(f[0].Commands) != 1 || f[0].Commands[0] != want {
+		if f := report.Result.FailingFindings(); len(f) != 1 || len(f[0].Commands) != 1 || f[0].Commands[0] != want {
 			t.Errorf("%s: %+v", release, f)
 		}
 	}

@@ -24,20 +24,20 @@ type Policy struct {
 	Hours []*pace.Window
 	// Limits are limits that no option can raise. Defaults are the limits of runs that set none.
 	Limits, Defaults Limits
-	// Approval requires that plans are approved before they are applied.
-	Approval bool
-	// Audit is the destination of the audit log. Empty means that no audit log is required.
-	Audit string
+	// RequiresApproval requires that plans are approved before they are applied.
+	RequiresApproval bool
+	// AuditDestination is the destination of the audit log. Empty means that no audit log is required.
+	AuditDestination string
 }
 
 // Limits bound one run. Zero means unlimited.
 type Limits struct {
-	Moves    int
-	Bytes    int64
-	For      time.Duration
-	Parallel int
-	// Disk is the share of its volume up to which a shard may be filled by received data.
-	Disk float64
+	Moves       int
+	Bytes       int64
+	MaxDuration time.Duration
+	Parallel    int
+	// DiskShare is the share of its volume up to which a shard may be filled by received data.
+	DiskShare float64
 }
 
 // Verbs returns the verbs that a policy can allow.
@@ -86,9 +86,9 @@ func (p *Policy) CheckRequest(o Request) error {
 	}
 	unplanned := []string{"balance", Commands, "defragment", "drain", "presplit"}
 	switch {
-	case p.Approval && o.Verb == "apply" && !o.Approved:
+	case p.RequiresApproval && o.Verb == "apply" && !o.Approved:
 		return p.Refusal("require-approval", "give the hash of the approved plan (--approve, approve)")
-	case p.Approval && slices.Contains(unplanned, o.Verb):
+	case p.RequiresApproval && slices.Contains(unplanned, o.Verb):
 		return p.Refusal("require-approval", "%s has no plan that was approved; use plan, and apply with --approve (approve)",
 			o.Verb)
 	case o.All && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, "*"):

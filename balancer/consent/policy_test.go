@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		"for": "8h", "parallel": 2, "disk-limit": "85%"}, "defaults": {"max-moves": 500, "max-bytes": "50GB"}, "audit": "syslog"}`)
 	for _, p := range []*Policy{yaml, json} {
 		if p.Limits != (Limits{5000, 2e12, 8 * time.Hour, 2, 0.85}) || p.Defaults != (Limits{Moves: 500, Bytes: 5e10}) ||
-			len(p.Verbs) != 3 || len(p.Namespaces) != 2 || len(p.Hours) != 2 || p.Audit != "syslog" || p.Approval {
+			len(p.Verbs) != 3 || len(p.Namespaces) != 2 || len(p.Hours) != 2 || p.AuditDestination != "syslog" || p.RequiresApproval {
 			t.Errorf("%+v", p)
 		}
 	}

@@ -78,7 +78,7 @@ func Parse(text []byte) (*Policy, error) {
 	if err := checkNoEmptyRules(text); err != nil {
 		return nil, err
 	}
-	p := &Policy{Verbs: f.Verbs, Namespaces: f.Namespaces, Approval: f.Approval, Audit: f.Audit}
+	p := &Policy{Verbs: f.Verbs, Namespaces: f.Namespaces, RequiresApproval: f.Approval, AuditDestination: f.Audit}
 	for _, verb := range f.Verbs {
 		if !slices.Contains(Verbs(), verb) {
 			return nil, fmt.Errorf("verbs: %q is not one of %s", verb, strings.Join(Verbs(), ", "))
@@ -142,7 +142,7 @@ func (y limitsYAML) limits(of string) (l Limits, err error) {
 	}{
 		{"max-moves", y.Moves, whole, func(n int64) { l.Moves = int(n) }},
 		{"max-bytes", y.Bytes, catalog.ParseSize, func(n int64) { l.Bytes = n }},
-		{"for", y.For, span, func(n int64) { l.For = time.Duration(n) }},
+		{"for", y.For, span, func(n int64) { l.MaxDuration = time.Duration(n) }},
 		{"parallel", y.Parallel, whole, func(n int64) { l.Parallel = int(n) }},
 	} {
 		if one.text == "" {
@@ -155,7 +155,7 @@ func (y limitsYAML) limits(of string) (l Limits, err error) {
 		one.set(n)
 	}
 	if y.Disk != "" {
-		if l.Disk, err = pace.ParseShare(y.Disk); err != nil {
+		if l.DiskShare, err = pace.ParseShare(y.Disk); err != nil {
 			return l, fmt.Errorf("%s.disk-limit: %w", of, err)
 		}
 	}

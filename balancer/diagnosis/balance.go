@@ -59,7 +59,7 @@ func DisabledByOf(c catalog.Collection, r catalog.Release) DisabledBy {
 		return DisabledNoBalance
 	case !c.PermitMigrations, !c.AllowMigrations:
 		return DisabledNoMigrations
-	case c.Frozen(r):
+	case c.ForbidsChunkOperations(r):
 		return DisabledFrozen
 	}
 	return NotDisabled
@@ -304,7 +304,7 @@ func comparedNumbers(n policy.Numbers) []Number {
 		return nil
 	}
 	unit := Bytes
-	if n.Unit == policy.Chunks {
+	if n.Unit == policy.UnitChunks {
 		unit = Count
 	}
 	list := []Number{{"donor", n.Donor, unit}, {"recipient", n.Recipient, unit}}

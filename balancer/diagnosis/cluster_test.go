@@ -74,7 +74,7 @@ func (c *cluster) collection(ns string, owners []string, alter ...func(*catalog.
 		chunk.Version = catalog.ChunkVersion{Major: 1, Minor: uint32(i)}
 		if i < len(owners)-1 {
 			var err error
-			if chunk.Max, err = p.Key(raw(c.t, bson.D{{Key: "k", Value: int32(i)}})); err != nil {
+			if chunk.Max, err = p.ParseKey(raw(c.t, bson.D{{Key: "k", Value: int32(i)}})); err != nil {
 				c.t.Fatal(err)
 			}
 		}

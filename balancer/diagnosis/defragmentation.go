@@ -59,7 +59,7 @@ func defragmentationFindings(c *catalog.CollectionState) []Finding {
 		code = DefragmentationIdle
 	}
 	f := finding(code, Scope{Namespace: c.Namespace}, fmt.Sprintf("%s is being defragmented (%s)", c.Namespace, d))
-	f.Instead = []string{fmt.Sprintf("sh.stopDefragment(%q)", c.Namespace)}
+	f.InsteadOfWaiting = []string{fmt.Sprintf("sh.stopDefragment(%q)", c.Namespace)}
 	if d.Remaining >= 0 {
 		f.Numbers = countNumbers("remainingChunks", d.Remaining)
 	}

@@ -21,7 +21,7 @@ func Diagnose(s *catalog.Snapshot) *Diagnosis {
 	d := &Diagnosis{Snapshot: s, Balances: Balances(s)}
 	for _, look := range []func() []Finding{
 		d.gapFindings, d.unreachableFindings, d.balancerFindings,
-		func() []Finding { return PausedRunFindings(s) }, d.pausedFindings, d.migrationFindings, d.collectionFindings,
+		func() []Finding { return WaitingRunFindings(s) }, d.pausedFindings, d.migrationFindings, d.collectionFindings,
 		d.zoneFindings, d.shardFindings, d.unshardedFindings,
 	} {
 		d.Findings = append(d.Findings, look()...)
@@ -41,8 +41,8 @@ func (d *Diagnosis) IsBalanced() bool {
 	return !slices.ContainsFunc(d.Balances, func(b Balance) bool { return !b.Balanced && b.DisabledBy == NotDisabled })
 }
 
-// WithCodes returns the findings with one of the codes, in order.
-func (d *Diagnosis) WithCodes(codes ...Code) (list []Finding) {
+// FindingsWithCodes returns the findings with one of the codes, in order.
+func (d *Diagnosis) FindingsWithCodes(codes ...Code) (list []Finding) {
 	for _, f := range d.Findings {
 		if slices.Contains(codes, f.Code) {
 			list = append(list, f)

@@ -284,7 +284,7 @@ func pageOfFindings() string {
 func TestNumbers(t *testing.T) {
 	d := Diagnose(newCluster(t).collection("x.y", []string{"a"}, reported("chunksImbalance"),
 		sized(map[catalog.ShardID]int64{"a": 900, "b": 100})).snapshot())
-	f := d.WithCodes(NotBalanced)[0]
+	f := d.FindingsWithCodes(NotBalanced)[0]
 	if n, ok := f.Number("misplaced"); !ok || n != 400*mib {
 		t.Errorf("misplaced %d %v", n, ok)
 	}
@@ -305,7 +305,7 @@ func TestNumbers(t *testing.T) {
 		sizes := sized(map[catalog.ShardID]int64{"a": 900, "b": 100})
 		c := newCluster(t).collection("x.y", []string{"a", "a", "a", "a"}, sizes)
 		c.Release = tc.release
-		if f := Diagnose(c.snapshot()).WithCodes(NotBalanced)[0]; !slices.Equal(f.Numbers, tc.want) {
+		if f := Diagnose(c.snapshot()).FindingsWithCodes(NotBalanced)[0]; !slices.Equal(f.Numbers, tc.want) {
 			t.Errorf("%s: numbers %v, want %v", tc.release, f.Numbers, tc.want)
 		}
 	}
@@ -522,7 +522,7 @@ func TestFindingsAreWellFormed(t *testing.T) {
 		if again := Diagnose(s); !reflect.DeepEqual(again.Findings, d.Findings) {
 			rt.Error("a second look finds something else")
 		}
-		if d.IsBalanced() && len(d.WithCodes(NotBalanced, Draining, DrainNeedsOperator)) > 0 {
+		if d.IsBalanced() && len(d.FindingsWithCodes(NotBalanced, Draining, DrainNeedsOperator)) > 0 {
 			rt.Errorf("balanced, with %v", d.Findings)
 		}
 	})

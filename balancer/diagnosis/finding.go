@@ -31,8 +31,8 @@ type Finding struct {
 	// Commands are the commands for the operator to enter in the shell. A word in angle brackets is a
 	// placeholder.
 	Commands []string
-	// Instead holds commands that end at once a condition that would end by itself later.
-	Instead []string
+	// InsteadOfWaiting holds commands that end at once a condition that would end by itself later.
+	InsteadOfWaiting []string
 }
 
 // sortBySeverity sorts findings, the most severe first.

@@ -57,7 +57,7 @@ func perSecond(n float64) int64 { return int64(math.Round(n)) }
 func hotShardFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
 	for _, s := range m.Shards {
 		share := w.Weigh(s.Load) / mean
-		low, _ := s.Between.Low, s.Between.High
+		low, _ := s.TotalInterval.Low, s.TotalInterval.High
 		if share < minHotShardRatio || s.Load.Total() > 0 && share*low/s.Load.Total() < 1 {
 			continue
 		}
@@ -82,10 +82,10 @@ func hotKeyFindings(m *heat.Map) (list []Finding) {
 	for _, k := range m.HotKeys {
 		f := finding(HotKey, Scope{Namespace: m.Namespace, Shard: k.Shard, Chunk: m.Chunks[k.Chunk].Min}, fmt.Sprintf(
 			"one shard key of %s, %s, has %s of the load that a shard has on average: %s, on %s", m.Namespace,
-			humanize.Literal(m.Pattern.Bound(k.Key)), humanize.Percent(k.OfShard), LoadText(k.Load), k.Shard),
+			humanize.Literal(m.Pattern.Bound(k.Key)), humanize.Percent(k.ShardShare), LoadText(k.Load), k.Shard),
 			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
 		f.Numbers = countNumbers("samples", int64(k.Samples),
-			Number{Name: "percentOfMean", Value: int64(math.Round(k.OfShard * 100))})
+			Number{Name: "percentOfMean", Value: int64(math.Round(k.ShardShare * 100))})
 		list = append(list, f)
 	}
 	return list
@@ -103,7 +103,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 	average := sum / float64(len(m.Chunks))
 	for _, c := range m.Hottest(w, maxHotChunks) {
 		value := w.Weigh(c.Load)
-		sure := value * c.Between.Low / max(c.Load.Total(), 1e-9)
+		sure := value * c.TotalInterval.Low / max(c.Load.Total(), 1e-9)
 		one := slices.ContainsFunc(m.HotKeys, func(k heat.HotKey) bool { return m.Chunks[k.Chunk].Min.Equal(c.Min) })
 		if one || sure < max(minHotChunkShare*mean, minHotChunkRatio*average) {
 			continue

@@ -27,7 +27,8 @@ type findingJSON struct {
 // MarshalJSON returns the finding as an object, with the remedy of its code.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
-		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands, f.Instead,
+		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
+		f.InsteadOfWaiting,
 		Define(f.Code).Remedy,
 	})
 }
@@ -78,7 +79,7 @@ func (a ChunkAnswer) MarshalJSON() ([]byte, error) {
 	form.Headline = a.Headline()
 	for _, d := range a.Decisions {
 		form.Decisions = append(form.Decisions,
-			decisionJSON{d.Code, d.Chosen(), d.Shard, d.Recipient, d.Zone, d.Text()})
+			decisionJSON{d.Code, d.IsChosen(), d.Shard, d.Recipient, d.Zone, d.Text()})
 	}
 	return json.Marshal(form)
 }

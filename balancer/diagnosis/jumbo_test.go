@@ -13,7 +13,7 @@ import (
 // key has more fields: another one if it can't be refined.
 func TestWhatSplitsJumboChunks(t *testing.T) {
 	key := func(n int) catalog.Key {
-		k, err := keyPattern(t).Key(raw(t, bson.D{{Key: "k", Value: int32(n)}}))
+		k, err := keyPattern(t).ParseKey(raw(t, bson.D{{Key: "k", Value: int32(n)}}))
 		if err != nil {
 			t.Fatal(err)
 		}

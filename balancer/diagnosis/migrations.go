@@ -110,7 +110,7 @@ func migrationBytes(s *catalog.Snapshot, m catalog.ActiveMigration) []Number {
 	if c == nil || c.Pattern.IsZero() || len(m.Min) == 0 {
 		return nil
 	}
-	lower, err := c.Pattern.Key(m.Min)
+	lower, err := c.Pattern.ParseKey(m.Min)
 	if err != nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func ReshardingFinding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding 
 	}
 	f := finding(Resharding, Scope{Namespace: r.Namespace}, sentence)
 	if abort, known := abortHelpers[r.Kind]; known {
-		f.Instead = []string{fmt.Sprintf("%s(%q)", abort, r.Namespace)}
+		f.InsteadOfWaiting = []string{fmt.Sprintf("%s(%q)", abort, r.Namespace)}
 	}
 	f.Since = r.Since
 	if r.TotalBytes > 0 {

@@ -107,7 +107,7 @@ func WhyKey(s *catalog.Snapshot, ns string, doc bson.Raw) (ChunkAnswer, error) {
 // parseKey parses a shard key given by the user: the bound of a chunk, or the fields of a document. In
 // a document, the value of the hashed field is not hashed yet.
 func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
-	key, err := c.Pattern.Key(doc)
+	key, err := c.Pattern.ParseKey(doc)
 	switch {
 	case err != nil:
 		return catalog.Key{}, err

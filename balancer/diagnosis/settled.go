@@ -12,7 +12,7 @@ import (
 // merged, and no operation on it is running. For a settled collection, its Outline is enough to plan.
 func IsSettled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	if c.Table == nil || c.Unsplittable || c.Namespace == policy.SessionsNamespace || len(c.ChunkSizes) > 0 ||
-		!s.Release().BalancesBySize() || len(c.Table.ShardsWithNeighbours()) > 0 {
+		!s.Release().BalancesBySize() || len(c.Table.ShardsWithMergeableChunks()) > 0 {
 		return false
 	}
 	parts := s.Parts()

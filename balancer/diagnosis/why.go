@@ -167,7 +167,7 @@ func disabledFindings(s *catalog.Snapshot, f Finding) (list []Finding) {
 	}{
 		{c.NoBalance && s.BalancingDisabledBy(c.Namespace) == nil, DisabledNoBalance},
 		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, DisabledNoMigrations},
-		{c.Frozen(s.Release()), DisabledFrozen},
+		{c.ForbidsChunkOperations(s.Release()), DisabledFrozen},
 	} {
 		if flag.set {
 			list = append(list, disabledFinding(c.Namespace, flag.hold))

@@ -122,29 +122,29 @@ func (a ChunkAnswer) Headline() string {
 	for _, d := range a.Decisions {
 		subject := d.Code.Info().Subject
 		switch {
-		case d.Chosen() && d.Min.Equal(a.Chunk.Min) && hindered != "":
+		case d.IsChosen() && d.Min.Equal(a.Chunk.Min) && hindered != "":
 			return fmt.Sprintf("%s, and would move to %s, but %s", where, d.Recipient, hindered)
-		case d.Chosen() && d.Min.Equal(a.Chunk.Min):
+		case d.IsChosen() && d.Min.Equal(a.Chunk.Min):
 			return fmt.Sprintf("%s, and moves to %s next: %s", where, d.Recipient, asClause(d.Text()))
 		case hindered == "" && (subject == policy.SubjectCluster || subject == policy.SubjectCollection):
 			hindered = asClause(d.Text())
 		}
 	}
-	if d, ok := a.decisive(); ok {
+	if d, ok := a.decisiveDecision(); ok {
 		return where + ", and stays: " + asClause(d.Text())
 	}
 	return where + ", and nothing requires it to move"
 }
 
-// decisive returns the decision that best explains why a chunk stays: the first one about the chunk, or
+// decisiveDecision returns the decision that best explains why a chunk stays: the first one about the chunk, or
 // else the last one.
-func (a ChunkAnswer) decisive() (d policy.Decision, ok bool) {
+func (a ChunkAnswer) decisiveDecision() (d policy.Decision, ok bool) {
 	n := len(a.Decisions)
 	if n == 0 {
 		return d, false
 	}
 	for _, d := range a.Decisions {
-		if d.Code.Info().Subject == policy.SubjectChunk && !d.Chosen() {
+		if d.Code.Info().Subject == policy.SubjectChunk && !d.IsChosen() {
 			return d, true
 		}
 	}

@@ -43,7 +43,7 @@ func (d *Diagnosis) withComparison(f Finding) Finding {
 	for first := range report.Chosen() {
 		n := first.Numbers
 		f.Numbers = append(slices.Clip(f.Numbers), comparedNumbers(n)...)
-		if first.Shard != "" && n.Unit != policy.Chunks && n.Threshold > 0 {
+		if first.Shard != "" && n.Unit != policy.UnitChunks && n.Threshold > 0 {
 			f.Sentence += fmt.Sprintf(": %s has %s, %s has %s", first.Shard, humanize.Bytes(n.Donor), first.Recipient,
 				humanize.Bytes(n.Recipient))
 		}
@@ -86,14 +86,14 @@ var obstacleCodes = []Code{
 
 func (d *Diagnosis) rejectedFindings(report *policy.Report, ns string) (list []Finding) {
 	for decision := range report.Rejected() {
-		if !slices.Contains(obstacleCodes, decision.Code) || d.isHarmless(decision) || isPassing(decision) {
+		if !slices.Contains(obstacleCodes, decision.Code) || d.isHarmless(decision) || isTemporary(decision) {
 			continue
 		}
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
 			ns+": "+asClause(decision.Text())+d.knownBugText(decision), d.commandsFor(decision)...)
 		f.Numbers = comparedNumbers(decision.Numbers)
 		if f.Code == UnalignedZones { // another finding names the obstacle
-			f.Commands, f.Instead = nil, f.Commands
+			f.Commands, f.InsteadOfWaiting = nil, f.Commands
 		}
 		if !slices.ContainsFunc(list, func(have Finding) bool { return isSameFinding(have, f) }) {
 			list = append(list, f)
@@ -102,9 +102,9 @@ func (d *Diagnosis) rejectedFindings(report *policy.Report, ns string) (list []F
 	return list
 }
 
-// isPassing reports whether only the moves that were already chosen in the round block a move. The next
+// isTemporary reports whether only the moves that were already chosen in the round block a move. The next
 // round is free of them.
-func isPassing(d policy.Decision) bool { return d.Code == NoRecipient && d.Ineligible.Busy > 0 }
+func isTemporary(d policy.Decision) bool { return d.Code == NoRecipient && d.Ineligible.Busy > 0 }
 
 // asClause converts a sentence into a clause of another sentence.
 func asClause(sentence string) string {

@@ -25,7 +25,7 @@ func shut(c *cluster) {
 func zoned(t *testing.T, zone string, low, high int) func(*catalog.CollectionState) {
 	return func(c *catalog.CollectionState) {
 		key := func(n int) catalog.Key {
-			k, err := c.Pattern.Key(raw(t, bson.D{{Key: "k", Value: int32(n)}}))
+			k, err := c.Pattern.ParseKey(raw(t, bson.D{{Key: "k", Value: int32(n)}}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +222,7 @@ func TestWhyChunk(t *testing.T) {
 	s := c.snapshot()
 	coll := s.Collection("x.y")
 	key := func(n int) catalog.Key {
-		k, err := coll.Pattern.Key(raw(t, bson.D{{Key: "k", Value: int32(n)}}))
+		k, err := coll.Pattern.ParseKey(raw(t, bson.D{{Key: "k", Value: int32(n)}}))
 		if err != nil {
 			t.Fatal(err)
 		}

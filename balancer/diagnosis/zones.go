@@ -163,7 +163,7 @@ func emptyZoneFindings(c *catalog.CollectionState) (list []Finding) {
 		lower, upper := humanize.Literal(c.Pattern.Bound(r.Min)), humanize.Literal(c.Pattern.Bound(r.Max))
 		f := finding(ZoneWithoutData, Scope{Namespace: c.Namespace, Zone: r.Zone},
 			fmt.Sprintf("%s has no document in a range of zone %s: %s to %s", c.Namespace, r.Zone, lower, upper))
-		f.Instead = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, lower, upper)}
+		f.InsteadOfWaiting = []string{fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", c.Namespace, lower, upper)}
 		list = append(list, f)
 	}
 	return list

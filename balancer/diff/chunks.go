@@ -96,7 +96,7 @@ func (t *tally) add(p catalog.KeyPattern, k catalog.Key) {
 // compareChunks compares the chunks of a collection. It counts moves by the finer one of both tables:
 // by the old chunks where chunks were merged, by the new chunks where chunks were split.
 func (d *differ) compareChunks(older, newer *catalog.CollectionState) {
-	if !d.bothHave("chunks", newer.Namespace) {
+	if !d.checkBothHave("chunks", newer.Namespace) {
 		return
 	}
 	if older.Table == nil || newer.Table == nil {
@@ -149,7 +149,7 @@ type counts struct {
 func compareTables(older, newer *catalog.RoutingTable) counts {
 	n := counts{byFlow: map[Flow]int64{}}
 	pattern := newer.Pattern()
-	wasFlagged, isFlagged := flags{}, flags{}
+	wasFlagged, isFlagged := jumboFlags{}, jumboFlags{}
 	for p := range commonPieces(older, newer) {
 		at := p.new.Min
 		if p.old.Min.Compare(at) > 0 {
@@ -167,11 +167,11 @@ func compareTables(older, newer *catalog.RoutingTable) counts {
 		}
 		if p.beginsOld {
 			wasFlagged.countUnmatched(pattern, &n.cleared)
-			wasFlagged = flags{at, p.old.Jumbo == catalog.JumboTrue, false}
+			wasFlagged = jumboFlags{at, p.old.Jumbo == catalog.JumboTrue, false}
 		}
 		if p.beginsNew {
 			isFlagged.countUnmatched(pattern, &n.jumbo)
-			isFlagged = flags{at, p.new.Jumbo == catalog.JumboTrue, false}
+			isFlagged = jumboFlags{at, p.new.Jumbo == catalog.JumboTrue, false}
 		}
 		wasFlagged.otherFlagged = wasFlagged.otherFlagged || p.new.Jumbo == catalog.JumboTrue
 		isFlagged.otherFlagged = isFlagged.otherFlagged || p.old.Jumbo == catalog.JumboTrue
@@ -181,14 +181,14 @@ func compareTables(older, newer *catalog.RoutingTable) counts {
 	return n
 }
 
-// flags says whether a chunk is flagged jumbo, and whether an overlapping chunk in the other table is.
-type flags struct {
+// jumboFlags says whether a chunk is flagged jumbo, and whether an overlapping chunk in the other table is.
+type jumboFlags struct {
 	min                   catalog.Key
 	flagged, otherFlagged bool
 }
 
 // countUnmatched counts a flagged chunk that overlaps no flagged chunk in the other table.
-func (f flags) countUnmatched(p catalog.KeyPattern, to *tally) {
+func (f jumboFlags) countUnmatched(p catalog.KeyPattern, to *tally) {
 	if f.flagged && !f.otherFlagged {
 		to.add(p, f.min)
 	}
@@ -222,7 +222,7 @@ func flowText(flows []Flow) string {
 
 // compareZones compares the zones of a collection.
 func (d *differ) compareZones(older, newer *catalog.CollectionState) {
-	if !d.bothHave("zones", newer.Namespace) || !d.bothHave("tags", newer.Namespace) ||
+	if !d.checkBothHave("zones", newer.Namespace) || !d.checkBothHave("tags", newer.Namespace) ||
 		!newer.Pattern.Extends(older.Pattern) {
 		return
 	}

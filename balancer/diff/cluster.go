@@ -15,12 +15,12 @@ func (d *differ) compareCluster() {
 			"these are different clusters, or one of the files is redacted: %s and %s",
 			d.old.ClusterID.Hex(), d.new.ClusterID.Hex())
 	}
-	if d.bothHave("version", "") && d.old.Version != d.new.Version && d.old.Version != "" && d.new.Version != "" {
+	if d.checkBothHave("version", "") && d.old.Version != d.new.Version && d.old.Version != "" && d.new.Version != "" {
 		d.add(Change{Kind: Version, Old: d.old.Version, New: d.new.Version}, "version %s, was %s", d.new.Version,
 			d.old.Version)
 	}
 	was, is := d.old.Compatibility, d.new.Compatibility
-	if d.bothHave("compatibility", "") && was != is && was.Version != "" && is.Version != "" {
+	if d.checkBothHave("compatibility", "") && was != is && was.Version != "" && is.Version != "" {
 		d.add(Change{Kind: FCV, Old: was.String(), New: is.String()}, "feature compatibility version %s, was %s", is, was)
 	}
 }
@@ -85,13 +85,14 @@ func (d *differ) comparePrimaries() {
 	was, is := primaries(d.old.Members), primaries(d.new.Members)
 	for id, host := range was {
 		if now := is[id]; now != "" && now != host && d.inBoth(id) {
-			d.add(Change{Kind: Primary, Shard: id, Old: host, New: now}, "the primary of %s is %s, was %s", id, now, host)
+			d.add(Change{Kind: ReplicaSetPrimary, Shard: id, Old: host, New: now}, "the primary of %s is %s, was %s", id,
+				now, host)
 		}
 	}
 }
 
 func (d *differ) compareRouters() {
-	if !d.bothHave("mongos", "") {
+	if !d.checkBothHave("mongos", "") {
 		return
 	}
 	pairs, ids := pairByName(d.old.Routers, d.new.Routers, func(r *catalog.Router) string { return r.ID })
@@ -112,7 +113,7 @@ func (d *differ) compareRouters() {
 }
 
 func (d *differ) compareShards() {
-	if !d.bothHave("shards", "") {
+	if !d.checkBothHave("shards", "") {
 		return
 	}
 	pairs, ids := pairByName(d.old.Shards, d.new.Shards, func(s *catalog.ShardState) string { return string(s.ID) })

@@ -12,7 +12,7 @@ import (
 // compareCollections compares the collections in the catalog. Collections are matched by name, or by
 // UUID if they were renamed.
 func (d *differ) compareCollections() {
-	if !d.bothHave("collections", "") {
+	if !d.checkBothHave("collections", "") {
 		return
 	}
 	renamed, arrived := d.findRenames()
@@ -143,7 +143,7 @@ func (d *differ) addReplaced(older, newer *catalog.CollectionState) {
 		d.add(c, "%s was dropped, and sharded again by %s", displayName(newer.Namespace), c.New)
 		return
 	}
-	d.compareFlags(older, newer)
+	d.compareCollectionSettings(older, newer)
 	d.add(c, "%s was resharded by %s, was by %s", displayName(newer.Namespace), c.New, c.Old)
 }
 
@@ -153,13 +153,13 @@ func (d *differ) compareSharded(older, newer *catalog.CollectionState) {
 		d.add(Change{Kind: KeyRefined, Namespace: newer.Namespace, Old: older.Pattern.String(), New: newer.Pattern.String()},
 			"the shard key of %s is %s, was %s", displayName(newer.Namespace), newer.Pattern, older.Pattern)
 	}
-	d.compareFlags(older, newer)
+	d.compareCollectionSettings(older, newer)
 	d.compareZones(older, newer)
 	d.compareChunks(older, newer)
 }
 
-// compareFlags compares the settings of a collection.
-func (d *differ) compareFlags(older, newer *catalog.CollectionState) {
+// compareCollectionSettings compares the settings of a collection.
+func (d *differ) compareCollectionSettings(older, newer *catalog.CollectionState) {
 	ns := newer.Namespace
 	if older.Unique != newer.Unique {
 		d.add(Change{Kind: Unique, Namespace: ns, Old: onOff(older.Unique), New: onOff(newer.Unique)},

@@ -37,7 +37,7 @@ func (a *Amount) add(d catalog.ShardData) {
 // compareData compares the amounts of data. Sizes of a collection that are missing in one snapshot are
 // left out in both.
 func (d *differ) compareData() {
-	if !d.bothHave("sizes", "") {
+	if !d.checkBothHave("sizes", "") {
 		return
 	}
 	was, is := d.withKnownSizes(d.old.Collections), d.withKnownSizes(d.new.Collections)
@@ -90,7 +90,7 @@ func sizesOf(c **catalog.CollectionState) map[catalog.ShardID]catalog.ShardData 
 func (d *differ) withKnownSizes(list []*catalog.CollectionState) (known []*catalog.CollectionState) {
 	for _, c := range list {
 		was, is := d.collectionNamed(d.oldSnapshot, c.Namespace), d.collectionNamed(d.newSnapshot, c.Namespace)
-		if d.bothHave("sizes", c.Namespace) && (was == nil || is == nil || was.Sizes == nil == (is.Sizes == nil)) {
+		if d.checkBothHave("sizes", c.Namespace) && (was == nil || is == nil || was.Sizes == nil == (is.Sizes == nil)) {
 			known = append(known, c)
 		}
 	}
@@ -99,7 +99,7 @@ func (d *differ) withKnownSizes(list []*catalog.CollectionState) (known []*catal
 
 // addUnsharded adds the unsharded data, where both snapshots have it.
 func (d *differ) addUnsharded(older, newer func(catalog.UnshardedData)) {
-	if d.old.Unsharded == nil || d.new.Unsharded == nil || !d.bothHave("unsharded data", "") {
+	if d.old.Unsharded == nil || d.new.Unsharded == nil || !d.checkBothHave("unsharded data", "") {
 		return
 	}
 	for _, u := range d.old.Unsharded {

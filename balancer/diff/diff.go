@@ -126,9 +126,9 @@ func (d *differ) skip(format string, args ...any) {
 	}
 }
 
-// bothHave reports whether both snapshots contain a part, of one collection or of all. If not, it adds
+// checkBothHave reports whether both snapshots contain a part, of one collection or of all. If not, it adds
 // the part to NotCompared.
-func (d *differ) bothHave(what, ns string) bool {
+func (d *differ) checkBothHave(what, ns string) bool {
 	for _, side := range []struct {
 		name string
 		gaps []catalog.Gap

@@ -25,18 +25,18 @@ func Groups() []Group {
 
 // The kinds of change.
 const (
-	OtherCluster  Kind = "other-cluster"
-	Version       Kind = "version"
-	FCV           Kind = "fcv"
-	MemberAdded   Kind = "member-added"
-	MemberRemoved Kind = "member-removed"
-	MemberVersion Kind = "member-version"
-	MemberDown    Kind = "member-down"
-	MemberUp      Kind = "member-up"
-	Primary       Kind = "primary"
-	RouterAdded   Kind = "router-added"
-	RouterRemoved Kind = "router-removed"
-	RouterVersion Kind = "router-version"
+	OtherCluster      Kind = "other-cluster"
+	Version           Kind = "version"
+	FCV               Kind = "fcv"
+	MemberAdded       Kind = "member-added"
+	MemberRemoved     Kind = "member-removed"
+	MemberVersion     Kind = "member-version"
+	MemberDown        Kind = "member-down"
+	MemberUp          Kind = "member-up"
+	ReplicaSetPrimary Kind = "primary"
+	RouterAdded       Kind = "router-added"
+	RouterRemoved     Kind = "router-removed"
+	RouterVersion     Kind = "router-version"
 
 	ShardAdded      Kind = "shard-added"
 	ShardRemoved    Kind = "shard-removed"
@@ -64,9 +64,9 @@ const (
 	RangeRemoved     Kind = "zone-range-removed"
 	RangeZone        Kind = "zone-range-changed"
 
-	DatabaseAdded   Kind = "database-added"
-	DatabaseDropped Kind = "database-dropped"
-	PrimaryMoved    Kind = "primary-moved"
+	DatabaseAdded        Kind = "database-added"
+	DatabaseDropped      Kind = "database-dropped"
+	DatabasePrimaryMoved Kind = "primary-moved"
 
 	Sharded             Kind = "sharded"
 	Tracked             Kind = "tracked"
@@ -126,7 +126,7 @@ func Kinds() []KindInfo {
 		{MemberVersion, Cluster, "the version of a member", nil},
 		{MemberDown, Cluster, "a member does not answer any more", nil},
 		{MemberUp, Cluster, "a member answers again", nil},
-		{Primary, Cluster, "a replica set has another primary", nil},
+		{ReplicaSetPrimary, Cluster, "a replica set has another primary", nil},
 		{RouterAdded, Cluster, "a mongos is new", nil},
 		{RouterRemoved, Cluster, "a mongos is gone", nil},
 		{RouterVersion, Cluster, "the version of a mongos", nil},
@@ -156,7 +156,7 @@ func Kinds() []KindInfo {
 		{RangeZone, Zones, "a range of keys belongs to another zone", nil},
 		{DatabaseAdded, Databases, "a database is new", []string{"createDatabase"}},
 		{DatabaseDropped, Databases, "a database is gone", []string{"dropDatabase"}},
-		{PrimaryMoved, Databases, "a database has another primary shard", []string{"movePrimary.commit"}},
+		{DatabasePrimaryMoved, Databases, "a database has another primary shard", []string{"movePrimary.commit"}},
 		{Sharded, Collections, "a collection was sharded", []string{"shardCollection.end"}},
 		{Tracked, Collections, "an unsharded collection is in the catalog", []string{"createCollection.end"}},
 		{Dropped, Collections, "a sharded collection was dropped", []string{"dropCollection"}},

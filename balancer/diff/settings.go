@@ -9,7 +9,7 @@ import (
 
 // compareSettings compares the effective settings, by the release of each snapshot.
 func (d *differ) compareSettings() {
-	if !d.bothHave("settings", "") {
+	if !d.checkBothHave("settings", "") {
 		return
 	}
 	was, is := d.old.Settings, d.new.Settings
@@ -78,7 +78,7 @@ func throttleText(s catalog.Settings) string {
 
 // compareDatabases compares the databases. A dropped database includes its collections.
 func (d *differ) compareDatabases() {
-	if !d.bothHave("databases", "") {
+	if !d.checkBothHave("databases", "") {
 		return
 	}
 	pairs, names := pairByName(d.old.Databases, d.new.Databases, func(b *catalog.Database) string { return b.Name })
@@ -92,7 +92,7 @@ func (d *differ) compareDatabases() {
 			c.Kind, c.Shard = DatabaseDropped, p.old.Primary
 			d.add(c, "%s was dropped%s", c.Database, d.collectionsIn(c.Database))
 		case p.old.Primary != p.new.Primary:
-			c.Kind, c.Old, c.New = PrimaryMoved, string(p.old.Primary), string(p.new.Primary)
+			c.Kind, c.Old, c.New = DatabasePrimaryMoved, string(p.old.Primary), string(p.new.Primary)
 			d.add(c, "the primary of %s is %s, was %s", c.Database, c.New, c.Old)
 		}
 	}
@@ -114,7 +114,7 @@ func (d *differ) collectionsIn(database string) string {
 
 // compareRuns compares the holders of the lease, and whether runs are paused.
 func (d *differ) compareRuns() {
-	if !d.bothHave("lease", "") {
+	if !d.checkBothHave("lease", "") {
 		return
 	}
 	was, is := leaseText(d.old.Lease), leaseText(d.new.Lease)

@@ -53,7 +53,7 @@ func topology() string {
 func newWorld(t testing.TB, release catalog.Release) *world {
 	t.Helper()
 	start := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	cluster, client := mocktest.New(t, topology(), mock.Config{Start: start, Seed: 1, Version: release})
+	cluster, client := mocktest.New(t, topology(), mock.Config{Start: start, Seed: 1, Release: release})
 	w := &world{t, cluster, client}
 	w.run("app", "create", "plain")
 	w.run("app", "create", "toshard")

@@ -92,8 +92,8 @@ type suite struct {
 	ctx context.Context
 }
 
-// exchange passes the cluster to f.
-func (s *suite) exchange(f func(balancer.Cluster)) {
+// withCluster passes the cluster to f.
+func (s *suite) withCluster(f func(balancer.Cluster)) {
 	s.Helper()
 	s.Cluster.With(f)
 }
@@ -101,7 +101,7 @@ func (s *suite) exchange(f func(balancer.Cluster)) {
 // mustGet returns the value that f returns for the cluster; an error fails the test.
 func mustGet[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 	s.Helper()
-	s.exchange(func(c balancer.Cluster) {
+	s.withCluster(func(c balancer.Cluster) {
 		var err error
 		if value, err = f(c); err != nil {
 			s.Fatal(err)
@@ -113,7 +113,7 @@ func mustGet[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 // errOf returns the error that f returns for the cluster.
 func (s *suite) errOf(f func(balancer.Cluster) error) (err error) {
 	s.Helper()
-	s.exchange(func(c balancer.Cluster) { err = f(c) })
+	s.withCluster(func(c balancer.Cluster) { err = f(c) })
 	return err
 }
 
@@ -150,7 +150,7 @@ func (s *suite) key(r balancer.Routing, k int) catalog.Key {
 	if err != nil {
 		s.Fatal(err)
 	}
-	key, err := r.Collection.Pattern.Key(raw)
+	key, err := r.Collection.Pattern.ParseKey(raw)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -28,10 +28,10 @@ func (m *Moves) Add(changes []catalog.LogEntry) {
 	if first {
 		m.byDonor, m.seen = map[catalog.ShardID]donorCounts{}, map[string]time.Time{}
 	}
-	var log catalog.MigrationLog
+	var log catalog.MigrationFinder
 	until := m.countedUntil
 	for _, e := range changes {
-		end, ok := log.Next(e)
+		end, ok := log.ReadEntry(e)
 		id := string(e.Raw.Lookup("_id").Value)
 		if _, known := m.seen[id]; !ok || known || e.Time.Before(m.countedUntil) {
 			continue

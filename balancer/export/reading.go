@@ -84,10 +84,10 @@ func metrics() []metric {
 
 // Families returns all metrics of a cluster, always in the same order. Only the worst collections have
 // their own series; the others are summed.
-func (r ClusterReading) Families(collections int) []machine.Family {
+func (r ClusterReading) Families(maxCollections int) []machine.Family {
 	list := machine.Families([]check.Report{r.Report})
 	if r.Report.Result != nil {
-		list = SumUpOthers(list, WorstCollections(r.Report.Result, collections))
+		list = SumUpOthers(list, WorstCollections(r.Report.Result, maxCollections))
 	}
 	for _, m := range metrics() {
 		f := machine.Family{Name: m.name, Kind: m.kind, Help: m.help}
@@ -146,7 +146,7 @@ func sampleBalanced(r ClusterReading, sample func(float64, ...string)) {
 func sampleCollectionStates(r ClusterReading, sample func(float64, ...string)) {
 	states := []string{"balanced", "unbalanced", "disabled", "unknown"}
 	count := map[string]int{}
-	for _, b := range r.Report.Result.Chosen() {
+	for _, b := range r.Report.Result.ChosenBalances() {
 		count[states[stateIndex(b)]]++
 	}
 	for _, state := range states {

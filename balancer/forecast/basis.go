@@ -39,10 +39,10 @@ func (b basis) sentences() (list []string) {
 			humanize.Count(b.rates.measuredCount, "migration"),
 			RoundedDuration(max(b.rates.span, time.Minute)),
 			RoundedDuration(b.rates.medianTime),
-			humanize.Rate(b.rates.perSecond),
+			humanize.Rate(b.rates.bytesPerSecond),
 		))
 	}
-	if f := b.rates.failing; f >= 0.005 {
+	if f := b.rates.failureShare; f >= 0.005 {
 		list = append(list, humanize.Percent(f)+" of the migrations failed, assumed to stay so")
 	}
 	if b.deletions > 0 && b.simulated.longestGap(b.at) > minReportedIdle {

@@ -59,9 +59,9 @@ const stepsToClone = 3
 // show no rate.
 func (e *evidence) addMigrations(log []catalog.LogEntry) {
 	var ended []catalog.EndedMigration
-	var reader catalog.MigrationLog
+	var reader catalog.MigrationFinder
 	for _, entry := range log {
-		if m, ok := reader.Next(entry); ok {
+		if m, ok := reader.ReadEntry(entry); ok {
 			ended = append(ended, m)
 		}
 	}

@@ -33,6 +33,6 @@ type Forecast struct {
 	// Left is how many chunks stay on a draining shard after the balancer has done all that it can. The
 	// times are those until then.
 	Left int
-	// Windowed says that the balancer has a window, which the times include.
-	Windowed bool
+	// HasWindow says that the balancer has a window, which the times include.
+	HasWindow bool
 }

@@ -22,12 +22,13 @@ type links struct {
 func (l links) link(from, to catalog.ShardID) sim.Link {
 	r := l.rates
 	if r.measuredCount == 0 {
-		return sim.Link{Refused: r.failing}
+		return sim.Link{RefusalShare: r.failureShare}
 	}
 	return sim.Link{
-		Bandwidth: int64(math.Max(1, r.perSecond/l.copying.slowdown(from, to))),
-		Move:      r.waiting + time.Duration(float64(r.steps)*l.otherSteps.slowdown(from, to)),
-		Spread:    r.timeStdDev, Failing: l.failureShare(from, to), FailsAfter: r.failsAfter, Refused: r.refused,
+		Bandwidth: int64(math.Max(1, r.bytesPerSecond/l.copying.slowdown(from, to))),
+		Move:      r.waiting + time.Duration(float64(r.otherSteps)*l.otherSteps.slowdown(from, to)),
+		Spread:    r.timeStdDev, FailureShare: l.failureShare(from, to), FailsAfter: r.failsAfter,
+		RefusalShare: r.refusedShare,
 	}
 }
 
@@ -151,5 +152,5 @@ func (e *evidence) tallies() map[[2]catalog.ShardID]tally {
 func (l links) failureShare(from, to catalog.ShardID) float64 {
 	const doubt = 5
 	own := l.tallies[[2]catalog.ShardID{from, to}]
-	return (own.failed + doubt*l.rates.failed) / (own.all + doubt)
+	return (own.failed + doubt*l.rates.loggedFailureShare) / (own.all + doubt)
 }

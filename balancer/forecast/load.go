@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// countingTime is how long operations are counted before each round. rounds is the number of rounds:
+// countingTime is how long operations are counted before each round. countingRounds is the number of rounds:
 // the last one finds nothing to do.
 const (
 	countingTime   = time.Minute

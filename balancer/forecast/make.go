@@ -36,7 +36,7 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	}
 	likely, likeliest := medianSimulation(simulations), simulations[0]
 	f := Forecast{
-		Goal: o.Goal, At: s.BalancerTime(), Windowed: k.settings.HasWindow(),
+		Goal: o.Goal, At: s.BalancerTime(), HasWindow: k.settings.HasWindow(),
 		Moves: likeliest.moves, Bytes: likeliest.bytes, Left: likely.chunksLeft,
 	}
 	opens := f.setRange(k, simulations, r, e.roundTime)
@@ -62,7 +62,7 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 	open := withMergedSizes(catalog.NewSnapshot(parts))
 	run := func(contents sim.ContentsModel, seed uint64) (simulation, error) {
 		return simulate(open, o.Goal, sim.Config{
-			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs,
+			Location: time.UTC, IgnoreMode: true, Contents: sim.WithEstimates(contents), Costs: r.costs,
 			Resume: true, Watch: o.Watch, Link: r.links.link, Seed: seed, Rand: newRand(seed),
 		})
 	}
@@ -155,14 +155,14 @@ func (f *Forecast) setRange(k clock, simulations []simulation, r rates, round ti
 // setReasons sets the obstacles that keep the goal from being reached.
 func (f *Forecast) setReasons(s *catalog.Snapshot, c simulation, opens bool) {
 	d := diagnosis.Diagnose(s)
-	f.Because = append(f.Because, d.WithCodes(diagnosis.SettingsUnreadable, diagnosis.ShardUnreachable)...)
+	f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.SettingsUnreadable, diagnosis.ShardUnreachable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
 		if f.IfOn = !c.isIdle(s.Time()); f.IfOn {
-			f.Because = append(f.Because, d.WithCodes(diagnosis.BalancerOff)...)
+			f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.BalancerOff)...)
 		}
 	}
 	if !opens {
-		f.Because = append(f.Because, d.WithCodes(diagnosis.WindowShut)...)
+		f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.WindowShut)...)
 	}
 	f.Because = append(f.Because, f.stuckFindings(c)...)
 	f.Never = len(f.Because) > 0 || !opens
@@ -205,7 +205,8 @@ func (f *Forecast) stuckFindings(c simulation) (list []diagnosis.Finding) {
 		list = append(list, leftUnevenFindings(c.end, even)...)
 	case plan.Defragment:
 		if !c.reached && c.moves > 0 {
-			list = append(list, diagnosis.Diagnose(c.end).WithCodes(diagnosis.Defragmenting, diagnosis.DefragmentationIdle)...)
+			list = append(list, diagnosis.Diagnose(c.end).FindingsWithCodes(diagnosis.Defragmenting,
+				diagnosis.DefragmentationIdle)...)
 		}
 	}
 	return list

@@ -85,7 +85,7 @@ func draw(t *testing.T, seed uint64) *drawn {
 		d.latency = append(d.latency, 100*r.Float64()*r.Float64())
 	}
 	d.begin = noon.Add(time.Duration(r.IntN(24*60)) * time.Minute)
-	d.cluster, d.client = mocktest.New(t, d.topology(), mock.Config{Version: d.release, Start: d.begin, Seed: seed})
+	d.cluster, d.client = mocktest.New(t, d.topology(), mock.Config{Release: d.release, Start: d.begin, Seed: seed})
 	d.admin = d.client.Database("admin")
 	d.reader = live.NewReader(d.client, live.ReaderOptions{})
 	d.load = d.begin.Add(1000 * time.Hour)

@@ -12,9 +12,9 @@ import (
 // The assumptions without measured migrations. Observed clusters copied between 4 and 64 MiB a second
 // for a pair of shards.
 const (
-	assumedRate   = 16 << 20
-	assumedSpread = 0.84 // of the logarithm: nine in ten rates lie between a quarter and four times of assumedRate
-	assumedSkew   = 0.5  // of the logarithm of the contents of chunks
+	assumedBytesPerSecond = 16 << 20
+	assumedSpread         = 0.84 // of the logarithm: nine in ten rates lie between a quarter and four times of it
+	assumedSkew           = 0.5  // of the logarithm of the contents of chunks
 )
 
 // minMeasurableBytes is how much migrations must copy on average to show a rate: the time of smaller
@@ -32,15 +32,15 @@ type rates struct {
 	measuredCount int
 	// medianTime is the median of the measured times.
 	medianTime time.Duration
-	// perSecond is the rate while a clone is copied. waiting is the part of that step that does not
-	// grow with the bytes. steps is the duration of all other steps.
-	perSecond      float64
-	waiting, steps time.Duration
-	// unmeasured says that so little was copied that perSecond is also assumed.
+	// bytesPerSecond is the rate while a clone is copied. waiting is the part of that step that does not
+	// grow with the bytes. otherSteps is the duration of all other steps.
+	bytesPerSecond      float64
+	waiting, otherSteps time.Duration
+	// unmeasured says that so little was copied that bytesPerSecond is also assumed.
 	unmeasured bool
-	// failing is the share of failed migrations. Of all migrations, refused fail at once, and failed
+	// failureShare is the share of failed migrations. Of all, refusedShare fail at once, and loggedFailureShare
 	// after the part failsAfter of their duration.
-	failing, refused, failed, failsAfter float64
+	failureShare, refusedShare, loggedFailureShare, failsAfter float64
 	// timeStdDev is the standard deviation of the logarithm of single times around the prediction of
 	// the links. effectiveCount is the number of equally weighted migrations that it is based on.
 	timeStdDev, effectiveCount float64
@@ -61,10 +61,10 @@ const fitIterations = 5
 // fitRates estimates the rates of migrations from past ones.
 func fitRates(e evidence, usual sim.Costs) rates {
 	r := rates{costs: usual, measuredCount: len(e.moves)}
-	r.failing, r.failed = e.failureShares()
-	r.refused = r.failing - r.failed
+	r.failureShare, r.loggedFailureShare = e.failureShares()
+	r.refusedShare = r.failureShare - r.loggedFailureShare
 	if r.measuredCount == 0 {
-		r.costs.Bandwidth, r.perSecond, r.bytesStdDev = assumedRate, assumedRate, assumedSkew
+		r.costs.Bandwidth, r.bytesPerSecond, r.bytesStdDev = assumedBytesPerSecond, assumedBytesPerSecond, assumedSkew
 		r.links = links{rates: &r, copying: newRatios(), otherSteps: newRatios(), tallies: e.tallies()}
 		return r
 	}
@@ -80,8 +80,8 @@ func fitRates(e evidence, usual sim.Costs) rates {
 		copying, rest = r.compareByLink(e.moves, weights)
 	}
 	r.measureScatter(e.moves, weights, func(m pastMigration) float64 {
-		return r.waiting.Seconds() + float64(m.bytes)/r.perSecond*copying.slowdown(m.from, m.to) +
-			r.steps.Seconds()*rest.slowdown(m.from, m.to)
+		return r.waiting.Seconds() + float64(m.bytes)/r.bytesPerSecond*copying.slowdown(m.from, m.to) +
+			r.otherSteps.Seconds()*rest.slowdown(m.from, m.to)
 	})
 	r.links = links{&r, copying, rest, e.tallies()}
 	r.failsAfter = e.failsAfter()
@@ -94,7 +94,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 func (r *rates) fit(
 	moves []pastMigration,
 	weights []float64,
-	slower func(from, to catalog.ShardID) float64,
+	slowdown func(from, to catalog.ShardID) float64,
 	fixed bool,
 ) {
 	var took []time.Duration
@@ -103,33 +103,33 @@ func (r *rates) fit(
 		took = append(took, m.took)
 		w, bytes = w+weights[i], bytes+weights[i]*float64(m.bytes)
 		rest += weights[i] * (m.took - m.copied).Seconds()
-		x, y = x+weights[i]*float64(m.bytes)*slower(m.from, m.to), y+weights[i]*m.copied.Seconds()
+		x, y = x+weights[i]*float64(m.bytes)*slowdown(m.from, m.to), y+weights[i]*m.copied.Seconds()
 	}
 	slices.Sort(took)
 	r.medianTime = took[len(took)/2]
 	waiting := 0.0
 	if fixed {
-		waiting = fitWaiting(moves, weights, slower)
+		waiting = fitWaiting(moves, weights, slowdown)
 	}
 	perByte := (y - waiting*w) / math.Max(1, x)
 	perByte *= x / math.Max(1, bytes) // averaged over all links
 	if r.unmeasured = bytes/w < minMeasurableBytes; r.unmeasured {
-		waiting, perByte = y/w, 1.0/assumedRate
+		waiting, perByte = y/w, 1.0/assumedBytesPerSecond
 	}
-	r.perSecond = 1 / math.Max(perByte, 1e-12)
-	r.waiting, r.steps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
+	r.bytesPerSecond = 1 / math.Max(perByte, 1e-12)
+	r.waiting, r.otherSteps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
 	r.costs.Batch, r.costs.BatchBytes = 0, 0
-	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.perSecond)), r.waiting+r.steps
+	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
 }
 
 // fitWaiting returns the part of copying that does not grow with the bytes, if the amounts of bytes
 // differ enough. Times scatter in proportion to their length, so fitWaiting minimizes the squares of
 // the relative errors.
-func fitWaiting(moves []pastMigration, weights []float64, slower func(from, to catalog.ShardID) float64) float64 {
+func fitWaiting(moves []pastMigration, weights []float64, slowdown func(from, to catalog.ShardID) float64) float64 {
 	var w, x, y, xx, xy float64
 	least := math.Inf(1)
 	for i, m := range moves {
-		size, copied := float64(m.bytes)*slower(m.from, m.to), math.Max(0.001, m.copied.Seconds())
+		size, copied := float64(m.bytes)*slowdown(m.from, m.to), math.Max(0.001, m.copied.Seconds())
 		weight := weights[i] / (copied * copied)
 		w, x, y = w+weight, x+weight*size, y+weight*copied
 		xx, xy = xx+weight*size*size, xy+weight*size*copied
@@ -174,12 +174,12 @@ func (r *rates) compareByLink(moves []pastMigration, weights []float64) (copying
 	const least = 0.001
 	for i, m := range moves {
 		pair := [2]catalog.ShardID{m.from, m.to}
-		if said := float64(m.bytes) / r.perSecond; said > least && !r.unmeasured {
+		if said := float64(m.bytes) / r.bytesPerSecond; said > least && !r.unmeasured {
 			took := math.Max(least, (m.copied - r.waiting).Seconds())
 			copying.add(pair, ratio{took * weights[i], said * weights[i], weights[i]})
 		}
 		took := math.Max(least, (m.took - m.copied).Seconds())
-		rest.add(pair, ratio{took * weights[i], r.steps.Seconds() * weights[i], weights[i]})
+		rest.add(pair, ratio{took * weights[i], r.otherSteps.Seconds() * weights[i], weights[i]})
 	}
 	copying.setFastestLinks()
 	rest.setFastestLinks()
@@ -188,11 +188,11 @@ func (r *rates) compareByLink(moves []pastMigration, weights []float64) (copying
 
 // measureScatter measures how single migrations and periods differ from their prediction. Long
 // migrations have more weight, because they make up most of the time.
-func (r *rates) measureScatter(moves []pastMigration, weights []float64, say func(pastMigration) float64) {
+func (r *rates) measureScatter(moves []pastMigration, weights []float64, predict func(pastMigration) float64) {
 	var all, squares, saidSquares float64
 	spells := map[int64]ratio{}
 	for i, m := range moves {
-		said, took := math.Max(0.001, say(m)), math.Max(0.001, m.took.Seconds())
+		said, took := math.Max(0.001, predict(m)), math.Max(0.001, m.took.Seconds())
 		d, weight := math.Log(took/said), said*weights[i]
 		all, squares, saidSquares = all+weight, squares+weight*d*d, saidSquares+weight*weight
 		at := int64(moves[0].at.Sub(m.at) / loadPeriod)

@@ -103,7 +103,7 @@ func parseBounds(c *catalog.CollectionState, e catalog.LogEntry) (lower, upper c
 		if !there {
 			return catalog.Key{}, false
 		}
-		k, err := c.Pattern.Key(doc)
+		k, err := c.Pattern.ParseKey(doc)
 		return k, err == nil
 	}
 	lower, first := key("min")

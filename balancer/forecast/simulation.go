@@ -68,7 +68,7 @@ func (c simulation) unmeasuredShare(l links) float64 {
 // span is a period in which chunks moved.
 type span struct{ began, ended time.Time }
 
-// maxSimulated limits the simulated time, patience the simulated time without progress.
+// maxSimulated limits the simulated time, and maxIdle the simulated time without progress.
 const (
 	maxSimulated = 10 * 365 * 24 * time.Hour
 	maxIdle      = 6 * time.Hour
@@ -85,7 +85,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, 
 	last := s.Time()
 	check := func(e sim.Event) bool { return c.addEvent(r, goal, e) }
 	events := r.EventsToRest(s.Time().Add(maxSimulated))
-	if goal.Kind == plan.Drain && r.Chunks(goal.Shard, goal.Namespaces...) == 0 {
+	if goal.Kind == plan.Drain && r.ChunkCount(goal.Shard, goal.Namespaces...) == 0 {
 		c.reached = true
 	}
 	if !c.reached {
@@ -102,7 +102,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, 
 		return simulation{}, err
 	}
 	if goal.Kind == plan.Drain {
-		c.chunksLeft = r.Chunks(goal.Shard, goal.Namespaces...)
+		c.chunksLeft = r.ChunkCount(goal.Shard, goal.Namespaces...)
 	}
 	c.end = r.Snapshot()
 	c.joinSpans()
@@ -132,9 +132,9 @@ func (c *simulation) addEvent(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	}
 	switch goal.Kind {
 	case plan.Drain:
-		c.reached = r.Chunks(goal.Shard, goal.Namespaces...) == 0
+		c.reached = r.ChunkCount(goal.Shard, goal.Namespaces...) == 0
 	case plan.Defragment:
-		c.reached = !r.Defragmenting(goal.Namespaces...)
+		c.reached = !r.IsDefragmenting(goal.Namespaces...)
 	}
 	return c.reached
 }

@@ -31,14 +31,14 @@ func (v Speeds) MoveTime(from, to catalog.ShardID, bytes int64) time.Duration {
 	if link.Bandwidth > 0 {
 		took = link.Move + seconds(float64(bytes)/float64(link.Bandwidth))
 	}
-	failed := math.Min(0.9, link.Failing)
+	failed := math.Min(0.9, link.FailureShare)
 	return took + seconds(took.Seconds()*failed/(1-failed)*math.Max(link.FailsAfter, 0.01))
 }
 
-// CopyTime returns how long shards take that copy all at once, each so many bytes: as long as the one
-// that has most for its speed, which is what it does on the fastest of its links. Where that link is the
-// fastest one of both its ends, one of them is faster than it, and nothing says which, or by how much:
-// the one is as likely as the other, and the lead is what is usual.
+// CopyTime returns the time in which shards copy concurrently, each its number of bytes: that of the slowest
+// shard, at the speed of its fastest link. If that link is also the fastest link of the shard at its other end,
+// one of the two shards is faster than the link, but the measurements tell neither which one nor by how much:
+// both are assumed to be equally likely, with the usual lead of the fastest shard (fastestLead).
 func (v Speeds) CopyTime(bytes map[catalog.ShardID]int64) time.Duration {
 	copying := v.rates.links.copying
 	longest := 0.0
@@ -47,9 +47,9 @@ func (v Speeds) CopyTime(bytes map[catalog.ShardID]int64) time.Duration {
 		if !known || slower <= 0 {
 			slower = 1
 		}
-		took := float64(n) * slower / v.rates.perSecond
+		took := float64(n) * slower / v.rates.bytesPerSecond
 		if peer := copying.fastestPeer[id]; copying.fastestPeer[peer] == id {
-			lead, others := math.Exp(copying.fastestLead()), float64(bytes[peer])*slower/v.rates.perSecond
+			lead, others := math.Exp(copying.fastestLead()), float64(bytes[peer])*slower/v.rates.bytesPerSecond
 			took = (math.Max(took/lead, others) + math.Max(took, others/lead)) / 2
 		}
 		longest = math.Max(longest, took)

@@ -87,7 +87,7 @@ func (f Forecast) goalState() (about, state string) {
 
 // windowProviso returns the condition of the forecast: an unchanged balancer window.
 func (f Forecast) windowProviso() string {
-	if f.Windowed {
+	if f.HasWindow {
 		return ", if the balancer window does not change"
 	}
 	return ""
@@ -133,7 +133,7 @@ func (f Forecast) MarshalJSON() ([]byte, error) {
 		f.Moves,
 		f.Bytes,
 		f.Left,
-		f.Windowed,
+		f.HasWindow,
 		append(
 			[]diagnosis.Finding{},
 			f.Because...),

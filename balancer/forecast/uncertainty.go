@@ -10,8 +10,8 @@ const loadPeriod = 30 * time.Minute
 
 // Standard deviations of the logarithm of a duration.
 const (
-	// assumedLoad is the deviation between periods while few periods were measured.
-	assumedLoad = 0.1
+	// assumedLoadStdDev is the deviation between periods while few periods were measured.
+	assumedLoadStdDev = 0.1
 	// minStdDev is the minimum, however many periods were measured.
 	minStdDev = 0.1
 	// unusedLinkStdDev is the deviation of the rates of links that were never used.
@@ -22,7 +22,7 @@ const (
 // by period.
 func loadSpread(periods map[int64]ratio) float64 {
 	const doubt = 3
-	n, squares := 0.0, doubt*assumedLoad*assumedLoad
+	n, squares := 0.0, doubt*assumedLoadStdDev*assumedLoadStdDev
 	var sum, weight float64
 	for _, x := range periods {
 		sum, weight = sum+x.predicted*math.Log(x.mean()), weight+x.predicted
@@ -46,7 +46,7 @@ func (r rates) logStdDev(work time.Duration, bytes int64, unused float64) float6
 	variance := minStdDev*minStdDev + r.loadStdDev*r.loadStdDev*(1/past+1/future) +
 		(r.timeStdDev*r.timeStdDev+0.1)/r.effectiveCount
 	if r.unmeasured {
-		copying := math.Min(1, float64(bytes)/r.perSecond/math.Max(0.001, work.Seconds()))
+		copying := math.Min(1, float64(bytes)/r.bytesPerSecond/math.Max(0.001, work.Seconds()))
 		variance += copying * copying * assumedSpread * assumedSpread
 	}
 	return math.Sqrt(variance + unused*unused*unusedLinkStdDev*unusedLinkStdDev)

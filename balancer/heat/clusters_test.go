@@ -21,12 +21,12 @@ var clusters = flag.Int("heat.clusters", 12, "how many made clusters TestMadeClu
 func kinds() []workload.Spec {
 	mix := workload.Mix{Reads: 60, Updates: 40}
 	return []workload.Spec{
-		{Rate: 20_000, Keys: "zipf 0.8", Mix: mix},
-		{Rate: 20_000, Keys: "zipf 0.9", Mix: mix, Scatter: 0.05},
-		{Rate: 5_000, Keys: "hot 5% 80%", Mix: mix},
-		{Rate: 5_000, Keys: "hot 10% 70%", Mix: mix, Moves: "daily"},
-		{Rate: 8_000, Keys: "hot 20% 60%", Mix: mix, Wave: "daily"},
-		{Rate: 8_000, Keys: "uniform", Mix: workload.Mix{Reads: 60, Updates: 20, Inserts: 20}},
+		{Rate: 20_000, KeyDistribution: "zipf 0.8", Mix: mix},
+		{Rate: 20_000, KeyDistribution: "zipf 0.9", Mix: mix, Scatter: 0.05},
+		{Rate: 5_000, KeyDistribution: "hot 5% 80%", Mix: mix},
+		{Rate: 5_000, KeyDistribution: "hot 10% 70%", Mix: mix, Moves: "daily"},
+		{Rate: 8_000, KeyDistribution: "hot 20% 60%", Mix: mix, Wave: "daily"},
+		{Rate: 8_000, KeyDistribution: "uniform", Mix: workload.Mix{Reads: 60, Updates: 20, Inserts: 20}},
 	}
 }
 
@@ -44,10 +44,10 @@ func TestMadeClusters(t *testing.T) {
 		if i%4 == 3 {
 			key = bson.D{{Key: "k", Value: "hashed"}}
 		}
-		name := fmt.Sprintf("%d: %d shards of %d chunks, %s %v", i, shards, each, spec.Keys, key)
+		name := fmt.Sprintf("%d: %d shards of %d chunks, %s %v", i, shards, each, spec.KeyDistribution, key)
 		w := newWorld(t, uint64(i), shards, each, key, spec)
 		m := w.sampled(20 * time.Minute)
-		if spec.Keys != "uniform" { // else there are no hottest
+		if spec.KeyDistribution != "uniform" { // else there are no hottest
 			tens++
 			right := hottest(w, m)
 			if named += right; right < 9 {
@@ -108,24 +108,24 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 		shards := 3 + i%12
 		hot := max(0.2, 1.5/float64(shards))
 		w := newWorld(t, uint64(i), shards, 5, bson.D{{Key: "k", Value: 1}}, workload.Spec{Rate: 3000,
-			Keys: fmt.Sprintf("key %d%%", int(hot*100)), Mix: workload.Mix{Reads: 70, Updates: 30}, Count: 1000})
+			KeyDistribution: fmt.Sprintf("key %d%%", int(hot*100)), Mix: workload.Mix{Reads: 70, Updates: 30}, KeyCount: 1000})
 		m := w.sampled(2 * time.Minute)
 		if len(m.HotKeys) != 1 {
 			t.Fatalf("%d: %d hot keys for one of %.0f %% on %d shards", i, len(m.HotKeys), hot*100, shards)
 		}
-		d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{By: heat.ByMixed})
+		d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{LoadKind: heat.ByMixed})
 		if !slices.ContainsFunc(d.Stuck, func(s heat.Stuck) bool {
 			return s.Why == heat.ObstacleKey && s.Key.Equal(m.HotKeys[0].Key)
 		}) {
-			t.Errorf("%d: %v stuck of a key with %.2f of a shard's mean", i, d.Stuck, m.HotKeys[0].OfShard)
+			t.Errorf("%d: %v stuck of a key with %.2f of a shard's mean", i, d.Stuck, m.HotKeys[0].ShardShare)
 		}
 		for _, s := range d.Steps {
 			if hot := m.HotKeys[0].Key; s.At.IsZero() && !hot.Less(s.Min) && hot.Less(s.Max) {
 				t.Errorf("%d: the chunk with the hot key moves: %v", i, s)
 			}
 		}
-		w = newWorld(t, uint64(i), shards, 5, bson.D{{Key: "k", Value: 1}}, workload.Spec{Rate: 3000, Keys: "hot 3% 60%",
-			Count: 5000})
+		w = newWorld(t, uint64(i), shards, 5, bson.D{{Key: "k", Value: 1}}, workload.Spec{Rate: 3000, KeyDistribution: "hot 3% 60%",
+			KeyCount: 5000})
 		if m = w.sampled(2 * time.Minute); len(m.HotKeys) != 0 {
 			t.Errorf("%d: hot keys %v of even ones", i, m.HotKeys)
 		}
@@ -134,14 +134,14 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 
 // All inserts at MaxKey: no chunk is moved for them, as the next ones would follow.
 func TestMonotonicKey(t *testing.T) {
-	spec := workload.Spec{Rate: 2000, Keys: "latest", Mix: workload.Mix{Reads: 5, Inserts: 95}}
+	spec := workload.Spec{Rate: 2000, KeyDistribution: "latest", Mix: workload.Mix{Reads: 5, Inserts: 95}}
 	w := newWorld(t, 1, 4, 4, bson.D{{Key: "k", Value: 1}}, spec)
 	m := w.sampled(2 * time.Minute)
 	if m.Monotonic == nil || !m.Monotonic.AtMax || m.Monotonic.Shard != "s03" || m.Monotonic.Load < 1800 ||
 		m.Monotonic.Load > 2000 {
 		t.Fatalf("monotonic: %+v of 1900 inserts a second", m.Monotonic)
 	}
-	d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{By: heat.ByWrites})
+	d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{LoadKind: heat.ByWrites})
 	if len(d.Stuck) != 1 || d.Stuck[0].Why != heat.ObstacleMonotonic || len(d.Steps) != 0 {
 		t.Errorf("%d steps, %+v", len(d.Steps), d.Stuck)
 	}

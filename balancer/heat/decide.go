@@ -10,7 +10,7 @@ import (
 
 // Options are the limits of a Decision.
 type Options struct {
-	By LoadKind
+	LoadKind LoadKind
 	// Trigger is the multiple of the mean load from which a shard is overloaded. Target is the multiple
 	// to which its load is reduced; less is not worth a move. The defaults are 1.10 and 1.05.
 	Trigger, Target float64
@@ -164,7 +164,7 @@ func newDecider(colls []Collection, places []Place, o Options) *decider {
 		d.shards = append(d.shards, s)
 	}
 	for i, c := range colls {
-		w := c.Map.WeightsFor(o.By)
+		w := c.Map.WeightsFor(o.LoadKind)
 		d.weights = append(d.weights, w)
 		for _, s := range c.Map.Shards {
 			if seat := at[s.Shard]; seat != nil {

@@ -38,7 +38,7 @@ func TestChunksChangePlaces(t *testing.T) {
 		m := byHand(t, on)
 		places := []heat.Place{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
 			{Shard: "s2", CanReceive: true, MaxBytes: -1}}
-		d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{By: heat.ByReads})
+		d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{LoadKind: heat.ByReads})
 		if d.After > 1.05 || len(d.Stuck) > 0 || d.Moves() < 2 {
 			t.Errorf("%s: %.2f after %d moves, stuck %v", name, d.After, d.Moves(), d.Stuck)
 		}
@@ -50,7 +50,7 @@ func TestChunksChangePlaces(t *testing.T) {
 			moved[s.Min.String()] = true
 		}
 		places[0].CanReceive = false // it drains: nothing comes back
-		d = heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{By: heat.ByReads})
+		d = heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{LoadKind: heat.ByReads})
 		for _, s := range d.Steps {
 			if s.To == "s0" {
 				t.Errorf("%s: %s moves to a shard that drains", name, s.Min)
@@ -77,7 +77,7 @@ func TestVolumesLimitMoves(t *testing.T) {
 	for used, moves := range map[int64]int{500 << 20: 2, 850 << 20: 0} {
 		volumes := catalog.NewVolumes(snapshot(used), 0.9)
 		room := volumes.FreeBytes("s1")
-		d := heat.Decide(colls, places, heat.Options{By: heat.ByReads, Volumes: volumes})
+		d := heat.Decide(colls, places, heat.Options{LoadKind: heat.ByReads, Volumes: volumes})
 		if d.Moves() != moves || (moves == 0) != (len(d.Stuck) == 1 && d.Stuck[0].Why == heat.ObstacleChunks) {
 			t.Errorf("%d MB used: %d moves, stuck %v", used>>20, d.Moves(), d.Stuck)
 		}

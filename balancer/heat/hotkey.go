@@ -15,8 +15,8 @@ type HotKey struct {
 	Shard   catalog.ShardID
 	Load    Load
 	Samples int
-	// OfShard is the load of the key as a part of the average load of a shard.
-	OfShard float64
+	// ShardShare is the load of the key as a part of the average load of a shard.
+	ShardShare float64
 }
 
 // The minimums for a hot key.
@@ -41,7 +41,7 @@ func (m *Map) findHotKeys() {
 			}
 		}
 	}
-	slices.SortFunc(m.HotKeys, func(a, b HotKey) int { return cmp.Compare(b.OfShard, a.OfShard) })
+	slices.SortFunc(m.HotKeys, func(a, b HotKey) int { return cmp.Compare(b.ShardShare, a.ShardShare) })
 }
 
 // Monotonic says that new documents are inserted at one end of the key range.
@@ -81,7 +81,7 @@ func (m *Map) findMonotonic(in Input) {
 		is.Shard = m.Chunks[len(m.Chunks)-1].Shard
 	}
 	is.Load = float64(m.Inserts) / max(1, m.Span.Seconds())
-	if c, counted := in.Counters[is.Shard]; counted {
+	if c, counted := in.ShardRates[is.Shard]; counted {
 		is.Load = c.Inserts * share
 	}
 	m.Monotonic = &is

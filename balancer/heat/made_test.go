@@ -48,7 +48,7 @@ func keyOf(t testing.TB, p catalog.KeyPattern, doc bson.D) catalog.Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := p.Key(raw)
+	k, err := p.ParseKey(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func newWorld(t testing.TB, seed uint64, shards, each int, key bson.D, spec work
 
 // truth is the load of each chunk and shard.
 func (w *world) truth() (chunks []float64, shards map[catalog.ShardID]float64, scattered float64) {
-	counts, scattered := w.load.Expected(w.table, w.now)
+	counts, scattered := w.load.ExpectedRates(w.table, w.now)
 	shards = map[catalog.ShardID]float64{}
 	for i, c := range counts {
 		chunks = append(chunks, c.Reads+c.Inserts+c.Updates+c.Deletes)
@@ -123,7 +123,7 @@ func (w *world) truth() (chunks []float64, shards map[catalog.ShardID]float64, s
 // sampled is what a cluster tells that takes samples for a time, at 50 a second.
 func (w *world) sampled(span time.Duration) *heat.Map {
 	in := heat.Input{Namespace: "shop.orders", Table: w.table, Span: span, Shards: w.shards,
-		Counters: map[catalog.ShardID]heat.Counter{}}
+		ShardRates: map[catalog.ShardID]heat.OperationRates{}}
 	last := w.table.At(w.table.Len() - 1).Min
 	count := min(50, w.load.RateAt(w.now)) * span.Seconds()
 	inserts := 0
@@ -137,30 +137,30 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 			if inserts++; inserts > 5000 {
 				continue
 			}
-			if s, ok := heat.NewInsertSample(w.table.Pattern(), op.Filter, w.now); ok {
+			if s, ok := heat.NewInsertSample(w.table.Pattern(), op.FilterOrDocument, w.now); ok {
 				in.Samples = append(in.Samples, s)
 			}
 			continue
 		}
 		in.Samples = append(in.Samples, heat.NewSample(w.table.Pattern(),
-			heat.Statement{Kind: kind, At: w.now, Filter: op.Filter, SimpleCollation: true}))
+			heat.Statement{Kind: kind, At: w.now, Filter: op.FilterOrDocument, SimpleCollation: true}))
 	}
-	counts, scattered := w.load.Expected(w.table, w.now)
+	counts, scattered := w.load.ExpectedRates(w.table, w.now)
 	n := func(perSecond float64) float64 {
 		return float64(workload.Poisson(w.rand, perSecond*span.Seconds())) / span.Seconds()
 	}
 	for i, c := range counts {
 		id := w.table.At(i).Shard
-		of := in.Counters[id]
+		of := in.ShardRates[id]
 		insert := n(c.Inserts)
 		of.Reads, of.Inserts = of.Reads+n(c.Reads), of.Inserts+insert
 		of.Writes += n(c.Updates+c.Deletes) + insert
-		in.Counters[id] = of
+		in.ShardRates[id] = of
 	}
 	for _, id := range w.table.Owners() {
-		of := in.Counters[id]
+		of := in.ShardRates[id]
 		of.Reads += n(scattered)
-		in.Counters[id] = of
+		in.ShardRates[id] = of
 	}
 	m := heat.Estimate(in)
 	return &m
@@ -182,7 +182,7 @@ func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stu
 			IsFixed: func(lower catalog.Key) bool {
 				at, is := w.moved[lower.String()]
 				return is && w.now.Sub(at) < coolDown
-			}}}, w.places, heat.Options{By: heat.ByMixed})
+			}}}, w.places, heat.Options{LoadKind: heat.ByMixed})
 		stuck = d.Stuck
 		if len(d.Steps) == 0 {
 			break
@@ -203,7 +203,7 @@ func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stu
 func (w *world) average() map[catalog.ShardID]int64 {
 	average := map[catalog.ShardID]int64{}
 	for id, n := range w.bytes {
-		average[id] = n / int64(max(1, w.table.Count(id)))
+		average[id] = n / int64(max(1, w.table.CountOn(id)))
 	}
 	return average
 }

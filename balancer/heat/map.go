@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Counter holds a shard's operation rates on a collection.
-type Counter struct {
+// OperationRates holds a shard's operation rates on a collection.
+type OperationRates struct {
 	Reads, Writes float64 // a second
 	// Inserts is the part of Writes that are inserts, estimated from the number of documents.
 	Inserts float64
@@ -25,8 +25,8 @@ type Input struct {
 	Samples   []Sample
 	// Span is the duration of the sampling.
 	Span time.Duration
-	// Counters are the counters of the shards; nil if they were not read.
-	Counters map[catalog.ShardID]Counter
+	// ShardRates are the rates that the counters of the shards show; nil if they were not read.
+	ShardRates map[catalog.ShardID]OperationRates
 	// Shards are the shards that can have chunks. Nil means the owners of chunks.
 	Shards []catalog.ShardID
 }
@@ -59,12 +59,12 @@ type ShardHeat struct {
 	// Scatter is the part of the load that a shard has as soon as it owns any chunk.
 	Scatter Load
 	// Unplaced is the part of the load that no sample assigns to a chunk.
-	Unplaced Load
-	Chunks   int
-	Samples  float64
-	Between  Interval // of the total load
-	// Time is how many seconds a second the shard works on the collection; 0 if it is unknown.
-	Time float64
+	Unplaced      Load
+	Chunks        int
+	Samples       float64
+	TotalInterval Interval // of the total load
+	// BusySecondsPerSecond is how many seconds a second the shard works on the collection; 0 if it is unknown.
+	BusySecondsPerSecond float64
 }
 
 // Chunk is the load of a chunk.
@@ -73,10 +73,10 @@ type Chunk struct {
 	Shard    catalog.ShardID
 	// Load is the load of the chunk, which would move with the chunk. A query of several chunks on one
 	// shard counts in part for each of them.
-	Load    Load
-	Samples float64
-	Between Interval  // of the total load
-	Keys    []KeyLoad // sorted by key: the samples with a full key
+	Load          Load
+	Samples       float64
+	TotalInterval Interval  // of the total load
+	Keys          []KeyLoad // sorted by key: the samples with a full key
 }
 
 // KeyLoad is the sampled load of one shard key.
@@ -88,7 +88,7 @@ type KeyLoad struct {
 
 // Estimate estimates how the load is distributed.
 func Estimate(in Input) Map {
-	m := Map{Namespace: in.Namespace, Pattern: in.Table.Pattern(), Counted: in.Counters != nil, Samples: len(in.Samples),
+	m := Map{Namespace: in.Namespace, Pattern: in.Table.Pattern(), Counted: in.ShardRates != nil, Samples: len(in.Samples),
 		Span: in.Span}
 	e := estimate{in: in, m: &m, shardIndex: map[catalog.ShardID]int{}}
 	e.initMap()
@@ -163,7 +163,7 @@ func (e *estimate) initMap() {
 	slices.Sort(ids)
 	for i, id := range ids {
 		e.shardIndex[id] = i
-		e.m.Shards = append(e.m.Shards, ShardHeat{Shard: id, Chunks: e.in.Table.Count(id)})
+		e.m.Shards = append(e.m.Shards, ShardHeat{Shard: id, Chunks: e.in.Table.CountOn(id)})
 	}
 	for _, c := range e.m.Chunks {
 		e.chunkShards = append(e.chunkShards, e.shardIndex[c.Shard])
@@ -231,7 +231,7 @@ func (e *estimate) setSampleWeights() {
 	seconds := max(e.in.Span.Seconds(), 1)
 	for i, s := range e.m.Shards {
 		e.sampleWeights[i] = [3]float64{1 / seconds, 1 / seconds, 1 / seconds}
-		counter, counted := e.in.Counters[s.Shard]
+		counter, counted := e.in.ShardRates[s.Shard]
 		if !counted {
 			continue
 		}
@@ -285,17 +285,17 @@ func (e *estimate) sumUp() {
 		at := e.chunkShards[i]
 		c.Keys = mergeSameKeys(c.Keys)
 		m.Shards[at].Load = m.Shards[at].Load.plus(c.Load)
-		c.Between = newInterval(c.Load.Total(), c.Samples, slices.Max(e.sampleWeights[at][:]))
+		c.TotalInterval = newInterval(c.Load.Total(), c.Samples, slices.Max(e.sampleWeights[at][:]))
 	}
 	var busy [2]float64
 	for i := range m.Shards {
 		s := &m.Shards[i]
 		s.Load = s.Load.plus(s.Scatter).plus(s.Unplaced)
-		s.Between = newInterval(s.Load.Total(), s.Samples, slices.Max(e.sampleWeights[i][:]))
-		if counter, counted := e.in.Counters[s.Shard]; counted {
-			s.Between = Interval{s.Load.Total(), s.Load.Total()}
+		s.TotalInterval = newInterval(s.Load.Total(), s.Samples, slices.Max(e.sampleWeights[i][:]))
+		if counter, counted := e.in.ShardRates[s.Shard]; counted {
+			s.TotalInterval = Interval{s.Load.Total(), s.Load.Total()}
 			reads, writes := counter.Reads*counter.ReadTime.Seconds(), counter.Writes*counter.WriteTime.Seconds()
-			s.Time, busy[0], busy[1] = reads+writes, busy[0]+reads, busy[1]+writes
+			s.BusySecondsPerSecond, busy[0], busy[1] = reads+writes, busy[0]+reads, busy[1]+writes
 		}
 		m.Total = m.Total.plus(s.Load)
 	}

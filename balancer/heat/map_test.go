@@ -22,11 +22,11 @@ func TestSumsAreThoseOfTheCounters(t *testing.T) {
 	}
 	table := tableOf(t, p, bounds, []catalog.ShardID{"a", "b", "a", "c", "c", "a"})
 	rapid.Check(t, func(t *rapid.T) {
-		in := heat.Input{Table: table, Span: time.Minute, Counters: map[catalog.ShardID]heat.Counter{},
+		in := heat.Input{Table: table, Span: time.Minute, ShardRates: map[catalog.ShardID]heat.OperationRates{},
 			Shards: []catalog.ShardID{"a", "b", "c", "d"}}
 		for _, id := range []catalog.ShardID{"a", "b", "c"} {
 			writes := rapid.Float64Range(0, 1e5).Draw(t, "writes")
-			in.Counters[id] = heat.Counter{Reads: rapid.Float64Range(0, 1e5).Draw(t, "reads"), Writes: writes,
+			in.ShardRates[id] = heat.OperationRates{Reads: rapid.Float64Range(0, 1e5).Draw(t, "reads"), Writes: writes,
 				Inserts: writes * rapid.Float64Range(0, 1).Draw(t, "inserts")}
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "samples") {
@@ -42,7 +42,7 @@ func TestSumsAreThoseOfTheCounters(t *testing.T) {
 			chunks[c.Shard] += c.Load.Total()
 		}
 		for _, s := range m.Shards {
-			want := in.Counters[s.Shard].Reads + in.Counters[s.Shard].Writes
+			want := in.ShardRates[s.Shard].Reads + in.ShardRates[s.Shard].Writes
 			if math.Abs(s.Load.Total()-want) > 1e-6*(1+want) {
 				t.Fatalf("%s has %v and has counted %v", s.Shard, s.Load, want)
 			}
@@ -66,11 +66,11 @@ func TestWithoutCounters(t *testing.T) {
 	}
 	m := heat.Estimate(in)
 	got := m.Chunks[1]
-	if m.Counted || math.Abs(got.Load.Writes-1) > 1e-9 || got.Load.Reads != 0 || math.Abs(got.Between.Low-0.480) > 0.01 ||
-		math.Abs(got.Between.High-1.839) > 0.01 {
+	if m.Counted || math.Abs(got.Load.Writes-1) > 1e-9 || got.Load.Reads != 0 || math.Abs(got.TotalInterval.Low-0.480) > 0.01 ||
+		math.Abs(got.TotalInterval.High-1.839) > 0.01 {
 		t.Errorf("ten writes in ten seconds are %+v", got)
 	}
-	if none := m.Chunks[0]; none.Load.Total() != 0 || math.Abs(none.Between.High-0.369) > 0.01 {
+	if none := m.Chunks[0]; none.Load.Total() != 0 || math.Abs(none.TotalInterval.High-0.369) > 0.01 {
 		t.Errorf("none in ten seconds are %+v", none)
 	}
 }

@@ -110,7 +110,7 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 // Time formats a time to the minute, with its time zone: 2026-03-02 14:05 UTC.
 func Time(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
-// Percent returns a share of one: 12.5%. What is less than a tenth of a percent is not nothing.
+// Percent returns a share of one: 12.5%. A share above 0 and below a tenth of a percent gives <0.1%.
 func Percent(share float64) string {
 	if share > 0 && share < 0.001 {
 		return "<0.1%"

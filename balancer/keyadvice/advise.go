@@ -49,7 +49,7 @@ func Rank(f Facts, keys []Key) []Candidate {
 func Advise(f Facts, asked []Key) Advice {
 	if len(f.Queries) == 0 {
 		f.QueriesFrom = QueriesGuessed
-		if slices.ContainsFunc(f.Indexes, func(x Index) bool { return x.Used > 0 }) {
+		if slices.ContainsFunc(f.Indexes, func(x Index) bool { return x.UseCount > 0 }) {
 			f.QueriesFrom = QueriesCounted
 		}
 	}
@@ -119,7 +119,7 @@ func basis(f Facts) []string {
 		humanize.Count(f.Docs, "document"), humanize.Bytes(f.Bytes), humanize.Bytes(f.ratedBytes()),
 		humanize.Count(f.shards(), "shard"), humanize.Bytes(f.ChunkBytes))}
 	measured := 0
-	for _, m := range f.Measured {
+	for _, m := range f.Measurements {
 		if m.Docs > 0 {
 			measured++
 		}

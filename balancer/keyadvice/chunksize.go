@@ -52,14 +52,14 @@ type bounds struct {
 	reasons   []string
 }
 
-func (b *bounds) atLeast(mb float64, format string, args ...any) {
+func (b *bounds) requireAtLeast(mb float64, format string, args ...any) {
 	if b.low < mb {
 		b.low = mb
 	}
 	b.reasons = append(b.reasons, fmt.Sprintf(format, args...))
 }
 
-func (b *bounds) atMost(mb float64, format string, args ...any) {
+func (b *bounds) requireAtMost(mb float64, format string, args ...any) {
 	if b.high > mb {
 		b.high = mb
 	}
@@ -104,7 +104,7 @@ func AdviseChunkSize(f Facts) ChunkSize {
 }
 
 // expectedBytes returns the size that the collection will grow to.
-func (f Facts) expectedBytes() int64 { return max(f.Bytes, f.Expect) }
+func (f Facts) expectedBytes() int64 { return max(f.Bytes, f.ExpectBytes) }
 
 func mib(bytes float64) float64 { return bytes / (1 << 20) }
 
@@ -113,7 +113,7 @@ func (f Facts) limitBySpread(b *bounds) {
 	share := float64(f.expectedBytes()) / float64(f.shards())
 	shown := humanize.Bytes(int64(share))
 	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.AtLeast(catalog.Release60) && most < maxMB {
-		b.atMost(
+		b.requireAtMost(
 			math.Max(minAdvisedMB, most),
 			"a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
 				"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration",
@@ -128,7 +128,7 @@ func (f Facts) limitBySpread(b *bounds) {
 			shown, humanize.Percent(maxImbalance)))
 	}
 	if least := math.Ceil(mib(share / maxPerShard)); least > minAdvisedMB {
-		b.atLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
+		b.requireAtLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
 			math.Min(least, maxMB), maxPerShard)
 	}
 }
@@ -140,7 +140,7 @@ func (f Facts) limitByDocuments(b *bounds) {
 	}
 	average := float64(f.Bytes) / float64(f.Docs)
 	if needs := mib(average * minDocsPerChunk); needs > minMB {
-		b.atLeast(math.Min(needs, maxMB), "documents have %s on average, and a chunk should hold %d: at least %.0f MB",
+		b.requireAtLeast(math.Min(needs, maxMB), "documents have %s on average, and a chunk should hold %d: at least %.0f MB",
 			humanize.Bytes(int64(average)), minDocsPerChunk, math.Ceil(math.Min(needs, maxMB)))
 	}
 	if len(f.Current) == 0 {
@@ -157,9 +157,8 @@ func (f Facts) limitByDocuments(b *bounds) {
 		b.reasons = append(b.reasons, fmt.Sprintf("the most common value of %s has %s or more, which no chunk size holds: "+
 			"refine the key (sh.adviseKey(%s))", f.Current, humanize.Bytes(int64(value)), humanize.TextLiteral(f.Namespace)))
 	case needs > minAdvisedMB:
-		b.atLeast(needs, "the most common value of %s has %s, which nothing can split: with at least %.0f MB its chunk can "+
-			"move",
-			f.Current, humanize.Bytes(int64(value)), math.Ceil(needs))
+		b.requireAtLeast(needs, "the most common value of %s has %s, which nothing can split: with at least %.0f MB "+
+			"its chunk can move", f.Current, humanize.Bytes(int64(value)), math.Ceil(needs))
 	}
 }
 
@@ -169,9 +168,8 @@ func (f Facts) limitBySpeed(b *bounds) {
 		return
 	}
 	most := math.Max(minAdvisedMB, mib(f.BytesPerSecond*maxMoveTime.Seconds()))
-	b.atMost(most, "migrations of the last day moved %s a second: with at most %.0f MB one takes no more than %.0f "+
-		"minutes",
-		humanize.Bytes(int64(f.BytesPerSecond)), math.Min(most, maxMB), maxMoveTime.Minutes())
+	b.requireAtMost(most, "migrations of the last day moved %s a second: with at most %.0f MB one takes no more than "+
+		"%.0f minutes", humanize.Bytes(int64(f.BytesPerSecond)), math.Min(most, maxMB), maxMoveTime.Minutes())
 }
 
 // nearestPowerOfTwo returns the power of two within bounds that is nearest to a size. If there is none,

@@ -28,9 +28,9 @@ func (j *judge) explain(c *Candidate) {
 		add(uniqueIndexFactor,
 			"the unique index %s forbids it: unique indexes of a sharded collection begin with the whole key, unhashed", name)
 	}
-	if !c.zoned {
+	if !c.fitsZones {
 		add(outOfZoneFactor, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
-			strings.Join(j.facts.Zones, ", "))
+			strings.Join(j.facts.ZoneFields, ", "))
 	}
 	c.parts = []part{{c.spread, j.spreadText(*c)}, {c.writes, j.growthText(*c)}, {c.queries, j.queriesText(*c)}}
 	add(c.spread, "%s", c.parts[0].text)
@@ -60,7 +60,7 @@ const sameRatio = 0.98
 
 // disadvantage names what a key lacks in comparison with another key.
 func (c Candidate) disadvantage(best Candidate) string {
-	if c.Impossible != "" || len(c.BlockingIndexes) > 0 || !c.zoned {
+	if c.Impossible != "" || len(c.BlockingIndexes) > 0 || !c.fitsZones {
 		return c.Drawback
 	}
 	least, text := sameRatio, ""
@@ -139,7 +139,7 @@ func (j *judge) queriesText(c Candidate) string {
 		QueriesCounted: "of what uses the indexes",
 		QueriesGuessed: "of what the indexes stand for",
 	}[j.facts.QueriesFrom]
-	if d := j.facts.Measured[c.Key.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
+	if d := j.facts.Measurements[c.Key.String()].QueryDistribution; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		from = fmt.Sprintf("of the %s sampled", humanize.Count(d.Queries, "query"))
 	}
 	text := fmt.Sprintf("%s %s go to one shard, %s to some, %s to all", from,

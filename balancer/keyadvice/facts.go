@@ -16,23 +16,23 @@ type Facts struct {
 	Shards int
 	// ChunkBytes is the chunk size in effect.
 	ChunkBytes int64
-	// Docs and Bytes are the current size of the collection. Expect is its expected size, 0 if unknown.
-	Docs, Bytes, Expect int64
+	// Docs and Bytes are the current size of the collection. ExpectBytes is its expected size, 0 if unknown.
+	Docs, Bytes, ExpectBytes int64
 	// Current is the current shard key; empty when the collection is not sharded.
 	Current Key
 	Indexes []Index
-	// Zones are the fields of the collection's zone ranges, in order.
-	Zones []string
+	// ZoneFields are the shard key fields that the collection's zone ranges use, in order.
+	ZoneFields []string
 	// ZoneRanges are the collection's zone ranges.
-	ZoneRanges []Zone
+	ZoneRanges []ZoneRange
 	// BytesPerSecond is the rate of migrations in the change log; 0 if the log has none.
 	BytesPerSecond float64
 	// Queries are the queries of the collection, and QueriesFrom is their source.
 	Queries     []Query
 	QueriesFrom QuerySource
 	Sample      Sample
-	// Measured holds the server's measurements, by the string form of the key.
-	Measured map[string]Measured
+	// Measurements holds the server's measurements, by the string form of the key.
+	Measurements map[string]Measurement
 	// Notes name the data that could not be read, and other limits of the advice.
 	Notes []string
 }
@@ -44,8 +44,8 @@ type Index struct {
 	// Unique indexes reject a second document with the same values. Partial also covers sparse indexes
 	// and those with a collation: none of these can serve a shard key.
 	Unique, Partial bool
-	// Used is the number of operations that used the index since the servers started; -1 when unknown.
-	Used int64
+	// UseCount is the number of operations that used the index since the servers started; -1 when unknown.
+	UseCount int64
 }
 
 // QuerySource is the source of information about a collection's queries.
@@ -75,21 +75,21 @@ type Sample struct {
 	Arrival []bson.Raw
 }
 
-// Measured is the reply of analyzeShardKey for a key.
-type Measured struct {
+// Measurement is the reply of analyzeShardKey for a key.
+type Measurement struct {
 	// Docs is the number of examined documents; 0 when the key has no index.
 	Docs, Distinct int64
 	Unique         bool
-	// Common are the most common values, the most common value first.
-	Common []Common
+	// CommonValues are the most common values, the most common value first.
+	CommonValues []CommonValue
 	// Correlation is the correlation of the key order with the insertion order; NaN when unknown.
 	Correlation float64
-	// Asked is how the sampled queries would be distributed.
-	Asked Distribution
+	// QueryDistribution is how the sampled queries would be distributed.
+	QueryDistribution Distribution
 }
 
-// Common is a value of a key, and the number of examined documents that have the value.
-type Common struct {
+// CommonValue is a value of a key, and the number of examined documents that have the value.
+type CommonValue struct {
 	Value bson.Raw
 	Count int64
 }
@@ -100,7 +100,7 @@ type Common struct {
 type Distribution struct {
 	Queries                int64
 	Single, Several, Every float64 // shares of the queries
-	Ranges                 float64
+	RangesPercent          float64
 	// KeyUpdates is the share of writes that change the shard key of a document.
 	KeyUpdates float64
 }
@@ -111,7 +111,7 @@ const MinChunksPerShard = 8
 
 // ratedBytes returns the size of the collection for which keys are rated.
 func (f Facts) ratedBytes() int64 {
-	return max(f.Bytes, f.Expect, MinChunksPerShard*int64(f.shards())*f.ChunkBytes)
+	return max(f.Bytes, f.ExpectBytes, MinChunksPerShard*int64(f.shards())*f.ChunkBytes)
 }
 
 // shards returns the number of shards for which keys are rated, at least two: with one shard all keys

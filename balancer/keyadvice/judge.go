@@ -96,7 +96,7 @@ type Candidate struct {
 
 	mostCommonText string
 	queriesKnown   bool // whether the queries are known
-	zoned          bool
+	fitsZones      bool
 	parts          []part // factors of the score, with their texts; empty for an impossible key
 	// Factors of the score: 1 for a perfect key.
 	spread, writes, queries float64
@@ -113,13 +113,13 @@ func (j *judge) judge(k Key) Candidate {
 		mean, c.queriesKnown = 0.5, false
 	}
 	c.BlockingIndexes, c.Index = j.blockingIndexes(k), j.servingIndex(k)
-	c.zoned = j.fitsZones(k)
+	c.fitsZones = j.fitsZones(k)
 	c.Impossible = j.whyImpossible(k)
 	shards := float64(j.facts.shards())
 	c.writes = math.Pow(oneTargetFactor+(1-oneTargetFactor)*(c.InsertShards-1)/(shards-1), insertExponent)
 	c.queries = noQueryFactor + (1-noQueryFactor)*mean
 	score := c.spread * c.writes * c.queries * (1 - c.KeyUpdates/2)
-	if !c.zoned {
+	if !c.fitsZones {
 		score *= outOfZoneFactor
 	}
 	if len(c.BlockingIndexes) > 0 {
@@ -151,7 +151,7 @@ func (c Candidate) grade(isolation float64) Grade {
 	switch {
 	case c.Impossible != "":
 		return Impossible
-	case len(c.BlockingIndexes) > 0, !c.zoned, c.spread < 0.4, c.writes < 0.4, c.queriesKnown && isolation < 0.05:
+	case len(c.BlockingIndexes) > 0, !c.fitsZones, c.spread < 0.4, c.writes < 0.4, c.queriesKnown && isolation < 0.05:
 		return Poor
 	case c.spread < 0.75, c.writes < 0.7, isolation < 0.4:
 		return Fair
@@ -163,7 +163,7 @@ func (c Candidate) grade(isolation float64) Grade {
 func (j *judge) rateValues(c *Candidate) {
 	names, chunk := c.Key.Names(), float64(j.facts.ChunkBytes)
 	n := j.table.counts(names)
-	c.Documents, c.Distinct, c.MostCommon = n.total, int64(len(n.perValue)), n.share()
+	c.Documents, c.Distinct, c.MostCommon = n.total, int64(len(n.perValue)), n.largestShare()
 	for _, name := range names {
 		if col := j.table.column(name); n.total > 0 {
 			c.Missing = max(c.Missing, float64(col.nulls)/float64(n.total))
@@ -174,20 +174,20 @@ func (j *judge) rateValues(c *Candidate) {
 	unique := j.isUnique(c.Key)
 	top := ""
 	if n.total > 0 {
-		top = valueText(j.table.docs[n.first], names)
+		top = valueText(j.table.docs[n.mostCommonDoc], names)
 	}
 	if m := j.serverStats(c.Key); m.Docs > 0 {
 		c.MeasuredBy, c.Documents, c.Distinct, unique = "analyzeShardKey", m.Docs, m.Distinct, unique || m.Unique
 		measured := counts{total: m.Docs}
-		for _, v := range m.Common {
+		for _, v := range m.CommonValues {
 			measured.perValue = append(measured.perValue, v.Count)
 		}
-		if c.MostCommon = measured.share(); len(m.Common) > 0 && !c.Key.hasHashed() {
-			top = documentText(m.Common[0].Value)
+		if c.MostCommon = measured.largestShare(); len(m.CommonValues) > 0 && !c.Key.hasHashed() {
+			top = documentText(m.CommonValues[0].Value)
 		}
 		c.Outgrown = max(c.Outgrown, measured.shareAbove(limit))
 	}
-	c.KeyUpdates = j.facts.Measured[c.Key.String()].Asked.KeyUpdates
+	c.KeyUpdates = j.facts.Measurements[c.Key.String()].QueryDistribution.KeyUpdates
 	if c.mostCommonText = top; unique || c.MostCommon*float64(c.Documents) < 1.5 {
 		c.MostCommon, c.Outgrown = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
 	}
@@ -202,11 +202,11 @@ func (j *judge) rateValues(c *Candidate) {
 
 // serverStats returns the server's measurement of a key's values. A hashed key has the same number of
 // values, with the same frequencies, as the plain key.
-func (j *judge) serverStats(k Key) Measured {
-	if m := j.facts.Measured[k.String()]; m.Docs > 0 {
+func (j *judge) serverStats(k Key) Measurement {
+	if m := j.facts.Measurements[k.String()]; m.Docs > 0 {
 		return m
 	}
-	return j.facts.Measured[plainKey(k.Names()...).String()]
+	return j.facts.Measurements[plainKey(k.Names()...).String()]
 }
 
 // rateGrowth rates how many shards inserts reach. If a field of the key grows with time, all new
@@ -223,7 +223,7 @@ func (j *judge) rateGrowth(c *Candidate) {
 		}
 		c.Grows, c.Correlation, busiest = part.Name, &r, 1
 		if i > 0 {
-			busiest = j.table.counts(c.Key[:i].Names()).share()
+			busiest = j.table.counts(c.Key[:i].Names()).largestShare()
 		}
 		break
 	}
@@ -232,27 +232,27 @@ func (j *judge) rateGrowth(c *Candidate) {
 
 // arrivalCorrelation returns the correlation of a field with the insertion order, among documents with
 // the same values in the fields of prefix.
-func (j *judge) arrivalCorrelation(prefix Key, part Field) float64 {
+func (j *judge) arrivalCorrelation(prefix Key, field Field) float64 {
 	if len(prefix) == 0 {
-		m := j.facts.Measured[plainKey(part.Name).String()]
+		m := j.facts.Measurements[plainKey(field.Name).String()]
 		if m.Docs > 0 && !math.IsNaN(m.Correlation) &&
-			(counts{perValue: []int64{mostCommonCount(m)}, total: m.Docs}).share() < maxTiedShare {
+			(counts{perValue: []int64{mostCommonCount(m)}, total: m.Docs}).largestShare() < maxTiedShare {
 			return m.Correlation
 		}
 	}
-	return j.table.correlation(prefix.Names(), part.Name)
+	return j.table.correlation(prefix.Names(), field.Name)
 }
 
-func mostCommonCount(m Measured) int64 {
-	if len(m.Common) == 0 {
+func mostCommonCount(m Measurement) int64 {
+	if len(m.CommonValues) == 0 {
 		return 0
 	}
-	return m.Common[0].Count
+	return m.CommonValues[0].Count
 }
 
 // fitsZones reports whether the collection's zones can have ranges of the key.
 func (j *judge) fitsZones(k Key) bool {
-	for i, name := range j.facts.Zones {
+	for i, name := range j.facts.ZoneFields {
 		if i >= len(k) || k[i].Name != name || k[i].Hashed {
 			return false
 		}

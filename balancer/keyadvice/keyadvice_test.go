@@ -164,7 +164,7 @@ func TestExpect(t *testing.T) {
 	}
 	f.Sample.Arrival = f.Sample.Docs
 	small := Rank(f, []Key{key(t, `{"customer": 1}`)})[0]
-	f.Expect = 1 << 40
+	f.ExpectBytes = 1 << 40
 	large := Rank(f, []Key{key(t, `{"customer": 1}`)})[0]
 	if small.Outgrown != 0 || large.Outgrown < 0.3 || small.Grade != Good || large.Score > small.Score*0.8 {
 		t.Errorf("score %v, then %v, with %v outgrown", small.Score, large.Score, large.Outgrown)
@@ -182,7 +182,7 @@ func TestUsedIndexes(t *testing.T) {
 		id, customer, kind int64
 		want               string
 	}{{0, 900, 10, `{customer: 1}`}, {900, 10, 0, `{_id: "hashed"}`}, {0, 1, 900, `{kind: 1, customer: 1}`}} {
-		f.Indexes[0].Used, f.Indexes[1].Used, f.Indexes[2].Used = c.id, c.customer, c.kind
+		f.Indexes[0].UseCount, f.Indexes[1].UseCount, f.Indexes[2].UseCount = c.id, c.customer, c.kind
 		if a := Advise(f, nil); a.Best.Key.String() != c.want || !strings.Contains(strings.Join(a.Basis, " "),
 			"$indexStats") {
 			t.Errorf("%+v: %s\n%q", c, a.Best.Key, a.Basis)
@@ -195,14 +195,14 @@ func TestUsedIndexes(t *testing.T) {
 func TestMeasured(t *testing.T) {
 	f := facts(t)
 	k := key(t, `{"customer": 1}`)
-	f.Measured = map[string]Measured{k.String(): {Docs: 100_000, Distinct: 3, Correlation: 0.99,
-		Common: []Common{{raw(t, `{"customer": 5}`), 30_000}}}}
+	f.Measurements = map[string]Measurement{k.String(): {Docs: 100_000, Distinct: 3, Correlation: 0.99,
+		CommonValues: []CommonValue{{raw(t, `{"customer": 5}`), 30_000}}}}
 	c := Rank(f, []Key{k})[0]
 	if c.MeasuredBy != "analyzeShardKey" || c.Distinct != 3 || c.Grows != "customer" || c.InsertShards != 1 || c.Outgrown < 0.2 {
 		t.Errorf("%+v", c)
 	}
-	f.Measured[k.String()] = Measured{Docs: 100_000, Distinct: 3, Correlation: 0.99,
-		Common: []Common{{raw(t, `{"customer": 5}`), 90_000}}}
+	f.Measurements[k.String()] = Measurement{Docs: 100_000, Distinct: 3, Correlation: 0.99,
+		CommonValues: []CommonValue{{raw(t, `{"customer": 5}`), 90_000}}}
 	if c := Rank(f, []Key{k})[0]; c.Grows != "" {
 		t.Errorf("%+v", c)
 	}

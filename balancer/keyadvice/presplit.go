@@ -36,8 +36,8 @@ type Point bson.Raw
 // MarshalJSON returns the split point as extended JSON.
 func (p Point) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(bson.Raw(p), false, false) }
 
-// Zone is a range of a zone, with its bounds in config.tags and the number of the zone's shards.
-type Zone struct {
+// ZoneRange is a range of a zone, with its bounds in config.tags and the number of the zone's shards.
+type ZoneRange struct {
 	Name     string
 	Min, Max bson.Raw
 	Shards   int
@@ -52,8 +52,8 @@ type ZonePart struct {
 	Chunks int64   `json:"chunks"`
 }
 
-// maxPoints limits the number of chunks.
-const maxPoints = 100_000
+// maxPresplitChunks limits the number of chunks.
+const maxPresplitChunks = 100_000
 
 // AdvisePresplit returns into how many chunks to split a collection by a key, and the split points.
 func AdvisePresplit(f Facts, k Key) Presplit {
@@ -109,7 +109,7 @@ func (f Facts) countChunks(a *Presplit) {
 	}
 	size := f.expectedBytes()
 	full := int64(math.Ceil(float64(size) / float64(shards) / float64(f.ChunkBytes)))
-	a.PerShard = clampCount(full, 1, maxPoints/shards)
+	a.PerShard = clampCount(full, 1, maxPresplitChunks/shards)
 	text := fmt.Sprintf("%s on %s with chunks of %s are %s a shard", humanize.Bytes(size), humanize.Count(shards, "shard"),
 		humanize.Bytes(f.ChunkBytes), humanize.Count(full, "chunk"))
 	switch {
@@ -207,7 +207,8 @@ func (f Facts) addZoneParts(a *Presplit) {
 	a.Zones = append(parts, ZonePart{Share: free / total, Shards: f.Shards,
 		Chunks: int64(free/total*float64(a.Chunks) + 0.5)})
 	if !newJudge(f).fitsZones(a.Key) {
-		a.Notes = append(a.Notes, fmt.Sprintf("the zones have ranges by %v, and the key does not begin with it", f.Zones))
+		a.Notes = append(a.Notes, fmt.Sprintf("the zones have ranges by %v, and the key does not begin with it",
+			f.ZoneFields))
 	}
 	a.Reasons = append(a.Reasons, "chunks are cut at the bounds of zones as well, and those in a zone go to its shards "+
 		"only")

@@ -37,7 +37,7 @@ func (p *proposer) keys() []Key {
 	if len(p.facts.Current) > 0 {
 		p.add(p.facts.Current)
 	}
-	zone := plainKey(p.facts.Zones...)
+	zone := plainKey(p.facts.ZoneFields...)
 	for _, base := range p.bases() {
 		for _, k := range p.variants(base) {
 			p.add(k)
@@ -51,7 +51,7 @@ func (p *proposer) keys() []Key {
 
 // add adds a key if the release allows it and the key is new.
 func (p *proposer) add(k Key) {
-	if len(p.list) >= maxKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > maxKeyFields+len(p.facts.Zones) {
+	if len(p.list) >= maxKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > maxKeyFields+len(p.facts.ZoneFields) {
 		return
 	}
 	hashes := 0

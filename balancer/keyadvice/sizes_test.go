@@ -18,21 +18,21 @@ func TestChunkSize(t *testing.T) {
 		mb     int64
 		reason string
 	}{
-		"fine as it is":     {func(f *Facts) { f.Expect = 400 * gib }, 128, ""},
-		"too small a share": {func(f *Facts) { f.Expect = 4 * gib }, 64, "at most 68 MB"}, // 1 GiB a shard, a fifteenth of it
+		"fine as it is":     {func(f *Facts) { f.ExpectBytes = 400 * gib }, 128, ""},
+		"too small a share": {func(f *Facts) { f.ExpectBytes = 4 * gib }, 64, "at most 68 MB"}, // 1 GiB a shard, a fifteenth of it
 		"hardly anything":   {func(*Facts) {}, 128, ""},
-		"too many chunks":   {func(f *Facts) { f.Expect = 16_000 * gib }, 512, "at least 410 MB"},
+		"too many chunks":   {func(f *Facts) { f.ExpectBytes = 16_000 * gib }, 512, "at least 410 MB"},
 		// 4000 GiB in 10,000 chunks
-		"more than fits":  {func(f *Facts) { f.Expect = 400_000 * gib }, 1024, "at least 1024 MB"},
-		"slow migrations": {func(f *Facts) { f.Expect, f.BytesPerSecond = 400*gib, 500_000 }, 32, "at most 57 MB"},
+		"more than fits":  {func(f *Facts) { f.ExpectBytes = 400_000 * gib }, 1024, "at least 1024 MB"},
+		"slow migrations": {func(f *Facts) { f.ExpectBytes, f.BytesPerSecond = 400*gib, 500_000 }, 32, "at most 57 MB"},
 		// 60 MB in two minutes
 		"large documents": {func(f *Facts) { f.Docs, f.Bytes = 100_000, 100_000*10<<20 }, 512,
 			"at least 320 MB"}, // 32 of 10 MiB
 		"a hot value": {func(f *Facts) {
-			f.Current, f.Expect = key(t, `{"kind": 1}`), 2*gib
+			f.Current, f.ExpectBytes = key(t, `{"kind": 1}`), 2*gib
 			f.Indexes = append(f.Indexes, Index{Name: "k", Key: raw(t, `{"kind": 1}`)})
 		}, 1024, "has 567.54 MiB"}, // 134 of 400 less twice the root: 110.8, of 2 GiB
-		"before 6.0": {func(f *Facts) { f.Release, f.ChunkBytes, f.Expect = catalog.Release50, 64<<20, 4*gib }, 64, ""},
+		"before 6.0": {func(f *Facts) { f.Release, f.ChunkBytes, f.ExpectBytes = catalog.Release50, 64<<20, 4*gib }, 64, ""},
 	} {
 		f := facts(t)
 		c.alter(&f)
@@ -53,14 +53,14 @@ func TestPresplit(t *testing.T) {
 		points        int
 		verdict, text string
 	}{
-		"by a sample": {func(f *Facts) { f.Expect = 100 << 30 }, `{"customer": 1}`, 32, 31, "into 32 chunks, 8 for each " +
+		"by a sample": {func(f *Facts) { f.ExpectBytes = 100 << 30 }, `{"customer": 1}`, 32, 31, "into 32 chunks, 8 for each " +
 			"shard", "fromSample: 32"},
-		"before 6.0": {func(f *Facts) { f.Expect, f.Release = 100<<30, catalog.Release50 }, `{"customer": 1}`, 400, 399,
+		"before 6.0": {func(f *Facts) { f.ExpectBytes, f.Release = 100<<30, catalog.Release50 }, `{"customer": 1}`, 400, 399,
 			"no more values", ""},
-		"little": {func(f *Facts) { f.Expect = 1 << 20 }, `{"customer": 1}`, 4, 3, "4 chunks, 1 for", ""},
-		"hashes": {func(f *Facts) { f.Expect = 100 << 30 }, `{"customer": "hashed"}`, 32, 0, "32 chunks",
+		"little": {func(f *Facts) { f.ExpectBytes = 1 << 20 }, `{"customer": 1}`, 4, 3, "4 chunks, 1 for", ""},
+		"hashes": {func(f *Facts) { f.ExpectBytes = 100 << 30 }, `{"customer": "hashed"}`, 32, 0, "32 chunks",
 			"perShard: 8"},
-		"few values": {func(f *Facts) { f.Expect = 100 << 30 }, `{"kind": 1}`, 3, 2, "into 3 chunks: there are no more " +
+		"few values": {func(f *Facts) { f.ExpectBytes = 100 << 30 }, `{"kind": 1}`, 3, 2, "into 3 chunks: there are no more " +
 			"values", ""},
 		"what grows": {func(*Facts) {}, `{"at": 1}`, 4, 0, "does not help", ""},
 		"not there yet": {func(f *Facts) { *f = Facts{Namespace: "app.new", Shards: 4, ChunkBytes: 1 << 27} },
@@ -87,13 +87,13 @@ func TestPresplit(t *testing.T) {
 // A zone has what lies in its ranges.
 func TestPresplitZones(t *testing.T) {
 	f := facts(t)
-	f.Zones = []string{"customer"}
-	f.ZoneRanges = []Zone{
+	f.ZoneFields = []string{"customer"}
+	f.ZoneRanges = []ZoneRange{
 		{"low", raw(t, `{"customer": 0}`), raw(t, `{"customer": 100}`), 1},
 		{"high", raw(t, `{"customer": 100}`), raw(t, `{"customer": 380}`), 1},
 		{"gone", raw(t, `{"customer": 1000}`), raw(t, `{"customer": 2000}`), 0},
 	}
-	f.Expect = 100 << 30
+	f.ExpectBytes = 100 << 30
 	a := AdvisePresplit(f, key(t, `{"customer": 1, "_id": 1}`))
 	want := "[{low 1 0.25 8} {high 1 0.7 22} {gone 0 0 1} { 4 0.05 2}]"
 	if got := fmt.Sprint(a.Zones); got != want {

@@ -85,9 +85,9 @@ func joinColumns(known map[string]column, docs []bson.Raw, names []string) []str
 type counts struct {
 	// perValue is the number of documents of each value, the most common value first. first is the
 	// index of a document with the most common value.
-	perValue []int64
-	first    int
-	total    int64
+	perValue      []int64
+	mostCommonDoc int
+	total         int64
 }
 
 func (t *table) counts(names []string) counts {
@@ -108,23 +108,23 @@ func (t *table) counts(names []string) counts {
 	}
 	if len(c.perValue) > 0 {
 		most := slices.Index(c.perValue, slices.Max(c.perValue))
-		c.first = firsts[most]
+		c.mostCommonDoc = firsts[most]
 	}
 	slices.SortFunc(c.perValue, func(a, b int64) int { return int(b - a) })
 	t.counted[id] = c
 	return c
 }
 
-// share returns the share of the documents with the most common value.
-func (c counts) share() float64 {
+// largestShare returns the share of the documents with the most common value.
+func (c counts) largestShare() float64 {
 	if c.total == 0 || len(c.perValue) == 0 {
 		return 0
 	}
 	return float64(c.perValue[0]) / float64(c.total)
 }
 
-// typical returns the expected share of the documents with the same value as a random document.
-func (c counts) typical() (sum float64) {
+// typicalShare returns the expected share of the documents with the same value as a random document.
+func (c counts) typicalShare() (sum float64) {
 	for _, n := range c.perValue {
 		share := float64(n) / float64(c.total)
 		sum += share * share

@@ -22,11 +22,11 @@ const (
 // often has more weight. The _id index has less weight, because every collection has it.
 func guessQueries(indexes []Index, t *table) []Query {
 	var list []Query
-	counting := slices.ContainsFunc(indexes, func(x Index) bool { return x.Used > 0 })
+	counting := slices.ContainsFunc(indexes, func(x Index) bool { return x.UseCount > 0 })
 	for _, x := range indexes {
 		names, weight := x.Fields(), 1.0
 		if counting {
-			weight = float64(max(x.Used, 0))
+			weight = float64(max(x.UseCount, 0))
 		}
 		isID := len(names) == 1 && names[0] == "_id"
 		if isID && len(indexes) > 1 && !counting {
@@ -63,9 +63,9 @@ func isHashed(key bson.Raw) bool {
 // isolation returns the mean isolation of the queries with a key, and the shares of the queries that go
 // to one shard, to several, and to all.
 func (j *judge) isolation(k Key) (mean, single, several, every float64) {
-	if d := j.facts.Measured[k.String()].Asked; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
+	if d := j.facts.Measurements[k.String()].QueryDistribution; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		shards := float64(j.facts.shards())
-		part := j.partialScore(clamp(shards*d.Ranges/100, 1, shards))
+		part := j.partialScore(clamp(shards*d.RangesPercent/100, 1, shards))
 		return d.Single*oneShardScore + d.Several*part, d.Single, d.Several, d.Every
 	}
 	var sum float64
@@ -108,7 +108,7 @@ func (j *judge) queryScore(q Query, k Key) float64 {
 	case n == 0:
 		return 0
 	}
-	chunks := j.table.counts(k[:n].Names()).typical() * float64(j.facts.ratedBytes()) / float64(j.facts.ChunkBytes)
+	chunks := j.table.counts(k[:n].Names()).typicalShare() * float64(j.facts.ratedBytes()) / float64(j.facts.ChunkBytes)
 	to := j.partialScore(clamp(chunks, 1, float64(j.facts.shards())))
 	if ranged {
 		to += (someShardsScore - to) * rangeRecovery

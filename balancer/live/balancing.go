@@ -51,7 +51,7 @@ func (e *BalancingError) Unwrap() error { return e.First }
 // switched on. It returns the collections that were switched; the error is a *BalancingError.
 func (d *Executor) setBalancing(ctx context.Context, namespaces []string, on bool) (done []string, err error) {
 	var failed map[string]error
-	if d.routerRelease.SwitchesBalancing() {
+	if d.routerRelease.HasBalancingCommand() {
 		failed = d.configureBalancing(ctx, namespaces, on)
 	} else {
 		failed = d.writeBalancing(ctx, namespaces, on)
@@ -180,16 +180,16 @@ func uuidOf(doc bson.Raw) bson.Binary {
 	return bson.Binary{Subtype: subtype, Data: data}
 }
 
-// configChange is a change log entry of a command that only switched balancing on or off. The entries
+// balancingSwitch is a change log entry of a command that only switched balancing on or off. The entries
 // of other commands, which change the chunk size or a defragmentation, have details.
-type configChange struct {
+type balancingSwitch struct {
 	id   string
 	time time.Time
 }
 
-// lastConfigChanges returns the newest such entry for each collection. The log has no index, so it
+// readLastBalancingSwitches returns the newest such entry for each collection. The log has no index, so it
 // reads the whole log once, within a time limit.
-func (d *Executor) lastConfigChanges(ctx context.Context) (map[string]configChange, error) {
+func (d *Executor) readLastBalancingSwitches(ctx context.Context) (map[string]balancingSwitch, error) {
 	docs, err := d.listDocs(ctx, "config", limitedAggregate("changelog",
 		bson.D{{Key: "$match", Value: bson.D{
 			{Key: "what", Value: "configureCollectionBalancing"}, {Key: "details", Value: bson.D{}}}}},
@@ -198,9 +198,9 @@ func (d *Executor) lastConfigChanges(ctx context.Context) (map[string]configChan
 			{Key: "entry", Value: bson.D{{Key: "$last", Value: "$_id"}}},
 			{Key: "time", Value: bson.D{{Key: "$last", Value: "$time"}}},
 		}}}))
-	entries := map[string]configChange{}
+	entries := map[string]balancingSwitch{}
 	for _, doc := range docs {
-		entries[text(doc, "_id")] = configChange{text(doc, "entry"), date(doc, "time")}
+		entries[text(doc, "_id")] = balancingSwitch{text(doc, "entry"), date(doc, "time")}
 	}
 	return entries, err
 }

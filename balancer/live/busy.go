@@ -21,15 +21,15 @@ type BusyKind string
 
 // These are the kinds of work. BusyUnknown stands for a part of the cluster that can't be read.
 const (
-	BusyRound      BusyKind = "round"
-	BusyMigration  BusyKind = "migration"
-	BusyMerge      BusyKind = "merge"
-	BusyPrimary    BusyKind = "movePrimary"
-	BusyResharding BusyKind = "resharding"
-	BusyDeletion   BusyKind = "rangeDeletion"
-	BusyRun        BusyKind = "run"
-	BusyVersion    BusyKind = "featureCompatibilityVersion"
-	BusyUnknown    BusyKind = "unknown"
+	BusyRound       BusyKind = "round"
+	BusyMigration   BusyKind = "migration"
+	BusyMerge       BusyKind = "merge"
+	BusyMovePrimary BusyKind = "movePrimary"
+	BusyResharding  BusyKind = "resharding"
+	BusyDeletion    BusyKind = "rangeDeletion"
+	BusyRun         BusyKind = "run"
+	BusyVersion     BusyKind = "featureCompatibilityVersion"
+	BusyUnknown     BusyKind = "unknown"
 )
 
 // Busy is work in progress that moves, merges or deletes data.
@@ -39,8 +39,8 @@ type Busy struct {
 	Shard     catalog.ShardID `json:"shard,omitzero"`
 	// Count is the number of pending range deletions.
 	Count int64 `json:"count,omitzero"`
-	// Running is the time since the work began. Left is the estimated remaining time. 0 means unknown.
-	Running   time.Duration `json:"-"`
+	// Elapsed is the time since the work began. Remaining is the estimated remaining time. 0 means unknown.
+	Elapsed   time.Duration `json:"-"`
 	Remaining time.Duration `json:"-"`
 	Detail    string        `json:"detail,omitzero"`
 }
@@ -55,7 +55,7 @@ func (b Busy) String() string {
 		text = "migration"
 	case BusyMerge:
 		text = "merge of chunks"
-	case BusyPrimary:
+	case BusyMovePrimary:
 		text = "movePrimary"
 	case BusyResharding:
 		text = cmp.Or(b.Detail, "resharding")
@@ -76,8 +76,8 @@ func (b Busy) String() string {
 	if b.Shard != "" && b.Kind != BusyUnknown {
 		text += " on " + string(b.Shard)
 	}
-	if b.Running >= time.Second {
-		text += fmt.Sprintf(", for %v", b.Running.Round(time.Second))
+	if b.Elapsed >= time.Second {
+		text += fmt.Sprintf(", for %v", b.Elapsed.Round(time.Second))
 	}
 	return text
 }
@@ -99,7 +99,7 @@ type BalancerStatus struct {
 // Members reads the shards' primaries; with nil Members the primaries are not read.
 type ActivityReader struct {
 	Commands CommandRunner
-	Members  *Members
+	Members  *MemberReader
 	// IgnoreDeletions ignores range deletions.
 	IgnoreDeletions bool
 
@@ -160,7 +160,7 @@ var busyCommands = []struct {
 }{
 	{"_shardsvrMoveRange", BusyMigration}, {"moveChunk", BusyMigration},
 	{"_shardsvrMergeAllChunksOnShard", BusyMerge}, {"_shardsvrMergeChunks", BusyMerge},
-	{"_shardsvrMovePrimary", BusyPrimary}, {"_movePrimary", BusyPrimary},
+	{"_shardsvrMovePrimary", BusyMovePrimary}, {"_movePrimary", BusyMovePrimary},
 }
 
 // readOperations reads the operations of the primaries of all shards. The worker thread of a donor is
@@ -195,7 +195,7 @@ func (ar *ActivityReader) readOperations(ctx context.Context) ([]Busy, error) {
 }
 
 func parseBusy(op bson.Raw) Busy {
-	b := Busy{Kind: BusyMigration, Shard: catalog.ShardID(text(op, "shard")), Running: seconds(op, "secs_running")}
+	b := Busy{Kind: BusyMigration, Shard: catalog.ShardID(text(op, "shard")), Elapsed: seconds(op, "secs_running")}
 	for _, c := range busyCommands {
 		if ns := text(op, "command", c.name); ns != "" {
 			b.Kind, b.Namespace = c.kind, ns
@@ -298,7 +298,7 @@ func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err err
 
 // readPendingDeletions reads from the primary of a shard the number of pending range deletions, and
 // whether a migration is not decided, as after a step-down of the shard's primary.
-func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
+func (m *MemberReader) readPendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
 	err = m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
 		config := client.Database("config")
 		n, err := config.Collection("rangeDeletions").CountDocuments(ctx, bson.D{})
@@ -322,7 +322,7 @@ func (m *Members) readPendingDeletions(ctx context.Context, id catalog.ShardID) 
 
 // readCleanupDelay reads orphanCleanupDelaySecs from the primary of a shard; 0 if the shard does not
 // report it.
-func (m *Members) readCleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
+func (m *MemberReader) readCleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
 	var delay time.Duration
 	err := m.askShard(ctx, id, func(ctx context.Context, client *mongo.Client) error {
 		delay = cleanupDelayOf(ctx, client)
@@ -334,18 +334,18 @@ func (m *Members) readCleanupDelay(ctx context.Context, id catalog.ShardID) (tim
 // cleanupDelayOf reads orphanCleanupDelaySecs; 0 if the server does not report it.
 func cleanupDelayOf(ctx context.Context, client *mongo.Client) time.Duration {
 	shard := catalog.ShardState{}
-	describeShard(ctx, client.Database("admin"), &shard)
+	readShardDetails(ctx, client.Database("admin"), &shard)
 	return shard.CleanupDelay
 }
 
 // askShard calls f with a client of the primary of a shard, within the timeout of a member. It returns
 // errors of f as a *MembersError.
-func (m *Members) askShard(
+func (m *MemberReader) askShard(
 	ctx context.Context, id catalog.ShardID, f func(context.Context, *mongo.Client) error,
 ) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, err := m.memberOf(ctx, id)
+	c, err := m.shardClient(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -365,7 +365,7 @@ func MergeBusy(to, seen []Busy) []Busy {
 			to = append(to, b)
 			continue
 		}
-		to[i].Running, to[i].Count = max(to[i].Running, b.Running), max(to[i].Count, b.Count)
+		to[i].Elapsed, to[i].Count = max(to[i].Elapsed, b.Elapsed), max(to[i].Count, b.Count)
 	}
 	return to
 }

@@ -24,8 +24,8 @@ type LogPosition struct {
 	time time.Time     // time of that entry; zero if it is not known
 }
 
-// LogStart returns the beginning of a log.
-func LogStart(log string) LogPosition { return LogPosition{log: log} }
+// StartOfLog returns the beginning of a log.
+func StartOfLog(log string) LogPosition { return LogPosition{log: log} }
 
 // Text returns the _id of the entry before the position, for storage.
 func (p LogPosition) Text() string {
@@ -36,38 +36,38 @@ func (p LogPosition) Text() string {
 // ParseLogPosition returns the position for a stored Text.
 func ParseLogPosition(log, text string) LogPosition {
 	if text == "" {
-		return LogStart(log)
+		return StartOfLog(log)
 	}
 	kind, data, _ := bson.MarshalValue(text)
 	return LogPosition{log: log, id: bson.RawValue{Type: kind, Value: data}}
 }
 
-// LogEnd returns the end of a log.
-func LogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
-	return readLogEnd(ctx, a, log, activityTimeLimit)
+// ReadEndOfLog returns the end of a log.
+func ReadEndOfLog(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
+	return readEndOfLog(ctx, a, log, activityTimeLimit)
 }
 
-// quickLogEndTimeout limits QuickLogEnd.
-const quickLogEndTimeout = 2 * time.Second
+// quickEndOfLogTimeout limits ReadEndOfLogQuickly.
+const quickEndOfLogTimeout = 2 * time.Second
 
-// QuickLogEnd is like LogEnd, with a limit of two seconds, for callers that should not wait for a slow
+// ReadEndOfLogQuickly is like ReadEndOfLog, with a limit of two seconds, for callers that should not wait for a slow
 // answer.
-func QuickLogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
+func ReadEndOfLogQuickly(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer time.AfterFunc(quickLogEndTimeout, cancel).Stop()
-	return readLogEnd(ctx, a, log, bson.E{Key: "maxTimeMS", Value: quickLogEndTimeout.Milliseconds()})
+	defer time.AfterFunc(quickEndOfLogTimeout, cancel).Stop()
+	return readEndOfLog(ctx, a, log, bson.E{Key: "maxTimeMS", Value: quickEndOfLogTimeout.Milliseconds()})
 }
 
-func readLogEnd(ctx context.Context, a CommandRunner, log string, limit bson.E) (LogPosition, error) {
+func readEndOfLog(ctx context.Context, a CommandRunner, log string, limit bson.E) (LogPosition, error) {
 	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirstCommand(log, bson.D{}, 1), limit))
-	return LogStart(log).afterNewest(docs), ServerError(err)
+	return StartOfLog(log).afterNewest(docs), ServerError(err)
 }
 
-// EntriesAfter returns the entries after a position, the oldest first, and the new end of the log.
+// ReadEntriesAfter returns the entries after a position, the oldest first, and the new end of the log.
 // found says whether the entry before the position is still in the log. If the capped log has dropped
 // it, the entries are those newer than the dropped one, or all if its time is not known.
-func EntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
+func ReadEntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
 	list []catalog.LogEntry, end LogPosition, found bool, err error,
 ) {
 	const firstPage, growth = 100, 20

@@ -27,7 +27,7 @@ func TestLogEndsAreWaitedForAsLongAsTheyMatter(t *testing.T) {
 		read  func(context.Context, live.CommandRunner, string) (live.LogPosition, error)
 		limit int64
 	}{
-		"the end": {live.LogEnd, 15_000}, "the end, or nothing": {live.QuickLogEnd, 2_000},
+		"the end": {live.ReadEndOfLog, 15_000}, "the end, or nothing": {live.ReadEndOfLogQuickly, 2_000},
 	} {
 		var sent sentCursorCommand
 		if _, err := c.read(t.Context(), &sent, live.ActionLog); err != nil {

@@ -146,9 +146,9 @@ func readAllDocs(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bso
 	})
 }
 
-// RouterTime returns the time of the mongos, which needs no privilege. The logical time in replies
+// ReadRouterTime returns the time of the mongos, which needs no privilege. The logical time in replies
 // stands still while nothing is written.
-func RouterTime(ctx context.Context, a CommandRunner) (time.Time, error) {
+func ReadRouterTime(ctx context.Context, a CommandRunner) (time.Time, error) {
 	hello, err := sendHello(ctx, a.RunCommand)
 	if err != nil {
 		return time.Time{}, ServerError(err)

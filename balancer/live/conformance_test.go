@@ -68,7 +68,7 @@ func served(t *testing.T, r catalog.Release, cluster string, wrap func(wire.Hand
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := mock.New(mock.Config{Topology: topology, Version: r,
+	made, err := mock.New(mock.Config{Topology: topology, Release: r,
 		Start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func (c conformance) measured(t *testing.T, have *catalog.CollectionState) {
 	counted := map[catalog.ShardID]bool{}
 	for _, on := range c.cluster.Statistics().Distribution(have.Namespace) {
 		data, known := have.Sizes[on.Shard]
-		if !known && have.Table.Count(on.Shard) == 0 {
+		if !known && have.Table.CountOn(on.Shard) == 0 {
 			continue // $collStats asks the owners of chunks only
 		}
 		told++
@@ -201,7 +201,7 @@ func (c conformance) measured(t *testing.T, have *catalog.CollectionState) {
 	for id, data := range have.Sizes {
 		switch {
 		case counted[id]:
-		case have.Table.Count(id) > 0 || data != (catalog.ShardData{}):
+		case have.Table.CountOn(id) > 0 || data != (catalog.ShardData{}):
 			t.Errorf("%s: %s has %+v, and nobody counted it", have.Namespace, id, data)
 		default: // nothing is what a shard has that was not asked
 			told++

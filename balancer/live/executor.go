@@ -184,9 +184,10 @@ func (d *Executor) readCollection(ctx context.Context, ns string) (catalog.Colle
 // notDropped excludes dropped collections, whose entries releases up to 4.4 keep.
 var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}}
 
-// collectionWithUUID returns a collection if it still has the UUID. It may have been dropped, and
+// readCollectionWithUUID returns a collection if it still has the UUID. It may have been dropped, and
 // another collection may have been created with its name.
-func (d *Executor) collectionWithUUID(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
+func (d *Executor) readCollectionWithUUID(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection,
+	error) {
 	coll, err := d.readCollection(ctx, ns)
 	if err == nil && !coll.UUID.Equal(uuid) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound,
@@ -211,8 +212,8 @@ func (d *Executor) readChunkAt(ctx context.Context, coll catalog.Collection, key
 	return catalog.ParseChunk(coll.Pattern, docs[0])
 }
 
-// ownedChunkAt is like readChunkAt, but it returns an error if another shard owns the chunk.
-func (d *Executor) ownedChunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key,
+// readOwnedChunkAt is like readChunkAt, but it returns an error if another shard owns the chunk.
+func (d *Executor) readOwnedChunkAt(ctx context.Context, coll catalog.Collection, key catalog.Key,
 	by catalog.ShardID) (catalog.Chunk, error) {
 	chunk, err := d.readChunkAt(ctx, coll, key)
 	if err == nil && chunk.Shard != by {

@@ -40,14 +40,14 @@ func (d *Executor) ReadCatalog(
 	if read.Shards, err = d.Shards(ctx); err != nil {
 		return nil, err
 	}
-	if read.Collections, err = d.shardedAmong(ctx, namespaces); err != nil {
+	if read.Collections, err = d.listShardedAmong(ctx, namespaces); err != nil {
 		return nil, err
 	}
 	zones, err := d.readZonesByCollection(ctx, read.Collections)
 	if err != nil {
 		return nil, err
 	}
-	tables, err := d.routingTables(ctx, read, before)
+	tables, err := d.readRoutingTables(ctx, read, before)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (d *Executor) ReadCatalog(
 	return read, nil
 }
 
-// shardedAmong returns the sharded collections among namespaces.
-func (d *Executor) shardedAmong(ctx context.Context, namespaces []string) ([]catalog.Collection, error) {
+// listShardedAmong returns the sharded collections among namespaces.
+func (d *Executor) listShardedAmong(ctx context.Context, namespaces []string) ([]catalog.Collection, error) {
 	if len(namespaces) > maxNamedCollections {
 		all, err := d.Collections(ctx)
 		named := make(map[string]bool, len(namespaces))
@@ -108,8 +108,8 @@ func (d *Executor) readZonesByCollection(
 	return zones, nil
 }
 
-// routingTables returns the routing tables of the collections of a Catalog.
-func (d *Executor) routingTables(ctx context.Context, read *runner.Catalog, before *runner.Catalog) (
+// readRoutingTables returns the routing tables of the collections of a Catalog.
+func (d *Executor) readRoutingTables(ctx context.Context, read *runner.Catalog, before *runner.Catalog) (
 	map[string]*catalog.RoutingTable, error,
 ) {
 	tables := map[string]*catalog.RoutingTable{}

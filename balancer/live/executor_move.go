@@ -17,11 +17,11 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if m.Reason == policy.ReasonUnsharded {
 		return d.moveCollection(ctx, m)
 	}
-	coll, err := d.collectionWithUUID(ctx, m.Namespace, m.UUID)
+	coll, err := d.readCollectionWithUUID(ctx, m.Namespace, m.UUID)
 	if err != nil {
 		return err
 	}
-	chunk, err := d.ownedChunkAt(ctx, coll, m.Min, m.From)
+	chunk, err := d.readOwnedChunkAt(ctx, coll, m.Min, m.From)
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func (d *Executor) Act(ctx context.Context, a policy.StreamAction) policy.Action
 	if a.Kind == policy.MergeAll {
 		return d.mergeAll(ctx, a)
 	}
-	coll, err := d.collectionWithUUID(ctx, a.Namespace, a.UUID)
+	coll, err := d.readCollectionWithUUID(ctx, a.Namespace, a.UUID)
 	if err == nil {
-		_, err = d.ownedChunkAt(ctx, coll, a.Min, a.Shard)
+		_, err = d.readOwnedChunkAt(ctx, coll, a.Min, a.Shard)
 	}
 	if err != nil {
 		return policy.ActionResult{Err: err}

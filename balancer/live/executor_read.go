@@ -208,7 +208,7 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := RouterTime(ctx, d.commands)
+	now, err := ReadRouterTime(ctx, d.commands)
 	if err != nil {
 		return nil, err
 	}

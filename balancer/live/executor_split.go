@@ -22,7 +22,7 @@ func (d *Executor) Split(ctx context.Context, s policy.Split) error {
 	case coll.Epoch != s.Version.Epoch:
 		return mongoerr.New(mongoerr.StaleEpoch, "The epoch of collection %s has changed", s.Namespace)
 	}
-	chunk, err := d.ownedChunkAt(ctx, coll, s.Min, s.Shard)
+	chunk, err := d.readOwnedChunkAt(ctx, coll, s.Min, s.Shard)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func halveCommand(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bso
 // autoSplitVector returns other points, but clients of a mongos can't use it. With routers up to 5.0,
 // which have neither, the result is to split in half.
 func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
-	coll, err := d.collectionWithUUID(ctx, m.Namespace, m.UUID)
+	coll, err := d.readCollectionWithUUID(ctx, m.Namespace, m.UUID)
 	if err != nil {
 		return split, err
 	}
@@ -110,7 +110,7 @@ func parseSplitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key,
 	values, err := keys.Values()
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
-		point, err := p.Key(doc)
+		point, err := p.ParseKey(doc)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func subject(t *testing.T, release catalog.Release) (enginetest.Subject, *mock.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := mock.New(mock.Config{Topology: topology, Version: release})
+	cluster, err := mock.New(mock.Config{Topology: topology, Release: release})
 	if err != nil {
 		t.Fatal(err)
 	}

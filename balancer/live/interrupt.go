@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// StoppedMove is a move of this process whose donor was asked to stop it.
-type StoppedMove struct {
+// MoveStop is a move of this process whose donor was asked to stop it.
+type MoveStop struct {
 	Namespace string
 	From, To  catalog.ShardID
 	// Answered says that the command of the move has answered, with Err.
@@ -24,7 +24,7 @@ type StoppedMove struct {
 }
 
 // Stopped reports whether the donor has stopped the move.
-func (s StoppedMove) Stopped() bool { return s.Answered && mongoerr.Is(s.Err, mongoerr.Interrupted) }
+func (s MoveStop) Stopped() bool { return s.Answered && mongoerr.Is(s.Err, mongoerr.Interrupted) }
 
 // errStopping is the error for moves of a run that is being stopped.
 var errStopping = mongoerr.New(mongoerr.Interrupted, "no more moves are started: the run is being stopped")
@@ -36,9 +36,9 @@ const interruptPollInterval = 200 * time.Millisecond
 // moves have ended. It kills the donor's worker of a move; the move command, which waits for the
 // worker, returns the outcome. A move that is about to be committed can't be stopped. tell is called
 // for each move when its donor is asked, and when it has ended.
-func (l *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) error {
+func (l *LeasedCluster) Interrupt(ctx context.Context, tell func(MoveStop)) error {
 	l.movesMu.Lock()
-	l.onStopped = tell
+	l.onMoveStop = tell
 	l.movesMu.Unlock()
 	for {
 		left := l.movesToStop()
@@ -92,7 +92,7 @@ func (l *LeasedCluster) kill(ctx context.Context, m *moveUnderWay, worker bson.R
 		m.stopRequested.Store(false)
 		return err
 	}
-	l.reportStopped(m, StoppedMove{})
+	l.reportMoveStop(m, MoveStop{})
 	return nil
 }
 
@@ -135,7 +135,7 @@ type moveUnderWay struct {
 func (l *LeasedCluster) registerMove(m policy.Migration) (ended func(error) error, err error) {
 	l.movesMu.Lock()
 	defer l.movesMu.Unlock()
-	if l.onStopped != nil {
+	if l.onMoveStop != nil {
 		return nil, errStopping
 	}
 	move := &moveUnderWay{Migration: m}
@@ -147,15 +147,15 @@ func (l *LeasedCluster) registerMove(m policy.Migration) (ended func(error) erro
 		if move.stopRequested.Load() {
 			l.reportMu.Lock()
 			defer l.reportMu.Unlock()
-			l.reportStopped(move, StoppedMove{Answered: true, Err: err})
+			l.reportMoveStop(move, MoveStop{Answered: true, Err: err})
 		}
 		return err
 	}, nil
 }
 
-func (l *LeasedCluster) reportStopped(m *moveUnderWay, s StoppedMove) {
+func (l *LeasedCluster) reportMoveStop(m *moveUnderWay, s MoveStop) {
 	l.movesMu.Lock()
-	tell := l.onStopped
+	tell := l.onMoveStop
 	l.movesMu.Unlock()
 	s.Namespace, s.From, s.To = m.Namespace, m.From, m.To
 	tell(s)

@@ -33,7 +33,7 @@ func newStopping(t *testing.T, release catalog.Release) *stopping {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := mock.New(mock.Config{Topology: topology, Version: release, RealTime: true,
+	made, err := mock.New(mock.Config{Topology: topology, Release: release, RealTime: true,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": int32(0)}})
 	if err != nil {
 		t.Fatal(err)
@@ -122,8 +122,8 @@ func TestInterrupt(t *testing.T) {
 			s := newStopping(t, release)
 			s.slow("c")
 			ended := s.start()
-			var heard []live.StoppedMove
-			if err := s.turn.Interrupt(t.Context(), func(m live.StoppedMove) { heard = append(heard, m) }); err != nil {
+			var heard []live.MoveStop
+			if err := s.turn.Interrupt(t.Context(), func(m live.MoveStop) { heard = append(heard, m) }); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.HasPrefix(s.turn.Comment(), "shardsh ") {
@@ -149,7 +149,7 @@ func TestInterrupt(t *testing.T) {
 // still listed as under way, by its workers.
 func TestMoveWithoutItsCommand(t *testing.T) {
 	s := newStopping(t, catalog.Release80)
-	mark, err := live.LogEnd(t.Context(), live.NewCommandRunner(s.client), live.ChangeLog)
+	mark, err := live.ReadEndOfLog(t.Context(), live.NewCommandRunner(s.client), live.ChangeLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestMoveWithoutItsCommand(t *testing.T) {
 	if err := <-ended; !mongoerr.Is(err, mongoerr.Interrupted) {
 		t.Fatalf("the command ended with %v", err)
 	}
-	seen, err := live.NewReader(s.client, live.ReaderOptions{Parts: live.Migrations}).Read(t.Context())
+	seen, err := live.NewReader(s.client, live.ReaderOptions{Parts: live.RunningMigrations}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestOutcomeOfAMoveGoesByTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mark, err := live.LogEnd(t.Context(), live.NewCommandRunner(s.client), live.ChangeLog)
+	mark, err := live.ReadEndOfLog(t.Context(), live.NewCommandRunner(s.client), live.ChangeLog)
 	if err != nil {
 		t.Fatal(err)
 	}

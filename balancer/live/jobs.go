@@ -94,13 +94,13 @@ func NewJobs(client *mongo.Client) *Jobs {
 	return &Jobs{jobs: withMajority(client, JobCollection), journals: withMajority(client, JournalCollection)}
 }
 
-// Get returns a job; nil if there is none.
-func (j *Jobs) Get(ctx context.Context, id string) (*Job, error) {
+// Find returns a job; nil if there is none.
+func (j *Jobs) Find(ctx context.Context, id string) (*Job, error) {
 	return readByID[Job](ctx, j.jobs, id)
 }
 
-// Create returns the job with an ID. It creates the job if it does not exist.
-func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) {
+// FindOrCreate returns the job with an ID. It creates the job if it does not exist.
+func (j *Jobs) FindOrCreate(ctx context.Context, id, verb, opts string) (*Job, error) {
 	fresh := bson.D{
 		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: literal(verb)}, {Key: "options", Value: literal(opts)},
 		{Key: "run", Value: int64(1)}, {Key: "calls", Value: int64(0)}, {Key: "cancel", Value: literal(false)},
@@ -112,8 +112,8 @@ func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) 
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{there, "$$ROOT", fresh}}}}})
 }
 
-// Replace changes the options of a job. A job that has ended starts again.
-func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error) {
+// SetOptions changes the options of a job. A job that has ended starts again.
+func (j *Jobs) SetOptions(ctx context.Context, job *Job, opts string) (*Job, error) {
 	set := bson.D{{Key: "options", Value: literal(opts)}, {Key: "updated", Value: clusterTime},
 		{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}}}
 	if job.State.Ended() || job.Cancel {

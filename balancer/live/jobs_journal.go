@@ -46,9 +46,9 @@ type recordDoc struct {
 	Gzip []byte `bson:"gzip,omitempty"`
 }
 
-// Journal returns the journal of a job and its content; nil if the journal is empty. Later records are
+// OpenJournal returns the journal of a job and its content; nil if the journal is empty. Later records are
 // written with a context that has the values of ctx but does not end with it.
-func (j *Jobs) Journal(ctx context.Context, job *Job) (*JobJournal, *apply.History, error) {
+func (j *Jobs) OpenJournal(ctx context.Context, job *Job) (*JobJournal, *apply.History, error) {
 	journal := &JobJournal{ctx: context.WithoutCancel(ctx), journals: j.journals, job: job.ID, run: job.Run}
 	cursor, err := j.journals.Find(ctx, journal.recordsFilter(job.Run),
 		options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
@@ -169,8 +169,8 @@ func (j *JobJournal) Write(r apply.Record) error {
 	return nil
 }
 
-// Forget removes the journals of the job's earlier runs.
-func (j *JobJournal) Forget(ctx context.Context) error {
+// RemoveEarlierRuns removes the journals of the job's earlier runs.
+func (j *JobJournal) RemoveEarlierRuns(ctx context.Context) error {
 	if j.run <= 1 {
 		return nil
 	}

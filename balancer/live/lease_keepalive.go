@@ -30,7 +30,7 @@ func releaseContext(ctx context.Context) (context.Context, context.CancelFunc) {
 // with the cause ErrLeaseLost when another process has the lease. Work that needs the lease uses this
 // context, with a Renew before each step. While the cluster does not answer, the lease may expire. If
 // no other process has taken it, it is renewed as soon as the cluster answers again.
-func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func(context.Context) error) {
+func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, release func(context.Context) error) {
 	held, lose := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -46,11 +46,12 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func
 	}
 }
 
-// renewLoop renews the lease three times per lease duration. It calls doubt when renewals have failed
+// renewLoop renews the lease three times per lease duration. It calls onUncertain when renewals have failed
 // for so long that the lease may have expired. It does not compare clocks: the lease lasts at least its
 // duration from the time at which a renewal was requested.
-func renewLoop(ctx context.Context, lasts time.Duration, renew func(context.Context) error, doubt func()) error {
-	tick := time.NewTicker(lasts / 3)
+func renewLoop(ctx context.Context, duration time.Duration, renew func(context.Context) error,
+	onUncertain func()) error {
+	tick := time.NewTicker(duration / 3)
 	defer tick.Stop()
 	sure := time.Now()
 	for {
@@ -60,9 +61,9 @@ func renewLoop(ctx context.Context, lasts time.Duration, renew func(context.Cont
 		case <-tick.C:
 		}
 		asked := time.Now()
-		left := lasts - asked.Sub(sure)
+		left := duration - asked.Sub(sure)
 		if left <= 0 {
-			left = lasts / 3
+			left = duration / 3
 		}
 		switch err := withTimeout(ctx, left, renew); {
 		case err == nil:
@@ -70,8 +71,8 @@ func renewLoop(ctx context.Context, lasts time.Duration, renew func(context.Cont
 		case errors.Is(err, ErrLeaseLost):
 			return err
 		}
-		if time.Since(sure) >= lasts && ctx.Err() == nil {
-			doubt()
+		if time.Since(sure) >= duration && ctx.Err() == nil {
+			onUncertain()
 		}
 	}
 }

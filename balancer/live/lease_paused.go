@@ -11,9 +11,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Paused is a collection whose balancing a holder of the lease has disabled. Each Paused is stored as a
+// PausedCollection is a collection whose balancing a holder of the lease has disabled. Each record is stored as a
 // separate document beside the lease, so that the lease stays small even with thousands of them.
-type Paused struct {
+type PausedCollection struct {
 	Namespace string
 	Since     time.Time // cluster time
 	// uuid identifies the collection if it was renamed. Records of earlier versions have none.
@@ -32,7 +32,9 @@ type pausedDoc struct {
 	Entry string      `bson:"entry,omitempty"`
 }
 
-func (d pausedDoc) paused() Paused { return Paused{d.ID.Namespace, d.Since, d.UUID, d.Entry} }
+func (d pausedDoc) pausedCollection() PausedCollection {
+	return PausedCollection{d.ID.Namespace, d.Since, d.UUID, d.Entry}
+}
 
 // pausedFilter selects the documents of paused collections, which are the only ones whose _id is a
 // document.
@@ -42,13 +44,13 @@ func pausedFilter() bson.D {
 
 func pausedID(ns string) bson.D { return bson.D{{Key: "paused", Value: ns}} }
 
-// ReadPaused returns the collections whose balancing shardsh has disabled, according to the cluster's
+// ReadPausedCollections returns the collections whose balancing shardsh has disabled, according to the cluster's
 // lease: by a process that is running or was killed.
-func ReadPaused(ctx context.Context, client *mongo.Client) ([]Paused, error) {
-	return readPaused(ctx, LeaseCollectionOf(client))
+func ReadPausedCollections(ctx context.Context, client *mongo.Client) ([]PausedCollection, error) {
+	return readPausedCollections(ctx, LeaseCollectionOf(client))
 }
 
-func readPaused(ctx context.Context, leases *mongo.Collection) ([]Paused, error) {
+func readPausedCollections(ctx context.Context, leases *mongo.Collection) ([]PausedCollection, error) {
 	cursor, err := leases.Find(ctx, pausedFilter(), options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
 	if err != nil {
 		return nil, ServerError(err)
@@ -57,23 +59,23 @@ func readPaused(ctx context.Context, leases *mongo.Collection) ([]Paused, error)
 	if err := cursor.All(ctx, &docs); err != nil {
 		return nil, ServerError(err)
 	}
-	list := make([]Paused, len(docs))
+	list := make([]PausedCollection, len(docs))
 	for i, doc := range docs {
-		list[i] = doc.paused()
+		list[i] = doc.pausedCollection()
 	}
 	return list, nil
 }
 
-// PausedNames returns the names of ReadPaused; none if the user may not read the lease.
-func PausedNames(ctx context.Context, client *mongo.Client) []string {
-	list, err := ReadPaused(ctx, client)
+// ReadPausedNamespaces returns the names of ReadPausedCollections; none if the user may not read the lease.
+func ReadPausedNamespaces(ctx context.Context, client *mongo.Client) []string {
+	list, err := ReadPausedCollections(ctx, client)
 	if err != nil {
 		return nil
 	}
 	return pausedNamespaces(list)
 }
 
-func pausedNamespaces(list []Paused) []string {
+func pausedNamespaces(list []PausedCollection) []string {
 	var names []string
 	for _, p := range list {
 		names = append(names, p.Namespace)

@@ -34,14 +34,14 @@ type LeasedCluster struct {
 
 	balancingMu  sync.Mutex // held while balancing is switched
 	mu           sync.Mutex // guards the fields below
-	paused       map[string]Paused
+	paused       map[string]PausedCollection
 	leftDisabled []string
 
 	reportMu sync.Mutex // held while the callback for stopped moves runs
 
-	movesMu   sync.Mutex // guards the fields below
-	moves     []*moveUnderWay
-	onStopped func(StoppedMove) // callback for stopped moves; nil until Interrupt
+	movesMu    sync.Mutex // guards the fields below
+	moves      []*moveUnderWay
+	onMoveStop func(MoveStop) // callback for stopped moves; nil until Interrupt
 }
 
 var (
@@ -90,9 +90,9 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	}
 	steps.executor.commands = leasedRunner{a, lease}
 	steps.executor.comment = "shardsh " + lease.token.Hex()
-	t := &LeasedCluster{StepExecutor: steps, lease: lease, paused: map[string]Paused{}}
+	t := &LeasedCluster{StepExecutor: steps, lease: lease, paused: map[string]PausedCollection{}}
 	steps.executor.beforeMove = t.renew
-	paused, err := readPaused(ctx, lease.leases)
+	paused, err := readPausedCollections(ctx, lease.leases)
 	if err != nil {
 		leaving, cancel := releaseContext(ctx)
 		defer cancel()
@@ -106,7 +106,7 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	return t, nil
 }
 
-// renew renews the lease. If the lease was lost, the context Held ends.
+// renew renews the lease. If the lease was lost, LeaseContext ends.
 func (l *LeasedCluster) renew(ctx context.Context) error {
 	if err := context.Cause(l.heldCtx); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (l *LeasedCluster) ensureRenewed(ctx context.Context) error {
 	return l.renew(ctx)
 }
 
-// endIfLost returns err, and ends the context Held if err says that the lease was lost.
+// endIfLost returns err, and ends LeaseContext if err says that the lease was lost.
 func (l *LeasedCluster) endIfLost(err error) error {
 	if errors.Is(err, ErrLeaseLost) {
 		l.cancelHeld(err)

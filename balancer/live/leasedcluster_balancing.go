@@ -118,7 +118,7 @@ func (l *LeasedCluster) rememberPaused(namespaces []string, uuids map[string]bso
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, ns := range namespaces {
-		l.paused[ns] = Paused{
+		l.paused[ns] = PausedCollection{
 			Namespace: ns, Since: l.lease.Holder().Expires.Add(-l.lease.options.Duration), uuid: uuids[ns]}
 	}
 }
@@ -126,10 +126,10 @@ func (l *LeasedCluster) rememberPaused(namespaces []string, uuids map[string]bso
 // noteLogEntries records the change log entries of this process's commands, to distinguish them from
 // entries of other clients. Without the records, changes by other clients can't be detected.
 func (l *LeasedCluster) noteLogEntries(ctx context.Context, namespaces []string) error {
-	if !l.executor.routerRelease.SwitchesBalancing() || len(namespaces) == 0 {
+	if !l.executor.routerRelease.HasBalancingCommand() || len(namespaces) == 0 {
 		return nil
 	}
-	last, err := l.executor.lastConfigChanges(ctx)
+	last, err := l.executor.readLastBalancingSwitches(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // they are there for caution only
 	}
@@ -188,7 +188,7 @@ func (l *LeasedCluster) resumeBalancing(ctx context.Context, namespaces []string
 // collection to be disabled: the record of the collection was removed (KeepBalancingDisabled), or the
 // change log has a newer entry than that of this process.
 func (l *LeasedCluster) findChangedByOthers(ctx context.Context) (func(ns string) bool, error) {
-	recorded, err := readPaused(ctx, l.lease.leases)
+	recorded, err := readPausedCollections(ctx, l.lease.leases)
 	if err != nil {
 		return nil, err
 	}
@@ -196,9 +196,9 @@ func (l *LeasedCluster) findChangedByOthers(ctx context.Context) (func(ns string
 	for _, p := range recorded {
 		entries[p.Namespace] = p.logEntryID
 	}
-	last := map[string]configChange{}
-	if l.executor.routerRelease.SwitchesBalancing() {
-		if last, err = l.executor.lastConfigChanges(ctx); err != nil {
+	last := map[string]balancingSwitch{}
+	if l.executor.routerRelease.HasBalancingCommand() {
+		if last, err = l.executor.readLastBalancingSwitches(ctx); err != nil {
 			last = nil // not known
 		}
 	}

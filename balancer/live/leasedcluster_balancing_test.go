@@ -360,7 +360,7 @@ func TestGiveBackRefused(t *testing.T) {
 	if failed := new(live.BalancingError); !errors.As(err, &failed) || len(failed.Namespaces) != 50 || len(err.Error()) > 300 {
 		t.Errorf("%v", err)
 	}
-	left, err := live.ReadPaused(t.Context(), c.client)
+	left, err := live.ReadPausedCollections(t.Context(), c.client)
 	if err != nil || len(left) != 50 {
 		t.Errorf("%d are recorded, %v", len(left), err)
 	}

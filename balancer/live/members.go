@@ -20,20 +20,20 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Members reads the load of the shards directly, not through the mongos: from their primaries, which
+// MemberReader reads the load of the shards directly, not through the mongos: from their primaries, which
 // know the lag of their secondaries. A client for a shard is created at the first read of the shard.
-type Members struct {
+type MemberReader struct {
 	cluster      CommandRunner
 	settings     *options.ClientOptions
 	wanted       []pace.Quantity
 	configWanted []pace.Quantity // quantities wanted of the config servers
 
 	mu      sync.Mutex
-	clients map[catalog.ShardID]*member
+	clients map[catalog.ShardID]*replicaSetClient
 }
 
-// member is a client of the replica set of a shard.
-type member struct {
+// replicaSetClient is a client of the replica set of a shard.
+type replicaSetClient struct {
 	hosts        string // as in config.shards
 	client       *mongo.Client
 	cores        float64
@@ -80,11 +80,11 @@ func IsLoginError(err error) bool {
 		strings.Contains(err.Error(), "unable to authenticate")
 }
 
-// NewMembers returns the members of a cluster's shards, to read some quantities, and those of the
+// NewMemberReader returns the members of a cluster's shards, to read some quantities, and those of the
 // config servers if quantities of these are wanted. The connections use the settings of the cluster's
 // client, such as user and TLS.
-func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
-	m := &Members{cluster: cluster, settings: settings, clients: map[catalog.ShardID]*member{}}
+func NewMemberReader(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *MemberReader {
+	m := &MemberReader{cluster: cluster, settings: settings, clients: map[catalog.ShardID]*replicaSetClient{}}
 	for _, q := range wanted {
 		if bare, config := q.WithoutConfig(); config {
 			m.configWanted = append(m.configWanted, bare)
@@ -96,7 +96,7 @@ func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted [
 }
 
 // Close closes the connections.
-func (m *Members) Close(ctx context.Context) error {
+func (m *MemberReader) Close(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error
@@ -112,7 +112,7 @@ const memberTimeout = 5 * time.Second
 
 // Read reads the members of some shards, and of the config servers. If a member does not answer, the
 // error is a *MembersError.
-func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Reading, error) {
+func (m *MemberReader) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []pace.Reading
@@ -120,7 +120,7 @@ func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Readi
 		if len(m.wanted) == 0 {
 			break
 		}
-		c, err := m.memberOf(ctx, id)
+		c, err := m.shardClient(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Readi
 	return append(list, readings...), err
 }
 
-func (m *Members) readFrom(ctx context.Context, id catalog.ShardID, c *member, wanted []pace.Quantity) (
+func (m *MemberReader) readFrom(ctx context.Context, id catalog.ShardID, c *replicaSetClient, wanted []pace.Quantity) (
 	[]pace.Reading, error) {
 	asking, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
@@ -149,7 +149,7 @@ func (m *Members) readFrom(ctx context.Context, id catalog.ShardID, c *member, w
 }
 
 // readConfigServers reads the quantities of the config servers.
-func (m *Members) readConfigServers(ctx context.Context) ([]pace.Reading, error) {
+func (m *MemberReader) readConfigServers(ctx context.Context) ([]pace.Reading, error) {
 	hosts, err := readConfigHosts(ctx, m.cluster.RunCommand)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ const configServersID = "config servers"
 
 // Check reads the members of all shards, so that an unreachable member is detected before anything
 // moves. It is also the first of the two reads from whose difference some quantities are computed.
-func (m *Members) Check(ctx context.Context) error {
+func (m *MemberReader) Check(ctx context.Context) error {
 	ids, err := m.listShards(ctx)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (m *Members) Check(ctx context.Context) error {
 	return err
 }
 
-func (m *Members) listShards(ctx context.Context) (ids []catalog.ShardID, err error) {
+func (m *MemberReader) listShards(ctx context.Context) (ids []catalog.ShardID, err error) {
 	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "shards"}})
 	for _, doc := range docs {
 		ids = append(ids, catalog.ShardID(text(doc, "_id")))
@@ -208,8 +208,8 @@ func (m *Members) listShards(ctx context.Context) (ids []catalog.ShardID, err er
 	return ids, ServerError(err)
 }
 
-// memberOf returns the client of a shard.
-func (m *Members) memberOf(ctx context.Context, id catalog.ShardID) (*member, error) {
+// shardClient returns the client of a shard.
+func (m *MemberReader) shardClient(ctx context.Context, id catalog.ShardID) (*replicaSetClient, error) {
 	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "shards"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: string(id)}}},
 	})
@@ -223,7 +223,7 @@ func (m *Members) memberOf(ctx context.Context, id catalog.ShardID) (*member, er
 }
 
 // clientFor returns the client of a replica set; a new one if its hosts have changed.
-func (m *Members) clientFor(ctx context.Context, id catalog.ShardID, hosts string) (*member, error) {
+func (m *MemberReader) clientFor(ctx context.Context, id catalog.ShardID, hosts string) (*replicaSetClient, error) {
 	if c := m.clients[id]; c != nil {
 		if c.hosts == hosts {
 			return c, nil
@@ -235,7 +235,7 @@ func (m *Members) clientFor(ctx context.Context, id catalog.ShardID, hosts strin
 	if err != nil {
 		return nil, &MembersError{id, hosts, err}
 	}
-	m.clients[id] = &member{hosts: hosts, client: client}
+	m.clients[id] = &replicaSetClient{hosts: hosts, client: client}
 	return m.clients[id], nil
 }
 

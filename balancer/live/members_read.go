@@ -14,7 +14,7 @@ import (
 )
 
 // readQuantities reads the wanted quantities of a replica set.
-func (m *member) readQuantities(
+func (m *replicaSetClient) readQuantities(
 	ctx context.Context,
 	id catalog.ShardID,
 	wanted []pace.Quantity,
@@ -214,7 +214,7 @@ const cpuSampleInterval = time.Second
 
 // cpuShare returns the fraction of the CPU that a server has used since the last read. It is unknown at
 // the first read.
-func (m *member) cpuShare(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
+func (m *replicaSetClient) cpuShare(ctx context.Context, a CommandRunner, status bson.Raw) (float64, bool) {
 	user, ok := status.Lookup("extra_info", "user_time_us").AsFloat64OK() // on Linux
 	system, _ := status.Lookup("extra_info", "system_time_us").AsFloat64OK()
 	at, timed := status.Lookup("localTime").TimeOK()

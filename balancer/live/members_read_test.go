@@ -74,7 +74,7 @@ func TestLoad(t *testing.T) {
 // How busy processors were is the difference of two looks that are apart.
 func TestBusy(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	c := &member{cores: 4}
+	c := &replicaSetClient{cores: 4}
 	for i, look := range []struct {
 		after time.Duration
 		micro int64

@@ -17,7 +17,7 @@ import (
 // Members that can't be reached are told of, with what to do.
 func TestMembersThatCantBeReached(t *testing.T) {
 	commands := onMock(t, catalog.Release80, `{"shards": [{"id": "shard0"}]}`) // which listens nowhere
-	m := live.NewMembers(commands, options.Client(), []pace.Quantity{pace.Lag})
+	m := live.NewMemberReader(commands, options.Client(), []pace.Quantity{pace.Lag})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	err := m.Check(ctx)

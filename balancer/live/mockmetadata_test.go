@@ -28,7 +28,7 @@ func played(t *testing.T, s *catalog.Snapshot) *catalog.Snapshot {
 // playedBy is played, by a mock of another release.
 func playedBy(t *testing.T, s *catalog.Snapshot, release catalog.Release) *catalog.Snapshot {
 	t.Helper()
-	c, err := mock.New(mock.Config{Metadata: s, Version: release})
+	c, err := mock.New(mock.Config{Metadata: s, Release: release})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func likelyCollection(t *rapid.T, c catalog.CollectionState, r catalog.Release, 
 // and itself had no fields for yet.
 func asOfOld(t require, c *catalog.CollectionState, r catalog.Release) *catalog.CollectionState {
 	entry := *c
-	if r.ChunksByNamespace() {
+	if r.HasChunksByNamespace() {
 		entry.Timestamp = bson.Timestamp{}
 	}
 	table, err := catalog.NewRoutingTable(c.Pattern, c.Epoch, entry.Timestamp, slices.Values(withoutSince(c.Table)))
@@ -232,7 +232,7 @@ func TestPictureWithoutTimestamps(t *testing.T) {
 // A cluster that is played goes on from where it was: at its time, with its
 // settings, and the range deletions that it had before it.
 func TestPictureGoesOn(t *testing.T) {
-	scale := snaptest.Scale{Shards: 4, Chunks: 400, Empty: 1, ChunkBytes: 256 << 20}
+	scale := snaptest.Scale{Shards: 4, Chunks: 400, EmptyShards: 1, ChunkBytes: 256 << 20}
 	s := snaptest.Large(t, scale)
 	coll := s.Collection("db.c0")
 	owned := func(yield func(catalog.Chunk) bool) {

@@ -20,10 +20,10 @@ const maxMoveEntries = 200
 // logSkew is the maximum difference of a donor's clock, by which it logs a commit, and the cluster's.
 const logSkew = time.Minute
 
-// Moved returns the amount that a completed move has moved, as counted by its donor. It searches
+// MovedAmount returns the amount that a completed move has moved, as counted by its donor. It searches
 // config.changelog from its end for the entry of the commit. If there is none, it returns the range
 // without counts.
-func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+func (d *Executor) MovedAmount(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
 	moved := apply.RangeAmount{Min: c.Min}
 	coll, err := d.readCollection(ctx, c.Namespace)
 	if err != nil {
@@ -48,10 +48,10 @@ func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.RangeAmoun
 			text(details, "from") != string(c.From) || text(details, "to") != string(c.To) || date(doc, "time").Before(since) {
 			continue
 		}
-		if key, err := coll.Pattern.Key(document(details, "min")); err != nil || !key.Equal(c.Min) {
+		if key, err := coll.Pattern.ParseKey(document(details, "min")); err != nil || !key.Equal(c.Min) {
 			continue
 		}
-		upper, err := coll.Pattern.Key(document(details, "max"))
+		upper, err := coll.Pattern.ParseKey(document(details, "max"))
 		if err != nil {
 			continue
 		}
@@ -72,15 +72,15 @@ func arrival(c catalog.Chunk) time.Time {
 	return time.Unix(int64(c.History[0].ValidAfter.T), 0)
 }
 
-// Moved returns the amount that a completed move has moved.
-func (s *StepExecutor) Moved(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
-	return s.executor.Moved(ctx, c)
+// MovedAmount returns the amount that a completed move has moved.
+func (s *StepExecutor) MovedAmount(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+	return s.executor.MovedAmount(ctx, c)
 }
 
-// Size returns the size of a range. The donor counts the keys of the range, and multiplies the number
+// RangeSize returns the size of a range. The donor counts the keys of the range, and multiplies the number
 // by the average document size. For a user who may not read documents, the size is that of an average
 // chunk of the donor.
-func (s *StepExecutor) Size(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+func (s *StepExecutor) RangeSize(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
 	size := apply.RangeAmount{Min: c.Min, Max: c.Max}
 	db, _, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestMovedTakesTheEntryOfThisMove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, err := pattern.Key(encoded(t, bson.D{{Key: "k", Value: k}}))
+		one, err := pattern.ParseKey(encoded(t, bson.D{{Key: "k", Value: k}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestMovedTakesTheEntryOfThisMove(t *testing.T) {
 				}},
 				"changelog": tt.log,
 			}}}
-			moved, err := e.Moved(t.Context(), apply.Command{Namespace: "x.y", From: "a", To: "b", Min: key(0)})
+			moved, err := e.MovedAmount(t.Context(), apply.Command{Namespace: "x.y", From: "a", To: "b", Min: key(0)})
 			if err != nil || moved.Bytes != tt.bytes || moved.Counted != tt.counted || !moved.Max.Equal(tt.max) {
 				t.Errorf("%+v, %v, want %d bytes, counted %t, up to %s", moved, err, tt.bytes, tt.counted, tt.max)
 			}

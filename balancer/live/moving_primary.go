@@ -2,11 +2,11 @@ package live
 
 import "context"
 
-// MovePrimaryDatabases returns the databases with a movePrimary in progress.
-func MovePrimaryDatabases(ctx context.Context, commands CommandRunner) (list []string, err error) {
+// ReadMovePrimaryDatabases returns the databases with a movePrimary in progress.
+func ReadMovePrimaryDatabases(ctx context.Context, commands CommandRunner) (list []string, err error) {
 	busy, err := (&ActivityReader{Commands: commands}).readOperations(ctx)
 	for _, b := range busy {
-		if b.Kind == BusyPrimary {
+		if b.Kind == BusyMovePrimary {
 			list = append(list, b.Namespace)
 		}
 	}

@@ -25,16 +25,16 @@ func (e *PauseError) Error() string { return "runs of shardsh are paused already
 
 // SetPause pauses all runs of shardsh on a cluster for a time, by cluster time. While another pause is
 // active and replace is false, the error is a *PauseError.
-func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts time.Duration, replace bool,
+func SetPause(ctx context.Context, client *mongo.Client, reason string, duration time.Duration, replace bool,
 ) (catalog.Pause, error) {
-	by := currentUser(ctx, client)
+	by := pauseByCurrentUser(ctx, client)
 	token := bson.NewObjectID()
 	ours := bson.D{
 		{Key: "_id", Value: "$_id"}, {Key: "token", Value: token},
 		{Key: "reason", Value: literal(reason)}, {Key: "user", Value: literal(by.User)},
 		{Key: "host", Value: literal(by.Host)}, {Key: "login", Value: literal(by.Login)},
 		{Key: "since", Value: clusterTime},
-		{Key: "expires", Value: bson.D{{Key: "$add", Value: bson.A{clusterTime, lasts.Milliseconds()}}}},
+		{Key: "expires", Value: bson.D{{Key: "$add", Value: bson.A{clusterTime, duration.Milliseconds()}}}},
 	}
 	free := bson.D{{Key: "$or", Value: bson.A{
 		replace, bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), clusterTime}}},
@@ -90,8 +90,8 @@ func parsePause(doc bson.Raw) *catalog.Pause {
 	}
 }
 
-// currentUser returns the user of the operating system and the user of the cluster.
-func currentUser(ctx context.Context, client *mongo.Client) catalog.Pause {
+// pauseByCurrentUser returns the user of the operating system and the user of the cluster.
+func pauseByCurrentUser(ctx context.Context, client *mongo.Client) catalog.Pause {
 	who := catalog.Pause{User: "somebody", Host: NewHolder("").Host}
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who.User = u.Username

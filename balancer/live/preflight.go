@@ -80,20 +80,20 @@ func readIndexes(ctx context.Context, a CommandRunner, r catalog.Release, c *cat
 	return has, nil
 }
 
-// FindHolders returns a *HeldError as held if another process holds the engine lease. A lease whose
-// process has ended does not count, since it can be taken. quiesced is the error for a cluster that is
+// FindHolders returns a *HeldError as heldErr if another process holds the engine lease. A lease whose
+// process has ended does not count, since it can be taken. quiescedErr is the error for a cluster that is
 // kept quiet.
-func FindHolders(ctx context.Context, client *mongo.Client, now time.Time) (held, quiesced, err error) {
+func FindHolders(ctx context.Context, client *mongo.Client, now time.Time) (heldErr, quiescedErr, err error) {
 	holder, is, err := readEngineHolder(ctx, client)
 	if err != nil {
 		return nil, nil, err
 	}
 	if is && !processGone(holder) {
-		held = &HeldError{engineLease, holder}
+		heldErr = &HeldError{engineLease, holder}
 	}
 	record, err := ReadQuiesceRecord(ctx, client)
 	if record != nil && record.IsActive(now) {
-		quiesced = record.HeldError()
+		quiescedErr = record.HeldError()
 	}
-	return held, quiesced, err
+	return heldErr, quiescedErr, err
 }

@@ -49,25 +49,25 @@ type ReaderOptions struct {
 	WantsOutline func(s *catalog.Snapshot, c *catalog.CollectionState) bool
 	// Shard limits Counts and Drains to one shard; empty means all shards.
 	Shard catalog.ShardID
-	// Selected limits Statuses and Causes to some collections; nil means all.
-	Selected func(namespace string) bool
+	// WantsDetails limits Statuses, Causes and Samples to some collections; nil means all.
+	WantsDetails func(namespace string) bool
 	// OutcomeSpan is the period up to now that Outcomes cover.
 	OutcomeSpan time.Duration
 	// Now and Release are the Snapshot's time and release if the part Identity is not read. A zero
 	// Release is unknown; then the Reader also tries commands that only some releases have.
 	Now     time.Time
 	Release catalog.Release
-	// Zone is the time zone of the config servers, for the part Clock; nil determines it.
-	Zone *time.Location
+	// TimeZone is the time zone of the config servers, for the part Clock; nil determines it.
+	TimeZone *time.Location
 	// Parallel is the number of collections that are read concurrently. The default is 4 with a client,
 	// and 1 with a CommandRunner.
 	Parallel int
 	// MaxTries limits the retries for a collection that changes during the read;
 	// 5 by default.
 	MaxTries int
-	// LogEntries is the maximum number of entries of each log to read, the newest ones; 100,000 by
+	// MaxLogEntries is the maximum number of entries of each log to read, the newest ones; 100,000 by
 	// default.
-	LogEntries int
+	MaxLogEntries int
 	// MaxWait limits the total time that commands may spend on shards that do not answer:
 	// 6 s by default. Data that could not be read is a gap.
 	MaxWait time.Duration
@@ -113,7 +113,7 @@ func newReader(s source, o ReaderOptions) *Reader {
 	o.Source.Kind = cmp.Or(o.Source.Kind, catalog.SourceLive)
 	o.MaxTries = cmp.Or(o.MaxTries, 5)
 	o.MaxWait = cmp.Or(o.MaxWait, totalShardTimeout)
-	o.LogEntries = cmp.Or(o.LogEntries, 100_000)
+	o.MaxLogEntries = cmp.Or(o.MaxLogEntries, 100_000)
 	return &Reader{source: s, options: o}
 }
 
@@ -194,7 +194,7 @@ func (r *reading) steps() []step {
 		{Balancer, "balancer", r.readBalancer},
 		{Shards, "shards", r.readShards},
 		{MemberVersions, "members", r.startAskingMembers},
-		{Limits, "shard sizes", r.readShardSizes},
+		{ShardSizes, "shard sizes", r.readShardSizes},
 		{Reachability, "reach", r.readReachability},
 		{Disks, "disks", r.readDisks},
 		{Drains, "draining", r.readDrains},
@@ -211,9 +211,9 @@ func (r *reading) steps() []step {
 		{Switches, "actionlog", logs.readLastSwitch},
 		{Outcomes, "changelog", logs.countOutcomes},
 		{Clock, "clock", r.readClock},
-		{Migrations | Reshardings, "operations", r.readActivity},
+		{RunningMigrations | RunningReshardings, "operations", r.readActivity},
 		{Chunks, "collections", tables.readTablesWithOutlines},
-		{Moves, "changelog", logs.readMoves},
+		{RecentMoves, "changelog", logs.readMoves},
 		{Leases, "lease", r.readLeases},
 		{Statuses, "balance", r.readStatuses},
 		{Deletions, "rangeDeletions", r.readDeletions},

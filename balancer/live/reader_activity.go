@@ -18,7 +18,7 @@ import (
 func (r *reading) readActivity(ctx context.Context) error {
 	var list activity
 	ops, err := r.listFromShards(ctx, firstShardTimeout, query{database: "admin", pipeline: operationStages()})
-	if err := r.gapOrError(ctx, Migrations|Reshardings, catalog.Gap{What: "operations"}, err); err != nil {
+	if err := r.gapOrError(ctx, RunningMigrations|RunningReshardings, catalog.Gap{What: "operations"}, err); err != nil {
 		return err
 	}
 	donorsFirst(ops)
@@ -31,14 +31,14 @@ func (r *reading) readActivity(ctx context.Context) error {
 		}
 	}
 	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.AtLeast(catalog.Release50)
-	if r.wants(Migrations) && before50 {
+	if r.wants(RunningMigrations) && before50 {
 		if err := r.readListedMigrations(ctx, &list); err != nil {
 			return err
 		}
 	}
-	if r.wants(Reshardings) {
+	if r.wants(RunningReshardings) {
 		docs, err := r.source.list(ctx, find("reshardingOperations", bson.D{}))
-		if err := r.gapOrError(ctx, Reshardings, catalog.Gap{What: "reshardingOperations"}, err); err != nil {
+		if err := r.gapOrError(ctx, RunningReshardings, catalog.Gap{What: "reshardingOperations"}, err); err != nil {
 			return err
 		}
 		for _, doc := range docs {
@@ -77,7 +77,7 @@ func donorsFirst(ops []bson.Raw) {
 // readListedMigrations adds the migrations in config.migrations of config servers before 5.0.
 func (r *reading) readListedMigrations(ctx context.Context, list *activity) error {
 	docs, err := r.source.list(ctx, find("migrations", bson.D{}))
-	if err := r.gapOrError(ctx, Migrations, catalog.Gap{What: "migrations"}, err); err != nil {
+	if err := r.gapOrError(ctx, RunningMigrations, catalog.Gap{What: "migrations"}, err); err != nil {
 		return err
 	}
 	for _, doc := range docs {
@@ -88,7 +88,7 @@ func (r *reading) readListedMigrations(ctx context.Context, list *activity) erro
 		})
 	}
 	docs, err = r.source.list(ctx, find("locks", bson.D{{Key: "state", Value: bson.D{{Key: "$eq", Value: int32(2)}}}}))
-	if err := r.gapOrError(ctx, Migrations, catalog.Gap{What: "locks"}, err); err != nil {
+	if err := r.gapOrError(ctx, RunningMigrations, catalog.Gap{What: "locks"}, err); err != nil {
 		return err
 	}
 	r.passDocuments("locks", docs)
@@ -137,7 +137,7 @@ func (r *reading) addNamelessWorker(ctx context.Context, op bson.Raw, list *acti
 	}
 	docs, err := r.source.list(ctx, find("changelog", bson.D{{Key: "what", Value: "moveChunk.start"},
 		{Key: "details." + party, Value: string(shard)}}).sortedBy("$natural", -1).withLimit(1))
-	if err := r.gapOrError(ctx, Migrations, catalog.Gap{What: "changelog"}, err); err != nil {
+	if err := r.gapOrError(ctx, RunningMigrations, catalog.Gap{What: "changelog"}, err); err != nil {
 		return err
 	}
 	for _, doc := range docs {

@@ -64,10 +64,10 @@ var errNoStatus = errors.New("servers before 4.4 do not report whether a collect
 // collection.
 const MaxStatusCollections = 200
 
-// selectedCollections returns the sharded collections that Selected selects.
+// selectedCollections returns the sharded collections that WantsDetails selects.
 func (r *reading) selectedCollections() []*catalog.CollectionState {
 	return slices.DeleteFunc(slices.Clone(r.parts.Collections), func(c *catalog.CollectionState) bool {
-		return c.Unsplittable || r.options.Selected != nil && !r.options.Selected(c.Namespace)
+		return c.Unsplittable || r.options.WantsDetails != nil && !r.options.WantsDetails(c.Namespace)
 	})
 }
 

@@ -24,7 +24,7 @@ func (r *tableReading) readAllChunks(ctx context.Context, t *collectionRead) err
 		return err
 	}
 	t.table, err = retryRead(ctx, func() (*catalog.RoutingTable, error) {
-		builder := catalog.NewBuilder(t.Pattern, t.Epoch, t.Timestamp)
+		builder := catalog.NewTableBuilder(t.Pattern, t.Epoch, t.Timestamp)
 		q := find("chunks", bson.D{t.ChunkFilter()}).sortedBy("min", 1).withBatchSize(chunkBatch)
 		q.maxTime = tableTimeout
 		n := 0

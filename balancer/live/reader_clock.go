@@ -15,8 +15,8 @@ const maxClockEntries = 50
 // readClock determines the time zone of the balancer's active windows, if there are any:
 // from the logs of the last day if they were read, else from the newest entries.
 func (r *reading) readClock(ctx context.Context) error {
-	if r.options.Zone != nil {
-		r.parts.Clock = catalog.BalancerClock{Location: r.options.Zone}
+	if r.options.TimeZone != nil {
+		r.parts.Clock = catalog.BalancerClock{Location: r.options.TimeZone}
 		return nil
 	}
 	if !r.parts.Settings.HasWindow() {

@@ -113,7 +113,7 @@ func (r *tableReading) readTables(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		known = r.track(docs, known, try == 0)
+		known = r.collectionReadsOf(docs, known, try == 0)
 		r.progress.setTotal(len(known))
 		var unsettled []*collectionRead
 		for _, t := range known {
@@ -149,9 +149,10 @@ func (r *tableReading) olderTables() map[string]*collectionRead {
 	return known
 }
 
-// track returns the collections in some documents, with the known tables of collections that were not
+// collectionReadsOf returns the collections in some documents, with the known tables of collections that were not
 // replaced.
-func (r *tableReading) track(docs []bson.Raw, known map[string]*collectionRead, first bool) map[string]*collectionRead {
+func (r *tableReading) collectionReadsOf(docs []bson.Raw, known map[string]*collectionRead,
+	first bool) map[string]*collectionRead {
 	next := map[string]*collectionRead{}
 	for _, doc := range docs {
 		if r.wantedTables != nil && !r.wantedTables[text(doc, "_id")] {

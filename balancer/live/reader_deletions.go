@@ -52,7 +52,7 @@ func (r *reading) readConfigVersion(ctx context.Context) {
 			return
 		}
 		var is catalog.ShardState
-		describeShard(ctx, client.Database("admin"), &is)
+		readShardDetails(ctx, client.Database("admin"), &is)
 		r.parts.ConfigVersion = is.Version
 	}
 	r.useConfigRelease()
@@ -66,9 +66,9 @@ func (r *reading) useConfigRelease() {
 	}
 }
 
-// describeShard reads the version of a shard and its delay of range deletions. After an error they stay
+// readShardDetails reads the version of a shard and its delay of range deletions. After an error they stay
 // unknown, without a gap.
-func describeShard(ctx context.Context, admin *mongo.Database, s *catalog.ShardState) {
+func readShardDetails(ctx context.Context, admin *mongo.Database, s *catalog.ShardState) {
 	if info, err := admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw(); err == nil {
 		s.Version = text(info, "version")
 	}
@@ -84,7 +84,7 @@ func (r *reading) readShardDeletions(ctx context.Context, s *catalog.ShardState)
 	if err != nil {
 		return err
 	}
-	describeShard(ctx, client.Database("admin"), s)
+	readShardDetails(ctx, client.Database("admin"), s)
 	cursor, err := client.Database("config").Collection("rangeDeletions").Find(ctx, bson.D{})
 	if err != nil {
 		return err

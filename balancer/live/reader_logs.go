@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// maxRounds and maxMoves are the numbers of the newest log entries that the parts Rounds and Moves
+// maxRounds and maxMoves are the numbers of the newest log entries that the parts Rounds and RecentMoves
 // read.
 const (
 	maxRounds = 5
@@ -56,7 +56,7 @@ func (r logReading) readLog(ctx context.Context, name string, old []catalog.LogE
 		old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.Before(from) })
 		from = from.Add(-1)
 	}
-	most := r.options.LogEntries
+	most := r.options.MaxLogEntries
 	docs, err := r.source.list(ctx, find(name, bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: from}}}}).
 		sortedBy("$natural", -1).withLimit(int32(most)+1))
 	if err != nil {

@@ -27,7 +27,7 @@ func withMembers(t *testing.T, version string, away ...string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := mocktest.Cluster(t, membersTopology, mock.Config{Version: r})
+	cluster := mocktest.Cluster(t, membersTopology, mock.Config{Release: r})
 	rs, err := router.NewRouters(router.New(cluster, nil), 1)
 	if err != nil {
 		t.Fatal(err)

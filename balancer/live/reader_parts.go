@@ -6,42 +6,42 @@ type Part uint64
 // These are the parts. Each costs one command, unless its comment says otherwise. Only the cost of
 // Chunks grows with the number of chunks.
 const (
-	Identity        Part = 1 << iota // release, time and id of the cluster: hello, buildInfo, config.version
-	Version                          // with Identity: the document of config.version
-	Settings                         // config.settings
-	Balancer                         // balancerStatus
-	Clock                            // with Settings, if there are windows: the clock of the windows; at most two commands
-	Shards                           // config.shards
-	Limits                           // with Shards: the sizes of shards with a maxSize, before 6.0
-	Disks                            // with Shards: their volumes, with one dbStats
-	Reusable                         // with Sizes: files and their free space; a $collStats for each sharded collection
-	Reachability                     // with Shards: which shards the mongos can't reach, with connPoolStats
-	Drains                           // with Shards, from 8.3: a shardDrainingStatus for each draining shard
-	Databases                        // config.databases
-	Collections                      // the sharded collections in config.collections
-	Unsharded                        // with Collections: also the unsharded collections, with the same command
-	Counts                           // with Collections: their numbers of chunks on each shard, counted by the server
-	Chunks                           // with Collections: their routing tables; several commands per collection
-	ChunkFlags                       // with Chunks and ReadSince: changes without a new version (jumbo, measured sizes)
-	Zones                            // config.tags
-	Routers                          // config.mongos
-	Sizes                            // $shardedDataDistribution, from 6.0.3
-	LegacySizes                      // with Sizes: before 6.0.3, a $collStats for each collection
-	CollectionSizes                  // with Sizes: a $collStats for each unsharded collection; all if a shard is down
-	Rounds                           // the newest rounds in config.actionlog
-	Switches                         // when the balancer was last switched on or off, in config.actionlog
-	Outcomes                         // migrations in config.changelog, counted by the server: two commands
-	Moves                            // the newest migrations in config.changelog
-	Logs                             // the last day of config.changelog and config.actionlog, instead of the four above
-	Migrations                       // $currentOp, and before 5.0 config.migrations and config.locks
-	Reshardings                      // $currentOp, config.reshardingOperations
-	Statuses                         // a balancerCollectionStatus for each sharded collection
-	Deletions                        // with Shards: range deletions, read from the shards
-	Leases                           // shardsh.leases
-	Causes                           // with Chunks: data for explanations; several commands per collection and database
-	Compatibility                    // with Identity: the feature compatibility version
-	Samples                          // with Sizes and Chunks: the distribution of keys; a $sample per large collection
-	MemberVersions                   // with Shards: the versions of members, read from them, beside other parts
+	Identity           Part = 1 << iota // release, time and id of the cluster: hello, buildInfo, config.version
+	Version                             // with Identity: the document of config.version
+	Settings                            // config.settings
+	Balancer                            // balancerStatus
+	Clock                               // with Settings, if there are windows: their clock; at most two commands
+	Shards                              // config.shards
+	ShardSizes                          // with Shards: the sizes of shards with a maxSize, before 6.0
+	Disks                               // with Shards: their volumes, with one dbStats
+	Reusable                            // with Sizes: files and their free space; a $collStats for each sharded collection
+	Reachability                        // with Shards: which shards the mongos can't reach, with connPoolStats
+	Drains                              // with Shards, from 8.3: a shardDrainingStatus for each draining shard
+	Databases                           // config.databases
+	Collections                         // the sharded collections in config.collections
+	Unsharded                           // with Collections: also the unsharded collections, with the same command
+	Counts                              // with Collections: their numbers of chunks on each shard, counted by the server
+	Chunks                              // with Collections: their routing tables; several commands per collection
+	ChunkFlags                          // with Chunks and ReadSince: changes without a new version (jumbo, measured sizes)
+	Zones                               // config.tags
+	Routers                             // config.mongos
+	Sizes                               // $shardedDataDistribution, from 6.0.3
+	LegacySizes                         // with Sizes: before 6.0.3, a $collStats for each collection
+	CollectionSizes                     // with Sizes: a $collStats for each unsharded collection; all if a shard is down
+	Rounds                              // the newest rounds in config.actionlog
+	Switches                            // when the balancer was last switched on or off, in config.actionlog
+	Outcomes                            // migrations in config.changelog, counted by the server: two commands
+	RecentMoves                         // the newest migrations in config.changelog
+	Logs                                // the last day of config.changelog and config.actionlog, instead of the four above
+	RunningMigrations                   // $currentOp, and before 5.0 config.migrations and config.locks
+	RunningReshardings                  // $currentOp, config.reshardingOperations
+	Statuses                            // a balancerCollectionStatus for each sharded collection
+	Deletions                           // with Shards: range deletions, read from the shards
+	Leases                              // shardsh.leases
+	Causes                              // with Chunks: data for explanations; several commands per collection and database
+	Compatibility                       // with Identity: the feature compatibility version
+	Samples                             // with Sizes and Chunks: the distribution of keys; a $sample per large collection
+	MemberVersions                      // with Shards: the versions of members, read from them, beside other parts
 )
 
 // AllParts contains all parts, for Required.
@@ -50,10 +50,10 @@ const AllParts = ^Part(0)
 // DefaultParts contains all parts that can be read without expensive work on the cluster. It does not
 // contain Statuses, Drains, Causes, Reusable and Samples, and the parts for which the server counts or
 // selects what other parts contain.
-const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | Clock | Shards | Limits | Disks |
+const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | Clock | Shards | ShardSizes | Disks |
 	Reachability | Databases | Collections | Unsharded | Chunks | ChunkFlags | Zones | Routers | Sizes | LegacySizes |
 	CollectionSizes | Switches |
-	Logs | Migrations | Reshardings | Deletions | Leases | MemberVersions
+	Logs | RunningMigrations | RunningReshardings | Deletions | Leases | MemberVersions
 
 // DefaultPartsAndStatus is DefaultParts with the server's reports about balance and draining.
 const DefaultPartsAndStatus = DefaultParts | Statuses | Drains

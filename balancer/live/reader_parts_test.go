@@ -31,7 +31,7 @@ func onMock(t *testing.T, release catalog.Release, topology string) live.Command
 
 func clientOfMock(t *testing.T, release catalog.Release, topology string) *mongo.Client {
 	t.Helper()
-	_, client := mocktest.New(t, topology, mock.Config{Version: release})
+	_, client := mocktest.New(t, topology, mock.Config{Release: release})
 	return client
 }
 
@@ -54,7 +54,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 		}
 		seen, err := live.NewCommandReader(live.NewCommandRunner(client), live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
-				live.Unsharded | live.Statuses | live.Counts | live.Zones | live.Rounds | live.Outcomes | live.Migrations,
+				live.Unsharded | live.Statuses | live.Counts | live.Zones | live.Rounds | live.Outcomes | live.RunningMigrations,
 			Now: whole.Time(), OutcomeSpan: diagnosis.FailureSpan, Release: release,
 		}).Read(t.Context())
 		if err != nil {
@@ -91,7 +91,7 @@ func TestOverview(t *testing.T) {
 		var distribution []bson.Raw
 		seen, err := live.NewCommandReader(a, live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
-				live.Statuses | live.Counts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.Migrations,
+				live.Statuses | live.Counts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations,
 			Now: time.Now(), OutcomeSpan: time.Hour, Release: release,
 			OnDocuments: func(of string, docs []bson.Raw) {
 				if of == "shardedDataDistribution" {
@@ -227,7 +227,7 @@ func TestLooksAskForNoMore(t *testing.T) {
 			"config.settings, balancerStatus, config.databases, config.tags"},
 		{live.ReaderOptions{Parts: live.Sizes | live.Rounds | live.Outcomes},
 			"$shardedDataDistribution, config.actionlog, config.changelog, config.changelog"},
-		{live.ReaderOptions{Parts: live.Migrations}, "$currentOp, config.migrations, config.locks"},
+		{live.ReaderOptions{Parts: live.RunningMigrations}, "$currentOp, config.migrations, config.locks"},
 	} {
 		a := &scripted{docs: map[string][]bson.Raw{
 			"config.collections": {doc(t, bson.E{Key: "_id", Value: "x.y"}), doc(t, bson.E{Key: "_id", Value: "x.z"})},
@@ -264,8 +264,8 @@ func TestErrorsOfALook(t *testing.T) {
 		{"balancerStatus", live.Balancer, live.AllParts, "reading balancer: " + errRefused.Error(), nil},
 		{"balancerStatus", live.Balancer, 0, "", []catalog.Gap{{What: "balancer", Reason: errRefused.Error()}}},
 		{"$shardedDataDistribution", live.Sizes, 0, "", []catalog.Gap{{What: "sizes", Reason: errRefused.Error()}}},
-		{"$currentOp", live.Migrations, 0, "", []catalog.Gap{{What: "operations", Reason: errRefused.Error()}}},
-		{"config.locks", live.Migrations, 0, "", []catalog.Gap{{What: "locks", Reason: errRefused.Error()}}},
+		{"$currentOp", live.RunningMigrations, 0, "", []catalog.Gap{{What: "operations", Reason: errRefused.Error()}}},
+		{"config.locks", live.RunningMigrations, 0, "", []catalog.Gap{{What: "locks", Reason: errRefused.Error()}}},
 	} {
 		look := live.ReaderOptions{Parts: tc.parts, Required: tc.required}
 		seen, err := live.NewCommandReader(&scripted{docs: one, refused: tc.refused}, look).Read(t.Context())
@@ -353,7 +353,7 @@ func TestMigrationsAreListedOnce(t *testing.T) {
 		"config.migrations": {doc(t, bson.E{Key: "ns", Value: "x.y"},
 			bson.E{Key: "fromShard", Value: "c"}, bson.E{Key: "toShard", Value: "d"})},
 		"config.locks": {lock("x.y"), lock("balancer"), lock("x.z")},
-	}}, live.ReaderOptions{Parts: live.Migrations, Now: now}).Read(t.Context())
+	}}, live.ReaderOptions{Parts: live.RunningMigrations, Now: now}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func TestReshardingsAlone(t *testing.T) {
 		},
 		"config.reshardingOperations": {doc(t, e("ns", "x.v"), e("state", "applying"))},
 		"config.locks":                {doc(t, e("_id", "x.z"))},
-	}}, live.ReaderOptions{Parts: live.Reshardings}).Read(t.Context())
+	}}, live.ReaderOptions{Parts: live.RunningReshardings}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import "sync"
 
 // Progress is the progress of reading routing tables.
 type Progress struct {
-	Collections, Of int
-	Chunks          int64
+	Collections, TotalCollections int
+	Chunks                        int64
 }
 
 // progressEveryChunks is the number of chunks of one collection between two progress reports.
@@ -22,7 +22,7 @@ type progressCounter struct {
 func (p *progressCounter) setTotal(collections int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Of = collections
+	p.TotalCollections = collections
 }
 
 // add adds to the counts, and reports the progress.
@@ -32,7 +32,7 @@ func (p *progressCounter) add(collections, chunks int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Collections = min(p.Collections+collections, p.Of)
+	p.Collections = min(p.Collections+collections, p.TotalCollections)
 	p.Chunks += int64(chunks)
 	p.onProgress(p.Progress)
 }

@@ -28,7 +28,7 @@ func TestProgressOfARead(t *testing.T) {
 		"collections": [`+strings.Join(list, ",")+`]}`)
 	var last live.Progress
 	o := live.ReaderOptions{Parts: live.Identity | live.Collections | live.Chunks, OnProgress: func(p live.Progress) {
-		if p.Collections < last.Collections || p.Of != small+1 {
+		if p.Collections < last.Collections || p.TotalCollections != small+1 {
 			t.Errorf("%+v after %+v", p, last)
 		}
 		last = p

@@ -126,7 +126,7 @@ func (r *reading) readReachability(ctx context.Context) error {
 		s := &r.parts.Shards[i]
 		s.Unreachable, s.Ping = parseReachability(reply, s.Host)
 		if s.Unreachable != "" {
-			r.shardTimeouts.expectShardDown()
+			r.shardTimeouts.recordShardDown()
 		}
 	}
 	return nil

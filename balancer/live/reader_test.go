@@ -417,7 +417,7 @@ func TestReadSinceAnotherCluster(t *testing.T) {
 func TestLogEntries(t *testing.T) {
 	c := newConformance(t, catalog.Release80, asItIs)
 	all := c.read(t, live.ReaderOptions{}, nil).Parts().Changes
-	got, err := live.NewReader(c.client, live.ReaderOptions{LogEntries: 2}).Read(t.Context())
+	got, err := live.NewReader(c.client, live.ReaderOptions{MaxLogEntries: 2}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,8 @@ func (s *shardTimeouts) nextLimit(first time.Duration) time.Duration {
 	return nextShardTimeout
 }
 
-// expectShardDown records that a shard is known to be down.
-func (s *shardTimeouts) expectShardDown() {
+// recordShardDown records that a shard is known to be down.
+func (s *shardTimeouts) recordShardDown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wasted = max(s.wasted, time.Millisecond)

@@ -38,7 +38,7 @@ func (s *StepExecutor) SetLocation(zone *time.Location) { s.location = zone }
 
 // Snapshot reads the state on which a step depends, without chunks.
 func (s *StepExecutor) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	now, err := RouterTime(ctx, s.executor.commands)
+	now, err := ReadRouterTime(ctx, s.executor.commands)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *StepExecutor) Snapshot(ctx context.Context, namespaces []string) (*cata
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Settings | Balancer | Clock | Shards | Collections | Zones, Required: AllParts, Namespaces: namespaces,
-		MaxWait: time.Minute, Now: now, Release: s.executor.configRelease, Zone: s.location,
+		MaxWait: time.Minute, Now: now, Release: s.executor.configRelease, TimeZone: s.location,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)

@@ -95,7 +95,7 @@ func (b *Balancer) performAction(a policy.StreamAction) policy.ActionResult {
 	if err := b.send(a.Shard, actionNames[a.Kind], func() bson.D { return b.actionCommand(a) }); err != nil {
 		return policy.ActionResult{Err: err}
 	}
-	coll, ok, err := b.config.Tracked(a.Namespace)
+	coll, ok, err := b.config.TrackedEntry(a.Namespace)
 	switch {
 	case err != nil:
 		return policy.ActionResult{Err: err}
@@ -185,7 +185,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 }
 
 func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {
-	coll, ok, err := e.b.config.Tracked(ns)
+	coll, ok, err := e.b.config.TrackedEntry(ns)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binar
 }
 
 func (b *Balancer) changeDefragmented(ns string, uuid bson.Binary, change func(*bson.D)) error {
-	coll, ok, err := b.config.Tracked(ns)
+	coll, ok, err := b.config.TrackedEntry(ns)
 	if err != nil {
 		return err
 	}

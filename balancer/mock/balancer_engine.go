@@ -46,7 +46,7 @@ func (e engine) Collections(context.Context) ([]catalog.Collection, error) {
 }
 
 func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) {
-	coll, ok, err := e.b.config.Tracked(ns)
+	coll, ok, err := e.b.config.TrackedEntry(ns)
 	if err != nil {
 		return balancer.Routing{}, err
 	}
@@ -75,11 +75,11 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 // Split splits a chunk. On real time it waits until no migration leaves the shard. Events must not wait.
 func (e engine) Split(ctx context.Context, s policy.Split) error {
 	if e.b.clock.IsRealTime() {
-		if err := e.b.migrations.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
+		if err := e.b.migrations.AwaitDonationEnd(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
 			return err
 		}
 	}
-	coll, ok, err := e.b.config.Tracked(s.Namespace)
+	coll, ok, err := e.b.config.TrackedEntry(s.Namespace)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ type boundKeys struct {
 // migrationCollection returns the collection of a migration. It fails if the collection was dropped or
 // recreated since.
 func (e engine) migrationCollection(m policy.Migration) (catalog.Collection, error) {
-	coll, ok, err := e.b.config.Tracked(m.Namespace)
+	coll, ok, err := e.b.config.TrackedEntry(m.Namespace)
 	if err != nil {
 		return coll, err
 	}

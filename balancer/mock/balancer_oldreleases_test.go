@@ -36,7 +36,7 @@ func TestChunkCountsEvenOut(t *testing.T) {
 		catalog.Release60: {"a": 90}, // 90 MB are less than three chunks
 	} {
 		t.Run(release.String(), func(t *testing.T) {
-			m := newCluster(t, topology, mock.Config{Version: release})
+			m := newCluster(t, topology, mock.Config{Release: release})
 			m.sleep(2 * time.Hour)
 			if got := m.chunkCounts(t, "big.data"); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("chunks %v, want %v", got, want)
@@ -74,7 +74,7 @@ func TestChunkCountsAtRest(t *testing.T) {
 	} {
 		for want, releases := range map[*map[string]int64][]catalog.Release{&tt.at: tt.rest, &even: tt.move} {
 			for _, release := range releases {
-				m := newCluster(t, countedTopology(tt.at), mock.Config{Version: release})
+				m := newCluster(t, countedTopology(tt.at), mock.Config{Release: release})
 				m.sleep(2 * time.Hour)
 				if got := m.chunkCounts(t, "big.data"); fmt.Sprint(got) != fmt.Sprint(*want) {
 					t.Errorf("%s begins with %v and ends with %v, want %v", release, tt.at, got, *want)
@@ -102,7 +102,7 @@ func countedTopology(counts map[string]int64) string {
 
 // rules/01-selection §9.1: up to 3.2 migrations ran one after the other, under the lock.
 func TestOneMigrationAtATime(t *testing.T) {
-	m := newCluster(t, topologyOf(t, 6, 40, "30MB", 300), mock.Config{Version: catalog.Release24})
+	m := newCluster(t, topologyOf(t, 6, 40, "30MB", 300), mock.Config{Release: catalog.Release24})
 	held := 0
 	for range 300 {
 		m.sleep(time.Second)
@@ -122,7 +122,7 @@ func TestOneMigrationAtATime(t *testing.T) {
 	}
 
 	// Somebody else holds the lock: nothing moves.
-	m = newCluster(t, topologyOf(t, 3, 40, "30MB", 300), mock.Config{Version: catalog.Release24})
+	m = newCluster(t, topologyOf(t, 3, 40, "30MB", 300), mock.Config{Release: catalog.Release24})
 	change := func(coll, id, field string, value any) {
 		m.ok(t, "config", d("update", coll, "updates", bson.A{d("q", d("_id", id), "u", d("$set", d(field, value)), "upsert",
 			true)}))
@@ -143,7 +143,7 @@ func TestMaxSize(t *testing.T) {
 	topology := strings.Replace(topologyOf(t, 3, 30, "40MB", 300),
 		`{"id":"s01","host":"","zones":null,"draining":false,"maxSizeMB":0}`,
 		`{"id":"s01","maxSizeMB":100}`, 1)
-	m := newCluster(t, topology, mock.Config{Version: catalog.Release44})
+	m := newCluster(t, topology, mock.Config{Release: catalog.Release44})
 	m.sleep(time.Hour)
 	// It takes chunks until it holds 100 MiB, and stays in the number of shards
 	// that the ideal is for.
@@ -172,7 +172,7 @@ func TestMovesByHandOfOld(t *testing.T) {
 		draining int64
 		outside  int64
 	}{{catalog.Release50, 20, 20}, {catalog.Release80, 70, 0}} {
-		m := newCluster(t, topologyOf(t, 4, 8, "1MB", 100), mock.Config{Version: tt.release})
+		m := newCluster(t, topologyOf(t, 4, 8, "1MB", 100), mock.Config{Release: tt.release})
 		if tt.release == catalog.Release50 {
 			m.ok(t, "admin", d("balancerStop", 1))
 		}
@@ -201,7 +201,7 @@ func TestTrap32JumboFlagOfReleases(t *testing.T) {
 	} {
 		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"collections":[{"ns":"big.data","key":{"k":1},
 			"chunks":[{"shard":"a","jumbo":true,"docs":10,"bytes":1000},{"min":{"k":5},"shard":"a","jumbo":true,"docs":10,"bytes":1000}]}]}`,
-			mock.Config{Version: tt.release})
+			mock.Config{Release: tt.release})
 		m.ok(t, "admin", d("split", "big.data", "middle", d("k", 0)))
 		m.ok(t, "admin", d("moveChunk", "big.data", "find", d("k", 7), "to", "b", "forceJumbo", true))
 		table := m.cluster.ConfigDB().Table("big.data")
@@ -218,7 +218,7 @@ func TestTrap32JumboFlagOfReleases(t *testing.T) {
 func TestAutoSplit(t *testing.T) {
 	grow := func(t *testing.T, release catalog.Release, prepare ...bson.D) int {
 		t.Helper()
-		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"settings":{"chunkSizeMB":1}}`, mock.Config{Version: release})
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"settings":{"chunkSizeMB":1}}`, mock.Config{Release: release})
 		for _, command := range prepare {
 			m.ok(t, "config", command)
 		}
@@ -233,7 +233,7 @@ func TestAutoSplit(t *testing.T) {
 			}
 			m.ok(t, "db", d("insert", "c", "documents", docs))
 		}
-		if err := m.cluster.Invariants(); err != nil {
+		if err := m.cluster.CheckInvariants(); err != nil {
 			t.Error(err)
 		}
 		return m.cluster.ConfigDB().Table("db.c").Len()
@@ -301,7 +301,7 @@ func TestSessionsAreCutUpTo60(t *testing.T) {
 		catalog.Release36: 1, catalog.Release40: 1, catalog.Release42: 16, catalog.Release44: 16, catalog.Release50: 16,
 		catalog.Release60: 16, catalog.Release70: 1, catalog.Release80: 1,
 	} {
-		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release,
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Release: release,
 			Parameters: map[string]any{"minNumChunksForSessionsCollection": 10}})
 		m.sleep(6 * time.Minute)
 		if got := m.cluster.ConfigDB().Table("config.system.sessions").Len(); got != want {
@@ -309,7 +309,7 @@ func TestSessionsAreCutUpTo60(t *testing.T) {
 		}
 	}
 	// Sessions came with 3.6.
-	m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: catalog.Release34})
+	m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Release: catalog.Release34})
 	m.sleep(6 * time.Minute)
 	if m.cluster.ConfigDB().Table("config.system.sessions") != nil {
 		t.Error("3.4 has sessions")

@@ -85,7 +85,7 @@ func (fs *Faults) connectionLostError(to catalog.ShardID) error {
 // sendMove sends a migration request to a donor.
 func (b *Balancer) sendMove(req MoveRequest) error {
 	return b.send(req.From, cmdMoveRange, func() bson.D {
-		coll, _, err := b.config.Tracked(req.Namespace)
+		coll, _, err := b.config.TrackedEntry(req.Namespace)
 		if err != nil {
 			return bson.D{{Key: cmdMoveRange, Value: req.Namespace}}
 		}
@@ -327,7 +327,7 @@ func (b *Balancer) driveLoop(ctx context.Context, loop *balancer.Loop) {
 func (b *Balancer) joinMigrations(then func()) {
 	b.scheduler = schedulerRecovering
 	term := b.term
-	joined := b.migrations.byDonor()
+	joined := b.migrations.activeByDonor()
 	var look func()
 	look = func() {
 		for _, m := range joined {

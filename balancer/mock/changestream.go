@@ -56,8 +56,8 @@ type Change struct {
 	State     bson.D       // stateBeforeChange
 }
 
-// Expanded reports whether only streams with showExpandedEvents return the change.
-func (ch Change) Expanded() bool {
+// IsExpanded reports whether only streams with showExpandedEvents return the change.
+func (ch Change) IsExpanded() bool {
 	switch ch.Kind {
 	case ChangeCreate, ChangeCreateIndexes, ChangeDropIndexes, ChangeModify, ChangeShardCollection, ChangeRefineKey,
 		ChangeReshard:

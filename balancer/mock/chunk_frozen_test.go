@@ -22,7 +22,7 @@ func TestChunkOperationsForbidden(t *testing.T) {
 		{catalog.Release83, 0},
 		{catalog.Release90, 117},
 	} {
-		m := newCluster(t, uneven, mock.Config{Version: tt.release})
+		m := newCluster(t, uneven, mock.Config{Release: tt.release})
 		change := func(update bson.D) {
 			m.ok(t, "config", d("update", "collections", "updates", bson.A{d("q", d("_id", "db.c"), "u", update)}))
 		}

@@ -51,7 +51,7 @@ func ownedBy(shard catalog.ShardID, chunks iter.Seq[catalog.Chunk]) (own []catal
 // according to the shard.
 func (c *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := c.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return err

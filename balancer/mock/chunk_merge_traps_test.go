@@ -83,7 +83,7 @@ func trapEqualVersions(t *testing.T) {
 	if err := c.config.putChunks(exampleNS, chunks...); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Invariants(); err == nil || !strings.Contains(err.Error(), "version 1|1 is there twice") {
+	if err := c.CheckInvariants(); err == nil || !strings.Contains(err.Error(), "version 1|1 is there twice") {
 		t.Errorf("invariants: %v", err)
 	}
 }

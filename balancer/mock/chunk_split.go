@@ -74,7 +74,7 @@ func (c *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []ca
 
 // checkNotFrozen rejects splits and merges of a collection that disallows chunk operations.
 func (c *Chunks) checkNotFrozen(coll catalog.Collection) error {
-	if !coll.Frozen(c.installed.configRelease()) {
+	if !coll.ForbidsChunkOperations(c.installed.configRelease()) {
 		return nil
 	}
 	return errChunkOperation()
@@ -90,7 +90,7 @@ func errChunkOperation() error {
 func (c *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, min, max catalog.Key,
 	points []catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := c.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return err

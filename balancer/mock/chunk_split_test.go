@@ -28,7 +28,7 @@ func TestSplitPointsThatAShardTakes(t *testing.T) {
 			coll := c.exampleCollection(t)
 			var points []catalog.Key
 			for i := range tt.n {
-				k, err := coll.Pattern.Key(rawDoc(t, bson.D{{Key: "x", Value: int32(tt.from + i)}}))
+				k, err := coll.Pattern.ParseKey(rawDoc(t, bson.D{{Key: "x", Value: int32(tt.from + i)}}))
 				if err != nil {
 					t.Fatal(err)
 				}

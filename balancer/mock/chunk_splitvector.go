@@ -132,8 +132,8 @@ func (c *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyPat
 	}
 	lower, upper = pattern.GlobalMin(), pattern.GlobalMax()
 	if req.Min != nil {
-		if lower, err = pattern.Key(req.Min); err == nil {
-			upper, err = pattern.Key(req.Max)
+		if lower, err = pattern.ParseKey(req.Min); err == nil {
+			upper, err = pattern.ParseKey(req.Max)
 		}
 		if err != nil {
 			return nil, lower, upper, mongoerr.New(mongoerr.BadValue, "bounds are not keys of %s: %s", req.Key, err)
@@ -176,7 +176,7 @@ func (c *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	if !settings.ShouldAutoSplit(c.clock.Now().Local()) {
 		return
 	}
-	coll, ok, err := c.config.Tracked(ns)
+	coll, ok, err := c.config.TrackedEntry(ns)
 	if err != nil || !ok || coll.Unsplittable || c.migrations.IsDonating(ns, s.id) {
 		return
 	}
@@ -223,7 +223,7 @@ func (c *Chunks) halfSizePoints(coll catalog.Collection, chunk catalog.Chunk, si
 	}
 	var points []catalog.Key
 	for _, bound := range bounds {
-		if key, err := coll.Pattern.Key(bound); err == nil {
+		if key, err := coll.Pattern.ParseKey(bound); err == nil {
 			points = append(points, key)
 		}
 	}

@@ -34,8 +34,8 @@ type Config struct {
 	Pace float64
 	// Start is the start of virtual time; zero means now.
 	Start time.Time
-	// Version is the release that the cluster emulates; zero means the current one.
-	Version catalog.Release
+	// Release is the release that the cluster emulates; zero means the current one.
+	Release catalog.Release
 	// FCV is the feature compatibility version, such as "8.0"; empty means that of Version.
 	FCV string
 	// Seed is the seed of the cluster's only random generator.
@@ -120,7 +120,7 @@ type setup struct {
 	// location is the time zone of the config server's primary.
 	location *time.Location
 	// installed are the releases of members and routers that differ from the cluster's.
-	installed *Installed
+	installed *InstalledReleases
 }
 
 // New creates a cluster and starts its balancer. Close stops it.
@@ -151,7 +151,7 @@ func newCluster(cfg Config) *Cluster {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	release := cfg.Version
+	release := cfg.Release
 	if release == (catalog.Release{}) {
 		release = catalog.Release80
 	}
@@ -163,13 +163,13 @@ func newCluster(cfg Config) *Cluster {
 		},
 		seed: cfg.Seed,
 	}
-	c.installed = &Installed{defaults: c.setup}
+	c.installed = &InstalledReleases{defaults: c.setup}
 	c.clock.OnUnlock = cfg.OnUnlock
 	c.ids = ids.New(c.clock, cfg.Seed)
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
 	c.storage = &Storage{c: c, users: map[string][]byte{}}
 	c.clock.OnEventsRun = c.storage.queueChanges
-	c.clock.AnyNodeAway = func() bool { return c.faults.nodesAway() || c.failPoints.hasWaiting() }
+	c.clock.IsAnyNodeUnavailable = func() bool { return c.faults.hasUnavailableNodes() || c.failPoints.hasWaiting() }
 	return c
 }
 
@@ -181,8 +181,8 @@ func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw]
 
 // applyOverrides replaces the stored version and parameters by those of cfg.
 func (c *Cluster) applyOverrides(cfg Config) error {
-	if cfg.Version != (catalog.Release{}) {
-		c.release = cfg.Version
+	if cfg.Release != (catalog.Release{}) {
+		c.release = cfg.Release
 		c.installed.clear() // all servers start with this version
 	}
 	return setAtStart(c.parameters, cfg.Parameters)
@@ -248,7 +248,7 @@ func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.balancer.ctx = c.ctx
 	c.clock.Every(pingInterval, c.routers.ping)
-	c.clock.Every(sessionsInterval, c.collections.ensureSessions)
+	c.clock.Every(sessionsInterval, c.collections.ensureSessionsCollection)
 	c.ttl.schedule()
 	c.balancer.startEngine() // before events run concurrently: the lock is not held here
 	if runs := c.clock.BackgroundRunner(pace); runs != nil {
@@ -287,7 +287,7 @@ func (c *Cluster) Close() {
 
 // OnClose registers a function that is called when the cluster closes. The caller holds
 // the lock.
-func (c *Cluster) OnClose(let func()) { c.onClose = append(c.onClose, let) }
+func (c *Cluster) OnClose(f func()) { c.onClose = append(c.onClose, f) }
 
 // Term returns the replication term of the config server.
 func (c *Cluster) Term() int64 { return c.balancer.term }

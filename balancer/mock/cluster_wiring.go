@@ -41,8 +41,8 @@ func (c *Cluster) makeParts(configServer string) {
 	c.installed.addresses, c.installed.routers = c.addresses, c.routers
 	c.installed.parameters, c.installed.balancer = c.clusterParameters, c.balancer
 	*c.log = changeLog{
-		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changelogLimit: changelogKept,
-		actionlogLimit: actionlogKept, placementLimit: maxPlacements,
+		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changelogLimit: changelogKeptBytes,
+		actionlogLimit: actionlogKeptBytes, placementLimit: maxPlacements,
 	}
 	*c.changes = ChangeFeed{
 		clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
@@ -119,7 +119,7 @@ func (c *Cluster) makeParts(configServer string) {
 }
 
 // Clock gives scripts access to a cluster's time. Its methods take the lock.
-type Clock = clock.Shared
+type Clock = clock.SharedClock
 
 // Clock returns the clock of the cluster.
 func (c *Cluster) Clock() Clock { return c.clock.Shared() }
@@ -141,4 +141,4 @@ func (c *Cluster) IDs() *ids.Source { return c.ids }
 
 // After schedules happens in d. happens is called with the lock held. Tests use it for faults at
 // arbitrary times. The caller holds the lock.
-func (c *Cluster) After(d time.Duration, happens func()) { c.clock.After(d, happens) }
+func (c *Cluster) After(d time.Duration, run func()) { c.clock.After(d, run) }

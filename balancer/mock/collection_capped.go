@@ -16,7 +16,7 @@ func (c *Collections) ConvertToCapped(ns string, size int64) error {
 	if err := c.checkNotView(ns); err != nil {
 		return err
 	}
-	coll, tracked, err := c.config.Tracked(ns)
+	coll, tracked, err := c.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return err
@@ -27,7 +27,7 @@ func (c *Collections) ConvertToCapped(ns string, size int64) error {
 	case c.reshardings.active[ns] != nil:
 		return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being moved", ns)
 	}
-	ids := c.stats.shardsWith(ns)
+	ids := c.stats.shardsWithCollection(ns)
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
@@ -98,7 +98,7 @@ type Tail struct {
 // StartTail returns a tail at the current end of a capped collection. It returns nil if the collection
 // is empty or does not exist; on a server, tailable cursors on such collections are exhausted at once.
 func (c *Collections) StartTail(ns string) (*Tail, error) {
-	l := c.tailed(ns)
+	l := c.onlyLocalCollection(ns)
 	if l == nil {
 		return nil, nil
 	}
@@ -112,8 +112,8 @@ func (c *Collections) StartTail(ns string) (*Tail, error) {
 	return &Tail{ns: ns, uuid: l.uuid, last: l.docs.LastID()}, nil
 }
 
-// tailed returns the collection on the only shard that has it.
-func (c *Collections) tailed(ns string) *localCollection {
+// onlyLocalCollection returns the collection on the only shard that has it.
+func (c *Collections) onlyLocalCollection(ns string) *localCollection {
 	targets := c.locator.targets(ns, nil)
 	if len(targets) != 1 || targets[0].shard == nil {
 		return nil
@@ -125,7 +125,7 @@ func (c *Collections) tailed(ns string) *localCollection {
 // collection was dropped (QueryPlanKilled) or has dropped documents that were not read yet
 // (CappedPositionLost).
 func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) {
-	l := rq.env.collections.tailed(t.ns)
+	l := rq.env.collections.onlyLocalCollection(t.ns)
 	if l == nil || !l.uuid.Equal(t.uuid) {
 		return nil, rq.env.collections.endedError(t.ns, t.uuid)
 	}
@@ -163,9 +163,9 @@ func (c *Collections) UUID(ns string) bson.Binary {
 	return bson.Binary{}
 }
 
-// CheckOpen returns the error for a cursor that was opened on the collection with the given UUID, if the
+// CheckCursor returns the error for a cursor that was opened on the collection with the given UUID, if the
 // cursor can no longer be read.
-func (c *Collections) CheckOpen(ns string, uuid bson.Binary) error {
+func (c *Collections) CheckCursor(ns string, uuid bson.Binary) error {
 	if c.UUID(ns).Equal(uuid) {
 		return nil
 	}
@@ -185,9 +185,9 @@ func (c *Collections) endedError(ns string, uuid bson.Binary) error {
 	return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %s", humanize.UUID(uuid.Data))
 }
 
-// TailGrown reports whether ReadTail would return documents or an error.
-func (c *Collections) TailGrown(t *Tail) bool {
-	l := c.tailed(t.ns)
+// CanReadTail reports whether ReadTail would return documents or an error.
+func (c *Collections) CanReadTail(t *Tail) bool {
+	l := c.onlyLocalCollection(t.ns)
 	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.LastID() != t.last
 }
 

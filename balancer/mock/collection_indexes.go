@@ -41,9 +41,9 @@ type IndexResult struct {
 	Created       bool
 }
 
-// shardsWith returns the shards that have indexes of a namespace: the owners of a
+// shardsWithCollection returns the shards that have indexes of a namespace: the owners of a
 // sharded collection, else the primary.
-func (st *Statistics) shardsWith(ns string) []catalog.ShardID {
+func (st *Statistics) shardsWithCollection(ns string) []catalog.ShardID {
 	var ids []catalog.ShardID
 	for _, part := range st.Collection(ns) {
 		ids = append(ids, part.Shard)
@@ -87,7 +87,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	}
 	var results []IndexResult
 	existing, _ := rq.env.indexes.List(ns)
-	for _, id := range rq.env.stats.shardsWith(ns) {
+	for _, id := range rq.env.stats.shardsWithCollection(ns) {
 		docs := rq.env.shards[id].colls[ns].docs
 		result := IndexResult{Host: rq.env.addresses.HostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
@@ -159,13 +159,13 @@ func (ix *Indexes) List(ns string) ([]store.IndexSpec, bool) {
 		return ix.configChunks.form().indexes(), true
 	}
 	if ix.config.holdsCollection(ns) {
-		docs := ix.config.existing(ns)
+		docs := ix.config.existingCollection(ns)
 		if docs == nil {
 			return nil, false
 		}
 		return docs.Indexes(), true
 	}
-	ids := ix.stats.shardsWith(ns)
+	ids := ix.stats.shardsWithCollection(ns)
 	if len(ids) == 0 {
 		return nil, false
 	}
@@ -192,12 +192,12 @@ func hasKeyPrefix(key bson.Raw, p catalog.KeyPattern) bool {
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
 
-// Droppable returns the indexes that dropIndexes "*" drops: all except _id and those that serve the
+// DroppableNames returns the indexes that dropIndexes "*" drops: all except _id and those that serve the
 // shard key, unless the shard key is hashed.
-func (ix *Indexes) Droppable(ns string) []string {
-	coll, protected := ix.requiresKeyIndex(ns)
+func (ix *Indexes) DroppableNames(ns string) []string {
+	coll, protected := ix.collectionRequiringKeyIndex(ns)
 	var names []string
-	for _, id := range ix.stats.shardsWith(ns) {
+	for _, id := range ix.stats.shardsWithCollection(ns) {
 		docs := ix.shards[id].colls[ns].docs
 		for _, name := range indexNames(docs) {
 			if name != "_id_" && !(protected && docs.IndexServes(coll.Pattern.Doc(), name)) && !slices.Contains(names, name) {
@@ -208,8 +208,8 @@ func (ix *Indexes) Droppable(ns string) []string {
 	return names
 }
 
-// requiresKeyIndex returns the collection if it is sharded and must keep an index on its shard key.
-func (ix *Indexes) requiresKeyIndex(ns string) (coll catalog.Collection, is bool) {
+// collectionRequiringKeyIndex returns the collection if it is sharded and must keep an index on its shard key.
+func (ix *Indexes) collectionRequiringKeyIndex(ns string) (coll catalog.Collection, is bool) {
 	coll, sharded, err := ix.config.ShardedEntry(ns)
 	return coll, err == nil && sharded && needsIndex(ix.release, coll.Pattern)
 }
@@ -237,7 +237,7 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	}
 	ix.migrations.abortForIndexes(ns)
 	var results []IndexResult
-	for _, id := range ix.stats.shardsWith(ns) {
+	for _, id := range ix.stats.shardsWithCollection(ns) {
 		docs := ix.shards[id].colls[ns].docs
 		result := IndexResult{Host: ix.addresses.HostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
@@ -257,10 +257,10 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 
 // isLastForShardKey reports whether an index is, on any shard, the only one that serves the shard key.
 // Indexes that are multikey, hidden or in going don't count.
-func (ix *Indexes) isLastForShardKey(ns, name string, going []string) bool {
-	coll, protected := ix.requiresKeyIndex(ns)
-	return protected && slices.ContainsFunc(ix.stats.shardsWith(ns), func(id catalog.ShardID) bool {
-		return ix.shards[id].colls[ns].docs.IsLastIndexFor(coll.Pattern.Doc(), name, going)
+func (ix *Indexes) isLastForShardKey(ns, name string, dropping []string) bool {
+	coll, protected := ix.collectionRequiringKeyIndex(ns)
+	return protected && slices.ContainsFunc(ix.stats.shardsWithCollection(ns), func(id catalog.ShardID) bool {
+		return ix.shards[id].colls[ns].docs.IsLastIndexFor(coll.Pattern.Doc(), name, dropping)
 	})
 }
 
@@ -289,9 +289,9 @@ func (tm *ttlMonitor) schedule() {
 
 // ttlIndex is a TTL index of a collection.
 type ttlIndex struct {
-	ns    string
-	index store.IndexSpec
-	after time.Duration
+	ns          string
+	index       store.IndexSpec
+	expireAfter time.Duration
 
 	language expr.Language
 }
@@ -351,7 +351,7 @@ func (tm *ttlMonitor) deleteExpired(e ttlIndex) error {
 			}
 		}
 		for _, p := range found {
-			if err := tm.env.background().removeDocument(e.ns, p); err != nil {
+			if err := tm.env.backgroundRequest().removeDocument(e.ns, p); err != nil {
 				return err
 			}
 		}
@@ -366,7 +366,7 @@ func (t ttlIndex) filter(now time.Time) (*filter.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	oldest := bson.NewDateTimeFromTime(now.Add(-t.after))
+	oldest := bson.NewDateTimeFromTime(now.Add(-t.expireAfter))
 	clauses := bson.A{bson.D{{Key: field.Key(), Value: bson.D{{Key: "$lte", Value: oldest}}}}}
 	if partial, isPartial := t.index.Options.Lookup("partialFilterExpression").DocumentOK(); isPartial {
 		clauses = append(clauses, partial)
@@ -381,7 +381,7 @@ func (t ttlIndex) filter(now time.Time) (*filter.Filter, error) {
 // SetExpiry changes the expireAfterSeconds of an index, or makes an index a TTL index. It returns the
 // seconds before; wasTTL is false if it was not a TTL index.
 func (ix *Indexes) SetExpiry(ns, name string, seconds int64) (before int64, wasTTL bool, err error) {
-	for _, id := range ix.stats.shardsWith(ns) {
+	for _, id := range ix.stats.shardsWithCollection(ns) {
 		old, err := ix.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
 		if err != nil {
 			return 0, false, err
@@ -399,7 +399,7 @@ func (ix *Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 		if spec.Options.Lookup("expireAfterSeconds").IsZero() {
 			continue
 		}
-		for _, id := range ix.stats.shardsWith(ns) {
+		for _, id := range ix.stats.shardsWithCollection(ns) {
 			if ix.shards[id].colls[ns].maxBytes > 0 {
 				return mongoerr.New(mongoerr.CannotCreateIndex, "Cannot create TTL index on a capped collection")
 			}
@@ -415,7 +415,7 @@ func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (wasP
 		Unique: on}}); err != nil {
 		return false, err
 	}
-	for _, id := range ix.stats.shardsWith(ns) {
+	for _, id := range ix.stats.shardsWithCollection(ns) {
 		if wasPrepared, err = ix.shards[id].colls[ns].docs.SetPrepareUnique(spec.Name, on); err != nil {
 			return wasPrepared, err
 		}
@@ -428,7 +428,7 @@ func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (wasP
 // there are duplicates, it fails with CannotConvertIndexToUnique; the error contains their _ids.
 func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 	violations := bson.A{}
-	for _, id := range ix.stats.shardsWith(ns) {
+	for _, id := range ix.stats.shardsWithCollection(ns) {
 		groups, err := ix.shards[id].colls[ns].docs.DuplicateGroups(name)
 		if err != nil {
 			return err
@@ -446,7 +446,7 @@ func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 	if dryRun {
 		return nil
 	}
-	for _, id := range ix.stats.shardsWith(ns) {
+	for _, id := range ix.stats.shardsWithCollection(ns) {
 		if err := ix.shards[id].colls[ns].docs.MakeUnique(name); err != nil {
 			return err
 		}

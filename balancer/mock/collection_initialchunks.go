@@ -59,7 +59,8 @@ func (c *Collections) initialChunks(pattern catalog.KeyPattern, zones *catalog.Z
 
 // zonedChunks returns one chunk for each zone range and each gap. Each zone is distributed round-robin
 // over its shards, gaps over all shards that are not draining.
-func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
+func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards,
+	notDraining []catalog.Shard) ([]catalog.Chunk,
 	error) {
 	var chunks []catalog.Chunk
 	gaps := 0
@@ -67,7 +68,7 @@ func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, ope
 	at := pattern.GlobalMin()
 	gap := func(max catalog.Key) {
 		if at.Compare(max) < 0 {
-			chunks = append(chunks, catalog.Chunk{Min: at, Max: max, Shard: open[gaps%len(open)].ID})
+			chunks = append(chunks, catalog.Chunk{Min: at, Max: max, Shard: notDraining[gaps%len(notDraining)].ID})
 			gaps++
 		}
 	}
@@ -86,7 +87,7 @@ func zonedChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, ope
 }
 
 // hashedChunks returns n chunks that are evenly distributed over the hash range.
-func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]catalog.Chunk, error) {
+func hashedChunks(pattern catalog.KeyPattern, n int, notDraining []catalog.Shard) ([]catalog.Chunk, error) {
 	var chunks []catalog.Chunk
 	min := pattern.GlobalMin()
 	for i, point := range catalog.HashedPoints(n) {
@@ -94,10 +95,10 @@ func hashedChunks(pattern catalog.KeyPattern, n int, open []catalog.Shard) ([]ca
 		if err != nil {
 			return nil, err
 		}
-		chunks = append(chunks, catalog.Chunk{Min: min, Max: max, Shard: open[i%len(open)].ID})
+		chunks = append(chunks, catalog.Chunk{Min: min, Max: max, Shard: notDraining[i%len(notDraining)].ID})
 		min = max
 	}
-	last := open[len(chunks)%len(open)].ID
+	last := notDraining[len(chunks)%len(notDraining)].ID
 	return append(chunks, catalog.Chunk{Min: min, Max: pattern.GlobalMax(), Shard: last}), nil
 }
 
@@ -163,9 +164,10 @@ func checkPresplitZone(hashed int, r catalog.ZoneRange) error {
 
 // presplitChunks splits every zone by the hash into as many chunks as the zone has shards. Each gap is
 // one chunk.
-func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards, open []catalog.Shard) ([]catalog.Chunk,
+func presplitChunks(pattern catalog.KeyPattern, zones *catalog.ZoneSet, shards,
+	notDraining []catalog.Shard) ([]catalog.Chunk,
 	error) {
-	whole, err := zonedChunks(pattern, zones, shards, open)
+	whole, err := zonedChunks(pattern, zones, shards, notDraining)
 	if err != nil {
 		return nil, err
 	}

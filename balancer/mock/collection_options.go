@@ -215,7 +215,7 @@ func (c *Collections) replaceView(ns, db string, v View) error {
 
 // ResolveView returns the collection on which a view is based, possibly through other views, and the
 // stages of all the views. isView is false if the namespace is not a view.
-func (c *Collections) ResolveView(ns, db string) (on string, stages []bson.Raw, isView bool) {
+func (c *Collections) ResolveView(ns, db string) (source string, stages []bson.Raw, isView bool) {
 	for {
 		v, ok := c.views[ns]
 		if !ok {

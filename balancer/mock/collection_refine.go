@@ -23,7 +23,7 @@ type RefineRequest struct {
 // and zones, and moves no documents (rules/03-commands §1.4).
 func (c *Collections) RefineKey(req RefineRequest) error {
 	ns, key := req.Namespace, req.Key
-	coll, err := c.config.Sharded(ns)
+	coll, err := c.config.RequireSharded(ns)
 	if mongoerr.Is(err, mongoerr.NamespaceNotSharded) && !c.Exists(ns) {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}

@@ -19,7 +19,7 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	if err := rq.env.collections.checkRename(from, to, dropTarget); err != nil {
 		return err
 	}
-	coll, tracked, err := rq.env.config.Tracked(from)
+	coll, tracked, err := rq.env.config.TrackedEntry(from)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (c *Collections) removeUnlogged(ns string) error {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 	}
-	coll, tracked, err := c.config.Tracked(ns)
+	coll, tracked, err := c.config.TrackedEntry(ns)
 	if err != nil || !tracked {
 		return err
 	}
@@ -253,15 +253,15 @@ func (ix *Indexes) isHidden(ns, name string) bool {
 	})
 }
 
-// Hide hides or unhides an index of a collection on every shard, and reports whether it was hidden
+// SetHidden hides or unhides an index of a collection on every shard, and reports whether it was hidden
 // before.
-func (ix *Indexes) Hide(ns, name string, hidden bool) (wasHidden bool, err error) {
+func (ix *Indexes) SetHidden(ns, name string, hidden bool) (wasHidden bool, err error) {
 	if hidden && !ix.isHidden(ns, name) && ix.isLastForShardKey(ns, name, nil) {
 		return false, mongoerr.New(mongoerr.InvalidOptions,
 			"Can't hide the only compatible index for this collection's shard key")
 	}
 	ix.migrations.abort(ns)
-	for _, id := range ix.stats.shardsWith(ns) {
+	for _, id := range ix.stats.shardsWithCollection(ns) {
 		if wasHidden, err = ix.shards[id].colls[ns].docs.SetIndexHidden(name, hidden); err != nil {
 			return wasHidden, err
 		}
@@ -273,7 +273,7 @@ func (ix *Indexes) Hide(ns, name string, hidden bool) (wasHidden bool, err error
 // Untrack removes an unsharded collection from the catalog. The collection must be on the shard where it
 // would be without the entry.
 func (c *Collections) Untrack(ns string) error {
-	coll, tracked, err := c.config.Tracked(ns)
+	coll, tracked, err := c.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return err

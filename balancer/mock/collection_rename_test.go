@@ -51,7 +51,7 @@ func TestRenamesAcrossDatabases(t *testing.T) {
 			}
 			m.cluster.Lock()
 			defer m.cluster.Unlock()
-			if err := m.cluster.Invariants(); err != nil {
+			if err := m.cluster.CheckInvariants(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -74,7 +74,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		return refuseTimeSeries(req.TimeSeries, pattern)
 	}
 	if req.Namespace == policy.SessionsNamespace {
-		if err := rq.env.collections.CreateSessions(); err != nil {
+		if err := rq.env.collections.CreateSessionsCollection(); err != nil {
 			return err
 		}
 	}
@@ -86,14 +86,14 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		if existing.Pattern.Equal(pattern) && existing.Unique == req.Unique {
 			return nil
 		}
-		return alreadySharded(existing, pattern)
+		return errAlreadySharded(existing, pattern)
 	}
 	return rq.env.collections.shardUnsharded(req, pattern)
 }
 
-// alreadySharded returns the server's error for a sharded collection that is to be sharded with other
+// errAlreadySharded returns the server's error for a sharded collection that is to be sharded with other
 // options.
-func alreadySharded(existing catalog.Collection, asked catalog.KeyPattern) error {
+func errAlreadySharded(existing catalog.Collection, asked catalog.KeyPattern) error {
 	if existing.Pattern.Equal(asked) {
 		return mongoerr.New(mongoerr.AlreadyInitialized,
 			"collection %s is already sharded with other options", existing.Namespace)
@@ -349,7 +349,7 @@ func (c *ConfigDB) writeCollectionEntry(
 	at bson.Timestamp,
 ) error {
 	c.remove(configCollections, req.Namespace)
-	entry := c.newEntry(req.Namespace, uuid, pattern.Doc(), req.Unique)
+	entry := c.newCollectionEntry(req.Namespace, uuid, pattern.Doc(), req.Unique)
 	c.setEntryVersion(&entry, epoch, at)
 	return c.insert(configCollections, entry)
 }
@@ -387,8 +387,8 @@ const (
 	// sessionsChunkBytes is the chunk size of the sessions collection since balancing by size
 	// (SERVER-66078).
 	sessionsChunkBytes = 200_000
-	// sessionsTTL is the number of seconds after which an unused session is deleted.
-	sessionsTTL = 1800
+	// sessionsTTLSeconds is the number of seconds after which an unused session is deleted.
+	sessionsTTLSeconds = 1800
 )
 
 // holdsCollection reports whether the config server stores a collection. Of its databases, only the
@@ -397,18 +397,18 @@ func (c *ConfigDB) holdsCollection(ns string) bool {
 	return onConfigServer(databaseOf(ns)) && c.tables[ns] == nil && !strings.Contains(ns, "$")
 }
 
-// ensureSessions creates the sessions collection as soon as there is a shard for it. It reports whether
+// ensureSessionsCollection creates the sessions collection as soon as there is a shard for it. It reports whether
 // to try again.
-func (c *Collections) ensureSessions() (again bool) {
-	if err := c.CreateSessions(); err != nil {
+func (c *Collections) ensureSessionsCollection() (again bool) {
+	if err := c.CreateSessionsCollection(); err != nil {
 		c.logger.Warn("config.system.sessions not made", "error", err)
 	}
 	return c.config.tables[policy.SessionsNamespace] == nil && c.release.HasSessionsCollection()
 }
 
-// CreateSessions creates the sessions collection, sharded by _id, with one chunk on the first shard. It
+// CreateSessionsCollection creates the sessions collection, sharded by _id, with one chunk on the first shard. It
 // does nothing if the collection exists.
-func (c *Collections) CreateSessions() error {
+func (c *Collections) CreateSessionsCollection() error {
 	ids := slices.DeleteFunc(c.shards.ids(), func(id catalog.ShardID) bool {
 		s, err := c.config.ShardByID(string(id))
 		return err != nil || s.Draining
@@ -421,7 +421,7 @@ func (c *Collections) CreateSessions() error {
 		return err
 	}
 	local := newLocal(LanguageOf(c.release), c.ids.NewUUID(), nil, policy.SessionsNamespace)
-	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
+	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTLSeconds)}})
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,10 @@ import (
 // limits. The limits are smaller because the logs are in memory; 16 MiB are enough for some ten thousand
 // migrations.
 const (
-	changelogBytes = 200 << 20
-	actionlogBytes = 20 << 20
-	changelogKept  = 16 << 20
-	actionlogKept  = 2 << 20
+	changelogBytes     = 200 << 20
+	actionlogBytes     = 20 << 20
+	changelogKeptBytes = 16 << 20
+	actionlogKeptBytes = 2 << 20
 )
 
 // maxPlacements is the number of rows of config.placementHistory from which unneeded rows are deleted. A
@@ -165,7 +165,7 @@ func (cl *changeLog) prunePlacements(rows *store.Collection) {
 		}
 		old[ns] = record
 		since.T, since.I, _ = row.Lookup("timestamp").TimestampOK()
-		if shards, _ := row.Lookup("shards").ArrayOK(); len(shards) <= emptyArray {
+		if shards, _ := row.Lookup("shards").ArrayOK(); len(shards) <= emptyArrayBytes {
 			rows.Delete(record)
 			delete(old, ns)
 		}
@@ -176,5 +176,5 @@ func (cl *changeLog) prunePlacements(rows *store.Collection) {
 	}
 }
 
-// emptyArray is the size of an empty array in bytes.
-const emptyArray = 5
+// emptyArrayBytes is the size of an empty array in bytes.
+const emptyArrayBytes = 5

@@ -29,7 +29,7 @@ type ConfigChunks struct {
 // chunkConfig is the source of config.chunks.
 type chunkConfig interface {
 	Collection(name string) *store.Collection
-	Tracked(ns string) (catalog.Collection, bool, error)
+	TrackedEntry(ns string) (catalog.Collection, bool, error)
 	Table(ns string) *catalog.RoutingTable
 	allTables() iter.Seq2[string, *catalog.RoutingTable]
 }
@@ -115,7 +115,7 @@ func (cc *ConfigChunks) collectionOf(chunk bson.Raw) (catalog.Collection, bool, 
 	for _, raw := range cc.config.Collection(configCollections).Scan() {
 		if form.ownerValue(raw).Equal(owner) {
 			ns, _ := raw.Lookup("_id").StringValueOK()
-			return cc.config.Tracked(ns)
+			return cc.config.TrackedEntry(ns)
 		}
 	}
 	return catalog.Collection{}, false, nil
@@ -129,7 +129,7 @@ type chunkFormat struct {
 }
 
 func (cc *ConfigChunks) form() chunkFormat {
-	return chunkFormat{cc.release.ChunksByNamespace(), cc.release}
+	return chunkFormat{cc.release.HasChunksByNamespace(), cc.release}
 }
 
 // ownerField returns the field that identifies the collection of a chunk.
@@ -243,7 +243,7 @@ func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 			continue
 		}
 		if on, asked := shard.StringValueOK(); asked {
-			n += int64(table.Count(catalog.ShardID(on)))
+			n += int64(table.CountOn(catalog.ShardID(on)))
 		} else {
 			n += int64(table.Len())
 		}
@@ -281,12 +281,12 @@ func countsOf(coll bson.E, t *catalog.RoutingTable) []ChunkCount {
 	var counts []placed
 	for _, shard := range t.Owners() {
 		jumbo := t.JumboCount(shard)
-		if n := t.Count(shard) - jumbo; n > 0 {
+		if n := t.CountOn(shard) - jumbo; n > 0 {
 			first, _ := t.FirstNonJumbo(shard, catalog.Key{}, catalog.Key{})
 			counts = append(counts, placed{ChunkCount{coll, shard, false, int64(n)}, first.Min})
 		}
 		if jumbo > 0 {
-			counts = append(counts, placed{ChunkCount{coll, shard, true, int64(jumbo)}, firstFlagged(t, shard)})
+			counts = append(counts, placed{ChunkCount{coll, shard, true, int64(jumbo)}, firstJumboBound(t, shard)})
 		}
 	}
 	slices.SortFunc(counts, func(a, b placed) int {
@@ -300,7 +300,7 @@ func countsOf(coll bson.E, t *catalog.RoutingTable) []ChunkCount {
 	return plain
 }
 
-func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
+func firstJumboBound(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 	for chunk := range t.OwnedChunks(shard, catalog.Key{}, catalog.Key{}) {
 		if chunk.Jumbo == catalog.JumboTrue {
 			return chunk.Min

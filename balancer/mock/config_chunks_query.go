@@ -107,7 +107,7 @@ func boundKey(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
 	if !slices.Equal(names, p.Fields()) {
 		return catalog.Key{}, false
 	}
-	key, err := p.Key(doc)
+	key, err := p.ParseKey(doc)
 	return key, err == nil
 }
 
@@ -155,7 +155,7 @@ func minEncodedValue(filter *filter.Filter, name string) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	ranges, narrow := store.KeyRanges(filter, key)
+	ranges, narrow := store.ShardKeyRanges(filter, key)
 	if !narrow || len(ranges) == 0 || ranges[0].From == nil {
 		return nil, false
 	}

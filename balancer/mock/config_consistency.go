@@ -147,7 +147,7 @@ func keyRange(p catalog.KeyPattern, doc bson.Raw) (lower, upper catalog.Key, ok 
 		if !isDoc || !slices.Equal(fieldNames(bound), p.Fields()) {
 			return lower, upper, false
 		}
-		key, err := p.Key(bound)
+		key, err := p.ParseKey(bound)
 		if err != nil {
 			return lower, upper, false
 		}
@@ -192,7 +192,7 @@ func (cc *consistencyCheck) checkShards() {
 		shard := bson.E{Key: "shard", Value: string(id)}
 		cc.checkDeletions(id)
 		cc.checkUniqueIndexes(id)
-		local, owns := c.shards[id].colls[ns], c.config.Table(ns).Count(id) > 0
+		local, owns := c.shards[id].colls[ns], c.config.Table(ns).CountOn(id) > 0
 		switch {
 		case local == nil && owns:
 			cc.report("MissingLocalCollection", "Found a shard that owns chunks of a collection and does not have it",

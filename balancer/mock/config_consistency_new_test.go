@@ -31,7 +31,7 @@ func TestNewInconsistencies(t *testing.T) {
 		{"a unique index with the shard key behind", "IncompatibleUniqueIndexOnShardedCollection", index(t, `{"x": 1, "k": 1}`), from90},
 		{"a unique index that begins with the shard key", "", index(t, `{"k": 1, "x": 1}`), nil},
 		{"buckets without options", "MalformedTimeseriesBucketsCollection",
-			func(p Planter) error { return p.Collection("a", "db.system.buckets.s", p.c.ids.NewUUID()) }, from83},
+			func(p Planter) error { return p.CreateCollection("a", "db.system.buckets.s", p.c.ids.NewUUID()) }, from83},
 	} {
 		for _, text := range []string{"8.0.19", "8.0.20", "8.1", "8.2.6", "8.3", "9.0"} {
 			release, err := catalog.ParseRelease(text)
@@ -67,7 +67,7 @@ func newInconsistent(t *testing.T, r catalog.Release) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(Config{Topology: topology, Version: r})
+	c, err := New(Config{Topology: topology, Release: r})
 	if err != nil {
 		t.Fatal(err)
 	}

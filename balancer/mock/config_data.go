@@ -88,7 +88,7 @@ func newDocs(l expr.Language, ns string) *store.Collection {
 // ensureCollection returns a collection of the config server and creates it if it does not exist.
 // config.chunks is not such a collection, because it is generated from the routing tables.
 func (c *ConfigDB) ensureCollection(ns string) *store.Collection {
-	coll := c.existing(ns)
+	coll := c.existingCollection(ns)
 	if coll == nil {
 		coll = newDocs(expr.Language{}, ns)
 		c.collections[ns] = coll
@@ -104,14 +104,14 @@ func (c *ConfigDB) Collection(name string) *store.Collection {
 	return c.ensureCollection("config." + name)
 }
 
-// existing returns a collection of the config server, nil if it does not exist.
-func (c *ConfigDB) existing(ns string) *store.Collection {
+// existingCollection returns a collection of the config server, nil if it does not exist.
+func (c *ConfigDB) existingCollection(ns string) *store.Collection {
 	c.pendingLogs.flush(ns, c.collections[ns], c.logger)
 	return c.collections[ns]
 }
 
-// DatabasesWritten returns the number of changes of config.databases.
-func (c *ConfigDB) DatabasesWritten() uint64 { return c.Collection(configDatabases).Writes() }
+// DatabaseWrites returns the number of changes of config.databases.
+func (c *ConfigDB) DatabaseWrites() uint64 { return c.Collection(configDatabases).Writes() }
 
 // namespaces returns the sorted namespaces of a database on the config server.
 func (c *ConfigDB) namespaces(db string) []string {
@@ -257,8 +257,8 @@ func (c *ConfigDB) ShardByID(id string) (catalog.Shard, error) {
 	return catalog.ParseShard(raw)
 }
 
-// Tracked returns a collection's entry in config.collections. A tracked collection has a routing table.
-func (c *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
+// TrackedEntry returns a collection's entry in config.collections. A tracked collection has a routing table.
+func (c *ConfigDB) TrackedEntry(ns string) (catalog.Collection, bool, error) {
 	if c.tables[ns] == nil {
 		return catalog.Collection{}, false, nil
 	}
@@ -266,14 +266,14 @@ func (c *ConfigDB) Tracked(ns string) (catalog.Collection, bool, error) {
 	return coll, ok && err == nil, err
 }
 
-// Sharded returns a sharded collection's entry. It fails with the routing errors of rules/03-commands
+// RequireSharded returns a sharded collection's entry. It fails with the routing errors of rules/03-commands
 // §0.7: 26 for an unknown database, 118 for an unsharded collection.
-func (c *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
+func (c *ConfigDB) RequireSharded(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return catalog.Collection{}, err
 	}
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.TrackedEntry(ns)
 	if err != nil {
 		return catalog.Collection{}, err
 	}
@@ -288,7 +288,7 @@ func (c *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 
 // ShardedEntry returns the entry of a collection, and false if the collection is not sharded.
 func (c *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.TrackedEntry(ns)
 	return coll, ok && !coll.Unsplittable, err
 }
 

@@ -26,9 +26,9 @@ type cacheSource struct {
 	writes uint64
 }
 
-// refreshIfChanged reports whether the collection was written or replaced since the last call, and
+// recordIfChanged reports whether the collection was written or replaced since the last call, and
 // records its current state.
-func (c *cacheSource) refreshIfChanged(docs *store.Collection) bool {
+func (c *cacheSource) recordIfChanged(docs *store.Collection) bool {
 	now := cacheSource{docs, docs.Writes()}
 	if *c == now {
 		return false
@@ -48,7 +48,7 @@ type shardList struct {
 // shardList returns the cached shards, which the caller must not change.
 func (c *ConfigDB) shardList() ([]catalog.Shard, error) {
 	docs, known := c.ensureCollection(shardsNamespace), &c.entries.shards
-	if !known.refreshIfChanged(docs) {
+	if !known.recordIfChanged(docs) {
 		return known.list, known.err
 	}
 	*known = shardList{cacheSource: known.cacheSource}
@@ -76,7 +76,7 @@ func (c *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	if docs == nil {
 		return "", false
 	}
-	if known.refreshIfChanged(docs) {
+	if known.recordIfChanged(docs) {
 		known.byDatabase = map[string]catalog.ShardID{}
 	}
 	if id, ok := known.byDatabase[db]; ok {
@@ -120,7 +120,7 @@ func (c *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error) 
 
 func (c *ConfigDB) collectionEntries() *collectionEntries {
 	known := &c.entries.colls
-	if known.refreshIfChanged(c.ensureCollection(collectionsNamespace)) {
+	if known.recordIfChanged(c.ensureCollection(collectionsNamespace)) {
 		known.byNamespace = map[string]collectionEntry{}
 		known.sharded, known.shardedCached = nil, false
 	}
@@ -223,7 +223,7 @@ func (c configWriter) replace(ns string, p documentChange, after bson.Raw) error
 		return c.chunks.replaceChunkDocument(p.doc, after)
 	case "config." + configCollections:
 		fixed := []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"}
-		if c.config.release.ChunksByNamespace() {
+		if c.config.release.HasChunksByNamespace() {
 			fixed = append(fixed, "dropped")
 		}
 		for _, field := range fixed {

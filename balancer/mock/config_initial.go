@@ -82,9 +82,9 @@ func (f chunkFormat) indexes() []store.IndexSpec {
 	return list
 }
 
-// newEntry returns a new entry of config.collections without its version, which setEntryVersion sets.
-func (c *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique bool) bson.D {
-	if c.release.ChunksByNamespace() {
+// newCollectionEntry returns a new entry of config.collections without its version, which setEntryVersion sets.
+func (c *ConfigDB) newCollectionEntry(ns string, uuid bson.Binary, key bson.Raw, unique bool) bson.D {
+	if c.release.HasChunksByNamespace() {
 		return bson.D{
 			{Key: "_id", Value: ns}, {Key: "lastmodEpoch"}, {Key: "lastmod"}, {Key: "dropped", Value: false},
 			{Key: "key", Value: key}, {Key: "unique", Value: unique}, {Key: "uuid", Value: uuid},
@@ -101,16 +101,16 @@ func (c *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique bo
 func (c *ConfigDB) setEntryVersion(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
 	setDocField(entry, "lastmodEpoch", epoch)
 	setDocField(entry, "lastmod", bson.NewDateTimeFromTime(c.clock.Now()))
-	if !c.release.ChunksByNamespace() {
+	if !c.release.HasChunksByNamespace() {
 		setDocField(entry, "timestamp", at)
 	}
 }
 
-// dropEntry removes a collection from config.collections, or marks its entry as dropped in releases
+// dropCollectionEntry removes a collection from config.collections, or marks its entry as dropped in releases
 // before 5.0.
-func (c *ConfigDB) dropEntry(ns string) {
+func (c *ConfigDB) dropCollectionEntry(ns string) {
 	c.remove(configCollections, ns)
-	if !c.release.ChunksByNamespace() {
+	if !c.release.HasChunksByNamespace() {
 		return
 	}
 	gone, err := catalog.DroppedEntry(ns, c.clock.Now())
@@ -122,18 +122,18 @@ func (c *ConfigDB) dropEntry(ns string) {
 	}
 }
 
-// newDatabase returns a new entry of config.databases.
-func (c *ConfigDB) newDatabase(name string, primary catalog.ShardID, uuid bson.Binary, at bson.Timestamp,
+// newDatabaseEntry returns a new entry of config.databases.
+func (c *ConfigDB) newDatabaseEntry(name string, primary catalog.ShardID, uuid bson.Binary, at bson.Timestamp,
 	partitioned bool) bson.D {
 	entry := bson.D{{Key: "_id", Value: name}, {Key: "primary", Value: string(primary)}}
 	if c.release.MarksPartitioned() {
 		entry = append(entry, bson.E{Key: "partitioned", Value: partitioned})
 	}
-	if !c.release.VersionsDatabases() {
+	if !c.release.HasDatabaseVersions() {
 		return entry
 	}
 	version := bson.D{{Key: "uuid", Value: uuid}, {Key: "timestamp", Value: at}, {Key: "lastMod", Value: int32(1)}}
-	if c.release.ChunksByNamespace() {
+	if c.release.HasChunksByNamespace() {
 		version = slices.Delete(version, 1, 2)
 	}
 	return append(entry, bson.E{Key: "version", Value: version})
@@ -145,7 +145,7 @@ func (c *ConfigDB) newShardEntry(id, host string, at bson.Timestamp) bson.D {
 	if c.release.HasModes() { // shards know of each other since 3.4
 		entry = append(entry, bson.E{Key: "state", Value: int32(1)})
 	}
-	if c.release.ChunksByNamespace() {
+	if c.release.HasChunksByNamespace() {
 		return entry
 	}
 	return append(entry, bson.E{Key: "topologyTime", Value: at}, bson.E{Key: "replSetConfigVersion", Value: int64(-1)})

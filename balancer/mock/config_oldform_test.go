@@ -49,7 +49,7 @@ func TestMetadataOfReleases(t *testing.T) {
 		{catalog.Release80, since, entry, "_id primary version", timed, shard, id, id, "uuid_1_min_1"},
 	} {
 		t.Run(tt.release.String(), func(t *testing.T) {
-			m := newCluster(t, oldFormTopology, mock.Config{Version: tt.release})
+			m := newCluster(t, oldFormTopology, mock.Config{Release: tt.release})
 			tt.check(t, m)
 		})
 	}
@@ -82,7 +82,7 @@ func (o oldForm) check(t *testing.T, m *model) {
 	if got := indexes.Array().Index(1).Document().Lookup("name").StringValue(); got != o.index {
 		t.Errorf("the index is %s", got)
 	}
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,7 +90,7 @@ func (o oldForm) check(t *testing.T, m *model) {
 // Scripts written for 4.4 and older ask for chunks by namespace (rules/03-helpers-examples-traps §8, trap 48).
 func TestChunksByNamespace(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release34, catalog.Release42, catalog.Release44} {
-		m := newCluster(t, oldFormTopology, mock.Config{Version: release})
+		m := newCluster(t, oldFormTopology, mock.Config{Release: release})
 		of := d("ns", "big.data")
 		if n := len(m.all(t, "config", d("find", "chunks", "filter", of, "sort", d("min", 1)))); n != 3 {
 			t.Errorf("%s: find has %d chunks", release, n)
@@ -154,7 +154,7 @@ func TestDroppedCollectionsStayInTheCatalog(t *testing.T) {
 		catalog.Release42: "_id lastmodEpoch lastmod dropped", catalog.Release44: "_id lastmodEpoch lastmod dropped",
 		catalog.Release50: "",
 	} {
-		m := newCluster(t, oldFormTopology, mock.Config{Version: release})
+		m := newCluster(t, oldFormTopology, mock.Config{Release: release})
 		entry := func() bson.Raw {
 			return m.first(t, "config", d("find", "collections", "filter", d("_id", "big.other")))
 		}
@@ -179,7 +179,7 @@ func TestDroppedCollectionsStayInTheCatalog(t *testing.T) {
 			t.Errorf("%s: sharded again it is %s", release, again)
 		}
 		m.ok(t, "big", d("dropDatabase", 1))
-		if err := m.cluster.Invariants(); err != nil {
+		if err := m.cluster.CheckInvariants(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestDroppedCollectionsStayInTheCatalog(t *testing.T) {
 // rules/03-catalog-and-keys §3.2: up to 5.x a database must be enabled before a collection is sharded.
 func TestSharding50AsksForTheDatabase(t *testing.T) {
 	for release, code := range map[catalog.Release]int64{catalog.Release44: 20, catalog.Release50: 20, catalog.Release60: 0} {
-		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release})
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Release: release})
 		m.ok(t, "new", d("insert", "c", "documents", bson.A{d("_id", 1)})) // makes the database
 		shard := d("shardCollection", "new.c", "key", d("_id", 1))
 		if code > 0 {
@@ -204,7 +204,7 @@ func TestSharding50AsksForTheDatabase(t *testing.T) {
 // an upgrade would give it.
 func TestDirectoryChangesItsForm(t *testing.T) {
 	dir := t.TempDir()
-	cfg := mock.Config{DBPath: dir, Version: catalog.Release44}
+	cfg := mock.Config{DBPath: dir, Release: catalog.Release44}
 	m := newCluster(t, oldFormTopology, cfg)
 	m.ok(t, "big", d("drop", "other"))
 	for _, tt := range []struct {
@@ -217,7 +217,7 @@ func TestDirectoryChangesItsForm(t *testing.T) {
 		{catalog.Release42, "_id lastmodEpoch lastmod key unique uuid dropped", 1, d("_id", "big.data-k_5", "ns", "big.data")},
 	} {
 		m.cluster.Close()
-		c, err := mock.New(mock.Config{DBPath: dir, Version: tt.release})
+		c, err := mock.New(mock.Config{DBPath: dir, Release: tt.release})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestDirectoryChangesItsForm(t *testing.T) {
 		}
 		m.ok(t, "admin", d("shardCollection", "big.more", "key", d("k", 1)))
 		m.ok(t, "big", d("drop", "more"))
-		if err := m.cluster.Invariants(); err != nil {
+		if err := m.cluster.CheckInvariants(); err != nil {
 			t.Error(err)
 		}
 	}

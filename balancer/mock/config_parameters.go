@@ -203,13 +203,13 @@ func (cp *ClusterParameters) DefaultMaxTime() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// configConcerns is the _id of the document in config.settings with the default read and write concern.
-const configConcerns = "ReadWriteConcernDefaults"
+// concernsSettingID is the _id of the document in config.settings with the default read and write concern.
+const concernsSettingID = "ReadWriteConcernDefaults"
 
 // DefaultConcerns returns the default read and write concern in the format of getDefaultRWConcern: the
 // implicit defaults unless others were set.
 func (cp *ClusterParameters) DefaultConcerns() bson.D {
-	raw, _ := cp.config.doc(configSettings, configConcerns)
+	raw, _ := cp.config.doc(configSettings, concernsSettingID)
 	source := func(v bson.RawValue) string {
 		if v.IsZero() {
 			return "implicit"
@@ -242,8 +242,8 @@ func (cp *ClusterParameters) DefaultConcerns() bson.D {
 // DefaultWriteConcern returns the effective write concern of a write whose write concern (said) has no
 // w, and its provenance: the default that was set, or the implicit default, which is majority since 5.0.
 // The mock has no arbiters.
-func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Raw, source string) {
-	raw, _ := cp.config.doc(configSettings, configConcerns)
+func (cp *ClusterParameters) DefaultWriteConcern(requested bson.Raw) (concern bson.Raw, source string) {
+	raw, _ := cp.config.doc(configSettings, concernsSettingID)
 	set, isSet := raw.Lookup("defaultWriteConcern").DocumentOK()
 	w, source := any(int32(1)), "implicitDefault"
 	switch {
@@ -252,7 +252,7 @@ func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Ra
 	case cp.release.DefaultsToMajority():
 		w = "majority"
 	}
-	timeout := said.Lookup("wtimeout")
+	timeout := requested.Lookup("wtimeout")
 	if timeout.IsZero() && source == "customDefault" {
 		timeout = set.Lookup("wtimeout")
 	}
@@ -265,7 +265,7 @@ func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Ra
 
 // DefaultReadLevel returns the level of the default read concern.
 func (cp *ClusterParameters) DefaultReadLevel() string {
-	raw, _ := cp.config.doc(configSettings, configConcerns)
+	raw, _ := cp.config.doc(configSettings, concernsSettingID)
 	level, _ := raw.Lookup("defaultReadConcern", "level").StringValueOK()
 	return cmp.Or(level, "local")
 }
@@ -273,7 +273,7 @@ func (cp *ClusterParameters) DefaultReadLevel() string {
 // SetDefaultConcerns stores new defaults in config.settings. A nil document keeps the current default;
 // an empty read concern unsets it. A write concern cannot be unset.
 func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
-	raw, _ := cp.config.doc(configSettings, configConcerns)
+	raw, _ := cp.config.doc(configSettings, concernsSettingID)
 	if write != nil && document.IsEmpty(write) && !raw.Lookup("defaultWriteConcern").IsZero() {
 		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
 	}
@@ -285,13 +285,13 @@ func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
 			fields = append(fields, bson.E{Key: name, Value: doc})
 		}
 	}
-	if err := cp.config.setSetting(configConcerns, fields); err != nil {
+	if err := cp.config.setSetting(concernsSettingID, fields); err != nil {
 		return err
 	}
 	if read == nil || !document.IsEmpty(read) {
 		return nil
 	}
-	_, err := cp.config.modify(configSettings, configConcerns,
+	_, err := cp.config.modify(configSettings, concernsSettingID,
 		func(doc *bson.D) { unsetDocField(doc, "defaultReadConcern") })
 	return err
 }

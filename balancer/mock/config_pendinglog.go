@@ -34,7 +34,7 @@ type pendingLogs map[string]*pendingLog
 
 // add adds an entry to a log of at most limit bytes, including the entries that are already in its
 // collection (read).
-func (p pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time.Time, read *store.Collection) {
+func (p pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time.Time, collection *store.Collection) {
 	q := p[ns]
 	if q == nil {
 		q = &pendingLog{}
@@ -43,7 +43,7 @@ func (p pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time
 	q.limit = limit
 	takes := logEntryOverhead + len(id) + len(e.by) + len(e.what) + len(e.ns) + len(e.details)
 	if !q.fitsLastBlock(takes) {
-		q.trimWholeBlocks(read)
+		q.trimWholeBlocks(collection)
 		q.addBlock(takes)
 	}
 	room := &q.blocks[len(q.blocks)-1]
@@ -117,22 +117,22 @@ func (p *pendingLog) dropFirstBlock() {
 
 // trim drops the oldest entries beyond the limit. read is the log's collection, with the entries
 // inserted before.
-func (p *pendingLog) trim(read *store.Collection) {
-	p.trimWholeBlocks(read)
-	for p.bytes > 0 && read.Bytes()+p.bytes > p.limit {
+func (p *pendingLog) trim(collection *store.Collection) {
+	p.trimWholeBlocks(collection)
+	for p.bytes > 0 && collection.Bytes()+p.bytes > p.limit {
 		p.removeOldest()
 	}
 }
 
 // trimWholeBlocks is like trim, but drops only whole blocks, so that it need not parse documents.
-func (p *pendingLog) trimWholeBlocks(read *store.Collection) {
-	for read.Count() > 0 && read.Bytes()+p.bytes > p.limit {
-		oldest, _, _ := read.First()
-		read.Delete(oldest)
+func (p *pendingLog) trimWholeBlocks(collection *store.Collection) {
+	for collection.Count() > 0 && collection.Bytes()+p.bytes > p.limit {
+		oldest, _, _ := collection.First()
+		collection.Delete(oldest)
 	}
 	for len(p.blocks) > 0 {
 		left := int64(len(p.blocks[0]) - p.firstOffset)
-		if read.Bytes()+p.bytes-left < p.limit {
+		if collection.Bytes()+p.bytes-left < p.limit {
 			return
 		}
 		p.bytes -= left
@@ -141,23 +141,23 @@ func (p *pendingLog) trimWholeBlocks(read *store.Collection) {
 }
 
 // flush inserts the pending entries of a log into its collection.
-func (p pendingLogs) flush(ns string, read *store.Collection, logger *slog.Logger) {
+func (p pendingLogs) flush(ns string, collection *store.Collection, logger *slog.Logger) {
 	q := p[ns]
 	if q == nil {
 		return
 	}
 	delete(p, ns)
-	q.trim(read)
+	q.trim(collection)
 	for doc := q.removeOldest(); doc != nil; doc = q.removeOldest() {
-		if _, err := read.Insert(doc); err != nil {
+		if _, err := collection.Insert(doc); err != nil {
 			logger.Warn("log entry not written", "log", ns, "error", err)
 		}
 	}
 }
 
 // flushAll flushes all logs.
-func (p pendingLogs) flushAll(read map[string]*store.Collection, logger *slog.Logger) {
+func (p pendingLogs) flushAll(collections map[string]*store.Collection, logger *slog.Logger) {
 	for ns := range p {
-		p.flush(ns, read[ns], logger)
+		p.flush(ns, collections[ns], logger)
 	}
 }

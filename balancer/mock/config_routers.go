@@ -125,7 +125,7 @@ func (rs *Routers) ping() (again bool) {
 			continue
 		}
 		doc = document.WithField(doc, "ping", value.Date(now.UnixMilli()))
-		doc = document.WithField(doc, "up", value.Int64(int64(now.Sub(rs.clock.Started())/time.Second)))
+		doc = document.WithField(doc, "up", value.Int64(int64(now.Sub(rs.clock.StartTime())/time.Second)))
 		if err := docs.Update(record, doc); err != nil {
 			rs.logger.Warn("ping not written", "router", r.Name, "error", err)
 		}

@@ -18,7 +18,7 @@ import (
 func TestSettingsValidator(t *testing.T) {
 	clusters := map[string]*model{}
 	for _, release := range []catalog.Release{catalog.Release50, catalog.Release60, catalog.Release80, catalog.Release83} {
-		clusters[release.String()] = newCluster(t, `{"shards":[{"id":"a"}]}`, mock.Config{Version: release})
+		clusters[release.String()] = newCluster(t, `{"shards":[{"id":"a"}]}`, mock.Config{Release: release})
 	}
 	type settingsCase struct {
 		ID  string

@@ -54,7 +54,7 @@ func (c *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) erro
 // collection according to the router.
 func (c *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
 	ns := known.Namespace
-	coll, ok, err := c.Tracked(ns)
+	coll, ok, err := c.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return err

@@ -82,7 +82,7 @@ type zoneSets struct {
 // ranges returns the cached zone ranges of a collection, which the caller must not change.
 func (zs *Zones) ranges(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	known := &zs.cache
-	if known.refreshIfChanged(zs.config.ensureCollection(tagsNamespace)) {
+	if known.recordIfChanged(zs.config.ensureCollection(tagsNamespace)) {
 		known.byNamespace = map[string]*catalog.ZoneSet{}
 	}
 	zones := known.byNamespace[coll.Namespace]
@@ -335,10 +335,10 @@ func (zs *Zones) renameNamespace(from, to string) {
 }
 
 // dropRanges removes the zone ranges of the namespaces for which meant returns true.
-func (zs *Zones) dropRanges(meant func(ns string) bool) {
+func (zs *Zones) dropRanges(matches func(ns string) bool) {
 	tags := zs.config.Collection(configTags)
 	for record, raw := range tags.Scan() {
-		if of, _ := raw.Lookup("ns").StringValueOK(); meant(of) {
+		if of, _ := raw.Lookup("ns").StringValueOK(); matches(of) {
 			tags.Delete(record)
 		}
 	}

@@ -50,7 +50,7 @@ func TestZoneScan(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
-			cfg := mock.Config{Version: tt.version, FCV: tt.fcv, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			cfg := mock.Config{Release: tt.version, FCV: tt.fcv, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 				Parameters: map[string]any{}}
 			if tt.version == catalog.Release90 {
 				cfg.Parameters["maxKeyZoneScanEnabled"] = false // until the zone is there

@@ -79,7 +79,8 @@ func (rq *Request) createDatabase(name, primary string, partitioned bool) error 
 	}
 	at := rq.env.ids.Tick()
 	rq.env.log.writeChange(configShard, "createDatabase.start", name, nil)
-	err = rq.env.config.insert(configDatabases, rq.env.config.newDatabase(name, id, rq.env.ids.NewUUID(), at, partitioned))
+	err = rq.env.config.insert(configDatabases, rq.env.config.newDatabaseEntry(name, id, rq.env.ids.NewUUID(), at,
+		partitioned))
 	if err != nil {
 		return err
 	}
@@ -192,8 +193,8 @@ func (s *shard) totalBytes() int64 {
 	return total
 }
 
-// Create creates an empty, untracked collection on the database's primary.
-func (rq *Request) Create(ns string, options bson.D) error {
+// CreateCollection creates an empty, untracked collection on the database's primary.
+func (rq *Request) CreateCollection(ns string, options bson.D) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
@@ -305,7 +306,7 @@ func (c *Collections) Drop(ns string) bool {
 // remove removes a collection from the catalog, all shards and the zones. It writes no change log
 // entries.
 func (c *Collections) remove(ns string) (found bool) {
-	coll, tracked, _ := c.config.Tracked(ns)
+	coll, tracked, _ := c.config.TrackedEntry(ns)
 	_, isView := c.views[ns]
 	gone := Change{Kind: ChangeDrop, Namespace: ns}
 	if isView {
@@ -325,7 +326,7 @@ func (c *Collections) remove(ns string) (found bool) {
 		s.dropDeletions(ns)
 	}
 	if tracked {
-		c.config.dropEntry(ns)
+		c.config.dropCollectionEntry(ns)
 		delete(c.config.tables, ns)
 		c.log.writePlacement(ns, &coll.UUID, c.ids.Tick(), nil)
 	}

@@ -177,7 +177,7 @@ func (m *model) holds(t *testing.T) {
 	t.Helper()
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 	if found, err := m.cluster.Inconsistencies("", "", true); err != nil || len(found) > 0 {

@@ -16,9 +16,9 @@ import (
 // virtual data and shards track their own changes. Routing tables are compared, and so is everything
 // else, which is small. The first capture finds the whole state.
 type tracker struct {
-	once   bool
-	number uint64 // last number assigned to a shard, collection, table or task
-	pass   uint64 // number of the capture
+	singleUse bool
+	number    uint64 // last number assigned to a shard, collection, table or task
+	pass      uint64 // number of the capture
 
 	shards map[*shard]*trackedShard
 	colls  map[*store.Collection]*trackedCollection
@@ -63,10 +63,10 @@ type trackedTable struct {
 
 // newTracker returns an empty tracker. With once it does not enable change tracking, because it is used
 // for a single capture.
-func newTracker(once bool) *tracker {
+func newTracker(singleUse bool) *tracker {
 	return &tracker{
-		once:   once,
-		shards: map[*shard]*trackedShard{}, colls: map[*store.Collection]*trackedCollection{},
+		singleUse: singleUse,
+		shards:    map[*shard]*trackedShard{}, colls: map[*store.Collection]*trackedCollection{},
 		tables: map[string]trackedTable{},
 		views:  map[string][]byte{}, users: map[string][]byte{}, meta: map[string][]byte{},
 	}
@@ -154,7 +154,7 @@ func (t *tracker) captureShard(s *shard, form disk.Shard) {
 	}
 	if s.deletionsChanged {
 		t.captureDeletions(s, known)
-		s.deletionsChanged = t.once
+		s.deletionsChanged = t.singleUse
 	}
 }
 

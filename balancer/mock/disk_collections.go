@@ -114,7 +114,7 @@ func (t *tracker) captureDocuments() {
 }
 
 func (t *tracker) watchDocuments(known *trackedCollection) {
-	if !t.once {
+	if !t.singleUse {
 		known.docs.TrackChanges(func() { t.dirty = append(t.dirty, known) })
 	}
 }
@@ -166,7 +166,7 @@ func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p cata
 		t.emitEntry(bucket, disk.BoundKey(e.min), mustEncode(storeRange(p, e)))
 	}
 	known.ranges = &rangeWatch{changed: map[catalog.Key]struct{}{}}
-	if !t.once {
+	if !t.singleUse {
 		known.local.virtual.watch = known.ranges
 	}
 }
@@ -198,9 +198,9 @@ func storeRange(p catalog.KeyPattern, e virtualRange) disk.VirtualRange {
 
 func parseRange(p catalog.KeyPattern, s disk.VirtualRange) (e virtualRange, err error) {
 	e.docs, e.bytes = s.Docs, s.Bytes
-	if e.min, err = p.Key(s.Min); err != nil {
+	if e.min, err = p.ParseKey(s.Min); err != nil {
 		return e, err
 	}
-	e.max, err = p.Key(s.Max)
+	e.max, err = p.ParseKey(s.Max)
 	return e, err
 }

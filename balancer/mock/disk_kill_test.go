@@ -330,10 +330,10 @@ func (l *ledger) again(t *testing.T, v *victim, was *intent) {
 func (l *ledger) compare(t *testing.T, v *victim, n int) {
 	v.cluster.Lock()
 	defer v.cluster.Unlock()
-	if err := v.cluster.Invariants(); err != nil {
+	if err := v.cluster.CheckInvariants(); err != nil {
 		t.Errorf("kill %d: %v", n, err)
 	}
-	if coll, err := v.cluster.ConfigDB().Sharded(ns); err != nil || !coll.AllowMigrations ||
+	if coll, err := v.cluster.ConfigDB().RequireSharded(ns); err != nil || !coll.AllowMigrations ||
 		len(v.cluster.Reshardings().List()) > 0 {
 		t.Errorf("kill %d: %v, or a resharding is under way", n, err)
 	}

@@ -90,7 +90,7 @@ func (st *Storage) restoreState(s disk.State) error {
 }
 
 func (l *stateLoader) loadShard(key, value []byte) error {
-	number, err := disk.KeyNumber(key)
+	number, err := disk.ParseNumberKey(key)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (l *stateLoader) loadTable(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	builder := catalog.NewBuilder(pattern, form.Epoch, form.Timestamp)
+	builder := catalog.NewTableBuilder(pattern, form.Epoch, form.Timestamp)
 	for _, chunk := range chunks {
 		if err := builder.Add(chunk); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (l *stateLoader) readChunks(p catalog.KeyPattern, bucket string) (chunks []
 }
 
 func (l *stateLoader) loadCollection(key, value []byte) error {
-	number, err := disk.KeyNumber(key)
+	number, err := disk.ParseNumberKey(key)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (l *stateLoader) loadCollection(key, value []byte) error {
 		}
 	}
 	err = disk.Read(l.from, disk.NumberedBucket(disk.BucketDocuments, number), func(key, doc []byte) error {
-		record, err := disk.KeyNumber(key)
+		record, err := disk.ParseNumberKey(key)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (l *stateLoader) loadVirtualRanges(known *trackedCollection) error {
 	if err != nil {
 		return err
 	}
-	if known.local.virtual.ranges != nil && !l.tracker.once {
+	if known.local.virtual.ranges != nil && !l.tracker.singleUse {
 		known.ranges = &rangeWatch{changed: map[catalog.Key]struct{}{}}
 		known.local.virtual.watch = known.ranges
 	}
@@ -248,7 +248,7 @@ func (l *stateLoader) loadVirtualRanges(known *trackedCollection) error {
 }
 
 func (l *stateLoader) loadDeletion(key, value []byte) error {
-	number, err := disk.KeyNumber(key)
+	number, err := disk.ParseNumberKey(key)
 	if err != nil {
 		return err
 	}
@@ -286,8 +286,8 @@ func (l *stateLoader) newDeletion(form disk.Deletion) (*rangeDeletion, bool) {
 	}
 	task.coll.Pattern = table.Pattern()
 	var errMin, errMax error
-	task.min, errMin = table.Pattern().Key(form.Min)
-	task.max, errMax = table.Pattern().Key(form.Max)
+	task.min, errMin = table.Pattern().ParseKey(form.Min)
+	task.max, errMax = table.Pattern().ParseKey(form.Max)
 	return task, errMin == nil && errMax == nil
 }
 
@@ -334,7 +334,7 @@ func (r rollback) run() {
 func (r rollback) rollBackMigrations(s *shard) {
 	for _, task := range slices.Clone(s.deletions) {
 		local := s.colls[task.coll.Namespace]
-		coll, ok, err := r.config.Tracked(task.coll.Namespace)
+		coll, ok, err := r.config.TrackedEntry(task.coll.Namespace)
 		gone := err != nil || !ok || local == nil ||
 			!local.uuid.Equal(task.coll.UUID) || !coll.UUID.Equal(task.coll.UUID)
 		if gone || r.ownsPart(s, task) {

@@ -112,7 +112,7 @@ func (d *diskWriter) capture(c *Cluster, last bool) {
 // captureChanges adds the changes to the disk's queue. While the queue is full it leaves them to the
 // trackers, where repeated changes of the same data take no more memory.
 func (d *diskWriter) captureChanges(c *Cluster, last bool) {
-	if !last && d.file.Full() {
+	if !last && d.file.IsFull() {
 		d.queueWasFull = true
 		return
 	}
@@ -247,8 +247,8 @@ func (st *Storage) StoreWrite(session string, write bson.Raw) {
 	st.disk.writes[session] = write
 }
 
-// StoresWrites reports whether StoreWrite has an effect.
-func (st *Storage) StoresWrites() bool { return st.disk != nil }
+// CanStoreWrites reports whether StoreWrite has an effect.
+func (st *Storage) CanStoreWrites() bool { return st.disk != nil }
 
 // TakeWrites returns the retryable writes that were stored when the cluster was opened. Further calls
 // return nothing.

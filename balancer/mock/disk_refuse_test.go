@@ -116,7 +116,7 @@ func TestDiskIsFull(t *testing.T) {
 			return func([]disk.Entry) error { return full }
 		})
 		c.clock.Lock()
-		if err := c.Background().CreateDatabase("db", ""); err != nil {
+		if err := c.BackgroundRequest().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
 		written := c.Storage().StartFlush()
@@ -143,7 +143,7 @@ func TestDiskFails(t *testing.T) {
 	})
 	for range 2 {
 		c.clock.Lock()
-		if err := c.Background().CreateDatabase("db", ""); err != nil {
+		if err := c.BackgroundRequest().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
 		written := c.Storage().StartFlush()

@@ -123,8 +123,8 @@ func (m metadataBuilder) insertConfig() error {
 
 // adaptEntry converts a document to the mock's form. It drops the entries of collections whose chunks
 // are unknown.
-func (m metadataBuilder) adaptEntry(of string, doc bson.Raw) bson.Raw {
-	if of != configCollections {
+func (m metadataBuilder) adaptEntry(collection string, doc bson.Raw) bson.Raw {
+	if collection != configCollections {
 		return doc
 	}
 	ns, _ := doc.Lookup("_id").StringValueOK()
@@ -142,13 +142,13 @@ func (c *ConfigDB) adaptEntries() error {
 		ns, _ := raw.Lookup("_id").StringValueOK()
 		table := c.Table(ns)
 		if table == nil {
-			if isDropped(raw) && !c.release.ChunksByNamespace() {
+			if isDropped(raw) && !c.release.HasChunksByNamespace() {
 				colls.Delete(record)
 			}
 			continue
 		}
 		err := updateDocument(colls, record, raw, func(doc *bson.D) {
-			if c.release.ChunksByNamespace() {
+			if c.release.HasChunksByNamespace() {
 				unsetDocField(doc, "timestamp")
 				setDocField(doc, "dropped", false)
 				return
@@ -291,8 +291,8 @@ func (m metadataBuilder) addDeletions(list []catalog.RangeDeletion) {
 		if s == nil || coll == nil || s.colls[d.Namespace] == nil {
 			continue
 		}
-		lower, errLower := coll.Pattern.Key(d.Min)
-		upper, errUpper := coll.Pattern.Key(d.Max)
+		lower, errLower := coll.Pattern.ParseKey(d.Min)
+		upper, errUpper := coll.Pattern.ParseKey(d.Max)
 		if errLower != nil || errUpper != nil || !coll.UUID.Equal(d.UUID) {
 			continue // of an earlier collection with this name
 		}
@@ -356,14 +356,14 @@ func (c *Cluster) Load(path string) error {
 
 // OnReplaced registers a function that is called, with the lock held, in the step in which the cluster's
 // state is replaced. It is for callers that keep data about the state. The caller holds the lock.
-func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced, follow) }
+func (c *Cluster) OnReplaced(f func()) { c.onReplaced = append(c.onReplaced, f) }
 
 // newEmptyCopy returns an empty cluster with the same configuration that is not running.
 func (c *Cluster) newEmptyCopy() (*Cluster, error) {
 	c.clock.Lock()
 	defer c.clock.Unlock()
 	fresh := newCluster(Config{
-		RealTime: c.clock.IsRealTime(), Start: c.clock.Now(), Seed: c.seed, Logger: c.logger, Version: c.release,
+		RealTime: c.clock.IsRealTime(), Start: c.clock.Now(), Seed: c.seed, Logger: c.logger, Release: c.release,
 	})
 	return fresh, fresh.parameters.Restore(mustEncode(c.parameters.Values()))
 }
@@ -390,6 +390,6 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	c.balancer.term = by.balancer.term
 	c.faults.configDown = false
 	c.faults.healAll()
-	c.clock.Replace(by.clock)
+	c.clock.ReplaceWith(by.clock)
 	return nil
 }

@@ -64,7 +64,7 @@ func TestLoadWhileOthersWork(t *testing.T) {
 	others.Wait()
 	c.Lock()
 	defer c.Unlock()
-	if err := c.Invariants(); err != nil {
+	if err := c.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 	found := false

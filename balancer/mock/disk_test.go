@@ -301,7 +301,7 @@ func (o *onDisk) crashAt(t *rapid.T, instant int) {
 func (m *model) shows(allowed []acknowledged) string {
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		return err.Error()
 	}
 	if open := len(m.cluster.Reshardings().List()); open > 0 {

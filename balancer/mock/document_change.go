@@ -54,11 +54,11 @@ type documentChange struct {
 	record store.RecordID
 	doc    bson.Raw
 
-	after   bson.Raw
-	shown   bson.Raw // the result of UpdateRequest.Show
-	changed bool
-	invalid error // the validator's error for after
-	failure error // the error of computing after
+	after    bson.Raw
+	returned bson.Raw // the result of UpdateRequest.Show
+	changed  bool
+	invalid  error // the validator's error for after
+	failure  error // the error of computing after
 }
 
 // writeStatement is a write statement in progress. It searches the matching documents and computes their
@@ -77,8 +77,8 @@ type writeStatement struct {
 	reads []Read // of the last search
 }
 
-// writeBatch is the number of documents that are written before the lock is released.
-const writeBatch = 32
+// writeBatchSize is the number of documents that are written before the lock is released.
+const writeBatchSize = 32
 
 // run searches and changes documents. If one document is wanted and another command has changed it
 // meanwhile, it searches again.
@@ -100,12 +100,12 @@ func (w *writeStatement) run() error {
 
 // search returns the matching documents, or the first one in sort order, and prepares the first batch.
 func (w *writeStatement) search() (found []documentChange, err error) {
-	if w.reads, err = w.rq.reads(w.ns, w.query.Filter, !w.justOne); err != nil {
+	if w.reads, err = w.rq.captureReads(w.ns, w.query.Filter, !w.justOne); err != nil {
 		return nil, err
 	}
 	err = w.rq.computeUnlocked(func(ctx context.Context) error {
 		if found, err = w.findMatching(ctx); err == nil {
-			err = w.prepareBatch(ctx, found[:min(writeBatch, len(found))])
+			err = w.prepareBatch(ctx, found[:min(writeBatchSize, len(found))])
 		}
 		return err
 	})
@@ -156,7 +156,7 @@ func (w *writeStatement) prepareBatch(ctx context.Context, found []documentChang
 // applyAll applies the changes, the first batch of which is prepared, and counts the applied ones.
 func (w *writeStatement) applyAll(found []documentChange) (applied int, err error) {
 	for {
-		n := min(writeBatch, len(found))
+		n := min(writeBatchSize, len(found))
 		for i := range n {
 			ok, err := w.applyOne(&found[i])
 			if err != nil {
@@ -171,7 +171,7 @@ func (w *writeStatement) applyAll(found []documentChange) (applied int, err erro
 			return applied, nil
 		}
 		err := w.rq.computeUnlocked(func(ctx context.Context) error {
-			return w.prepareBatch(ctx, found[:min(writeBatch, len(found))])
+			return w.prepareBatch(ctx, found[:min(writeBatchSize, len(found))])
 		})
 		if err != nil {
 			return applied, err
@@ -186,14 +186,14 @@ func (w *writeStatement) applyOne(p *documentChange) (applied bool, err error) {
 		if err := w.rq.awaitWritable(w.ns); err != nil {
 			return false, err
 		}
-		now, ok := w.rq.env.locator.relocate(w.ns, *p)
+		now, ok := w.rq.env.locator.locateAgain(w.ns, *p)
 		switch {
 		case !ok:
 			return false, nil
 		case bytes.Equal(now.doc, p.doc) && p.failure != nil:
 			return false, p.failure
 		case bytes.Equal(now.doc, p.doc):
-			now.after, now.shown, now.changed, now.invalid = p.after, p.shown, p.changed, p.invalid
+			now.after, now.returned, now.changed, now.invalid = p.after, p.returned, p.changed, p.invalid
 			return true, w.apply(now)
 		}
 		*p = now

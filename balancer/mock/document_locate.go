@@ -73,13 +73,13 @@ func (lo *locator) targets(ns string, filter *filter.Filter) []target {
 		return nil
 	}
 	if lo.config.holdsCollection(ns) {
-		docs := lo.config.existing(ns)
+		docs := lo.config.existingCollection(ns)
 		if docs == nil {
 			return nil
 		}
 		return []target{{docs: docs}}
 	}
-	coll, tracked, err := lo.config.Tracked(ns)
+	coll, tracked, err := lo.config.TrackedEntry(ns)
 	if err != nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (lo *locator) targetOn(
 	if m != nil {
 		has, t.local = m.State(ns, now), nil
 		db := databaseOf(ns)
-		homeless = known == nil && m.Knows(db) && !m.State(db, now).Home
+		homeless = known == nil && m.Knows(db) && !m.State(db, now).IsHome
 		// Of a collection that it has not heard of it learns from its primary, and waits until it has that.
 		homeless = homeless || known == nil && has.Docs == nil && s.colls[ns] != nil
 	}
@@ -123,11 +123,11 @@ func (lo *locator) targetOn(
 	if t.table != nil {
 		t.coll.Pattern = t.table.Pattern()
 	}
-	return t, routing.Fits(known, has.Table, id) && !homeless
+	return t, routing.ShardAccepts(known, has.Table, id) && !homeless
 }
 
-// relocate finds the current version and location of a document that may have been changed or moved.
-func (lo *locator) relocate(ns string, p documentChange) (documentChange, bool) {
+// locateAgain finds the current version and location of a document that may have been changed or moved.
+func (lo *locator) locateAgain(ns string, p documentChange) (documentChange, bool) {
 	if ns == chunksNamespace {
 		doc, ok := lo.configChunks.currentChunk(p.doc)
 		p.doc = doc
@@ -160,7 +160,7 @@ func (lo *locator) relocate(ns string, p documentChange) (documentChange, bool) 
 // document.
 func (lo *locator) isStillAt(ns string, p documentChange) bool {
 	if p.shard == nil {
-		return lo.config.existing(ns) == p.docs
+		return lo.config.existingCollection(ns) == p.docs
 	}
 	local := lo.shards.collection(p.shard.id, ns)
 	return local != nil && local.docs == p.docs && lo.config.Table(ns) == p.table
@@ -169,7 +169,7 @@ func (lo *locator) isStillAt(ns string, p documentChange) bool {
 // stateOf returns the current state of a collection or database on a shard.
 func (lo *locator) stateOf(s *shard, name string) secondary.State {
 	if !strings.Contains(name, ".") {
-		return secondary.State{Home: lo.config.isPrimary(name, s.id)}
+		return secondary.State{IsHome: lo.config.isPrimary(name, s.id)}
 	}
 	state := secondary.State{Table: lo.config.Table(name)}
 	if l := s.colls[name]; l != nil {
@@ -184,9 +184,9 @@ type routerView struct {
 	cache  *routing.Cache
 	config knownCatalog
 	shards shardSet
-	// joins is the main collection of a pipeline. A shard requests the data of other collections in the
+	// mainCollection is the main collection of a pipeline. A shard requests the data of other collections in the
 	// pipeline; it never sends a stale request, but makes the router refresh its table.
-	joins string
+	mainCollection string
 }
 
 // knownCatalog is the catalog as a router reads it.
@@ -196,7 +196,7 @@ type knownCatalog interface {
 }
 
 // isFresh reports whether the router's view of a collection is current.
-func (r routerView) isFresh(ns string) bool { return r.cache == nil || r.cache.Fresh(ns, r.config) }
+func (r routerView) isFresh(ns string) bool { return r.cache == nil || r.cache.IsFresh(ns, r.config) }
 
 // route routes a request by the router's cache. If a shard rejects the request, the cache is refreshed;
 // if none does, the router has targeted the right shards. A write of many documents on several shards is
@@ -220,17 +220,17 @@ func (r routerView) routeKey(ns string, key []byte) {
 		return
 	}
 	r.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
-		return []catalog.ShardID{table.OwnerOf(key)}
+		return []catalog.ShardID{table.ShardOfBytes(key)}
 	})
 }
 
 // learn refreshes the cache after a shard has rejected a request.
 func (r routerView) learn(ns string) {
-	if r.joins != "" && r.joins != ns {
-		r.cache.Read(ns, r.config)
+	if r.mainCollection != "" && r.mainCollection != ns {
+		r.cache.Refresh(ns, r.config)
 		return
 	}
-	r.cache.Refused(ns, r.config)
+	r.cache.RefreshStale(ns, r.config)
 }
 
 // countCreation counts the implicit creation of a collection.
@@ -245,7 +245,7 @@ func (r routerView) send(ns string, to routing.Targets) {
 	if r.config.holdsCollection(ns) {
 		return
 	}
-	by, refused := r.cache.Send(ns, r.config, to)
+	by, refused := r.cache.Refusal(ns, r.config, to)
 	if refused {
 		r.learn(ns)
 	}
@@ -286,8 +286,8 @@ type NodeSelection struct {
 	// is allowed). Otherwise such a read uses the primary.
 	SecondaryOnly bool
 	MaxLag        time.Duration
-	// Wanted is the read preference as errors show it.
-	Wanted string
+	// ReadPreferenceText is the read preference as errors show it.
+	ReadPreferenceText string
 	// MinClusterTime is the logical time that a node must have reached: a majority of its set, if Majority.
 	MinClusterTime bson.Timestamp
 	Majority       bool
@@ -299,7 +299,7 @@ type NodeSelection struct {
 	Available bool
 }
 
-// waitText is what a node says that waits for a logical time.
+// waitText returns the error message of a node that waits for a logical time.
 func (n NodeSelection) waitText(has bson.Timestamp) string {
 	what := "optime"
 	if n.Majority {
@@ -315,12 +315,12 @@ const heartbeatAge = 10 * time.Second
 // selectionTimeout is how long a router tries to find a node for a read (server selection).
 const selectionTimeout = 20 * time.Second
 
-// ReadsFrom is like Reads, for the selected nodes. It waits for a secondary that does not know the
+// CaptureReadsFrom is like Reads, for the selected nodes. It waits for a secondary that does not know the
 // routing table of its router yet. Except for "available", a secondary refreshes its metadata through
 // its primary (MongoDB manual: Read Concern "available") and must then have replicated it.
-func (rq *Request) ReadsFrom(n NodeSelection, ns string, filter *filter.Filter) ([]Read, error) {
+func (rq *Request) CaptureReadsFrom(n NodeSelection, ns string, filter *filter.Filter) ([]Read, error) {
 	if rq.routerView.cache == nil || rq.env.config.holdsCollection(ns) {
-		return rq.Reads(ns, filter)
+		return rq.CaptureReads(ns, filter)
 	}
 	for {
 		l, err := rq.routeToNodes(n, ns, filter)
@@ -341,7 +341,7 @@ func (rq *Request) ReadsFrom(n NodeSelection, ns string, filter *filter.Filter) 
 	}
 }
 
-// NodeError is an error of a shard's node, of which a router says in its own words where it comes from.
+// NodeError is an error of a shard's node. A router adds to its message from where it comes.
 type NodeError struct {
 	Shard catalog.ShardID
 	Cause error
@@ -352,10 +352,10 @@ func (e *NodeError) Error() string { return e.Cause.Error() }
 // Unwrap returns what the node said.
 func (e *NodeError) Unwrap() error { return e.Cause }
 
-// nodeRouting is what the nodes have of a collection that a read goes to.
+// nodeRouting is the routing of a read to nodes: their data of a collection, or when to try again.
 type nodeRouting struct {
 	targets  []target
-	retryAt  time.Time // when those that are behind may have what the read needs; zero: they have
+	retryAt  time.Time // when nodes that lag may have caught up; zero: none has to
 	retryOn  catalog.ShardID
 	waitsFor string // what a node says that it waits for, if it does
 	retryNow bool   // the router knows better now
@@ -377,14 +377,14 @@ func (rq *Request) routeToNodes(n NodeSelection, ns string, filter *filter.Filte
 			return l, err
 		}
 		t, fits := rq.env.locator.targetOn(id, m, ns, known, now)
-		at, later := m.Reaches(n.MinClusterTime, now)
+		at, later := m.WhenReplicated(n.MinClusterTime, now)
 		waitsFor := ""
 		if later {
 			waitsFor = n.waitText(m.ClusterTime(now))
 		}
 		if !fits && !n.Available {
 			l.retryNow = l.retryNow || rq.routerView.refreshIfStale(id, ns)
-			at, later = m.Next(now, ns, databaseOf(ns))
+			at, later = m.NextChange(now, ns, databaseOf(ns))
 		}
 		if later && at.After(l.retryAt) {
 			l.retryAt, l.retryOn, l.waitsFor = at, id, waitsFor
@@ -407,7 +407,7 @@ func (rq *Request) secondaryFor(n NodeSelection, id catalog.ShardID) (*secondary
 	case n.Linearizable && n.SecondaryOnly: // asked again and again, as it says that it is no primary
 	case !n.Secondary || m == nil:
 		return nil, nil
-	case n.MaxLag == 0 || m.Behind(rq.env.clock.Now())+heartbeatAge <= n.MaxLag:
+	case n.MaxLag == 0 || m.CurrentLag(rq.env.clock.Now())+heartbeatAge <= n.MaxLag:
 		return m, nil
 	case !n.SecondaryOnly:
 		return nil, nil
@@ -416,7 +416,8 @@ func (rq *Request) secondaryFor(n NodeSelection, id catalog.ShardID) (*secondary
 		return nil, &NodeError{id, err}
 	}
 	return nil, &NodeError{id, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
-		"Could not find host matching read preference %s for set %s", n.Wanted, setName(rq.env.addresses.HostOf(id)))}
+		"Could not find host matching read preference %s for set %s", n.ReadPreferenceText,
+		replicaSetName(rq.env.addresses.HostOf(id)))}
 }
 
 // CountOn returns the collection's counter on the node of a read. It includes orphans and virtual data.

@@ -33,14 +33,14 @@ type Read struct {
 	secondary *SecondaryRead
 }
 
-// Reads captures the data of a query: a part for each shard that may have matching documents. It returns
+// CaptureReads captures the data of a query: a part for each shard that may have matching documents. It returns
 // none if the collection does not exist.
-func (rq *Request) Reads(ns string, filter *filter.Filter) ([]Read, error) {
-	return rq.reads(ns, filter, false)
+func (rq *Request) CaptureReads(ns string, filter *filter.Filter) ([]Read, error) {
+	return rq.captureReads(ns, filter, false)
 }
 
-// reads implements Reads; many marks a statement that may write many documents.
-func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, error) {
+// captureReads implements Reads; many marks a statement that may write many documents.
+func (rq *Request) captureReads(ns string, filter *filter.Filter, many bool) ([]Read, error) {
 	if ns == chunksNamespace {
 		return rq.chunkReads()
 	}
@@ -52,8 +52,8 @@ func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, e
 	return rq.capture(targets), nil
 }
 
-// PartialReads is like Reads, but skips unavailable shards and reports whether there were any.
-func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read, partial bool, err error) {
+// CapturePartialReads is like Reads, but skips unavailable shards and reports whether there were any.
+func (rq *Request) CapturePartialReads(ns string, filter *filter.Filter) (reads []Read, partial bool, err error) {
 	if ns == chunksNamespace {
 		reads, err = rq.chunkReads()
 		return reads, false, err
@@ -238,5 +238,5 @@ func (t target) owns(doc bson.Raw) bool {
 	}
 	var room [64]byte
 	key, err := t.coll.Pattern.AppendDocumentKey(room[:0], doc)
-	return err == nil && t.table.OwnerOf(key) == t.shard.id
+	return err == nil && t.table.ShardOfBytes(key) == t.shard.id
 }

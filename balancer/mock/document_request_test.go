@@ -34,7 +34,7 @@ func TestRequestsDoNotMix(t *testing.T) {
 			ended := false
 			other := func() {
 				second, _ := c.BeginRequest("find")
-				if reads, err := second.Reads("big.data", nil); err != nil || len(reads) != second.ShardsReached() {
+				if reads, err := second.CaptureReads("big.data", nil); err != nil || len(reads) != second.ShardsReached() {
 					t.Errorf("the second find: %d reads, %d reached, %v", len(reads), second.ShardsReached(), err)
 				}
 				ended = true
@@ -73,7 +73,7 @@ func TestReachedIsTheRequestsOwn(t *testing.T) {
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
 	find, _ := m.cluster.BeginRequest("find")
-	if _, err := find.Reads("big.data", nil); err != nil {
+	if _, err := find.CaptureReads("big.data", nil); err != nil {
 		t.Fatal(err)
 	}
 	insert, _ := m.cluster.BeginRequest("insert")
@@ -109,7 +109,7 @@ func TestInsertSeesWhatOthersDo(t *testing.T) {
 			plain: "b 2", sharded: "a 2"},
 		"view": {between: func(c *mock.Cluster, ns string) error {
 			c.Collections().Drop(ns)
-			return c.Background().CreateView(ns, "app", mock.View{ViewOn: "other"})
+			return c.BackgroundRequest().CreateView(ns, "app", mock.View{ViewOn: "other"})
 		}, code: mongoerr.CommandNotSupportedOnView},
 		"crash": {between: func(c *mock.Cluster, _ string) error { return c.Faults().Crash("a") },
 			code: mongoerr.HostUnreachable},
@@ -145,8 +145,8 @@ func TestInsertSeesWhatOthersDo(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				find := c.Background()
-				reads, err := find.Reads(ns, nil)
+				find := c.BackgroundRequest()
+				reads, err := find.CaptureReads(ns, nil)
 				if err != nil || len(reads) != 1 {
 					t.Fatalf("%d reads, %v", len(reads), err)
 				}
@@ -165,7 +165,7 @@ func TestInsertSeesAViewMadeMeanwhile(t *testing.T) {
 		"settings":{"balancer":{"mode":"off"}}}`, mock.Config{}).cluster
 	c.Lock()
 	defer c.Unlock()
-	if err := c.Background().Create(ns, bson.D{{Key: "validator", Value: raw(t, d("a", 1))}}); err != nil {
+	if err := c.BackgroundRequest().CreateCollection(ns, bson.D{{Key: "validator", Value: raw(t, d("a", 1))}}); err != nil {
 		t.Fatal(err)
 	}
 	insert, _ := c.BeginRequest("insert")
@@ -173,7 +173,7 @@ func TestInsertSeesAViewMadeMeanwhile(t *testing.T) {
 		c.Lock()
 		defer c.Unlock()
 		c.Collections().Drop(ns)
-		return c.Background().CreateView(ns, "app", mock.View{ViewOn: "other"})
+		return c.BackgroundRequest().CreateView(ns, "app", mock.View{ViewOn: "other"})
 	})
 	insert.SetContext(t.Context(), time.Time{}, func(compute func(context.Context) error) error {
 		return c.LockedClock().WithoutLock(func() error { return errors.Join(compute(t.Context()), makeView()) })

@@ -18,10 +18,10 @@ import (
 
 // Insert inserts a document on the shard that owns its shard key. It creates the collection if it does
 // not exist.
-func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertChecked(ns, doc, true) }
+func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertDocument(ns, doc, true) }
 
-// InsertChecked is like Insert, but runs the collection's validator only if check is true.
-func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
+// InsertDocument is like Insert, but runs the collection's validator only if check is true.
+func (rq *Request) InsertDocument(ns string, doc bson.Raw, validate bool) error {
 	known := rq.hasInsertTarget(ns)
 	if !known {
 		if err := rq.env.collections.checkInsert(ns); err != nil {
@@ -41,7 +41,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	if err := rq.awaitWritable(ns); err != nil {
 		return err
 	}
-	s, local, err := rq.admitInsert(ns, doc, check)
+	s, local, err := rq.admitInsert(ns, doc, validate)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (rq *Request) reachInsertTarget(ns string, doc bson.Raw) (*shard, *localCol
 			return nil, nil, err
 		}
 	}
-	s, local, err := rq.destination(ns, doc)
+	s, local, err := rq.routeInsert(ns, doc)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,19 +152,19 @@ func (rq *Request) validate(rules validation, doc bson.Raw) error {
 	return cmp.Or(err, invalid)
 }
 
-// destination returns the owner of a new document and routes the insert by the router's cache.
-func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollection, error) {
-	s, local, err := rq.owner(ns, doc)
+// routeInsert returns the owner of a new document and routes the insert by the router's cache.
+func (rq *Request) routeInsert(ns string, doc bson.Raw) (*shard, *localCollection, error) {
+	s, local, err := rq.findOwner(ns, doc)
 	if err == nil {
 		rq.routerView.routeKey(ns, rq.key)
 	}
 	return s, local, err
 }
 
-// owner returns the shard and the local collection to which a document belongs. It sets rq.key to the
+// findOwner returns the shard and the local collection to which a document belongs. It sets rq.key to the
 // encoded shard key.
-func (rq *Request) owner(ns string, doc bson.Raw) (*shard, *localCollection, error) {
-	coll, tracked, err := rq.env.config.Tracked(ns)
+func (rq *Request) findOwner(ns string, doc bson.Raw) (*shard, *localCollection, error) {
+	coll, tracked, err := rq.env.config.TrackedEntry(ns)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,7 +192,7 @@ func (rq *Request) owner(ns string, doc bson.Raw) (*shard, *localCollection, err
 		return nil, nil, err
 	}
 	rq.key = key
-	s := rq.env.shards[rq.env.config.Table(ns).OwnerOf(key)]
+	s := rq.env.shards[rq.env.config.Table(ns).ShardOfBytes(key)]
 	return s, s.colls[ns], nil
 }
 
@@ -212,9 +212,9 @@ type UpdateRequest struct {
 	Unchecked bool
 	// Hint is the name or the key of an index.
 	Hint bson.RawValue
-	// Show computes the document to return from the document before and after the change, one of which
+	// ComputeReturned computes the document to return from the document before and after the change, one of which
 	// may be nil. It is called before anything is written. It is nil if no document is returned.
-	Show func(ctx context.Context, before, after bson.Raw) (bson.Raw, error)
+	ComputeReturned func(ctx context.Context, before, after bson.Raw) (bson.Raw, error)
 }
 
 // UpdateResult is the result of an update.
@@ -222,14 +222,14 @@ type UpdateResult struct {
 	Matched, Modified int
 	// UpsertedID is the _id of the upserted document, if any.
 	UpsertedID bson.RawValue
-	Shown      bson.Raw // result of Show for the last document; nil if there is none
+	Returned   bson.Raw // result of Show for the last document; nil if there is none
 }
 
-func (req UpdateRequest) show(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
-	if req.Show == nil {
+func (req UpdateRequest) computeReturned(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
+	if req.ComputeReturned == nil {
 		return nil, nil
 	}
-	return req.Show(ctx, before, after)
+	return req.ComputeReturned(ctx, before, after)
 }
 
 // Update applies one statement to the matching documents.
@@ -254,8 +254,8 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		}
 		var doc, shown bson.Raw
 		err := rq.computeUnlocked(func(ctx context.Context) (err error) {
-			if doc, err = req.Update.Upsert(ctx, req.Query); err == nil {
-				shown, err = req.show(ctx, nil, doc)
+			if doc, err = req.Update.BuildUpsertDocument(ctx, req.Query); err == nil {
+				shown, err = req.computeReturned(ctx, nil, doc)
 			}
 			return err
 		})
@@ -271,10 +271,10 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if err := rq.checkUpserted(ns, doc); err != nil {
 			return result, err
 		}
-		if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
+		if err := rq.InsertDocument(ns, doc, !req.Unchecked); err != nil {
 			return result, err
 		}
-		result.Shown = shown
+		result.Returned = shown
 		result.UpsertedID = doc.Lookup("_id")
 		return result, nil
 	}
@@ -286,7 +286,7 @@ func (d *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) e
 	if d.after, d.changed, err = req.Update.ApplyContext(ctx, d.doc); err != nil {
 		return err
 	}
-	if d.shown, err = req.show(ctx, d.doc, d.after); err != nil || !d.changed || req.Unchecked {
+	if d.returned, err = req.computeReturned(ctx, d.doc, d.after); err != nil || !d.changed || req.Unchecked {
 		return err
 	}
 	d.invalid, err = d.rules.validate(ctx, d.doc, d.after)
@@ -295,11 +295,11 @@ func (d *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) e
 
 func (rq *Request) applyUpdate(ns string, req UpdateRequest, p documentChange, result *UpdateResult) error {
 	result.Matched++
-	result.Shown = p.shown
+	result.Returned = p.returned
 	if !p.changed {
 		return nil
 	}
-	if err := rq.env.background().checkKeyChange(ns, req, p, p.after); err != nil {
+	if err := rq.env.backgroundRequest().checkKeyChange(ns, req, p, p.after); err != nil {
 		return err
 	}
 	if err := rq.replaceDocument(ns, p, p.after, !req.Unchecked); err != nil {
@@ -366,7 +366,7 @@ func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, 
 	if p.shard == nil {
 		return rq.env.configWriter().replace(ns, p, after)
 	}
-	s, local, err := rq.owner(ns, after)
+	s, local, err := rq.findOwner(ns, after)
 	if err != nil {
 		return err
 	}
@@ -407,7 +407,7 @@ func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, 
 func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 	deleted := 0
 	w := &writeStatement{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p documentChange) error {
-		err := rq.env.background().removeDocument(ns, p)
+		err := rq.env.backgroundRequest().removeDocument(ns, p)
 		if err == nil {
 			deleted++
 		}
@@ -447,15 +447,15 @@ func (rq *Request) FindAndModify(ns string, req FindAndModifyRequest) (UpdateRes
 	w := &writeStatement{
 		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: true,
 		prepare: func(ctx context.Context, p *documentChange) (err error) {
-			p.shown, err = req.show(ctx, p.doc, nil)
+			p.returned, err = req.computeReturned(ctx, p.doc, nil)
 			return err
 		},
 		apply: func(p documentChange) error {
-			if err := rq.env.background().removeDocument(ns, p); err != nil {
+			if err := rq.env.backgroundRequest().removeDocument(ns, p); err != nil {
 				return err
 			}
 			result.Matched++
-			result.Shown = p.shown
+			result.Returned = p.returned
 			return nil
 		},
 	}

@@ -158,14 +158,14 @@ func (f *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 		return
 	}
 	n.entered++
-	f.wait(n, goOn)
+	f.scheduleCheck(n, goOn)
 }
 
-func (f *FailPoints) shouldFail(n *nodeFailPoint) bool { return n.mode.Fires(f.ids.Chance) }
+func (f *FailPoints) shouldFail(n *nodeFailPoint) bool { return n.mode.ShouldFail(f.ids.Chance) }
 
-// Fires checks the fail point, and reports whether it is on. Each check counts toward Skip and Times. chance
+// ShouldFail checks the fail point, and reports whether it is on. Each check counts toward Skip and Times. chance
 // returns true with a probability.
-func (m *FailPointMode) Fires(chance func(probability float64) bool) bool {
+func (m *FailPointMode) ShouldFail(chance func(probability float64) bool) bool {
 	switch {
 	case !m.Active:
 		return false
@@ -181,14 +181,14 @@ func (m *FailPointMode) Fires(chance func(probability float64) bool) bool {
 	return true
 }
 
-// wait checks again after failPointPoll, or only when the mode changes if it is on without a limit.
-func (f *FailPoints) wait(n *nodeFailPoint, goOn func()) {
+// scheduleCheck checks again after failPointPoll, or only when the mode changes if it is on without a limit.
+func (f *FailPoints) scheduleCheck(n *nodeFailPoint, goOn func()) {
 	look := func() {
 		if !f.shouldFail(n) {
 			goOn()
 			return
 		}
-		f.wait(n, goOn)
+		f.scheduleCheck(n, goOn)
 	}
 	if n.mode.Active && n.mode.Times <= 0 && n.mode.Probability == 0 {
 		n.waiting = append(n.waiting, look)

@@ -118,7 +118,7 @@ func undertakings() []undertaking {
 func (m *model) whole() error {
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		return err
 	}
 	seen := map[string]int{}

@@ -95,16 +95,16 @@ type faultEffects struct {
 	migrations *Migrations
 }
 
-func (e faultEffects) configServerDown() { e.balancer.stopLoop() }
+func (e faultEffects) onConfigServerDown() { e.balancer.stopLoop() }
 
-// configServerUp starts a new term.
-func (e faultEffects) configServerUp() {
+// onConfigServerUp starts a new term.
+func (e faultEffects) onConfigServerUp() {
 	e.balancer.term++
 	e.balancer.startEngine()
 }
 
-func (e faultEffects) nodesChanged() {
-	for _, m := range e.migrations.byDonor() {
+func (e faultEffects) onNodesChanged() {
+	for _, m := range e.migrations.activeByDonor() {
 		m.abortIfPartitioned()
 	}
 	for _, m := range slices.Clone(e.migrations.unfinished) {
@@ -112,4 +112,4 @@ func (e faultEffects) nodesChanged() {
 	}
 }
 
-func (e faultEffects) unfinished() int { return len(e.migrations.unfinished) }
+func (e faultEffects) unfinishedMigrations() int { return len(e.migrations.unfinished) }

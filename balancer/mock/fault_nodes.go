@@ -57,11 +57,11 @@ func (fs *Faults) healAll() {
 
 // nodeListener is notified when nodes crash, restart or are partitioned.
 type nodeListener interface {
-	configServerDown()
-	configServerUp()
-	nodesChanged()
-	// unfinished returns the number of migrations that wait for the recovery of a node.
-	unfinished() int
+	onConfigServerDown()
+	onConfigServerUp()
+	onNodesChanged()
+	// unfinishedMigrations returns the number of migrations that wait for the recovery of a node.
+	unfinishedMigrations() int
 }
 
 // link is a pair of nodes in sorted order.
@@ -74,8 +74,8 @@ func linkOf(a, b catalog.ShardID) link {
 	return link{a, b}
 }
 
-// Crashed reports whether a shard or the config server is down.
-func (fs *Faults) Crashed(id catalog.ShardID) bool { return fs.isDown(id) }
+// IsDown reports whether a shard or the config server is down.
+func (fs *Faults) IsDown(id catalog.ShardID) bool { return fs.isDown(id) }
 
 // isDown reports whether a node has crashed.
 func (fs *Faults) isDown(id catalog.ShardID) bool {
@@ -154,7 +154,7 @@ func (fs *Faults) Crash(name string) error {
 	}
 	if id == configShard {
 		fs.configDown = true
-		fs.listener.configServerDown()
+		fs.listener.onConfigServerDown()
 	} else {
 		fs.shards[id].down = true
 	}
@@ -189,7 +189,7 @@ func (fs *Faults) revive(id catalog.ShardID) {
 		return
 	}
 	fs.configDown = false
-	fs.listener.configServerUp()
+	fs.listener.onConfigServerUp()
 }
 
 // Partition cuts the network between two nodes.
@@ -239,14 +239,14 @@ func (fs *Faults) Heal(names ...string) error {
 	return nil
 }
 
-// nodesAway reports whether a node is down or partitioned.
-func (fs *Faults) nodesAway() bool {
+// hasUnavailableNodes reports whether a node is down or partitioned.
+func (fs *Faults) hasUnavailableNodes() bool {
 	return fs.configDown || len(fs.partitions) > 0 || fs.shards.anyDown()
 }
 
 // notifyNodesChanged notifies running operations that the state of nodes has changed.
 func (fs *Faults) notifyNodesChanged() {
-	fs.listener.nodesChanged()
+	fs.listener.onNodesChanged()
 	fs.clock.Wake() // wakes waiters on real time
 }
 
@@ -262,7 +262,7 @@ type FaultState struct {
 
 // State returns the current faults.
 func (fs *Faults) State() FaultState {
-	state := FaultState{Slow: map[string]Slowness{}, Unfinished: fs.listener.unfinished()}
+	state := FaultState{Slow: map[string]Slowness{}, Unfinished: fs.listener.unfinishedMigrations()}
 	for _, id := range append(fs.shards.ids(), configShard) {
 		if fs.isDown(id) {
 			state.Down = append(state.Down, string(id))
@@ -286,7 +286,7 @@ func (fs *Faults) ServerIDs() []string { return append(fs.shards.names(), string
 
 // BrokenInvariants returns the violated invariants; see Invariants.
 func (c *Cluster) BrokenInvariants() []string {
-	err := c.Invariants()
+	err := c.CheckInvariants()
 	if err == nil {
 		return nil
 	}
@@ -304,11 +304,11 @@ type Slowness struct {
 	ReportedLag time.Duration
 	Queue       int32
 	// SecondaryLag adds a second node with this lag to a shard. Waits for replication take this long, and
-	// reads from the node return the data as of that time. The member reports it like Lag.
+	// reads from the node return the data as of that time. The member reports it like ReportedLag.
 	SecondaryLag time.Duration
-	// Ahead is by how much the clock of a router is ahead of all others. It affects the router's local
+	// ClockSkew is by how much the clock of a router is ahead of all others. It affects the router's local
 	// time and $$NOW, but not the cluster time, which comes from the servers.
-	Ahead time.Duration
+	ClockSkew time.Duration
 }
 
 // ClockSkew returns by how much the clock of a node is ahead. It needs no lock.
@@ -352,7 +352,7 @@ func (fs *Faults) SetSlowness(name string, s Slowness) error {
 	if err != nil {
 		return err
 	}
-	if s.Bandwidth < 0 || s.Latency < 0 || s.ReportedLag < 0 || s.Queue < 0 || s.SecondaryLag < 0 || s.Ahead < 0 {
+	if s.Bandwidth < 0 || s.Latency < 0 || s.ReportedLag < 0 || s.Queue < 0 || s.SecondaryLag < 0 || s.ClockSkew < 0 {
 		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag, queue, secondary and ahead must not be negative")
 	}
 	if fs.isRouter(id) && s.SecondaryLag > 0 {
@@ -361,11 +361,11 @@ func (fs *Faults) SetSlowness(name string, s Slowness) error {
 	if fs.slow == nil {
 		fs.slow = map[catalog.ShardID]Slowness{}
 	}
-	if s.Ahead > 0 && !fs.isRouter(id) {
+	if s.ClockSkew > 0 && !fs.isRouter(id) {
 		return mongoerr.New(mongoerr.BadValue, "%s is not a router: only routers can have different clocks", name)
 	}
 	fs.slow[id] = s
-	fs.clockSkews.Store(id, s.Ahead)
+	fs.clockSkews.Store(id, s.ClockSkew)
 	fs.maybeSlow.Store(true)
 	if s == (Slowness{}) {
 		delete(fs.slow, id)
@@ -382,7 +382,7 @@ func (fs *Faults) setReplicationLag(id catalog.ShardID, lag time.Duration) {
 		delete(fs.secondaries, id)
 	case m != nil:
 		fs.recordSecondaryStates(now)
-		m.Fall(lag, now)
+		m.SetLag(lag, now)
 	default:
 		if fs.secondaries == nil {
 			fs.secondaries = map[catalog.ShardID]*secondary.Member{}
@@ -405,7 +405,7 @@ func (fs *Faults) recordSecondaryStates(now time.Time) {
 	stamp := fs.ids.ClusterTime()
 	for id, m := range fs.secondaries {
 		if s := fs.shards[id]; s != nil {
-			m.Note(now, stamp, s.collectionsAndDatabases, func(ns string) secondary.State { return fs.locator.stateOf(s, ns) })
+			m.Record(now, stamp, s.collectionsAndDatabases, func(ns string) secondary.State { return fs.locator.stateOf(s, ns) })
 		}
 	}
 }
@@ -438,7 +438,7 @@ func (m *migration) extraLatency() time.Duration {
 
 // transferTime returns the time to transfer bytes through the nodes. The lowest bandwidth counts.
 func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duration {
-	rate := float64(cloneRate)
+	rate := float64(cloneBytesPerSecond)
 	for _, id := range ids {
 		if limit := fs.slow[id].Bandwidth; limit > 0 {
 			rate = min(rate, float64(limit))

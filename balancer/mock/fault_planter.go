@@ -29,8 +29,8 @@ func (p Planter) withCollection(id catalog.ShardID, ns string, change func(*loca
 	return change(s.colls[ns])
 }
 
-// Collection creates a collection on one shard that does not have it.
-func (p Planter) Collection(id catalog.ShardID, ns string, uuid bson.Binary) error {
+// CreateCollection creates a collection on one shard that does not have it.
+func (p Planter) CreateCollection(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	s := p.c.shards[id]
@@ -124,19 +124,19 @@ func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error 
 
 // ResetChunkHistory replaces the history of the chunk that begins at bound, as a restore of the config
 // server from an older backup may do. The new history begins with the shard begins.
-func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, begins catalog.ShardID) error {
+func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, firstShard catalog.ShardID) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
-	coll, err := p.c.config.Sharded(ns)
+	coll, err := p.c.config.RequireSharded(ns)
 	if err != nil {
 		return err
 	}
-	key, err := coll.Pattern.Key(bound)
+	key, err := coll.Pattern.ParseKey(bound)
 	if err != nil {
 		return err
 	}
 	chunk := p.c.config.Table(ns).Find(key)
-	chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: begins}}
+	chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: firstShard}}
 	chunk.Version.Minor++
 	return p.c.config.tables[ns].Put(chunk)
 }

@@ -102,7 +102,7 @@ func (cp *ClusterParameters) FCVDocument() bson.Raw { return cp.config.fcv.docum
 // SetFCV changes the feature compatibility version at once. It rejects invalid versions and versions
 // that the mock does not support.
 func (cp *ClusterParameters) SetFCV(version string) error {
-	if err := cp.BeginFCVChange(version); err != nil {
+	if err := cp.SetTransitionalFCV(version); err != nil {
 		return err
 	}
 	return cp.finishFCVChange(version)
@@ -114,9 +114,9 @@ func (cp *ClusterParameters) finishFCVChange(version string) error {
 	return cp.config.fcv.set(bson.D{{Key: "version", Value: version}})
 }
 
-// BeginFCVChange leaves the cluster between two feature compatibility versions. A server's
+// SetTransitionalFCV leaves the cluster between two feature compatibility versions. A server's
 // setFeatureCompatibilityVersion has this state while it is running and after it fails.
-func (cp *ClusterParameters) BeginFCVChange(version string) error {
+func (cp *ClusterParameters) SetTransitionalFCV(version string) error {
 	if err := cp.checkMembersSupport(version); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) err
 	if !copies && d == 0 {
 		return cp.SetFCV(version)
 	}
-	if err := cp.BeginFCVChange(version); err != nil {
+	if err := cp.SetTransitionalFCV(version); err != nil {
 		return err
 	}
 	if d == 0 {
@@ -121,8 +121,8 @@ func (rs *Reshardings) awaitMetadataCopy(ctx context.Context, deadline time.Time
 // abortUncommitted aborts the operations that are not committed.
 func (rs *Reshardings) abortUncommitted() {
 	for _, op := range rs.active {
-		if op.state != reshardCommitting && op.aborted == nil {
-			op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted,
+		if op.state != reshardCommitting && op.abortReason == nil {
+			op.abortReason = mongoerr.New(mongoerr.ReshardCollectionAborted,
 				"interrupted due to a change of the feature compatibility version")
 		}
 	}

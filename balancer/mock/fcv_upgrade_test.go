@@ -23,7 +23,7 @@ func (m *model) fcvOf(t *testing.T) bson.Raw {
 
 func upgradable(t *testing.T) *model {
 	t.Helper()
-	m := orders(t, func(cfg *mock.Config) { cfg.Version, cfg.FCV = catalog.Release90, "8.0" })
+	m := orders(t, func(cfg *mock.Config) { cfg.Release, cfg.FCV = catalog.Release90, "8.0" })
 	m.ok(t, "admin", d("balancerStop", 1))
 	return m
 }
@@ -96,7 +96,7 @@ func TestOlderVersionsCanBeSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := newCluster(t, threeShards, mock.Config{Version: release})
+		m := newCluster(t, threeShards, mock.Config{Release: release})
 		for _, version := range []string{older, line} {
 			m.cluster.Lock()
 			if err := m.cluster.ClusterParameters().SetFCV(version); err != nil {
@@ -139,8 +139,8 @@ func TestSettingTheVersionTakesTime(t *testing.T) {
 		defer m.cluster.Unlock()
 		return m.cluster.Now().Sub(began)
 	}
-	small := newCluster(t, topologyOf(t, 2, 2, "1MB", 10), mock.Config{Version: catalog.Release90, FCV: "8.3"})
-	large := newCluster(t, topologyOf(t, 2, 60_000, "1MB", 10), mock.Config{Version: catalog.Release90, FCV: "8.3"})
+	small := newCluster(t, topologyOf(t, 2, 2, "1MB", 10), mock.Config{Release: catalog.Release90, FCV: "8.3"})
+	large := newCluster(t, topologyOf(t, 2, 60_000, "1MB", 10), mock.Config{Release: catalog.Release90, FCV: "8.3"})
 	a, b := took(small, "9.0"), took(large, "9.0")
 	if a < time.Second || b <= a+time.Second {
 		t.Errorf("%v with 2 chunks, %v with 60,000", a, b)
@@ -151,7 +151,7 @@ func TestSettingTheVersionTakesTime(t *testing.T) {
 	if back := took(small, "8.0"); back > 100*time.Millisecond {
 		t.Errorf("back: %v", back)
 	}
-	older := newCluster(t, topologyOf(t, 2, 2, "1MB", 10), mock.Config{Version: catalog.Release80, FCV: "7.0"})
+	older := newCluster(t, topologyOf(t, 2, 2, "1MB", 10), mock.Config{Release: catalog.Release80, FCV: "7.0"})
 	if d := took(older, "8.0"); d > 100*time.Millisecond {
 		t.Errorf("8.0: %v", d)
 	}

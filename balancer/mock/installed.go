@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Installed holds the installed releases of members and routers, to simulate an upgrade step by step.
+// InstalledReleases holds the installed releases of members and routers, to simulate an upgrade step by step.
 // The format of stored data and the mock's own commands do not depend on it.
-type Installed struct {
+type InstalledReleases struct {
 	defaults   *setup
 	addresses  *Addresses
 	routers    *Routers
@@ -22,11 +22,11 @@ type Installed struct {
 	byHost atomic.Pointer[map[string]catalog.Release]
 }
 
-// Installed returns the installed releases of the cluster.
-func (c *Cluster) Installed() *Installed { return c.installed }
+// InstalledReleases returns the installed releases of the cluster.
+func (c *Cluster) InstalledReleases() *InstalledReleases { return c.installed }
 
 // ReleaseAt returns the release installed at a host:port.
-func (i *Installed) ReleaseAt(host string) catalog.Release {
+func (i *InstalledReleases) ReleaseAt(host string) catalog.Release {
 	if by := i.byHost.Load(); by != nil {
 		if r, ok := (*by)[host]; ok {
 			return r
@@ -36,7 +36,7 @@ func (i *Installed) ReleaseAt(host string) catalog.Release {
 }
 
 // configRelease returns the release of the config server's primary, which determines how rounds work.
-func (i *Installed) configRelease() catalog.Release {
+func (i *InstalledReleases) configRelease() catalog.Release {
 	if i.byHost.Load() == nil {
 		return i.defaults.release
 	}
@@ -44,7 +44,7 @@ func (i *Installed) configRelease() catalog.Release {
 }
 
 // shardRelease returns the release of a shard's first member, which determines how its migrations work.
-func (i *Installed) shardRelease(id catalog.ShardID) catalog.Release {
+func (i *InstalledReleases) shardRelease(id catalog.ShardID) catalog.Release {
 	if i.byHost.Load() == nil {
 		return i.defaults.release
 	}
@@ -52,7 +52,7 @@ func (i *Installed) shardRelease(id catalog.ShardID) catalog.Release {
 }
 
 // toStored returns the installed releases for storage on disk.
-func (i *Installed) toStored() map[string]string {
+func (i *InstalledReleases) toStored() map[string]string {
 	by := i.byHost.Load()
 	if by == nil {
 		return nil
@@ -64,7 +64,7 @@ func (i *Installed) toStored() map[string]string {
 	return list
 }
 
-func (i *Installed) restore(list map[string]string) error {
+func (i *InstalledReleases) restore(list map[string]string) error {
 	i.clear()
 	by := map[string]catalog.Release{}
 	for host, version := range list {
@@ -80,13 +80,13 @@ func (i *Installed) restore(list map[string]string) error {
 	return nil
 }
 
-func (i *Installed) clear() { i.byHost.Store(nil) }
+func (i *InstalledReleases) clear() { i.byHost.Store(nil) }
 
 // FullVersion returns the version that a release reports, such as "8.0.10".
 func FullVersion(r catalog.Release) string { return fullVersion(r) }
 
-// Servers selects servers of a cluster by at most one field. The zero value selects all.
-type Servers struct {
+// ServerSelector selects servers of a cluster by at most one field. The zero value selects all.
+type ServerSelector struct {
 	Shard         string // all members of the shard
 	ConfigServers bool
 	Member        string // host:port
@@ -96,7 +96,7 @@ type Servers struct {
 
 // Install installs a release on servers. If one of them is the config server's primary, another member
 // becomes primary. The caller holds the lock.
-func (i *Installed) Install(on Servers, r catalog.Release) error {
+func (i *InstalledReleases) Install(on ServerSelector, r catalog.Release) error {
 	hosts, err := i.hostsOf(on)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 }
 
 // checkInstallable rejects releases whose servers would refuse to start with the cluster's data.
-func (i *Installed) checkInstallable(r catalog.Release) error {
+func (i *InstalledReleases) checkInstallable(r catalog.Release) error {
 	own := i.defaults.release.Line()
 	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
 		return mongoerr.New(mongoerr.IllegalOperation, "a mock of release %s can't have servers of release %s", own, r.Line())
@@ -136,15 +136,16 @@ func (i *Installed) checkInstallable(r catalog.Release) error {
 	return nil
 }
 
-func (i *Installed) hostsOf(on Servers) ([]string, error) {
+func (i *InstalledReleases) hostsOf(on ServerSelector) ([]string, error) {
 	var all []string
 	for _, r := range i.routers.List() {
-		if on == (Servers{}) || on.Routers || on.Router == r.Name {
+		if on == (ServerSelector{}) || on.Routers || on.Router == r.Name {
 			all = append(all, r.Name)
 		}
 	}
 	for _, m := range i.addresses.Members() {
-		if on == (Servers{}) || on.ConfigServers && m.ID == configShard || on.Shard != "" && on.Shard == string(m.ID) ||
+		if on == (ServerSelector{}) || on.ConfigServers && m.ID == configShard || on.Shard != "" &&
+			on.Shard == string(m.ID) ||
 			on.Member == m.Host {
 			all = append(all, m.Host)
 		}

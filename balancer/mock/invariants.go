@@ -7,9 +7,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Invariants checks the invariants of the cluster: chunks cover the key space, every document is visible
+// CheckInvariants checks the invariants of the cluster: chunks cover the key space, every document is visible
 // exactly once, a shard takes part in at most one migration. It returns all violations.
-func (c *Cluster) Invariants() error {
+func (c *Cluster) CheckInvariants() error {
 	colls, err := c.config.ShardedCollections()
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (inv *invariantCheck) checkLeftovers() {
 			inv.fail("shard %s takes part in a migration of %s that has ended", id, s.migration.req.Namespace)
 		}
 		for ns, local := range s.colls {
-			coll, tracked, err := inv.c.config.Tracked(ns)
+			coll, tracked, err := inv.c.config.TrackedEntry(ns)
 			db, _, _ := catalog.SplitNamespace(ns)
 			switch {
 			case err != nil:

@@ -12,7 +12,7 @@ func LanguageOf(r catalog.Release) expr.Language {
 		ArrayAccumulators: r.AtLeast(catalog.Release81),
 		CurrentDate:       r.AtLeast(catalog.Release82),
 		Operators83:       r.AtLeast(catalog.Release83),
-		NullInArrays:      r.NullsInArrays(),
+		NullInArrays:      r.YieldsNullsInArrays(),
 
 		RefusesEmptyGroupFields: r.RefusesEmptyGroupFields(),
 	}

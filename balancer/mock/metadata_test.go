@@ -31,7 +31,7 @@ func exampleCluster(t *testing.T, now int64, release catalog.Release, chunks ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(Config{Topology: topology, Start: time.Unix(now, 0), Version: release})
+	c, err := New(Config{Topology: topology, Start: time.Unix(now, 0), Release: release})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func exampleKey(t *testing.T, p catalog.KeyPattern, text string) catalog.Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := p.Key(rawDoc(t, bson.D{{Key: "x", Value: int32(n)}}))
+	k, err := p.ParseKey(rawDoc(t, bson.D{{Key: "x", Value: int32(n)}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func sameChunks(t *testing.T, c *Cluster, want ...string) {
 
 func (c *Cluster) exampleCollection(t *testing.T) catalog.Collection {
 	t.Helper()
-	coll, ok, err := c.config.Tracked(exampleNS)
+	coll, ok, err := c.config.TrackedEntry(exampleNS)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

@@ -55,7 +55,7 @@ func (b requestedBounds) key(bound bson.Raw, known catalog.Key) (catalog.Key, er
 	case !known.IsZero() && b.pattern.Equal(b.parsed.pattern):
 		return known, nil
 	default:
-		return b.pattern.Key(bound)
+		return b.pattern.ParseKey(bound)
 	}
 }
 

@@ -25,10 +25,10 @@ func errDropped() error {
 // startClone logs the start, checks the size and sends the request to the recipient.
 func (m *migration) startClone() {
 	m.steps.endDonorStep(m.ms.clock.Now()) // step 2: checks done
-	m.pauseDonor(2, (*migration).checkClone)
+	m.pauseDonor(2, (*migration).beginClone)
 }
 
-func (m *migration) checkClone() {
+func (m *migration) beginClone() {
 	if m.ended {
 		return
 	}
@@ -172,7 +172,7 @@ func (m *migration) prepareRecipientCollection() error {
 		return nil // the usual case
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
-	if table := m.ms.config.tables[ns]; table != nil && table.Count(m.recipient.id) == 0 {
+	if table := m.ms.config.tables[ns]; table != nil && table.CountOn(m.recipient.id) == 0 {
 		for name := range have {
 			if _, ok := wanted[name]; ok {
 				continue
@@ -253,8 +253,8 @@ func (m *migration) copyBatch() {
 		return
 	}
 	var size int64
-	before := m.cloned
-	for len(m.records) > 0 && size < cloneBatch {
+	before := m.clonedDocs
+	for len(m.records) > 0 && size < cloneBatchBytes {
 		record := m.records[0]
 		m.records = m.records[1:]
 		doc, ok := from.docs.Get(record)
@@ -266,19 +266,19 @@ func (m *migration) copyBatch() {
 			return
 		}
 		size += int64(len(doc))
-		m.cloned++
+		m.clonedDocs++
 		m.recipient.addOrphans(m.recipientTask, 1)
 	}
-	m.clonedSize += size
-	m.countClone(m.cloned-before, size)
+	m.clonedBytes += size
+	m.countClone(m.clonedDocs-before, size)
 	wait := batchTime + m.extraLatency() + m.throttleDelay() + m.ms.faults.transferTime(size, m.donor.id, m.recipient.id)
 	if len(m.records) > 0 {
 		m.scheduleOrTimeOut(wait, (*migration).copyBatch)
 		return
 	}
 	docs, bytes := m.virtualDocs, m.virtualBytes
-	m.cloned += docs
-	m.clonedSize += bytes
+	m.clonedDocs += docs
+	m.clonedBytes += bytes
 	m.countClone(docs, bytes)
 	m.scheduleOrTimeOut(wait+m.ms.faults.transferTime(bytes, m.donor.id, m.recipient.id), func(m *migration) {
 		if !m.cloning {

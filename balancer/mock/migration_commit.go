@@ -64,7 +64,7 @@ func (m *migration) catchUp() {
 			maxModificationBytes))
 		return
 	}
-	if !m.mods.empty() {
+	if !m.mods.isEmpty() {
 		if err := m.transferMods(); err != nil {
 			m.fail(err)
 			return
@@ -236,8 +236,8 @@ func (m *migration) announceCommit() {
 	}
 	m.logRange(m.donor.id, catalog.MigrationCommitted, func(dst []byte) []byte {
 		start, dst := bsoncore.ReserveLength(appendFieldHeader(dst, bson.TypeEmbeddedDocument, "counts"))
-		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "cloned"), m.cloned)
-		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "clonedBytes"), m.clonedSize)
+		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "cloned"), m.clonedDocs)
+		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "clonedBytes"), m.clonedBytes)
 		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "catchup"), 0)
 		return closeDocument(bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "steady"), 0), start)
 	})
@@ -264,11 +264,12 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	if to.Draining {
 		return reply, mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", to.ID)
 	}
-	coll, ok, err := m.ms.config.Tracked(ns)
+	coll, ok, err := m.ms.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return reply, err
-	case !ok || !coll.AllowMigrations || !coll.PermitMigrations || coll.Frozen(m.ms.installed.configRelease()):
+	case !ok || !coll.AllowMigrations || !coll.PermitMigrations ||
+		coll.ForbidsChunkOperations(m.ms.installed.configRelease()):
 		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Collection %s is gone or does not allow migrations", ns)
 	case coll.Unsplittable:
@@ -303,19 +304,19 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 	at bson.Timestamp) (catalog.ChunkVersion, error) {
 	changed, reply := m.ms.chunks.newCommit().Move(table, chunk, m.min, m.max, m.req.To, at)
-	first := table.Count(m.req.To) == 0
+	first := table.CountOn(m.req.To) == 0
 	if err := m.ms.config.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
 	}
-	if first || table.Count(m.req.From) == 0 {
+	if first || table.CountOn(m.req.From) == 0 {
 		m.ms.log.writePlacement(m.req.Namespace, &m.coll.UUID, at, table.Table().Owners())
 	}
 	return reply, nil
 }
 
 // newCommit returns a commit that creates the chunks that the config server writes.
-func (c *Chunks) newCommit() catalog.Commit {
-	return catalog.Commit{Release: c.release, NewID: c.ids.NewObjectID, HistoryWindow: c.historyWindow()}
+func (c *Chunks) newCommit() catalog.CommitRules {
+	return catalog.CommitRules{Release: c.release, NewID: c.ids.NewObjectID, HistoryWindow: c.historyWindow()}
 }
 
 // fail ends a migration after its start and before its commit. The donor keeps the range; the recipient

@@ -18,17 +18,17 @@ import (
 // Durations of the steps of a migration, in addition to the transfer. They are of the order of magnitude
 // of a small idle cluster.
 const (
-	refuseTime      = 100 * time.Millisecond // until a donor refuses after a refresh
-	prepareTime     = 20 * time.Millisecond  // up to the start of the clone
-	batchTime       = 5 * time.Millisecond   // round trip of one clone batch
-	catchUpTime     = 50 * time.Millisecond  // replication before the critical section
-	commitTime      = 100 * time.Millisecond // critical section and commit
-	cloneRate       = 64 << 20               // bytes per second
-	cloneBatch      = 16 << 20               // maximum bytes of a clone batch
-	donorSteps      = 6
-	recipientSteps  = 8
-	opsPerMigration = 4           // number of operation ids that a migration uses
-	deletionPoll    = time.Second // interval at which a waiting recipient checks range deletions
+	refuseTime          = 100 * time.Millisecond // until a donor refuses after a refresh
+	prepareTime         = 20 * time.Millisecond  // up to the start of the clone
+	batchTime           = 5 * time.Millisecond   // round trip of one clone batch
+	catchUpTime         = 50 * time.Millisecond  // replication before the critical section
+	commitTime          = 100 * time.Millisecond // critical section and commit
+	cloneBytesPerSecond = 64 << 20               // bytes per second
+	cloneBatchBytes     = 16 << 20               // maximum bytes of a clone batch
+	donorSteps          = 6
+	recipientSteps      = 8
+	opsPerMigration     = 4           // number of operation ids that a migration uses
+	deletionPoll        = time.Second // interval at which a waiting recipient checks range deletions
 )
 
 // MoveRequest is a request to a donor for a migration. Bounds are documents as given. One may be
@@ -84,10 +84,10 @@ type MigrationEvent struct {
 	Namespace string
 	From, To  catalog.ShardID
 	Min, Max  bson.Raw // nil before they are known
-	// Reason is the balancer's reason; empty for a manual migration. ChunkSize is the chunk size of the
+	// Reason is the balancer's reason; empty for a manual migration. MaxChunkSizeBytes is the chunk size of the
 	// request, Cloned the number of bytes copied so far.
-	Reason            policy.Reason
-	ChunkSize, Cloned int64
+	Reason                         policy.Reason
+	MaxChunkSizeBytes, ClonedBytes int64
 }
 
 // MigrationEvents returns the names of the events of a migration in order. Either done or failed is the
@@ -113,7 +113,7 @@ func (m *migration) notifyEvent(event string) {
 	m.event = event
 	watch(MigrationEvent{
 		Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To, Min: m.req.Min, Max: m.req.Max,
-		Reason: m.req.Reason, ChunkSize: m.req.MaxChunkSizeBytes, Cloned: m.clonedSize,
+		Reason: m.req.Reason, MaxChunkSizeBytes: m.req.MaxChunkSizeBytes, ClonedBytes: m.clonedBytes,
 	})
 }
 
@@ -157,8 +157,8 @@ type migration struct {
 	modificationBytes int64
 	// blocksWrites reports whether writes to the collection wait for the clone.
 	blocksWrites  bool
-	cloned        int64
-	clonedSize    int64
+	clonedDocs    int64
+	clonedBytes   int64
 	donorTask     *rangeDeletion
 	recipientTask *rangeDeletion
 
@@ -194,9 +194,9 @@ type modifications struct {
 	deletes map[string]bson.RawValue
 }
 
-func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0 }
+func (m *modifications) isEmpty() bool { return len(m.upserts)+len(m.deletes) == 0 }
 
-// equal reports whether two requests are equal in all fields.
+// equal reports whether two requests are equal in all fields except Comment and Reason.
 func (r MoveRequest) equal(o MoveRequest) bool {
 	return r.Namespace == o.Namespace && r.From == o.From && r.To == o.To && bytes.Equal(r.Min, o.Min) &&
 		bytes.Equal(r.Max, o.Max) &&
@@ -369,19 +369,19 @@ func (m *migration) resolveCollection() error {
 // chunks of it.
 func (m *migration) donorCollection() (catalog.Collection, error) {
 	ns := m.req.Namespace
-	coll, ok, err := m.ms.config.Tracked(ns)
+	coll, ok, err := m.ms.config.TrackedEntry(ns)
 	if err != nil {
 		return coll, err
 	}
 	table := m.ms.config.tables[ns]
-	if !ok || table.Count(m.donor.id) == 0 {
+	if !ok || table.CountOn(m.donor.id) == 0 {
 		return coll, m.ms.config.staleConfigError(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
 	heard := func() bool { return m.ms.config.forbiddenSince[ns] != table.Version() }
 	if !coll.AllowMigrations || !coll.PermitMigrations && heard() {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
-	if coll.Frozen(m.ms.installed.shardRelease(m.donor.id)) {
+	if coll.ForbidsChunkOperations(m.ms.installed.shardRelease(m.donor.id)) {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Collection is undergoing changes so moveChunk is not allowed. allowMigrations: %v, allowChunkOperations: false",
 			coll.AllowMigrations)

@@ -25,8 +25,8 @@ const (
 // recoveryPoll is the interval at which a donor retries to end an unfinished migration.
 const recoveryPoll = time.Second
 
-// byDonor returns the active migrations sorted by donor.
-func (ms *Migrations) byDonor() []*migration {
+// activeByDonor returns the active migrations sorted by donor.
+func (ms *Migrations) activeByDonor() []*migration {
 	list := make([]*migration, 0, len(ms.active))
 	for m := range ms.active {
 		list = append(list, m)
@@ -99,7 +99,7 @@ func (m *migration) decideFromCatalog() bool {
 		m.ms.shards.has(m.donor) && m.ms.faults.checkReachable(m.donor.id, configShard) != nil {
 		return false
 	}
-	coll, ok, err := m.ms.config.Tracked(m.req.Namespace)
+	coll, ok, err := m.ms.config.TrackedEntry(m.req.Namespace)
 	if err != nil {
 		return false
 	}
@@ -148,7 +148,7 @@ func (m *migration) applyDecision(then func()) bool {
 			return true // its range deletion was dropped, so nothing is left to do
 		}
 		m.donorTask.ready = true
-		m.ms.deleter.afterReaders(m.req.Namespace, m.donor.id, func() {
+		m.ms.deleter.runAfterReaders(m.req.Namespace, m.donor.id, func() {
 			if then != nil {
 				m.ms.deleter.delete(m.donor, m.donorTask, 0, then)
 			} else {
@@ -195,7 +195,7 @@ func (ms *Migrations) abortForIndexes(ns string) {
 // (rules/02-migration-and-metadata §8, countDonorMoveChunkAbortConflictingIndexOperation). Committed
 // migrations stay committed.
 func (ms *Migrations) abort(ns string) {
-	for _, m := range ms.byDonor() {
+	for _, m := range ms.activeByDonor() {
 		if m.req.Namespace == ns && m.cloning {
 			m.donor.counters.donorAbortedByIndex++
 			m.fail(mongoerr.New(mongoerr.Interrupted, "operation was interrupted: the collection's indexes change, or its "+
@@ -210,7 +210,7 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	if ms.release.BalancesBySize() {
 		return ms.checkMovedRange(req)
 	}
-	coll, ok, err := ms.config.Tracked(req.Namespace)
+	coll, ok, err := ms.config.TrackedEntry(req.Namespace)
 	if err != nil || !ok {
 		return err
 	}
@@ -241,7 +241,7 @@ func (ms *Migrations) checkMovedRange(req MoveRequest) error {
 	if !ms.installed.configRelease().ChecksMovedRanges() {
 		return nil
 	}
-	coll, ok, err := ms.config.Tracked(req.Namespace)
+	coll, ok, err := ms.config.TrackedEntry(req.Namespace)
 	if err != nil || !ok {
 		return err
 	}
@@ -253,7 +253,7 @@ func (ms *Migrations) checkMovedRange(req MoveRequest) error {
 		if bound.doc == nil {
 			continue
 		}
-		if keys[bound.name], err = coll.Pattern.Key(bound.doc); err != nil {
+		if keys[bound.name], err = coll.Pattern.ParseKey(bound.doc); err != nil {
 			return mongoerr.New(mongoerr.InvalidOptions, "The '%s' bound %s is not valid for shard key pattern %s", bound.name,
 				bound.doc, coll.Pattern.Doc())
 		}
@@ -262,7 +262,7 @@ func (ms *Migrations) checkMovedRange(req MoveRequest) error {
 		return nil
 	}
 	if chunk := ms.config.tables[req.Namespace].FindWithoutHistory(keys["min"]); chunk.Max.Less(keys["max"]) {
-		return mongoerr.New(mongoerr.RangeOfChunks, "Range with bounds [%s, %s) is not contained within a single chunk.",
+		return mongoerr.New(mongoerr.RangeNotInOneChunk, "Range with bounds [%s, %s) is not contained within a single chunk.",
 			req.Min, req.Max)
 	}
 	return nil
@@ -273,7 +273,7 @@ func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, 
 	if err != nil {
 		return catalog.NoZone, err
 	}
-	at, err := coll.Pattern.Key(req.Min)
+	at, err := coll.Pattern.ParseKey(req.Min)
 	if err != nil {
 		return catalog.NoZone, err
 	}
@@ -313,7 +313,7 @@ func (ms *Migrations) reconcileOutcome(req MoveRequest, err error) error {
 	if bound == nil {
 		bound, find = req.Max, func(k catalog.Key) catalog.Chunk { return ChunkEndingAt(table, k) }
 	}
-	if key, keyErr := table.Pattern().Key(bound); keyErr == nil && find(key).Shard == req.To {
+	if key, keyErr := table.Pattern().ParseKey(bound); keyErr == nil && find(key).Shard == req.To {
 		return nil
 	}
 	return err
@@ -325,9 +325,9 @@ func (ms *Migrations) IsDonating(ns string, id catalog.ShardID) bool {
 	return s != nil && s.migration != nil && s.migration.donor == s && s.migration.req.Namespace == ns
 }
 
-// AwaitDonation blocks until the shard is not donating chunks of the collection. Splits and merges wait
+// AwaitDonationEnd blocks until the shard is not donating chunks of the collection. Splits and merges wait
 // for this (rules/02-migration-and-metadata §5.2).
-func (ms *Migrations) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
+func (ms *Migrations) AwaitDonationEnd(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
 	return ms.clock.Await(ctx, deadline, func() bool { return !ms.IsDonating(ns, id) })
 }
 

@@ -79,7 +79,7 @@ func (m *meeting) owner() string {
 	if table == nil {
 		return ""
 	}
-	key, err := table.Pattern().Key(raw(m.t, d("k", 1)))
+	key, err := table.Pattern().ParseKey(raw(m.t, d("k", 1)))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestMigrationOutcomes(t *testing.T) {
 			}
 			x.cluster.Lock()
 			defer x.cluster.Unlock()
-			if err := x.cluster.Invariants(); err != nil && !tt.twice {
+			if err := x.cluster.CheckInvariants(); err != nil && !tt.twice {
 				t.Error(err)
 			}
 		})
@@ -369,7 +369,7 @@ func TestDropWhileWaitingForDeletion(t *testing.T) {
 			}
 			x.cluster.Lock()
 			defer x.cluster.Unlock()
-			if err := x.cluster.Invariants(); err != nil {
+			if err := x.cluster.CheckInvariants(); err != nil {
 				t.Error(err)
 			}
 		})

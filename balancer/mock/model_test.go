@@ -137,7 +137,7 @@ func (m *model) sharded(t *rapid.T) (catalog.Collection, *catalog.RoutingTable, 
 	defer m.cluster.Unlock()
 	var colls []catalog.Collection
 	for _, name := range namespaces {
-		if coll, err := m.cluster.ConfigDB().Sharded(name); err == nil {
+		if coll, err := m.cluster.ConfigDB().RequireSharded(name); err == nil {
 			colls = append(colls, coll)
 		}
 	}
@@ -195,7 +195,7 @@ func (m *model) insert(t *rapid.T, name string, n int, k func() int32) {
 func (m *model) restoreKeyIndexes() {
 	for _, name := range namespaces {
 		m.cluster.Lock()
-		coll, err := m.cluster.ConfigDB().Sharded(name)
+		coll, err := m.cluster.ConfigDB().RequireSharded(name)
 		m.cluster.Unlock()
 		if err == nil {
 			db, c := split(name)
@@ -440,7 +440,7 @@ func (m *model) check(t *rapid.T) {
 	if found, err := m.cluster.Inconsistencies("", "", true); err != nil || len(found) > 0 {
 		t.Fatalf("inconsistent: %v %v\nafter %q", found, err, m.log)
 	}
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		t.Fatalf("%v\nafter %q", err, m.log)
 	}
 	for _, name := range namespaces {

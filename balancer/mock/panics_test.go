@@ -128,7 +128,7 @@ func TestTheBalancerSurvivesPanics(t *testing.T) {
 				}
 				c.Lock()
 				defer c.Unlock()
-				if err := c.Invariants(); err != nil {
+				if err := c.CheckInvariants(); err != nil {
 					t.Error(err)
 				}
 			})

@@ -65,7 +65,7 @@ func TestUnshardedCollectionsByRelease(t *testing.T) {
 			{"allowChunkOperations", true, d("allowChunkOperations", false), r.String() != "9.0"},
 		} {
 			m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"settings":{"balancer":{"mode":"off"}},"databases":[{"name":"db","primary":"a"}]}`,
-				mock.Config{Version: r, Parameters: map[string]any{parameters.RandomMigrations: tt.random, "reshardingMinimumOperationDurationMillis": 0}})
+				mock.Config{Release: r, Parameters: map[string]any{parameters.RandomMigrations: tt.random, "reshardingMinimumOperationDurationMillis": 0}})
 			m.ok(t, "db", d("insert", "c", "documents", bson.A{d("_id", 1)}))
 			m.ok(t, "admin", d("moveCollection", "db.c", "toShard", "b")) // which tracks it
 			if tt.flags != nil {
@@ -85,7 +85,7 @@ func TestUnshardedCollectionsByRelease(t *testing.T) {
 func TestBalancerStopByRelease(t *testing.T) {
 	for _, r := range after80(t) {
 		for _, stepDown := range []bool{false, true} {
-			m := newCluster(t, virtualTopology, mock.Config{Version: r})
+			m := newCluster(t, virtualTopology, mock.Config{Release: r})
 			m.ok(t, "admin", d("balancerStart", 1))
 			m.sleep(11 * time.Second)
 			migrations := func() int64 { return m.ok(t, "admin", d("mockStatus", 1)).Lookup("migrations").AsInt64() }
@@ -128,7 +128,7 @@ func TestSecondaryActionsByRelease(t *testing.T) {
 		"key":{"k":1},"chunkSizeMB":128,"chunks":[` + strings.Join(chunks, ",") + `,{"shard":"a","bytes":"10MB","docs":1000}]}]}`
 	var want string
 	for _, r := range after80(t) {
-		m := newCluster(t, topology, mock.Config{Version: r})
+		m := newCluster(t, topology, mock.Config{Release: r})
 		m.ok(t, "admin", d("configureCollectionBalancing", "db.c", "defragmentCollection", true))
 		m.sleep(3 * time.Hour)
 		var lines []string

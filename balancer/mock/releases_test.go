@@ -28,7 +28,7 @@ func after80(t *testing.T) (list []catalog.Release) {
 // Rounds compare the machine ids of shards until 8.3.
 func TestMachineIDsByRelease(t *testing.T) {
 	for _, r := range after80(t) {
-		m := newCluster(t, topologyOf(t, 3, 12, "200MB", 1000), mock.Config{Version: r})
+		m := newCluster(t, topologyOf(t, 3, 12, "200MB", 1000), mock.Config{Release: r})
 		m.ok(t, "admin", d("mockSameMachineId", bson.A{"s01", "s02"}))
 		m.sleep(time.Minute)
 		failed := m.count(t, "actionlog", d("details.errorOccurred", true))
@@ -69,7 +69,7 @@ func TestDonorsThatOwnTheirMetadata(t *testing.T) {
 			mongoerr.StaleConfig},
 	} {
 		for fcv, want := range map[string]mongoerr.Code{"8.3": tt.old, "9.0": mongoerr.StaleConfig} {
-			m := orders(t, func(cfg *mock.Config) { cfg.Version, cfg.FCV = catalog.Release90, fcv })
+			m := orders(t, func(cfg *mock.Config) { cfg.Release, cfg.FCV = catalog.Release90, fcv })
 			m.ok(t, "admin", d("balancerStop", 1))
 			var got error
 			m.cluster.Lock()
@@ -88,7 +88,7 @@ func TestDonorsThatOwnTheirMetadata(t *testing.T) {
 // the metadata it fails, and to repeat it succeeds.
 func TestMovesThatArriveAllTheSame(t *testing.T) {
 	for _, fcv := range []string{"8.3", "9.0"} {
-		m := orders(t, func(cfg *mock.Config) { cfg.Version, cfg.FCV = catalog.Release90, fcv })
+		m := orders(t, func(cfg *mock.Config) { cfg.Release, cfg.FCV = catalog.Release90, fcv })
 		m.ok(t, "admin", d("balancerStop", 1))
 		m.cluster.Lock()
 		m.cluster.Migrations().Watch(func(e mock.MigrationEvent) {
@@ -114,7 +114,7 @@ func TestMovesThatArriveAllTheSame(t *testing.T) {
 // seconds, and fails.
 func TestRangesComeBackLate(t *testing.T) {
 	for _, r := range after80(t) {
-		m := orders(t, func(cfg *mock.Config) { cfg.Version = r })
+		m := orders(t, func(cfg *mock.Config) { cfg.Release = r })
 		m.ok(t, "admin", d("balancerStop", 1))
 		move := func(to string) bson.D {
 			return d("moveRange", ns, "min", d("a", 0), "max", d("a", 10), "toShard", to)

@@ -81,14 +81,14 @@ func (rq *Request) SetRouter(node catalog.ShardID, routes *routing.Cache) {
 	rq.router, rq.routerView = node, routerView{cache: routes, config: rq.env.config, shards: rq.env.shards}
 }
 
-// JoinTo sets the main collection of a pipeline.
-func (rq *Request) JoinTo(ns string) { rq.routerView.joins = ns }
+// SetMainCollection sets the main collection of a pipeline.
+func (rq *Request) SetMainCollection(ns string) { rq.routerView.mainCollection = ns }
 
-// Background returns a request of the cluster itself, which no router sends and to which no injected
+// BackgroundRequest returns a request of the cluster itself, which no router sends and to which no injected
 // failure applies.
-func (c *Cluster) Background() *Request { return c.env.background() }
+func (c *Cluster) BackgroundRequest() *Request { return c.env.backgroundRequest() }
 
-func (env *environment) background() *Request { return &Request{env: env} }
+func (env *environment) backgroundRequest() *Request { return &Request{env: env} }
 
 // HasSlowNodes reports whether any nodes are slow.
 func (rq *Request) HasSlowNodes() bool { return len(rq.env.faults.slow) > 0 }
@@ -191,11 +191,11 @@ func (rq *Request) AwaitSecondaries(d time.Duration) error {
 // primarySearchTimeout is how long a router or the config server searches for the primary of a shard.
 const primarySearchTimeout = 20 * time.Second
 
-// WaitForNodes makes the request wait for unavailable shards when it reads their metadata. Reads and
+// SetWaitsForNodes makes the request wait for unavailable shards when it reads their metadata. Reads and
 // writes of documents never wait, which keeps fault tests fast.
-func (rq *Request) WaitForNodes() { rq.waitsForNodes = true }
+func (rq *Request) SetWaitsForNodes() { rq.waitsForNodes = true }
 
-// contactOrWait is like contact, but may wait for an unavailable shard (see WaitForNodes).
+// contactOrWait is like contact, but may wait for an unavailable shard (see SetWaitsForNodes).
 func (rq *Request) contactOrWait(id catalog.ShardID) error {
 	if rq.waitsForNodes && id != configShard && rq.env.faults.checkReachable(rq.router, id) != nil {
 		if err := rq.awaitNode(rq.router, id); err != nil {
@@ -215,7 +215,8 @@ func (rq *Request) awaitNode(from, id catalog.ShardID) error {
 		return err
 	}
 	return mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
-		"Could not find host matching read preference { mode: \"primary\" } for set %s", setName(rq.env.addresses.HostOf(id)))
+		"Could not find host matching read preference { mode: \"primary\" } for set %s",
+		replicaSetName(rq.env.addresses.HostOf(id)))
 }
 
 // ContactShardsFromConfig checks that the config server can reach each shard. It waits for unavailable

@@ -51,7 +51,7 @@ func (r *resharding) enterState(next reshardState) {
 		}
 		if next != reshardInitializing {
 			fields = append(fields, bson.E{Key: "donorFields", Value: bson.D{
-				{Key: "tempNs", Value: r.temporary()}, {Key: "reshardingKey", Value: r.request.Pattern.Doc()},
+				{Key: "tempNs", Value: r.temporaryName()}, {Key: "reshardingKey", Value: r.request.Pattern.Doc()},
 				{Key: "recipientShardIds", Value: r.recipients()},
 			}})
 		}
@@ -77,7 +77,7 @@ func (r *resharding) logTransition(next reshardState) {
 
 // changeEntry changes the collection's entry, unless the collection was dropped or recreated.
 func (r *resharding) changeEntry(change func(*bson.D)) error {
-	coll, ok, err := r.rs.config.Tracked(r.request.Namespace)
+	coll, ok, err := r.rs.config.TrackedEntry(r.request.Namespace)
 	if err != nil || !ok || !coll.UUID.Equal(r.entryUUID) {
 		return err
 	}
@@ -85,8 +85,8 @@ func (r *resharding) changeEntry(change func(*bson.D)) error {
 	return err
 }
 
-// temporary returns the name of the temporary collection.
-func (r *resharding) temporary() string {
+// temporaryName returns the name of the temporary collection.
+func (r *resharding) temporaryName() string {
 	return databaseOf(r.request.Namespace) + ".system.resharding." + humanize.UUID(r.before.UUID.Data)
 }
 
@@ -117,9 +117,9 @@ func (r *resharding) participantStates() (donors, recipients bson.A) {
 	donors, recipients = bson.A{}, bson.A{}
 	for _, id := range r.donors {
 		state := bson.D{{Key: "state", Value: cmp.Or(donorStates[r.state], string(r.state))}}
-		if !r.clonedAt.IsZero() {
+		if !r.cloneStartedAt.IsZero() {
 			part := r.parts[id]
-			state = append(state, bson.E{Key: "minFetchTimestamp", Value: r.clonedAt},
+			state = append(state, bson.E{Key: "minFetchTimestamp", Value: r.cloneStartedAt},
 				bson.E{Key: "bytesToClone", Value: part.Bytes}, bson.E{Key: "documentsToClone", Value: part.Docs})
 		}
 		donors = append(donors, bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState", Value: state}})
@@ -148,7 +148,7 @@ func (r *resharding) requestOptions() (count, distribution bson.D) {
 
 // cloneProgress returns the progress of the clone for each recipient.
 func (r *resharding) cloneProgress() bson.D {
-	if r.clonedAt.IsZero() {
+	if r.cloneStartedAt.IsZero() {
 		return nil
 	}
 	var docs int64
@@ -163,7 +163,7 @@ func (r *resharding) cloneProgress() bson.D {
 		metrics = bson.D{{Key: "documentCopy", Value: append(clone, end)}, {Key: "oplogApplication", Value: bson.D{end}}}
 	}
 	return bson.D{{Key: "approxBytesToCopy", Value: r.bytes / n}, {Key: "approxDocumentsToCopy", Value: docs / n},
-		{Key: "cloneTimestamp", Value: r.clonedAt}, {Key: "metrics", Value: metrics}}
+		{Key: "cloneTimestamp", Value: r.cloneStartedAt}, {Key: "metrics", Value: metrics}}
 }
 
 func (r *resharding) doc() bson.D {
@@ -173,7 +173,7 @@ func (r *resharding) doc() bson.D {
 		{Key: "_id", Value: r.id},
 		{Key: "ns", Value: r.request.Namespace},
 		{Key: "ui", Value: r.before.UUID},
-		{Key: "tempNs", Value: r.temporary()},
+		{Key: "tempNs", Value: r.temporaryName()},
 		{Key: "reshardingKey", Value: r.request.Pattern.Doc()},
 		{Key: "startTime", Value: bson.NewDateTimeFromTime(r.started)},
 		{Key: "provenance", Value: string(r.request.Provenance)},
@@ -182,8 +182,8 @@ func (r *resharding) doc() bson.D {
 		{Key: "recipientShards", Value: recipients},
 	}
 	doc = append(doc, count...)
-	if r.request.UserID != nil {
-		doc = append(doc, bson.E{Key: "userReshardingUUID", Value: *r.request.UserID})
+	if r.request.UserUUID != nil {
+		doc = append(doc, bson.E{Key: "userReshardingUUID", Value: *r.request.UserUUID})
 	}
 	if r.state != reshardQuiesced {
 		doc = append(doc, bson.E{Key: "active", Value: true})
@@ -251,7 +251,7 @@ func (r *resharding) count(err error) {
 	switch {
 	case err == nil:
 		n.Succeeded++
-	case r.aborted != nil:
+	case r.abortReason != nil:
 		n.Canceled++
 	default:
 		n.Failed++
@@ -283,7 +283,7 @@ type finishedReshard struct {
 // finishedResult returns the completed resharding with the plan's UUID, if its result is still kept.
 func (rs *Reshardings) finishedResult(plan reshardPlan) (finishedReshard, bool) {
 	kept, ok := rs.results[plan.Namespace]
-	return kept, ok && plan.UserID != nil && plan.UserID.Equal(*kept.op.request.UserID)
+	return kept, ok && plan.UserUUID != nil && plan.UserUUID.Equal(*kept.op.request.UserUUID)
 }
 
 // keepResult keeps the result of an operation for quiescePeriod or until the next operation of the

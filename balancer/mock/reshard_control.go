@@ -38,7 +38,7 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 	if op.state == reshardInitializing && rs.bugs.LosesEarlyAborts {
 		return nil
 	}
-	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
+	op.abortReason = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
 	rs.clock.After(0, op.resume)
 	return rs.clock.Await(ctx, deadline, func() bool { return rs.active[ns] != op })
 }
@@ -58,7 +58,7 @@ func (rs *Reshardings) Commit(ns string) error {
 }
 
 func (rs *Reshardings) findRunning(ns string) (*resharding, error) {
-	if _, ok, err := rs.config.Tracked(ns); err != nil || !ok {
+	if _, ok, err := rs.config.TrackedEntry(ns); err != nil || !ok {
 		if err == nil {
 			err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 		}

@@ -54,7 +54,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
 	}
-	coll, err := rs.reshardable(req.Namespace)
+	coll, err := rs.reshardableCollection(req.Namespace)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 		Zones:         zones,
 		Chunks:        chunks,
 		requestKey:    fmt.Sprint(req),
-		UserID:        userUUID(req.UUID),
+		UserUUID:      userUUID(req.UUID),
 		InitialChunks: req.InitialChunks,
 		Force:         req.Force,
 	})
@@ -95,7 +95,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 // checkUniqueIndexes rejects a key for which the unique indexes of a collection
 // could not be enforced.
 func (rs *Reshardings) checkUniqueIndexes(ns string, pattern catalog.KeyPattern) error {
-	for _, id := range rs.stats.shardsWith(ns) {
+	for _, id := range rs.stats.shardsWithCollection(ns) {
 		if err := checkUniqueIndexes(rs.shards[id].colls[ns], ns, pattern); err != nil {
 			return err
 		}
@@ -103,9 +103,9 @@ func (rs *Reshardings) checkUniqueIndexes(ns string, pattern catalog.KeyPattern)
 	return nil
 }
 
-// reshardable returns the collection. It fails for an unsharded collection, for the config database, and
+// reshardableCollection returns the collection. It fails for an unsharded collection, for the config database, and
 // in a cluster that never had two shards.
-func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
+func (rs *Reshardings) reshardableCollection(ns string) (catalog.Collection, error) {
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return catalog.Collection{}, err
@@ -113,7 +113,7 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	if onConfigServer(db) {
 		return catalog.Collection{}, mongoerr.New(mongoerr.IllegalOperation, "can't reshard %s: it is a system namespace", ns)
 	}
-	coll, ok, err := rs.config.Tracked(ns)
+	coll, ok, err := rs.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return coll, err

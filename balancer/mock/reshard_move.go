@@ -28,7 +28,7 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	coll, tracked, err := rs.config.Tracked(ns)
+	coll, tracked, err := rs.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return err
@@ -60,7 +60,7 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
 	}
-	coll, ok, err := rs.config.Tracked(ns)
+	coll, ok, err := rs.config.TrackedEntry(ns)
 	switch {
 	case err != nil:
 		return err
@@ -154,7 +154,7 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	for _, id := range e.b.shards.ids() {
 		for ns, local := range e.b.shards[id].colls {
 			db, _, _ := strings.Cut(ns, ".")
-			coll, tracked, err := e.b.config.Tracked(ns)
+			coll, tracked, err := e.b.config.TrackedEntry(ns)
 			primary, _ := e.b.config.Primary(db)
 			switch {
 			case err != nil:
@@ -185,7 +185,7 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
 	if err := checkChunkOperations(rs.config); err != nil {
 		return reshardPlan{}, err
 	}
-	coll, tracked, err := rs.config.Tracked(m.Namespace)
+	coll, tracked, err := rs.config.TrackedEntry(m.Namespace)
 	if err != nil {
 		return reshardPlan{}, err
 	}

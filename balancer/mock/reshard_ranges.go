@@ -85,7 +85,7 @@ func (rs *Reshardings) parseRanges(
 			raw  bson.Raw
 			key  *catalog.Key
 		}{{"min", r.Min, &chunk.Min}, {"max", r.Max, &chunk.Max}} {
-			if *b.key, err = pattern.Key(b.raw); err != nil {
+			if *b.key, err = pattern.ParseKey(b.raw); err != nil {
 				return nil, mongoerr.New(kind.code, kind.fields, b.name)
 			}
 		}

@@ -120,12 +120,12 @@ type resharding struct {
 	cloneDuration time.Duration
 	cloneEnds     time.Time
 	bytes         int64
-	// parts are the sizes on the donors at the start, clonedAt is the cluster time at the start of the
+	// parts are the sizes on the donors at the start, cloneStartedAt is the cluster time at the start of the
 	// clone.
 	parts           map[catalog.ShardID]LocalStats
-	clonedAt        bson.Timestamp
+	cloneStartedAt  bson.Timestamp
 	commitRequested bool  // enter the critical section
-	aborted         error // the reason of an abort
+	abortReason     error // the reason of an abort
 	waiters         []func(error)
 	// resume ends a wait at a fail point.
 	resume func()
@@ -145,9 +145,9 @@ type reshardPlan struct {
 	Force         bool
 	// requestKey identifies repeated requests.
 	requestKey string
-	// UserID is the user-defined UUID of the operation under which its result is kept; nil if there is
+	// UserUUID is the user-defined UUID of the operation under which its result is kept; nil if there is
 	// none.
-	UserID *bson.Binary
+	UserUUID *bson.Binary
 }
 
 // start starts an operation, or joins a running one with the same request. An event calls done once.
@@ -170,7 +170,7 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		rs.clock.After(0, func() { done(err) })
 		return
 	}
-	coll, _, err := rs.config.Tracked(plan.Namespace)
+	coll, _, err := rs.config.TrackedEntry(plan.Namespace)
 	if err != nil {
 		rs.clock.After(0, func() { done(err) })
 		return
@@ -242,7 +242,7 @@ func (r *resharding) failAfterPanic(err error) {
 	if rs.active[ns] != r {
 		return
 	}
-	r.aborted = err
+	r.abortReason = err
 	r.rs.clock.Attempt("the end of a resharding", r.abandon, func(error) {
 		if rs.active[ns] == r {
 			delete(rs.active, ns)
@@ -297,7 +297,7 @@ func (r *resharding) clone() {
 		return
 	}
 	takes := reshardStepTime + r.copyDuration()
-	r.cloneDuration, r.cloneEnds, r.clonedAt = takes, r.rs.clock.Now().Add(takes), r.rs.ids.Tick()
+	r.cloneDuration, r.cloneEnds, r.cloneStartedAt = takes, r.rs.clock.Now().Add(takes), r.rs.ids.Tick()
 	r.enterState(reshardCloning)
 	r.after(takes, r.apply)
 }
@@ -329,13 +329,13 @@ func (r *resharding) blockWrites() {
 // endIfAborted ends an operation that was aborted or whose collection was dropped, and reports whether
 // it did.
 func (r *resharding) endIfAborted() bool {
-	coll, ok, err := r.rs.config.Tracked(r.request.Namespace)
+	coll, ok, err := r.rs.config.TrackedEntry(r.request.Namespace)
 	switch {
-	case r.aborted != nil:
+	case r.abortReason != nil:
 	case err != nil:
-		r.aborted = err
+		r.abortReason = err
 	case !ok || !coll.UUID.Equal(r.before.UUID):
-		r.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "collection %s was dropped", r.request.Namespace)
+		r.abortReason = mongoerr.New(mongoerr.ReshardCollectionAborted, "collection %s was dropped", r.request.Namespace)
 	default:
 		return false
 	}
@@ -345,7 +345,7 @@ func (r *resharding) endIfAborted() bool {
 
 func (r *resharding) abandon() {
 	r.enterState(reshardAborting)
-	r.complete(r.aborted)
+	r.complete(r.abortReason)
 }
 
 // finish moves every document to its new location.
@@ -354,7 +354,7 @@ func (r *resharding) finish() {
 		return
 	}
 	if err := r.commit(); err != nil {
-		r.aborted = err
+		r.abortReason = err
 		r.abandon()
 		return
 	}
@@ -439,7 +439,7 @@ func (r *resharding) checkShards() error {
 func (r *resharding) complete(err error) {
 	delete(r.rs.active, r.request.Namespace)
 	r.count(err)
-	if r.request.UserID != nil {
+	if r.request.UserUUID != nil {
 		r.enterState(reshardQuiesced)
 		r.clearEntry()
 		r.keepResult(err)

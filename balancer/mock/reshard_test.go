@@ -263,7 +263,7 @@ func TestOrphansOfARefinedKeyAreDeleted(t *testing.T) {
 	m.ok(t, "admin", d("refineCollectionShardKey", ns, "key", d("a", 1, "b", 1)))
 	for range 2 {
 		m.cluster.Lock()
-		if err := m.cluster.Invariants(); err != nil {
+		if err := m.cluster.CheckInvariants(); err != nil {
 			t.Error(err)
 		}
 		m.cluster.Unlock()

@@ -64,7 +64,7 @@ func TestCleanupDelayOfReleases(t *testing.T) {
 		catalog.Release44: 900, catalog.Release80: 900, catalog.Release81: 900, catalog.Release82: 3600, catalog.Release83: 3600,
 		catalog.Release90: 3600, catalog.Release80.WithPatch(20): 900, catalog.Release82.WithPatch(6): 3600,
 	} {
-		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release})
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Release: release})
 		if got, _, _ := m.cluster.Parameters().Value("orphanCleanupDelaySecs"); got != want {
 			t.Errorf("%s: %v, want %d", release, got, want)
 		}

@@ -174,8 +174,9 @@ func uniqueRecords(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.Re
 }
 
 // shardKeyPrefixes truncates index keys to the fields of the shard key.
-func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, of int) iter.Seq2[store.RecordID, []byte] {
-	if fields == of {
+func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, indexFields int) iter.Seq2[store.RecordID,
+	[]byte] {
+	if fields == indexFields {
 		return entries
 	}
 	return func(yield func(store.RecordID, []byte) bool) {

@@ -46,7 +46,7 @@ func (m *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) 
 	if known != "" || err != nil {
 		return known, err
 	}
-	if commonMember(m.addresses.ConfigServer(), hosts) {
+	if hasCommonMember(m.addresses.ConfigServer(), hosts) {
 		return "", mongoerr.New(mongoerr.OperationFailed,
 			"Cannot add %s as a shard since it is a config server", at)
 	}
@@ -86,8 +86,8 @@ func (m *Membership) findExisting(at ShardAddress, name string) (catalog.ShardID
 		return "", err
 	}
 	for _, s := range shards {
-		theirs := setName(s.Host)
-		common := commonMember(s.Host, at.hosts)
+		theirs := replicaSetName(s.Host)
+		common := hasCommonMember(s.Host, at.hosts)
 		switch {
 		case common && at.set == theirs && (name == "" || name == string(s.ID)):
 			return s.ID, nil
@@ -99,8 +99,8 @@ func (m *Membership) findExisting(at ShardAddress, name string) (catalog.ShardID
 	return "", nil
 }
 
-// commonMember reports whether one of the hosts is a member of a set.
-func commonMember(address, hosts string) bool {
+// hasCommonMember reports whether one of the hosts is a member of a set.
+func hasCommonMember(address, hosts string) bool {
 	return slices.ContainsFunc(strings.Split(hosts, ","), func(h string) bool { return hasMember(address, h) })
 }
 
@@ -215,7 +215,7 @@ func isValidHost(text string) bool {
 // HostsOf returns the connection strings of the shards that have a collection.
 func (st *Statistics) HostsOf(ns string) []string {
 	var hosts []string
-	for _, id := range st.shardsWith(ns) {
+	for _, id := range st.shardsWithCollection(ns) {
 		hosts = append(hosts, st.addresses.HostOf(id))
 	}
 	return hosts
@@ -226,7 +226,7 @@ func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Bin
 	if l := st.shards.collection(id, ns); l != nil {
 		return l.uuid, l.docs.IndexEntryCounts()
 	}
-	if docs := st.config.existing(ns); docs != nil {
+	if docs := st.config.existingCollection(ns); docs != nil {
 		return st.config.uuid(ns), docs.IndexEntryCounts()
 	}
 	return st.config.uuid(ns), nil
@@ -255,7 +255,7 @@ func (m *Membership) AddConfigShard() error {
 
 var _ balancer.MachineIDs = engine{}
 
-func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, tells bool, err error) {
+func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, known bool, err error) {
 	if e.b.shards[id] == nil {
 		return 0, false, nil
 	}

@@ -70,7 +70,7 @@ func (a *Addresses) writeToConfig() error {
 		_, err := a.config.modify(configShards, string(id), func(doc *bson.D) {
 			for i, e := range *doc {
 				if host, isText := e.Value.(string); e.Key == "host" && isText {
-					set := setName(host)
+					set := replicaSetName(host)
 					(*doc)[i].Value = set + "/" + at
 				}
 			}
@@ -137,8 +137,8 @@ func (h *hosts) generate(n int) string {
 	return host
 }
 
-// setName returns the set name in a connection string.
-func setName(host string) string {
+// replicaSetName returns the set name in a connection string.
+func replicaSetName(host string) string {
 	set, _, _ := strings.Cut(host, "/")
 	return set
 }

@@ -27,8 +27,8 @@ type Removal struct {
 	FirstNonEmpty    string
 }
 
-// Empty reports whether no chunks and databases are left to move.
-func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
+// IsEmpty reports whether no chunks and databases are left to move.
+func (r Removal) IsEmpty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
 
 // Remove starts or continues the removal of a shard, given by id, connection string or host. The call
 // must be repeated until Completed.
@@ -49,8 +49,8 @@ func (m *Membership) removeStep(shard catalog.Shard) (Removal, error) {
 	switch {
 	case !shard.Draining:
 		r.Started = true
-		return r, m.StartDraining(shard)
-	case !r.Empty() || r.Cleaning:
+		return r, m.StartRemoval(shard)
+	case !r.IsEmpty() || r.Cleaning:
 		return r, nil
 	}
 	r.Completed = true
@@ -167,8 +167,8 @@ func (m *Membership) ConfigShardToDrain() (catalog.Shard, error) {
 	return m.config.ShardByID(string(configShard))
 }
 
-// Drain implements the separate command to start draining (since 8.3).
-func (m *Membership) Drain(shard catalog.Shard) error {
+// StartShardDraining implements the separate command to start draining (since 8.3).
+func (m *Membership) StartShardDraining(shard catalog.Shard) error {
 	shards, err := m.config.Shards()
 	if err != nil {
 		return err
@@ -185,9 +185,9 @@ func (m *Membership) Drain(shard catalog.Shard) error {
 	return m.markDraining(shard)
 }
 
-// StartDraining marks a shard as draining, so that the balancer empties it. It does nothing if the shard
+// StartRemoval marks a shard as draining, so that the balancer empties it. It does nothing if the shard
 // is draining.
-func (m *Membership) StartDraining(shard catalog.Shard) error {
+func (m *Membership) StartRemoval(shard catalog.Shard) error {
 	if err := m.checkRemoval(shard); err != nil {
 		return err
 	}
@@ -225,10 +225,10 @@ func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
 		Collections: m.config.unshardedOn(shard.ID)}
 	r.Chunks = m.reshardings.incomingChunks(shard.ID)
 	for _, table := range m.config.allTables() {
-		r.Chunks += int64(table.Count(shard.ID))
+		r.Chunks += int64(table.CountOn(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}
-	if r.Empty() && shard.ID == configShard {
+	if r.IsEmpty() && shard.ID == configShard {
 		m.cleanConfigShard(&r)
 	}
 	return r
@@ -238,12 +238,12 @@ func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
 // not drained.
 func (m *Membership) CommitRemoval(shard catalog.Shard) error {
 	version, _ := m.clusterParameters.FCVDocument().Lookup("version").StringValueOK()
-	if fcv, _ := catalog.ReleaseOf(version); !fcv.CommitsRemovals() {
+	if fcv, _ := catalog.ReleaseOf(version); !fcv.AllowsCommitShardRemoval() {
 		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
 			"to the highest FCV to perform this operation.")
 	}
 	status := m.DrainingStatus(shard)
-	if !shard.Draining || !status.Empty() || status.Cleaning || len(m.CollectionsToMove(shard.ID)) > 0 {
+	if !shard.Draining || !status.IsEmpty() || status.Cleaning || len(m.CollectionsToMove(shard.ID)) > 0 {
 		command := "shardDrainingStatus"
 		if shard.ID == configShard {
 			command = "getTransitionToDedicatedConfigServerStatus"
@@ -260,7 +260,7 @@ func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
 	for ns := range m.shards[id].colls {
 		db, name, _ := strings.Cut(ns, ".")
 		primary, _ := m.config.Primary(db)
-		_, tracked, err := m.config.Tracked(ns)
+		_, tracked, err := m.config.TrackedEntry(ns)
 		if err != nil || tracked || primary != id || onConfigServer(db) || strings.HasPrefix(name, "system.") {
 			continue
 		}
@@ -285,8 +285,8 @@ func (m *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 func (c *ConfigDB) unshardedOn(id catalog.ShardID) []string {
 	list := []string{}
 	for ns, table := range c.allTables() {
-		coll, _, err := c.Tracked(ns)
-		if err == nil && coll.Unsplittable && table.Count(id) > 0 {
+		coll, _, err := c.TrackedEntry(ns)
+		if err == nil && coll.Unsplittable && table.CountOn(id) > 0 {
 			list = append(list, ns)
 		}
 	}

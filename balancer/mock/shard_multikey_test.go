@@ -15,7 +15,7 @@ import (
 // serves the key.
 func tagged(t *testing.T, release catalog.Release, tags func(i int) any) *model {
 	t.Helper()
-	m := newCluster(t, threeShards, mock.Config{Version: release, Parameters: map[string]any{
+	m := newCluster(t, threeShards, mock.Config{Release: release, Parameters: map[string]any{
 		"reshardingMinimumOperationDurationMillis": 0, "orphanCleanupDelaySecs": 0}})
 	m.ok(t, "config", d("update", "settings", "updates", bson.A{
 		d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))
@@ -91,7 +91,7 @@ func (m *model) consequences(t *testing.T, db string, command bson.D) string {
 	for chunk := range m.cluster.ConfigDB().Table(ns).All() {
 		seen += fmt.Sprintln(chunk.Min, chunk.Shard)
 	}
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 	m.cluster.Unlock()

@@ -163,9 +163,11 @@ func (st *Statistics) ScheduledDeletions(id catalog.ShardID) int {
 	return len(st.shards[id].deletions)
 }
 
-// UnreadyDeletions returns the number of tasks whose migration is undecided or whose shard does not know
+// UnreadyDeletionCount returns the number of tasks whose migration is undecided or whose shard does not know
 // the decision.
-func (st *Statistics) UnreadyDeletions(id catalog.ShardID) int { return st.shards[id].countUnready() }
+func (st *Statistics) UnreadyDeletionCount(id catalog.ShardID) int {
+	return st.shards[id].countUnready()
+}
 
 func (s *shard) countUnready() (n int) {
 	for _, task := range s.deletions {
@@ -176,33 +178,33 @@ func (s *shard) countUnready() (n int) {
 	return n
 }
 
-// PendingDeletion is a range deletion task in the shard's format.
-type PendingDeletion struct {
-	Namespace string
-	UUID      bson.Binary
-	Donor     catalog.ShardID
-	Key       bson.Raw // the shard key
-	Min, Max  bson.Raw
-	Now       bool // no delay for running queries
-	Pending   bool // the migration is in progress and undecided
-	Orphans   int64
-	At        bson.Timestamp
+// DeletionTask is a range deletion task in the shard's format.
+type DeletionTask struct {
+	Namespace      string
+	UUID           bson.Binary
+	Donor          catalog.ShardID
+	Key            bson.Raw // the shard key
+	Min, Max       bson.Raw
+	Immediate      bool // no delay for running queries
+	Pending        bool // the migration is in progress and undecided
+	Orphans        int64
+	MigrationStart bson.Timestamp
 }
 
 // Tasks returns a shard's tasks in the order of their creation.
-func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
+func (rd *RangeDeleter) Tasks(id catalog.ShardID) []DeletionTask {
 	s := rd.shards[id]
 	if s == nil {
 		return nil
 	}
-	var list []PendingDeletion
+	var list []DeletionTask
 	for _, task := range s.deletions {
 		p := task.coll.Pattern
-		list = append(list, PendingDeletion{
+		list = append(list, DeletionTask{
 			Namespace: task.coll.Namespace, UUID: task.coll.UUID, Donor: task.donor, Key: p.Doc(),
-			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.timing == deletionNow,
+			Min: p.Bound(task.min), Max: p.Bound(task.max), Immediate: task.timing == deletionNow,
 			Pending: !task.ready,
-			Orphans: task.orphans, At: task.migrationStart,
+			Orphans: task.orphans, MigrationStart: task.migrationStart,
 		})
 	}
 	return list

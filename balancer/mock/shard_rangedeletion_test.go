@@ -22,7 +22,7 @@ func TestDeletionOrder(t *testing.T) {
 	}
 	key := func(n int) catalog.Key {
 		doc, _ := bson.Marshal(bson.D{{Key: "k", Value: n}})
-		k, err := pattern.Key(doc)
+		k, err := pattern.ParseKey(doc)
 		if err != nil {
 			t.Fatal(err)
 		}

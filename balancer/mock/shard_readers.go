@@ -36,11 +36,13 @@ type heldDeletion struct {
 	begin   func()
 }
 
-// OpenReader registers a cursor until it is closed.
-func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeout bool, of *SecondaryRead) *Reader {
+// ReaderInfo registers a cursor until it is closed.
+func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeout bool,
+	secondary *SecondaryRead) *Reader {
 	rd.opened++
 	r := &Reader{
-		deleter: rd, id: rd.opened, ns: ns, shards: shards, noTimeout: noTimeout, secondary: of, lastUsed: rd.clock.Now(),
+		deleter: rd, id: rd.opened, ns: ns, shards: shards, noTimeout: noTimeout, secondary: secondary,
+		lastUsed: rd.clock.Now(),
 	}
 	if rd.readers == nil {
 		rd.readers = map[*Reader]struct{}{}
@@ -49,21 +51,21 @@ func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeou
 	return r
 }
 
-// OpenReader is an open cursor in the list of Readers.
-type OpenReader struct {
+// ReaderInfo is an open cursor in the list of Readers.
+type ReaderInfo struct {
 	ID        int
 	Namespace string
 	Shards    []catalog.ShardID
 }
 
 // Readers returns the open cursors on primaries that are not idle for too long, in the order of opening.
-func (rd *RangeDeleter) Readers() (list []OpenReader) {
+func (rd *RangeDeleter) Readers() (list []ReaderInfo) {
 	for r := range rd.readers {
 		if r.secondary == nil && (r.noTimeout || rd.clock.Now().Sub(r.lastUsed) < readerTimeout) {
-			list = append(list, OpenReader{r.id, r.ns, r.shards})
+			list = append(list, ReaderInfo{r.id, r.ns, r.shards})
 		}
 	}
-	slices.SortFunc(list, func(a, b OpenReader) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b ReaderInfo) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
@@ -96,8 +98,8 @@ func (h *heldDeletion) releaseReader(r *Reader) {
 	}
 }
 
-// afterReaders calls begin when all cursors that read a collection on a shard now have ended.
-func (rd *RangeDeleter) afterReaders(ns string, shard catalog.ShardID, begin func()) {
+// runAfterReaders calls begin when all cursors that read a collection on a shard now have ended.
+func (rd *RangeDeleter) runAfterReaders(ns string, shard catalog.ShardID, begin func()) {
 	held := &heldDeletion{readers: map[*Reader]struct{}{}, begin: begin}
 	for r := range rd.readers {
 		if r.ns == ns && slices.Contains(r.shards, shard) && r.secondary == nil {

@@ -21,22 +21,22 @@ type SecondaryRead struct {
 	tables   map[catalog.ShardID]*catalog.RoutingTable
 	killable bool // a loss kills the read
 	killed   atomic.Bool
-	// gone holds the deleted ranges. It is read without the lock.
-	gone atomic.Pointer[[]goneRange]
+	// deletedRanges holds the deleted ranges. It is read without the lock.
+	deletedRanges atomic.Pointer[[]deletedRange]
 }
 
-type goneRange struct {
+type deletedRange struct {
 	pattern  catalog.KeyPattern
 	min, max catalog.Key
 }
 
-func (g goneRange) has(doc bson.Raw) bool {
+func (g deletedRange) contains(doc bson.Raw) bool {
 	key, err := g.pattern.DocumentKey(doc)
 	return err == nil && !key.Less(g.min) && (key.Less(g.max) || g.max.Equal(g.pattern.GlobalMax()))
 }
 
-// FromSecondaries makes the reads of a request use secondaries, even ones without lag.
-func (rq *Request) FromSecondaries() {
+// ReadFromSecondaries makes the reads of a request use secondaries, even ones without lag.
+func (rq *Request) ReadFromSecondaries() {
 	if rq.secondary != nil {
 		return // other reads of the request end with the first batch
 	}
@@ -59,11 +59,11 @@ func (r *SecondaryRead) addTarget(t target) bool {
 	return r.tables[t.shard.id] == t.table
 }
 
-// LostOnSecondaries returns what tracks the losses of the request's reads, nil for reads from primaries.
-func (rq *Request) LostOnSecondaries() *SecondaryRead { return rq.secondary }
+// SecondaryRead returns what tracks the losses of the request's reads, nil for reads from primaries.
+func (rq *Request) SecondaryRead() *SecondaryRead { return rq.secondary }
 
-// Failed returns the error if the read was killed, else nil. A nil SecondaryRead belongs to primaries.
-func (r *SecondaryRead) Failed() error {
+// Err returns the error if the read was killed, else nil. A nil SecondaryRead belongs to primaries.
+func (r *SecondaryRead) Err() error {
 	if r == nil || !r.killed.Load() {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (r *SecondaryRead) stillHas(doc bson.Raw) bool {
 	if r == nil {
 		return true
 	}
-	gone := r.gone.Load()
-	return gone == nil || !slices.ContainsFunc(*gone, func(g goneRange) bool { return g.has(doc) })
+	gone := r.deletedRanges.Load()
+	return gone == nil || !slices.ContainsFunc(*gone, func(g deletedRange) bool { return g.contains(doc) })
 }
 
 // applyToSecondaries removes a range that is about to be deleted from the reads of the shard's
@@ -94,10 +94,10 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	}
 	ends := rd.bugs.FixSecondaryReads || rd.release.EndsReadsOfOrphans() &&
 		rd.parameters.Int("terminateSecondaryReadsOnOrphanCleanup") != 0
-	gone := goneRange{task.coll.Pattern, task.min, task.max}
+	gone := deletedRange{task.coll.Pattern, task.min, task.max}
 	lose := func() {
 		for _, r := range reads {
-			r.lose(gone, ends)
+			r.applyDeletion(gone, ends)
 		}
 	}
 	if behind := rd.faults.slow[s.id].SecondaryLag; behind > 0 {
@@ -112,14 +112,14 @@ func (r *SecondaryRead) ownedByShard(id catalog.ShardID, task *rangeDeletion) bo
 	return r != nil && r.tables[id] != nil && slices.Contains(r.tables[id].OwnersIn(task.min, task.max), id)
 }
 
-func (r *SecondaryRead) lose(g goneRange, ends bool) {
-	if r.killable && ends {
+func (r *SecondaryRead) applyDeletion(g deletedRange, kills bool) {
+	if r.killable && kills {
 		r.killed.Store(true)
 		return
 	}
-	gone := []goneRange{g}
-	if before := r.gone.Load(); before != nil {
+	gone := []deletedRange{g}
+	if before := r.deletedRanges.Load(); before != nil {
 		gone = append(gone, *before...)
 	}
-	r.gone.Store(&gone)
+	r.deletedRanges.Store(&gone)
 }

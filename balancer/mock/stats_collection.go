@@ -44,8 +44,8 @@ type LocalStats struct {
 	// Capped collections have a limit in bytes; a MaxDocs of zero means no limit of documents.
 	Capped            bool
 	MaxBytes, MaxDocs int64
-	// Free is the unused size of the file.
-	Free int64
+	// FreeBytes is the unused size of the file.
+	FreeBytes int64
 	// Reads and Writes count operations since the start of the shard.
 	Reads, Writes int64
 	// ReadMicros and WriteMicros are the durations of workload operations.
@@ -56,7 +56,7 @@ type LocalStats struct {
 const StorageUnit = 4096
 
 // StoredBytes returns the reported size of the collection's file.
-func (s LocalStats) StoredBytes() int64 { return max(s.Bytes+s.Free, StorageUnit) }
+func (s LocalStats) StoredBytes() int64 { return max(s.Bytes+s.FreeBytes, StorageUnit) }
 
 // IndexBytes returns the reported size of the indexes.
 func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageUnit }
@@ -97,7 +97,8 @@ func (st *Statistics) collectionOn(id catalog.ShardID, ns string) (LocalStats, b
 	return LocalStats{
 		Shard: id, Host: st.addresses.FirstMember(id), Docs: docs, Bytes: bytes,
 		Orphans: st.shards[id].orphanCount(ns), Indexes: indexNames(l.docs),
-		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Free: max(0, l.fileBytes-max(bytes, StorageUnit)),
+		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, FreeBytes: max(0,
+			l.fileBytes-max(bytes, StorageUnit)),
 		Reads: l.reads, Writes: l.writes, ReadMicros: l.readMicros, WriteMicros: l.writeMicros,
 	}, true
 }
@@ -122,7 +123,7 @@ func (st *Statistics) Distribution(ns string) []LocalStats {
 func (st *Statistics) configCollection(ns string) []LocalStats {
 	limit := cappedBytes(ns)
 	stats := LocalStats{Shard: configShard, Host: st.addresses.configHost, Capped: limit > 0, MaxBytes: limit}
-	switch docs := st.config.existing(ns); {
+	switch docs := st.config.existingCollection(ns); {
 	case ns == chunksNamespace:
 		for _, table := range st.config.allTables() {
 			stats.Docs += int64(table.Len())
@@ -195,7 +196,7 @@ type CollectionInfo struct {
 	Name    string
 	UUID    bson.Binary
 	Options bson.D
-	View    bool // views have no UUID
+	IsView  bool // views have no UUID
 }
 
 // Collections returns a database's collections sorted by name.
@@ -209,7 +210,7 @@ func (st *Statistics) Collections(db string) []CollectionInfo {
 				Options: configOptions(ns),
 			})
 		}
-		if coll, tracked, err := st.config.Tracked(policy.SessionsNamespace); db == "config" && tracked && err == nil {
+		if coll, tracked, err := st.config.TrackedEntry(policy.SessionsNamespace); db == "config" && tracked && err == nil {
 			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(policy.SessionsNamespace, "config."), UUID: coll.UUID,
 				Options: bson.D{}})
 			slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
@@ -232,7 +233,7 @@ func (st *Statistics) Collections(db string) []CollectionInfo {
 	for ns, v := range st.collections.views {
 		if strings.HasPrefix(ns, db+".") {
 			options := bson.D{{Key: "viewOn", Value: v.ViewOn}, {Key: "pipeline", Value: v.Pipeline}}
-			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: options, View: true})
+			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: options, IsView: true})
 		}
 	}
 	slices.SortFunc(infos, func(a, b CollectionInfo) int { return cmp.Compare(a.Name, b.Name) })
@@ -289,7 +290,7 @@ func orEmpty(doc bson.Raw) bson.Raw {
 
 // OwnedBytes returns the sizes by which the balancer sees the shards' parts of a tracked collection.
 func (st *Statistics) OwnedBytes(ns string) map[catalog.ShardID]int64 {
-	coll, ok, err := st.config.Tracked(ns)
+	coll, ok, err := st.config.TrackedEntry(ns)
 	if err != nil || !ok {
 		return nil
 	}
@@ -325,7 +326,7 @@ const ConfigServerID = configShard
 // that connects directly to the shard. The config server has the config and admin databases.
 func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Filter) ([]Read, error) {
 	if id == configShard && rq.env.config.holdsCollection(ns) {
-		return rq.Reads(ns, filter)
+		return rq.CaptureReads(ns, filter)
 	}
 	l := rq.env.shards.collection(id, ns)
 	if l == nil {
@@ -341,9 +342,9 @@ func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
 	return r
 }
 
-// OnMember returns the counters of a collection on one shard, which need not own chunks. It returns
+// MemberCollection returns the counters of a collection on one shard, which need not own chunks. It returns
 // false if the shard does not have the collection.
-func (st *Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
+func (st *Statistics) MemberCollection(id catalog.ShardID, ns string) (LocalStats, bool) {
 	if id == configShard && st.config.holdsCollection(ns) {
 		if stats := st.configCollection(ns); len(stats) > 0 {
 			return stats[0], true
@@ -394,8 +395,8 @@ func (st *Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary,
 	return l.uuid, l.options, true
 }
 
-// RangeDeletions returns the number of a shard's range deletions.
-func (st *Statistics) RangeDeletions(id catalog.ShardID) int {
+// RangeDeletionCount returns the number of a shard's range deletions.
+func (st *Statistics) RangeDeletionCount(id catalog.ShardID) int {
 	if s := st.shards[id]; s != nil {
 		return len(s.deletions)
 	}

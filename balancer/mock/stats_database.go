@@ -154,8 +154,8 @@ func (st *Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) 
 		}
 		return docs, bytes, nil
 	}
-	lower, errMin := pattern.Key(req.Min)
-	upper, errMax := pattern.Key(req.Max)
+	lower, errMin := pattern.ParseKey(req.Min)
+	upper, errMax := pattern.ParseKey(req.Max)
 	switch {
 	case errMin != nil:
 		return 0, 0, mongoerr.New(mongoerr.BadValue, "min value %s does not have shard key", req.Min)
@@ -199,7 +199,7 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 func (st *Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
 	bytes int64, err error) {
 	l := st.shards.collection(part.Shard, ns)
-	if held := st.config.existing(ns); l == nil && held != nil {
+	if held := st.config.existingCollection(ns); l == nil && held != nil {
 		l = &localCollection{docs: held}
 	}
 	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s",

@@ -187,9 +187,9 @@ func (k *KeyCharacteristics) countValues(keys []arrivedKey, p catalog.KeyPattern
 	}
 }
 
-// KeyRanges divides the keys of a collection into n ranges with about the same number of documents, and
+// KeyRangeBounds divides the keys of a collection into n ranges with about the same number of documents, and
 // returns the bounds between them.
-func (st *Statistics) KeyRanges(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
+func (st *Statistics) KeyRangeBounds(ns string, key bson.Raw, n int) ([]catalog.Key, error) {
 	pattern, err := catalog.ParseKeyPattern(key)
 	if err != nil {
 		return nil, err

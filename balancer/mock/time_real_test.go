@@ -78,7 +78,7 @@ func TestManyClientsOnRealTime(t *testing.T) {
 	clients.Wait()
 	run(t.Context(), "admin", d("mockRestart", 1))
 	c.Lock()
-	if err := c.Invariants(); err != nil {
+	if err := c.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 	c.Unlock()

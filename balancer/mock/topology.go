@@ -145,7 +145,7 @@ func ParseTopology(data []byte) (*Topology, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(t); err != nil {
-		return nil, describeJSON(data, err)
+		return nil, locateJSONError(data, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("unexpected data after the JSON value")
@@ -169,8 +169,8 @@ func ParseTopology(data []byte) (*Topology, error) {
 	return t, nil
 }
 
-// describeJSON adds the position to a JSON error.
-func describeJSON(data []byte, err error) error {
+// locateJSONError adds the position to a JSON error.
+func locateJSONError(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var mistyped *json.UnmarshalTypeError
 	switch {
@@ -198,7 +198,7 @@ func isPresent(data json.RawMessage) bool { return len(data) > 0 && string(data)
 
 // parseDocument parses a document in Extended JSON.
 func parseDocument(data json.RawMessage) (bson.Raw, error) {
-	if doc, ok := numberDocument(data); ok {
+	if doc, ok := parseNumberDocument(data); ok {
 		return doc, nil
 	}
 	var doc bson.D
@@ -208,9 +208,9 @@ func parseDocument(data json.RawMessage) (bson.Raw, error) {
 	return bson.Marshal(doc)
 }
 
-// numberDocument parses documents of the form {"field": 123}. Most bounds have this form, and a large
+// parseNumberDocument parses documents of the form {"field": 123}. Most bounds have this form, and a large
 // topology has a million of them. It returns false for other documents, which the driver parses.
-func numberDocument(data []byte) (bson.Raw, bool) {
+func parseNumberDocument(data []byte) (bson.Raw, bool) {
 	name, rest, ok := bytes.Cut(data, []byte{':'})
 	name, opened := bytes.CutPrefix(bytes.TrimSpace(name), []byte{'{'})
 	rest, closed := bytes.CutSuffix(bytes.TrimSpace(rest), []byte{'}'})

@@ -91,7 +91,7 @@ func (tb topologyBuilder) createDatabases(t *Topology) error {
 			if drains(db.Primary) != before {
 				continue
 			}
-			if err := tb.c.Background().EnableSharding(db.Name, db.Primary); err != nil {
+			if err := tb.c.BackgroundRequest().EnableSharding(db.Name, db.Primary); err != nil {
 				return fmt.Errorf("databases[%d]: %w", i, err)
 			}
 		}
@@ -178,7 +178,7 @@ func (tb topologyBuilder) addCollection(t TopologyCollection) error {
 	if slices.Contains([]string{"admin", "config", "local"}, db) {
 		return fmt.Errorf("ns: the cluster creates the collections of database %s itself: remove %s", db, t.Namespace)
 	}
-	if err := tb.c.Background().EnableSharding(db, ""); err != nil {
+	if err := tb.c.BackgroundRequest().EnableSharding(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
 	if !isPresent(t.Key) {
@@ -300,15 +300,15 @@ func (r *sizeReader) read(text json.RawMessage) (int64, error) {
 	return n, err
 }
 
-func parseBoundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) (catalog.Key, error) {
+func parseBoundOr(p catalog.KeyPattern, data json.RawMessage, defaultBound catalog.Key) (catalog.Key, error) {
 	if !isPresent(data) {
-		return otherwise, nil
+		return defaultBound, nil
 	}
 	raw, err := parseDocument(data)
 	if err != nil {
 		return catalog.Key{}, err
 	}
-	return p.Key(raw)
+	return p.ParseKey(raw)
 }
 
 func (tb topologyBuilder) shardCollection(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {

@@ -140,7 +140,7 @@ func shiftedInThrottle(t *testing.T, change func(*model)) (bounds []string, roun
 		round, n = m.rounds(t)
 	}
 	m.cluster.Lock()
-	err := m.cluster.Invariants()
+	err := m.cluster.CheckInvariants()
 	m.cluster.Unlock()
 	if err != nil {
 		t.Error(err)

@@ -51,7 +51,7 @@ func TestReleases(t *testing.T) {
 		{catalog.Release82.WithPatch(9), "8.2.9", 27, now, status, bySize, "automerge balancer", ""},
 	} {
 		t.Run(tt.release.String(), func(t *testing.T) {
-			m := newCluster(t, topologyOf(t, 3, 60, "50MB", 3000), mock.Config{Version: tt.release})
+			m := newCluster(t, topologyOf(t, 3, 60, "50MB", 3000), mock.Config{Release: tt.release})
 			tt.checkHandshake(t, m)
 			if tt.comply != "" {
 				reply := m.ok(t, "admin", d("balancerCollectionStatus", "big.data"))
@@ -104,7 +104,7 @@ func (s shape) checkRounds(t *testing.T, m *model) {
 		"big.data")).Lookup("balancerCompliant").Boolean() {
 		t.Error("not balanced after an hour")
 	}
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 }

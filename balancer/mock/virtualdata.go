@@ -56,7 +56,7 @@ func (v virtualData) clippedTo(p catalog.KeyPattern, min, max catalog.Key) iter.
 	return func(yield func(virtualRange) bool) {
 		for e := range v.overlapping(min, max) {
 			_, part := e.splitAt(p, min)
-			if part, _ = part.splitAt(p, max); !part.empty() && !yield(part) {
+			if part, _ = part.splitAt(p, max); !part.isEmpty() && !yield(part) {
 				return
 			}
 		}
@@ -91,7 +91,7 @@ func (v *virtualData) cutOut(p catalog.KeyPattern, min, max catalog.Key) (taken 
 
 // add adds a range that overlaps no other.
 func (v *virtualData) add(e virtualRange) {
-	if e.empty() {
+	if e.isEmpty() {
 		return
 	}
 	if v.ranges == nil {
@@ -110,11 +110,11 @@ func (v *virtualData) addAll(others []virtualRange) {
 	}
 }
 
-func (v virtualRange) empty() bool { return v.docs == 0 && v.bytes == 0 }
+func (v virtualRange) isEmpty() bool { return v.docs == 0 && v.bytes == 0 }
 
 // splitAt splits a range at a key; either part may be empty.
 func (v virtualRange) splitAt(p catalog.KeyPattern, at catalog.Key) (before, after virtualRange) {
-	if v.empty() || at.Compare(v.min) <= 0 {
+	if v.isEmpty() || at.Compare(v.min) <= 0 {
 		return virtualRange{}, v
 	}
 	if at.Compare(v.max) >= 0 {
@@ -142,7 +142,7 @@ func (v virtualData) keyAfterDocs(p catalog.KeyPattern, min, max catalog.Key, n 
 		}
 		// The distribution in part depends on the bounds of the whole range e, so the key is computed in
 		// e.
-		key, ok := p.Between(e.min, e.max, float64(before.docs+n)/float64(e.docs))
+		key, ok := p.KeyAtFraction(e.min, e.max, float64(before.docs+n)/float64(e.docs))
 		if ok && part.min.Less(key) && key.Less(part.max) {
 			return key, true
 		}
@@ -170,7 +170,7 @@ const virtualDocBytes = 1 << 10
 // AddVirtualData adds virtual data to a sharded collection. It is counted and migrated like real
 // documents, takes no memory and cannot be read.
 func (c *Collections) AddVirtualData(ns string, f Fill) error {
-	coll, err := c.config.Sharded(ns)
+	coll, err := c.config.RequireSharded(ns)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (c *Collections) AddVirtualData(ns string, f Fill) error {
 			bytes: upTo(f.Bytes, before+w) - upTo(f.Bytes, before),
 		}
 		before += w
-		if part.empty() {
+		if part.isEmpty() {
 			continue
 		}
 		local := c.shards[chunk.Shard].colls[ns]
@@ -230,7 +230,7 @@ func (c *Collections) weights(ns string, f Fill) ([]float64, error) {
 			return nil, mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", id)
 		case share < 0 || math.IsNaN(share) || math.IsInf(share, 0):
 			return nil, mongoerr.New(mongoerr.BadValue, "the share of %s is negative or not a number", id)
-		case share > 0 && table.Count(id) == 0:
+		case share > 0 && table.CountOn(id) == 0:
 			return nil, mongoerr.New(mongoerr.BadValue, "%s has no chunk of %s to fill: move a chunk there first", id, ns)
 		}
 		sum += share
@@ -239,7 +239,7 @@ func (c *Collections) weights(ns string, f Fill) ([]float64, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "the shares of the distribution add up to %v, not to 1", sum)
 	}
 	for chunk := range table.All() {
-		weights = append(weights, f.Shares[chunk.Shard]/float64(table.Count(chunk.Shard)))
+		weights = append(weights, f.Shares[chunk.Shard]/float64(table.CountOn(chunk.Shard)))
 	}
 	return weights, nil
 }

@@ -122,7 +122,7 @@ func TestVirtualDataBalances(t *testing.T) {
 	}
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if err := m.cluster.Invariants(); err != nil {
+	if err := m.cluster.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 }
@@ -309,7 +309,7 @@ func FuzzTopology(f *testing.F) {
 		defer c.Close()
 		c.Lock()
 		defer c.Unlock()
-		if err := c.Invariants(); err != nil {
+		if err := c.CheckInvariants(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -35,8 +35,8 @@ type Work struct {
 	Namespace string
 	From, To  time.Time
 	Counts    map[catalog.ShardID]workload.Counts
-	// Sampled is the number of operations per second that can be sampled, which excludes inserts.
-	Sampled float64
+	// SampleableRate is the number of operations per second that can be sampled, which excludes inserts.
+	SampleableRate float64
 	// Draw returns a random operation of the period and its time.
 	Draw func() (workload.Operation, time.Time)
 }
@@ -45,7 +45,7 @@ type runningWorkload struct {
 	*workload.Workload
 	rand      *rand.Rand
 	doneUntil time.Time // time up to which the work is done
-	// perChunk and scattered are the results of Expected. They are kept as long as neither the table nor
+	// perChunk and scattered are the results of ExpectedRates. They are kept as long as neither the table nor
 	// the time changes them.
 	perChunk  []workload.Counts
 	scattered float64
@@ -121,7 +121,7 @@ func (ws *Workloads) CatchUp() {
 
 func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable, from, to time.Time) {
 	if w.table != table || w.Moves != "" {
-		w.perChunk, w.scattered = w.Expected(table, to)
+		w.perChunk, w.scattered = w.ExpectedRates(table, to)
 		w.table, w.rate = table, w.RateAt(to)
 	}
 	seconds := to.Sub(from).Seconds() * w.RateAt(to) / w.rate
@@ -151,7 +151,7 @@ func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable
 		}
 	}
 	last := table.At(table.Len() - 1).Min
-	work.Sampled = w.RateAt(to) * (1 - w.Mix.Inserts/w.Mix.Sum())
+	work.SampleableRate = w.RateAt(to) * (1 - w.Mix.Inserts/w.Mix.Sum())
 	work.Draw = func() (workload.Operation, time.Time) {
 		at := from.Add(time.Duration(w.rand.Float64() * float64(to.Sub(from))))
 		for {
@@ -168,13 +168,13 @@ func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable
 
 // insert inserts some of the new documents, with ObjectIds of their time, so that clients can read the
 // newest ones.
-func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, work Work, last catalog.Key) {
+func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, work Work, lastChunkMin catalog.Key) {
 	var all float64
 	for _, c := range work.Counts {
 		all += c.Inserts
 	}
 	for range min(int(all), maxRealInserts) {
-		doc, err := update.PrepareInsert(w.DrawInsert(work.To, last).Filter, ws.ids.NewObjectID)
+		doc, err := update.PrepareInsert(w.DrawInsert(work.To, lastChunkMin).FilterOrDocument, ws.ids.NewObjectID)
 		if err != nil {
 			return
 		}
@@ -194,11 +194,11 @@ func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, wor
 }
 
 // growVirtual adds virtual documents to a chunk, or removes some if docs is negative.
-func (l *localCollection) growVirtual(p catalog.KeyPattern, chunk catalog.Chunk, docs, each int64) {
+func (l *localCollection) growVirtual(p catalog.KeyPattern, chunk catalog.Chunk, docs, docBytes int64) {
 	if docs == 0 {
 		return
 	}
-	all := virtualRange{min: chunk.Min, max: chunk.Max, docs: docs, bytes: docs * each}
+	all := virtualRange{min: chunk.Min, max: chunk.Max, docs: docs, bytes: docs * docBytes}
 	for _, had := range l.virtual.cutOut(p, chunk.Min, chunk.Max) {
 		all.docs, all.bytes = all.docs+had.docs, all.bytes+had.bytes
 	}

@@ -174,7 +174,7 @@ const (
 const (
 	WrongFieldType            Code = 13111
 	SameMachineIDs            Code = 13258
-	RangeOfChunks             Code = 11089203
+	RangeNotInOneChunk        Code = 11089203
 	SearchOverloaded          Code = 489 // the server's name is unknown
 	BoundFieldMismatch        Code = 16634
 	CollStatsSpec             Code = 40166

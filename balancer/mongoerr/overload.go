@@ -32,9 +32,9 @@ func IsOverloaded(err error) bool {
 }
 
 // OverloadDelay returns how long to wait before the next attempt, after an overloaded server has
-// rejected refused attempts; chance is a random number in [0, 1). The server may specify the first
+// rejected the given number of attempts; random is a random number in [0, 1). The server may specify the first
 // delay.
-func OverloadDelay(err error, refused int, chance float64) time.Duration {
+func OverloadDelay(err error, attempts int, random float64) time.Duration {
 	base := baseOverloadDelay
 	var e *ServerError
 	if errors.As(err, &e) {
@@ -45,10 +45,10 @@ func OverloadDelay(err error, refused int, chance float64) time.Duration {
 		}
 	}
 	most := maxOverloadDelay
-	if refused < 32 {
-		most = min(maxOverloadDelay, base<<max(0, refused-1))
+	if attempts < 32 {
+		most = min(maxOverloadDelay, base<<max(0, attempts-1))
 	}
-	return time.Duration(chance * float64(most))
+	return time.Duration(random * float64(most))
 }
 
 func toFloat64(v any) (float64, bool) {

@@ -64,7 +64,7 @@ func (g *Gate) readWindowObstacle(ctx context.Context) (*obstacle, error) {
 			return o, nil
 		}
 	}
-	for _, hours := range g.rules.Hours {
+	for _, hours := range g.rules.WindowGroups {
 		if o := shutObstacle(hours, now); o != nil {
 			return o, nil
 		}
@@ -108,7 +108,7 @@ func (g *Gate) verdictObstacle(m Move, v Verdict) *obstacle {
 	switch {
 	case v.Holds:
 		g.calmSince[of] = time.Time{}
-		return &obstacle{reason: WaitBusy, text: "paused: " + strings.Join(v.Reasons, ", "), left: busyPollInterval}
+		return &obstacle{reason: WaitCondition, text: "paused: " + strings.Join(v.Reasons, ", "), left: busyPollInterval}
 	case !was:
 		return nil
 	case since.IsZero():
@@ -116,7 +116,7 @@ func (g *Gate) verdictObstacle(m Move, v Verdict) *obstacle {
 	}
 	if left := minCalm - now.Sub(since); left > 0 {
 		return &obstacle{
-			reason: WaitBusy,
+			reason: WaitCondition,
 			text:   "the members were busy until a moment ago",
 			left:   min(left, busyPollInterval),
 		}

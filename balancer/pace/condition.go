@@ -179,22 +179,22 @@ func (p *parser) errorf(format string, args ...any) error {
 const maxDepth = 50
 
 // parseOr parses parts that are separated by or.
-func (p *parser) parseOr(deep int) (node, error) {
+func (p *parser) parseOr(depth int) (node, error) {
 	return p.parseList("or", func() (node, error) {
-		return p.parseList("and", func() (node, error) { return p.parsePart(deep) },
+		return p.parseList("and", func() (node, error) { return p.parsePart(depth) },
 			func(parts []node) node { return allOf(parts) })
 	}, func(parts []node) node { return anyOf(parts) })
 }
 
-func (p *parser) parseList(between string, read func() (node, error), join func([]node) node) (node, error) {
-	first, err := read()
+func (p *parser) parseList(separator string, parseItem func() (node, error), join func([]node) node) (node, error) {
+	first, err := parseItem()
 	if err != nil {
 		return nil, err
 	}
 	parts := []node{first}
-	for strings.EqualFold(p.word, between) {
+	for strings.EqualFold(p.word, separator) {
 		p.nextWord()
-		part, err := read()
+		part, err := parseItem()
 		if err != nil {
 			return nil, err
 		}
@@ -207,15 +207,15 @@ func (p *parser) parseList(between string, read func() (node, error), join func(
 }
 
 // parsePart parses a condition in parentheses, or a comparison.
-func (p *parser) parsePart(deep int) (node, error) {
+func (p *parser) parsePart(depth int) (node, error) {
 	if p.word != "(" {
 		return p.parseComparison()
 	}
-	if deep == maxDepth {
+	if depth == maxDepth {
 		return nil, p.errorf("too many nested parentheses")
 	}
 	p.nextWord()
-	inner, err := p.parseOr(deep + 1)
+	inner, err := p.parseOr(depth + 1)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func gateOf(t *testing.T, condition string, told *[]string, read func(look int, 
 		t.Fatal(err)
 	}
 	look := 0
-	return NewGate(Rules{PauseWhen: c}, wall{}, WithTell(func(e Event) { *told = append(*told, e.Text) }),
+	return NewGate(Rules{PauseWhen: c}, wall{}, WithEvents(func(e Event) { *told = append(*told, e.Text) }),
 		WithMembers(func(_ context.Context, of []catalog.ShardID) ([]Reading, error) {
 			look++
 			return read(look, of)
@@ -148,7 +148,7 @@ func TestPausesWhen(t *testing.T) {
 		if want := []string{"paused: lag 14s on s2/h:1 > 10s", "continuing after 1m10s"}; !slices.Equal(told, want) {
 			t.Errorf("told %q", told)
 		}
-		if s := g.Stats(); s.Waited[WaitBusy] != 70*time.Second {
+		if s := g.Stats(); s.Waited[WaitCondition] != 70*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -41,9 +41,9 @@ type pairFailures struct {
 	last  error
 }
 
-func newFailures(most int) failures {
+func newFailures(maxInRow int) failures {
 	return failures{
-		maxInRow:     cmp.Or(most, defaultMaxFailures),
+		maxInRow:     cmp.Or(maxInRow, defaultMaxFailures),
 		pairs:        map[pair]*pairFailures{},
 		countByClass: map[policy.Failure]int{},
 	}

@@ -37,8 +37,8 @@ type Gate struct {
 	mu              sync.Mutex
 	began           time.Time // start of the run, or of the first run of the same work
 	claimed         Done      // by moves that have begun
-	entered         int       // admitted steps
-	looking         int       // steps that are checking whether they may begin
+	admittedSteps   int       // admitted steps
+	checkingSteps   int       // steps that are checking whether they may begin
 	balancerWasOn   bool      // the balancer was on
 	balancerStopped bool      // the balancer was on, and a user has stopped it
 	runningMoves    int       // moves
@@ -52,10 +52,10 @@ type Gate struct {
 	toldUnreported  map[Quantity]bool  // quantities that were reported as missing
 	arriving        arrivals
 
-	firstStepAt  time.Time // when the first step began; shutBefore is how long a window was shut before
-	shutBefore   time.Duration
-	bytes, steps trajectory
-	left         *Remaining // remaining work; nil if it is not known
+	firstStepAt                    time.Time // when the first step began; shutBefore is how long a window was shut before
+	shutBefore                     time.Duration
+	byteTrajectory, stepTrajectory trajectory
+	left                           *Remaining // remaining work; nil if it is not known
 }
 
 // Done is the amount that a run has moved.
@@ -83,8 +83,8 @@ func WithMembers(read func(context.Context, []catalog.ShardID) ([]Reading, error
 // server is overloaded.
 func WithRandom(number func() float64) Option { return func(g *Gate) { g.random = number } }
 
-// WithTell sets the function that receives events. It is never called concurrently.
-func WithTell(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
+// WithEvents sets the function that receives events. It is never called concurrently.
+func WithEvents(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
 
 // NewGate returns a Gate for one run, which begins now.
 func NewGate(r Rules, c Clock, options ...Option) *Gate {
@@ -138,7 +138,7 @@ func (g *Gate) spent() time.Duration {
 }
 
 // HasWindow reports whether moves begin only in windows.
-func (g *Gate) HasWindow() bool { return g.rules.Window != nil || len(g.rules.Hours) > 0 }
+func (g *Gate) HasWindow() bool { return g.rules.Window != nil || len(g.rules.WindowGroups) > 0 }
 
 // Rehearsal returns a Gate with the limits of moves and bytes that admits moves immediately, for a run
 // that moves nothing.
@@ -155,12 +155,12 @@ var errNoMembers = mongoerr.New(mongoerr.InternalError, "the members are not ask
 // ErrNotBegun is passed to Leave for a move that was admitted but has not begun.
 var ErrNotBegun = errors.New("the move has not begun")
 
-// Enter waits until a move may begin, and counts it as begun. The error is an *OverError or an
+// Enter waits until a move may begin, and counts it as begun. The error is an *RunOverError or an
 // *OperatorNeededError if no move may begin any more, and the cause of the end of ctx if ctx ends first.
 func (g *Gate) Enter(ctx context.Context, m Move) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
-		g.countLooking(1)
-		defer g.countLooking(-1)
+		g.countChecking(1)
+		defer g.countChecking(-1)
 		o, err := g.localObstacle(m)
 		if o == nil && err == nil {
 			o, err = g.readClusterObstacle(ctx, &m)
@@ -203,8 +203,8 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 		if o.err != nil && waits >= maxSilence {
 			return &OperatorNeededError{Err: o.err}
 		}
-		if o.reason == WaitDisk && waits >= maxDeletionWait {
-			return &OverError{Why: o.text}
+		if o.reason == WaitDisk && waits >= maxDiskWait {
+			return &RunOverError{Why: o.text}
 		}
 		if err := g.sleep(ctx, o); err != nil {
 			return err
@@ -212,11 +212,11 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 	}
 }
 
-// countLooking counts the steps that are checking whether they may begin.
-func (g *Gate) countLooking(times int) {
+// countChecking counts the steps that are checking whether they may begin.
+func (g *Gate) countChecking(delta int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.looking += times
+	g.checkingSteps += delta
 }
 
 // obstacle is a reason why a move may not begin now.
@@ -239,7 +239,7 @@ func (g *Gate) localObstacle(m Move) (*obstacle, error) {
 }
 
 func (g *Gate) localObstacleLocked(m Move) (*obstacle, error) {
-	if err := g.overError(m); err != nil {
+	if err := g.runOverError(m); err != nil {
 		return nil, err
 	}
 	if o := g.pauseObstacle(); o != nil {
@@ -275,18 +275,18 @@ func (g *Gate) claim(m Move) bool {
 		}
 	}
 	g.claimed.add(m, 1)
-	g.entered++
+	g.admittedSteps++
 	g.countRunning(m, 1)
 	g.startPause()
 	return true
 }
 
 // countRunning counts the running moves.
-func (g *Gate) countRunning(m Move, times int) {
+func (g *Gate) countRunning(m Move, delta int) {
 	if !m.MovesNothing {
-		g.runningMoves += times
-		g.arriving.countMove(m, times, g.clock.Now())
-		g.unexpectedBytes += int64(times) * max(0, m.MaxBytes-m.Bytes)
+		g.runningMoves += delta
+		g.arriving.countMove(m, delta, g.clock.Now())
+		g.unexpectedBytes += int64(delta) * max(0, m.MaxBytes-m.Bytes)
 	}
 }
 
@@ -296,8 +296,8 @@ func (g *Gate) startPause() {
 	}
 }
 
-// overError returns the reason why a move may not begin any more.
-func (g *Gate) overError(m Move) error {
+// runOverError returns the reason why a move may not begin any more.
+func (g *Gate) runOverError(m Move) error {
 	r := g.rules
 	next := g.claimed
 	next.add(m, 1)
@@ -309,13 +309,13 @@ func (g *Gate) overError(m Move) error {
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.MovesNothing:
 		return r.BytesNote.reachedError(humanize.Bytes(r.MaxBytes))
 	case r.MaxTime > 0 && g.spent() >= r.MaxTime:
-		return g.timeOverError()
+		return g.timeLimitError()
 	}
 	return nil
 }
 
-func (g *Gate) timeOverError() error {
-	return g.rules.ForNote.reachedError(humanize.Duration(g.rules.MaxTime))
+func (g *Gate) timeLimitError() error {
+	return g.rules.TimeNote.reachedError(humanize.Duration(g.rules.MaxTime))
 }
 
 func (d *Done) add(m Move, times int) {
@@ -334,10 +334,11 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 		ends := g.rules.MaxTime - g.Spent()
 		switch {
 		case ends <= 0:
-			return g.timeOverError()
+			return g.timeLimitError()
 		case o.isMinimum && o.left >= ends && o.text != "":
-			return &OverError{Fixed: g.rules.ForNote.Fixed, Why: fmt.Sprintf("no more moves before the limit of %s: %s",
-				humanize.Duration(g.rules.MaxTime), o.text)}
+			return &RunOverError{FromPolicy: g.rules.TimeNote.FromPolicy,
+				Why: fmt.Sprintf("no more moves before the limit of %s: %s",
+					humanize.Duration(g.rules.MaxTime), o.text)}
 		}
 		left = min(left, ends)
 	}
@@ -355,7 +356,7 @@ func (g *Gate) Leave(m Move, err error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.entered--
+	g.admittedSteps--
 	g.countRunning(m, -1)
 	g.countEnded(m, err)
 }
@@ -384,15 +385,15 @@ func (g *Gate) LeaveMoved(m Move, bytes int64) {
 	g.clearOverloads()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.entered--
+	g.admittedSteps--
 	g.countRunning(m, -1)
 	g.claimed.Bytes += bytes - m.Bytes
 	m.Bytes = bytes
 	g.countEnded(m, nil)
 }
 
-// Done returns the amount that was moved so far.
-func (g *Gate) Done() Done {
+// Moved returns the amount that was moved so far.
+func (g *Gate) Moved() Done {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.done

@@ -50,7 +50,7 @@ func mustEnter(t *testing.T, g *Gate, m Move) (waited time.Duration) {
 func refused(t *testing.T, g *Gate, m Move, want string) {
 	t.Helper()
 	err := g.Enter(t.Context(), m)
-	if !errors.As(err, new(*OverError)) || !strings.Contains(err.Error(), want) {
+	if !errors.As(err, new(*RunOverError)) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }
@@ -80,7 +80,7 @@ func TestLimits(t *testing.T) {
 		g.Leave(a, errBroken) // it may have moved
 		refused(t, g, a, "2 moves")
 		g.Leave(a, nil)
-		if got := g.Done(); got != (Done{1, 10}) {
+		if got := g.Moved(); got != (Done{1, 10}) {
 			t.Errorf("%+v", got)
 		}
 
@@ -125,7 +125,7 @@ func TestPause(t *testing.T) {
 func TestBackOff(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		var told []string
-		g := NewGate(Rules{MaxFailures: 100}, wall{}, WithTell(func(e Event) { told = append(told, e.Text) }))
+		g := NewGate(Rules{MaxFailures: 100}, wall{}, WithEvents(func(e Event) { told = append(told, e.Text) }))
 		a, b := move("a", "b", 1), move("c", "d", 1)
 		fails := func(m Move, err error) time.Duration {
 			waited := mustEnter(t, g, m)
@@ -254,7 +254,7 @@ func (c crowd) run() (wrong []string) {
 				now := time.Now()
 				mu.Lock()
 				if err != nil {
-					check(!errors.As(err, new(*OverError)) && !errors.As(err, new(*OperatorNeededError)), "it ended with %v", err)
+					check(!errors.As(err, new(*RunOverError)) && !errors.As(err, new(*OperatorNeededError)), "it ended with %v", err)
 					mu.Unlock()
 					return
 				}
@@ -273,7 +273,7 @@ func (c crowd) run() (wrong []string) {
 		check(i > 0 && i < len(entered) && apart < c.r.Pause, "a move began %s after another", apart)
 		check(apart > 25*time.Hour, "nothing began for %s", apart)
 	}
-	done := g.Done()
+	done := g.Moved()
 	check(c.r.MaxMoves > 0 && done.Moves > c.r.MaxMoves || c.r.MaxBytes > 0 && done.Bytes > c.r.MaxBytes, "%+v moved", done)
 	return wrong
 }

@@ -8,13 +8,13 @@ import (
 
 // HoldState is the input for the check whether the run is held.
 type HoldState struct {
-	// Stopped says that the balancer was on and was found stopped during the run.
-	Stopped bool
+	// BalancerStopped says that the balancer was on and was found stopped during the run.
+	BalancerStopped bool
 	// Idle says that nothing is running.
 	Idle bool
-	// Refused says that a command was just refused as during a change of the feature compatibility
+	// CommandRefused says that a command was just refused as during a change of the feature compatibility
 	// version that moves metadata, so that earlier reads are outdated.
-	Refused bool
+	CommandRefused bool
 }
 
 // WithHold sets the function that reads why no move may begin, such as a pause or a freeze. An empty
@@ -36,7 +36,8 @@ func (g *Gate) readHoldObstacleNow(ctx context.Context, refused bool) (*obstacle
 		return nil, nil
 	}
 	g.mu.Lock()
-	at := HoldState{Stopped: g.balancerStopped, Idle: g.entered == 0 && g.looking <= 1, Refused: refused}
+	at := HoldState{BalancerStopped: g.balancerStopped, Idle: g.admittedSteps == 0 && g.checkingSteps <= 1,
+		CommandRefused: refused}
 	g.mu.Unlock()
 	why, err := g.readHold(ctx, at)
 	switch {
@@ -47,14 +48,14 @@ func (g *Gate) readHoldObstacleNow(ctx context.Context, refused bool) (*obstacle
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.balancerStopped = g.balancerStopped && !at.Stopped
+	g.balancerStopped = g.balancerStopped && !at.BalancerStopped
 	return nil, nil
 }
 
-// WasRefused reports whether an error is not a failure of the move, because the run is held, which is
+// CheckRefusal reports whether an error is not a failure of the move, because the run is held, which is
 // checked immediately, or because a server was overloaded. The caller leaves with ErrNotBegun and
 // enters again.
-func (g *Gate) WasRefused(ctx context.Context, err error) bool {
+func (g *Gate) CheckRefusal(ctx context.Context, err error) bool {
 	if g.noteOverload(err) {
 		return true
 	}
@@ -66,7 +67,7 @@ func (g *Gate) WasRefused(ctx context.Context, err error) bool {
 }
 
 // AwaitUnheld waits as long as the run is held, for operations that are not moves. The error is an
-// *OverError if the hold lasts longer than the run may.
+// *RunOverError if the hold lasts longer than the run may.
 func (g *Gate) AwaitUnheld(ctx context.Context) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
 		o, err := g.readHoldObstacle(ctx)
@@ -104,7 +105,7 @@ func (g *Gate) pauseObstacle() *obstacle {
 // NoteBalancer records whether the cluster's balancer is on, as read by an admitted step. It returns
 // false if the balancer was stopped since the run began. Then nothing may be moved, and the step has to
 // enter again.
-func (g *Gate) NoteBalancer(on bool) (goesOn bool) {
+func (g *Gate) NoteBalancer(on bool) (mayContinue bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.readHold == nil {

@@ -20,7 +20,7 @@ func TestHeldBeyondFor(t *testing.T) {
 		}))
 		began := time.Now()
 		err := g.AwaitUnheld(t.Context())
-		if took := time.Since(began); !errors.As(err, new(*OverError)) || took != time.Hour || looks != int(time.Hour/holdPollInterval)+1 {
+		if took := time.Since(began); !errors.As(err, new(*RunOverError)) || took != time.Hour || looks != int(time.Hour/holdPollInterval)+1 {
 			t.Errorf("%v after %v and %d looks", err, took, looks)
 		}
 	})
@@ -86,10 +86,10 @@ func TestAfterEarlierRuns(t *testing.T) {
 		}
 		g.Leave(move("a", "b", 10), nil)
 		refused(t, g, move("a", "b", 1), "the limit of 5 moves is reached")
-		if err := g.AwaitOpen(t.Context()); !errors.As(err, new(*OverError)) {
+		if err := g.AwaitOpen(t.Context()); !errors.As(err, new(*RunOverError)) {
 			t.Errorf("beyond the time: %v", err)
 		}
-		if done := g.Done(); done != (Done{Moves: 2, Bytes: 20}) {
+		if done := g.Moved(); done != (Done{Moves: 2, Bytes: 20}) {
 			t.Errorf("%+v", done)
 		}
 	})

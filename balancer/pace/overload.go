@@ -15,8 +15,8 @@ type overloads struct {
 	until time.Time
 }
 
-// toldAfterOverloads is the number of consecutive overload errors after which an event is sent.
-const toldAfterOverloads = 3
+// minReportedOverloads is the number of consecutive overload errors after which an event is sent.
+const minReportedOverloads = 3
 
 // noteOverload records an overload error, and reports whether err is one.
 func (g *Gate) noteOverload(err error) bool {
@@ -25,7 +25,7 @@ func (g *Gate) noteOverload(err error) bool {
 	}
 	g.tellMu.Lock()
 	defer g.tellMu.Unlock()
-	if g.countOverload(err) == toldAfterOverloads {
+	if g.countOverload(err) == minReportedOverloads {
 		g.tell(Event{Reason: WaitOverload, Text: fmt.Sprintf("the cluster is too busy to balance: %v", err)})
 	}
 	return true
@@ -51,8 +51,8 @@ func (g *Gate) clearOverloads() {
 	was, spent := g.overloads.inRow, g.clock.Now().Sub(g.overloads.since)
 	g.overloads = overloads{}
 	g.mu.Unlock()
-	if was >= toldAfterOverloads {
-		g.tell(Event{Reason: WaitOverload, Over: true, Waited: spent,
+	if was >= minReportedOverloads {
+		g.tell(Event{Reason: WaitOverload, WaitEnded: true, Waited: spent,
 			Text: fmt.Sprintf("continuing after %s", humanize.Duration(spent))})
 	}
 }

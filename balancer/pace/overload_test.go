@@ -15,13 +15,13 @@ import (
 func TestOverload(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		var told []string
-		g := NewGate(Rules{}, wall{}, WithRandom(func() float64 { return 1 }), WithTell(func(e Event) { told = append(told, e.Text) }))
+		g := NewGate(Rules{}, wall{}, WithRandom(func() float64 { return 1 }), WithEvents(func(e Event) { told = append(told, e.Text) }))
 		err := mongoerr.New(mongoerr.IngressRequestRateLimitExceeded, "slow down")
 		if waited := mustEnter(t, g, move("a", "b", 1)); waited != 0 {
 			t.Errorf("waited %s", waited)
 		}
 		for i, ms := range []int{100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000} {
-			if !g.WasRefused(t.Context(), err) {
+			if !g.CheckRefusal(t.Context(), err) {
 				t.Fatal("it is a failure")
 			}
 			g.Leave(move("a", "b", 1), ErrNotBegun)
@@ -37,10 +37,10 @@ func TestOverload(t *testing.T) {
 		// What is not a move waits, too, and the server may name the delay.
 		err.Extra = bson.D{{Key: "baseBackoffMS", Value: int32(3000)}}
 		began := time.Now()
-		if !g.WasRefused(t.Context(), err) || g.AwaitUnheld(t.Context()) != nil || time.Since(began) != 3*time.Second {
+		if !g.CheckRefusal(t.Context(), err) || g.AwaitUnheld(t.Context()) != nil || time.Since(began) != 3*time.Second {
 			t.Errorf("waited %s", time.Since(began))
 		}
-		if g.WasRefused(t.Context(), mongoerr.New(mongoerr.TemporarilyUnavailable, "x")) {
+		if g.CheckRefusal(t.Context(), mongoerr.New(mongoerr.TemporarilyUnavailable, "x")) {
 			t.Error("another error is not an overload")
 		}
 	})

@@ -34,9 +34,9 @@ const (
 const ConfigPrefix = "config."
 
 // WithoutConfig returns a quantity without ConfigPrefix, and whether it had the prefix.
-func (q Quantity) WithoutConfig() (bare Quantity, config bool) {
-	name, config := strings.CutPrefix(string(q), ConfigPrefix)
-	return Quantity(name), config
+func (q Quantity) WithoutConfig() (bare Quantity, hadPrefix bool) {
+	name, hadPrefix := strings.CutPrefix(string(q), ConfigPrefix)
+	return Quantity(name), hadPrefix
 }
 
 // unit says how values of a quantity are written.

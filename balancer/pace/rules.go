@@ -8,15 +8,15 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// LimitNote says where a limit comes from. A Fixed limit is not set by an option.
+// LimitNote says where a limit comes from. A limit FromPolicy is not set by an option.
 type LimitNote struct {
-	Text  string
-	Fixed bool
+	Text       string
+	FromPolicy bool
 }
 
 // reachedError returns the error for a run at a limit.
 func (n LimitNote) reachedError(limit string) error {
-	return &OverError{Why: "the limit of " + limit + " is reached" + n.Text, Fixed: n.Fixed}
+	return &RunOverError{Why: "the limit of " + limit + " is reached" + n.Text, FromPolicy: n.FromPolicy}
 }
 
 // Rules decide when a move may begin. The zero Rules admit every move immediately, except after
@@ -30,9 +30,9 @@ type Rules struct {
 	// OnlyWorkingTime excludes from MaxTime the time in which a window is shut or a hold keeps moves
 	// from beginning, for work that takes several nights.
 	OnlyWorkingTime bool
-	// MovesNote, BytesNote and ForNote are appended to the message about a reached limit, and say who
+	// MovesNote, BytesNote and TimeNote are appended to the message about a reached limit, and say who
 	// has set the limit.
-	MovesNote, BytesNote, ForNote LimitNote
+	MovesNote, BytesNote, TimeNote LimitNote
 	// MovedBefore and SpentBefore are the amount that earlier runs of the same work have moved, and
 	// their time. They count against the limits.
 	MovedBefore Done
@@ -45,8 +45,8 @@ type Rules struct {
 	CoolDown time.Duration
 	// Window is the time of day in which moves begin; nil means always.
 	Window *Window
-	// Hours contains further windows: one window of each slice has to be open.
-	Hours [][]*Window
+	// WindowGroups contains further windows: one window of each slice has to be open.
+	WindowGroups [][]*Window
 	// PauseWhen is the condition under which no move begins; nil means never.
 	PauseWhen *Condition
 	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
@@ -75,14 +75,14 @@ type Move struct {
 	MovesNothing bool
 }
 
-// OverError says that no move begins any more, for a reason that is not an error.
-type OverError struct {
+// RunOverError says that no move begins any more, for a reason that is not an error.
+type RunOverError struct {
 	Why string
-	// Fixed says that no option of the run changes this, since a policy sets the limit.
-	Fixed bool
+	// FromPolicy says that no option of the run changes this, since a policy sets the limit.
+	FromPolicy bool
 }
 
-func (e *OverError) Error() string { return e.Why }
+func (e *RunOverError) Error() string { return e.Why }
 
 // OperatorNeededError says that no move begins any more until the operator has investigated the failures.
 type OperatorNeededError struct {

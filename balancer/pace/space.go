@@ -34,9 +34,9 @@ func WithVolumes(read func(context.Context, Move) (VolumeRoom, error)) Option {
 // with the next checkpoint, once a minute.
 const checkpointDelay = 2 * time.Minute
 
-// maxDeletionWait is the maximum wait for range deletions. Their delay is a quarter of an hour by
+// maxDiskWait is the maximum wait for range deletions. Their delay is a quarter of an hour by
 // default.
-const maxDeletionWait = time.Hour
+const maxDiskWait = time.Hour
 
 // readSpaceObstacle checks that the recipient has room for a move, and sets the number of bytes that
 // need room.
@@ -66,17 +66,17 @@ func (g *Gate) readSpaceObstacle(ctx context.Context, m *Move) (*obstacle, error
 		return &obstacle{reason: WaitDisk, left: busyPollInterval, text: fmt.Sprintf("%s; it has yet to delete %s of %s",
 			g.noSpaceText(m, lacks), humanize.Count(room.Orphans, "orphaned document"), m.Namespace)}, nil
 	}
-	return nil, &OverError{Why: g.noSpaceText(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
+	return nil, &RunOverError{Why: g.noSpaceText(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
 }
 
 // noSpaceText says that a shard has no room for a move.
-func (g *Gate) noSpaceText(m *Move, lacks int64) string {
+func (g *Gate) noSpaceText(m *Move, missingBytes int64) string {
 	limit := humanize.Percent(g.rules.DiskLimit)
-	if lacks == math.MaxInt64 {
+	if missingBytes == math.MaxInt64 {
 		return fmt.Sprintf("the disk limit of %s can't be kept: the size of the volume of shard %s is not known", limit, m.To)
 	}
 	return fmt.Sprintf("the disk limit of %s is reached: shard %s lacks %s on disk for %s of %s", limit, m.To,
-		humanize.Bytes(lacks), humanize.Bytes(m.roomBytes()), m.Namespace)
+		humanize.Bytes(missingBytes), humanize.Bytes(m.roomBytes()), m.Namespace)
 }
 
 func (m Move) roomBytes() int64 { return cmp.Or(m.RoomBytes, m.Bytes) }
@@ -91,13 +91,13 @@ type arrival struct {
 	ended time.Time // zero while the move is running
 }
 
-// countMove records that a move begins (times > 0) or ends.
-func (a arrivals) countMove(m Move, times int, now time.Time) {
+// countMove records that a move begins (delta > 0) or ends.
+func (a arrivals) countMove(m Move, delta int, now time.Time) {
 	if m.To == "" {
 		return
 	}
 	list := a[m.To]
-	if times > 0 {
+	if delta > 0 {
 		a[m.To] = append(list, arrival{ns: m.Namespace, min: m.Min, bytes: m.roomBytes()})
 		return
 	}

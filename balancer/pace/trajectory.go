@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Range is the time that something takes, at least and at most, with a probability of nine in ten.
-type Range struct{ Low, High time.Duration }
+// DurationRange is the time that something takes, at least and at most, with a probability of nine in ten.
+type DurationRange struct{ Low, High time.Duration }
 
 // Remaining is the remaining work of a run, as far as known.
 type Remaining struct {
@@ -45,18 +45,18 @@ func (t *trajectory) addMark(at time.Duration, amount float64) {
 
 // The minimum of a trajectory for an estimate of the remaining time.
 const (
-	minMarks = 4
-	minTime  = 5 * time.Second
+	minMarks          = 4
+	minTrajectoryTime = 5 * time.Second
 )
 
 const (
 	// assumedSpread is the assumed standard deviation of the logarithm of the pace as long as few parts
-	// were seen. doubt is the number of parts as which the assumption counts.
-	assumedSpread = 0.5
-	doubt         = 3
-	// surprise is the part of the uncertainty that remains after any number of parts, since the load of
+	// were seen. assumptionWeight is the number of parts as which the assumption counts.
+	assumedSpread    = 0.5
+	assumptionWeight = 3
+	// lastingUncertainty is the part of the uncertainty that remains after any number of parts, since the load of
 	// the next hour may differ.
-	surprise = 0.25
+	lastingUncertainty = 0.25
 	// nineInTen is the number of standard deviations that contain nine in ten values.
 	nineInTen = 1.645
 	// maxParts is the maximum number of parts into which a trajectory is divided to measure their
@@ -65,28 +65,28 @@ const (
 )
 
 // timeToGo returns how long the remaining amount takes, as seen at a time of the trajectory.
-func (t *trajectory) timeToGo(left float64, now time.Duration) (Range, bool) {
-	if len(t.marks) < minMarks || now < minTime || left <= 0 {
-		return Range{}, false
+func (t *trajectory) timeToGo(left float64, now time.Duration) (DurationRange, bool) {
+	if len(t.marks) < minMarks || now < minTrajectoryTime || left <= 0 {
+		return DurationRange{}, false
 	}
 	last := t.marks[len(t.marks)-1]
 	rate := last.amount / last.at.Seconds()
 	if last.amount <= 0 || math.IsInf(rate, 0) {
-		return Range{}, false
+		return DurationRange{}, false
 	}
 	spread, parts := t.spread(rate)
 	future := math.Max(1, left/last.amount*float64(parts))
-	sigma := math.Sqrt(surprise*surprise + spread*spread*(1/float64(parts)+1/future))
+	sigma := math.Sqrt(lastingUncertainty*lastingUncertainty + spread*spread*(1/float64(parts)+1/future))
 	factor := math.Exp(nineInTen * sigma)
 	slow := math.Min(rate/factor, last.amount/now.Seconds()) // for a step that does not end
-	return Range{Low: durationOf(left / (rate * factor)), High: durationOf(left / slow)}, true
+	return DurationRange{Low: durationOfSeconds(left / (rate * factor)), High: durationOfSeconds(left / slow)}, true
 }
 
 // spread returns the standard deviation of the logarithm of the pace of parts of the trajectory, and
 // the number of parts.
 func (t *trajectory) spread(rate float64) (float64, int) {
 	parts := min(maxParts, len(t.marks))
-	squares, seen := doubt*assumedSpread*assumedSpread, 0.0
+	squares, seen := assumptionWeight*assumedSpread*assumedSpread, 0.0
 	var before mark
 	for i := range parts {
 		here := t.marks[(i+1)*len(t.marks)/parts-1]
@@ -97,10 +97,10 @@ func (t *trajectory) spread(rate float64) (float64, int) {
 		d := math.Log(amount / took / rate)
 		seen, squares = seen+1, squares+d*d
 	}
-	return math.Sqrt(squares / (math.Max(1, seen) - 1 + doubt)), parts
+	return math.Sqrt(squares / (math.Max(1, seen) - 1 + assumptionWeight)), parts
 }
 
-func durationOf(s float64) time.Duration {
+func durationOfSeconds(s float64) time.Duration {
 	return time.Duration(math.Min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
 }
 
@@ -115,9 +115,9 @@ func (g *Gate) SetRemaining(l Remaining) {
 func (g *Gate) addMarks(m Move) {
 	at := g.workedTime()
 	if !m.MovesNothing {
-		g.bytes.addMark(at, float64(m.Bytes))
+		g.byteTrajectory.addMark(at, float64(m.Bytes))
 	}
-	g.steps.addMark(at, 1)
+	g.stepTrajectory.addMark(at, 1)
 }
 
 // workedTime returns the time since the start of the first step, without the time of a shut window.
@@ -131,14 +131,14 @@ func (g *Gate) workedTime() time.Duration {
 
 // timeToGo returns the time of the remaining work, or of the part of it that the limits of this run
 // permit; nil if it is not known yet.
-func (g *Gate) timeToGo() *Range {
+func (g *Gate) timeToGo() *DurationRange {
 	if g.left == nil || g.firstStepAt.IsZero() {
 		return nil
 	}
-	left, c := float64(g.left.Bytes), &g.bytes
+	left, c := float64(g.left.Bytes), &g.byteTrajectory
 	switch most := g.rules.MaxBytes; {
 	case left == 0:
-		left, c = float64(g.left.Steps), &g.steps
+		left, c = float64(g.left.Steps), &g.stepTrajectory
 	case most > 0:
 		left = min(left, float64(max(0, most-g.done.Bytes)))
 	}

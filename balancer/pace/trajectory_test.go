@@ -27,7 +27,7 @@ func TestTimeToGoHolds(t *testing.T) {
 		var c trajectory
 		left := total
 		for i := range moves - 1 {
-			now := durationOf(ends[i])
+			now := durationOfSeconds(ends[i])
 			c.addMark(now, sizes[i])
 			left -= sizes[i]
 			r, known := c.timeToGo(left, now)
@@ -36,7 +36,7 @@ func TestTimeToGoHolds(t *testing.T) {
 			}
 			if known {
 				said++
-				if truth := durationOf(at - ends[i]); r.Low <= truth && truth <= r.High {
+				if truth := durationOfSeconds(at - ends[i]); r.Low <= truth && truth <= r.High {
 					held++
 				}
 			}
@@ -85,7 +85,7 @@ func TestTimeToGoOfARun(t *testing.T) {
 		}
 		g := NewGate(Rules{Window: window, MaxBytes: 100}, wall{})
 		for range 15 {
-			if got := g.Stats().ToGo; got != nil {
+			if got := g.Stats().TimeToGo; got != nil {
 				t.Fatalf("%v before anybody knows what is left", got)
 			}
 			m := move("a", "b", 1)
@@ -94,12 +94,12 @@ func TestTimeToGoOfARun(t *testing.T) {
 			g.Leave(m, nil)
 		}
 		g.SetRemaining(Remaining{Bytes: 1000, Steps: 1000})
-		got := g.Stats().ToGo // 85 bytes at one a minute
+		got := g.Stats().TimeToGo // 85 bytes at one a minute
 		if got == nil || got.Low < 45*time.Minute || got.High > 160*time.Minute {
 			t.Errorf("%v for 85 minutes", got)
 		}
 		g.SetRemaining(Remaining{Steps: 10})
-		if got := g.Stats().ToGo; got == nil || got.Low < 5*time.Minute || got.High > 19*time.Minute {
+		if got := g.Stats().TimeToGo; got == nil || got.Low < 5*time.Minute || got.High > 19*time.Minute {
 			t.Errorf("%v for 10 minutes", got)
 		}
 	})

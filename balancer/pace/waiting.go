@@ -14,15 +14,15 @@ type Reason string
 
 // The reasons.
 const (
-	WaitPause    Reason = "pause"    // after the last move
-	WaitFailures Reason = "failures" // after failures
-	WaitWindow   Reason = "window"
-	WaitNoAnswer Reason = "no answer" // the cluster does not answer
-	WaitBusy     Reason = "condition" // the condition of --pause-when holds
-	WaitLimit    Reason = "limit"     // running moves may reach a limit
-	WaitHold     Reason = "freeze"    // a user has paused or frozen the runs
-	WaitDisk     Reason = "disk"      // the recipient's volume has no room yet
-	WaitOverload Reason = "overload"  // a server rejects commands as overloaded
+	WaitPause     Reason = "pause"    // after the last move
+	WaitFailures  Reason = "failures" // after failures
+	WaitWindow    Reason = "window"
+	WaitNoAnswer  Reason = "no answer" // the cluster does not answer
+	WaitCondition Reason = "condition" // the condition of --pause-when holds
+	WaitLimit     Reason = "limit"     // running moves may reach a limit
+	WaitHold      Reason = "freeze"    // a user has paused or frozen the runs
+	WaitDisk      Reason = "disk"      // the recipient's volume has no room yet
+	WaitOverload  Reason = "overload"  // a server rejects commands as overloaded
 	// NotReported is not a wait. It reports that no member reports a quantity of the condition.
 	NotReported Reason = "notReported"
 )
@@ -31,18 +31,18 @@ const (
 type Event struct {
 	Reason Reason
 	Text   string
-	// Over says that moves continue. Waited is the time for which they waited.
-	Over   bool
-	Waited time.Duration
+	// WaitEnded says that moves continue. Waited is the time for which they waited.
+	WaitEnded bool
+	Waited    time.Duration
 }
 
 // wait records how long moves have waited for a reason.
 type wait struct {
-	waiters int // number of waiting moves
-	since   time.Time
-	total   time.Duration
-	told    bool
-	text    string // the text of the last event
+	waiters  int // number of waiting moves
+	since    time.Time
+	total    time.Duration
+	reported bool
+	text     string // the text of the last event
 }
 
 // waitedTime returns the total time of the wait.
@@ -53,14 +53,14 @@ func (w *wait) waitedTime(now time.Time) time.Duration {
 	return w.total
 }
 
-// minToldWait is the shortest wait after failures that is reported.
-const minToldWait = 10 * time.Second
+// minReportedWait is the shortest wait after failures that is reported.
+const minReportedWait = 10 * time.Second
 
 // startWait begins a wait.
 func (g *Gate) startWait(o *obstacle) {
 	g.tellMu.Lock()
 	defer g.tellMu.Unlock()
-	if g.beginWait(o) {
+	if g.addWaiter(o) {
 		g.tell(Event{Reason: o.reason, Text: o.text})
 	}
 }
@@ -81,8 +81,8 @@ func (g *Gate) changeWait(o *obstacle) {
 	}
 }
 
-// beginWait reports whether an event is to be sent for the wait.
-func (g *Gate) beginWait(o *obstacle) bool {
+// addWaiter reports whether an event is to be sent for the wait.
+func (g *Gate) addWaiter(o *obstacle) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	w := g.waits[o.reason]
@@ -93,24 +93,24 @@ func (g *Gate) beginWait(o *obstacle) bool {
 	if w.waiters++; w.waiters == 1 {
 		w.since = g.clock.Now()
 	}
-	if w.told || o.text == "" || o.reason == WaitFailures && o.left < minToldWait {
+	if w.reported || o.text == "" || o.reason == WaitFailures && o.left < minReportedWait {
 		return false
 	}
-	w.told, w.text = true, o.text
+	w.reported, w.text = true, o.text
 	return true
 }
 
 // finishWait ends a wait, and sends the event that moves continue, if they do.
-func (g *Gate) finishWait(r Reason, goesOn bool) {
+func (g *Gate) finishWait(r Reason, continues bool) {
 	g.tellMu.Lock()
 	defer g.tellMu.Unlock()
-	if e, told := g.endWait(r); told && goesOn {
+	if e, told := g.removeWaiter(r); told && continues {
 		g.tell(e)
 	}
 }
 
-// endWait reports whether the wait was reported, and has ended for all moves.
-func (g *Gate) endWait(r Reason) (e Event, told bool) {
+// removeWaiter reports whether the wait was reported, and has ended for all moves.
+func (g *Gate) removeWaiter(r Reason) (e Event, told bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	w := g.waits[r]
@@ -122,9 +122,9 @@ func (g *Gate) endWait(r Reason) (e Event, told bool) {
 	}
 	spent := g.clock.Now().Sub(w.since)
 	w.total += spent
-	told, w.told = w.told, false
+	told, w.reported = w.reported, false
 	text := fmt.Sprintf("continuing after %s", humanize.Duration(spent))
-	return Event{Reason: r, Over: true, Waited: spent, Text: text}, told
+	return Event{Reason: r, WaitEnded: true, Waited: spent, Text: text}, told
 }
 
 // Stats are the statistics of a run.
@@ -134,11 +134,11 @@ type Stats struct {
 	Failures map[policy.Failure]int
 	// Waited is the time that moves have waited, including moves that still wait.
 	Waited map[Reason]time.Duration
-	// Left is the remaining work. ToGo is the estimated time for it, or for the part that the limits of
+	// Left is the remaining work. TimeTimeTimeToGo is the estimated time for it, or for the part that the limits of
 	// this run permit, at the pace of this run and without the time of a shut window. Both are nil if
-	// they are not known; ToGo is not known at the beginning.
-	Left *Remaining
-	ToGo *Range
+	// they are not known; TimeToGo is not known at the beginning.
+	Left     *Remaining
+	TimeToGo *DurationRange
 }
 
 // Stats returns what has happened so far.
@@ -149,6 +149,6 @@ func (g *Gate) Stats() Stats {
 	for r, w := range g.waits {
 		s.Waited[r] = w.waitedTime(g.clock.Now())
 	}
-	s.Left, s.ToGo = g.left, g.timeToGo()
+	s.Left, s.TimeToGo = g.left, g.timeToGo()
 	return s
 }

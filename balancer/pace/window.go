@@ -29,7 +29,7 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is not a valid window, such as %s", text, windowExamples)
 	}
-	w := &Window{Location: local, name: localZoneName(local), IsLocal: true}
+	w := &Window{Location: local, name: localTimeZoneName(local), IsLocal: true}
 	for _, part := range []struct {
 		text string
 		to   *catalog.TimeOfDay
@@ -65,8 +65,8 @@ func LocalLocation() *time.Location {
 	return time.Local
 }
 
-// localZoneName returns how the time zone of this machine is shown.
-func localZoneName(zone *time.Location) string {
+// localTimeZoneName returns how the time zone of this machine is shown.
+func localTimeZoneName(zone *time.Location) string {
 	name := zone.String()
 	if zone == time.Local {
 		name = time.Now().Format("MST (-07:00)")

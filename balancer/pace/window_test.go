@@ -72,7 +72,7 @@ func windowed(t *testing.T, text string, r Rules, told *[]string) *Gate {
 	if r.Window, err = ParseWindow(text, time.UTC); err != nil {
 		t.Fatal(err)
 	}
-	return NewGate(r, wall{}, WithTell(func(e Event) { *told = append(*told, e.Text) }),
+	return NewGate(r, wall{}, WithEvents(func(e Event) { *told = append(*told, e.Text) }),
 		WithTime(func(context.Context) (time.Time, error) { return time.Now().Add(time.Hour), nil }))
 }
 
@@ -127,7 +127,7 @@ func TestNoAnswer(t *testing.T) {
 		answers := func(after int, err error) *Gate {
 			told = nil
 			w, _ := ParseWindow("00:00-23:59", time.UTC)
-			return NewGate(Rules{Window: w}, wall{}, WithTell(func(e Event) { told = append(told, e.Text) }),
+			return NewGate(Rules{Window: w}, wall{}, WithEvents(func(e Event) { told = append(told, e.Text) }),
 				WithTime(func(context.Context) (time.Time, error) {
 					if after--; after >= 0 {
 						return time.Time{}, err

@@ -35,8 +35,8 @@ type Collection struct {
 	Holdings           []Holding
 }
 
-// Compare finds differences between the state of the shards and the expected state.
-func (c *Collection) Compare() (list []Finding) {
+// FindDifferences finds differences between the state of the shards and the expected state.
+func (c *Collection) FindDifferences() (list []Finding) {
 	if !c.Tracked {
 		return c.findMisplaced(c.Primary)
 	}
@@ -74,13 +74,13 @@ func (c *Collection) newFinding(k Kind, shards []catalog.ShardID, text string, m
 }
 
 // findMisplaced finds shards that have the collection but should not.
-func (c *Collection) findMisplaced(right ...catalog.ShardID) (list []Finding) {
+func (c *Collection) findMisplaced(expected ...catalog.ShardID) (list []Finding) {
 	for _, h := range c.Holdings {
-		if slices.Contains(right, h.Shard) || len(right) == 0 || right[0] == "" {
+		if slices.Contains(expected, h.Shard) || len(expected) == 0 || expected[0] == "" {
 			continue
 		}
 		f := c.newFinding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, but it belongs only on %s",
-			h.Shard, humanize.Count(h.Docs, "document"), right[0]), repairMisplaced(c.Namespace, h))
+			h.Shard, humanize.Count(h.Docs, "document"), expected[0]), repairMisplaced(c.Namespace, h))
 		f.Count = max(1, h.Docs)
 		list = append(list, f)
 	}

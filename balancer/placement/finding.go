@@ -39,24 +39,24 @@ const (
 	ChunkGap     Kind = "chunk-gap"
 	ChunkOverlap Kind = "chunk-overlap"
 	ChunkInvalid Kind = "chunk-invalid"
-	// ZoneEmpty: the range of a zone contains no key. ZoneEnd: the range ends at MaxKey of the first
+	// ZoneEmpty: the range of a zone contains no key. ZoneEndsEarly: the range ends at MaxKey of the first
 	// field, but before the end of the key space. ZoneInvalid: the bounds of the range are no valid
 	// keys.
-	ZoneEmpty   Kind = "zone-empty"
-	ZoneEnd     Kind = "zone-end"
-	ZoneOverlap Kind = "zone-overlap"
-	ZoneInvalid Kind = "zone-invalid"
+	ZoneEmpty     Kind = "zone-empty"
+	ZoneEndsEarly Kind = "zone-end"
+	ZoneOverlap   Kind = "zone-overlap"
+	ZoneInvalid   Kind = "zone-invalid"
 	// CountDiffers: the document count of a shard differs from its number of documents.
 	CountDiffers Kind = "count-differs"
-	// Metadata: checkMetadataConsistency reports another inconsistency.
-	Metadata Kind = "metadata"
+	// OtherInconsistency: checkMetadataConsistency reports another inconsistency.
+	OtherInconsistency Kind = "metadata"
 )
 
 // Kinds returns all kinds, the most severe first.
 func Kinds() []Kind {
 	return []Kind{Lone, ChunkGap, ChunkOverlap, ChunkInvalid, UUIDDiffers, Absent, DuplicateID, DuplicateKey, Unplaced,
-		Orphan, Misplaced, IndexMissing, IndexDiffers, OptionsDiffer, ZoneInvalid, ZoneOverlap, ZoneEmpty, ZoneEnd,
-		CountDiffers, Metadata}
+		Orphan, Misplaced, IndexMissing, IndexDiffers, OptionsDiffer, ZoneInvalid, ZoneOverlap, ZoneEmpty, ZoneEndsEarly,
+		CountDiffers, OtherInconsistency}
 }
 
 // Finding is an inconsistency.

@@ -7,7 +7,7 @@ import (
 )
 
 // serverKinds maps the types of checkMetadataConsistency to kinds of findings. Other types become
-// Metadata.
+// OtherInconsistency.
 var serverKinds = map[string]Kind{
 	"CollectionOptionsMismatch": OptionsDiffer,
 	"CollectionUUIDMismatch":    UUIDDiffers,
@@ -38,7 +38,7 @@ func MergeInconsistencies(found []Finding, reported []catalog.Inconsistency) []F
 	for _, r := range reported {
 		kind, mapped := serverKinds[r.Type]
 		if !mapped {
-			kind = Metadata
+			kind = OtherInconsistency
 		}
 		same := equivalentKinds[kind]
 		if same == nil {

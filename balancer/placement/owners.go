@@ -67,18 +67,18 @@ func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *ChunkRead
 func (r *ChunkReader) Put(doc bson.Raw) {
 	c, err := catalog.ParseChunk(r.coll.Pattern, doc)
 	if err != nil {
-		r.add(ChunkInvalid, fmt.Sprintf("%s: %v", idText(doc), err))
+		r.addFinding(ChunkInvalid, fmt.Sprintf("%s: %v", idText(doc), err))
 		return
 	}
 	if !slices.Contains(r.shards, c.Shard) {
-		r.add(ChunkInvalid, fmt.Sprintf("%s is on %q, which is not a shard", r.rangeText(c.Min, c.Max), c.Shard))
+		r.addFinding(ChunkInvalid, fmt.Sprintf("%s is on %q, which is not a shard", r.rangeText(c.Min, c.Max), c.Shard))
 	}
 	if r.coveredTo.Less(c.Min) {
 		r.addGap(c.Min)
 	}
 	lower := c.Min
 	if c.Min.Less(r.coveredTo) {
-		r.add(ChunkOverlap, r.rangeText(c.Min, minKey(r.coveredTo, c.Max)))
+		r.addFinding(ChunkOverlap, r.rangeText(c.Min, minKey(r.coveredTo, c.Max)))
 		lower = r.coveredTo
 	}
 	if r.coveredTo.Less(c.Max) {
@@ -102,7 +102,7 @@ func (r *ChunkReader) Finish() (*Owners, []Finding) {
 }
 
 func (r *ChunkReader) addGap(to catalog.Key) {
-	r.add(ChunkGap, r.rangeText(r.coveredTo, to))
+	r.addFinding(ChunkGap, r.rangeText(r.coveredTo, to))
 	r.addRange(r.coveredTo, -1)
 	r.coveredTo = to
 }
@@ -129,7 +129,7 @@ var chunkTexts = map[Kind]string{
 	ChunkInvalid: "invalid chunk: ",
 }
 
-func (r *ChunkReader) add(k Kind, what string) {
+func (r *ChunkReader) addFinding(k Kind, what string) {
 	f := r.found[k]
 	if f == nil {
 		f = &Finding{Kind: k, Namespace: r.coll.Namespace, Mend: repairChunks(r.coll)}

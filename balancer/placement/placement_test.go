@@ -71,7 +71,7 @@ func read(t testing.TB, chunks ...span) (*Owners, []Finding) {
 
 func at(t testing.TB, x any) catalog.Key {
 	t.Helper()
-	k, err := pattern(t, "x").Key(raw(t, bson.D{{Key: "x", Value: x}}))
+	k, err := pattern(t, "x").ParseKey(raw(t, bson.D{{Key: "x", Value: x}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestZones(t *testing.T) {
 		mend  string
 	}{
 		{"sound", []bson.Raw{zone("a", x(1), x(5)), zone("b", x(5), xy(bson.MaxKey{}, bson.MaxKey{}))}, nil, ""},
-		{"to MaxKey of the first field", []bson.Raw{zone("a", x(1), x(bson.MaxKey{}))}, []Kind{ZoneEnd}, "sh.updateZoneKeyRange"},
+		{"to MaxKey of the first field", []bson.Raw{zone("a", x(1), x(bson.MaxKey{}))}, []Kind{ZoneEndsEarly}, "sh.updateZoneKeyRange"},
 		{"of no key", []bson.Raw{zone("a", x(3), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
 		{"turned round", []bson.Raw{zone("a", x(4), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
 		{"overlapping", []bson.Raw{zone("b", x(3), x(9)), zone("a", x(1), x(5))}, []Kind{ZoneOverlap}, "sh.removeRangeFromZone"},
@@ -276,7 +276,7 @@ func TestCompare(t *testing.T) {
 	} {
 		var got []string
 		mend := ""
-		for _, f := range c.of.Compare() {
+		for _, f := range c.of.FindDifferences() {
 			got = append(got, fmt.Sprintf("%s %v", f.Kind, f.Shards))
 			mend += strings.Join(f.Mend, "\n")
 		}
@@ -346,7 +346,7 @@ func TestReported(t *testing.T) {
 		{catalog.Inconsistency{Type: "MissingShardKeyIndex", Namespace: "db.c", Shard: "b"}, ""},
 		{catalog.Inconsistency{Type: "MissingShardKeyIndex", Namespace: "db.c", Shard: "a"}, IndexMissing},
 		{catalog.Inconsistency{Type: "InconsistentIndex", Namespace: "db.d"}, IndexDiffers},
-		{catalog.Inconsistency{Type: "SomethingNew", Namespace: "db.c"}, Metadata},
+		{catalog.Inconsistency{Type: "SomethingNew", Namespace: "db.c"}, OtherInconsistency},
 	} {
 		got := MergeInconsistencies(slices.Clone(found), []catalog.Inconsistency{c.of})
 		added := Kind("")
@@ -375,7 +375,7 @@ func TestReportedOfSeveralShards(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i, f := range got {
-		if !slices.Equal(f.Shards, want[i]) || f.Kind != Metadata {
+		if !slices.Equal(f.Shards, want[i]) || f.Kind != OtherInconsistency {
 			t.Errorf("finding %d is %+v, want shards %v", i, f, want[i])
 		}
 	}
@@ -384,7 +384,7 @@ func TestReportedOfSeveralShards(t *testing.T) {
 // A command that deletes one of two documents names its shard key and _id, whatever they are.
 func TestQuery(t *testing.T) {
 	doc := raw(t, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: 1}}}, {Key: "a", Value: bson.D{{Key: "b", Value: 2}}}})
-	got := Query(pattern(t, "a.b", "c"), doc).String()
+	got := DocumentQuery(pattern(t, "a.b", "c"), doc).String()
 	if want := `{"a.b": {"$eq": {"$numberInt":"2"}},"c": null,"_id": {"$eq": {"$gt": {"$numberInt":"1"}}}}`; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -60,30 +60,30 @@ func RepairOrphans(c *Collection, id catalog.ShardID, host string, ids []bson.Ra
 			humanize.TextLiteral(file))
 	}
 	return []string{onShardComment(id, host), fmt.Sprintf("%s.deleteMany({_id: {$in: %s}}%s)",
-		collectionText(c.Namespace), list, c.exactly())}
+		collectionText(c.Namespace), list, c.collationOption())}
 }
 
 // RepairDuplicate says how one of two documents with an _id gets another one, or goes.
 func RepairDuplicate(c *Collection, docs []bson.Raw) []string {
 	lines := []string{"// keep one of them; the other gets another _id, or goes:"}
 	for _, doc := range docs {
-		lines = append(lines, collectionText(c.Namespace)+".deleteOne("+humanize.Literal(Query(c.Pattern, doc))+
-			c.exactly()+")")
+		lines = append(lines, collectionText(c.Namespace)+".deleteOne("+humanize.Literal(DocumentQuery(c.Pattern, doc))+
+			c.collationOption()+")")
 	}
 	return lines
 }
 
-// exactly is the option by which a command selects no other documents whose texts are equal by the collation of a
-// collection; empty where it has none.
-func (c *Collection) exactly() string {
+// collationOption is the option with which a command selects only exactly equal texts, whatever the collation of the
+// the collection; empty if it has none.
+func (c *Collection) collationOption() string {
 	if c.Collation() == nil {
 		return ""
 	}
 	return `, {collation: {locale: "simple"}}`
 }
 
-// Query selects a document by its shard key and _id, so that the router asks one shard.
-func Query(p catalog.KeyPattern, doc bson.Raw) bson.Raw {
+// DocumentQuery selects a document by its shard key and _id, so that the router asks one shard.
+func DocumentQuery(p catalog.KeyPattern, doc bson.Raw) bson.Raw {
 	d := bson.D{}
 	for _, f := range append(p.Fields(), "_id") {
 		if slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == f }) {
@@ -175,18 +175,18 @@ var collModOptions = []string{"validator", "validationLevel", "validationAction"
 	"expireAfterSeconds"}
 
 // repairOptions returns the commands that set the most common options on all shards.
-func repairOptions(ns string, right bson.Raw, others []variant) []string {
+func repairOptions(ns string, wanted bson.Raw, others []variant) []string {
 	var parts []string
 	fixed := false
-	names := catalog.FieldNames(right)
+	names := catalog.FieldNames(wanted)
 	for _, v := range others {
 		names = append(names, catalog.FieldNames(v.value)...)
 	}
 	slices.Sort(names)
 	for _, n := range slices.Compact(names) {
-		value, err := right.LookupErr(n)
+		value, err := wanted.LookupErr(n)
 		switch {
-		case !slices.ContainsFunc(others, func(v variant) bool { return !v.value.Lookup(n).Equal(right.Lookup(n)) }):
+		case !slices.ContainsFunc(others, func(v variant) bool { return !v.value.Lookup(n).Equal(wanted.Lookup(n)) }):
 		case !slices.Contains(collModOptions, n):
 			fixed = true
 		case err == nil:
@@ -210,10 +210,10 @@ func repairIndex(ns string, spec bson.Raw) []string {
 	return []string{commandText(ns, "{createIndexes: "+collName(ns)+", indexes: ["+humanize.Literal(spec)+"]}")}
 }
 
-func replaceIndex(ns, name string, right bson.Raw) []string {
+func replaceIndex(ns, name string, wanted bson.Raw) []string {
 	return append(
 		[]string{collectionText(ns) + ".dropIndex(" + humanize.TextLiteral(name) + ")"},
-		repairIndex(ns, right)...)
+		repairIndex(ns, wanted)...)
 }
 
 func repairReported() []string {

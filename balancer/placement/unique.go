@@ -6,10 +6,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// UniqueIndexes returns the unique indexes of a sharded collection but that on _id. Those that begin with the
-// shard key can't be broken by documents that are where they belong. Those that do not each shard keeps for itself
-// alone, and so it does one with a collation: the values of a shard key that are equal by it may lie on several
-// shards. Incomparable are those of them that can't be compared between shards, by their names.
+// UniqueIndexes returns the unique indexes of a sharded collection except that on _id. enforced begin with the shard
+// key: documents that are on their owners can't violate them. perShard are unique only on each shard: they do not
+// begin with the shard key, or have a collation, by which equal values of the shard key may be on several
+// shards. incomparable are the names of indexes that can't be compared between shards: partial and sparse ones.
 func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard []bson.Raw, incomparable []string) {
 	for _, spec := range indexes {
 		unique, _ := spec.Lookup("unique").BooleanOK()
@@ -58,7 +58,7 @@ func hasSimpleCollation(spec bson.Raw) bool {
 }
 
 // CollationOf returns the collation of an index, or of the options of a collection, as a request takes it; nil is
-// the simple one. The version is left out: servers refuse that of another.
+// the simple one. It is without its version, because a server refuses the version of another server.
 func CollationOf(spec bson.Raw) bson.Raw {
 	collation, given := spec.Lookup("collation").DocumentOK()
 	if !given || hasSimpleCollation(spec) {

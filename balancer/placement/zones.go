@@ -31,7 +31,7 @@ func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 			add(ZoneEmpty, doc, name+", holds no key")
 			continue
 		case endsAtMaxKey(coll.Pattern, z.Max):
-			add(ZoneEnd, doc, name+", ends before the end of the key space: the balancer splits the last chunk there")
+			add(ZoneEndsEarly, doc, name+", ends before the end of the key space: the balancer splits the last chunk there")
 		}
 		zones = append(zones, zone{z, doc})
 	}

@@ -196,7 +196,7 @@ func moved(t *testing.T, s, before *catalog.Snapshot) (list []string) {
 		var bounds [2]catalog.Key
 		for i, name := range []string{"min", "max"} {
 			var err error
-			if bounds[i], err = pattern.Key(entry.Detail(name).Document()); err != nil {
+			if bounds[i], err = pattern.ParseKey(entry.Detail(name).Document()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -219,7 +219,7 @@ func differ(got, want []string) string {
 func newMock(t *testing.T, text string, release catalog.Release, seed uint64) (*mock.Cluster, *mongo.Client) {
 	t.Helper()
 	cluster, client := mocktest.New(t, text, mock.Config{
-		Version: release, Start: noon, Seed: seed,
+		Release: release, Start: noon, Seed: seed,
 		Parameters: map[string]any{"minNumChunksForSessionsCollection": sessionsChunks},
 	})
 	// By then the config server has made its collection of sessions.

@@ -51,7 +51,8 @@ func stateHash(s *catalog.Snapshot, names []string, g Goal) string {
 	for _, ns := range names {
 		c := s.Collection(ns)
 		h.add(ns, humanize.UUID(c.UUID.Data), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
-		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.Frozen(s.Release()), c.EnableAutoMerge, c.Resharding)
+		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.ForbidsChunkOperations(s.Release()),
+			c.EnableAutoMerge, c.Resharding)
 		if version, read := c.Version(); read {
 			h.add(version, c.Count().Chunks)
 		}

@@ -12,8 +12,8 @@ import (
 // thousand collections, each of which has something to give to the new ones.
 func BenchmarkLarge(b *testing.B) {
 	million := snaptest.Million()
-	million.Empty, million.Jumbo = 2, 1000
-	crowd := snaptest.Scale{Shards: 100, Chunks: 400_000, Collections: 1000, Alike: true, ChunkBytes: 128 << 20, Empty: 2}
+	million.EmptyShards, million.JumboEvery = 2, 1000
+	crowd := snaptest.Scale{Shards: 100, Chunks: 400_000, Collections: 1000, SameChunkCounts: true, ChunkBytes: 128 << 20, EmptyShards: 2}
 	b.Run("chunks", func(b *testing.B) { makePlans(b, million) })
 	b.Run("collections", func(b *testing.B) { makePlans(b, crowd) })
 }

@@ -31,9 +31,9 @@ type builder struct {
 	closed        bool
 	// lastDrainMark is the state of the plan after the last step off the shard to drain.
 	lastDrainMark mark
-	// defragmented is the number of collections whose defragmentation has ended.
-	defragmented int
-	failures     failurePeriod
+	// defragmentedCount is the number of collections whose defragmentation has ended.
+	defragmentedCount int
+	failures          failurePeriod
 	// obstacles are the reasons why a goal that the balancer does not have (presplit, load) is not
 	// reached.
 	obstacles []diagnosis.Finding
@@ -45,7 +45,7 @@ type builder struct {
 	shortages map[sim.Shortage]int64
 
 	balancerIdle bool // the balancer is idle: it has nothing more to do
-	end          *catalog.Snapshot
+	endSnapshot  *catalog.Snapshot
 }
 
 // mark is a state of a plan.
@@ -65,7 +65,8 @@ type failurePeriod struct {
 func newBuilder(sc *scope, o Options) *builder {
 	b := &builder{o: o, scope: sc}
 	b.holdings = b.initialHoldings()
-	b.plan = &Plan{Format: Format, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits, Steps: []Step{}}
+	b.plan = &Plan{Format: FormatVersion, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits,
+		Steps: []Step{}}
 	for _, shard := range sc.start.Shards() {
 		b.plan.Shards = append(b.plan.Shards, ShardChange{Shard: shard.ID, Before: b.holdings[shard.ID]})
 	}
@@ -109,7 +110,7 @@ func (b *builder) addEvent(e sim.Event) {
 		b.failures.until, b.failures.last = e.Ended, e.Err
 	case sim.PhaseEntered:
 		if e.Phase == policy.PhaseFinished {
-			b.defragmented++
+			b.defragmentedCount++
 		}
 	}
 }
@@ -182,13 +183,13 @@ func (b *builder) limitExceededBy(s Step) string {
 	return ""
 }
 
-// countStep adds a step to the totals and holdings. left is the number of pieces of the moved chunk
+// countStep adds a step to the totals and holdings. remainingPieces is the number of pieces of the moved chunk
 // that stay.
-func (b *builder) countStep(s Step, left int) {
+func (b *builder) countStep(s Step, remainingPieces int) {
 	b.plan.Totals.add(s)
 	switch s.Kind {
 	case Move:
-		addHolding(b.holdings, s.From, Holding{int64(left) - 1, -s.Bytes})
+		addHolding(b.holdings, s.From, Holding{int64(remainingPieces) - 1, -s.Bytes})
 		addHolding(b.holdings, s.To, Holding{1, s.Bytes})
 	case Split:
 		addHolding(b.holdings, s.From, Holding{Chunks: int64(len(s.Points))})
@@ -213,17 +214,17 @@ const (
 // isOver reports whether the plan ends before the balancer is idle. The round in which the plan ends
 // continues until all steps have their reasons.
 func (b *builder) isOver() bool {
-	b.closed = b.closed || b.goalReached()
+	b.closed = b.closed || b.isGoalReached()
 	return b.closed && b.explainedSteps == len(b.plan.Steps) || b.isStuck()
 }
 
-// goalReached reports whether the goal is reached before the balancer is idle.
-func (b *builder) goalReached() bool {
+// isGoalReached reports whether the goal is reached before the balancer is idle.
+func (b *builder) isGoalReached() bool {
 	switch b.o.Goal.Kind {
 	case Drain:
 		return b.holdings[b.o.Goal.Shard].Chunks == 0
 	case Defragment:
-		return b.defragmented >= len(b.scope.colls)
+		return b.defragmentedCount >= len(b.scope.colls)
 	}
 	return false
 }

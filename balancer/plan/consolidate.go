@@ -12,7 +12,7 @@ import (
 // addConsolidation adds merges of all adjacent chunks on a shard that can be merged, whatever their
 // age. A round has one merge on each shard.
 func (b *builder) addConsolidation() {
-	b.balancerIdle, b.end = true, b.scope.start
+	b.balancerIdle, b.endSnapshot = true, b.scope.start
 	var work [][]mergeRun
 	for _, shard := range b.scope.start.Shards() {
 		var runs []mergeRun

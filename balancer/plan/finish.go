@@ -62,13 +62,13 @@ func (b *builder) leftFindings() []diagnosis.Finding {
 		return append(append(list, b.obstacles...), b.noRoomFindings()...)
 	case b.closed, b.o.Goal.Kind == Consolidate:
 	case !b.balancerIdle && b.o.Goal.Kind != Drain:
-		why := "no more moves after " + b.end.Time().UTC().Format("2006-01-02 15:04")
+		why := "no more moves after " + b.endSnapshot.Time().UTC().Format("2006-01-02 15:04")
 		if b.failures.last != nil {
 			why = "migrations would keep failing: " + b.failures.last.Error()
 		}
 		list = append(list, diagnosis.NewFinding(diagnosis.PlanStuck, diagnosis.Scope{}, why))
 	}
-	if !b.goalReached() || b.o.Goal.Kind != Drain {
+	if !b.isGoalReached() || b.o.Goal.Kind != Drain {
 		list = append(list, b.noRoomFindings()...)
 	}
 	if !slices.Contains([]GoalKind{Balance, Drain, Zones}, b.o.Goal.Kind) {
@@ -78,7 +78,7 @@ func (b *builder) leftFindings() []diagnosis.Finding {
 	if b.o.Goal.Kind == Drain {
 		about.Shard = b.o.Goal.Shard
 	}
-	answer := diagnosis.Why(diagnosis.WithBalancerOn(b.end), about)
+	answer := diagnosis.Why(diagnosis.WithBalancerOn(b.endSnapshot), about)
 	for _, f := range slices.Concat(answer.Symptoms, answer.Causes) {
 		said := slices.ContainsFunc(list, func(have diagnosis.Finding) bool {
 			return have.Code == f.Code && have.Scope == f.Scope

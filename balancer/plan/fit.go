@@ -16,7 +16,7 @@ import (
 func (b *builder) searchFittingOrder() error {
 	searched := []GoalKind{Balance, Drain, Zones}
 	if len(b.shortages) == 0 || b.exceededLimit != "" || !slices.Contains(searched, b.o.Goal.Kind) ||
-		b.o.Goal.Kind == Drain && b.goalReached() {
+		b.o.Goal.Kind == Drain && b.isGoalReached() {
 		return nil
 	}
 	f := newFitSearch(b)
@@ -37,7 +37,7 @@ func (b *builder) searchFittingOrder() error {
 	if !other.scheduleInRoom(f.steps(moves)) {
 		return nil
 	}
-	other.balancerIdle, other.end = true, end
+	other.balancerIdle, other.endSnapshot = true, end
 	*b = *other
 	return nil
 }
@@ -96,7 +96,7 @@ func newFitSearch(b *builder) *fitSearch {
 	}
 	f.start = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk)
 	for _, d := range b.pendingDeletions() { // a search may wait for all of them
-		f.start.RemoveData(d.ns, d.on, d.bytes)
+		f.start.RemoveData(d.ns, d.shard, d.bytes)
 	}
 	return f
 }
@@ -132,13 +132,13 @@ func (f *fitSearch) addCollection(i int) bool {
 
 // searchState is a distribution of chunks after some moves.
 type searchState struct {
-	places   []uint8
-	volumes  *catalog.Volumes
-	distance int64 // an estimate of the remaining work; 0 at the goal
-	parent   *searchState
-	moved    int // the chunk that the last move has moved
-	moves    int
-	number   int // in the order of discovery
+	places     []uint8
+	volumes    *catalog.Volumes
+	distance   int64 // an estimate of the remaining work; 0 at the goal
+	parent     *searchState
+	movedChunk int // the chunk that the last move has moved
+	moves      int
+	number     int // in the order of discovery
 }
 
 // fitMove is a move of a search.
@@ -185,11 +185,11 @@ func (f *fitSearch) nextStates(s *searchState) func(yield func(*searchState) boo
 					continue
 				}
 				next := &searchState{
-					places:  slices.Clone(s.places),
-					volumes: s.volumes.Clone(),
-					parent:  s,
-					moved:   i,
-					moves:   s.moves + 1,
+					places:     slices.Clone(s.places),
+					volumes:    s.volumes.Clone(),
+					parent:     s,
+					movedChunk: i,
+					moves:      s.moves + 1,
 				}
 				next.places[i] = to
 				next.volumes.AddData(ns, id, c.bytes)
@@ -224,7 +224,7 @@ func (f *fitSearch) remember(s *searchState) bool {
 // path returns the moves that lead to a state.
 func (s *searchState) path() (moves []fitMove) {
 	for ; s.parent != nil; s = s.parent {
-		moves = append(moves, fitMove{s.moved, s.parent.places[s.moved], s.places[s.moved]})
+		moves = append(moves, fitMove{s.movedChunk, s.parent.places[s.movedChunk], s.places[s.movedChunk]})
 	}
 	slices.Reverse(moves)
 	return moves

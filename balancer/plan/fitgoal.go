@@ -26,8 +26,8 @@ func (f *fitSearch) distance(places []uint8) int64 {
 }
 
 // isDisplaced reports whether the goal requires a chunk to leave its shard.
-func (f *fitSearch) isDisplaced(c fitChunk, on uint8) bool {
-	shard := f.shards[on]
+func (f *fitSearch) isDisplaced(c fitChunk, shardIndex uint8) bool {
+	shard := f.shards[shardIndex]
 	if f.b.o.Goal.Kind == Drain {
 		return shard.ID == f.b.o.Goal.Shard
 	}

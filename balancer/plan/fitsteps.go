@@ -40,7 +40,7 @@ func (f *fitSearch) steps(moves []fitMove) []Step {
 // pendingDeletion is a range that a shard is to delete, and when.
 type pendingDeletion struct {
 	ns        string
-	on        catalog.ShardID
+	shard     catalog.ShardID
 	min, max  catalog.Key // zero if not known
 	bytes     int64
 	deletedAt time.Time
@@ -55,12 +55,12 @@ func (b *builder) pendingDeletions() (list []pendingDeletion) {
 		if c == nil || !c.UUID.Equal(x.UUID) {
 			continue
 		}
-		d := pendingDeletion{ns: x.Namespace, on: x.Shard, bytes: c.Sizes[x.Shard].OrphanBytes,
+		d := pendingDeletion{ns: x.Namespace, shard: x.Shard, bytes: c.Sizes[x.Shard].OrphanBytes,
 			deletedAt: sim.DeletionDue(x, s.Time(), b.o.Costs.OrphanDelay)}
-		d.min, _ = c.Pattern.Key(x.Min)
-		d.max, _ = c.Pattern.Key(x.Max)
+		d.min, _ = c.Pattern.ParseKey(x.Min)
+		d.max, _ = c.Pattern.ParseKey(x.Max)
 		at := slices.IndexFunc(list, func(had pendingDeletion) bool {
-			return had.ns == d.ns && had.on == d.on && had.bytes > 0
+			return had.ns == d.ns && had.shard == d.shard && had.bytes > 0
 		})
 		switch {
 		case at < 0:
@@ -84,7 +84,7 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 			pending = slices.DeleteFunc(pending, func(d pendingDeletion) bool {
 				gone := !d.deletedAt.After(at)
 				if gone {
-					b.volumes.RemoveData(d.ns, d.on, d.bytes)
+					b.volumes.RemoveData(d.ns, d.shard, d.bytes)
 				}
 				return gone
 			})
@@ -116,9 +116,9 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 // returns the zero time if there is none.
 func firstDeletionFor(pending []pendingDeletion, s Step, grows bool) (first time.Time) {
 	for _, d := range pending {
-		same := d.on == s.From || d.on == s.To
+		same := d.shard == s.From || d.shard == s.To
 		overlaps := same && !d.min.IsZero() && !d.max.IsZero() && catalog.Overlap(d.min, d.max, s.Min, s.Max)
-		if d.ns == s.Namespace && (overlaps || grows && d.on == s.To) && (first.IsZero() || d.deletedAt.Before(first)) {
+		if d.ns == s.Namespace && (overlaps || grows && d.shard == s.To) && (first.IsZero() || d.deletedAt.Before(first)) {
 			first = d.deletedAt
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // use different shards into one round, computes the totals, and sets the plan's ID. The plan does not
 // contain what else is on the shards.
 func FromSteps(p Plan, steps []Step) (*Plan, error) {
-	p.Format, p.Steps, p.Totals, p.Shards = Format, []Step{}, Totals{}, []ShardChange{}
+	p.Format, p.Steps, p.Totals, p.Shards = FormatVersion, []Step{}, Totals{}, []ShardChange{}
 	p.Reached, p.Left = true, []diagnosis.Finding{}
 	var touched []catalog.ShardID
 	changes := map[catalog.ShardID]ShardChange{}

@@ -60,8 +60,8 @@ func (e *ApprovalError) Error() string {
 		e.Plan, e.Hash, e.Approved)
 }
 
-// CheckApproval returns an error if a string can't be the beginning of a Hash, or is too short.
-func CheckApproval(approved string) error {
+// CheckApprovalFormat returns an error if a string can't be the beginning of a Hash, or is too short.
+func CheckApprovalFormat(approved string) error {
 	if len(approved) < MinApprovalDigits || len(approved) > 2*sha256.Size ||
 		strings.Trim(strings.ToLower(approved), "0123456789abcdef") != "" {
 		return fmt.Errorf("%q is not the hash of a plan: give its %d hexadecimal digits, or the first %d at least",
@@ -70,9 +70,9 @@ func CheckApproval(approved string) error {
 	return nil
 }
 
-// CheckApprovedBy returns an error unless the plan's Hash begins with the approved string.
-func (p *Plan) CheckApprovedBy(approved string) error {
-	if err := CheckApproval(approved); err != nil {
+// CheckApprovedHash returns an error unless the plan's Hash begins with the approved string.
+func (p *Plan) CheckApprovedHash(approved string) error {
+	if err := CheckApprovalFormat(approved); err != nil {
 		return err
 	}
 	hash, err := p.computeHash()
@@ -85,7 +85,7 @@ func (p *Plan) CheckApprovedBy(approved string) error {
 // hashID returns the ID of a plan, with or without prose. Steps have a separate form for this, which is
 // faster than JSON, because there are many. Prose is the reasons of steps, and the sentences and
 // commands about what is left.
-func (p *Plan) hashID(prose bool) (string, error) {
+func (p *Plan) hashID(withProse bool) (string, error) {
 	named := *p
 	named.ID, named.Hash, named.Left, named.Steps = "", "", nil, nil
 	h := hasher{sha256.New()}
@@ -96,13 +96,13 @@ func (p *Plan) hashID(prose bool) (string, error) {
 	}
 	for _, f := range p.Left {
 		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC())
-		if prose {
+		if withProse {
 			h.add(f.Sentence, len(f.Commands), f.Commands)
 		}
 	}
 	var form []byte
 	for _, s := range p.Steps {
-		if !prose {
+		if !withProse {
 			s.Why = ""
 		}
 		form = s.appendForm(form[:0])

@@ -36,7 +36,7 @@ func LayoutGoal(ns string, s, other *catalog.Snapshot) (Goal, error) {
 		return goal, fmt.Errorf("%s has the shard key %s here and %s there: layouts can only be taken from the same key",
 			ns, here.Pattern, there.Pattern)
 	}
-	l := &layoutCopy{s: s, other: other, here: here, there: there, groups: map[string][]int{}}
+	l := &layoutCopy{s: s, other: other, coll: here, otherColl: there, groups: map[string][]int{}}
 	l.addPieces()
 	for _, zone := range slices.Sorted(maps.Keys(l.groups)) {
 		l.assignZone(zone, l.groups[zone])
@@ -52,18 +52,18 @@ func LayoutGoal(ns string, s, other *catalog.Snapshot) (Goal, error) {
 
 // layoutCopy copies the chunk layout of a collection in another cluster.
 type layoutCopy struct {
-	s, other    *catalog.Snapshot
-	here, there *catalog.CollectionState
-	pieces      []piece
-	groups      map[string][]int // of pieces that can be on the same shards, by zone in this cluster
+	s, other        *catalog.Snapshot
+	coll, otherColl *catalog.CollectionState
+	pieces          []piece
+	groups          map[string][]int // of pieces that can be on the same shards, by zone in this cluster
 }
 
 // addPieces makes pieces from the chunks: chunks larger than half of the amount that a shard is to get
 // are split.
 func (l *layoutCopy) addPieces() {
-	contents := sim.Measured(l.there, l.there.ChunkSize(l.other.Settings()))
-	amounts, total := make([]int64, 0, l.there.Table.Len()), int64(0)
-	for chunk := range l.there.Table.All() {
+	contents := sim.Measured(l.otherColl, l.otherColl.ChunkSize(l.other.Settings()))
+	amounts, total := make([]int64, 0, l.otherColl.Table.Len()), int64(0)
+	for chunk := range l.otherColl.Table.All() {
 		bytes := contents(chunk).Bytes
 		amounts, total = append(amounts, bytes), total+bytes
 	}
@@ -71,7 +71,7 @@ func (l *layoutCopy) addPieces() {
 	if shards := len(eligibleShards(l.s, catalog.NoZone)); shards != len(eligibleShards(l.other, catalog.NoZone)) {
 		most = total / int64(2*max(1, shards))
 	}
-	for chunk := range l.there.Table.All() {
+	for chunk := range l.otherColl.Table.All() {
 		bytes := amounts[0]
 		amounts = amounts[1:]
 		points := l.splitPoints(chunk, bytes, most)
@@ -85,22 +85,22 @@ func (l *layoutCopy) addPieces() {
 	}
 }
 
-// splitPoints returns the split points of a chunk so that no piece has more than most bytes, as far as
+// splitPoints returns the split points of a chunk so that no piece has more than maxBytes, as far as
 // the distribution of keys is known.
-func (l *layoutCopy) splitPoints(chunk catalog.Chunk, bytes, most int64) (points []catalog.Key) {
-	if most <= 0 || bytes <= most {
+func (l *layoutCopy) splitPoints(chunk catalog.Chunk, bytes, maxBytes int64) (points []catalog.Key) {
+	if maxBytes <= 0 || bytes <= maxBytes {
 		return nil
 	}
-	n := int(math.Ceil(float64(bytes) / float64(most)))
-	if l.there.Pattern.HashedField() == 0 {
+	n := int(math.Ceil(float64(bytes) / float64(maxBytes)))
+	if l.otherColl.Pattern.HashedField() == 0 {
 		for i := 1; i < n; i++ {
-			if k, ok := l.there.Pattern.Between(chunk.Min, chunk.Max, float64(i)/float64(n)); ok {
+			if k, ok := l.otherColl.Pattern.KeyAtFraction(chunk.Min, chunk.Max, float64(i)/float64(n)); ok {
 				points = append(points, k)
 			}
 		}
 		return points
 	}
-	keys := l.there.SampledKeysIn(chunk.Min, chunk.Max)
+	keys := l.otherColl.SampledKeysIn(chunk.Min, chunk.Max)
 	for i := 1; i < n; i++ {
 		if at := i * (len(keys) + 1) / n; at > 0 && at <= len(keys) && chunk.Min.Less(keys[at-1]) {
 			points = append(points, keys[at-1])
@@ -112,10 +112,10 @@ func (l *layoutCopy) splitPoints(chunk catalog.Chunk, bytes, most int64) (points
 // zoneOf returns the zone of a piece in this cluster: the zone of the range in this cluster, or its
 // zone in the other cluster if shards of this cluster have a zone of that name.
 func (l *layoutCopy) zoneOf(lower, upper catalog.Key) string {
-	if zone := l.here.Zones.ZoneOf(lower, upper); zone != catalog.NoZone {
+	if zone := l.coll.Zones.ZoneOf(lower, upper); zone != catalog.NoZone {
 		return zone
 	}
-	if zone := l.there.Zones.ZoneOf(lower, upper); zone != catalog.NoZone && len(eligibleShards(l.s, zone)) > 0 {
+	if zone := l.otherColl.Zones.ZoneOf(lower, upper); zone != catalog.NoZone && len(eligibleShards(l.s, zone)) > 0 {
 		return zone
 	}
 	return catalog.NoZone

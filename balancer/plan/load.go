@@ -13,8 +13,8 @@ import (
 var errNoLoad = errors.New("plan: the goal load needs the load of a cluster (counters and sampled queries), and " +
 	"a file has none")
 
-// Evenness is the balance of load over shards: the largest load as a multiple of the mean.
-type Evenness struct {
+// LoadImbalance is the balance of load over shards: the largest load as a multiple of the mean.
+type LoadImbalance struct {
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 }
@@ -22,8 +22,8 @@ type Evenness struct {
 // addLoadSteps adds the steps that balance the load.
 func (b *builder) addLoadSteps() {
 	colls, places := heat.SnapshotInput(b.scope.start, b.scope.loadMaps(b.o.Maps))
-	d := heat.Decide(colls, places, heat.Options{By: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
-	b.plan.Load = &Evenness{d.Before, d.After}
+	d := heat.Decide(colls, places, heat.Options{LoadKind: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
+	b.plan.Load = &LoadImbalance{d.Before, d.After}
 	steps := make([]Step, 0, len(d.Steps))
 	for _, s := range d.Steps {
 		step := Step{Kind: Move, Namespace: s.Namespace, From: s.From, To: s.To, Min: s.Min, Max: s.Max, Bytes: s.Bytes,

@@ -33,8 +33,8 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	if err := b.initVolumes(s); err != nil {
 		return nil, err
 	}
-	if o.zoneUnknown {
-		b.plan.addNote(unknownZoneNote(s))
+	if o.timeZoneUnknown {
+		b.plan.addNote(unknownTimeZoneNote(s))
 	}
 	if err := b.chooseSteps(); err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	return b.finish()
 }
 
-// unknownZoneNote returns a note about a balancer window whose time zone is unknown.
-func unknownZoneNote(s *catalog.Snapshot) string {
+// unknownTimeZoneNote returns a note about a balancer window whose time zone is unknown.
+func unknownTimeZoneNote(s *catalog.Snapshot) string {
 	note := fmt.Sprintf("the balancer's window is %s: the times are those of a window that is open", s.WindowText())
 	if wait := s.NextOpening().Latest.Sub(s.Time()); wait > 0 {
 		note += fmt.Sprintf("; the cluster's balancer may begin up to %s later", humanize.Duration(wait))
@@ -77,7 +77,7 @@ func (o *Options) setDefaults(s *catalog.Snapshot) error {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
 	o.Costs = cmp.Or(o.Costs, sim.SnapshotCosts(s))
 	if settings := s.Settings(); settings.HasWindow() && s.Parts().Clock.Location == nil && !o.IgnoreWindow {
-		o.IgnoreWindow, o.zoneUnknown = true, true
+		o.IgnoreWindow, o.timeZoneUnknown = true, true
 	}
 	if o.Model.Contents == nil {
 		model, err := ParseModel(o.Model.Name, o.Seed)
@@ -105,7 +105,7 @@ func (b *builder) simulate() error {
 		return err
 	}
 	defer run.Close()
-	if !b.goalReached() {
+	if !b.isGoalReached() {
 		for e := range run.EventsToRest(b.scope.start.Time().Add(maxPlanTime)) {
 			b.addEvent(e)
 			if b.isOver() {
@@ -118,6 +118,6 @@ func (b *builder) simulate() error {
 	}
 	b.balancerIdle = run.AtRest()
 	b.shortages = run.Shortages()
-	b.end = run.Snapshot()
+	b.endSnapshot = run.Snapshot()
 	return nil
 }

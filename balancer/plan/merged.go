@@ -17,7 +17,7 @@ func MeasuredAfterMerges(steps []Step) Model {
 		}
 		all := map[catalog.ShardID]float64{}
 		for id := range c.Sizes {
-			all[id] = float64(c.Table.Count(id))
+			all[id] = float64(c.Table.CountOn(id))
 		}
 		for lower, n := range counts {
 			all[c.Table.ShardOf(lower)] += n - 1

@@ -43,7 +43,7 @@ type Options struct {
 	// Watch gets the progress of the plan, and may end it with an error; may be nil.
 	Watch sim.Watch
 
-	zoneUnknown bool // the window was ignored because its time zone is not known
+	timeZoneUnknown bool // the window was ignored because its time zone is not known
 }
 
 func (o Options) check() error {

@@ -36,7 +36,7 @@ type Plan struct {
 	Shards []ShardChange `json:"shards"`
 	Totals Totals        `json:"totals"`
 	// Load is the balance that the goal Load reaches; nil for other goals.
-	Load *Evenness `json:"load,omitzero"`
+	Load *LoadImbalance `json:"load,omitzero"`
 	// Reached says whether the goal is reached when all steps are done. If it is not, Left contains
 	// what remains, with reasons.
 	Reached bool                `json:"reached"`

@@ -8,24 +8,24 @@ import (
 	"io"
 )
 
-// Format is the version of the JSON form of plans that Read supports.
-const Format = 1
+// FormatVersion is the version of the JSON form of plans that Read supports.
+const FormatVersion = 1
 
-// MaxBytes is the maximum size of a plan in JSON that Read accepts.
-const MaxBytes = 512 << 20
+// MaxFileBytes is the maximum size of a plan in JSON that Read accepts.
+const MaxFileBytes = 512 << 20
 
-// ErrChanged says that the content of a plan does not match its ID.
-var ErrChanged = errors.New("its contents do not match its id: it was edited")
+// ErrEdited says that the content of a plan does not match its ID.
+var ErrEdited = errors.New("its contents do not match its id: it was edited")
 
-// Read reads exactly one plan in JSON. It returns an error for an invalid plan, and ErrChanged for a
+// Read reads exactly one plan in JSON. It returns an error for an invalid plan, and ErrEdited for a
 // plan that was edited.
 func Read(r io.Reader) (*Plan, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading a plan: %w", err)
-	case len(text) > MaxBytes:
-		return nil, fmt.Errorf("reading a plan: it is larger than %d MiB", MaxBytes>>20)
+	case len(text) > MaxFileBytes:
+		return nil, fmt.Errorf("reading a plan: it is larger than %d MiB", MaxFileBytes>>20)
 	}
 	p, err := parsePlan(text)
 	if err != nil {
@@ -44,8 +44,8 @@ func parsePlan(text []byte) (*Plan, error) {
 		return nil, fmt.Errorf("it is not a JSON object: %w", err)
 	case form.Format == 0:
 		return nil, errors.New("it is not a plan: the field format is missing")
-	case form.Format != Format:
-		return nil, fmt.Errorf("its format is %d, and this version reads %d", form.Format, Format)
+	case form.Format != FormatVersion:
+		return nil, fmt.Errorf("its format is %d, and this version reads %d", form.Format, FormatVersion)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -65,7 +65,7 @@ func parsePlan(text []byte) (*Plan, error) {
 			return p, p.checkHash()
 		}
 	}
-	return nil, fmt.Errorf("%q: %w", p.ID, ErrChanged)
+	return nil, fmt.Errorf("%q: %w", p.ID, ErrEdited)
 }
 
 // checkHash sets the Hash of a plan without one, and returns an error if the Hash does not match the
@@ -74,7 +74,7 @@ func (p *Plan) checkHash() error {
 	oldHash := p.Hash
 	hash, err := p.computeHash()
 	if p.Hash = hash; err == nil && oldHash != "" && oldHash != hash {
-		err = fmt.Errorf("%q: %w", p.ID, ErrChanged)
+		err = fmt.Errorf("%q: %w", p.ID, ErrEdited)
 	}
 	return err
 }

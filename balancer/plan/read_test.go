@@ -102,7 +102,7 @@ func TestOldID(t *testing.T) {
 	}
 	for _, change := range []string{`"why": "`, `"sentence": "`, `"hash": "`} {
 		changed := strings.Replace(string(text), change, change+"1", 1)
-		if _, err := plan.Read(strings.NewReader(changed)); !errors.Is(err, plan.ErrChanged) {
+		if _, err := plan.Read(strings.NewReader(changed)); !errors.Is(err, plan.ErrEdited) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestReadRefuses(t *testing.T) {
 		"another round":   {strings.Replace(text, `"round":2,`, `"round":7,`, 1), "round 7 follows round 1"},
 		"another kind":    {strings.Replace(text, `"kind":"move"`, `"kind":"drop"`, 1), `"drop" is not a valid kind of step`},
 		"a shard twice":   {strings.Replace(text, `"to":"s01"`, `"to":"s00"`, 1), "a move needs another shard"},
-		"another basis":   {strings.Replace(text, `"hash":"`, `"hash":"1`, 1), plan.ErrChanged.Error()},
+		"another basis":   {strings.Replace(text, `"hash":"`, `"hash":"1`, 1), plan.ErrEdited.Error()},
 		"another key": {strings.Replace(text, `"min":[{"$minKey":1}]`, `"min":[{"$minKey":1},{"$numberInt":"1"}]`, 1),
 			"is not a valid key of"},
 	} {

@@ -75,15 +75,15 @@ func (b *builder) noRoomFindings() (list []diagnosis.Finding) {
 }
 
 // noRoomFinding returns the finding that a shard can't receive more.
-func (b *builder) noRoomFinding(id catalog.ShardID, lacks int64) diagnosis.Finding {
+func (b *builder) noRoomFinding(id catalog.ShardID, missingBytes int64) diagnosis.Finding {
 	limit := humanize.Percent(b.o.Limits.Disk)
-	if lacks == math.MaxInt64 {
+	if missingBytes == math.MaxInt64 {
 		return diagnosis.NewFinding(diagnosis.NoRoom, diagnosis.Scope{Shard: id}, fmt.Sprintf(
 			"the size of the volume of shard %s is not known: with a disk limit it receives nothing", id))
 	}
 	f := diagnosis.NewFinding(diagnosis.NoRoom, diagnosis.Scope{Shard: id}, fmt.Sprintf(
 		"shard %s has no room for the next chunk below the disk limit of %s: it lacks %s on disk", id, limit,
-		humanize.Bytes(lacks)))
-	f.Numbers = []diagnosis.Number{{Name: "lacks", Value: lacks, Unit: diagnosis.Bytes}}
+		humanize.Bytes(missingBytes)))
+	f.Numbers = []diagnosis.Number{{Name: "lacks", Value: missingBytes, Unit: diagnosis.Bytes}}
 	return f
 }

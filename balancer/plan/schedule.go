@@ -12,7 +12,7 @@ import (
 // schedule adds steps that were chosen without the engine, in an order in which each step can be
 // executed. A step begins in the first round after all earlier steps that use one of its shards.
 func (b *builder) schedule(steps []Step) {
-	b.balancerIdle, b.end = true, b.scope.start
+	b.balancerIdle, b.endSnapshot = true, b.scope.start
 	after := map[catalog.ShardID]int{}
 	for i := range steps {
 		s := &steps[i]

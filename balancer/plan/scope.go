@@ -57,7 +57,7 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
 		}
 		// A collection that the user names is planned even if its balancing is disabled.
-		if c.NoBalance && IsNamed(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
+		if c.NoBalance && IsNamedInFull(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
 			sc.changeCollection(c, func(c *catalog.CollectionState) { c.NoBalance = false })
 		}
 	}
@@ -65,9 +65,9 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 	return sc, nil
 }
 
-func (sc *scope) changeCollection(c *catalog.CollectionState, do func(*catalog.CollectionState)) {
+func (sc *scope) changeCollection(c *catalog.CollectionState, change func(*catalog.CollectionState)) {
 	next := *c
-	do(&next)
+	change(&next)
 	sc.start = sc.start.WithCollection(&next)
 }
 
@@ -108,15 +108,15 @@ func (sc *scope) applyGoal() error {
 	return fmt.Errorf("plan: %w", unknownGoalError(sc.goal.Kind))
 }
 
-// clearJumboFlags clears the jumbo flags of chunks on a shard, or on all shards if on is empty. The
+// clearJumboFlags clears the jumbo flags of chunks on a shard, or on all shards if shard is empty. The
 // balancer skips flagged chunks. A plan lets the donor split them, since chunks that can be split are
 // not moved by force.
-func (sc *scope) clearJumboFlags(on catalog.ShardID) error {
+func (sc *scope) clearJumboFlags(shard catalog.ShardID) error {
 	for _, c := range sc.start.Collections() {
 		if c.Table == nil {
 			continue
 		}
-		table, err := c.Table.WithoutJumboFlags(on)
+		table, err := c.Table.WithoutJumboFlags(shard)
 		if err != nil {
 			return fmt.Errorf("plan: %s: %w", c.Namespace, err)
 		}
@@ -161,7 +161,7 @@ func matchesNamespace(pattern, ns string) bool {
 	return false
 }
 
-// IsNamed reports whether a collection is in names by its full name, and not only by a wildcard.
-func IsNamed(names []string, ns string) bool {
+// IsNamedInFull reports whether a collection is in names by its full name, and not only by a wildcard.
+func IsNamedInFull(names []string, ns string) bool {
 	return slices.Contains(names, ns) || slices.Contains(names, catalog.TimeSeriesNamespace(ns))
 }

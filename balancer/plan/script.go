@@ -32,7 +32,7 @@ func (p *Plan) WriteScript(w io.Writer) error {
 	p.writeScriptHead(b)
 	for _, c := range p.Basis.Collections {
 		if p.changesCollection(c.Namespace) {
-			fmt.Fprintf(b, "known(%s, %q);\n", quoted(c.Namespace), strings.ReplaceAll(c.UUID, "-", ""))
+			fmt.Fprintf(b, "known(%s, %q);\n", textLiteral(c.Namespace), strings.ReplaceAll(c.UUID, "-", ""))
 		}
 	}
 	round := 0
@@ -80,29 +80,31 @@ func (s Step) scriptCall(p catalog.KeyPattern) string {
 	if s.Within != nil {
 		to := ""
 		if s.Kind == Move {
-			to = quoted(string(s.To)) + ", "
+			to = textLiteral(string(s.To)) + ", "
 		}
-		return fmt.Sprintf("%sPart(%d, %s, %s, %s%s, %s, %s)", s.Kind, s.Number, quoted(s.Namespace), quoted(string(s.From)),
+		return fmt.Sprintf("%sPart(%d, %s, %s, %s%s, %s, %s)", s.Kind, s.Number, textLiteral(s.Namespace),
+			textLiteral(string(s.From)),
 			to, boundLiteral(p, s.Min), boundLiteral(p, s.Within.Min), boundLiteral(p, s.Within.Max))
 	}
 	switch s.Kind {
 	case Move:
-		return fmt.Sprintf("move(%d, %s, %s, %s, %s)", s.Number, quoted(s.Namespace), quoted(string(s.From)),
-			quoted(string(s.To)), bounds)
+		return fmt.Sprintf("move(%d, %s, %s, %s, %s)", s.Number, textLiteral(s.Namespace), textLiteral(string(s.From)),
+			textLiteral(string(s.To)), bounds)
 	case Split:
 		points := make([]string, len(s.Points))
 		for i, k := range s.Points {
 			points[i] = boundLiteral(p, k)
 		}
-		return fmt.Sprintf("split(%d, %s, %s, %s, [%s])", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds,
+		return fmt.Sprintf("split(%d, %s, %s, %s, [%s])", s.Number, textLiteral(s.Namespace), textLiteral(string(s.From)),
+			bounds,
 			strings.Join(points, ", "))
 	}
-	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, quoted(s.Namespace), quoted(string(s.From)), bounds)
+	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, textLiteral(s.Namespace), textLiteral(string(s.From)), bounds)
 }
 
 func boundLiteral(p catalog.KeyPattern, k catalog.Key) string { return humanize.Literal(p.Bound(k)) }
 
-func quoted(text string) string { return humanize.TextLiteral(text) }
+func textLiteral(text string) string { return humanize.TextLiteral(text) }
 
 // commentText returns a text that can't end the line of the comment, whatever it contains.
 func commentText(text string) string {

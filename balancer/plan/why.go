@@ -22,7 +22,7 @@ func (b *builder) explainSteps(decisions []policy.Decision) {
 			continue
 		}
 		at := slices.IndexFunc(decisions, func(d policy.Decision) bool {
-			return d.Chosen() && d.Namespace == s.Namespace && d.Shard == s.From && d.Recipient == s.To
+			return d.IsChosen() && d.Namespace == s.Namespace && d.Shard == s.From && d.Recipient == s.To
 		})
 		if at >= 0 {
 			s.Why = decisions[at].Text()

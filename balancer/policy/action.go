@@ -34,8 +34,8 @@ type StreamAction struct {
 	// Throttled says that the auto-merger's pause applies before a MergeAll.
 	Throttled bool
 
-	item  span // the chunks of the action, in a phase
-	round int  // the round of the auto-merger
+	chunkSpan span // the chunks of the action, in a phase
+	round     int  // the round of the auto-merger
 }
 
 // ActionResult is the result of an action.

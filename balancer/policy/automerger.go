@@ -129,9 +129,9 @@ func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 	return StreamAction{}, false, []MergerEvent{MergerEnds}
 }
 
-// MergeDone records the result of a merge, and reports whether another merge may start. Results of an
+// RecordMergeResult records the result of a merge, and reports whether another merge may start. Results of an
 // older round are ignored; in the server they could block the policy.
-func (m *AutoMerger) MergeDone(a StreamAction, r ActionResult) (wake bool) {
+func (m *AutoMerger) RecordMergeResult(a StreamAction, r ActionResult) (wake bool) {
 	if a.round != m.round {
 		return false
 	}

@@ -47,7 +47,7 @@ func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 	sel := newSelection(s, avail, nil)
 	p := &Candidates{
 		threshold: ImbalanceFactor * s.maxChunkSize(), layout: sel.layout, numbering: avail.numbering,
-		unknown: s.Random != nil,
+		unknown: s.RandomMoveSource != nil,
 	}
 	if s.allows(ReasonZoneViolation) && s.Zones.Len() > 0 {
 		for i, strays := range sel.findStrays() {
@@ -58,7 +58,7 @@ func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 	}
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.Draining && s.allows(ReasonDrain) && s.Table.Count(m.ID) > 0 {
+		if m.Draining && s.allows(ReasonDrain) && s.Table.CountOn(m.ID) > 0 {
 			p.mustGive = append(p.mustGive, avail.index[m.ID])
 		}
 		p.unknown = p.unknown || m.measured && m.size < 0

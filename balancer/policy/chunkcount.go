@@ -20,7 +20,7 @@ type CountSituation struct {
 //
 // The table must be aligned with the zones (CheckAligned).
 func SelectByCount(s CountSituation, avail *AvailableShards, why *Report) ([]Migration, Reason) {
-	if s.Random != nil {
+	if s.RandomMoveSource != nil {
 		if m, ok := randomMove(s.Situation, avail, why); ok {
 			return []Migration{m}, m.Reason
 		}
@@ -87,7 +87,7 @@ func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *c
 		why:            why,
 	}
 	for i, shard := range s.Shards {
-		m := countMember{Shard: shard, free: avail.IsFree(shard.ID), total: s.Table.Count(shard.ID)}
+		m := countMember{Shard: shard, free: avail.IsFree(shard.ID), total: s.Table.CountOn(shard.ID)}
 		m.chunksByZone = make([]int, len(sel.layout.names))
 		zoned := 0
 		for zone := range sel.layout.noZone() {
@@ -109,7 +109,9 @@ func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *c
 }
 
 // isDone reports whether the collection has the maximum number of migrations.
-func (sel *countSelection) isDone() bool { return sel.Rules.singleMigration() && len(sel.chosen) > 0 }
+func (sel *countSelection) isDone() bool {
+	return sel.Rules.allowsOneMigrationPerCollection() && len(sel.chosen) > 0
+}
 
 // drainShards chooses one chunk of each draining shard. In contrast to the rules by size, it does not
 // end when too few shards are available.
@@ -195,11 +197,11 @@ func (sel *countSelection) balance() {
 	for i := range zones {
 		zones[i] = i
 	}
-	if sel.Rules.singleMigration() && sel.Shuffle != nil {
+	if sel.Rules.allowsOneMigrationPerCollection() && sel.Shuffle != nil {
 		sel.Shuffle(len(zones), func(i, j int) { zones[i], zones[j] = zones[j], zones[i] })
 	}
 	for _, zone := range zones {
-		if sel.Rules.singleMigration() {
+		if sel.Rules.allowsOneMigrationPerCollection() {
 			if sel.balanceSpread(zone) {
 				return
 			}
@@ -263,7 +265,7 @@ func (sel *countSelection) balancePair(zone, ideal int) bool {
 	case donor.chunksByZone[zone]-ideal < p.threshold:
 		return sel.reportPair(DonorNearIdeal, p)
 	}
-	return sel.takeFirst(p)
+	return sel.moveFirstChunk(p)
 }
 
 // balanceSpread applies RulesSpread to one zone. It returns true if the collection is finished: a chunk
@@ -286,20 +288,20 @@ func (sel *countSelection) balanceSpread(zone int) bool {
 	if donor.chunksByZone[zone]-recipient.chunksByZone[zone] < p.threshold {
 		return sel.reportPair(BelowThreshold, p)
 	}
-	return sel.takeFirst(p)
+	return sel.moveFirstChunk(p)
 }
 
 func (sel *countSelection) threshold() int {
 	return sel.Rules.threshold(sel.Table.Len(), sel.MovedLastRound)
 }
 
-// takeFirst moves the first chunk of a zone without a jumbo flag.
-func (sel *countSelection) takeFirst(p countPair) bool {
+// moveFirstChunk moves the first chunk of a zone without a jumbo flag.
+func (sel *countSelection) moveFirstChunk(p countPair) bool {
 	sel.reportFlagged(p.donor, p.zone, ReasonChunksImbalance)
 	c, ok := sel.layout.firstNonJumbo(p.donor.ID, p.zone)
 	if ok && sel.Fits != nil {
 		c, p.recipient, ok = sel.findFitting(p.donor, p.zone, ReasonChunksImbalance, func(m *countMember) bool {
-			return sel.farEnoughApart(p, m)
+			return sel.isFarEnoughApart(p, m)
 		})
 		if !ok {
 			return false
@@ -314,10 +316,10 @@ func (sel *countSelection) takeFirst(p countPair) bool {
 	return true
 }
 
-// farEnoughApart reports whether a donor may give a chunk to a shard that is not the one with the
+// isFarEnoughApart reports whether a donor may give a chunk to a shard that is not the one with the
 // fewest chunks.
-func (sel *countSelection) farEnoughApart(p countPair, m *countMember) bool {
-	if sel.Rules.singleMigration() {
+func (sel *countSelection) isFarEnoughApart(p countPair, m *countMember) bool {
+	if sel.Rules.allowsOneMigrationPerCollection() {
 		return p.donor.chunksByZone[p.zone]-m.chunksByZone[p.zone] >= p.threshold
 	}
 	return m.chunksByZone[p.zone] < p.ideal
@@ -367,7 +369,7 @@ func (sel *countSelection) addMigration(
 	n Numbers,
 ) {
 	if sel.why.WantsDecisions() {
-		n.Unit = Chunks
+		n.Unit = UnitChunks
 		sel.addDecision(Decision{
 			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,

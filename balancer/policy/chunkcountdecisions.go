@@ -12,7 +12,7 @@ type countPair struct {
 
 func (p countPair) numbers() Numbers {
 	n := Numbers{
-		Unit:      Chunks,
+		Unit:      UnitChunks,
 		Donor:     int64(p.donor.chunksByZone[p.zone]),
 		Ideal:     int64(p.ideal),
 		Threshold: int64(p.threshold),
@@ -38,7 +38,7 @@ func (sel *countSelection) addDecision(d Decision) {
 // reportNoDonor reports that no free shard has a chunk of a zone.
 func (sel *countSelection) reportNoDonor(zone int) {
 	sel.addDecision(Decision{
-		Code: NoDonor, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: Chunks},
+		Code: NoDonor, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: UnitChunks},
 	})
 }
 

@@ -25,11 +25,11 @@ type Situation struct {
 	// Fits reports whether a shard has room for what a migration moves of a chunk; nil disables the
 	// check. The servers' balancer has no such check.
 	Fits func(to catalog.ShardID, c catalog.Chunk) bool
-	// Random is set while the server's fail point for random migrations is on.
-	Random RandomSource
+	// RandomMoveSource is set while the server's fail point for random migrations is on.
+	RandomMoveSource RandomSource
 }
 
-// maxChunkSize returns the chunk size of the collectionor the default.
+// maxChunkSize returns the chunk size of the collection, or the default.
 func (s Situation) maxChunkSize() int64 {
 	if s.Sizes.MaxChunkSizeBytes == 0 {
 		return catalog.DefaultMaxChunkSizeBytes
@@ -54,7 +54,7 @@ func SelectMigrations(s Situation, avail *AvailableShards, why *Report) ([]Migra
 	if sel.allows(ReasonDrain) && !sel.drainShards() {
 		return sel.result()
 	}
-	if s.Random != nil && !anyDraining(s.Shards) {
+	if s.RandomMoveSource != nil && !anyDraining(s.Shards) {
 		if m, ok := randomMove(s, avail, why); ok {
 			sel.chosen = append(sel.chosen, m)
 			return sel.result()
@@ -132,7 +132,7 @@ func (sel *selection) drainShards() bool {
 		if len(sel.chosen) == 0 {
 			sel.logEvent(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.countFlagged(donor)})
 		}
-		if sel.tooFewShards(ReasonDrain) {
+		if sel.hasTooFewShards(ReasonDrain) {
 			return false
 		}
 	}
@@ -188,7 +188,7 @@ func (sel *selection) repairZones() bool {
 				break
 			}
 		}
-		if sel.tooFewShards(ReasonZoneViolation) {
+		if sel.hasTooFewShards(ReasonZoneViolation) {
 			return false
 		}
 	}
@@ -304,9 +304,9 @@ func (sel *selection) reportFlagged(donor *member, zone int, c catalog.Chunk, re
 	sel.addDecision(Decision{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
 }
 
-// tooFewShards reports whether fewer than two shards are available. This ends the selection for the
+// hasTooFewShards reports whether fewer than two shards are available. This ends the selection for the
 // collection after a shard was checked for draining or zones. Balancing sizes has no such check.
-func (sel *selection) tooFewShards(step Reason) bool {
+func (sel *selection) hasTooFewShards(step Reason) bool {
 	if sel.avail.Len() >= 2 {
 		return false
 	}

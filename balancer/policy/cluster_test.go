@@ -175,7 +175,7 @@ func key(t testing.TB, v any) catalog.Key {
 	case float64: // a number of JSON
 		v = int64(n)
 	}
-	k, err := pattern(t).Key(document(t, bson.D{{Key: "x", Value: v}}))
+	k, err := pattern(t).ParseKey(document(t, bson.D{{Key: "x", Value: v}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ var chosenCodes = []CodeInfo{
 			"6.0, a number of chunks before.",
 		noActionNeeded,
 		func(d Decision) string {
-			if n := d.Numbers; n.Unit == Chunks && n.Ideal > 0 {
+			if n := d.Numbers; n.Unit == UnitChunks && n.Ideal > 0 {
 				return d.zoneSentence("Shard %s has %s, %d above the ideal of %d, and %s has %s: the chunk at %s moves.",
 					d.Shard, d.donorText(), n.Donor-n.Ideal, n.Ideal, d.Recipient, d.recipientText(), d.Min)
 			}
@@ -193,7 +193,7 @@ var zoneCodes = []CodeInfo{
 		"No available shard can give chunks of the zone.",
 		noActionNeeded,
 		func(d Decision) string {
-			if d.Numbers.Unit == Chunks {
+			if d.Numbers.Unit == UnitChunks {
 				return fmt.Sprintf("No available shard has chunks%s.", d.ofZoneText())
 			}
 			return fmt.Sprintf("No available shard with a known size can give chunks%s.", d.ofZoneText())
@@ -202,7 +202,7 @@ var zoneCodes = []CodeInfo{
 		"One shard is both the largest and the smallest available shard of the zone.",
 		"No action, unless the zone should have more shards: sh.addShardToZone(shard, zone).",
 		func(d Decision) string {
-			if d.Numbers.Unit == Chunks {
+			if d.Numbers.Unit == UnitChunks {
 				return fmt.Sprintf("Only shard %s (%s) can give or receive chunks%s.", d.Shard, d.donorText(), d.ofZoneText())
 			}
 			return d.zoneSentence("Shard %s (%s) is both the largest and the smallest available shard.", d.Shard, d.donorText())

@@ -33,10 +33,10 @@ type Decision struct {
 // Unit is the quantity that a rule balances.
 type Unit uint8
 
-// Bytes is the unit of the rules of 6.0 and later, Chunks that of the rules before.
+// UnitBytes is the unit of the rules of 6.0 and later, Chunks that of the rules before.
 const (
-	Bytes Unit = iota
-	Chunks
+	UnitBytes Unit = iota
+	UnitChunks
 )
 
 // Numbers are the amounts by which a rule compares a donor with a recipient.
@@ -54,7 +54,7 @@ type Numbers struct {
 
 // amountText returns an amount in the unit of the rule.
 func (n Numbers) amountText(amount int64) string {
-	if n.Unit == Bytes {
+	if n.Unit == UnitBytes {
 		return humanize.Bytes(amount)
 	}
 	return humanize.Count(amount, "chunk")
@@ -87,8 +87,8 @@ func (i Ineligible) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Chosen reports whether the decision is a chosen migration.
-func (d Decision) Chosen() bool { return d.Code.Info().Chosen }
+// IsChosen reports whether the decision is a chosen migration.
+func (d Decision) IsChosen() bool { return d.Code.Info().Chosen }
 
 // Text returns the decision in one sentence, with its numbers.
 func (d Decision) Text() string {
@@ -140,7 +140,7 @@ func (d Decision) thresholdText() string { return d.Numbers.amountText(d.Numbers
 
 // largestText returns "The largest available shard" in the unit of the rule.
 func (d Decision) largestText() string {
-	if d.Numbers.Unit == Chunks {
+	if d.Numbers.Unit == UnitChunks {
 		return "The available shard with the most chunks"
 	}
 	return "The largest available shard"

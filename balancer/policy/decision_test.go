@@ -54,14 +54,14 @@ func TestChoicesHaveTheirNumbers(t *testing.T) {
 			"Shard a has 900 MiB and b has 100 MiB, a difference of 800 MiB (threshold 384 MiB): the chunk at [MinKey] moves."},
 		{"chunks of 4.4", "chunkCount-4.4", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",4]]}`,
 			Decision{Code: ChosenImbalance, Shard: "a", Recipient: "b",
-				Numbers: Numbers{Unit: Chunks, Donor: 4, Ideal: 2, Threshold: 1}},
+				Numbers: Numbers{Unit: UnitChunks, Donor: 4, Ideal: 2, Threshold: 1}},
 			"Shard a has 4 chunks, 2 above the ideal of 2, and b has 0 chunks: the chunk at [MinKey] moves."},
 		{"chunks of 2.2", "chunkCount-2.2", `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",3],["b",1]]}`,
 			Decision{Code: ChosenImbalance, Shard: "a", Recipient: "b",
-				Numbers: Numbers{Unit: Chunks, Donor: 3, Recipient: 1, Threshold: 2}},
+				Numbers: Numbers{Unit: UnitChunks, Donor: 3, Recipient: 1, Threshold: 2}},
 			"Shard a has 3 chunks and b has 1 chunk, a difference of 2 chunks (threshold 2 chunks): the chunk at [MinKey] moves."},
 		{"a drain of 5.0", "chunkCount-4.4", `{"shards":[{"id":"g","draining":true},{"id":"p"}],"layout":[["g",3],["p",2]]}`,
-			Decision{Code: ChosenDrain, Shard: "g", Recipient: "p", Numbers: Numbers{Unit: Chunks, Donor: 3, Recipient: 2}},
+			Decision{Code: ChosenDrain, Shard: "g", Recipient: "p", Numbers: Numbers{Unit: UnitChunks, Donor: 3, Recipient: 2}},
 			"Shard g is draining: its chunk at [MinKey] moves to p, the least loaded shard (2 chunks)."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestExplain(t *testing.T) {
 	q.Situation = stage(t, `{"shards":[{"id":"a"},{"id":"b"}],"layout":[["a",4]]}`).situation(t)
 	why, _ = Explain(q)
 	for d := range why.Chosen() {
-		if d.Numbers.Unit != Chunks {
+		if d.Numbers.Unit != UnitChunks {
 			t.Errorf("4.4 counts %+v", d.Numbers)
 		}
 		return

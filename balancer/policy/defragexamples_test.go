@@ -172,7 +172,7 @@ func (pa *phaseActor) act(t *testing.T, step phaseStep) {
 			t.Fatalf("%s is not under way", step.Moved)
 		}
 		delete(pa.moving, step.Moved)
-		pa.phase.MigrationDone(m, step.failure())
+		pa.phase.RecordMigrationResult(m, step.failure())
 	}
 }
 
@@ -201,7 +201,7 @@ func (pa *phaseActor) reply(t *testing.T, step phaseStep) {
 			t.Fatal(err)
 		}
 	}
-	m := pa.phase.ActionDone(a, r)
+	m := pa.phase.RecordActionResult(a, r)
 	switch {
 	case (m != nil) != (step.Est != 0):
 		t.Errorf("measurement %v, want %d", m, step.Est)
@@ -246,11 +246,11 @@ func (pa *phaseActor) check(t *testing.T, step phaseStep) {
 		want(t, "remaining", pa.phase.Remaining(), *step.Remaining)
 	}
 	if step.Complete != nil {
-		want(t, "complete", pa.phase.Complete(), *step.Complete)
+		want(t, "complete", pa.phase.IsComplete(), *step.Complete)
 	}
 	if step.Next != "" {
-		want(t, "complete", pa.phase.Complete(), true)
-		want(t, "next phase", pa.phase.Next(), step.Next)
+		want(t, "complete", pa.phase.IsComplete(), true)
+		want(t, "next phase", pa.phase.NextPhase(), step.Next)
 	}
 	if step.Actions != nil {
 		got := map[string][]string{}
@@ -274,7 +274,7 @@ func (pa *phaseActor) checkMoves(t *testing.T, step phaseStep) {
 		return
 	}
 	shardOf := func(id catalog.ShardID) int32 {
-		return int32(slices.IndexFunc(p.shards, func(s moveShard) bool { return s.id == id }))
+		return int32(slices.IndexFunc(p.shards, func(s movePhaseShard) bool { return s.id == id }))
 	}
 	siblings := func(chunk int32) []int32 {
 		list, n := p.siblings(chunk)
@@ -324,7 +324,7 @@ func (pa *phaseActor) checkMoves(t *testing.T, step phaseStep) {
 		want(t, "avoid", fmt.Sprint(got), fmt.Sprint(shards))
 	}
 	if step.Postponed != nil {
-		want(t, "last failed", p.chunks[*step.Postponed].failed, scheduled.UnixNano())
+		want(t, "last failed", p.chunks[*step.Postponed].postponedAt, scheduled.UnixNano())
 	}
 }
 
@@ -388,7 +388,7 @@ func (c mergerCase) play(t *testing.T) {
 			if step.Code != 0 {
 				r.Err = mongoerr.New(step.Code, "failed")
 			}
-			wakes := m.MergeDone(outstanding[step.Reply], r)
+			wakes := m.RecordMergeResult(outstanding[step.Reply], r)
 			if step.Wakes {
 				want(t, "wake-up", wakes, true)
 			}

@@ -30,19 +30,19 @@ type Phase interface {
 	Name() PhaseName
 	// NextAction returns the next merge or measurement.
 	NextAction() (StreamAction, bool)
-	// ActionDone records the result of an action of this phase. The caller has to store a returned
+	// RecordActionResult records the result of an action of this phase. The caller has to store a returned
 	// measurement with the chunk.
-	ActionDone(a StreamAction, r ActionResult) (measured *Measurement)
+	RecordActionResult(a StreamAction, r ActionResult) (measured *Measurement)
 	// NextMigration returns the next migration between available shards, and takes the shards out of
 	// avail.
 	NextMigration(avail *AvailableShards, now time.Time) (Migration, bool)
-	// MigrationDone records the result of a migration of this phase.
-	MigrationDone(m Migration, err error)
+	// RecordMigrationResult records the result of a migration of this phase.
+	RecordMigrationResult(m Migration, err error)
 	// Abort drops the work that is not in progress, and sets the phase that follows.
 	Abort(next PhaseName)
-	Complete() bool
-	// Next returns the phase that follows when this one is complete.
-	Next() PhaseName
+	IsComplete() bool
+	// NextPhase returns the phase that follows when this one is complete.
+	NextPhase() PhaseName
 	// Remaining returns the amount of remaining work, as the status command reports it
 	// (rules/02-defragmentation-and-merging §2.8).
 	Remaining() int64
@@ -74,17 +74,17 @@ func NewPhase(name PhaseName, s Situation) Phase {
 // finishedPhase is the phase without work.
 type finishedPhase struct{}
 
-func (finishedPhase) Name() PhaseName                                    { return PhaseFinished }
-func (finishedPhase) NextAction() (StreamAction, bool)                   { return StreamAction{}, false }
-func (finishedPhase) ActionDone(StreamAction, ActionResult) *Measurement { return nil }
+func (finishedPhase) Name() PhaseName                                            { return PhaseFinished }
+func (finishedPhase) NextAction() (StreamAction, bool)                           { return StreamAction{}, false }
+func (finishedPhase) RecordActionResult(StreamAction, ActionResult) *Measurement { return nil }
 func (finishedPhase) NextMigration(*AvailableShards, time.Time) (Migration, bool) {
 	return Migration{}, false
 }
-func (finishedPhase) MigrationDone(Migration, error) {}
-func (finishedPhase) Abort(PhaseName)                {}
-func (finishedPhase) Complete() bool                 { return true }
-func (finishedPhase) Next() PhaseName                { return PhaseFinished }
-func (finishedPhase) Remaining() int64               { return 0 }
+func (finishedPhase) RecordMigrationResult(Migration, error) {}
+func (finishedPhase) Abort(PhaseName)                        {}
+func (finishedPhase) IsComplete() bool                       { return true }
+func (finishedPhase) NextPhase() PhaseName                   { return PhaseFinished }
+func (finishedPhase) Remaining() int64                       { return 0 }
 
 // completion is the part of a phase that tracks its completion and its successor.
 type completion struct {
@@ -102,8 +102,8 @@ func (c *completion) abort(next PhaseName) {
 	c.aborted, c.next = true, next
 }
 
-// Next returns the phase that follows.
-func (c *completion) Next() PhaseName {
+// NextPhase returns the phase that follows.
+func (c *completion) NextPhase() PhaseName {
 	if c.aborted {
 		return c.next
 	}
@@ -133,13 +133,13 @@ func (p phaseCollection) bounds(r span) (min, max catalog.Key) {
 
 func (p phaseCollection) mergeAction(shard catalog.ShardID, r span) StreamAction {
 	min, max := p.bounds(r)
-	return StreamAction{Kind: MergeRange, Namespace: p.ns, UUID: p.uuid, Shard: shard, Min: min, Max: max, item: r}
+	return StreamAction{Kind: MergeRange, Namespace: p.ns, UUID: p.uuid, Shard: shard, Min: min, Max: max, chunkSpan: r}
 }
 
 func (p phaseCollection) measureAction(shard catalog.ShardID, r span) StreamAction {
 	min, max := p.bounds(r)
 	return StreamAction{Kind: MeasureRange, Namespace: p.ns, UUID: p.uuid, Shard: shard, Min: min, Max: max,
-		MaxBytes: p.maxSmall, item: r}
+		MaxBytes: p.maxSmall, chunkSpan: r}
 }
 
 // canRetry reports whether a defragmentation may try the operation again after an error

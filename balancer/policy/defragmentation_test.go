@@ -109,7 +109,7 @@ func stale(known bool) error {
 // An empty chunk is measured like any other: its size of nothing is known.
 func TestEmptyChunksAreMeasuredOnce(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 0}, {"B", 0, "Max", 0}})
-	want(t, "first phase", NewPhase(PhaseMergeAndMeasure, s).Complete(), true)
+	want(t, "first phase", NewPhase(PhaseMergeAndMeasure, s).IsComplete(), true)
 	p := NewPhase(PhaseMoveAndMerge, s)
 	want(t, "small chunks", p.Remaining(), 2)
 }
@@ -120,8 +120,8 @@ func TestAbortByTheUser(t *testing.T) {
 	p := NewPhase(PhaseMoveAndMerge, s)
 	m := wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 10] A to B")
 	p.Abort(PhaseFinished)
-	want(t, "complete", p.Complete(), false)
-	p.MigrationDone(m, serverError(mongoerr.ShardNotFound, "no"))
-	want(t, "complete", p.Complete(), true)
-	want(t, "next", p.Next(), PhaseFinished)
+	want(t, "complete", p.IsComplete(), false)
+	p.RecordMigrationResult(m, serverError(mongoerr.ShardNotFound, "no"))
+	want(t, "complete", p.IsComplete(), true)
+	want(t, "next", p.NextPhase(), PhaseFinished)
 }

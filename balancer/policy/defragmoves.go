@@ -14,7 +14,7 @@ type movePhase struct {
 	phaseCollection
 	completion
 
-	shards    []moveShard
+	shards    []movePhaseShard
 	order     []int // indexes of shards: the fullest first
 	chunks    []chunkNode
 	refusedBy map[int32][]int32 // shards that refused a chunk, by chunk
@@ -82,7 +82,7 @@ func newMovePhase(s Situation) *movePhase {
 }
 
 func (p *movePhase) addShard(s catalog.Shard, size int64) int32 {
-	p.shards = append(p.shards, moveShard{id: s.ID, draining: s.Draining, size: size})
+	p.shards = append(p.shards, movePhaseShard{id: s.ID, draining: s.Draining, size: size})
 	p.order = append(p.order, len(p.order))
 	return int32(len(p.shards) - 1)
 }
@@ -167,13 +167,13 @@ func (p *movePhase) fitsOnShard(i, shard int32) bool {
 // postpone puts a chunk that the shards of all its siblings have refused behind the others. It may try
 // these shards again, once.
 func (p *movePhase) postpone(i int32, now time.Time) {
-	again := p.chunks[i].failed == 0
+	again := p.chunks[i].postponedAt == 0
 	p.dropSmall(i)
 	if !again {
 		return
 	}
 	delete(p.refusedBy, i)
-	p.chunks[i].failed = now.UnixNano()
+	p.chunks[i].postponedAt = now.UnixNano()
 	p.addSmall(i)
 }
 
@@ -222,7 +222,7 @@ func mergedSize(a, b int64) int64 {
 	return catalog.NewEstimate(a).Plus(catalog.NewEstimate(b)).Bytes()
 }
 
-func (p *movePhase) MigrationDone(m Migration, err error) {
+func (p *movePhase) RecordMigrationResult(m Migration, err error) {
 	done, ok := p.moving[m.Min]
 	if !ok {
 		return
@@ -271,12 +271,12 @@ func (p *movePhase) union(of pair) span {
 	return span{min(c.from, s.from), max(c.to, s.to)}
 }
 
-func (p *movePhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
-	done, ok := p.merging[a.item]
+func (p *movePhase) RecordActionResult(a StreamAction, r ActionResult) *Measurement {
+	done, ok := p.merging[a.chunkSpan]
 	if !ok {
 		return nil
 	}
-	delete(p.merging, a.item)
+	delete(p.merging, a.chunkSpan)
 	p.outstanding--
 	p.barrenFor = nil
 	switch {
@@ -324,7 +324,7 @@ func (p *movePhase) Abort(next PhaseName) {
 	p.remaining = 0
 }
 
-func (p *movePhase) Complete() bool {
+func (p *movePhase) IsComplete() bool {
 	return p.remaining == 0 && p.outstanding == 0 && len(p.toMerge) == 0
 }
 

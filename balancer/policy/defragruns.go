@@ -118,7 +118,7 @@ func popSpan(list *[]span) span {
 	return r
 }
 
-func (p *runsPhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
+func (p *runsPhase) RecordActionResult(a StreamAction, r ActionResult) *Measurement {
 	p.outstanding--
 	if p.aborted {
 		return nil
@@ -131,11 +131,11 @@ func (p *runsPhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 	w := &p.shards[i]
 	switch {
 	case a.Kind == MergeRange && r.Err != nil:
-		w.toMerge = append(w.toMerge, a.item)
+		w.toMerge = append(w.toMerge, a.chunkSpan)
 	case a.Kind == MergeRange && p.measures:
-		w.toMeasure = append(w.toMeasure, a.item)
+		w.toMeasure = append(w.toMeasure, a.chunkSpan)
 	case a.Kind == MeasureRange && r.Err != nil:
-		w.toMeasure = append(w.toMeasure, a.item)
+		w.toMeasure = append(w.toMeasure, a.chunkSpan)
 	case a.Kind == MeasureRange:
 		size := r.Size
 		if r.MaxReached {
@@ -149,14 +149,14 @@ func (p *runsPhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 func (*runsPhase) NextMigration(*AvailableShards, time.Time) (Migration, bool) {
 	return Migration{}, false
 }
-func (*runsPhase) MigrationDone(Migration, error) {}
+func (*runsPhase) RecordMigrationResult(Migration, error) {}
 
 func (p *runsPhase) Abort(next PhaseName) {
 	p.abort(next)
 	p.shards, p.nextShard = nil, 0
 }
 
-func (p *runsPhase) Complete() bool { return p.Remaining() == 0 }
+func (p *runsPhase) IsComplete() bool { return p.Remaining() == 0 }
 
 func (p *runsPhase) Remaining() int64 {
 	left := p.outstanding

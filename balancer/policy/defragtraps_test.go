@@ -64,12 +64,12 @@ func trapSameShard(t *testing.T) {
 	m := wantMove(t, p, avail, "move [Min, 0] A to A")
 	want(t, "A is free", avail.IsFree("A"), false)
 	want(t, "B is free", avail.IsFree("B"), true)
-	p.MigrationDone(m, nil)
+	p.RecordMigrationResult(m, nil)
 	wantAction(t, p, "merge [Min, 9] A")
 	// A busy shard refuses the request although it has nothing to do.
 	p = NewPhase(PhaseMoveAndMerge, s)
-	p.MigrationDone(wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 0] A to A"), serverError(mongoerr.ConflictingOperationInProgress, "busy"))
-	want(t, "next", p.Next(), PhaseMergeAndMeasure)
+	p.RecordMigrationResult(wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 0] A to A"), serverError(mongoerr.ConflictingOperationInProgress, "busy"))
+	want(t, "next", p.NextPhase(), PhaseMergeAndMeasure)
 }
 
 func trapUnavailableSibling(t *testing.T) {
@@ -79,7 +79,7 @@ func trapUnavailableSibling(t *testing.T) {
 	avail := NewAvailableShards(s.Shards)
 	avail.Take("C")
 	wantNoMove(t, p, avail)
-	want(t, "postponed", p.chunks[1].failed, 0)
+	want(t, "postponed", p.chunks[1].postponedAt, 0)
 	want(t, "still avoids B", len(p.refusedBy[1]), 1)
 	wantMove(t, p, NewAvailableShards(s.Shards), "move [0, 5] A to C")
 }
@@ -88,8 +88,8 @@ func trapBackToTheFirst(t *testing.T) {
 	phaseExample(t, "DF-12", "ConflictingOperationInProgress")
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 10, 10}, {"B", 10, "Max", 100}})
 	p := NewPhase(PhaseMergeAndMeasure, s)
-	want(t, "the first phase is over at once", p.Complete(), true)
-	want(t, "next", p.Next(), PhaseMoveAndMerge)
+	want(t, "the first phase is over at once", p.IsComplete(), true)
+	want(t, "next", p.NextPhase(), PhaseMoveAndMerge)
 }
 
 func trapMeasuredOnce(t *testing.T) {
@@ -98,7 +98,7 @@ func trapMeasuredOnce(t *testing.T) {
 	p := NewPhase(PhaseMergeAndMeasure, defragmenting(t, 25, []tuple{{"A", "Min", 10, 10}, {"A", 10, "Max", 20}}))
 	merge := wantAction(t, p, "merge [Min, Max] A")
 	wantNoAction(t, p)
-	p.ActionDone(merge, ActionResult{})
+	p.RecordActionResult(merge, ActionResult{})
 	wantAction(t, p, "dataSize [Min, Max] A")
 }
 
@@ -130,8 +130,8 @@ func trapBig(t *testing.T) {
 	// A sibling of unknown size takes the chunk and stays what it is.
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 10}, {"B", 0, "Max", big}})
 	p := newMovePhase(s)
-	p.MigrationDone(wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 0] A to B"), nil)
-	p.ActionDone(wantAction(t, p, "merge [Min, Max] B"), ActionResult{})
+	p.RecordMigrationResult(wantMove(t, p, NewAvailableShards(s.Shards), "move [Min, 0] A to B"), nil)
+	p.RecordActionResult(wantAction(t, p, "merge [Min, Max] B"), ActionResult{})
 	want(t, "size of the union", p.chunks[1].size, big)
 }
 
@@ -187,7 +187,7 @@ func TestUnknownPhasesAreFinished(t *testing.T) {
 	for _, name := range []PhaseName{"splitChunks", "whatever", PhaseFinished} {
 		p := NewPhase(name, s)
 		want(t, string(name), p.Name(), PhaseFinished)
-		want(t, string(name)+" is complete", p.Complete(), true)
+		want(t, string(name)+" is complete", p.IsComplete(), true)
 	}
 }
 
@@ -198,15 +198,15 @@ func TestThirdPhase(t *testing.T) {
 	p := NewPhase(PhaseMerge, s)
 	want(t, "remaining", p.Remaining(), 1)
 	merge := wantAction(t, p, "merge [Min, 5] A")
-	p.ActionDone(merge, ActionResult{Err: serverError(mongoerr.NetworkTimeout, "timeout")})
+	p.RecordActionResult(merge, ActionResult{Err: serverError(mongoerr.NetworkTimeout, "timeout")})
 	merge = wantAction(t, p, "merge [Min, 5] A")
-	p.ActionDone(merge, ActionResult{})
+	p.RecordActionResult(merge, ActionResult{})
 	wantNoAction(t, p)
-	want(t, "next", p.Next(), PhaseFinished)
+	want(t, "next", p.NextPhase(), PhaseFinished)
 
 	p = NewPhase(PhaseMerge, s)
-	p.ActionDone(wantAction(t, p, "merge [Min, 5] A"), ActionResult{Err: serverError(mongoerr.IllegalOperation, "no")})
-	want(t, "after a lasting error", p.Next(), PhaseMerge)
+	p.RecordActionResult(wantAction(t, p, "merge [Min, 5] A"), ActionResult{Err: serverError(mongoerr.IllegalOperation, "no")})
+	want(t, "after a lasting error", p.NextPhase(), PhaseMerge)
 }
 
 // rules/02-defragmentation-and-merging §2.5, replies of merges: a passing error puts the pair at the
@@ -218,18 +218,18 @@ func TestMergesOfTheSecondPhase(t *testing.T) {
 		avail := NewAvailableShards(s.Shards)
 		first := wantMove(t, p, avail, "move [Min, 0] A to B")
 		second := wantMove(t, p, avail, "move [9, Max] D to C")
-		p.MigrationDone(first, nil)
-		p.MigrationDone(second, nil)
+		p.RecordMigrationResult(first, nil)
+		p.RecordMigrationResult(second, nil)
 		return p, wantAction(t, p, "merge [Min, 5] B")
 	}
 	p, merge := begin()
-	p.ActionDone(merge, ActionResult{Err: stale(false)})
+	p.RecordActionResult(merge, ActionResult{Err: stale(false)})
 	wantAction(t, p, "merge [5, Max] C")
 	wantAction(t, p, "merge [Min, 5] B")
 
 	p, merge = begin()
-	p.ActionDone(merge, ActionResult{Err: stale(true)})
+	p.RecordActionResult(merge, ActionResult{Err: stale(true)})
 	wantNoAction(t, p)
-	want(t, "complete", p.Complete(), true)
-	want(t, "next", p.Next(), PhaseMergeAndMeasure)
+	want(t, "complete", p.IsComplete(), true)
+	want(t, "next", p.NextPhase(), PhaseMergeAndMeasure)
 }

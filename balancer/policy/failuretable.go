@@ -53,19 +53,20 @@ var raceFailures = []FailureInfo{
 	{mongoerr.EstimateNotWritten, "", RetryNow, "The measured chunk is gone.", remedyReread},
 }
 
-// orphansNotCleared is a part of the message OrphansNotCleared of 8.0.10. The messages of other
+// orphansNotClearedPart is a part of the message OrphansNotCleared of 8.0.10. The messages of other
 // releases name an overlapping range deletion.
-const orphansNotCleared = "orphans cleanup routine"
+const orphansNotClearedPart = "orphans cleanup routine"
 
 // OrphansNotCleared is the error message of a recipient that has not deleted its orphaned documents of
 // the range yet.
-const OrphansNotCleared = "Migration failed because the " + orphansNotCleared + " didn't clear yet a portion of the " +
+const OrphansNotCleared = "Migration failed because the " + orphansNotClearedPart +
+	" didn't clear yet a portion of the " +
 	"range being migrated that was previously owned by the recipient shard."
 
 // HasOrphans reports whether a migration failed because the recipient has orphaned documents of the
 // range that it has not deleted yet. The code alone does not tell, since it is used for many errors.
 func HasOrphans(err error) bool {
-	return strings.Contains(err.Error(), orphansNotCleared) ||
+	return strings.Contains(err.Error(), orphansNotClearedPart) ||
 		strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
 }
 
@@ -78,7 +79,7 @@ var laterFailures = []FailureInfo{
 		"Secondaries lag, or too few of them run.", remedyCheckShard},
 	{mongoerr.OperationIncomplete, "", RetryLater, "The recipient takes part in another migration.", remedyWait},
 	{mongoerr.CallbackCanceled, "", RetryLater, "A server is shutting down.", remedyWait},
-	{mongoerr.OperationFailed, orphansNotCleared, RetryLater, "The recipient has orphans of the range.",
+	{mongoerr.OperationFailed, orphansNotClearedPart, RetryLater, "The recipient has orphans of the range.",
 		remedyWaitForDeletion},
 	{mongoerr.OperationFailed, "overlapping range deletion", RetryLater, "The recipient has orphans of the range.",
 		remedyWaitForDeletion},

@@ -73,7 +73,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	p := hashedPattern(t)
 	rapid.Check(t, func(t *rapid.T) {
 		shard := func() catalog.ShardID { return catalog.ShardID(rapid.StringN(1, 9, -1).Draw(t, "shard")) }
-		low, high := p.GlobalMin(), snaptest.Key(t, p)
+		low, high := p.GlobalMin(), snaptest.DrawKey(t, p)
 		m := policy.Migration{
 			From: shard(), To: shard(), Namespace: "x." + rapid.String().Draw(t, "ns"), Min: low,
 			ChunkVersion: catalog.ChunkVersion{Major: rapid.Uint32().Draw(t, "major"),

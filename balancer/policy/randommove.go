@@ -22,13 +22,13 @@ func randomMove(s Situation, avail *AvailableShards, why *Report) (Migration, bo
 	if len(free) < 2 {
 		return Migration{}, false
 	}
-	s.Random.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+	s.RandomMoveSource.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
 	for i, from := range free {
-		owned := s.Table.Count(from)
+		owned := s.Table.CountOn(from)
 		if owned == 0 {
 			continue
 		}
-		to, at := free[(i+1)%len(free)], s.Random.IntN(owned)
+		to, at := free[(i+1)%len(free)], s.RandomMoveSource.IntN(owned)
 		for c := range s.Table.OwnedChunks(from, catalog.Key{}, catalog.Key{}) {
 			if at > 0 {
 				at--

@@ -52,7 +52,7 @@ func (r *Report) filter(chosen bool) iter.Seq[Decision] {
 			return
 		}
 		for _, d := range r.Decisions {
-			if d.Chosen() == chosen && !yield(d) {
+			if d.IsChosen() == chosen && !yield(d) {
 				return
 			}
 		}
@@ -84,10 +84,10 @@ func (d Decision) forChunk(c catalog.Chunk, zone string) (Decision, bool) {
 	switch subject := d.Code.Info().Subject; {
 	case !d.Min.IsZero() && d.Min.Equal(c.Min):
 		return d, true
-	case d.Chosen() && d.Shard == c.Shard:
+	case d.IsChosen() && d.Shard == c.Shard:
 		d.Code = OtherChunkFirst
 		return d, true
-	case d.Chosen(), subject == SubjectChunk:
+	case d.IsChosen(), subject == SubjectChunk:
 		return d, false
 	case subject == SubjectShard:
 		return d, d.Shard == c.Shard

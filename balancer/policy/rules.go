@@ -51,14 +51,14 @@ func (r Rules) String() string {
 // forcesJumbo reports whether migrations may ask the donor to move a range that is too large.
 func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
 
-// SharesShards reports whether a shard takes part in at most one migration per round, and the
+// AllowsOneMigrationPerShard reports whether a shard takes part in at most one migration per round, and the
 // collections, in random order, use the shards that are still available. Before 4.0 each collection may
 // use all shards, so that two collections may choose the same shard.
-func (r Rules) SharesShards() bool { return r <= RulesNearestGentle }
+func (r Rules) AllowsOneMigrationPerShard() bool { return r <= RulesNearestGentle }
 
-// singleMigration reports whether a collection has at most one migration per round, and a round runs
+// allowsOneMigrationPerCollection reports whether a collection has at most one migration per round, and a round runs
 // its migrations one after the other.
-func (r Rules) singleMigration() bool { return r >= RulesSpread }
+func (r Rules) allowsOneMigrationPerCollection() bool { return r >= RulesSpread }
 
 // threshold returns the difference between the shard with the most chunks and the ideal, or the shard
 // with the fewest chunks, from which on a chunk moves.

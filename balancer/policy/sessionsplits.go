@@ -40,5 +40,5 @@ func sessionsPoint(p catalog.KeyPattern, high uint64) (catalog.Key, error) {
 	if err != nil {
 		return catalog.Key{}, err
 	}
-	return p.Key(bound)
+	return p.ParseKey(bound)
 }

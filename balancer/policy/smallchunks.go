@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// moveShard is a shard with its part of the collection.
-type moveShard struct {
+// movePhaseShard is a shard with its part of the collection.
+type movePhaseShard struct {
 	id       catalog.ShardID
 	draining bool
 	size     int64
@@ -32,41 +32,41 @@ type smallList struct {
 // chunkNode is a chunk, or the result of merging several chunks, linked with its neighbours.
 type chunkNode struct {
 	span
-	size       int64
-	failed     int64 // when the chunk was postponed, 0 = never
-	prev, next int32 // -1 at the ends
-	shard      int32
-	zone       int32 // number of the zone's name
-	busy       bool
-	listed     bool // is among its shard's small chunks
+	size        int64
+	postponedAt int64 // when the chunk was postponed, 0 = never
+	prev, next  int32 // -1 at the ends
+	shard       int32
+	zone        int32 // number of the zone's name
+	busy        bool
+	listed      bool // is among its shard's small chunks
 }
 
 // rank is the position of a small chunk among those of its shard: chunks that were never postponed come
 // first, then smaller chunks, then chunks in key order.
 type rank struct {
-	failed, size int64
-	from         int32
+	postponedAt, size int64
+	from              int32
 }
 
 func (r rank) before(b rank) bool {
 	switch {
-	case r.failed != b.failed:
-		return r.failed < b.failed
+	case r.postponedAt != b.postponedAt:
+		return r.postponedAt < b.postponedAt
 	case r.size != b.size:
 		return r.size < b.size
 	}
 	return r.from < b.from
 }
 
-// reached represents the rank that a scan has reached, in place of a chunk index.
-const reached int32 = -1
+// reachedIndex represents the rank that a scan has reached, in place of a chunk index.
+const reachedIndex int32 = -1
 
 func (p *movePhase) rank(i int32) rank {
-	if i == reached {
+	if i == reachedIndex {
 		return p.reached
 	}
 	c := &p.chunks[i]
-	return rank{c.failed, c.size, c.from}
+	return rank{c.postponedAt, c.size, c.from}
 }
 
 func (p *movePhase) before(i, j int32) bool { return p.rank(i).before(p.rank(j)) }
@@ -199,7 +199,7 @@ func (p *movePhase) scan(n int, avail *AvailableShards) iter.Seq[int32] {
 	}
 }
 
-// smallest returns the first chunk of a scanor, with next, the next chunk; -1 at the end.
+// smallest returns the first chunk of a scan or, with next, the next chunk; -1 at the end.
 func (p *movePhase) smallest(n int, avail *AvailableShards, next bool) int32 {
 	best := int32(-1)
 	s := &p.shards[n]
@@ -212,15 +212,15 @@ func (p *movePhase) smallest(n int, avail *AvailableShards, next bool) int32 {
 	return best
 }
 
-// head returns the first chunk of a list or, with next, the first chunk after reached; -1 if there is
+// head returns the first chunk of a list or, with next, the first chunk after reachedIndex; -1 if there is
 // none.
 func (l *smallList) head(next bool) int32 {
 	if !next {
 		return l.first
 	}
 	found := int32(-1)
-	l.chunks.Ascend(reached, func(i int32) bool {
-		if l.chunks.Less(reached, i) {
+	l.chunks.Ascend(reachedIndex, func(i int32) bool {
+		if l.chunks.Less(reachedIndex, i) {
 			found = i
 		}
 		return found < 0

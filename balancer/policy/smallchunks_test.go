@@ -94,7 +94,7 @@ func TestListsOfSmallChunks(t *testing.T) {
 				}
 				i := rapid.IntRange(0, len(moving)-1).Draw(rt, "which")
 				err := rapid.SampledFrom([]error{nil, nil, mongoerr.New(mongoerr.ChunkTooBig, "too big"), mongoerr.New(mongoerr.HostUnreachable, "away")}).Draw(rt, "error")
-				p.MigrationDone(moving[i], err)
+				p.RecordMigrationResult(moving[i], err)
 				moving = slices.Delete(moving, i, i+1)
 				if a, ok := p.NextAction(); ok {
 					merging = append(merging, a)
@@ -105,7 +105,7 @@ func TestListsOfSmallChunks(t *testing.T) {
 					rt.Skip()
 				}
 				i := rapid.IntRange(0, len(merging)-1).Draw(rt, "which")
-				p.ActionDone(merging[i], ActionResult{})
+				p.RecordActionResult(merging[i], ActionResult{})
 				merging = slices.Delete(merging, i, i+1)
 			},
 		})

@@ -100,7 +100,7 @@ func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, sett
 // nothing on draining shards, and so evenly distributed that no rule moves a chunk. settled is false if
 // the chunks decide.
 func StatusByTotals(rules Rules, s Situation, chunks map[catalog.ShardID]int64) (status Compliance, settled bool) {
-	if s.Zones.Len() > 0 || s.Random != nil || len(chunks) == 0 || len(s.Shards) == 0 {
+	if s.Zones.Len() > 0 || s.RandomMoveSource != nil || len(chunks) == 0 || len(s.Shards) == 0 {
 		return status, false
 	}
 	counts, bytes := make([]int64, len(s.Shards)), make([]int64, len(s.Shards))

@@ -37,15 +37,15 @@ type UnshardedSituation struct {
 	Collections []Unsharded
 	// Sharded contains the namespaces of the sharded collections.
 	Sharded []string
-	// MinDuration is the minimum duration of a resharding, which moves such a collection.
-	MinDuration time.Duration
+	// MinReshardingTime is the minimum duration of a resharding, which moves such a collection.
+	MinReshardingTime time.Duration
 }
 
 // SelectUnsharded moves at most one unsharded collection to another shard, at random. The server does
 // this only for its own tests, while the fail point for random migrations is on (rules/01-selection
 // §8); callers must check that. SelectUnsharded takes both shards out of avail.
-func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, chance RandomSource) (Migration, bool) {
-	if avail.Len() < 2 || s.MinDuration > maxReshardingTime {
+func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, random RandomSource) (Migration, bool) {
+	if avail.Len() < 2 || s.MinReshardingTime > maxReshardingTime {
 		return Migration{}, false
 	}
 	var draining, others []catalog.ShardID
@@ -58,15 +58,15 @@ func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, chance Random
 			others = append(others, shard.ID)
 		}
 	}
-	chance.Shuffle(len(draining), func(i, j int) { draining[i], draining[j] = draining[j], draining[i] })
-	chance.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	random.Shuffle(len(draining), func(i, j int) { draining[i], draining[j] = draining[j], draining[i] })
+	random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 
-	m, ok := s.pick(draining, others, chance)
+	m, ok := s.pick(draining, others, random)
 	if !ok {
-		if s.hasSharded() && chance.IntN(2) == 1 {
+		if s.hasSharded() && random.IntN(2) == 1 {
 			return Migration{}, false
 		}
-		if m, ok = s.pick(others, others, chance); !ok {
+		if m, ok = s.pick(others, others, random); !ok {
 			return Migration{}, false
 		}
 	}
@@ -83,13 +83,13 @@ func (s UnshardedSituation) hasSharded() bool {
 
 // pick returns a collection of the first donor that has one, and the first other shard as the
 // recipient.
-func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance RandomSource) (Migration, bool) {
+func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, random RandomSource) (Migration, bool) {
 	for _, from := range donors {
 		to := slices.IndexFunc(recipients, func(id catalog.ShardID) bool { return id != from })
 		if to < 0 {
 			continue
 		}
-		coll, ok := s.pickOn(from, chance)
+		coll, ok := s.pickOn(from, random)
 		if ok {
 			return Migration{From: from, To: recipients[to], Namespace: coll.Namespace, UUID: coll.UUID,
 				Reason: ReasonUnsharded}, true
@@ -100,7 +100,7 @@ func (s UnshardedSituation) pick(donors, recipients []catalog.ShardID, chance Ra
 
 // pickOn returns a random collection of a shard: an untracked collection of a random database if there
 // is one, else a tracked collection.
-func (s UnshardedSituation) pickOn(shard catalog.ShardID, chance RandomSource) (Unsharded, bool) {
+func (s UnshardedSituation) pickOn(shard catalog.ShardID, random RandomSource) (Unsharded, bool) {
 	byDatabase := map[string][]Unsharded{}
 	var databases []string
 	var tracked []Unsharded
@@ -118,10 +118,10 @@ func (s UnshardedSituation) pickOn(shard catalog.ShardID, chance RandomSource) (
 		}
 	}
 	if len(databases) > 0 {
-		tracked = byDatabase[databases[chance.IntN(len(databases))]]
+		tracked = byDatabase[databases[random.IntN(len(databases))]]
 	}
 	if len(tracked) == 0 {
 		return Unsharded{}, false
 	}
-	return tracked[chance.IntN(len(tracked))], true
+	return tracked[random.IntN(len(tracked))], true
 }

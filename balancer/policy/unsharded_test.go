@@ -64,7 +64,7 @@ func TestMovesOfUnshardedCollections(t *testing.T) {
 			[]catalog.ShardID{"a"}, fixed{0, 0}, "c→b d.z"},
 		{"too few shards", UnshardedSituation{Shards: shards(), Collections: []Unsharded{on("a", "d.x")}},
 			[]catalog.ShardID{"b", "c"}, nil, none},
-		{"reshardings may last", UnshardedSituation{Shards: shards(), Collections: []Unsharded{on("a", "d.x")}, MinDuration: 5001 * time.Millisecond},
+		{"reshardings may last", UnshardedSituation{Shards: shards(), Collections: []Unsharded{on("a", "d.x")}, MinReshardingTime: 5001 * time.Millisecond},
 			nil, nil, none},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,19 +93,19 @@ func TestRandomMigrations(t *testing.T) {
 	const even = `{"shards":[{"id":"a","size":1},{"id":"b","size":1},{"id":"c","size":1}],
 		"chunks":[["b","Min",0,"jumbo"],["b",0,10],["c",10,"Max"]],"zones":[["Min",0,"Z"]]}`
 	sit := stage(t, even).situation(t)
-	sit.Random = &fixed{0}
+	sit.RandomMoveSource = &fixed{0}
 	got, _, err := SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	if err != nil || len(got) != 1 || !got[0].Max.Equal(key(t, 0.0)) {
 		t.Fatalf("%+v, %v: want one whole chunk", got, err)
 	}
 	same(t, "jumbo and zones don't count", choices(got), []string{"b→c at Min, force 0"})
 
-	sit.Random = &fixed{}
+	sit.RandomMoveSource = &fixed{}
 	sit.Shards[0].Draining = true
 	got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	same(t, "a shard drains", choices(got), []string{})
 
-	byCount, _ := SelectByCount(CountSituation{Situation: func() Situation { sit.Random = &fixed{1}; return sit }(), Rules: RulesNearest}, NewAvailableShards(sit.Shards), nil)
+	byCount, _ := SelectByCount(CountSituation{Situation: func() Situation { sit.RandomMoveSource = &fixed{1}; return sit }(), Rules: RulesNearest}, NewAvailableShards(sit.Shards), nil)
 	same(t, "older rules don't mind", choices(byCount), []string{"b→c at 0, force 0"})
 
 	sit.Namespace, sit.Shards[0].Draining = SessionsNamespace, false
@@ -114,7 +114,7 @@ func TestRandomMigrations(t *testing.T) {
 
 	for _, r := range []catalog.Release{catalog.Release83, catalog.Release90} {
 		sit = stage(t, even).situation(t)
-		sit.Random, sit.Release, sit.Namespace = &fixed{0}, r, SessionsNamespace
+		sit.RandomMoveSource, sit.Release, sit.Namespace = &fixed{0}, r, SessionsNamespace
 		got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 		if r == catalog.Release83 {
 			same(t, "not in config up to 8.3", choices(got), []string{})
@@ -128,7 +128,7 @@ func TestRandomMigrations(t *testing.T) {
 
 	// Over many draws every chunk moves from its owner to another shard.
 	sit = stage(t, even).situation(t)
-	sit.Random = rand.New(rand.NewPCG(1, 2))
+	sit.RandomMoveSource = rand.New(rand.NewPCG(1, 2))
 	seen := map[string]bool{}
 	for range 200 {
 		got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)

@@ -39,14 +39,14 @@ func (l *checker) checkRemaining() {
 	rest.Disabled, rest.LeftByRun = nil, false
 	known := len(chunksOnly.Commands()) > 0
 	if known {
-		l.addMissesGoal(chunksOnly.OperatorFinding())
+		l.addGoalObstacle(chunksOnly.OperatorFinding())
 	}
 	if l.IsOwn != nil {
 		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.IsOwn)
 		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.IsOwn)
 	}
 	if len(rest.Commands()) > 0 && !l.MovePrimaries {
-		o := l.addMissesGoal(rest.OperatorFinding())
+		o := l.addGoalObstacle(rest.OperatorFinding())
 		o.Option, o.OptionEffect = "movePrimaries", "moves it"
 	}
 	l.checkPlanRemaining(known)
@@ -67,12 +67,12 @@ func (l *checker) checkPlanRemaining(known bool) {
 			still = append(still, f)
 		default:
 			known = true
-			l.addMissesGoal(f)
+			l.addGoalObstacle(f)
 		}
 	}
 	if !known {
 		for _, f := range still {
-			l.addMissesGoal(f)
+			l.addGoalObstacle(f)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (l *checker) checkCollections() {
 	byNamespace := l.movesByNamespace()
 	for _, ns := range slices.Sorted(maps.Keys(byNamespace)) {
 		c := l.Snapshot.Collection(ns)
-		if c != nil && c.Frozen(l.Snapshot.Release()) {
+		if c != nil && c.ForbidsChunkOperations(l.Snapshot.Release()) {
 			l.addBlocking(diagnosis.NewFinding(diagnosis.ChunksFrozen, diagnosis.Scope{Namespace: ns},
 				"splits, merges and migrations of "+ns+" are forbidden by the server",
 				"wait for the end of the operation that forbade them"))
@@ -111,7 +111,7 @@ func (l *checker) checkOperations() {
 	for _, r := range l.Snapshot.Parts().Reshardings {
 		reported[r.Namespace] = true
 		f := diagnosis.ReshardingFinding(l.Snapshot, r)
-		f.Commands, f.Instead, f.Actor = append(f.Commands, f.Instead...), nil, diagnosis.Operator
+		f.Commands, f.InsteadOfWaiting, f.Actor = append(f.Commands, f.InsteadOfWaiting...), nil, diagnosis.Operator
 		switch {
 		case about(r.Namespace):
 			f.Sentence += "; wait for its end, or abort it"
@@ -243,7 +243,7 @@ func (l *checker) checkUnmovable() {
 				"shard key", u.Namespace, at, u.Chunk.Shard, humanize.Bytes(u.Bytes)),
 			fmt.Sprintf("sh.refineCollectionShardKey(%q, <key>)", u.Namespace))
 		f.Numbers = sized
-		o := l.addMissesGoal(f)
+		o := l.addGoalObstacle(f)
 		o.Option, o.OptionEffect = "forceJumbo", "moves it by force: "+cost
 	}
 }

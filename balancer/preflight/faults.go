@@ -14,7 +14,7 @@ const maxFaults = 3
 // checkKnownFaults reports known server bugs that affect the commands of the run. Bugs that lose data
 // stop the run.
 func (l *checker) checkKnownFaults() {
-	hits := l.Advisories.BeforeCommands(AdvisoryCluster(l.Run, l.Facts), SentCommands(l.Run, l.Snapshot))
+	hits := l.Advisories.HitsForCommands(AdvisoryCluster(l.Run, l.Facts), SentCommands(l.Run, l.Snapshot))
 	rest := 0
 	for i, h := range hits {
 		switch {
@@ -35,7 +35,8 @@ func (l *checker) checkKnownFaults() {
 // AdvisoryCluster returns the cluster for the comparison with advisories. Only the collections of the
 // run count for its states.
 func AdvisoryCluster(run Run, facts Facts) advisory.Cluster {
-	c := advisory.Cluster{Snapshot: facts.Snapshot, MovingPrimary: facts.MovingPrimary, Namespaces: run.Namespaces}
+	c := advisory.Cluster{Snapshot: facts.Snapshot, MovingPrimary: facts.DatabasesMovingPrimary,
+		Namespaces: run.Namespaces}
 	if run.Plan != nil {
 		c.Namespaces = nil
 		for _, of := range run.Plan.Basis.Collections {

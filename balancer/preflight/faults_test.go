@@ -40,9 +40,9 @@ func TestDrainDuringMovePrimary(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			report := preflight.Check(preflight.Run{
-				Verb: "drain", Shard: "a", Remove: tt.remove, MovePrimaries: true, Plan: &plan.Plan{}, Despite: tt.despite,
+				Verb: "drain", Shard: "a", Remove: tt.remove, MovePrimaries: true, Plan: &plan.Plan{}, DespiteCodes: tt.despite,
 				Advisories: advisory.Embedded(),
-			}, preflight.Facts{Snapshot: cluster(tt.version), MovingPrimary: tt.moving})
+			}, preflight.Facts{Snapshot: cluster(tt.version), DatabasesMovingPrimary: tt.moving})
 			stops, named := false, false
 			for _, o := range report.Obstacles {
 				if strings.HasPrefix(o.Sentence, "SERVER-134533 of 9.0.1, fixed in 9.0.2: ") && o.Code == diagnosis.KnownFault {

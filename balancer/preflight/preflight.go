@@ -26,8 +26,8 @@ type Run struct {
 	Namespaces []string
 	// Remove, MovePrimaries, ForceJumbo and PauseBalancing are options of the run.
 	Remove, MovePrimaries, ForceJumbo, PauseBalancing bool
-	// Despite are the codes of findings that do not stop the run.
-	Despite []diagnosis.Code
+	// DespiteCodes are the codes of findings that do not stop the run.
+	DespiteCodes []diagnosis.Code
 	// Limited runs end at a limit. Findings that only keep the goal from being reached do not stop
 	// them.
 	Limited bool
@@ -52,11 +52,11 @@ type Facts struct {
 	Unmovable []Unmovable
 	// BalancerConflict says that the cluster's own balancer interferes; nil when it does not.
 	BalancerConflict error
-	// LeaseHeld says that another run of shardsh holds the lease, and Quiesced that the cluster is
+	// LeaseHeldErr says that another run of shardsh holds the lease, and QuiescedErr that the cluster is
 	// quiesced.
-	LeaseHeld, Quiesced error
-	// MovingPrimary are the databases with a running movePrimary.
-	MovingPrimary []string
+	LeaseHeldErr, QuiescedErr error
+	// DatabasesMovingPrimary are the databases with a running movePrimary.
+	DatabasesMovingPrimary []string
 }
 
 // Obstacle is a finding that affects a run.
@@ -122,8 +122,8 @@ type Report struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Stopping returns the obstacles that stop the run.
-func (r Report) Stopping() []Obstacle {
+// StoppingObstacles returns the obstacles that stop the run.
+func (r Report) StoppingObstacles() []Obstacle {
 	n := 0
 	for n < len(r.Obstacles) && r.Obstacles[n].Stops {
 		n++
@@ -134,7 +134,7 @@ func (r Report) Stopping() []Obstacle {
 // Without returns the report without the findings of a code.
 func (r Report) Without(code diagnosis.Code) Report {
 	r.Obstacles = slices.DeleteFunc(slices.Clone(r.Obstacles), func(o Obstacle) bool { return o.Code == code })
-	r.Ready = len(r.Stopping()) == 0
+	r.Ready = len(r.StoppingObstacles()) == 0
 	return r
 }
 
@@ -147,7 +147,7 @@ func (e *Error) Error() string { return e.SpellOptions(func(option string) strin
 // SpellOptions returns the message with the names of options formatted by spell.
 func (e *Error) SpellOptions(spell func(option string) string) string {
 	var texts []string
-	stopping := e.Report.Stopping()
+	stopping := e.Report.StoppingObstacles()
 	for i, o := range stopping {
 		if i+1 < len(stopping) && stopping[i+1].Hint == o.Hint {
 			o.Hint = "" // the last obstacle has the hint
@@ -162,7 +162,7 @@ func (e *Error) SpellOptions(spell func(option string) string) string {
 
 // Unwrap returns the errors with which the run would have failed.
 func (e *Error) Unwrap() (list []error) {
-	for _, o := range e.Report.Stopping() {
+	for _, o := range e.Report.StoppingObstacles() {
 		if o.Err != nil {
 			list = append(list, o.Err)
 		}
@@ -174,7 +174,7 @@ func (e *Error) Unwrap() (list []error) {
 // Obstacles for which the run waits do not stop it.
 func (r Report) Err() error {
 	r.Obstacles = slices.DeleteFunc(slices.Clone(r.Obstacles), func(o Obstacle) bool { return o.Waits })
-	stopping := r.Stopping()
+	stopping := r.StoppingObstacles()
 	if len(stopping) == 0 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func Check(run Run, facts Facts) Report {
 		report.Plan = run.Plan.ID
 	}
 	for _, part := range []func(){
-		l.checkOtherRuns, l.checkFrozen, l.checkKnownFaults, l.checkBalancer, l.checkPlanned,
+		l.checkOtherRuns, l.checkFrozen, l.checkKnownFaults, l.checkBalancer, l.checkPlanError,
 		l.checkShards, l.checkRemaining, l.checkCollections, l.checkOperations, l.checkIndexes,
 		l.checkUnmovable, l.checkDeletions, l.checkFreeSpace, l.checkVersions, l.checkPrivileges,
 	} {
@@ -200,7 +200,7 @@ func Check(run Run, facts Facts) Report {
 	}
 	report.Obstacles = append(report.Obstacles, l.obstacles...)
 	for i, o := range report.Obstacles {
-		report.Obstacles[i].Stops = o.Stops && !slices.Contains(run.Despite, o.Code)
+		report.Obstacles[i].Stops = o.Stops && !slices.Contains(run.DespiteCodes, o.Code)
 	}
 	slices.SortStableFunc(report.Obstacles, func(a, b Obstacle) int {
 		switch {
@@ -211,7 +211,7 @@ func Check(run Run, facts Facts) Report {
 		}
 		return 1
 	})
-	report.Ready = len(report.Stopping()) == 0
+	report.Ready = len(report.StoppingObstacles()) == 0
 	return report
 }
 
@@ -227,8 +227,8 @@ func (l *checker) addBlocking(f diagnosis.Finding) *Obstacle {
 	return l.add(Obstacle{Finding: f, Stops: true})
 }
 
-// addMissesGoal adds a finding that keeps the run from its goal. It does not stop a run with a limit.
-func (l *checker) addMissesGoal(f diagnosis.Finding) *Obstacle {
+// addGoalObstacle adds a finding that keeps the run from its goal. It does not stop a run with a limit.
+func (l *checker) addGoalObstacle(f diagnosis.Finding) *Obstacle {
 	return l.add(Obstacle{Finding: f, Stops: !l.Limited})
 }
 
@@ -282,8 +282,8 @@ func (l *checker) movesByNamespace() map[string]*moves {
 	return list
 }
 
-// checkPlanned reports why no plan could be made.
-func (l *checker) checkPlanned() {
+// checkPlanError reports why no plan could be made.
+func (l *checker) checkPlanError() {
 	if l.PlanError != nil {
 		found := diagnosis.NewFinding(diagnosis.NoPlan, diagnosis.Scope{Shard: l.Shard}, l.PlanError.Error())
 		l.addBlocking(found).Err = l.PlanError
@@ -292,12 +292,13 @@ func (l *checker) checkPlanned() {
 
 // checkOtherRuns reports another run that holds the lease, or a quiesced cluster.
 func (l *checker) checkOtherRuns() {
-	if l.LeaseHeld != nil {
-		l.addBlocking(diagnosis.NewFinding(diagnosis.LeaseHeld, diagnosis.Scope{}, l.LeaseHeld.Error())).Err = l.LeaseHeld
+	if l.LeaseHeldErr != nil {
+		l.addBlocking(diagnosis.NewFinding(diagnosis.LeaseHeld, diagnosis.Scope{},
+			l.LeaseHeldErr.Error())).Err = l.LeaseHeldErr
 	}
-	if l.Quiesced != nil {
-		l.addBlocking(diagnosis.NewFinding(diagnosis.Quiesced, diagnosis.Scope{}, l.Quiesced.Error(),
-			"sh.quiesce({ end: true })")).Err = l.Quiesced
+	if l.QuiescedErr != nil {
+		l.addBlocking(diagnosis.NewFinding(diagnosis.Quiesced, diagnosis.Scope{}, l.QuiescedErr.Error(),
+			"sh.quiesce({ end: true })")).Err = l.QuiescedErr
 	}
 	lease := l.Snapshot.Parts().Lease
 	if lease != nil && !lease.Running && len(lease.Paused) > 0 {
@@ -335,7 +336,7 @@ func (l *checker) checkBalancer() {
 // checkFrozen reports why the run waits before its first step: a pause, or a change of the
 // compatibility version.
 func (l *checker) checkFrozen() {
-	for _, f := range diagnosis.PausedRunFindings(l.Snapshot) {
+	for _, f := range diagnosis.WaitingRunFindings(l.Snapshot) {
 		l.addBlocking(f).Waits = true
 	}
 }

@@ -89,29 +89,29 @@ func RolesText(roles []string) string {
 const buckets = "system.buckets."
 
 // Allows reports whether an action on a resource is allowed.
-func (p Privileges) Allows(on Resource, action string) bool {
+func (p Privileges) Allows(resource Resource, action string) bool {
 	return slices.ContainsFunc(p, func(has Privilege) bool {
-		return has.includes(on) && (slices.Contains(has.Actions, action) || slices.Contains(has.Actions, "anyAction"))
+		return has.includes(resource) && (slices.Contains(has.Actions, action) || slices.Contains(has.Actions, "anyAction"))
 	})
 }
 
 // includes reports whether privileges on r apply to another resource.
-func (r Resource) includes(on Resource) bool {
-	if r.Any || r.Cluster || on.Cluster {
-		return r.Any || r.Cluster && on.Cluster
+func (r Resource) includes(other Resource) bool {
+	if r.Any || r.Cluster || other.Cluster {
+		return r.Any || r.Cluster && other.Cluster
 	}
-	if r.Database != "" && r.Database != on.Database {
+	if r.Database != "" && r.Database != other.Database {
 		return false
 	}
-	system := strings.HasPrefix(on.Collection, "system.")
+	system := strings.HasPrefix(other.Collection, "system.")
 	switch {
 	case r.Buckets:
-		series, ok := strings.CutPrefix(on.Collection, buckets)
+		series, ok := strings.CutPrefix(other.Collection, buckets)
 		return ok && (r.Collection == "" || r.Collection == series)
 	case r.Collection != "":
-		return r.Collection == on.Collection
+		return r.Collection == other.Collection
 	case r.Database == "":
-		return !system && on.Database != "config" && on.Database != "local"
+		return !system && other.Database != "config" && other.Database != "local"
 	}
 	return !system
 }
@@ -129,20 +129,20 @@ func (r Resource) String() string {
 
 // need is a group of actions that a run needs on a resource.
 type need struct {
-	on      Resource
-	actions []string
-	why     string
-	stops   bool
+	resource Resource
+	actions  []string
+	why      string
+	stops    bool
 }
 
-// toDedicated is the action that removes config servers as a shard.
-const toDedicated = "transitionToDedicatedConfigServer"
+// transitionToDedicated is the action that removes config servers as a shard.
+const transitionToDedicated = "transitionToDedicatedConfigServer"
 
 // grantHint returns a hint which names the role that grants the missing actions, and how to create the
 // role.
 func grantHint(actions string) string {
 	role := "shardshEngine"
-	if actions == toDedicated {
+	if actions == transitionToDedicated {
 		role = "shardshHelpers"
 	}
 	return fmt.Sprintf("grant the role %s; load(\"shardsh:roles.js\") creates it, or brings it up to date", role)
@@ -178,11 +178,11 @@ func (l *checker) privilegeNeeds() (list []need) {
 		if moves && !cuts {
 			add(on, "to split ranges that are too large to be moved", false, asks...)
 		}
-		if l.PauseBalancing && release.SwitchesBalancing() {
+		if l.PauseBalancing && release.HasBalancingCommand() {
 			add(on, "to pause the balancing of collections", true, "moveChunk", "splitChunk")
 		}
 	}
-	if l.PauseBalancing && !release.SwitchesBalancing() {
+	if l.PauseBalancing && !release.HasBalancingCommand() {
 		add(Resource{Database: "config", Collection: "collections"}, "to pause the balancing of collections", true, "update")
 	}
 	if l.isDrain() {
@@ -207,7 +207,7 @@ func (l *checker) drainNeeds() (list []need) {
 	if l.Remove {
 		action := "removeShard"
 		if l.Shard == configShard {
-			action = toDedicated
+			action = transitionToDedicated
 		}
 		list = append(list, need{Resource{Cluster: true}, []string{action}, "to remove the shard", true})
 	}
@@ -251,7 +251,8 @@ func (l *checker) checkPrivileges() {
 	var order []kind
 	lacking := map[kind][]string{}
 	for _, n := range l.privilegeNeeds() {
-		missing := slices.DeleteFunc(slices.Clone(n.actions), func(a string) bool { return l.Privileges.Allows(n.on, a) })
+		missing := slices.DeleteFunc(slices.Clone(n.actions),
+			func(a string) bool { return l.Privileges.Allows(n.resource, a) })
 		if len(missing) == 0 {
 			continue
 		}
@@ -259,7 +260,7 @@ func (l *checker) checkPrivileges() {
 		if lacking[k] == nil {
 			order = append(order, k)
 		}
-		if on := n.on.String(); !slices.Contains(lacking[k], on) {
+		if on := n.resource.String(); !slices.Contains(lacking[k], on) {
 			lacking[k] = append(lacking[k], on)
 		}
 	}

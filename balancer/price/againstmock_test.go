@@ -113,7 +113,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	release := []catalog.Release{catalog.Release80, catalog.Release83, catalog.Release90, catalog.Release70}[r.IntN(4)]
 	n := 2 + r.IntN(7)
 	w := &world{}
-	w.cluster, w.client = mocktest.New(t, w.topology(r, n), mock.Config{Version: release, Seed: seed,
+	w.cluster, w.client = mocktest.New(t, w.topology(r, n), mock.Config{Release: release, Seed: seed,
 		Start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)})
 	w.run(t, bson.D{{Key: "mockAdvance", Value: (26 * time.Hour).Milliseconds()}})
 	common := math.Exp(r.NormFloat64()) * 6e6 // bytes a second
@@ -273,7 +273,7 @@ func (w *world) carryOut(t *testing.T, goal plan.Goal, plans int) {
 			t.Fatal(err)
 		}
 		r, err := apply.Run(t.Context(), steps, p, apply.Options{
-			Clock: w.cluster.Clock(), OnChange: apply.Replan,
+			Clock: w.cluster.Clock(), ChangePolicy: apply.ReplanOnChange,
 			Replan: func(_ context.Context, want apply.ReplanRequest) (*plan.Plan, error) {
 				return plan.Make(w.read(t), plan.Options{Goal: want.Goal, Model: plan.MeasuredAfterMerges(want.Merged)})
 			},

@@ -59,7 +59,7 @@ type Way struct {
 	Bytes int64  `json:"bytes"`
 	Links []Link `json:"links"`
 	Peaks []Peak `json:"peaks"`
-	// WritesBlocked says how long writes are blocked. Final says what can't be undone; empty if everything
+	// WritesBlocked says how long writes are blocked. Irreversible is what can't be undone; empty if everything
 	// can. Needs says which release and settings the way requires.
 	WritesBlocked string `json:"blocks"`
 	Irreversible  string `json:"final,omitzero"`

@@ -150,7 +150,7 @@ func (p *comparer) collectionAfterMerges(steps []plan.Step) (*catalog.Collection
 	}
 	draft := catalog.NewDraft(p.c.Table)
 	ids := uint32(0)
-	commit := catalog.Commit{Release: p.s.Release(), HistoryWindow: p.speeds.Costs().HistoryWindow,
+	commit := catalog.CommitRules{Release: p.s.Release(), HistoryWindow: p.speeds.Costs().HistoryWindow,
 		NewID: func() bson.ObjectID {
 			ids++
 			return bson.ObjectID{0: 'p', 8: byte(ids >> 24), 9: byte(ids >> 16), 10: byte(ids >> 8), 11: byte(ids)}
@@ -218,7 +218,7 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	return w, true, nil
 }
 
-// defragmentFactor and phases say how much longer than its forecast a defragmentation may take. Small
+// defragmentFactor and defragmentDelay say how much longer than its forecast a defragmentation may take. Small
 // differences decide which small chunks move, and the start of a phase depends on the current round.
 const (
 	defragmentFactor = 1.15
@@ -230,13 +230,13 @@ func scaled(d time.Duration, by float64) time.Duration { return time.Duration(fl
 // deletionWaits returns how long moves wait for ranges that return to a shard from which a
 // defragmentation took them. A shard can't receive a range again before it has deleted the donated
 // range.
-func (p *comparer) deletionWaits(gone []sim.Event, steps []plan.Step, begin time.Time) (sum time.Duration) {
+func (p *comparer) deletionWaits(defragMoves []sim.Event, steps []plan.Step, begin time.Time) (sum time.Duration) {
 	at := begin
 	for _, s := range steps {
 		if s.Kind != plan.Move {
 			continue
 		}
-		for _, e := range gone {
+		for _, e := range defragMoves {
 			deleted := e.Ended.Add(p.speeds.Costs().OrphanDelay)
 			if e.From == s.To && catalog.Overlap(e.Min, e.Max, s.Min, s.Max) && deleted.After(at) {
 				sum += deleted.Sub(at)
@@ -266,7 +266,7 @@ func (p *comparer) simulateDefragmentation() (after *catalog.Snapshot, moved []s
 		if e.Kind == sim.Moved {
 			moved = append(moved, e)
 		}
-		if !run.Defragmenting(p.c.Namespace) {
+		if !run.IsDefragmenting(p.c.Namespace) {
 			break
 		}
 	}

@@ -50,7 +50,7 @@ const (
 	barHeight   = 10.0
 )
 
-func round(x float64) float64 { return math.Round(x*10) / 10 }
+func roundToTenth(x float64) float64 { return math.Round(x*10) / 10 }
 
 func ratio(n, of int64) float64 {
 	if of <= 0 {
@@ -83,23 +83,23 @@ func shardChart(shards []Shard, chartWidth float64) Chart {
 	step := chartWidth / float64(max(1, len(list)))
 	width := min(step*0.8, 120)
 	for i, s := range list {
-		x := round(float64(i)*step + (step-width)/2)
-		owned := round(ratio(s.Bytes, most) * plotHeight)
-		orphans := round(ratio(s.OrphanBytes, most) * plotHeight)
+		x := roundToTenth(float64(i)*step + (step-width)/2)
+		owned := roundToTenth(ratio(s.Bytes, most) * plotHeight)
+		orphans := roundToTenth(ratio(s.OrphanBytes, most) * plotHeight)
 		class := "owned"
 		if s.Draining {
 			class = "draining"
 		}
 		title := fmt.Sprintf("%s: %s, %s", s.ID, humanize.Bytes(s.Bytes), humanize.Count(s.Chunks, "chunk"))
-		c.Boxes = append(c.Boxes, Box{x, round(plotHeight - owned), round(width), owned, class, title})
+		c.Boxes = append(c.Boxes, Box{x, roundToTenth(plotHeight - owned), roundToTenth(width), owned, class, title})
 		if s.OrphanBytes > 0 {
-			c.Boxes = append(c.Boxes, Box{x, round(plotHeight - owned - orphans), round(width), orphans, "orphan",
+			c.Boxes = append(c.Boxes, Box{x, roundToTenth(plotHeight - owned - orphans), roundToTenth(width), orphans, "orphan",
 				fmt.Sprintf("%s: %s of orphans", s.ID, humanize.Bytes(s.OrphanBytes))})
 		}
 	}
 	c.Labels = shardLabels(list, chartWidth)
 	if mean := SpreadOf(shards).Mean; mean > 0 {
-		c.Lines = append(c.Lines, Box{X: 0, Y: round(plotHeight - ratio(mean, most)*plotHeight), W: chartWidth,
+		c.Lines = append(c.Lines, Box{X: 0, Y: roundToTenth(plotHeight - ratio(mean, most)*plotHeight), W: chartWidth,
 			Title: "mean " + humanize.Bytes(mean)})
 	}
 	return c
@@ -122,7 +122,8 @@ func shardLabels(list []Shard, width float64) (labels []Label) {
 		if i%every != 0 && !last || !last && i > 0 && len(list)-1-i < every && every > 1 {
 			continue
 		}
-		l := Label{round((float64(i) + 0.5) * step), plotHeight + 13, truncate(string(s.ID), int(need/letterWidth)), "middle"}
+		l := Label{roundToTenth((float64(i) + 0.5) * step), plotHeight + 13,
+			truncate(string(s.ID), int(need/letterWidth)), "middle"}
 		switch {
 		case every > 1 && i == 0:
 			l.X, l.Anchor = 0, "start"
@@ -144,13 +145,13 @@ func truncate(text string, maxRunes int) string {
 
 // Bar shows a shard's data relative to the fullest shard.
 func (page) Bar(s Shard, most int64) Chart {
-	owned, orphans, class := round(ratio(s.Bytes, most)*barWidth), s.OrphanBytes, "owned"
+	owned, orphans, class := roundToTenth(ratio(s.Bytes, most)*barWidth), s.OrphanBytes, "owned"
 	if s.Draining {
 		class = "draining"
 	}
 	c := Chart{W: barWidth, H: barHeight, Boxes: []Box{{0, 0, owned, barHeight, class, ""}}}
 	if orphans > 0 {
-		c.Boxes = append(c.Boxes, Box{owned, 0, max(1, round(ratio(orphans, most)*barWidth)), barHeight, "orphan", ""})
+		c.Boxes = append(c.Boxes, Box{owned, 0, max(1, roundToTenth(ratio(orphans, most)*barWidth)), barHeight, "orphan", ""})
 	}
 	return c
 }
@@ -205,12 +206,12 @@ func (p page) Strip(c Collection) Chart {
 		if c.Bytes == 0 {
 			share, text = ratio(on.Chunks, c.Chunks), humanize.Count(on.Chunks, "chunk")
 		}
-		width := round(share * barWidth)
+		width := roundToTenth(share * barWidth)
 		if width < 0.5 {
 			continue
 		}
 		title := string(on.Shard) + ": " + text
-		chart.Boxes = append(chart.Boxes, Box{round(x), 0, width, barHeight, p.Hue(on.Shard), title})
+		chart.Boxes = append(chart.Boxes, Box{roundToTenth(x), 0, width, barHeight, p.Hue(on.Shard), title})
 		x += share * barWidth
 	}
 	return chart
@@ -228,16 +229,17 @@ func timeline(h History, chartWidth float64) Chart {
 		most = max(most, s.Moves+s.Failed)
 	}
 	step := chartWidth / float64(max(1, len(h.Slots)))
-	height := func(n int) float64 { return round(ratio(int64(n), int64(most)) * plotHeight) }
+	height := func(n int) float64 { return roundToTenth(ratio(int64(n), int64(most)) * plotHeight) }
 	for i, s := range h.Slots {
-		x := round(float64(i) * step)
+		x := roundToTenth(float64(i) * step)
 		title := fmt.Sprintf("%s UTC: %d moved, %s, %d failed", clockText(s.Begin), s.Moves,
 			humanize.Bytes(s.Bytes), s.Failed)
 		if s.Moves > 0 {
-			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves), round(step - 1), height(s.Moves), "moved", title})
+			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves), roundToTenth(step - 1), height(s.Moves), "moved",
+				title})
 		}
 		if s.Failed > 0 {
-			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves+s.Failed), round(step - 1), height(s.Failed),
+			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves+s.Failed), roundToTenth(step - 1), height(s.Failed),
 				"failed", title})
 		}
 		if marks := int(chartWidth / 90); i%max(1, len(h.Slots)/min(marks, 8)) == 0 {
@@ -255,7 +257,7 @@ func (page) Range(f forecast.Forecast) []Chart {
 
 func rangeChart(f forecast.Forecast, chartWidth float64) Chart {
 	c := Chart{W: chartWidth, H: 44}
-	at := func(d time.Duration) float64 { return round(ratio(int64(d), int64(f.High)) * (chartWidth - 80)) }
+	at := func(d time.Duration) float64 { return roundToTenth(ratio(int64(d), int64(f.High)) * (chartWidth - 80)) }
 	c.Boxes = []Box{
 		{at(f.Low), 6, max(2, at(f.High)-at(f.Low)), 14, "range",
 			"from " + humanize.Duration(f.Low) + " to " + humanize.Duration(f.High)},
@@ -306,7 +308,7 @@ func (p page) chunkMap(m *ChunkMap, chartWidth float64) Chart {
 		}
 		owner := m.Shards[cell.Owners[0].Shard]
 		title := fmt.Sprintf("%s from %s: %s", chunksText(cell), cell.From, ownersText(m, cell))
-		x, w := round(float64(i)*step), round(float64(cells)*step)
+		x, w := roundToTenth(float64(i)*step), roundToTenth(float64(cells)*step)
 		i += cells
 		c.Boxes = append(c.Boxes, Box{x, 0, w, height, p.Hue(owner.ID), title})
 		if cell.Jumbo > 0 {
@@ -317,7 +319,7 @@ func (p page) chunkMap(m *ChunkMap, chartWidth float64) Chart {
 		}
 	}
 	for _, z := range m.Zones {
-		x, w := round(float64(z.From)*step), round(float64(z.To-z.From)*step-1)
+		x, w := roundToTenth(float64(z.From)*step), roundToTenth(float64(z.To-z.From)*step-1)
 		c.H = height + mark + axisHeight
 		c.Boxes = append(c.Boxes, Box{x, height + mark, w, 2, "likely", "zone " + z.Zone})
 		c.Labels = append(c.Labels, Label{x, height + mark + 13, z.Zone, ""})

@@ -35,7 +35,7 @@ func laid(t testing.TB, owners []string, sizes map[catalog.ShardID]int64) *catal
 		}
 		return int32(i - 1)
 	}
-	b := catalog.NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
+	b := catalog.NewTableBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 	for i, owner := range owners {
 		shard, jumbo := strings.CutPrefix(owner, "!")
 		doc := bson.D{
@@ -71,7 +71,7 @@ func key(t testing.TB, c *catalog.CollectionState, n int) catalog.Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := c.Pattern.Key(raw)
+	k, err := c.Pattern.ParseKey(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

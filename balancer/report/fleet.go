@@ -67,11 +67,11 @@ func FleetHeadline(members []FleetCluster) string {
 	return fmt.Sprintf("%s: %s", humanize.Count(len(members), "cluster"), strings.Join(list, ", "))
 }
 
-// FleetPage writes one page of HTML about all clusters, the worst first: a table of all, and the
+// WriteFleetPage writes one page of HTML about all clusters, the worst first: a table of all, and the
 // problems of each cluster. Like Page, it loads no other resources.
-func FleetPage(to io.Writer, members []FleetCluster, now time.Time) error {
+func WriteFleetPage(to io.Writer, members []FleetCluster, now time.Time) error {
 	SortFleet(members)
-	return writePage(to, "fleet.html", func(style template.CSS, script template.JS, policy string) any {
+	return executeTemplate(to, "fleet.html", func(style template.CSS, script template.JS, policy string) any {
 		return fleetPage{members, now, style, script, policy}
 	})
 }

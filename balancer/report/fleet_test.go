@@ -21,7 +21,7 @@ func TestFleetPage(t *testing.T) {
 			Symptoms: []diagnosis.Finding{{Severity: diagnosis.Critical, Sentence: hostile}}}}},
 	}
 	var page bytes.Buffer
-	if err := FleetPage(&page, members, time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)); err != nil {
+	if err := WriteFleetPage(&page, members, time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()

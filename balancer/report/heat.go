@@ -17,7 +17,7 @@ type Heat struct {
 	Total     heat.Load   `json:"perSecond"`
 	Shards    []HeatShard `json:"shards"`
 	// Course is the load by key range and time; nil without samples.
-	Course   *heat.Course        `json:"overTime,omitzero"`
+	Course   *heat.Grid          `json:"overTime,omitzero"`
 	Findings []diagnosis.Finding `json:"findings"`
 	// Notes name what could not be read, and the remedy.
 	Notes []string `json:"notes"`
@@ -31,7 +31,7 @@ type HeatShard struct {
 }
 
 // NewHeat returns the description of a collection's load.
-func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Course, notes []string) Heat {
+func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Grid, notes []string) Heat {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
 	h := Heat{Namespace: m.Namespace, Total: m.Total, Course: course, Shards: []HeatShard{},
@@ -68,33 +68,34 @@ func (p page) loadChart(h Heat, chartWidth float64) Chart {
 	step := chartWidth / float64(max(1, len(h.Shards)))
 	width := min(step*0.8, 120)
 	for i, s := range h.Shards {
-		tall := round(s.OfMean / most * height)
-		c.Boxes = append(c.Boxes, Box{round(float64(i)*step + (step-width)/2), round(height - tall), round(width), tall,
+		tall := roundToTenth(s.OfMean / most * height)
+		c.Boxes = append(c.Boxes, Box{roundToTenth(float64(i)*step + (step-width)/2), roundToTenth(height - tall),
+			roundToTenth(width), tall,
 			p.Hue(s.Shard), fmt.Sprintf("%s: %.2f of the mean, %s", s.Shard, s.OfMean, diagnosis.LoadText(s.Load))})
 	}
-	c.Lines = []Box{{Y: round(height - height/most), W: chartWidth, Title: "mean"}}
+	c.Lines = []Box{{Y: roundToTenth(height - height/most), W: chartWidth, Title: "mean"}}
 	return c
 }
 
 // heatShades is the number of shades of heat.
 const heatShades = 6
 
-// Degree returns the shade of a share, from 0 for no load to heatShades for the largest share. It uses
+// HeatShade returns the shade of a share, from 0 for no load to heatShades for the largest share. It uses
 // the square root, so that a tenth of the largest share is still visible.
-func Degree(share, most float64) int {
+func HeatShade(share, most float64) int {
 	if share <= 0 || most <= 0 {
 		return 0
 	}
 	return max(1, min(heatShades, int(math.Ceil(math.Sqrt(share/most)*heatShades))))
 }
 
-// Block draws the Degree of a part, as a block of that height.
-func Block(share, most float64) string {
-	return [heatShades + 1]string{" ", "▁", "▂", "▃", "▅", "▆", "█"}[Degree(share, most)]
+// HeatBlock draws the Degree of a part, as a block of that height.
+func HeatBlock(share, most float64) string {
+	return [heatShades + 1]string{" ", "▁", "▂", "▃", "▅", "▆", "█"}[HeatShade(share, most)]
 }
 
 // maxShare is the largest share of a key range in any time slot with enough samples.
-func maxShare(c *heat.Course) (most float64) {
+func maxShare(c *heat.Grid) (most float64) {
 	for _, r := range c.Ranges {
 		for at, share := range r.Shares {
 			if !hasFewSamples(c, at) {
@@ -107,12 +108,12 @@ func maxShare(c *heat.Course) (most float64) {
 
 // hasFewSamples reports whether a time slot has less than a tenth of the samples of the others. The
 // last slot has often just begun, and a single query would make up its whole load.
-func hasFewSamples(c *heat.Course, at int) bool {
+func hasFewSamples(c *heat.Grid, slot int) bool {
 	all := 0
 	for _, n := range c.Samples {
 		all += n
 	}
-	return 10*c.Samples[at]*len(c.Samples) < all
+	return 10*c.Samples[slot]*len(c.Samples) < all
 }
 
 // HeatMap draws keys against time: a row for each key range, the lowest at the top, with its shard on
@@ -124,7 +125,7 @@ func (p page) HeatMap(h Heat) []Chart {
 	return wideAndNarrow(func(width float64) Chart { return p.heatMap(*h.Course, width) })
 }
 
-func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
+func (p page) heatMap(course heat.Grid, chartWidth float64) Chart {
 	const line, strip = 11.0, 10.0
 	left := min(200, chartWidth*0.3) // room for the bounds of ranges
 	c := Chart{W: chartWidth, H: line*float64(len(course.Ranges)) + axisHeight}
@@ -137,8 +138,8 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 			c.Labels = append(c.Labels, Label{0, y + line - 1.5, truncate(r.From, int((left-strip-6)/letterWidth)), ""})
 		}
 		for at, share := range r.Shares {
-			if degree := Degree(share, most); degree > 0 && !hasFewSamples(&course, at) {
-				c.Boxes = append(c.Boxes, Box{round(left + float64(at)*step), y, round(step + 0.1), line,
+			if degree := HeatShade(share, most); degree > 0 && !hasFewSamples(&course, at) {
+				c.Boxes = append(c.Boxes, Box{roundToTenth(left + float64(at)*step), y, roundToTenth(step + 0.1), line,
 					fmt.Sprintf("heat%d", degree), cellText(course, r, at)})
 			}
 		}
@@ -149,7 +150,7 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 		layout = time.TimeOnly
 	}
 	for at := 0; at < len(course.Samples); at += marks {
-		x := round(left + float64(at)*step)
+		x := roundToTenth(left + float64(at)*step)
 		if x+letterWidth*float64(len(layout)) > chartWidth {
 			break // it would be truncated
 		}
@@ -159,13 +160,13 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 	return c
 }
 
-func cellText(course heat.Course, r heat.CourseRange, at int) string {
+func cellText(course heat.Grid, r heat.GridRange, slot int) string {
 	chunks := ""
 	if r.Chunks > 1 {
 		chunks = ", " + humanize.Count(int64(r.Chunks), "chunk")
 	}
 	return fmt.Sprintf("%s UTC, from %s on %s%s: %s of the queries", clockText(course.From.Add(
-		time.Duration(at)*course.Step)), r.From, r.Shard, chunks, humanize.Percent(r.Shares[at]))
+		time.Duration(slot)*course.Step)), r.From, r.Shard, chunks, humanize.Percent(r.Shares[slot]))
 }
 
 // MapHeat is the load of a collection for its map.

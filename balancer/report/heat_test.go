@@ -15,7 +15,7 @@ import (
 
 // warmed is where the load of a collection goes: a fifth of the queries all over its chunks, the
 // rest to a place that goes through all of them in an hour.
-func warmed(t testing.TB, c *catalog.CollectionState) (heat.Map, heat.Course) {
+func warmed(t testing.TB, c *catalog.CollectionState) (heat.Map, heat.Grid) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 27))
 	n := c.Table.Len()
@@ -30,7 +30,7 @@ func warmed(t testing.TB, c *catalog.CollectionState) (heat.Map, heat.Course) {
 			At: noon.Add(-time.Hour + time.Duration(i)*time.Hour/20_000)})
 	}
 	m := heat.Estimate(in)
-	course := heat.MakeCourse(in, &m, 40, 60)
+	course := heat.MakeGrid(in, &m, 40, 60)
 	for i := range course.Ranges {
 		course.Ranges[i].From = fmt.Sprintf("{ k: %d }", i)
 	}
@@ -53,14 +53,14 @@ func heated(t testing.TB, o *report.Overview) *report.Overview {
 func TestHeatOnThePage(t *testing.T) {
 	o := report.NewOverview(crowd(t, 3, 4))
 	var b bytes.Buffer
-	if err := report.Page(&b, o); err != nil {
+	if err := report.WritePage(&b, o); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), `id="heat"`) {
 		t.Error("nobody asked for the heat, and the page has it")
 	}
 	b.Reset()
-	if err := report.Page(&b, heated(t, o)); err != nil {
+	if err := report.WritePage(&b, heated(t, o)); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
@@ -74,14 +74,14 @@ func TestHeatOnThePage(t *testing.T) {
 // marks of the time are not all of the same minute, and none is cut off.
 func TestPartsThatHaveJustBegun(t *testing.T) {
 	o := report.NewOverview(crowd(t, 3, 4))
-	course := heat.Course{From: noon, Step: 10 * time.Second, Samples: []int{500, 400, 600, 500, 1},
-		Ranges: []heat.CourseRange{
+	course := heat.Grid{From: noon, Step: 10 * time.Second, Samples: []int{500, 400, 600, 500, 1},
+		Ranges: []heat.GridRange{
 			{From: "a", Chunks: 1, Shard: o.Shards[0].ID, Shares: []float64{0.6, 0.6, 0.6, 0.6, 0}},
 			{From: "b", Chunks: 1, Shard: o.Shards[1].ID, Shares: []float64{0.4, 0.4, 0.4, 0.4, 1}},
 		}}
 	o.Heat = append(o.Heat, report.Heat{Namespace: "db.c", Course: &course})
 	var b bytes.Buffer
-	if err := report.Page(&b, o); err != nil {
+	if err := report.WritePage(&b, o); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), `class="heat6"`); n != 2*4 { // wide and narrow
@@ -98,7 +98,7 @@ func TestDegree(t *testing.T) {
 		share, most float64
 		want        int
 	}{{0, 1, 0}, {0, 0, 0}, {1, 1, 6}, {0.5, 0.5, 6}, {0.001, 1, 1}, {0.25, 1, 3}, {2, 1, 6}} {
-		if got := report.Degree(tt.share, tt.most); got != tt.want {
+		if got := report.HeatShade(tt.share, tt.most); got != tt.want {
 			t.Errorf("%v of %v is %d, not %d", tt.share, tt.most, got, tt.want)
 		}
 	}

@@ -31,7 +31,7 @@ type History struct {
 	// Failures are the failed moves, grouped, the most frequent first.
 	Failures []Failure `json:"failures"`
 	// Recent summarizes the moves within the last RecentSpan.
-	Recent Recent `json:"recent"`
+	Recent RecentMoves `json:"recent"`
 
 	medians map[string]time.Duration // median duration of a move, by namespace; "" for all
 }
@@ -39,15 +39,15 @@ type History struct {
 // RecentSpan is the period from which the current rate is computed.
 const RecentSpan = 10 * time.Minute
 
-// Recent summarizes the moves of the last RecentSpan.
-type Recent struct {
+// RecentMoves summarizes the moves of the last RecentSpan.
+type RecentMoves struct {
 	Moves  int   `json:"moves"`
 	Failed int   `json:"failed"`
 	Bytes  int64 `json:"bytes"`
 }
 
 // Rate returns the moved bytes a second.
-func (r Recent) Rate() int64 { return r.Bytes / int64(RecentSpan/time.Second) }
+func (r RecentMoves) Rate() int64 { return r.Bytes / int64(RecentSpan/time.Second) }
 
 // Slot is a time slot of a History.
 type Slot struct {
@@ -57,8 +57,8 @@ type Slot struct {
 	Bytes  int64     `json:"bytes"`
 }
 
-// slots is the number of slots of a day, of 15 minutes each.
-const slots = 96
+// slotsPerDay is the number of slots of a day, of 15 minutes each.
+const slotsPerDay = 96
 
 // Failure is a group of moves between two shards that failed in the same way.
 type Failure struct {
@@ -115,11 +115,11 @@ var operatorEvents = []string{
 // NewHistory reads the logs of a Snapshot.
 func NewHistory(s *catalog.Snapshot) History {
 	h := &history{
-		History: History{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slots)},
-		took:    map[string][]time.Duration{}, failures: map[Failure]*Failure{},
+		History:   History{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
+		durations: map[string][]time.Duration{}, failures: map[Failure]*Failure{},
 	}
 	for i := range h.Slots {
-		h.Slots[i].Begin = h.Since.Add(catalog.LogSpan / slots * time.Duration(i))
+		h.Slots[i].Begin = h.Since.Add(catalog.LogSpan / slotsPerDay * time.Duration(i))
 	}
 	for _, entry := range s.Parts().Changes {
 		h.readChange(entry)
@@ -133,25 +133,25 @@ func NewHistory(s *catalog.Snapshot) History {
 // history builds a History.
 type history struct {
 	History
-	all      []logged
-	moves    catalog.MigrationLog
-	took     map[string][]time.Duration
-	failures map[Failure]*Failure
+	all       []loggedEvent
+	moves     catalog.MigrationFinder
+	durations map[string][]time.Duration
+	failures  map[Failure]*Failure
 }
 
-// logged is an event with its log entry. Bounds are formatted only for the newest events.
-type logged struct {
+// loggedEvent is an event with its log entry. Bounds are formatted only for the newest events.
+type loggedEvent struct {
 	Event
 	entry catalog.LogEntry
 }
 
 func (h *history) addEvent(e Event, entry catalog.LogEntry) {
 	e.ID, e.Time, e.What = entry.Raw.Lookup("_id").String(), entry.Time, entry.What
-	h.all = append(h.all, logged{e, entry})
+	h.all = append(h.all, loggedEvent{e, entry})
 }
 
 func (h *history) readChange(e catalog.LogEntry) {
-	if m, ended := h.moves.Next(e); ended {
+	if m, ended := h.moves.ReadEntry(e); ended {
 		h.addMove(m)
 		return
 	}
@@ -199,14 +199,14 @@ func (h *history) addMove(m catalog.EndedMigration) {
 	if recent {
 		h.Recent.Moves, h.Recent.Bytes = h.Recent.Moves+1, h.Recent.Bytes+one.Bytes
 	}
-	h.took[m.Namespace] = append(h.took[m.Namespace], took)
-	h.took[""] = append(h.took[""], took)
+	h.durations[m.Namespace] = append(h.durations[m.Namespace], took)
+	h.durations[""] = append(h.durations[""], took)
 	h.addEvent(one, m.LogEntry)
 }
 
 func (h *history) slot(at time.Time) *Slot {
-	i := int(at.Sub(h.Since) / (catalog.LogSpan / slots))
-	return &h.Slots[min(max(i, 0), slots-1)]
+	i := int(at.Sub(h.Since) / (catalog.LogSpan / slotsPerDay))
+	return &h.Slots[min(max(i, 0), slotsPerDay-1)]
 }
 
 func (h *history) addFailure(e Event, at time.Time) {
@@ -233,7 +233,7 @@ func (h *history) readAction(e catalog.LogEntry) {
 
 func (h *history) finish() History {
 	slices.Reverse(h.all) // events may have the same time
-	slices.SortStableFunc(h.all, func(a, b logged) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(h.all, func(a, b loggedEvent) int { return b.Time.Compare(a.Time) })
 	h.Events = []Event{}
 	for _, one := range h.all[:min(len(h.all), maxEvents)] {
 		one.Lower, one.Upper = boundOf(one.entry, "min"), boundOf(one.entry, "max")
@@ -249,16 +249,16 @@ func (h *history) finish() History {
 			strings.Compare(string(a.From), string(b.From)), strings.Compare(string(a.To), string(b.To)))
 	})
 	h.medians = map[string]time.Duration{}
-	for ns, took := range h.took {
+	for ns, took := range h.durations {
 		slices.Sort(took)
 		h.medians[ns] = took[len(took)/2]
 	}
 	return h.History
 }
 
-// Usual returns the median duration of a collection's moves, or of all moves if the collection has
+// MedianDuration returns the median duration of a collection's moves, or of all moves if the collection has
 // none; 0 without moves.
-func (h History) Usual(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
+func (h History) MedianDuration(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
 
 // boundOf returns a bound as logged; nil if the entry has none.
 func boundOf(e catalog.LogEntry, name string) bson.Raw {

@@ -26,11 +26,11 @@ type Overview struct {
 	Time      time.Time `json:"time"` // the cluster's time
 	Balancer  Balancer  `json:"balancer"`
 	// Totals are the sums over all shards and collections.
-	Totals      Totals       `json:"totals"`
-	Shards      []Shard      `json:"shards"`
-	Collections []Collection `json:"collections"`
-	UnderWay    []UnderWay   `json:"underWay"`
-	History     History      `json:"history"`
+	Totals      Totals             `json:"totals"`
+	Shards      []Shard            `json:"shards"`
+	Collections []Collection       `json:"collections"`
+	UnderWay    []RunningOperation `json:"underWay"`
+	History     History            `json:"history"`
 	// Deletions are the pending range deletions. They are known where the reader could reach the
 	// shards.
 	Deletions      []Deletion `json:"deletions"`
@@ -90,8 +90,8 @@ func (h *Holding) add(o Holding) {
 	h.Orphans, h.OrphanBytes = h.Orphans+o.Orphans, h.OrphanBytes+o.OrphanBytes
 }
 
-// UnderWay is a running operation.
-type UnderWay struct {
+// RunningOperation is a running operation.
+type RunningOperation struct {
 	// Kind is moveChunk, or the command on a whole collection.
 	Kind      string          `json:"kind"`
 	Namespace string          `json:"ns"`
@@ -191,7 +191,7 @@ func NewOverview(s *catalog.Snapshot) *Overview {
 	o.Collections = CollectionsOf(s)
 	o.Shards = ShardsOf(s, o.Collections)
 	o.Totals = o.totals()
-	o.UnderWay = underWay(s, o.History)
+	o.UnderWay = runningOperations(s, o.History)
 	o.Deletions = deletionsOf(p.Deletions)
 	return o
 }
@@ -222,25 +222,25 @@ func (o *Overview) totals() Totals {
 	return t
 }
 
-func underWay(s *catalog.Snapshot, h History) []UnderWay {
-	list := []UnderWay{}
+func runningOperations(s *catalog.Snapshot, h History) []RunningOperation {
+	list := []RunningOperation{}
 	for _, r := range s.Parts().Reshardings {
-		list = append(list, UnderWay{
+		list = append(list, RunningOperation{
 			Kind: r.Kind, Namespace: r.Namespace, State: r.State, Since: r.Since,
 			Copied: r.CopiedBytes, Total: r.TotalBytes, Remaining: r.Remaining,
 		})
 	}
 	for _, m := range s.Parts().Migrations {
-		one := UnderWay{Kind: "moveChunk", Namespace: m.Namespace, From: m.From, To: m.To, Since: m.Since}
+		one := RunningOperation{Kind: "moveChunk", Namespace: m.Namespace, From: m.From, To: m.To, Since: m.Since}
 		if len(m.Min) > 0 {
 			one.Min = humanize.Literal(m.Min)
 		}
-		if usual := h.Usual(m.Namespace); usual > 0 && !m.Since.IsZero() {
+		if usual := h.MedianDuration(m.Namespace); usual > 0 && !m.Since.IsZero() {
 			one.Remaining = max(0, usual-s.Time().Sub(m.Since))
 		}
 		list = append(list, one)
 	}
-	slices.SortStableFunc(list, func(a, b UnderWay) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(list, func(a, b RunningOperation) int { return a.Since.Compare(b.Since) })
 	return list
 }
 

@@ -106,7 +106,7 @@ func TestHistory(t *testing.T) {
 	if h.Moves != 2 || h.Failed != 2 || h.Bytes != 90*mib || h.Splits != 2 || h.Merges != 1 {
 		t.Errorf("%d moves with %d bytes, %d failed, %d splits, %d merges", h.Moves, h.Bytes, h.Failed, h.Splits, h.Merges)
 	}
-	if h.Recent != (report.Recent{Moves: 1, Failed: 1, Bytes: 60 * mib}) || h.Recent.Rate() != 60*mib/600 {
+	if h.Recent != (report.RecentMoves{Moves: 1, Failed: 1, Bytes: 60 * mib}) || h.Recent.Rate() != 60*mib/600 {
 		t.Errorf("recent %+v", h.Recent)
 	}
 	if len(h.Failures) != 1 || h.Failures[0] != (report.Failure{
@@ -140,8 +140,8 @@ moved moveChunk.from {"k": 1} 30 20s` {
 	if moved != 2 || failed != 2 {
 		t.Errorf("slots have %d moves, %d failed", moved, failed)
 	}
-	if h.Usual("shop.orders") != 20*time.Second || h.Usual("other") != 20*time.Second {
-		t.Errorf("a move usually takes %s", h.Usual("shop.orders"))
+	if h.MedianDuration("shop.orders") != 20*time.Second || h.MedianDuration("other") != 20*time.Second {
+		t.Errorf("a move usually takes %s", h.MedianDuration("shop.orders"))
 	}
 }
 

@@ -31,17 +31,18 @@ const (
 	maxPerCode = 3 // findings of one code
 )
 
-// Page writes an overview as one page of HTML. The page loads no other resources and runs no script but
+// WritePage writes an overview as one page of HTML. The page loads no other resources and runs no script but
 // its own. All strings from the cluster are escaped.
-func Page(to io.Writer, o *Overview) error {
-	return writePage(to, "page.html", func(style template.CSS, script template.JS, policy string) any {
+func WritePage(to io.Writer, o *Overview) error {
+	return executeTemplate(to, "page.html", func(style template.CSS, script template.JS, policy string) any {
 		return page{Overview: o, Style: style, Script: script, Policy: policy}
 	})
 }
 
-// writePage executes a template, which may use the templates of page.html. data returns the data of the
+// executeTemplate executes a template, which may use the templates of page.html. data returns the data of the
 // template.
-func writePage(to io.Writer, name string, data func(style template.CSS, script template.JS, policy string) any) error {
+func executeTemplate(to io.Writer, name string, data func(style template.CSS, script template.JS,
+	policy string) any) error {
 	style, err := files.ReadFile("page.css")
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ var templateFuncs = template.FuncMap{
 	"time": timeText, "clock": clockText, "span": humanize.Duration,
 	"share": shareText, "deviation": deviationText, "remedy": remedyOf, "join": strings.Join,
 	"top": func(i int) bool { return i < maxLines }, "spread": SpreadOf, "list": listOf, "grouped": groupsOf,
-	"sum": func(a, b float64) float64 { return round(a + b) },
+	"sum": func(a, b float64) float64 { return roundToTenth(a + b) },
 }
 
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
@@ -157,9 +158,9 @@ func (page) Steps(p *plan.Plan) []plan.Step { return p.Steps[:min(len(p.Steps), 
 func (page) Hidden(p *plan.Plan) int { return max(0, len(p.Steps)-maxSteps) }
 
 // Drawn returns the collections that are shown by shard and by chunk.
-func (p page) Drawn() (list []Drawn) {
+func (p page) Drawn() (list []DrawnCollection) {
 	for i, c := range p.Collections[:min(len(p.Collections), maxDrawn)] {
-		d := Drawn{Collection: c}
+		d := DrawnCollection{Collection: c}
 		if i < len(p.Maps) {
 			d.Map = &p.Maps[i]
 		}
@@ -168,8 +169,8 @@ func (p page) Drawn() (list []Drawn) {
 	return list
 }
 
-// Drawn is a collection with its map; the map may be nil.
-type Drawn struct {
+// DrawnCollection is a collection with its map; the map may be nil.
+type DrawnCollection struct {
 	Collection
 	Map *ChunkMap
 }
@@ -178,10 +179,10 @@ type Drawn struct {
 func (p page) Undrawn() int { return len(p.Collections) - min(len(p.Collections), maxDrawn) }
 
 // Largest returns the largest parts of a collection.
-func (page) Largest(c Drawn) []Part { return c.Parts[:min(len(c.Parts), maxParts)] }
+func (page) Largest(c DrawnCollection) []Part { return c.Parts[:min(len(c.Parts), maxParts)] }
 
 // Rest describes the parts that Largest leaves out; empty if there are none.
-func (page) Rest(c Drawn) string {
+func (page) Rest(c DrawnCollection) string {
 	if len(c.Parts) <= maxParts {
 		return ""
 	}

@@ -140,7 +140,7 @@ func crowd(t testing.TB, shards, collections int) *catalog.Snapshot {
 func page(t testing.TB, o *report.Overview) string {
 	t.Helper()
 	var b writer
-	if err := report.Page(&b, o); err != nil {
+	if err := report.WritePage(&b, o); err != nil {
 		t.Fatal(err)
 	}
 	return string(b)

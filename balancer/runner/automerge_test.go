@@ -53,7 +53,7 @@ func TestBesideTheAutoMerger(t *testing.T) {
 			if err := turn.EndRun(t.Context(), nil); err != nil {
 				t.Error(err)
 			}
-			if err := w.cluster.Invariants(); err != nil {
+			if err := w.cluster.CheckInvariants(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -103,7 +103,7 @@ func (r *run) forgetChunks(ns string) {
 // forgetDoubtful forgets the cached chunks of collections in which a round found nothing to move
 // because of flags that may have changed since they were read. It reports whether there are such
 // collections.
-func (r *run) forgetDoubtful(ended round) (any bool) {
+func (r *run) forgetDoubtful(ended round) (found bool) {
 	if ended.catalog == nil {
 		return false
 	}
@@ -111,8 +111,8 @@ func (r *run) forgetDoubtful(ended round) (any bool) {
 		flags := d.Code == policy.JumboFlag || d.Code == policy.OnlyJumboChunks
 		if flags && d.Namespace != "" && !ended.catalog.FullyRead[d.Namespace] {
 			r.forgetChunks(d.Namespace)
-			any = true
+			found = true
 		}
 	}
-	return any
+	return found
 }

@@ -17,7 +17,7 @@ func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) 
 		r.skipRange(ns, lower, policy.JumboFlag, "it is too large to move, and can't be split")
 		return nil
 	}
-	size, err := r.cluster.Size(ctx, apply.Command{
+	size, err := r.cluster.RangeSize(ctx, apply.Command{
 		Kind: plan.Move, Namespace: ns, Pattern: c.Pattern, Min: chunk.Min, Max: chunk.Max, From: chunk.Shard,
 	})
 	if err != nil {
@@ -26,7 +26,7 @@ func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) 
 	if f := apply.EstimateForced(size.Bytes); r.o.ForceJumbo {
 		r.skipped.setForced(ns, lower, f)
 	} else {
-		r.skipRange(ns, lower, policy.JumboFlag, f.StaysText())
+		r.skipRange(ns, lower, policy.JumboFlag, f.NeedsForceText())
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (r *run) runLoadRound(ctx context.Context) ([]Leftover, error) {
 	for _, wave := range splitIntoWaves(chosen) {
 		r.runMoves(ctx, wave)
 	}
-	return LeftByLoad(d, maps), nil
+	return LoadLeftovers(d, maps), nil
 }
 
 // loadCollections returns the collections whose load is known, as input for the decision.
@@ -119,7 +119,7 @@ func (r *run) fixedChunks(m *heat.Map, table *catalog.RoutingTable) func(catalog
 func (r *run) heatOptions() heat.Options {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return heat.Options{By: r.o.LoadKind, Horizon: r.o.CoolDown, Volumes: r.disks.volumes}
+	return heat.Options{LoadKind: r.o.LoadKind, Horizon: r.o.CoolDown, Volumes: r.disks.volumes}
 }
 
 // splitHotChunks executes the splits of a decision. They come before its moves.
@@ -191,8 +191,8 @@ func splitIntoWaves(all []policy.Migration) (list [][]policy.Migration) {
 	return list
 }
 
-// LeftByLoad returns the reasons why shards keep more load than others.
-func LeftByLoad(d heat.Decision, maps []heat.Map) (list []Leftover) {
+// LoadLeftovers returns the reasons why shards keep more load than others.
+func LoadLeftovers(d heat.Decision, maps []heat.Map) (list []Leftover) {
 	for _, s := range d.Stuck {
 		list = append(list, Leftover{
 			Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckText(s, maps) + ".",

@@ -94,7 +94,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 	r.mu.Lock()
 	table, sizes := r.round.tables[m.Namespace], r.round.sizes[m.Namespace]
 	r.mu.Unlock()
-	if table == nil || table.Count(m.From) == 0 {
+	if table == nil || table.CountOn(m.From) == 0 {
 		return 0
 	}
 	if sizes == nil { // the policy did not need them
@@ -110,7 +110,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 		r.round.sizes[m.Namespace] = sizes
 		r.mu.Unlock()
 	}
-	average := sizes[m.From] / int64(table.Count(m.From))
+	average := sizes[m.From] / int64(table.CountOn(m.From))
 	if given, cut := policy.DocumentsToCut(average, m.MaxChunkSizeBytes); cut && m.Max.IsZero() {
 		return given
 	}
@@ -119,7 +119,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 
 // noteLimit records a limit if the error says that the limit is reached.
 func (r *run) noteLimit(err error) {
-	if reached, ok := errors.AsType[*pace.OverError](err); ok {
+	if reached, ok := errors.AsType[*pace.RunOverError](err); ok {
 		r.mu.Lock()
 		r.limitReached = reached.Why
 		r.mu.Unlock()
@@ -137,7 +137,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	err := r.o.Gate.Enter(ctx, m.paceMove())
 	r.noteLimit(err)
 	if asks, ok := errors.AsType[*pace.OperatorNeededError](err); ok {
-		r.noteAsked(asks)
+		r.noteAskErr(asks)
 	}
 	if err != nil {
 		return pace.ErrNotBegun
@@ -145,12 +145,12 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	if r.o.Clock.Now().Sub(chosen) > maxChoiceAge {
 		err = pace.ErrNotBegun
 		r.chooseAgain()
-	} else if err = r.checkUndisturbed(ctx, m.Namespace); errors.Is(err, pace.ErrNotBegun) {
+	} else if err = r.recheckBalancerIdle(ctx, m.Namespace); errors.Is(err, pace.ErrNotBegun) {
 		r.chooseAgain() // the next round waits
 	} else if errors.As(err, new(*mongoerr.UnansweredError)) {
 		_ = r.noteError(err) // the round ends, and the next one waits
 	} else if err != nil {
-		r.noteAsked(err)
+		r.noteAskErr(err)
 	}
 	if err != nil {
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
@@ -165,8 +165,8 @@ func (r *run) chooseAgain() {
 	r.round.chooseAgain = true
 }
 
-// checkUndisturbed returns an error if the cluster's own balancer has started to work on a collection.
-func (r *run) checkUndisturbed(ctx context.Context, ns string) error {
+// recheckBalancerIdle returns an error if the cluster's own balancer has started to work on a collection.
+func (r *run) recheckBalancerIdle(ctx context.Context, ns string) error {
 	look, err := r.cluster.Snapshot(ctx, []string{ns})
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (r *run) checkUndisturbed(ctx context.Context, ns string) error {
 	return r.checkBalancerIdle(ctx, look, maxMoveTime)
 }
 
-func (r *run) noteAsked(err error) {
+func (r *run) noteAskErr(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.askErr == nil {
@@ -203,42 +203,43 @@ func (r *run) countStarted(m waitingMove) Move {
 }
 
 // runMove executes a move and handles its result.
-func (r *run) runMove(ctx context.Context, m waitingMove, told Move) error {
+func (r *run) runMove(ctx context.Context, m waitingMove, reported Move) error {
 	began := r.o.Clock.Now()
 	err := mongoerr.CatchPanic(nil, "a migration", func() error { return r.cluster.Move(r.hardCtx, m.Migration) })
-	told.Took = r.o.Clock.Now().Sub(began)
-	if err != nil && r.o.Gate.WasRefused(r.hardCtx, err) {
+	reported.Took = r.o.Clock.Now().Sub(began)
+	if err != nil && r.o.Gate.CheckRefusal(r.hardCtx, err) {
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
 		r.handleRefused(m.Namespace)
-		r.tell(Event{Kind: Refused, Move: told, Err: err})
+		r.tell(Event{Kind: Refused, Move: reported, Err: err})
 		return pace.ErrNotBegun
 	}
 	if err != nil && ctx.Err() != nil && mongoerr.Is(err, mongoerr.Interrupted) { // the user has ended the run
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
 		r.forgetChunks(m.Namespace)
-		r.tell(Event{Kind: Stopped, Move: told})
+		r.tell(Event{Kind: Stopped, Move: reported})
 		return err
 	}
 	if err != nil {
 		r.o.Gate.Leave(m.paceMove(), err)
-		r.handleFailed(m, told, err)
+		r.handleFailed(m, reported, err)
 		return err
 	}
-	is, counting := r.cluster.Moved(r.hardCtx, apply.Command{Namespace: m.Namespace, From: m.From, To: m.To, Min: m.Min})
+	is, counting := r.cluster.MovedAmount(r.hardCtx, apply.Command{Namespace: m.Namespace, From: m.From, To: m.To,
+		Min: m.Min})
 	if counting == nil && is.Counted {
-		told.Bytes = is.Bytes
+		reported.Bytes = is.Bytes
 	}
-	if told.Max.IsZero() {
-		told.Max = is.Max
+	if reported.Max.IsZero() {
+		reported.Max = is.Max
 	}
-	r.o.Gate.LeaveMoved(m.paceMove(), told.Bytes)
+	r.o.Gate.LeaveMoved(m.paceMove(), reported.Bytes)
 	r.skipped.forgetFailures(m.Namespace, m.Min)
 	if r.o.CoolDown > 0 {
 		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
 	r.noteForced(m)
 	r.markFilesStale(m.Namespace)
-	r.tell(Event{Kind: Moved, Move: told})
+	r.tell(Event{Kind: Moved, Move: reported})
 	return nil
 }
 
@@ -252,10 +253,10 @@ func (r *run) handleRefused(ns string) {
 }
 
 // handleFailed decides how to proceed with a range that could not be moved.
-func (r *run) handleFailed(m waitingMove, told Move, err error) {
+func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 	if r.hardCtx.Err() != nil { // whether the move fails is not known yet
-		r.tell(Event{Kind: LeftToServers, Move: told})
-		r.noteAsked(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.tell(Event{Kind: LeftToServers, Move: reported})
+		r.noteAskErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
 	}
 	r.forgetChunks(m.Namespace)
@@ -263,21 +264,21 @@ func (r *run) handleFailed(m waitingMove, told Move, err error) {
 	r.mu.Lock()
 	r.result.Failed++
 	r.mu.Unlock()
-	r.tell(Event{Kind: Failed, Move: told, Err: err, Failure: then})
+	r.tell(Event{Kind: Failed, Move: reported, Err: err, Failure: then})
 	code := policy.RangeSkipped
 	if policy.IsTooBig(err) {
 		code = policy.JumboFlag
 	}
 	switch {
 	case then == policy.AskOperator:
-		r.noteAsked(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.noteAskErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 	case policy.IsTooBig(err) && !r.skipped.noteTooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it as jumbo.
 	case then == policy.SkipRange:
 		r.skipRange(m.Namespace, m.Min, code, err.Error())
-	case then == policy.RetryNow && r.skipped.retryAtOnce(m.Namespace, m.Min):
+	case then == policy.RetryNow && r.skipped.countImmediateRetry(m.Namespace, m.Min):
 	default:
-		if _, again := r.skipped.retryLater(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
+		if _, again := r.skipped.scheduleRetry(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
 			r.skipRange(m.Namespace, m.Min, code, err.Error())
 		}
 	}

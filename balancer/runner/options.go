@@ -32,11 +32,11 @@ type Cluster interface {
 	// ReadCatalog reads the state that a round needs of some collections. Of the routing tables that an
 	// earlier Catalog contains, it reads only the changes.
 	ReadCatalog(ctx context.Context, namespaces []string, before *Catalog) (*Catalog, error)
-	// Size asks the donor for the size of a range, as far as the averages of the donor allow an
+	// RangeSize asks the donor for the size of a range, as far as the averages of the donor allow an
 	// estimate.
-	Size(ctx context.Context, c apply.Command) (apply.RangeAmount, error)
-	// Moved returns the amount that a finished move has moved, as the donor has counted it.
-	Moved(ctx context.Context, c apply.Command) (apply.RangeAmount, error)
+	RangeSize(ctx context.Context, c apply.Command) (apply.RangeAmount, error)
+	// MovedAmount returns the amount that a finished move has moved, as the donor has counted it.
+	MovedAmount(ctx context.Context, c apply.Command) (apply.RangeAmount, error)
 	// SetBalancing switches the balancing of collections on or off. It records the collections that are
 	// off in the cluster, where the record survives the end of this process.
 	SetBalancing(ctx context.Context, namespaces []string, on bool) error
@@ -111,7 +111,7 @@ func parseOneOf[T ~string](what string, all []T, text string) (T, error) {
 
 // Options say what to balance, and how.
 type Options struct {
-	// Namespaces are the collections, by name or by pattern (plan.Namespaces). None means all
+	// Namespaces are the collections, by name or by pattern (plan.MatchNamespaces). None means all
 	// collections except the servers' own. A collection that is named is balanced even if its balancing
 	// is disabled.
 	Namespaces []string
@@ -197,7 +197,7 @@ type Event struct {
 	At        time.Time
 	Move      Move
 	Namespace string
-	// Namespaces are the collections that were taken over.
+	// Namespaces are the collections whose balancing was paused.
 	Namespaces []string
 	// Min is the lower bound of a range that is skipped; zero for a whole collection.
 	Min catalog.Key

@@ -59,7 +59,7 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 		r.failedReads = 0
 		return false, nil
 	case ended.err != nil:
-		return false, r.waitUnreadable(ctx, ended.err)
+		return false, r.waitAfterFailedRead(ctx, ended.err)
 	}
 	r.failedReads = 0
 	if at, waits := r.skipped.nextRetry(ended.start); waits {
@@ -72,9 +72,9 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	return true, nil
 }
 
-// waitUnreadable waits before the next round, or returns err if another round has no prospect of
+// waitAfterFailedRead waits before the next round, or returns err if another round has no prospect of
 // success.
-func (r *run) waitUnreadable(ctx context.Context, err error) error {
+func (r *run) waitAfterFailedRead(ctx context.Context, err error) error {
 	if !mongoerr.IsOverloaded(err) { // an overloaded cluster is waited for without a limit
 		r.failedReads++
 	}
@@ -149,7 +149,7 @@ func (r *run) listLeftovers(decisions []policy.Decision) (list []Leftover) {
 			Text: fmt.Sprintf("The chunk of %s at %s is skipped: %s.", ns, a.min, a.why)})
 	}
 	for _, d := range decisions {
-		if d.Chosen() || slices.Contains(settledCodes, d.Code) && (d.Code != policy.NoData || r.o.Goal != GoalOps) {
+		if d.IsChosen() || slices.Contains(settledCodes, d.Code) && (d.Code != policy.NoData || r.o.Goal != GoalOps) {
 			continue
 		}
 		if a, ok := r.skippedRangeOf(d); ok {
@@ -180,7 +180,7 @@ func (r *run) listLeftovers(decisions []policy.Decision) (list []Leftover) {
 
 // skippedRangeOf returns the skipped range in the chunk of a decision. A chunk that contains a skipped
 // range counts as flagged jumbo, although no flag is set.
-func (r *run) skippedRangeOf(d policy.Decision) (a skippedRange, is bool) {
+func (r *run) skippedRangeOf(d policy.Decision) (a skippedRange, found bool) {
 	if d.Code != policy.JumboFlag || d.Min.IsZero() {
 		return a, false
 	}

@@ -48,10 +48,10 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 		err = r.runLoadRounds(soft)
 	} else if err == nil {
 		err = r.runRounds(soft)
-	} else if reached, ok := errors.AsType[*pace.OverError](err); ok {
+	} else if reached, ok := errors.AsType[*pace.RunOverError](err); ok {
 		err, r.result.Stopped = nil, reached.Why
 	}
-	r.result.Ended, r.result.Done = o.Clock.Now(), o.Gate.Done()
+	r.result.Ended, r.result.Done = o.Clock.Now(), o.Gate.Moved()
 	if lost := context.Cause(c.LeaseContext()); c.LeaseContext().Err() != nil {
 		return r.result, lost
 	}
@@ -70,9 +70,9 @@ type run struct {
 	spread        map[string]opsSpread // of operations, by collection
 	coolingRanges []coolingRange       // of the goal GoalLoad
 
-	namespaces []string        // of the run
-	forcedOn   map[string]bool // collections that are balanced even if disabled
-	settings   catalog.Settings
+	namespaces              []string        // of the run
+	balancedDespiteDisabled map[string]bool // collections that are balanced even if disabled
+	settings                catalog.Settings
 
 	mu          sync.Mutex // guards the fields below
 	round       round
@@ -91,7 +91,7 @@ func (r *run) tell(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.o.OnEvent != nil {
-		e.At, e.Done = r.o.Clock.Now(), r.o.Gate.Done()
+		e.At, e.Done = r.o.Clock.Now(), r.o.Gate.Moved()
 		r.o.OnEvent(e)
 	}
 }
@@ -115,18 +115,18 @@ func (r *run) prepare(ctx context.Context) error {
 		return errors.New("there is no sharded collection to balance")
 	}
 	r.result.Namespaces = r.namespaces
-	r.forcedOn = map[string]bool{}
+	r.balancedDespiteDisabled = map[string]bool{}
 	for _, ns := range r.cluster.PausedCollections() {
-		r.forcedOn[ns] = true
+		r.balancedDespiteDisabled[ns] = true
 	}
 	for _, ns := range r.namespaces {
-		if plan.IsNamed(r.o.Namespaces, ns) {
-			r.forcedOn[ns] = true
+		if plan.IsNamedInFull(r.o.Namespaces, ns) {
+			r.balancedDespiteDisabled[ns] = true
 		}
 	}
 	r.settings = look.Settings()
 	if r.o.PauseBalancing {
-		if look, err = r.takeOver(ctx, look); err != nil {
+		if look, err = r.pauseBalancing(ctx, look); err != nil {
 			return err
 		}
 	}
@@ -141,15 +141,15 @@ func WithoutServerOwned(namespaces, patterns []string) []string {
 	})
 }
 
-// takeOver switches the balancing of the collections off for the cluster's own balancer. It then waits
+// pauseBalancing switches the balancing of the collections off for the cluster's own balancer. It then waits
 // for the end of the round that may have chosen migrations of the collections already.
-func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Snapshot, error) {
-	if look.Parts().Balancer.Mode != catalog.ModeFull {
-		return look, nil
+func (r *run) pauseBalancing(ctx context.Context, snapshot *catalog.Snapshot) (*catalog.Snapshot, error) {
+	if snapshot.Parts().Balancer.Mode != catalog.ModeFull {
+		return snapshot, nil
 	}
 	var on []string
 	for _, ns := range r.namespaces {
-		if c := look.Collection(ns); c != nil && !c.NoBalance {
+		if c := snapshot.Collection(ns); c != nil && !c.NoBalance {
 			on = append(on, ns)
 		}
 	}
@@ -159,7 +159,7 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 		}
 	}
 	for _, ns := range on {
-		r.forcedOn[ns] = true
+		r.balancedDespiteDisabled[ns] = true
 	}
 	if len(on) > 0 {
 		r.tell(Event{Kind: BalancingPaused, Namespaces: on})
@@ -171,8 +171,8 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 const farFuture = 366 * 24 * time.Hour
 
 // checkBalancerIdle returns an error unless the cluster's own balancer leaves the collections alone.
-func (r *run) checkBalancerIdle(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
-	err := apply.CheckUndisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, farFuture), r.o.Clock)
+func (r *run) checkBalancerIdle(ctx context.Context, snapshot *catalog.Snapshot, within time.Duration) error {
+	err := apply.CheckBalancerIdleTwice(ctx, r.cluster, snapshot, r.namespaces, cmp.Or(within, farFuture), r.o.Clock)
 	if e, ok := errors.AsType[*apply.BalancerError](err); ok && len(e.Defragmenting) == 0 {
 		e.Reenabled = r.o.PauseBalancing
 	}
@@ -181,8 +181,8 @@ func (r *run) checkBalancerIdle(ctx context.Context, look *catalog.Snapshot, wit
 
 // CheckBalancerIdle returns a *BusyError if the cluster's own balancer works on the collections now or
 // within a time; zero means at any time.
-func CheckBalancerIdle(look *catalog.Snapshot, namespaces []string, within time.Duration) error {
-	return asBusyError(apply.CheckBalancerIdle(look, namespaces, cmp.Or(within, farFuture)))
+func CheckBalancerIdle(snapshot *catalog.Snapshot, namespaces []string, within time.Duration) error {
+	return asBusyError(apply.CheckBalancerIdle(snapshot, namespaces, cmp.Or(within, farFuture)))
 }
 
 // asBusyError converts an *apply.BalancerError into a *BusyError and returns other errors unchanged.
@@ -198,7 +198,7 @@ func (r *run) hasNamespace(ns string) bool { return slices.Contains(r.namespaces
 // engineView returns a collection as the engine is to see it.
 func (r *run) engineView(c catalog.Collection) catalog.Collection {
 	_, held := r.skipped.skippedCollection(c.Namespace)
-	c.NoBalance = held || c.NoBalance && !r.forcedOn[c.Namespace]
+	c.NoBalance = held || c.NoBalance && !r.balancedDespiteDisabled[c.Namespace]
 	c.Defragment, c.DefragmentationPhase = false, ""
 	if r.o.Goal.PolicyRelease(
 		r.cluster.Release(),

@@ -70,8 +70,8 @@ func (s *skippedRanges) skipForGood(ns string, lower catalog.Key, code policy.Co
 	a.until, a.code, a.why, a.retry = time.Time{}, code, why, false
 }
 
-// retryLater skips a range until its next try, if one is left. It returns the time until the next try.
-func (s *skippedRanges) retryLater(
+// scheduleRetry skips a range until its next try, if one is left. It returns the time until the next try.
+func (s *skippedRanges) scheduleRetry(
 	ns string, lower catalog.Key, now time.Time, why string,
 ) (delay time.Duration, again bool) {
 	s.mu.Lock()
@@ -116,8 +116,8 @@ func (s *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
 // maxImmediateRetries is the number of times a range is tried again immediately.
 const maxImmediateRetries = 3
 
-// retryAtOnce counts an immediate retry, and reports whether another one is allowed.
-func (s *skippedRanges) retryAtOnce(ns string, lower catalog.Key) bool {
+// countImmediateRetry counts an immediate retry, and reports whether another one is allowed.
+func (s *skippedRanges) countImmediateRetry(ns string, lower catalog.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.findOrAdd(ns, lower)
@@ -142,11 +142,11 @@ func (s *skippedRanges) skipCollection(ns, why string) {
 	s.collections[ns] = why
 }
 
-func (s *skippedRanges) skippedCollection(ns string) (why string, is bool) {
+func (s *skippedRanges) skippedCollection(ns string) (why string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	why, is = s.collections[ns]
-	return why, is
+	why, found = s.collections[ns]
+	return why, found
 }
 
 // skippedAt returns the ranges of a collection that are skipped at a time, in the order of their lower
@@ -164,7 +164,7 @@ func (s *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange
 
 // nextRetry returns the first retry time among the ranges that were skipped at the time since. Other
 // ranges could have been chosen since then, so their placement is final.
-func (s *skippedRanges) nextRetry(since time.Time) (at time.Time, waits bool) {
+func (s *skippedRanges) nextRetry(since time.Time) (at time.Time, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.ranges {

@@ -22,7 +22,7 @@ func TestLedgerNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	delay, again := l.retryLater("shop.orders", pattern.GlobalMin(), now, "the connection broke")
+	delay, again := l.scheduleRetry("shop.orders", pattern.GlobalMin(), now, "the connection broke")
 	if !again || delay <= 0 {
 		t.Fatalf("tried again: %t, after %v", again, delay)
 	}

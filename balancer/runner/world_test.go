@@ -43,7 +43,7 @@ func newWorld(t testing.TB, topology string, release catalog.Release, seed uint6
 	}
 	w := &world{TB: t}
 	w.cluster, err = mock.New(mock.Config{
-		Topology: parsed, Version: release, Start: noon, Seed: seed, Parameters: parameters,
+		Topology: parsed, Release: release, Start: noon, Seed: seed, Parameters: parameters,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func (w *world) counts(ns string) map[catalog.ShardID]int {
 	}
 	counts := map[catalog.ShardID]int{}
 	for _, id := range routing.Table.Owners() {
-		counts[id] = routing.Table.Count(id)
+		counts[id] = routing.Table.CountOn(id)
 	}
 	return counts
 }
@@ -176,8 +176,8 @@ func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]
 	return f.steps.Operations(ctx, namespaces)
 }
 
-func (f *free) Size(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
-	return f.steps.Size(ctx, c)
+func (f *free) RangeSize(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+	return f.steps.RangeSize(ctx, c)
 }
 
 func (f *free) SetBalancing(ctx context.Context, namespaces []string, on bool) error {

@@ -18,9 +18,9 @@ var ErrNotFile = errors.New("it is not a regular file")
 // ErrTooLong says that a file exceeds the maximum length.
 var ErrTooLong = errors.New("it is too long")
 
-// Special reports whether a path exists and is not a regular file, such as /dev/null or a pipe. Callers
+// IsSpecial reports whether a path exists and is not a regular file, such as /dev/null or a pipe. Callers
 // can write to it, but must not replace it.
-func Special(path string) bool {
+func IsSpecial(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular()
 }
@@ -38,15 +38,15 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// Read reads a file or a pipe, such as the one of a shell's <(…), of no more than most bytes. A pipe
-// has to end within patience.
-func Read(path string, most int64, patience time.Duration) ([]byte, error) {
+// Read reads a file or a pipe, such as the one of a shell's <(…), of no more than maxBytes. A pipe
+// has to end within timeout.
+func Read(path string, maxBytes int64, timeout time.Duration) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case info.Mode().IsRegular():
-		return read(path, most)
+		return read(path, maxBytes)
 	case info.Mode()&fs.ModeNamedPipe == 0:
 		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotFile}
 	}
@@ -56,10 +56,10 @@ func Read(path string, most int64, patience time.Duration) ([]byte, error) {
 	}
 	done := make(chan result, 1)
 	go func() { // this goroutine leaks if the pipe never gets a writer
-		data, err := read(path, most)
+		data, err := read(path, maxBytes)
 		done <- result{data, err}
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case r := <-done:
@@ -70,15 +70,15 @@ func Read(path string, most int64, patience time.Duration) ([]byte, error) {
 	}
 }
 
-func read(path string, most int64) ([]byte, error) {
+func read(path string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: more than %d bytes", ErrTooLong, most)}
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && int64(len(data)) > maxBytes {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: more than %d bytes", ErrTooLong, maxBytes)}
 	}
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func TestSpecial(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/dev/null": true, pipe(t): true, dir: true, file: false, filepath.Join(dir, "missing"): false,
 	} {
-		if safefile.Special(path) != want {
+		if safefile.IsSpecial(path) != want {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}

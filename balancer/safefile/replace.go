@@ -11,18 +11,18 @@ import (
 // Replace writes a file that only its owner can read. If it fails, the file keeps its old content.
 // Special files such as /dev/null or a named pipe are written to and not replaced.
 func Replace(path string, write func(io.Writer) error) error {
-	if Special(path) {
+	if IsSpecial(path) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
-		return errors.Join(buffered(f, write), f.Close())
+		return errors.Join(writeBuffered(f, write), f.Close())
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
 	if err != nil {
 		return err
 	}
-	if err = buffered(f, write); err == nil {
+	if err = writeBuffered(f, write); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -34,7 +34,7 @@ func Replace(path string, write func(io.Writer) error) error {
 	return err
 }
 
-func buffered(f *os.File, write func(io.Writer) error) error {
+func writeBuffered(f *os.File, write func(io.Writer) error) error {
 	b := bufio.NewWriterSize(f, 1<<16)
 	if err := write(b); err != nil {
 		return err

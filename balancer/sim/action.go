@@ -39,7 +39,7 @@ func (c *cluster) performAction(a policy.StreamAction) policy.ActionResult {
 	case policy.MergeRange:
 		return policy.ActionResult{Err: c.merge(coll, a)}
 	case policy.MeasureRange:
-		size := coll.measured(coll.chunks.Find(a.Min))
+		size := coll.measuredSize(coll.chunks.Find(a.Min))
 		return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
 	}
 	return c.mergeAll(coll, a.Shard)
@@ -182,7 +182,7 @@ func (c *cluster) SwitchOffBalancing(_ context.Context, ns string) error {
 	}
 	coll.entry.NoBalance = true
 	c.markEntryChanged(coll)
-	c.recordEvent(Event{Kind: SwitchedOff, Namespace: ns})
+	c.recordEvent(Event{Kind: BalancingSwitchedOff, Namespace: ns})
 	return nil
 }
 

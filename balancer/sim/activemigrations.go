@@ -39,7 +39,7 @@ func (c *cluster) adoptMigration(m catalog.ActiveMigration) (*move, bool) {
 	if coll == nil || coll.isOutlineOnly() || m.From == m.To || c.donatingNamespace[m.From] != "" {
 		return nil, false
 	}
-	lower, err := coll.entry.Pattern.Key(m.Min)
+	lower, err := coll.entry.Pattern.ParseKey(m.Min)
 	if err != nil {
 		return nil, false
 	}
@@ -52,7 +52,7 @@ func (c *cluster) adoptMigration(m catalog.ActiveMigration) (*move, bool) {
 		MaxChunkSizeBytes: coll.entry.ChunkSize(c.settings),
 	}
 	// For a whole chunk the donor chooses the range.
-	if upper, err := coll.entry.Pattern.Key(m.Max); err == nil && lower.Less(upper) && upper.Less(chunk.Max) {
+	if upper, err := coll.entry.Pattern.ParseKey(m.Max); err == nil && lower.Less(upper) && upper.Less(chunk.Max) {
 		as.Max = upper
 	}
 	return &move{Migration: as, cluster: c, began: c.queue.Now(), done: func(error) {}}, true

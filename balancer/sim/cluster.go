@@ -31,9 +31,9 @@ type cluster struct {
 
 	volumes           *volumes                   // nil for no limit
 	activeOps         int                        // running migrations and actions
-	moves             int                        // committed
+	committedMoves    int                        // committed
 	donatingNamespace map[catalog.ShardID]string // by shard, the collection whose chunks it is donating
-	ids               uint64                     // number of ids of new chunks
+	idCount           uint64                     // number of ids of new chunks
 	events            []Event
 	mergeBuf          []catalog.Chunk // buffer for the chunks of a merge
 	// sawActivity reports whether anything has happened since the last call of AtRest. idleSinceRound is
@@ -178,7 +178,7 @@ func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 			continue
 		}
 		for i, shard := range sorted {
-			if coll.ownsOldEnough(shard.ID, cutoff) {
+			if coll.ownsChunkOlderThan(shard.ID, cutoff) {
 				work[i].Namespaces = append(work[i].Namespaces, coll.entry.Namespace)
 			}
 		}
@@ -195,22 +195,22 @@ func (c *cluster) mergeCutoff() bson.Timestamp {
 	return policy.MergeCutoff(c.queue.Now(), c.costs.HistoryWindow)
 }
 
-func (c *cluster) defragmenting() bool {
+func (c *cluster) isDefragmenting() bool {
 	return slices.ContainsFunc(c.order, func(coll *collection) bool { return coll.entry.Defragment })
 }
 
 // newID returns the _id of a new chunk.
 func (c *cluster) newID() bson.ObjectID {
-	c.ids++
+	c.idCount++
 	id := bson.ObjectID{0: 's', 1: 'i', 2: 'm'}
 	for i := range 8 {
-		id[11-i] = byte(c.ids >> (8 * i))
+		id[11-i] = byte(c.idCount >> (8 * i))
 	}
 	return id
 }
 
-func (c *cluster) newCommit() catalog.Commit {
-	return catalog.Commit{Release: c.initial.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
+func (c *cluster) newCommit() catalog.CommitRules {
+	return catalog.CommitRules{Release: c.initial.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
 }
 
 // snapshot returns the current state of the cluster.

@@ -82,14 +82,14 @@ func (coll *collection) mayHaveMergeable(id catalog.ShardID) bool {
 		return false
 	}
 	if coll.mergeableShards == nil {
-		coll.mergeableShards = coll.chunks.Table().ShardsWithNeighbours()
+		coll.mergeableShards = coll.chunks.Table().ShardsWithMergeableChunks()
 	}
 	return coll.mergeableShards[id]
 }
 
-// ownsOldEnough reports whether a shard has a chunk that arrived before cutoff, which must not decrease
+// ownsChunkOlderThan reports whether a shard has a chunk that arrived before cutoff, which must not decrease
 // from call to call.
-func (coll *collection) ownsOldEnough(id catalog.ShardID, cutoff bson.Timestamp) bool {
+func (coll *collection) ownsChunkOlderThan(id catalog.ShardID, cutoff bson.Timestamp) bool {
 	if coll.isOutlineOnly() {
 		oldest, known := coll.initial.Outline.Oldest[id]
 		return known && oldest.Before(cutoff)
@@ -115,9 +115,9 @@ func (coll *collection) contents(chunk catalog.Chunk) Amount {
 	return coll.extents.sum(chunk.Min, chunk.Max)
 }
 
-// measured returns the size of a chunk as its shard measures it: the number of documents times the
+// measuredSize returns the size of a chunk as its shard measures it: the number of documents times the
 // shard's average document size.
-func (coll *collection) measured(chunk catalog.Chunk) int64 {
+func (coll *collection) measuredSize(chunk catalog.Chunk) int64 {
 	amount, local := coll.contents(chunk), coll.stored[chunk.Shard]
 	if local.Documents == 0 {
 		return amount.Bytes
@@ -129,20 +129,20 @@ func (coll *collection) measured(chunk catalog.Chunk) int64 {
 // last chunk takes all that remains on the donor, including the remainders of divisions.
 func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amount {
 	amount := coll.contents(chunk)
-	if coll.chunks.Count(from) == 0 {
+	if coll.chunks.CountOn(from) == 0 {
 		if bytes, ok := coll.bytes[from]; ok {
 			amount = Amount{coll.documents[from], bytes}
 		}
 	}
-	coll.add(from, Amount{-amount.Documents, -amount.Bytes})
-	coll.add(chunk.Shard, amount)
+	coll.addOwned(from, Amount{-amount.Documents, -amount.Bytes})
+	coll.addOwned(chunk.Shard, amount)
 	local := coll.stored[chunk.Shard]
 	coll.stored[chunk.Shard] = local.plus(amount)
 	return amount
 }
 
-// add adds to what a shard owns, if the shard has reported its size.
-func (coll *collection) add(id catalog.ShardID, amount Amount) {
+// addOwned adds to what a shard owns, if the shard has reported its size.
+func (coll *collection) addOwned(id catalog.ShardID, amount Amount) {
 	if _, told := coll.bytes[id]; !told {
 		return
 	}

@@ -11,9 +11,9 @@ import (
 type computedBounds map[catalog.Key][2]catalog.Key
 
 // add records a computed point inside a chunk.
-func (g computedBounds) add(point catalog.Key, in catalog.Chunk) {
+func (g computedBounds) add(point catalog.Key, chunk catalog.Chunk) {
 	if _, known := g[point]; !known {
-		g[point] = [2]catalog.Key{g.knownBound(in.Min, 0), g.knownBound(in.Max, 1)}
+		g[point] = [2]catalog.Key{g.knownBound(chunk.Min, 0), g.knownBound(chunk.Max, 1)}
 	}
 }
 

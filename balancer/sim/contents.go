@@ -27,7 +27,7 @@ type ContentsModel func(c *catalog.CollectionState, chunkSize int64) func(catalo
 func Even(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 	shares := make(map[catalog.ShardID]Amount, len(c.Sizes))
 	for id, data := range c.Sizes {
-		if n := int64(c.Table.Count(id)); n > 0 {
+		if n := int64(c.Table.CountOn(id)); n > 0 {
 			shares[id] = Amount{Documents: data.Documents / n, Bytes: data.Bytes / n}
 		}
 	}
@@ -79,7 +79,7 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 			return Amount{size.Documents, size.Bytes}
 		}
 		left, known := rest[chunk.Shard]
-		n := int64(c.Table.Count(chunk.Shard)) - measured[chunk.Shard]
+		n := int64(c.Table.CountOn(chunk.Shard)) - measured[chunk.Shard]
 		switch {
 		case !known || n <= 0:
 			return even(chunk)
@@ -112,7 +112,7 @@ func Skewed(sigma float64, seed uint64) ContentsModel {
 		even := Even(c, chunkSize)
 		return func(chunk catalog.Chunk) Amount {
 			data, known := c.Sizes[chunk.Shard]
-			if n := int64(c.Table.Count(chunk.Shard)); !known || data.Documents > 0 && data.Documents <= n {
+			if n := int64(c.Table.CountOn(chunk.Shard)); !known || data.Documents > 0 && data.Documents <= n {
 				return even(chunk)
 			}
 			f := weight(chunk.Min) / sums[chunk.Shard]
@@ -121,9 +121,9 @@ func Skewed(sigma float64, seed uint64) ContentsModel {
 	}
 }
 
-// Estimated returns a model that uses the sizes that a defragmentation has measured. All other chunks
+// WithEstimates returns a model that uses the sizes that a defragmentation has measured. All other chunks
 // share the rest of their shard's data according to model.
-func Estimated(model ContentsModel) ContentsModel {
+func WithEstimates(model ContentsModel) ContentsModel {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		inner := model(c, chunkSize)
 		measured, left := map[catalog.ShardID]int64{}, map[catalog.ShardID]int64{}

@@ -40,10 +40,10 @@ func (c *cluster) countPieces() (n int64) {
 	return n
 }
 
-// checkConvergence reports whether a run has made more moves than a converging run can make, and ends it
+// failIfNotConverging reports whether a run has made more moves than a converging run can make, and ends it
 // with an error if so.
-func (r *Run) checkConvergence() bool {
-	if moves := r.cluster.moves; int64(moves) > baseMoveLimit+movesPerPiece*r.pieces {
+func (r *Run) failIfNotConverging() bool {
+	if moves := r.cluster.committedMoves; int64(moves) > baseMoveLimit+movesPerPiece*r.pieces {
 		r.err = &NotConvergingError{moves, r.pieces, r.Now()}
 	}
 	return r.err != nil

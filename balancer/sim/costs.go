@@ -72,14 +72,14 @@ func SnapshotCosts(s *catalog.Snapshot) Costs {
 
 // MoveTime returns the duration of a migration of the given size.
 func (c Costs) MoveTime(bytes int64) time.Duration {
-	took := c.Move + c.transfer(bytes, c.Bandwidth)
+	took := c.Move + c.transferTime(bytes, c.Bandwidth)
 	if c.BatchBytes > 0 {
 		took += time.Duration(max(1, (bytes+c.BatchBytes-1)/c.BatchBytes)) * c.Batch
 	}
 	return took
 }
 
-func (Costs) transfer(bytes, rate int64) time.Duration {
+func (Costs) transferTime(bytes, rate int64) time.Duration {
 	if rate <= 0 {
 		return 0
 	}

@@ -34,13 +34,13 @@ func (d *deletions) add(x *deletion) {
 }
 
 // expire removes the deletions that are done by now.
-func (d *deletions) expire(now time.Time, gone func(*deletion)) {
+func (d *deletions) expire(now time.Time, onExpired func(*deletion)) {
 	n := 0
 	for ; n < len(d.due) && !d.due[n].doneAt.After(now); n++ {
 		if have, ok := d.byKey.Get(d.due[n]); ok && have == d.due[n] {
 			d.byKey.Delete(have)
 		}
-		gone(d.due[n])
+		onExpired(d.due[n])
 	}
 	d.due = d.due[n:]
 }
@@ -67,7 +67,7 @@ func (d *deletions) lastOverlapEnd(lower, upper catalog.Key) (last time.Time) {
 // leaveOrphans keeps the moved data on the donor until its range deletion.
 func (c *cluster) leaveOrphans(coll *collection, m policy.Migration, lower, upper catalog.Key, amount Amount) {
 	now := c.queue.Now()
-	takes := c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
+	takes := c.costs.transferTime(amount.Bytes, c.costs.DeleteRate)
 	if c.settings.WaitForDelete || c.costs.OrphanDelay+takes == 0 {
 		coll.stored[m.From] = coll.stored[m.From].minus(amount)
 		c.freeSpaceAt(coll, m.From, now, amount.Bytes)
@@ -126,8 +126,8 @@ func (c *cluster) adoptDeletions(parts catalog.SnapshotParts) {
 		if coll == nil || coll.isOutlineOnly() || !coll.entry.UUID.Equal(x.UUID) {
 			continue
 		}
-		lower, errLower := coll.entry.Pattern.Key(x.Min)
-		upper, errUpper := coll.entry.Pattern.Key(x.Max)
+		lower, errLower := coll.entry.Pattern.ParseKey(x.Min)
+		upper, errUpper := coll.entry.Pattern.ParseKey(x.Max)
 		if errLower != nil || errUpper != nil {
 			continue
 		}

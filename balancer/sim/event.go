@@ -18,8 +18,8 @@ const (
 	Merged
 	MarkedJumbo
 	PhaseEntered
-	Defragmented // the defragmentation of a collection has ended
-	SwitchedOff  // balancing of a collection was switched off because an index is missing
+	Defragmented         // the defragmentation of a collection has ended
+	BalancingSwitchedOff // balancing of a collection was switched off because an index is missing
 )
 
 // String returns the name of the kind in reports.

@@ -161,7 +161,7 @@ func (x *extents) keyAfterDocuments(lower, upper catalog.Key, documents int64) (
 		if key, ok := x.sampledNear(e, lower, upper, float64(documents), tolerance); ok {
 			return key, true
 		}
-		if key, ok := x.initialTable.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents)); ok {
+		if key, ok := x.initialTable.Pattern().KeyAtFraction(e.min, e.max, float64(documents)/float64(e.Documents)); ok {
 			return key, true
 		}
 		if lower.Less(e.min) { // there is no key that close

@@ -18,11 +18,11 @@ type Link struct {
 	Move      time.Duration
 	// Spread is the standard deviation of the logarithm of the durations. It does not change their mean.
 	Spread float64
-	// Failing is the share of migrations that fail: after the fraction FailsAfter of their duration, or
+	// FailureShare is the share of migrations that fail: after the fraction FailsAfter of their duration, or
 	// after Costs.Failed if FailsAfter is 0.
-	Failing, FailsAfter float64
-	// Refused is the share of migrations that the donor rejects, after Costs.Refused.
-	Refused float64
+	FailureShare, FailsAfter float64
+	// RefusalShare is the share of migrations that the donor rejects, after Costs.Refused.
+	RefusalShare float64
 }
 
 // links are the links of a run with the state of their random selections.
@@ -81,7 +81,7 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 		return mongoerr.New(mongoerr.OperationFailed,
 			"Data transfer error: migrate failed: as some between shards %s and %s did", from, to)
 	}
-	if l.refusals.sample(l.Refused) {
+	if l.refusals.sample(l.RefusalShare) {
 		return c.costs.Refused, failure()
 	}
 	costs := c.costs
@@ -91,7 +91,7 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.rand.NormFloat64()-l.Spread*l.Spread/2))
 	}
 	switch {
-	case !l.failures.sample(l.Failing):
+	case !l.failures.sample(l.FailureShare):
 		return took, nil
 	case l.FailsAfter == 0:
 		return c.costs.Failed, failure()

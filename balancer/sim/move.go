@@ -70,7 +70,7 @@ func (m *move) prepare() (time.Duration, error) {
 		return took, err
 	}
 	if c.settings.WaitForDelete {
-		took += c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
+		took += c.costs.transferTime(amount.Bytes, c.costs.DeleteRate)
 	}
 	return took, nil
 }
@@ -95,7 +95,7 @@ func (m *move) finish(err error) {
 	}
 	c.recordEvent(e)
 	if e.Kind == Moved {
-		c.moves++
+		c.committedMoves++
 		c.clearShortages()
 	}
 	m.done(e.Err)
@@ -136,14 +136,14 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 // commitMove changes the owner of the range. It returns the moved amount and the number of pieces of the
 // chunk that stay. It does not change the versions of the donor's other chunks, because a run has no
 // routers with stale tables.
-func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
+func (c *cluster) commitMove(m *move) (amount Amount, remainingPieces int, err error) {
 	coll, lower, upper := m.coll, m.lower, m.upper
 	chunk := coll.chunks.Find(lower)
 	if chunk.Shard != m.From || chunk.Max.Less(upper) || m.initialVersion.Compare(chunk.Version) < 0 {
 		return Amount{}, 0, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"the chunk has changed since the migration began")
 	}
-	if left, err = c.splitOff(coll, chunk, lower, upper); err != nil {
+	if remainingPieces, err = c.splitOff(coll, chunk, lower, upper); err != nil {
 		return Amount{}, 0, err
 	}
 	coll.extents.cutAt(lower)
@@ -159,7 +159,7 @@ func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 	amount = coll.transfer(moved, m.From)
 	m.reserve(amount.Bytes) // the last chunk includes the remainders of divisions
 	c.leaveOrphans(coll, m.Migration, lower, upper, amount)
-	return amount, left, nil
+	return amount, remainingPieces, nil
 }
 
 // splitOff splits a chunk so that the range becomes a chunk. It returns the number of other chunks that

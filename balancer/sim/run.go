@@ -122,13 +122,13 @@ func (r *Run) Events(until time.Time) iter.Seq[Event] {
 // EventsToRest is like Events but ends as soon as the balancer has nothing more to do. AtRest reports
 // whether this was before limit. If the balancer does not converge, Err returns a NotConvergingError.
 func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
-	return r.events(limit, func() bool { return r.checkConvergence() || r.AtRest() })
+	return r.events(limit, func() bool { return r.failIfNotConverging() || r.AtRest() })
 }
 
-func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {
+func (r *Run) events(until time.Time, isOver func() bool) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c := r.cluster
-		for r.checkWatch() && !over() {
+		for r.checkWatch() && !isOver() {
 			due, ok := c.queue.NextDue()
 			if !ok || due.After(until) {
 				c.queue.Advance(until)
@@ -174,25 +174,25 @@ func (r *Run) AtRest() bool {
 	if r.cfg.Rand != nil {
 		enough = restRoundsWithTies
 	}
-	return rounds >= c.idleSinceRound+enough && !c.defragmenting()
+	return rounds >= c.idleSinceRound+enough && !c.isDefragmenting()
 }
 
 // Snapshot returns the current state of the cluster. It shares unchanged data with the initial Snapshot.
 func (r *Run) Snapshot() *catalog.Snapshot { return r.cluster.snapshot() }
 
-// Chunks returns the number of a shard's chunks of the given collections, or of all if none is given.
-func (r *Run) Chunks(shard catalog.ShardID, namespaces ...string) (n int) {
+// ChunkCount returns the number of a shard's chunks of the given collections, or of all if none is given.
+func (r *Run) ChunkCount(shard catalog.ShardID, namespaces ...string) (n int) {
 	for _, coll := range r.cluster.order {
 		if len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace) {
-			n += coll.count(shard)
+			n += coll.chunkCount(shard)
 		}
 	}
 	return n
 }
 
-// Defragmenting reports whether one of the given collections, or of all if none is given, is being
+// IsDefragmenting reports whether one of the given collections, or of all if none is given, is being
 // defragmented.
-func (r *Run) Defragmenting(namespaces ...string) bool {
+func (r *Run) IsDefragmenting(namespaces ...string) bool {
 	return slices.ContainsFunc(r.cluster.order, func(coll *collection) bool {
 		return coll.entry.Defragment && (len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace))
 	})

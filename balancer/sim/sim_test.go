@@ -168,7 +168,7 @@ func TestDrainingEmptiesAShard(t *testing.T) {
 	r, events := rest(t, s, sim.Config{Contents: sim.Skewed(1, 7)})
 	defer r.Close()
 	end := r.Snapshot()
-	if n := end.Collection("db.c").Table.Count(snaptest.ShardID(2)); n > 0 || bytesOf(end, 2) != 0 {
+	if n := end.Collection("db.c").Table.CountOn(snaptest.ShardID(2)); n > 0 || bytesOf(end, 2) != 0 {
 		t.Errorf("%d chunks with %d bytes are left", n, bytesOf(end, 2))
 	}
 	if moves := of(events, sim.Moved); len(moves) < 10 || moves[0].Reason != policy.ReasonDrain {
@@ -274,13 +274,13 @@ func TestEstimates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds := sim.Estimated(sim.Even)(coll.WithTable(table), 128*mib)
+	holds := sim.WithEstimates(sim.Even)(coll.WithTable(table), 128*mib)
 	for i, want := range []int64{185 * mib, 10 * mib, 20 * mib, 185 * mib} {
 		if got := holds(table.At(i)); got.Bytes != want || got.Documents != want/1024 {
 			t.Errorf("chunk %d holds %+v, not %d bytes", i, got, want)
 		}
 	}
-	if got := sim.Estimated(sim.Even)(coll, 128*mib)(coll.Table.At(2)).Bytes; got != 100*mib {
+	if got := sim.WithEstimates(sim.Even)(coll, 128*mib)(coll.Table.At(2)).Bytes; got != 100*mib {
 		t.Errorf("without measured ones a chunk holds %d", got)
 	}
 }
@@ -434,7 +434,7 @@ func TestLinks(t *testing.T) {
 		if to == snaptest.ShardID(2) {
 			return sim.Link{Bandwidth: 32 * mib, Move: 340 * time.Millisecond}
 		}
-		return sim.Link{Failing: 0.25}
+		return sim.Link{FailureShare: 0.25}
 	}})
 	defer r.Close()
 	usual := 2*time.Second + 40*time.Millisecond + 175*time.Millisecond

@@ -46,7 +46,7 @@ func (c *cluster) bytesToMove(coll *collection, chunk catalog.Chunk) int64 {
 		}
 	}
 	bytes := coll.extents.sum(chunk.Min, upper).Bytes
-	if coll.chunks.Count(chunk.Shard) == 1 { // a donor's last chunk includes all of its data
+	if coll.chunks.CountOn(chunk.Shard) == 1 { // a donor's last chunk includes all of its data
 		bytes = max(bytes, coll.bytes[chunk.Shard])
 	}
 	return bytes
@@ -83,14 +83,14 @@ func (m *move) deleteReceived() {
 }
 
 // freeSpaceAt frees space of a collection's files on a shard at a time.
-func (c *cluster) freeSpaceAt(coll *collection, of catalog.ShardID, at time.Time, bytes int64) {
+func (c *cluster) freeSpaceAt(coll *collection, shard catalog.ShardID, at time.Time, bytes int64) {
 	if c.volumes == nil || bytes == 0 {
 		return
 	}
 	c.volumes.pendingFrees++
 	c.queue.At(at, func() {
 		c.volumes.pendingFrees--
-		c.volumes.RemoveData(coll.entry.Namespace, of, bytes)
+		c.volumes.RemoveData(coll.entry.Namespace, shard, bytes)
 		coll.revision++ // data that did not fit may fit now
 		c.sawActivity = true
 	})

@@ -21,7 +21,7 @@ func (r *Run) checkWatch() bool {
 		return r.err == nil
 	}
 	if r.err == nil {
-		r.err = r.cfg.Watch(Progress{Rounds: r.loop.Status().Rounds, Moves: r.cluster.moves, At: r.Now()})
+		r.err = r.cfg.Watch(Progress{Rounds: r.loop.Status().Rounds, Moves: r.cluster.committedMoves, At: r.Now()})
 	}
 	return r.err == nil
 }

@@ -8,20 +8,20 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Kind is the kind of a difference.
-type Kind string
+// DifferenceKind is the kind of a difference.
+type DifferenceKind string
 
 // The kinds of differences.
 const (
-	Lost    Kind = "lost"    // the document is gone
-	Added   Kind = "added"   // the document did not exist
-	Changed Kind = "changed" // the document has other content
-	Doubled Kind = "doubled" // the document exists more than once
+	Lost    DifferenceKind = "lost"    // the document is gone
+	Added   DifferenceKind = "added"   // the document did not exist
+	Changed DifferenceKind = "changed" // the document has other content
+	Doubled DifferenceKind = "doubled" // the document exists more than once
 )
 
-// Document is a document that differs.
-type Document struct {
-	Kind Kind
+// DifferingDocument is a document that differs.
+type DifferingDocument struct {
+	Kind DifferenceKind
 	// ID is the document's _id; the zero value where it is unknown.
 	ID bson.RawValue
 	// Before and After are the hashes of the document; nil where it did not exist, does not exist, or
@@ -51,7 +51,7 @@ const (
 type DifferenceNamer struct {
 	before, after Sum
 	writes        *Writes
-	differing     []Document
+	differing     []DifferingDocument
 	latest        bson.RawValue
 	untouched     int64 // documents without writes
 }
@@ -81,9 +81,9 @@ func (n *DifferenceNamer) Put(doc bson.Raw) {
 	case twice:
 		n.addDoubled(id, h)
 	case n.after.Docs == n.before.Docs+1 && h == xor && h == add:
-		n.add(Document{Kind: Added, ID: id, After: &h})
+		n.add(DifferingDocument{Kind: Added, ID: id, After: &h})
 	case n.after.Docs == n.before.Docs && h.minus(oldHash) == add:
-		n.add(Document{Kind: Changed, ID: id, Before: &oldHash, After: &h})
+		n.add(DifferingDocument{Kind: Changed, ID: id, Before: &oldHash, After: &h})
 	}
 }
 
@@ -92,19 +92,19 @@ func (n *DifferenceNamer) addDoubled(id bson.RawValue, h Hash) {
 	if last := len(n.differing) - 1; last >= 0 && keyorder.Compare(n.differing[last].ID, id) == 0 {
 		n.differing = n.differing[:last]
 	}
-	n.add(Document{Kind: Doubled, ID: id, After: &h})
+	n.add(DifferingDocument{Kind: Doubled, ID: id, After: &h})
 }
 
-func (n *DifferenceNamer) add(d Document) {
+func (n *DifferenceNamer) add(d DifferingDocument) {
 	d.ID.Value = slices.Clone(d.ID.Value)
 	n.differing = append(n.differing, d)
 }
 
 // Documents returns the documents that differ. It returns none where several differ, or where a
 // document is gone and there is another difference.
-func (n *DifferenceNamer) Documents() []Document {
+func (n *DifferenceNamer) Documents() []DifferingDocument {
 	if lost, ok := n.lost(); ok {
-		return append(slices.Clone(n.differing), Document{Kind: Lost, Before: &lost})
+		return append(slices.Clone(n.differing), DifferingDocument{Kind: Lost, Before: &lost})
 	}
 	return n.differing
 }
@@ -120,7 +120,7 @@ func (n *DifferenceNamer) Verdict() Verdict {
 	if n.before == n.after {
 		return Same
 	}
-	least, most, certain := n.writes.existed()
+	least, most, certain := n.writes.countExisting()
 	if n.writes.isEmpty() || n.before.Docs < n.untouched+least || n.before.Docs > n.untouched+most {
 		return Different
 	}

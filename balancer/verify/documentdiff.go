@@ -28,7 +28,7 @@ func (dd *DocumentDiff) Put(doc bson.Raw) {
 
 // Documents returns all documents that differ, and the worst verdict on the range, which is never
 // Written.
-func (dd *DocumentDiff) Documents() (list []Document, worst Verdict) {
+func (dd *DocumentDiff) Documents() (list []DifferingDocument, worst Verdict) {
 	worst = Same
 	before, after := dd.before, dd.after
 	for len(before) > 0 || len(after) > 0 {
@@ -73,7 +73,7 @@ func countWithID(list []DocumentHash, id bson.RawValue) (n int) {
 }
 
 // compareCopies compares the earlier and current documents with one _id.
-func compareCopies(was, is []DocumentHash) (d Document, differs bool) {
+func compareCopies(was, is []DocumentHash) (d DifferingDocument, differs bool) {
 	gone, came := subtract(was, is), subtract(is, was)
 	if len(gone) == 0 && len(came) == 0 {
 		return d, false

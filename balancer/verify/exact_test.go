@@ -37,10 +37,10 @@ func list(t testing.TB, docs []bson.Raw) []byte {
 func readList(t testing.TB, text []byte, from, to bson.RawValue, sum Sum) ([]DocumentHash, error) {
 	t.Helper()
 	reader := NewListReader(bytes.NewReader(text))
-	if err := reader.Collection("db.c"); err != nil {
+	if err := reader.SkipToCollection("db.c"); err != nil {
 		t.Fatal(err)
 	}
-	return reader.Range(from, to, sum)
+	return reader.ReadRange(from, to, sum)
 }
 
 // Whatever becomes of however many documents, each is named, and no other.
@@ -50,7 +50,7 @@ func TestExactNamesAll(t *testing.T) {
 		docs := some(t, r, rapid.IntRange(1, 200).Draw(rt, "n"))
 		before := digest(t, docs)
 		var after []bson.Raw
-		var want []Kind
+		var want []DifferenceKind
 		for i, d := range docs {
 			switch {
 			case i > 0 && byID(docs[i-1], d) == 0, i+1 < len(docs) && byID(d, docs[i+1]) == 0: // two of one _id stay
@@ -77,7 +77,7 @@ func TestExactNamesAll(t *testing.T) {
 			exact.Put(d)
 		}
 		named, verdict := exact.Documents()
-		var got []Kind
+		var got []DifferenceKind
 		for _, d := range named {
 			got = append(got, d.Kind)
 			if d.ID.Type == 0 || d.Kind == Lost && d.Before == nil {
@@ -136,10 +136,10 @@ func TestListIsChecked(t *testing.T) {
 		damaged := slices.Clone(text)
 		damaged[i] ^= 4
 		reader := NewListReader(bytes.NewReader(damaged))
-		err := reader.Collection("db.c")
+		err := reader.SkipToCollection("db.c")
 		if err == nil {
 			var listed []DocumentHash
-			listed, err = reader.Range(bson.RawValue{}, bson.RawValue{}, sum)
+			listed, err = reader.ReadRange(bson.RawValue{}, bson.RawValue{}, sum)
 			for n, d := range listed {
 				if err == nil && (len(listed) != 3 || d.ID.Int32() != int32(n+1) || d.Hash != HashOf(docs[n])) {
 					t.Errorf("byte %d: %v", i, listed)
@@ -150,7 +150,7 @@ func TestListIsChecked(t *testing.T) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 	}
-	if err := NewListReader(strings.NewReader("")).Collection("db.c"); !errors.Is(err, ErrListMismatch) {
+	if err := NewListReader(strings.NewReader("")).SkipToCollection("db.c"); !errors.Is(err, ErrListMismatch) {
 		t.Error(err)
 	}
 }
@@ -161,8 +161,8 @@ func FuzzList(f *testing.F) {
 	f.Add(list(f, []bson.Raw{doc(f, "_id", 1), doc(f, "_id", 2)}), int64(2))
 	f.Fuzz(func(_ *testing.T, text []byte, docs int64) {
 		reader := NewListReader(bytes.NewReader(text))
-		if reader.Collection("db.c") == nil {
-			_, _ = reader.Range(bson.RawValue{}, bson.RawValue{}, Sum{Docs: docs}) // it ends, without a panic
+		if reader.SkipToCollection("db.c") == nil {
+			_, _ = reader.ReadRange(bson.RawValue{}, bson.RawValue{}, Sum{Docs: docs}) // it ends, without a panic
 		}
 	})
 }

@@ -38,9 +38,9 @@ type Collection struct {
 
 // File is the content of a file. An unfinished file is the progress of a run.
 type File struct {
-	// Against is the checksum of the file to compare with; empty for none.
-	Against     string
-	Collections []Collection
+	// AgainstChecksum is the checksum of the file to compare with; empty for none.
+	AgainstChecksum string
+	Collections     []Collection
 }
 
 // Collection returns the collection with a name; nil when there is none.
@@ -99,12 +99,12 @@ type (
 
 // Marshal returns the file as JSON, and its checksum.
 func (f *File) Marshal() (text []byte, checksum string, err error) {
-	body := bodyJSON{Against: f.Against, Collections: []collectionJSON{}}
+	body := bodyJSON{Against: f.AgainstChecksum, Collections: []collectionJSON{}}
 	for _, c := range f.Collections {
 		to := collectionJSON{
 			Namespace: c.Namespace, UUID: c.UUID, Began: c.Began, Ended: c.Ended,
 			Since: timeJSON{c.Since.T, c.Since.I}, Until: timeJSON{c.Until.T, c.Until.I},
-			Finished: c.Finished, PerRange: c.PerRange, Ranges: make([]rangeJSON, len(c.Ranges)),
+			Finished: c.Finished, PerRange: c.DocsPerRange, Ranges: make([]rangeJSON, len(c.Ranges)),
 		}
 		for i, r := range c.Ranges {
 			to.Ranges[i].Sum = r.Sum
@@ -153,7 +153,7 @@ func Parse(text []byte) (f *File, checksum string, err error) {
 	if err := json.Unmarshal(from.Body, &body); err != nil {
 		return nil, "", err
 	}
-	f = &File{Against: body.Against}
+	f = &File{AgainstChecksum: body.Against}
 	for _, c := range body.Collections {
 		to, err := c.collection()
 		if err != nil {
@@ -173,7 +173,7 @@ func (c collectionJSON) collection() (to Collection, err error) {
 		Namespace: c.Namespace, UUID: c.UUID, Began: c.Began, Ended: c.Ended,
 		Since:  bson.Timestamp{T: c.Since.Seconds, I: c.Since.Increment},
 		Until:  bson.Timestamp{T: c.Until.Seconds, I: c.Until.Increment},
-		Digest: Digest{PerRange: c.PerRange, Finished: c.Finished, Ranges: make([]Range, len(c.Ranges))},
+		Digest: Digest{DocsPerRange: c.PerRange, Finished: c.Finished, Ranges: make([]Range, len(c.Ranges))},
 	}
 	if len(c.Ranges) == 0 || len(c.Ranges) > maxRanges {
 		return to, fmt.Errorf("%d ranges are not possible", len(c.Ranges))

@@ -94,8 +94,8 @@ func (l *ListReader) take() {
 	l.next = nil
 }
 
-// Collection skips to the documents of a collection.
-func (l *ListReader) Collection(ns string) error {
+// SkipToCollection skips to the documents of a collection.
+func (l *ListReader) SkipToCollection(ns string) error {
 	for {
 		raw, err := l.peek()
 		if errors.Is(err, io.EOF) {
@@ -135,9 +135,9 @@ func (l *ListReader) ReadUntil(to bson.RawValue, each func(DocumentHash)) error 
 	}
 }
 
-// Range returns the documents of the range that follows the documents already read. It returns an error
+// ReadRange returns the documents of the range that follows the documents already read. It returns an error
 // unless they add up to sum.
-func (l *ListReader) Range(from, to bson.RawValue, sum Sum) (list []DocumentHash, err error) {
+func (l *ListReader) ReadRange(from, to bson.RawValue, sum Sum) (list []DocumentHash, err error) {
 	if from.Type != 0 {
 		if err := l.ReadUntil(from, func(DocumentHash) {}); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (s Sum) withHash(h Hash) Sum { return Sum{s.Docs + 1, s.Bytes, s.XOR.xor(h)
 // returns the offset at which to write the others.
 func (l *ListReader) CheckPrefix(d Digest) (at int64, err error) {
 	var got Sum
-	if next := d.Next(); next.Type != 0 {
+	if next := d.NextID(); next.Type != 0 {
 		err = l.ReadUntil(next, func(one DocumentHash) { got = got.withHash(one.Hash) })
 	}
 	want := total(d.Ranges[:len(d.Ranges)-1])

@@ -33,16 +33,16 @@ var ErrOrder = errors.New("documents do not come in the order of _id")
 
 // Scan groups documents into ranges. It stores no documents.
 type Scan struct {
-	ranges     []Range // all but the last one are complete
-	perRange   int64   // documents in a range; 0 for given bounds
-	bounds     []bson.RawValue
-	beganRange bool      // the latest document was the first of its range
-	kind       bson.Type // type of the latest _id
-	latest     []byte
+	ranges       []Range // all but the last one are complete
+	docsPerRange int64   // documents in a range; 0 for given bounds
+	bounds       []bson.RawValue
+	beganRange   bool      // the latest document was the first of its range
+	kind         bson.Type // type of the latest _id
+	latest       []byte
 }
 
 // NewScan returns a Scan that chooses its own ranges.
-func NewScan() *Scan { return &Scan{perRange: initialRangeSize, ranges: make([]Range, 1)} }
+func NewScan() *Scan { return &Scan{docsPerRange: initialRangeSize, ranges: make([]Range, 1)} }
 
 // NewScanLike returns a Scan with the ranges of another digest.
 func NewScanLike(d Digest) *Scan {
@@ -53,10 +53,10 @@ func NewScanLike(d Digest) *Scan {
 	return s
 }
 
-// Resume returns a Scan that continues from an unfinished digest, with the documents from Digest.Next
+// Resume returns a Scan that continues from an unfinished digest, with the documents from Digest.NextIDID
 // on. If the bounds were those of another digest, like is that digest.
 func Resume(d Digest, like *Digest) (*Scan, error) {
-	s := &Scan{perRange: d.PerRange}
+	s := &Scan{docsPerRange: d.DocsPerRange}
 	if like != nil {
 		s = NewScanLike(*like)
 		if len(d.Ranges) > len(like.Ranges) {
@@ -67,8 +67,8 @@ func Resume(d Digest, like *Digest) (*Scan, error) {
 				return nil, errors.New("it has other ranges than the digest that it is compared with")
 			}
 		}
-	} else if s.perRange < initialRangeSize {
-		return nil, fmt.Errorf("ranges of %d documents are not possible", s.perRange)
+	} else if s.docsPerRange < initialRangeSize {
+		return nil, fmt.Errorf("ranges of %d documents are not possible", s.docsPerRange)
 	}
 	s.ranges = slices.Clone(d.Ranges)
 	s.ranges[len(s.ranges)-1].Sum = Sum{}
@@ -105,8 +105,8 @@ func (s *Scan) last() *Range { return &s.ranges[len(s.ranges)-1] }
 // advance begins a new range if the _id is different from that of the previous document and the range
 // is full. Documents with equal _ids, on several shards, always stay in the same range.
 func (s *Scan) advance(id bson.RawValue, higher bool) {
-	if s.perRange > 0 {
-		if higher && s.last().Docs >= s.perRange && len(id.Value) <= maxBoundBytes {
+	if s.docsPerRange > 0 {
+		if higher && s.last().Docs >= s.docsPerRange && len(id.Value) <= maxBoundBytes {
 			s.beginRange(bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)})
 		}
 		return
@@ -124,7 +124,7 @@ func (s *Scan) beginRange(from bson.RawValue) {
 		}
 		clear(s.ranges[maxRanges/2:])
 		s.ranges = s.ranges[:maxRanges/2]
-		s.perRange *= 2
+		s.docsPerRange *= 2
 	}
 	s.ranges = append(s.ranges, Range{From: from})
 	s.beganRange = true
@@ -139,21 +139,23 @@ func (s *Scan) Total() Sum { return total(s.ranges) }
 
 // State returns the digest so far. Its last range is incomplete: a caller that resumes reads the
 // documents of that range again.
-func (s *Scan) State() Digest { return Digest{PerRange: s.perRange, Ranges: slices.Clone(s.ranges)} }
+func (s *Scan) State() Digest {
+	return Digest{DocsPerRange: s.docsPerRange, Ranges: slices.Clone(s.ranges)}
+}
 
 // Finish returns the digest after the last document.
 func (s *Scan) Finish() Digest {
 	for n := len(s.ranges); n <= len(s.bounds); n++ {
 		s.ranges = append(s.ranges, Range{From: s.bounds[n-1]})
 	}
-	return Digest{PerRange: s.perRange, Ranges: slices.Clone(s.ranges), Finished: true}
+	return Digest{DocsPerRange: s.docsPerRange, Ranges: slices.Clone(s.ranges), Finished: true}
 }
 
 // Digest describes the documents of a collection as sums of ranges.
 type Digest struct {
-	// PerRange is the minimum number of documents in a range; 0 where the ranges are those of another
+	// DocsPerRange is the minimum number of documents in a range; 0 where the ranges are those of another
 	// digest.
-	PerRange int64
+	DocsPerRange int64
 	// Ranges cover all documents, without gaps. There is at least one range.
 	Ranges   []Range
 	Finished bool
@@ -162,19 +164,19 @@ type Digest struct {
 // Total returns the sum of all ranges.
 func (d Digest) Total() Sum { return total(d.Ranges) }
 
-// Next returns the lowest _id that a Scan has yet to read; the zero value means all.
-func (d Digest) Next() bson.RawValue { return d.Ranges[len(d.Ranges)-1].From }
+// NextID returns the lowest _id that a Scan has yet to read; the zero value means all.
+func (d Digest) NextID() bson.RawValue { return d.Ranges[len(d.Ranges)-1].From }
 
-// End returns the end of a range: the From of the next range, or the zero value for the last range.
-func (d Digest) End(i int) bson.RawValue {
+// RangeEnd returns the end of a range: the From of the next range, or the zero value for the last range.
+func (d Digest) RangeEnd(i int) bson.RawValue {
 	if i+1 < len(d.Ranges) {
 		return d.Ranges[i+1].From
 	}
 	return bson.RawValue{}
 }
 
-// Differ returns the indexes of the ranges that differ, of two finished digests with the same bounds.
-func Differ(before, after Digest) (list []int) {
+// DifferingRanges returns the indexes of the ranges that differ, of two finished digests with the same bounds.
+func DifferingRanges(before, after Digest) (list []int) {
 	for i, r := range before.Ranges {
 		if r.Sum != after.Ranges[i].Sum {
 			list = append(list, i)

@@ -109,7 +109,7 @@ func TestHashArithmetic(t *testing.T) {
 type fault struct {
 	name string
 	make func(t testing.TB, r *rand.Rand, docs []bson.Raw, i int) []bson.Raw
-	kind Kind
+	kind DifferenceKind
 }
 
 func faults() []fault {
@@ -183,7 +183,7 @@ func TestFaultsAreFound(t *testing.T) {
 			d := digest(t, before)
 			after := f.make(t, r, slices.Clone(before), i)
 			now := digestLike(t, d, after)
-			list := Differ(d, now)
+			list := DifferingRanges(d, now)
 			if len(list) != 1 {
 				t.Fatalf("%s, seed %d: %d ranges differ", f.name, seed, len(list))
 			}
@@ -258,9 +258,9 @@ func TestWritesExplainTheirDocumentsAlone(t *testing.T) {
 }
 
 // name names documents of a range.
-func name(before, after Digest, i int, docs []bson.Raw) []Document {
+func name(before, after Digest, i int, docs []bson.Raw) []DifferingDocument {
 	n := NewDifferenceNamer(before.Ranges[i].Sum, after.Ranges[i].Sum, nil)
-	from, to := before.Ranges[i].From, before.End(i)
+	from, to := before.Ranges[i].From, before.RangeEnd(i)
 	for _, d := range docs {
 		id := d.Lookup("_id")
 		if (from.Type == 0 || keyorder.Compare(id, from) >= 0) && (to.Type == 0 || keyorder.Compare(id, to) < 0) {
@@ -276,7 +276,7 @@ func TestTwiceMoreIsSeen(t *testing.T) {
 	d := digest(t, docs)
 	after := slices.Insert(slices.Clone(docs), 10, docs[10], docs[10])
 	now := digestLike(t, d, after)
-	if list := Differ(d, now); len(list) != 1 || now.Ranges[list[0]].XOR != d.Ranges[list[0]].XOR {
+	if list := DifferingRanges(d, now); len(list) != 1 || now.Ranges[list[0]].XOR != d.Ranges[list[0]].XOR {
 		t.Error(list)
 	}
 }
@@ -293,7 +293,7 @@ func TestSeveralChangesAreNotNamed(t *testing.T) {
 		}
 	}
 	now := digestLike(t, d, after)
-	if list := Differ(d, now); len(list) != 1 || len(name(d, now, 0, after)) != 0 {
+	if list := DifferingRanges(d, now); len(list) != 1 || len(name(d, now, 0, after)) != 0 {
 		t.Error(list)
 	}
 	lostAndAdded := append(slices.Clone(docs[1:]), docs[0])
@@ -332,7 +332,7 @@ func TestResumeComesToTheSame(t *testing.T) {
 			if s, err = Resume(f.Collections[0].Digest, bounds); err != nil {
 				rt.Fatal(err)
 			}
-			from := f.Collections[0].Next()
+			from := f.Collections[0].NextID()
 			next = slices.IndexFunc(docs, func(d bson.Raw) bool {
 				return from.Type == 0 || keyorder.Compare(d.Lookup("_id"), from) >= 0
 			})
@@ -442,7 +442,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func file(t testing.TB) *File {
 	d := digest(t, some(t, rand.New(rand.NewPCG(9, 9)), 500))
-	return &File{Against: "ab", Collections: []Collection{
+	return &File{AgainstChecksum: "ab", Collections: []Collection{
 		{Namespace: "db.c", UUID: "0f", Since: bson.Timestamp{T: 7, I: 2}, Until: bson.Timestamp{T: 9, I: 1}, Began: time.Unix(5, 0).UTC(),
 			Ended: time.Unix(6, 0).UTC(), Digest: d},
 		{Namespace: "db.d", Digest: NewScan().State()},

@@ -50,9 +50,9 @@ func (w *Writes) contains(id bson.RawValue) bool {
 	return known
 }
 
-// existed returns how many of the written documents a digest has, at least and at most. A document that
+// countExisting returns how many of the written documents a digest has, at least and at most. A document that
 // moves to another shard during the scan may be in the digest twice.
-func (w *Writes) existed() (least, most int64, certain bool) {
+func (w *Writes) countExisting() (least, most int64, certain bool) {
 	if w == nil {
 		return 0, 0, true
 	}

@@ -193,7 +193,7 @@ func TestAsOnAnotherMock(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 5))
 				topology := uneven(r, 3+r.IntN(3), 20+r.IntN(30), 1)
 				before := serve(t, topology, mock.Config{}).read()
-				cfg := mock.Config{Metadata: before, Version: c.release}
+				cfg := mock.Config{Metadata: before, Release: c.release}
 				if c.release == (catalog.Release{}) {
 					cfg.Metadata = changedBy(t, before, c.text)
 				}

@@ -110,7 +110,7 @@ func clearJumbo(ns string, doc bson.Raw) edit {
 
 // parseKey parses a shard key: the bound of a chunk, or the fields of a document.
 func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
-	key, err := c.Pattern.Key(doc)
+	key, err := c.Pattern.ParseKey(doc)
 	if err == nil && c.Pattern.HashedField() >= 0 && !c.Table.HasLowerBound(key) {
 		return c.Pattern.DocumentKey(doc)
 	}

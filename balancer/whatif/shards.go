@@ -156,15 +156,15 @@ func removeShard(id catalog.ShardID) edit {
 	}
 }
 
-// withSizes returns a collection with the sizes that of returns; shards for which of returns false have
+// withSizes returns a collection with the sizes that sizesOf returns; shards for which it returns false have
 // none.
 func withSizes(
-	c *catalog.CollectionState, of func(catalog.ShardID, catalog.ShardData) (catalog.ShardData, bool),
+	c *catalog.CollectionState, sizesOf func(catalog.ShardID, catalog.ShardData) (catalog.ShardData, bool),
 ) *catalog.CollectionState {
 	next := *c
 	next.Sizes = make(map[catalog.ShardID]catalog.ShardData, len(c.Sizes))
 	for id, data := range c.Sizes {
-		if changed, keep := of(id, data); keep {
+		if changed, keep := sizesOf(id, data); keep {
 			next.Sizes[id] = changed
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // What the server said of a collection was about the cluster before a change: with chunks of
 // 1 GiB, nothing of what it called uneven is to move, and nothing is in the way.
 func TestAVerdictEndsWithAChange(t *testing.T) {
-	s := snaptest.Large(t, snaptest.Scale{Chunks: 6, Empty: 0})
+	s := snaptest.Large(t, snaptest.Scale{Chunks: 6, EmptyShards: 0})
 	before := s
 	for _, c := range s.Collections() {
 		judged := *c

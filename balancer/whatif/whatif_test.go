@@ -88,7 +88,7 @@ func TestMistakes(t *testing.T) {
 
 // What can't be done to a cluster says why, and what to do first.
 func TestRefusals(t *testing.T) {
-	s := snaptest.Large(t, snaptest.Scale{Chunks: 30, Empty: 1})
+	s := snaptest.Large(t, snaptest.Scale{Chunks: 30, EmptyShards: 1})
 	old := parse(t, "release 5.0")
 	fifty, err := old.Apply(s)
 	if err != nil {

@@ -15,12 +15,12 @@ type wordScanner struct {
 	depth    int // nesting of braces
 }
 
-// nextRune processes a rune. It reports whether the rune separates words, and whether it belongs to the
+// processRune processes a rune. It reports whether the rune separates words, and whether it belongs to the
 // word.
-func (s *wordScanner) nextRune(r rune) (between, keep bool) {
+func (s *wordScanner) processRune(r rune) (separates, keep bool) {
 	switch {
 	case s.depth > 0:
-		s.nextDocumentRune(r)
+		s.processDocumentRune(r)
 		return false, true
 	case s.quote != 0:
 		if r == s.quote {
@@ -38,7 +38,7 @@ func (s *wordScanner) nextRune(r rune) (between, keep bool) {
 	return unicode.IsSpace(r), !unicode.IsSpace(r)
 }
 
-func (s *wordScanner) nextDocumentRune(r rune) {
+func (s *wordScanner) processDocumentRune(r rune) {
 	switch {
 	case s.escaped:
 		s.escaped = false
@@ -69,7 +69,7 @@ func splitWords(line string) (words []string, err error) {
 	var word strings.Builder
 	began := false
 	for _, r := range line {
-		between, keep := s.nextRune(r)
+		between, keep := s.processRune(r)
 		switch {
 		case between && began:
 			words = append(words, word.String())
@@ -98,7 +98,7 @@ func splitAt(line string, at rune) (parts []string, err error) {
 			begin = i + len(string(at))
 			continue
 		}
-		s.nextRune(r)
+		s.processRune(r)
 	}
 	return append(parts, line[begin:]), s.checkEnd()
 }

@@ -31,7 +31,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 				say("  …")
 				break
 			}
-			say("  %s", visible(command))
+			say("  %s", escapeLine(command))
 		}
 	}
 	lines = append(lines, unknownLines("unsettled", r.Unsettled)...)
@@ -57,7 +57,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 func unknownLines(what string, list []string) (lines []string) {
 	shown := min(len(list), maxUnknown)
 	for _, text := range list[:shown] {
-		lines = append(lines, fmt.Sprintf("%s  %s.", what, visible(text)))
+		lines = append(lines, fmt.Sprintf("%s  %s.", what, escapeLine(text)))
 	}
 	if more := len(list) - shown; more > 0 {
 		lines = append(lines, fmt.Sprintf("%s  %d more like these, which JSON lists.", what, more))
@@ -86,7 +86,7 @@ func auditDocuments(f placement.Finding) (lines []string) {
 		if i == maxAuditDocuments {
 			break
 		}
-		names = append(names, fmt.Sprintf("%s on %s", visible(string(d.ID)), d.Shard))
+		names = append(names, fmt.Sprintf("%s on %s", escapeLine(string(d.ID)), d.Shard))
 	}
 	text := "  _id " + strings.Join(names, ", ")
 	if len(f.Documents) > maxAuditDocuments {

@@ -14,9 +14,9 @@ import (
 )
 
 func (r *Reporter) reportMove(e runner.Event) {
-	if text := moveLine(e); text != "" && r.Move != nil {
+	if text := moveLine(e); text != "" && r.WriteMove != nil {
 		r.Progress.End()
-		r.Move(text)
+		r.WriteMove(text)
 	}
 	if r.Progress.IsDue() {
 		r.Progress.Show(moveText(e), r.addEstimate(r.movesAmount(e)))

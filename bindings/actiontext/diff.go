@@ -49,7 +49,7 @@ func momentText(m diff.SnapshotRef) string {
 	if name, _, _ := strings.Cut(m.Name, "?"); name != "" {
 		text = name + ", " + text
 	}
-	return visible(text)
+	return escapeLine(text)
 }
 
 // diffHeadline counts the changes.
@@ -92,9 +92,9 @@ func (d *diffText) writeGroup(group diff.Group, changes []diff.Change) {
 			d.writeLine("  and %d more (--long shows all)", len(list)-i)
 			return
 		}
-		d.writeLine("  %s", visible(c.Text+loggedText(c.Logged)))
+		d.writeLine("  %s", escapeLine(c.Text+loggedText(c.Logged)))
 		if d.long && len(c.Examples) > 0 {
-			d.writeLine("      such as those from %s", visible(strings.Join(c.Examples, ", ")))
+			d.writeLine("      such as those from %s", escapeLine(strings.Join(c.Examples, ", ")))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (d *diffText) writeData(r diff.Result) {
 	}
 	d.writeLine("\nData")
 	for i, s := range r.Data {
-		if !d.canWriteMore(i, len(r.Data), "shard") {
+		if !d.checkRoom(i, len(r.Data), "shard") {
 			break
 		}
 		d.writeAmounts(string(s.Shard), s.Old, s.New)
@@ -130,15 +130,15 @@ func (d *diffText) writeData(r diff.Result) {
 			humanize.Bytes(c.Old.Bytes) == humanize.Bytes(c.New.Bytes)
 	})
 	for i, c := range seen {
-		if !d.canWriteMore(i, len(seen), "collection") {
+		if !d.checkRoom(i, len(seen), "collection") {
 			break
 		}
 		d.writeAmounts(c.Namespace, c.Old, c.New)
 	}
 }
 
-// canWriteMore reports whether another line fits. If not, it writes how many lines are left out.
-func (d *diffText) canWriteMore(i, of int, what string) bool {
+// checkRoom reports whether another line fits. If not, it writes how many lines are left out.
+func (d *diffText) checkRoom(i, of int, what string) bool {
 	if d.long || i < maxData {
 		return true
 	}
@@ -159,5 +159,5 @@ func (d *diffText) writeAmounts(name string, before, after diff.Amount) {
 			text += ", " + humanize.Count(-n.change, n.noun) + " fewer"
 		}
 	}
-	d.writeLine("  %-24s %s", visible(name), text)
+	d.writeLine("  %-24s %s", escapeLine(name), text)
 }

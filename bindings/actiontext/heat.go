@@ -56,7 +56,7 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 		_ = grid.Flush()
 	}
 	if c.Course != nil {
-		writeCourse(b, *c.Course)
+		writeLoadGrid(b, *c.Course)
 	}
 	if len(c.Findings) > 0 {
 		b.WriteString("\n")
@@ -73,28 +73,28 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 	}
 }
 
-// maxCourseLines is the maximum number of key ranges whose load over time is shown: those that were
+// maxGridLines is the maximum number of key ranges whose load over time is shown: those that were
 // hottest at any time.
-const maxCourseLines = 10
+const maxGridLines = 10
 
-// writeCourse writes the load of the hottest key ranges over time.
-func writeCourse(b *strings.Builder, c heat.Course) {
-	peak := func(r heat.CourseRange) float64 { return slices.Max(r.Shares) }
-	ranges := slices.DeleteFunc(slices.Clone(c.Ranges), func(r heat.CourseRange) bool { return peak(r) == 0 })
+// writeLoadGrid writes the load of the hottest key ranges over time.
+func writeLoadGrid(b *strings.Builder, c heat.Grid) {
+	peak := func(r heat.GridRange) float64 { return slices.Max(r.Shares) }
+	ranges := slices.DeleteFunc(slices.Clone(c.Ranges), func(r heat.GridRange) bool { return peak(r) == 0 })
 	if len(ranges) == 0 || len(c.Samples) < 2 {
 		return
 	}
-	byPeak := slices.SortedStableFunc(slices.Values(ranges), func(x, y heat.CourseRange) int {
+	byPeak := slices.SortedStableFunc(slices.Values(ranges), func(x, y heat.GridRange) int {
 		return cmp.Compare(peak(y), peak(x))
 	})
-	most, least := peak(byPeak[0]), peak(byPeak[min(maxCourseLines, len(byPeak))-1])
+	most, least := peak(byPeak[0]), peak(byPeak[min(maxGridLines, len(byPeak))-1])
 	fmt.Fprintf(b, "\n  Over time, from %s to %s UTC, the hottest ranges by key: █ is %s of the sampled queries\n",
 		c.From.UTC().Format("15:04"), c.From.Add(time.Duration(len(c.Samples))*c.Step).UTC().Format("15:04"),
 		humanize.Percent(most))
 	grid := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	lines := 0
 	for _, r := range ranges {
-		if peak(r) < least || lines == maxCourseLines {
+		if peak(r) < least || lines == maxGridLines {
 			continue
 		}
 		lines++
@@ -113,7 +113,7 @@ func sparkline(shares []float64, most float64) string {
 		for _, share := range part {
 			sum += share
 		}
-		b.WriteString(report.Block(sum/float64(len(part)), most))
+		b.WriteString(report.HeatBlock(sum/float64(len(part)), most))
 	}
 	return b.String()
 }

@@ -25,8 +25,8 @@ func History(r action.HistoryResult) string {
 		if record.MongoUser != "" {
 			who += " (" + record.MongoUser + ")"
 		}
-		fmt.Fprintf(table, "%s\t%s\ton %s\t%s\t%s\t%s\n", record.At.UTC().Format(time.DateTime+"Z"), visible(who),
-			visible(record.Host), visible(record.Verb), visible(recordSubject(record)), visible(outcomeText(record)))
+		fmt.Fprintf(table, "%s\t%s\ton %s\t%s\t%s\t%s\n", record.At.UTC().Format(time.DateTime+"Z"), escapeLine(who),
+			escapeLine(record.Host), escapeLine(record.Verb), escapeLine(recordSubject(record)), escapeLine(outcomeText(record)))
 	}
 	_ = table.Flush() // writes to a Builder do not fail
 	if r.Torn > 0 {
@@ -35,8 +35,8 @@ func History(r action.HistoryResult) string {
 	return b.String()
 }
 
-// visible makes control characters visible, tabs too, because they end columns.
-func visible(text string) string { return plaintext.VisibleLine(text) }
+// escapeLine makes control characters visible, tabs too, because they end columns.
+func escapeLine(text string) string { return plaintext.EscapeLine(text) }
 
 // recordSubject returns a run with its plan and its collections, or a command.
 func recordSubject(r audit.Record) string {

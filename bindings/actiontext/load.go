@@ -13,7 +13,7 @@ import (
 )
 
 // Load returns a line for each collection.
-func Load(l action.Load) string {
+func Load(l action.OpsPreview) string {
 	var text strings.Builder
 	for _, ns := range slices.Sorted(maps.Keys(l.Collections)) {
 		shards := l.Collections[ns]

@@ -34,12 +34,12 @@ func stepText(e apply.Event) string {
 
 // stepsAmount measures progress in bytes if some steps move bytes, otherwise in steps.
 func stepsAmount(p apply.Progress) *display.Amount {
-	if p.Bytes > p.BytesDone || p.BytesHere > 0 {
+	if p.Bytes > p.BytesDone || p.BytesThisRun > 0 {
 		return &display.Amount{
-			Done: float64(p.BytesHere), Remaining: float64(p.Bytes - p.BytesDone), Format: humanize.Bytes[float64],
+			Done: float64(p.BytesThisRun), Remaining: float64(p.Bytes - p.BytesDone), Format: humanize.Bytes[float64],
 		}
 	}
-	return &display.Amount{Done: float64(p.StepsHere), Remaining: float64(p.Steps - p.StepsDone), Format: stepsText}
+	return &display.Amount{Done: float64(p.StepsThisRun), Remaining: float64(p.Steps - p.StepsDone), Format: stepsText}
 }
 
 func stepsText(n float64) string {
@@ -130,7 +130,7 @@ func stepLine(e apply.Event) string {
 	case apply.WaitingToStop:
 		return "Stopping after the running steps."
 	case apply.RouterUnreachable:
-		_, why := server.ConnectionError(e.Err)
+		_, why := server.DescribeConnectionError(e.Err)
 		return fmt.Sprintf("The router does not answer (%s); waiting for it. A step under way may go on meanwhile: its "+
 			"outcome is checked before anything is sent again; show migrations also shows it.", why)
 	}

@@ -25,14 +25,14 @@ type Reporter struct {
 	FormatOption func(option string) string
 	// Note writes a separate line.
 	Note func(text string)
-	// Move writes a line for each event of the engine while it balances; nil leaves the events to
+	// WriteMove writes a line for each event of the engine while it balances; nil leaves the events to
 	// Progress.
-	Move func(text string)
-	// Plan shows the plan, and Load shows the load to be balanced; nil shows nothing.
-	Plan func(p *plan.Plan)
-	Load func(l action.Load)
-	// WouldSend shows a command that a dry run does not send; nil shows nothing.
-	WouldSend func(c action.WouldSend)
+	WriteMove func(text string)
+	// ShowPlan shows the plan, and ShowLoad shows the load to be balanced; nil shows nothing.
+	ShowPlan func(p *plan.Plan)
+	ShowLoad func(l action.OpsPreview)
+	// ShowWouldSend shows a command that a dry run does not send; nil shows nothing.
+	ShowWouldSend func(c action.WouldSend)
 
 	gate    *pace.Gate
 	planned *plan.Plan
@@ -42,24 +42,24 @@ type Reporter struct {
 func (r *Reporter) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.Planned:
-		if r.planned = e.Plan; r.Plan != nil {
-			r.Plan(e.Plan)
+		if r.planned = e.Plan; r.ShowPlan != nil {
+			r.ShowPlan(e.Plan)
 		} else if note := e.Plan.Note; note != "" {
 			r.writeNote(strings.ToUpper(note[:1]) + note[1:] + ".")
 		}
-	case action.LoadCounted:
-		if r.Load != nil {
-			r.Load(e.Load)
+	case action.OpsCounted:
+		if r.ShowLoad != nil {
+			r.ShowLoad(e.Load)
 		}
 	case action.Started:
 		r.gate = e.Gate
 	case action.WouldSend:
-		if r.WouldSend != nil {
-			r.WouldSend(e)
+		if r.ShowWouldSend != nil {
+			r.ShowWouldSend(e)
 		}
-	case action.Step:
+	case action.StepEvent:
 		r.reportStep(e.Event)
-	case action.Move:
+	case action.EngineEvent:
 		r.reportMove(e.Event)
 	case action.Wait:
 		r.writeNote(strings.ToUpper(e.Text[:1]) + e.Text[1:] + ".")
@@ -74,7 +74,7 @@ func (r *Reporter) Report(e action.Event) {
 	case action.VerifyProgress:
 		if r.Progress.IsDue() {
 			r.Progress.Show("Reading "+e.Namespace, &display.Amount{Done: float64(e.Bytes),
-				Remaining: float64(max(0, e.OfBytes-e.Bytes)), Format: humanize.Bytes[float64]})
+				Remaining: float64(max(0, e.TotalBytes-e.Bytes)), Format: humanize.Bytes[float64]})
 		}
 	case action.ObstacleFound:
 		spell := r.FormatOption
@@ -85,7 +85,7 @@ func (r *Reporter) Report(e action.Event) {
 	case action.AuditProgress:
 		if r.Progress.IsDue() {
 			r.Progress.Show("Reading "+e.Namespace, &display.Amount{
-				Done: float64(e.Docs), Remaining: float64(max(0, e.Of-e.Docs)),
+				Done: float64(e.Docs), Remaining: float64(max(0, e.Total-e.Docs)),
 				Format: func(n float64) string { return humanize.Count(int64(n), "document") }})
 		}
 	case action.CannotStartYet:
@@ -121,12 +121,12 @@ func (r *Reporter) addEstimate(a *display.Amount) *display.Amount {
 	if r.gate == nil {
 		return a
 	}
-	a.RemainingUnknown = true
-	if toGo := r.gate.Stats().ToGo; toGo != nil {
-		a.RemainingText = fmt.Sprintf("%s to %s to go", forecast.RoundedDuration(toGo.Low),
+	a.RemainingTimeUnknown = true
+	if toGo := r.gate.Stats().TimeToGo; toGo != nil {
+		a.RemainingTimeText = fmt.Sprintf("%s to %s to go", forecast.RoundedDuration(toGo.Low),
 			forecast.RoundedDuration(toGo.High))
 		if r.gate.HasWindow() {
-			a.RemainingText += " while the window is open"
+			a.RemainingTimeText += " while the window is open"
 		}
 	}
 	return a

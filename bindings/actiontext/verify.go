@@ -48,7 +48,7 @@ func collectionVerdict(c action.VerifyCollection) string {
 	has := fmt.Sprintf("%s, %s", humanize.Count(c.Docs, "document"), humanize.Bytes(c.Bytes))
 	at := c.Before.UTC().Format(time.DateTime + "Z")
 	switch c.Verdict {
-	case action.VerdictDigest:
+	case action.VerifyDigest:
 		return fmt.Sprintf("%s, in %s.", has, humanize.Count(c.Ranges, "range"))
 	case string(verify.Same):
 		return fmt.Sprintf("the same as at %s: %s.", at, has)
@@ -82,7 +82,7 @@ func differenceLines(d action.VerifyDifference) (lines []string) {
 		text := string(doc.Kind) + ": "
 		switch {
 		case doc.ID != nil:
-			text += "_id " + visible(string(doc.ID))
+			text += "_id " + escapeLine(string(doc.ID))
 		case doc.Before != nil:
 			text += "a document with the hash " + doc.Before.String() + ", " + within
 		}
@@ -99,5 +99,5 @@ func boundText(id []byte, none string) string {
 	if len(id) == 0 {
 		return none
 	}
-	return visible(strings.TrimSpace(string(id)))
+	return escapeLine(strings.TrimSpace(string(id)))
 }

@@ -10,5 +10,5 @@ func Why(r action.WhyResult, long bool) string {
 	if r.Chunk != nil {
 		return findings.ChunkText(*r.Chunk)
 	}
-	return findings.Text(*r.About, long)
+	return findings.AnswerText(*r.Answer, long)
 }

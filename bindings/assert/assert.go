@@ -91,7 +91,7 @@ func (c *call) comparisonText(operator, format string) string {
 	}
 	if operator == "deepStrictEqual" {
 		text += "\n+ actual - expected\n\n" +
-			display.LineDiff(c.JS.Values.Printjson(c.Arg(0)), c.JS.Values.Printjson(c.Arg(1)))
+			display.LineDiff(c.JS.Values.PrintjsonText(c.Arg(0)), c.JS.Values.PrintjsonText(c.Arg(1)))
 	}
 	return text
 }

@@ -154,10 +154,10 @@ func (s *Completer) wordsAt(t *inputContext) []string {
 		return s.memberNames(s.resolve(chain))
 	}
 	if names := s.keyNames(t); names != nil {
-		return slices.DeleteFunc(names, func(n string) bool { return !identifierOnly(n) })
+		return slices.DeleteFunc(names, func(n string) bool { return !isIdentifier(n) })
 	}
 	if names := s.fieldNames(t); names != nil && !strings.HasPrefix(t.typed(), "$") {
-		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !identifierOnly(n) })
+		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !isIdentifier(n) })
 	}
 	switch typed := t.typed(); {
 	case strings.HasPrefix(typed, "$"):

@@ -169,7 +169,7 @@ func TestComplete(t *testing.T) {
 func TestCompleteFields(t *testing.T) {
 	c := shelltest.Connect(t)
 	sampled := func() bool {
-		return slices.ContainsFunc(c.Commands(), func(sent string) bool { return strings.Contains(sent, "$sample") })
+		return slices.ContainsFunc(c.TakeCommands(), func(sent string) bool { return strings.Contains(sent, "$sample") })
 	}
 	c.Fixture.Data["app.orders"] = []bson.Raw{
 		shelltest.MustMarshal(bson.D{field("_id", 1), field("customer", bson.D{field("name", "Ada"), field("no", 1)})}),

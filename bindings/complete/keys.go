@@ -79,9 +79,9 @@ func expandCommandFields(names, arguments []string) []string {
 
 // commandKeys returns the names of commands for the first key, and the fields of the command for other
 // keys.
-func (s *Completer) commandKeys(help script.Help, on resolved, there []string) []string {
-	if len(there) > 0 {
-		return append(commandFields(there[0]), "comment", "maxTimeMS", "writeConcern", "readConcern")
+func (s *Completer) commandKeys(help script.Help, on resolved, existing []string) []string {
+	if len(existing) > 0 {
+		return append(commandFields(existing[0]), "comment", "maxTimeMS", "writeConcern", "readConcern")
 	}
 	return s.commandNames(help, on)
 }

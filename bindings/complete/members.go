@@ -199,7 +199,7 @@ func dotReachable(names []string) []string {
 	for _, n := range names {
 		fits := true
 		for part := range strings.SplitSeq(n, ".") {
-			fits = fits && identifierOnly(part)
+			fits = fits && isIdentifier(part)
 		}
 		if fits {
 			list = append(list, n)
@@ -214,7 +214,7 @@ func (s *Completer) members(o *goja.Object) []string {
 	var words []string
 	for p := o; p != nil && p != everything && !isProxy(p); p = p.Prototype() {
 		for _, name := range p.GetOwnPropertyNames() {
-			if name != "constructor" && identifierOnly(name) {
+			if name != "constructor" && isIdentifier(name) {
 				words = append(words, name)
 			}
 		}
@@ -222,7 +222,7 @@ func (s *Completer) members(o *goja.Object) []string {
 	return words
 }
 
-func identifierOnly(name string) bool {
+func isIdentifier(name string) bool {
 	for i := range len(name) {
 		if !isWordByte(name[i]) || i == 0 && name[i] >= '0' && name[i] <= '9' {
 			return false

@@ -155,16 +155,16 @@ func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 func (s *Completer) configIDs(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
 		return fieldsOf(server.FirstBatch(server.TryRun(ctx, client, "config", bson.D{
-			{Key: "find", Value: collection}, {Key: "filter", Value: shardedOnly()},
+			{Key: "find", Value: collection}, {Key: "filter", Value: shardedFilter()},
 			{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
 		})), "_id")
 	})
 }
 
-// shardedOnly returns a filter that leaves out collections that are tracked but not sharded, and dropped
+// shardedFilter returns a filter that leaves out collections that are tracked but not sharded, and dropped
 // ones, whose entries releases up to 4.4 keep.
-func shardedOnly() bson.D {
+func shardedFilter() bson.D {
 	not := bson.D{{Key: "$ne", Value: true}}
 	return bson.D{{Key: "dropped", Value: not}, {Key: "unsplittable", Value: not}}
 }
@@ -199,10 +199,10 @@ func (s *Completer) indexNames(d *server.Database, name string) []string {
 
 // namespaces returns the sharded collections and, if every, also the other collections of the typed
 // database.
-func (s *Completer) namespaces(m *server.Conn, typed string, every bool) []string {
+func (s *Completer) namespaces(m *server.Conn, typed string, includeUnsharded bool) []string {
 	sharded := s.configIDs(m, "collections")
 	database, _, dotted := strings.Cut(typed, ".")
-	if !every {
+	if !includeUnsharded {
 		return sharded
 	}
 	all := slices.Clone(sharded)

@@ -45,9 +45,9 @@ type Console struct {
 // Attach sets the hooks of an interactive session.
 func (s *Console) Attach(hooks Hooks) { s.hooks = hooks }
 
-// Suggestion returns the text that edit has produced for the next line, for the user to change and
+// TakeSuggestion returns the text that edit has produced for the next line, for the user to change and
 // send. It returns each text once.
-func (s *Console) Suggestion() string {
+func (s *Console) TakeSuggestion() string {
 	text := s.suggestion
 	s.suggestion = ""
 	return text

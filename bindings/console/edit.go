@@ -28,7 +28,7 @@ func (s *Console) edit(c *script.Call) goja.Value {
 	if s.hooks.RunProgram == nil {
 		c.JS.Throw("Error", "edit works at a prompt only")
 	}
-	c.JS.Check(s.Sandbox.CheckStart())
+	c.JS.Check(s.Sandbox.CheckStartProgram())
 	c.JS.Out.Write("Opening an editor...\n")
 	editor := s.editor()
 	if len(editor) == 0 {
@@ -75,7 +75,7 @@ func (s *Console) sourceOf(c *script.Call, name string) string {
 		return ""
 	}
 	if _, isFunction := goja.AssertFunction(v); !isFunction {
-		return c.JS.Values.Printjson(v)
+		return c.JS.Values.PrintjsonText(v)
 	}
 	source := v.String()
 	if strings.HasSuffix(source, "{ [native code] }") {

@@ -16,7 +16,7 @@ func TestEdit(t *testing.T) {
 	var seen string
 	back, fails := "", error(nil)
 	environment := map[string]string{"EDITOR": "ed -s"}
-	err := c.Attach(bindings.Console{
+	err := c.Attach(bindings.ConsoleHooks{
 		RunProgram: func(cmd *exec.Cmd) error {
 			path := cmd.Args[len(cmd.Args)-1]
 			text, err := os.ReadFile(path)
@@ -42,7 +42,7 @@ func TestEdit(t *testing.T) {
 		if text, failed := c.Show(tt.input); failed || text != "Opening an editor..." {
 			t.Errorf("%s shows %s", tt.input, text)
 		}
-		if got := c.Suggestion(); seen != tt.seen || got != tt.suggestion {
+		if got := c.TakeSuggestion(); seen != tt.seen || got != tt.suggestion {
 			t.Errorf("%s shows %q in the editor and suggests %q", tt.input, seen, got)
 		}
 	}
@@ -63,7 +63,7 @@ func TestEdit(t *testing.T) {
 	delete(environment, "EDITOR")
 	shelltest.Run(t, c, step{"config.reset('editor')", `Setting "editor" has been reset to its default value`},
 		step{"edit", "Opening an editor...\nError: Command failed with an error: please define an external editor: config.set(\"editor\", \"...\"), or $VISUAL or $EDITOR"})
-	if c.Suggestion() == "" || c.Suggestion() != "" {
+	if c.TakeSuggestion() == "" || c.TakeSuggestion() != "" {
 		t.Error("a suggestion is given once")
 	}
 	shelltest.Run(t, shelltest.Connect(t), step{"edit", "Error: edit works at a prompt only"})

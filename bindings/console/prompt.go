@@ -45,7 +45,7 @@ func (p *Prompt) Text() string {
 	if p.Mode != "" {
 		prompt += "[" + p.Mode + "] "
 	}
-	return plaintext.VisibleLine(prompt + db.Name + "> ")
+	return plaintext.EscapeLine(prompt + db.Name + "> ")
 }
 
 const (
@@ -57,21 +57,21 @@ const (
 
 // edition returns the edition that the prompt shows for servers other than the community edition. It
 // asks the server once.
-func (p *Prompt) edition(of *server.Conn) string {
-	if known, ok := p.editions[of]; ok {
+func (p *Prompt) edition(conn *server.Conn) string {
+	if known, ok := p.editions[conn]; ok {
 		return known
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
 	defer cancel()
 	text := ""
-	modules, _ := server.TryRun(ctx, of.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
+	modules, _ := server.TryRun(ctx, conn.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
 	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
 		text = "Enterprise "
 	}
 	if p.editions == nil {
 		p.editions = make(map[*server.Conn]string)
 	}
-	p.editions[of] = text
+	p.editions[conn] = text
 	return text
 }
 
@@ -106,10 +106,10 @@ func (p *Prompt) customPrompt() (string, bool) {
 }
 
 // warnOnce says, once for each function, why a user-defined prompt is not shown.
-func (p *Prompt) warnOnce(of goja.Value, why string) {
-	if p.warned != nil && p.warned.SameAs(of) {
+func (p *Prompt) warnOnce(prompt goja.Value, why string) {
+	if p.warned != nil && p.warned.SameAs(prompt) {
 		return
 	}
-	p.warned = of
+	p.warned = prompt
 	p.JS.Out.Warn("Warning: prompt() failed, and the usual prompt is shown: " + why)
 }

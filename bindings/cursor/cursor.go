@@ -30,7 +30,7 @@ const (
 
 // Cursor is a query that has not been sent yet, or its results.
 type Cursor struct {
-	script.Hidden
+	script.OpaqueObject
 	host *Host
 	d    Database
 	kind Kind
@@ -40,7 +40,7 @@ type Cursor struct {
 	Body        bson.D // the command, built up by the cursor's methods
 	Pipeline    bson.RawValue
 	addedStages bson.A // stages that methods added to the pipeline
-	IsRead      bool
+	IsReadOnly  bool
 	Stream      bool // a change stream, which has no end
 
 	batchSize    int32
@@ -58,7 +58,7 @@ type Cursor struct {
 
 // Database is the destination of a cursor's commands.
 type Database interface {
-	Server() *server.Database
+	ServerDatabase() *server.Database
 	// ReadBody adds the read options of the connection and of the settings to a command.
 	ReadBody(body bson.D) bson.D
 }
@@ -74,7 +74,7 @@ type Host struct {
 
 // New returns a cursor (rules/04-command-line-and-prompt §2.6).
 func (h *Host) New(d Database, kind Kind, body bson.D) *Cursor {
-	cur := &Cursor{host: h, d: d, kind: kind, Body: body, IsRead: true}
+	cur := &Cursor{host: h, d: d, kind: kind, Body: body, IsReadOnly: true}
 	cur.Object = h.JS.Runtime.NewDynamicObject(cur)
 	script.Must(cur.Object.SetPrototype(h.Prototype()))
 	h.OnNew(cur)
@@ -84,7 +84,7 @@ func (h *Host) New(d Database, kind Kind, body bson.D) *Cursor {
 // RunCommand runs a command whose reply is a cursor.
 func (h *Host) RunCommand(d Database, body bson.D) goja.Value {
 	cur := h.New(d, Command, body)
-	cur.IsRead = false
+	cur.IsReadOnly = false
 	cur.Open()
 	return cur.Object
 }
@@ -159,9 +159,9 @@ func (cur *Cursor) Open() {
 	if cur.serverCursor != nil || cur.closed {
 		return
 	}
-	r := cur.d.Server().Request(cur.command())
-	r.IsRepeatable, r.ReadPreference = cur.IsRead, cur.readPreference
-	server, err := cur.host.Gateway.Open(r)
+	r := cur.d.ServerDatabase().Request(cur.command())
+	r.IsRepeatable, r.ReadPreference = cur.IsReadOnly, cur.readPreference
+	server, err := cur.host.Gateway.OpenCursor(r)
 	if err != nil {
 		cur.closed = true
 		cur.host.Gateway.Throw(err)
@@ -176,7 +176,7 @@ func (cur *Cursor) Open() {
 }
 
 func (cur *Cursor) context() context.Context {
-	return cur.d.Server().Request(nil).Context(cur.host.JS.Context())
+	return cur.d.ServerDatabase().Request(nil).Context(cur.host.JS.Context())
 }
 
 // HasNext reads one document ahead.

@@ -32,7 +32,7 @@ func Verbosity(c *script.Call, i int) string {
 // servers return them anyway.
 func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goja.Value {
 	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Repeatable)
-	o := h.Display.Reply(reply).(*goja.Object)
+	o := h.Display.ReplyValue(reply).(*goja.Object)
 	if verbosity == "queryPlanner" && script.Property(o, "executionStats") != nil {
 		script.Must(o.Delete("executionStats"))
 	}
@@ -43,9 +43,9 @@ func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goj
 func (cur *Cursor) ExplainOutput() goja.Value {
 	verbosity := cur.ExplainVerbosity
 	verbosity = cmp.Or(verbosity, "queryPlanner")
-	return cur.host.RunExplain(cur.d.Server(), cur.command(), verbosity)
+	return cur.host.RunExplain(cur.d.ServerDatabase(), cur.command(), verbosity)
 }
 
 func cursorExplain(c *script.Call, cur *Cursor) goja.Value {
-	return cur.host.RunExplain(cur.d.Server(), cur.command(), Verbosity(c, 0))
+	return cur.host.RunExplain(cur.d.ServerDatabase(), cur.command(), Verbosity(c, 0))
 }

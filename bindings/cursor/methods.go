@@ -49,7 +49,7 @@ func methods() script.Methods[*Cursor] {
 			return c.This
 		}, "Sets the read concern."},
 		{"readPref", "mode:string tags?:object hedge?:object", func(c *script.Call, cur *Cursor) goja.Value {
-			cur.readPreference = server.ReadPreference(c.JS, c.Arg(0), c.Arg(1), c.Arg(2))
+			cur.readPreference = server.ParseReadPreference(c.JS, c.Arg(0), c.Arg(1), c.Arg(2))
 			return c.This
 		}, "Sets the read preference."},
 		{"returnKey", "on?:boolean", cursorFlag("returnKey"), "Returns index keys instead of documents."},
@@ -75,7 +75,7 @@ func methods() script.Methods[*Cursor] {
 		{"oplogReplay", "", func(c *script.Call, _ *Cursor) goja.Value { return c.This }, "Has no effect."},
 		{"disableBlockWarnings", "", func(c *script.Call, _ *Cursor) goja.Value { return c.This }, "Has no effect."},
 		{"maxScan", "", func(c *script.Call, _ *Cursor) goja.Value {
-			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+			c.JS.ThrowCoded(script.DeprecatedErrorName, script.CodeDeprecated,
 				"`maxScan()` was removed because it was deprecated in MongoDB 4.0")
 			return nil
 		}, "Removed."},
@@ -91,7 +91,7 @@ func methods() script.Methods[*Cursor] {
 			"Returns the plan of an explained query."},
 		{"tryNext", "", func(c *script.Call, cur *Cursor) goja.Value {
 			if cur.Stream && cur.isClosed() {
-				c.JS.Throw(script.RuntimeError, "Cannot call tryNext on closed cursor")
+				c.JS.Throw(script.RuntimeErrorName, "Cannot call tryNext on closed cursor")
 			}
 			if cur.peeked == nil && !cur.advance(true) {
 				return goja.Null()
@@ -284,7 +284,7 @@ func cursorAddOption(c *script.Call, cur *Cursor) goja.Value {
 		flag = c.Arg(0).ToInteger()
 	}
 	if flag == 4 {
-		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "the slaveOk option is not supported.")
+		c.JS.ThrowCoded(script.UnimplementedErrorName, script.CodeNotImplemented, "the slaveOk option is not supported.")
 	}
 	name, ok := flags[flag]
 	if !ok {
@@ -336,7 +336,7 @@ func cursorCount(c *script.Call, cur *Cursor) goja.Value {
 
 // Count runs a count command.
 func (h *Host) Count(d Database, body bson.D) goja.Value {
-	reply := h.Gateway.MustSend(d.Server().Request(d.ReadBody(body), server.Repeatable))
+	reply := h.Gateway.MustSend(d.ServerDatabase().Request(d.ReadBody(body), server.Repeatable))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return h.JS.Runtime.ToValue(0)

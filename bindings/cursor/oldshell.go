@@ -26,7 +26,7 @@ func oldShellMethods() script.Methods[*Cursor] {
 			return n
 		}, ""},
 		{"getClusterTime", "", func(c *script.Call, cur *Cursor) goja.Value {
-			sess := cur.d.Server().Session
+			sess := cur.d.ServerDatabase().Session
 			if sess == nil {
 				return nil
 			}

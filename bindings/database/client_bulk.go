@@ -94,9 +94,9 @@ func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {
 
 func replacementOrUpdate(c *script.Call, model *goja.Object, name string) *bson.RawValue {
 	if name == "replaceOne" {
-		return write.ReplacementDocument(c.JS, script.OrUndefined(script.Property(model, "replacement")))
+		return write.ParseReplacementDocument(c.JS, script.OrUndefined(script.Property(model, "replacement")))
 	}
-	return write.UpdateDocument(c.JS, script.OrUndefined(script.Property(model, "update")))
+	return write.ParseUpdateDocument(c.JS, script.OrUndefined(script.Property(model, "update")))
 }
 
 // newResult returns the result object. It throws for the first error of an ordered batch, or for any

@@ -24,7 +24,7 @@ func adminMethods() script.Methods[*Collection] {
 			return c.JS.Values.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name},
+			return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name},
 				{Key: "size", Value: c.JS.BSONValue(c.Arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *script.Call, coll *Collection) goja.Value {
@@ -34,10 +34,10 @@ func adminMethods() script.Methods[*Collection] {
 			} else {
 				body = c.JS.Merge(body, c.Arg(0))
 			}
-			return coll.host.Display.Reply(coll.d.Run(body, server.Repeatable))
+			return coll.host.Display.ReplyValue(coll.d.Run(body, server.Repeatable))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", func(c *script.Call, coll *Collection) goja.Value {
-			return stats.OfCall(c, coll.statsCollection())
+			return stats.Call(c, coll.statsCollection())
 		},
 			"Returns the sizes of the collection, of all shards together."},
 		{"dataSize", "", collSize("dataSize", "$storageStats.size"), "Returns the size of the documents in bytes."},
@@ -80,7 +80,7 @@ func collDrop(c *script.Call, coll *Collection) goja.Value {
 }
 
 func collRename(c *script.Call, coll *Collection) goja.Value {
-	coll.d.Admin(bson.D{
+	coll.d.RunAdmin(bson.D{
 		{Key: "renameCollection", Value: coll.Namespace()},
 		{Key: "to", Value: coll.d.Name + "." + c.Text(0)},
 		{Key: "dropTarget", Value: c.Arg(1).ToBoolean()},
@@ -91,7 +91,7 @@ func collRename(c *script.Call, coll *Collection) goja.Value {
 func collIsCapped(c *script.Call, coll *Collection) goja.Value {
 	info := coll.listCollectionsEntry()
 	if info == nil {
-		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.Namespace())
+		c.JS.Throw(script.RuntimeErrorName, "collection %s not found", coll.Namespace())
 	}
 	return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(info, "options", "capped"))
 }

@@ -42,7 +42,7 @@ func indexMethods() script.Methods[*Collection] {
 			if c.Has(0) {
 				index = c.JS.BSONValue(c.Arg(0))
 			}
-			return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index",
+			return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index",
 				Value: index}}))
 		}, "Drops indexes; all but the one on _id without an argument."},
 		{"hideIndex", "index:string|object", func(c *script.Call, coll *Collection) goja.Value {
@@ -77,7 +77,7 @@ func indexMethods() script.Methods[*Collection] {
 			return nil
 		}, "Changes a search index."},
 		{"reIndex", "", func(_ *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "reIndex", Value: coll.name}}))
+			return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "reIndex", Value: coll.name}}))
 		}, "Builds all indexes again."},
 	}
 }
@@ -151,7 +151,7 @@ func collDropIndex(c *script.Call, coll *Collection) goja.Value {
 	if !goja.IsString(c.Arg(0)) && (o == nil || o.ClassName() == "Array") {
 		c.JS.ThrowInvalid("The index to drop must be either the index name or the index specification document.")
 	}
-	return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name},
+	return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name},
 		{Key: "index", Value: c.JS.BSONValue(c.Arg(0))}}))
 }
 
@@ -160,7 +160,7 @@ func (coll *Collection) setHidden(c *script.Call, hidden bool) goja.Value {
 	if goja.IsString(c.Arg(0)) {
 		which = "name"
 	}
-	return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
+	return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
 		{Key: which, Value: c.JS.BSONValue(c.Arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
 }

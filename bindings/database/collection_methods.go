@@ -35,11 +35,11 @@ func collRunCommand(c *script.Call, coll *Collection) goja.Value {
 		if c.Has(1) {
 			c.JS.ThrowInvalid("Collection.runCommand takes a command string as its first arugment")
 		}
-		return coll.host.Display.Reply(coll.host.Gateway.MustSend(coll.d.Request(c.JS.Document(c.Arg(0)))))
+		return coll.host.Display.ReplyValue(coll.host.Gateway.MustSend(coll.d.Request(c.JS.Document(c.Arg(0)))))
 	}
 	name := c.Text(0)
 	if script.Property(c.Object(1), name) != nil {
 		c.JS.ThrowInvalid("The \"commandName\" argument cannot be passed as an option to \"runCommand\".")
 	}
-	return coll.host.Display.Reply(coll.d.Run(c.JS.Merge(bson.D{{Key: name, Value: coll.name}}, c.Arg(1))))
+	return coll.host.Display.ReplyValue(coll.d.Run(c.JS.Merge(bson.D{{Key: name, Value: coll.name}}, c.Arg(1))))
 }

@@ -167,7 +167,7 @@ func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Valu
 		}
 	}
 	if endsWithOutStage(stages) {
-		cur.IsRead = false
+		cur.IsReadOnly = false
 		if d.effectiveWriteConcern() != nil && !server.HasField(body, "writeConcern") {
 			cur.Body = append(cur.Body, bson.E{Key: "writeConcern", Value: d.effectiveWriteConcern()})
 		}
@@ -221,7 +221,7 @@ func (coll *Collection) count(c *script.Call, body bson.D) goja.Value {
 }
 
 func collCount(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Out.Deprecate("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
+	c.JS.Out.WarnDeprecated("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
 	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: filterArg(c, 0)}}
 	return coll.count(c, c.JS.Merge(body, c.Arg(1), shellOnlyOptions...))
 }
@@ -234,9 +234,9 @@ func collDistinct(c *script.Call, coll *Collection) goja.Value {
 }
 
 func collMapReduce(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Out.Deprecate("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
+	c.JS.Out.WarnDeprecated("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
 		"https://mongodb.com/docs/manual/core/map-reduce for details.")
-	return coll.host.Display.Reply(coll.d.Run(coll.mapReduceBody(c)))
+	return coll.host.Display.ReplyValue(coll.d.Run(coll.mapReduceBody(c)))
 }
 
 func (coll *Collection) mapReduceBody(c *script.Call) bson.D {
@@ -296,6 +296,6 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 	if name, ok := on.(string); ok {
 		target += "." + name
 	}
-	c.JS.Values.SetPrinter(cur.Object, func() string { return "ChangeStreamCursor on " + plaintext.VisibleLine(target) })
+	c.JS.Values.SetPrinter(cur.Object, func() string { return "ChangeStreamCursor on " + plaintext.EscapeLine(target) })
 	return cur.Object
 }

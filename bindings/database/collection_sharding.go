@@ -22,14 +22,14 @@ import (
 func shardingMethods() script.Methods[*Collection] {
 	return script.Methods[*Collection]{
 		{"getShardVersion", "", func(_ *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.Reply(
-				coll.d.Admin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Repeatable),
+			return coll.host.Display.ReplyValue(
+				coll.d.RunAdmin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Repeatable),
 			)
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.Reply(coll.d.Admin(c.JS.Merge(bson.D{
+			return coll.host.Display.ReplyValue(coll.d.RunAdmin(c.JS.Merge(bson.D{
 				{Key: "analyzeShardKey", Value: coll.Namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
 			}, c.Arg(1)), server.Repeatable))
 		}, "Measures how good a shard key would be."},
@@ -48,14 +48,14 @@ func collConfigureQueryAnalyzer(c *script.Call, coll *Collection) goja.Value {
 			}
 		}
 	}
-	return coll.host.Display.Reply(coll.d.Admin(body))
+	return coll.host.Display.ReplyValue(coll.d.RunAdmin(body))
 }
 
 func collShardLocation(c *script.Call, coll *Collection) goja.Value {
 	if stats, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
 		coll.host.Gateway.Throw(err)
 	} else if len(stats) == 0 {
-		c.JS.Throw(script.RuntimeError, "collection %s not found", coll.Namespace())
+		c.JS.Throw(script.RuntimeErrorName, "collection %s not found", coll.Namespace())
 	}
 	docs := coll.d.AggregateAll(int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
@@ -72,8 +72,8 @@ func collShardLocation(c *script.Call, coll *Collection) goja.Value {
 // shardStorage is the part of a collection on one shard: data without orphans, documents with orphans,
 // as mongosh counts.
 type shardStorage struct {
-	shard, host                          string
-	data, docs, orphans, average, chunks float64
+	shard, host                                    string
+	dataBytes, docs, orphans, averageBytes, chunks float64
 }
 
 // collShardDistribution follows rules/04-objects §6.4, with the shards sorted by name.
@@ -86,7 +86,7 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 	}
 	entry := sh.CatalogEntry(config, coll.Namespace(), docs)
 	if entry == nil {
-		c.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
+		c.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
 	ns := rawdoc.Text(entry, "_id")
 	seen := coll.host.Sharding.ReadSnapshot(coll.d.Database, live.ReaderOptions{
@@ -97,9 +97,9 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 		stats, _ := doc.Lookup("storageStats").DocumentOK()
 		share := shardStorage{
 			shard: rawdoc.Text(doc, "shard"), docs: rawdoc.Number(stats, "count"),
-			average: rawdoc.Number(stats, "avgObjSize"), orphans: rawdoc.Number(stats, "numOrphanDocs"),
+			averageBytes: rawdoc.Number(stats, "avgObjSize"), orphans: rawdoc.Number(stats, "numOrphanDocs"),
 		}
-		share.data = rawdoc.Number(stats, "size") - share.orphans*share.average
+		share.dataBytes = rawdoc.Number(stats, "size") - share.orphans*share.averageBytes
 		on := catalog.ShardID(share.shard)
 		if shard, found := seen.Shard(on); found {
 			share.host = shard.Host
@@ -120,7 +120,7 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 	var all shardStorage
 	for _, sh := range shares {
-		all.data += sh.data
+		all.dataBytes += sh.dataBytes
 		all.docs += sh.docs
 		all.orphans += sh.orphans
 		all.chunks += sh.chunks
@@ -129,30 +129,30 @@ func drawDistribution(t *display.Tables, ns string, shares []shardStorage) {
 	for _, sh := range shares {
 		perChunk := 0.0
 		if sh.chunks > 0 {
-			perChunk = sh.data / sh.chunks
+			perChunk = sh.dataBytes / sh.chunks
 		}
 		rows = append(rows, []string{
 			sh.shard,
-			plaintext.DatabaseSizeText(sh.data),
-			percentText(sh.data, all.data),
+			plaintext.DatabaseSizeText(sh.dataBytes),
+			percentText(sh.dataBytes, all.dataBytes),
 			plaintext.PlainNumber(sh.docs - sh.orphans),
 			plaintext.PlainNumber(sh.orphans),
 			plaintext.PlainNumber(sh.chunks),
 			plaintext.DatabaseSizeText(math.Floor(perChunk)),
-			plaintext.DatabaseSizeText(sh.average),
+			plaintext.DatabaseSizeText(sh.averageBytes),
 		})
 	}
-	rows = append(rows, []string{"total", plaintext.DatabaseSizeText(all.data), "",
+	rows = append(rows, []string{"total", plaintext.DatabaseSizeText(all.dataBytes), "",
 		plaintext.PlainNumber(all.docs - all.orphans), plaintext.PlainNumber(all.orphans),
 		plaintext.PlainNumber(all.chunks), "", ""})
-	t.Heading(ns)
-	t.Grid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
+	t.WriteHeading(ns)
+	t.WriteGrid([]string{"shard", "data#", "%#", "documents#", "orphans#", "chunks#", "a chunk#", "a document#"}, rows)
 }
 
 func distributionObject(js *script.Engine, shares []shardStorage) *goja.Object {
 	var data, docs, chunks float64
 	for _, sh := range shares {
-		data += sh.data
+		data += sh.dataBytes
 		docs += sh.docs
 		chunks += sh.chunks
 	}
@@ -160,10 +160,10 @@ func distributionObject(js *script.Engine, shares []shardStorage) *goja.Object {
 	for _, sh := range shares {
 		perChunk, docsPerChunk := 0.0, 0.0
 		if sh.chunks > 0 {
-			perChunk, docsPerChunk = sh.data/sh.chunks, math.Floor(sh.docs/sh.chunks)
+			perChunk, docsPerChunk = sh.dataBytes/sh.chunks, math.Floor(sh.docs/sh.chunks)
 		}
 		script.Must(result.Set(fmt.Sprintf("Shard %s at %s", sh.shard, sh.host), js.NewObject(
-			"data", plaintext.DistributionSizeText(sh.data),
+			"data", plaintext.DistributionSizeText(sh.dataBytes),
 			"docs", script.IntegerIfExact(sh.docs),
 			"chunks", script.IntegerIfExact(sh.chunks),
 			"estimated data per chunk", plaintext.DistributionSizeText(perChunk),
@@ -173,9 +173,9 @@ func distributionObject(js *script.Engine, shares []shardStorage) *goja.Object {
 	totals := js.NewObject("data", plaintext.DistributionSizeText(data), "docs", script.IntegerIfExact(docs), "chunks",
 		script.IntegerIfExact(chunks))
 	for _, sh := range shares {
-		script.Must(totals.Set("Shard "+sh.shard, js.Runtime.NewArray(percentText(sh.data, data)+" % data",
+		script.Must(totals.Set("Shard "+sh.shard, js.Runtime.NewArray(percentText(sh.dataBytes, data)+" % data",
 			percentText(sh.docs, docs)+" % docs in cluster",
-			plaintext.DistributionSizeText(sh.average)+" avg obj size on shard")))
+			plaintext.DistributionSizeText(sh.averageBytes)+" avg obj size on shard")))
 	}
 	script.Must(result.Set("Totals", totals))
 	return result

@@ -38,14 +38,14 @@ func writeMethods() script.Methods[*Collection] {
 			"Deprecated: use deleteOne, deleteMany, findOneAndDelete or bulkWrite."},
 		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *script.Call,
 			coll *Collection) goja.Value {
-			return coll.findOneAnd(c, write.UpdateDocument(c.JS, c.Arg(1)), c.Object(2))
+			return coll.findOneAndChange(c, write.ParseUpdateDocument(c.JS, c.Arg(1)), c.Object(2))
 		}, "Changes one document and returns it."},
 		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *script.Call,
 			coll *Collection) goja.Value {
-			return coll.findOneAnd(c, write.ReplacementDocument(c.JS, c.Arg(1)), c.Object(2))
+			return coll.findOneAndChange(c, write.ParseReplacementDocument(c.JS, c.Arg(1)), c.Object(2))
 		}, "Replaces one document and returns it."},
 		{"findOneAndDelete", "filter:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.findOneAnd(c, nil, c.Object(1))
+			return coll.findOneAndChange(c, nil, c.Object(1))
 		}, "Deletes one document and returns it."},
 		{"findAndModify", "options:object", collFindAndModify,
 			"Changes one document and returns it; all arguments in one object."},
@@ -65,7 +65,7 @@ func collInsertOne(c *script.Call, coll *Collection) goja.Value {
 	ops := []write.Op{write.InsertOp(c.JS, c.Arg(0), 0)}
 	w := coll.Write(ops, write.ParseOptions(c.JS, c.Object(1)))
 	coll.host.results().ThrowFailures(w, ops, false)
-	return coll.host.results().InsertOne(w, ops[0].Doc.Lookup("_id"))
+	return coll.host.results().InsertOneResult(w, ops[0].Doc.Lookup("_id"))
 }
 
 func collInsertMany(c *script.Call, coll *Collection) goja.Value {
@@ -87,11 +87,11 @@ func (coll *Collection) insertAll(c *script.Call, list, options *goja.Object) go
 	}
 	w := coll.Write(ops, write.ParseOptions(c.JS, options))
 	coll.host.results().ThrowFailures(w, ops, true)
-	return coll.host.results().InsertMany(w, ops)
+	return coll.host.results().InsertManyResult(w, ops)
 }
 
 func collInsert(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Out.Deprecate("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
+	c.JS.Out.WarnDeprecated("Collection.insert() is deprecated. Use insertOne, insertMany, or bulkWrite.")
 	list := c.Object(0)
 	if list.ClassName() != "Array" {
 		list = c.JS.Runtime.NewArray(list)
@@ -100,19 +100,20 @@ func collInsert(c *script.Call, coll *Collection) goja.Value {
 }
 
 func collSave(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Out.Deprecate("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or " +
+	c.JS.Out.WarnDeprecated("Collection.save() is deprecated. Use insertOne, insertMany, updateOne, updateMany, or " +
 		"findOneAndUpdate.")
 	id := script.Property(c.Object(0), "_id")
 	if id == nil {
 		return collInsertOne(c, coll)
 	}
-	op := write.UpdateOp(c.JS, c.JS.NewObject("_id", id), write.ReplacementDocument(c.JS, c.Arg(0)),
+	op := write.UpdateOp(c.JS, c.JS.NewObject("_id", id), write.ParseReplacementDocument(c.JS, c.Arg(0)),
 		c.JS.NewObject("upsert", true), false)
 	return coll.runUpdate(c, op, c.Object(1))
 }
 
 func (coll *Collection) update(c *script.Call, multi bool) goja.Value {
-	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.UpdateDocument(c.JS, c.Arg(1)), c.Object(2), multi),
+	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ParseUpdateDocument(c.JS, c.Arg(1)), c.Object(2),
+		multi),
 		c.Object(2))
 }
 
@@ -120,17 +121,17 @@ func (coll *Collection) runUpdate(c *script.Call, op write.Op, options *goja.Obj
 	ops := []write.Op{op}
 	w := coll.Write(ops, write.ParseOptions(c.JS, options))
 	coll.host.results().ThrowFailures(w, ops, false)
-	return coll.host.results().Update(w)
+	return coll.host.results().UpdateResult(w)
 }
 
 func collReplaceOne(c *script.Call, coll *Collection) goja.Value {
-	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ReplacementDocument(c.JS, c.Arg(1)), c.Object(2),
+	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ParseReplacementDocument(c.JS, c.Arg(1)), c.Object(2),
 		false), c.Object(2))
 }
 
 // collUpdate accepts the options of mongosh and the two booleans of the old shell.
 func collUpdate(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Out.Deprecate("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
+	c.JS.Out.WarnDeprecated("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
 	options := c.Object(2)
 	multi := c.Arg(3).ToBoolean()
 	if options == nil {
@@ -138,7 +139,7 @@ func collUpdate(c *script.Call, coll *Collection) goja.Value {
 	} else if v := script.Property(options, "multi"); v != nil {
 		multi = v.ToBoolean()
 	}
-	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.UpdateDocument(c.JS, c.Arg(1)), options, multi),
+	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ParseUpdateDocument(c.JS, c.Arg(1)), options, multi),
 		options)
 }
 
@@ -146,11 +147,12 @@ func (coll *Collection) delete(c *script.Call, options *goja.Object, one bool) g
 	ops := []write.Op{write.DeleteOp(c.JS, c.Object(0), options, one)}
 	w := coll.Write(ops, write.ParseOptions(c.JS, options))
 	coll.host.results().ThrowFailures(w, ops, false)
-	return coll.host.results().Delete(w)
+	return coll.host.results().DeleteResult(w)
 }
 
 func collRemove(c *script.Call, coll *Collection) goja.Value {
-	c.JS.Out.Deprecate("Collection.remove() is deprecated. Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
+	c.JS.Out.WarnDeprecated("Collection.remove() is deprecated. " +
+		"Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
 	options := c.Object(1)
 	one := options == nil && c.Arg(1).ToBoolean()
 	if v := script.Property(options, "justOne"); v != nil {
@@ -159,12 +161,12 @@ func collRemove(c *script.Call, coll *Collection) goja.Value {
 	return coll.delete(c, options, one)
 }
 
-// findOneAnd runs findAndModify; without an update it removes the document.
-func (coll *Collection) findOneAnd(c *script.Call, update *bson.RawValue, options *goja.Object) goja.Value {
-	return coll.findAndModify(c, coll.findOneAndBody(c, update, options), options)
+// findOneAndChange runs findAndModify; without an update it removes the document.
+func (coll *Collection) findOneAndChange(c *script.Call, update *bson.RawValue, options *goja.Object) goja.Value {
+	return coll.findAndModify(c, coll.findOneAndChangeBody(c, update, options), options)
 }
 
-func (coll *Collection) findOneAndBody(c *script.Call, update *bson.RawValue, options *goja.Object) bson.D {
+func (coll *Collection) findOneAndChangeBody(c *script.Call, update *bson.RawValue, options *goja.Object) bson.D {
 	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))},
 		{Key: "remove", Value: update == nil}}
 	if update != nil {
@@ -212,7 +214,7 @@ func (coll *Collection) findAndModify(c *script.Call, body bson.D, options *goja
 	}
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
 		if v := script.Property(options, name); v != nil && v.ToBoolean() {
-			return coll.host.Display.Reply(reply)
+			return coll.host.Display.ReplyValue(reply)
 		}
 	}
 	v, err := reply.LookupErr("value")
@@ -252,5 +254,5 @@ func collBulkWrite(c *script.Call, coll *Collection) goja.Value {
 	}
 	w := coll.Write(ops, write.ParseOptions(c.JS, c.Object(1)))
 	coll.Results().ThrowFailures(w, ops, true)
-	return coll.Results().Bulk(w, ops)
+	return coll.Results().BulkResult(w, ops)
 }

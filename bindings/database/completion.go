@@ -40,11 +40,11 @@ func (h *Host) MethodResult(on goja.Value, method, argument string) (v goja.Valu
 func (h *Host) databaseMethodResult(d *Database, method, argument string) (goja.Value, *goja.Object) {
 	switch method {
 	case "getSiblingDB", "getSisterDB":
-		if ValidName(argument) {
-			return d.SiblingObject(argument).object, nil
+		if IsValidDatabaseName(argument) {
+			return d.SiblingDatabase(argument).object, nil
 		}
 	case "getCollection":
-		if validCollectionName(argument) {
+		if isValidCollectionName(argument) {
 			return d.Collection(argument).object, nil
 		}
 	case "getMongo":
@@ -57,10 +57,10 @@ func (h *Host) databaseMethodResult(d *Database, method, argument string) (goja.
 
 func (h *Host) connectionMethodResult(m *Mongo, method, argument string) (goja.Value, *goja.Object) {
 	switch {
-	case method == "getDB" && ValidName(argument):
+	case method == "getDB" && IsValidDatabaseName(argument):
 		return m.Database(argument).object, nil
 	case method == "startSession":
-		return nil, h.Classes.Session()
+		return nil, h.Prototypes.Session()
 	}
 	return nil, nil
 }
@@ -70,9 +70,9 @@ func (h *Host) collectionMethodResult(coll *Collection, method string) (goja.Val
 	case "find", "aggregate", "watch":
 		return nil, h.Cursors.Prototype()
 	case "explain":
-		return nil, script.ClassOf(h.JS, "Explainable", explainMethods)
+		return nil, script.PrototypeOf(h.JS, "Explainable", explainMethods)
 	case "getPlanCache":
-		return nil, script.ClassOf(h.JS, "PlanCache", planCacheMethods)
+		return nil, script.PrototypeOf(h.JS, "PlanCache", planCacheMethods)
 	case "initializeOrderedBulkOp", "initializeUnorderedBulkOp":
 		return nil, write.BulkPrototype(h.JS)
 	case "getDB":

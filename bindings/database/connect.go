@@ -18,16 +18,16 @@ import (
 
 // Connections that scripts open, and authentication: Mongo(), connect(), db.auth().
 
-// Constructor returns the global Mongo, which opens a connection.
-func (h *Host) Constructor() goja.Value {
-	return script.Class(h.JS, "Mongo", h.Classes.Mongo(), func(c *script.Call) *goja.Object {
+// MongoConstructor returns the global Mongo, which opens a connection.
+func (h *Host) MongoConstructor() goja.Value {
+	return script.NewClass(h.JS, "Mongo", h.Prototypes.Mongo(), func(c *script.Call) *goja.Object {
 		if len(c.Args) > 0 && !c.Has(0) {
 			// An explicit undefined is probably a mistake in the script.
 			c.JS.ThrowInvalid("Argument uri is undefined (Mongo); Mongo() without arguments goes to localhost:27017")
 		}
 		c.Check("Mongo", script.ParseSignature("uri?:string|object encryption?:object options?:object"))
 		if o := c.Object(1); o != nil && len(o.Keys()) > 0 {
-			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
+			c.JS.ThrowCoded(script.UnimplementedErrorName, script.CodeNotImplemented,
 				"client-side field level encryption is not available in shardsh")
 		}
 		settings := h.connectionOptions(c.Arg(0))
@@ -76,8 +76,8 @@ func (h *Host) optionsFromURI(uri string) *options.ClientOptions {
 		h.JS.ThrowInvalid("Invalid URI: %s", server.Redact(uri))
 	}
 	h.checkSandboxAllows(uri)
-	if h.ConnectSettings.ClientOptions != nil {
-		settings, err := h.ConnectSettings.ClientOptions(h.JS.Context(), uri)
+	if h.ConnectSettings.ParseURI != nil {
+		settings, err := h.ConnectSettings.ParseURI(h.JS.Context(), uri)
 		if err != nil {
 			h.JS.Throw("MongoParseError", "%s", server.RedactedLine(err.Error()))
 		}
@@ -204,7 +204,7 @@ func (h *Host) openClient(settings *options.ClientOptions) *mongo.Client {
 // throwUnreachable throws the error for a server that was never reached.
 func (h *Host) throwUnreachable(err error) {
 	e := h.Gateway.ErrorOf(err)
-	if name, _ := server.ConnectionError(err); name == "MongoNetworkError" {
+	if name, _ := server.DescribeConnectionError(err); name == "MongoNetworkError" {
 		script.Must(e.SetPrototype(h.JS.Values.Errors.New(name, "").Prototype()))
 	}
 	panic(e)
@@ -220,7 +220,7 @@ func dbAuth(c *script.Call, d *Database) goja.Value {
 		credential.Username, credential.Password = script.OptionalText(o.Get("user")), script.OptionalText(o.Get("pwd"))
 		credential.AuthMechanism = script.OptionalText(o.Get("mechanism"))
 		if script.Property(o, "digestPassword") != nil {
-			c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
+			c.JS.ThrowCoded(script.UnimplementedErrorName, script.CodeNotImplemented,
 				"digestPassword is not supported for authentication.")
 		}
 	default:
@@ -239,7 +239,7 @@ func dbAuth(c *script.Call, d *Database) goja.Value {
 // login connects again as a user. It keeps the old connection if that fails.
 func (m *Mongo) login(c *script.Call, credential options.Credential) {
 	if m.Settings == nil {
-		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented,
+		c.JS.ThrowCoded(script.UnimplementedErrorName, script.CodeNotImplemented,
 			"this connection cannot log in again; give the user in the connection string")
 	}
 	settings := *m.Settings
@@ -277,7 +277,7 @@ func (h *Host) askPassword() goja.Value {
 	}
 	v, err := ask(goja.Undefined())
 	if err == nil {
-		v, err = h.JS.Settle(v)
+		v, err = h.JS.AwaitResult(v)
 	}
 	h.JS.Check(err)
 	return v

@@ -18,7 +18,7 @@ func mongoMethods() script.Methods[*Mongo] {
 		{"getDB", "name:string", func(c *script.Call, m *Mongo) goja.Value { return m.CheckedDatabase(c.Text(0)).object },
 			"Returns the database of that name."},
 		{"getDBs", "options?:object", func(_ *script.Call, m *Mongo) goja.Value {
-			return m.host.Display.Reply(m.ListDatabases())
+			return m.host.Display.ReplyValue(m.ListDatabases())
 		},
 			"Returns the reply of listDatabases."},
 		{"getDBNames", "options?:object", mongoGetDBNames, "Returns the names of all databases."},
@@ -26,11 +26,13 @@ func mongoMethods() script.Methods[*Mongo] {
 		{"getURI", "", func(c *script.Call, m *Mongo) goja.Value { return c.JS.Runtime.ToValue(m.Address) },
 			"Returns the connection string, credentials hidden."},
 		{"getReadPrefMode", "", func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Runtime.ToValue(m.ReadPref().Mode().String())
+			return c.JS.Runtime.ToValue(m.EffectiveReadPreference().Mode().String())
 		},
 			"Returns the mode of the read preference."},
 		{"getReadPref", "", mongoGetReadPref, "Returns the read preference."},
-		{"getReadPrefTagSet", "", func(c *script.Call, m *Mongo) goja.Value { return server.TagSets(c.JS, m.ReadPref()) },
+		{"getReadPrefTagSet", "", func(c *script.Call, m *Mongo) goja.Value {
+			return server.TagSets(c.JS, m.EffectiveReadPreference())
+		},
 			"Returns the tag sets of the read preference."},
 		{"setReadPref", "mode?:any tags?:any hedge?:object", mongoSetReadPref,
 			"Sets the read preference of everything read from now on."},
@@ -51,7 +53,8 @@ func mongoMethods() script.Methods[*Mongo] {
 		{"setSecondaryOk", "", func(_ *script.Call, m *Mongo) goja.Value { m.AllowSecondaries(); return nil },
 			"Deprecated: use setReadPref."},
 		{"setSlaveOk", "", func(c *script.Call, _ *Mongo) goja.Value {
-			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "Setting slaveOk is deprecated, use setReadPref instead.")
+			c.JS.ThrowCoded(script.DeprecatedErrorName, script.CodeDeprecated,
+				"Setting slaveOk is deprecated, use setReadPref instead.")
 			return nil
 		}, ""},
 		{
@@ -100,7 +103,7 @@ func mongoMethods() script.Methods[*Mongo] {
 			return nil
 		}, "Closes a connection the script opened."},
 		{"adminCommand", "command:object|string", func(c *script.Call, m *Mongo) goja.Value {
-			return m.host.Display.Reply(m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin",
+			return m.host.Display.ReplyValue(m.host.Gateway.MustSend(server.Request{Conn: m.Conn, Database: "admin",
 				Body: m.host.commandBody(c, 0)}))
 		}, "Runs a command on the admin database."},
 		{"toString", "", func(c *script.Call, m *Mongo) goja.Value { return c.JS.Runtime.ToValue(m.Address) }, ""},
@@ -128,18 +131,19 @@ func mongoGetCollection(c *script.Call, m *Mongo) goja.Value {
 
 func mongoGetReadPref(c *script.Call, m *Mongo) goja.Value {
 	o := c.JS.Runtime.NewObject()
-	script.Must(o.Set("mode", m.ReadPref().Mode().String()))
-	if tags := server.TagSets(c.JS, m.ReadPref()); tags != nil {
+	script.Must(o.Set("mode", m.EffectiveReadPreference().Mode().String()))
+	if tags := server.TagSets(c.JS, m.EffectiveReadPreference()); tags != nil {
 		script.Must(o.Set("tags", tags))
 	}
-	if enabled := m.ReadPref().HedgeEnabled(); enabled != nil { //nolint:staticcheck // servers before 8.0 hedge
+	enabled := m.EffectiveReadPreference().HedgeEnabled() //nolint:staticcheck // servers before 8.0 hedge
+	if enabled != nil {
 		script.Must(o.Set("hedge", c.JS.NewObject("enabled", *enabled)))
 	}
 	return o
 }
 
 func mongoSetReadPref(c *script.Call, m *Mongo) goja.Value {
-	m.ReadPreference = server.ReadPreference(c.JS, c.Arg(0), c.Arg(1), c.Arg(2))
+	m.ReadPreference = server.ParseReadPreference(c.JS, c.Arg(0), c.Arg(1), c.Arg(2))
 	return nil
 }
 
@@ -202,13 +206,13 @@ func parseWriteConcern(c *script.Call, o *goja.Object) bson.Raw {
 
 func unsupportedOnConnection(text string) func(*script.Call, *Mongo) goja.Value {
 	return func(c *script.Call, _ *Mongo) goja.Value {
-		c.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
+		c.JS.ThrowCoded(script.UnimplementedErrorName, script.CodeNotImplemented, "%s", text)
 		return nil
 	}
 }
 
 func throwNoEncryption(c *script.Call, _ *Mongo) goja.Value {
-	c.JS.ThrowCoded(script.InvalidInput, script.CodeNoEncryption,
+	c.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNoEncryption,
 		"Cannot call getClientEncryption() without field-level encryption options")
 	return nil
 }

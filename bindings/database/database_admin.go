@@ -17,7 +17,7 @@ import (
 func databaseAdminMethods() script.Methods[*Database] {
 	return script.Methods[*Database]{
 		{"serverStatus", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(c.JS.Merge(server.Command("serverStatus"), c.Arg(0)), server.Repeatable))
+			return d.host.Display.ReplyValue(d.RunAdmin(c.JS.Merge(server.Command("serverStatus"), c.Arg(0)), server.Repeatable))
 		}, "Returns the server's counters."},
 		{"serverBuildInfo", "", adminCommand("buildInfo"), "Returns the server's version and how it was built."},
 		{"hostInfo", "", adminCommand("hostInfo"), "Returns the server's host and operating system."},
@@ -26,53 +26,54 @@ func databaseAdminMethods() script.Methods[*Database] {
 		{"commandHelp", "name:string", func(c *script.Call, d *Database) goja.Value {
 			help, err := d.Run(bson.D{{Key: c.Text(0), Value: int32(1)}, {Key: "help", Value: true}}).LookupErr("help")
 			if err != nil {
-				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command commandHelp ")
+				c.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed, "Error running command commandHelp ")
 			}
 			return c.JS.Values.ToJS(help)
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(server.Command("killOp", bson.E{Key: "op", Value: c.JS.BSONValue(c.Arg(0))})))
+			return d.host.Display.ReplyValue(d.RunAdmin(server.Command("killOp",
+				bson.E{Key: "op", Value: c.JS.BSONValue(c.Arg(0))})))
 		}, "Ends an operation."},
 		{"getProfilingStatus", "", func(_ *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Repeatable))
+			return d.host.Display.ReplyValue(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Repeatable))
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
 		{"getLogComponents", "", func(c *script.Call, d *Database) goja.Value {
-			reply := d.Admin(
+			reply := d.RunAdmin(
 				server.Command("getParameter", bson.E{Key: "logComponentVerbosity", Value: int32(1)}),
 				server.Repeatable,
 			)
 			components, err := reply.LookupErr("logComponentVerbosity")
 			if err != nil {
-				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command  %s",
+				c.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed, "Error running command  %s",
 					rawdoc.Text(reply, "errmsg"))
 			}
 			return c.JS.Values.ToJS(components)
 		}, "Returns the verbosity of each log component."},
 		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
 		{"fsyncLock", "", func(_ *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(server.Command("fsync", bson.E{Key: "lock", Value: true})))
+			return d.host.Display.ReplyValue(d.RunAdmin(server.Command("fsync", bson.E{Key: "lock", Value: true})))
 		}, "Flushes and blocks writes."},
 		{"fsyncUnlock", "", func(_ *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(server.Command("fsyncUnlock"))) // repeated, it ends a second lock
+			return d.host.Display.ReplyValue(d.RunAdmin(server.Command("fsyncUnlock"))) // repeated, it ends a second lock
 		}, "Ends fsyncLock."},
 		{"shutdownServer", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(c.JS.Merge(server.Command("shutdown"), c.Arg(0))))
+			return d.host.Display.ReplyValue(d.RunAdmin(c.JS.Merge(server.Command("shutdown"), c.Arg(0))))
 		}, "Stops the server."},
 		{"rotateCertificates", "message?:string", func(c *script.Call, d *Database) goja.Value {
 			body := server.Command("rotateCertificates")
 			if c.Has(0) {
 				body = append(body, bson.E{Key: "message", Value: c.Text(0)})
 			}
-			return d.host.Display.Reply(d.Admin(body))
+			return d.host.Display.ReplyValue(d.RunAdmin(body))
 		}, "Loads the TLS certificates again."},
 		{"getLastError", "w?:any wtimeout?:number", func(c *script.Call, _ *Database) goja.Value {
-			c.JS.Out.Deprecate("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.WarnDeprecated("Database.getLastError() is deprecated and has no effect. Errors are thrown.")
 			return goja.Null()
 		}, ""},
 		{"getLastErrorObj", "", func(c *script.Call, _ *Database) goja.Value {
-			c.JS.Out.Deprecate("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.WarnDeprecated("Database.getLastErrorObj() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"setSecondaryOk", "", func(_ *script.Call, d *Database) goja.Value { d.conn.AllowSecondaries(); return nil },
@@ -92,27 +93,27 @@ func databaseAdminMethods() script.Methods[*Database] {
 // adminCommand returns a method that runs a command that only reads.
 func adminCommand(name string) func(*script.Call, *Database) goja.Value {
 	return func(_ *script.Call, d *Database) goja.Value {
-		return d.host.Display.Reply(d.Admin(server.Command(name), server.Repeatable))
+		return d.host.Display.ReplyValue(d.RunAdmin(server.Command(name), server.Repeatable))
 	}
 }
 
 func removedMethod(name string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, _ *Database) goja.Value {
-		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+		c.JS.ThrowCoded(script.DeprecatedErrorName, script.CodeDeprecated,
 			"`%s()` was removed because it was deprecated in MongoDB 4.0", name)
 		return nil
 	}
 }
 
 func dbSecondaryOk(c *script.Call, d *Database) goja.Value {
-	return c.JS.Runtime.ToValue(d.conn.ReadPref().Mode() != readpref.PrimaryMode)
+	return c.JS.Runtime.ToValue(d.conn.EffectiveReadPreference().Mode() != readpref.PrimaryMode)
 }
 
 // dbListCommands returns the commands, with the current terms for secondaries.
 func dbListCommands(c *script.Call, d *Database) goja.Value {
 	list, ok := d.Run(server.Command("listCommands"), server.Repeatable).Lookup("commands").DocumentOK()
 	if !ok {
-		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command listCommands ")
+		c.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed, "Error running command listCommands ")
 	}
 	commands := c.JS.Values.DocToJS(list)
 	for _, name := range commands.Keys() {
@@ -166,9 +167,9 @@ func dbCurrentOp(c *script.Call, d *Database) goja.Value {
 		}
 		return list
 	}
-	ops, err := d.SiblingObject("admin").TryAggregate(int32(1), stages(spec)...)
+	ops, err := d.SiblingDatabase("admin").TryAggregate(int32(1), stages(spec)...)
 	if server.CodeOf(err) == server.FailedToParse {
-		ops, err = d.SiblingObject("admin").TryAggregate(int32(1), stages(spec[:2])...)
+		ops, err = d.SiblingDatabase("admin").TryAggregate(int32(1), stages(spec[:2])...)
 	}
 	if err != nil {
 		d.host.Gateway.Throw(err)
@@ -187,7 +188,7 @@ func dbSetProfilingLevel(c *script.Call, d *Database) goja.Value {
 	} else {
 		body = c.JS.Merge(body, c.Arg(1))
 	}
-	return d.host.Display.Reply(d.Run(body))
+	return d.host.Display.ReplyValue(d.Run(body))
 }
 
 func dbSetLogLevel(c *script.Call, d *Database) goja.Value {
@@ -201,6 +202,6 @@ func dbSetLogLevel(c *script.Call, d *Database) goja.Value {
 			verbosity = bson.D{{Key: parts[i], Value: verbosity}}
 		}
 	}
-	return d.host.Display.Reply(d.Admin(server.Command("setParameter",
+	return d.host.Display.ReplyValue(d.RunAdmin(server.Command("setParameter",
 		bson.E{Key: "logComponentVerbosity", Value: verbosity})))
 }

@@ -28,24 +28,24 @@ func databaseMethods() script.Methods[*Database] {
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos,
 			"Returns what listCollections says of the collections."},
 		{"runCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.runGiven(c, d)
+			return d.host.runCommandArgument(c, d)
 		}, "Runs a command on this database and returns the reply."},
 		{"adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.runGiven(c, d.SiblingObject("admin"))
+			return d.host.runCommandArgument(c, d.SiblingDatabase("admin"))
 		}, "Runs a command on the admin database and returns the reply."},
 		{"_adminCommand", "command:object|string options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.runGiven(c, d.SiblingObject("admin"))
+			return d.host.runCommandArgument(c, d.SiblingDatabase("admin"))
 		}, ""},
 		{"aggregate", "pipeline?:object options?:object", dbAggregate,
 			"Runs a pipeline that starts without a collection."},
 		{"version", "", func(c *script.Call, d *Database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Text(d.Admin(server.Command("buildInfo"), server.Repeatable), "version"))
+			return c.JS.Runtime.ToValue(rawdoc.Text(d.RunAdmin(server.Command("buildInfo"), server.Repeatable), "version"))
 		}, "Returns the server's version."},
 		{"serverBits", "", func(c *script.Call, d *Database) goja.Value {
-			return c.JS.Runtime.ToValue(rawdoc.Int(d.Admin(server.Command("buildInfo"), server.Repeatable), "bits"))
+			return c.JS.Runtime.ToValue(rawdoc.Int(d.RunAdmin(server.Command("buildInfo"), server.Repeatable), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
 		{"hello", "", func(_ *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(server.Command("hello"), server.Repeatable))
+			return d.host.Display.ReplyValue(d.Run(server.Command("hello"), server.Repeatable))
 		}, "Returns the server's role in the cluster."},
 		{"isMaster", "", func(_ *script.Call, d *Database) goja.Value {
 			return replicaset.IsMaster(d.host.replicaSetHost(), d.Database)
@@ -69,15 +69,15 @@ func databaseMethods() script.Methods[*Database] {
 	}
 }
 
-func dbSibling(c *script.Call, d *Database) goja.Value { return d.SiblingObject(c.Text(0)).object }
+func dbSibling(c *script.Call, d *Database) goja.Value { return d.SiblingDatabase(c.Text(0)).object }
 
-// runGiven runs a command that a script has given.
-func (h *Host) runGiven(c *script.Call, d *Database) goja.Value {
+// runCommandArgument runs a command that a script has given.
+func (h *Host) runCommandArgument(c *script.Call, d *Database) goja.Value {
 	reply := h.Gateway.MustSend(d.Request(h.commandBody(c, 0)))
 	if concern, unmet := reply.Lookup("writeConcernError").DocumentOK(); unmet {
 		panic(h.Gateway.WriteConcernError(concern, reply))
 	}
-	return h.Display.Reply(reply)
+	return h.Display.ReplyValue(reply)
 }
 
 // commandBody returns a command given as a document, or as a name that stands
@@ -121,7 +121,7 @@ func dbStats(c *script.Call, d *Database) goja.Value {
 	} else {
 		body = c.JS.Merge(body, c.Arg(0))
 	}
-	return d.host.Display.Reply(d.Run(body, server.Repeatable))
+	return d.host.Display.ReplyValue(d.Run(body, server.Repeatable))
 }
 
 func dbCreateCollection(c *script.Call, d *Database) goja.Value {

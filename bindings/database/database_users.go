@@ -50,18 +50,18 @@ func databaseUserMethods() script.Methods[*Database] {
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object",
 			updateListCommand("revokePrivilegesFromRole", "privileges"),
 			"Takes privileges from a role."},
-		{"getUser", "name:string options?:object", getNamed("user"), "Returns a user, or null."},
+		{"getUser", "name:string options?:object", principalMethod("user"), "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Repeatable))
+			return d.host.Display.ReplyValue(d.Run(c.JS.Merge(server.Command("usersInfo"), c.Arg(0)), server.Repeatable))
 		}, "Returns the users of this database."},
-		{"getRole", "name:string options?:object", getNamed("role"), "Returns a role, or null."},
+		{"getRole", "name:string options?:object", principalMethod("role"), "Returns a role, or null."},
 		{"getRoles", "options?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Repeatable))
+			return d.host.Display.ReplyValue(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Repeatable))
 		}, "Returns the roles of this database."},
 		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
 		{"logout", "", func(_ *script.Call, d *Database) goja.Value {
 			d.host.Current.Cursor = nil
-			return d.host.Display.Reply(d.Run(server.Command("logout")))
+			return d.host.Display.ReplyValue(d.Run(server.Command("logout")))
 		}, "Ends the login of this connection."},
 	}
 }
@@ -93,7 +93,7 @@ func createUser(c *script.Call, d *Database) goja.Value {
 		rawdoc.Set(&body, "pwd", c.JS.BSONValue(typed))
 	}
 	refuseField(c, o, "createUser")
-	return d.host.Display.Reply(
+	return d.host.Display.ReplyValue(
 		d.Run(writeConcernArgument(c, withDigestedPassword(c, body, o.Get("user").String(), o), 1)),
 	)
 }
@@ -102,7 +102,7 @@ func createRole(c *script.Call, d *Database) goja.Value {
 	o := c.Object(0)
 	requireProperties(c, o, "role", "privileges", "roles")
 	refuseField(c, o, "createRole")
-	return d.host.Display.Reply(d.Run(writeConcernArgument(c, c.JS.Merge(bson.D{{Key: "createRole",
+	return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c, c.JS.Merge(bson.D{{Key: "createRole",
 		Value: c.JS.BSONValue(o.Get("role"))}},
 		o, "role"), 1)))
 }
@@ -148,35 +148,37 @@ func withDigestedPassword(c *script.Call, body bson.D, user string, o *goja.Obje
 
 func updateUser(c *script.Call, d *Database) goja.Value {
 	body := c.JS.Merge(bson.D{{Key: "updateUser", Value: c.Text(0)}}, c.Arg(1), "passwordDigestor")
-	return d.host.Display.Reply(d.Run(writeConcernArgument(c, withDigestedPassword(c, body, c.Text(0), c.Object(1)), 2)))
+	return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c, withDigestedPassword(c, body, c.Text(0),
+		c.Object(1)), 2)))
 }
 
 func updateRole(c *script.Call, d *Database) goja.Value {
-	return d.host.Display.Reply(d.Run(writeConcernArgument(c, c.JS.Merge(bson.D{{Key: "updateRole", Value: c.Text(0)}},
-		c.Arg(1)), 2)))
+	return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c,
+		c.JS.Merge(bson.D{{Key: "updateRole", Value: c.Text(0)}},
+			c.Arg(1)), 2)))
 }
 
 func changeUserPassword(c *script.Call, d *Database) goja.Value {
-	return d.host.Display.Reply(d.Run(writeConcernArgument(c, bson.D{{Key: "updateUser", Value: c.Text(0)},
+	return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c, bson.D{{Key: "updateUser", Value: c.Text(0)},
 		{Key: "pwd", Value: d.host.passwordArgOrPrompt(c, 1)}}, 2)))
 }
 
 func updateListCommand(name, field string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
-		return d.host.Display.Reply(d.Run(writeConcernArgument(c, bson.D{{Key: name, Value: c.Text(0)},
+		return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c, bson.D{{Key: name, Value: c.Text(0)},
 			{Key: field, Value: c.JS.BSONValue(c.Arg(1))}}, 2)))
 	}
 }
 
 func dropPrincipalCommand(name string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
-		return d.host.Display.Reply(d.Run(writeConcernArgument(c, bson.D{{Key: name, Value: c.Text(0)}}, 1)))
+		return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c, bson.D{{Key: name, Value: c.Text(0)}}, 1)))
 	}
 }
 
 func dropAllCommand(name string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
-		return d.host.Display.Reply(d.Run(writeConcernArgument(c, server.Command(name), 0)))
+		return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c, server.Command(name), 0)))
 	}
 }
 
@@ -188,8 +190,8 @@ func writeConcernArgument(c *script.Call, body bson.D, i int) bson.D {
 	return append(body, bson.E{Key: "writeConcern", Value: c.JS.Document(c.Arg(i))})
 }
 
-// getNamed returns a method that returns a user or a role, or null.
-func getNamed(kind string) func(*script.Call, *Database) goja.Value {
+// principalMethod returns a method that returns a user or a role, or null.
+func principalMethod(kind string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
 		command := bson.D{{
 			Key: kind + "sInfo", Value: bson.D{{Key: kind, Value: c.Text(0)}, {Key: "db", Value: d.Name}},

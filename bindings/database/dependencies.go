@@ -29,9 +29,9 @@ type ConnectSettings struct {
 	Routers  []string
 	Settings *options.ClientOptions
 	Sandbox  *sandbox.Rules
-	// Connect opens a connection, and ClientOptions parses a connection string; nil uses the driver.
-	Connect       func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
-	ClientOptions func(ctx context.Context, uri string) (*options.ClientOptions, error)
+	// Connect opens a connection, and ParseURI parses a connection string; nil uses the driver.
+	Connect  func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
+	ParseURI func(ctx context.Context, uri string) (*options.ClientOptions, error)
 	// Interactive allows the shell to ask for a password.
 	Interactive bool
 }

@@ -12,7 +12,7 @@ import (
 
 // explainable is the object that db.c.explain() returns: its methods explain commands.
 type explainable struct {
-	script.Hidden
+	script.OpaqueObject
 	coll      *Collection
 	verbosity string
 	object    *goja.Object
@@ -20,9 +20,9 @@ type explainable struct {
 
 func (coll *Collection) newExplainable(verbosity string) *explainable {
 	e := &explainable{coll: coll, verbosity: verbosity}
-	e.object = coll.host.JS.NewInstance(e, script.ClassOf(coll.host.JS, "Explainable", explainMethods))
+	e.object = coll.host.JS.NewInstance(e, script.PrototypeOf(coll.host.JS, "Explainable", explainMethods))
 	coll.host.JS.Values.SetPrinter(e.object, func() string {
-		return "Explainable(" + plaintext.VisibleLine(coll.Namespace()) + ")"
+		return "Explainable(" + plaintext.EscapeLine(coll.Namespace()) + ")"
 	})
 	return e
 }
@@ -75,14 +75,14 @@ func explainMethods() script.Methods[*explainable] {
 			return e.explain(c, e.coll.findAndModifyBody(c))
 		}, "Explains a findAndModify."},
 		{"findOneAndUpdate", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
-			return e.explain(c, e.coll.findOneAndBody(c, write.UpdateDocument(c.JS, c.Arg(1)), c.Object(2)))
+			return e.explain(c, e.coll.findOneAndChangeBody(c, write.ParseUpdateDocument(c.JS, c.Arg(1)), c.Object(2)))
 		}, "Explains a findOneAndUpdate."},
 		{"findOneAndReplace", "filter:object replacement:object options?:object", func(c *script.Call,
 			e *explainable) goja.Value {
-			return e.explain(c, e.coll.findOneAndBody(c, write.ReplacementDocument(c.JS, c.Arg(1)), c.Object(2)))
+			return e.explain(c, e.coll.findOneAndChangeBody(c, write.ParseReplacementDocument(c.JS, c.Arg(1)), c.Object(2)))
 		}, "Explains a findOneAndReplace."},
 		{"findOneAndDelete", "filter:object options?:object", func(c *script.Call, e *explainable) goja.Value {
-			return e.explain(c, e.coll.findOneAndBody(c, nil, c.Object(1)))
+			return e.explain(c, e.coll.findOneAndChangeBody(c, nil, c.Object(1)))
 		}, "Explains a findOneAndDelete."},
 		{"mapReduce", "map:any reduce:any optionsOrOut:any", func(c *script.Call, e *explainable) goja.Value {
 			return e.explain(c, e.coll.mapReduceBody(c))
@@ -100,15 +100,15 @@ func explainMethods() script.Methods[*explainable] {
 
 // planCache is the object that db.c.getPlanCache() returns.
 type planCache struct {
-	script.Hidden
+	script.OpaqueObject
 	coll *Collection
 }
 
 func (coll *Collection) newPlanCache() goja.Value {
 	p := &planCache{coll: coll}
-	o := coll.host.JS.NewInstance(p, script.ClassOf(coll.host.JS, "PlanCache", planCacheMethods))
+	o := coll.host.JS.NewInstance(p, script.PrototypeOf(coll.host.JS, "PlanCache", planCacheMethods))
 	coll.host.JS.Values.SetPrinter(o, func() string {
-		return "PlanCache for collection " + plaintext.VisibleLine(coll.name) + "."
+		return "PlanCache for collection " + plaintext.EscapeLine(coll.name) + "."
 	})
 	return o
 }
@@ -125,7 +125,7 @@ func planCacheMethods() script.Methods[*planCache] {
 			return c.JS.DocumentArray(p.coll.d.AggregateAll(p.coll.name, stages...))
 		}, "Returns the cached plans."},
 		{"clear", "", func(_ *script.Call, p *planCache) goja.Value {
-			return p.coll.host.Display.Reply(p.coll.d.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
+			return p.coll.host.Display.ReplyValue(p.coll.d.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
 		}, "Forgets all plans."},
 		{"clearPlansByQuery", "query:object projection?:object sort?:object", func(c *script.Call, p *planCache) goja.Value {
 			body := bson.D{{Key: "planCacheClear", Value: p.coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))}}
@@ -134,7 +134,7 @@ func planCacheMethods() script.Methods[*planCache] {
 					body = append(body, bson.E{Key: name, Value: c.JS.Document(c.Arg(i + 1))})
 				}
 			}
-			return p.coll.host.Display.Reply(p.coll.d.Run(body))
+			return p.coll.host.Display.ReplyValue(p.coll.d.Run(body))
 		}, "Forgets the plans of one kind of query."},
 		{
 			"listQueryShapes",
@@ -152,7 +152,7 @@ func planCacheMethods() script.Methods[*planCache] {
 }
 
 func throwPlanCacheRemoved(c *script.Call, name string) goja.Value {
-	c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+	c.JS.ThrowCoded(script.DeprecatedErrorName, script.CodeDeprecated,
 		"PlanCache.%s was deprecated, please use PlanCache.list instead", name)
 	return nil
 }

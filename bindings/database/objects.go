@@ -29,12 +29,12 @@ type Host struct {
 	Current         *Current
 	// MaxTimeMS returns the time limit in the settings; 0 for none.
 	MaxTimeMS func() int64
-	// Classes are the prototypes of objects; see [New].
-	Classes Classes
+	// Prototypes are the prototypes of objects; see [New].
+	Prototypes Prototypes
 }
 
-// Classes are the prototypes of objects.
-type Classes interface {
+// Prototypes are the prototypes of objects.
+type Prototypes interface {
 	Mongo() *goja.Object
 	Database() *goja.Object
 	Collection() *goja.Object
@@ -48,8 +48,8 @@ type Current struct {
 	Cursor *cursor.Cursor // the cursor that "it" continues
 }
 
-// Server returns the current database for other packages; nil without a connection.
-func (c *Current) Server() *server.Database {
+// ServerDatabase returns the current database for other packages; nil without a connection.
+func (c *Current) ServerDatabase() *server.Database {
 	if c.DB == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (h *Host) results() write.Results { return write.Results{JS: h.JS, Gateway:
 
 // Mongo is a connection, which db.getMongo() returns.
 type Mongo struct {
-	script.Hidden
+	script.OpaqueObject
 	*server.Conn
 	host       *Host
 	ownsClient bool // opened by a script; closed with the shell
@@ -93,8 +93,8 @@ func NewMongo(h *Host, client *mongo.Client, address string) *Mongo {
 // Object returns the JavaScript object.
 func (m *Mongo) Object() *goja.Object {
 	if m.object == nil {
-		m.object = m.host.JS.NewInstance(m, m.host.Classes.Mongo())
-		m.host.JS.Values.SetPrinter(m.object, func() string { return plaintext.VisibleLine(m.Address) })
+		m.object = m.host.JS.NewInstance(m, m.host.Prototypes.Mongo())
+		m.host.JS.Values.SetPrinter(m.object, func() string { return plaintext.EscapeLine(m.Address) })
 	}
 	return m.object
 }
@@ -112,14 +112,14 @@ func (m *Mongo) Database(name string) *Database {
 
 // CheckedDatabase works like Database, but throws for invalid names.
 func (m *Mongo) CheckedDatabase(name string) *Database {
-	if !ValidName(name) {
+	if !IsValidDatabaseName(name) {
 		m.host.JS.ThrowInvalid("Invalid database name: %s", name)
 	}
 	return m.Database(name)
 }
 
-// ValidName reports whether a name is valid for a database.
-func ValidName(name string) bool {
+// IsValidDatabaseName reports whether a name is valid for a database.
+func IsValidDatabaseName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "/\\. \"\x00")
 }
 
@@ -140,7 +140,7 @@ func (m *Mongo) hosts() string {
 
 // Database is one database of a connection, or of a session on it.
 type Database struct {
-	script.Hidden
+	script.OpaqueObject
 	host *Host
 	*server.Database
 	conn        *Mongo
@@ -159,13 +159,13 @@ func newDatabase(h *Host, on *Mongo, name string, sess *Session) *Database {
 		session:     sess,
 		collections: make(map[string]*Collection),
 	}
-	d.object = h.JS.NewInstance(d, h.Classes.Database())
-	h.JS.Values.SetPrinter(d.object, func() string { return plaintext.VisibleLine(d.Name) })
+	d.object = h.JS.NewInstance(d, h.Prototypes.Database())
+	h.JS.Values.SetPrinter(d.object, func() string { return plaintext.EscapeLine(d.Name) })
 	return d
 }
 
-// Server returns the database for other packages.
-func (d *Database) Server() *server.Database { return d.Database }
+// ServerDatabase returns the database for other packages.
+func (d *Database) ServerDatabase() *server.Database { return d.Database }
 
 // Object returns the JavaScript object.
 func (d *Database) Object() *goja.Object { return d.object }
@@ -175,7 +175,7 @@ func (d *Database) Get(name string) goja.Value {
 	if c := d.collections[name]; c != nil {
 		return c.object
 	}
-	if !isCollectionProperty(name, d.host.Classes.Database()) {
+	if !isCollectionProperty(name, d.host.Prototypes.Database()) {
 		return nil
 	}
 	return d.Collection(name).object
@@ -184,10 +184,10 @@ func (d *Database) Get(name string) goja.Value {
 // isCollectionProperty distinguishes names of collections from members of the class and of every
 // object.
 func isCollectionProperty(name string, proto *goja.Object) bool {
-	return name != "" && name[0] != '_' && proto.Get(name) == nil && validCollectionName(name)
+	return name != "" && name[0] != '_' && proto.Get(name) == nil && isValidCollectionName(name)
 }
 
-func validCollectionName(name string) bool {
+func isValidCollectionName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "$\x00")
 }
 
@@ -203,7 +203,7 @@ func (d *Database) Collection(name string) *Collection {
 
 // CheckedCollection works like Collection, but throws for invalid names.
 func (d *Database) CheckedCollection(name string) *Collection {
-	if !validCollectionName(name) {
+	if !isValidCollectionName(name) {
 		d.host.JS.ThrowInvalid("Invalid collection name: %s", name)
 	}
 	return d.Collection(name)
@@ -212,8 +212,8 @@ func (d *Database) CheckedCollection(name string) *Collection {
 // IsSiblingUsed reports whether a script has used a database of the connection.
 func (d *Database) IsSiblingUsed(database string) bool { return d.conn.databases[database] != nil }
 
-// SiblingObject returns another database of the same connection and session.
-func (d *Database) SiblingObject(name string) *Database {
+// SiblingDatabase returns another database of the same connection and session.
+func (d *Database) SiblingDatabase(name string) *Database {
 	if name == d.Name {
 		return d
 	}
@@ -225,7 +225,7 @@ func (d *Database) SiblingObject(name string) *Database {
 
 // Collection is one collection or view of a database.
 type Collection struct {
-	script.Hidden
+	script.OpaqueObject
 	host   *Host
 	d      *Database
 	name   string
@@ -236,8 +236,8 @@ type Collection struct {
 
 func newCollection(d *Database, name string) *Collection {
 	c := &Collection{host: d.host, d: d, name: name}
-	c.object = d.host.JS.NewInstance(c, d.host.Classes.Collection())
-	d.host.JS.Values.SetPrinter(c.object, func() string { return plaintext.VisibleLine(c.Namespace()) })
+	c.object = d.host.JS.NewInstance(c, d.host.Prototypes.Collection())
+	d.host.JS.Values.SetPrinter(c.object, func() string { return plaintext.EscapeLine(c.Namespace()) })
 	return c
 }
 
@@ -249,7 +249,7 @@ func (coll *Collection) Namespace() string { return coll.d.Name + "." + coll.nam
 
 // Get returns the collection for a name that is no method of collections: db.a.b is the collection a.b.
 func (coll *Collection) Get(name string) goja.Value {
-	if !isCollectionProperty(name, coll.host.Classes.Collection()) {
+	if !isCollectionProperty(name, coll.host.Prototypes.Collection()) {
 		return nil
 	}
 	return coll.d.Collection(coll.name + "." + name).object
@@ -292,7 +292,7 @@ func (coll *Collection) effectiveWriteConcern() bson.Raw {
 
 // Session is the object that startSession() returns.
 type Session struct {
-	script.Hidden
+	script.OpaqueObject
 	conn          *Mongo
 	driverSession *mongo.Session
 	optionsObject *goja.Object // the options, as getOptions() returns them
@@ -302,7 +302,7 @@ type Session struct {
 }
 
 func (sess *Session) database(name string) *Database {
-	if !ValidName(name) {
+	if !IsValidDatabaseName(name) {
 		sess.conn.host.JS.ThrowInvalid("Invalid database name: %s", name)
 	}
 	d := sess.databases[name]

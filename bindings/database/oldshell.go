@@ -14,7 +14,8 @@ import (
 // removedInVersion returns a method that throws because its feature was removed from the server.
 func removedInVersion[T any](name, since, instead string) func(*script.Call, T) goja.Value {
 	return func(c *script.Call, _ T) goja.Value {
-		c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated, "`%s()` was removed in MongoDB %s; use %s", name, since,
+		c.JS.ThrowCoded(script.DeprecatedErrorName, script.CodeDeprecated, "`%s()` was removed in MongoDB %s; use %s",
+			name, since,
 			instead)
 		return nil
 	}
@@ -34,15 +35,15 @@ func databaseOldShellMethods() script.Methods[*Database] {
 		{"getReadPref", "", func(c *script.Call, d *Database) goja.Value { return mongoGetReadPref(c, d.conn) }, ""},
 		{"getQueryOptions", "", func(c *script.Call, _ *Database) goja.Value { return c.JS.Runtime.ToValue(0) }, ""},
 		{"runReadCommand", "command:object|string extra?:object", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0), server.Repeatable)))
+			return d.host.Display.ReplyValue(d.host.Gateway.MustSend(d.Request(d.host.commandBody(c, 0), server.Repeatable)))
 		}, ""},
 		{"getLastErrorCmd", "", func(c *script.Call, _ *Database) goja.Value {
-			c.JS.Out.Deprecate("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
+			c.JS.Out.WarnDeprecated("Database.getLastErrorCmd() is deprecated and has no effect. Errors are thrown.")
 			return c.JS.NewObject("err", goja.Null(), "ok", 1)
 		}, ""},
 		{"removeUser", "name:string writeConcern?:object", dropPrincipalCommand("dropUser"), "The old name of dropUser."},
 		{"killOP", "opId:any", func(c *script.Call, d *Database) goja.Value {
-			return d.host.Display.Reply(d.Admin(bson.D{{Key: "killOp", Value: int32(1)}, {Key: "op",
+			return d.host.Display.ReplyValue(d.RunAdmin(bson.D{{Key: "killOp", Value: int32(1)}, {Key: "op",
 				Value: c.JS.BSONValue(c.Arg(0))}}))
 		}, ""},
 		{"loadServerScripts", "", func(c *script.Call, d *Database) goja.Value {
@@ -104,7 +105,7 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 			if goja.IsString(c.Arg(0)) {
 				body = rawdoc.MustMarshal(c.JS.Merge(bson.D{{Key: c.Text(0), Value: coll.name}}, c.Arg(1)))
 			}
-			return coll.host.Display.Reply(coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable)))
+			return coll.host.Display.ReplyValue(coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable)))
 		}, ""},
 		{"group", "", removedInVersion[*Collection]("group", "4.2", "aggregate()"), ""},
 		{"groupcmd", "", removedInVersion[*Collection]("groupcmd", "4.2", "aggregate()"), ""},
@@ -136,7 +137,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 			return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(ask(m, server.Command("hello")), "isWritablePrimary"))
 		}, ""},
 		{"hello", "", func(_ *script.Call, m *Mongo) goja.Value {
-			return m.host.Display.Reply(ask(m, server.Command("hello")))
+			return m.host.Display.ReplyValue(ask(m, server.Command("hello")))
 		}, "Returns the server's role in the cluster."},
 		{"getMinWireVersion", "", field("minWireVersion"), ""},
 		{"getMaxWireVersion", "", field("maxWireVersion"), ""},

@@ -24,7 +24,7 @@ func replicationMethods() script.Methods[*Database] {
 		{"printSecondaryReplicationInfo", "", replicaSetMethod(replicaset.PrintSecondaryReplicationInfo),
 			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *script.Call, _ *Database) goja.Value {
-			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+			c.JS.ThrowCoded(script.DeprecatedErrorName, script.CodeDeprecated,
 				"Method deprecated, use db.printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
@@ -33,7 +33,7 @@ func replicationMethods() script.Methods[*Database] {
 
 // replicaSetHost returns the host for package replicaset.
 func (h *Host) replicaSetHost() replicaset.Host {
-	return replicaset.Host{JS: h.JS, Gateway: h.Gateway, Display: h.Display, DB: h.Current.Server}
+	return replicaset.Host{JS: h.JS, Gateway: h.Gateway, Display: h.Display, DB: h.Current.ServerDatabase}
 }
 
 // replicaSetMethod converts a function on replica sets to a method.

@@ -37,7 +37,7 @@ func (m *Mongo) newSession(c *script.Call, from *goja.Object) *Session {
 		s.Gateway.Throw(err)
 	}
 	sess := &Session{conn: m, driverSession: started, optionsObject: given, databases: make(map[string]*Database)}
-	sess.object = s.JS.NewInstance(sess, s.Classes.Session())
+	sess.object = s.JS.NewInstance(sess, s.Prototypes.Session())
 	s.JS.Values.SetPrinter(sess.object, func() string { return s.Display.Inspect(s.JS.Values.DocToJS(started.ID())) })
 	return sess
 }
@@ -94,7 +94,7 @@ func transactionOptions(c *script.Call, o *goja.Object) *options.TransactionOpti
 		if pref, ok := v.(*goja.Object); ok {
 			mode, tags = script.OrUndefined(script.Property(pref, "mode")), script.OrUndefined(script.Property(pref, "tags"))
 		}
-		opts.SetReadPreference(server.ReadPreference(c.JS, mode, tags, goja.Undefined()))
+		opts.SetReadPreference(server.ParseReadPreference(c.JS, mode, tags, goja.Undefined()))
 	}
 	return opts
 }
@@ -207,7 +207,7 @@ func sessionMethods() script.Methods[*Session] {
 
 func (sess *Session) startTransaction(c *script.Call, o *goja.Object) error {
 	if sess.ended {
-		c.JS.Throw("MongoExpiredSessionError", server.SessionEnded)
+		c.JS.Throw("MongoExpiredSessionError", server.SessionEndedText)
 	}
 	if o == nil {
 		return sess.conn.StartTransaction(sess.driverSession)
@@ -283,7 +283,7 @@ func sessionWithTransaction(c *script.Call, sess *Session) goja.Value {
 
 // commitUntilKnown retries the commit until its outcome is known. It reports whether the whole
 // transaction has to be retried.
-func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (again bool, err error) {
+func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (retryTransaction bool, err error) {
 	for {
 		err = sess.commit(c.JS.Context())
 		var command mongo.CommandError

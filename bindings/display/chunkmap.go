@@ -38,8 +38,8 @@ func (o MapOptions) cellsPerRow(chunks int) int {
 	return o.width() - labelWidth
 }
 
-// Cells returns the number of cells of a map with so many chunks.
-func (o MapOptions) Cells(chunks int) int {
+// CellCount returns the number of cells of a map with so many chunks.
+func (o MapOptions) CellCount(chunks int) int {
 	n := o.cellsPerRow(chunks)
 	return n * min(maxStrips, max(1, (chunks+n-1)/n))
 }
@@ -106,7 +106,7 @@ func (d *drawing) writeHead() {
 	if d.Jumbo > 0 {
 		text += fmt.Sprintf(", %d jumbo", d.Jumbo)
 	}
-	d.writeLine("%s", d.paint("1;33", plaintext.VisibleLine(d.Namespace)))
+	d.writeLine("%s", d.paint("1;33", plaintext.EscapeLine(d.Namespace)))
 	d.writeLine("  %s", text)
 	if len(d.Cells) == 0 {
 		d.writeLine("  no map: the chunks were not read")
@@ -210,7 +210,7 @@ func (d *drawing) heatText(from, to int) string {
 	var b strings.Builder
 	most := slices.Max(d.Heat.Cells)
 	for _, n := range d.Heat.Cells[from:to] {
-		b.WriteString(report.Block(n, most))
+		b.WriteString(report.HeatBlock(n, most))
 	}
 	return b.String()
 }
@@ -237,7 +237,7 @@ func (d *drawing) zonesText(from, to int) string {
 			row[first] = "["
 			first++
 		}
-		copyRunes(row[first:last+1], []rune(plaintext.VisibleLine(z.Zone)))
+		copyRunes(row[first:last+1], []rune(plaintext.EscapeLine(z.Zone)))
 	}
 	if !found {
 		return ""

@@ -151,7 +151,7 @@ func TestMapOfSeveralRows(t *testing.T) {
 	m := mapped(strings.Repeat("A", 50), shard("s0", 50, 0, 1))
 	m.Zones = []report.MapZone{{Zone: "EU", From: 20, To: 30}}
 	o := display.MapOptions{Width: 40}
-	if n := o.Cells(50); n != 66 {
+	if n := o.CellCount(50); n != 66 {
 		t.Errorf("%d cells, want 3 rows of 22", n)
 	}
 	want := []string{
@@ -207,7 +207,7 @@ func TestMapColoursAreOwn(t *testing.T) {
 	}
 	m.Namespace, m.Chunks = "x\x1b[97;44my", 20
 	text := display.DrawMap(m, display.MapOptions{Width: 80, Color: true})
-	if plaintext.VisibleStyled(text) != text || !strings.Contains(text, "\x1b[97;44mA") {
+	if plaintext.EscapeStyled(text) != text || !strings.Contains(text, "\x1b[97;44mA") {
 		t.Errorf("%q", text)
 	}
 	if strings.Contains(text, "x\x1b") {
@@ -224,7 +224,7 @@ func TestLabelsOfRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := pattern.Key(raw(t, bson.D{{Key: "k", Value: value}}))
+		key, err := pattern.ParseKey(raw(t, bson.D{{Key: "k", Value: value}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,15 +57,15 @@ func (d *Display) Color() bool { return d.cfg.Color }
 // minColumns is the minimum width; narrower terminals wrap lines.
 const minColumns = 40
 
-// Columns returns the available width: that of the terminal, or Width without a terminal.
+// Columns returns the available width: that of the terminal, or DefaultWidth without a terminal.
 func (d *Display) Columns() int {
 	if d.cfg.Columns == nil {
-		return Width
+		return DefaultWidth
 	}
 	if columns := d.cfg.Columns(); columns > 0 {
 		return max(columns, minColumns)
 	}
-	return Width
+	return DefaultWidth
 }
 
 // Render formats a result as the shell shows it (rules/04-values-and-language §3.1), without a trailing
@@ -81,16 +81,16 @@ func (d *Display) Render(v goja.Value) string {
 	if !d.cfg.Interactive && !d.cfg.LimitDepth {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	text := d.JS.Values.InspectResult(d.WithoutClusterTimeFields(v), o, true)
+	text := d.JS.Values.InspectOutput(d.WithoutClusterTimeFields(v), o, true)
 	if goja.IsString(v) && d.cfg.Terminal { // without a terminal, the string may be JSON for another program
-		return plaintext.Visible(text)
+		return plaintext.EscapeText(text)
 	}
 	return text
 }
 
 // InspectOptions returns the options of print() under the current settings.
 func (d *Display) InspectOptions() values.InspectOptions {
-	o, look := values.DefaultInspect(), d.cfg.Settings()
+	o, look := values.DefaultInspectOptions(), d.cfg.Settings()
 	o.Color = d.cfg.Color
 	o.Depth = look.Depth
 	o.Depth = cmp.Or(o.Depth, values.TopLevel)
@@ -102,9 +102,9 @@ func (d *Display) InspectOptions() values.InspectOptions {
 // ClusterTimeFields are the cluster time fields in every reply (rules/03-commands §0.3).
 var ClusterTimeFields = []string{"$clusterTime", "operationTime"}
 
-// Reply returns a command's reply for the script. Scripts can read the cluster time fields, but they
+// ReplyValue returns a command's reply for the script. Scripts can read the cluster time fields, but they
 // are not printed (rules/04-objects §5.1).
-func (d *Display) Reply(raw bson.Raw) goja.Value {
+func (d *Display) ReplyValue(raw bson.Raw) goja.Value {
 	return d.markReply(d.JS.Values.DocToJS(raw))
 }
 
@@ -118,7 +118,7 @@ func (d *Display) PrintedText(v goja.Value) string {
 	if text, ok := d.cfg.RenderSpecial(v); ok {
 		return text
 	}
-	return d.JS.Values.InspectResult(d.WithoutClusterTimeFields(v), d.InspectOptions(), false)
+	return d.JS.Values.InspectOutput(d.WithoutClusterTimeFields(v), d.InspectOptions(), false)
 }
 
 // markReply marks an object as a command's reply.
@@ -186,7 +186,7 @@ func (d *Display) Print(args []goja.Value) {
 // ShownValue returns a result of show that prints like the value itself.
 func (d *Display) ShownValue(v goja.Value) goja.Value {
 	o := d.InspectOptions()
-	return d.JS.StyledResult(d.JS.Values.InspectResult(v, o, false))
+	return d.JS.StyledResult(d.JS.Values.InspectOutput(v, o, false))
 }
 
 // ClearScreen clears a terminal. It does nothing without a terminal.

@@ -26,7 +26,7 @@ func (d *Display) NodeTable(v goja.Value) string {
 		if !ok {
 			i = len(header)
 			seen[name] = i
-			header = append(header, plaintext.VisibleLine(name))
+			header = append(header, plaintext.EscapeLine(name))
 		}
 		return i
 	}
@@ -39,7 +39,7 @@ func (d *Display) NodeTable(v goja.Value) string {
 	}
 	var singles []string
 	for _, k := range rows.Keys() {
-		line := []string{plaintext.VisibleLine(k)}
+		line := []string{plaintext.EscapeLine(k)}
 		single := ""
 		if row, ok := rows.Get(k).(*goja.Object); ok {
 			for _, name := range row.Keys() {

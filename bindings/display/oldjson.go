@@ -20,7 +20,7 @@ func (d *Display) OldJSON(v goja.Value, oneLine bool) string {
 	case goja.IsUndefined(v):
 		return "undefined"
 	case goja.IsString(v):
-		return plaintext.VisibleJSON(JSONString(v.String()))
+		return plaintext.EscapeJSON(JSONString(v.String()))
 	}
 	if _, ok := goja.AssertFunction(v); ok {
 		return v.String() // text of the script itself
@@ -32,7 +32,7 @@ func (d *Display) OldJSON(v goja.Value, oneLine bool) string {
 	if goja.IsNumber(v) { // a JavaScript number has no BSON type
 		return v.String()
 	}
-	return plaintext.VisibleJSON(OldJSON(raw, "", oneLine))
+	return plaintext.EscapeJSON(OldJSON(raw, "", oneLine))
 }
 
 // JSONString returns a string as a JSON string.

@@ -30,16 +30,16 @@ type Progress struct {
 // Amount is the work that was done since the wait began, and the remaining work.
 type Amount struct {
 	Done, Remaining float64              // Remaining is NaN if it is unknown
-	Format          func(float64) string // formats Done and Left
-	// RemainingText is the remaining time in words, if there is a better estimate than the rate; empty
-	// otherwise. RemainingUnknown says that the remaining time is unknown, and must not be estimated
+	Format          func(float64) string // formats Done and Remaining
+	// RemainingTimeText is the remaining time in words, if there is a better estimate than the rate; empty
+	// otherwise. RemainingTimeUnknown says that the remaining time is unknown, and must not be estimated
 	// from the rate either.
-	RemainingText    string
-	RemainingUnknown bool
+	RemainingTimeText    string
+	RemainingTimeUnknown bool
 }
 
-// Progress returns a Progress for a wait that begins now; nil, which shows nothing, unless wanted.
-func (d *Display) Progress(wanted bool) *Progress {
+// NewProgress returns a Progress for a wait that begins now; nil, which shows nothing, unless wanted.
+func (d *Display) NewProgress(wanted bool) *Progress {
 	if !wanted {
 		return nil
 	}
@@ -89,12 +89,12 @@ func (p *Progress) AmountText(a *Amount, now time.Time) string {
 	if elapsed := now.Sub(p.startedAt); a.Done > 0 && elapsed > 0 {
 		rate := a.Done / elapsed.Seconds()
 		parts = append(parts, rateText(rate, a.Format))
-		if a.Remaining > 0 && a.RemainingText == "" && !a.RemainingUnknown {
+		if a.Remaining > 0 && a.RemainingTimeText == "" && !a.RemainingTimeUnknown {
 			parts = append(parts, humanize.Duration(time.Duration(a.Remaining/rate*float64(time.Second)))+" to go")
 		}
 	}
-	if a.RemainingText != "" {
-		parts = append(parts, a.RemainingText)
+	if a.RemainingTimeText != "" {
+		parts = append(parts, a.RemainingTimeText)
 	}
 	return strings.Join(parts, ", ")
 }

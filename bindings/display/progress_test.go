@@ -11,7 +11,7 @@ import (
 func TestProgressMeasures(t *testing.T) {
 	d := New(Options{})
 	d.JS = script.NewEngine(script.Options{})
-	p := d.Progress(true)
+	p := d.NewProgress(true)
 	p.startedAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	began := p.startedAt
 	if got := p.AmountText(&Amount{Remaining: math.NaN(), Format: ChunksText}, began); got != "0 chunks done" {

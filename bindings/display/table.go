@@ -15,11 +15,11 @@ import (
 	"shardsh/bindings/script"
 )
 
-// Width is the width of tables without a terminal. MaxRows is about a screen.
+// DefaultWidth is the width of tables without a terminal. MaxRows is about a screen.
 const (
-	Width      = 80
-	MaxRows    = 20
-	LabelWidth = 16
+	DefaultWidth = 80
+	MaxRows      = 20
+	LabelWidth   = 16
 )
 
 // Tables collects the headings, lines and grids that a terminal shows in place of a value. None is
@@ -69,26 +69,26 @@ func (d *Display) renderTables(v goja.Value) (string, bool) {
 	return text.String(), true
 }
 
-// ShowTables returns the result of a show command as tables.
-func (d *Display) ShowTables(draw func(*Tables)) goja.Value {
+// TablesResult returns the result of a show command as tables.
+func (d *Display) TablesResult(draw func(*Tables)) goja.Value {
 	t := &Tables{s: d}
 	draw(t)
 	return d.JS.StyledResult(t.b.String())
 }
 
-// Heading writes a heading.
-func (t *Tables) Heading(text string) {
+// WriteHeading writes a heading.
+func (t *Tables) WriteHeading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
 	t.b.WriteString(t.s.JS.Out.Paint(script.HeadingColor, Clip(text, t.s.Columns())) + "\n")
 }
 
-// Line writes a label and its wrapped text.
-func (t *Tables) Line(label, text string) {
+// WriteLine writes a label and its wrapped text.
+func (t *Tables) WriteLine(label, text string) {
 	indent := strings.Repeat(" ", LabelWidth)
-	label = plaintext.VisibleLine(label)
-	for i, part := range plaintext.Wrap(plaintext.Visible(text), t.s.Columns()-LabelWidth-1) {
+	label = plaintext.EscapeLine(label)
+	for i, part := range plaintext.Wrap(plaintext.EscapeText(text), t.s.Columns()-LabelWidth-1) {
 		head := indent
 		if i == 0 {
 			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
@@ -97,8 +97,8 @@ func (t *Tables) Line(label, text string) {
 	}
 }
 
-// Grid writes a table. Columns whose name ends in "#" hold numbers and are right-aligned.
-func (t *Tables) Grid(header []string, rows [][]string) {
+// WriteGrid writes a table. Columns whose name ends in "#" hold numbers and are right-aligned.
+func (t *Tables) WriteGrid(header []string, rows [][]string) {
 	rows = visibleRows(rows)
 	header = slices.Clone(header)
 	align := make([]tw.Align, len(header))
@@ -118,19 +118,19 @@ func (t *Tables) Grid(header []string, rows [][]string) {
 	}
 }
 
-// TopRows writes a Grid with a screen of rows, but at least seen rows. It counts the other rows, and
-// says in others where they are shown.
-func (t *Tables) TopRows(header []string, rows [][]string, seen int, others string) {
-	hidden := max(0, len(rows)-max(seen, MaxRows))
-	t.Grid(header, rows[:len(rows)-hidden])
+// WriteTopRows writes a Grid with a screen of rows, but at least minRows. It counts the other rows, and
+// says in othersHint where they are shown.
+func (t *Tables) WriteTopRows(header []string, rows [][]string, minRows int, othersHint string) {
+	hidden := max(0, len(rows)-max(minRows, MaxRows))
+	t.WriteGrid(header, rows[:len(rows)-hidden])
 	if hidden > 0 {
-		t.Note(fmt.Sprintf("… and %d more: %s", hidden, others))
+		t.WriteNote(fmt.Sprintf("… and %d more: %s", hidden, othersHint))
 	}
 }
 
-// Note writes a line of text below a table.
-func (t *Tables) Note(text string) {
-	for _, part := range plaintext.Wrap(plaintext.Visible(text), t.s.Columns()-2) {
+// WriteNote writes a line of text below a table.
+func (t *Tables) WriteNote(text string) {
+	for _, part := range plaintext.Wrap(plaintext.EscapeText(text), t.s.Columns()-2) {
 		t.b.WriteString("  " + part + "\n")
 	}
 }
@@ -140,7 +140,7 @@ func visibleRows(rows [][]string) [][]string {
 	shown := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, cell := range row {
-			shown[i] = append(shown[i], plaintext.VisibleLine(cell))
+			shown[i] = append(shown[i], plaintext.EscapeLine(cell))
 		}
 	}
 	return shown
@@ -179,7 +179,7 @@ func shrinkColumns(rows [][]string, width int) {
 
 // Clip escapes a text for a single line, and marks where it was truncated because it is too wide.
 func Clip(text string, width int) string {
-	text = plaintext.VisibleLine(text)
+	text = plaintext.EscapeLine(text)
 	if twwidth.Width(text) <= width {
 		return text
 	}

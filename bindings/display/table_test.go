@@ -26,13 +26,13 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			{{"日本語日本語日本語日本語日本語日本語日本語日本語", "1", long}},
 		} {
 			tb := &Tables{s: s}
-			tb.Heading(long + long)
-			tb.Line("label", long+" "+long+long)
-			tb.Grid([]string{"first", "number#", "a longer name"}, rows)
-			tb.Note(long + " " + long)
+			tb.WriteHeading(long + long)
+			tb.WriteLine("label", long+" "+long+long)
+			tb.WriteGrid([]string{"first", "number#", "a longer name"}, rows)
+			tb.WriteNote(long + " " + long)
 			for line := range strings.Lines(tb.b.String()) {
 				plain := escapes.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
-				if w := twwidth.Width(plain); w > Width {
+				if w := twwidth.Width(plain); w > DefaultWidth {
 					t.Errorf("%d columns: %q", w, plain)
 				}
 				if strings.HasSuffix(plain, " ") {
@@ -51,19 +51,19 @@ func TestTablesShowAScreen(t *testing.T) {
 		rows = append(rows, []string{strconv.Itoa(i), "x"})
 	}
 	tb := &Tables{s: s}
-	tb.TopRows([]string{"n#", "name"}, rows, 3, "elsewhere")
+	tb.WriteTopRows([]string{"n#", "name"}, rows, 3, "elsewhere")
 	want := "   n  name\n   0  x\n"
 	if got := tb.b.String(); !strings.HasPrefix(got, want) ||
 		!strings.HasSuffix(got, "  19  x\n  … and 5 more: elsewhere\n") {
 		t.Error(got)
 	}
 	tb = &Tables{s: s}
-	tb.Grid([]string{"n#", "name"}, rows)
+	tb.WriteGrid([]string{"n#", "name"}, rows)
 	if got := tb.b.String(); strings.Count(got, "\n") != 26 {
 		t.Error(got)
 	}
 	tb = &Tables{s: s}
-	tb.TopRows([]string{"n#", "name"}, rows, 24, "elsewhere")
+	tb.WriteTopRows([]string{"n#", "name"}, rows, 24, "elsewhere")
 	if got := tb.b.String(); !strings.HasSuffix(got, "  23  x\n  … and 1 more: elsewhere\n") {
 		t.Error(got)
 	}

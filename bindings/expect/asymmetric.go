@@ -10,7 +10,7 @@ import (
 
 // asymmetricMatcher is an expected value that matches several values.
 type asymmetricMatcher struct {
-	script.Hidden
+	script.OpaqueObject
 	text    func() string
 	matches func(goja.Value) bool
 }
@@ -76,7 +76,7 @@ func (e *expectFunc) callText(name string, opposite bool, args []goja.Value) str
 	}
 	shown := make([]string, len(args))
 	for i, v := range args {
-		shown[i] = Shown(e.js, v)
+		shown[i] = ValueText(e.js, v)
 		if _, ok := goja.AssertFunction(v); ok {
 			shown[i] = className(v)
 		}

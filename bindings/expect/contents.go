@@ -71,15 +71,15 @@ func containsEqual(m *Match) bool {
 
 // throwUnsuitable throws if the matcher does not support the type of the value.
 func (m *Match) throwUnsuitable(wanted string) {
-	m.JS.Throw(ErrorName, "the received value has to be %s\nReceived: %s", wanted, m.shown(m.Received))
+	m.JS.Throw(ErrorName, "the received value has to be %s\nReceived: %s", wanted, m.valueText(m.Received))
 }
 
 // explainContents returns strings unchanged, because they may have several lines.
 func explainContents(m *Match) string {
 	if !goja.IsString(m.Received) || !strings.Contains(m.Received.String(), "\n") {
-		return m.Lines("", m.shown(m.Arg(0)), m.shown(m.Received))
+		return m.LabelledText("", m.valueText(m.Arg(0)), m.valueText(m.Received))
 	}
-	return m.Lines("", m.shown(m.Arg(0)), "\n"+indented(m.Received.String()))
+	return m.LabelledText("", m.valueText(m.Arg(0)), "\n"+indented(m.Received.String()))
 }
 
 func indented(text string) string {
@@ -107,7 +107,8 @@ func (m *Match) lengthOf(v goja.Value) goja.Value {
 }
 
 func explainLength(m *Match) string {
-	return m.Lines("length", m.shown(m.Arg(0)), m.shown(m.lengthOf(m.Received))) + "\nReceived: " + m.shown(m.Received)
+	return m.LabelledText("length", m.valueText(m.Arg(0)), m.valueText(m.lengthOf(m.Received))) + "\nReceived: " +
+		m.valueText(m.Received)
 }
 
 // propertyPath returns the field names in the path argument.
@@ -149,10 +150,10 @@ func explainProperty(m *Match) string {
 		text = "Expected path: not " + strconv.Quote(strings.Join(m.propertyPath(), "."))
 	}
 	if f.value == nil {
-		return text + "\nReceived path: " + strconv.Quote(f.reachedPath) + "\nReceived: " + m.shown(m.Received)
+		return text + "\nReceived path: " + strconv.Quote(f.reachedPath) + "\nReceived: " + m.valueText(m.Received)
 	}
 	if len(m.Args) < 2 {
-		return text + "\nReceived value: " + m.shown(f.value)
+		return text + "\nReceived value: " + m.valueText(f.value)
 	}
 	return text + "\n\n" + m.comparisonText(m.Arg(1), f.value)
 }

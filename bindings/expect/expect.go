@@ -42,7 +42,7 @@ type Match struct {
 
 // subject is the object that expect(value) returns.
 type subject struct {
-	script.Hidden
+	script.OpaqueObject
 	e        *expectFunc
 	received goja.Value
 	not      bool
@@ -167,7 +167,7 @@ func (e *expectFunc) checkSettled(c *script.Call, on *subject, m Matcher) goja.V
 	}
 	promise, ok := script.AsPromise(on.received)
 	if !ok {
-		return fail(on.headline(m) + "\n\nreceived has to be a promise\nReceived: " + Shown(e.js, on.received))
+		return fail(on.headline(m) + "\n\nreceived has to be a promise\nReceived: " + ValueText(e.js, on.received))
 	}
 	args := slices.Clone(c.Args) // the engine reuses the slice
 	call := &script.Call{JS: c.JS, This: c.This, Args: args}
@@ -179,7 +179,7 @@ func (e *expectFunc) checkSettled(c *script.Call, on *subject, m Matcher) goja.V
 	})
 	other := e.js.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 		became := map[string]string{"resolves": "rejected", "rejects": "resolved"}[on.promiseMode]
-		return fail(on.headline(m) + "\n\nThe promise was " + became + " instead: " + Shown(e.js, fc.Argument(0)))
+		return fail(on.headline(m) + "\n\nThe promise was " + became + " instead: " + ValueText(e.js, fc.Argument(0)))
 	})
 	if on.promiseMode == "rejects" {
 		judge, other = other, judge

@@ -10,7 +10,7 @@ import (
 func kindMatchers() []Matcher {
 	is := func(name, help string, holds func(v goja.Value) bool) Matcher {
 		return Matcher{name, "", func(m *Match) bool { return holds(m.Received) },
-			func(m *Match) string { return "Received: " + m.shown(m.Received) }, help}
+			func(m *Match) string { return "Received: " + m.valueText(m.Received) }, help}
 	}
 	return []Matcher{
 		is("toBeTruthy", "Anything that counts as true.", goja.Value.ToBoolean),
@@ -22,12 +22,12 @@ func kindMatchers() []Matcher {
 		{"toBeInstanceOf", "expected:function", func(m *Match) bool {
 			return m.JS.Runtime.InstanceOf(m.Received, m.Object(0))
 		}, func(m *Match) string {
-			return m.Lines("", className(m.Arg(0)), m.shown(m.Received))
+			return m.LabelledText("", className(m.Arg(0)), m.valueText(m.Received))
 		}, "An object of a class."},
 		{"toBeTypeOf", "expected:string", func(m *Match) bool {
 			return script.TypeOf(m.Received) == m.Text(0)
 		}, func(m *Match) string {
-			return m.Lines("type", m.Text(0), script.TypeOf(m.Received))
+			return m.LabelledText("type", m.Text(0), script.TypeOf(m.Received))
 		}, "A value of a type as typeof says it."},
 	}
 }

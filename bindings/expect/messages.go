@@ -10,20 +10,20 @@ import (
 	"shardsh/bindings/values"
 )
 
-// Shown formats a value for messages.
-func Shown(js *script.Engine, v goja.Value) string {
+// ValueText formats a value for messages.
+func ValueText(js *script.Engine, v goja.Value) string {
 	if f, ok := asAsymmetric(v); ok {
 		return f.text()
 	}
-	o := values.DefaultInspect()
+	o := values.DefaultInspectOptions()
 	o.ErrorStacks = false
 	return js.Values.Inspect(v, o)
 }
 
-func (m *Match) shown(v goja.Value) string { return Shown(m.JS, v) }
+func (m *Match) valueText(v goja.Value) string { return ValueText(m.JS, v) }
 
-// Lines returns the expected and received text with aligned labels.
-func (m *Match) Lines(label, expected, received string) string {
+// LabelledText returns the expected and received text with aligned labels.
+func (m *Match) LabelledText(label, expected, received string) string {
 	kind := ""
 	if label != "" {
 		kind = " " + label
@@ -38,7 +38,7 @@ func (m *Match) Lines(label, expected, received string) string {
 // expectedAndReceived returns the text of most matchers: a diff if that is more informative.
 func (m *Match) expectedAndReceived() string {
 	if len(m.Args) == 0 {
-		return "Received: " + m.shown(m.Received)
+		return "Received: " + m.valueText(m.Received)
 	}
 	return m.comparisonText(m.Arg(0), m.Received)
 }
@@ -46,18 +46,18 @@ func (m *Match) expectedAndReceived() string {
 // comparisonText formats two values: as a diff if both have more than one line.
 func (m *Match) comparisonText(expected, received goja.Value) string {
 	if m.Not {
-		return "Expected: not " + m.shown(expected)
+		return "Expected: not " + m.valueText(expected)
 	}
 	if _, ok := asAsymmetric(expected); ok {
-		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received)
+		return "Expected: " + m.valueText(expected) + "\nReceived: " + m.valueText(received)
 	}
 	a, b := MultiLineText(m.JS, received), MultiLineText(m.JS, expected)
 	if a == b {
-		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received) +
+		return "Expected: " + m.valueText(expected) + "\nReceived: " + m.valueText(received) +
 			"\n\n(they print the same but differ in type, class or identity)"
 	}
 	if !strings.Contains(a, "\n") && !strings.Contains(b, "\n") {
-		return "Expected: " + m.shown(expected) + "\nReceived: " + m.shown(received)
+		return "Expected: " + m.valueText(expected) + "\nReceived: " + m.valueText(received)
 	}
 	return Diff(b, a)
 }
@@ -72,7 +72,7 @@ func MultiLineText(js *script.Engine, v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
 	}
-	o := values.UnlimitedInspect()
+	o := values.UnlimitedInspectOptions()
 	o.Compact = values.MultiLine
 	return js.Values.Inspect(v, o)
 }

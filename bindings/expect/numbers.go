@@ -17,7 +17,7 @@ func numberMatchers() []Matcher {
 			a, b := m.number(m.Received, "received"), m.number(m.Arg(0), "expected")
 			return a != nil && b != nil && holds(a.Cmp(b))
 		}, func(m *Match) string {
-			return m.Lines("", sign+" "+m.shown(m.Arg(0)), m.shown(m.Received))
+			return m.LabelledText("", sign+" "+m.valueText(m.Arg(0)), m.valueText(m.Received))
 		}, help}
 	}
 	return []Matcher{
@@ -45,27 +45,27 @@ func (m *Match) number(v goja.Value, which string) *big.Float {
 	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Date" {
 		return new(big.Float).SetFloat64(v.ToFloat())
 	}
-	m.JS.Throw(ErrorName, "the %s value has to be a number or a date\nReceived: %s", which, m.shown(v))
+	m.JS.Throw(ErrorName, "the %s value has to be a number or a date\nReceived: %s", which, m.valueText(v))
 	return nil
 }
 
 // closeToDistance returns the difference to the expected number, and the maximum difference.
-func (m *Match) closeToDistance() (off, most float64) {
+func (m *Match) closeToDistance() (distance, maxDistance float64) {
 	digits := 2.0
 	if m.Has(1) {
 		digits = m.Arg(1).ToFloat()
 	}
-	most = math.Pow(10, -digits) / 2
+	maxDistance = math.Pow(10, -digits) / 2
 	a, b := m.number(m.Received, "received"), m.number(m.Arg(0), "expected")
 	if a == nil || b == nil {
-		return math.NaN(), most
+		return math.NaN(), maxDistance
 	}
 	if a.Cmp(b) == 0 { // also for infinite numbers
-		return 0, most
+		return 0, maxDistance
 	}
 	x, _ := a.Float64()
 	y, _ := b.Float64()
-	return math.Abs(x - y), most
+	return math.Abs(x - y), maxDistance
 }
 
 func isCloseTo(m *Match) bool {
@@ -75,7 +75,7 @@ func isCloseTo(m *Match) bool {
 
 func explainClose(m *Match) string {
 	off, most := m.closeToDistance()
-	return m.Lines("", script.OptionalText(m.Arg(0)), m.shown(m.Received)) +
+	return m.LabelledText("", script.OptionalText(m.Arg(0)), m.valueText(m.Received)) +
 		"\nThey differ by " + strconv.FormatFloat(off, 'g', -1, 64) +
 		", which has to be less than " + strconv.FormatFloat(most, 'g', -1, 64)
 }

@@ -95,15 +95,15 @@ func explainThrown(m *Match) string {
 	case isClass:
 		wanted = className(m.Arg(0))
 	default:
-		wanted = m.shown(m.Arg(0))
+		wanted = m.valueText(m.Arg(0))
 	}
 	t := m.Found.(*thrown)
 	if t.value == nil {
-		return m.Lines("", wanted, "the function threw nothing")
+		return m.LabelledText("", wanted, "the function threw nothing")
 	}
-	text := m.shown(t.value)
+	text := m.valueText(t.value)
 	if e, ok := errorOf(t.value); ok {
 		text = script.OptionalText(e.Get("name")) + ": " + messageOf(e)
 	}
-	return m.Lines("", wanted, text)
+	return m.LabelledText("", wanted, text)
 }

@@ -17,11 +17,11 @@ const (
 	maxNamed    = 3
 )
 
-// Text returns the answer as text. If long, it has all findings with their numbers and start times.
+// AnswerText returns the answer as text. If long, it has all findings with their numbers and start times.
 // Otherwise, it has no repeats, and begins with what the operator has to do first. For a healthy
 // cluster it is one line, which also names the collections that only look unbalanced; a question about
 // such a collection explains why.
-func Text(a diagnosis.Answer, long bool) string {
+func AnswerText(a diagnosis.Answer, long bool) string {
 	var p page
 	headline := a.Headline()
 	if a.Healthy() && a.About == (diagnosis.Scope{}) {
@@ -58,23 +58,23 @@ var harmlessCodes = []diagnosis.Code{
 
 // splitHarmless removes notes about collections that only look unbalanced, and returns the names of
 // these collections.
-func splitHarmless(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []string) {
+func splitHarmless(notes []diagnosis.Finding) (rest []diagnosis.Finding, harmlessNames []string) {
 	for _, f := range notes {
 		if !slices.Contains(harmlessCodes, f.Code) {
 			rest = append(rest, f)
-		} else if !slices.Contains(odd, f.Scope.Namespace) {
-			odd = append(odd, f.Scope.Namespace)
+		} else if !slices.Contains(harmlessNames, f.Scope.Namespace) {
+			harmlessNames = append(harmlessNames, f.Scope.Namespace)
 		}
 	}
-	return rest, odd
+	return rest, harmlessNames
 }
 
-func harmlessText(odd []string) string {
-	switch n := len(odd); {
+func harmlessText(names []string) string {
+	switch n := len(names); {
 	case n == 1:
-		return "; see " + odd[0] + ", which only looks unbalanced"
+		return "; see " + names[0] + ", which only looks unbalanced"
 	case n > 1:
-		return fmt.Sprintf("; see %s and %s, which only look unbalanced", odd[0], humanize.Count(n-1, "other"))
+		return fmt.Sprintf("; see %s and %s, which only look unbalanced", names[0], humanize.Count(n-1, "other"))
 	}
 	return ""
 }
@@ -111,12 +111,12 @@ func (p *page) writeToDo(g diagnosis.Group) {
 }
 
 // writeCommands writes the first commands.
-func (p *page) writeCommands(at int, list []string) {
+func (p *page) writeCommands(column int, list []string) {
 	for _, command := range list[:min(len(list), maxCommands)] {
-		p.writeLine(at, command)
+		p.writeLine(column, command)
 	}
 	if more := len(list) - maxCommands; more > 0 {
-		p.writeLine(at, "and "+humanize.Count(more, "more command")+moreHint)
+		p.writeLine(column, "and "+humanize.Count(more, "more command")+moreHint)
 	}
 }
 

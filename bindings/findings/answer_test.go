@@ -38,7 +38,7 @@ func TestAnswerFitsAScreen(t *testing.T) {
 		a.Notes = append(a.Notes, about(diagnosis.Orphans, of))
 		a.Faults = append(a.Faults, about(diagnosis.KnownFault, of))
 	}
-	short, long := Text(a, false), Text(a, true)
+	short, long := AnswerText(a, false), AnswerText(a, true)
 	if n := strings.Count(short, "\n"); n > 40 {
 		t.Errorf("%d lines:\n%s", n, short)
 	}

@@ -32,7 +32,7 @@ type cluster struct {
 // newCluster makes a cluster of a topology file's text.
 func newCluster(t *testing.T, version catalog.Release, topology string) *cluster {
 	t.Helper()
-	made, client := mocktest.New(t, topology, mock.Config{Version: version, Start: noon, Seed: 7})
+	made, client := mocktest.New(t, topology, mock.Config{Release: version, Start: noon, Seed: 7})
 	c := &cluster{T: t, client: client, out: &bytes.Buffer{}}
 	var err error
 	c.shell, err = bindings.New(bindings.Config{

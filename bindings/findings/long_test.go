@@ -13,7 +13,7 @@ import (
 func TestLongAnswerSaysThingsOnce(t *testing.T) {
 	jumbo := diagnosis.NewFinding(diagnosis.OnlyJumboChunks, diagnosis.Scope{Namespace: "x.y", Shard: catalog.ShardID("a")},
 		"x.y: the only chunk on a is jumbo")
-	text := findings.Text(diagnosis.Answer{Symptoms: []diagnosis.Finding{jumbo}, Causes: []diagnosis.Finding{jumbo}}, true)
+	text := findings.AnswerText(diagnosis.Answer{Symptoms: []diagnosis.Finding{jumbo}, Causes: []diagnosis.Finding{jumbo}}, true)
 	if n := strings.Count(text, "(onlyJumboChunks)"); n != 1 {
 		t.Errorf("%d times:\n%s", n, text)
 	}

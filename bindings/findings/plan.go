@@ -61,8 +61,8 @@ func (p *page) writeLeft(of *plan.Plan, detail PlanDetail) {
 	}
 }
 
-// PlanToApprove returns PlanText followed by the hash of the plan.
-func PlanToApprove(p *plan.Plan, detail PlanDetail) string {
+// PlanApprovalText returns PlanText followed by the hash of the plan.
+func PlanApprovalText(p *plan.Plan, detail PlanDetail) string {
 	if len(p.Steps) == 0 {
 		return PlanText(p, detail)
 	}
@@ -226,12 +226,12 @@ func rangeText(s plan.Step) string {
 // writeMore writes how many rows are not shown.
 func (p *page) writeMore(n int) {
 	if n > 0 {
-		p.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
+		p.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", groupDigits(n)))
 	}
 }
 
-// thousands formats a number in groups of three digits.
-func thousands(n int) string {
+// groupDigits formats a number in groups of three digits.
+func groupDigits(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -253,7 +253,7 @@ func alignColumns(rows [][]string, right ...int) []string {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			row[i] = plaintext.VisibleLine(cell)
+			row[i] = plaintext.EscapeLine(cell)
 			widths[i] = max(widths[i], twwidth.Width(row[i]))
 		}
 	}

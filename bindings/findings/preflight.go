@@ -8,22 +8,22 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// PreflightText returns the obstacles of a run, those that stop it first. spell formats option names
+// PreflightText returns the obstacles of a run, those that stop it first. formatOption formats names
 // for the command line or for JavaScript.
-func PreflightText(r preflight.Report, spell func(option string) string) string {
+func PreflightText(r preflight.Report, formatOption func(option string) string) string {
 	var p page
 	of := r.Verb
 	if r.Plan != "" {
 		of += " (" + r.Plan + ")"
 	}
-	switch n := len(r.Stopping()); {
+	switch n := len(r.StoppingObstacles()); {
 	case n > 0:
 		p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: %s in the way", of, thingsText(n))))
 	default:
 		p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: no obstacles", of)))
 	}
-	p.writeObstacles("In the way", r.Stopping(), r.Time, spell)
-	p.writeObstacles("Worth knowing", r.Obstacles[len(r.Stopping()):], r.Time, spell)
+	p.writeObstacles("In the way", r.StoppingObstacles(), r.Time, formatOption)
+	p.writeObstacles("Worth knowing", r.Obstacles[len(r.StoppingObstacles()):], r.Time, formatOption)
 	if len(r.Unread) > 0 {
 		p.writeHeading("Not checked")
 	}
@@ -55,7 +55,7 @@ func (p *page) writeObstacles(
 	title string,
 	list []preflight.Obstacle,
 	now time.Time,
-	spell func(option string) string,
+	formatOption func(option string) string,
 ) {
 	if len(list) == 0 {
 		return
@@ -65,7 +65,7 @@ func (p *page) writeObstacles(
 		p.writeLabelled(obstacleLabel(o), fmt.Sprintf("%s (%s)", o.Sentence, o.Code))
 		p.writeRemedy(o.Finding, now)
 		if o.Option != "" {
-			p.writeWrapped(indent, fmt.Sprintf("or: %s %s", spell(o.Option), o.OptionEffect))
+			p.writeWrapped(indent, fmt.Sprintf("or: %s %s", formatOption(o.Option), o.OptionEffect))
 		}
 	}
 }

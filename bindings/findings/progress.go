@@ -10,12 +10,13 @@ import (
 
 // ReadingText returns the progress of reading a cluster in one line.
 func ReadingText(p live.Progress) string {
-	return fmt.Sprintf("reading: %s of %s, %s so far", thousands(p.Collections), humanize.Count(int64(p.Of), "collection"),
+	return fmt.Sprintf("reading: %s of %s, %s so far", groupDigits(p.Collections),
+		humanize.Count(int64(p.TotalCollections), "collection"),
 		humanize.Count(p.Chunks, "chunk"))
 }
 
 // SimulatingText returns the progress of a simulation in one line.
 func SimulatingText(p sim.Progress) string {
-	return fmt.Sprintf("simulating: round %s, %s moves so far, at %s", thousands(int(p.Rounds)), thousands(p.Moves),
+	return fmt.Sprintf("simulating: round %s, %s moves so far, at %s", groupDigits(int(p.Rounds)), groupDigits(p.Moves),
 		p.At.Format("2006-01-02 15:04"))
 }

@@ -51,21 +51,21 @@ type page struct{ strings.Builder }
 func (p *page) writeHeading(text string) { p.WriteString("\n" + text + "\n") }
 
 // writeLine writes a line of any width.
-func (p *page) writeLine(at int, text string) {
-	p.WriteString(strings.Repeat(" ", at) + plaintext.VisibleLine(text) + "\n")
+func (p *page) writeLine(column int, text string) {
+	p.WriteString(strings.Repeat(" ", column) + plaintext.EscapeLine(text) + "\n")
 }
 
-// writeWrapped writes a text on as many lines as needed, each beginning at column at.
-func (p *page) writeWrapped(at int, text string) {
-	for _, line := range wrapText(text, Width-at) {
-		p.writeLine(at, line)
+// writeWrapped writes a text on as many lines as needed, each beginning at a column.
+func (p *page) writeWrapped(column int, text string) {
+	for _, line := range wrapText(text, Width-column) {
+		p.writeLine(column, line)
 	}
 }
 
 // wrapText breaks a text only at spaces.
 func wrapText(text string, width int) (list []string) {
 	line := ""
-	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
+	for word := range strings.FieldsSeq(plaintext.EscapeLine(text)) {
 		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
 			list, line = append(list, line), ""
 		}
@@ -138,7 +138,7 @@ func (p *page) writeRemedy(f diagnosis.Finding, now time.Time) {
 	default:
 		p.writeWrapped(indent, who+diagnosis.Define(f.Code).Remedy)
 	}
-	for i, command := range f.Instead {
+	for i, command := range f.InsteadOfWaiting {
 		if i == 0 {
 			p.writeLine(indent, "or:")
 		}
@@ -183,14 +183,14 @@ func timeText(t time.Time, distance time.Duration, form string) string {
 func (p *page) writeVerdicts(list []diagnosis.Verdict) {
 	width := 0
 	for _, v := range list {
-		width = max(width, twwidth.Width(plaintext.VisibleLine(string(v.Shard))))
+		width = max(width, twwidth.Width(plaintext.EscapeLine(string(v.Shard))))
 	}
 	for _, v := range list {
 		mark := "no "
 		if v.Can {
 			mark = "yes"
 		}
-		name := plaintext.VisibleLine(string(v.Shard))
+		name := plaintext.EscapeLine(string(v.Shard))
 		p.writeLine(2, name+strings.Repeat(" ", width-twwidth.Width(name))+"  "+mark+"  "+v.Reason)
 	}
 }

@@ -151,7 +151,7 @@ func (c comparisonTable) writeCells(label string, cell func(i int) string) {
 
 // pad pads a text to the width of its column, with a space after it.
 func pad(text string, width int) string {
-	text = plaintext.VisibleLine(text)
+	text = plaintext.EscapeLine(text)
 	if twwidth.Width(text) >= width {
 		text = plaintext.Cut(text, width-2) + "…"
 	}
@@ -174,13 +174,13 @@ func (c comparisonTable) writeTable(letters map[int]string) {
 		}
 		return "on"
 	})
-	c.writeRow("moves", func(a whatif.Outcome) string { return thousands(a.Plan.Totals.Moves) })
+	c.writeRow("moves", func(a whatif.Outcome) string { return groupDigits(a.Plan.Totals.Moves) })
 	if c.o.Alternatives[0].UnderWay > 0 {
-		c.writeRow("  under way", func(a whatif.Outcome) string { return thousands(a.UnderWay) })
+		c.writeRow("  under way", func(a whatif.Outcome) string { return groupDigits(a.UnderWay) })
 	}
 	c.writeRow("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
 	c.writeRow("splits, merges", func(a whatif.Outcome) string {
-		return fmt.Sprintf("%s, %s", thousands(a.Plan.Totals.Splits), thousands(a.Plan.Totals.Merges))
+		return fmt.Sprintf("%s, %s", groupDigits(a.Plan.Totals.Splits), groupDigits(a.Plan.Totals.Merges))
 	})
 	c.writeTimes()
 	c.writeRow("blocked", func(a whatif.Outcome) string {
@@ -225,7 +225,7 @@ func (c comparisonTable) writeEvenness() {
 	if !slices.ContainsFunc(c.shown, known) {
 		return
 	}
-	row := func(label string, of func(plan.Evenness) float64) {
+	row := func(label string, of func(plan.LoadImbalance) float64) {
 		c.writeRow(label, func(a whatif.Outcome) string {
 			if a.Plan.Load == nil {
 				return "-"
@@ -233,8 +233,8 @@ func (c comparisonTable) writeEvenness() {
 			return fmt.Sprintf("%.2f of mean", of(*a.Plan.Load))
 		})
 	}
-	row("hottest shard now", func(e plan.Evenness) float64 { return e.Before })
-	row("hottest shard then", func(e plan.Evenness) float64 { return e.After })
+	row("hottest shard now", func(e plan.LoadImbalance) float64 { return e.Before })
+	row("hottest shard then", func(e plan.LoadImbalance) float64 { return e.After })
 }
 
 // writeSpread writes the largest and the smallest final size of the shards.
@@ -271,7 +271,7 @@ func (c comparisonTable) writeRows(title string, most int, names []string, weigh
 		c.writeCells("  "+name, func(i int) string { return cell(i, name) })
 	}
 	if n := len(names) - len(shown); n > 0 {
-		c.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", thousands(n)))
+		c.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", groupDigits(n)))
 	}
 }
 

@@ -11,16 +11,16 @@ import (
 // layout holds the offsets of fields in goja's objects. The zero value is that of an unknown release.
 // Kinds are the first words of interfaces; nil is an unknown kind.
 type layout struct {
-	self          uintptr        // in goja.Object: the interface of the implementation
-	object, array unsafe.Pointer // kinds of plain objects and arrays
-	values, names uintptr        // in a plain object
-	owner         uintptr        // in a plain object: the goja.Object that owns it
-	items         uintptr        // in an array
-	itemNames     uintptr        // in an array: the names of its fields other than items
-	property      unsafe.Pointer // kind of a field with attributes or accessors
-	enumerable    uintptr        // in such a field
-	date          unsafe.Pointer // kind of a Date
-	millis        uintptr        // in a Date
+	self                  uintptr        // in goja.Object: the interface of the implementation
+	objectKind, arrayKind unsafe.Pointer // kinds of plain objects and arrays
+	values, names         uintptr        // in a plain object
+	owner                 uintptr        // in a plain object: the goja.Object that owns it
+	items                 uintptr        // in an array
+	itemNames             uintptr        // in an array: the names of its fields other than items
+	propertyKind          unsafe.Pointer // kind of a field with attributes or accessors
+	enumerable            uintptr        // in such a field
+	dateKind              unsafe.Pointer // kind of a Date
+	millis                uintptr        // in a Date
 
 	prototypes [2]valuesOffset // of Object.prototype and Array.prototype
 }
@@ -60,16 +60,16 @@ func detectLayout(rt *goja.Runtime) (l layout) {
 	if !ok || enumerable.Type.Kind() != reflect.Bool || len(enumerable.Index) != 1 {
 		return layout{}
 	}
-	l.property, l.enumerable = kindOfValue(property), enumerable.Offset
-	l.object = kind
-	l.array, _ = l.dataOf(array)
+	l.propertyKind, l.enumerable = kindOfValue(property), enumerable.Offset
+	l.objectKind = kind
+	l.arrayKind, _ = l.dataOf(array)
 	for i, name := range []string{"Object", "Array"} {
 		l.prototypes[i] = l.prototype(rt, name)
 	}
 	if date, err := rt.New(rt.GlobalObject().Get("Date"), rt.ToValue(5)); err == nil {
 		if l.millis = fieldOffset(date, "msec", reflect.TypeFor[int64]()); l.millis != 0 {
 			if kind, data := l.dataOf(date); *(*int64)(unsafe.Add(data, l.millis)) == 5 {
-				l.date = kind
+				l.dateKind = kind
 			}
 		}
 	}

@@ -29,14 +29,14 @@ func New(rt *goja.Runtime, safe bool) *Memory {
 		return &Memory{}
 	}
 	m := &Memory{layout: detectLayout(rt)}
-	if !m.IsKnown() || !m.selfCheck(rt) {
+	if !m.CanRead() || !m.selfCheck(rt) {
 		return &Memory{}
 	}
 	return m
 }
 
-// IsKnown reports whether anything can be read.
-func (m *Memory) IsKnown() bool { return m.object != nil }
+// CanRead reports whether anything can be read.
+func (m *Memory) CanRead() bool { return m.objectKind != nil }
 
 // Values holds the values of an object's fields.
 type Values = map[unistring.String]goja.Value
@@ -46,7 +46,7 @@ type Values = map[unistring.String]goja.Value
 // numeric names. Some fields may not be enumerable.
 func (m *Memory) Fields(o *goja.Object, names []unistring.String) ([]unistring.String, Values, bool) {
 	kind, data := m.dataOf(o)
-	if kind != m.object || kind == nil {
+	if kind != m.objectKind || kind == nil {
 		return names, nil, false
 	}
 	own := *(*[]unistring.String)(unsafe.Add(data, m.names))
@@ -60,7 +60,7 @@ func (m *Memory) Fields(o *goja.Object, names []unistring.String) ([]unistring.S
 
 // IsPlain reports whether a value from Fields is a plain value: not an accessor, and neither hidden nor
 // read-only.
-func (m *Memory) IsPlain(v goja.Value) bool { return v != nil && kindOfValue(v) != m.property }
+func (m *Memory) IsPlain(v goja.Value) bool { return v != nil && kindOfValue(v) != m.propertyKind }
 
 // IsHidden reports whether a value from Fields that is not plain belongs to a field that is not
 // enumerable.
@@ -72,7 +72,7 @@ func (m *Memory) IsHidden(v goja.Value) bool {
 // Item returns an item of an array; nil if the caller has to use goja's API.
 func (m *Memory) Item(o *goja.Object, i int) goja.Value {
 	kind, data := m.dataOf(o)
-	if kind != m.array || kind == nil {
+	if kind != m.arrayKind || kind == nil {
 		return nil
 	}
 	if items := *(*[]goja.Value)(unsafe.Add(data, m.items)); i < len(items) && m.IsPlain(items[i]) {
@@ -83,14 +83,14 @@ func (m *Memory) Item(o *goja.Object, i int) goja.Value {
 
 // Names returns the names of the fields of a plain object, or of those that an array has besides its
 // items. It returns false if the caller has to use goja's API.
-func (m *Memory) Names(o *goja.Object) (names []unistring.String, array, ok bool) {
+func (m *Memory) Names(o *goja.Object) (names []unistring.String, isArray, ok bool) {
 	kind, data := m.dataOf(o)
 	switch {
 	case kind == nil:
 		return nil, false, false
-	case kind == m.object:
+	case kind == m.objectKind:
 		return *(*[]unistring.String)(unsafe.Add(data, m.names)), false, true
-	case kind == m.array:
+	case kind == m.arrayKind:
 		return *(*[]unistring.String)(unsafe.Add(data, m.itemNames)), true, true
 	}
 	return nil, false, false
@@ -112,11 +112,11 @@ func (m *Memory) Lacks(proto *goja.Object, name unistring.String) bool {
 // maxMillis is the maximum distance of a Date from 1970; the value of an invalid Date is larger.
 const maxMillis = 8_640_000_000_000_000
 
-// Date returns the milliseconds of a Date since 1970. It returns false for values other than Dates, for
+// DateMillis returns the milliseconds of a Date since 1970. It returns false for values other than Dates, for
 // an invalid Date, and if the caller has to use goja's API.
-func (m *Memory) Date(o *goja.Object) (millis int64, ok bool) {
+func (m *Memory) DateMillis(o *goja.Object) (millis int64, ok bool) {
 	kind, data := m.dataOf(o)
-	if kind != m.date || kind == nil {
+	if kind != m.dateKind || kind == nil {
 		return 0, false
 	}
 	millis = *(*int64)(unsafe.Add(data, m.millis))
@@ -124,7 +124,7 @@ func (m *Memory) Date(o *goja.Object) (millis int64, ok bool) {
 }
 
 // Replace makes o the object that fresh is. fresh must be a plain object without other references.
-// Replace may be called only if the Memory is known.
+// Replace may be called only if CanRead returns true.
 func (m *Memory) Replace(o, fresh *goja.Object) {
 	_, data := m.dataOf(fresh)
 	*(**goja.Object)(unsafe.Add(data, m.owner)) = o // the receiver of its accessors

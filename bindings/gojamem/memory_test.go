@@ -20,7 +20,7 @@ func known(t *testing.T) (*goja.Runtime, *Memory) {
 
 func TestLayoutIsKnown(t *testing.T) {
 	_, m := known(t)
-	if !m.IsKnown() || m.date == nil || m.prototypes[0].kind == nil || m.prototypes[1].kind == nil {
+	if !m.CanRead() || m.dateKind == nil || m.prototypes[0].kind == nil || m.prototypes[1].kind == nil {
 		t.Errorf("this release of goja is not known: %+v", m.layout)
 	}
 }
@@ -30,7 +30,7 @@ func TestSafe(t *testing.T) {
 	rt := goja.New()
 	t.Setenv(DisableEnv, "1")
 	for name, m := range map[string]*Memory{"by the option": New(rt, true), "by the environment": New(rt, false)} {
-		if m.IsKnown() {
+		if m.CanRead() {
 			t.Errorf("%s: it is not off", name)
 		}
 		date, err := rt.New(rt.Get("Date"))
@@ -40,7 +40,7 @@ func TestSafe(t *testing.T) {
 		for _, o := range []*goja.Object{rt.NewObject(), rt.NewArray(1), date} {
 			_, _, fields := m.Fields(o, nil)
 			_, _, names := m.Names(o)
-			_, isDate := m.Date(o)
+			_, isDate := m.DateMillis(o)
 			if fields || names || isDate || m.Item(o, 0) != nil || m.Lacks(o, "x") {
 				t.Errorf("%s: a %s is read", name, o.ClassName())
 			}
@@ -56,8 +56,8 @@ func TestSafe(t *testing.T) {
 func TestOtherLayoutsAreRefused(t *testing.T) {
 	rt, m := known(t)
 	for name, change := range map[string]func(l *layout){
-		"objects taken for arrays": func(l *layout) { l.object, l.array = l.array, l.object },
-		"properties not known":     func(l *layout) { l.property = nil },
+		"objects taken for arrays": func(l *layout) { l.objectKind, l.arrayKind = l.arrayKind, l.objectKind },
+		"properties not known":     func(l *layout) { l.propertyKind = nil },
 		"another flag":             func(l *layout) { l.enumerable++ },
 	} {
 		other := &Memory{layout: m.layout}

@@ -23,7 +23,7 @@ type growingTexts [2]growingText
 
 // Append returns left + right for strings; nil if goja has to concatenate them.
 func (m *Memory) Append(rt *goja.Runtime, left, right goja.Value) goja.Value {
-	if !m.IsKnown() {
+	if !m.CanRead() {
 		return nil
 	}
 	text, ok := asciiOf(left)

@@ -59,7 +59,7 @@ func TestMockObjectOnARealServer(t *testing.T) {
 
 // The version changes in the background; to 9.0, nothing is split meanwhile.
 func TestMockChangeFCV(t *testing.T) {
-	shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Version: catalog.Release90, FCV: "8.3", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
+	shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Release: catalog.Release90, FCV: "8.3", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
 		step{"sh.shardCollection('shop.orders', {k: 1}).ok && mock.changeFCV('9.0', {takes: '10m'}).ok", "1"},
 		step{"try { sh.splitAt('shop.orders', {k: 50}) } catch (e) { e.code }", "117"},
 		step{"sh.why() && JSON.stringify(db.getSiblingDB('admin').system.version.findOne({_id: 'featureCompatibilityVersion'}))",
@@ -71,7 +71,7 @@ func TestMockChangeFCV(t *testing.T) {
 
 // An upgrade step by step: servers say what was installed, and refuse what does not fit.
 func TestMockInstall(t *testing.T) {
-	shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Version: catalog.Release83, FCV: "8.0", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
+	shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Release: catalog.Release83, FCV: "8.0", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
 		step{"mock.install({configServers: true, version: '9.0'}).ok && db.version()", "8.3.0"},
 		step{"try { db.adminCommand({setFeatureCompatibilityVersion: '9.0', confirm: true}) } catch (e) { e.message }",
 			"Invalid feature compatibility version value '9.0': mock:27020 runs 8.3.0"},

@@ -13,7 +13,7 @@ import (
 // mockObject is the object mock. It only sends the mock's own commands to the server that the shell is
 // connected to, wherever the server runs.
 type mockObject struct {
-	script.Hidden
+	script.OpaqueObject
 	Host
 }
 
@@ -35,7 +35,7 @@ const helpColumn = 20
 
 // New returns the object mock.
 func New(h Host) goja.Value {
-	class := script.ClassOf(h.JS, Class, methods)
+	class := script.PrototypeOf(h.JS, Class, methods)
 	var rows [][2]string
 	for _, m := range methods() {
 		rows = append(rows, [2]string{m.Name, m.Help})
@@ -55,63 +55,63 @@ func New(h Host) goja.Value {
 // methods returns the methods of mock; most of them send the command of the same name.
 func methods() script.Methods[*mockObject] {
 	return script.Methods[*mockObject]{
-		{"status", "", sendCommand("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
-		{"now", "", sendForTime("mockNow"), "The cluster's time."},
-		{"advance", "duration:string|number", sendForTime("mockAdvance"),
+		{"status", "", commandMethod("mockStatus"), "Shows the time, which nodes are up, and the faults in force."},
+		{"now", "", timeMethod("mockNow"), "The cluster's time."},
+		{"advance", "duration:string|number", timeMethod("mockAdvance"),
 			"Lets virtual time jump (\"2h\", or milliseconds) and returns the new time."},
-		{"addShard", "options?:object", sendCommand("mockAddShard"),
+		{"addShard", "options?:object", commandMethod("mockAddShard"),
 			"Adds an empty shard: {name, host, zones}, all optional."},
-		{"crash", "shard:string", sendCommand("mockCrash"), "Takes a shard, or \"config\", away."},
-		{"restart", "shard?:string", sendCommand("mockRestart"),
+		{"crash", "shard:string", commandMethod("mockCrash"), "Takes a shard, or \"config\", away."},
+		{"restart", "shard?:string", commandMethod("mockRestart"),
 			"Brings a crashed shard or \"config\" back; without a name, all."},
-		{"partition", "shard:string to:string", sendPair("mockPartition"),
+		{"partition", "shard:string to:string", pairMethod("mockPartition"),
 			"Cuts two nodes off from each other: shards, \"config\", \"router\"."},
-		{"heal", "shard?:string to?:string", sendPair("mockHeal"),
+		{"heal", "shard?:string to?:string", pairMethod("mockHeal"),
 			"Ends a partition; with one node all of its, without any every fault but crashes."},
-		{"slow", "shard:string options?:object", sendCommand("mockSlow"),
+		{"slow", "shard:string options?:object", commandMethod("mockSlow"),
 			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; or gives it {secondary: \"10s\"}, which is so " +
 				"far behind, to wait for and to read from; or has its member tell {lag: \"14s\", queue: 60}; " +
 				"or sets a router's clock " +
 				"{ahead: \"1m\"}; without them it is as before."},
-		{"failNext", "command:string options?:object", sendCommand("mockFailNext"),
+		{"failNext", "command:string options?:object", commandMethod("mockFailNext"),
 			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +
 				"{writeConcernError}."},
-		{"sameMachineId", "shard:string to:string", sendPair("mockSameMachineId"),
+		{"sameMachineId", "shard:string to:string", pairMethod("mockSameMachineId"),
 			"Gives the second shard the machine id of the first; the balancer's next round fails and mends it."},
 		{"stepDown", "options?:object", func(c *script.Call, m *mockObject) goja.Value {
 			return m.Reply(m.run(c, "mockStepDown", int32(1), c.Arg(0)))
 		}, "Gives the config server another primary, and with it a new balancer: {timeZone: \"America/Los_Angeles\"}."},
-		{"changeFCV", "version:string options?:object", sendCommand("mockChangeFCV"),
+		{"changeFCV", "version:string options?:object", commandMethod("mockChangeFCV"),
 			"Begins setFeatureCompatibilityVersion and returns: {takes: \"10m\"}. To 9.0, no chunk is split, merged or " +
 				"moved meanwhile."},
 		{"install", "options:object", func(c *script.Call, m *mockObject) goja.Value {
 			return m.Reply(m.run(c, "mockInstall", int32(1), c.Arg(0)))
 		}, "Has another version run on members or routers: {version: \"8.2.6\", shard: \"a\"}, configServers: true, " +
 			"member, router: \"host:port\", routers: true; without them on all."},
-		{"fill", "ns:string options:object", sendCommand("mockFill"),
+		{"fill", "ns:string options:object", commandMethod("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
 				"{shard: share}}."},
 		{"workload", "options:object", sendWorkload,
 			"Counts an application's operations as time passes, and runs none: {ns, rate: 5000, keys: \"zipf 1.1\" | " +
 				"\"latest\" | \"hot 5% 80%\" | \"key 50%\" | \"uniform\", mix: {reads: 60, inserts: 10, updates: 30}, " +
 				"moves: \"daily\", wave: \"daily\", count: 10000, scatter: 0.1}; rate 0 ends it."},
-		{"save", "file:string", sendCommand("mockSave"),
+		{"save", "file:string", commandMethod("mockSave"),
 			"Writes the whole cluster to a file, for mock.load() and --snapshot."},
-		{"load", "file:string", sendCommand("mockLoad"), "Replaces the whole cluster by the one in a file."},
-		{"invariants", "", sendCommand("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
+		{"load", "file:string", commandMethod("mockLoad"), "Replaces the whole cluster by the one in a file."},
+		{"invariants", "", commandMethod("mockInvariants"), "Checks that nothing is lost, doubled or left uncovered."},
 	}
 }
 
-// run sends one of the mock's commands with options, without the options named in but. An unknown
+// run sends one of the mock's commands with options, without the omitted options. An unknown
 // command means that the server is not a mock.
-func (m *mockObject) run(c *script.Call, name string, value any, options goja.Value, but ...string) bson.Raw {
+func (m *mockObject) run(c *script.Call, name string, value any, options goja.Value, omitted ...string) bson.Raw {
 	body := bson.D{{Key: name, Value: value}}
 	if options != nil {
-		body = c.JS.Merge(body, options, but...)
+		body = c.JS.Merge(body, options, omitted...)
 	}
-	reply, err := m.Gateway.Send(server.Connected(m.JS, m.DB()).Sibling("admin").Request(body))
+	reply, err := m.Gateway.Send(server.RequireDatabase(m.JS, m.DB()).Sibling("admin").Request(body))
 	if server.CodeOf(err) == server.CommandNotFound {
-		m.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation,
+		m.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeInvalidOperation,
 			"mock.%s works on the mock cluster only (this is a real server)", methodOf(name))
 	}
 	if err != nil {
@@ -135,9 +135,9 @@ func firstArgOrOne(c *script.Call) any {
 	return c.JS.BSONValue(c.Arg(0))
 }
 
-// sendCommand sends the first argument as the command's value and the second,
+// commandMethod sends the first argument as the command's value and the second,
 // if any, as its options.
-func sendCommand(name string) func(*script.Call, *mockObject) goja.Value {
+func commandMethod(name string) func(*script.Call, *mockObject) goja.Value {
 	return func(c *script.Call, m *mockObject) goja.Value {
 		return m.Reply(m.run(c, name, firstArgOrOne(c), c.Arg(1)))
 	}
@@ -147,13 +147,14 @@ func sendCommand(name string) func(*script.Call, *mockObject) goja.Value {
 func sendWorkload(c *script.Call, m *mockObject) goja.Value {
 	ns := m.JS.Document(c.Arg(0)).Lookup("ns")
 	if ns.IsZero() {
-		m.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.workload needs ns: a sharded collection")
+		m.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeInvalidOperation,
+			"mock.workload needs ns: a sharded collection")
 	}
 	return m.Reply(m.run(c, "mockWorkload", ns, c.Arg(0), "ns"))
 }
 
-// sendPair sends one argument as it is, or two arguments as an array.
-func sendPair(name string) func(*script.Call, *mockObject) goja.Value {
+// pairMethod sends one argument as it is, or two arguments as an array.
+func pairMethod(name string) func(*script.Call, *mockObject) goja.Value {
 	return func(c *script.Call, m *mockObject) goja.Value {
 		value := firstArgOrOne(c)
 		if c.Has(1) {
@@ -163,8 +164,8 @@ func sendPair(name string) func(*script.Call, *mockObject) goja.Value {
 	}
 }
 
-// sendForTime returns a method that sends a command and returns the time in the reply.
-func sendForTime(name string) func(*script.Call, *mockObject) goja.Value {
+// timeMethod returns a method that sends a command and returns the time in the reply.
+func timeMethod(name string) func(*script.Call, *mockObject) goja.Value {
 	return func(c *script.Call, m *mockObject) goja.Value {
 		return script.Property(c.JS.Values.DocToJS(m.run(c, name, firstArgOrOne(c), nil)), "now")
 	}

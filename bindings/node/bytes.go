@@ -26,7 +26,7 @@ func (s *Globals) webGlobal(name string) goja.Value { return s.fromSource("<web>
 // fromSource returns a member of the table that a JavaScript source of the shell builds from the
 // conversions of bytes.
 func (s *Globals) fromSource(file, text, name string) goja.Value {
-	return s.JS.Classes.Cached(file, func() *goja.Object {
+	return s.JS.Classes.BuildOnce(file, func() *goja.Object {
 		v, err := s.JS.Runtime.RunScript(file, text)
 		s.JS.Check(err)
 		build, _ := goja.AssertFunction(v)

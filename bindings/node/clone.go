@@ -9,7 +9,7 @@ import (
 // newStructuredClone returns structuredClone for values that BSON can represent. It makes a deep copy
 // of other plain containers.
 func (s *Globals) newStructuredClone() goja.Value {
-	return s.function("structuredClone", func(c *call) goja.Value {
+	return s.newFunction("structuredClone", func(c *call) goja.Value {
 		return c.s.clone(c.Arg(0),
 			map[*goja.Object]*goja.Object{})
 	})

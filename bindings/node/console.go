@@ -41,7 +41,7 @@ func (s *Globals) newConsole() goja.Value {
 		return fmt.Sprintf("%s: %.3fms", name, float64(c.JS.Clock.Now().Sub(timers[name]))/float64(time.Millisecond))
 	}
 	add := func(name string, f func(c *call)) {
-		script.Must(o.Set(name, s.function(name, func(c *call) goja.Value { f(c); return nil })))
+		script.Must(o.Set(name, s.newFunction(name, func(c *call) goja.Value { f(c); return nil })))
 	}
 	for _, name := range []string{"log", "info", "warn", "error", "debug"} {
 		add(name, func(c *call) { print(c, c.Args) })

@@ -9,9 +9,9 @@ import (
 	"shardsh/bindings/script"
 )
 
-// newModule returns the module "module". Packages use its createRequire(file) to find their own
+// newModuleModule returns the module "module". Packages use its createRequire(file) to find their own
 // dependencies: it returns the require of that file. file is a path or a URL.
-func (s *Globals) newModule() *goja.Object {
+func (s *Globals) newModuleModule() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("createRequire", func(c *call) any {
 		c.Check("createRequire", script.ParseSignature("filename:any"))

@@ -145,9 +145,9 @@ func (s *Globals) throwRefusal(err error) {
 }
 
 // writeFile writes a string; how is os.O_TRUNC or os.O_APPEND.
-func (s *Globals) writeFile(path, text string, how int) {
+func (s *Globals) writeFile(path, text string, flag int) {
 	s.checkMayWrite()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, 0o666)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "open", path))
 	}

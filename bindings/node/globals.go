@@ -41,7 +41,7 @@ type call struct {
 	s *Globals
 }
 
-func (s *Globals) function(name string, f func(c *call) goja.Value) *goja.Object {
+func (s *Globals) newFunction(name string, f func(c *call) goja.Value) *goja.Object {
 	return s.JS.NewFunction(name, func(c *script.Call) goja.Value { return f(&call{c, s}) })
 }
 

@@ -33,7 +33,7 @@ func (s *Globals) newModuleBuilder() moduleBuilder {
 
 // add defines a function. A nil result is undefined.
 func (m moduleBuilder) add(name string, f func(c *call) any) {
-	script.Must(m.o.Set(name, m.s.function(name, func(c *call) goja.Value {
+	script.Must(m.o.Set(name, m.s.newFunction(name, func(c *call) goja.Value {
 		v := f(c)
 		if v == nil {
 			return nil
@@ -101,10 +101,10 @@ func (s *Globals) newFS() *goja.Object {
 		}
 		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.FromGo(info.ModTime()),
 			"mtimeMs", info.ModTime().UnixMilli())
-		script.Define(o, "isFile", c.s.function("isFile", func(c *call) goja.Value {
+		script.Define(o, "isFile", c.s.newFunction("isFile", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(info.Mode().IsRegular())
 		}))
-		script.Define(o, "isDirectory", c.s.function("isDirectory",
+		script.Define(o, "isDirectory", c.s.newFunction("isDirectory",
 			func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.IsDir()) }))
 		return o
 	})
@@ -308,7 +308,7 @@ func (s *Globals) Module(name string) goja.Value {
 	case "crypto":
 		build = s.newCrypto
 	case "url":
-		build = s.newURL
+		build = s.newURLModule
 	case "timers":
 		build = s.newTimersModule
 	case "timers/promises":
@@ -316,7 +316,7 @@ func (s *Globals) Module(name string) goja.Value {
 	case "events":
 		return s.webGlobal("EventEmitter")
 	case "module":
-		build = s.newModule
+		build = s.newModuleModule
 	case "buffer":
 		return s.JS.NewObject("Buffer", s.JS.Runtime.GlobalObject().Get("Buffer"))
 	case "assert":
@@ -326,7 +326,7 @@ func (s *Globals) Module(name string) goja.Value {
 	default:
 		return nil
 	}
-	return s.JS.Classes.Cached("module "+name, build)
+	return s.JS.Classes.BuildOnce("module "+name, build)
 }
 
 // platform returns Node's name of the operating system.

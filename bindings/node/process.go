@@ -35,7 +35,7 @@ func (s *Globals) newProcess() goja.Value {
 	script.Must(o.Set("title", "shardsh"))
 	script.Must(o.Set("version", "v20.0.0"))
 	script.Must(o.Set("versions", s.JS.NewObject("shardsh", s.cfg.Version, "go", runtime.Version())))
-	add := func(name string, f func(c *call) goja.Value) { script.Must(o.Set(name, s.function(name, f))) }
+	add := func(name string, f func(c *call) goja.Value) { script.Must(o.Set(name, s.newFunction(name, f))) }
 	add("exit", func(c *call) goja.Value {
 		if !c.Has(0) {
 			c.Args = []goja.Value{o.Get("exitCode")}
@@ -44,8 +44,8 @@ func (s *Globals) newProcess() goja.Value {
 	})
 	add("cwd", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) })
 	add("uptime", func(c *call) goja.Value { return c.JS.Runtime.ToValue(time.Since(started).Seconds()) })
-	hrtime := s.function("hrtime", func(c *call) goja.Value { return c.hrtime(time.Since(started)) })
-	script.Must(hrtime.Set("bigint", s.function("bigint", func(c *call) goja.Value {
+	hrtime := s.newFunction("hrtime", func(c *call) goja.Value { return c.hrtime(time.Since(started)) })
+	script.Must(hrtime.Set("bigint", s.newFunction("bigint", func(c *call) goja.Value {
 		return c.JS.Runtime.ToValue(big.NewInt(int64(time.Since(started))))
 	})))
 	script.Must(o.Set("hrtime", hrtime))
@@ -68,7 +68,7 @@ func (s *Globals) newProcess() goja.Value {
 	})
 	stream := func(write func(string)) *goja.Object {
 		out := s.JS.Runtime.NewObject()
-		script.Must(out.Set("write", s.function("write", func(c *call) goja.Value {
+		script.Must(out.Set("write", s.newFunction("write", func(c *call) goja.Value {
 			write(c.Text(0))
 			return c.JS.Runtime.ToValue(true)
 		})))
@@ -143,7 +143,7 @@ func (s *Globals) memoryUsage() goja.Value {
 func (s *Globals) newPerformance() goja.Value {
 	started := time.Now()
 	o := s.JS.Runtime.NewObject()
-	script.Must(o.Set("now", s.function("now", func(c *call) goja.Value {
+	script.Must(o.Set("now", s.newFunction("now", func(c *call) goja.Value {
 		return c.JS.Runtime.ToValue(float64(time.Since(started)) / float64(time.Millisecond))
 	})))
 	script.Must(o.Set("timeOrigin", float64(started.UnixMilli())))

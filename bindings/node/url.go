@@ -11,8 +11,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// newURL returns the module url: the classes, and parse for old scripts.
-func (s *Globals) newURL() *goja.Object {
+// newURLModule returns the module url: the classes, and parse for old scripts.
+func (s *Globals) newURLModule() *goja.Object {
 	m := s.JS.NewObject("exports", s.JS.Runtime.NewObject())
 	url.Require(s.JS.Runtime, m)
 	exports := m.Get("exports").(*goja.Object)
@@ -82,7 +82,7 @@ func (m moduleBuilder) addPromises() {
 		if !ok || plain == "exists" {
 			continue
 		}
-		script.Must(promises.Set(plain, m.s.function(plain, func(c *call) goja.Value {
+		script.Must(promises.Set(plain, m.s.newFunction(plain, func(c *call) goja.Value {
 			promise, resolve, reject := c.JS.Runtime.NewPromise()
 			v, err := sync(goja.Undefined(), c.Args...)
 			var thrown *goja.Exception

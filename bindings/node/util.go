@@ -83,11 +83,11 @@ func formatVerbs() map[byte]func(c *call, v goja.Value) string {
 		'f': func(c *call, v goja.Value) string { return c.formatNumber(v, "parseFloat") },
 		'j': (*call).formatJSON,
 		'o': func(c *call, v goja.Value) string {
-			o := values.NodeInspect()
+			o := values.NodeInspectOptions()
 			o.ShowHidden, o.Depth = true, 4
 			return c.JS.Values.Inspect(v, o)
 		},
-		'O': func(c *call, v goja.Value) string { return c.JS.Values.Inspect(v, values.NodeInspect()) },
+		'O': func(c *call, v goja.Value) string { return c.JS.Values.Inspect(v, values.NodeInspectOptions()) },
 		'c': func(*call, goja.Value) string { return "" }, // a CSS style, which is ignored
 	}
 }
@@ -97,7 +97,7 @@ func (c *call) inspectUnquoted(v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
 	}
-	return c.JS.Values.Inspect(v, values.NodeInspect())
+	return c.JS.Values.Inspect(v, values.NodeInspectOptions())
 }
 
 // formatText implements %s: the result of toString for an object of a script's own class, and the
@@ -109,13 +109,13 @@ func (c *call) formatText(v goja.Value) string {
 	case isFunction, isObject && hasOwnToString(o):
 		return v.String()
 	case isObject:
-		options := values.NodeInspect()
+		options := values.NodeInspectOptions()
 		options.Depth = values.TopLevel
 		return c.JS.Values.Inspect(v, options)
 	case goja.IsString(v):
 		return v.String()
 	}
-	return c.JS.Values.Inspect(v, values.NodeInspect())
+	return c.JS.Values.Inspect(v, values.NodeInspectOptions())
 }
 
 // hasOwnToString reports whether an object has a toString method that the language does not define.

@@ -56,7 +56,7 @@ func mongoArgument(c *script.Call, label string, i int) *database.Mongo {
 // newClass returns a global class that scripts can instantiate.
 func (h Host) newClass(name, signature string, proto *goja.Object, build func(c *script.Call) *goja.Object) goja.Value {
 	params := script.ParseSignature(signature)
-	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
+	return script.NewClass(h.JS, name, proto, func(c *script.Call) *goja.Object {
 		c.Check(name, params)
 		return build(c)
 	})
@@ -65,7 +65,7 @@ func (h Host) newClass(name, signature string, proto *goja.Object, build func(c 
 // newClassStub returns a global class that cannot be instantiated, for instanceof and for scripts that
 // extend its prototype (rules/04-values-and-language §4.11).
 func (h Host) newClassStub(name string, proto *goja.Object) goja.Value {
-	return script.Class(h.JS, name, proto, func(c *script.Call) *goja.Object {
+	return script.NewClass(h.JS, name, proto, func(c *script.Call) *goja.Object {
 		c.JS.ThrowType("%s cannot be constructed", name)
 		return nil
 	})
@@ -75,7 +75,7 @@ func (h Host) newClassStub(name string, proto *goja.Object) goja.Value {
 func (h Host) newDBQuery() goja.Value {
 	o := h.newClassStub("DBQuery", h.Cursors.Prototype()).(*goja.Object)
 	notice := func() {
-		h.JS.Out.Deprecate("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
+		h.JS.Out.WarnDeprecated("DBQuery.shellBatchSize is deprecated, please use config.set(\"displayBatchSize\") instead")
 	}
 	get := h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		notice()

@@ -28,7 +28,7 @@ type Host struct {
 	Sharding Sharding
 	Current  *database.Current
 	// Prototypes are the prototypes of the classes.
-	Prototypes database.Classes
+	Prototypes database.Prototypes
 	Cursors    *cursor.Host
 	Results    write.Results
 }
@@ -53,7 +53,7 @@ func (h Host) Globals() script.Globals {
 		},
 			""},
 		{"printShardingStatus", "configDB?:any verbose?:any", func(c *script.Call) goja.Value {
-			d := server.Connected(c.JS, h.Current.Server())
+			d := server.RequireDatabase(c.JS, h.Current.ServerDatabase())
 			config, verbose := d.Sibling("config"), c.Arg(1).ToBoolean()
 			if other, ok := script.Receiver[*database.Database](c.Arg(0)); ok {
 				config = other.Database
@@ -87,13 +87,13 @@ func (h Host) Globals() script.Globals {
 			""},
 		{"setVerboseShell", "", func(_ *script.Call) goja.Value { return nil }, ""},
 		{"shellPrint", "", func(c *script.Call) goja.Value { h.Display.Print(c.Args); return nil }, ""},
-		{"runProgram", "", unavailable("runProgram"), ""},
-		{"run", "", unavailable("run"), ""},
+		{"runProgram", "", unavailableFunction("runProgram"), ""},
+		{"run", "", unavailableFunction("run"), ""},
 		{"_rand", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(rand.Float64()) }, ""},
 	}
 }
 
-func unavailable(name string) func(*script.Call) goja.Value {
+func unavailableFunction(name string) func(*script.Call) goja.Value {
 	return func(c *script.Call) goja.Value {
 		c.JS.Throw("Error", "%s is not available in shardsh: scripts start no programs", name)
 		return nil

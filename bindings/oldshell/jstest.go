@@ -28,7 +28,7 @@ func (h Host) newJSTest() goja.Value {
 			if m, ok := script.Receiver[*database.Mongo](c.Arg(0)); ok {
 				return c.JS.Runtime.ToValue(m.IsMongos())
 			}
-			return c.JS.Runtime.ToValue(server.Connected(h.JS, h.Current.Server()).Conn.IsMongos())
+			return c.JS.Runtime.ToValue(server.RequireDatabase(h.JS, h.Current.ServerDatabase()).Conn.IsMongos())
 		},
 		// Connections authenticate by their connection string.
 		"authenticate":      func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(true) },

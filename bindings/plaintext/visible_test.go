@@ -21,10 +21,10 @@ func TestVisible(t *testing.T) {
 		{"\x9b31m\xff", `\x9B31m\xFF`, `\x9B31m\xFF`}, // bytes that terminals of old take for controls
 		{"zero\u200dwidth", "zero\u200dwidth", "zero\u200dwidth"},
 	} {
-		if got := plaintext.Visible(tt.text); got != tt.visible {
+		if got := plaintext.EscapeText(tt.text); got != tt.visible {
 			t.Errorf("%q is %q, want %q", tt.text, got, tt.visible)
 		}
-		if got := plaintext.VisibleLine(tt.text); got != tt.line {
+		if got := plaintext.EscapeLine(tt.text); got != tt.line {
 			t.Errorf("%q on a line is %q, want %q", tt.text, got, tt.line)
 		}
 	}
@@ -41,7 +41,7 @@ func TestVisibleStyled(t *testing.T) {
 		"\x1b[33":               `\x1B[33`,
 		"\x1b[38;5;1mx":         `\x1B[38;5;1mx`,
 	} {
-		if got := plaintext.VisibleStyled(text); got != want {
+		if got := plaintext.EscapeStyled(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestVisibleJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := plaintext.VisibleJSON(string(raw))
+		text := plaintext.EscapeJSON(string(raw))
 		var again string
 		if err := json.Unmarshal([]byte(text), &again); err != nil || again != value {
 			t.Errorf("%q became %q: %v", value, again, err)
@@ -77,7 +77,7 @@ func TestWriterKeepsCharactersTogether(t *testing.T) {
 			}
 			rest = rest[n:]
 		}
-		if want := plaintext.Visible(text); b.String() != want {
+		if want := plaintext.EscapeText(text); b.String() != want {
 			t.Errorf("by %d bytes: %q, want %q", size, b.String(), want)
 		}
 	}
@@ -87,7 +87,7 @@ func FuzzVisible(f *testing.F) {
 	f.Add("a\x1b[31m\u009b\xff")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, escape := range map[string]func(string) string{
-			"Visible": plaintext.Visible, "VisibleLine": plaintext.VisibleLine, "VisibleJSON": plaintext.VisibleJSON,
+			"Visible": plaintext.EscapeText, "VisibleLine": plaintext.EscapeLine, "VisibleJSON": plaintext.EscapeJSON,
 		} {
 			got := escape(text)
 			if !utf8.ValidString(got) || strings.ContainsFunc(got, plaintext.IsControl) || escape(got) != got {

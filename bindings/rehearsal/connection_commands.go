@@ -26,7 +26,7 @@ func (h *handler) connectionCommand(
 	case "endSessions", "refreshSessions", "killSessions", "commitTransaction":
 		return func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) { return marshalReply(okReply), nil }
 	case "abortTransaction":
-		return h.abort
+		return h.abortTransaction
 	}
 	return nil
 }
@@ -74,8 +74,8 @@ func (h *handler) killCursors(ctx context.Context, s *clusterMock, req wire.Requ
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
-// abort adds a note about a limitation: the mock carries out each write of a transaction at once.
-func (h *handler) abort(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
+// abortTransaction adds a note about a limitation: the mock carries out each write of a transaction at once.
+func (h *handler) abortTransaction(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
 	h.r.o.Note("Dry run: the transaction is aborted, but its writes stay in the rehearsal.")
 	return marshalReply(okReply), nil
 }

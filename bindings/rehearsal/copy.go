@@ -17,15 +17,15 @@ const (
 	maxBytes     = 16 << 20
 )
 
-// copyFor copies data to the mock that a command needs and that the metadata does not include:
+// copyNeededData copies data to the mock that a command needs and that the metadata does not include:
 // unsharded collections, indexes, users, and the documents of small collections.
-func (m *clusterMock) copyFor(ctx context.Context, from *source, req wire.Request) {
+func (m *clusterMock) copyNeededData(ctx context.Context, from *source, req wire.Request) {
 	m.copyUsers(ctx, from, req)
 	if req.Command == "dropDatabase" {
 		m.markDropped(req.Database)
 		return
 	}
-	for _, ns := range namespaces(req) {
+	for _, ns := range namespacesChangedBy(req) {
 		database, name, found := strings.Cut(ns, ".")
 		if !found || database == "config" || database == "admin" || database == "local" {
 			continue

@@ -39,8 +39,8 @@ var changedNamespaces = map[string]func(req wire.Request) []string{
 	},
 }
 
-// namespaces returns the namespaces of which a command changes more than the chunks.
-func namespaces(req wire.Request) []string {
+// namespacesChangedBy returns the namespaces of which a command changes more than the chunks.
+func namespacesChangedBy(req wire.Request) []string {
 	if of := changedNamespaces[req.Command]; of != nil {
 		return of(req)
 	}

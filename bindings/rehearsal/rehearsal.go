@@ -37,8 +37,8 @@ type Rehearsal struct {
 	o     Options
 	table map[string]*commands.Command
 
-	starting sync.Mutex                  // held as long as the cluster is read
-	mock     atomic.Pointer[clusterMock] // nil before the first change
+	startMu sync.Mutex                  // held as long as the cluster is read
+	mock    atomic.Pointer[clusterMock] // nil before the first change
 }
 
 // New returns a Rehearsal. It sends no command.
@@ -46,8 +46,8 @@ func New(o Options) *Rehearsal { return &Rehearsal{o: o, table: commands.ByName(
 
 // Close stops the mock, if it was started.
 func (r *Rehearsal) Close() {
-	r.starting.Lock()
-	defer r.starting.Unlock()
+	r.startMu.Lock()
+	defer r.startMu.Unlock()
 	if m := r.mock.Load(); m != nil {
 		m.cluster.Close()
 	}
@@ -71,8 +71,8 @@ func (c clock) Sleep(ctx context.Context, d time.Duration) error { return c.curr
 
 // startMock reads the cluster and has a mock play it, once.
 func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, error) {
-	r.starting.Lock()
-	defer r.starting.Unlock()
+	r.startMu.Lock()
+	defer r.startMu.Unlock()
 	if m := r.mock.Load(); m != nil {
 		return m, nil
 	}
@@ -133,7 +133,7 @@ func (h *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 		return handle(ctx, s, req)
 	}
 	if commands.IsReadOnly(h.r.table, req.Body) {
-		return h.read(ctx, s, req)
+		return h.answerRead(ctx, s, req)
 	}
 	cmd := h.r.table[req.Command]
 	if cmd != nil && cmd.MockOnly { // a real server rejects it
@@ -152,7 +152,7 @@ func (h *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 	if cmd == nil || s.supports(cmd) { // a command that the release lacks changes nothing
 		h.r.o.OnChange(req.Database, withoutDriverFields(req.Body))
 	}
-	s.copyFor(ctx, h.source, req)
+	s.copyNeededData(ctx, h.source, req)
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
@@ -161,9 +161,9 @@ func (m *clusterMock) supports(cmd *commands.Command) bool {
 	return cmd.Since == (catalog.Release{}) || m.cluster.Release().AtLeast(cmd.Since)
 }
 
-// read answers a read-only command from the cluster, or from the mock if its data
+// answerRead answers a read-only command from the cluster, or from the mock if its data
 // may have changed.
-func (h *handler) read(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
+func (h *handler) answerRead(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	if s == nil {
 		return h.source.forward(ctx, req)
 	}

@@ -8,18 +8,18 @@ import (
 // state records which parts of the cluster were changed in the mock or copied to it.
 type state struct {
 	mu sync.Mutex
-	// touched are the changed namespaces, databases their databases.
-	touched, databases map[string]bool
+	// changed are the changed namespaces, databases their databases.
+	changed, changedDatabases map[string]bool
 	// existing are the namespaces in the cluster, of databases with changes.
 	existing map[string]bool
 	// dropped are databases that were dropped in the mock. users are databases whose users and roles
 	// were copied.
-	dropped, users map[string]bool
+	dropped, usersCopied map[string]bool
 }
 
 func newState() state {
-	return state{touched: map[string]bool{}, databases: map[string]bool{}, dropped: map[string]bool{},
-		existing: map[string]bool{}, users: map[string]bool{}}
+	return state{changed: map[string]bool{}, changedDatabases: map[string]bool{}, dropped: map[string]bool{},
+		existing: map[string]bool{}, usersCopied: map[string]bool{}}
 }
 
 func databaseOf(ns string) string {
@@ -30,13 +30,13 @@ func databaseOf(ns string) string {
 func (s *state) isChanged(ns string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.touched[ns] || s.dropped[databaseOf(ns)]
+	return s.changed[ns] || s.dropped[databaseOf(ns)]
 }
 
 func (s *state) isDatabaseChanged(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.databases[database]
+	return s.changedDatabases[database]
 }
 
 func (s *state) noteExisting(ns string) {
@@ -63,8 +63,8 @@ func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	database := databaseOf(ns)
-	first, firstInDatabase = !s.touched[ns] && !s.dropped[database], !s.databases[database]
-	s.touched[ns], s.databases[database] = true, true
+	first, firstInDatabase = !s.changed[ns] && !s.dropped[database], !s.changedDatabases[database]
+	s.changed[ns], s.changedDatabases[database] = true, true
 	return first, firstInDatabase
 }
 
@@ -73,16 +73,16 @@ func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
 func (s *state) markDropped(database string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.databases[database], s.dropped[database] = true, true
+	s.changedDatabases[database], s.dropped[database] = true, true
 }
 
 // claimUserCopy reports whether the users of a database have yet to be copied. It returns true once.
 func (s *state) claimUserCopy(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.users[database] {
+	if s.usersCopied[database] {
 		return false
 	}
-	s.users[database] = true
+	s.usersCopied[database] = true
 	return true
 }

@@ -24,14 +24,14 @@ func ReplicationInfo(h Host, d *server.Database) *goja.Object {
 	local := d.Sibling("local")
 	if !slices.ContainsFunc(local.ListCollections(rawdoc.Empty, true, nil),
 		func(info bson.Raw) bool { return rawdoc.Text(info, "name") == "oplog.rs" }) {
-		h.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet,
+		h.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNoReplicaSet,
 			"Replication not detected. Are you connected to a replset?")
 	}
 	sizes, _ := stats.Collection{JS: h.JS, Gateway: h.Gateway, Display: h.Display, Database: local,
 		Name: "oplog.rs"}.Stats(stats.Options{Scale: 1}).(*goja.Object)
 	most := script.Property(sizes, "maxSize")
 	if most == nil || !most.ToBoolean() {
-		h.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
+		h.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed,
 			"Could not get stats for local.oplog.rs collection. collstats returned %s", h.JS.JSON(sizes))
 	}
 	size := 0.0
@@ -41,7 +41,7 @@ func ReplicationInfo(h Host, d *server.Database) *goja.Object {
 	first := local.FindOne("oplog.rs", rawdoc.Empty, server.SortField("$natural", 1))
 	last := local.FindOne("oplog.rs", rawdoc.Empty, server.SortField("$natural", -1))
 	if first == nil || last == nil {
-		h.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
+		h.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed,
 			"objects not found in local.oplog.$main -- is this a new and empty db instance?")
 	}
 	o := h.JS.NewObject(
@@ -111,10 +111,10 @@ const (
 // addSecondaryInfo adds a section for each data-bearing secondary.
 func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 	if d.Sibling("local").FindOne("system.replset", rawdoc.Empty) == nil {
-		h.JS.ThrowCoded(script.InvalidInput, script.CodeNoReplicaSet,
+		h.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNoReplicaSet,
 			"local.system.replset is empty. Are you connected to a replica set?")
 	}
-	list, _ := d.Admin(server.Command("replSetGetStatus"), server.Repeatable).Lookup("members").ArrayOK()
+	list, _ := d.RunAdmin(server.Command("replSetGetStatus"), server.Repeatable).Lookup("members").ArrayOK()
 	values, _ := list.Values()
 	var members []bson.Raw
 	var newest time.Time
@@ -154,7 +154,7 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 
 // IsMaster implements db.isMaster(), the old name of hello.
 func IsMaster(h Host, d *server.Database) goja.Value {
-	o := h.Display.Reply(d.Run(server.Command("isMaster"), server.Repeatable)).(*goja.Object)
+	o := h.Display.ReplyValue(d.Run(server.Command("isMaster"), server.Repeatable)).(*goja.Object)
 	if o.Get("isWritablePrimary") == nil {
 		script.Must(o.Set("isWritablePrimary", o.Get("ismaster")))
 	}

@@ -28,13 +28,13 @@ type Host struct {
 
 // Object is the Go side of rs. Most of its methods fail on a mongos.
 type Object struct {
-	script.Hidden
+	script.OpaqueObject
 	Host
 }
 
 // New returns the object rs.
 func New(h Host) goja.Value {
-	o := h.JS.NewInstance(&Object{Host: h}, script.ClassOf(h.JS, "ReplicaSet", methods))
+	o := h.JS.NewInstance(&Object{Host: h}, script.PrototypeOf(h.JS, "ReplicaSet", methods))
 	h.JS.Values.SetPrinter(o, func() string {
 		d := h.DB()
 		if d == nil {
@@ -46,12 +46,14 @@ func New(h Host) goja.Value {
 }
 
 // db returns the current database; it throws without a connection.
-func (rs *Object) db() *server.Database { return server.Connected(rs.JS, rs.DB()) }
+func (rs *Object) db() *server.Database { return server.RequireDatabase(rs.JS, rs.DB()) }
 
-func (rs *Object) admin(body bson.D) bson.Raw { return rs.db().Admin(body) }
+func (rs *Object) runAdmin(body bson.D) bson.Raw { return rs.db().RunAdmin(body) }
 
 func commandMethod(name string) func(*script.Call, *Object) goja.Value {
-	return func(_ *script.Call, rs *Object) goja.Value { return rs.Display.Reply(rs.admin(server.Command(name))) }
+	return func(_ *script.Call, rs *Object) goja.Value {
+		return rs.Display.ReplyValue(rs.runAdmin(server.Command(name)))
+	}
 }
 
 // adminMethod returns a method that runs a database function on the admin database.
@@ -67,7 +69,7 @@ func methods() script.Methods[*Object] {
 		{"hello", "", commandMethod("hello"), "Returns the server's role in the set."},
 		{"isMaster", "", adminMethod(IsMaster), "The old name of hello."},
 		{"initiate", "config?:object", func(c *script.Call, rs *Object) goja.Value {
-			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetInitiate", Value: c.JS.DocumentOrEmpty(c.Arg(0))}}))
+			return rs.Display.ReplyValue(rs.runAdmin(bson.D{{Key: "replSetInitiate", Value: c.JS.DocumentOrEmpty(c.Arg(0))}}))
 		}, "Initiates a replica set."},
 		{"reconfig", "config:object options?:object", func(c *script.Call, rs *Object) goja.Value {
 			return rs.reconfigure(c, c.Object(0), c.Arg(1))
@@ -89,13 +91,13 @@ func methods() script.Methods[*Object] {
 			if c.Has(1) {
 				body = append(body, bson.E{Key: "secondaryCatchUpPeriodSecs", Value: c.JS.BSONValue(c.Arg(1))})
 			}
-			return rs.Display.Reply(rs.admin(body))
+			return rs.Display.ReplyValue(rs.runAdmin(body))
 		}, "Makes the primary a secondary."},
 		{"freeze", "seconds:number", func(c *script.Call, rs *Object) goja.Value {
-			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetFreeze", Value: c.JS.BSONValue(c.Arg(0))}}))
+			return rs.Display.ReplyValue(rs.runAdmin(bson.D{{Key: "replSetFreeze", Value: c.JS.BSONValue(c.Arg(0))}}))
 		}, "Keeps a member from becoming primary."},
 		{"syncFrom", "host:string", func(c *script.Call, rs *Object) goja.Value {
-			return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
+			return rs.Display.ReplyValue(rs.runAdmin(bson.D{{Key: "replSetSyncFrom", Value: c.Text(0)}}))
 		}, "Makes this member replicate from another one."},
 		{"secondaryOk", "", rsSecondaryOk, "Allows reads from secondaries."},
 		{"slaveOk", "", rsSecondaryOk, ""},
@@ -103,7 +105,7 @@ func methods() script.Methods[*Object] {
 		{"printSecondaryReplicationInfo", "", adminMethod(PrintSecondaryReplicationInfo),
 			"Shows how far the secondaries are behind."},
 		{"printSlaveReplicationInfo", "", func(c *script.Call, _ *Object) goja.Value {
-			c.JS.ThrowCoded(script.Deprecated, script.CodeDeprecated,
+			c.JS.ThrowCoded(script.DeprecatedErrorName, script.CodeDeprecated,
 				"printSlaveReplicationInfo has been deprecated. Use printSecondaryReplicationInfo instead")
 			return nil
 		}, ""},
@@ -125,7 +127,7 @@ func (rs *Object) config() bson.Raw {
 	if server.CodeOf(err) == server.CommandNotFound {
 		doc := d.Sibling("local").FindOne("system.replset", rawdoc.Empty)
 		if doc == nil {
-			rs.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "No documents in local.system.replset")
+			rs.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed, "No documents in local.system.replset")
 		}
 		return doc
 	}
@@ -134,7 +136,7 @@ func (rs *Object) config() bson.Raw {
 	}
 	config, ok := reply.Lookup("config").DocumentOK()
 	if !ok {
-		rs.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed,
+		rs.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed,
 			"Documented returned from command replSetGetConfig does not contain 'config'")
 	}
 	return config
@@ -161,7 +163,7 @@ func (rs *Object) nextConfig() (config bson.D, members []bson.D) {
 
 func (rs *Object) reconfigWithMembers(_ *script.Call, config bson.D, members []bson.D) goja.Value {
 	rawdoc.Set(&config, "members", members)
-	return rs.Display.Reply(rs.admin(bson.D{{Key: "replSetReconfig", Value: config}}))
+	return rs.Display.ReplyValue(rs.runAdmin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }
 
 func (rs *Object) addMember(c *script.Call, arbiter bool) goja.Value {
@@ -211,7 +213,7 @@ func (rs *Object) reconfigure(c *script.Call, config *goja.Object, options goja.
 		script.Must(config.Set("protocolVersion", c.JS.Values.ToJS(v)))
 	}
 	body := bson.D{{Key: "replSetReconfig", Value: c.JS.Document(config)}}
-	return rs.Display.Reply(rs.admin(c.JS.Merge(body, options)))
+	return rs.Display.ReplyValue(rs.runAdmin(c.JS.Merge(body, options)))
 }
 
 // rsReconfigForPSA first adds the vote of the new member and then its priority, because to do both in

@@ -14,12 +14,12 @@ import (
 
 // Rules are the permissions of scripts. Nil means that there is no sandbox, and everything is allowed.
 type Rules struct {
-	// Read holds files and directories that scripts may read.
-	Read []string
-	// Code holds files and directories that scripts may only run: load, require, import.
-	Code []string
-	// Env holds names of variables, and Net holds hosts or host:port.
-	Env, Net []string
+	// ReadPaths holds files and directories that scripts may read.
+	ReadPaths []string
+	// CodePaths holds files and directories that scripts may only run: load, require, import.
+	CodePaths []string
+	// EnvNames holds names of variables, and Net holds hosts or host:port.
+	EnvNames, Hosts []string
 }
 
 // RefusedError is the error of a forbidden operation. Its message names the option that would allow the
@@ -48,8 +48,8 @@ func (r *Rules) CheckWrite() error {
 	return newRefusal("", "write files")
 }
 
-// CheckStart returns an error if programs may not be started.
-func (r *Rules) CheckStart() error {
+// CheckStartProgram returns an error if programs may not be started.
+func (r *Rules) CheckStartProgram() error {
 	if r == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (r *Rules) CheckStart() error {
 
 // CheckRead returns an error for files and directories that were not granted.
 func (r *Rules) CheckRead(path string) error {
-	if r == nil || isWithin(path, r.Read) {
+	if r == nil || isWithin(path, r.ReadPaths) {
 		return nil
 	}
 	return newRefusal("--allow-read "+quoteName(path), "read %s", quoteName(path))
@@ -66,7 +66,7 @@ func (r *Rules) CheckRead(path string) error {
 
 // CheckRun returns an error for scripts and modules that were not granted.
 func (r *Rules) CheckRun(path string) error {
-	if r == nil || slices.Contains(r.Code, path) || isWithin(path, r.Code) {
+	if r == nil || slices.Contains(r.CodePaths, path) || isWithin(path, r.CodePaths) {
 		return nil
 	}
 	return r.CheckRead(path)
@@ -74,7 +74,7 @@ func (r *Rules) CheckRun(path string) error {
 
 // CheckEnv returns an error for an environment variable that was not granted.
 func (r *Rules) CheckEnv(name string) error {
-	if r == nil || slices.Contains(r.Env, name) {
+	if r == nil || slices.Contains(r.EnvNames, name) {
 		return nil
 	}
 	return newRefusal("--allow-env "+quoteName(name), "read the variable %s of the environment", quoteName(name))
@@ -90,7 +90,7 @@ func (r *Rules) CheckConnect(host string) error {
 	if n, _, err := net.SplitHostPort(host); err == nil {
 		name = n
 	}
-	for _, granted := range r.Net {
+	for _, granted := range r.Hosts {
 		if strings.EqualFold(granted, host) || strings.EqualFold(granted, name) ||
 			strings.EqualFold(granted, "["+name+"]") {
 			return nil

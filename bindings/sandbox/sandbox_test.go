@@ -32,8 +32,8 @@ func TestSandboxGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shelltest.Connect(t, func(cfg *bindings.Config) {
-		cfg.Sandbox = &sandbox.Rules{Read: []string{"open"}, Code: []string{filepath.Join(dir, "code")},
-			Env: []string{"GRANTED"}, Net: []string{"127.0.0.1:1", "granted"}}
+		cfg.Sandbox = &sandbox.Rules{ReadPaths: []string{"open"}, CodePaths: []string{filepath.Join(dir, "code")},
+			EnvNames: []string{"GRANTED"}, Hosts: []string{"127.0.0.1:1", "granted"}}
 	})
 	const refused = "EACCES: --sandbox: scripts may not read"
 	for source, want := range map[string]string{

@@ -16,9 +16,9 @@ const appendGlobal = "__append"
 // mayAppendText finds programs that may append a string literal to a variable.
 var mayAppendText = regexp.MustCompile("\\+=[^;\n]*[\"'`]")
 
-// appendCheaply makes strings grow in place that a program builds by appending: the engine would copy
+// appendInPlace makes strings grow in place that a program builds by appending: the engine would copy
 // the whole string each time.
-func appendCheaply(tree *ast.Program) {
+func appendInPlace(tree *ast.Program) {
 	if !mayAppendText.MatchString(tree.File.Source()) {
 		return
 	}

@@ -25,9 +25,9 @@ const (
 // mayHaveBigInt finds programs that may use BigInts.
 var mayHaveBigInt = regexp.MustCompile(`(?i)bigint|[0-9a-f]n\b`)
 
-// checkBigInts makes powers and shifts check the length of their result first. It changes only programs
+// guardBigInts makes powers and shifts check the length of their result first. It changes only programs
 // that use BigInts, so that shifts of ordinary numbers stay fast.
-func checkBigInts(tree *ast.Program) {
+func guardBigInts(tree *ast.Program) {
 	text := tree.File.Source()
 	power := strings.Contains(text, "**")
 	shift := strings.Contains(text, "<<") || strings.Contains(text, ">>")
@@ -111,7 +111,7 @@ func (l limits) defineBigInts() {
 
 // runOperator applies an operator, given as JavaScript source, to unconverted values.
 func (l limits) runOperator(source string, x, y goja.Value) goja.Value {
-	f := l.Classes.Cached(source, func() *goja.Object {
+	f := l.Classes.BuildOnce(source, func() *goja.Object {
 		f, err := l.Runtime.RunScript("<operators>", source)
 		l.Check(err)
 		return f.(*goja.Object)

@@ -215,7 +215,7 @@ func Receiver[T any](v goja.Value) (T, bool) {
 // NewFunction returns a JavaScript function that is implemented in Go.
 func (s *Engine) NewFunction(name string, f func(c *Call) goja.Value) *goja.Object {
 	fn := s.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
-		defer s.RecoverFaults()
+		defer s.RecoverPanic()
 		v := f(&Call{JS: s, This: fc.This, Args: fc.Arguments})
 		if v == nil {
 			return goja.Undefined()
@@ -227,15 +227,15 @@ func (s *Engine) NewFunction(name string, f func(c *Call) goja.Value) *goja.Obje
 	return fn
 }
 
-// RecoverFaults converts a Go runtime panic to an error that scripts can report. Panics of the engine
+// RecoverPanic converts a Go runtime panic to an error that scripts can report. Panics of the engine
 // pass.
-func (s *Engine) RecoverFaults() {
+func (s *Engine) RecoverPanic() {
 	p := recover()
 	if p == nil {
 		return
 	}
 	if fault, ok := p.(runtime.Error); ok {
-		e := s.Values.Errors.New(internalError, fault.Error())
+		e := s.Values.Errors.New(internalErrorName, fault.Error())
 		Define(e, "goStack", s.Runtime.ToValue(string(debug.Stack())))
 		panic(e)
 	}
@@ -279,23 +279,23 @@ func Must(err error) {
 	panic(fmt.Sprintf("setting a property: %v", err))
 }
 
-// Hidden is a base for Go values behind JavaScript objects. It has no properties.
-type Hidden struct{}
+// OpaqueObject is a base for Go values behind JavaScript objects. It has no properties.
+type OpaqueObject struct{}
 
 // Get returns nothing.
-func (Hidden) Get(string) goja.Value { return nil }
+func (OpaqueObject) Get(string) goja.Value { return nil }
 
 // Set stores nothing.
-func (Hidden) Set(string, goja.Value) bool { return false }
+func (OpaqueObject) Set(string, goja.Value) bool { return false }
 
 // Has reports false.
-func (Hidden) Has(string) bool { return false }
+func (OpaqueObject) Has(string) bool { return false }
 
 // Delete reports true, because no property exists.
-func (Hidden) Delete(string) bool { return true }
+func (OpaqueObject) Delete(string) bool { return true }
 
 // Keys returns no keys.
-func (Hidden) Keys() []string { return nil }
+func (OpaqueObject) Keys() []string { return nil }
 
 // NewInstance returns an object of a class around a Go value, which Receiver returns. The object
 // accepts properties like any other.
@@ -305,8 +305,8 @@ func (s *Engine) NewInstance(on goja.DynamicObject, proto *goja.Object) *goja.Ob
 	return s.Runtime.CreateObject(hidden)
 }
 
-// Cached returns an object that is built at most once.
-func (c *Classes) Cached(key string, build func() *goja.Object) *goja.Object {
+// BuildOnce returns an object that is built at most once.
+func (c *Classes) BuildOnce(key string, build func() *goja.Object) *goja.Object {
 	o := c.prototypes[key]
 	if o == nil {
 		o = build()

@@ -33,7 +33,7 @@ func TestEngineFaults(t *testing.T) {
 	Define(e.Runtime.GlobalObject(), "fault", e.Runtime.ToValue(func() { panic("broken") }))
 	_, err := e.Eval(t.Context(), "f.js", "let n = 1;\nfunction f() { fault() }\n\ntry { f() } catch (e) { n = 2 }")
 	var thrown *Error
-	if !errors.As(err, &thrown) || thrown.Name != internalError || thrown.Position() == "" || !strings.HasPrefix(thrown.Position(), "f.js:4") ||
+	if !errors.As(err, &thrown) || thrown.Name != internalErrorName || thrown.Position() == "" || !strings.HasPrefix(thrown.Position(), "f.js:4") ||
 		!strings.Contains(thrown.Message, "broken") {
 		t.Errorf("%v at %s", err, thrown.Position())
 	}

@@ -30,8 +30,8 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// OnWallClock reports whether a clock is the system's clock.
-func OnWallClock(c Clock) bool {
+// IsWallClock reports whether a clock is the system's clock.
+func IsWallClock(c Clock) bool {
 	_, ok := c.(wallClock)
 	return ok
 }

@@ -93,8 +93,8 @@ func commandCall(line string) (call string, ok bool, usage error) {
 }
 
 // expandBareCommands converts command words that are alone on a line into calls, such as "exit" in a
-// heredoc. builtin reports whether a name still has the value that the shell defined.
-func (p *program) expandBareCommands(builtin func(name string) bool) {
+// heredoc. isBuiltin reports whether a name still has the value that the shell defined.
+func (p *program) expandBareCommands(isBuiltin func(name string) bool) {
 	for _, st := range p.tree.Body {
 		exp, ok := st.(*ast.ExpressionStatement)
 		if !ok {
@@ -102,7 +102,7 @@ func (p *program) expandBareCommands(builtin func(name string) bool) {
 		}
 		word, ok := exp.Expression.(*ast.Identifier)
 		if !ok || word.Name == "it" || p.declares(word) || !slices.Contains(directCommands, word.Name.String()) ||
-			!builtin(word.Name.String()) {
+			!isBuiltin(word.Name.String()) {
 			continue
 		}
 		exp.Expression = &ast.CallExpression{Callee: word, LeftParenthesis: word.Idx1(), RightParenthesis: word.Idx1()}

@@ -14,10 +14,10 @@ const textGlobal = "__text"
 // mayAddText finds programs that may concatenate something with a string literal.
 var mayAddText = regexp.MustCompile("[\"'`]\\s*\\+|\\+\\s*[\"'`]")
 
-// concatenateExactly makes "text" + x keep all digits of a number that a JavaScript number cannot hold,
+// keepDigitsInText makes "text" + x keep all digits of a number that a JavaScript number cannot hold,
 // such as a hashed bound. The engine does not tell an object whether it is an operand of a
 // concatenation or of arithmetic, where it has to be a number.
-func concatenateExactly(tree *ast.Program) {
+func keepDigitsInText(tree *ast.Program) {
 	if !mayAddText.MatchString(tree.File.Source()) {
 		return
 	}

@@ -7,7 +7,7 @@ import "slices"
 func (s *Engine) SetGlobalEJSON(name, text string) error {
 	v, err := s.Values.ParseEJSON(text, true)
 	if err != nil {
-		return s.Errors.toPublic(err)
+		return s.Errors.convertError(err)
 	}
 	return s.Runtime.GlobalObject().Set(name, v)
 }

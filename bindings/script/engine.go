@@ -91,9 +91,9 @@ type Engine struct {
 	// IsLastInput says that the next program is the last input.
 	IsLastInput bool
 
-	// running is held while JavaScript runs, so that Close can detect a script that still runs.
-	running sync.Mutex
-	ctx     context.Context // of the current call
+	// runMu is held while JavaScript runs, so that Close can detect a script that still runs.
+	runMu sync.Mutex
+	ctx   context.Context // of the current call
 
 	Out      Output
 	Classes  Classes
@@ -163,7 +163,7 @@ func (s *Engine) defineImports() {
 		}
 		return nil
 	}))
-	// The global for concatenateExactly is a plain function, because it is called often.
+	// The global for keepDigitsInText is a plain function, because it is called often.
 	Define(s.Runtime.GlobalObject(), textGlobal, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return s.Values.ConcatOperand(call.Argument(0))
 	}))
@@ -178,8 +178,8 @@ type Result struct {
 	Value goja.Value
 }
 
-// Undefined reports whether there is no value to show.
-func (r Result) Undefined() bool { return r.Value == nil || goja.IsUndefined(r.Value) }
+// IsUndefined reports whether there is no value to show.
+func (r Result) IsUndefined() bool { return r.Value == nil || goja.IsUndefined(r.Value) }
 
 // Eval runs source as one program in the global scope that all inputs share. name is the program's name
 // in errors. The end of ctx stops the script; neither catch nor finally clauses run then. Timers that
@@ -194,7 +194,7 @@ func (s *Engine) Eval(ctx context.Context, name, source string) (Result, error) 
 		}
 		v, err := s.runText(name, source, false)
 		if err == nil {
-			v, err = s.Settle(v)
+			v, err = s.AwaitResult(v)
 		}
 		if told := s.reportRejections(); err == nil {
 			err = told
@@ -243,7 +243,7 @@ func (s *Engine) RunFile(ctx context.Context, path string) (Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.Settle(v)
+		return s.AwaitResult(v)
 	})
 	if err != nil {
 		return Result{}, err
@@ -262,12 +262,12 @@ func (s *Engine) Stdin() io.Reader {
 // RunProtected runs a function that may run JavaScript. The end of ctx stops it, and any error is
 // converted to one of this package.
 func (s *Engine) RunProtected(ctx context.Context, run func() (goja.Value, error)) (goja.Value, error) {
-	s.running.Lock()
-	defer s.running.Unlock()
+	s.runMu.Lock()
+	defer s.runMu.Unlock()
 	return s.runInterruptibly(ctx, run)
 }
 
-// runInterruptibly works like RunProtected, for callers that hold the lock running.
+// runInterruptibly works like RunProtected, for callers that hold runMu.
 func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, error)) (v goja.Value, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -302,7 +302,7 @@ func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, e
 			if !s.cfg.Interactive || ctx.Err() != nil { // in a REPL, an error does not stop timers
 				s.loop.clear()
 			}
-			err = s.Errors.toPublic(err)
+			err = s.Errors.convertError(err)
 		}
 		s.ctx, s.Errors.cause = context.Background(), nil
 	}()
@@ -330,10 +330,10 @@ var ErrRunning = errors.New("a script is running")
 // Close returns ErrRunning if a script still runs that its caller has abandoned, because the script
 // occupies the runtime.
 func (s *Engine) Close(ctx context.Context) error {
-	if !s.running.TryLock() {
+	if !s.runMu.TryLock() {
 		return ErrRunning
 	}
-	defer s.running.Unlock()
+	defer s.runMu.Unlock()
 	if ctx.Err() != nil && len(s.exitHandlers) > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), exitHandlersTimeout)
@@ -369,10 +369,10 @@ func (s *Engine) SetGlobal(name string, value any) error {
 // ExitCode returns the script's process.exitCode: 0 if it is not set, 1 if it is no valid exit code. It
 // returns 0 while a script runs.
 func (s *Engine) ExitCode() int {
-	if !s.running.TryLock() {
+	if !s.runMu.TryLock() {
 		return 0
 	}
-	defer s.running.Unlock()
+	defer s.runMu.Unlock()
 	return s.exitCode()
 }
 

@@ -56,9 +56,9 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) headline() string {
-	name := plaintext.Visible(e.Name)
+	name := plaintext.EscapeText(e.Name)
 	if e.CodeName != "" {
-		name += "[" + plaintext.Visible(e.CodeName) + "]"
+		name += "[" + plaintext.EscapeText(e.CodeName) + "]"
 	}
 	return name + ": " + e.ShownMessage()
 }
@@ -68,7 +68,7 @@ func (e *Error) ShownMessage() string {
 	if e.rendered {
 		return e.Message
 	}
-	return plaintext.Visible(e.Message)
+	return plaintext.EscapeText(e.Message)
 }
 
 // Position returns "file:line:column", or an empty string when the position is unknown.
@@ -103,7 +103,7 @@ type ErrorDescriber struct {
 // describeFault describes a fault of the JavaScript engine itself, which no script can catch. The
 // engine has already left its calls, so the position is that of the outermost call.
 func (d *ErrorDescriber) describeFault(fault any) *Error {
-	e := &Error{Name: internalError, Stack: string(debug.Stack()),
+	e := &Error{Name: internalErrorName, Stack: string(debug.Stack()),
 		Message: fmt.Sprintf("a fault of the JavaScript engine in the call here: %v", fault)}
 	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
 	return e
@@ -114,8 +114,8 @@ type rejection struct{ value goja.Value }
 
 func (r *rejection) Error() string { return "unhandled rejection: " + r.value.String() }
 
-// toPublic converts errors of goja and of the parser to the errors that this package documents.
-func (d *ErrorDescriber) toPublic(err error) error {
+// convertError converts errors of goja and of the parser to the errors that this package documents.
+func (d *ErrorDescriber) convertError(err error) error {
 	var (
 		interrupted *goja.InterruptedError
 		overflow    *goja.StackOverflowError
@@ -156,7 +156,7 @@ func (d *ErrorDescriber) toPublic(err error) error {
 	case errors.As(err, &noFile):
 		return &Error{Name: "Error", Message: noFile.text}
 	case errors.As(err, &usage):
-		return &Error{Name: InvalidInput, Message: "[COMMON-10001] " + usage.message}
+		return &Error{Name: InvalidInputErrorName, Message: "[COMMON-10001] " + usage.message}
 	}
 	if first, ok := firstError(err); ok {
 		return d.describeSyntax(first.Message, first.Position.Filename, first.Position.Line, first.Position.Column)
@@ -168,7 +168,7 @@ func (d *ErrorDescriber) describeInterruption(err *goja.InterruptedError) error 
 	if d.cause != nil {
 		return d.cause
 	}
-	if e := d.sources.outOfMemory(err); e != nil {
+	if e := d.sources.describeOutOfMemory(err); e != nil {
 		return e
 	}
 	if cause := errors.Unwrap(err); cause != nil {
@@ -212,7 +212,7 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 	e := &Error{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
-		e.Message = d.values.InspectResult(thrown, d.options.inspectOptions(), false)
+		e.Message = d.values.InspectOutput(thrown, d.options.inspectOptions(), false)
 		return e
 	}
 	d.newClarifier().clarify(obj)
@@ -233,7 +233,7 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 		return e
 	}
 	text := d.values.ErrorText(thrown, d.options.inspectOptions())
-	_, e.Details, _ = strings.Cut(text, plaintext.Visible(e.Message)+"\n")
+	_, e.Details, _ = strings.Cut(text, plaintext.EscapeText(e.Message)+"\n")
 	return e
 }
 
@@ -250,13 +250,13 @@ func OptionalText(v goja.Value) string {
 
 // Names of the shell's own errors, and the codes in their messages.
 const (
-	InvalidInput = "MongoshInvalidInputError"
-	RuntimeError = "MongoshRuntimeError"
-	// StuckError ends a wait for a state that can't be reached. Its message says what has to be done.
-	StuckError    = "StuckError"
-	Deprecated    = "MongoshDeprecatedError"
-	Unimplemented = "MongoshUnimplementedError"
-	internalError = "MongoshInternalError"
+	InvalidInputErrorName = "MongoshInvalidInputError"
+	RuntimeErrorName      = "MongoshRuntimeError"
+	// StuckErrorName ends a wait for a state that can't be reached. Its message says what has to be done.
+	StuckErrorName         = "StuckError"
+	DeprecatedErrorName    = "MongoshDeprecatedError"
+	UnimplementedErrorName = "MongoshUnimplementedError"
+	internalErrorName      = "MongoshInternalError"
 
 	codeInvalidArgument  = "COMMON-10001"
 	CodeInvalidOperation = "COMMON-10002"
@@ -270,10 +270,10 @@ const (
 	CodeNoEncryption     = "SHAPI-10005"
 )
 
-// IsStuck reports whether a script ended with a StuckError.
+// IsStuck reports whether a script ended with a StuckErrorName.
 func IsStuck(err error) bool {
 	thrown, ok := errors.AsType[*Error](err)
-	return ok && thrown.Name == StuckError
+	return ok && thrown.Name == StuckErrorName
 }
 
 // Throw ends the running Go code with a JavaScript error.
@@ -291,7 +291,7 @@ func (s *Engine) ThrowCoded(name, code, format string, args ...any) {
 
 // ThrowInvalid throws the error for a wrong argument.
 func (s *Engine) ThrowInvalid(format string, args ...any) {
-	s.ThrowCoded(InvalidInput, codeInvalidArgument, format, args...)
+	s.ThrowCoded(InvalidInputErrorName, codeInvalidArgument, format, args...)
 }
 
 // ThrowType throws a TypeError.
@@ -329,7 +329,7 @@ func (s *Engine) Rethrow(err error) {
 		panic(e)
 	}
 	var e *Error
-	if errors.As(s.Errors.toPublic(err), &e) {
+	if errors.As(s.Errors.convertError(err), &e) {
 		if e.IsSyntax() { // in a file that is being loaded
 			at := e.File
 			if !s.cfg.Interactive {
@@ -361,7 +361,7 @@ func (s *Engine) waitError(err error) error {
 // inspectOptions returns the options for values in messages.
 func (o *Options) inspectOptions() values.InspectOptions {
 	if o.Inspect == nil {
-		return values.DefaultInspect()
+		return values.DefaultInspectOptions()
 	}
 	return o.Inspect()
 }

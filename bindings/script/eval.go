@@ -64,8 +64,8 @@ func walkNames(tree *ast.Program, visit func(*ast.Identifier)) {
 	})
 }
 
-// checkEvals makes a program check the source texts that it evaluates.
-func checkEvals(tree *ast.Program) {
+// guardEvals makes a program check the source texts that it evaluates.
+func guardEvals(tree *ast.Program) {
 	for _, use := range evalUses(tree) {
 		switch {
 		case use.call == nil:
@@ -91,7 +91,7 @@ func (l limits) checkedSource(text string) string {
 	return rewriteEvals(text, tree, 0)
 }
 
-// rewriteEvals works like checkEvals, for a source text; shift is how far the tree's positions are
+// rewriteEvals works like guardEvals, for a source text; shift is how far the tree's positions are
 // shifted right.
 func rewriteEvals(text string, tree *ast.Program, shift int) string {
 	var b strings.Builder

@@ -59,7 +59,7 @@ func (s *Engine) runShowingValues(name, text string) error {
 	if p.async {
 		v, err := s.runText(name, text, false)
 		if err == nil {
-			v, err = s.Settle(v)
+			v, err = s.AwaitResult(v)
 		}
 		if err != nil {
 			return err
@@ -78,14 +78,14 @@ func (s *Engine) runShowingValues(name, text string) error {
 		if i == 0 || !showsValue(part) {
 			continue
 		}
-		if v, err = s.Settle(v); err != nil {
+		if v, err = s.AwaitResult(v); err != nil {
 			return err
 		}
 		if err := show(v); err != nil {
 			return err
 		}
 	}
-	_, err = s.Settle(goja.Undefined())
+	_, err = s.AwaitResult(goja.Undefined())
 	return err
 }
 
@@ -106,9 +106,9 @@ func (s *Engine) Try(f func() string) (text string, err error) {
 	return text, nil
 }
 
-// Settle runs pending timers and promises of the program and, when its value is a promise, waits for
+// AwaitResult runs pending timers and promises of the program and, when its value is a promise, waits for
 // the promise. An interactive shell waits for nothing else, because its timers continue between inputs.
-func (s *Engine) Settle(v goja.Value) (goja.Value, error) {
+func (s *Engine) AwaitResult(v goja.Value) (goja.Value, error) {
 	v, err := awaitable(s.Runtime, v)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	LimitMatching(500 * time.Millisecond)
+	SetMatchTimeout(500 * time.Millisecond)
 	m.Run()
 }
 

@@ -10,7 +10,7 @@ func (l limits) define() {
 	l.defineBigInts()
 	l.limitSizes()
 	l.limitDepths()
-	l.timeMatching()
+	l.guardMatching()
 }
 
 // guardFunction adds a check to one of the engine's functions; the check may change the arguments. If

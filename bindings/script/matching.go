@@ -16,9 +16,9 @@ const MatchTimeout = 3 * time.Second
 // strings of some 10,000 characters, for which it would then find no match.
 const maxMatchStack = 1 << 27
 
-// LimitMatching sets the time limit of every regular expression that is compiled afterwards. Call it at
+// SetMatchTimeout sets the time limit of every regular expression that is compiled afterwards. Call it at
 // the start of the process: the limit applies to the whole process.
-func LimitMatching(limit time.Duration) {
+func SetMatchTimeout(limit time.Duration) {
 	regexp2.DefaultMatchTimeout = limit
 	regexp2.DefaultOptimizationOptions.MaxBacktrackingStackSize = maxMatchStack
 }
@@ -30,8 +30,8 @@ const (
 	execResultGlobal  = "__matched"
 )
 
-// timeExecs adds a time check to calls of exec on values that are certainly regular expressions.
-func timeExecs(tree *ast.Program) {
+// guardExecs adds a time check to calls of exec on values that are certainly regular expressions.
+func guardExecs(tree *ast.Program) {
 	patterns := map[string]bool{}
 	noted := func(target, value ast.Expression) {
 		if name, ok := target.(*ast.Identifier); ok && isRegExp(value) {
@@ -82,8 +82,8 @@ func isRegExp(x ast.Expression) bool {
 	return false
 }
 
-// timeMatching throws for matches that took too long.
-func (l limits) timeMatching() {
+// guardMatching throws for matches that took too long.
+func (l limits) guardMatching() {
 	global := l.Runtime.GlobalObject()
 	proto := global.Get("RegExp").(*goja.Object).Get("prototype").(*goja.Object)
 	var started time.Time
@@ -96,7 +96,7 @@ func (l limits) timeMatching() {
 		return call.Argument(0)
 	}))
 	if test, ok := goja.AssertFunction(proto.Get("test")); ok {
-		l.timeMethod(proto, "test", nil, test, func(_, v goja.Value) bool { return !v.ToBoolean() })
+		l.guardMatchMethod(proto, "test", nil, test, func(_, v goja.Value) bool { return !v.ToBoolean() })
 	}
 	for symbol, none := range map[*goja.Symbol]func(subject, v goja.Value) bool{
 		goja.SymMatch:   func(_, v goja.Value) bool { return goja.IsNull(v) },
@@ -105,10 +105,10 @@ func (l limits) timeMatching() {
 		goja.SymSplit:   func(_, v goja.Value) bool { return lengthOf(v) <= 1 },
 	} {
 		if method, ok := goja.AssertFunction(proto.GetSymbol(symbol)); ok {
-			l.timeMethod(proto, "", symbol, method, none)
+			l.guardMatchMethod(proto, "", symbol, method, none)
 		}
 	}
-	l.timeIterator(proto)
+	l.guardMatchIterator(proto)
 }
 
 // checkMatching throws if a match may have failed because it timed out.
@@ -125,9 +125,9 @@ func mayHaveTimedOut(started time.Time) bool {
 	return time.Since(started) >= regexp2.DefaultMatchTimeout/2
 }
 
-// timeMethod replaces a method by one with a time check; none reports, from the subject and the result,
+// guardMatchMethod replaces a method by one with a time check; none reports, from the subject and the result,
 // that nothing matched.
-func (l limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
+func (l limits) guardMatchMethod(proto *goja.Object, name string, symbol *goja.Symbol, run goja.Callable,
 	none func(subject, v goja.Value) bool) {
 	timed := l.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		started := time.Now()
@@ -147,8 +147,8 @@ func (l limits) timeMethod(proto *goja.Object, name string, symbol *goja.Symbol,
 	Must(proto.DefineDataPropertySymbol(symbol, timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// timeIterator adds the time check to the iterator that matchAll returns.
-func (l limits) timeIterator(proto *goja.Object) {
+// guardMatchIterator adds the time check to the iterator that matchAll returns.
+func (l limits) guardMatchIterator(proto *goja.Object) {
 	matchAll, ok := goja.AssertFunction(proto.GetSymbol(goja.SymMatchAll))
 	sample, err := l.Runtime.New(l.Runtime.GlobalObject().Get("RegExp"), l.Runtime.ToValue("a"), l.Runtime.ToValue("g"))
 	if !ok || err != nil {
@@ -160,7 +160,7 @@ func (l limits) timeIterator(proto *goja.Object) {
 	}
 	of := iterator.(*goja.Object).Prototype()
 	if next, ok := goja.AssertFunction(of.Get("next")); ok {
-		l.timeMethod(of, "next", nil, next, func(_, v goja.Value) bool {
+		l.guardMatchMethod(of, "next", nil, next, func(_, v goja.Value) bool {
 			o, ok := v.(*goja.Object)
 			return ok && o.Get("done").ToBoolean()
 		})

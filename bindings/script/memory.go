@@ -80,8 +80,8 @@ func (e *memoryError) Error() string {
 	return fmt.Sprintf("the program was stopped: it takes more than %d MiB of memory", e.limit>>20)
 }
 
-// outOfMemory describes a program that watchMemory stopped; nil when it was stopped for another reason.
-func (s sources) outOfMemory(err *goja.InterruptedError) *Error {
+// describeOutOfMemory describes a program that watchMemory stopped; nil when it was stopped for another reason.
+func (s sources) describeOutOfMemory(err *goja.InterruptedError) *Error {
 	var cause *memoryError
 	if !errors.As(errors.Unwrap(err), &cause) {
 		return nil

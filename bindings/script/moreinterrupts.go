@@ -18,12 +18,12 @@ type interruptsKey struct{}
 // WithMoreInterrupts returns a context that passes on a second and a third Ctrl-C, for work that does
 // not end at the first one. The caller calls again for each of them; it reports whether the work
 // handles them.
-func WithMoreInterrupts(ctx context.Context) (heard context.Context, again func() (taken bool)) {
+func WithMoreInterrupts(ctx context.Context) (withInterrupts context.Context, press func() (taken bool)) {
 	m := &moreInterrupts{second: make(chan struct{}), third: make(chan struct{})}
 	return context.WithValue(ctx, interruptsKey{}, m), m.press
 }
 
-func (m *moreInterrupts) press() (taken bool) {
+func (m *moreInterrupts) press() (handled bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pressed++

@@ -216,7 +216,7 @@ func (s *nestingScanner) popBracket(c byte) {
 }
 
 // close leaves the innermost bracket, without checking the type of the closing bracket.
-func (s *nestingScanner) close() (headed bool) {
+func (s *nestingScanner) close() (isControl bool) {
 	if len(s.open) == 0 {
 		return false
 	}

@@ -57,7 +57,7 @@ func TestNestingBelowTheLimit(t *testing.T) {
 	}
 	run := func(source string) {
 		_, err := e.Eval(t.Context(), "f.js", source)
-		if internal := (*Error)(nil); errors.As(err, &internal) && internal.Name == internalError {
+		if internal := (*Error)(nil); errors.As(err, &internal) && internal.Name == internalErrorName {
 			t.Errorf("%.20q: %.60s", source, err)
 		}
 	}

@@ -19,7 +19,7 @@ type Output struct {
 
 // Write writes text of the shell to standard output. It escapes control characters, which may come from
 // names and values of a cluster.
-func (o *Output) Write(text string) { o.WriteRaw(plaintext.Visible(text)) }
+func (o *Output) Write(text string) { o.WriteRaw(plaintext.EscapeText(text)) }
 
 // WriteRaw writes to standard output without escaping: a script's own text, or the result of Paint and
 // Inspect.
@@ -49,7 +49,7 @@ func (o *Output) WriteRawError(text string) { o.writeTo(o.stderr, text) }
 
 // Warn writes a line to the error stream.
 func (o *Output) Warn(text string) {
-	o.writeTo(o.stderr, plaintext.Visible(strings.TrimRight(text, "\n")+"\n"))
+	o.writeTo(o.stderr, plaintext.EscapeText(strings.TrimRight(text, "\n")+"\n"))
 }
 
 // WarnOnce writes a line to the error stream on its first call with that text.
@@ -60,7 +60,7 @@ func (o *Output) WarnOnce(text string) {
 	}
 }
 
-// Deprecate prints a deprecation warning once.
-func (o *Output) Deprecate(text string) {
+// WarnDeprecated prints a deprecation warning once.
+func (o *Output) WarnDeprecated(text string) {
 	o.WarnOnce("DeprecationWarning: " + text)
 }

@@ -12,7 +12,7 @@ const (
 // Paint returns a text in a colour, if colours are allowed. It escapes the control characters of the
 // text.
 func (o *Output) Paint(color, text string) string {
-	text = plaintext.Visible(text)
+	text = plaintext.EscapeText(text)
 	if !o.color {
 		return text
 	}

@@ -11,14 +11,14 @@ import (
 // little. Every syntax tree is prepared before it is compiled.
 func prepareTree(tree *ast.Program) {
 	clarifyCatches(tree)
-	concatenateExactly(tree)
-	appendCheaply(tree)
+	keepDigitsInText(tree)
+	appendInPlace(tree)
 	if strings.Contains(tree.File.Source(), evalName) {
-		checkEvals(tree)
+		guardEvals(tree)
 		nameClasses(tree)
 	}
-	checkBigInts(tree)
-	timeExecs(tree)
+	guardBigInts(tree)
+	guardExecs(tree)
 }
 
 // hiddenCall returns a call of a hidden global, at the position of the expression that it replaces.

@@ -136,14 +136,14 @@ func undefinedAt(at file.Idx) ast.Expression {
 
 // hoistToProgram moves the declarations of a wrapped program out of the wrapping function, so that they
 // are globals, and returns the value of its last expression. Generated names stay inside.
-func hoistToProgram(tree *ast.Program, written func(name string) bool) {
+func hoistToProgram(tree *ast.Program, isUserName func(name string) bool) {
 	arrow := tree.Body[0].(*ast.ExpressionStatement).Expression.(*ast.CallExpression).Callee.(*ast.ArrowFunctionLiteral)
 	block := arrow.Body.(*ast.BlockStatement)
 	inner := &ast.Program{Body: block.List, DeclarationList: arrow.DeclarationList}
 	makeRedeclarable(inner)
 	arrow.DeclarationList = nil
 	for _, d := range inner.DeclarationList {
-		if name, ok := d.List[0].Target.(*ast.Identifier); ok && !written(name.Name.String()) {
+		if name, ok := d.List[0].Target.(*ast.Identifier); ok && !isUserName(name.Name.String()) {
 			arrow.DeclarationList = append(arrow.DeclarationList, d)
 		} else {
 			tree.DeclarationList = append(tree.DeclarationList, d)

@@ -29,16 +29,16 @@ func ReadFile(path string) ([]byte, error) {
 		limit = maxFileSize
 	}
 	if info.Size() > limit {
-		return nil, tooLarge(path, limit)
+		return nil, newTooLargeError(path, limit)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		return nil, tooLarge(path, limit)
+		return nil, newTooLargeError(path, limit)
 	}
 	return data, err
 }
 
-func tooLarge(path string, limit int64) error {
+func newTooLargeError(path string, limit int64) error {
 	return &missingFileError{code: "ERR_FS_FILE_TOO_LARGE", syscall: "read", path: path,
 		text: fmt.Sprintf("File size of '%s' is greater than %d MiB", path, limit>>20)}
 }

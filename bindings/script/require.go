@@ -51,7 +51,7 @@ func (s *Modules) NewRequire(dir string) *goja.Object {
 
 // moduleCache returns the cache of the modules that were read from files, by path.
 func (s *Modules) moduleCache() *goja.Object {
-	return s.js.Classes.Cached("modules", s.js.Runtime.NewObject)
+	return s.js.Classes.BuildOnce("modules", s.js.Runtime.NewObject)
 }
 
 func trimNodePrefix(id string) string { return strings.TrimPrefix(id, "node:") }

@@ -22,7 +22,7 @@ var sharingNames = map[unistring.String]bool{
 // sharesVariables reports whether other code may use a program's variables heavily or declare them
 // again, or whether the program uses the global object: then its variables have to be plain globals.
 // Built-in modules do not use them.
-func (p *program) sharesVariables(builtin func(module string) bool) bool {
+func (p *program) sharesVariables(isBuiltin func(module string) bool) bool {
 	if !mayShare.MatchString(p.tree.File.Source()) {
 		return false
 	}
@@ -34,7 +34,7 @@ func (p *program) sharesVariables(builtin func(module string) bool) bool {
 			name, ok := n.Callee.(*ast.Identifier)
 			if ok && (name.Name == "require" || name.Name == importGlobal) && len(n.ArgumentList) == 1 {
 				id, literal := n.ArgumentList[0].(*ast.StringLiteral)
-				alone[name] = literal && builtin(trimNodePrefix(id.Value.String()))
+				alone[name] = literal && isBuiltin(trimNodePrefix(id.Value.String()))
 			}
 		case *ast.Identifier:
 			found = found || sharingNames[n.Name] && !alone[n]

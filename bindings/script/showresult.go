@@ -10,14 +10,16 @@ import (
 
 // showResult is the result of show commands: a text, and the value behind the text.
 type showResult struct {
-	Hidden
+	OpaqueObject
 	text string
 }
 
 func (sh *showResult) PrintText() string { return sh.text }
 
 // TextResult returns a value that is shown as a text.
-func (s *Engine) TextResult(text string) goja.Value { return s.StyledResult(plaintext.Visible(text)) }
+func (s *Engine) TextResult(text string) goja.Value {
+	return s.StyledResult(plaintext.EscapeText(text))
+}
 
 // StyledResult works like TextResult, for text with colours: the result of Paint and Inspect.
 func (s *Engine) StyledResult(text string) goja.Value {

@@ -54,8 +54,8 @@ type Methods[T any] []struct {
 	Help            string
 }
 
-// ClassOf returns the prototype of a class of objects, like [Prototype], with the methods of tables.
-func ClassOf[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.Object {
+// PrototypeOf returns the prototype of a class of objects, like [Prototype], with the methods of tables.
+func PrototypeOf[T any](s *Engine, label string, tables ...func() Methods[T]) *goja.Object {
 	if p := s.Classes.Prototype(label); p != nil {
 		return p
 	}
@@ -84,10 +84,10 @@ func (g Globals) List() []Global {
 	return list
 }
 
-// Class returns a global class of the shell with an existing prototype.
-func Class(s *Engine, name string, proto *goja.Object, build func(c *Call) *goja.Object) goja.Value {
+// NewClass returns a global class of the shell with an existing prototype.
+func NewClass(s *Engine, name string, proto *goja.Object, build func(c *Call) *goja.Object) goja.Value {
 	ctor := s.Runtime.ToValue(func(cc goja.ConstructorCall) *goja.Object {
-		defer s.RecoverFaults()
+		defer s.RecoverPanic()
 		return build(&Call{JS: s, Args: cc.Arguments})
 	}).(*goja.Object)
 	Must(ctor.DefineDataProperty("name", s.Runtime.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))

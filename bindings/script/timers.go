@@ -142,7 +142,7 @@ func (s *Engine) sleep(d time.Duration) error {
 // the caller has to return.
 func (s *Engine) reportUncaught(err error) bool {
 	var script *Error
-	if !errors.As(s.Errors.toPublic(err), &script) {
+	if !errors.As(s.Errors.convertError(err), &script) {
 		return false
 	}
 	s.Out.Warn("Uncaught " + script.Text())

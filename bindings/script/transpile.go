@@ -219,8 +219,9 @@ func (t *transpiledCode) parse(name, head, tail string, rename func(string) stri
 }
 
 // parseText parses a text with some lines before the translated code.
-func (t *transpiledCode) parseText(name, text string, front int, rename func(string) string) (*ast.Program, error) {
-	mapped, err := t.mapForEngine(front, rename)
+func (t *transpiledCode) parseText(name, text string, linesBefore int, rename func(string) string) (*ast.Program,
+	error) {
+	mapped, err := t.mapForEngine(linesBefore, rename)
 	if err != nil {
 		return nil, err
 	}
@@ -230,13 +231,13 @@ func (t *transpiledCode) parseText(name, text string, front int, rename func(str
 
 // mapForEngine adapts the source map to the lines before the code and to the engine, which counts
 // columns from 1 while source maps count from 0.
-func (t *transpiledCode) mapForEngine(front int, rename func(string) string) ([]byte, error) {
+func (t *transpiledCode) mapForEngine(linesBefore int, rename func(string) string) ([]byte, error) {
 	var m map[string]any
 	if err := json.Unmarshal(t.sourceMap, &m); err != nil {
 		return nil, fmt.Errorf("source map: %w", err)
 	}
 	mappings, _ := m["mappings"].(string)
-	m["mappings"] = strings.Repeat(";", front) + shiftMappings(mappings, t.sourceShift)
+	m["mappings"] = strings.Repeat(";", linesBefore) + shiftMappings(mappings, t.sourceShift)
 	delete(m, "sourcesContent")
 	if sources, ok := m["sources"].([]any); ok && rename != nil {
 		for i, s := range sources {

@@ -27,7 +27,7 @@ func TestAuth(t *testing.T) {
 	})
 	c.Config.Interactive = true
 
-	c.Config.Settings = shelltest.Listen(t, c.Fixture)
+	c.Config.Settings = shelltest.Serve(t, c.Fixture)
 	refusal := bson.D{field("ok", 0.0), field("errmsg", "Authentication failed."), field("code", int32(18)), field("codeName", "AuthenticationFailed")}
 	c.SetAnswers(map[string]bson.D{"saslStart": refusal})
 	shelltest.Check(t, c, []shelltest.Case{
@@ -38,7 +38,7 @@ func TestAuth(t *testing.T) {
 
 	c.SetAnswers(map[string]bson.D{"saslStart": ok(field("conversationId", int32(1)), field("done", true), field("payload", bson.Binary{})), "logout": ok()})
 	c.Renew(t)
-	c.Commands()
+	c.TakeCommands()
 	shelltest.Run(t, c,
 		step{`db.auth({user: "kim", pwd: "sesame", mechanism: "PLAIN"})`, "{ ok: 1 }"},
 		step{`db.getMongo().getURI()`, "mongodb://<credentials>@fixture:27017/"},
@@ -46,7 +46,7 @@ func TestAuth(t *testing.T) {
 		step{`passwordPrompt = () => ""; db.auth("kim")`, "MongoshInvalidInputError: [COMMON-10001] auth expects user document with at least 'user' and 'pwd' or 'mechanism' fields"},
 		step{`db.logout()`, "{ ok: 1 }"},
 	)
-	if sent := strings.Join(c.Commands(), "\n"); !strings.Contains(sent, `"mechanism":"PLAIN","payload":{"$binary":{"base64":"AGtpbQBzZXNhbWU=",`) {
+	if sent := strings.Join(c.TakeCommands(), "\n"); !strings.Contains(sent, `"mechanism":"PLAIN","payload":{"$binary":{"base64":"AGtpbQBzZXNhbWU=",`) {
 		t.Errorf("sent %s", sent)
 	}
 }

@@ -29,10 +29,10 @@ func (d *Database) Sibling(name string) *Database {
 	return &Database{Conn: d.Conn, Name: name, Session: d.Session}
 }
 
-// Connected returns the current database; it throws without a connection.
-func Connected(js *script.Engine, d *Database) *Database {
+// RequireDatabase returns the current database; it throws without a connection.
+func RequireDatabase(js *script.Engine, d *Database) *Database {
 	if d == nil {
-		js.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
+		js.ThrowCoded(script.InvalidInputErrorName, script.CodeNotConnected, "No connected database")
 	}
 	return d
 }
@@ -60,8 +60,8 @@ func (d *Database) Run(body bson.D, options ...requestOption) bson.Raw {
 	return d.Conn.gateway.MustSend(d.Request(body, options...))
 }
 
-// Admin runs a command on the admin database.
-func (d *Database) Admin(body bson.D, options ...requestOption) bson.Raw {
+// RunAdmin runs a command on the admin database.
+func (d *Database) RunAdmin(body bson.D, options ...requestOption) bson.Raw {
 	return d.Sibling("admin").Run(body, options...)
 }
 

@@ -39,7 +39,7 @@ func (g *Gateway) ErrorOf(err error) *goja.Object {
 		g.AddLabels(e, nil)
 		return e
 	}
-	name, message := ConnectionError(err)
+	name, message := DescribeConnectionError(err)
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		name = "MongoServerSelectionError" // a server that was available before is gone
 	}
@@ -49,8 +49,8 @@ func (g *Gateway) ErrorOf(err error) *goja.Object {
 	return e
 }
 
-// SessionEnded is the message for commands in a session that was ended.
-const SessionEnded = "Use of expired sessions is not permitted"
+// SessionEndedText is the message for commands in a session that was ended.
+const SessionEndedText = "Use of expired sessions is not permitted"
 
 // ServerError returns a MongoServerError for a reply. The fields of the reply become fields of the
 // error; codeName is missing if the server returned none.
@@ -110,7 +110,7 @@ func (g *Gateway) AddLabels(e *goja.Object, labels []string) {
 		}
 	}
 	script.Must(e.Set("errorLabelSet", set))
-	label := g.JS.Classes.Cached("hasErrorLabel", func() *goja.Object {
+	label := g.JS.Classes.BuildOnce("hasErrorLabel", func() *goja.Object {
 		return g.JS.NewFunction("hasErrorLabel", func(c *script.Call) goja.Value {
 			e, _ := c.This.(*goja.Object)
 			set, _ := e.Get("errorLabelSet").(*goja.Object)
@@ -128,9 +128,9 @@ func (g *Gateway) AddLabels(e *goja.Object, labels []string) {
 	script.Define(e, "hasErrorLabel", label)
 }
 
-// ConnectionError returns the name and message for an error of the driver that is not a server's reply,
+// DescribeConnectionError returns the name and message for an error of the driver that is not a server's reply,
 // in one line and without credentials (rules/04-command-line-and-prompt §1.11).
-func ConnectionError(err error) (name, message string) {
+func DescribeConnectionError(err error) (name, message string) {
 	var (
 		server    driver.Error
 		selection topology.ServerSelectionError
@@ -150,7 +150,7 @@ func ConnectionError(err error) (name, message string) {
 				return "MongoServerError", RedactedLine(server.Message)
 			}
 			if errors.As(srv.LastError, &dns) || errors.As(srv.LastError, &op) {
-				return ConnectionError(srv.LastError)
+				return DescribeConnectionError(srv.LastError)
 			}
 			return "MongoServerSelectionError", RedactedLine(srv.LastError.Error())
 		}
@@ -158,7 +158,7 @@ func ConnectionError(err error) (name, message string) {
 	}
 	switch {
 	case err.Error() == "ended session was used":
-		return "MongoExpiredSessionError", SessionEnded
+		return "MongoExpiredSessionError", SessionEndedText
 	case errors.As(err, &dns):
 		return "MongoNetworkError", "getaddrinfo ENOTFOUND " + dns.Name
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
@@ -175,15 +175,15 @@ func ConnectionError(err error) (name, message string) {
 	return "MongoRuntimeError", RedactedLine(err.Error())
 }
 
-// Credentials matches credentials in addresses, with or without a scheme, which may be misspelled. The
+// CredentialsPattern matches credentials in addresses, with or without a scheme, which may be misspelled. The
 // first group ends where the credentials begin. It may match too much, up to the last @.
-var Credentials = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`" + `]*@` +
+var CredentialsPattern = regexp.MustCompile(`((?i:\b[a-z][a-z0-9+.-]*:/+))[^\s"'` + "`" + `]*@` +
 	`|()[^\s"'` + "`" + `/@:,;(){}\[\]=]+:[^\s"'` + "`" + `]+@`)
 
 // Redact replaces the user and password of every address in a text.
-func Redact(text string) string { return Credentials.ReplaceAllString(text, "$1<credentials>@") }
+func Redact(text string) string { return CredentialsPattern.ReplaceAllString(text, "$1<credentials>@") }
 
-// RedactedLine returns a text without line ends.
+// RedactedLine works like Redact, and joins the lines of the text.
 func RedactedLine(text string) string {
 	return Redact(strings.Join(strings.Fields(text), " "))
 }

@@ -24,8 +24,8 @@ func TagSets(js *script.Engine, pref *readpref.ReadPref) goja.Value {
 	return js.Runtime.NewArray(sets...)
 }
 
-// ReadPreference parses a mode, an array of tag sets, and {enabled} for hedged reads.
-func ReadPreference(js *script.Engine, mode, tags, hedge goja.Value) *readpref.ReadPref {
+// ParseReadPreference parses a mode, an array of tag sets, and {enabled} for hedged reads.
+func ParseReadPreference(js *script.Engine, mode, tags, hedge goja.Value) *readpref.ReadPref {
 	if goja.IsUndefined(mode) {
 		mode = js.Runtime.ToValue("primary")
 	}
@@ -41,7 +41,7 @@ func ReadPreference(js *script.Engine, mode, tags, hedge goja.Value) *readpref.R
 		if kind == readpref.PrimaryMode && len(sets.Keys()) > 0 {
 			js.Throw("MongoInvalidArgumentError", "Primary read preference cannot be combined with tags")
 		}
-		opts = append(opts, readpref.WithTagSets(readTagSets(sets)...))
+		opts = append(opts, readpref.WithTagSets(parseTagSets(sets)...))
 	}
 	if o, ok := hedge.(*goja.Object); ok {
 		if kind == readpref.PrimaryMode {
@@ -58,7 +58,7 @@ func ReadPreference(js *script.Engine, mode, tags, hedge goja.Value) *readpref.R
 	return pref
 }
 
-func readTagSets(list *goja.Object) []tag.Set {
+func parseTagSets(list *goja.Object) []tag.Set {
 	var sets []tag.Set
 	for _, item := range script.Items(list) {
 		from, ok := item.(*goja.Object)
@@ -74,8 +74,8 @@ func readTagSets(list *goja.Object) []tag.Set {
 	return sets
 }
 
-// ReadPref returns the read preference; the default is primary.
-func (c *Conn) ReadPref() *readpref.ReadPref {
+// EffectiveReadPreference returns the read preference; the default is primary.
+func (c *Conn) EffectiveReadPreference() *readpref.ReadPref {
 	if c.ReadPreference == nil {
 		return readpref.Primary()
 	}
@@ -84,8 +84,8 @@ func (c *Conn) ReadPref() *readpref.ReadPref {
 
 // AllowSecondaries implements setSecondaryOk.
 func (c *Conn) AllowSecondaries() {
-	c.gateway.JS.Out.Deprecate(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
-	mode := c.ReadPref().Mode()
+	c.gateway.JS.Out.WarnDeprecated(".setSecondaryOk() is deprecated. Use .setReadPref(\"primaryPreferred\") instead")
+	mode := c.EffectiveReadPreference().Mode()
 	if mode != readpref.PrimaryMode {
 		c.gateway.JS.Out.Write("Leaving read preference unchanged (is already \"" + mode.String() + "\")\n")
 		return

@@ -110,7 +110,7 @@ type Request struct {
 	session *mongo.Session
 	// IsRepeatable says that the command may be sent twice.
 	IsRepeatable bool
-	// ReadPreference overrides that of the connection.
+	// ParseReadPreference overrides that of the connection.
 	ReadPreference *readpref.ReadPref
 }
 
@@ -178,8 +178,8 @@ func (g *Gateway) HandleReply(reply bson.Raw, err error) (bson.Raw, error) {
 	return nil, err
 }
 
-// Open runs a command whose reply is a cursor.
-func (g *Gateway) Open(r Request) (*mongo.Cursor, error) {
+// OpenCursor runs a command whose reply is a cursor.
+func (g *Gateway) OpenCursor(r Request) (*mongo.Cursor, error) {
 	reply, err := g.guard(r)
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (g *Gateway) ReadAll(r Request) []bson.Raw {
 
 // TryReadAll works like ReadAll, but returns the error.
 func (g *Gateway) TryReadAll(r Request) ([]bson.Raw, error) {
-	c, err := g.Open(r)
+	c, err := g.OpenCursor(r)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 func attached(t *testing.T, settings string) *connected {
 	t.Helper()
 	c := shelltest.Connect(t)
-	if err := c.Attach(bindings.Console{SettingsFile: settings, History: func() []string { return []string{"1", "f {\n}"} }}); err != nil {
+	if err := c.Attach(bindings.ConsoleHooks{SettingsFile: settings, History: func() []string { return []string{"1", "f {\n}"} }}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -57,7 +57,7 @@ func TestAScriptKeepsNoSettings(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"displayBatchSize": 9, "inspectDepth": 1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Attach(bindings.Console{SettingsFile: path}); err != nil {
+	if err := c.Attach(bindings.ConsoleHooks{SettingsFile: path}); err != nil {
 		t.Fatal(err)
 	}
 	shelltest.Run(t, c, step{"[config.get('displayBatchSize'), config.get('inspectDepth')]", "[ 2, 1 ]"}) // the script's own stays
@@ -70,7 +70,7 @@ func TestBadSettingsFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := shelltest.Connect(t)
-		if err := c.Attach(bindings.Console{SettingsFile: path}); err == nil || !strings.Contains(err.Error(), path) {
+		if err := c.Attach(bindings.ConsoleHooks{SettingsFile: path}); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", text, err)
 		}
 		shelltest.Run(t, c, step{"config.get('displayBatchSize')", "20"})
@@ -108,9 +108,9 @@ func TestSettingsTakeEffect(t *testing.T) {
 	if length, redact := c.HistoryRules(); length != 0 || redact != "keep" {
 		t.Errorf("%d, %s", length, redact)
 	}
-	c.Commands()
+	c.TakeCommands()
 	shelltest.Run(t, c, set("maxTimeMS", "500"), step{"db.orders.findOne({_id: 1}).a; db.runCommand({dbStats: 1}).ok", "1"})
-	for _, sent := range c.Commands() {
+	for _, sent := range c.TakeCommands() {
 		if !strings.Contains(sent, `"maxTimeMS":500`) {
 			t.Errorf("sent %s", sent)
 		}

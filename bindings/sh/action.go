@@ -68,7 +68,7 @@ func (h helperOptions) pace() action.Pace {
 			h.limitOption("maxMoves", h.count),
 		),
 		MaxBytes:     h.limitOption("maxBytes", h.size),
-		For:          h.duration("for", 0),
+		MaxDuration:  h.duration("for", 0),
 		PauseBetween: h.duration("pauseBetween", 0),
 		Parallel:     action.DefaultParallel,
 		TimeZone:     h.text("timeZone"),
@@ -123,10 +123,10 @@ func (h helperOptions) limitOption(name string, read func(name string) int64) in
 func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
-		ForceJumbo: h.flag("forceJumbo", false), PreflightOptions: c.beforeOptions(h),
-		Journal: h.text("journal"), Resume: h.text("resume"), Proof: h.proofOption(),
+		ForceJumbo: h.flag("forceJumbo", false), PreflightOptions: c.preflightOptions(h),
+		Journal: h.text("journal"), ResumeJournal: h.text("resume"), Proof: h.proofOption(),
 	}
-	for _, path := range []string{e.Journal, e.Resume} {
+	for _, path := range []string{e.Journal, e.ResumeJournal} {
 		if path != "" {
 			c.checkMayWrite(path)
 		}
@@ -147,10 +147,10 @@ func (h helperOptions) proofOption() (p action.Proof) {
 	return p
 }
 
-// beforeOptions returns the options of the preflight.
-func (c *call) beforeOptions(h helperOptions) action.PreflightOptions {
+// preflightOptions returns the options of the preflight.
+func (c *call) preflightOptions(h helperOptions) action.PreflightOptions {
 	return action.PreflightOptions{
-		Preflight: h.flag("preflight", false), Despite: h.texts("despite"), Advisories: c.advisoriesPath(h),
+		PreflightOnly: h.flag("preflight", false), IgnoreObstacles: h.texts("despite"), AdvisoriesFile: c.advisoriesPath(h),
 	}
 }
 
@@ -179,17 +179,17 @@ func (h helperOptions) texts(name string) (list []string) {
 	return list
 }
 
-// preflight returns a preflight report for scripts.
-func (h *Host) preflight(r preflight.Report) *goja.Object {
+// preflightObject returns a preflight report for scripts.
+func (h *Host) preflightObject(r preflight.Report) *goja.Object {
 	text := findings.PreflightText(r, func(option string) string { return option })
-	return h.printable(r, text).ToObject(h.JS.Runtime)
+	return h.printableObject(r, text).ToObject(h.JS.Runtime)
 }
 
 // cluster returns the cluster for actions.
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, Settings: conn.Settings, Address: conn.Address, Runner: c.host.commandRunner(sh),
+		Client: conn.Client, ClientOptions: conn.Settings, Address: conn.Address, Runner: c.host.commandRunner(sh),
 		Guarded: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
 	}
 }
@@ -205,9 +205,9 @@ func (h *Host) commandRunner(sh *Helpers) live.CommandRunner {
 
 // newReporter returns a reporter that shows an action's events, and a control with which Ctrl-C ends
 // the action, until leave is called.
-func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control action.Control, leave func()) {
-	r = &actiontext.Reporter{Progress: c.host.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
-	tick, still := actiontext.Ticks(r.Progress, script.OnWallClock(c.JS.Clock))
+func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control action.Control, stop func()) {
+	r = &actiontext.Reporter{Progress: c.host.Display.NewProgress(h.flag("progress", true)), Note: c.JS.Out.Warn}
+	tick, still := actiontext.Ticks(r.Progress, script.IsWallClock(c.JS.Clock))
 	control.Tick = tick
 	ctx := c.JS.Context()
 	second, third, done := script.MoreInterrupts(ctx)
@@ -215,7 +215,7 @@ func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control act
 	if control.StopMoves = second; second == nil {
 		control.AbortContext, end = live.OutlivingContext(ctx, ctx, interruptGrace)
 	} else {
-		control.AbortContext, end = untilClosed(ctx, third)
+		control.AbortContext, end = contextUntilClosed(ctx, third)
 	}
 	return r, control, func() {
 		done()
@@ -229,8 +229,8 @@ func (c *call) newReporter(h helperOptions) (r *actiontext.Reporter, control act
 // received. After that, the step is left to the cluster: a resumed run finds out its outcome.
 const interruptGrace = 3 * time.Second
 
-// untilClosed returns a context that ends when a channel is closed.
-func untilClosed(ctx context.Context, closed <-chan struct{}) (hard context.Context, leave func()) {
+// contextUntilClosed returns a context that ends when a channel is closed.
+func contextUntilClosed(ctx context.Context, closed <-chan struct{}) (hard context.Context, leave func()) {
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {
@@ -261,7 +261,7 @@ func (c *call) runPlanAction(
 	result, err := of(e).Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
 	if err == nil && result.Preflight != nil {
-		return c.host.preflight(*result.Preflight)
+		return c.host.preflightObject(*result.Preflight)
 	}
 	again := ""
 	if result.Journal != "" && !result.Finished {
@@ -270,7 +270,7 @@ func (c *call) runPlanAction(
 			of = fmt.Sprintf("%q, ", c.Arg(0).String())
 		}
 		again = fmt.Sprintf(" To resume: sh.%s(%s{ resume: %q })", h.helper, of, result.Journal)
-		if !result.Kept {
+		if !result.NotUndoable {
 			again += fmt.Sprintf("; to undo: sh.apply({ undo: %q })", result.Journal)
 		}
 		again += "."
@@ -291,7 +291,7 @@ func (c *call) runPlanAction(
 	}
 	commands := result.Commands
 	result.Commands = nil // scripts get them as documents
-	object := c.host.fromJSON(result)
+	object := c.host.jsonFormObject(result)
 	if e.DryRun {
 		script.Must(object.Set("commands", c.JS.DocumentArray(commandBodies(commands))))
 	}
@@ -300,7 +300,7 @@ func (c *call) runPlanAction(
 
 // throwActionError throws the error of an action, with the next steps. A server error before the action
 // began is thrown as the server's own error.
-func (h *Helpers) throwActionError(helper string, about []string, err error, again string, began bool) {
+func (h *Helpers) throwActionError(helper string, namespaces []string, err error, hint string, began bool) {
 	js := h.host.JS
 	if wrong, ok := errors.AsType[*action.OptionError](err); ok && !began {
 		js.ThrowInvalid("sh.%s: %s", helper, wrong)
@@ -309,12 +309,12 @@ func (h *Helpers) throwActionError(helper string, about []string, err error, aga
 		errors.As(err, new(mongo.CommandError))
 	unknown, _ := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
-	case unknown != nil && unknown.Kind == diagnosis.CollectionScope && len(about) == 1:
-		h.throwNotSharded(about[0])
+	case unknown != nil && unknown.Kind == diagnosis.CollectionScope && len(namespaces) == 1:
+		h.throwNotSharded(namespaces[0])
 	case answered && !began:
 		h.host.Gateway.Throw(err)
 	}
-	js.Throw(script.RuntimeError, "%s%s", err, again)
+	js.Throw(script.RuntimeErrorName, "%s%s", err, hint)
 }
 
 func commandBodies(commands []action.Command) (docs []bson.Raw) {

@@ -12,12 +12,12 @@ import (
 	"github.com/dop251/goja"
 )
 
-const adviceOptions = "queries,expect,sampleDocs,sampleBytes,maxTime,analyze"
+const adviceOptionNames = "queries,expect,sampleDocs,sampleBytes,maxTime,analyze"
 
 // shardAdviseMethods returns the helpers that give advice about a collection.
 func shardAdviseMethods() []helper {
 	return []helper{
-		{"adviseKey", "ns:string|object keys?:object options?:object{" + adviceOptions + "}", shAdviseKey,
+		{"adviseKey", "ns:string|object keys?:object options?:object{" + adviceOptionNames + "}", shAdviseKey,
 			"Recommends a shard key, with reasons: rates one key, an array of keys, or those that it finds; " +
 				"{queries: [{filter, weight}], expect: \"500GB\", sampleDocs, sampleBytes, maxTime, analyze: false}."},
 		{"adviseChunkSize", "ns:string|object options?:object{expect,sampleDocs,sampleBytes,maxTime}", shAdviseChunkSize,
@@ -37,7 +37,7 @@ func shAdviseChunkSize(c *call, sh *Helpers) goja.Value {
 	if end(); err != nil {
 		c.host.Gateway.Throw(err)
 	}
-	return c.host.printable(a, findings.ChunkSizeText(a))
+	return c.host.printableObject(a, findings.ChunkSizeText(a))
 }
 
 // shAdvisePresplit returns the advice, which prints as text.
@@ -56,16 +56,16 @@ func shAdvisePresplit(c *call, sh *Helpers) goja.Value {
 	case err != nil:
 		c.host.Gateway.Throw(err)
 	}
-	return c.host.printable(a, findings.PresplitText(a))
+	return c.host.printableObject(a, findings.PresplitText(a))
 }
 
 // startAdvice returns the namespace argument, and sets o.Tell to show progress until end is called.
 func (c *call) startAdvice(o *keyfacts.Options) (ns string, end func()) {
 	ns = c.namespaceArgument(0)
-	progress := c.host.Display.Progress(true)
+	progress := c.host.Display.NewProgress(true)
 	o.Tell = func(what string) {
 		if progress.IsDue() {
-			progress.Show(plaintext.VisibleLine(ns+": "+what), nil)
+			progress.Show(plaintext.EscapeLine(ns+": "+what), nil)
 		}
 	}
 	return ns, progress.End
@@ -81,10 +81,10 @@ func shAdviseKey(c *call, sh *Helpers) goja.Value {
 	if err != nil {
 		c.host.Gateway.Throw(err)
 	}
-	return c.host.printable(a, findings.KeyAdviceText(a))
+	return c.host.printableObject(a, findings.KeyAdviceText(a))
 }
 
-// adviceOptions returns the options of an advice helper.
+// adviceOptionNames returns the options of an advice helper.
 func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	given := c.options(helper, i)
 	o := keyfacts.Options{

@@ -62,7 +62,7 @@ func TestAdviceWithoutMeasuring(t *testing.T) {
 	shelltest.Run(t, c, step{ordersToJudge, "customer_1_order_1"},
 		step{`sh.adviseKey("app.orders").best.from`, "sample"},
 		step{`sh.adviseKey("app.orders").notes.some(n => n.startsWith("analyzeShardKey was not run"))`, "true"})
-	old := shelltest.ConnectMock(t, mock.Config{Seed: 7, Version: catalog.Release50})
+	old := shelltest.ConnectMock(t, mock.Config{Seed: 7, Release: catalog.Release50})
 	shelltest.Run(t, old, step{ordersToJudge, "customer_1_order_1"},
 		step{`const a = sh.adviseKey("app.orders"); [a.best.key, a.best.from]`, "[ { customer: 1, order: 1 }, 'sample' ]"})
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/dop251/goja"
 )
 
-const applyOptions = "journal,resume,undo,onChange,approve,verify,pauseBalancing,forceJumbo,parallel,dryRun,progress," +
-	preflightOptionNames + "," + paceOptionNames
+const applyOptionNames = "journal,resume,undo,onChange,approve,verify,pauseBalancing,forceJumbo,parallel,dryRun," +
+	"progress," + preflightOptionNames + "," + paceOptionNames
 
 // shardApplyMethods returns the helpers that apply plans.
 func shardApplyMethods() []helper {
 	return []helper{
-		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", withMongosCheck(shApply),
+		{"apply", "plan?:string|object options?:object{" + applyOptionNames + "}", withMongosCheck(shApply),
 			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
 				"an interrupted run, {undo: journal} undoes it; {approve: hash} applies only the plan with this hash; " +
 				"{journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
@@ -34,24 +34,24 @@ func shUndo(c *call, _ *Helpers) goja.Value {
 	c.checkMayRead(path)
 	h, err := apply.LoadJournal(path)
 	if err != nil {
-		c.JS.Throw(script.RuntimeError, "%s", err)
+		c.JS.Throw(script.RuntimeErrorName, "%s", err)
 	}
-	p, err := apply.Undo(h)
+	p, err := apply.UndoPlan(h)
 	if err != nil {
-		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+		c.JS.Throw(script.RuntimeErrorName, "%s: %s", path, err)
 	}
 	return c.host.planObject(p)
 }
 
 func (c *call) checkMayRead(path string) {
 	if err := c.host.Sandbox.CheckRead(path); err != nil {
-		c.JS.Throw(script.RuntimeError, "%s", err)
+		c.JS.Throw(script.RuntimeErrorName, "%s", err)
 	}
 }
 
 func (c *call) checkMayWrite(path string) {
 	if err := c.host.Sandbox.CheckWrite(); err != nil {
-		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+		c.JS.Throw(script.RuntimeErrorName, "%s: %s", path, err)
 	}
 }
 
@@ -62,15 +62,16 @@ func shApply(c *call, sh *Helpers) goja.Value {
 		at = 0
 	}
 	o := c.options("apply", at)
-	a := action.Apply{Undo: o.text("undo"), OnChange: apply.OnChange(o.text("onChange")), Approve: o.text("approve")}
-	if a.Undo != "" {
-		c.checkMayWrite(a.Undo)
+	a := action.Apply{UndoJournal: o.text("undo"), ChangePolicy: apply.ChangePolicy(o.text("onChange")),
+		ApprovedHash: o.text("approve")}
+	if a.UndoJournal != "" {
+		c.checkMayWrite(a.UndoJournal)
 	}
-	if a.OnChange != "" && a.OnChange != apply.Refuse && a.OnChange != apply.Replan {
+	if a.ChangePolicy != "" && a.ChangePolicy != apply.RefuseChanges && a.ChangePolicy != apply.ReplanOnChange {
 		o.throwWrongOption("onChange", `"refuse" or "replan"`, c.host.Display.Inspect(o.value("onChange")))
 	}
 	hasPlan := at > 0 && c.Has(0) && !goja.IsNull(c.Arg(0))
-	switch journal := a.Undo != "" || o.text("resume") != ""; {
+	switch journal := a.UndoJournal != "" || o.text("resume") != ""; {
 	case hasPlan && journal:
 		c.JS.ThrowInvalid("sh.apply takes a plan, or only { resume: journal }, or only { undo: journal }: " +
 			"the journal has its plan")
@@ -104,12 +105,12 @@ func (c *call) readPlanFile(path string) *plan.Plan {
 	c.checkMayRead(path)
 	file, err := os.Open(path)
 	if err != nil {
-		c.JS.Throw(script.RuntimeError, "%s", err)
+		c.JS.Throw(script.RuntimeErrorName, "%s", err)
 	}
 	defer func() { _ = file.Close() }() // the file was opened for reading only
 	p, err := plan.Read(file)
 	if err != nil {
-		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+		c.JS.Throw(script.RuntimeErrorName, "%s: %s", path, err)
 	}
 	return p
 }

@@ -25,18 +25,19 @@ func shAudit(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("audit")
 	h := c.options("audit", at)
 	verb := action.Audit{Namespaces: names}
-	verb.Metadata, verb.Export = h.flag("metadata", false), h.text("export")
-	verb.Settle, verb.SettlePause = action.DefaultSettle, h.duration("settlePause", action.DefaultSettlePause)
-	verb.MaxRate, verb.PauseBetween, verb.For = h.size("maxRate"), h.duration("pauseBetween", 0), h.duration("for", 0)
+	verb.MetadataOnly, verb.ExportDir = h.flag("metadata", false), h.text("export")
+	verb.MaxRereads, verb.RereadPause = action.DefaultMaxRereads, h.duration("settlePause", action.DefaultRereadPause)
+	verb.MaxRate, verb.PauseBetween, verb.MaxDuration = h.size("maxRate"), h.duration("pauseBetween", 0),
+		h.duration("for", 0)
 	verb.Secondary = h.flag("secondary", false)
 	if h.value("settle") != nil {
-		verb.Settle = int(h.count("settle"))
+		verb.MaxRereads = int(h.count("settle"))
 	}
 	if h.value("sample") != nil {
 		verb.Sample = h.count("sample")
 	}
 	verb.Checkpoint = h.text("checkpoint")
-	for _, path := range []string{verb.Export, verb.Checkpoint} {
+	for _, path := range []string{verb.ExportDir, verb.Checkpoint} {
 		if path != "" {
 			c.checkMayWrite(path)
 		}
@@ -47,7 +48,7 @@ func shAudit(c *call, sh *Helpers) goja.Value {
 	if err != nil {
 		sh.throwActionError("audit", nil, err, "", false)
 	}
-	object := c.host.fromJSON(result)
+	object := c.host.jsonFormObject(result)
 	lines := actiontext.AuditResult(result)
 	if result.Stopped != "" {
 		lines = append(lines, "Stopped: "+result.Stopped)

@@ -34,7 +34,7 @@ func withMembers(t *testing.T, topology string) (*connected, *mock.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := shelltest.Listen(t, routers)
+	settings := shelltest.Serve(t, routers)
 	c := &connected{Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
 	c.Shell, err = bindings.New(bindings.Config{
 		Client: shelltest.Dial(t, routers), Address: "mongodb://mock:27017/", Deployment: "mock: mongos", Clock: cluster.Clock(),

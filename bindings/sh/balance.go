@@ -29,7 +29,7 @@ func shardBalanceMethods() []helper {
 		}, "Returns whether a balancer round is running; between rounds there may still be work."},
 		{"balancerSummary", "", shBalancerSummary,
 			"Returns what the balancer does and what is out of balance, and why."},
-		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", shWaitForBalance,
+		{"waitForBalance", "ns?:string|object options?:object{" + waitOptionNames + "}", shWaitForBalance,
 			"Waits until a collection is balanced, or all are; {timeout, interval, progress}, times in ms or as \"1h30m\"."},
 	}
 }
@@ -133,7 +133,7 @@ func (h *Helpers) waitForCollections(
 		}
 		text := notBalancedText(list)
 		return workState{
-			stuck: cmp.Or(stuck, h.balancerOffText(text)), missing: text, activity: unbalancedText(list),
+			stuckReason: cmp.Or(stuck, h.balancerOffText(text)), missing: text, activity: unbalancedText(list),
 			amount: func() *display.Amount { return watch.progressAmount(list) },
 		}
 	})
@@ -178,7 +178,7 @@ type moveWatch struct {
 }
 
 func (h *Helpers) watchMoves(ns string) *moveWatch {
-	at, err := live.QuickLogEnd(h.host.JS.Context(), h.commandRunner(), live.ChangeLog)
+	at, err := live.ReadEndOfLogQuickly(h.host.JS.Context(), h.commandRunner(), live.ChangeLog)
 	if err != nil {
 		h.host.Gateway.Throw(err)
 	}
@@ -193,7 +193,7 @@ func (m *moveWatch) pollMoves() any {
 
 // poll adds the migrations that were logged since the last call.
 func (m *moveWatch) poll() {
-	entries, at, _, err := live.EntriesAfter(m.sh.host.JS.Context(), m.sh.commandRunner(), m.position)
+	entries, at, _, err := live.ReadEntriesAfter(m.sh.host.JS.Context(), m.sh.commandRunner(), m.position)
 	if err != nil {
 		m.sh.host.Gateway.Throw(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/dop251/goja"
 )
 
-const balanceOptions = "all,goal,order,by,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel," +
+const balanceOptionNames = "all,goal,order,by,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel," +
 	"waitForLease,seed,progress,giveBack," + preflightOptionNames + "," + paceOptionNames
 
 // shardRunMethods returns the helpers that run the engine of shardsh.
 func shardRunMethods() []helper {
 	return []helper{
-		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", withMongosCheck(shBalance),
+		{"balance", "ns?:string|object options?:object{" + balanceOptionNames + "}", withMongosCheck(shBalance),
 			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is " +
 				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\"|\"load\", order, " +
 				"by, forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, " +
@@ -33,11 +33,11 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	}
 	b := action.Balance{
 		Namespaces: names, All: h.flag("all", false), Goal: c.runnerGoalOption(h), Order: c.runnerOrderOption(h),
-		OpsInterval: h.duration("opsInterval", 0), By: heat.LoadKind(h.text("by")),
+		OpsInterval: h.duration("opsInterval", 0), LoadKind: heat.LoadKind(h.text("by")),
 		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo:       h.flag("forceJumbo", false),
-		PreflightOptions: c.beforeOptions(h),
+		PreflightOptions: c.preflightOptions(h),
 	}
 	r, control, leave := c.newReporter(h)
 	defer leave()
@@ -50,18 +50,18 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		sh.throwActionError("balance", names, err, " "+text, began)
 	case err != nil:
 		sh.throwActionError("balance", names, err, "", began)
-	case b.Preflight:
-		return c.host.preflight(*result.Preflight)
+	case b.PreflightOnly:
+		return c.host.preflightObject(*result.Preflight)
 	case result.Heat != nil:
-		return c.host.printable(result.Heat, actiontext.HeatPlan(*result.Heat))
+		return c.host.printableObject(result.Heat, actiontext.HeatPlan(*result.Heat))
 	case result.Load != nil:
-		return c.host.printable(result.Load, actiontext.Load(*result.Load))
+		return c.host.printableObject(result.Load, actiontext.Load(*result.Load))
 	case result.Plan != nil:
 		return c.host.planObject(result.Plan)
 	case c.JS.Context().Err() != nil:
 		c.JS.Out.Warn(text)
 	}
-	return c.host.printable(result, text)
+	return c.host.printableObject(result, text)
 }
 
 // shGiveBack enables the balancing that a run has left disabled.
@@ -74,7 +74,7 @@ func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
 	if err != nil {
 		sh.throwActionError("balance", nil, err, "", len(result.Enabled) > 0)
 	}
-	return c.host.printable(result, actiontext.GiveBackResult(result))
+	return c.host.printableObject(result, actiontext.GiveBackResult(result))
 }
 
 func (c *call) runnerGoalOption(h helperOptions) (goal runner.Goal) {

@@ -37,7 +37,7 @@ func (h *Helpers) switchBefore34(c *call, on bool, timeout, interval time.Durati
 	if !on {
 		h.waitForLock(timeout, interval)
 	}
-	return c.host.Display.Reply(rawdoc.MustMarshal(bson.D{{Key: "ok", Value: 1.0}}))
+	return c.host.Display.ReplyValue(rawdoc.MustMarshal(bson.D{{Key: "ok", Value: 1.0}}))
 }
 
 // waitForLock waits until no balancer holds the lock.

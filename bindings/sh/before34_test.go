@@ -33,7 +33,7 @@ func uneven(t *testing.T) *mock.Topology {
 // Before 3.4 the balancer is switched in config.settings, and its lock in
 // config.locks tells whether it is at work (rules/01-selection §9.5): there are no commands.
 func TestBalancerBefore34(t *testing.T) {
-	c := shelltest.ConnectMock(t, mock.Config{Version: catalog.Release24, Topology: uneven(t)})
+	c := shelltest.ConnectMock(t, mock.Config{Release: catalog.Release24, Topology: uneven(t)})
 	const lock = `db.getSiblingDB("config").locks.findOne({_id: "balancer"})`
 	shelltest.Run(t, c,
 		step{"try { db.adminCommand({balancerStatus: 1}) } catch (e) { e.codeName }", "CommandNotFound"},
@@ -62,13 +62,13 @@ func TestBalancerBefore34(t *testing.T) {
 
 // Somebody who died holds the lock: that is said, and by whom.
 func TestBalancerBefore34DoesNotEnd(t *testing.T) {
-	c := shelltest.ConnectMock(t, mock.Config{Version: catalog.Release24})
+	c := shelltest.ConnectMock(t, mock.Config{Release: catalog.Release24})
 	shelltest.Run(t, c, step{`db.getSiblingDB("config").locks.updateOne({_id: "balancer"}, {$set: {state: 2, who: "old:27017:1:2"}}).matchedCount`, "1"})
 	got, failed := c.Show("sh.stopBalancer(5000)")
 	if !failed || !strings.Contains(got, `has not ended within 5s: old:27017:1:2 holds the lock "balancer"`) {
 		t.Errorf("%s", got)
 	}
 	shelltest.Run(t, c, step{"sh.getBalancerState()", "false"}) // and yet it is off
-	compat := shelltest.ConnectMock(t, mock.Config{Version: catalog.Release24}, func(cfg *bindings.Config) { cfg.Compat = true })
+	compat := shelltest.ConnectMock(t, mock.Config{Release: catalog.Release24}, func(cfg *bindings.Config) { cfg.Compat = true })
 	shelltest.Run(t, compat, step{"sh.isBalancerRunning()", "false"})
 }

@@ -22,14 +22,14 @@ var defragmentVersion = server.Version{5, 3, 0}
 // shardDefragmentMethods returns the helpers that merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
-		{"defragment", "ns?:string|object options?:object{all,chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
+		{"defragment", "ns?:string|object options?:object{all,chunkSize,wait," + waitOptionNames + "," + runOptionNames + "}",
 			withMongosCheck(shDefragment),
 			"Starts merging a collection's small chunks; with {all: true} shardsh's own engine does, of all; " +
 				"{chunkSize: MB, wait: true, timeout, interval, progress}. " +
 				runOptionsHelp},
 		{"stopDefragment", "ns:string|object", requiringVersion("stopDefragment", defragmentVersion,
 			func(c *call, sh *Helpers) goja.Value {
-				return c.host.Display.Reply(sh.configureBalancing(c.namespaceArgument(0),
+				return c.host.Display.ReplyValue(sh.configureBalancing(c.namespaceArgument(0),
 					bson.E{Key: "defragmentCollection", Value: false}))
 			}), "Stops a defragmentation; chunks that were merged stay merged."},
 		{"defragmentStatus", "ns:string|object", requiringVersion("defragmentStatus", defragmentVersion,
@@ -41,7 +41,7 @@ func shardDefragmentMethods() []helper {
 }
 
 func (h *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
-	return h.admin(append(bson.D{{Key: "configureCollectionBalancing", Value: ns}}, options...))
+	return h.runAdmin(append(bson.D{{Key: "configureCollectionBalancing", Value: ns}}, options...))
 }
 
 func shDefragment(c *call, sh *Helpers) goja.Value {
@@ -65,7 +65,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
 	if !waits || rawdoc.IsFieldTruthy(reply, "dryRun") {
-		return c.host.Display.Reply(reply)
+		return c.host.Display.ReplyValue(reply)
 	}
 	w.forecast = &waitForecast{sh: sh, goal: plan.Goal{Kind: plan.Defragment, Namespaces: []string{ns}}}
 	var phase string
@@ -78,7 +78,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 		}
 		now := defragmentationState(ns, d, first)
 		if !now.done {
-			now.stuck = sh.balancerOffText(ns + " is not defragmented")
+			now.stuckReason = sh.balancerOffText(ns + " is not defragmented")
 		}
 		return now
 	})

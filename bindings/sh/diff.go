@@ -74,7 +74,7 @@ func (c *call) readSnapshotFile(path string) *catalog.Snapshot {
 	c.checkMayRead(path)
 	s, err := snapfile.Open(path, snapfile.Limits{})
 	if err != nil {
-		c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
+		c.JS.Throw(script.RuntimeErrorName, "%s: %s", path, err)
 	}
 	return s
 }

@@ -26,18 +26,18 @@ var drainCommandsVersion = server.Version{8, 3, 0}
 // shardDrainMethods returns the helpers that drain a shard.
 func shardDrainMethods() []helper {
 	return []helper{
-		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptions + "," + runOptionNames + "}",
+		{"drain", "shard:string options?:object{wait,remove,movePrimaries," + waitOptionNames + "," + runOptionNames + "}",
 			shDrain,
 			"Starts emptying a shard; {wait: true} waits until it is empty, {remove: true} then removes it; {movePrimaries: " +
 				"true} moves the databases and unsharded collections that the balancer does not; timeout, interval, progress. " +
 				runOptionsHelp},
 		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
-			return c.host.Display.Reply(sh.drainStatus(c.Text(0)))
+			return c.host.Display.ReplyValue(sh.drainStatus(c.Text(0)))
 		}, "Returns the progress of draining and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", shStopDrain, "Stops draining; the shard stays. From 8.3 on."},
-		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
+		{"waitForDrain", "shard:string options?:object{" + waitOptionNames + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
-			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainFollowUp{})
+			return sh.waitForDrain(c, o.newDrainWait(c.Text(0)), c.Text(0), drainFollowUp{})
 		}, "Waits until a draining shard is empty; {timeout, interval, progress}. An error says what has to be done when " +
 			"it is stuck, unless {keepWaiting: true}."},
 	}
@@ -46,7 +46,7 @@ func shardDrainMethods() []helper {
 // startDrain sends the command that starts draining.
 func (h *Helpers) startDrain(shard string) bson.Raw {
 	release, _ := h.release()
-	return h.admin(live.StartDrainCommand(release, catalog.ShardID(shard)))
+	return h.runAdmin(live.StartDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // commitDrain removes an empty shard. With an older feature compatibility version, during an upgrade,
@@ -57,7 +57,7 @@ func (h *Helpers) commitDrain(shard string) bson.Raw {
 		seen := h.readCluster(live.ReaderOptions{Parts: live.Compatibility})
 		release = seen.Snapshot.Parts().Compatibility.Release(release)
 	}
-	return h.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
+	return h.runAdmin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
 
 // shDrain starts draining. For a shard that is already draining, it only reads the state: before 8.3, a
@@ -70,7 +70,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	primaries := o.flag("movePrimaries", false)
 	paced := o.hasRunOption("wait", "timeout", "interval", "keepWaiting")
 	waits := o.flag("wait", remove) || remove || paced
-	w := o.waitForDrain(id)
+	w := o.newDrainWait(id)
 	if primaries && !waits {
 		c.JS.ThrowInvalid("sh.drain: movePrimaries requires wait or remove: databases move after the chunks")
 	}
@@ -92,7 +92,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 		reply = sh.startDrain(id)
 	}
 	if !waits || rawdoc.IsFieldTruthy(reply, "dryRun") {
-		return c.host.Display.Reply(reply)
+		return c.host.Display.ReplyValue(reply)
 	}
 	return sh.waitForDrain(c, w, id, drainFollowUp{remove: remove, movePrimaries: primaries})
 }
@@ -103,7 +103,7 @@ func shStopDrain(c *call, sh *Helpers) goja.Value {
 		fmt.Sprintf("It has no command for that; an administrator unsets the field "+
 			"draining in the shard's document: db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { "+
 			"$unset: { draining: 1 } })", id))
-	return c.host.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
+	return c.host.Display.ReplyValue(sh.runAdmin(live.StopDrainCommand(catalog.ShardID(id))))
 }
 
 // wasRemoved reports whether the change log records the removal of a shard.
@@ -159,14 +159,14 @@ func (h *Helpers) readDrain(id string) diagnosis.Drain {
 	return d
 }
 
-func (h helperOptions) waitForDrain(id string) *wait {
+func (h helperOptions) newDrainWait(id string) *wait {
 	return h.newWait("shard "+id+" keeps draining", fmt.Sprintf("sh.drainStatus(%q) shows its progress", id))
 }
 
 // drainFollowUp says what to do after the balancer has moved all chunks off a shard.
 type drainFollowUp struct{ movePrimaries, remove bool }
 
-// waitForDrain waits until a shard is empty, and then removes it if requested.
+// newDrainWait waits until a shard is empty, and then removes it if requested.
 func (h *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) goja.Value {
 	first, byHand := int64(-1), false
 	w.forecast = &waitForecast{
@@ -182,17 +182,17 @@ func (h *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) g
 		case d.IsDone():
 			return workState{done: true}
 		case d.State == diagnosis.DrainOff:
-			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
+			c.JS.Throw(script.RuntimeErrorName, "shard %s is not draining: run sh.drain(%q)", id, id)
 		case d.IsStuck() && end.movePrimaries && !byHand:
 			w.progress.End()
 			h.moveUnsharded(d)
 			return workState{missing: d.String(), activity: "draining " + id}
 		case d.IsStuck():
-			return workState{stuck: w.forecast.remainderText(d), missing: d.String()}
+			return workState{stuckReason: w.forecast.remainderText(d), missing: d.String()}
 		}
 		first = max(first, d.Chunks)
 		stuck := h.balancerOffText("shard " + id + " is not empty")
-		return workState{stuck: stuck, activity: "draining " + id, missing: d.String(), amount: func() *display.Amount {
+		return workState{stuckReason: stuck, activity: "draining " + id, missing: d.String(), amount: func() *display.Amount {
 			return &display.Amount{Done: float64(first - d.Chunks), Remaining: float64(d.Chunks), Format: display.ChunksText}
 		}}
 	})
@@ -209,7 +209,7 @@ func (h *Helpers) removeDrained(id string) {
 	state := rawdoc.Text(reply, "state")                                  // in the reply of removeShard
 	committed := state == "" && h.version().AtLeast(drainCommandsVersion) // the new command returns no state
 	if state != "completed" && !committed {
-		h.host.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
+		h.host.JS.Throw(script.RuntimeErrorName, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 	}
 }
 
@@ -218,8 +218,8 @@ func (h *Helpers) removeDrained(id string) {
 func (h *Helpers) moveUnsharded(d diagnosis.Drain) {
 	takers := action.TargetShardsFor(h.readCluster(live.ReaderOptions{Parts: live.Shards | live.Databases}).Snapshot,
 		d.Shard)
-	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return h.admin(command), nil }
+	admin := func(_ context.Context, command bson.D) (bson.Raw, error) { return h.runAdmin(command), nil }
 	if err := action.MoveUnsharded(h.host.JS.Context(), admin, d, takers, h.host.JS.Out.Warn); err != nil {
-		h.host.JS.Throw(script.RuntimeError, "%s", err)
+		h.host.JS.Throw(script.RuntimeErrorName, "%s", err)
 	}
 }

@@ -113,6 +113,6 @@ func TestTimesAsTexts(t *testing.T) {
 		step{`sh.waitForBalance({ timeout: "2h", interval: "10s", progress: false }).waitedMS >= 0`, "true"},
 		step{`db.c.find().maxTimeMS("1m").toArray().length`, "0"},
 	)
-	old := shelltest.ConnectMock(t, mock.Config{Version: catalog.Release24})
+	old := shelltest.ConnectMock(t, mock.Config{Release: catalog.Release24})
 	shelltest.Run(t, old, step{`sh.stopBalancer("30s", "1s").ok`, "1"})
 }

@@ -64,9 +64,9 @@ func exampleCluster(name string) mock.Config {
 	cfg := mock.Config{Seed: 7}
 	switch name {
 	case "stopDrain", "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus":
-		cfg.Version = catalog.Release83
+		cfg.Release = catalog.Release83
 	case "enableAutoSplit", "disableAutoSplit":
-		cfg.Version = catalog.Release50
+		cfg.Release = catalog.Release50
 	}
 	return cfg
 }

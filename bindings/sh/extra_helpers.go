@@ -27,7 +27,7 @@ func shardExtraMethods() []helper {
 			simpleCommand("configureCollectionBalancing"),
 			"Sets a collection's chunk size, defragmentation, auto-merging or balancing."},
 		{"getShardMap", "", func(c *call, sh *Helpers) goja.Value {
-			return c.host.Display.Reply(sh.admin(server.Command("getShardMap")))
+			return c.host.Display.ReplyValue(sh.runAdmin(server.Command("getShardMap")))
 		}, "Returns the hosts of all shards."},
 	}
 }

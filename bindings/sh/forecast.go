@@ -28,7 +28,7 @@ func shForecast(c *call, sh *Helpers) goja.Value {
 	}
 	verb.Goal.Namespaces = names
 	f := runReadAction(c, sh, "forecast", verb, names...)
-	return c.host.printable(forecastWithDates(f), findings.ForecastText(f))
+	return c.host.printableObject(forecastWithDates(f), findings.ForecastText(f))
 }
 
 // forecastWithDates returns the JSON form of a forecast, with dates in extended JSON, so that scripts

@@ -27,8 +27,8 @@ func shHeat(c *call, sh *Helpers) goja.Value {
 	for _, path := range logs {
 		c.checkMayRead(path)
 	}
-	verb := action.Heat{Namespaces: names, For: h.duration("for", 0), Back: h.duration("back", 0),
-		By: heat.LoadKind(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample")), Logs: logs}
+	verb := action.Heat{Namespaces: names, CountDuration: h.duration("for", 0), Lookback: h.duration("back", 0),
+		LoadKind: heat.LoadKind(h.text("by")), Top: int(h.count("top")), SampleRate: float64(h.count("sample")), Logs: logs}
 	result := runReadAction(c, sh, "heat", verb, names...)
-	return c.host.printable(result, actiontext.Heat(result))
+	return c.host.printableObject(result, actiontext.Heat(result))
 }

@@ -13,7 +13,7 @@ import (
 // Helpers is the object sh: helpers for administrators of sharded clusters (rules/04-objects §5). It
 // uses the connection of the current database.
 type Helpers struct {
-	script.Hidden
+	script.OpaqueObject
 	host     *Host
 	database *server.Database // nil for the current database
 }
@@ -41,8 +41,8 @@ func (h *Helpers) current() *server.Database {
 	return h.host.current()
 }
 
-// admin sends a helper's command to the admin database.
-func (h *Helpers) admin(body bson.D) bson.Raw { return h.current().Admin(h.withMaxTime(body)) }
+// runAdmin sends a helper's command to the admin database.
+func (h *Helpers) runAdmin(body bson.D) bson.Raw { return h.current().RunAdmin(h.withMaxTime(body)) }
 
 // withMaxTime adds the time limit of the settings to a command.
 func (h *Helpers) withMaxTime(body bson.D) bson.D {
@@ -58,7 +58,7 @@ func (h *Helpers) config() *server.Database { return h.current().Sibling("config
 // continues (rules/04-objects §5.1).
 func (h *Helpers) checkMongos() {
 	d := h.current()
-	if h.host.isFirstMongosCheck(d) && !d.Conn.IsMongos() {
+	if h.host.markMongosChecked(d) && !d.Conn.IsMongos() {
 		h.host.JS.Out.Warn("Warning: MongoshWarning: [" + script.CodeNoMongos +
 			"] You are not connected to a mongos. This command may not work as expected.")
 	}
@@ -79,7 +79,7 @@ func requiringMongos(lists ...[]helper) [][]helper {
 		for i, m := range list {
 			list[i].call = func(c *call, sh *Helpers) goja.Value {
 				if on := sh.current().Conn; !on.IsMongos() {
-					c.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos,
+					c.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNoMongos,
 						"sh.%s requires a mongos, and %s is not one: connect to a mongos", m.name, on.Address)
 				}
 				return m.call(c, sh)
@@ -99,7 +99,7 @@ func simpleCommand(names ...string) func(*call, *Helpers) goja.Value {
 				body = append(body, bson.E{Key: name, Value: c.JS.BSONValue(c.Arg(i))})
 			}
 		}
-		return c.host.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(len(names)))))
+		return c.host.Display.ReplyValue(sh.runAdmin(c.JS.Merge(body, c.Arg(len(names)))))
 	}
 }
 
@@ -118,10 +118,10 @@ func shardMethods() []helper {
 		},
 		{"shardCollection", "ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
 			withMongosCheck(withMongosHint(func(c *call, sh *Helpers) goja.Value {
-				return c.host.Display.Reply(sh.admin(c.shardKeyCommand("shardCollection")))
+				return c.host.Display.ReplyValue(sh.runAdmin(c.shardKeyCommand("shardCollection")))
 			})), "Shards a collection by a key."},
-		{"reshardCollection", "ns:string key:object unique?:boolean|object{" + reshardOptions + "} options?:object{" +
-			reshardOptions + "}", withMongosCheck(withMongosHint(shReshard)),
+		{"reshardCollection", "ns:string key:object unique?:boolean|object{" + reshardOptionNames + "} options?:object{" +
+			reshardOptionNames + "}", withMongosCheck(withMongosHint(shReshard)),
 			"Shards a collection by another key and shows the progress; {progress: false} hides it."},
 		{
 			"status",
@@ -226,7 +226,7 @@ func (c *call) statusOptions(i int) StatusOptions {
 // configArgument returns the config database in an argument, or the current one.
 func (c *call) configArgument(sh *Helpers, i int) *server.Database {
 	if d, ok := script.Receiver[Database](c.Arg(i)); ok {
-		return d.Server()
+		return d.ServerDatabase()
 	}
 	return sh.config()
 }

@@ -22,8 +22,9 @@ func shardHistoryMethods() []helper {
 func shHistory(c *call, sh *Helpers) goja.Value {
 	h := c.options("history", 0)
 	verb := action.History{
-		Audit: cmp.Or(h.text("audit"), c.host.Consent.HistorySource()), Since: h.duration("since", 0), Verb: h.text("verb"),
-		Last: action.DefaultLast,
+		AuditDestination: cmp.Or(h.text("audit"), c.host.Consent.HistorySource()), MaxAge: h.duration("since", 0),
+		Verb: h.text("verb"),
+		Last: action.DefaultHistoryEntries,
 	}
 	if ns := h.text("ns"); ns != "" {
 		verb.Namespaces = []string{ns}
@@ -35,13 +36,13 @@ func shHistory(c *call, sh *Helpers) goja.Value {
 	if verb.ReadsCluster() {
 		client = sh.current().Conn.Client
 	} else {
-		c.checkMayRead(verb.Audit)
+		c.checkMayRead(verb.AuditDestination)
 	}
 	result, err := verb.Run(c.JS.Context(), client, c.JS.Clock.Now())
 	if err != nil {
 		sh.throwActionError("history", nil, err, "", false)
 	}
-	list := c.host.fromJSON(result.Records)
+	list := c.host.jsonFormObject(result.Records)
 	c.JS.Values.SetPrinter(list, func() string { return actiontext.History(result) })
 	return list
 }

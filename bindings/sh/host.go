@@ -31,8 +31,8 @@ type Host struct {
 	Sandbox *sandbox.Rules
 	// Consent is the consent that runs need before they change anything.
 	Consent action.Consent
-	// Mock says that the cluster is the embedded mock.
-	Mock bool
+	// IsMock says that the cluster is the embedded mock.
+	IsMock bool
 
 	mongosChecked map[*server.Database]bool // databases for which checkMongos has run
 }
@@ -50,7 +50,7 @@ type Objects interface {
 }
 
 // Database is a database in an argument.
-type Database interface{ Server() *server.Database }
+type Database interface{ ServerDatabase() *server.Database }
 
 // Collection is a collection in an argument.
 type Collection interface{ Namespace() string }
@@ -96,7 +96,7 @@ func (h *Host) Object() goja.Value {
 func (h *Host) current() *server.Database {
 	d := h.DB()
 	if d == nil {
-		h.JS.ThrowCoded(script.InvalidInput, script.CodeNotConnected, "No connected database")
+		h.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNotConnected, "No connected database")
 	}
 	return d
 }
@@ -104,8 +104,8 @@ func (h *Host) current() *server.Database {
 // helpersOn returns the helpers on a database.
 func (h *Host) helpersOn(d *server.Database) *Helpers { return &Helpers{host: h, database: d} }
 
-// isFirstMongosCheck reports whether this is the first mongos check for a database.
-func (h *Host) isFirstMongosCheck(d *server.Database) bool {
+// markMongosChecked reports whether this is the first mongos check for a database.
+func (h *Host) markMongosChecked(d *server.Database) bool {
 	if h.mongosChecked[d] {
 		return false
 	}

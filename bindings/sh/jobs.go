@@ -24,7 +24,7 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	var of action.JobVerb
 	run := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), ForceJumbo: h.flag("forceJumbo", false),
-		PreflightOptions: action.PreflightOptions{Despite: h.texts("despite"), Advisories: c.advisoriesPath(h)},
+		PreflightOptions: action.PreflightOptions{IgnoreObstacles: h.texts("despite"), AdvisoriesFile: c.advisoriesPath(h)},
 	}
 	namespaces, all := h.texts("ns"), h.flag("all", false)
 	switch verb {
@@ -54,10 +54,11 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	var err error
 	switch ctx, cluster := c.JS.Context(), c.cluster(sh); do {
 	case "start":
-		start := action.JobStart{Verb: of, WorkFor: workFor, Replace: h.flag("replace", false), Hard: control.AbortContext}
+		start := action.JobStart{Verb: of, WorkFor: workFor, Replace: h.flag("replace", false),
+			AbortContext: control.AbortContext}
 		status, err = start.Run(ctx, cluster, r)
 	case "cancel":
-		status, err = action.JobCancel{Verb: of, WorkFor: workFor, Hard: control.AbortContext}.Run(ctx, cluster, r)
+		status, err = action.JobCancel{Verb: of, MaxWait: workFor, AbortContext: control.AbortContext}.Run(ctx, cluster, r)
 	case "status":
 		status, err = action.JobQuery{Verb: of}.Run(ctx, cluster)
 	default:
@@ -67,5 +68,5 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	if err != nil {
 		sh.throwActionError("job", nil, err, "", false)
 	}
-	return c.host.fromJSON(status)
+	return c.host.jsonFormObject(status)
 }

@@ -177,7 +177,7 @@ func TestMovesWhoseConnectionBreaks(t *testing.T) {
 	} {
 		all.Go(func() { // most of it is waiting
 			t.Run(fmt.Sprint(tc.release, tc.call, tc.when, tc.fails), func(t *testing.T) {
-				c, s := onShaky(t, mock.Config{Seed: 7, Version: tc.release}, patient)
+				c, s := onShaky(t, mock.Config{Seed: 7, Release: tc.release}, patient)
 				refuse := "mock.failNext('_configsvrCommitChunkMigration', {code: 96}).ok"
 				if tc.fails {
 					shelltest.Run(t, c, step{refuse, "1"})

@@ -26,10 +26,11 @@ func shardMapMethods() []helper {
 }
 
 // readHeat reads the load of a collection in a cluster whose Snapshot was already read.
-func (c *call) readHeat(sh *Helpers, s *catalog.Snapshot, ns string, count time.Duration) *heat.Map {
-	r := &actiontext.Reporter{Progress: c.host.Display.Progress(true), Note: c.JS.Out.Warn}
+func (c *call) readHeat(sh *Helpers, s *catalog.Snapshot, ns string, duration time.Duration) *heat.Map {
+	r := &actiontext.Reporter{Progress: c.host.Display.NewProgress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
-	result, err := action.Heat{Namespaces: []string{ns}, For: count}.RunOnSnapshot(c.JS.Context(), sh.source(), s, r)
+	result, err := action.Heat{Namespaces: []string{ns}, CountDuration: duration}.RunOnSnapshot(c.JS.Context(),
+		sh.source(), s, r)
 	if err != nil {
 		sh.throwActionError("map", nil, err, "", false)
 	}
@@ -48,13 +49,13 @@ func shMap(c *call, sh *Helpers) goja.Value {
 	if coll.Table == nil {
 		for _, gap := range s.Parts().Source.Gaps {
 			if gap.Namespace == ns {
-				c.JS.Throw(script.RuntimeError, "The chunks of %s could not be read: %s", ns, gap.Reason)
+				c.JS.Throw(script.RuntimeErrorName, "The chunks of %s could not be read: %s", ns, gap.Reason)
 			}
 		}
 	}
-	m := report.NewChunkMap(coll, coll.ChunkSize(s.Settings()), o.Cells(int(coll.Count().Chunks)))
+	m := report.NewChunkMap(coll, coll.ChunkSize(s.Settings()), o.CellCount(int(coll.Count().Chunks)))
 	if d := c.options("map", 1).duration("heat", 0); d > 0 {
 		m.AddHeat(c.readHeat(sh, s, ns, d))
 	}
-	return c.host.printable(m, display.DrawMap(m, o))
+	return c.host.printableObject(m, display.DrawMap(m, o))
 }

@@ -22,7 +22,7 @@ func shardMergeMethods() []helper {
 			func(c *call, sh *Helpers) goja.Value {
 				body := bson.D{{Key: "mergeChunks", Value: c.namespaceArgument(0)},
 					{Key: "bounds", Value: bson.A{c.JS.Document(c.Arg(1)), c.JS.Document(c.Arg(2))}}}
-				return c.host.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(3))))
+				return c.host.Display.ReplyValue(sh.runAdmin(c.JS.Merge(body, c.Arg(3))))
 			}, "Merges neighbouring chunks of one shard: from the lower bound of the first to the upper of the last."},
 		{"mergeAllChunks", "ns:string|object shard?:string options?:object{@mergeAllChunksOnShard}",
 			requiringVersion("mergeAllChunks", mergeAllVersion, shMergeAll),
@@ -31,7 +31,7 @@ func shardMergeMethods() []helper {
 			requiringVersion("clearJumbo", clearJumboVersion, func(c *call, sh *Helpers) goja.Value {
 				body := bson.D{{Key: "clearJumboFlag", Value: c.namespaceArgument(0)},
 					{Key: "find", Value: c.JS.Document(c.Arg(1))}}
-				return c.host.Display.Reply(sh.admin(c.JS.Merge(body, c.Arg(2))))
+				return c.host.Display.ReplyValue(sh.runAdmin(c.JS.Merge(body, c.Arg(2))))
 			}), "Clears the jumbo flag of the chunk that holds a document."},
 	}
 }
@@ -51,10 +51,10 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 	var replies []bson.Raw
 	for _, id := range shards {
 		body := bson.D{{Key: "mergeAllChunksOnShard", Value: ns}, {Key: "shard", Value: id}}
-		replies = append(replies, sh.admin(c.JS.Merge(body, c.Arg(2))))
+		replies = append(replies, sh.runAdmin(c.JS.Merge(body, c.Arg(2))))
 	}
 	if len(replies) > 0 && rawdoc.IsFieldTruthy(replies[0], "dryRun") {
-		return c.host.Display.Reply(replies[0])
+		return c.host.Display.ReplyValue(replies[0])
 	}
 	after := c.host.readChunkCounts(sh.current(), ns)
 	items := make([]any, len(shards))

@@ -47,10 +47,10 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 func (h *Helpers) sendMove(c *call, body bson.D) goja.Value {
 	asked := parseMove(rawdoc.MustMarshal(body))
 	// Users who may not read the log also see moves before this one, in case the reply is lost.
-	asked.LogBefore, _ = live.QuickLogEnd(c.JS.Context(), h.commandRunner(), live.ChangeLog)
+	asked.LogBefore, _ = live.ReadEndOfLogQuickly(c.JS.Context(), h.commandRunner(), live.ChangeLog)
 	reply, err := c.host.Gateway.Send(h.current().Sibling("admin").Request(h.withMaxTime(body)))
 	if err == nil {
-		return c.host.Display.Reply(reply)
+		return c.host.Display.ReplyValue(reply)
 	}
 	lost := c.host.Gateway.ErrorOf(err)
 	if !server.IsOutcomeUnknown(err) {
@@ -90,16 +90,16 @@ func (m *unansweredMove) await() goja.Value {
 		s:             m.c.host,
 		continuesText: what + " may be running or done",
 		progressHint:  "see show migrations; running it again is safe",
-		timeout:       longWait,
+		timeout:       defaultWaitTimeout,
 		interval:      time.Second,
 		answerTimeout: moveAnswerTimeout,
-		progress:      m.c.host.Display.Progress(true),
+		progress:      m.c.host.Display.NewProgress(true),
 	}
 	var is live.MoveOutcome
 	w.waitUntilDone(func() workState {
 		is = m.readOutcome()
-		if is.State == live.MoveRunning && !w.warnedAway {
-			w.warnedAway = true
+		if is.State == live.MoveRunning && !w.warnedUnanswered {
+			w.warnedUnanswered = true
 			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s continues, waiting for it.", m.message(), what))
 			w.continuesText = what + " continues"
 		}
@@ -107,13 +107,13 @@ func (m *unansweredMove) await() goja.Value {
 	})
 	switch {
 	case is.State == live.MoveDone:
-		if !w.warnedAway {
+		if !w.warnedUnanswered {
 			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s), but %s succeeded.", m.message(), what))
 		}
-		return m.c.host.Display.Reply(rawdoc.MustMarshal(bson.D{{Key: "ok", Value: 1.0}}))
+		return m.c.host.Display.ReplyValue(rawdoc.MustMarshal(bson.D{{Key: "ok", Value: 1.0}}))
 	case script.Property(m.answerErr, "codeName") != nil: // errors of a server are not changed
 	case is.State == live.MoveFailed:
-		m.c.JS.Throw(script.RuntimeError, "the connection was lost (%s), and %s failed: %s", m.message(), what, is.Error)
+		m.c.JS.Throw(script.RuntimeErrorName, "the connection was lost (%s), and %s failed: %s", m.message(), what, is.Error)
 	default:
 		script.Define(m.answerErr, "message", m.c.JS.Runtime.ToValue(fmt.Sprintf(
 			"%s; %s did not start, the range is on %s: run it again", m.message(), what, is.Owner)))

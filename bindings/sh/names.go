@@ -144,7 +144,7 @@ func (h *Helpers) checkZoneExists(zone string) {
 
 // throwNotSharded throws the error for a collection that is not in the catalog.
 func (h *Helpers) throwNotSharded(ns string) {
-	h.host.JS.ThrowCoded(script.InvalidInput, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
+	h.host.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNotSharded, "Collection %s is not sharded%s", ns,
 		h.didYouMean(namespaceName, ns))
 }
 

@@ -20,8 +20,8 @@ import (
 
 // The timeout and the poll interval of the old waiting helpers.
 const (
-	waitTimeout  = 60 * time.Second
-	waitInterval = 200 * time.Millisecond
+	oldWaitTimeout  = 60 * time.Second
+	oldWaitInterval = 200 * time.Millisecond
 )
 
 // shardOldShellMethods returns the helpers of the old shell (rules/04-objects §5.5).
@@ -54,7 +54,7 @@ func shardOldShellMethods() []helper {
 		}, "Returns the times between which the balancer works, or null."},
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.host.readCluster(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Migrations})
+			seen := c.host.readCluster(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.RunningMigrations})
 			for _, m := range listedMigrations(seen) {
 				items = append(items, c.JS.NewObject("_id", m.Namespace, "when", c.host.timeOrNull(m.Since)))
 			}
@@ -92,7 +92,7 @@ func shardOldShellMethods() []helper {
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.IsFieldTruthy(doc, "enabled"))
 		}, ""},
 		{"_getBalancerStatus", "", func(c *call, sh *Helpers) goja.Value {
-			return c.host.Display.Reply(sh.balancerStatus())
+			return c.host.Display.ReplyValue(sh.balancerStatus())
 		}, ""},
 		{"_getConfigDB", "", func(c *call, sh *Helpers) goja.Value {
 			sh.requireMongos()
@@ -152,10 +152,10 @@ func shAdminCommand(c *call, sh *Helpers) goja.Value {
 	}
 	reply, err := c.host.Gateway.Send(sh.current().Sibling("admin").Request(body))
 	if err == nil {
-		return c.host.Display.Reply(reply)
+		return c.host.Display.ReplyValue(reply)
 	}
 	if raw := server.ReplyOf(err); raw != nil {
-		return c.host.Display.Reply(raw)
+		return c.host.Display.ReplyValue(raw)
 	}
 	c.host.Gateway.Throw(err)
 	return nil
@@ -178,7 +178,7 @@ func (h *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
 
 func (h *Helpers) waitForRound(timeout, interval time.Duration) {
 	if why := h.balancerOffText("no round begins"); why != "" {
-		h.host.JS.Throw(script.StuckError, "%s", why)
+		h.host.JS.Throw(script.StuckErrorName, "%s", why)
 	}
 	_, before := h.readRounds()
 	grown := h.host.JS.Poll(timeout, interval, func() bool {
@@ -193,7 +193,7 @@ func (h *Helpers) waitForRound(timeout, interval time.Duration) {
 // timeoutAndInterval returns the arguments of a helper that waits, from position at on.
 func (c *call) timeoutAndInterval(helper string, at int) (timeout, interval time.Duration) {
 	helper = "Shard." + helper
-	return c.Duration(helper, "timeout", at, waitTimeout), c.Duration(helper, "interval", at+1, waitInterval)
+	return c.Duration(helper, "timeout", at, oldWaitTimeout), c.Duration(helper, "interval", at+1, oldWaitInterval)
 }
 
 func shWaitForBalancer(c *call, sh *Helpers) goja.Value {
@@ -265,7 +265,8 @@ func shLastMigration(c *call, sh *Helpers) goja.Value {
 	if coll, ok := script.Receiver[Collection](c.Arg(0)); ok {
 		filter = append(filter, bson.E{Key: "ns", Value: coll.Namespace()})
 	} else if d, ok := script.Receiver[Database](c.Arg(0)); ok {
-		filter = append(filter, bson.E{Key: "ns", Value: bson.Regex{Pattern: "^" + regexp.QuoteMeta(d.Server().Name+".")}})
+		filter = append(filter, bson.E{Key: "ns", Value: bson.Regex{Pattern: "^" +
+			regexp.QuoteMeta(d.ServerDatabase().Name+".")}})
 	} else if goja.IsString(c.Arg(0)) {
 		filter = append(filter, bson.E{Key: "ns", Value: c.Text(0)})
 	}

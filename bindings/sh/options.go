@@ -57,15 +57,15 @@ func oldOptionNames() map[string]string {
 
 // value returns the value of an option; nil if it is missing.
 func (h helperOptions) value(name string) goja.Value {
-	v := h.property(name)
+	v := h.valueOrNull(name)
 	if v == nil || goja.IsNull(v) {
 		return nil
 	}
 	return v
 }
 
-// property returns the value of an option; null if it is null, nil if it is missing.
-func (h helperOptions) property(name string) goja.Value {
+// valueOrNull returns the value of an option; null if it is null, nil if it is missing.
+func (h helperOptions) valueOrNull(name string) goja.Value {
 	if h.o == nil {
 		return nil
 	}
@@ -79,10 +79,10 @@ func (h helperOptions) property(name string) goja.Value {
 }
 
 // isGiven reports whether an option is present, possibly as null.
-func (h helperOptions) isGiven(name string) bool { return h.property(name) != nil }
+func (h helperOptions) isGiven(name string) bool { return h.valueOrNull(name) != nil }
 
 func (h helperOptions) isNull(name string) bool {
-	v := h.property(name)
+	v := h.valueOrNull(name)
 	return v != nil && goja.IsNull(v)
 }
 

@@ -57,7 +57,7 @@ func TestDefragmentAtAPace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := shelltest.ConnectMock(t, mock.Config{Topology: topology, Version: release})
+		c := shelltest.ConnectMock(t, mock.Config{Topology: topology, Release: release})
 		shelltest.Run(t, c,
 			step{`const chunks = () => sh.chunks("shop.orders").itcount()`, ""},
 			step{`sh.stopAutoMerger && db.version() >= "7" && sh.stopAutoMerger().modifiedCount; chunks()`, "5"},
@@ -76,7 +76,7 @@ func TestDefragmentAtAPace(t *testing.T) {
 			}
 		}
 	}
-	c := shelltest.ConnectMock(t, mock.Config{Version: catalog.Release44})
+	c := shelltest.ConnectMock(t, mock.Config{Release: catalog.Release44})
 	if text, failed := c.Show(`sh.defragment("shop.orders")`); !failed || !strings.Contains(text,
 		"sh.defragment needs MongoDB 5.3 or newer") || !strings.Contains(text, "pauseBalancing: true") {
 		t.Error(text)

@@ -29,7 +29,7 @@ func shPause(c *call, sh *Helpers) goja.Value {
 	if err != nil {
 		sh.throwActionError("pause", nil, err, pausedRemedy(err), false)
 	}
-	return c.host.fromJSON(result)
+	return c.host.jsonFormObject(result)
 }
 
 func pausedRemedy(err error) string {

@@ -15,12 +15,12 @@ import (
 	"github.com/dop251/goja"
 )
 
-const planOptions = "goal,by,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit,advisories"
+const planOptionNames = "goal,by,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit,advisories"
 
 // shardPlanMethods returns the helpers that make plans.
 func shardPlanMethods() []helper {
 	return []helper{
-		{"plan", "ns?:string|object options?:object{" + planOptions + "}", withMongosCheck(shPlan),
+		{"plan", "ns?:string|object options?:object{" + planOptionNames + "}", withMongosCheck(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
 				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points|like}}" +
 				"; {maxBytes, maxMoves, maxRounds, for, diskLimit}; {by: \"auto\"} compares the ways to it instead."},
@@ -29,7 +29,7 @@ func shardPlanMethods() []helper {
 
 // Plan is the object of a plan for scripts.
 type Plan struct {
-	script.Hidden
+	script.OpaqueObject
 	plan *plan.Plan
 }
 
@@ -40,13 +40,13 @@ func planMethods() []script.Method[*Plan] {
 			Help: "Returns the plan as text; true shows all of its steps, and another true why each is taken.",
 			Call: func(c *script.Call, p *Plan) goja.Value {
 				detail := findings.PlanDetail{All: c.Has(0) && c.Arg(0).ToBoolean(), Why: c.Has(1) && c.Arg(1).ToBoolean()}
-				return c.JS.Runtime.ToValue(findings.PlanToApprove(p.plan, detail))
+				return c.JS.Runtime.ToValue(findings.PlanApprovalText(p.plan, detail))
 			}},
 		{Name: "script", Help: "Returns the plan as a script for mongosh or shardsh.",
 			Call: func(c *script.Call, p *Plan) goja.Value {
 				var b strings.Builder
 				if err := p.plan.WriteScript(&b); err != nil {
-					c.JS.Throw(script.RuntimeError, "%s", err)
+					c.JS.Throw(script.RuntimeErrorName, "%s", err)
 				}
 				return c.JS.Runtime.ToValue(b.String())
 			}},
@@ -64,7 +64,7 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 	return c.host.planObject(runReadAction(c, sh, "plan", verb, verb.Goal.Namespaces...))
 }
 
-// planOptions returns the options of a plan, which follow the optional namespace.
+// planOptionNames returns the options of a plan, which follow the optional namespace.
 func (c *call) planOptions() helperOptions {
 	_, at := c.namespacesArgument("plan")
 	return c.options("plan", at)
@@ -87,7 +87,7 @@ func (c *call) compareWays(sh *Helpers, given helperOptions) goja.Value {
 	}
 	verb.Goal.Namespaces = names
 	q := runReadAction(c, sh, "plan", verb, names...)
-	return c.host.printable(q, findings.QuoteText(q))
+	return c.host.printableObject(q, findings.QuoteText(q))
 }
 
 // planArguments returns the plan's arguments: optional collections, and options.
@@ -96,9 +96,9 @@ func (c *call) planArguments() action.Plan {
 	given := c.options("plan", at)
 	p := action.Plan{
 		MaxBytes: given.size("maxBytes"), MaxMoves: int(given.count("maxMoves")), MaxRounds: int(given.count("maxRounds")),
-		For: given.duration("for", 0), Model: given.text("model"), Seed: uint64(given.count("seed")),
+		MaxDuration: given.duration("for", 0), Model: given.text("model"), Seed: uint64(given.count("seed")),
 		IgnoreWindow: given.flag("ignoreWindow", false), TimeZone: given.text("timeZone"),
-		DiskLimit: given.shareOption("diskLimit"), Advisories: c.advisoriesPath(given),
+		DiskLimit: given.shareOption("diskLimit"), AdvisoriesFile: c.advisoriesPath(given),
 	}
 	if p.Presplit = c.presplitOption(given, names); p.Presplit == nil {
 		p.Goal = c.goalOption(given)
@@ -109,7 +109,7 @@ func (c *call) planArguments() action.Plan {
 
 // namespacesArgument returns the collections in the first argument of a helper, which may be missing, a
 // collection, or an array of collections. It also returns the position of the options.
-func (c *call) namespacesArgument(helper string) (names []string, options int) {
+func (c *call) namespacesArgument(helper string) (names []string, optionsIndex int) {
 	first := c.Arg(0)
 	switch list, isList := c.namespaceList(helper, first); {
 	case !c.Has(0), goja.IsNull(first):
@@ -211,7 +211,7 @@ func (h *Host) planObject(p *plan.Plan) goja.Value {
 	o := h.JS.NewInstance(&Plan{plan: p}, script.Prototype(h.JS, "Plan", planMethods()))
 	head := *p
 	head.Steps = nil
-	fields := h.fromJSON(&head)
+	fields := h.jsonFormObject(&head)
 	for _, name := range fields.Keys() {
 		if name == "steps" {
 			h.JS.Values.DefineLazy(o, name, func() goja.Value { return h.stepObjects(p) })
@@ -220,7 +220,7 @@ func (h *Host) planObject(p *plan.Plan) goja.Value {
 		script.Must(o.Set(name, fields.Get(name)))
 	}
 	h.JS.Values.SetPrinter(o, func() string {
-		return strings.TrimSuffix(findings.PlanToApprove(p, findings.PlanDetail{}), "\n")
+		return strings.TrimSuffix(findings.PlanApprovalText(p, findings.PlanDetail{}), "\n")
 	})
 	return o
 }
@@ -234,7 +234,7 @@ func (h *Host) stepObjects(p *plan.Plan) goja.Value {
 	for i, step := range p.Steps {
 		pattern := patterns[step.Namespace]
 		document := func(k catalog.Key) goja.Value { return h.JS.Values.DocToJS(pattern.Bound(k)) }
-		o := h.fromJSON(step)
+		o := h.jsonFormObject(step)
 		script.Must(o.Set("min", document(step.Min)))
 		script.Must(o.Set("max", document(step.Max)))
 		if step.Within != nil {
@@ -256,7 +256,7 @@ func (h *Host) stepObjects(p *plan.Plan) goja.Value {
 func plainJSON(js *script.Engine, v any) goja.Value {
 	text, err := json.Marshal(v)
 	if err != nil {
-		js.Throw(script.RuntimeError, "%s", err)
+		js.Throw(script.RuntimeErrorName, "%s", err)
 	}
 	parse, _ := goja.AssertFunction(js.Runtime.GlobalObject().Get("JSON").ToObject(js.Runtime).Get("parse"))
 	value, err := parse(goja.Undefined(), js.Runtime.ToValue(string(text)))

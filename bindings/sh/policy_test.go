@@ -15,6 +15,6 @@ func TestPolicyOfTheServer(t *testing.T) {
 		catalog.Release50: "by number of chunks: shards above the ideal, rounded to the nearest number",
 		catalog.Release80: "by data size: shards that differ by 3 chunk sizes or more",
 	} {
-		shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7, Version: release}), step{"sh.balancerSummary().policy", want})
+		shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7, Release: release}), step{"sh.balancerSummary().policy", want})
 	}
 }

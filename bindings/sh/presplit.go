@@ -37,7 +37,7 @@ func shardPresplitMethods() []helper {
 func shPresplit(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	h := c.options("presplit", 1)
-	cuts := c.cuts(h, ns)
+	cuts := c.presplitMethod(h, ns)
 	return c.runPlanAction(sh, h, []string{ns}, func(e action.RunOptions) planAction {
 		return action.Presplit{PresplitMethod: cuts, RunOptions: e}
 	})
@@ -61,22 +61,22 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.PresplitM
 	if len(names) != 1 {
 		c.JS.ThrowInvalid("the goal presplit is for one collection")
 	}
-	p := c.cuts(h, names[0])
+	p := c.presplitMethod(h, names[0])
 	return &p
 }
 
-// cuts returns the options for the split points of a collection.
-func (c *call) cuts(h helperOptions, ns string) action.PresplitMethod {
+// presplitMethod returns the options for the split points of a collection.
+func (c *call) presplitMethod(h helperOptions, ns string) action.PresplitMethod {
 	p := action.PresplitMethod{
 		Namespace: ns, Chunks: int(h.count("chunks")), PerShard: int(h.count("perShard")),
-		FromSample: int(h.count("fromSample")),
+		ChunksFromSample: int(h.count("fromSample")),
 	}
 	if list, ok := h.value("points").(*goja.Object); ok {
 		for _, i := range list.Keys() {
 			p.Points = append(p.Points, c.JS.Document(list.Get(i)))
 		}
 	}
-	p.Like = c.likeOption(h, ns)
+	p.ReadTemplate = c.likeOption(h, ns)
 	return p
 }
 
@@ -88,8 +88,8 @@ func (c *call) likeOption(h helperOptions, ns string) func(context.Context) (*ca
 		return nil
 	}
 	if d, ok := script.Receiver[Database](v); ok {
-		conn := d.Server().Conn
-		return action.LikeCluster(conn.Client, conn.Address, ns)
+		conn := d.ServerDatabase().Conn
+		return action.NewTemplateReader(conn.Client, conn.Address, ns)
 	}
 	if !goja.IsString(v) || strings.Contains(v.String(), "://") {
 		h.throwWrongOption(

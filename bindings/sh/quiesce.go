@@ -49,11 +49,11 @@ func shQuiesce(c *call, sh *Helpers) goja.Value {
 	case err != nil:
 		sh.throwActionError("quiesce", nil, err, "", result.Verdict != "")
 	case !result.Succeeded():
-		c.JS.Throw(script.RuntimeError, "sh.quiesce: %s", strings.Join(actiontext.QuiesceResult(result), "\n"))
+		c.JS.Throw(script.RuntimeErrorName, "sh.quiesce: %s", strings.Join(actiontext.QuiesceResult(result), "\n"))
 	}
 	commands := result.Commands
 	result.Commands = nil // scripts get them as documents
-	object := c.host.fromJSON(result)
+	object := c.host.jsonFormObject(result)
 	if len(commands) > 0 {
 		script.Must(object.Set("commands", c.JS.DocumentArray(commandBodies(commands))))
 	}

@@ -62,7 +62,7 @@ func (c *clusterView) hasSizes() bool { return c.raw["shardedDataDistribution"] 
 // The parts that a helper requires: all except those that many users may not read, or that many servers
 // don't have. The lenient set also omits the balancer's status.
 const (
-	strictParts  = live.AllParts &^ (live.Sizes | live.Migrations | live.Reshardings)
+	strictParts  = live.AllParts &^ (live.Sizes | live.RunningMigrations | live.RunningReshardings)
 	lenientParts = strictParts &^ (live.Balancer | live.Statuses)
 )
 

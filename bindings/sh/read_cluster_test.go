@@ -42,7 +42,7 @@ func TestHelpersReadNoMore(t *testing.T) {
 			t.Fatal(out)
 		}
 		var got []string
-		for _, command := range c.Commands() {
+		for _, command := range c.TakeCommands() {
 			m := what.FindStringSubmatch(command)
 			switch {
 			case m == nil:

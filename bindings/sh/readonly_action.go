@@ -18,11 +18,11 @@ type readAction[R any] interface {
 // source returns the source for such actions: the current database's cluster.
 func (h *Helpers) source() action.Source {
 	conn, kind := h.current().Conn, catalog.SourceLive
-	if h.host.Mock {
+	if h.host.IsMock {
 		kind = catalog.SourceMock
 	}
 	return action.Source{
-		Client: conn.Client, ReadPreference: conn.ReadPreference, Settings: conn.Settings, Clock: h.host.JS.Clock,
+		Client: conn.Client, ReadPreference: conn.ReadPreference, ClientOptions: conn.Settings, Clock: h.host.JS.Clock,
 		Origin: catalog.Source{Kind: kind, Name: conn.Address},
 	}
 }
@@ -42,9 +42,9 @@ func runReadAction[R any](c *call, sh *Helpers, helper string, verb readAction[R
 
 // tryReadAction works like runReadAction, but returns errors.
 func tryReadAction[R any](c *call, sh *Helpers, verb readAction[R]) (R, error) {
-	r := &actiontext.Reporter{Progress: c.host.Display.Progress(true), Note: c.JS.Out.Warn}
+	r := &actiontext.Reporter{Progress: c.host.Display.NewProgress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
 	source, cluster := sh.source(), c.cluster(sh)
-	source.Changes = &cluster
+	source.WritableCluster = &cluster
 	return verb.Run(c.JS.Context(), source, r)
 }

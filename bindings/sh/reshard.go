@@ -19,8 +19,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// reshardOptions are the options of reshardCollection, and those of the helper.
-const reshardOptions = "@reshardCollection,progress,interval"
+// reshardOptionNames are the options of reshardCollection, and those of the helper.
+const reshardOptionNames = "@reshardCollection,progress,interval"
 
 // shardReshardMethods returns the helpers that move whole collections and manage shards.
 func shardReshardMethods() []helper {
@@ -47,10 +47,10 @@ func shardReshardMethods() []helper {
 			if c.Has(0) {
 				id = c.Text(0)
 			}
-			return c.host.Display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
+			return c.host.Display.ReplyValue(sh.runAdmin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
 		}), "Returns the progress of draining."},
 		{"getTransitionToDedicatedConfigServerStatus", "", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
-			return c.host.Display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
+			return c.host.Display.ReplyValue(sh.runAdmin(server.Command("getTransitionToDedicatedConfigServerStatus")))
 		}), "Returns the progress of draining the config shard."},
 	}
 }
@@ -59,13 +59,13 @@ func shardReshardMethods() []helper {
 // progress meanwhile. The options progress and interval belong to the helper.
 func shReshard(c *call, sh *Helpers) goja.Value {
 	body := c.shardKeyCommand("reshardCollection")
-	p := c.host.Display.Progress(true)
+	p := c.host.Display.NewProgress(true)
 	kept := bson.D{}
 	for _, e := range body {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.host.Display.Progress(catalog.IsTruthy(v))
+			p = c.host.Display.NewProgress(catalog.IsTruthy(v))
 		case e.Key == "interval" && p != nil:
 			p.Interval = max(c.DurationOf("Shard.reshardCollection", "options.interval", c.JS.FromGo(v)), time.Millisecond)
 		case e.Key != "interval":
@@ -74,11 +74,11 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 	}
 	// No progress is shown on the mock's virtual time; in a session, which runs one command at a time;
 	// and if a guard or a confirmation may keep the command from being sent.
-	if p == nil || !script.OnWallClock(c.JS.Clock) || c.host.Gateway.HasGuard() || c.host.Gateway.NeedsConfirmation() ||
+	if p == nil || !script.IsWallClock(c.JS.Clock) || c.host.Gateway.HasGuard() || c.host.Gateway.NeedsConfirmation() ||
 		sh.current().Session != nil {
-		return c.host.Display.Reply(sh.admin(kept))
+		return c.host.Display.ReplyValue(sh.runAdmin(kept))
 	}
-	return c.host.Display.Reply(sh.runWithProgress(kept, c.Text(0), p))
+	return c.host.Display.ReplyValue(sh.runWithProgress(kept, c.Text(0), p))
 }
 
 // runWithProgress runs a command in a separate goroutine, waits for it, and shows the progress of the
@@ -119,7 +119,7 @@ func (h *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) b
 // readResharding reads the cluster's report on the resharding of a collection. The result has only the
 // name if the cluster reports nothing.
 func (h *Helpers) readResharding(ns string) catalog.ActiveResharding {
-	seen, err := h.host.tryReadCluster(h.current(), h.config(), live.ReaderOptions{Parts: live.Reshardings})
+	seen, err := h.host.tryReadCluster(h.current(), h.config(), live.ReaderOptions{Parts: live.RunningReshardings})
 	if err == nil {
 		if r, found := diagnosis.ReshardingOf(seen.Snapshot, ns); found {
 			return r
@@ -151,14 +151,14 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
 	sh.requireVersion("shardAndDistributeCollection", server.Version{8, 0, 0}, "")
 	body := c.shardKeyCommand("shardCollection")
-	sh.admin(body)
+	sh.runAdmin(body)
 	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}
 	for _, e := range body[2:] {
 		if e.Key == "numInitialChunks" || e.Key == "collation" {
 			reshard = append(reshard, e)
 		}
 	}
-	return c.host.Display.Reply(sh.admin(reshard))
+	return c.host.Display.ReplyValue(sh.runAdmin(reshard))
 }
 
 func (h *Helpers) listShards(filter goja.Value) []bson.Raw {
@@ -166,7 +166,7 @@ func (h *Helpers) listShards(filter goja.Value) []bson.Raw {
 	if filter != nil && !goja.IsUndefined(filter) {
 		body = append(body, bson.E{Key: "filter", Value: h.host.JS.Document(filter)})
 	}
-	list, _ := h.admin(body).Lookup("shards").ArrayOK()
+	list, _ := h.runAdmin(body).Lookup("shards").ArrayOK()
 	values, _ := list.Values()
 	docs := []bson.Raw{}
 	for _, v := range values {

@@ -58,7 +58,7 @@ func withUsers(t *testing.T, cfg mock.Config, users *access.Directory) *guarded 
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	return &guarded{t, cluster, shelltest.Listen(t, router.New(cluster, nil, router.WithUsers(users, true))).Dialer, users}
+	return &guarded{t, cluster, shelltest.Serve(t, router.New(cluster, nil, router.WithUsers(users, true))).Dialer, users}
 }
 
 // as is a shell of a user.
@@ -88,7 +88,7 @@ func TestRolesOfReleases(t *testing.T) {
 	}
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70,
 		catalog.Release80, catalog.Release83} {
-		g := withRoles(t, mock.Config{Version: release})
+		g := withRoles(t, mock.Config{Release: release})
 		got, _ := g.as("root").Show(`db.getSiblingDB("admin").getRole("shardshHelpers", {showPrivileges: true})
 			.inheritedPrivileges.flatMap(p => p.actions).includes("moveCollection")`)
 		if want := map[bool]string{true: "true", false: "false"}[release.AtLeast(catalog.Release80)]; got != want {
@@ -112,10 +112,10 @@ func TestRoleOfLook(t *testing.T) {
 			continue
 		}
 		cfg := exampleCluster(name)
-		if users[cfg.Version] == nil {
-			users[cfg.Version] = withRoles(t, cfg).users
+		if users[cfg.Release] == nil {
+			users[cfg.Release] = withRoles(t, cfg).users
 		}
-		g := withUsers(t, cfg, users[cfg.Version])
+		g := withUsers(t, cfg, users[cfg.Release])
 		root := g.as("root")
 		prepareExample(t, root, name)
 		before, _ := root.Show(catalogState)

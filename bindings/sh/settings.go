@@ -38,8 +38,8 @@ func shardSettingMethods() []helper {
 		{"stopBalancer", "timeout?:number|string interval?:number|string", withMongosCheck(shBalancer(false)),
 			"Disables the balancer and waits for its round to end."},
 		{"setBalancerState", "on:boolean", withMongosCheck(func(c *call, sh *Helpers) goja.Value {
-			return sh.switchBalancer(c, c.Arg(0).ToBoolean(), balancerTimeout, func() (timeout, interval time.Duration) {
-				return waitTimeout, waitInterval
+			return sh.switchBalancer(c, c.Arg(0).ToBoolean(), balancerTimeoutMS, func() (timeout, interval time.Duration) {
+				return oldWaitTimeout, oldWaitInterval
 			})
 		}), "Enables or disables the balancer."},
 		{"getShardedDataDistribution", "options?:object", shDataDistribution,
@@ -64,12 +64,12 @@ func shardSettingMethods() []helper {
 	}
 }
 
-const balancerTimeout = 60_000 // milliseconds
+const balancerTimeoutMS = 60_000 // milliseconds
 
 func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		longest, interval := c.timeoutAndInterval(map[bool]string{true: "startBalancer", false: "stopBalancer"}[on], 0)
-		timeout := any(int32(balancerTimeout))
+		timeout := any(int32(balancerTimeoutMS))
 		switch {
 		case goja.IsString(c.Arg(0)):
 			timeout = longest.Milliseconds()
@@ -98,7 +98,7 @@ func (h *Helpers) switchBalancer(
 		server.Command(name, bson.E{Key: "maxTimeMS", Value: timeout})))
 	switch {
 	case err == nil:
-		return c.host.Display.Reply(reply)
+		return c.host.Display.ReplyValue(reply)
 	case h.isBefore34(err):
 		longest, interval := wait()
 		return h.switchBefore34(c, on, longest, interval)
@@ -126,7 +126,7 @@ func shIsBalancerRunning(c *call, sh *Helpers) goja.Value {
 	if c.host.Compat {
 		return c.JS.Runtime.ToValue(rawdoc.IsFieldTruthy(status, "inBalancerRound"))
 	}
-	return c.host.Display.Reply(status)
+	return c.host.Display.ReplyValue(status)
 }
 
 // setting returns a document of config.settings; nil if there is none.
@@ -183,7 +183,7 @@ func shDisableBalancing(c *call, sh *Helpers) goja.Value {
 
 func shMigrations(allow bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
-		return c.host.Display.Reply(sh.admin(bson.D{
+		return c.host.Display.ReplyValue(sh.runAdmin(bson.D{
 			{Key: "setAllowMigrations", Value: c.namespaceArgument(0)}, {Key: "allowMigrations", Value: allow},
 		}))
 	}
@@ -199,7 +199,7 @@ func shAutoMerger(on bool) func(*call, *Helpers) goja.Value {
 func shAutoSplit(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		if sh.version().AtLeast(server.Version{6, 0, 3}) {
-			c.JS.Out.Deprecate("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
+			c.JS.Out.WarnDeprecated("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
 		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}
 		return c.updateSetting(sh.config(), "autosplit", update)

@@ -99,7 +99,7 @@ func TestHelpersSend(t *testing.T) {
 			if out, failed := c.Show(tc.call); failed {
 				t.Fatal(out)
 			}
-			if got := strings.Join(c.Commands(), "\n"); got != tc.want {
+			if got := strings.Join(c.TakeCommands(), "\n"); got != tc.want {
 				t.Errorf("sent\n%s\nwant\n%s", got, tc.want)
 			}
 		})
@@ -116,7 +116,7 @@ func TestHelpersRefuseBeforeSending(t *testing.T) {
 		if got, _ := c.Show(tc.call); !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %s", tc.call, got)
 		}
-		if sent := c.Commands(); len(sent) > 0 {
+		if sent := c.TakeCommands(); len(sent) > 0 {
 			t.Errorf("%s sent %s", tc.call, sent)
 		}
 	}

@@ -18,9 +18,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Shows returns the show commands about shards, by their argument; mongosh has none of them. The second
+// ShowCommands returns the show commands about shards, by their argument; mongosh has none of them. The second
 // argument may be a collection.
-func (h *Host) Shows() map[string]func(c *script.Call, d *server.Database) goja.Value {
+func (h *Host) ShowCommands() map[string]func(c *script.Call, d *server.Database) goja.Value {
 	shows := map[string]func(*script.Call, *server.Database) goja.Value{}
 	for what, show := range map[string]func(*call, *server.Database) goja.Value{
 		"shards": showShards, "zones": showZones, "chunks": showChunks, "migrations": showMigrations,
@@ -37,18 +37,19 @@ func showShards(c *call, d *server.Database) goja.Value {
 			c.JS.DocumentArray(d.Sibling("config").FindAll("shards", bson.D{}, server.SortField("_id", 1))),
 		)
 	}
-	r := c.host.statusOf(d, d.Sibling("config"), live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
-	return c.host.Display.ShowTables(func(t *display.Tables) { r.shardTable(t, "") })
+	r := c.host.readStatusReport(d, d.Sibling("config"),
+		live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
+	return c.host.Display.TablesResult(func(t *display.Tables) { r.drawShards(t, "") })
 }
 
 func showZones(c *call, d *server.Database) goja.Value {
 	ns := ""
 	if c.Has(1) {
-		ns = qualified(d, c.Text(1))
+		ns = qualifiedNamespace(d, c.Text(1))
 	}
 	if c.host.Display.ShowsTables() {
 		zones := c.host.zones(d, ns)
-		return c.host.Display.ShowTables(func(t *display.Tables) { drawZones(t, zones) })
+		return c.host.Display.TablesResult(func(t *display.Tables) { drawZones(t, zones) })
 	}
 	l := live.ReaderOptions{Parts: live.Zones}
 	if ns != "" {
@@ -73,8 +74,8 @@ func showZones(c *call, d *server.Database) goja.Value {
 	return c.host.Display.ShownValue(o)
 }
 
-// qualified returns a namespace; names without a database belong to the current one.
-func qualified(d *server.Database, name string) string {
+// qualifiedNamespace returns a namespace; names without a database belong to the current one.
+func qualifiedNamespace(d *server.Database, name string) string {
 	if strings.Contains(name, ".") {
 		return name
 	}
@@ -86,18 +87,18 @@ func showChunks(c *call, d *server.Database) goja.Value {
 	if !c.Has(1) {
 		return c.showChunkCounts(d)
 	}
-	config, ns := d.Sibling("config"), qualified(d, c.Text(1))
+	config, ns := d.Sibling("config"), qualifiedNamespace(d, c.Text(1))
 	entry := c.host.helpersOn(d).requireEntry(ns)
 	if !c.host.Display.ShowsTables() {
 		r := &statusReport{s: c.host, config: config}
-		return c.host.Display.ShownValue(r.listEntries("chunks", r.firstChunks(entry), maxStatusChunks, r.chunk))
+		return c.host.Display.ShownValue(r.listEntries("chunks", r.readFirstChunks(entry), maxStatusChunks, r.chunk))
 	}
 	n := c.host.readChunkCounts(d, rawdoc.Text(entry, "_id")).Count().Chunks
 	chunks := config.FindAll("chunks", ChunkFilter(entry), server.SortField("min", 1), server.LimitField(display.MaxRows))
-	return c.host.Display.ShowTables(func(t *display.Tables) {
-		t.Grid(chunkRows(chunks))
+	return c.host.Display.TablesResult(func(t *display.Tables) {
+		t.WriteGrid(chunkRows(chunks))
 		if more := n - int64(len(chunks)); more > 0 {
-			t.Line("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
+			t.WriteLine("", fmt.Sprintf("… and %d more: sh.chunks(%q)", more, ns))
 		}
 	})
 }
@@ -110,7 +111,7 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 		}
 		t, i, _ := doc.Lookup("lastmod").TimestampOK()
 		rows = append(rows, []string{
-			boundAt(doc, "min"), boundAt(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo,
+			boundTextAt(doc, "min"), boundTextAt(doc, "max"), rawdoc.Text(doc, "shard"), fmt.Sprintf("%d|%d", t, i), jumbo,
 		})
 	}
 	return []string{"from", "up to", "shard", "version", ""}, rows
@@ -121,8 +122,8 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 	seen := c.host.readCluster(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.Counts})
 	collections := seen.Collections()
 	if c.host.Display.ShowsTables() {
-		return c.host.Display.ShowTables(func(t *display.Tables) {
-			t.TopRows([]string{"collection", "shard", "chunks#", "jumbo#"}, chunkCountRows(collections), 0,
+		return c.host.Display.TablesResult(func(t *display.Tables) {
+			t.WriteTopRows([]string{"collection", "shard", "chunks#", "jumbo#"}, chunkCountRows(collections), 0,
 				"show chunks DB.COLLECTION shows one")
 		})
 	}
@@ -163,10 +164,10 @@ func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
 }
 
 func showBalancer(c *call, d *server.Database) goja.Value {
-	r := c.host.statusOf(d, d.Sibling("config"),
-		live.Settings|live.Balancer|live.Clock|live.Rounds|live.Outcomes|live.Migrations|live.Reshardings)
+	r := c.host.readStatusReport(d, d.Sibling("config"),
+		live.Settings|live.Balancer|live.Clock|live.Rounds|live.Outcomes|live.RunningMigrations|live.RunningReshardings)
 	if c.host.Display.ShowsTables() {
-		return c.host.Display.ShowTables(r.balancerLines)
+		return c.host.Display.TablesResult(r.drawBalancer)
 	}
 	return c.host.Display.ShownValue(r.balancer())
 }

@@ -19,13 +19,14 @@ import (
 // showMigrations shows the running operations, then the last migrations, the newest first, then the
 // outcomes of the last day.
 func showMigrations(c *call, d *server.Database) goja.Value {
-	r := c.host.statusOf(d, d.Sibling("config"), live.Outcomes|live.Migrations|live.Reshardings|live.Moves)
+	r := c.host.readStatusReport(d, d.Sibling("config"),
+		live.Outcomes|live.RunningMigrations|live.RunningReshardings|live.RecentMoves)
 	if c.host.Display.ShowsTables() {
-		return c.host.Display.ShowTables(r.moveTables)
+		return c.host.Display.TablesResult(r.drawMoves)
 	}
 	p := r.seen.Parts()
 	return c.host.Display.ShownValue(c.JS.NewObject(
-		"active", c.host.activeMigrations(p.Migrations), "reshardings", c.host.activeReshardings(p.Reshardings),
+		"active", c.host.migrationsObject(p.Migrations), "reshardings", c.host.reshardingsObject(p.Reshardings),
 		"last", r.recentMovesValue(), "last 24 hours", r.migrationResults(),
 	))
 }
@@ -64,15 +65,15 @@ func (r *statusReport) boundValue(bound bson.Raw) goja.Value {
 	return r.s.JS.Values.DocToJS(bound)
 }
 
-func (r *statusReport) moveTables(t *display.Tables) {
+func (r *statusReport) drawMoves(t *display.Tables) {
 	moves := r.recentMoves()
-	t.Heading("Migrations")
-	r.activeOperationLines(t)
+	t.WriteHeading("Migrations")
+	r.drawActiveOperations(t)
 	if len(moves) > 0 {
-		t.Heading("Recent migrations")
-		t.Grid(moveRows(moves, r.now))
+		t.WriteHeading("Recent migrations")
+		t.WriteGrid(moveRows(moves, r.now))
 	}
-	r.outcomeLines(t)
+	r.drawOutcomes(t)
 }
 
 // moveRows returns a row for each migration.
@@ -83,7 +84,7 @@ func moveRows(moves []report.Event, now time.Time) (header []string, rows [][]st
 			size = ""
 		}
 		if e.Lower != nil && e.Upper != nil {
-			span = fmt.Sprintf("%s to %s", bound(e.Lower), bound(e.Upper))
+			span = fmt.Sprintf("%s to %s", boundText(e.Lower), boundText(e.Upper))
 		}
 		rows = append(rows, []string{
 			humanize.Duration(now.Sub(e.Time)), e.Namespace, span, string(e.From), string(e.To), size,

@@ -29,7 +29,7 @@ func (h *Host) PrintSizes() {
 		ns := rawdoc.Text(entry, "_id")
 		list := h.JS.Runtime.NewArray()
 		for n, chunk := range chunks[i] {
-			reply := d.Admin(bson.D{
+			reply := d.RunAdmin(bson.D{
 				{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: entry.Lookup("key")},
 				{Key: "min", Value: chunk.Lookup("min")}, {Key: "max", Value: chunk.Lookup("max")},
 			}, server.Repeatable)

@@ -33,7 +33,7 @@ func shSnapshot(c *call, sh *Helpers) goja.Value {
 	for name, list := range map[string]any{
 		"shards": report.ShardsOf(s, collections), "collections": collections, "databases": databasesOf(parts.Databases),
 	} {
-		script.Must(o.Set(name, c.host.fromJSON(list)))
+		script.Must(o.Set(name, c.host.jsonFormObject(list)))
 	}
 	keepSnapshot(c, o, s)
 	for _, name := range []string{"settings", "tags"} {

@@ -43,10 +43,10 @@ type statusReport struct {
 // statusParts are the parts of the cluster that sh.status() reads, besides the routers, and the first
 // chunks and zones of each collection.
 const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
-	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.Migrations | live.Leases
+	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations | live.Leases
 
-// statusOf reads parts of a cluster for a report.
-func (h *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
+// readStatusReport reads parts of a cluster for a report.
+func (h *Host) readStatusReport(d, config *server.Database, parts live.Part) *statusReport {
 	r := &statusReport{s: h, d: d, config: config, now: h.JS.Clock.Now()}
 	r.seen = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
 	return r
@@ -58,19 +58,19 @@ func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
 	if version == nil {
-		h.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos,
+		h.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNoMongos,
 			"This db does not have sharding enabled. Be sure you are connecting to a mongos from the shell and not to a mongod.")
 	}
 	parts := statusParts
 	if h.Display.ShowsTables() {
-		parts |= live.Unsharded | live.Reshardings // their chunks are included in the chunk counts of shards
+		parts |= live.Unsharded | live.RunningReshardings // their chunks are included in the chunk counts of shards
 	}
-	r := h.statusOf(d, config, parts)
+	r := h.readStatusReport(d, config, parts)
 	r.verbose = o.Verbose
 	value := h.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
 	section("shardingVersion", withoutFields(h.JS.Values.DocToJS(version), "currentVersion"))
-	section("shards", h.JS.DocumentArray(byID(r.documents("shards"))))
+	section("shards", h.JS.DocumentArray(sortedByID(r.documents("shards"))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
 	section("autosplit", r.enabledSection("autosplit", true))
@@ -118,8 +118,8 @@ func (r *statusReport) documents(collection string) []bson.Raw {
 	return r.seen.Parts().Config[collection]
 }
 
-// byID returns documents sorted by _id.
-func byID(docs []bson.Raw) []bson.Raw {
+// sortedByID returns documents sorted by _id.
+func sortedByID(docs []bson.Raw) []bson.Raw {
 	return slices.SortedStableFunc(slices.Values(docs), func(a, b bson.Raw) int {
 		return strings.Compare(rawdoc.Text(a, "_id"), rawdoc.Text(b, "_id"))
 	})

@@ -17,7 +17,7 @@ import (
 const (
 	maxBatchCollections = 1000
 	maxBatchChunks      = 100_000
-	maxStatusLarge      = 100
+	maxLargeCollections = 100
 )
 
 // maxTimeField limits the time for the first batch of the reads of sh.status().
@@ -26,7 +26,7 @@ var maxTimeField = bson.E{Key: "maxTimeMS", Value: (30 * time.Second).Millisecon
 // readEntries reads the chunks and zones to show, for many collections with each command.
 func (r *statusReport) readEntries() {
 	r.entriesRead = map[string]map[string][]bson.Raw{"chunks": {}, "tags": {}}
-	for _, doc := range r.config.FindAll("tags", bson.D{}, sortedBy("ns", "min"), maxTimeField) {
+	for _, doc := range r.config.FindAll("tags", bson.D{}, sortByTwoFields("ns", "min"), maxTimeField) {
 		r.addEntry("tags", rawdoc.Text(doc, "ns"), doc)
 	}
 	large := 0
@@ -35,8 +35,8 @@ func (r *statusReport) readEntries() {
 	for _, entry := range r.shardedEntries() {
 		n := r.collectionOf(entry).Count().Chunks
 		if n > maxStatusChunks && !r.verbose {
-			if large++; large <= maxStatusLarge {
-				r.entriesRead["chunks"][rawdoc.Text(entry, "_id")] = r.firstChunks(entry)
+			if large++; large <= maxLargeCollections {
+				r.entriesRead["chunks"][rawdoc.Text(entry, "_id")] = r.readFirstChunks(entry)
 			}
 			continue
 		}
@@ -59,15 +59,15 @@ func (r *statusReport) readChunks(entries []bson.Raw) {
 	}
 	for field, list := range ids {
 		filter := bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}
-		for _, doc := range r.config.FindAll("chunks", filter, sortedBy(field, "min"), maxTimeField) {
+		for _, doc := range r.config.FindAll("chunks", filter, sortByTwoFields(field, "min"), maxTimeField) {
 			r.addEntry("chunks", names[string(doc.Lookup(field).Value)], doc)
 		}
 	}
 }
 
-// firstChunks reads one more chunk of a collection than is shown, to know whether there are more; with
+// readFirstChunks reads one more chunk of a collection than is shown, to know whether there are more; with
 // verbose it reads all.
-func (r *statusReport) firstChunks(entry bson.Raw) []bson.Raw {
+func (r *statusReport) readFirstChunks(entry bson.Raw) []bson.Raw {
 	options := []bson.E{server.SortField("min", 1), maxTimeField}
 	if !r.verbose {
 		options = append(options, server.LimitField(maxStatusChunks+1))
@@ -96,8 +96,8 @@ func (r *statusReport) chunks(c *catalog.CollectionState) goja.Value {
 	return r.listEntries("chunks", docs, maxStatusChunks, r.chunk)
 }
 
-// sortedBy returns the sort field of a find command for two fields.
-func sortedBy(first, second string) bson.E {
+// sortByTwoFields returns the sort field of a find command for two fields.
+func sortByTwoFields(first, second string) bson.E {
 	return bson.E{Key: "sort", Value: bson.D{{Key: first, Value: int32(1)}, {Key: second, Value: int32(1)}}}
 }
 

@@ -45,7 +45,7 @@ func (h *Host) oldStatusText(d, config *server.Database, o StatusOptions) string
 		return "printShardingStatus: this db does not have sharding enabled. be sure you are connecting to a mongos from " +
 			"the shell and not to a mongod.\n"
 	}
-	r := h.statusOf(d, config, statusParts&^live.Sizes)
+	r := h.readStatusReport(d, config, statusParts&^live.Sizes)
 	r.verbose = o.Verbose
 	w.writeLine(0, "--- Sharding Status --- ")
 	w.writeLine(2, "sharding version: %s",
@@ -55,15 +55,15 @@ func (h *Host) oldStatusText(d, config *server.Database, o StatusOptions) string
 	for _, doc := range r.documents("shards") {
 		w.writeLine(8, "%s", oldListText(doc))
 	}
-	r.oldMongoses(w)
+	r.writeOldMongoses(w)
 	w.writeLine(2, "autosplit:")
-	w.writeLine(8, "Currently enabled: %s", yesNo(r.autosplitEnabled()))
-	r.oldBalancer(w)
-	r.oldDatabases(w)
+	w.writeLine(8, "Currently enabled: %s", yesNo(r.isAutoSplitEnabled()))
+	r.writeOldBalancer(w)
+	r.writeOldDatabases(w)
 	return w.b.String()
 }
 
-func (r *statusReport) autosplitEnabled() bool {
+func (r *statusReport) isAutoSplitEnabled() bool {
 	doc := r.setting("autosplit")
 	return doc == nil || rawdoc.IsFieldTruthy(doc, "enabled")
 }
@@ -78,7 +78,7 @@ func oldListText(doc bson.Raw) string {
 	return "{  " + strings.Join(parts, ",  ") + " }"
 }
 
-func (r *statusReport) oldMongoses(w *oldStatus) {
+func (r *statusReport) writeOldMongoses(w *oldStatus) {
 	name, recent, newest := r.recentMongoses()
 	w.writeLine(2, "%s:", name)
 	switch {
@@ -95,7 +95,7 @@ func (r *statusReport) oldMongoses(w *oldStatus) {
 	}
 }
 
-func (r *statusReport) oldBalancer(w *oldStatus) {
+func (r *statusReport) writeOldBalancer(w *oldStatus) {
 	s := r.s
 	settings := r.setting("balancer")
 	w.writeLine(2, "balancer:")
@@ -127,7 +127,7 @@ func (r *statusReport) oldBalancer(w *oldStatus) {
 	}
 }
 
-func (r *statusReport) oldDatabases(w *oldStatus) {
+func (r *statusReport) writeOldDatabases(w *oldStatus) {
 	entries := r.shardedEntries()
 	databases := append(slices.Clone(r.documents("databases")), configEntry())
 	slices.SortFunc(databases, func(a, b bson.Raw) int {
@@ -138,13 +138,13 @@ func (r *statusReport) oldDatabases(w *oldStatus) {
 		w.writeLine(8, "%s", oldListText(doc))
 		for _, entry := range entries {
 			if strings.HasPrefix(rawdoc.Text(entry, "_id"), rawdoc.Text(doc, "_id")+".") {
-				r.oldCollection(w, entry)
+				r.writeOldCollection(w, entry)
 			}
 		}
 	}
 }
 
-func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
+func (r *statusReport) writeOldCollection(w *oldStatus, entry bson.Raw) {
 	c := r.collectionOf(entry)
 	w.writeLine(16, "%s", rawdoc.Text(entry, "_id"))
 	w.writeLine(24, "shard key: %s", display.OldJSON(entry.Lookup("key"), "", true))
@@ -158,7 +158,7 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
 		w.writeLine(24, tooManyText, "chunks")
 	} else {
 		for _, doc := range r.entriesOf("chunks", c.Namespace) {
-			w.writeLine(24, "%s", oldChunk(doc))
+			w.writeLine(24, "%s", oldChunkText(doc))
 		}
 	}
 	for _, doc := range r.entriesOf("tags", c.Namespace) {
@@ -167,7 +167,7 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
 	}
 }
 
-func oldChunk(doc bson.Raw) string {
+func oldChunkText(doc bson.Raw) string {
 	t, i, _ := doc.Lookup("lastmod").TimestampOK()
 	text := fmt.Sprintf("%s -->> %s on : %s Timestamp(%d, %d) ", display.OldJSON(doc.Lookup("min"), "", true),
 		display.OldJSON(doc.Lookup("max"), "", true), rawdoc.Text(doc, "shard"), t, i)

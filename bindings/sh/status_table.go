@@ -22,23 +22,23 @@ import (
 // The maximum number of collections for which the tables of sh.status() send a command each, and the
 // maximum number of collections with their own table.
 const (
-	maxStatusAsked  = 200
-	maxStatusTables = 10
+	maxStatusCommands = 200
+	maxStatusTables   = 10
 )
 
 // draw draws the report as tables: the shards with the most data first, and the collections that need
 // attention.
 func (r *statusReport) draw(t *display.Tables) {
-	r.balancerLines(t)
-	t.Heading("Shards")
-	r.shardTable(t, "show shards")
-	r.databaseLines(t)
-	r.collectionTables(t)
+	r.drawBalancer(t)
+	t.WriteHeading("Shards")
+	r.drawShards(t, "show shards")
+	r.drawDatabases(t)
+	r.drawCollections(t)
 }
 
-// shardTable draws the shards. If there are many, it draws only the first ones; others says where the
+// drawShards draws the shards. If there are many, it draws only the first ones; others says where the
 // remaining shards are shown.
-func (r *statusReport) shardTable(t *display.Tables, others string) {
+func (r *statusReport) drawShards(t *display.Tables, others string) {
 	known := r.seen.hasSizes()
 	shards := report.ShardsOf(r.seen.Snapshot, report.CollectionsOf(r.seen.Snapshot))
 	hosts := func(id string) string {
@@ -47,25 +47,25 @@ func (r *statusReport) shardTable(t *display.Tables, others string) {
 	}
 	header, rows := shardGrid(shards, known, hosts)
 	if others == "" {
-		t.Grid(header, rows)
+		t.WriteGrid(header, rows)
 	} else {
-		t.TopRows(header, rows, countNotable(shards), others)
+		t.WriteTopRows(header, rows, countNotable(shards), others)
 	}
 	if text := spreadText(shards, known); text != "" {
-		t.Note(text)
+		t.WriteNote(text)
 	}
 }
 
-// collectionTables draws the unbalanced collections first. If there are many collections, only the
+// drawCollections draws the unbalanced collections first. If there are many collections, only the
 // worst unbalanced ones get tables.
-func (r *statusReport) collectionTables(t *display.Tables) {
+func (r *statusReport) drawCollections(t *display.Tables) {
 	sharded := slices.DeleteFunc(report.CollectionsOf(r.seen.Snapshot), func(c report.Collection) bool {
 		return c.Unsplittable
 	})
 	if len(sharded) == 0 {
 		return
 	}
-	names := make([]string, min(len(sharded), maxStatusAsked)) // sorted by jumbo chunks and size
+	names := make([]string, min(len(sharded), maxStatusCommands)) // sorted by jumbo chunks and size
 	for i := range names {
 		names[i] = sharded[i].Namespace
 	}
@@ -79,11 +79,11 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 		shown = min(maxStatusTables, len(ranked)-len(balancedCollections(ranked)))
 	}
 	for _, c := range ranked[:shown] {
-		r.collectionTable(t, c.Namespace, asked)
+		r.drawCollection(t, c.Namespace, asked)
 	}
-	otherCollections(t, all, ranked[shown:])
+	drawOtherCollections(t, all, ranked[shown:])
 	if more := len(sharded) - len(names); more > 0 {
-		t.Heading("And " + humanize.Count(more, "smaller collection") + " not checked; sh.balancerSummary() checks all")
+		t.WriteHeading("And " + humanize.Count(more, "smaller collection") + " not checked; sh.balancerSummary() checks all")
 	}
 }
 
@@ -99,71 +99,71 @@ func (r *statusReport) withReportedBalance(names []string, asked *clusterView) *
 	return all
 }
 
-// otherCollections draws a row for each unbalanced collection, and a line for all balanced ones.
-func otherCollections(t *display.Tables, s *catalog.Snapshot, list []report.Collection) {
+// drawOtherCollections draws a row for each unbalanced collection, and a line for all balanced ones.
+func drawOtherCollections(t *display.Tables, s *catalog.Snapshot, list []report.Collection) {
 	fine := balancedCollections(list)
 	if len(list) > len(fine) {
-		t.Heading("Other collections")
-		t.Grid(collectionGrid(list[:len(list)-len(fine)], s))
+		t.WriteHeading("Other collections")
+		t.WriteGrid(collectionGrid(list[:len(list)-len(fine)], s))
 	}
 	if len(fine) > 0 {
-		t.Heading("And " + balancedSummaryText(fine))
+		t.WriteHeading("And " + balancedSummaryText(fine))
 	}
 }
 
-func (r *statusReport) balancerLines(t *display.Tables) {
+func (r *statusReport) drawBalancer(t *display.Tables) {
 	s := r.s
-	t.Heading("Balancer")
-	t.Line("mode", r.modeText())
-	t.Line("policy", r.sh().policyText())
-	t.Line("window", windowText(r.setting("balancer"), windowClock(r.seen.Snapshot)))
-	t.Line("chunk size", megabytes(r.sh().chunkSize(nil, r.setting("chunksize"))))
+	t.WriteHeading("Balancer")
+	t.WriteLine("mode", r.modeText())
+	t.WriteLine("policy", r.sh().policyText())
+	t.WriteLine("window", windowText(r.setting("balancer"), windowClock(r.seen.Snapshot)))
+	t.WriteLine("chunk size", megabytesText(r.sh().chunkSizeMiB(nil, r.setting("chunksize"))))
 	if automerge := r.setting("automerge"); automerge != nil {
-		t.Line("auto-merger", onOff(rawdoc.IsFieldTruthy(automerge, "enabled")))
+		t.WriteLine("auto-merger", onOff(rawdoc.IsFieldTruthy(automerge, "enabled")))
 	}
 	failed := s.failedRounds(r.seen)
-	t.Line("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
+	t.WriteLine("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
 	if failed.count > 0 {
-		t.Line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.Display.Inspect(failed.when)))
+		t.WriteLine("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.Display.Inspect(failed.when)))
 	}
-	r.migrationLines(t)
-	r.drainLines(t)
+	r.drawMigrations(t)
+	r.drawDrains(t)
 }
 
-// drainLines says what an operator has to do before draining shards are empty.
-func (r *statusReport) drainLines(t *display.Tables) {
+// drawDrains says what an operator has to do before draining shards are empty.
+func (r *statusReport) drawDrains(t *display.Tables) {
 	for _, shard := range r.seen.Shards() {
 		if d := diagnosis.DrainOf(r.seen.Snapshot, shard); shard.Draining && len(d.Commands()) > 0 {
-			t.Line("problem", d.OperatorFinding().Text())
+			t.WriteLine("problem", d.OperatorFinding().Text())
 		}
 	}
 }
 
-func (r *statusReport) migrationLines(t *display.Tables) {
-	r.activeOperationLines(t)
-	r.outcomeLines(t)
+func (r *statusReport) drawMigrations(t *display.Tables) {
+	r.drawActiveOperations(t)
+	r.drawOutcomes(t)
 }
 
-func (r *statusReport) activeOperationLines(t *display.Tables) {
+func (r *statusReport) drawActiveOperations(t *display.Tables) {
 	p := r.seen.Parts()
 	if len(p.Migrations)+len(p.Reshardings) == 0 {
-		t.Line("moving now", "nothing")
+		t.WriteLine("moving now", "nothing")
 	}
 	writeActiveOperations(t, p)
 }
 
-func (r *statusReport) outcomeLines(t *display.Tables) {
+func (r *statusReport) drawOutcomes(t *display.Tables) {
 	results := recentOutcomes(r.seen)
 	if len(results) == 0 {
-		t.Line("last 24 hours", "no migrations")
+		t.WriteLine("last 24 hours", "no migrations")
 		return
 	}
-	t.Heading("Migrations of the last 24 hours")
+	t.WriteHeading("Migrations of the last 24 hours")
 	var rows [][]string
 	for _, m := range results {
 		rows = append(rows, []string{outcomeText(m), fmt.Sprint(m.Count), string(m.From), string(m.To)})
 	}
-	t.Grid([]string{"result", "count#", "from", "to"}, rows)
+	t.WriteGrid([]string{"result", "count#", "from", "to"}, rows)
 }
 
 func (r *statusReport) sh() *Helpers { return &Helpers{host: r.s, database: r.d} }
@@ -184,9 +184,9 @@ func (r *statusReport) modeText() string {
 	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), humanize.Count(int(b.Rounds), "round"))
 }
 
-// databaseLines draws the databases; if there are many, those with the most sharded collections.
-func (r *statusReport) databaseLines(t *display.Tables) {
-	t.Heading("Databases")
+// drawDatabases draws the databases; if there are many, those with the most sharded collections.
+func (r *statusReport) drawDatabases(t *display.Tables) {
+	t.WriteHeading("Databases")
 	sharded := map[string]int{}
 	for _, entry := range r.shardedEntries() {
 		name, _, _ := strings.Cut(rawdoc.Text(entry, "_id"), ".")
@@ -205,35 +205,35 @@ func (r *statusReport) databaseLines(t *display.Tables) {
 		if sharded[name] > 0 {
 			n = humanize.Count(sharded[name], "sharded collection")
 		}
-		t.Line(display.Clip(name, display.LabelWidth-3), fmt.Sprintf("primary %s, %s", rawdoc.Text(doc, "primary"), n))
+		t.WriteLine(display.Clip(name, display.LabelWidth-3), fmt.Sprintf("primary %s, %s", rawdoc.Text(doc, "primary"), n))
 	}
 	if len(primaries) == 0 {
-		t.Line("none", "")
+		t.WriteLine("none", "")
 	}
 	if hidden > 0 {
-		t.Note(fmt.Sprintf("… and %d more: show dbs", hidden))
+		t.WriteNote(fmt.Sprintf("… and %d more: show dbs", hidden))
 	}
 }
 
-// collectionTable draws one collection: its properties, its balance, and a row for each shard.
-func (r *statusReport) collectionTable(t *display.Tables, ns string, asked *clusterView) {
+// drawCollection draws one collection: its properties, its balance, and a row for each shard.
+func (r *statusReport) drawCollection(t *display.Tables, ns string, asked *clusterView) {
 	entry := configDocument(r.seen, "collections", ns)
 	c := *r.seen.Collection(ns)
 	c.Reported = asked.Collection(c.Namespace).Reported
-	t.Heading(c.Namespace)
+	t.WriteHeading(c.Namespace)
 	key := display.OldJSON(entry.Lookup("key"), "", true)
 	if rawdoc.IsFieldTruthy(entry, "unique") {
 		key += ", unique"
 	}
-	t.Line("shard key", key)
+	t.WriteLine("shard key", key)
 	balance := diagnosis.BalanceOf(asked.Snapshot, &c)
-	t.Line("balanced", balancedText(balance))
-	t.Line("chunk size", r.chunkSizeText(entry, balance.ChunkSizeMB))
+	t.WriteLine("balanced", balancedText(balance))
+	t.WriteLine("chunk size", r.chunkSizeText(entry, balance.ChunkSizeMB))
 	if text := zonesText(diagnosis.Zones(asked.Snapshot, c.Namespace)); text != "" {
-		t.Line("zones", text)
+		t.WriteLine("zones", text)
 	}
 	header, rows := distributionRows(&c)
-	t.TopRows(header, rows, 0, fmt.Sprintf("sh.map(%q)", c.Namespace))
+	t.WriteTopRows(header, rows, 0, fmt.Sprintf("sh.map(%q)", c.Namespace))
 }
 
 // balancedText says whether a collection is balanced.
@@ -258,12 +258,12 @@ func balancedText(b diagnosis.Balance) string {
 // status.
 func (r *statusReport) chunkSizeText(entry bson.Raw, size float64) string {
 	if size == 0 {
-		size = r.sh().chunkSize(entry, r.setting("chunksize"))
+		size = r.sh().chunkSizeMiB(entry, r.setting("chunksize"))
 	}
 	if rawdoc.Number(entry, "maxChunkSizeBytes") > 0 {
-		return megabytes(size) + " (set for this collection)"
+		return megabytesText(size) + " (set for this collection)"
 	}
-	return megabytes(size)
+	return megabytesText(size)
 }
 
 // distributionRows returns the shards of a collection, with their data if the server reports it. If
@@ -286,14 +286,14 @@ func distributionRows(c *catalog.CollectionState) (header []string, rows [][]str
 	return []string{"shard", "chunks#", "jumbo#", "data#", "documents#", "orphans#"}, rows
 }
 
-// boundAt formats a bound in a document.
-func boundAt(doc bson.Raw, field string) string {
+// boundTextAt formats a bound in a document.
+func boundTextAt(doc bson.Raw, field string) string {
 	key, _ := doc.Lookup(field).DocumentOK()
-	return bound(key)
+	return boundText(key)
 }
 
-// bound formats a bound of a chunk or of a zone.
-func bound(key bson.Raw) string {
+// boundText formats a bound of a chunk or of a zone.
+func boundText(key bson.Raw) string {
 	values, _ := key.Values()
 	return display.Bound(values)
 }

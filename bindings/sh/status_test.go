@@ -88,7 +88,7 @@ func TestTablesOfTheOthers(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", input, row, got)
 		}
 		for line := range strings.Lines(got) {
-			if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > display.Width {
+			if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > display.DefaultWidth {
 				t.Errorf("%s: %d columns: %s", input, w, line)
 			}
 		}
@@ -102,7 +102,7 @@ func TestStatusReadsLittle(t *testing.T) {
 	c := shelltest.Connect(t)
 	_, _ = c.Show("sh.status()")
 	groups, together := 0, 0
-	for _, text := range c.Commands() {
+	for _, text := range c.TakeCommands() {
 		if strings.HasPrefix(text, `config {"aggregate":"chunks"`) {
 			groups++
 		}

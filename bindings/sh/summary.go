@@ -36,8 +36,8 @@ func (h *Helpers) readSummary() *balancerSummary {
 	}
 	seen := h.readCluster(live.ReaderOptions{
 		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
-			live.Chunks | live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes |
-			live.Databases,
+			live.Chunks | live.Zones | live.Outcomes | live.RunningMigrations | live.RunningReshardings | live.Unsharded |
+			live.Sizes | live.Databases,
 		WantsTable: needsChunks, OutcomeSpan: diagnosis.FailureSpan, Release: release, Required: required,
 	})
 	return &balancerSummary{
@@ -74,8 +74,8 @@ func (b *balancerSummary) problems() []string {
 	return list
 }
 
-// draining returns the ids of the draining shards.
-func (b *balancerSummary) draining() (ids []string) {
+// drainingShards returns the ids of the draining shards.
+func (b *balancerSummary) drainingShards() (ids []string) {
 	for _, shard := range b.Shards() {
 		if shard.Draining {
 			ids = append(ids, string(shard.ID))
@@ -113,8 +113,8 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 	parts := b.Parts()
 	o := c.JS.NewObject("balanced", b.IsBalanced(), "mode", string(parts.Balancer.Mode), "policy", b.policy,
 		"window", c.host.balancerWindow(b.settings, windowClock(b.Snapshot)), "inBalancerRound", parts.Balancer.InRound,
-		"activeMigrations", c.host.activeMigrations(parts.Migrations),
-		"reshardings", c.host.activeReshardings(parts.Reshardings), "drainingShards", c.host.textArray(b.draining()),
+		"activeMigrations", c.host.migrationsObject(parts.Migrations),
+		"reshardings", c.host.reshardingsObject(parts.Reshardings), "drainingShards", c.host.textArray(b.drainingShards()),
 		"shards", b.shardValues(c.host), "collections", c.JS.Runtime.NewArray(collections...),
 		"problems", c.host.textArray(b.problems()))
 	return c.host.Display.WithTable(o, b.draw)
@@ -136,32 +136,32 @@ func (b *balancerSummary) shardValues(s *Host) *goja.Object {
 
 func (b *balancerSummary) draw(t *display.Tables) {
 	parts := b.Parts()
-	t.Heading("Balancer")
+	t.WriteHeading("Balancer")
 	state := "yes"
 	if !b.IsBalanced() {
 		state = "NO"
 	}
-	t.Line("balanced", state)
-	t.Line("mode", string(parts.Balancer.Mode)+", "+roundText(parts.Balancer))
-	t.Line("policy", b.policy)
-	t.Line("window", windowText(b.settings, windowClock(b.Snapshot)))
+	t.WriteLine("balanced", state)
+	t.WriteLine("mode", string(parts.Balancer.Mode)+", "+roundText(parts.Balancer))
+	t.WriteLine("policy", b.policy)
+	t.WriteLine("window", windowText(b.settings, windowClock(b.Snapshot)))
 	writeActiveOperations(t, parts)
-	if ids := b.draining(); len(ids) > 0 {
-		t.Line("draining", strings.Join(ids, " "))
+	if ids := b.drainingShards(); len(ids) > 0 {
+		t.WriteLine("draining", strings.Join(ids, " "))
 	}
 	for _, text := range b.problems() {
-		t.Line("problem", text)
+		t.WriteLine("problem", text)
 	}
-	b.shardTable(t)
-	b.collectionTable(t)
+	b.drawShards(t)
+	b.drawCollections(t)
 }
 
-// shardTable draws the shards with the most data, and how evenly the data is distributed.
-func (b *balancerSummary) shardTable(t *display.Tables) {
+// drawShards draws the shards with the most data, and how evenly the data is distributed.
+func (b *balancerSummary) drawShards(t *display.Tables) {
 	if len(b.shards) == 0 {
 		return
 	}
-	t.Heading("Shards")
+	t.WriteHeading("Shards")
 	var rows [][]string
 	for _, s := range b.shards {
 		size, state := "?", s.Drain
@@ -171,10 +171,10 @@ func (b *balancerSummary) shardTable(t *display.Tables) {
 		rows = append(rows, []string{string(s.ID), size, deviationText(s, b.hasSizes), fmt.Sprint(s.Chunks),
 			fmt.Sprint(s.Jumbo), state})
 	}
-	t.TopRows([]string{"shard", "data#", "of average#", "chunks#", "jumbo#", "state"}, rows,
+	t.WriteTopRows([]string{"shard", "data#", "of average#", "chunks#", "jumbo#", "state"}, rows,
 		countNotable(b.shards), "show shards")
 	if text := spreadText(b.shards, b.hasSizes); text != "" {
-		t.Note(text)
+		t.WriteNote(text)
 	}
 }
 
@@ -186,24 +186,24 @@ func deviationText(s report.Shard, known bool) string {
 	return fmt.Sprintf("%+.0f%%", 100*s.Deviation)
 }
 
-// collectionTable draws a row for each collection with a problem. The other collections get rows if all
+// drawCollections draws a row for each collection with a problem. The other collections get rows if all
 // fit on a screen, otherwise a single line.
-func (b *balancerSummary) collectionTable(t *display.Tables) {
+func (b *balancerSummary) drawCollections(t *display.Tables) {
 	list := slices.DeleteFunc(report.CollectionsOf(b.Snapshot), func(c report.Collection) bool { return c.Unsplittable })
 	if len(list) == 0 {
 		return
 	}
-	t.Heading("Collections")
+	t.WriteHeading("Collections")
 	fine := balancedCollections(list)
 	if len(list) <= display.MaxRows {
-		t.Grid(collectionGrid(list, b.Snapshot))
+		t.WriteGrid(collectionGrid(list, b.Snapshot))
 		return
 	}
 	if len(fine) < len(list) {
-		t.Grid(collectionGrid(list[:len(list)-len(fine)], b.Snapshot))
+		t.WriteGrid(collectionGrid(list[:len(list)-len(fine)], b.Snapshot))
 	}
 	if len(fine) > 0 {
-		t.Note("and " + balancedSummaryText(fine) + "; see sh.balancerSummary().collections")
+		t.WriteNote("and " + balancedSummaryText(fine) + "; see sh.balancerSummary().collections")
 	}
 }
 

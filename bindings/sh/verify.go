@@ -26,29 +26,29 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 	h := c.options("verify", 1)
 	verb := action.Verify{
 		Namespaces: []string{c.namespaceArgument(0)}, Output: h.text("output"),
-		Differences: h.text("differences"), Documents: h.text("documents"),
-		Settle: action.DefaultSettle, SettlePause: h.duration("settlePause", action.DefaultSettlePause),
-		MaxRate: h.size("maxRate"), PauseBetween: h.duration("pauseBetween", 0), For: h.duration("for", 0),
+		DifferencesFile: h.text("differences"), DocumentsFile: h.text("documents"),
+		MaxRereads: action.DefaultMaxRereads, RereadPause: h.duration("settlePause", action.DefaultRereadPause),
+		MaxRate: h.size("maxRate"), PauseBetween: h.duration("pauseBetween", 0), MaxDuration: h.duration("for", 0),
 		Secondary: h.flag("secondary", false), Restart: h.flag("restart", false),
 	}
 	if h.value("settle") != nil {
-		verb.Settle = int(h.count("settle"))
+		verb.MaxRereads = int(h.count("settle"))
 	}
-	h.readAgainst(&verb)
-	written := []string{verb.Output, verb.Differences}
+	h.readExpectedDigest(&verb)
+	written := []string{verb.Output, verb.DifferencesFile}
 	if h.value("against") == nil {
-		written = append(written, verb.Documents)
-	} else if verb.Documents != "" {
-		c.checkMayRead(verb.Documents)
+		written = append(written, verb.DocumentsFile)
+	} else if verb.DocumentsFile != "" {
+		c.checkMayRead(verb.DocumentsFile)
 	}
 	for _, path := range written {
 		if path != "" {
 			c.checkMayWrite(path)
 		}
 	}
-	if verb.Against != "" {
-		c.checkMayRead(verb.Against)
-		verb.NoPart = c.host.Sandbox.CheckWrite() != nil
+	if verb.BaselineFile != "" {
+		c.checkMayRead(verb.BaselineFile)
+		verb.NoProgressFile = c.host.Sandbox.CheckWrite() != nil
 	}
 	r, _, leave := c.newReporter(h)
 	result, err := verb.Run(c.JS.Context(), c.cluster(sh), r)
@@ -56,8 +56,8 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 	if err != nil {
 		sh.throwActionError("verify", nil, err, "", false)
 	}
-	object := c.host.fromJSON(result)
-	if result.Verdict == action.VerdictDigest {
+	object := c.host.jsonFormObject(result)
+	if result.Verdict == action.VerifyDigest {
 		script.Define(object, "digest", c.JS.Runtime.ToValue(result.Text))
 	}
 	lines := actiontext.VerifyResult(result)
@@ -69,8 +69,8 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 	return object
 }
 
-// readAgainst reads the digest to compare with: a file, or the result of an earlier call.
-func (h helperOptions) readAgainst(verb *action.Verify) {
+// readExpectedDigest reads the digest to compare with: a file, or the result of an earlier call.
+func (h helperOptions) readExpectedDigest(verb *action.Verify) {
 	const wanted = "a file, or what sh.verify returned"
 	switch v := h.value("against").(type) {
 	case nil:
@@ -79,11 +79,11 @@ func (h helperOptions) readAgainst(verb *action.Verify) {
 		if digest == nil || !goja.IsString(digest) {
 			h.throwWrongOption("against", wanted, h.c.host.Display.Inspect(v))
 		}
-		verb.Digest = digest.String()
+		verb.BaselineDigest = digest.String()
 	default:
 		if !goja.IsString(v) {
 			h.throwWrongOption("against", wanted, h.c.host.Display.Inspect(v))
 		}
-		verb.Against = v.String()
+		verb.BaselineFile = v.String()
 	}
 }

@@ -22,7 +22,7 @@ func (h *Helpers) requireVersion(helper string, least server.Version, advice str
 	if advice != "" {
 		text += ". " + advice
 	}
-	h.host.JS.ThrowCoded(script.Unimplemented, script.CodeNotImplemented, "%s", text)
+	h.host.JS.ThrowCoded(script.UnimplementedErrorName, script.CodeNotImplemented, "%s", text)
 }
 
 // requiringVersion wraps a helper that requires a newer server.

@@ -29,7 +29,7 @@ func onVersion(t *testing.T, version string, answers map[string]bson.D) *connect
 
 // changesOf are the commands sent, without questions.
 func changesOf(c *connected) string {
-	sent := slices.DeleteFunc(c.Commands(), func(text string) bool {
+	sent := slices.DeleteFunc(c.TakeCommands(), func(text string) bool {
 		_, body, _ := strings.Cut(text, " ")
 		return slices.ContainsFunc([]string{"buildInfo", "find", "aggregate", "distinct", "listCollections"},
 			func(read string) bool { return strings.HasPrefix(body, `{"`+read+`"`) })
@@ -110,7 +110,7 @@ func TestVersionIsAskedOnce(t *testing.T) {
 		t.Fatal(out)
 	}
 	want := []string{`admin {"buildInfo":1}`, `admin {"clearJumboFlag":"app.x","find":{"k":1}}`, `admin {"clearJumboFlag":"app.x","find":{"k":1}}`, `admin {"removeShard":"sh1"}`}
-	if got := c.Commands(); !slices.Equal(got, want) {
+	if got := c.TakeCommands(); !slices.Equal(got, want) {
 		t.Error(got)
 	}
 }

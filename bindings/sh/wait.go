@@ -15,12 +15,12 @@ import (
 
 // The default timeout and poll interval of the waiting helpers.
 const (
-	longWait     = 24 * time.Hour
-	longInterval = 5 * time.Second
+	defaultWaitTimeout  = 24 * time.Hour
+	defaultPollInterval = 5 * time.Second
 )
 
-// waitOptions are the options of all waiting helpers, for signatures.
-const waitOptions = "timeout,interval,progress,keepWaiting"
+// waitOptionNames are the options of all waiting helpers, for signatures.
+const waitOptionNames = "timeout,interval,progress,keepWaiting"
 
 // wait is a wait for work of the cluster: of the balancer, or of a resharding.
 type wait struct {
@@ -31,7 +31,7 @@ type wait struct {
 	answerTimeout     time.Duration // the limit without a reply; 0 stands for the timeout
 	progress          *display.Progress
 	unanswered        bool      // the last poll got no reply
-	warnedAway        bool      // a warning about a missing reply was printed
+	warnedUnanswered  bool      // a warning about a missing reply was printed
 	answeredAt        time.Time // time of the last reply
 	// forecast is the remaining time and the obstacles; nil if it is unknown.
 	forecast *waitForecast
@@ -49,46 +49,47 @@ type workState struct {
 	missing string
 	// amount measures the work; nil if it is unknown. It is called only when the amount is shown.
 	amount func() *display.Amount
-	// stuck says why the work cannot finish in this state, and what has to be done.
-	stuck string
-	// unanswered is the error if there was no reply; the other fields are zero then.
-	unanswered *goja.Exception
+	// stuckReason says why the work cannot finish in this state, and what has to be done.
+	stuckReason string
+	// answerErr is the error if there was no reply; the other fields are zero then.
+	answerErr *goja.Exception
 }
 
-// newWait returns a wait with the options of a helper. goesOn says what continues without the wait, and
-// how says how to see its progress.
-func (h helperOptions) newWait(goesOn, how string) *wait {
+// newWait returns a wait with the options of a helper. continuesText says what continues without the wait, and
+// progressHint says how to see its progress.
+func (h helperOptions) newWait(continuesText, progressHint string) *wait {
 	return &wait{
-		s: h.c.host, continuesText: goesOn, progressHint: how,
-		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longInterval), time.Millisecond),
-		progress:    h.c.host.Display.Progress(h.flag("progress", true)),
+		s: h.c.host, continuesText: continuesText, progressHint: progressHint,
+		timeout: h.duration("timeout", defaultWaitTimeout), interval: max(h.duration("interval", defaultPollInterval),
+			time.Millisecond),
+		progress:    h.c.host.Display.NewProgress(h.flag("progress", true)),
 		keepWaiting: h.flag("keepWaiting", false),
 	}
 }
 
 // waitUntilDone polls until the work is done, and returns the duration. It throws after the timeout,
 // and if the work cannot finish. Ctrl-C ends the wait, not the work.
-func (w *wait) waitUntilDone(look func() workState) time.Duration {
+func (w *wait) waitUntilDone(readState func() workState) time.Duration {
 	began := w.s.JS.Clock.Now()
 	w.answeredAt = began
 	defer w.finish()
 	for {
-		now := w.poll(look)
+		now := w.poll(readState)
 		waited := w.s.JS.Clock.Now().Sub(began)
 		if now.done {
 			return waited
 		}
-		if now.unanswered != nil && w.isAnswerOverdue() {
-			w.throwUnanswered(now.unanswered)
+		if now.answerErr != nil && w.isAnswerOverdue() {
+			w.throwUnanswered(now.answerErr)
 		}
 		if waited >= w.timeout {
 			w.progress.End()
-			if now.unanswered != nil {
-				w.throwUnanswered(now.unanswered)
+			if now.answerErr != nil {
+				w.throwUnanswered(now.answerErr)
 			}
-			w.s.JS.Throw(script.RuntimeError, "after %s: %s", humanize.Duration(w.timeout), now.missing)
+			w.s.JS.Throw(script.RuntimeErrorName, "after %s: %s", humanize.Duration(w.timeout), now.missing)
 		}
-		if now.unanswered == nil {
+		if now.answerErr == nil {
 			w.checkStuck(now)
 			if w.progress.IsDue() {
 				w.showProgress(now)
@@ -100,8 +101,8 @@ func (w *wait) waitUntilDone(look func() workState) time.Duration {
 
 // poll polls the work once. A router that does not answer may come back: poll prints a line each time
 // that it becomes unavailable.
-func (w *wait) poll(ask func() workState) (now workState) {
-	ex := w.s.JS.Runtime.Try(func() { now = ask() })
+func (w *wait) poll(readState func() workState) (now workState) {
+	ex := w.s.JS.Runtime.Try(func() { now = readState() })
 	if ex == nil {
 		w.unanswered, w.answeredAt = false, w.s.JS.Clock.Now()
 		return now
@@ -111,12 +112,12 @@ func (w *wait) poll(ask func() workState) (now workState) {
 		panic(ex)
 	}
 	if !w.unanswered {
-		w.unanswered, w.warnedAway = true, true
+		w.unanswered, w.warnedUnanswered = true, true
 		w.progress.End()
 		w.s.JS.Out.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
 			script.OptionalText(e.Get("message")), w.continuesText, w.progressHint))
 	}
-	return workState{unanswered: ex}
+	return workState{answerErr: ex}
 }
 
 func (w *wait) isAnswerOverdue() bool {
@@ -170,7 +171,7 @@ func (w *wait) showProgress(now workState) {
 	if w.forecast != nil {
 		switch toGo := w.forecast.remainingText(); {
 		case a != nil:
-			a.RemainingText = toGo
+			a.RemainingTimeText = toGo
 		case toGo != "":
 			what += ": " + toGo
 		}

@@ -10,8 +10,8 @@ import (
 // checkStuck throws if the wait can't end, and warns early if the balancer will do only a part of the
 // work.
 func (w *wait) checkStuck(now workState) {
-	if now.stuck != "" {
-		w.throwStuckUnlessKept(now.stuck)
+	if now.stuckReason != "" {
+		w.throwOrWarnStuck(now.stuckReason)
 		return
 	}
 	if w.forecast == nil {
@@ -19,21 +19,21 @@ func (w *wait) checkStuck(now workState) {
 	}
 	stuck, later := w.forecast.obstacles()
 	if len(stuck) > 0 {
-		w.throwStuckUnlessKept(findingsText(stuck))
+		w.throwOrWarnStuck(findingsText(stuck))
 	}
 	for _, f := range later {
 		w.warnOnce("As things stand this will not end by itself: " + f.Text())
 	}
 }
 
-// throwStuckUnlessKept throws a StuckError, or only warns with keepWaiting.
-func (w *wait) throwStuckUnlessKept(why string) {
+// throwOrWarnStuck throws a StuckError, or only warns with keepWaiting.
+func (w *wait) throwOrWarnStuck(why string) {
 	if w.keepWaiting {
 		w.warnOnce("Waiting all the same: " + why)
 		return
 	}
 	w.progress.End()
-	w.s.JS.Throw(script.StuckError, "%s", why)
+	w.s.JS.Throw(script.StuckErrorName, "%s", why)
 }
 
 func (w *wait) warnOnce(text string) {
@@ -68,19 +68,19 @@ func (w *waitForecast) obstacles() (stuck, later []diagnosis.Finding) {
 }
 
 // notHandledByCaller leaves out findings that the caller handles.
-func (w *waitForecast) notHandledByCaller(list []diagnosis.Finding) (asked []diagnosis.Finding) {
+func (w *waitForecast) notHandledByCaller(list []diagnosis.Finding) (rest []diagnosis.Finding) {
 	for _, f := range list {
 		if w.callerHandles == nil || !w.callerHandles(f) {
-			asked = append(asked, f)
+			rest = append(rest, f)
 		}
 	}
-	return asked
+	return rest
 }
 
 // throwIfStuck throws if the awaited state can't be reached.
 func (w *waitForecast) throwIfStuck() {
 	if stuck, _ := w.obstacles(); len(stuck) > 0 {
-		w.sh.host.JS.Throw(script.StuckError, "%s", findingsText(stuck))
+		w.sh.host.JS.Throw(script.StuckErrorName, "%s", findingsText(stuck))
 	}
 }
 

@@ -27,7 +27,7 @@ func stuckCluster(t *testing.T, release catalog.Release, change []string, sets .
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shelltest.ConnectMock(t, mock.Config{Topology: topology, Version: release, Seed: 3}, sets...)
+	return shelltest.ConnectMock(t, mock.Config{Topology: topology, Release: release, Seed: 3}, sets...)
 }
 
 // What waits for something that can't come ends soon, and says what has to be done: what is

@@ -245,7 +245,7 @@ func TestDrainOnNewServers(t *testing.T) {
 // In the middle of an upgrade commitShardRemoval is refused (20): removeShard removes the shard.
 func TestDrainDuringAnUpgrade(t *testing.T) {
 	for _, r := range []catalog.Release{catalog.Release83, catalog.Release90} {
-		shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7, Version: r, FCV: "8.0"}),
+		shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7, Release: r, FCV: "8.0"}),
 			step{"try { db.adminCommand({commitShardRemoval: 'shard2'}) } catch (e) { e.code }", "20"},
 			step{"sh.drain('shard2', {remove: true, progress: false}).removed && sh.listShards().length", "2"},
 		)
@@ -275,7 +275,7 @@ func TestDrainOnOldServers(t *testing.T) {
 // Servers since 8.3 refuse to tell of a shard that does not drain, and leave out what is left when
 // there is nothing left.
 func TestDrainOnMockOf83(t *testing.T) {
-	c := shelltest.ConnectMock(t, mock.Config{Seed: 7, Version: catalog.Release83})
+	c := shelltest.ConnectMock(t, mock.Config{Seed: 7, Release: catalog.Release83})
 	shelltest.Run(t, c,
 		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
 		step{"sh.splitAt('shop.orders', {k: 0}).ok && sh.moveChunk('shop.orders', {k: 1}, 'shard2').ok", "1"},
@@ -325,7 +325,7 @@ func TestReshardingTellsHowFarItIs(t *testing.T) {
 	if !strings.HasPrefix(got, "resharding app.orders\n") || !strings.HasSuffix(got, "\n1") {
 		t.Error(got)
 	}
-	if sent := strings.Join(h.Commands(), "\n"); !strings.Contains(sent, `admin {"reshardCollection":"app.orders","key":{"j":1},"numInitialChunks":2}`) {
+	if sent := strings.Join(h.TakeCommands(), "\n"); !strings.Contains(sent, `admin {"reshardCollection":"app.orders","key":{"j":1},"numInitialChunks":2}`) {
 		t.Errorf("sent %s", sent)
 	}
 }

@@ -28,7 +28,7 @@ func shardWhatIfMethods() []helper {
 
 // shWhatIf returns the outcomes of alternatives, which print as the text of "shardsh simulate".
 func shWhatIf(c *call, sh *Helpers) goja.Value {
-	out, err := tryReadAction(c, sh, c.alternatives())
+	out, err := tryReadAction(c, sh, c.simulateArguments())
 	switch {
 	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.AccessError)):
 		sh.throwActionError("whatIf", nil, err, "", false)
@@ -42,8 +42,8 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 	return c.host.outcomesObject(out)
 }
 
-// alternatives returns the arguments: functions, objects of functions, and finally options.
-func (c *call) alternatives() (verb action.Simulate) {
+// simulateArguments returns the arguments: functions, objects of functions, and finally options.
+func (c *call) simulateArguments() (verb action.Simulate) {
 	add := func(name string, f goja.Callable) {
 		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Name: name, Changes: c.recordChanges(f)})
 	}
@@ -139,7 +139,7 @@ func (c *call) changeArgument(kind whatif.ChangeKind, v goja.Value) string {
 	}
 	text, err := bson.MarshalExtJSON(c.JS.Document(v), true, false)
 	if err != nil {
-		c.JS.Throw(script.RuntimeError, "%s", err)
+		c.JS.Throw(script.RuntimeErrorName, "%s", err)
 	}
 	return string(text)
 }

@@ -50,8 +50,8 @@ func (c *call) scopeArgument() action.Why {
 	}
 	o := c.options("why", 0)
 	about := action.Why{Shard: catalog.ShardID(o.text("shard")), Zone: o.text("zone"), TimeZone: o.text("timeZone"),
-		Advisories: c.advisoriesPath(o)}
-	if about.Shard == "" && about.Zone == "" && about.TimeZone == "" && about.Advisories == "" {
+		AdvisoriesFile: c.advisoriesPath(o)}
+	if about.Shard == "" && about.Zone == "" && about.TimeZone == "" && about.AdvisoriesFile == "" {
 		c.ThrowArgument("Shard.why", "ns", "a collection, { shard }, { zone }, { timeZone } or { advisories }",
 			c.host.Display.Inspect(v))
 	}
@@ -63,7 +63,7 @@ func (h *Helpers) throwUnknown(err error) {
 	unknown, ok := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
 	case !ok:
-		h.host.JS.Throw(script.RuntimeError, "%s", err)
+		h.host.JS.Throw(script.RuntimeErrorName, "%s", err)
 	case unknown.Kind == diagnosis.ShardScope:
 		h.throwNoShard(unknown.Name)
 	case unknown.Kind == diagnosis.ZoneScope:
@@ -72,9 +72,9 @@ func (h *Helpers) throwUnknown(err error) {
 	h.throwNotSharded(unknown.Name)
 }
 
-// printable returns the JSON form of an answer as an object that prints as text.
-func (h *Host) printable(answer any, text string) goja.Value {
-	o := h.fromJSON(answer)
+// printableObject returns the JSON form of an answer as an object that prints as text.
+func (h *Host) printableObject(answer any, text string) goja.Value {
+	o := h.jsonFormObject(answer)
 	h.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
 	return o
 }
@@ -82,18 +82,18 @@ func (h *Host) printable(answer any, text string) goja.Value {
 // printableInParts works like printable, for a result with a short text; its method text(true) returns
 // the full text.
 func (h *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
-	o := h.printable(answer, text(false)).ToObject(h.JS.Runtime)
+	o := h.printableObject(answer, text(false)).ToObject(h.JS.Runtime)
 	script.Define(o, "text", h.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return h.JS.Runtime.ToValue(text(call.Argument(0).ToBoolean()))
 	}))
 	return o
 }
 
-// fromJSON returns the JSON form of a value as an object.
-func (h *Host) fromJSON(v any) *goja.Object {
+// jsonFormObject returns the JSON form of a value as an object.
+func (h *Host) jsonFormObject(v any) *goja.Object {
 	text, err := json.Marshal(v)
 	if err != nil {
-		h.JS.Throw(script.RuntimeError, "%s", err)
+		h.JS.Throw(script.RuntimeErrorName, "%s", err)
 	}
 	value, err := h.JS.Values.ParseEJSON(string(text), true)
 	h.JS.Check(err)

@@ -74,11 +74,11 @@ func shRemoveRange(c *call, sh *Helpers) goja.Value {
 	bounds := bson.D{{Key: "min", Value: lower}, {Key: "max", Value: upper}}
 	known := sh.config().FindOne("tags", append(bson.D{{Key: "ns", Value: ns}}, bounds...))
 	command := append(bson.D{{Key: "updateZoneKeyRange", Value: ns}}, bounds...)
-	reply := sh.admin(append(command, bson.E{Key: "zone", Value: nil}))
+	reply := sh.runAdmin(append(command, bson.E{Key: "zone", Value: nil}))
 	if known == nil && !c.host.Gateway.HasGuard() {
 		sh.warnNothingChanged("no zone has this range of "+ns, namespaceName, ns)
 	}
-	return c.host.Display.Reply(reply)
+	return c.host.Display.ReplyValue(reply)
 }
 
 func shTakeFromZone(c *call, sh *Helpers) goja.Value {
@@ -93,9 +93,9 @@ func shTakeFromZone(c *call, sh *Helpers) goja.Value {
 
 // drawZones draws a row a range, and one for each zone that has none.
 func drawZones(t *display.Tables, zones []diagnosis.Zone) {
-	t.Heading("Zones")
+	t.WriteHeading("Zones")
 	if len(zones) == 0 {
-		t.Line("none", "")
+		t.WriteLine("none", "")
 		return
 	}
 	var rows [][]string
@@ -109,13 +109,13 @@ func drawZones(t *display.Tables, zones []diagnosis.Zone) {
 			shards = "NO SHARD"
 		}
 		for _, r := range z.Ranges {
-			rows = append(rows, []string{z.Name, shards, r.Namespace, bound(r.Min), bound(r.Max)})
+			rows = append(rows, []string{z.Name, shards, r.Namespace, boundText(r.Min), boundText(r.Max)})
 		}
 		if len(z.Ranges) == 0 {
 			rows = append(rows, []string{z.Name, shards, "no range", "", ""})
 		}
 	}
-	t.Grid([]string{"zone", "shards", "collection", "from", "up to"}, rows)
+	t.WriteGrid([]string{"zone", "shards", "collection", "from", "up to"}, rows)
 }
 
 // zonesText names the zones of a collection with the number of their ranges.

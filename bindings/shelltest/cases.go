@@ -14,9 +14,9 @@ func Check(t *testing.T, c *Connected, cases []Case) {
 	for _, tc := range cases {
 		t.Run(tc.Call, func(t *testing.T) {
 			c.Renew(t)
-			c.Commands()
+			c.TakeCommands()
 			shows, _ := c.Show(tc.Call)
-			if sends := strings.Join(c.Commands(), "\n"); tc.Sends != "" && sends != tc.Sends {
+			if sends := strings.Join(c.TakeCommands(), "\n"); tc.Sends != "" && sends != tc.Sends {
 				t.Errorf("sent\n%s\nwant\n%s", sends, tc.Sends)
 			}
 			if tc.Shows != "" && shows != tc.Shows {

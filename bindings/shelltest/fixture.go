@@ -150,7 +150,7 @@ func (f *Fixture) answer(r wire.Request) (bson.D, error) {
 	if reply, found := fixtureReplies()[r.Command]; found {
 		return reply, nil
 	}
-	if slices.Contains(strings.Fields(fixtureDDL), r.Command) {
+	if slices.Contains(strings.Fields(acknowledgedCommands), r.Command) {
 		return append(OK(), FixtureClusterTime...), nil
 	}
 	return nil, mongoerr.New(59, "no such command: '%s'", r.Command)
@@ -378,8 +378,8 @@ func (f *Fixture) write(r wire.Request, ns string) (bson.D, error) {
 	return OK(Field("value", f.Data[ns][0]), Field("lastErrorObject", bson.D{Field("n", int32(1))})), nil
 }
 
-// Commands returns the commands since the last call, as "database {…}".
-func (f *Fixture) Commands() []string {
+// TakeCommands returns the commands since the last call, as "database {…}".
+func (f *Fixture) TakeCommands() []string {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	var list []string

@@ -7,9 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-const fixtureDDL = `enableSharding shardCollection reshardCollection commitReshardCollection abortReshardCollection
-	addShard
-	addShardToZone removeShardFromZone updateZoneKeyRange split moveChunk moveRange setAllowMigrations balancerStart
+const acknowledgedCommands = `enableSharding shardCollection reshardCollection commitReshardCollection
+	abortReshardCollection addShard addShardToZone removeShardFromZone updateZoneKeyRange split moveChunk moveRange
+	setAllowMigrations balancerStart
 		balancerStop
 	moveCollection abortMoveCollection unshardCollection abortUnshardCollection shardDrainingStatus create createIndexes
 	getTransitionToDedicatedConfigServerStatus renameCollection collMod profile setParameter dropDatabase killOp explainx

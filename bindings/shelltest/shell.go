@@ -72,7 +72,7 @@ func (c *Connected) Renew(t *testing.T) {
 // Dial serves a handler in memory and connects a client to it.
 func Dial(t testing.TB, handler wire.Handler) *mongo.Client {
 	t.Helper()
-	client, err := mongo.Connect(Listen(t, handler))
+	client, err := mongo.Connect(Serve(t, handler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func Dial(t testing.TB, handler wire.Handler) *mongo.Client {
 	return client
 }
 
-// Listen serves a handler in memory and returns the options to connect to it.
-func Listen(t testing.TB, handler wire.Handler) *options.ClientOptions {
+// Serve serves a handler in memory and returns the options to connect to it.
+func Serve(t testing.TB, handler wire.Handler) *options.ClientOptions {
 	t.Helper()
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: handler}

@@ -30,7 +30,7 @@ type Host struct {
 
 // Call implements show (rules/04-command-line-and-prompt §2.5).
 func (h Host) Call(c *script.Call) goja.Value {
-	d := server.Connected(c.JS, h.DB())
+	d := server.RequireDatabase(c.JS, h.DB())
 	word := "undefined"
 	if c.Has(0) {
 		word = c.Text(0)
@@ -76,11 +76,11 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 			if c.Has(1) {
 				name = c.Text(1)
 			}
-			return h.Display.ShownValue(c.JS.Values.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}},
+			return h.Display.ShownValue(c.JS.Values.ToJS(d.RunAdmin(bson.D{{Key: "getLog", Value: name}},
 				server.Repeatable).Lookup("log")))
 		},
 		"logs": func(h Host, c *script.Call, d *server.Database) goja.Value {
-			return h.Display.ShownValue(c.JS.Values.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}},
+			return h.Display.ShownValue(c.JS.Values.ToJS(d.RunAdmin(bson.D{{Key: "getLog", Value: "*"}},
 				server.Repeatable).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
@@ -96,7 +96,7 @@ func showDatabases(_ Host, c *script.Call, d *server.Database) goja.Value {
 	for _, v := range values {
 		doc, _ := v.DocumentOK()
 		rows = append(rows, []string{
-			plaintext.VisibleLine(rawdoc.Text(doc, "name")), plaintext.DatabaseSizeText(rawdoc.Number(doc, "sizeOnDisk")),
+			plaintext.EscapeLine(rawdoc.Text(doc, "name")), plaintext.DatabaseSizeText(rawdoc.Number(doc, "sizeOnDisk")),
 		})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.CompareNames(a[0], b[0]) })
@@ -140,7 +140,7 @@ func showCollections(_ Host, c *script.Call, d *server.Database) goja.Value {
 		case "timeseries":
 			badge = "[time-series]"
 		}
-		row := []string{plaintext.VisibleLine(name), badge}
+		row := []string{plaintext.EscapeLine(name), badge}
 		if strings.HasPrefix(name, "system.") || strings.HasPrefix(name, "enxcol_.") {
 			system = append(system, row)
 		} else {
@@ -197,7 +197,7 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 
 // showStartupWarnings prints the startup warnings of the server's log.
 func showStartupWarnings(_ Host, c *script.Call, d *server.Database) goja.Value {
-	list, _ := d.Admin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Repeatable).Lookup("log").ArrayOK()
+	list, _ := d.RunAdmin(bson.D{{Key: "getLog", Value: "startupWarnings"}}, server.Repeatable).Lookup("log").ArrayOK()
 	values, _ := list.Values()
 	var lines []string
 	for _, v := range values {

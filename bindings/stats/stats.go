@@ -35,8 +35,8 @@ type Options struct {
 	indexName    string   // only the index with this name; empty for all
 }
 
-// OfCall implements coll.stats(): the options are in the call's first argument.
-func OfCall(c *script.Call, of Collection) goja.Value {
+// Call implements coll.stats(): the options are in the call's first argument.
+func Call(c *script.Call, of Collection) goja.Value {
 	opts := Options{Scale: 1}
 	if o := c.Object(0); o != nil {
 		if v := script.Property(o, "scale"); v != nil {
@@ -85,14 +85,14 @@ func (c Collection) Stats(opts Options) goja.Value {
 	}}})
 	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse ||
 		code == server.RecvStaleConfig) {
-		return c.Display.Reply(c.Database.Run(bson.D{{Key: "collStats", Value: c.Name},
+		return c.Display.ReplyValue(c.Database.Run(bson.D{{Key: "collStats", Value: c.Name},
 			{Key: "scale", Value: rawdoc.MinimalInt(int64(opts.Scale))}}, server.Repeatable))
 	}
 	if err != nil {
 		c.Gateway.Throw(err)
 	}
 	if len(docs) == 0 {
-		c.JS.Throw(script.RuntimeError, "no statistics of collection %s", c.Namespace())
+		c.JS.Throw(script.RuntimeErrorName, "no statistics of collection %s", c.Namespace())
 	}
 	m := newStatsMerge(c)
 	for _, d := range docs {
@@ -107,9 +107,9 @@ type statsMerge struct {
 	merged     *goja.Object // fields from the first document that has them
 	shards     *goja.Object
 	sums       map[string]float64
-	order      []string // names of sums, in the order of their first occurrence
+	sumNames   []string // names of sums, in the order of their first occurrence
 	sizes      map[string]float64
-	names      []string // names of sizes
+	sizeNames  []string // sizeNames of sizes
 	count      float64
 	bytes      float64 // Σ avgObjSize·count
 	indexes    int64
@@ -141,7 +141,7 @@ func (m *statsMerge) add(doc bson.Raw) {
 			}
 		case slices.Contains(sumStats, key):
 			if _, ok := m.sums[key]; !ok {
-				m.order = append(m.order, key)
+				m.sumNames = append(m.sumNames, key)
 			}
 			m.sums[key] += f
 		case key == "indexSizes":
@@ -149,7 +149,7 @@ func (m *statsMerge) add(doc bson.Raw) {
 			list, _ := sizes.Elements()
 			for _, ix := range list {
 				if _, ok := m.sizes[ix.Key()]; !ok {
-					m.names = append(m.names, ix.Key())
+					m.sizeNames = append(m.sizeNames, ix.Key())
 				}
 				n, _ := ix.Value().AsFloat64OK()
 				m.sizes[ix.Key()] += n
@@ -199,14 +199,14 @@ func (m *statsMerge) newResult(docs []bson.Raw, opts Options) goja.Value {
 		script.Must(o.Set("shards", m.shards))
 	}
 	script.Must(o.Set("sharded", m.isSharded(docs)))
-	for _, key := range m.order {
+	for _, key := range m.sumNames {
 		script.Must(o.Set(key, script.IntegerIfExact(m.scaledSize(key, m.sums[key], opts.Scale))))
 	}
 	if m.series != nil {
 		script.Must(o.Set("timeseries", js.Values.DocToJS(rawdoc.MustMarshal(m.series))))
 	}
 	sizes := js.Runtime.NewObject()
-	for _, name := range m.names {
+	for _, name := range m.sizeNames {
 		script.Must(sizes.Set(name, script.IntegerIfExact(m.sizes[name]/opts.Scale)))
 	}
 	script.Must(o.Set("indexSizes", sizes))

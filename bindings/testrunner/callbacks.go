@@ -17,7 +17,7 @@ type callbacks struct {
 	runtime *goja.Runtime
 
 	mu       sync.Mutex
-	empty    *sync.Cond
+	idle     *sync.Cond
 	running  int
 	closed   bool
 	firstErr error // the first
@@ -25,7 +25,7 @@ type callbacks struct {
 
 func newCallbacks(runtime *goja.Runtime) *callbacks {
 	s := &callbacks{runtime: runtime}
-	s.empty = sync.NewCond(&s.mu)
+	s.idle = sync.NewCond(&s.mu)
 	return s
 }
 
@@ -42,7 +42,7 @@ func (c *callbacks) call(f goja.Callable, args ...goja.Value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running--; c.running == 0 {
-		c.empty.Broadcast()
+		c.idle.Broadcast()
 	}
 	if err != nil && c.firstErr == nil {
 		c.firstErr = err
@@ -65,7 +65,7 @@ func (c *callbacks) close(cause error) {
 	c.closed = true
 	for c.running > 0 {
 		c.runtime.Interrupt(cause)
-		c.empty.Wait()
+		c.idle.Wait()
 	}
 }
 

@@ -46,7 +46,7 @@ func (f *file) commandNumberArg(c *script.Call, name string) int {
 func (f *file) atCommand(c *script.Call) goja.Value {
 	what := f.actionArg(c.Arg(1), "atCommand")
 	calls := f.callbacks
-	f.testCluster.recorder.add(
+	f.testCluster.recorder.addTrigger(
 		&trigger{countdown: f.commandNumberArg(c, "atCommand"), text: "cluster.atCommand(" + c.Text(0) + ")",
 			before: func() { calls.call(what) }},
 	)
@@ -55,7 +55,7 @@ func (f *file) atCommand(c *script.Call) goja.Value {
 
 // cutAfter schedules a lost connection after the n-th command, so that its reply is lost.
 func (f *file) cutAfter(c *script.Call) goja.Value {
-	f.testCluster.recorder.add(
+	f.testCluster.recorder.addTrigger(
 		&trigger{countdown: f.commandNumberArg(c, "cutAfter"), text: "cluster.cutAfter(" + c.Text(0) + ")",
 			cutsConnection: true},
 	)
@@ -73,9 +73,9 @@ func (f *file) failAt(c *script.Call) goja.Value {
 			message = v.String()
 		}
 	}
-	f.testCluster.recorder.add(
+	f.testCluster.recorder.addTrigger(
 		&trigger{countdown: f.commandNumberArg(c, "failAt"), text: "cluster.failAt(" + c.Text(0) + ")",
-			fail: mongoerr.New(code, "%s", message)},
+			replyError: mongoerr.New(code, "%s", message)},
 	)
 	return nil
 }
@@ -110,9 +110,9 @@ type migrationTrigger struct {
 func (t *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
 	t.cluster.Lock()
 	defer t.cluster.Unlock()
-	t.migrations = append(t.migrations, a)
+	t.migrationTriggers = append(t.migrationTriggers, a)
 	t.cluster.Migrations().Watch(func(e mock.MigrationEvent) {
-		for _, a := range slices.Clone(t.migrations) {
+		for _, a := range slices.Clone(t.migrationTriggers) {
 			if a.event != e.Name || a.fired > 0 && !a.every {
 				continue
 			}
@@ -179,7 +179,7 @@ func (f *file) reportPending() {
 	}
 	f.testCluster.cluster.Lock()
 	defer f.testCluster.cluster.Unlock()
-	for _, t := range f.testCluster.migrations {
+	for _, t := range f.testCluster.migrationTriggers {
 		if t.fired == 0 {
 			note("cluster.onMigration(%q) did not happen: no migration has come to it", t.event)
 		}

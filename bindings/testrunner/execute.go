@@ -39,7 +39,7 @@ func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
 		}
 		return
 	}
-	from = from.withOptions(s.start)
+	from = from.withOptions(s.clusterOptions)
 	from, problem := f.prepareSuite(ctx, s, from)
 	for _, n := range s.nodes {
 		switch {
@@ -61,12 +61,12 @@ func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
 // prepareSuite runs the fixtures and before() hooks of a suite. It returns the resulting start point
 // for the tests.
 func (f *file) prepareSuite(ctx context.Context, s *suite, from startPoint) (startPoint, *Problem) {
-	fixtures := from.fixtures(s.start)
+	fixtures := from.fixtures(s.clusterOptions)
 	if f.options.List || len(fixtures) == 0 && len(s.before) == 0 {
 		return from, nil
 	}
 	var saved string
-	err := f.onCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
+	err := f.withCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
 		for _, name := range fixtures {
 			if err := f.runFixture(run, name); err != nil {
 				return err
@@ -114,8 +114,8 @@ func (f *file) save() (string, error) {
 	return path, f.testCluster.cluster.Save(path)
 }
 
-// onCluster creates a cluster, runs functions of the file on it in body, and closes it.
-func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
+// withCluster creates a cluster, runs functions of the file on it in body, and closes it.
+func (f *file) withCluster(ctx context.Context, from startPoint, seed uint64,
 	body func(run func(goja.Callable) error) error) error {
 	w, err := newTestCluster(f.options, from, seed)
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
 
 // runAfter runs the after() hooks of a suite, on a cluster like those of its tests.
 func (f *file) runAfter(ctx context.Context, s *suite, from startPoint) {
-	err := f.onCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
+	err := f.withCluster(ctx, from, f.options.Seed, func(run func(goja.Callable) error) error {
 		var errs []error
 		for _, hook := range s.after {
 			errs = append(errs, run(hook))
@@ -156,7 +156,7 @@ func (f *file) runAfter(ctx context.Context, s *suite, from startPoint) {
 	p := f.problemOf(err)
 	p.During = "after"
 	f.results = append(f.results, Result{Suites: s.names(), Name: "after", Status: Failed, Problems: []Problem{*p},
-		Release: releaseName(from.start.release)})
+		Release: releaseName(from.clusterOptions.release)})
 	f.bailOut()
 }
 

@@ -83,11 +83,11 @@ func (f *file) runFaulted(r scriptRun) scriptResult {
 	before := w.balancerState()
 	trigger := &trigger{countdown: x.command, cutsConnection: x.cutsConnection, text: x.String()}
 	if !x.cutsConnection {
-		trigger.fail = mongoerr.New(mongoerr.OperationFailed, "made to fail by shardsh test --every-fault")
+		trigger.replyError = mongoerr.New(mongoerr.OperationFailed, "made to fail by shardsh test --every-fault")
 	}
-	w.recorder.add(trigger)
+	w.recorder.addTrigger(trigger)
 	result := f.runScript(r)
-	w.recorder.remove(trigger)
+	w.recorder.removeTrigger(trigger)
 	x.reached, x.exitCode = trigger.firedAt != "", result.exitCode
 	if result.exitCode == 0 {
 		return result
@@ -116,8 +116,8 @@ func namesOf(list []*Command) []string {
 	return names
 }
 
-// remove removes a trigger.
-func (t *recorder) remove(a *trigger) {
+// removeTrigger removes a trigger.
+func (t *recorder) removeTrigger(a *trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.triggers = slices.DeleteFunc(t.triggers, func(other *trigger) bool { return other == a })

@@ -40,13 +40,13 @@ type file struct {
 
 	results   []Result
 	problem   *Problem
-	read      map[string]bool
+	filesRead map[string]bool
 	snapshots *snapshots
 }
 
-func newFile(o *Options, path string, release catalog.Release, first bool) *file {
-	f := &file{options: o, path: path, release: release, read: map[string]bool{},
-		selection: selection{filter: o.Filter, first: first}}
+func newFile(o *Options, path string, release catalog.Release, firstRelease bool) *file {
+	f := &file{options: o, path: path, release: release, filesRead: map[string]bool{},
+		selection: selection{filter: o.Filter, firstRelease: firstRelease}}
 	f.noteFileRead(path)
 	f.snapshots = newSnapshots(path, o.Snapshots)
 	return f
@@ -55,7 +55,7 @@ func newFile(o *Options, path string, release catalog.Release, first bool) *file
 // noteFileRead records that the tests depend on a file.
 func (f *file) noteFileRead(path string) {
 	if abs, err := filepath.Abs(path); err == nil {
-		f.read[abs] = true
+		f.filesRead[abs] = true
 	}
 }
 
@@ -101,7 +101,7 @@ func (f *file) run(ctx context.Context) {
 	for _, t := range root.tests() {
 		f.selection.only = f.selection.only || t.hasMode(modeOnly)
 	}
-	f.runSuite(ctx, root, startPoint{start: &clusterOptions{release: f.release}, release: f.release})
+	f.runSuite(ctx, root, startPoint{clusterOptions: &clusterOptions{release: f.release}, release: f.release})
 	if f.problem == nil {
 		f.problem = f.snapshots.finish(f.ranAllTests(ctx))
 	}
@@ -127,7 +127,7 @@ func (f *file) startShell() error {
 	f.shell, err = bindings.New(bindings.Config{
 		Address: address, Deployment: "test", Clock: clock{f}, Stdout: &f.printed, Stderr: &f.printed,
 		Stdin: bytes.NewReader(nil), Executable: f.options.Executable, Version: f.options.Version,
-		Scripts: f.options.Scripts, OnStuck: f.options.OnStuck, ClientOptions: f.clientOptions(testHost),
+		Scripts: f.options.Scripts, OnStuck: f.options.OnStuck, ParseURI: f.clientOptions(testHost),
 		OnLoad: f.noteFileRead,
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (f *file) runFunction(ctx context.Context, body goja.Callable) error {
 	_, err := f.shell.JS.RunProtected(ctx, func() (goja.Value, error) {
 		v, err := body(goja.Undefined())
 		if err == nil {
-			v, err = f.shell.JS.Settle(v)
+			v, err = f.shell.JS.AwaitResult(v)
 		}
 		if err == nil {
 			err = f.callbacks.takeFailure()

@@ -15,7 +15,7 @@ import (
 // balancerState is the state of balancing and draining in a cluster, which a failing script must not
 // leave changed.
 type balancerState struct {
-	balancer bool
+	balancerEnabled bool
 	// paused are the collections with disabled balancing.
 	paused   map[string]bool
 	draining map[string]bool
@@ -25,14 +25,14 @@ type balancerState struct {
 func (t *testCluster) balancerState() balancerState {
 	t.cluster.Lock()
 	defer t.cluster.Unlock()
-	now := balancerState{balancer: true, paused: map[string]bool{}, draining: map[string]bool{}}
+	now := balancerState{balancerEnabled: true, paused: map[string]bool{}, draining: map[string]bool{}}
 	config := t.cluster.ConfigDB()
 	for _, doc := range config.Collection("settings").Scan() {
 		if id, _ := doc.Lookup("_id").StringValueOK(); id != "balancer" {
 			continue
 		}
 		mode, known := doc.Lookup("mode").StringValueOK()
-		now.balancer = !(known && mode == "off") && !boolField(doc, "stopped")
+		now.balancerEnabled = !(known && mode == "off") && !boolField(doc, "stopped")
 	}
 	for _, doc := range config.Collection("collections").Scan() {
 		ns, _ := doc.Lookup("_id").StringValueOK()
@@ -58,7 +58,7 @@ func boolField(doc bson.Raw, field string) bool {
 // inconsistent metadata, lost data, a lease, and disabled balancing, unless it was disabled before, or
 // is disabled after the script without the fault. Shards may drain until the script has run again,
 // because a started draining continues.
-func (t *testCluster) leftBehindProblems(before, without balancerState, r scriptResult) (wrong []string) {
+func (t *testCluster) leftBehindProblems(before, withoutFault balancerState, r scriptResult) (wrong []string) {
 	wrong = append(wrong, t.inconsistencies()...)
 	for _, lost := range t.lostDocuments {
 		wrong = append(wrong, "lost: "+lost)
@@ -67,11 +67,11 @@ func (t *testCluster) leftBehindProblems(before, without balancerState, r script
 		wrong = append(wrong, "a lease is left: "+lease)
 	}
 	now := t.balancerState()
-	if before.balancer && without.balancer && !now.balancer {
+	if before.balancerEnabled && withoutFault.balancerEnabled && !now.balancerEnabled {
 		wrong = append(wrong, "the balancer is off")
 	}
 	for _, ns := range slices.Sorted(maps.Keys(now.paused)) {
-		if !before.paused[ns] && !without.paused[ns] {
+		if !before.paused[ns] && !withoutFault.paused[ns] {
 			wrong = append(wrong, ns+" is not balanced any more")
 		}
 	}
@@ -80,9 +80,9 @@ func (t *testCluster) leftBehindProblems(before, without balancerState, r script
 
 // leftDrainingProblems lists the shards that still drain after the script has run again without a
 // fault, unless they were draining before, or drain after the script without a fault.
-func (t *testCluster) leftDrainingProblems(before, without balancerState, r scriptResult) (wrong []string) {
+func (t *testCluster) leftDrainingProblems(before, withoutFault balancerState, r scriptResult) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(t.balancerState().draining)) {
-		if !before.draining[id] && !without.draining[id] {
+		if !before.draining[id] && !withoutFault.draining[id] {
 			wrong = append(wrong, id+" is still draining after the script has run again")
 		}
 	}
@@ -109,7 +109,7 @@ func quoted(text string) string {
 	if len(text) > maxQuoted {
 		text = "…" + strings.ToValidUTF8(text[len(text)-maxQuoted:], "")
 	}
-	return "  " + strings.ReplaceAll(plaintext.Visible(text), "\n", "\n  ")
+	return "  " + strings.ReplaceAll(plaintext.EscapeText(text), "\n", "\n  ")
 }
 
 // heldLeases returns the leases that are held.

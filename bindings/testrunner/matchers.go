@@ -57,9 +57,9 @@ func (f *file) isUnchanged(m *expect.Match) bool {
 	digest := script.Property(o, "digest")
 	if digest == nil || f.testCluster == nil {
 		js.Throw(expect.ErrorName, "this is for what sh.verify(ns) returned, inside of a test\nReceived: %s",
-			expect.Shown(js, m.Received))
+			expect.ValueText(js, m.Received))
 	}
-	result, err := action.Verify{Digest: digest.String()}.Run(js.Context(),
+	result, err := action.Verify{BaselineDigest: digest.String()}.Run(js.Context(),
 		action.Cluster{Client: f.testCluster.client, Clock: js.Clock}, nil)
 	wrong := actiontext.VerifyResult(result)
 	switch {
@@ -76,7 +76,7 @@ func (f *file) isUnchanged(m *expect.Match) bool {
 // read or kept changing.
 func (f *file) isAuditClean(m *expect.Match) bool {
 	js := f.shell.JS
-	a := action.Audit{Settle: action.DefaultSettle, SettlePause: action.DefaultSettlePause}
+	a := action.Audit{MaxRereads: action.DefaultMaxRereads, RereadPause: action.DefaultRereadPause}
 	ns, named := m.Received.Export().(string)
 	if named {
 		a.Namespaces = []string{ns}
@@ -84,10 +84,10 @@ func (f *file) isAuditClean(m *expect.Match) bool {
 		f.needCluster(m)
 	}
 	if f.testCluster == nil {
-		js.Throw(expect.ErrorName, "this is for a test's cluster\nReceived: %s", expect.Shown(js, m.Received))
+		js.Throw(expect.ErrorName, "this is for a test's cluster\nReceived: %s", expect.ValueText(js, m.Received))
 	}
 	result, err := a.Run(js.Context(), action.Cluster{
-		Client: f.testCluster.client, Settings: f.testCluster.memberOptions(), Clock: js.Clock,
+		Client: f.testCluster.client, ClientOptions: f.testCluster.memberOptions(), Clock: js.Clock,
 	}, nil)
 	wrong := actiontext.AuditResult(result)
 	switch {
@@ -105,7 +105,7 @@ func (f *file) needCluster(m *expect.Match) {
 	js.Runtime.GlobalObject().Get("cluster")
 	if o, ok := m.Received.ToObject(js.Runtime), f.testCluster != nil; !ok || f.cluster == nil || !o.SameAs(f.cluster) {
 		js.Throw(expect.ErrorName, "this is for expect(cluster), inside of a test\nReceived: %s",
-			expect.Shown(js, m.Received))
+			expect.ValueText(js, m.Received))
 	}
 }
 
@@ -145,7 +145,7 @@ func distribution(s *catalog.Snapshot, ns string) string {
 	}
 	var parts []string
 	for _, shard := range s.Shards() {
-		parts = append(parts, fmt.Sprintf("%s has %d", shard.ID, coll.Table.Count(shard.ID)))
+		parts = append(parts, fmt.Sprintf("%s has %d", shard.ID, coll.Table.CountOn(shard.ID)))
 	}
 	return "\nChunks: " + strings.Join(parts, ", ")
 }
@@ -159,7 +159,7 @@ func (t *testCluster) inconsistencies() []string {
 	t.cluster.Lock()
 	defer t.cluster.Unlock()
 	var wrong []string
-	if err := t.cluster.Invariants(); err != nil {
+	if err := t.cluster.CheckInvariants(); err != nil {
 		wrong = strings.Split(err.Error(), "\n")
 	}
 	found, err := t.cluster.Inconsistencies("", "", false)

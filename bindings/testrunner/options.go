@@ -149,8 +149,8 @@ func (d *definitions) readTopology(v goja.Value, word string) *mock.Topology {
 // startOptions returns the options for the clusters of a suite.
 func startOptions(s *suite) *clusterOptions {
 	for ; s != nil; s = s.parent {
-		if s.start != nil {
-			return s.start
+		if s.clusterOptions != nil {
+			return s.clusterOptions
 		}
 	}
 	return &clusterOptions{}

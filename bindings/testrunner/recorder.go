@@ -34,8 +34,8 @@ type trigger struct {
 	countdown int
 	// before is called before the command is carried out.
 	before func()
-	// fail is the error that replaces the reply; nil carries out the command.
-	fail error
+	// replyError is the error that replaces the reply; nil carries out the command.
+	replyError error
 	// cutsConnection closes the connection in place of the reply.
 	cutsConnection bool
 	// firedAt is the command at which the trigger has fired; empty before.
@@ -126,25 +126,25 @@ func (t *recorder) Leave(c *wire.Client) {
 }
 
 // record records a command and returns the triggers that fire at it.
-func (t *recorder) record(c *Command) (met []*trigger) {
+func (t *recorder) record(c *Command) (firing []*trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sent = append(t.sent, c)
 	for _, a := range t.triggers {
 		if a.countdown--; a.countdown == 0 {
 			a.firedAt = c.Name
-			met = append(met, a)
+			firing = append(firing, a)
 		}
 	}
-	return met
+	return firing
 }
 
-func (t *recorder) answer(ctx context.Context, r wire.Request, met []*trigger) bson.Raw {
-	for _, a := range met {
-		if a.fail == nil {
+func (t *recorder) answer(ctx context.Context, r wire.Request, firing []*trigger) bson.Raw {
+	for _, a := range firing {
+		if a.replyError == nil {
 			continue
 		}
-		raw, err := bson.Marshal(mongoerr.Reply(a.fail))
+		raw, err := bson.Marshal(mongoerr.Reply(a.replyError))
 		if err == nil {
 			return raw
 		}
@@ -152,8 +152,8 @@ func (t *recorder) answer(ctx context.Context, r wire.Request, met []*trigger) b
 	return t.handler.Handle(ctx, r)
 }
 
-// add adds a trigger.
-func (t *recorder) add(a *trigger) {
+// addTrigger adds a trigger.
+func (t *recorder) addTrigger(a *trigger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.triggers = append(t.triggers, a)

@@ -60,8 +60,8 @@ type FileResult struct {
 	// Output is what the file printed besides its tests.
 	Output string
 	Took   time.Duration
-	// Read are the files that the tests have read, as far as they are known.
-	Read []string
+	// FilesRead are the files that the tests have read, as far as they are known.
+	FilesRead []string
 	// Snapshots counts the snapshots by outcome.
 	Snapshots SnapshotCounts
 }
@@ -71,16 +71,16 @@ func (r *FileResult) add(f *file) {
 	if r.Problem == nil {
 		r.Problem = f.problem
 	}
-	if f.selection.first {
+	if f.selection.firstRelease {
 		r.Output = f.output
 	}
 	r.Snapshots.add(f.snapshots.counts)
 	read := map[string]bool{}
-	for _, path := range r.Read {
+	for _, path := range r.FilesRead {
 		read[path] = true
 	}
-	maps.Copy(read, f.read)
-	r.Read = slices.Sorted(maps.Keys(read))
+	maps.Copy(read, f.filesRead)
+	r.FilesRead = slices.Sorted(maps.Keys(read))
 }
 
 // Report is the outcome of a run.

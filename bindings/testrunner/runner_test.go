@@ -224,10 +224,10 @@ func TestKindsOfFiles(t *testing.T) {
 	if got, want := fmt.Sprint(outcome(r)), "[a: passed b: passed c: passed]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if read := fmt.Sprint(r.Files[0].Read); !strings.Contains(read, "lib.mjs") {
+	if read := fmt.Sprint(r.Files[0].FilesRead); !strings.Contains(read, "lib.mjs") {
 		t.Errorf("a_test.mjs has read %s", read)
 	}
-	if read := fmt.Sprint(r.Files[2].Read); !strings.Contains(read, "sub/c.js") {
+	if read := fmt.Sprint(r.Files[2].FilesRead); !strings.Contains(read, "sub/c.js") {
 		t.Errorf("c_test.js has read %s", read)
 	}
 }

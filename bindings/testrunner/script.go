@@ -35,26 +35,26 @@ type scriptResult struct {
 // maxOutput is the maximum size of a script's output: more is probably an endless loop.
 const maxOutput = 32 << 20
 
-// errOutput ends a script whose output is too long.
-var errOutput = errors.New("the script has written more than 32 MB")
+// errOutputTooLong ends a script whose output is too long.
+var errOutputTooLong = errors.New("the script has written more than 32 MB")
 
 // outputBuffer stores the output of a script.
 type outputBuffer struct{ bytes.Buffer }
 
 func (o *outputBuffer) Write(p []byte) (int, error) {
 	if o.Len()+len(p) > maxOutput {
-		return 0, errOutput
+		return 0, errOutputTooLong
 	}
 	return o.Buffer.Write(p)
 }
 
-// runOptions are the options of run().
-const runOptions = "options?:object{args,env,stdin}"
+// runOptionsSignature are the options of run().
+const runOptionsSignature = "options?:object{args,env,stdin}"
 
 // defineRun defines run(script, options), which runs a script as the program would.
 func (f *file) defineRun() {
 	js := f.shell.JS
-	script.Define(js.Runtime.GlobalObject(), "run", js.NewCheckedFunction("run", "script:string "+runOptions,
+	script.Define(js.Runtime.GlobalObject(), "run", js.NewCheckedFunction("run", "script:string "+runOptionsSignature,
 		"Runs a script on the test's cluster, and returns its result.", func(c *script.Call) goja.Value {
 			if f.testCluster == nil {
 				js.Throw("Error", "run() works only inside tests and hooks")
@@ -140,7 +140,7 @@ func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, 
 		Stdin: strings.NewReader(r.stdin), Stdout: out, Stderr: errs,
 		Args: r.args, Environment: r.env, Executable: f.options.Executable, Version: f.options.Version,
 		Scripts: f.options.Scripts, OnStuck: f.options.OnStuck, Settings: f.testCluster.clientOptions(scriptHost),
-		ClientOptions: f.clientOptions(scriptHost), OnLoad: f.noteFileRead,
+		ParseURI: f.clientOptions(scriptHost), OnLoad: f.noteFileRead,
 	})
 	if err != nil {
 		return 1, err
@@ -178,7 +178,7 @@ func (f *file) clientOptions(host string) func(context.Context, string) (*option
 		case f.testCluster != nil && slices.Contains(f.testCluster.routers, bare):
 			return f.testCluster.clientOptions(host + "@" + bare), nil
 		}
-		return nil, errElsewhere
+		return nil, errOtherServer
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 
 // selection says which tests of a file run.
 type selection struct {
-	filter *regexp.Regexp // matched against full names; nil runs all
-	first  bool           // this is the first release: tests that name their release run only on it
-	only   bool           // a test or a suite has .only
+	filter       *regexp.Regexp // matched against full names; nil runs all
+	firstRelease bool           // this is the first release: tests that name their release run only on it
+	only         bool           // a test or a suite has .only
 }
 
 // wants reports whether a test runs.
@@ -34,7 +34,7 @@ func (s *selection) wantsAny(of *suite) bool {
 
 // includes reports whether the report contains a test, possibly as skipped.
 func (s *selection) includes(t *test) bool {
-	return (s.first || !t.namesRelease()) && (s.filter == nil || s.filter.MatchString(t.title()))
+	return (s.firstRelease || !t.namesRelease()) && (s.filter == nil || s.filter.MatchString(t.title()))
 }
 
 // hasMode reports whether a test, or an enclosing suite, has a mode.
@@ -55,12 +55,12 @@ func (t *test) title() string { return Result{Suites: t.suite.names(), Name: t.n
 
 // skipsFaults reports whether a test, or an enclosing suite, disables the repetition with faults.
 func (t *test) skipsFaults() bool {
-	if t.start != nil {
-		return t.start.skipFaults
+	if t.clusterOptions != nil {
+		return t.clusterOptions.skipFaults
 	}
 	for s := t.suite; s != nil; s = s.parent {
-		if s.start != nil {
-			return s.start.skipFaults
+		if s.clusterOptions != nil {
+			return s.clusterOptions.skipFaults
 		}
 	}
 	return false
@@ -68,12 +68,12 @@ func (t *test) skipsFaults() bool {
 
 // namesRelease reports whether a test specifies its release.
 func (t *test) namesRelease() bool {
-	if t.start != nil {
-		return t.start.release != (catalog.Release{})
+	if t.clusterOptions != nil {
+		return t.clusterOptions.release != (catalog.Release{})
 	}
 	for s := t.suite; s != nil; s = s.parent {
-		if s.start != nil {
-			return s.start.release != (catalog.Release{})
+		if s.clusterOptions != nil {
+			return s.clusterOptions.release != (catalog.Release{})
 		}
 	}
 	return false

@@ -179,7 +179,7 @@ func (f *file) snapshotMatcher() expect.Matcher {
 			v, _ := m.Found.(snapshotVerdict)
 			if v.missing {
 				return "The snapshot is not there, and CI is set: run the test without it, look at what was written, and " +
-					"commit that.\nReceived: " + expect.Shown(f.shell.JS, m.Received)
+					"commit that.\nReceived: " + expect.ValueText(f.shell.JS, m.Received)
 			}
 			return expect.Diff(v.expected, expect.MultiLineText(f.shell.JS, m.Received)) +
 				"\n\n(if it is to be so: shardsh test --update-snapshots)"

@@ -8,7 +8,7 @@ import (
 
 // startPoint is the initial state of the clusters of a suite or a test.
 type startPoint struct {
-	start *clusterOptions
+	clusterOptions *clusterOptions
 	// saved is a file with the state after before(); empty without one.
 	saved string
 	// release is the requested release, if the options specify none.
@@ -23,12 +23,12 @@ func (p startPoint) withOptions(own *clusterOptions) startPoint {
 	if own.isNewCluster {
 		p.saved = ""
 	}
-	p.start = own.onRelease(p.release)
+	p.clusterOptions = own.withRelease(p.release)
 	return p
 }
 
-// onRelease returns the options with a release, if they specify none.
-func (c *clusterOptions) onRelease(release catalog.Release) *clusterOptions {
+// withRelease returns the options with a release, if they specify none.
+func (c *clusterOptions) withRelease(release catalog.Release) *clusterOptions {
 	if c.release == (catalog.Release{}) {
 		own := *c
 		own.release = release
@@ -52,8 +52,8 @@ func (p startPoint) fixtures(own *clusterOptions) []string {
 
 // timeout returns the limit of real time for functions of a test.
 func (p startPoint) timeout(byDefault time.Duration) time.Duration {
-	if p.start.timeout > 0 {
-		return time.Duration(p.start.timeout) * time.Millisecond
+	if p.clusterOptions.timeout > 0 {
+		return time.Duration(p.clusterOptions.timeout) * time.Millisecond
 	}
 	return byDefault
 }

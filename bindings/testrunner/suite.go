@@ -8,22 +8,22 @@ import (
 
 // suite is one call of describe, or the file itself.
 type suite struct {
-	name   string
-	parent *suite
-	start  *clusterOptions // the options of its clusters; nil for those of the parent
-	mode   mode
-	nodes  []node // tests and suites, in source order
+	name           string
+	parent         *suite
+	clusterOptions *clusterOptions // the options of its clusters; nil for those of the parent
+	mode           mode
+	nodes          []node // tests and suites, in source order
 
 	before, after, beforeEach, afterEach []goja.Callable
 }
 
 // test is one call of it.
 type test struct {
-	name  string
-	suite *suite
-	start *clusterOptions
-	mode  mode
-	run   goja.Callable
+	name           string
+	suite          *suite
+	clusterOptions *clusterOptions
+	mode           mode
+	run            goja.Callable
 	// timeout is in milliseconds; 0 is the default.
 	timeout int64
 	// skipFaults disables the repetition with faults.

@@ -13,8 +13,8 @@ func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 		f.addSkipped(t)
 		return
 	}
-	own := from.withOptions(t.start)
-	r := Result{Suites: t.suite.names(), Name: t.name, Release: releaseName(own.start.release), Status: Passed}
+	own := from.withOptions(t.clusterOptions)
+	r := Result{Suites: t.suite.names(), Name: t.name, Release: releaseName(own.clusterOptions.release), Status: Passed}
 	if f.options.List {
 		r.Status = Listed
 		f.results = append(f.results, r)
@@ -58,11 +58,11 @@ func (f *file) runOnce(ctx context.Context, a *testRun, from startPoint) (proble
 			problems = append(problems, *p)
 		}
 	}
-	note("", f.onCluster(ctx, from, a.seed, func(run func(goja.Callable) error) error {
+	note("", f.withCluster(ctx, from, a.seed, func(run func(goja.Callable) error) error {
 		var err error
 		during := ""
-		if a.test.start != nil {
-			for _, name := range from.fixtures(a.test.start) {
+		if a.test.clusterOptions != nil {
+			for _, name := range from.fixtures(a.test.clusterOptions) {
 				if err == nil {
 					err = f.runFixture(run, name)
 				}

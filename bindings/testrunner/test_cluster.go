@@ -34,8 +34,8 @@ type testCluster struct {
 	stop     func()
 	// scriptRuns counts the runs of scripts.
 	scriptRuns int
-	// migrations are the triggers for events of migrations.
-	migrations []*migrationTrigger
+	// migrationTriggers are the triggers for events of migrations.
+	migrationTriggers []*migrationTrigger
 	// inventoryBefore is the cluster's content when the last script began.
 	inventoryBefore *inventory
 	// lostDocuments is the data that earlier scripts have lost.
@@ -47,19 +47,20 @@ func epoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, tim
 
 // newTestCluster creates a cluster. A saved state takes precedence over the options of the start point.
 func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error) {
-	cfg := mock.Config{Start: epoch(), Seed: seed, Version: s.start.release, Parameters: s.start.parameters}
-	if s.start.seed != nil {
-		cfg.Seed = *s.start.seed
+	cfg := mock.Config{Start: epoch(), Seed: seed, Release: s.clusterOptions.release,
+		Parameters: s.clusterOptions.parameters}
+	if s.clusterOptions.seed != nil {
+		cfg.Seed = *s.clusterOptions.seed
 	}
 	switch {
 	case s.saved != "":
 		cfg.Snapshot = s.saved
-	case s.start.snapshot != "":
-		if err := o.LoadSnapshot(&cfg, s.start.snapshot); err != nil {
+	case s.clusterOptions.snapshot != "":
+		if err := o.LoadSnapshot(&cfg, s.clusterOptions.snapshot); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 	default:
-		cfg.Topology = s.start.topology
+		cfg.Topology = s.clusterOptions.topology
 	}
 	cluster, err := mock.New(cfg)
 	if err != nil {
@@ -131,5 +132,5 @@ func (t *testCluster) close() {
 	t.stop()
 }
 
-// errElsewhere is the error for scripts that connect to other servers.
-var errElsewhere = errors.New("a test reaches no cluster but its own: " + address)
+// errOtherServer is the error for scripts that connect to other servers.
+var errOtherServer = errors.New("a test reaches no cluster but its own: " + address)

@@ -81,8 +81,8 @@ func (w *watchedFiles) updateStamps() {
 // noteReads records the files that the tests have read.
 func (w *watchedFiles) noteReads(r Report) {
 	for _, f := range r.Files {
-		w.reads[f.Path] = f.Read
-		for _, path := range f.Read {
+		w.reads[f.Path] = f.FilesRead
+		for _, path := range f.FilesRead {
 			if _, known := w.stamps[path]; !known {
 				w.stamps[path] = stampOf(path)
 			}

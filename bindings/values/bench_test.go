@@ -25,7 +25,7 @@ func BenchmarkFirstUse(b *testing.B) {
 		rt := goja.New()
 		b.StartTimer()
 		w := Install(rt, Options{})
-		w.Inspect(w.DocToJS(doc), DefaultInspect())
+		w.Inspect(w.DocToJS(doc), DefaultInspectOptions())
 	}
 }
 
@@ -86,7 +86,7 @@ func BenchmarkDocuments(b *testing.B) {
 		b.Run(c.name+"/Inspect", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				w.Inspect(js, DefaultInspect())
+				w.Inspect(js, DefaultInspectOptions())
 			}
 		})
 		b.Run(c.name+"/EJSON", func(b *testing.B) {

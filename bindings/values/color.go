@@ -54,7 +54,7 @@ func codesOf(s style) (on, off string) {
 
 // paint returns a text in its colour. It escapes the control characters of the text.
 func (in *inspector) paint(s style, text string) string {
-	text = plaintext.Visible(text)
+	text = plaintext.EscapeText(text)
 	if !in.o.Color {
 		return text
 	}

@@ -167,14 +167,14 @@ func TestServerDocumentsAreShownWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := w.Inspect(v, DefaultInspect())
+		got := w.Inspect(v, DefaultInspectOptions())
 		if strings.Contains(got, "[Object]") || strings.Contains(got, " more ") {
 			t.Errorf("%s is cut: %s", script, got)
 		}
 	}
 	// a script's own copy has the usual limits
 	v, _ := rt.RunString(`EJSON.parse(EJSON.stringify(doc))`)
-	if got := w.Inspect(v, DefaultInspect()); !strings.Contains(got, "[Object]") ||
+	if got := w.Inspect(v, DefaultInspectOptions()); !strings.Contains(got, "[Object]") ||
 		!strings.Contains(got, "... 50 more items") {
 		t.Errorf("a copy is not cut: %s", got)
 	}
@@ -205,7 +205,7 @@ func TestDBRefOfServer(t *testing.T) {
 		for how, v := range map[string]goja.Value{
 			"at once": w.ToJS(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: raw}), "lazily": w.LazyDoc(raw),
 		} {
-			if got := w.Inspect(v, DefaultInspect()); got != c.want {
+			if got := w.Inspect(v, DefaultInspectOptions()); got != c.want {
 				t.Errorf("%v read %s is %s, want %s", c.d, how, got, c.want)
 			}
 		}

@@ -133,7 +133,7 @@ func dbRefClass() classSpec {
 					return o
 				}),
 				newMethod(w, "toString", func(d *dbRef, _ []goja.Value) goja.Value {
-					return w.rt.ToValue(w.Inspect(w.wrap(d), DefaultInspect()))
+					return w.rt.ToValue(w.Inspect(w.wrap(d), DefaultInspectOptions()))
 				}),
 			}
 		},

@@ -35,7 +35,7 @@ func TestPrinters(t *testing.T) {
 		{"its own text", rt.NewDynamicObject(&cursor{}), "a cursor"},
 		{"nested", rt.NewArray(ordinary, dynamic), "[ app, app.orders ]"},
 	} {
-		if got := w.Inspect(c.v, DefaultInspect()); got != c.want {
+		if got := w.Inspect(c.v, DefaultInspectOptions()); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestOneLine(t *testing.T) {
     { min: { k: MinKey() }, max: { k: MaxKey() }, 'on shard': 'shard-with-a-long-name-2', 'last modified': Timestamp({ t: 2, i: 2 }) }
   ]
 }`
-	if got := w.Inspect(objectWith(w.rt, "chunks", list), DefaultInspect()); got != want {
+	if got := w.Inspect(objectWith(w.rt, "chunks", list), DefaultInspectOptions()); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -92,15 +92,15 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s = %v (%v), want %s", script, v, err, want)
 		}
 	}
-	stacks := DefaultInspect()
+	stacks := DefaultInspectOptions()
 	stacks.ErrorStacks = true
-	if got := w.Inspect(objectWith(w.rt, "e", e), DefaultInspect()); got != "{ e: [MongoServerError: ns not found] }" {
+	if got := w.Inspect(objectWith(w.rt, "e", e), DefaultInspectOptions()); got != "{ e: [MongoServerError: ns not found] }" {
 		t.Errorf("inside a value: %s", got)
 	}
-	if got := w.InspectResult(e, DefaultInspect(), true); got != "MongoServerError[NamespaceNotFound]: ns not found" {
+	if got := w.InspectOutput(e, DefaultInspectOptions(), true); got != "MongoServerError[NamespaceNotFound]: ns not found" {
 		t.Errorf("as a result: %s", got)
 	}
-	if got := w.InspectResult(e, DefaultInspect(), false); got != "[MongoServerError: ns not found]" {
+	if got := w.InspectOutput(e, DefaultInspectOptions(), false); got != "[MongoServerError: ns not found]" {
 		t.Errorf("printed: %s", got)
 	}
 	v, _ := rt.RunString(`function boom() { return new RangeError('deep') }; Object.assign(boom(), {code: 5})`)
@@ -112,18 +112,18 @@ func TestErrors(t *testing.T) {
 	v, _ = rt.RunString(`Object.assign(new Error('bulk'), {result: {n: 1}, writeErrors: [{index: 0}], violations: [1], ` +
 		`cause: 'why'})`)
 	want := "Error: bulk\nResult: { n: 1 }\nWrite Errors: [ { index: 0 } ]\nViolations: [ 1 ]\nCaused by: \n'why'"
-	if got := w.ErrorText(v, DefaultInspect()); got != want {
+	if got := w.ErrorText(v, DefaultInspectOptions()); got != want {
 		t.Errorf("with details: %s", got)
 	}
 	v, _ = rt.RunString(`var c = new Error('a'); c.cause = c; c`)
-	w.ErrorText(v, DefaultInspect()) // must come back
+	w.ErrorText(v, DefaultInspectOptions()) // must come back
 }
 
 // rules/04-values-and-language §3.7.
 func TestColours(t *testing.T) {
 	rt := goja.New()
 	w := Install(rt, Options{})
-	o := DefaultInspect()
+	o := DefaultInspectOptions()
 	o.Color = true
 	const yellow, green, off = "\x1b[33m", "\x1b[32m", "\x1b[39m"
 	for script, want := range map[string]string{
@@ -173,7 +173,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%+v\nwant %s\ngot  %s", c.o, c.want, got)
 		}
 	}
-	if got, want := w.Inspect(v, InspectOptions{}), w.Inspect(v, DefaultInspect()); got != want {
+	if got, want := w.Inspect(v, InspectOptions{}), w.Inspect(v, DefaultInspectOptions()); got != want {
 		t.Errorf("the zero value shows %s, the default %s", got, want)
 	}
 }
@@ -196,7 +196,7 @@ func TestInspectArrayItems(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", script, err)
 		}
-		if got := w.Inspect(v, DefaultInspect()); got != want {
+		if got := w.Inspect(v, DefaultInspectOptions()); got != want {
 			t.Errorf("%s: %s, want %s", script, got, want)
 		}
 	}
@@ -220,7 +220,7 @@ func TestInspectSurvives(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", script, err)
 		}
-		if got := w.Inspect(v, DefaultInspect()); got != want {
+		if got := w.Inspect(v, DefaultInspectOptions()); got != want {
 			t.Errorf("%s: %s, want %s", script, got, want)
 		}
 	}

@@ -154,7 +154,7 @@ func TestDeepNestingIsRefused(t *testing.T) {
 	if _, err := w.ToBSON(v); err == nil {
 		t.Error("BSON of a bottomless array succeeded")
 	}
-	w.Printjson(v) // must come back
+	w.PrintjsonText(v) // must come back
 }
 
 func FuzzParseEJSON(f *testing.F) {
@@ -175,7 +175,7 @@ func FuzzParseEJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		w.Inspect(v, DefaultInspect())
+		w.Inspect(v, DefaultInspectOptions())
 		if _, err := w.ToBSON(v); err != nil {
 			return // a NUL in a pattern, for one
 		}

@@ -172,7 +172,7 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 	case goja.IsNumber(v):
 		return r.w.js.newDate(v)
 	case isString(v):
-		return r.w.js.newDate(r.w.js.dateText(v))
+		return r.w.js.newDate(r.w.js.parseDate(v))
 	}
 	if p, ok := payloadOf(v); ok {
 		switch p.(type) {

@@ -26,7 +26,7 @@ type Errors struct {
 // anything that the runtime can convert. The names Error, TypeError, RangeError, SyntaxError,
 // ReferenceError and EvalError select the runtime's own classes.
 func (x *Errors) New(name, message string, fields ...map[string]any) *goja.Object {
-	e, err := x.js.err(nil, x.rt.ToValue(message))
+	e, err := x.js.errorCtor(nil, x.rt.ToValue(message))
 	if err != nil {
 		panic(err)
 	}

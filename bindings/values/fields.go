@@ -115,8 +115,8 @@ func (f *objectFields) nothingHasToBSON() bool {
 
 // callToBSON calls the method toBSON of an object; other is false if the result is the object itself or
 // undefined.
-func (f *objectFields) callToBSON(o *goja.Object, natural bool) (v goja.Value, other bool) {
-	if natural && f.surelyLacks(o, "toBSON") {
+func (f *objectFields) callToBSON(o *goja.Object, nothingHasToBSON bool) (v goja.Value, replaced bool) {
+	if nothingHasToBSON && f.surelyLacks(o, "toBSON") {
 		return nil, false
 	}
 	method := o.Get("toBSON")

@@ -47,15 +47,15 @@ type InspectOptions struct {
 	Compare func(a, b goja.Value) (goja.Value, error) // order of entry texts; nil orders by bytes
 }
 
-// DefaultInspect returns the options of print(): depth 6, 100 items, no colour.
-func DefaultInspect() InspectOptions {
+// DefaultInspectOptions returns the options of print(): depth 6, 100 items, no colour.
+func DefaultInspectOptions() InspectOptions {
 	return InspectOptions{Depth: defaultDepth, MaxItems: defaultMaxItems, MaxString: defaultMaxString, Width: lineWidth,
 		Compact: defaultCompact}
 }
 
-// UnlimitedInspect returns the options for the final result of --eval and for explain output, without
+// UnlimitedInspectOptions returns the options for the final result of --eval and for explain output, without
 // limits.
-func UnlimitedInspect() InspectOptions {
+func UnlimitedInspectOptions() InspectOptions {
 	return InspectOptions{Depth: Unlimited, MaxItems: Unlimited, MaxString: Unlimited}
 }
 
@@ -65,11 +65,11 @@ func (w *Realm) Inspect(v goja.Value, o InspectOptions) string {
 	return newInspector(w, o).text(v)
 }
 
-// InspectResult formats a value as the result of an input or, unless result is set, as an argument of
+// InspectOutput formats a value as the result of an input or, unless result is set, as an argument of
 // print() (rules/04-values-and-language §3.1). Strings are raw, but in a result not those with control
 // characters. An error is formatted by ErrorText in a result, and as [Name: message] in print().
 // undefined is an empty string.
-func (w *Realm) InspectResult(v goja.Value, o InspectOptions, result bool) string {
+func (w *Realm) InspectOutput(v goja.Value, o InspectOptions, result bool) string {
 	if v == nil || goja.IsUndefined(v) {
 		return ""
 	}
@@ -88,16 +88,16 @@ func (w *Realm) InspectResult(v goja.Value, o InspectOptions, result bool) strin
 // isControl reports whether a character is a control character other than tab and line feed.
 func isControl(r rune) bool { return r <= 0x9f && plaintext.IsControl(r) }
 
-// Printjson formats a value for printjson: strings raw, other values without limits and with every
+// PrintjsonText formats a value for printjson: strings raw, other values without limits and with every
 // entry on a separate line.
-func (w *Realm) Printjson(v goja.Value) string {
+func (w *Realm) PrintjsonText(v goja.Value) string {
 	if s, ok := v.(goja.String); ok {
 		return s.String()
 	}
 	if goja.IsUndefined(v) {
 		return ""
 	}
-	o := UnlimitedInspect()
+	o := UnlimitedInspectOptions()
 	o.Compact = MultiLine
 	return w.Inspect(v, o)
 }
@@ -106,7 +106,7 @@ func (w *Realm) Printjson(v goja.Value) string {
 func (in *inspector) text(v goja.Value) (text string) {
 	if ex := in.w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
 		// a trap or a toString of the script's own failed
-		return "[Uninspectable: " + plaintext.Visible(ex.Value().String()) + "]"
+		return "[Uninspectable: " + plaintext.EscapeText(ex.Value().String()) + "]"
 	}
 	return text
 }
@@ -249,9 +249,9 @@ func (in *inspector) object(o *goja.Object, level int) string {
 func (in *inspector) printerText(o *goja.Object) (string, bool) {
 	text, ok := in.w.printers.printerText(o)
 	if in.o.Color {
-		return plaintext.VisibleStyled(text), ok
+		return plaintext.EscapeStyled(text), ok
 	}
-	return plaintext.Visible(text), ok
+	return plaintext.EscapeText(text), ok
 }
 
 // reference returns the number of an object that contains itself.

@@ -32,16 +32,16 @@ func TestInspectAsNode(t *testing.T) {
 			t.Errorf("%s: %v", c.Src, err)
 			continue
 		}
-		lines := UnlimitedInspect()
+		lines := UnlimitedInspectOptions()
 		lines.Compact = MultiLine
-		color := DefaultInspect()
+		color := DefaultInspectOptions()
 		color.Color = true
-		full := DefaultInspect()
+		full := DefaultInspectOptions()
 		full.Compact = CompactFull
 		for _, form := range []struct {
 			name, want string
 			o          InspectOptions
-		}{{"shown", c.Shown, DefaultInspect()}, {"lines", c.Lines, lines}, {"color", c.Color, color},
+		}{{"shown", c.Shown, DefaultInspectOptions()}, {"lines", c.Lines, lines}, {"color", c.Color, color},
 			{"full", c.Full, full}} {
 			if form.want == "" {
 				continue

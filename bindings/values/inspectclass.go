@@ -79,8 +79,8 @@ func prefix(name string, known bool, tag, fallback, size string) string {
 	}
 }
 
-// shapeOf determines the brackets and entries by the class of o.
-func (in *inspector) shapeOf(o *goja.Object, name string, known bool) entryLayout {
+// layoutOf determines the brackets and entries by the class of o.
+func (in *inspector) layoutOf(o *goja.Object, name string, known bool) entryLayout {
 	tag := in.tag(o)
 	s := entryLayout{opening: "{", closing: "}"}
 	s.symbols = o.Symbols()
@@ -131,19 +131,19 @@ func (in *inspector) shapeOf(o *goja.Object, name string, known bool) entryLayou
 	case class == "Arguments":
 		s.opening, s.keys = "[Arguments] {", o.Keys()
 	case isFunction(o):
-		s.base, s.baseSuffices = plaintext.Visible(in.functionText(o, name, known, tag)), true
+		s.base, s.baseSuffices = plaintext.EscapeText(in.functionText(o, name, known, tag)), true
 		s.keys = o.Keys()
 		if len(s.keys) == 0 && len(s.symbols) == 0 {
 			s.base = in.paint(styleSpecial, s.base)
 		}
 	default:
-		in.plainShape(o, &s, name, known, tag)
+		in.setPlainLayout(o, &s, name, known, tag)
 	}
 	return s
 }
 
-// plainShape works like shapeOf, for objects that are neither collections nor functions.
-func (in *inspector) plainShape(o *goja.Object, s *entryLayout, name string, known bool, tag string) {
+// setPlainLayout works like layoutOf, for objects that are neither collections nor functions.
+func (in *inspector) setPlainLayout(o *goja.Object, s *entryLayout, name string, known bool, tag string) {
 	s.keys = in.w.fields.keys(o)
 	switch class := o.ClassName(); {
 	case class == "RegExp":
@@ -152,7 +152,7 @@ func (in *inspector) plainShape(o *goja.Object, s *entryLayout, name string, kno
 		if name != "RegExp" {
 			s.base = prefix(name, known, tag, "RegExp", "") + s.base
 		}
-		s.base = plaintext.Visible(s.base)
+		s.base = plaintext.EscapeText(s.base)
 		if len(s.keys) == 0 {
 			s.base = in.paint(styleRegExp, s.base)
 		}

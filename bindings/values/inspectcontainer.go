@@ -28,10 +28,10 @@ type entryLayout struct {
 // container shows an object with its entries.
 func (in *inspector) container(o *goja.Object, level int) string {
 	name, known := in.className(o)
-	s := in.shapeOf(o, name, known)
-	s.opening = plaintext.Visible(s.opening)
+	s := in.layoutOf(o, name, known)
+	s.opening = plaintext.EscapeText(s.opening)
 	if in.o.ShowHidden {
-		s.keys, s.symbols = in.hiddenKeys(o), in.allSymbols(o)
+		s.keys, s.symbols = in.hiddenKeys(o), in.ownSymbols(o)
 	}
 	if s.entries == nil && len(s.keys) == 0 && len(s.symbols) == 0 {
 		if s.baseSuffices {
@@ -84,7 +84,7 @@ func (in *inspector) container(o *goja.Object, level int) string {
 func (in *inspector) property(o *goja.Object, key string, level int, array bool) string {
 	shown := in.key(key)
 	if in.o.ShowHidden && !in.enumerable(o, in.w.rt.ToValue(key)) {
-		shown = "[" + plaintext.VisibleLine(key) + "]"
+		shown = "[" + plaintext.EscapeLine(key) + "]"
 	}
 	return shown + ":" + in.namedValue(o, in.w.rt.ToValue(key), level, array)
 }
@@ -99,7 +99,7 @@ func (in *inspector) namedValue(o *goja.Object, key goja.Value, level int, array
 		return " " + in.slotText(o, key, level, 2)
 	}
 	text := in.slotText(o, key, level, 3)
-	if in.columns(text) > in.o.Width {
+	if in.displayWidth(text) > in.o.Width {
 		return "\n" + strings.Repeat(" ", in.indent+3) + text
 	}
 	return " " + text

@@ -10,7 +10,7 @@ import (
 
 // errorLine formats an error inside a value: [Name: message].
 func (in *inspector) errorLine(o *goja.Object) string {
-	return plaintext.Visible("[" + in.errorHead(o) + "]")
+	return plaintext.EscapeText("[" + in.errorHead(o) + "]")
 }
 
 // errorHead returns "Name: message", or the name alone.
@@ -35,7 +35,7 @@ func (in *inspector) errorStack(o *goja.Object) string {
 	if frames == "" {
 		return in.errorLine(o)
 	}
-	return strings.ReplaceAll(plaintext.Visible(in.errorHead(o)+frames), "\n", "\n"+strings.Repeat(" ", in.indent))
+	return strings.ReplaceAll(plaintext.EscapeText(in.errorHead(o)+frames), "\n", "\n"+strings.Repeat(" ", in.indent))
 }
 
 // stackFrames returns where an error was made, a line for each frame; empty if it is not known.
@@ -53,7 +53,7 @@ func stackFrames(o *goja.Object) string {
 func (w *Realm) ErrorText(v goja.Value, o InspectOptions) string {
 	var text string
 	if ex := w.rt.Try(func() { text = errorText(w, v, o, 0) }); ex != nil {
-		return "Error: " + plaintext.Visible(ex.Error())
+		return "Error: " + plaintext.EscapeText(ex.Error())
 	}
 	return text
 }
@@ -84,13 +84,13 @@ func errorText(w *Realm, v goja.Value, o InspectOptions, causes int) string {
 	var b strings.Builder
 	b.WriteString(in.paint(styleErrorName, name))
 	if code := e.Get("codeName"); !isMissing(code) && code.String() != "" {
-		b.WriteString("[" + plaintext.Visible(code.String()) + "]")
+		b.WriteString("[" + plaintext.EscapeText(code.String()) + "]")
 	}
 	if m := textOf(message, ""); m != "" {
-		b.WriteString(": " + plaintext.Visible(m))
+		b.WriteString(": " + plaintext.EscapeText(m))
 	}
 	if o.ErrorStacks {
-		b.WriteString(plaintext.Visible(stackFrames(e)))
+		b.WriteString(plaintext.EscapeText(stackFrames(e)))
 	}
 	for _, part := range [...]struct{ label, field string }{
 		{"Additional information", "errInfo"}, {"Result", "result"}, {"Write Errors", "writeErrors"},
@@ -111,5 +111,5 @@ func thrownText(w *Realm, v goja.Value, o InspectOptions) string {
 	if v == nil || goja.IsUndefined(v) {
 		return "undefined"
 	}
-	return w.InspectResult(v, o, false)
+	return w.InspectOutput(v, o, false)
 }

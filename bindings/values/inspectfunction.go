@@ -10,10 +10,10 @@ import (
 // nodeDepth is the depth to which Node shows a value.
 const nodeDepth = 2
 
-// NodeInspect returns the options of Node itself: depth 2, no colour, dates in their plain form, errors
+// NodeInspectOptions returns the options of Node itself: depth 2, no colour, dates in their plain form, errors
 // with their stack.
-func NodeInspect() InspectOptions {
-	o := DefaultInspect()
+func NodeInspectOptions() InspectOptions {
+	o := DefaultInspectOptions()
 	o.Depth, o.BareDates, o.ErrorStacks = nodeDepth, true, true
 	return o
 }
@@ -28,7 +28,7 @@ func (w *Realm) InspectFunction() *goja.Object {
 		return w.rt.ToValue(in.value(call.Argument(0), 0, false))
 	})
 	must(f.Set("custom", w.customSymbol()))
-	must(f.Set("defaultOptions", newInspector(w, NodeInspect()).userOptions(nodeDepth)))
+	must(f.Set("defaultOptions", newInspector(w, NodeInspectOptions()).userOptions(nodeDepth)))
 	w.inspectFunc = f
 	return f
 }
@@ -36,9 +36,9 @@ func (w *Realm) InspectFunction() *goja.Object {
 // inspectArguments parses the arguments after the value: an object of options, or showHidden, depth and
 // colors.
 func inspectArguments(args []goja.Value) InspectOptions {
-	o := NodeInspect()
+	o := NodeInspectOptions()
 	if given, ok := arg(args, 1).(*goja.Object); ok {
-		for name, set := range inspectSettings() {
+		for name, set := range inspectOptionSetters() {
 			if v := given.Get(name); v != nil && !goja.IsUndefined(v) {
 				set(&o, v)
 			}
@@ -47,14 +47,14 @@ func inspectArguments(args []goja.Value) InspectOptions {
 	}
 	for i, name := range []string{"showHidden", "depth", "colors"} {
 		if v := arg(args, i+1); !goja.IsUndefined(v) {
-			inspectSettings()[name](&o, v)
+			inspectOptionSetters()[name](&o, v)
 		}
 	}
 	return o
 }
 
-// inspectSettings returns setters for the options of util.inspect, by name.
-func inspectSettings() map[string]func(o *InspectOptions, v goja.Value) {
+// inspectOptionSetters returns setters for the options of util.inspect, by name.
+func inspectOptionSetters() map[string]func(o *InspectOptions, v goja.Value) {
 	return map[string]func(o *InspectOptions, v goja.Value){
 		"depth":           func(o *InspectOptions, v goja.Value) { o.Depth = nodeLimit(v, TopLevel) },
 		"maxArrayLength":  func(o *InspectOptions, v goja.Value) { o.MaxItems = nodeLimit(v, TopLevel) },

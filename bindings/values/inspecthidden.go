@@ -23,9 +23,9 @@ func isIndex(key string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == key
 }
 
-// allSymbols returns an object's own symbols, except those of this package, which scripts cannot refer
+// ownSymbols returns an object's own symbols, except those of this package, which scripts cannot refer
 // to.
-func (in *inspector) allSymbols(o *goja.Object) []*goja.Symbol {
+func (in *inspector) ownSymbols(o *goja.Object) []*goja.Symbol {
 	own := []*goja.Symbol{in.w.marks.fromServer, in.w.printers.text, in.w.printers.line, in.w.marks.original,
 		in.w.fields.order}
 	list, err := in.w.js.ownSymbols(nil, o)

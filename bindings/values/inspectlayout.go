@@ -60,7 +60,7 @@ func (in *inspector) fitsFullCompact(output []string, base string) bool {
 		return false
 	}
 	for _, entry := range output {
-		total += in.width(entry)
+		total += in.utf16Length(entry)
 	}
 	return total <= in.o.Width && !strings.Contains(base, "\n")
 }
@@ -71,7 +71,7 @@ func (in *inspector) fitsOnLine(output []string, start int, base string) bool {
 		if strings.Contains(entry, "\n") {
 			return false
 		}
-		total += in.width(entry)
+		total += in.utf16Length(entry)
 		if total > in.o.Width {
 			return false
 		}
@@ -90,7 +90,7 @@ func (in *inspector) group(output []string, o *goja.Object) []string {
 	lengths := make([]int, n)
 	total, longest := 0, 0
 	for i, entry := range output[:n] {
-		lengths[i] = in.columns(entry)
+		lengths[i] = in.displayWidth(entry)
 		total += lengths[i] + separator
 		longest = max(longest, lengths[i])
 	}
@@ -151,16 +151,16 @@ func (in *inspector) allNumbers(o *goja.Object, n int) bool {
 	return true
 }
 
-// width returns the number of UTF-16 units without colour codes.
-func (in *inspector) width(s string) int {
+// utf16Length returns the number of UTF-16 units without colour codes.
+func (in *inspector) utf16Length(s string) int {
 	if in.o.Color {
 		s = stripColor(s)
 	}
 	return utf16Length(s)
 }
 
-// columns returns the display width of s, which the columns of an array are based on.
-func (in *inspector) columns(s string) int {
+// displayWidth returns the display width of s, which the columns of an array are based on.
+func (in *inspector) displayWidth(s string) int {
 	if in.o.Color {
 		s = stripColor(s)
 	}

@@ -16,7 +16,7 @@ func inspectMethod(w *Realm) method {
 func constructorCall(w *Realm, p payload) string {
 	switch p := p.(type) {
 	case *binaryValue:
-		text := inspectAlone(w, p)
+		text := inspectPayload(w, p)
 		if strings.HasPrefix(text, "Binary.") {
 			return strings.ReplaceAll(text, "'", `"`)
 		}
@@ -37,12 +37,12 @@ func constructorCall(w *Realm, p payload) string {
 	case *bsonSymbol:
 		return callText("BSONSymbol", quoteJSON(p.text))
 	default: // no quotes can occur
-		return strings.ReplaceAll(inspectAlone(w, p), "'", `"`)
+		return strings.ReplaceAll(inspectPayload(w, p), "'", `"`)
 	}
 }
 
-func inspectAlone(w *Realm, p payload) string {
-	return p.inspectText(&inspector{w: w, o: DefaultInspect()})
+func inspectPayload(w *Realm, p payload) string {
+	return p.inspectText(&inspector{w: w, o: DefaultInspectOptions()})
 }
 
 func callText(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }

@@ -13,10 +13,10 @@ import (
 const numberWarning = ": specifying a number as argument is deprecated and may lead to loss of precision, pass a " +
 	"string instead"
 
-// integerText parses an integer with the given number of bits. Digits after a decimal point are
+// parseInteger parses an integer with the given number of bits. Digits after a decimal point are
 // dropped. It throws in the name of the constructor for an invalid number, or one that does not fit
 // (rules/04-values-and-language §4.7, fixes).
-func (c callee) integerText(text string, bits int) int64 {
+func (c callee) parseInteger(text string, bits int) int64 {
 	t := strings.TrimSpace(text)
 	if n, err := strconv.ParseInt(t, 10, bits); err == nil && !strings.HasPrefix(t, "_") {
 		return n
@@ -34,9 +34,9 @@ func isDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// integerNumber works like integerText, for a JavaScript number. 2^63 becomes the greatest long:
+// integerFromNumber works like parseInteger, for a JavaScript number. 2^63 becomes the greatest long:
 // scripts write 9223372036854775807, which is 2^63 as a JavaScript number.
-func (c callee) integerNumber(f float64, bits int) int64 {
+func (c callee) integerFromNumber(f float64, bits int) int64 {
 	limit := math.Ldexp(1, bits-1)
 	t := math.Trunc(f)
 	if bits == 64 && t == limit {
@@ -57,26 +57,26 @@ func (c callee) integerFrom(v goja.Value, bits int) int64 {
 	if p, ok := payloadOf(v); ok {
 		switch p := p.(type) {
 		case *long:
-			return c.integerText(p.text(10), bits)
+			return c.parseInteger(p.text(10), bits)
 		case *int32Value:
 			return int64(p.n)
 		case *doubleValue:
-			return c.integerNumber(p.f, bits)
+			return c.integerFromNumber(p.f, bits)
 		case *timestamp:
 			return p.bits()
 		}
 	}
 	switch typeOf(v) {
 	case "number":
-		return c.integerNumber(v.ToFloat(), bits)
+		return c.integerFromNumber(v.ToFloat(), bits)
 	case "bigint":
-		return c.integerText(v.Export().(*big.Int).String(), bits)
+		return c.parseInteger(v.Export().(*big.Int).String(), bits)
 	case "boolean":
 		return v.ToInteger()
 	case "undefined":
 		return 0
 	default:
-		return c.integerText(v.String(), bits)
+		return c.parseInteger(v.String(), bits)
 	}
 }
 

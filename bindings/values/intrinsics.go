@@ -5,21 +5,21 @@ import "github.com/dop251/goja"
 // intrinsics are the runtime's built-in objects. They are read before any script runs, because a script
 // may define its own variable Map or Error.
 type intrinsics struct {
-	object, objectProto *goja.Object
-	array, arrayProto   *goja.Object
-	dateProto, errProto *goja.Object
-	date, regexp, err   goja.Constructor
-	weakMap             goja.Constructor
-	errors              map[string]*goja.Object // prototypes of the error classes
-	getOwn              goja.Callable           // Object.getOwnPropertyDescriptor
-	ownSymbols          goja.Callable           // Object.getOwnPropertySymbols
-	symbolFor           goja.Callable           // Symbol.for
-	reflectSet          goja.Callable           // Reflect.set
-	dateParse           goja.Callable
-	stringify, parse    goja.Callable // of JSON
-	mapEntries, mapSize goja.Callable
-	setValues, setSize  goja.Callable
-	typedArrays         map[string]goja.Constructor
+	object, objectProto     *goja.Object
+	array, arrayProto       *goja.Object
+	dateProto, errProto     *goja.Object
+	date, regexp, errorCtor goja.Constructor
+	weakMap                 goja.Constructor
+	errors                  map[string]*goja.Object // prototypes of the error classes
+	getOwn                  goja.Callable           // Object.getOwnPropertyDescriptor
+	ownSymbols              goja.Callable           // Object.getOwnPropertySymbols
+	symbolFor               goja.Callable           // Symbol.for
+	reflectSet              goja.Callable           // Reflect.set
+	dateParse               goja.Callable
+	stringify, parse        goja.Callable // of JSON
+	mapEntries, mapSize     goja.Callable
+	setValues, setSize      goja.Callable
+	typedArrays             map[string]goja.Constructor
 }
 
 func intrinsicsOf(rt *goja.Runtime) intrinsics {
@@ -39,7 +39,7 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 		object: object("Object"), objectProto: proto("Object"),
 		array: object("Array"), arrayProto: proto("Array"),
 		dateProto: proto("Date"), errProto: proto("Error"),
-		date: constructor("Date"), regexp: constructor("RegExp"), err: constructor("Error"),
+		date: constructor("Date"), regexp: constructor("RegExp"), errorCtor: constructor("Error"),
 		weakMap:     constructor("WeakMap"),
 		errors:      make(map[string]*goja.Object),
 		getOwn:      callable(object("Object").Get("getOwnPropertyDescriptor")),
@@ -74,8 +74,8 @@ func (i *intrinsics) newDate(ms goja.Value) *goja.Object {
 	return o
 }
 
-// dateText implements Date.parse.
-func (i *intrinsics) dateText(v goja.Value) goja.Value {
+// parseDate implements Date.parse.
+func (i *intrinsics) parseDate(v goja.Value) goja.Value {
 	ms, err := i.dateParse(nil, v)
 	must(err)
 	return ms

@@ -17,7 +17,7 @@ const maxRawDepth = 100
 
 // writeLazy writes a document from its bytes. It returns false if its object may have other content.
 func (j *jsonWriter) writeLazy(l *lazyDoc) bool {
-	if l.exposed || l.o.Prototype() != j.w.settling.proto {
+	if l.exposed || l.o.Prototype() != j.w.lazyGuard.proto {
 		return false
 	}
 	if _, ok := goja.AssertFunction(j.w.js.objectProto.Get("toBSON")); ok {
@@ -42,7 +42,7 @@ func (j *jsonWriter) rawDocument(body []byte, depth int) bool {
 		if t == bson.TypeUndefined && j.ignoreUndefined {
 			continue
 		}
-		j.item()
+		j.beginMember()
 		j.buf = append(appendJSONString(j.buf, key), ':')
 		if j.gap != "" {
 			j.buf = append(j.buf, ' ')
@@ -84,7 +84,7 @@ func (j *jsonWriter) rawArray(value []byte, depth int) {
 			break
 		}
 		body = rest
-		j.item()
+		j.beginMember()
 		if t == bson.TypeUndefined {
 			j.raw("null")
 			continue
@@ -121,7 +121,7 @@ func (j *jsonWriter) rawValue(name []byte, t bson.Type, value []byte, depth int)
 		j.pair("$oid", bson.ObjectID(value).Hex())
 		return
 	case bson.TypeDateTime:
-		if ms, _, _ := bsoncore.ReadDateTime(value); ms >= -maxDate && ms <= maxDate {
+		if ms, _, _ := bsoncore.ReadDateTime(value); ms >= -maxDateMillis && ms <= maxDateMillis {
 			j.dateAt(ms)
 			return
 		}

@@ -64,8 +64,8 @@ func (j *jsonWriter) newline() {
 	}
 }
 
-// item begins the next member of the open container.
-func (j *jsonWriter) item() {
+// beginMember begins the next member of the open container.
+func (j *jsonWriter) beginMember() {
 	n := &j.counts[len(j.counts)-1]
 	if *n > 0 {
 		j.buf = append(j.buf, ',')
@@ -75,7 +75,7 @@ func (j *jsonWriter) item() {
 }
 
 func (j *jsonWriter) key(name string) {
-	j.item()
+	j.beginMember()
 	j.text(name)
 	j.buf = append(j.buf, ':')
 	if j.gap != "" {
@@ -172,7 +172,7 @@ func (j *jsonWriter) object(o *goja.Object) {
 		return
 	}
 	if p, ok := payloadOf(o); ok {
-		j.checkCycle(o)
+		j.enter(o)
 		p.writeEJSON(j)
 		return
 	}
@@ -213,7 +213,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 		j.value(v)
 		return
 	}
-	j.checkCycle(o)
+	j.enter(o)
 	switch {
 	case isArray(o) || isTypedArray(o):
 		j.array(o)
@@ -249,7 +249,7 @@ func (j *jsonWriter) nestedValue(name string, v goja.Value) {
 }
 
 func (j *jsonWriter) element(i int, v goja.Value) {
-	j.item()
+	j.beginMember()
 	if j.isOmitted(v) {
 		j.raw("null")
 		return
@@ -352,8 +352,8 @@ func (j *jsonWriter) dateMillis(text string) {
 	j.close('}')
 }
 
-// checkCycle records that o is being written, and throws for cycles.
-func (j *jsonWriter) checkCycle(o *goja.Object) {
+// enter records that o is being written, and throws for cycles.
+func (j *jsonWriter) enter(o *goja.Object) {
 	for i := range len(j.path) - 1 {
 		if j.path[i].obj == o {
 			j.w.Errors.throwBSON(cycleMessage(j.path, i))

@@ -11,22 +11,22 @@ import (
 
 // lazyDoc decodes the fields of a server's document from its bytes when a script reads them. It
 // implements its object as long as the object is not changed. A change converts the object permanently
-// to an ordinary object: it settles. The document also settles for content that the bytes can't
+// to an ordinary object: it is materialized. So is a document with content that the bytes can't
 // represent, such as an order of names that JavaScript does not preserve, and when it is read so often
 // that scanning the bytes takes longer.
 //
-// Until it settles, the object differs from ordinary objects in its prototype, and in the effect of
+// Until it is materialized, the object differs from ordinary objects in its prototype, and in the effect of
 // functions such as Object.freeze. lazyGuard hides both differences.
 type lazyDoc struct {
-	w         *Realm
-	o         *goja.Object // the object of scripts
-	body      []byte       // the elements
-	fields    []lazyField  // sorted; nil until several fields were requested
-	level     int
-	lookups   int // number of lookups by name
-	nextField int // the field that is probably requested next
-	settled   bool
-	exposed   bool // scripts have a mutable value of a field
+	w            *Realm
+	o            *goja.Object // the object of scripts
+	body         []byte       // the elements
+	fields       []lazyField  // sorted; nil until several fields were requested
+	level        int
+	lookups      int // number of lookups by name
+	nextField    int // the field that is probably requested next
+	materialized bool
+	exposed      bool // scripts have a mutable value of a field
 }
 
 // lazyField is the position of a field in the body, from its name to the end of its value.
@@ -55,13 +55,13 @@ func (w *Realm) LazyDoc(d bson.Raw) goja.Value { return w.newLazy(w.reusable.cop
 // newLazy works like LazyDoc, for bytes that never change.
 func (w *Realm) newLazy(d []byte, level int) goja.Value {
 	body, ok := rawdoc.Elements(d)
-	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.IsKnown() {
+	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.CanRead() {
 		v, _ := w.decode(bson.TypeEmbeddedDocument, d, level)
 		return v
 	}
 	l := &lazyDoc{w: w, body: body, level: level}
 	l.o = w.rt.NewDynamicObject(l)
-	must(l.o.SetPrototype(w.settling.prototype()))
+	must(l.o.SetPrototype(w.lazyGuard.prototype()))
 	return l.o
 }
 
@@ -71,7 +71,7 @@ func (w *Realm) LazyObject(fields bson.Raw) goja.Value { return w.newLazy(fields
 // ownLevel is the level of an object of the shell that contains documents.
 const ownLevel = -1
 
-// lazyOf returns the lazy document of an object; nil if the object has none or has settled.
+// lazyOf returns the lazy document of an object; nil if the object has none, or it was materialized.
 func lazyOf(o *goja.Object) *lazyDoc {
 	if o.ExportType() != typeOfLazy {
 		return nil
@@ -93,7 +93,7 @@ func (l *lazyDoc) Get(key string) goja.Value {
 	}
 	f := l.field(key)
 	switch {
-	case l.settled:
+	case l.materialized:
 		return l.ownValue(key)
 	case f == nil:
 		return nil
@@ -108,7 +108,7 @@ func (l *lazyDoc) Has(key string) bool {
 		return ok
 	}
 	f := l.field(key)
-	return f != nil || l.settled && l.ownValue(key) != nil
+	return f != nil || l.materialized && l.ownValue(key) != nil
 }
 
 // Keys returns the names of all fields.
@@ -126,19 +126,19 @@ func (l *lazyDoc) Keys() []string {
 
 // Set sets a field.
 func (l *lazyDoc) Set(key string, v goja.Value) bool {
-	l.settle()
+	l.materialize()
 	setField(l.o, key, v)
 	return true
 }
 
 // Delete removes a field.
 func (l *lazyDoc) Delete(key string) bool {
-	l.settle()
+	l.materialize()
 	return l.o.Delete(key) == nil
 }
 
-// ownValue works like Get, for a document that has settled but is still in use by the operation that
-// settled it.
+// ownValue works like Get, for a document that was materialized but is still in use by the operation that
+// materialized it.
 func (l *lazyDoc) ownValue(key string) goja.Value {
 	d, err := l.w.js.getOwn(nil, l.o, l.w.rt.ToValue(key))
 	if err != nil {
@@ -161,7 +161,7 @@ func isLeaf(t bson.Type) bool {
 
 // shouldScan reports whether to scan the bytes for a field instead of indexing all.
 func (l *lazyDoc) shouldScan() bool {
-	if l.fields != nil || l.settled || l.lookups >= maxScans {
+	if l.fields != nil || l.materialized || l.lookups >= maxScans {
 		return false
 	}
 	l.lookups++
@@ -183,7 +183,7 @@ func (l *lazyDoc) scan(name string) (t bson.Type, value []byte, found bool) {
 	return t, value, found
 }
 
-// field returns a field; nil when it is missing, or the document has settled.
+// field returns a field; nil when it is missing, or the document was materialized.
 func (l *lazyDoc) field(key string) *lazyField {
 	if !l.ensureIndex() {
 		return nil
@@ -193,7 +193,7 @@ func (l *lazyDoc) field(key string) *lazyField {
 		return &l.fields[l.nextField-1]
 	}
 	if l.lookups++; l.lookups > maxExtraLookups+2*len(l.fields) {
-		l.settle()
+		l.materialize()
 		return nil
 	}
 	for i := range l.fields {
@@ -208,10 +208,10 @@ func (l *lazyDoc) field(key string) *lazyField {
 // name returns a field's name, without its terminating zero.
 func (l *lazyDoc) name(i int) []byte { return l.body[l.fields[i].name : l.fields[i].start-1] }
 
-// ensureIndex records the offsets of all fields; false if the document has settled.
+// ensureIndex records the offsets of all fields; false if the document was materialized.
 func (l *lazyDoc) ensureIndex() bool {
-	if l.settled || l.fields != nil {
-		return !l.settled
+	if l.materialized || l.fields != nil {
+		return !l.materialized
 	}
 	l.fields = make([]lazyField, 0, 8)
 	for at := 0; at < len(l.body); {
@@ -219,8 +219,8 @@ func (l *lazyDoc) ensureIndex() bool {
 		if !ok {
 			break
 		}
-		if l.needsSettling(key) {
-			l.settle()
+		if l.needsMaterializing(key) {
+			l.materialize()
 			return false
 		}
 		end := len(l.body) - len(rest)
@@ -230,9 +230,9 @@ func (l *lazyDoc) ensureIndex() bool {
 	return true
 }
 
-// needsSettling reports whether JavaScript would treat a field differently from its bytes: its name is
+// needsMaterializing reports whether JavaScript would treat a field differently from its bytes: its name is
 // a duplicate, is moved to the front, or has a special meaning, or there are too many fields.
-func (l *lazyDoc) needsSettling(key []byte) bool {
+func (l *lazyDoc) needsMaterializing(key []byte) bool {
 	if len(l.fields) >= maxLazyFields || len(key) > 0 && key[0] >= '0' && key[0] <= '9' || string(key) == "__proto__" {
 		return true
 	}
@@ -281,12 +281,12 @@ func (w *Realm) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 	return o
 }
 
-// settle converts the object to an ordinary object.
-func (l *lazyDoc) settle() {
-	if l.settled {
+// materialize converts the object to an ordinary object.
+func (l *lazyDoc) materialize() {
+	if l.materialized {
 		return
 	}
-	l.settled = true
+	l.materialized = true
 	w := l.w
 	o := w.rt.NewObject()
 	order := orderWatch{highest: -1}
@@ -314,7 +314,7 @@ func (l *lazyDoc) settle() {
 		ext, _ := extentOfItems(l.body, l.level)
 		w.marks.markFromServer(o, ext, l.level)
 	}
-	if p := l.o.Prototype(); p != w.settling.proto {
+	if p := l.o.Prototype(); p != w.lazyGuard.proto {
 		must(o.SetPrototype(p))
 	}
 	w.Memory.Replace(l.o, o)

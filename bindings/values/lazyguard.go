@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// lazyGuard settles a lazy document before a script can observe a difference.
+// lazyGuard materializes a lazy document before a script can observe a difference.
 type lazyGuard struct {
 	rt    *goja.Runtime
 	js    *intrinsics
@@ -18,13 +18,13 @@ type lazyGuard struct {
 func Materialize(v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if l := lazyOf(o); l != nil {
-			l.settle()
+			l.materialize()
 		}
 	}
 	return v
 }
 
-// materializeTarget settles a document, or the target of a script's proxies.
+// materializeTarget materializes a document, or the target of a script's proxies.
 func materializeTarget(v goja.Value) {
 	o, _ := v.(*goja.Object)
 	for o != nil && isProxy(o) {
@@ -36,7 +36,7 @@ func materializeTarget(v goja.Value) {
 }
 
 // prototype returns the prototype of lazy documents. It inherits from Object.prototype. A lazy document
-// settles when a script sets a property with a symbol as its name on it, or on an object that inherits
+// is materialized when a script sets a property with a symbol as its name on it, or on an object that inherits
 // from it.
 func (l *lazyGuard) prototype() *goja.Object {
 	if l.proto != nil {
@@ -61,35 +61,35 @@ func (l *lazyGuard) prototype() *goja.Object {
 	return l.proto
 }
 
-// settlingFunctions returns the built-in functions that change an object in a way that a lazy document
+// materializingFunctions returns the built-in functions that change an object in a way that a lazy document
 // can't support, or return its prototype.
-func settlingFunctions() map[string]string {
+func materializingFunctions() map[string]string {
 	return map[string]string{
 		"Object":  "defineProperty defineProperties freeze seal preventExtensions getPrototypeOf setPrototypeOf",
 		"Reflect": "defineProperty preventExtensions getPrototypeOf setPrototypeOf",
 	}
 }
 
-// wrapSettlers makes these functions settle lazy documents first.
-func (l *lazyGuard) wrapSettlers() {
-	for owner, names := range settlingFunctions() {
+// wrapMaterializingFunctions makes these functions materialize lazy documents first.
+func (l *lazyGuard) wrapMaterializingFunctions() {
+	for owner, names := range materializingFunctions() {
 		of := l.rt.GlobalObject().Get(owner).(*goja.Object)
 		for name := range strings.FieldsSeq(names) {
 			defineHidden(of, name,
-				l.settleBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
+				l.materializeBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
 		}
 	}
 	d, err := l.js.getOwn(nil, l.js.objectProto, l.rt.ToValue("__proto__"))
 	must(err)
 	if accessor, ok := d.(*goja.Object); ok {
 		this := func(call goja.FunctionCall) goja.Value { return call.This }
-		must(l.js.objectProto.DefineAccessorProperty("__proto__", l.settleBefore(accessor.Get("get"), this),
-			l.settleBefore(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(l.js.objectProto.DefineAccessorProperty("__proto__", l.materializeBefore(accessor.Get("get"), this),
+			l.materializeBefore(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 }
 
-// settleBefore returns a function that settles its argument before it calls another function.
-func (l *lazyGuard) settleBefore(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
+// materializeBefore returns a function that materializes its argument before it calls another function.
+func (l *lazyGuard) materializeBefore(v goja.Value, of func(goja.FunctionCall) goja.Value) goja.Value {
 	original := v.(*goja.Object)
 	run := callable(original)
 	f := l.rt.ToValue(func(call goja.FunctionCall) goja.Value {

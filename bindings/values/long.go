@@ -320,7 +320,7 @@ func (w *Realm) longOf(v goja.Value) *long {
 		b := v.Export().(*big.Int)
 		return &long{w: w, n: low64Bits(b)}
 	case "string":
-		return &long{w: w, n: callee{w, "Long"}.integerText(v.String(), 64)}
+		return &long{w: w, n: callee{w, "Long"}.parseInteger(v.String(), 64)}
 	case "object":
 		if o, ok := v.(*goja.Object); ok {
 			low, high := o.Get("low"), o.Get("high")

@@ -81,7 +81,7 @@ func (w *Realm) parseLong(args []goja.Value, strict bool) goja.Value {
 		sign := map[bool]string{true: "a signed", false: "an unsigned"}[signed]
 		w.Errors.throwBSON(fmt.Sprintf("Input: %s is not representable as %s 64-bit Long with radix: %d", text, sign, radix))
 	case radix == 10 && signed:
-		return w.newLong(callee{w, "Long"}.integerText(text, 64))
+		return w.newLong(callee{w, "Long"}.parseInteger(text, 64))
 	default:
 		callee{w, "Long"}.throwNotInteger(text, 64)
 	}

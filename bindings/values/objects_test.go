@@ -136,7 +136,7 @@ func TestBuiltInsMayBeReplaced(t *testing.T) {
   b: Binary.fromInt8Array(new Int8Array([ 1 ])),
   u: Uint8Array(1) [ 1 ]
 }`
-	if got := w.Inspect(v, DefaultInspect()); got != want {
+	if got := w.Inspect(v, DefaultInspectOptions()); got != want {
 		t.Errorf("got %s", got)
 	}
 	doc, err := w.DocFromJS(v)
@@ -144,11 +144,11 @@ func TestBuiltInsMayBeReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := w.DocToJS(doc)
-	if got := w.Inspect(back.Get("m"), DefaultInspect()); got != `{ a: ISODate('1970-01-01T00:00:00.005Z') }` {
+	if got := w.Inspect(back.Get("m"), DefaultInspectOptions()); got != `{ a: ISODate('1970-01-01T00:00:00.005Z') }` {
 		t.Errorf("back: %s", got)
 	}
 	if got := w.Inspect(w.DocToJS(marshal(t, bson.D{{Key: "toString", Value: int32(1)}})),
-		DefaultInspect()); got != `{ toString: 1 }` {
+		DefaultInspectOptions()); got != `{ toString: 1 }` {
 		t.Errorf("a field named like a frozen method: %s", got)
 	}
 	w.SetPrinter(rt.NewDynamicObject(&collection{}), func() string { return "" })

@@ -108,7 +108,7 @@ func newShell(t *testing.T) *shell {
 	show := func(call goja.FunctionCall) goja.Value {
 		parts := make([]string, len(call.Arguments))
 		for i, a := range call.Arguments {
-			parts[i] = s.w.InspectResult(a, DefaultInspect(), false)
+			parts[i] = s.w.InspectOutput(a, DefaultInspectOptions(), false)
 		}
 		s.out = append(s.out, strings.Join(parts, " "))
 		return goja.Undefined()
@@ -118,7 +118,7 @@ func newShell(t *testing.T) *shell {
 	s.rt.Set("printjson", func(call goja.FunctionCall) goja.Value {
 		parts := make([]string, len(call.Arguments))
 		for i, a := range call.Arguments {
-			parts[i] = s.w.Printjson(a)
+			parts[i] = s.w.PrintjsonText(a)
 		}
 		s.out = append(s.out, strings.Join(parts, " "))
 		return goja.Undefined()
@@ -138,13 +138,13 @@ func (s *shell) run(input string) (kind, text string) {
 	s.out = nil
 	v, err := s.rt.RunString(strings.Replace(input, "class MyErr", "MyErr = class MyErr", 1))
 	if err == nil {
-		if shown := s.w.InspectResult(v, DefaultInspect(), true); shown != "" {
+		if shown := s.w.InspectOutput(v, DefaultInspectOptions(), true); shown != "" {
 			s.out = append(s.out, shown)
 		}
 		return "eval", strings.Join(s.out, "\n")
 	}
 	if ex := (*goja.Exception)(nil); errors.As(err, &ex) {
-		s.out = append(s.out, s.w.ErrorText(ex.Value(), DefaultInspect()))
+		s.out = append(s.out, s.w.ErrorText(ex.Value(), DefaultInspectOptions()))
 	} else {
 		s.out = append(s.out, err.Error())
 	}

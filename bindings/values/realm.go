@@ -44,9 +44,9 @@ type Realm struct {
 	inspectFunc   *goja.Object // util.inspect; nil before its first use
 	printers      printers
 
-	fields   objectFields
-	reusable reusableBuffers
-	settling lazyGuard
+	fields    objectFields
+	reusable  reusableBuffers
+	lazyGuard lazyGuard
 }
 
 // Install defines the BSON constructors and EJSON on the runtime's global object. Each is an accessor
@@ -80,9 +80,9 @@ func Install(rt *goja.Runtime, opts Options) *Realm {
 	}
 	w.defineExactBigInt()
 	w.Memory = gojamem.New(rt, opts.SafeMemory)
-	w.settling = lazyGuard{rt: rt, js: &w.js}
+	w.lazyGuard = lazyGuard{rt: rt, js: &w.js}
 	w.fields = objectFields{rt: rt, js: &w.js, memory: w.Memory}
-	w.settling.wrapSettlers()
+	w.lazyGuard.wrapMaterializingFunctions()
 	return w
 }
 

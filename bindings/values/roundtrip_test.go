@@ -139,7 +139,7 @@ func TestRoundTrip(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Fatalf("\nfrom %s\nto   %s\nwant %s", bson.Raw(kept), got, bson.Raw(want))
 		}
-		w.Inspect(js, DefaultInspect())
+		w.Inspect(js, DefaultInspectOptions())
 		if _, err := w.EJSON(js, true, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestDBRefRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		js := w.DocToJS(raw)
-		if got, want := w.Inspect(js.Get("v"), DefaultInspect()), c.shown; got != want {
+		if got, want := w.Inspect(js.Get("v"), DefaultInspectOptions()), c.shown; got != want {
 			t.Errorf("shown as %s, want %s", got, want)
 		}
 		if got, err := w.DocFromJS(js); err != nil || !bytes.Equal(got, raw) {
@@ -221,7 +221,7 @@ func FuzzToJS(f *testing.F) {
 	w := Install(goja.New(), Options{})
 	f.Fuzz(func(_ *testing.T, typ byte, data []byte) {
 		v := w.ToJS(bson.RawValue{Type: bson.Type(typ), Value: data})
-		w.Inspect(v, DefaultInspect())
+		w.Inspect(v, DefaultInspectOptions())
 		_, _ = w.ToBSON(v)
 		_, _ = w.EJSON(v, true, "")
 	})

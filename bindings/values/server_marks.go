@@ -33,13 +33,13 @@ func (m *marks) isFromServer(o *goja.Object) bool {
 	return v != nil && v.ToBoolean()
 }
 
-// maxDate is the maximum distance of a Date from 1970 in milliseconds.
-const maxDate = 8_640_000_000_000_000
+// maxDateMillis is the maximum distance of a Date from 1970 in milliseconds.
+const maxDateMillis = 8_640_000_000_000_000
 
 // newDate returns a Date. A date that JavaScript cannot represent becomes an invalid Date with its BSON
 // value, so that it is written back unchanged.
 func (m *marks) newDate(ms int64) goja.Value {
-	if ms >= -maxDate && ms <= maxDate {
+	if ms >= -maxDateMillis && ms <= maxDateMillis {
 		return m.js.newDate(m.rt.ToValue(ms))
 	}
 	o := m.js.newDate(goja.NaN())

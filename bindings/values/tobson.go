@@ -120,7 +120,7 @@ func (e *encoder) number(v goja.Value) {
 }
 
 func (e *encoder) object(o *goja.Object) {
-	if ms, ok := e.w.Memory.Date(o); ok {
+	if ms, ok := e.w.Memory.DateMillis(o); ok {
 		e.dateAt(ms)
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 // bulk is a batch of writes that a script builds step by step.
 type bulk struct {
-	script.Hidden
+	script.OpaqueObject
 	JS        *script.Engine
 	coll      Collection
 	unordered bool
@@ -33,7 +33,9 @@ func NewBulk(js *script.Engine, coll Collection, unordered bool) *goja.Object {
 }
 
 // BulkPrototype returns the prototype of batches of writes.
-func BulkPrototype(js *script.Engine) *goja.Object { return script.ClassOf(js, "Bulk", bulkMethods) }
+func BulkPrototype(js *script.Engine) *goja.Object {
+	return script.PrototypeOf(js, "Bulk", bulkMethods)
+}
 
 func (b *bulk) add(op Op) {
 	if b.executed {
@@ -66,7 +68,7 @@ func bulkMethods() script.Methods[*bulk] {
 		}, "Adds an insert."},
 		{"find", "query:object", func(c *script.Call, b *bulk) goja.Value {
 			f := &bulkFind{bulk: b, filter: c.Object(0), options: c.JS.Runtime.NewObject()}
-			return c.JS.NewInstance(f, script.ClassOf(c.JS, "BulkFindOp", bulkFindMethods))
+			return c.JS.NewInstance(f, script.PrototypeOf(c.JS, "BulkFindOp", bulkFindMethods))
 		}, "Chooses the documents of the update or delete that follows."},
 		{"execute", "writeConcern?:object", bulkExecute, "Does the writes."},
 		{"toJSON", "", func(_ *script.Call, b *bulk) goja.Value { return b.summary() }, ""},
@@ -94,12 +96,12 @@ func bulkExecute(c *script.Call, b *bulk) goja.Value {
 	w := b.coll.Write(b.ops, opts)
 	results := b.coll.Results()
 	results.ThrowFailures(w, b.ops, true)
-	return results.Bulk(w, b.ops)
+	return results.BulkResult(w, b.ops)
 }
 
 func bulkGetOperations(c *script.Call, b *bulk) goja.Value {
 	if !b.executed {
-		c.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation,
+		c.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeInvalidOperation,
 			"Cannot call getOperations on an unexecuted Bulk operation")
 	}
 	var groups []any
@@ -118,7 +120,7 @@ func bulkGetOperations(c *script.Call, b *bulk) goja.Value {
 
 // bulkFind is the object that bulk.find() returns.
 type bulkFind struct {
-	script.Hidden
+	script.OpaqueObject
 	bulk    *bulk
 	filter  *goja.Object
 	options *goja.Object
@@ -129,7 +131,7 @@ func bulkFindMethods() script.Methods[*bulkFind] {
 		{"update", "update:object", func(c *script.Call, f *bulkFind) goja.Value { return f.update(c, true) }, ""},
 		{"updateOne", "update:object", func(c *script.Call, f *bulkFind) goja.Value { return f.update(c, false) }, ""},
 		{"replaceOne", "replacement:object", func(c *script.Call, f *bulkFind) goja.Value {
-			f.bulk.add(UpdateOp(c.JS, f.filter, ReplacementDocument(c.JS, c.Arg(0)), f.options, false))
+			f.bulk.add(UpdateOp(c.JS, f.filter, ParseReplacementDocument(c.JS, c.Arg(0)), f.options, false))
 			return f.bulk.object
 		}, ""},
 		{"upsert", "", func(c *script.Call, f *bulkFind) goja.Value {
@@ -159,7 +161,7 @@ func (f *bulkFind) option(c *script.Call, name string, v goja.Value) goja.Value 
 }
 
 func (f *bulkFind) update(c *script.Call, multi bool) goja.Value {
-	f.bulk.add(UpdateOp(c.JS, f.filter, UpdateDocument(c.JS, c.Arg(0)), f.options, multi))
+	f.bulk.add(UpdateOp(c.JS, f.filter, ParseUpdateDocument(c.JS, c.Arg(0)), f.options, multi))
 	return f.bulk.object
 }
 

@@ -21,15 +21,15 @@ type Results struct {
 	Gateway *server.Gateway
 }
 
-// InsertOne returns the result of insertOne.
-func (r Results) InsertOne(w *Result, id bson.RawValue) *goja.Object {
+// InsertOneResult returns the result of insertOne.
+func (r Results) InsertOneResult(w *Result, id bson.RawValue) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedId", r.JS.Values.ToJS(id))
 	r.addOldShellMembers(o, w)
 	return o
 }
 
-// InsertMany returns the result of insertMany.
-func (r Results) InsertMany(w *Result, ops []Op) *goja.Object {
+// InsertManyResult returns the result of insertMany.
+func (r Results) InsertManyResult(w *Result, ops []Op) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedIds", r.insertedIDs(ops, w))
 	r.addOldShellMembers(o, w)
 	return o
@@ -48,9 +48,9 @@ func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
 	return r.JS.Values.LazyObject(ids)
 }
 
-// Update returns the result of an update. Unlike other results, it has insertedId in place of
+// UpdateResult returns the result of an update. Unlike other results, it has insertedId in place of
 // upsertedId.
-func (r Results) Update(w *Result) *goja.Object {
+func (r Results) UpdateResult(w *Result) *goja.Object {
 	id := goja.Null()
 	if len(w.upserted) > 0 {
 		id = r.JS.Values.ToJS(w.upserted[0].id)
@@ -67,15 +67,15 @@ func (r Results) Update(w *Result) *goja.Object {
 	return o
 }
 
-// Delete returns the result of a delete.
-func (r Results) Delete(w *Result) *goja.Object {
+// DeleteResult returns the result of a delete.
+func (r Results) DeleteResult(w *Result) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
 	r.addOldShellMembers(o, w)
 	return o
 }
 
-// Bulk returns the result of a batch of writes.
-func (r Results) Bulk(w *Result, ops []Op) *goja.Object {
+// BulkResult returns the result of a batch of writes.
+func (r Results) BulkResult(w *Result, ops []Op) *goja.Object {
 	o := r.JS.NewObject(
 		"acknowledged", !w.unacknowledged,
 		"insertedCount", w.inserted,
@@ -114,7 +114,7 @@ func (r Results) addOldShellMembers(o *goja.Object, w *Result) {
 // Prototype returns the prototype with the methods of the old shell's results. Its class name is not
 // printed.
 func (r Results) Prototype() *goja.Object {
-	return r.JS.Classes.Cached("result", func() *goja.Object {
+	return r.JS.Classes.BuildOnce("result", func() *goja.Object {
 		base := r.JS.Runtime.NewObject().Prototype()
 		p := r.JS.Runtime.CreateObject(base)
 		for name, f := range oldResultMethods() {
@@ -276,7 +276,7 @@ func (r Results) writeErrorObject(f failure) *goja.Object {
 
 // NamedPrototype returns a prototype whose objects print with a class name.
 func (r Results) NamedPrototype(class string) *goja.Object {
-	return r.JS.Classes.Cached("class "+class, func() *goja.Object {
+	return r.JS.Classes.BuildOnce("class "+class, func() *goja.Object {
 		p := r.JS.Runtime.NewObject()
 		ctor := r.JS.NewFunction(class, func(*script.Call) goja.Value { return nil })
 		script.Define(ctor, "prototype", p)

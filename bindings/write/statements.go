@@ -46,9 +46,9 @@ func ParseOptions(js *script.Engine, o *goja.Object) Options {
 	return opts
 }
 
-// UpdateDocument returns an update document or pipeline. It throws for a document without operators,
+// ParseUpdateDocument returns an update document or pipeline. It throws for a document without operators,
 // like the driver (rules/04-objects §6.3).
-func UpdateDocument(js *script.Engine, v goja.Value) *bson.RawValue {
+func ParseUpdateDocument(js *script.Engine, v goja.Value) *bson.RawValue {
 	raw := js.BSONValue(v)
 	if !hasOperators(raw) {
 		js.Throw("MongoInvalidArgumentError", "Update document requires atomic operators")
@@ -70,9 +70,9 @@ func hasOperators(v bson.RawValue) bool {
 	return err == nil && strings.HasPrefix(first.Key(), "$")
 }
 
-// ReplacementDocument returns a document that replaces another; it throws for a document with
+// ParseReplacementDocument returns a document that replaces another; it throws for a document with
 // operators.
-func ReplacementDocument(js *script.Engine, v goja.Value) *bson.RawValue {
+func ParseReplacementDocument(js *script.Engine, v goja.Value) *bson.RawValue {
 	raw := js.BSONValue(v)
 	doc, ok := raw.DocumentOK()
 	if !ok {
@@ -137,10 +137,10 @@ func ParseOperation(js *script.Engine, item goja.Value, index int) Op {
 		return InsertOp(js, doc, index)
 	case "updateOne", "updateMany":
 		op = UpdateOp(js, RequireDocument(js, spec, "filter", index),
-			UpdateDocument(js, script.OrUndefined(spec.Get("update"))), spec, name == "updateMany")
+			ParseUpdateDocument(js, script.OrUndefined(spec.Get("update"))), spec, name == "updateMany")
 	case "replaceOne":
 		op = UpdateOp(js, RequireDocument(js, spec, "filter", index),
-			ReplacementDocument(js, script.OrUndefined(spec.Get("replacement"))), spec, false)
+			ParseReplacementDocument(js, script.OrUndefined(spec.Get("replacement"))), spec, false)
 	case "deleteOne", "deleteMany":
 		op = DeleteOp(js, RequireDocument(js, spec, "filter", index), spec, name == "deleteOne")
 	default:

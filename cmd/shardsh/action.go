@@ -58,18 +58,18 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	r := actionReporter(env, js, !o.quiet && !o.dryRun && !o.traces.isJSONLog(), o.quiet)
 	if showPlan && !o.preflight {
-		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.planOutput(env), findings.PlanText(p, findings.PlanDetail{})) }
+		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(o.planOutput(env), findings.PlanText(p, findings.PlanDetail{})) }
 	}
-	r.WouldSend = func(c action.WouldSend) { printChange(env, o.json, c.Database, c.Command) }
+	r.ShowWouldSend = func(c action.WouldSend) { printChange(env, o.json, c.Database, c.Command) }
 	e := o.runOptions()
 	if !o.yes {
 		e.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}
 	stages := listenForSignals(ctx)
 	defer stages.end()
-	e.StopMoves, e.AbortContext = stages.second, stages.hard
+	e.StopMoves, e.AbortContext = stages.second, stages.hardCtx
 	var still func()
-	e.Tick, still = actiontext.Ticks(r.Progress, script.OnWallClock(js.Clock))
+	e.Tick, still = actiontext.Ticks(r.Progress, script.IsWallClock(js.Clock))
 	defer still()
 	told, end, err := o.traces.wrapReporter(env, conn, js.Clock, r, r)
 	if err != nil {
@@ -87,8 +87,8 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 // actionCluster returns the cluster for actions.
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
-		Client: c.client, Settings: c.settings, Address: c.address, Clock: clock, Consent: c.consent,
-		Computing: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return withGC(frequentGC, compute) },
+		Client: c.client, ClientOptions: c.settings, Address: c.address, Clock: clock, Consent: c.consent,
+		RunComputation: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return withGC(frequentGC, compute) },
 	}
 }
 
@@ -97,7 +97,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
 	d.JS = js
 	return &actiontext.Reporter{
-		Progress: d.Progress(progress), FormatOption: action.Flag,
+		Progress: d.NewProgress(progress), FormatOption: action.SpellAsFlag,
 		Note: func(text string) { notice(env.stderr, quiet, "%s", secret.Redact(text)) },
 	}
 }
@@ -133,7 +133,7 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 		if !r.Finished {
 			next = append(next, fmt.Sprintf("To continue: shardsh %s --resume %s", env.commandName(), r.Journal))
 		}
-		if !r.Undoes && !r.Kept {
+		if !r.Undoes && !r.NotUndoable {
 			next = append(next, fmt.Sprintf("to take it back: shardsh apply --undo %s", r.Journal))
 		}
 		if len(next) > 0 {
@@ -158,7 +158,7 @@ func (o *changeFlags) showPreflight(ctx context.Context, env environment, r pref
 	if o.json {
 		err = writeJSON(env.jsonOut(), r)
 	} else {
-		_, err = fmt.Fprint(env.out(), secret.Redact(findings.PreflightText(r, action.Flag)))
+		_, err = fmt.Fprint(env.out(), secret.Redact(findings.PreflightText(r, action.SpellAsFlag)))
 	}
 	if err == nil && !r.Ready {
 		err = findingsError{}
@@ -188,7 +188,7 @@ func withFlagNames(err error) error {
 	if !errors.As(err, &named) {
 		return err
 	}
-	return flagNamesError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.Flag))}
+	return flagNamesError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.SpellAsFlag))}
 }
 
 // confirm asks a question, and returns an error unless the answer is yes.

@@ -14,7 +14,7 @@ import (
 // changeFlags are the flags of the subcommands that change a cluster.
 type changeFlags struct {
 	clusterFlags
-	runFlags
+	commonFlags
 	safetyFlags
 	pace                      paceFlags
 	traces                    traceFlags
@@ -24,7 +24,7 @@ type changeFlags struct {
 	advisories                string
 }
 
-func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
+func (o *changeFlags) addFlags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVarP(&o.yes, "yes", "y", false, "don't ask for confirmation")
 	f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 		"disable the cluster's balancing of these collections meanwhile")
@@ -35,7 +35,7 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 	f.BoolVar(&o.json, "json", false, json)
-	o.transcriptFlag(f)
+	o.addTranscriptFlag(f)
 	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
 	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices, no progress")
 }
@@ -43,7 +43,7 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 // sharedGroups returns the options that have their own help pages.
 func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group {
 	groups := append([]cmdline.Group{o.pace.group(more...), o.traces.group(), o.consentGroup()}, o.server.Flags()...)
-	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
 }
 
 // takeAddressWord parses the words of the command line; one of them may be an address.
@@ -52,7 +52,7 @@ func (o *changeFlags) takeAddressWord(env environment, words []string, hint stri
 		return err
 	}
 	o.quiet = o.quietChoice.On
-	if err := o.checkNamesCluster(env); err != nil {
+	if err := o.requireCluster(env); err != nil {
 		return err
 	}
 	if err := o.traces.check(); err != nil {
@@ -84,7 +84,7 @@ func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []c
 		addForceJumboFlag(f, &o.forceJumbo)
 		f.Var(&o.verify, "verify", "`SIZE` prove that nothing was lost: read all before and after")
 		f.Lookup("verify").NoOptDefVal = "none"
-		o.flags(f, "print the commands, don't send them", "print the result as JSON")
+		o.addFlags(f, "print the commands, don't send them", "print the result as JSON")
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -110,7 +110,7 @@ func (o *actionFlags) check(name string, a planAction) error {
 // runOptions returns the options of the run.
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
-		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
+		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, ResumeJournal: o.resume,
 		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), Proof: action.Proof(o.verify),
 	}
 }
@@ -134,7 +134,7 @@ func (v *verifyFlag) Set(text string) error {
 
 // preflightOptions returns the options of the preflight.
 func (o *changeFlags) preflightOptions() action.PreflightOptions {
-	return action.PreflightOptions{Preflight: o.preflight, Despite: o.despite, Advisories: o.advisories}
+	return action.PreflightOptions{PreflightOnly: o.preflight, IgnoreObstacles: o.despite, AdvisoriesFile: o.advisories}
 }
 
 // planOutput returns the output for plans that are printed before they are applied.
@@ -179,14 +179,16 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	}).OnPage("pace", "Pace")
 }
 
-func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {
+func (o *paceFlags) addCoolDownFlag(f *pflag.FlagSet) {
 	f.Var(&o.cool, "cool-down", "`TIME` balance only: don't move a range again for 10m, 24h")
 }
 
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
-		MaxMoves: int(o.moves), MaxBytes: int64(o.bytes), For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
-		Window: o.window.Window, TimeZone: o.zone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel, Metrics: o.metrics,
-		DiskLimit: float64(o.disk),
+		MaxMoves: int(o.moves), MaxBytes: int64(o.bytes), MaxDuration: time.Duration(o.time),
+		PauseBetween: time.Duration(o.between),
+		Window:       o.window.Window, TimeZone: o.zone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel,
+		MetricsAddress: o.metrics,
+		DiskLimit:      float64(o.disk),
 	}
 }

@@ -409,7 +409,7 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 		"drain":      {new(drainFlags).groups(), `sh.drain("a", { zzz: 1 })`, []string{"shard"}},
 		"defragment": {new(defragmentFlags).groups(), `sh.defragment("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
-		"job": {append((&jobFlags{verb: "drain", do: callStart}).groups(), (&jobFlags{verb: "balance", do: callStart}).groups()...),
+		"job": {append((&jobFlags{verb: "drain", call: callStart}).groups(), (&jobFlags{verb: "balance", call: callStart}).groups()...),
 			`sh.job("drain", "start", { zzz: 1 })`, nil},
 		"quiesce": {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
 		"pause":   {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},

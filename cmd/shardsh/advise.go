@@ -32,7 +32,7 @@ func (o *adviseFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.queries, "query", nil, "`EJSON` a query of the application; repeat to add")
 		f.StringVar(&o.expect, "expect", "", "`SIZE` expected size of the collection: 500GB")
 		f.BoolVar(&o.noAnalyze, "no-analyze", false, "use a sample only, not analyzeShardKey")
-		o.flags(f, "text", "json")
+		o.addFlags(f, "text", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -143,8 +143,8 @@ func (o *adviseFlags) run(ctx context.Context, env environment) error {
 	})
 }
 
-func adviseText() cmdline.Text {
-	return cmdline.Text{
+func adviseText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Advises which shard key suits a collection, sharded or not, and why: how many
 values a key has and how common they are, whether it grows with time, how few shards
 the queries reach; with the numbers, and the command to enter. Without --key it

@@ -23,13 +23,13 @@ type answerFlags struct {
 	given  func(option string) bool
 }
 
-// flags adds the output options with the given formats, the default first.
-func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
+// addFlags adds the output options with the given formats, the default first.
+func (o *answerFlags) addFlags(f *pflag.FlagSet, formats ...string) {
 	o.given = func(option string) bool { return f.Changed(option) }
 	f.StringVar(&o.format, "output", formats[0], "`"+strings.Join(formats, "|")+"` how to print it")
 	f.BoolVar(&o.json, "json", false, "short for --output json")
 	f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write to this file")
-	o.sourceFlags.flags(f)
+	o.sourceFlags.addFlags(f)
 }
 
 // addAdvisoriesFlag adds the option that names a file of advisories.

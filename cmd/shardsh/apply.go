@@ -26,7 +26,7 @@ type applyFlags struct {
 func (o *applyFlags) groups() []cmdline.Group {
 	return o.groupsWith("PLAN", func(f *pflag.FlagSet) {
 		f.StringVar(&o.undo, "undo", "", "`JOURNAL` undo the run of this journal")
-		f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
+		f.StringVar(&o.onChange, "on-change", string(apply.RefuseChanges),
 			"`refuse|replan` if the cluster has changed: stop, or make a new plan")
 		f.StringVar(&o.approve, "approve", "", "`HASH` apply only the plan with this hash, without a confirmation")
 	})
@@ -51,7 +51,8 @@ func (o *applyFlags) parseArgs(env environment, words []string) error {
 }
 
 func (o *applyFlags) action(e action.RunOptions) planAction {
-	a := action.Apply{Plan: o.plan, Undo: o.undo, OnChange: apply.OnChange(o.onChange), Approve: o.approve, RunOptions: e}
+	a := action.Apply{Plan: o.plan, UndoJournal: o.undo, ChangePolicy: apply.ChangePolicy(o.onChange),
+		ApprovedHash: o.approve, RunOptions: e}
 	if o.planFile != "-" {
 		a.PlanFile = o.planFile
 	}
@@ -90,8 +91,8 @@ func readPlan(env environment, path string) (*plan.Plan, error) {
 	return p, nil
 }
 
-func applyText() cmdline.Text {
-	return cmdline.Text{
+func applyText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Carries out a plan of "shardsh plan --json" or sh.plan(), and writes each step to
 a journal before it is sent: --resume goes on with a run, --undo undoes it. Each
 step is checked right before it is sent. At the prompt, sh.apply() does the same.`,

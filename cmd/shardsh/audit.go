@@ -38,9 +38,10 @@ func (o *auditFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.action = action.Audit{
-		Namespaces: o.namespaces, Metadata: o.metadata, Sample: o.sample, Export: o.export, Checkpoint: o.checkpoint,
-		Settle: o.settle, SettlePause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), For: time.Duration(o.time), Window: o.window.Window, Secondary: o.secondary,
+		Namespaces: o.namespaces, MetadataOnly: o.metadata, Sample: o.sample, ExportDir: o.export, Checkpoint: o.checkpoint,
+		MaxRereads: o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
+		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.time), Window: o.window.Window,
+		Secondary: o.secondary,
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
@@ -82,8 +83,8 @@ func (o *auditFlags) show(env environment, r action.AuditResult) error {
 	return reportedError{errors.New("not everything could be seen")}
 }
 
-func auditText() cmdline.Text {
-	return cmdline.Text{
+func auditText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Finds what lies on shards where it should not: orphans, documents that exist
 nowhere else or twice, indexes and options that differ, gaps of chunks. It
 reads each shard directly, and changes nothing.`,

@@ -47,10 +47,10 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		addForceJumboFlag(f, &o.forceJumbo)
 		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
-		o.flags(f, "print what would be done, and do nothing",
+		o.addFlags(f, "print what would be done, and do nothing",
 			"print JSON, a document a line: events, then the result")
 	})}
-	return append(groups, o.sharedGroups(o.pace.coolDownFlag)...)
+	return append(groups, o.sharedGroups(o.pace.addCoolDownFlag)...)
 }
 
 func (o *balanceFlags) parseArgs(env environment, words []string) error {
@@ -82,7 +82,7 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
-		By: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
+		LoadKind: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), PlanFirst: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo:       o.forceJumbo,
@@ -104,10 +104,10 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	stages := listenForSignals(ctx)
 	defer stages.end()
 	if o.giveBack {
-		back := action.GiveBack{DryRun: o.dryRun, AbortContext: stages.hard}
+		back := action.GiveBack{DryRun: o.dryRun, AbortContext: stages.hardCtx}
 		return o.runGiveBack(ctx, env, conn.actionCluster(js.Clock), js, back)
 	}
-	control := action.Control{StopMoves: stages.second, AbortContext: stages.hard}
+	control := action.Control{StopMoves: stages.second, AbortContext: stages.hardCtx}
 	if !o.yes {
 		control.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}
@@ -157,7 +157,7 @@ func (r *balanceReporter) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.Started:
 		r.start()
-	case action.Move:
+	case action.EngineEvent:
 		if r.move != nil {
 			r.move(e.Event)
 			return
@@ -170,10 +170,10 @@ func newBalanceReporter(
 	ctx context.Context, env environment, o *balanceFlags, js *script.Engine,
 ) *balanceReporter {
 	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json && !o.traces.isJSONLog(), o.quiet)}
-	r.Reporter.Move = func(text string) { fmt.Fprintln(env.out(), text) }
+	r.Reporter.WriteMove = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
-		r.Plan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
-		r.Load = func(l action.Load) { fmt.Fprint(env.out(), actiontext.Load(l)) }
+		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
+		r.ShowLoad = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.Load(l)) }
 	}
 	if o.json {
 		r.move = func(e runner.Event) { _ = writeLine(env.jsonOut(), actiontext.BalanceEventOf(e)) }
@@ -243,8 +243,8 @@ func writeLine(to io.Writer, value any) error {
 	return err
 }
 
-func balanceText() cmdline.Text {
-	return cmdline.Text{
+func balanceText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Balances collections with shardsh's own engine, while the cluster's own balancer
 leaves them alone. Without a terminal nothing is done unless --yes is given. At
 the prompt, sh.balance() does the same.`,

@@ -122,7 +122,7 @@ func ownMemory(b *testing.B, binary string, args []string) (mb float64) {
 func BenchmarkMillionChunks(b *testing.B) {
 	binary := build(b)
 	scale := snaptest.Million()
-	scale.Empty, scale.Jumbo = 2, 1000
+	scale.EmptyShards, scale.JumboEvery = 2, 1000
 	file := snaptest.LargeFile(b, scale)
 	for _, subcommand := range []string{"why", "check", "plan"} {
 		b.Run(subcommand, func(b *testing.B) {

@@ -35,12 +35,12 @@ var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "na
 
 func (o *checkFlags) groups() []cmdline.Group {
 	groups := append(o.Options.Groups(), cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		addAdvisoriesFlag(f, &o.action.Advisories)
+		addAdvisoriesFlag(f, &o.action.AdvisoriesFile)
 		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
 		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
 		addTimeZoneFlag(f, &o.ofZone)
 		f.BoolVar(&o.long, "long", false, "print all collections, findings and rules")
-		o.answerFlags.flags(f, checkFormats...)
+		o.answerFlags.addFlags(f, checkFormats...)
 	}))
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
@@ -55,7 +55,7 @@ func (o *checkFlags) parseArgs(env environment, words []string) (err error) {
 		return usagef("--from and --mock are one cluster, without addresses")
 	}
 	if o.fleet.isSet() && len(words) > 0 {
-		return o.completeFleet(env, words)
+		return o.parseFleetArgs(env, words)
 	}
 	if err := o.sourceFlags.parseArgs(env, words[:min(1, len(words))]); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (o *checkFlags) refuse(env environment, err error) error {
 		return err
 	}
 	reports := []check.Report{{Failure: check.RuleFailure{Message: secret.Redact(err.Error())}}}
-	return errors.Join(machine.Nagios(env.out(), reports), nagiosExit(reports))
+	return errors.Join(machine.WriteNagios(env.out(), reports), nagiosExit(reports))
 }
 
 // run implements "shardsh check": it checks whether the cluster is healthy.
@@ -134,13 +134,13 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 		}
 		return writeJSON(to, reports)
 	case "junit":
-		return machine.JUnit(to, reports)
+		return machine.WriteJUnit(to, reports)
 	case "prometheus":
-		return machine.Prometheus(to, reports)
+		return machine.WritePrometheus(to, reports)
 	case "github":
-		return machine.GitHub(to, reports)
+		return machine.WriteGitHub(to, reports)
 	case "nagios":
-		return machine.Nagios(to, reports)
+		return machine.WriteNagios(to, reports)
 	}
 	if o.fleet.isFleet() && !o.long {
 		return o.showFleet(to, reports)
@@ -175,8 +175,8 @@ func nagiosExit(reports []check.Report) error {
 	return nil
 }
 
-func checkText() cmdline.Text {
-	return cmdline.Text{
+func checkText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Checks by rules that clusters are healthy and balanced. Nothing on them changes.`,
 		Examples: []string{
 			"shardsh check mongodb://host:27017 --ns 'shop.*' --max jumbo=5,uneven=20%",

@@ -41,7 +41,7 @@ func (o *checkFlags) flagsForAddress(address string) clusterFlags {
 // clusters returns the clusters of the command line, or of the fleet.
 func (o *checkFlags) clusters() (list []checkedCluster) {
 	for _, t := range o.fleet.list {
-		one := o.ofTarget(t)
+		one := o.flagsForTarget(t)
 		list = append(list, checkedCluster{one.clusterFlags, one.from, t})
 	}
 	if o.fleet.isFleet() {
@@ -176,17 +176,17 @@ func (cc *clusterCheck) close() {
 func (cc *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	if cc.from != "" {
 		s, err := metadata.Open(cc.from)
-		return action.Source{Snapshot: s, Zone: cc.options.zone}, err
+		return action.Source{Snapshot: s, TimeZone: cc.options.location}, err
 	}
 	if cc.conn == nil {
 		var err error
 		about := session{readsOnly: true, quiet: cc.options.quiet || cc.options.fleet.isFleet()}
 		if cc.conn, err = connect(ctx, cc.env, &cc.flags, about); err != nil {
-			return action.Source{Clock: script.WallClock(), Zone: cc.options.zone}, err
+			return action.Source{Clock: script.WallClock(), TimeZone: cc.options.location}, err
 		}
 	}
 	source := cc.conn.source(cc.flags.usesMock())
-	source.Clock, source.Zone = script.WallClock(), cc.options.zone
+	source.Clock, source.TimeZone = script.WallClock(), cc.options.location
 	if cc.conn.clock != nil { // the time of a mock may be virtual
 		source.Clock = cc.conn.clock
 	}

@@ -24,7 +24,7 @@ type clusterFlags struct {
 	consentFlags
 }
 
-func (o *clusterFlags) transcriptFlag(f *pflag.FlagSet) {
+func (o *clusterFlags) addTranscriptFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.transcript, "transcript", "", "`FILE` append every command and reply to it, as JSON lines")
 }
 
@@ -57,9 +57,9 @@ func (o *clusterFlags) takeOnlyAddress(env environment, words []string, hint str
 	return usagef("%s takes one address, not also %q%s", env.commandName(), secret.Redact(words[1]), hint)
 }
 
-// checkNamesCluster checks that the command line says which cluster, for verbs that don't begin a mock
+// requireCluster checks that the command line says which cluster, for verbs that don't begin a mock
 // of their own accord.
-func (o *clusterFlags) checkNamesCluster(env environment) error {
+func (o *clusterFlags) requireCluster(env environment) error {
 	return firstViolation(rule{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
 		env.commandName() + " needs the address of a cluster, --mock, or --snapshot FILE"})
 }
@@ -92,8 +92,8 @@ func (o *clusterFlags) check() error {
 			"--mock and the address " + secret.Redact(o.server.Address) + " exclude each other"},
 		rule{o.mock != "" && (o.server.Host != "" || o.server.Port != ""), "--mock and --host or --port exclude each other"},
 		rule{
-			o.mock != "" && o.server.FirstOption() != "",
-			o.server.FirstOption() + " is for a live cluster, not for the mock",
+			o.mock != "" && o.server.FirstLiveOption() != "",
+			o.server.FirstLiveOption() + " is for a live cluster, not for the mock",
 		},
 		rule{!o.usesMock() && o.hasOrigin(), "--dbpath and --snapshot are for the mock cluster only"},
 		rule{!o.usesMock() && o.hasMockOptions(),
@@ -135,22 +135,22 @@ func mockGroup(add ...func(f *pflag.FlagSet)) cmdline.Group {
 	}).OnPage("mock", "Mock")
 }
 
-func (o *mockFlags) mockFlag(f *pflag.FlagSet) {
+func (o *mockFlags) addMockFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.mock, "mock", "", "`N|FILE` use a mock cluster: number of shards, or a topology file")
 	f.Lookup("mock").NoOptDefVal = defaultMock
 }
 
-func (o *mockFlags) timeFlag(f *pflag.FlagSet) {
+func (o *mockFlags) addMockTimeFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.mockTime, "mock-time", "",
 		"`real|virtual|60x` real time, jumps while a script waits, or a pace")
 }
 
-func (o *mockFlags) snapshotFlag(f *pflag.FlagSet) {
+func (o *mockFlags) addSnapshotFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.snapshot, "snapshot", "", "`FILE` mock the cluster in a file of shardsh snapshot or mock.save()")
 }
 
-// shellOnlyFlags adds the options that only the shell has.
-func (o *mockFlags) shellOnlyFlags(f *pflag.FlagSet) {
+// addShellOnlyFlags adds the options that only the shell has.
+func (o *mockFlags) addShellOnlyFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
 	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the stored one")
 	f.Var(&o.serverVersion, "server-version",
@@ -214,19 +214,19 @@ func parseShardCount(text string) (int, bool, error) {
 	return n, true, nil
 }
 
-// runFlags limit the duration and the notices of a command.
-type runFlags struct {
+// commonFlags limit the duration and the notices of a command.
+type commonFlags struct {
 	timeout     cmdline.Duration
 	quietChoice cmdline.OptionalBool
 	quiet       bool
 }
 
-func (o *runFlags) timeoutFlag(f *pflag.FlagSet) {
+func (o *commonFlags) addTimeoutFlag(f *pflag.FlagSet) {
 	f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
 }
 
-func (o *runFlags) flags(f *pflag.FlagSet) {
-	o.timeoutFlag(f)
+func (o *commonFlags) addFlags(f *pflag.FlagSet) {
+	o.addTimeoutFlag(f)
 	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
 }
 

@@ -33,7 +33,7 @@ func (*completionFlags) runWords(_ context.Context, env environment) (bool, erro
 	default:
 		return false, nil
 	}
-	return true, buffered(env.stdout, completionTables().Next(words).Write)
+	return true, buffered(env.stdout, completionTables().Complete(words).Write)
 }
 
 func (o *completionFlags) parseArgs(_ environment, words []string) (err error) {
@@ -55,8 +55,8 @@ func (o *completionFlags) run(_ context.Context, env environment) error {
 	return err
 }
 
-func completionText() cmdline.Text {
-	return cmdline.Text{
+func completionText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Prints a completion script for your shell: it completes the verbs of shardsh, options
 and their values, scripts and other files.`,
 		Usage: []string{"shardsh completion bash|zsh|fish"},
@@ -78,17 +78,17 @@ func completionTables() complete.Tables {
 		releases = append(releases, r.String())
 	}
 	return complete.Tables{
-		Shell: shellUsage(new(shellFlags), new(helpFlags)), Commands: verbUsage(),
+		Shell: shellCommand(new(shellFlags), new(helpFlags)), Commands: verbCommands(),
 		Operands: map[string]complete.Answer{
-			"":           {Names: complete.KindFiles, Suffixes: scriptSuffixes},
-			"apply":      {Names: complete.KindFiles, Suffixes: []string{".json"}},
+			"":           {Files: complete.KindFiles, Suffixes: scriptSuffixes},
+			"apply":      {Files: complete.KindFiles, Suffixes: []string{".json"}},
 			"run":        libraryScripts(),
-			"test":       {Names: complete.KindFiles, Suffixes: []string{".js", ".mjs", ".ts"}},
+			"test":       {Files: complete.KindFiles, Suffixes: []string{".js", ".mjs", ".ts"}},
 			"completion": complete.NewAnswer(slices.Sorted(maps.Keys(complete.Shells()))...),
 		},
 		Values: map[string]complete.Answer{
 			"authenticationMechanism": complete.NewAnswer(target.Mechanisms()...),
-			"file":                    {Names: complete.KindFiles, Suffixes: scriptSuffixes},
+			"file":                    {Files: complete.KindFiles, Suffixes: scriptSuffixes},
 			"rules":                   complete.NewAnswer(append([]string{"usual", "all"}, rules...)...),
 			"server-version":          complete.NewAnswer(releases...),
 			"tlsDisabledProtocols":    complete.NewAnswer("TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"),

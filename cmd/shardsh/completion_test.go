@@ -14,7 +14,7 @@ func TestCompletionIsTheHelp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	for _, c := range append(verbUsage(), shellUsage(new(shellFlags), new(helpFlags))) {
+	for _, c := range append(verbCommands(), shellCommand(new(shellFlags), new(helpFlags))) {
 		code, help, stderr := runProgram(t, "", strings.Fields(c.Name+" --help-all")...)
 		if code != exitOK || stderr != "" {
 			t.Fatalf("%s: exit code %d, %q", c.Name, code, stderr)

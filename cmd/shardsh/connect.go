@@ -113,12 +113,12 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		RealTime:   o.mockTime == "real" || o.mockTime == "" && s.interactive,
 		Pace:       pace,
 		Seed:       o.seed.N,
-		Version:    o.serverVersion.Release,
+		Release:    o.serverVersion.Release,
 		FCV:        o.fcv,
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
 	}
-	played, err := metadata.LoadConfig(&cfg, o.snapshot)
+	played, err := metadata.ConfigureMock(&cfg, o.snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	cluster, err := mockoptions.New(cfg, "--mock and --snapshot")
+	cluster, err := mockoptions.NewCluster(cfg, "--mock and --snapshot")
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +205,6 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 // notice prints a line for humans, unless quiet.
 func notice(w io.Writer, quiet bool, format string, args ...any) {
 	if !quiet {
-		fmt.Fprintln(w, plaintext.Visible(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(w, plaintext.EscapeText(fmt.Sprintf(format, args...)))
 	}
 }

@@ -27,7 +27,7 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 	if err != nil {
 		return nil, err
 	}
-	client, greeting, err := target.Open(ctx, c, settings)
+	client, greeting, err := target.Connect(ctx, c, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 		deployment:    greeting.Kind(), apiVersion: s.APIVersion, settings: settings,
 		close: func() { target.Disconnect(client) },
 	}
-	conn.member = greeting.Member(ctx, client)
+	conn.member = greeting.DescribeMember(ctx, client)
 	if settings.Direct != nil && *settings.Direct && conn.deployment != "" {
 		conn.deployment = "direct: " + conn.deployment
 	}

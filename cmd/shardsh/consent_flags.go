@@ -21,8 +21,8 @@ import (
 // consentFlags are the conditions under which a cluster may be changed.
 type consentFlags struct{ audit, policy string }
 
-// consentFlag adds the options for the audit log and the policy.
-func (o *consentFlags) consentFlag(f *pflag.FlagSet) {
+// addConsentFlags adds the options for the audit log and the policy.
+func (o *consentFlags) addConsentFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.audit, "audit", "",
 		"`FILE|syslog|cluster` write down each change before it is sent, and its outcome; cluster: shardsh.audit")
 	f.StringVar(&o.policy, "policy", "",
@@ -31,12 +31,12 @@ func (o *consentFlags) consentFlag(f *pflag.FlagSet) {
 
 // consentGroup returns these options, which have their own help page.
 func (o *consentFlags) consentGroup() cmdline.Group {
-	return cmdline.NewGroup("Consent", o.consentFlag).OnPage("consent", "Consent")
+	return cmdline.NewGroup("Consent", o.addConsentFlags).OnPage("consent", "Consent")
 }
 
 // consent reads the policies. All policies apply: no option can disable the policy of the machine.
 func (o *consentFlags) consent(env environment) (action.Consent, error) {
-	c := action.Consent{Audit: o.audit}
+	c := action.Consent{AuditDestination: o.audit}
 	named, _ := env.getenv("SHARDSH_POLICY")
 	files := []string{named, o.policy}
 	for _, name := range []string{"policy.json", "policy.yaml"} {
@@ -67,9 +67,9 @@ func systemPolicies() string {
 	return "/etc/shardsh"
 }
 
-// directChanges returns a hook for the shell's single commands that change how data is distributed. The
+// directChangeHook returns a hook for the shell's single commands that change how data is distributed. The
 // hook applies the policies and the audit log.
-func (c *connection) directChanges(env environment) (sending server.SendHook, leave func()) {
+func (c *connection) directChangeHook(env environment) (sending server.SendHook, leave func()) {
 	clock := c.clock
 	if clock == nil {
 		clock = script.WallClock()

@@ -39,8 +39,8 @@ func (o *defragmentFlags) run(ctx context.Context, env environment) error {
 	return runPlanVerb(ctx, env, o)
 }
 
-func defragmentText() cmdline.Text {
-	return cmdline.Text{
+func defragmentText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Merges the small chunks of collections with shardsh's own engine, and moves those
 that need a neighbour. Servers from 6.0 on have a defragmentation of their own
 (sh.defragment); this one is for older servers, and to limit, schedule and undo

@@ -41,7 +41,7 @@ func (o *diffFlags) groups() []cmdline.Group {
 		f.StringVar(&o.audit, "audit", "", "`FILE` name the runs of shardsh by this audit (of a cluster: its shardsh.audit)")
 		f.BoolVar(&o.long, "long", false, "print all changes, with examples of chunks")
 		f.BoolVar(&o.json, "json", false, "print JSON")
-		o.runFlags.flags(f)
+		o.commonFlags.addFlags(f)
 	})}
 	return append(groups, o.server.Flags()...)
 }
@@ -63,7 +63,7 @@ func (o *diffFlags) parseArgs(_ environment, words []string) error {
 			return err
 		}
 		o.new = ""
-	} else if option := o.server.FirstOption(); option != "" {
+	} else if option := o.server.FirstLiveOption(); option != "" {
 		return usagef("%s is for a cluster, and NEW is none", option)
 	}
 	if err := o.clusterFlags.check(); err != nil {
@@ -122,11 +122,11 @@ func (o *diffFlags) run(ctx context.Context, env environment) error {
 }
 
 // addRuns adds the runs in an audit log to the changes, if there is an audit log.
-func (o *diffFlags) addRuns(ctx context.Context, env environment, r *action.DiffResult, is *catalog.Snapshot) {
+func (o *diffFlags) addRuns(ctx context.Context, env environment, r *action.DiffResult, newer *catalog.Snapshot) {
 	if o.client == nil && o.audit == "" {
 		return
 	}
-	if err := r.AddRuns(ctx, o.client, o.audit, is.Time()); err != nil {
+	if err := r.AddRuns(ctx, o.client, o.audit, newer.Time()); err != nil {
 		notice(env.stderr, o.quiet, "%s", secret.Redact(err.Error()))
 	}
 }
@@ -170,7 +170,7 @@ func (o *diffFlags) readCluster(ctx context.Context, env environment, done *func
 
 // readOlder reads the older snapshot: a file, or a file of a directory. In a directory, it is the one
 // that is as old as --since says, or else the last one before the newer snapshot.
-func (o *diffFlags) readOlder(env environment, is *catalog.Snapshot) (*catalog.Snapshot, error) {
+func (o *diffFlags) readOlder(env environment, newer *catalog.Snapshot) (*catalog.Snapshot, error) {
 	if !isDirectory(o.old) {
 		if o.since != "" {
 			return nil, usagef("--since is for a directory of snapshots, and %s is none", o.old)
@@ -184,12 +184,12 @@ func (o *diffFlags) readOlder(env environment, is *catalog.Snapshot) (*catalog.S
 		}
 		return nil, err
 	}
-	span, err := parseSince(o.since, is.Time())
+	span, err := parseSince(o.since, newer.Time())
 	if err != nil {
 		return nil, err
 	}
-	until := is.Time().Add(-span)
-	if span == 0 && (o.new == "" && !o.server.IsSet() || !newest.Time.Before(is.Time())) {
+	until := newer.Time().Add(-span)
+	if span == 0 && (o.new == "" && !o.server.IsSet() || !newest.Time.Before(newer.Time())) {
 		until = newest.Time.Add(-time.Second)
 	}
 	f, found, err := snapdir.NewestBefore(o.old, until)
@@ -205,8 +205,8 @@ func (o *diffFlags) readOlder(env environment, is *catalog.Snapshot) (*catalog.S
 	return metadata.Open(f.Path)
 }
 
-func diffText() cmdline.Text {
-	return cmdline.Text{
+func diffText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Says what has changed in a cluster between two snapshots: shards, members, zones,
 settings, databases, collections, chunks that moved, were split or merged, runs of
 shardsh; when, and by whom, as far as the cluster's logs tell. Data that grow are

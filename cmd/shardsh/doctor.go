@@ -26,7 +26,7 @@ import (
 // doctorFlags are the flags of "shardsh doctor".
 type doctorFlags struct {
 	clusterFlags
-	timeout runFlags
+	timeout commonFlags
 	asJSON  bool
 	file    string // of advisories
 
@@ -37,7 +37,7 @@ func (o *doctorFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.asJSON, "json", false, "print the report as JSON")
 		addAdvisoriesFlag(f, &o.file)
-		o.timeout.timeoutFlag(f)
+		o.timeout.addTimeoutFlag(f)
 	})}
 	return append(groups, o.server.Flags()...)
 }
@@ -46,7 +46,7 @@ func (o *doctorFlags) parseArgs(env environment, words []string) (err error) {
 	if err := o.takeOnlyAddress(env, words, ""); err != nil {
 		return err
 	}
-	if o.advisories, err = action.Advisories(o.file); err != nil {
+	if o.advisories, err = action.LoadAdvisories(o.file); err != nil {
 		return optionsUsageError(err)
 	}
 	return o.clusterFlags.check()
@@ -65,7 +65,7 @@ func (o *doctorFlags) run(ctx context.Context, env environment) error {
 	if o.asJSON {
 		err = writeJSON(env.jsonOut(), report)
 	} else {
-		_, err = io.WriteString(env.stdout, report.Text(env.color()))
+		_, err = io.WriteString(env.stdout, report.Text(env.usesColor()))
 	}
 	if err == nil && report.Grade == doctor.Fail {
 		return reportedError{errors.New("a check failed")}
@@ -76,7 +76,7 @@ func (o *doctorFlags) run(ctx context.Context, env environment) error {
 // diagnose checks this machine, then the connection to the cluster, then the cluster. The error is that
 // of a signal, or of an invalid command line.
 func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.Line, error) {
-	lines := describeMachine(env).Lines()
+	lines := describeMachine(env).Check()
 	if o.usesMock() {
 		return o.diagnoseMock(ctx, env, lines)
 	}
@@ -97,22 +97,22 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 		return append(lines, connectionFailureLine(err, "check the name, and whether DNS on this machine resolves it")),
 			signalCause(ctx)
 	}
-	hosts := doctor.Hosts{Names: settings.Hosts, TLS: settings.TLSConfig, Now: time.Now}.Lines(ctx)
+	hosts := doctor.Hosts{Names: settings.Hosts, TLS: settings.TLSConfig, Now: time.Now}.Check(ctx)
 	lines = append(lines, hosts...)
 	if !slices.ContainsFunc(hosts, func(l doctor.Line) bool { return l.Grade != doctor.Fail }) {
 		return append(lines, connectionFailureLine(errors.New("not tried: no host answers"), "make a host reachable first")),
 			signalCause(ctx)
 	}
-	client, greeting, err := target.Open(ctx, c, settings)
+	client, greeting, err := target.Connect(ctx, c, settings)
 	if err != nil {
 		remedy := "the hosts answer: check that they are MongoDB servers, and whether they need --tls"
 		return append(lines, connectionFailureLine(err, remedy)), signalCause(ctx)
 	}
 	defer target.Disconnect(client)
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Settings: settings, Kind: greeting.Kind(),
-		Member: greeting.Member(ctx, client),
+		Member: greeting.DescribeMember(ctx, client),
 		Now:    time.Now, Advisories: o.advisories}
-	return append(lines, seen.Lines(ctx)...), signalCause(ctx)
+	return append(lines, seen.Check(ctx)...), signalCause(ctx)
 }
 
 // signalCause returns the error of a signal, if any. It ignores a timeout, so that the lines found
@@ -134,11 +134,11 @@ func (o *doctorFlags) diagnoseMock(ctx context.Context, env environment, lines [
 	}
 	defer conn.close()
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(conn.client), Mock: true, Kind: "mongos", Now: time.Now}
-	return append(lines, seen.Lines(ctx)...), signalCause(ctx)
+	return append(lines, seen.Check(ctx)...), signalCause(ctx)
 }
 
 // gradeSettings grades the resulting connection settings.
-func gradeSettings(sources []target.Source) (list []doctor.Setting) {
+func gradeSettings(sources []target.Setting) (list []doctor.Setting) {
 	for _, s := range sources {
 		one := doctor.Setting{Name: s.Name, Value: s.Value, Source: s.From}
 		insecure := s.Name == "tlsAllowInvalidCertificates" || s.Name == "tlsAllowInvalidHostnames" || s.Name == "tlsInsecure"
@@ -204,8 +204,8 @@ func describeFile(name, path string, runs bool) doctor.File {
 	return f
 }
 
-func doctorText() cmdline.Text {
-	return cmdline.Text{
+func doctorText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Checks that you can work on a cluster from here: where the connection goes and
 which option, variable or default says so, what each host answers, as whom you are
 logged in and with which roles, what this release offers, the clock, and which files

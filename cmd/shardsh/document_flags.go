@@ -15,7 +15,7 @@ import (
 // documentsFlags are the flags of the subcommands that read the documents of collections.
 type documentsFlags struct {
 	clusterFlags
-	runFlags
+	commonFlags
 	namespaces                 []string
 	secondary, json            bool
 	settle                     int
@@ -27,11 +27,11 @@ type documentsFlags struct {
 // group returns the subcommand's own options and the common ones. differing names, in the help, what is
 // read again.
 func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.FlagSet)) []cmdline.Group {
-	o.settlePause = cmdline.Duration(action.DefaultSettlePause)
+	o.settlePause = cmdline.Duration(action.DefaultRereadPause)
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, namespaces)
 		own(f)
-		f.IntVar(&o.settle, "settle", action.DefaultSettle, "`N` read "+differing+" again, up to N times")
+		f.IntVar(&o.settle, "settle", action.DefaultMaxRereads, "`N` read "+differing+" again, up to N times")
 		f.Var(&o.settlePause, "settle-pause", "`TIME` wait before that (2s)")
 		f.Var(&o.rate, "max-rate", "`SIZE` read no more than 50MB a second")
 		f.Var(&o.between, "pause-between", "`TIME` wait after each 16 MiB")
@@ -39,10 +39,10 @@ func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.Fla
 		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` read only then")
 		f.BoolVar(&o.secondary, "secondary", false, "read documents from secondaries")
 		f.BoolVar(&o.json, "json", false, "print the result as JSON")
-		o.runFlags.flags(f)
+		o.commonFlags.addFlags(f)
 	})}
 	groups = append(groups, o.server.Flags()...)
-	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
 }
 
 // takeAddressWord takes the words behind a verb: the address of a cluster, or none.
@@ -51,7 +51,7 @@ func (o *documentsFlags) takeAddressWord(env environment, words []string) error 
 		return err
 	}
 	o.quiet = o.quietChoice.On
-	return o.checkNamesCluster(env)
+	return o.requireCluster(env)
 }
 
 // connectAndRead connects and runs an action; resume is the file from which the action can be resumed

@@ -42,8 +42,8 @@ func (o *drainFlags) action(e action.RunOptions) planAction {
 // run implements "shardsh drain": the engine of shardsh empties a shard.
 func (o *drainFlags) run(ctx context.Context, env environment) error { return runPlanVerb(ctx, env, o) }
 
-func drainText() cmdline.Text {
-	return cmdline.Text{
+func drainText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Empties a shard with shardsh's own engine: moves all ranges of sharded
 collections, those of jumbo chunks in pieces. With --remove it marks the shard as draining,
 removes it when it is empty, and takes the mark back when it ends before (from

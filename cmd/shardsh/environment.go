@@ -63,10 +63,10 @@ func (env environment) commandName() string { return strings.TrimSpace(cmp.Or(en
 
 // escapeText escapes an error's text, which the shell may have coloured.
 func (env environment) escapeText(text string) string {
-	if env.color() {
-		return plaintext.VisibleStyled(text)
+	if env.usesColor() {
+		return plaintext.EscapeStyled(text)
 	}
-	return plaintext.Visible(text)
+	return plaintext.EscapeText(text)
 }
 
 func isTerminal(r any) bool {
@@ -93,9 +93,9 @@ func (s streams) terminalSize() (columns, rows int) {
 	return columns, rows
 }
 
-// color reports whether to use colours: only on a terminal that supports them, and not if NO_COLOR is
+// usesColor reports whether to use colours: only on a terminal that supports them, and not if NO_COLOR is
 // set.
-func (env environment) color() bool {
+func (env environment) usesColor() bool {
 	noColor, _ := env.getenv("NO_COLOR")
 	terminal, _ := env.getenv("TERM")
 	return isTerminal(env.stdout) && noColor == "" && terminal != "dumb"

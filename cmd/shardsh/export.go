@@ -63,7 +63,7 @@ func (o *exportFlags) groups() []cmdline.Group {
 		f.StringVar(&o.tlsKey, "tls-key", "", "`FILE` its private key, as PEM, if it is in another file")
 	})}
 	groups = append(append(groups, ruleGroups(&o.rules)...), o.server.Flags()...)
-	return append(groups, mockGroup(o.mockFlag, o.timeFlag))
+	return append(groups, mockGroup(o.addMockFlag, o.addMockTimeFlag))
 }
 
 // ruleGroups returns the options of check with their own help page.
@@ -96,10 +96,10 @@ func (o *exportFlags) parseArgs(env environment, words []string) (err error) {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(plaintext.NewWriter(env.stderr), nil))
-	o.action = action.Export{Policy: policy, Advisories: o.advisories, Every: time.Duration(o.every),
+	o.action = action.Export{Policy: policy, AdvisoriesFile: o.advisories, Every: time.Duration(o.every),
 		StaleAfter: time.Duration(o.stale), Timeout: time.Duration(o.giveUp), ForecastEvery: time.Duration(o.forecast),
 		Collections: o.collections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
-		Describe: func(err error) string { return secret.Redact(err.Error()) }}
+		DescribeError: func(err error) string { return secret.Redact(err.Error()) }}
 	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (o *exportFlags) run(ctx context.Context, env environment) error {
 	}
 	defer x.Close()
 	if o.once {
-		x.Once(ctx, targets)
+		x.ReadTargetsOnce(ctx, targets)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -144,12 +144,12 @@ func (o *exportFlags) run(ctx context.Context, env environment) error {
 	return nil
 }
 
-func (o *exportFlags) listener() (action.Listen, error) {
+func (o *exportFlags) listener() (action.ListenOptions, error) {
 	config, err := mockoptions.ReadTLS(o.tlsCert, o.tlsKey)
 	if err != nil {
-		return action.Listen{}, err
+		return action.ListenOptions{}, err
 	}
-	l := action.Listen{Address: o.listen, TLS: config, Users: map[string]string{}}
+	l := action.ListenOptions{Address: o.listen, TLS: config, Users: map[string]string{}}
 	for _, word := range o.users {
 		name, path, ok := strings.Cut(word, ":")
 		if !ok || name == "" || path == "" {
@@ -190,7 +190,7 @@ func (o *exportFlags) watchTargets(ctx context.Context, env environment, x *acti
 			continue
 		case err != nil:
 			o.action.Log.Error("the targets stay as they were", "error", secret.Redact(err.Error()))
-			x.ReloadFailed()
+			x.RecordReloadFailure()
 		default:
 			o.action.Log.Info("read the targets again", "clusters", len(targets))
 			x.SetTargets(targets)
@@ -253,8 +253,8 @@ func (o *exportFlags) newTarget(env environment, name string, cluster clusterFla
 	}}
 }
 
-func exportText() cmdline.Text {
-	return cmdline.Text{
+func exportText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Has metrics of clusters for Prometheus at /metrics: balancing, findings, chunks,
 bytes, moves, time to balance. Clusters are read by the clock, not when somebody asks,
 and only what changed is read again. Nothing on them changes.`,

@@ -87,28 +87,28 @@ func (o *fleetFlags) selectTargets() error {
 	return nil
 }
 
-// completeFleet parses a command line with --targets. With --cluster, the result is the same as if that
+// parseFleetArgs parses a command line with --targets. With --cluster, the result is the same as if that
 // cluster had been given directly.
-func (o *sourceFlags) completeFleet(env environment, words []string) error {
+func (o *sourceFlags) parseFleetArgs(env environment, words []string) error {
 	o.quiet = o.quietChoice.On
 	if len(words) > 0 || o.from != "" || o.mock != "" || o.server.Host != "" || o.server.Port != "" {
 		return usagef("--targets FILE names the clusters: leave the address, --from and --mock out")
 	}
 	if o.fleet.name == "" {
 		for _, t := range o.fleet.list {
-			one := o.ofTarget(t)
+			one := o.flagsForTarget(t)
 			if err := one.parseArgs(env, nil); err != nil {
 				return usagef("%s: %w", t.Name, err)
 			}
 		}
 		return nil
 	}
-	*o = o.ofTarget(o.fleet.list[0])
+	*o = o.flagsForTarget(o.fleet.list[0])
 	return o.parseArgs(env, nil)
 }
 
-// ofTarget returns the flags for one cluster of a fleet.
-func (o *sourceFlags) ofTarget(t targets.Target) sourceFlags {
+// flagsForTarget returns the flags for one cluster of a fleet.
+func (o *sourceFlags) flagsForTarget(t targets.Target) sourceFlags {
 	one := *o
 	one.fleet = fleetFlags{}
 	one.from, one.mock = t.From, t.Mock
@@ -133,9 +133,9 @@ func (m fleetMember[R]) errText() string {
 	return asTrouble(m.err).Message
 }
 
-// askFleet reads all clusters, several concurrently, each with its own timeout. A cluster that is down
+// readFleet reads all clusters, several concurrently, each with its own timeout. A cluster that is down
 // gets a line like the others. The results are in the order of the file. The error is that of a signal.
-func askFleet[R any](
+func readFleet[R any](
 	ctx context.Context,
 	env environment,
 	o *sourceFlags,
@@ -150,7 +150,7 @@ func askFleet[R any](
 		asking.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			one := o.ofTarget(t)
+			one := o.flagsForTarget(t)
 			one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
 			answers[i].err = mongoerr.CatchPanic(nil, "asking "+t.Name, func() error {
 				return one.runWithTimeout(ctx, env, func(ctx context.Context) (err error) {
@@ -199,7 +199,7 @@ func writeFleet(to io.Writer, lines []fleetLine, columns int) error {
 		counts[l.state]++
 	}
 	for _, l := range lines {
-		text := fmt.Sprintf("%-*s  %-*s  %s", state, l.state, name, l.name, plaintext.VisibleLine(l.text))
+		text := fmt.Sprintf("%-*s  %-*s  %s", state, l.state, name, l.name, plaintext.EscapeLine(l.text))
 		if columns > 0 {
 			text = plaintext.Cut(text, columns)
 		}

@@ -28,7 +28,7 @@ func (o *forecastFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
 		addTimeZoneFlag(f, &o.zone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for unknown data")
-		o.flags(f, "text", "json")
+		o.addFlags(f, "text", "json")
 		o.addSizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -60,8 +60,8 @@ func (o *forecastFlags) run(ctx context.Context, env environment) error {
 	})
 }
 
-func forecastText() cmdline.Text {
-	return cmdline.Text{
+func forecastText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Forecasts how long the balancer takes to reach a goal: a range that is right nine
 times in ten, the latest date, and what both are based on. Nothing on the cluster
 changes. At the prompt, sh.forecast() returns the same.`,

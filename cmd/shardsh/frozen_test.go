@@ -35,7 +35,8 @@ func freezing(t *testing.T, to string, n int, encrypted bool) *proxy.Proxy {
 // scripts never do.
 const endsWithin = 15 * time.Second
 
-// What hangs on a connection ends with --timeout: a login, TLS, a wait, a cursor. Each subcommand is frozen in balancer/live/suite.
+// What hangs on a connection ends with --timeout: a login, TLS, a wait, a cursor. Each subcommand is
+// frozen in balancer/live/suite.
 func TestFrozenConnections(t *testing.T) {
 	ca := newAuthority(t)
 	open, guarded := listen(t, unbalanced), serve(t, unbalanced, withUser(t, "joe", "pw")).address

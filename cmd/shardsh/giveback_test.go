@@ -100,7 +100,7 @@ func TestDisabledDuringARun(t *testing.T) {
 			t.Errorf("after %s: %d disabled, %s", helper, left, stderr)
 		}
 		noLease(t, client)
-		if list, err := live.ReadPaused(t.Context(), client); len(list) > 0 || err != nil {
+		if list, err := live.ReadPausedCollections(t.Context(), client); len(list) > 0 || err != nil {
 			t.Errorf("%v, %v", list, err)
 		}
 	}

@@ -84,13 +84,14 @@ func (o *shellFlags) sandboxRules() *sandbox.Rules {
 	}
 	rules := o.allow
 	for _, file := range o.files {
-		rules.Code = append(rules.Code, file)
+		rules.CodePaths = append(rules.CodePaths, file)
 		if path, err := filepath.Abs(file); err == nil && file != "/dev/stdin" {
-			rules.Code = append(rules.Code, filepath.Dir(path))
+			rules.CodePaths = append(rules.CodePaths, filepath.Dir(path))
 		}
 	}
 	if home := homeDirectory(); home != "" {
-		rules.Code = append(rules.Code, filepath.Join(home, ".shardsh", "lib"), filepath.Join(home, ".shardshrc.js"),
+		rules.CodePaths = append(rules.CodePaths, filepath.Join(home, ".shardsh", "lib"),
+			filepath.Join(home, ".shardshrc.js"),
 			filepath.Join(home, ".mongoshrc.js"))
 	}
 	return &rules

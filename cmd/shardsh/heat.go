@@ -38,7 +38,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
 		f.StringArrayVar(&o.logs, "log", nil, "`FILE` place by the slow queries of a log, not by samples; repeat to add")
 		f.BoolVarP(&o.yes, "yes", "y", false, "with --sample: do that")
-		o.flags(f, "text", "json")
+		o.addFlags(f, "text", "json")
 	})}
 	return append(append(groups, o.consentGroup()), o.sharedGroups()...)
 }
@@ -55,8 +55,9 @@ func (o *heatFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.changes = o.sample > 0
-	o.action = action.Heat{Namespaces: o.namespaces, For: time.Duration(o.count), Back: time.Duration(o.back),
-		By: heat.LoadKind(o.by), Top: o.top, Sample: o.sample, Logs: o.logs}
+	o.action = action.Heat{Namespaces: o.namespaces, CountDuration: time.Duration(o.count),
+		Lookback: time.Duration(o.back),
+		LoadKind: heat.LoadKind(o.by), Top: o.top, SampleRate: o.sample, Logs: o.logs}
 	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
 	}
@@ -88,17 +89,18 @@ func (h *heatOption) measure(
 	ctx context.Context, env environment, source action.Source, s *catalog.Snapshot, quiet bool, namespaces ...string,
 ) (action.HeatResult, error) {
 	const most = 10
-	r := readReporter{read: func(*catalog.Snapshot) {}, note: func(text string) { notice(env.stderr, quiet, "%s", text) }}
+	r := readReporter{onRead: func(*catalog.Snapshot) {},
+		onNote: func(text string) { notice(env.stderr, quiet, "%s", text) }}
 	result, err := action.Heat{
 		Namespaces:     namespaces,
-		For:            time.Duration(h.count),
+		CountDuration:  time.Duration(h.count),
 		MaxCollections: most,
 	}.RunOnSnapshot(ctx, source, s, r)
 	return result, preferTimeout(ctx, optionsUsageError(err))
 }
 
-func heatText() cmdline.Text {
-	return cmdline.Text{
+func heatText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Shows which shards, chunks and shard keys have how much of the load. It counts
 operations for a minute, and places them by the queries that the cluster has
 sampled (db.coll.configureQueryAnalyzer, 7.0 and later). Nothing changes, but

@@ -11,11 +11,11 @@ import (
 
 const shellIntro = "shardsh: a shell for sharded MongoDB clusters, with a mock cluster inside"
 
-// shellUsage returns the help of the shell itself, with all options.
-func shellUsage(o *shellFlags, ask *helpFlags) cmdline.Command {
+// shellCommand returns the help of the shell itself, with all options.
+func shellCommand(o *shellFlags, ask *helpFlags) cmdline.Command {
 	return cmdline.Command{
 		Arguments: "[options] [address] [script.js ...] [-- script arguments]",
-		Text: cmdline.Text{
+		Text: cmdline.HelpText{
 			Intro: shellIntro,
 			Usage: []string{
 				"shardsh [options] [address] [script.js ...] [-- script arguments]",
@@ -42,7 +42,7 @@ for quit(n) in a script.`,
 
 // printTopHelp prints the output of --help without a subcommand: the list of subcommands.
 func printTopHelp(to io.Writer) error {
-	c := shellUsage(new(shellFlags), new(helpFlags))
+	c := shellCommand(new(shellFlags), new(helpFlags))
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", shellIntro, strings.Join(c.Usage(), "\n  "))
 	var names []string
@@ -127,13 +127,13 @@ policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
 	pace := new(paceFlags)
-	all := append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.coolDownFlag),
+	all := append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.addCoolDownFlag),
 		new(traceFlags).group(), new(consentFlags).consentGroup())
 	for _, g := range append(all, ruleGroups(new(checkcmd.Options))...) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}
 	}
-	_, err := io.WriteString(to, intro+cmdline.Usage(groups))
+	_, err := io.WriteString(to, intro+cmdline.ListOptions(groups))
 	return err
 }

@@ -15,7 +15,7 @@ import (
 // historyFlags are the flags of "shardsh history".
 type historyFlags struct {
 	clusterFlags
-	runFlags
+	commonFlags
 	json       bool
 	since      cmdline.Duration
 	namespaces []string
@@ -31,12 +31,12 @@ func (o *historyFlags) groups() []cmdline.Group {
 		f.Var(&o.since, "since", "`TIME` only the last 90, 30m, 24h, 7d")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
 		f.StringVar(&o.verb, "verb", "", "`VERB` only runs of apply, balance, drain, …")
-		f.IntVar(&o.last, "last", action.DefaultLast, "`N` the newest ones; 0 is all")
+		f.IntVar(&o.last, "last", action.DefaultHistoryEntries, "`N` the newest ones; 0 is all")
 		f.BoolVar(&o.json, "json", false, "print JSON")
-		o.runFlags.flags(f)
+		o.commonFlags.addFlags(f)
 	})}
 	groups = append(groups, o.server.Flags()...)
-	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
 }
 
 func (o *historyFlags) parseArgs(env environment, words []string) error {
@@ -52,7 +52,7 @@ func (o *historyFlags) parseArgs(env environment, words []string) error {
 		o.audit = allowed.HistorySource()
 	}
 	o.action = action.History{
-		Audit: o.audit, Since: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
+		AuditDestination: o.audit, MaxAge: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
 	}
 	if o.action.ReadsCluster() && o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
 		return usagef("history needs --audit FILE, or the address of a cluster with shardsh.audit")
@@ -87,8 +87,8 @@ func (o *historyFlags) run(ctx context.Context, env environment) error {
 	return err
 }
 
-func historyText() cmdline.Text {
-	return cmdline.Text{
+func historyText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Shows what the audit has: who has changed the cluster, from where, with which verb,
 plan and command, and what became of it; the newest last. Runs write it down with
 --audit FILE, or --audit cluster, or as the policy says. At the prompt,

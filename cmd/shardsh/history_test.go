@@ -24,7 +24,7 @@ func what(records []audit.Record) (list []string) {
 
 // Both faces write down the same, to a file and to the cluster, and read the same of it.
 func TestAuditOfBothFaces(t *testing.T) {
-	for _, destination := range []string{"file", audit.ToCluster} {
+	for _, destination := range []string{"file", audit.ClusterDestination} {
 		var seen [2][]string
 		for face := range 2 {
 			address, dir := serve(t, auditTopology).address, t.TempDir()

@@ -21,14 +21,14 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	screen *repl.DeferredOutput, may *changes.Confirmation) error {
 	var kept *history.File
 	var editor repl.LineEditor
-	console := bindings.Console{
+	console := bindings.ConsoleHooks{
 		SettingsFile: settingsFile(env, o),
 		History:      func() []string { return kept.Entries() },
 		RunProgram: func(program *exec.Cmd) error {
 			if editor == nil { // a script that runs before the first prompt
 				return program.Run()
 			}
-			return editor.Lend(program.Run)
+			return editor.LendTerminal(program.Run)
 		},
 		Getenv: env.getenv,
 	}
@@ -41,7 +41,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	}
 	kept, err := history.Open(sessionFile(env, historyPath), func() history.Rules {
 		length, redact := shell.HistoryRules()
-		return history.Rules{Limit: length, Redact: history.ParseRedact(redact)}
+		return history.Rules{Limit: length, Redact: history.ParseRedactMode(redact)}
 	})
 	if err != nil {
 		notice(env.stderr, o.quiet, "The history is not saved: %s", err)
@@ -55,7 +55,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 	if editor == nil {
 		editor = lineEditor(env)
 	}
-	may.WithTerminal, may.ResetAfterQuit = editor.Lend, true
+	may.WithTerminal, may.ResetAfterQuit = editor.LendTerminal, true
 	var timers repl.Timers
 	if isTerminal(env.stdin) && !conn.virtualTime { // virtual time does not advance at the prompt
 		timers = shell.JS
@@ -64,12 +64,12 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		Editor:         editor,
 		Out:            env.stdout,
 		History:        kept,
-		Banner:         plaintext.Visible(banner(ctx, o, conn)),
-		Color:          env.color(),
-		Exit:           exitStatus,
+		Banner:         plaintext.EscapeText(banner(ctx, o, conn)),
+		Color:          env.usesColor(),
+		ExitCode:       exitStatus,
 		Explain:        newFailure,
 		Page:           newResultPager(env, shell, editor),
-		Suggestion:     shell.Suggestion,
+		Suggestion:     shell.TakeSuggestion,
 		MidLine:        shell.JS.Out.IsMidLine,
 		Timers:         timers,
 		DeferredOutput: screen,
@@ -122,14 +122,15 @@ func exitStatus(err error) (int, bool) {
 func newFailure(err error) repl.Failure {
 	var thrown *script.Error
 	if !errors.As(err, &thrown) {
-		return repl.Failure{Message: plaintext.Visible(secret.Redact(fmt.Sprint(err)))}
+		return repl.Failure{Message: plaintext.EscapeText(secret.Redact(fmt.Sprint(err)))}
 	}
 	f := repl.Failure{
-		Name: plaintext.Visible(thrown.Name), CodeName: plaintext.Visible(thrown.CodeName), Message: thrown.ShownMessage(),
-		Details: thrown.Details, File: plaintext.Visible(thrown.File), Line: thrown.Line, Column: thrown.Column,
+		Name: plaintext.EscapeText(thrown.Name), CodeName: plaintext.EscapeText(thrown.CodeName),
+		Message: thrown.ShownMessage(),
+		Details: thrown.Details, File: plaintext.EscapeText(thrown.File), Line: thrown.Line, Column: thrown.Column,
 	}
 	if thrown.IsSyntax() {
-		f.SourceLine = plaintext.Visible(thrown.SourceLine)
+		f.SourceLine = plaintext.EscapeText(thrown.SourceLine)
 	}
 	return f
 }

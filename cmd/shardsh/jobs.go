@@ -20,10 +20,10 @@ import (
 // subcommands that can be jobs.
 type jobFlags struct {
 	clusterFlags
-	runFlags
+	commonFlags
 	safetyFlags
-	pace     paceFlags
-	verb, do string
+	pace       paceFlags
+	verb, call string
 
 	shard                               string
 	namespaces                          []string
@@ -68,7 +68,7 @@ func jobVerbs() (list []verb) {
 			list = append(list, verb{
 				sectionChange, of.name + " " + call.name, of.which + " [options] [address]", call.about,
 				jobText(of.name, call.name, of.which),
-				func() command { return &jobFlags{verb: of.name, do: call.name} },
+				func() command { return &jobFlags{verb: of.name, call: call.name} },
 			})
 		}
 	}
@@ -83,12 +83,12 @@ func (o *jobFlags) groups() []cmdline.Group {
 			f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` "+o.verb+" these, * is a wildcard; repeat to add")
 			f.BoolVar(&o.all, "all", false, o.verb+" all sharded collections")
 		}
-		if o.do == callStart && o.verb == "drain" {
+		if o.call == callStart && o.verb == "drain" {
 			f.BoolVar(&o.remove, "remove", false, "mark it as draining, and remove it when it is empty")
 			f.BoolVar(&o.movePrimaries, "move-primaries", false,
 				"move the databases whose primary it is, and its unsharded collections")
 		}
-		if o.do == callStart {
+		if o.call == callStart {
 			f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 				"disable the cluster's balancing of these collections meanwhile")
 			cmdline.Alias(f, "take-over", "pause-balancing")
@@ -97,26 +97,26 @@ func (o *jobFlags) groups() []cmdline.Group {
 			addAdvisoriesFlag(f, &o.advisories)
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; restart a job that has ended")
 		}
-		if o.do != callStatus {
+		if o.call != callStatus {
 			o.workFor = callTime{cmdline.Duration(action.DefaultWorkFor)}
 			f.Var(&o.workFor, "work-for", "`TIME` how long this call begins steps: 8s, 5m (5s); 0 only records the job")
 		}
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the state as JSON")
-		o.transcriptFlag(f)
+		o.addTranscriptFlag(f)
 		f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
 		cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
 	})}
-	if o.do == callStart {
+	if o.call == callStart {
 		pace := o.pace.group()
 		pace.Flags.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Hidden || f.Name == "metrics" })
 		groups = append(groups, pace)
 	}
-	if o.do != callStatus {
+	if o.call != callStatus {
 		groups = append(groups, o.consentGroup())
 	}
 	groups = append(groups, o.server.Flags()...)
-	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
 }
 
 func (o *jobFlags) parseArgs(env environment, words []string) error {
@@ -124,17 +124,17 @@ func (o *jobFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.quiet = o.quietChoice.On
-	if err := o.checkNamesCluster(env); err != nil {
+	if err := o.requireCluster(env); err != nil {
 		return err
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstViolation(rule{o.readOnly && o.do != callStatus,
-		"--read-only and " + o.do + " exclude each other: status changes nothing"}); err != nil {
+	if err := firstViolation(rule{o.readOnly && o.call != callStatus,
+		"--read-only and " + o.call + " exclude each other: status changes nothing"}); err != nil {
 		return err
 	}
-	if o.do == callStart {
+	if o.call == callStart {
 		return optionsUsageError(o.startOptions().Validate())
 	}
 	return optionsUsageError(o.jobVerb().Validate())
@@ -143,8 +143,8 @@ func (o *jobFlags) parseArgs(env environment, words []string) error {
 // jobVerb returns the action of the job.
 func (o *jobFlags) jobVerb() action.JobVerb {
 	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo,
-		PreflightOptions: action.PreflightOptions{Despite: o.despite, Advisories: o.advisories}}
-	if o.do != callStart {
+		PreflightOptions: action.PreflightOptions{IgnoreObstacles: o.despite, AdvisoriesFile: o.advisories}}
+	if o.call != callStart {
 		run.Parallel = action.DefaultParallel
 	}
 	switch o.verb {
@@ -174,7 +174,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{readsOnly: o.do == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}
@@ -184,13 +184,14 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	stages := listenForSignals(ctx)
 	defer stages.end()
 	var status action.JobStatus
-	switch o.do {
+	switch o.call {
 	case callStart:
 		start := o.startOptions()
-		start.Hard = stages.hard
+		start.AbortContext = stages.hardCtx
 		status, err = start.Run(ctx, cluster, r)
 	case callCancel:
-		cancel := action.JobCancel{Verb: o.jobVerb(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
+		cancel := action.JobCancel{Verb: o.jobVerb(), MaxWait: time.Duration(o.workFor.Duration),
+			AbortContext: stages.hardCtx}
 		status, err = cancel.Run(ctx, cluster, r)
 	default:
 		status, err = action.JobQuery{Verb: o.jobVerb()}.Run(ctx, cluster)
@@ -219,13 +220,13 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 
 // isHealthy reports whether no action is needed; for cancel, that nothing is left to cancel.
 func (o *jobFlags) isHealthy(status action.JobStatus) bool {
-	if o.do == callCancel {
+	if o.call == callCancel {
 		return status.NothingToCancel()
 	}
 	return status.OnTrack()
 }
 
-func jobText(name, do, which string) cmdline.Text {
+func jobText(name, call, which string) cmdline.HelpText {
 	intro := map[string]string{
 		callStart: `Makes a job of "shardsh ` + name + `", unless there is one, and works on it for the
 time of --work-for; call it again and again, from any machine, until it is done.
@@ -236,14 +237,14 @@ only looks. At the prompt, sh.job() does the same.`,
 		callCancel: `Ends a job: a call under way stops before its next step, balancing that is paused
 and the mark as draining are given back. What was moved stays. Once more does no
 harm. At the prompt, sh.job() does the same.`,
-	}[do]
+	}[call]
 	which = strings.NewReplacer("ID", "shard3", "NS", "shop.orders").Replace(which)
-	line := "shardsh " + name + " " + do + " mongodb://host:27017 " + which
+	line := "shardsh " + name + " " + call + " mongodb://host:27017 " + which
 	examples := []string{line, line + " --json"}
-	if do == callStart {
+	if call == callStart {
 		examples = []string{line + " --pause-balancing", line + " --pause-balancing --work-for 50s --json"}
 	}
-	return cmdline.Text{
+	return cmdline.HelpText{
 		Intro: intro, Examples: examples,
 		More: `States: pending, running, waiting, blocked, failed, done, cancelled, none. What
 is blocked or failed is tried again by the next call. The job is a document of

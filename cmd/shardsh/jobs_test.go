@@ -18,7 +18,7 @@ func TestJobExitCodes(t *testing.T) {
 		live.JobDone: {true, true}, live.JobCancelled: {false, true},
 	} {
 		for i, do := range []string{callStart, callCancel} {
-			if good := (&jobFlags{do: do}).isHealthy(action.JobStatus{State: state}); good != want[i] {
+			if good := (&jobFlags{call: do}).isHealthy(action.JobStatus{State: state}); good != want[i] {
 				t.Errorf("%s of %s: %v", do, state, good)
 			}
 		}

@@ -39,7 +39,7 @@ func TestRunLine(t *testing.T) {
 		}
 	}
 	var o libraryFlags
-	if err := o.splitArgs([]string{"--username", "joe", "--tls"}); err != nil || o.server.Username != "joe" || o.server.FirstOption() == "" {
+	if err := o.splitArgs([]string{"--username", "joe", "--tls"}); err != nil || o.server.Username != "joe" || o.server.FirstLiveOption() == "" {
 		t.Errorf("%+v, %v", o.server, err)
 	}
 }

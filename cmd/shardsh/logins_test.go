@@ -152,7 +152,7 @@ func TestSRV(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer target.Disconnect(client)
-	if g, err := target.Greet(t.Context(), client); err != nil || g.Kind() != "mongos" {
+	if g, err := target.Hello(t.Context(), client); err != nil || g.Kind() != "mongos" {
 		t.Errorf("%+v, %v", g, err)
 	}
 	code, _, stderr := runProgram(t, "", "mongodb+srv://none.example.com/", "--eval", "1")

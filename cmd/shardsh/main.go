@@ -27,7 +27,7 @@ func main() {
 		getenv:  takePassword(),
 		process: process{exit: os.Exit},
 	}
-	script.LimitMatching(script.MatchTimeout)
+	script.SetMatchTimeout(script.MatchTimeout)
 	os.Exit(env.main())
 }
 
@@ -55,7 +55,7 @@ func (env environment) main() int {
 	releaseTerm := cancelOn(syscall.SIGTERM, cancel)
 	defer releaseTerm()
 	defer env.releaseInterrupt()
-	secret.Hide(os.Args)
+	secret.HideInProcessList(os.Args)
 	return env.run(ctx)
 }
 

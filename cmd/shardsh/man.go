@@ -28,8 +28,8 @@ func (*manFlags) run(_ context.Context, env environment) error {
 	return buffered(env.stdout, manualPage().Write)
 }
 
-func manText() cmdline.Text {
-	return cmdline.Text{
+func manText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro:    "Prints the manual page as troff, built from the help of all verbs.",
 		Usage:    []string{"shardsh man"},
 		Examples: []string{"shardsh man | man -l -", "shardsh man > /usr/local/share/man/man1/shardsh.1"},
@@ -43,8 +43,8 @@ func manualPage() manual.Page {
 	if len(date) >= len("2026-01-01") {
 		date = date[:len("2026-01-01")]
 	}
-	return manual.Page{Version: b.Version, Date: date, Shell: shellUsage(new(shellFlags), new(helpFlags)),
-		Commands: verbUsage(), Environment: environmentVariables(), Files: manualFiles()}
+	return manual.Page{Version: b.Version, Date: date, Shell: shellCommand(new(shellFlags), new(helpFlags)),
+		Commands: verbCommands(), Environment: environmentVariables(), Files: manualFiles()}
 }
 
 // environmentVariables returns the environment variables that the program uses.

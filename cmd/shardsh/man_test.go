@@ -31,7 +31,7 @@ func TestManualPage(t *testing.T) {
 		title, _, _ := strings.Cut(part, "\n")
 		sections[name.FindString(title)] = part
 	}
-	for _, c := range append(verbUsage(), shellUsage(new(shellFlags), new(helpFlags))) {
+	for _, c := range append(verbCommands(), shellCommand(new(shellFlags), new(helpFlags))) {
 		section, found := sections[c.Name]
 		if !found && c.Name != "" {
 			t.Errorf("%s has no section", c.Name)
@@ -126,11 +126,11 @@ func TestVersion(t *testing.T) {
 	}
 	if a.Version != buildinfo.Version() || a.Go != runtime.Version() || a.Driver.Name != buildinfo.DriverPath ||
 		!slices.Contains(a.Mock.Releases, a.Mock.Default) || a.Mock.Default != "8.0" || a.Mock.Commands < 100 ||
-		a.Mongosh != buildinfo.Mongosh {
+		a.Mongosh != buildinfo.MongoshVersion {
 		t.Errorf("%+v", a)
 	}
 	code, stdout, _ = runProgram(t, "", "--buildInfo")
-	if code != exitOK || !strings.Contains(stdout, `"mongosh": "`+buildinfo.Mongosh+`"`) {
+	if code != exitOK || !strings.Contains(stdout, `"mongosh": "`+buildinfo.MongoshVersion+`"`) {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}
 	code, stdout, _ = runProgram(t, "", "version", "--sbom")

@@ -30,7 +30,7 @@ func (o *mapFlags) groups() []cmdline.Group {
 		f.IntVar(&o.width, "width", 0, "`COLUMNS` width of the drawing (default: the terminal's, or 80)")
 		o.heat.addFlag(f)
 		addTimeZoneFlag(f, &o.ofZone)
-		o.flags(f, "text", "json")
+		o.addFlags(f, "text", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -72,10 +72,10 @@ func (o *mapFlags) run(ctx context.Context, env environment) error {
 func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.CollectionHeat) error {
 	onScreen := o.file == "" && o.format == "text"
 	look := display.MapOptions{
-		Width: cmp.Or(o.width, env.columns(), display.Width), Color: onScreen && env.color(),
+		Width: cmp.Or(o.width, env.columns(), display.DefaultWidth), Color: onScreen && env.usesColor(),
 	}
 	c := s.Collection(o.ns)
-	m := report.NewChunkMap(c, c.ChunkSize(s.Settings()), look.Cells(int(c.Count().Chunks)))
+	m := report.NewChunkMap(c, c.ChunkSize(s.Settings()), look.CellCount(int(c.Count().Chunks)))
 	if load != nil {
 		m.AddHeat(load.Map)
 		for _, text := range load.Source.Missing() {
@@ -95,8 +95,8 @@ func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.Colle
 	return o.write(env, show)
 }
 
-func mapText() cmdline.Text {
-	return cmdline.Text{
+func mapText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Draws the chunks of a collection in the order of its shard key: each shard has a
 letter and a colour, widths are bytes where sizes are known. Zones are above, jumbo
 chunks are marked below, and each shard has a line that says what it has and where.

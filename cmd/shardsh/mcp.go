@@ -36,7 +36,7 @@ func (o *mcpFlags) groups() []cmdline.Group {
 		f.StringVar(&o.approve, "approve", "", "`HASH` read the plan with this hash in --plans, and approve it")
 		f.StringVar(&o.history, "history", "", "`DIR` of shardsh snapshot --into, to compare with")
 		addTimeZoneFlag(f, &o.ofZone)
-		o.flags(f)
+		o.addFlags(f)
 		f.Lookup("timeout").Usage = "`TIME` end a call that only reads after 90, 30s, 5m (2m)"
 	}), o.consentGroup()}
 	return append(groups, o.sharedGroups()...)
@@ -74,7 +74,7 @@ func (o *mcpFlags) run(ctx context.Context, env environment) error {
 		return usagef("mcp speaks JSON with the program that starts it, not with people: see shardsh mcp --help")
 	}
 	if store != nil {
-		if err := store.Open(); err != nil {
+		if err := store.EnsureDir(); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (o *mcpFlags) approvePlan(ctx context.Context, env environment, store *agen
 	defer func() { _ = terminal.Close() }() // nothing is buffered
 	env.stdin, env.stdout = terminal, terminal
 	shown := plaintext.NewWriter(terminal)
-	if _, err := fmt.Fprint(shown, findings.PlanToApprove(approved, findings.PlanDetail{})); err != nil {
+	if _, err := fmt.Fprint(shown, findings.PlanApprovalText(approved, findings.PlanDetail{})); err != nil {
 		return err
 	}
 	if err := confirm(ctx, env, "Let the agent carry out this plan within the next 24 hours?"); err != nil {
@@ -173,14 +173,14 @@ func (c *agentCluster) connection(ctx context.Context) (*connection, error) {
 func (c *agentCluster) source(ctx context.Context) (action.Source, error) {
 	if c.o.from != "" {
 		s, err := metadata.Open(c.o.from)
-		return action.Source{Snapshot: s, Zone: c.o.zone}, err
+		return action.Source{Snapshot: s, TimeZone: c.o.location}, err
 	}
 	conn, err := c.connection(ctx)
 	if err != nil {
 		return action.Source{}, err
 	}
 	source := conn.source(c.o.usesMock())
-	source.Zone = c.o.zone
+	source.TimeZone = c.o.location
 	return source, nil
 }
 
@@ -205,8 +205,8 @@ func (c *agentCluster) close() {
 	}
 }
 
-func mcpText() cmdline.Text {
-	return cmdline.Text{
+func mcpText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Serves tools about one cluster to an agent, such as an assistant, that starts it and
 speaks the Model Context Protocol (MCP) on standard input and output. The tools are
 those of the subcommands: why, check, plan, forecast, simulate, snapshot, diff,

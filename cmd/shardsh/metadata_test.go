@@ -14,7 +14,7 @@ import (
 
 // A file of shardsh snapshot is played, and what is done there stays there.
 func TestSnapshotIsPlayed(t *testing.T) {
-	file := snaptest.LargeFile(t, snaptest.Scale{Shards: 4, Chunks: 40, Empty: 1, ChunkBytes: 256 << 20})
+	file := snaptest.LargeFile(t, snaptest.Scale{Shards: 4, Chunks: 40, EmptyShards: 1, ChunkBytes: 256 << 20})
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestSnapshotThatLacks(t *testing.T) {
 // A mongodump of config stands in for a cluster, says what it does not tell, and is
 // played.
 func TestDumpOfConfig(t *testing.T) {
-	s := snaptest.Large(t, snaptest.Scale{Shards: 4, Chunks: 40, Empty: 1})
+	s := snaptest.Large(t, snaptest.Scale{Shards: 4, Chunks: 40, EmptyShards: 1})
 	dir := filepath.Join(t.TempDir(), "dump", "config")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func TestGoldenScenariosThroughMongosh(t *testing.T) {
 	var scenarios []recorded.Scenario
 	var all strings.Builder
 	for _, s := range recorded.Scenarios() {
-		if s.Routers > 1 || s.HasMembers {
+		if s.Routers > 1 || s.UsesMembers {
 			continue // there is one router here, and a member a shard
 		}
 		pace := "40x"
@@ -37,7 +37,7 @@ func TestGoldenScenariosThroughMongosh(t *testing.T) {
 			recorded.ServerParameters()...)...)
 		scenarios = append(scenarios, s)
 		fmt.Fprintf(&all, "db = connect(%q);\n", served.uri)
-		for withLib := range slices.Chunk(s.Scripts(t), 2) {
+		for withLib := range slices.Chunk(s.WriteScripts(t), 2) {
 			fmt.Fprintf(&all, "(() => {\n%s\n})();\n", readAll(t, withLib))
 		}
 		fmt.Fprintf(&all, "print(%q);\n", between)

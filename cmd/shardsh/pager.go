@@ -63,17 +63,17 @@ func pagerCommand(set string, getenv func(string) (string, bool)) []string {
 func runPager(ctx context.Context, env environment, program []string, text string, editor repl.LineEditor) bool {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text+"\n"), env.stdout, env.stderr
-	cmd.Env = append(os.Environ(), pagerOptions(env.getenv)...)
+	cmd.Env = append(os.Environ(), pagerEnv(env.getenv)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it can restore the terminal
 	cmd.WaitDelay = pagerExitTimeout
-	err := editor.Lend(cmd.Run)
+	err := editor.LendTerminal(cmd.Run)
 	_, ended := errors.AsType[*exec.ExitError](err)
 	return err == nil || ended || cmd.Process != nil
 }
 
-// pagerOptions returns the environment with which less shows colours and leaves its output on the
+// pagerEnv returns the environment with which less shows colours and leaves its output on the
 // screen, unless the user has set options for less.
-func pagerOptions(getenv func(string) (string, bool)) []string {
+func pagerEnv(getenv func(string) (string, bool)) []string {
 	if _, ok := getenv("LESS"); ok {
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 // pauseFlags are the options of "shardsh pause".
 type pauseFlags struct {
 	clusterFlags
-	runFlags
+	commonFlags
 	safetyFlags
 	verb  action.Pause
 	lasts cmdline.Duration
@@ -36,11 +36,11 @@ func (o *pauseFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.verb.Show, "show", false, "only print the pause; exit code 3 while runs are paused")
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the result as JSON")
-		o.transcriptFlag(f)
-		o.flags(f)
+		o.addTranscriptFlag(f)
+		o.addFlags(f)
 	})}
 	groups = append(append(groups, o.consentGroup()), o.server.Flags()...)
-	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
 }
 
 func (o *pauseFlags) parseArgs(env environment, words []string) error {
@@ -63,7 +63,7 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 		}
 	}
 	o.quiet = o.quietChoice.On
-	if err := o.checkNamesCluster(env); err != nil {
+	if err := o.requireCluster(env); err != nil {
 		return err
 	}
 	if err := o.clusterFlags.check(); err != nil {
@@ -110,8 +110,8 @@ func (o *pauseFlags) show(env environment, r action.PauseResult) error {
 	return err
 }
 
-func pauseText() cmdline.Text {
-	return cmdline.Text{
+func pauseText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Pauses all runs of shardsh on a cluster, wherever they run: apply, balance, drain,
 defragment, presplit and sh. A run ends what is under way, waits before its next step
 and says why, and goes on when the time is over or the pause is ended. The cluster's

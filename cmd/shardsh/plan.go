@@ -53,7 +53,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		addAdvisoriesFlag(f, &o.advisories)
 		f.BoolVar(&o.detail.All, "all", false, "print all steps and shards")
 		f.BoolVar(&o.detail.Why, "why", false, "print why each step is taken, with numbers")
-		o.flags(f, "text", "json", "script")
+		o.addFlags(f, "text", "json", "script")
 		o.addSizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -65,9 +65,9 @@ func (o *planFlags) parseArgs(env environment, words []string) error {
 	}
 	o.action = action.Plan{
 		Goal:     o.goal.withNamespaces(o.namespaces),
-		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, For: time.Duration(o.time),
+		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, MaxDuration: time.Duration(o.time),
 		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
-		DiskLimit: float64(o.disk), Advisories: o.advisories,
+		DiskLimit: float64(o.disk), AdvisoriesFile: o.advisories,
 	}
 	o.price = action.Price{Goal: o.action.Goal, DiskLimit: float64(o.disk), Seed: o.seed, TimeZone: o.zone}
 	validate, formats := o.action.Validate, []string{"text", "json", "script"}
@@ -100,7 +100,7 @@ func (o *planFlags) run(ctx context.Context, env environment) error {
 		if o.format == "script" {
 			return o.write(env, p.WriteScript)
 		}
-		return o.print(env, p, func() string { return findings.PlanToApprove(p, o.detail) })
+		return o.print(env, p, func() string { return findings.PlanApprovalText(p, o.detail) })
 	})
 }
 
@@ -123,8 +123,8 @@ func (g *goalFlag) withNamespaces(namespaces []string) plan.Goal {
 	return goal
 }
 
-func planText() cmdline.Text {
-	return cmdline.Text{
+func planText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Plans what the balancer would do to reach a goal if it were on, in rounds, with
 reasons. Nothing on the cluster changes. At the prompt: sh.plan().`,
 		Examples: []string{

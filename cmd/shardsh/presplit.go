@@ -30,7 +30,7 @@ func (o *presplitFlags) groups() []cmdline.Group {
 		f.IntVar(&o.cuts.Chunks, "chunks", 0, "`N` split the range of hashes into N equal chunks")
 		f.IntVar(&o.cuts.PerShard, "per-shard", 0, "`N` the same, with N chunks for each shard")
 		f.StringVar(&o.points, "points", "", "`FILE` split at these keys, JSON a line each; - is standard input")
-		f.IntVar(&o.cuts.FromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
+		f.IntVar(&o.cuts.ChunksFromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
 		f.StringVar(&o.like, "like", "", "`FILE|mongodb://…` chunks and spread of another cluster's collection")
 	})
 }
@@ -45,7 +45,7 @@ func (o *presplitFlags) parseArgs(env environment, words []string) (err error) {
 		}
 	}
 	if o.like != "" {
-		o.cuts.Like = func(ctx context.Context) (*catalog.Snapshot, error) { return o.readLayoutSource(ctx, env) }
+		o.cuts.ReadTemplate = func(ctx context.Context) (*catalog.Snapshot, error) { return o.readLayoutSource(ctx, env) }
 	}
 	return o.check("presplit", o.action(o.runOptions()))
 }
@@ -63,7 +63,7 @@ func (o *presplitFlags) readLayoutSource(ctx context.Context, env environment) (
 		return nil, err
 	}
 	defer conn.close()
-	return action.LikeCluster(conn.client, conn.address, o.cuts.Namespace)(ctx)
+	return action.NewTemplateReader(conn.client, conn.address, o.cuts.Namespace)(ctx)
 }
 
 func (o *presplitFlags) action(e action.RunOptions) planAction {
@@ -102,8 +102,8 @@ func (o *presplitFlags) run(ctx context.Context, env environment) error {
 	return runPlanVerb(ctx, env, o)
 }
 
-func presplitText() cmdline.Text {
-	return cmdline.Text{
+func presplitText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Splits a sharded collection, empty or filled, and distributes its chunks evenly
 over the shards, within zones where there are any. At the prompt, sh.presplit()
 does the same.`,

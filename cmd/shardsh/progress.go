@@ -55,7 +55,7 @@ func (p *progress) showReading(r live.Progress) {
 // stepReporter returns a function that shows the current step.
 func (p *progress) stepReporter(about string) func(string) {
 	return func(step string) {
-		p.show(func() string { return plaintext.VisibleLine(about + ": " + step) })
+		p.show(func() string { return plaintext.EscapeLine(about + ": " + step) })
 	}
 }
 

@@ -87,7 +87,7 @@ func TestComputingTells(t *testing.T) {
 	c.clearLine()
 	c.clearLine()
 	c.lastShown = time.Now().Add(-time.Second)
-	c.showReading(live.Progress{Collections: 1500, Of: 50_000, Chunks: 1_234_567})
+	c.showReading(live.Progress{Collections: 1500, TotalCollections: 50_000, Chunks: 1_234_567})
 	c.clearLine()
 	const line = "\r\x1b[Ksimulating: round 412, 9,000 moves so far, at 2026-03-02 12:00\r\x1b[K" +
 		"\r\x1b[Kreading: 1,500 of 50,000 collections, 1,234,567 chunks so far\r\x1b[K"

@@ -22,7 +22,7 @@ import (
 // quiesceFlags are the options of "shardsh quiesce".
 type quiesceFlags struct {
 	clusterFlags
-	runFlags
+	commonFlags
 	safetyFlags
 	hold                               cmdline.Duration
 	detach, endHold, noDeletions, json bool
@@ -39,11 +39,11 @@ func (o *quiesceFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the commands and the running operations, change nothing")
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the verdict as JSON")
-		o.transcriptFlag(f)
+		o.addTranscriptFlag(f)
 		cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
 	})}
 	groups = append(append(groups, o.consentGroup()), o.server.Flags()...)
-	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
 }
 
 func (o *quiesceFlags) parseArgs(env environment, words []string) error {
@@ -58,7 +58,7 @@ func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.quiet = o.quietChoice.On
-	if err := o.checkNamesCluster(env); err != nil {
+	if err := o.requireCluster(env); err != nil {
 		return err
 	}
 	if err := o.clusterFlags.check(); err != nil {
@@ -121,7 +121,7 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	r := actionReporter(env, js, false, o.quiet)
 	aside := o.json || len(o.insideCommand) > 0 // standard output belongs to the command
-	r.WouldSend = func(c action.WouldSend) { printChange(env, aside, c.Database, c.Command) }
+	r.ShowWouldSend = func(c action.WouldSend) { printChange(env, aside, c.Database, c.Command) }
 	result, err := o.action(env).Run(ctx, conn.actionCluster(js.Clock), r)
 	err = withFlagNames(err)
 	if result.Verdict != "" {
@@ -159,8 +159,8 @@ func (o *quiesceFlags) show(env environment, r action.QuiesceResult) error {
 	return err
 }
 
-func quiesceText() cmdline.Text {
-	return cmdline.Text{
+func quiesceText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Stops the balancer with proof: waits until no shard migrates, merges, reshards or
 deletes a range, watches that while a command runs or for --hold, and then
 restores the balancer's state. At the prompt, sh.quiesce() does the same.`,

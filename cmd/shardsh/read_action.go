@@ -28,16 +28,16 @@ func runReadAction[R any](
 			return err
 		}
 		defer done()
-		source.Computing = func(compute func() error) error {
+		source.RunComputation = func(compute func() error) error {
 			_, err := withGC(percent, func() (struct{}, error) { return struct{}{}, compute() })
 			return err
 		}
 		began := time.Now()
 		reporter := readReporter{
-			read:       func(s *catalog.Snapshot) { o.reportRead(env, source, s, began) },
-			reading:    o.progress.showReading,
-			simulating: o.progress.showSimulation,
-			note:       func(text string) { notice(env.stderr, o.quiet, "%s", text) },
+			onRead:               func(s *catalog.Snapshot) { o.reportRead(env, source, s, began) },
+			onReadProgress:       o.progress.showReading,
+			onSimulationProgress: o.progress.showSimulation,
+			onNote:               func(text string) { notice(env.stderr, o.quiet, "%s", text) },
 		}
 		result, err := withGC(frequentGC, func() (R, error) { return verb.Run(ctx, source, reporter) })
 		o.progress.clearLine()
@@ -53,22 +53,22 @@ func runReadAction[R any](
 
 // readReporter prints the progress of a read-only action.
 type readReporter struct {
-	read       func(s *catalog.Snapshot)
-	reading    func(p live.Progress)
-	simulating func(p sim.Progress)
-	note       func(text string)
+	onRead               func(s *catalog.Snapshot)
+	onReadProgress       func(p live.Progress)
+	onSimulationProgress func(p sim.Progress)
+	onNote               func(text string)
 }
 
 // Report handles an event.
 func (r readReporter) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.SnapshotRead:
-		r.read(e.Snapshot)
+		r.onRead(e.Snapshot)
 	case action.ReadProgress:
-		r.reading(e.Progress)
+		r.onReadProgress(e.Progress)
 	case action.SimulationProgress:
-		r.simulating(e.Progress)
+		r.onSimulationProgress(e.Progress)
 	case action.Note:
-		r.note(e.Text)
+		r.onNote(e.Text)
 	}
 }

@@ -45,7 +45,7 @@ func startRehearsals(
 	env.stdout, env.stderr = screen.Writer(env.stdout), screen.Writer(env.stderr)
 	r.options = rehearsal.Options{
 		OnChange: func(database string, command bson.Raw) { printChange(env, json, database, command) },
-		Note:     func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.VisibleLine(text)) },
+		Note:     func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.EscapeLine(text)) },
 		Clock:    conn.clock, Seed: o.seed.N,
 	}
 	if r.options.Clock == nil {

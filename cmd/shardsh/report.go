@@ -36,7 +36,7 @@ func (o *reportFlags) groups() []cmdline.Group {
 		o.heat.addFlag(f)
 		addAdvisoriesFlag(f, &o.advisories)
 		addTimeZoneFlag(f, &o.ofZone)
-		o.flags(f, "html", "json")
+		o.addFlags(f, "html", "json")
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
@@ -65,7 +65,7 @@ func (o *reportFlags) parseArgs(env environment, words []string) error {
 	case o.format == "html" && o.file == "-" && isTerminal(env.stdout):
 		return usagef("HTML is not for a terminal: use -o FILE")
 	}
-	_, err := action.Advisories(o.advisories)
+	_, err := action.LoadAdvisories(o.advisories)
 	return optionsUsageError(err)
 }
 
@@ -93,11 +93,11 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 
 // runFleet writes one page for all clusters, without forecasts and plans.
 func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
-	list, err := action.Advisories(o.advisories)
+	list, err := action.LoadAdvisories(o.advisories)
 	if err != nil {
 		return optionsUsageError(err)
 	}
-	asked, err := askFleet(ctx, env, &o.sourceFlags,
+	asked, err := readFleet(ctx, env, &o.sourceFlags,
 		func(ctx context.Context, env environment, one *sourceFlags, _ targets.Target) (*report.Overview, error) {
 			source, done, err := one.open(ctx, env)
 			if err != nil {
@@ -121,7 +121,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 		if o.format == "json" {
 			return writeJSON(to, members)
 		}
-		return report.FleetPage(plaintext.NewWriter(to), members, time.Now())
+		return report.WriteFleetPage(plaintext.NewWriter(to), members, time.Now())
 	})
 	if err == nil && o.file != "-" && o.file != "" {
 		notice(env.stderr, o.quiet, "%s: %s", o.file, report.FleetHeadline(members))
@@ -148,7 +148,7 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 	overview := report.NewOverview(s)
 	overview.AddMaps(s)
 	overview.Heat = load
-	list, err := action.Advisories(o.advisories)
+	list, err := action.LoadAdvisories(o.advisories)
 	if err != nil {
 		return optionsUsageError(err)
 	}
@@ -165,7 +165,7 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 		}
 		// HTML escapes what browsers interpret; this writer also escapes characters that change the
 		// direction of text.
-		return report.Page(plaintext.NewWriter(to), overview)
+		return report.WritePage(plaintext.NewWriter(to), overview)
 	}); err != nil {
 		return err
 	}
@@ -175,8 +175,8 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 	return nil
 }
 
-func reportText() cmdline.Text {
-	return cmdline.Text{
+func reportText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Writes an HTML report about a cluster: what is where, what is wrong and what to do,
 what moved and failed in the last day, how long the rest takes, and the first steps
 of a plan. The page is one file that loads nothing else, and can be mailed and

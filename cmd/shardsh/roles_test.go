@@ -115,7 +115,7 @@ func TestRolesOfRunners(t *testing.T) {
 					topology = crumbledTopology
 				}
 				address := rolesCluster(t, topology, inRealTime, func(s *setting) {
-					s.mock.Version, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
+					s.mock.Release, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
 				})
 				if code, stdout, stderr := runProgram(t, "", "--quiet", address("root"), "--eval",
 					`db.getSiblingDB("old").notes.insertOne({a: 1}).acknowledged`); code != exitOK {
@@ -155,7 +155,7 @@ func TestRolesSeeDrains(t *testing.T) {
 	const draining = `{"shards": [{"id": "a", "draining": true}, {"id": "b"}], "settings": {"balancer": {"mode": "off"}},
 		"databases": [{"name": "shop", "primary": "a"}], "collections": [{"ns": "shop.orders", "key": {"k": 1}, "chunks": [{"shard": "a"}]}]}`
 	for _, release := range []catalog.Release{catalog.Release80, catalog.Release83, catalog.Release90} {
-		address := rolesCluster(t, draining, func(s *setting) { s.mock.Version = release })
+		address := rolesCluster(t, draining, func(s *setting) { s.mock.Release = release })
 		code, stdout, stderr := runProgram(t, "", "check", "--rules", "draining", address(live.RoleLook))
 		if text := stdout + stderr; code != exitOK || strings.Contains(text, "authorized") || strings.Contains(text, "unknown") {
 			t.Errorf("%s: exit code %d, %s", release, code, text)

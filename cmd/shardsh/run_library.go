@@ -96,10 +96,10 @@ func findScript(name string) (file string, shipped bool, err error) {
 		return name, false, nil
 	}
 	if isPath || isScript(name) {
-		return "", false, fmt.Errorf("no such script: %s", plaintext.Visible(name))
+		return "", false, fmt.Errorf("no such script: %s", plaintext.EscapeText(name))
 	}
 	return "", false, usagef("no script %q in the library%s; shardsh run --list has them, and ./%s is a file", name,
-		plaintext.DidYouMean(plain, scripts.Names()), plaintext.Visible(name))
+		plaintext.DidYouMean(plain, scripts.Names()), plaintext.EscapeText(name))
 }
 
 // splitArgs separates the arguments of shardsh, which are the address and the options of the
@@ -150,10 +150,10 @@ func printLibrary(out io.Writer) {
 	}
 }
 
-func runText() cmdline.Text {
+func runText() cmdline.HelpText {
 	var library strings.Builder
 	printLibrary(&library)
-	return cmdline.Text{
+	return cmdline.HelpText{
 		Intro: `Runs a script of the library, or of a file. The options below are for shardsh, all
 others for the script, and so is everything after --. The address is the first word
 after the name, or a connection string anywhere. Scripts of the library have --help,

@@ -58,14 +58,14 @@ func (o *serveFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.logJSON, "log-json", false, "log JSON lines")
 		}),
 		cmdline.NewGroup("Mock cluster", func(f *pflag.FlagSet) {
-			o.mockFlag(f)
+			o.addMockFlag(f)
 			for i, old := range []string{"shards", "topology"} {
 				f.StringVar(&o.oldMock[i], old, "", "")
 				f.Lookup(old).Hidden = true
 			}
-			o.snapshotFlag(f)
-			o.timeFlag(f)
-			o.shellOnlyFlags(f)
+			o.addSnapshotFlag(f)
+			o.addMockTimeFlag(f)
+			o.addShellOnlyFlags(f)
 		}),
 	}
 }
@@ -170,8 +170,8 @@ func (o *serveFlags) newLogger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(plaintext.NewWriter(w), options))
 }
 
-func serveText() cmdline.Text {
-	return cmdline.Text{
+func serveText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Serves a mock cluster on a port, for drivers, mongosh and other tools. Prints one
 line, the connection string, for each mongos when it is ready, and logs to stderr.`,
 		Usage: []string{"shardsh serve [options]"},

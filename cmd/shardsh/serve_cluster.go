@@ -147,11 +147,11 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 	}
 	cfg := mock.Config{
 		Topology: topology, Pace: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
-		Version: o.serverVersion.Release, FCV: o.fcv, Seed: o.seed.N,
+		Release: o.serverVersion.Release, FCV: o.fcv, Seed: o.seed.N,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}
-	played, err := metadata.LoadConfig(&cfg, o.snapshot)
+	played, err := metadata.ConfigureMock(&cfg, o.snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	return mockoptions.New(cfg, "--mock and --snapshot")
+	return mockoptions.NewCluster(cfg, "--mock and --snapshot")
 }
 
 // portAfter returns the n-th port after the first; 0 (any free port) if the first is 0.

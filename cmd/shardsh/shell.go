@@ -39,7 +39,7 @@ func runShell(ctx context.Context, env environment) error {
 		return printTopHelp(env.stdout)
 	}
 	o, ask := new(shellFlags), new(helpFlags)
-	usage := shellUsage(o, ask)
+	usage := shellCommand(o, ask)
 	words, rest, warnings, err := cmdline.Parse(usage.Groups, env.args)
 	switch {
 	case err != nil:
@@ -148,7 +148,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
 			"and the helpers of sh need a mongos.", conn.member)
 	}
-	sending, closeAudit := conn.directChanges(env)
+	sending, closeAudit := conn.directChangeHook(env)
 	defer closeAudit()
 	shell, err := bindings.New(bindings.Config{
 		Client:         conn.client,
@@ -160,7 +160,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		Stdout:         screen.Writer(env.stdout),
 		Stderr:         screen.Writer(env.stderr),
 		Clock:          conn.clock,
-		Color:          env.color(),
+		Color:          env.usesColor(),
 		Terminal:       isTerminal(env.stdout),
 		Columns:        env.columns,
 		Interactive:    interactive,
@@ -180,7 +180,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		Sandbox:        o.sandboxRules(),
 		ResultLimit:    o.pageLimit(),
 		LimitDepth:     o.deepInspect.Given && !o.deepInspect.On,
-		ClientOptions: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
+		ParseURI: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
 			return scriptClientOptions(ctx, env, uri)
 		},
 		Connect: rehearsing.connect,

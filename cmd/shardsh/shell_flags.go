@@ -16,7 +16,7 @@ import (
 // shellFlags are the flags of the shell itself.
 type shellFlags struct {
 	clusterFlags
-	runFlags
+	commonFlags
 	scriptFlags
 	resultFlags
 	noticeFlags
@@ -89,18 +89,18 @@ func (o *shellFlags) groups() []cmdline.Group {
 	}
 	groups = append(groups, o.server.Flags()...)
 	return append(groups,
-		mockGroup(o.mockFlag, o.snapshotFlag, o.timeFlag, o.shellOnlyFlags),
+		mockGroup(o.addMockFlag, o.addSnapshotFlag, o.addMockTimeFlag, o.addShellOnlyFlags),
 		cmdline.NewGroup("Safety", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.readOnly, "read-only", false, "refuse commands that change something")
 			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, and run them on a mock of the cluster")
 			f.BoolVar(&o.confirm, "confirm", false, "ask before each command that changes something")
-			o.transcriptFlag(f)
-			o.consentFlag(f)
+			o.addTranscriptFlag(f)
+			o.addConsentFlags(f)
 			f.BoolVar(&o.sandbox, "sandbox", false,
 				"scripts can't reach this machine: no files, environment, other hosts or programs")
-			f.StringArrayVar(&o.allow.Read, "allow-read", nil, "`PATH` a file or directory they may read; repeat to add")
-			f.StringArrayVar(&o.allow.Env, "allow-env", nil, "`NAME` a variable they may see; repeat to add")
-			f.StringArrayVar(&o.allow.Net, "allow-net", nil, "`HOST` host or host:port they may connect to; repeat to add")
+			f.StringArrayVar(&o.allow.ReadPaths, "allow-read", nil, "`PATH` a file or directory they may read; repeat to add")
+			f.StringArrayVar(&o.allow.EnvNames, "allow-env", nil, "`NAME` a variable they may see; repeat to add")
+			f.StringArrayVar(&o.allow.Hosts, "allow-net", nil, "`HOST` host or host:port they may connect to; repeat to add")
 		}),
 		cmdline.NewGroup("About", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.version, "version", false, "print the version")
@@ -138,7 +138,7 @@ func (o *shellFlags) check() error {
 		rule{o.wantsJSON() && slices.Contains(o.files, "-"),
 			"--json and --jsonl need a script in a file, not on standard input"},
 		rule{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other"},
-		rule{!o.sandbox && len(o.allow.Read)+len(o.allow.Env)+len(o.allow.Net) > 0,
+		rule{!o.sandbox && len(o.allow.ReadPaths)+len(o.allow.EnvNames)+len(o.allow.Hosts) > 0,
 			"--allow-read, --allow-env and --allow-net are for --sandbox only; everything is allowed without it"},
 		rule{o.confirm && (o.readOnly || o.dryRun),
 			"--confirm, and --read-only or --dry-run exclude each other: these send no change"},

@@ -14,9 +14,9 @@ import (
 // signalStages holds the effects of the second and third signal. The first signal ends the context of
 // the program.
 type signalStages struct {
-	second chan struct{}   // closed by the second signal
-	hard   context.Context // ends with the third signal, and soon after --timeout and SIGTERM
-	end    func()
+	second  chan struct{}   // closed by the second signal
+	hardCtx context.Context // ends with the third signal, and soon after --timeout and SIGTERM
+	end     func()
 }
 
 // errLeftRunning says that running moves were left to the cluster.
@@ -28,7 +28,7 @@ func listenForSignals(ctx context.Context) signalStages {
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	steps, forget := stepContext(ctx)
 	hard, leave := context.WithCancelCause(steps)
-	s := signalStages{second: make(chan struct{}), hard: hard, end: func() {
+	s := signalStages{second: make(chan struct{}), hardCtx: hard, end: func() {
 		signal.Stop(caught)
 		close(done)
 		leave(nil)

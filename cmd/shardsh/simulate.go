@@ -37,7 +37,7 @@ func (o *simulateFlags) groups() []cmdline.Group {
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
 		addTimeZoneFlag(f, &o.zone)
 		f.BoolVar(&o.all, "all", false, "print all shards and links")
-		o.flags(f, "text", "json")
+		o.addFlags(f, "text", "json")
 		o.addSizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -105,8 +105,8 @@ func changeUsage() string {
 	return b.String()
 }
 
-func simulateText() cmdline.Text {
-	return cmdline.Text{
+func simulateText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Simulates changes to a cluster: what moves then, over which links, how long it
 takes, and what each shard has in the end, beside what comes without the change.
 Nothing is written anywhere. At the prompt, sh.whatIf() returns the same.`,

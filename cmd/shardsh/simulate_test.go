@@ -11,7 +11,7 @@ import (
 
 // Alternatives stand side by side, in lines that fit, and in JSON.
 func TestSimulate(t *testing.T) {
-	file := snaptest.LargeFile(t, snaptest.Scale{Shards: 4, Chunks: 40, Empty: 1, ChunkBytes: 256 << 20})
+	file := snaptest.LargeFile(t, snaptest.Scale{Shards: 4, Chunks: 40, EmptyShards: 1, ChunkBytes: 256 << 20})
 	args := []string{"simulate", "--from", file, "--change", "addShard", "--change", "chunkSize 256",
 		"--alternative", "drain s001; window 23:00 05:00", "--alternative", "grow 50%", "--alternative", "balancer off"}
 	code, stdout, stderr := runProgram(t, "", args...)

@@ -38,7 +38,7 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 		f.StringVar(&o.into, "into", "", "`DIR` keep it in this directory, named after its time")
 		f.Var(&o.keep, "keep", "`TIME` with --into: remove snapshots older than this, such as 90d")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
-		o.flags(f)
+		o.addFlags(f)
 		o.addSizesFlag(f)
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
@@ -83,7 +83,7 @@ const snapshotParts = live.DefaultPartsAndStatus | live.Causes | live.Samples
 
 // runFleet stores a snapshot of each cluster in a directory with the cluster's name.
 func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
-	members, err := askFleet(ctx, env, &o.sourceFlags,
+	members, err := readFleet(ctx, env, &o.sourceFlags,
 		func(ctx context.Context, env environment, one *sourceFlags, t targets.Target) (string, error) {
 			source, done, err := one.open(ctx, env)
 			if err != nil {
@@ -140,7 +140,7 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 
 // saveInDir stores a snapshot in a directory, and returns a message about it.
 func (o *snapshotFlags) saveInDir(dir string, s *catalog.Snapshot) (string, error) {
-	saved, removed, err := snapdir.Save(dir, s, time.Duration(o.keep))
+	saved, removed, err := snapdir.SaveAndPrune(dir, s, time.Duration(o.keep))
 	if err != nil {
 		return "", fmt.Errorf("--into %s: %w", dir, err)
 	}
@@ -173,8 +173,8 @@ func describeContents(s *catalog.Snapshot, path string) string {
 	return text
 }
 
-func snapshotText() cmdline.Text {
-	return cmdline.Text{
+func snapshotText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Saves the metadata of a cluster to a file: shards, collections, chunks, zones,
 settings, sizes, logs and a sample of shard keys, and no documents. With --redact
 the file may be shared: names and key values are random, and the balancer decides

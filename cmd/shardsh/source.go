@@ -21,23 +21,23 @@ import (
 // sourceFlags select the source of a cluster's metadata: an address, the mock, or a file.
 type sourceFlags struct {
 	clusterFlags
-	runFlags
-	fleet  fleetFlags // for the subcommands with these options
-	from   string
-	sizes  string         // file with the sizes for from
-	ofZone string         // for the subcommands that call addTimeZoneFlag
-	zone   *time.Location // the time zone of ofZone
+	commonFlags
+	fleet    fleetFlags // for the subcommands with these options
+	from     string
+	sizes    string         // file with the sizes for from
+	ofZone   string         // for the subcommands that call addTimeZoneFlag
+	location *time.Location // the time zone of ofZone
 	// changes says that the subcommand may change the cluster, so that policies are read.
 	changes bool
 
 	progress *progress // set by runWithTimeout
 }
 
-// flags adds the options of a source to those of a subcommand.
-func (o *sourceFlags) flags(f *pflag.FlagSet) {
+// addFlags adds the options of a source to those of a subcommand.
+func (o *sourceFlags) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.from, "from", "",
 		"`FILE` read a file of shardsh snapshot, or a mongodump of config")
-	o.runFlags.flags(f)
+	o.commonFlags.addFlags(f)
 }
 
 // addSizesFlag adds the option for subcommands that need sizes, which a dump does not contain.
@@ -47,13 +47,13 @@ func (o *sourceFlags) addSizesFlag(f *pflag.FlagSet) {
 
 // sharedGroups returns the options that have their own help pages.
 func (o *sourceFlags) sharedGroups(mock ...func(*pflag.FlagSet)) []cmdline.Group {
-	return append(o.server.Flags(), mockGroup(append([]func(*pflag.FlagSet){o.mockFlag}, mock...)...))
+	return append(o.server.Flags(), mockGroup(append([]func(*pflag.FlagSet){o.addMockFlag}, mock...)...))
 }
 
 // parseArgs parses the words of the command line; one of them may be an address.
 func (o *sourceFlags) parseArgs(env environment, words []string) error {
 	if o.fleet.isSet() {
-		return o.completeFleet(env, words)
+		return o.parseFleetArgs(env, words)
 	}
 	if err := o.takeOnlyAddress(env, words, ""); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 		if err != nil {
 			return usagef("--time-zone: %w", err)
 		}
-		o.zone = zone
+		o.location = zone
 	}
 	return o.clusterFlags.check()
 }
@@ -126,17 +126,17 @@ func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection
 func (o *sourceFlags) open(ctx context.Context, env environment) (source action.Source, done func(), err error) {
 	if o.from != "" {
 		s, err := metadata.OpenWithSizes(o.from, o.sizes)
-		return action.Source{Snapshot: s, Zone: o.zone}, func() {}, err
+		return action.Source{Snapshot: s, TimeZone: o.location}, func() {}, err
 	}
 	conn, err := o.connect(ctx, env)
 	if err != nil {
 		return action.Source{}, nil, preferTimeout(ctx, err)
 	}
 	source = conn.source(o.usesMock())
-	source.Zone = o.zone
+	source.TimeZone = o.location
 	if o.changes {
-		source.Changes = &action.Cluster{
-			Client: conn.client, Settings: conn.settings, Address: conn.address, Clock: source.Clock, Consent: conn.consent,
+		source.WritableCluster = &action.Cluster{
+			Client: conn.client, ClientOptions: conn.settings, Address: conn.address, Clock: source.Clock, Consent: conn.consent,
 		}
 	}
 	return source, conn.close, nil
@@ -152,7 +152,7 @@ func (o *sourceFlags) reportRead(env environment, from action.Source, s *catalog
 		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
 	}
 	printGaps(env, s)
-	for _, text := range s.Notes() {
+	for _, text := range s.ConsistencyNotes() {
 		notice(env.stderr, o.quiet, "Note: %s.", text)
 	}
 }
@@ -168,7 +168,7 @@ func (c *connection) source(isMock bool) action.Source {
 		clock = script.WallClock()
 	}
 	return action.Source{
-		Client: c.client, ReadPreference: c.readPreference, Settings: c.settings, Clock: clock,
+		Client: c.client, ReadPreference: c.readPreference, ClientOptions: c.settings, Clock: clock,
 		Origin: catalog.Source{Kind: kind, Name: c.address},
 	}
 }

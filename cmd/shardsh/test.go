@@ -117,7 +117,7 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 	o.Scripts, o.Version, o.Executable = scripts.Files, buildinfo.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.LoadSnapshot = func(cfg *mock.Config, path string) error {
-		_, err := metadata.LoadConfig(cfg, path)
+		_, err := metadata.ConfigureMock(cfg, path)
 		return err
 	}
 	o.OnStuck = func(cause error) { endStuck(env, cause) }
@@ -142,7 +142,7 @@ const filePollInterval = 300 * time.Millisecond
 
 // watchFiles implements --watch.
 func (o *testFlags) watchFiles(ctx context.Context, env environment, paths []string) error {
-	text := reporter.Text{To: env.stdout, Color: env.color()}
+	text := reporter.Text{To: env.stdout, Color: env.usesColor()}
 	o.OnFile = text.WriteFile
 	return testrunner.Watch(ctx, o.Options, testrunner.WatchHooks{
 		FindFiles: func() ([]string, error) { return testFiles(paths) },
@@ -189,7 +189,7 @@ func reporters() map[string]func(io.Writer, testrunner.Report) error {
 }
 
 func (o *testFlags) runTests(ctx context.Context, env environment) error {
-	text := reporter.Text{To: env.stdout, Color: env.color()}
+	text := reporter.Text{To: env.stdout, Color: env.usesColor()}
 	if o.reporter != "text" && o.file == "" {
 		text.To = io.Discard
 	}
@@ -232,8 +232,8 @@ func (o *testFlags) report(env environment, report testrunner.Report) error {
 	return safefile.Replace(o.lcov, func(to io.Writer) error { return testrunner.WriteLCOV(to, report.Coverage) })
 }
 
-func testText() cmdline.Text {
-	return cmdline.Text{
+func testText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Runs tests of scripts: files named *_test.js, *_test.mjs or *_test.ts, in the
 directories and files given, or here. Each test has a mock cluster of its own, in
 virtual time, with faults on request: docs/testing.md.`,

@@ -20,7 +20,7 @@ func (e timeoutError) Error() string {
 // withTimeout returns ctx with the limit of --timeout. JavaScript can't catch its end. A timer cancels
 // the context, which has no deadline: the driver would convert a deadline to its own maxTimeMS, and
 // would not abort reads that exceed it.
-func (o *runFlags) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+func (o *commonFlags) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if o.timeout == 0 {
 		return ctx, func() { cancel(nil) }

@@ -42,10 +42,10 @@ func (o *traceFlags) check() error {
 // isJSONLog reports whether the log is JSON, which suppresses notices for humans.
 func (o *traceFlags) isJSONLog() bool { return o.logFormat == logJSON }
 
-// wrapReporter wraps a reporter with a trace and a log. clearLine must be called
+// wrapReporter wraps a reporter with a trace and a log. end must be called
 // with the error of the run.
 func (o *traceFlags) wrapReporter(env environment, conn *connection, clock script.Clock, text *actiontext.Reporter,
-	next action.Reporter) (told action.Reporter, end func(error), err error) {
+	next action.Reporter) (wrapped action.Reporter, end func(error), err error) {
 	if o.trace == "" && !o.isJSONLog() {
 		return next, func(error) {}, nil
 	}

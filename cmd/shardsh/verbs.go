@@ -21,7 +21,7 @@ type verb struct {
 	name      string
 	arguments string // in the form of the help
 	about     string // a short description for the help
-	text      cmdline.Text
+	text      cmdline.HelpText
 	new       func() command
 }
 
@@ -142,8 +142,8 @@ func findVerb(env environment) (verb, environment, bool) {
 	return verb{}, env, false
 }
 
-// usage returns the help of a subcommand.
-func (v verb) usage(c command, ask *helpFlags) cmdline.Command {
+// helpCommand returns the help of a subcommand.
+func (v verb) helpCommand(c command, ask *helpFlags) cmdline.Command {
 	return cmdline.Command{
 		Name:      v.name,
 		Arguments: v.arguments,
@@ -165,7 +165,7 @@ func (v verb) execute(ctx context.Context, env environment) error {
 			return err
 		}
 	}
-	usage := v.usage(c, ask)
+	usage := v.helpCommand(c, ask)
 	words, err := parseWords(env, usage.Groups)
 	switch {
 	case err == nil && ask.isAsked():
@@ -228,10 +228,10 @@ func (o *helpFlags) print(to io.Writer, c cmdline.Command) error {
 	return err
 }
 
-// verbUsage returns the help of each subcommand.
-func verbUsage() (list []cmdline.Command) {
+// verbCommands returns the help of each subcommand.
+func verbCommands() (list []cmdline.Command) {
 	for _, v := range append(verbs(), jobVerbs()...) {
-		list = append(list, v.usage(v.new(), new(helpFlags)))
+		list = append(list, v.helpCommand(v.new(), new(helpFlags)))
 	}
 	return list
 }

@@ -52,10 +52,12 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.action = action.Verify{
-		Namespaces: o.namespaces, Output: o.output, Restart: o.restart, Against: o.against, Differences: o.differences,
-		Documents: o.documents,
-		Settle:    o.settle, SettlePause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), For: time.Duration(o.time), Window: o.window.Window, Secondary: o.secondary,
+		Namespaces: o.namespaces, Output: o.output, Restart: o.restart, BaselineFile: o.against,
+		DifferencesFile: o.differences,
+		DocumentsFile:   o.documents,
+		MaxRereads:      o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
+		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.time), Window: o.window.Window,
+		Secondary: o.secondary,
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err
@@ -90,7 +92,7 @@ func (o *verifyFlags) show(env environment, r action.VerifyResult) error {
 	switch {
 	case r.Stopped != "":
 		return fmt.Errorf("stopped: %s", r.Stopped)
-	case r.Verdict == action.VerdictDigest:
+	case r.Verdict == action.VerifyDigest:
 		notice(env.stderr, o.quiet, "Read in %s. To compare later: shardsh verify --against %s ADDRESS", took, r.Output)
 		return nil
 	case r.Verdict == string(verify.Different):
@@ -101,8 +103,8 @@ func (o *verifyFlags) show(env environment, r action.VerifyResult) error {
 	return reportedError{errors.New("it is unknown whether the documents are unchanged")}
 }
 
-func verifyText() cmdline.Text {
-	return cmdline.Text{
+func verifyText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Proves that collections hold the same documents before and after moves, drains,
 restores or upgrades. "verify start" reads them and writes a digest; "verify
 --against" reads them again and compares, byte by byte. It changes nothing.`,

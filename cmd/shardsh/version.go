@@ -54,8 +54,8 @@ func (o *versionFlags) run(_ context.Context, env environment) error {
 	return err
 }
 
-func versionText() cmdline.Text {
-	return cmdline.Text{
+func versionText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Prints the version and the commit of this program; with --json also the driver, the
 mongosh that the shell follows, and the releases that the mock can behave like.`,
 		Examples: []string{

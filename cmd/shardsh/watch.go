@@ -34,9 +34,9 @@ func (o *watchFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.json, "json", false, "print one line of JSON for each refresh")
 		f.BoolVar(&o.heat, "heat", false, "also count the operations of the 20 largest collections")
 		addTimeZoneFlag(f, &o.ofZone)
-		o.flags(f)
+		o.addFlags(f)
 	})}
-	return append(append(groups, o.fleet.group()), o.sharedGroups(o.timeFlag)...)
+	return append(append(groups, o.fleet.group()), o.sharedGroups(o.addMockTimeFlag)...)
 }
 
 func (o *watchFlags) parseArgs(env environment, words []string) error {
@@ -88,7 +88,7 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 func (o *watchFlags) watchConfig(env environment) watch.Config {
 	c := watch.Config{
 		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, Errors: env.errOut(), JSON: o.json,
-		Color: env.color(), Once: o.once, Width: env.columns(),
+		Color: env.usesColor(), Once: o.once, Width: env.columns(),
 	} // frames contain no control characters from the cluster
 	if o.json {
 		c.Out = env.jsonOut()
@@ -119,7 +119,7 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 			if err != nil {
 				return nil, err
 			}
-			return s.WithClock(o.zone), nil
+			return s.WithClock(o.location), nil
 		}
 		return func() {}, nil
 	}
@@ -130,10 +130,10 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 	}
 	source := conn.source(o.usesMock())
 	c.Read = source.Reader(live.ReaderOptions{
-		Parts: live.DefaultParts &^ live.ChunkFlags, Source: source.Origin, LogEntries: 20_000, Zone: o.zone,
+		Parts: live.DefaultParts &^ live.ChunkFlags, Source: source.Origin, MaxLogEntries: 20_000, TimeZone: o.location,
 	}).ReadSince
 	if o.heat {
-		c.Operations = source.Meter()
+		c.Operations = source.NewLoadMeter()
 	}
 	return conn.close, nil
 }
@@ -144,8 +144,8 @@ type wallClock struct{}
 func (wallClock) Now() time.Time                         { return time.Now() }
 func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-func watchText() cmdline.Text {
-	return cmdline.Text{
+func watchText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Shows a live view of a cluster: what moves now, how fast and how long it takes, the
 data of each shard, what is wrong, what moved and failed last. Only what changed is
 read again. Nothing on the cluster changes.

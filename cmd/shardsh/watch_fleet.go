@@ -21,14 +21,14 @@ func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 	asks := env
 	asks.stderr, asks.unattended = &lockedWriter{w: io.Discard}, true
 	for i, t := range o.fleet.list {
-		one := o.ofTarget(t)
+		one := o.flagsForTarget(t)
 		one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
 		one.demo = t.Mock != ""
 		clusters[i] = &watchedCluster{env: asks, flags: one}
 		defer clusters[i].close()
 		c.Members = append(c.Members, report.FleetCluster{Cluster: t.Name, Address: t.Location(), Labels: t.Labels})
 	}
-	c.Look = func(ctx context.Context, i int) (*report.Overview, error) {
+	c.ReadMember = func(ctx context.Context, i int) (*report.Overview, error) {
 		overview, err := clusters[i].refresh(ctx)
 		if err != nil {
 			return nil, errors.New(asTrouble(err).Message)
@@ -90,7 +90,7 @@ func (w *watchedCluster) read(ctx context.Context) error {
 		w.conn = conn
 		source := conn.source(w.flags.usesMock())
 		w.reader = source.Reader(live.ReaderOptions{Parts: live.DefaultParts &^ live.ChunkFlags, Source: source.Origin,
-			LogEntries: 20_000})
+			MaxLogEntries: 20_000})
 	}
 	s, err := w.reader.ReadSince(ctx, w.last)
 	if err == nil {

@@ -37,7 +37,7 @@ func (o *whyFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.long, "long", false, "print all that was found, with numbers, and since when")
 		addTimeZoneFlag(f, &o.timeZone)
 		addAdvisoriesFlag(f, &o.advisories)
-		o.flags(f, "text", "json")
+		o.addFlags(f, "text", "json")
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
@@ -56,7 +56,7 @@ func (o *whyFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.action = action.Why{
-		Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone, TimeZone: o.timeZone, Advisories: o.advisories,
+		Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone, TimeZone: o.timeZone, AdvisoriesFile: o.advisories,
 	}
 	if o.key != "" {
 		if err := bson.UnmarshalExtJSON([]byte(o.key), false, &o.action.Key); err != nil {
@@ -78,7 +78,7 @@ func (o *whyFlags) run(ctx context.Context, env environment) error {
 
 // runFleet prints the answer for each cluster in one line.
 func (o *whyFlags) runFleet(ctx context.Context, env environment) error {
-	members, err := askFleet(ctx, env, &o.sourceFlags,
+	members, err := readFleet(ctx, env, &o.sourceFlags,
 		func(ctx context.Context, env environment, one *sourceFlags, _ targets.Target) (action.WhyResult, error) {
 			source, done, err := one.open(ctx, env)
 			if err != nil {
@@ -96,7 +96,7 @@ func (o *whyFlags) runFleet(ctx context.Context, env environment) error {
 		}
 		var lines []fleetLine
 		for _, m := range members {
-			lines = append(lines, newFleetLine(m, func(r action.WhyResult) (string, string) { return answerLine(r.About) }))
+			lines = append(lines, newFleetLine(m, func(r action.WhyResult) (string, string) { return answerLine(r.Answer) }))
 		}
 		return writeFleet(to, lines, env.columns())
 	})
@@ -111,8 +111,8 @@ func withSuggestion(err error) error {
 	return err
 }
 
-func whyText() cmdline.Text {
-	return cmdline.Text{
+func whyText() cmdline.HelpText {
+	return cmdline.HelpText{
 		Intro: `Explains what is wrong with a cluster and what causes it, on one screen: what you
 must do, the worst first, with the commands; then what ends by itself. With --ns
 and --key it explains why a chunk is where it is. Nothing on the cluster changes.

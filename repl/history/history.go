@@ -24,7 +24,7 @@ type Rules struct {
 	// Limit is the maximum number of inputs; 0 disables the history.
 	Limit int
 	// Redact says how to handle inputs that may contain a password.
-	Redact Redact
+	Redact RedactMode
 }
 
 // File is a history: a file of inputs, oldest first, one a line, that only its owner can read and

@@ -47,9 +47,9 @@ func TestHistoryRules(t *testing.T) {
 		rules history.Rules
 		want  []string
 	}{
-		{"remove", history.Rules{Limit: 100, Redact: history.ParseRedact("remove")}, inputs[4:]},
-		{"remove-redact", history.Rules{Limit: 100, Redact: history.ParseRedact("remove-redact")}, redacted},
-		{"keep", history.Rules{Limit: 100, Redact: history.ParseRedact("keep")}, inputs},
+		{"remove", history.Rules{Limit: 100, Redact: history.ParseRedactMode("remove")}, inputs[4:]},
+		{"remove-redact", history.Rules{Limit: 100, Redact: history.ParseRedactMode("remove-redact")}, redacted},
+		{"keep", history.Rules{Limit: 100, Redact: history.ParseRedactMode("keep")}, inputs},
 		{"a limit", history.Rules{Limit: 2}, inputs[7:]},
 		{"none", history.Rules{}, nil},
 	} {

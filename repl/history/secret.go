@@ -30,12 +30,12 @@ func IsSensitive(input string) bool {
 	return false
 }
 
-// Redact is a method of handling inputs before they are stored.
-type Redact int
+// RedactMode is a method of handling inputs before they are stored.
+type RedactMode int
 
 const (
 	// Remove drops inputs for which IsSensitive returns true.
-	Remove Redact = iota
+	Remove RedactMode = iota
 	// RemoveRedact does the same as Remove, and redacts personal data and addresses in the stored
 	// inputs.
 	RemoveRedact
@@ -43,10 +43,10 @@ const (
 	Keep
 )
 
-// ParseRedact converts a value of config: "remove", "remove-redact" or "keep"; any other value is
+// ParseRedactMode converts a value of config: "remove", "remove-redact" or "keep"; any other value is
 // Remove.
-func ParseRedact(name string) Redact {
-	return map[string]Redact{"remove-redact": RemoveRedact, "keep": Keep}[name]
+func ParseRedactMode(name string) RedactMode {
+	return map[string]RedactMode{"remove-redact": RemoveRedact, "keep": Keep}[name]
 }
 
 // redactions redact, in this order, connection strings, other URLs, e-mail addresses, IP addresses,

@@ -24,12 +24,12 @@ const waitTimeout = 90 * time.Second
 
 // Terminal is a running program and its terminal.
 type Terminal struct {
-	t        testing.TB
-	keyboard *os.File
-	printed  chan string
-	unread   string // output that was not expected yet
-	screen   *Screen
-	exited   func() error // waits for the exit
+	t           testing.TB
+	keyboard    *os.File
+	printed     chan string
+	unread      string // output that was not expected yet
+	screen      *Screen
+	waitForExit func() error // waits for the exit
 }
 
 // Start runs a program on a terminal of 24 rows and 80 columns. It sets the three streams of cmd. The
@@ -50,12 +50,12 @@ func StartSized(t testing.TB, cmd *exec.Cmd, rows, columns int) *Terminal {
 	}
 	terminal.Close()
 	term := &Terminal{t: t, keyboard: keyboard, printed: make(chan string), screen: NewScreen(rows, columns),
-		exited: sync.OnceValue(cmd.Wait)}
+		waitForExit: sync.OnceValue(cmd.Wait)}
 	go term.read()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // in case the test failed
 		var exited *exec.ExitError
-		if err := term.exited(); err != nil && !errors.As(err, &exited) {
+		if err := term.waitForExit(); err != nil && !errors.As(err, &exited) {
 			t.Error(err)
 		}
 		for range term.printed { // until the reader has ended
@@ -171,7 +171,7 @@ func (term *Terminal) ExpectExit(code int) {
 			}
 			var exited *exec.ExitError
 			got := 0
-			if errors.As(term.exited(), &exited) {
+			if errors.As(term.waitForExit(), &exited) {
 				got = exited.ExitCode()
 			}
 			if got != code {
@@ -184,9 +184,9 @@ func (term *Terminal) ExpectExit(code int) {
 	}
 }
 
-func (term *Terminal) wait(come func() bool, missing func() string) {
+func (term *Terminal) wait(arrived func() bool, missing func() string) {
 	term.t.Helper()
-	for timeout := time.After(waitTimeout); !come(); {
+	for timeout := time.After(waitTimeout); !arrived(); {
 		select {
 		case more, ok := <-term.printed:
 			if !ok {

@@ -11,8 +11,8 @@ const stopMark = ""
 
 func newKeyboard(func(string) string) (*liner.State, *keyboard) { return liner.NewLiner(), nil }
 
-func (*keyboard) begin(bool)            {}
-func (*keyboard) end(string) bool       { return false }
-func (*keyboard) rest()                 {}
-func (*keyboard) completed(int)         {}
-func (*keyboard) untouched(func()) bool { return false }
+func (*keyboard) begin(bool)                   {}
+func (*keyboard) end(string) bool              { return false }
+func (*keyboard) restorePasteMode()            {}
+func (*keyboard) noteCompletions(int)          {}
+func (*keyboard) printIfUntouched(func()) bool { return false }

@@ -30,11 +30,11 @@ const (
 	// maxListed is the maximum number of completions that liner lists without asking.
 	maxListed = 100
 
-	// settleTime is how long to wait for the end of a prompt after a key that may not have ended it,
+	// promptEndWait is how long to wait for the end of a prompt after a key that may not have ended it,
 	// before the next read. The wait is divided into steps, so that on a busy machine liner can run
 	// before the time is over.
-	settleTime  = settleSteps * 4 * time.Millisecond
-	settleSteps = 50
+	promptEndWait  = promptEndSteps * 4 * time.Millisecond
+	promptEndSteps = 50
 )
 
 // keyboard passes input from the terminal to liner, which does not support pasted text. It passes input
@@ -46,7 +46,7 @@ type keyboard struct {
 	wakeW     *os.File
 	foldPaste func(text string) string // converts a pasted text for the line
 
-	signals *unix.Termios // the mode between prompts; nil if it is unknown
+	signalMode *unix.Termios // the mode between prompts; nil if it is unknown
 
 	filter     pasteFilter
 	lastByteAt time.Time // time of the last byte
@@ -86,7 +86,7 @@ func (k *keyboard) begin(touched bool) {
 	k.mu.Lock()
 	k.showing, k.touched, k.asking = true, touched, false
 	k.mu.Unlock()
-	k.signals, _ = unix.IoctlGetTermios(k.fd, getTermios)
+	k.signalMode, _ = unix.IoctlGetTermios(k.fd, getTermios)
 	k.setSignals(false)
 	fmt.Print(pasteOn)
 	k.forward.Go(k.run)
@@ -99,7 +99,7 @@ func (k *keyboard) end(line string) (left bool) {
 	_, _ = k.wakeW.Write([]byte{0})
 	close(k.ended)
 	k.forward.Wait()
-	k.rest()
+	k.restorePasteMode()
 	k.setSignals(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -111,18 +111,18 @@ func (k *keyboard) end(line string) (left bool) {
 // setSignals makes Ctrl-C a signal, as between prompts, or a key. liner does this only after it has
 // shown the prompt, when the key may already have been pressed.
 func (k *keyboard) setSignals(on bool) {
-	if k.signals == nil {
+	if k.signalMode == nil {
 		return
 	}
-	mode := *k.signals
+	mode := *k.signalMode
 	if !on {
 		mode.Lflag &^= unix.ISIG
 	}
 	_ = unix.IoctlSetTermios(k.fd, setTermios, &mode)
 }
 
-// rest restores the terminal's paste mode, even during a prompt.
-func (k *keyboard) rest() {
+// restorePasteMode restores the terminal's paste mode, even during a prompt.
+func (k *keyboard) restorePasteMode() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.showing {
@@ -164,9 +164,9 @@ func (k *keyboard) touch() {
 	k.touched = true
 }
 
-// untouched calls print in place of a prompt after which nothing has been typed, and makes liner show
+// printIfUntouched calls print in place of a prompt after which nothing has been typed, and makes liner show
 // the prompt again. Otherwise it returns false.
-func (k *keyboard) untouched(print func()) bool {
+func (k *keyboard) printIfUntouched(print func()) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.showing || k.touched {
@@ -195,26 +195,26 @@ func (k *keyboard) press(key byte) {
 	}
 	switch key {
 	case '\r', '\n', keyCtrlC, keyCtrlD:
-		k.settle(key)
+		k.awaitPromptEnd(key)
 	}
 }
 
-// completed records how many completions liner received.
-func (k *keyboard) completed(completions int) {
+// noteCompletions records how many completions liner received.
+func (k *keyboard) noteCompletions(completions int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asking = completions > maxListed
 }
 
-// settle waits for the prompt to end, because input that was typed ahead belongs to the next reader.
-// Ctrl-D in a line, and an answer to liner's question, do not end the prompt: after them, settle only
-// waits for settleTime.
-func (k *keyboard) settle(key byte) {
-	for left := settleSteps; left > 0; {
+// awaitPromptEnd waits for the prompt to end, because input that was typed ahead belongs to the next reader.
+// Ctrl-D in a line, and an answer to liner's question, do not end the prompt: after them, awaitPromptEnd only
+// waits for promptEndWait.
+func (k *keyboard) awaitPromptEnd(key byte) {
+	for left := promptEndSteps; left > 0; {
 		select {
 		case <-k.ended:
 			return
-		case <-time.After(settleTime / settleSteps):
+		case <-time.After(promptEndWait / promptEndSteps):
 		}
 		if key == keyCtrlD || k.isAsking() {
 			left--
@@ -276,7 +276,7 @@ func (k *keyboard) suspend() {
 	if err := unix.Kill(0, syscall.SIGTSTP); err == nil {
 		select {
 		case <-goesOn:
-		case <-time.After(settleTime): // without a parent shell, the process is not stopped
+		case <-time.After(promptEndWait): // without a parent shell, the process is not stopped
 		}
 	}
 	_ = editing.ApplyMode()

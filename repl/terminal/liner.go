@@ -25,11 +25,11 @@ type terminal struct {
 	state    *liner.State
 	keyboard *keyboard  // nil if liner reads the terminal itself
 	width    func() int // in columns; 0 is unknown
-	folder   folder
-	// originalMode is the terminal's original mode, and editingMode the mode between prompts; nil if
+	folding  inputFolding
+	// originalMode is the terminal's original mode, and linerMode the mode between prompts; nil if
 	// they are unknown.
-	originalMode, editingMode liner.ModeApplier
-	suggestion                string
+	originalMode, linerMode liner.ModeApplier
+	suggestion              string
 }
 
 // New returns a line editor on the process's own terminal. Until Close, the terminal neither echoes nor
@@ -37,8 +37,8 @@ type terminal struct {
 func New() repl.LineEditor {
 	t := &terminal{width: columns}
 	t.originalMode, _ = liner.TerminalMode()
-	t.state, t.keyboard = newKeyboard(t.folder.fold)
-	t.editingMode, _ = liner.TerminalMode()
+	t.state, t.keyboard = newKeyboard(t.folding.fold)
+	t.linerMode, _ = liner.TerminalMode()
 	t.state.SetCtrlCAborts(true)
 	t.state.SetTabCompletionStyle(liner.TabPrints)
 	t.state.SetMultiLineMode(true) // long lines wrap instead of scrolling sideways
@@ -59,7 +59,7 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 		fmt.Println(above)
 	}
 	// Another program, or the shell that suspended this process, may have changed the mode.
-	applyMode(t.editingMode)
+	applyMode(t.linerMode)
 	line, left, err := t.prompt(prompt)
 	if errors.Is(err, io.EOF) {
 		fmt.Println()
@@ -73,7 +73,7 @@ func (t *terminal) ReadLine(prompt string) (string, error) {
 		}
 		return "", repl.ErrInterrupted
 	}
-	return t.folder.unfold(line), err
+	return t.folding.unfold(line), err
 }
 
 func (t *terminal) prompt(prompt string) (line string, left bool, err error) {
@@ -87,9 +87,9 @@ func (t *terminal) prompt(prompt string) (line string, left bool, err error) {
 	return line, false, err
 }
 
-// Above prints above the prompt while nothing has been typed after the prompt.
-func (t *terminal) Above(print func()) bool {
-	return t.keyboard != nil && t.keyboard.untouched(print)
+// PrintAbove prints above the prompt while nothing has been typed after the prompt.
+func (t *terminal) PrintAbove(print func()) bool {
+	return t.keyboard != nil && t.keyboard.printIfUntouched(print)
 }
 
 func applyMode(mode liner.ModeApplier) {
@@ -98,15 +98,15 @@ func applyMode(mode liner.ModeApplier) {
 	}
 }
 
-func (t *terminal) Suggest(text string) { t.suggestion = t.folder.fold(text) }
+func (t *terminal) Suggest(text string) { t.suggestion = t.folding.fold(text) }
 
-func (t *terminal) Lend(run func() error) error {
+func (t *terminal) LendTerminal(run func() error) error {
 	applyMode(t.originalMode)
-	defer applyMode(t.editingMode)
+	defer applyMode(t.linerMode)
 	return run()
 }
 
-func (t *terminal) Remember(input string) { t.state.AppendHistory(t.folder.fold(input)) }
+func (t *terminal) Remember(input string) { t.state.AppendHistory(t.folding.fold(input)) }
 
 func (t *terminal) OnTab(complete func(line string) (head string, completions []string)) {
 	t.state.SetWordCompleter(func(line string, pos int) (string, []string, string) {
@@ -115,7 +115,7 @@ func (t *terminal) OnTab(complete func(line string) (head string, completions []
 		head, completions := complete(typed)
 		names := layoutCompletions(printable(completions), strings.TrimPrefix(typed, head), t.width())
 		if t.keyboard != nil {
-			t.keyboard.completed(len(names))
+			t.keyboard.noteCompletions(len(names))
 		}
 		return head, names, string(runes[pos:])
 	})
@@ -123,7 +123,7 @@ func (t *terminal) OnTab(complete func(line string) (head string, completions []
 
 func (t *terminal) Close() error {
 	if t.keyboard != nil {
-		t.keyboard.rest()
+		t.keyboard.restorePasteMode()
 	}
 	return t.state.Close()
 }
@@ -158,5 +158,5 @@ func splitPrompt(prompt string, width int) (above, line string) {
 	if width > 0 && len([]rune(line))+minInputColumns > width {
 		above, line = strings.TrimPrefix(above+"\n"+line, "\n"), "> "
 	}
-	return plaintext.Visible(above), line
+	return plaintext.EscapeText(above), line
 }

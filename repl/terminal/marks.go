@@ -22,14 +22,14 @@ var (
 // that does not fit on the screen.
 const maxUnfoldedColumns = 1200
 
-// folder replaces long inputs by short marks.
-type folder struct {
+// inputFolding replaces long inputs by short marks.
+type inputFolding struct {
 	blocks map[string]string // blocks by mark
 	marks  map[string]string // marks by block
 }
 
 // fold returns an input as a single line of printable characters.
-func (f *folder) fold(input string) string {
+func (f *inputFolding) fold(input string) string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1
@@ -55,7 +55,7 @@ func (f *folder) fold(input string) string {
 
 // unfold returns the input for a line that may contain marks. It drops line ends at the end, which a
 // copied block often has.
-func (f *folder) unfold(line string) string {
+func (f *inputFolding) unfold(line string) string {
 	line = unmarkReplacer.Replace(line)
 	for mark, block := range f.blocks {
 		line = strings.ReplaceAll(line, mark, block)

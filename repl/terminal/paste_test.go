@@ -77,7 +77,7 @@ func TestInputsOnOneLine(t *testing.T) {
 			strings.TrimRight(long, "\n")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var f folder
+			var f inputFolding
 			shown := f.fold(tt.input)
 			if shown != tt.shown || f.fold(tt.input) != shown {
 				t.Errorf("shown as %q, want %q", shown, tt.shown)

@@ -36,6 +36,6 @@ func (e *plainEditor) ReadLine(prompt string) (string, error) {
 
 func (*plainEditor) Remember(string)                       {}
 func (*plainEditor) Suggest(string)                        {}
-func (*plainEditor) Lend(run func() error) error           { return run() }
+func (*plainEditor) LendTerminal(run func() error) error   { return run() }
 func (*plainEditor) OnTab(func(string) (string, []string)) {}
 func (*plainEditor) Close() error                          { return nil }

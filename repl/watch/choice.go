@@ -63,7 +63,7 @@ func (c Choice) summary() string {
 
 // chosenShards returns the shards to show.
 func (v View) chosenShards() []report.Shard {
-	list := slices.DeleteFunc(slices.Clone(v.Now.Shards), func(s report.Shard) bool {
+	list := slices.DeleteFunc(slices.Clone(v.Current.Shards), func(s report.Shard) bool {
 		return !v.matchesFilter(string(s.ID), s.Drain, s.Unreachable, s.ZoneText())
 	})
 	sortList(list, v.Order, func(s report.Shard) (string, report.Holding) { return string(s.ID), s.Holding })
@@ -72,7 +72,7 @@ func (v View) chosenShards() []report.Shard {
 
 // chosenCollections returns the collections to show.
 func (v View) chosenCollections() []report.Collection {
-	list := slices.DeleteFunc(slices.Clone(v.Now.Collections), func(c report.Collection) bool {
+	list := slices.DeleteFunc(slices.Clone(v.Current.Collections), func(c report.Collection) bool {
 		return !v.matchesFilter(c.Namespace, c.State.Words(), c.Why)
 	})
 	sortList(list, v.Order, func(c report.Collection) (string, report.Holding) { return c.Namespace, c.Holding })
@@ -101,12 +101,12 @@ func sortList[T any](list []T, by Order, of func(T) (name string, has report.Hol
 // collectionPart shows one collection: its distribution, findings and last moves.
 func (v View) collectionPart(width int) part {
 	p := part{title: v.OpenCollection}
-	i := slices.IndexFunc(v.Now.Collections, func(c report.Collection) bool { return c.Namespace == v.OpenCollection })
+	i := slices.IndexFunc(v.Current.Collections, func(c report.Collection) bool { return c.Namespace == v.OpenCollection })
 	if i < 0 {
 		p.note = "is gone"
 		return p
 	}
-	c := v.Now.Collections[i]
+	c := v.Current.Collections[i]
 	p.note = "shard key " + c.Key
 	p.rows = append(p.rows, collectionLine(c, width))
 	for _, on := range c.Parts {
@@ -117,7 +117,7 @@ func (v View) collectionPart(width int) part {
 	for _, f := range v.findingsAbout(v.OpenCollection) {
 		p.rows = append(p.rows, findingLine(f), line{newSpan(strings.Repeat(" ", 11)+remedyText(f), dim)})
 	}
-	for _, e := range v.Now.History.Events {
+	for _, e := range v.Current.History.Events {
 		if e.Namespace == v.OpenCollection {
 			p.rows = append(p.rows, eventLine(e, width))
 		}
@@ -173,7 +173,7 @@ func (v *View) switchTab(by Tab) {
 
 // openCollection opens the first visible collection.
 func (v *View) openCollection() {
-	if v.Tab != Collections || v.Now == nil || v.OpenCollection != "" {
+	if v.Tab != Collections || v.Current == nil || v.OpenCollection != "" {
 		return
 	}
 	if list := v.chosenCollections(); v.Offset < len(list) {

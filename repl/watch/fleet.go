@@ -18,10 +18,10 @@ import (
 // forecasts.
 type FleetConfig struct {
 	Config
-	// Members are the clusters. Look reads the cluster with an index. It is never called concurrently
+	// Members are the clusters. ReadMember reads the cluster with an index. It is never called concurrently
 	// for the same index, and must return within a limited time. It may keep data for its next call.
-	Members []report.FleetCluster
-	Look    func(ctx context.Context, i int) (*report.Overview, error)
+	Members    []report.FleetCluster
+	ReadMember func(ctx context.Context, i int) (*report.Overview, error)
 	// Parallel is the number of clusters that are read concurrently.
 	Parallel int
 }
@@ -92,7 +92,7 @@ func (f *fleet) readMember(ctx context.Context, i int) {
 	}
 	var overview *report.Overview
 	err := mongoerr.CatchPanic(nil, "watching "+f.Members[i].Cluster, func() (err error) {
-		overview, err = f.Look(ctx, i)
+		overview, err = f.ReadMember(ctx, i)
 		return err
 	})
 	f.mu.Lock()

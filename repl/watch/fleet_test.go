@@ -39,7 +39,7 @@ func TestFleetOneDown(t *testing.T) {
 		err := RunFleet(ctx, FleetConfig{
 			Config:  Config{Every: 2 * time.Second, Clock: realClock{}, Out: &out},
 			Members: someMembers("a", "b", "c"), Parallel: 2,
-			Look: func(ctx context.Context, i int) (*report.Overview, error) {
+			ReadMember: func(ctx context.Context, i int) (*report.Overview, error) {
 				looks[i].Add(1)
 				if i == 1 {
 					select {
@@ -76,7 +76,7 @@ func TestFleetOnce(t *testing.T) {
 		err := RunFleet(t.Context(), FleetConfig{
 			Config:  Config{Every: time.Second, Clock: realClock{}, Out: &out, Once: true},
 			Members: someMembers("a", "b", "c", "d", "e"), Parallel: 2,
-			Look: func(context.Context, int) (*report.Overview, error) {
+			ReadMember: func(context.Context, int) (*report.Overview, error) {
 				mu.Lock()
 				now++
 				most = max(most, now)

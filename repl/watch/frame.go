@@ -19,9 +19,9 @@ const troubleText = "Reading the cluster failed: "
 
 // View is the content of a frame.
 type View struct {
-	// Now is the present state, and Before an earlier one from which rates are computed; nil at the
+	// Current is the present state, and Before an earlier one from which rates are computed; nil at the
 	// beginning.
-	Now, Before *report.Overview
+	Current, Earlier *report.Overview
 	// Forecasts are the newest forecasts; they take longer to compute than an overview.
 	Forecasts []forecast.Forecast
 	// Every is the interval of reads. Trouble is why the last read failed.
@@ -69,7 +69,7 @@ func Frame(v View, size Size) []string {
 var severities = map[string]style{"fine": green, "info": cyan, "warning": yellow, "critical": red}
 
 func (v View) header(width int) []line {
-	o := v.Now
+	o := v.Current
 	name, _, _ := strings.Cut(o.Source, "?")
 	at := o.Time.UTC().Format("2006-01-02 15:04:05 UTC")
 	every := " every " + v.Every.String()
@@ -105,7 +105,7 @@ const maxWrapped = 3
 // wrap breaks a text at spaces into lines of a width. The last line is truncated if necessary.
 func wrap(text string, width int) (lines []line) {
 	var now string
-	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
+	for word := range strings.FieldsSeq(plaintext.EscapeLine(text)) {
 		switch {
 		case now == "":
 			now = word
@@ -121,7 +121,7 @@ func wrap(text string, width int) (lines []line) {
 
 // balancerText returns the line about the balancer and the cluster as a whole.
 func (v View) balancerText() string {
-	b, t := v.Now.Balancer, v.Now.Totals
+	b, t := v.Current.Balancer, v.Current.Totals
 	text := "Balancer " + b.Mode
 	if b.Mode == "" {
 		text = "Balancer unknown"
@@ -133,9 +133,9 @@ func (v View) balancerText() string {
 		text += ", " + humanize.Count(b.Rounds, "round")
 	}
 	if b.Unplaced {
-		text += ", window " + b.Window + " open, or opens in up to " + humanize.Duration(b.Opens.Sub(v.Now.Time))
+		text += ", window " + b.Window + " open, or opens in up to " + humanize.Duration(b.Opens.Sub(v.Current.Time))
 	} else if !b.Opens.IsZero() {
-		text += ", window " + b.Window + " opens in " + humanize.Duration(b.Opens.Sub(v.Now.Time))
+		text += ", window " + b.Window + " opens in " + humanize.Duration(b.Opens.Sub(v.Current.Time))
 	} else if b.Window != "" {
 		text += ", window " + b.Window + " open"
 	}

@@ -34,9 +34,9 @@ func grown(s *catalog.Snapshot, ns string, id catalog.ShardID, bytes int64) *cat
 // Every frame fits the screen and says what it has to, at any size.
 func TestFrame(t *testing.T) {
 	for _, shards := range []int{3, 100} {
-		before := snaptest.Large(t, snaptest.Scale{Shards: shards, Chunks: 2000, Collections: 3, Empty: 1, Jumbo: 500})
+		before := snaptest.Large(t, snaptest.Scale{Shards: shards, Chunks: 2000, Collections: 3, EmptyShards: 1, JumboEvery: 500})
 		now := grown(before, "db.c0", "s001", 100<<20)
-		v := watch.View{Now: report.NewOverview(now), Before: report.NewOverview(before), Every: 2 * time.Second, Keys: true}
+		v := watch.View{Current: report.NewOverview(now), Earlier: report.NewOverview(before), Every: 2 * time.Second, Keys: true}
 		v.Forecasts = []forecast.Forecast{{
 			At: now.Time(), Low: time.Hour, Likely: 2 * time.Hour, High: 3 * time.Hour, Moves: 5, Bytes: 1 << 30,
 		}}
@@ -78,12 +78,12 @@ func TestFrame(t *testing.T) {
 // The operations of shards stand beside them where they were counted, and fit.
 func TestFrameShowsOperations(t *testing.T) {
 	s := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 300, Collections: 1})
-	v := watch.View{Now: report.NewOverview(s)}
+	v := watch.View{Current: report.NewOverview(s)}
 	size := watch.Size{Width: 100, Height: 40}
 	if text := strings.Join(watch.Frame(v, size), "\n"); strings.Contains(text, "ops/s") {
 		t.Errorf("nobody counted:\n%s", text)
 	}
-	v.Now.Operations = map[catalog.ShardID]heat.Load{"s001": {Reads: 1200.4, Writes: 300}}
+	v.Current.Operations = map[catalog.ShardID]heat.Load{"s001": {Reads: 1200.4, Writes: 300}}
 	lines := watch.Frame(v, size)
 	fits(t, "operations", lines, size)
 	text := strings.Join(lines, "\n")
@@ -96,12 +96,12 @@ func TestFrameShowsOperations(t *testing.T) {
 func TestFrameShowsVolumes(t *testing.T) {
 	parts := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 300, Collections: 1}).Parts()
 	parts.Shards = slices.Clone(parts.Shards)
-	v := watch.View{Now: report.NewOverview(catalog.NewSnapshot(parts)), Every: 2 * time.Second, Tab: watch.Shards}
+	v := watch.View{Current: report.NewOverview(catalog.NewSnapshot(parts)), Every: 2 * time.Second, Tab: watch.Shards}
 	if text := strings.Join(watch.Frame(v, watch.Size{Width: 120, Height: 24}), "\n"); strings.Contains(text, "% full") {
 		t.Errorf("nothing is known:\n%s", text)
 	}
 	parts.Shards[1].Disk = catalog.Disk{Total: 1000 << 30, Used: 950 << 30}
-	v.Now = report.NewOverview(catalog.NewSnapshot(parts))
+	v.Current = report.NewOverview(catalog.NewSnapshot(parts))
 	for _, line := range watch.Frame(v, watch.Size{Width: 120, Height: 24}) {
 		if is := strings.Contains(line, string(parts.Shards[1].ID)+" "); is != strings.Contains(line, "95% full") {
 			t.Error(line)
@@ -124,7 +124,7 @@ func fits(t *testing.T, name string, lines []string, size watch.Size) {
 // A wide screen has shards in columns, a tall one all of them: the worst first.
 func TestFrameOfManyShards(t *testing.T) {
 	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Chunks: 5000})
-	v := watch.View{Now: report.NewOverview(s), Tab: watch.Shards, Keys: true}
+	v := watch.View{Current: report.NewOverview(s), Tab: watch.Shards, Keys: true}
 	for _, c := range []struct {
 		size    watch.Size
 		visible int
@@ -137,7 +137,7 @@ func TestFrameOfManyShards(t *testing.T) {
 		if n := strings.Count(text, " chunks") - 1; n != c.visible || !strings.Contains(text, c.hidden) {
 			t.Errorf("%v: %d shards in sight, want %d, and %q\n%s", c.size, n, c.visible, c.hidden, text)
 		}
-		if first := v.Now.Shards[0].ID; !strings.Contains(text, string(first)) {
+		if first := v.Current.Shards[0].ID; !strings.Contains(text, string(first)) {
 			t.Errorf("%v: not the fullest, %s, first", c.size, first)
 		}
 	}
@@ -159,7 +159,7 @@ func TestFrameShowsNamesAsText(t *testing.T) {
 	p.Collections[0].Namespace = "db." + hostile
 	p.Migrations = []catalog.ActiveMigration{{Namespace: hostile, From: catalog.ShardID(hostile), Since: p.Time}}
 	p.Reshardings = []catalog.ActiveResharding{{Namespace: hostile, Kind: hostile, State: hostile}}
-	v := watch.View{Now: report.NewOverview(catalog.NewSnapshot(p)), Trouble: hostile, Keys: true}
+	v := watch.View{Current: report.NewOverview(catalog.NewSnapshot(p)), Trouble: hostile, Keys: true}
 	for v.Tab = range watch.Moves + 1 {
 		size := watch.Size{Width: 120, Height: 40}
 		lines := watch.Frame(v, size)
@@ -192,10 +192,10 @@ func TestPressed(t *testing.T) {
 
 // The page, its JSON and a frame tell the same of one Snapshot.
 func TestFrameSaysWhatThePageSays(t *testing.T) {
-	o := report.NewOverview(snaptest.Large(t, snaptest.Scale{Shards: 5, Chunks: 1234, Collections: 2, Empty: 1, Jumbo: 100}))
-	frame := strings.Join(watch.Frame(watch.View{Now: o}, watch.Size{Width: 200, Height: 60}), "\n")
+	o := report.NewOverview(snaptest.Large(t, snaptest.Scale{Shards: 5, Chunks: 1234, Collections: 2, EmptyShards: 1, JumboEvery: 100}))
+	frame := strings.Join(watch.Frame(watch.View{Current: o}, watch.Size{Width: 200, Height: 60}), "\n")
 	var page strings.Builder
-	if err := report.Page(&page, o); err != nil {
+	if err := report.WritePage(&page, o); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := json.Marshal(o)
@@ -238,7 +238,7 @@ func TestFrameSaysWhatThePageSays(t *testing.T) {
 func TestFrameWhileTheVersionIsSet(t *testing.T) {
 	p := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 20, Collections: 1}).Parts()
 	p.Compatibility = catalog.Compatibility{Version: "8.3", Target: "9.0"}
-	v := watch.View{Now: report.NewOverview(catalog.NewSnapshot(p)), Tab: watch.Findings}
+	v := watch.View{Current: report.NewOverview(catalog.NewSnapshot(p)), Tab: watch.Findings}
 	const want = "the feature compatibility version is being changed to 9.0: runs of shardsh wait; no chunk is split"
 	if text := strings.Join(watch.Frame(v, watch.Size{Width: 200, Height: 50}), "\n"); !strings.Contains(text, want) {
 		t.Errorf("the frame is\n%s", text)
@@ -252,10 +252,10 @@ func TestTheHeadIsWhole(t *testing.T) {
 	p := s.Parts()
 	p.Shards[1].Draining = true
 	p.Databases = []catalog.Database{{Name: "a-database-with-a-name", Primary: p.Shards[1].ID}, {Name: "x", Primary: p.Shards[1].ID}}
-	v := watch.View{Now: report.NewOverview(catalog.NewSnapshot(p))}
+	v := watch.View{Current: report.NewOverview(catalog.NewSnapshot(p))}
 	v.Forecasts = []forecast.Forecast{{At: s.Time(), Never: true, Low: time.Minute, Likely: time.Minute, High: time.Hour}}
 	text := strings.Join(strings.Fields(strings.Join(watch.Frame(v, watch.Size{Width: 60, Height: 40}), " ")), " ")
-	if want := v.Now.Verdict() + ": " + v.Now.Answer.Headline(); len(want) < 70 || !strings.Contains(text, want) {
+	if want := v.Current.Verdict() + ": " + v.Current.Answer.Headline(); len(want) < 70 || !strings.Contains(text, want) {
 		t.Errorf("no %q in %s", want, text)
 	}
 	if !strings.Contains(text, "Balanced: not possible as things stand; the moves that are possible take 1m to 1h") {
@@ -267,15 +267,15 @@ func TestTheHeadIsWhole(t *testing.T) {
 func TestBarsHaveOneScale(t *testing.T) {
 	p := snaptest.Large(t, snaptest.Scale{Shards: 2, Chunks: 200}).Parts()
 	p.Shards[0].Draining = true
-	v := watch.View{Now: report.NewOverview(catalog.NewSnapshot(p)), Tab: watch.Shards}
+	v := watch.View{Current: report.NewOverview(catalog.NewSnapshot(p)), Tab: watch.Shards}
 	bars := map[string]int{}
 	for _, l := range watch.Frame(v, watch.Size{Width: 100, Height: 24}) {
 		if id := strings.Fields(l + " .")[0]; id == "s000" || id == "s001" {
 			bars[id] = strings.Count(l, "█")
 		}
 	}
-	for _, a := range v.Now.Shards {
-		for _, b := range v.Now.Shards {
+	for _, a := range v.Current.Shards {
+		for _, b := range v.Current.Shards {
 			want := float64(bars[string(b.ID)]) * float64(a.Bytes) / float64(b.Bytes)
 			if got := float64(bars[string(a.ID)]); got < want-1.5 || got > want+1.5 {
 				t.Errorf("%s has %d blocks for %d B, %s %d for %d", a.ID, bars[string(a.ID)], a.Bytes, b.ID, bars[string(b.ID)], b.Bytes)

@@ -33,11 +33,11 @@ type span struct {
 type line []span
 
 // newSpan returns a span of any text; control characters are escaped.
-func newSpan(text string, s style) span { return span{text: plaintext.VisibleLine(text), style: s} }
+func newSpan(text string, s style) span { return span{text: plaintext.EscapeLine(text), style: s} }
 
 // cell returns a span for a column, truncated if it is too wide.
 func cell(text string, width int, s style) span {
-	return span{text: clip(plaintext.VisibleLine(text), width), style: s, width: width}
+	return span{text: clip(plaintext.EscapeLine(text), width), style: s, width: width}
 }
 
 // rightCell works like cell, but right-aligned.

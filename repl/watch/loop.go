@@ -83,7 +83,7 @@ type loop struct {
 	reading, forecasting bool
 	read                 chan readResult
 	forecastDone         chan forecastResult
-	next                 <-chan time.Time // fires when the next read is due
+	nextRead             <-chan time.Time // fires when the next read is due
 	began                time.Time
 	nextForecastAt       time.Time // no new forecast before this time
 }
@@ -136,8 +136,8 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 		return false, l.draw()
 	case <-resized:
 		return false, l.draw()
-	case <-l.next:
-		l.next = nil
+	case <-l.nextRead:
+		l.nextRead = nil
 		if !l.view.Paused {
 			l.startRead(ctx)
 		}
@@ -193,7 +193,7 @@ func (l *loop) countOperations(ctx context.Context, seen readResult) {
 func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err error) {
 	l.reading = false
 	rest := max(l.Every-l.Clock.Now().Sub(l.began), restFactor*l.Clock.Now().Sub(l.began))
-	l.next = l.Clock.After(rest)
+	l.nextRead = l.Clock.After(rest)
 	switch {
 	case ctx.Err() != nil:
 		return true, context.Cause(ctx)
@@ -203,10 +203,10 @@ func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err 
 		return false, l.showTrouble(seen.err.Error())
 	}
 	l.view.Trouble = ""
-	if forecastInputsChanged(l.view.Now, seen.overview) {
+	if forecastInputsChanged(l.view.Current, seen.overview) {
 		l.nextForecastAt = time.Time{} // the forecast was for a different state
 	}
-	l.last, l.view.Now = seen.snapshot, seen.overview
+	l.last, l.view.Current = seen.snapshot, seen.overview
 	l.remember(seen.overview)
 	l.startForecast()
 	if l.Once {
@@ -252,9 +252,9 @@ func (l *loop) remember(o *report.Overview) {
 	for len(l.history) > 2 && o.Time.Sub(l.history[1].Time) >= rateSpan {
 		l.history = l.history[1:]
 	}
-	l.view.Before = nil
+	l.view.Earlier = nil
 	if len(l.history) > 1 {
-		l.view.Before = l.history[0]
+		l.view.Earlier = l.history[0]
 	}
 }
 
@@ -265,7 +265,7 @@ func (l *loop) startForecast() {
 		return
 	}
 	l.forecasting = true
-	s, shards := l.last, l.view.Now.Shards
+	s, shards := l.last, l.view.Current.Shards
 	go func() {
 		o := forecastResult{began: now}
 		// A failed forecast is left out; the overview says what is missing.
@@ -324,7 +324,7 @@ func (l *loop) handleKey(ctx context.Context, key Key) (quit bool) {
 		l.view.goBack()
 	case KeyPause:
 		l.view.Paused = !l.view.Paused
-		if !l.view.Paused && l.next == nil {
+		if !l.view.Paused && l.nextRead == nil {
 			l.startRead(ctx)
 		}
 	case KeyNext:
@@ -341,8 +341,8 @@ func (l *loop) handleKey(ctx context.Context, key Key) (quit bool) {
 		l.view.Offset += page
 	}
 	most := 0
-	if l.view.Now != nil {
-		most = l.view.Rows(size.Width) - 1
+	if l.view.Current != nil {
+		most = l.view.RowCount(size.Width) - 1
 	}
 	l.view.Offset = max(0, min(l.view.Offset, most))
 	return false
@@ -372,7 +372,7 @@ func (l *loop) show() error {
 
 // draw draws the frame again. It does nothing without a screen, or before the first read.
 func (l *loop) draw() error {
-	if l.Screen == nil || l.view.Now == nil {
+	if l.Screen == nil || l.view.Current == nil {
 		return nil
 	}
 	return l.Screen.Draw(Frame(l.view, l.Screen.Size()))
@@ -381,7 +381,7 @@ func (l *loop) draw() error {
 // writeJSON writes an overview as a line, with the events that the previous lines do not have. Entries of
 // a log may arrive late, so their times do not tell which are new.
 func (l *loop) writeJSON() error {
-	o := *l.view.Now
+	o := *l.view.Current
 	o.Forecasts = append([]forecast.Forecast{}, l.view.Forecasts...)
 	events := o.History.Events
 	o.History.Events = []report.Event{}

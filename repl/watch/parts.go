@@ -42,7 +42,7 @@ func (v View) body(width, height int) []line {
 		return v.singlePart(width, height)
 	}
 	parts := []part{
-		v.movingPart(width),
+		v.migrationsPart(width),
 		v.shardsPart(width),
 		v.collectionsPart(width, true),
 		v.findingsPart(width),
@@ -119,36 +119,36 @@ func (v View) currentPart(width int) part {
 	return v.movesPart(width)
 }
 
-// Rows returns the number of rows that the tab can scroll through.
-func (v View) Rows(width int) int {
+// RowCount returns the number of rows that the tab can scroll through.
+func (v View) RowCount(width int) int {
 	if v.Tab == All && !v.Help && v.OpenCollection == "" {
 		return 0
 	}
 	return len(v.currentPart(max(width, minWidth)).rows)
 }
 
-func (v View) movingPart(width int) part {
-	h := v.Now.History
+func (v View) migrationsPart(width int) part {
+	h := v.Current.History
 	p := part{title: "Moving now", note: "nothing"}
-	if n := len(v.Now.UnderWay); n > 0 {
+	if n := len(v.Current.UnderWay); n > 0 {
 		p.note = fmt.Sprint(n)
 	}
 	p.note += fmt.Sprintf("; last 10 min: %s/s, %s, %d failed", humanize.Bytes(h.Recent.Rate()),
 		humanize.Count(int64(h.Recent.Moves), "move"), h.Recent.Failed)
-	for _, u := range v.Now.UnderWay {
+	for _, u := range v.Current.UnderWay {
 		p.rows = append(p.rows, v.migrationLine(u, width))
 	}
 	return p
 }
 
-func (v View) migrationLine(u report.UnderWay, width int) line {
+func (v View) migrationLine(u report.RunningOperation, width int) line {
 	what := fmt.Sprintf("%s → %s", u.From, u.To)
 	if u.Kind != "moveChunk" {
 		what = strings.TrimSpace(u.Kind + " " + u.State)
 	}
 	var since, left string
 	if !u.Since.IsZero() {
-		since = humanize.Duration(v.Now.Time.Sub(u.Since))
+		since = humanize.Duration(v.Current.Time.Sub(u.Since))
 	}
 	if u.Remaining > 0 {
 		left = "about " + humanize.Duration(u.Remaining) + " to go"
@@ -162,7 +162,7 @@ func (v View) migrationLine(u report.UnderWay, width int) line {
 
 // shardsPart returns the part with the shards, in two columns if the screen is wide enough.
 func (v View) shardsPart(width int) part {
-	s := report.SpreadOf(v.Now.Shards)
+	s := report.SpreadOf(v.Current.Shards)
 	p := part{title: "Shards", note: fmt.Sprintf("min %s, mean %s, max %s", humanize.Bytes(s.Least),
 		humanize.Bytes(s.Mean), humanize.Bytes(s.Most))}
 	list := v.chosenShards()
@@ -199,24 +199,24 @@ func (v View) shardLine(s report.Shard, width int) line {
 		}
 	}
 	load := 0
-	if len(v.Now.Operations) > 0 {
+	if len(v.Current.Operations) > 0 {
 		load = 16
 		bars = max(4, bars-load)
 	}
 	return line{
 		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.maxBytes(), bars, look),
 		rightCell(humanize.Bytes(s.Bytes), size, plain), rightCell(v.rateText(s), rate, dim), rightCell(count, chunks, dim),
-		rightCell(fullness, full, fullStyle(s)), rightCell(v.operationsText(s), load, plain),
+		rightCell(fullness, full, diskStyle(s)), rightCell(v.operationsText(s), load, plain),
 		cell(state, max(0, width-name-bars-size-rate-chunks-full-load), look),
 	}
 }
 
 // operationsText returns the operations of a shard in a second, if they were counted.
 func (v View) operationsText(s report.Shard) string {
-	if len(v.Now.Operations) == 0 {
+	if len(v.Current.Operations) == 0 {
 		return ""
 	}
-	return humanize.Number(int64(math.Round(v.Now.Operations[s.ID].Total()))) + " ops/s"
+	return humanize.Number(int64(math.Round(v.Current.Operations[s.ID].Total()))) + " ops/s"
 }
 
 // shardState returns the state of a shard in a few words, and its style.
@@ -238,7 +238,7 @@ func shardState(s report.Shard) (state string, look style) {
 // can be compared.
 func (v View) stateWidth() (width int) {
 	const most = 12
-	for _, s := range v.Now.Shards {
+	for _, s := range v.Current.Shards {
 		state, _ := shardState(s)
 		width = max(width, min(len(state), most))
 	}
@@ -248,7 +248,7 @@ func (v View) stateWidth() (width int) {
 // nearlyFull is the used share of a volume from which it is marked.
 const nearlyFull = 0.9
 
-func fullStyle(s report.Shard) style {
+func diskStyle(s report.Shard) style {
 	if s.Disk != nil && s.Disk.Share >= nearlyFull {
 		return red
 	}
@@ -257,11 +257,11 @@ func fullStyle(s report.Shard) style {
 
 // hasDisks reports whether the volume of any shard is known.
 func (v View) hasDisks() bool {
-	return slices.ContainsFunc(v.Now.Shards, func(s report.Shard) bool { return s.Disk != nil })
+	return slices.ContainsFunc(v.Current.Shards, func(s report.Shard) bool { return s.Disk != nil })
 }
 
 func (v View) maxBytes() (most int64) {
-	for _, s := range v.Now.Shards {
+	for _, s := range v.Current.Shards {
 		most = max(most, s.Bytes)
 	}
 	return most
@@ -269,14 +269,14 @@ func (v View) maxBytes() (most int64) {
 
 // rateText returns the rate at which a shard grows or shrinks; empty if it does not.
 func (v View) rateText(now report.Shard) string {
-	if v.Before == nil || !v.Now.Time.After(v.Before.Time) {
+	if v.Earlier == nil || !v.Current.Time.After(v.Earlier.Time) {
 		return ""
 	}
-	for _, before := range v.Before.Shards {
+	for _, before := range v.Earlier.Shards {
 		if before.ID != now.ID || before.Bytes == now.Bytes {
 			continue
 		}
-		perSecond := float64(now.Bytes-before.Bytes) / v.Now.Time.Sub(v.Before.Time).Seconds()
+		perSecond := float64(now.Bytes-before.Bytes) / v.Current.Time.Sub(v.Earlier.Time).Seconds()
 		if perSecond < 0 {
 			return "-" + humanize.Bytes(int64(-perSecond)) + "/s"
 		}
@@ -354,9 +354,9 @@ func (v View) findingsPart(width int) part {
 
 // sortedFindings returns the findings without duplicates, those that need the operator first.
 func (v View) sortedFindings() []diagnosis.Finding {
-	s := v.Now.Answer.Summary()
-	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(v.Now.Answer.Symptoms) > 0 {
-		s.ByItself = []diagnosis.Group{v.Now.Answer.Symptoms}
+	s := v.Current.Answer.Summary()
+	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(v.Current.Answer.Symptoms) > 0 {
+		s.ByItself = []diagnosis.Group{v.Current.Answer.Symptoms}
 	}
 	return slices.Concat(slices.Concat(s.ToDo, s.Then, s.ByItself, s.Notes)...)
 }
@@ -376,7 +376,7 @@ func remedyText(f diagnosis.Finding) string {
 
 // movesPart returns the part with the newest events.
 func (v View) movesPart(width int) part {
-	h := v.Now.History
+	h := v.Current.History
 	p := part{title: "Last moves"}
 	p.note = fmt.Sprintf("last 24h: %d, %s, %d failed", h.Moves, humanize.Bytes(h.Bytes), h.Failed)
 	for _, e := range h.Events {

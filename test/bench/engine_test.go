@@ -209,7 +209,7 @@ func defragmentation(b *testing.B) func() cost {
 				b.Fatal(err)
 			}
 			defer r.Close()
-			for at := s.Time(); r.Defragmenting("db.c"); {
+			for at := s.Time(); r.IsDefragmenting("db.c"); {
 				at = at.Add(24 * time.Hour)
 				r.Advance(at)
 			}
@@ -220,7 +220,7 @@ func defragmentation(b *testing.B) func() cost {
 // largePlan plans for seven new shards of a hundred.
 func largePlan(b *testing.B) func() cost {
 	scale := snaptest.Million()
-	scale.Empty, scale.Jumbo = 7, 1000
+	scale.EmptyShards, scale.JumboEvery = 7, 1000
 	s := snaptest.Large(b, scale)
 	return func() cost {
 		return timed(func() {

@@ -267,9 +267,9 @@ func (w *world) work(p *process, j job) error {
 	switch {
 	case j.undoes:
 		o.Journal = ""
-		return finished(action.Apply{Undo: j.journal, RunOptions: o}.Run(p.ctx, c, listener{p}))
+		return finished(action.Apply{UndoJournal: j.journal, RunOptions: o}.Run(p.ctx, c, listener{p}))
 	case j.journal != "":
-		o.Journal, o.Resume = "", j.journal
+		o.Journal, o.ResumeJournal = "", j.journal
 	}
 	switch r.Verb {
 	case "apply":
@@ -288,7 +288,7 @@ func (w *world) work(p *process, j job) error {
 
 func (w *world) apply(p *process, r runner, c action.Cluster, o action.RunOptions) error {
 	a := action.Apply{RunOptions: o}
-	if o.Resume == "" {
+	if o.ResumeJournal == "" {
 		s, err := live.NewReader(p.client, live.ReaderOptions{}).Read(p.ctx)
 		if err != nil {
 			return err

@@ -232,7 +232,7 @@ func bound(k catalog.Key) trace.Bound {
 
 // lookAtBalancer notes when it begins and ends, and its rounds between.
 func (o *observer) lookAtBalancer() {
-	runs, event := o.world.cluster.Balancer().Runs(), trace.Event{Node: "config", Term: o.world.cluster.Term()}
+	runs, event := o.world.cluster.Balancer().IsRunning(), trace.Event{Node: "config", Term: o.world.cluster.Term()}
 	if event.Kind = trace.BalancerBegin; runs && !o.runs {
 		o.world.note(event)
 	}
@@ -287,7 +287,7 @@ func (o *observer) lookAtRounds() {
 func (o *observer) lookAtDeletions() {
 	c := o.world.cluster
 	for _, id := range c.ShardIDs() {
-		n := [2]int{c.Statistics().ScheduledDeletions(id), c.Statistics().UnreadyDeletions(id)}
+		n := [2]int{c.Statistics().ScheduledDeletions(id), c.Statistics().UnreadyDeletionCount(id)}
 		if n == o.waiting[id] {
 			continue
 		}
@@ -345,7 +345,7 @@ func (o *observer) migration(m mock.MigrationEvent) {
 	}
 	e.By = o.mover(m, e.Min)
 	if e.By == "balancer" {
-		e.Reason, e.ChunkSize, e.Copied = string(m.Reason), m.ChunkSize, m.Cloned
+		e.Reason, e.ChunkSize, e.Copied = string(m.Reason), m.MaxChunkSizeBytes, m.ClonedBytes
 		e.Sizes = o.sizes(m)
 	}
 	o.world.note(e)

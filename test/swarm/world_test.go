@@ -99,7 +99,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 	}
 	w.events.seen, w.events.ears, w.events.cond = map[string]int{}, map[string][]chan place{}, sync.NewCond(&w.events.mu)
 	w.cluster, err = mock.New(mock.Config{
-		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed, ServerBugs: s.Flaws,
+		Topology: topology, Start: w.began, Release: s.Release, FCV: s.FCV, Seed: s.Seed, ServerBugs: s.Flaws,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
 	})
 	if err != nil {

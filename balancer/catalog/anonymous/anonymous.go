@@ -171,7 +171,7 @@ func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, 
 	if next.Pattern, err = w.pattern(c.Pattern); err != nil {
 		return nil, err
 	}
-	next.Counts, next.Sizes = maskShardKeys(w, c.Counts), maskShardKeys(w, c.Sizes)
+	next.Counts, next.Sizes = maskShardIDs(w, c.Counts), maskShardIDs(w, c.Sizes)
 	if next.Table, err = w.table(c.Table, next.Pattern); err != nil {
 		return nil, fmt.Errorf("chunks of %s: %w", c.Namespace, err)
 	}
@@ -199,7 +199,7 @@ func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, 
 	return &next, err
 }
 
-func maskShardKeys[T any](w walk, of map[catalog.ShardID]T) map[catalog.ShardID]T {
+func maskShardIDs[T any](w walk, of map[catalog.ShardID]T) map[catalog.ShardID]T {
 	if of == nil {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (w walk) key(from, to catalog.KeyPattern, k catalog.Key) (catalog.Key, erro
 	if err != nil || !w.replaces() {
 		return k, err
 	}
-	return to.Key(doc)
+	return to.ParseKey(doc)
 }
 
 // table replaces the bounds of a table. It passes each bound to the visitor only once, although the

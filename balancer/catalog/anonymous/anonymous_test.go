@@ -111,7 +111,7 @@ func sameKey(t *rapid.T, was, is catalog.Key) {
 func TestManyKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := pattern(t, bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}})
-		keys := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) catalog.Key { return snaptest.Key(t, p) }), 1, 60).
+		keys := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) catalog.Key { return snaptest.DrawKey(t, p) }), 1, 60).
 			Draw(t, "keys")
 		slices.SortFunc(keys, catalog.Key.Compare)
 		keys = slices.CompactFunc(keys, catalog.Key.Equal)
@@ -126,7 +126,7 @@ func TestNothingIsTold(t *testing.T) {
 	secret := "hushhush"
 	p := pattern(t, bson.D{{Key: secret + "field", Value: 1}})
 	key := func(n int) catalog.Key {
-		k, err := p.Key(raw(t, bson.D{{Key: secret + "field", Value: fmt.Sprintf("%s%03d", secret, n)}}))
+		k, err := p.ParseKey(raw(t, bson.D{{Key: secret + "field", Value: fmt.Sprintf("%s%03d", secret, n)}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestSameMoves(t *testing.T) {
 	p := pattern(t, bson.D{{Key: "customer", Value: 1}})
 	var keys []catalog.Key
 	for _, name := range []string{"adam", "berta", "carl", "carla", "dora", "emil", "emilie", "zoe"} {
-		k, err := p.Key(raw(t, bson.D{{Key: "customer", Value: name}}))
+		k, err := p.ParseKey(raw(t, bson.D{{Key: "customer", Value: name}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestServersOwnNames(t *testing.T) {
 
 func TestWhatCannotBeReplaced(t *testing.T) {
 	p := pattern(t, bson.D{{Key: "x", Value: 1}})
-	k, err := p.Key(raw(t, bson.D{{Key: "x", Value: bson.DBPointer{DB: "a.b", Pointer: bson.ObjectID{1}}}}))
+	k, err := p.ParseKey(raw(t, bson.D{{Key: "x", Value: bson.DBPointer{DB: "a.b", Pointer: bson.ObjectID{1}}}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func (r *reader) readChunks(entries []catalog.Collection) ([][]dumpedChunk, erro
 			left++
 			continue
 		}
-		bound, err := entries[i].Pattern.Key(lower)
+		bound, err := entries[i].Pattern.ParseKey(lower)
 		if err != nil {
 			left++
 			continue
@@ -142,7 +142,7 @@ func collectionKey(filter bson.E) string {
 }
 
 func buildTable(entry catalog.Collection, chunks []dumpedChunk) (*catalog.RoutingTable, error) {
-	b := catalog.NewBuilder(entry.Pattern, entry.Epoch, entry.Timestamp)
+	b := catalog.NewTableBuilder(entry.Pattern, entry.Epoch, entry.Timestamp)
 	for _, c := range chunks {
 		if err := b.Add(c.doc); err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func (r *reader) assumeSizes(c *catalog.CollectionState) {
 	size /= 2
 	c.Sizes = map[catalog.ShardID]catalog.ShardData{}
 	for _, shard := range r.parts.Shards {
-		bytes := int64(c.Table.Count(shard.ID)) * (size >> 10 << 10)
+		bytes := int64(c.Table.CountOn(shard.ID)) * (size >> 10 << 10)
 		c.Sizes[shard.ID] = catalog.ShardData{Bytes: bytes, Documents: bytes >> 10}
 	}
 }

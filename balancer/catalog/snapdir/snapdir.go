@@ -82,10 +82,10 @@ func (e *OtherClusterError) Error() string {
 	return e.Dir + " keeps snapshots of another cluster: use a directory for each"
 }
 
-// Save writes a snapshot into a directory, which it creates if necessary. It then removes snapshots
+// SaveAndPrune writes a snapshot into a directory, which it creates if necessary. It then removes snapshots
 // that are more than keep older than this one; 0 keeps all. It returns the new file and the removed
 // files.
-func Save(dir string, s *catalog.Snapshot, keep time.Duration) (saved File, removed []File, err error) {
+func SaveAndPrune(dir string, s *catalog.Snapshot, keep time.Duration) (saved File, removed []File, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return File{}, nil, err
 	}

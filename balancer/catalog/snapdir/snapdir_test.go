@@ -34,7 +34,7 @@ func TestSaveAndPrune(t *testing.T) {
 	var removed []File
 	for day := range 6 {
 		at := noon.AddDate(0, 0, day)
-		saved, gone, err := Save(dir, snapshotAt(at, 1), 3*24*time.Hour)
+		saved, gone, err := SaveAndPrune(dir, snapshotAt(at, 1), 3*24*time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestSaveAndPrune(t *testing.T) {
 func TestNewestStays(t *testing.T) {
 	dir := t.TempDir()
 	for _, at := range []time.Time{noon.AddDate(1, 0, 0), noon} {
-		if _, _, err := Save(dir, snapshotAt(at, 1), time.Hour); err != nil {
+		if _, _, err := SaveAndPrune(dir, snapshotAt(at, 1), time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,10 +87,10 @@ func TestNewestStays(t *testing.T) {
 
 func TestOneDirectoryACluster(t *testing.T) {
 	dir := t.TempDir()
-	if _, _, err := Save(dir, snapshotAt(noon, 1), 0); err != nil {
+	if _, _, err := SaveAndPrune(dir, snapshotAt(noon, 1), 0); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := Save(dir, snapshotAt(noon.Add(time.Hour), 2), time.Minute)
+	_, _, err := SaveAndPrune(dir, snapshotAt(noon.Add(time.Hour), 2), time.Minute)
 	if !errors.As(err, new(*OtherClusterError)) {
 		t.Errorf("%v", err)
 	}

@@ -65,11 +65,11 @@ type reader struct {
 
 	parts   catalog.SnapshotParts
 	started bool
-	current *openCollection
+	current *partialCollection
 }
 
-// openCollection is the collection that is being read.
-type openCollection struct {
+// partialCollection is the collection that is being read.
+type partialCollection struct {
 	state *catalog.CollectionState
 	table *catalog.PageReader // nil = no table
 }

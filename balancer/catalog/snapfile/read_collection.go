@@ -33,7 +33,7 @@ func (r *reader) beginCollection() error {
 	if c.Zones {
 		state.Zones = catalog.NewZoneSet(c.Entry.Pattern)
 	}
-	r.current = &openCollection{state: state}
+	r.current = &partialCollection{state: state}
 	if c.Table {
 		r.current.table = catalog.NewPageReader(c.Entry.Pattern, c.Entry.Epoch, c.Entry.Timestamp)
 	}
@@ -42,7 +42,7 @@ func (r *reader) beginCollection() error {
 
 func keysOf(p catalog.KeyPattern, bounds []bson.Raw) (keys []catalog.Key, err error) {
 	for _, bound := range bounds {
-		key, err := p.Key(bound)
+		key, err := p.ParseKey(bound)
 		if err != nil {
 			return nil, err
 		}
@@ -80,11 +80,11 @@ func (r *reader) addZone() error {
 		return err
 	}
 	c := r.current.state
-	lower, err := c.Pattern.Key(z.Min)
+	lower, err := c.Pattern.ParseKey(z.Min)
 	if err != nil {
 		return err
 	}
-	upper, err := c.Pattern.Key(z.Max)
+	upper, err := c.Pattern.ParseKey(z.Max)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (r *reader) addSizes() error {
 	}
 	c := r.current.state
 	for i, lower := range s.Min {
-		key, err := c.Pattern.Key(lower)
+		key, err := c.Pattern.ParseKey(lower)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func keyOrNone(c *catalog.CollectionState, bound bson.Raw) (catalog.Key, error) 
 	if len(bound) == 0 {
 		return catalog.Key{}, nil
 	}
-	return c.Pattern.Key(bound)
+	return c.Pattern.ParseKey(bound)
 }
 
 // endCollection ends the collection being read.

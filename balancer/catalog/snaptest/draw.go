@@ -34,7 +34,8 @@ func Draw(t *rapid.T) *catalog.Snapshot {
 		}
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "shards") {
-		shard := catalog.ShardState{Shard: catalog.Shard{ID: shardID(i), Host: "h", Draining: g.bool("draining"), State: 1}}
+		shard := catalog.ShardState{Shard: catalog.Shard{ID: drawnShardID(i), Host: "h", Draining: g.bool("draining"),
+			State: 1}}
 		if g.bool("asked") {
 			shard.Ping, shard.Version, shard.CleanupDelay = time.Duration(i)*time.Millisecond, "8.0.4", time.Minute
 		}
@@ -48,7 +49,8 @@ func Draw(t *rapid.T) *catalog.Snapshot {
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "members") {
 		p.Members = append(p.Members, catalog.Member{
-			Shard: shardID(i % len(p.Shards)), Host: fmt.Sprintf("host%d.example.net:27018", i), Version: "8.0.20", FCV: "8.0",
+			Shard: drawnShardID(i % len(p.Shards)), Host: fmt.Sprintf("host%d.example.net:27018", i), Version: "8.0.20",
+			FCV:     "8.0",
 			Primary: g.bool("primary"), Problem: g.text("problem"),
 		})
 	}
@@ -68,13 +70,13 @@ func Draw(t *rapid.T) *catalog.Snapshot {
 
 type generator struct{ t *rapid.T }
 
-func shardID(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprintf("s%d", i)) }
+func drawnShardID(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprintf("s%d", i)) }
 
 func (g generator) bool(label string) bool    { return rapid.Bool().Draw(g.t, label) }
 func (g generator) number(label string) int64 { return rapid.Int64Range(0, 1<<50).Draw(g.t, label) }
 func (g generator) text(label string) string  { return rapid.StringN(1, 8, -1).Draw(g.t, label) }
 func (g generator) shard(n int) catalog.ShardID {
-	return shardID(rapid.IntRange(0, n-1).Draw(g.t, "shard"))
+	return drawnShardID(rapid.IntRange(0, n-1).Draw(g.t, "shard"))
 }
 
 func (g generator) time(label string) time.Time {
@@ -175,8 +177,8 @@ func patterns() []bson.D {
 	}
 }
 
-// Key draws a value of a shard key, of any type that keys can have.
-func Key(t *rapid.T, p catalog.KeyPattern) catalog.Key {
+// DrawKey draws a value of a shard key, of any type that keys can have.
+func DrawKey(t *rapid.T, p catalog.KeyPattern) catalog.Key {
 	var bound bson.D
 	for i, name := range p.Fields() {
 		bound = append(bound, bson.E{Key: name, Value: value(t, i == p.HashedField())})
@@ -185,7 +187,7 @@ func Key(t *rapid.T, p catalog.KeyPattern) catalog.Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := p.Key(raw)
+	key, err := p.ParseKey(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +274,7 @@ func (g generator) table(c catalog.Collection, shards int) *catalog.RoutingTable
 	p := c.Pattern
 	bounds := []catalog.Key{p.GlobalMin(), p.GlobalMax()}
 	for range rapid.IntRange(0, 12).Draw(g.t, "splits") {
-		if k := Key(g.t, p); p.GlobalMin().Less(k) && k.Less(p.GlobalMax()) {
+		if k := DrawKey(g.t, p); p.GlobalMin().Less(k) && k.Less(p.GlobalMax()) {
 			bounds = append(bounds, k)
 		}
 	}

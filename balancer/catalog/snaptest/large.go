@@ -17,16 +17,16 @@ import (
 
 // Scale is the size of a generated cluster. The zero value of a field means the default.
 type Scale struct {
-	Shards      int  // 3
-	Chunks      int  // 1000, of all collections
-	Collections int  // 1; the first has half of the chunks, or all
-	Alike       bool // all collections have the same number of chunks
+	Shards          int  // 3
+	Chunks          int  // 1000, of all collections
+	Collections     int  // 1; the first has half of the chunks, or all
+	SameChunkCounts bool // all collections have the same number of chunks
 	// ChunkBytes is the size of a chunk: 32 MiB by default. The maximum chunk size is 128 MiB.
 	ChunkBytes int64
-	// Empty is the number of shards without data; they are the last by id.
-	Empty int
-	// Jumbo sets the jumbo flag of every Jumbo-th chunk; 0 sets none.
-	Jumbo int
+	// EmptyShards is the number of shards without data; they are the last by id.
+	EmptyShards int
+	// JumboEvery sets the jumbo flag of every Jumbo-th chunk; 0 sets none.
+	JumboEvery int
 }
 
 // Million returns the scale for performance measurements: a million chunks on a hundred shards.
@@ -44,8 +44,8 @@ func (s Scale) withDefaults() Scale {
 func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	t.Helper()
 	s = s.withDefaults()
-	if s.Empty >= s.Shards {
-		t.Fatalf("%d of %d shards are to be empty", s.Empty, s.Shards)
+	if s.EmptyShards >= s.Shards {
+		t.Fatalf("%d of %d shards are to be empty", s.EmptyShards, s.Shards)
 	}
 	p := catalog.SnapshotParts{
 		Source: catalog.Source{Kind: catalog.SourceLive, Name: "mongodb://large:27017/"},
@@ -66,7 +66,7 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 		switch {
 		case i == s.Collections-1:
 			n = left
-		case s.Alike:
+		case s.SameChunkCounts:
 			n = s.Chunks / s.Collections
 		}
 		left -= n
@@ -119,7 +119,7 @@ func (s Scale) chunks(
 	for i := range ids {
 		ids[i] = largeShard(i)
 	}
-	filled := s.Shards - s.Empty
+	filled := s.Shards - s.EmptyShards
 	step := ^uint64(0)/uint64(n) + 1
 	began := uint32(SnapshotTime().Add(-time.Hour).Unix()) - uint32(n)
 	first := []catalog.ChunkHistory{{ValidAfter: bson.Timestamp{T: began - 1, I: 1}, Shard: ids[0]}}
@@ -131,7 +131,7 @@ func (s Scale) chunks(
 			if i < n-1 {
 				binary.LittleEndian.PutUint64(raw[7:], uint64(i+1)*step-1<<63)
 				var err error
-				if high, err = p.Key(raw); err != nil {
+				if high, err = p.ParseKey(raw); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -146,7 +146,7 @@ func (s Scale) chunks(
 				OnCurrentShardSince: since,
 				History:             append([]catalog.ChunkHistory{{ValidAfter: since, Shard: id}}, first...),
 			}
-			if s.Jumbo > 0 && i%s.Jumbo == 0 {
+			if s.JumboEvery > 0 && i%s.JumboEvery == 0 {
 				c.Jumbo = catalog.JumboTrue
 			}
 			if !yield(c) {

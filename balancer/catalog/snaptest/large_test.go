@@ -10,7 +10,7 @@ import (
 // Large clusters are whole: what is counted is what was asked for, and a file
 // gives it back.
 func TestLarge(t *testing.T) {
-	scale := snaptest.Scale{Shards: 7, Chunks: 734, Collections: 3, Empty: 2, Jumbo: 100, ChunkBytes: 1000}
+	scale := snaptest.Scale{Shards: 7, Chunks: 734, Collections: 3, EmptyShards: 2, JumboEvery: 100, ChunkBytes: 1000}
 	s := snaptest.Large(t, scale)
 	chunks, jumbo, bytes := int64(0), int64(0), int64(0)
 	for _, c := range s.Collections() {

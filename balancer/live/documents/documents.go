@@ -175,7 +175,7 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 		_ = cursor.Close(closing) // nothing was written
 	}()
 	cursor.SetBatchSize(batchSize)
-	ahead := NewAhead(ctx, cursor)
+	ahead := NewAheadReader(ctx, cursor)
 	defer ahead.Close()
 	for {
 		doc, err := ahead.Next()

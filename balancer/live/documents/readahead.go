@@ -8,39 +8,39 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Ahead reads a cursor a batch ahead: while one is worked on the next one is read.
-type Ahead struct {
-	cursor      *mongo.Cursor
-	batch, past *documentBatch // past is the one before
-	next, begin int            // the document that comes next, and where it begins
-	ctx         context.Context
-	stop        context.CancelFunc
-	reading     sync.WaitGroup
-	full, empty chan *documentBatch // nil until there is a second batch
+// AheadReader reads a cursor one batch ahead: while the caller works on a batch, the next one is read.
+type AheadReader struct {
+	cursor          *mongo.Cursor
+	batch, previous *documentBatch // previous is the one before
+	next, begin     int            // the document that comes next, and where it begins
+	ctx             context.Context
+	stop            context.CancelFunc
+	reading         sync.WaitGroup
+	full, empty     chan *documentBatch // nil until there is a second batch
 }
 
-// NewAhead reads a cursor until Close, which does not close the cursor.
-func NewAhead(ctx context.Context, cursor *mongo.Cursor) *Ahead {
-	a := &Ahead{cursor: cursor, batch: new(documentBatch)}
+// NewAheadReader reads a cursor until Close, which does not close the cursor.
+func NewAheadReader(ctx context.Context, cursor *mongo.Cursor) *AheadReader {
+	a := &AheadReader{cursor: cursor, batch: new(documentBatch)}
 	a.ctx, a.stop = context.WithCancel(ctx)
 	a.batch.read(a.ctx, cursor)
 	if !a.batch.last {
 		a.full, a.empty = make(chan *documentBatch), make(chan *documentBatch, 3)
 		a.empty <- new(documentBatch)
 		a.empty <- new(documentBatch)
-		a.reading.Go(a.readOn)
+		a.reading.Go(a.readBatches)
 	}
 	return a
 }
 
 // Close waits until nothing is read any more.
-func (a *Ahead) Close() {
+func (a *AheadReader) Close() {
 	a.stop()
 	a.reading.Wait()
 }
 
 // Next returns the next document; nil at the end. A document is valid until the call of Next after the next one.
-func (a *Ahead) Next() (bson.Raw, error) {
+func (a *AheadReader) Next() (bson.Raw, error) {
 	for a.next == len(a.batch.ends) {
 		if a.batch.last {
 			return nil, a.batch.err
@@ -49,10 +49,10 @@ func (a *Ahead) Next() (bson.Raw, error) {
 		if !more {
 			return nil, context.Cause(a.ctx) // it ended between two batches
 		}
-		if a.past != nil {
-			a.empty <- a.past
+		if a.previous != nil {
+			a.empty <- a.previous
 		}
-		a.past, a.batch, a.next, a.begin = a.batch, b, 0, 0
+		a.previous, a.batch, a.next, a.begin = a.batch, b, 0, 0
 	}
 	begin, end := a.begin, a.batch.ends[a.next]
 	a.next++
@@ -60,7 +60,7 @@ func (a *Ahead) Next() (bson.Raw, error) {
 	return bson.Raw(a.batch.bytes[begin:end:end]), nil
 }
 
-func (a *Ahead) readOn() {
+func (a *AheadReader) readBatches() {
 	defer close(a.full)
 	for {
 		select {

@@ -85,9 +85,9 @@ func (s *Shards) ReadCollection(ctx context.Context, ns string) (catalog.Collect
 	return catalog.ParseCollection(docs[0])
 }
 
-// Primary returns the primary shard of a collection's database; the error is NamespaceNotFound if the
+// ReadPrimary returns the primary shard of a collection's database; the error is NamespaceNotFound if the
 // database does not exist any more.
-func (s *Shards) Primary(ctx context.Context, ns string) (catalog.ShardID, error) {
+func (s *Shards) ReadPrimary(ctx context.Context, ns string) (catalog.ShardID, error) {
 	database, _, _ := strings.Cut(ns, ".")
 	docs, err := s.findInConfig(ctx, "databases", bson.D{{Key: "_id", Value: database}})
 	if err == nil && len(docs) == 0 {
@@ -117,8 +117,8 @@ func (s *Shards) EachChunk(ctx context.Context, coll catalog.Collection, put fun
 	})
 }
 
-// NewestVersion returns the newest chunk's version, which changes with each move, split and merge.
-func (s *Shards) NewestVersion(ctx context.Context, coll catalog.Collection) (bson.Timestamp, error) {
+// ReadNewestVersion returns the newest chunk's version, which changes with each move, split and merge.
+func (s *Shards) ReadNewestVersion(ctx context.Context, coll catalog.Collection) (bson.Timestamp, error) {
 	docs, err := s.findInConfig(ctx, "chunks", bson.D{coll.ChunkFilter()},
 		bson.E{Key: "sort", Value: bson.D{{Key: "lastmod", Value: int32(-1)}}}, bson.E{Key: "limit", Value: int32(1)},
 		bson.E{Key: "projection", Value: bson.D{{Key: "lastmod", Value: int32(1)}}})
@@ -129,8 +129,8 @@ func (s *Shards) NewestVersion(ctx context.Context, coll catalog.Collection) (bs
 	return at, err
 }
 
-// FindByID returns the document of an _id that the router finds on any shard; nil for none. By the collation of a
-// collection others may have an equal _id, which are not it.
+// FindByID returns the document of an _id that the router finds on any shard; nil for none. With the collation of a
+// collection, other documents may have an equal _id: they do not count.
 func (s *Shards) FindByID(ctx context.Context, ns string, id bson.RawValue) (bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -140,13 +140,13 @@ func (s *Shards) FindByID(ctx context.Context, ns string, id bson.RawValue) (bso
 		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}},
 		live.Majority, maxCommandTime,
 	})
-	if docs = OnlyID(docs, id); err != nil || len(docs) == 0 {
+	if docs = FilterByExactID(docs, id); err != nil || len(docs) == 0 {
 		return nil, live.ServerError(err)
 	}
 	return docs[0], nil
 }
 
-// OnlyID returns the documents that have just this _id, and not one that is equal by a collation.
-func OnlyID(docs []bson.Raw, id bson.RawValue) []bson.Raw {
+// FilterByExactID returns the documents with exactly this _id, without those whose _id is only equal by a collation.
+func FilterByExactID(docs []bson.Raw, id bson.RawValue) []bson.Raw {
 	return slices.DeleteFunc(docs, func(doc bson.Raw) bool { return keyorder.Compare(doc.Lookup("_id"), id) != 0 })
 }

@@ -31,10 +31,10 @@ type MergedReader struct {
 	// Order is the key pattern of the index. Fields are the dotted names of further fields to read.
 	Order  bson.Raw
 	Fields []string
-	// Index is its name, where the key alone does not tell which index it is.
-	Index string
-	// Collation is that of the index; nil is the order by bytes. By another one servers compare, and say where in
-	// the order a document is: no program has exactly their collations.
+	// IndexName is the name of the index, if its key alone does not identify it.
+	IndexName string
+	// Collation is that of the index; nil means the order by bytes. With a collation, the servers return a sort key
+	// with each document, because a client can't compare exactly as they do.
 	Collation bson.Raw
 	// From is the start key, as a document with the fields of Order; nil is the lowest key.
 	From bson.Raw
@@ -62,7 +62,7 @@ type stream struct {
 	reader       *MergedReader
 	shard        *Shard
 	cursor       *mongo.Cursor
-	ahead        *documents.Ahead // of the cursor
+	ahead        *documents.AheadReader // of the cursor
 	current      bson.Raw
 	sortKey      []byte // of current, by the index's fields
 	spare        []byte // the room for the next one
@@ -206,17 +206,17 @@ func (s *stream) open(ctx context.Context) error {
 		return s.reader.openError(live.ServerError(err))
 	}
 	cursor.SetBatchSize(batchSize)
-	s.cursor, s.ahead = cursor, documents.NewAhead(ctx, cursor)
+	s.cursor, s.ahead = cursor, documents.NewAheadReader(ctx, cursor)
 	return nil
 }
 
 // OrderError says that a shard does not return documents in the order of an index.
 type OrderError struct{ error }
 
-// sortKeyNotAvailable is what a mock answers, which has no collations.
+// sortKeyNotAvailable is the error code of a mock, which has no collations, for a query of sort keys.
 const sortKeyNotAvailable = 40218
 
-// openError tells those errors apart that say that the order is not possible.
+// openError returns an *OrderError for errors which say that the order is not possible, and other errors unchanged.
 func (m *MergedReader) openError(err error) error {
 	if mongoerr.Is(err, mongoerr.BadValue) || // of 5.0 for a hint at the buckets of a time series
 		m.Collation != nil && (mongoerr.Is(err, mongoerr.NotImplemented) || mongoerr.Is(err, sortKeyNotAvailable)) {
@@ -226,8 +226,8 @@ func (m *MergedReader) openError(err error) error {
 }
 
 func (m *MergedReader) hint() any {
-	if m.Index != "" {
-		return m.Index
+	if m.IndexName != "" {
+		return m.IndexName
 	}
 	return m.Order
 }
@@ -266,26 +266,26 @@ func orderFields(index bson.Raw) (fields []orderField) {
 	return fields
 }
 
-// appendSortKey appends comparable bytes: those of descending fields are turned round.
-func (m *MergedReader) appendSortKey(place []byte, doc bson.Raw) ([]byte, error) {
+// appendSortKey appends the sort key of a document as comparable bytes: those of descending fields are inverted.
+func (m *MergedReader) appendSortKey(dst []byte, doc bson.Raw) ([]byte, error) {
 	given, err := m.givenSortKey(doc)
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range m.fields {
-		begin := len(place)
+		begin := len(dst)
 		if given != nil {
-			place = keyorder.Append(place, given[i])
+			dst = keyorder.Append(dst, given[i])
 		} else {
-			place = keyorder.Append(place, valueAt(doc, f.path))
+			dst = keyorder.Append(dst, valueAt(doc, f.path))
 		}
 		if f.descending {
-			for i := begin; i < len(place); i++ {
-				place[i] = ^place[i]
+			for i := begin; i < len(dst); i++ {
+				dst[i] = ^dst[i]
 			}
 		}
 	}
-	return place, nil
+	return dst, nil
 }
 
 // givenSortKey returns the sort key that a server has given for a document, a value for each field; nil where

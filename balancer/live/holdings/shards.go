@@ -125,8 +125,8 @@ func (s *Shards) IDs() (ids []catalog.ShardID) {
 	return ids
 }
 
-// Readable returns the shards that can be read.
-func (s *Shards) Readable() []*Shard {
+// ReadableShards returns the shards that can be read.
+func (s *Shards) ReadableShards() []*Shard {
 	return slices.DeleteFunc(slices.Clone(s.List), func(s *Shard) bool { return s.client == nil })
 }
 
@@ -265,9 +265,9 @@ func ParseDeletions(coll catalog.Collection, docs []bson.Raw) (list []placement.
 	return list
 }
 
-// BusyNamespaces returns the databases and collections that DDL operations coordinated by the shard are
+// ReadBusyNamespaces returns the databases and collections that DDL operations coordinated by the shard are
 // working on, and which are therefore not in a stable state.
-func (s *Shard) BusyNamespaces(ctx context.Context) (names []string, err error) {
+func (s *Shard) ReadBusyNamespaces(ctx context.Context) (names []string, err error) {
 	docs, err := s.runCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "system.sharding_ddl_coordinators"}})
 	for _, doc := range docs {
 		if ns, ok := doc.Lookup("_id", "namespace").StringValueOK(); ok {
@@ -300,8 +300,8 @@ func (s *Shard) FindDocs(ctx context.Context, ns string, q DocumentQuery) ([]bso
 	return s.runCursorCommand(ctx, database, command)
 }
 
-// RandomID returns the _id of a random document, as a document; nil if there is none.
-func (s *Shard) RandomID(ctx context.Context, ns string) (bson.Raw, error) {
+// ReadRandomID returns the _id of a random document, as a document; nil if there is none.
+func (s *Shard) ReadRandomID(ctx context.Context, ns string) (bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err

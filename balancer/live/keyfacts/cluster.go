@@ -11,12 +11,12 @@ import (
 
 // collectionZones returns the zone ranges of a collection, and the shard key fields that they use, up
 // to the last field with a bound other than MinKey and MaxKey.
-func collectionZones(ns string, s *catalog.Snapshot) (fields []string, ranges []keyadvice.Zone) {
+func collectionZones(ns string, s *catalog.Snapshot) (fields []string, ranges []keyadvice.ZoneRange) {
 	for _, doc := range s.Parts().Config["tags"] {
 		if of, _ := doc.Lookup("ns").StringValueOK(); of != ns {
 			continue
 		}
-		z := keyadvice.Zone{}
+		z := keyadvice.ZoneRange{}
 		z.Name, _ = doc.Lookup("tag").StringValueOK()
 		z.Min, _ = doc.Lookup("min").DocumentOK()
 		z.Max, _ = doc.Lookup("max").DocumentOK()
@@ -56,11 +56,11 @@ const minSpeedSample = 8 << 20
 // migrationSpeed returns the number of bytes per second that the migrations of a change log have moved;
 // 0 if no migration is large enough.
 func migrationSpeed(log []catalog.LogEntry) float64 {
-	var reader catalog.MigrationLog
+	var reader catalog.MigrationFinder
 	var moved int64
 	var spent time.Duration
 	for _, entry := range log {
-		if m, ended := reader.Next(entry); ended && m.Error == "" && m.Counted && m.Bytes >= minSpeedSample {
+		if m, ended := reader.ReadEntry(entry); ended && m.Error == "" && m.Counted && m.Bytes >= minSpeedSample {
 			took, _, _ := m.Durations()
 			moved, spent = moved+m.Bytes, spent+took
 		}

@@ -37,8 +37,8 @@ type Options struct {
 	MaxTime time.Duration
 	// NoAnalyzeReason is the reason not to run analyzeShardKey. If it is empty, analyzeShardKey runs.
 	NoAnalyzeReason string
-	// Speed also measures the speed of migrations.
-	Speed bool
+	// MeasureSpeed also measures the speed of migrations.
+	MeasureSpeed bool
 	// Tell is called with a description of each read; may be nil.
 	Tell func(string)
 
@@ -82,7 +82,7 @@ func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (ke
 
 // AdviseChunkSize reads a collection and recommends a chunk size.
 func AdviseChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSize, error) {
-	o.Speed = true
+	o.MeasureSpeed = true
 	f, err := ReadFacts(ctx, client, ns, o)
 	return keyadvice.AdviseChunkSize(f), err
 }
@@ -103,7 +103,7 @@ func AdvisePresplit(ctx context.Context, client *mongo.Client, ns string, o Opti
 			return keyadvice.Presplit{}, fmt.Errorf("%s has no documents, so their size is unknown: "+
 				"pass the expected bytes in place of docs", ns)
 		}
-		f.Expect = max(f.Expect, o.ExpectDocs*f.Bytes/f.Docs)
+		f.ExpectBytes = max(f.ExpectBytes, o.ExpectDocs*f.Bytes/f.Docs)
 	}
 	switch {
 	case len(f.Current) > 0:
@@ -134,10 +134,10 @@ func newReading(ctx context.Context, client *mongo.Client, ns string, o Options)
 	if r.database, r.name, err = catalog.SplitNamespace(ns); err != nil {
 		return r, err
 	}
-	r.facts = keyadvice.Facts{Namespace: ns, Expect: o.ExpectBytes, Queries: o.Queries,
-		Measured: map[string]keyadvice.Measured{}}
+	r.facts = keyadvice.Facts{Namespace: ns, ExpectBytes: o.ExpectBytes, Queries: o.Queries,
+		Measurements: map[string]keyadvice.Measurement{}}
 	parts := live.BalancerParts
-	if o.Speed {
+	if o.MeasureSpeed {
 		parts = live.DefaultParts &^ live.Disks // the advice does not depend on volumes
 	}
 	s, err := live.NewReader(client, live.ReaderOptions{Parts: parts, Namespaces: []string{ns}}).Read(ctx)
@@ -156,7 +156,7 @@ func newReading(ctx context.Context, client *mongo.Client, ns string, o Options)
 		}
 		r.facts.ChunkBytes = c.ChunkSize(s.Settings())
 	}
-	r.facts.Zones, r.facts.ZoneRanges = collectionZones(ns, s)
+	r.facts.ZoneFields, r.facts.ZoneRanges = collectionZones(ns, s)
 	r.facts.BytesPerSecond = migrationSpeed(s.Parts().Changes)
 	return r, nil
 }
@@ -186,8 +186,8 @@ func (r *reading) runCursorCommand(ctx context.Context, command bson.D) ([]bson.
 	return live.NewCommandRunner(r.client).RunCursorCommand(ctx, r.database, command)
 }
 
-// aggregate returns an aggregate command on the collection with a time limit.
-func (r *reading) aggregate(stages ...bson.D) bson.D {
+// aggregateCommand returns an aggregate command on the collection with a time limit.
+func (r *reading) aggregateCommand(stages ...bson.D) bson.D {
 	return bson.D{{Key: "aggregate", Value: r.name}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
 		r.maxTimeMS()}
 }
@@ -219,7 +219,7 @@ func (r *reading) readIndexes(ctx context.Context) error {
 	for _, doc := range docs {
 		key, _ := doc.Lookup("key").DocumentOK()
 		name, _ := doc.Lookup("name").StringValueOK()
-		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), Used: -1}
+		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), UseCount: -1}
 		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() ||
 			!isSimple(doc.Lookup("collation"))
 		r.facts.Indexes = append(r.facts.Indexes, x)
@@ -242,7 +242,7 @@ func isTrue(doc bson.Raw, name string) bool {
 
 // readIndexUsage reads how often each index was used, in total on all shards.
 func (r *reading) readIndexUsage(ctx context.Context) error {
-	docs, err := r.runCursorCommand(ctx, r.aggregate(bson.D{{Key: "$indexStats", Value: bson.D{}}}))
+	docs, err := r.runCursorCommand(ctx, r.aggregateCommand(bson.D{{Key: "$indexStats", Value: bson.D{}}}))
 	if err != nil {
 		return r.noteRefusal(ctx, "how often indexes are used", err)
 	}
@@ -251,14 +251,14 @@ func (r *reading) readIndexUsage(ctx context.Context) error {
 		ops, _ := doc.Lookup("accesses", "ops").AsInt64OK()
 		i := slices.IndexFunc(r.facts.Indexes, func(x keyadvice.Index) bool { return x.Name == name })
 		if i >= 0 {
-			r.facts.Indexes[i].Used = max(r.facts.Indexes[i].Used, 0) + ops
+			r.facts.Indexes[i].UseCount = max(r.facts.Indexes[i].UseCount, 0) + ops
 		}
 	}
 	return nil
 }
 
 func (r *reading) readSize(ctx context.Context) error {
-	docs, err := r.runCursorCommand(ctx, r.aggregate(
+	docs, err := r.runCursorCommand(ctx, r.aggregateCommand(
 		bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count",
 			Value: 1}}}}))

@@ -60,7 +60,7 @@ func (c made) make(t testing.TB, m *maker, release catalog.Release) world {
 		shards = append(shards, fmt.Sprintf(`{"id": "s%d"%s}`, i, zones))
 	}
 	cluster, client := mocktest.New(t, `{"shards": [`+strings.Join(shards, ",")+`]}`,
-		mock.Config{Version: release, Start: began, Seed: m.Uint64()})
+		mock.Config{Release: release, Start: began, Seed: m.Uint64()})
 	w := world{t, cluster, client}
 	var docs []bson.D
 	for i := range m.docs {
@@ -92,7 +92,7 @@ func (c made) make(t testing.TB, m *maker, release catalog.Release) world {
 // From 9.0 on lists of indexes name the simple collation: such an index is a whole one.
 func TestSimpleCollationIsNoDifference(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release83, catalog.Release90} {
-		_, client := mocktest.New(t, "", mock.Config{Version: release, Start: began})
+		_, client := mocktest.New(t, "", mock.Config{Release: release, Start: began})
 		w := world{TB: t, client: client}
 		w.run("app", d("insert", "data", "documents", bson.A{d("_id", 1, "a", 1)}))
 		w.run("app", d("createIndexes", "data", "indexes", bson.A{

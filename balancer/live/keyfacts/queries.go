@@ -81,13 +81,13 @@ func (r *reading) analyzeBestKeys(ctx context.Context) error {
 		if err != nil {
 			return r.noteRefusal(ctx, "the answer of analyzeShardKey", err)
 		}
-		f.Measured[k.String()] = m
+		f.Measurements[k.String()] = m
 	}
 	return nil
 }
 
 // analyzeKey runs analyzeShardKey for one key. Key characteristics require a supporting index.
-func (r *reading) analyzeKey(ctx context.Context, k keyadvice.Key) (m keyadvice.Measured, err error) {
+func (r *reading) analyzeKey(ctx context.Context, k keyadvice.Key) (m keyadvice.Measurement, err error) {
 	indexed := slices.ContainsFunc(r.facts.Indexes, func(x keyadvice.Index) bool { return x.Serves(k) })
 	command := bson.D{{Key: "analyzeShardKey", Value: r.facts.Namespace}, {Key: "key", Value: k.Doc()},
 		{Key: "keyCharacteristics", Value: indexed}, r.maxTimeMS()}
@@ -99,13 +99,13 @@ func (r *reading) analyzeKey(ctx context.Context, k keyadvice.Key) (m keyadvice.
 		return m, err
 	}
 	m = parseCharacteristics(reply)
-	m.Asked = parseDistribution(reply)
+	m.QueryDistribution = parseDistribution(reply)
 	return m, nil
 }
 
-func parseCharacteristics(reply bson.Raw) keyadvice.Measured {
+func parseCharacteristics(reply bson.Raw) keyadvice.Measurement {
 	of, _ := reply.Lookup("keyCharacteristics").DocumentOK()
-	m := keyadvice.Measured{
+	m := keyadvice.Measurement{
 		Docs: integer(of, "numDocsSampled"), Distinct: integer(of, "numDistinctValues"), Unique: isTrue(of, "isUnique"),
 		Correlation: math.NaN(),
 	}
@@ -117,7 +117,7 @@ func parseCharacteristics(reply bson.Raw) keyadvice.Measured {
 	for _, v := range values {
 		common, _ := v.DocumentOK()
 		value, _ := common.Lookup("value").DocumentOK()
-		m.Common = append(m.Common, keyadvice.Common{Value: value, Count: integer(common, "frequency")})
+		m.CommonValues = append(m.CommonValues, keyadvice.CommonValue{Value: value, Count: integer(common, "frequency")})
 	}
 	return m
 }
@@ -163,7 +163,7 @@ func parseDistribution(reply bson.Raw) (d keyadvice.Distribution) {
 		d.Single, d.Several, d.Every = d.Single/n, d.Several/n, d.Every/n
 	}
 	if several > 0 {
-		d.Ranges = max(0, ranges/several)
+		d.RangesPercent = max(0, ranges/several)
 	}
 	return d
 }

@@ -25,7 +25,7 @@ func (r *reading) readSample(ctx context.Context) error {
 	if r.facts.Docs == 0 {
 		return nil
 	}
-	whole, err := r.randomDocs(ctx, int(min(wholeSampleDocs, r.maxDocs())), nil)
+	whole, err := r.readRandomDocs(ctx, int(min(wholeSampleDocs, r.maxDocs())), nil)
 	if err != nil {
 		return err
 	}
@@ -33,9 +33,9 @@ func (r *reading) readSample(ctx context.Context) error {
 	n := r.maxDocs()
 	s := &r.facts.Sample
 	if r.facts.Docs <= n {
-		s.Docs, err = r.naturalOrderDocs(ctx, 1, n, projection)
+		s.Docs, err = r.readNaturalOrderDocs(ctx, 1, n, projection)
 	} else {
-		s.Docs, err = r.randomDocs(ctx, int(n), projection)
+		s.Docs, err = r.readRandomDocs(ctx, int(n), projection)
 	}
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (r *reading) maxDocs() int64 {
 // candidateFields returns the fields that could be in a key, and the fields used by queries, zones and
 // indexes.
 func (r *reading) candidateFields(docs []bson.Raw) []string {
-	names := append(keyadvice.FieldsOf(docs), r.facts.Zones...)
+	names := append(keyadvice.FieldsOf(docs), r.facts.ZoneFields...)
 	for _, x := range r.facts.Indexes {
 		names = append(names, x.Fields()...)
 	}
@@ -76,13 +76,13 @@ func (r *reading) candidateFields(docs []bson.Raw) []string {
 	return names
 }
 
-// randomDocs reads random documents, without duplicates.
-func (r *reading) randomDocs(ctx context.Context, n int, projection bson.D) ([]bson.Raw, error) {
+// readRandomDocs reads random documents, without duplicates.
+func (r *reading) readRandomDocs(ctx context.Context, n int, projection bson.D) ([]bson.Raw, error) {
 	stages := []bson.D{{{Key: "$sample", Value: bson.D{{Key: "size", Value: n}}}}}
 	if projection != nil {
 		stages = append(stages, bson.D{{Key: "$project", Value: projection}})
 	}
-	docs, err := r.readBounded(ctx, append(r.aggregate(stages...), bson.E{Key: "allowDiskUse", Value: true}))
+	docs, err := r.readBounded(ctx, append(r.aggregateCommand(stages...), bson.E{Key: "allowDiskUse", Value: true}))
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,9 @@ func (r *reading) randomDocs(ctx context.Context, n int, projection bson.D) ([]b
 	}), nil
 }
 
-// naturalOrderDocs reads documents in natural order, forwards or backwards.
-func (r *reading) naturalOrderDocs(ctx context.Context, direction int, n int64, projection bson.D) ([]bson.Raw, error) {
+// readNaturalOrderDocs reads documents in natural order, forwards or backwards.
+func (r *reading) readNaturalOrderDocs(ctx context.Context, direction int, n int64, projection bson.D) ([]bson.Raw,
+	error) {
 	return r.readBounded(ctx, bson.D{{Key: "find", Value: r.name}, {Key: "hint", Value: bson.D{{Key: "$natural",
 		Value: direction}}},
 		{Key: "limit", Value: n}, {Key: "projection", Value: projection}, r.maxTimeMS()})
@@ -122,11 +123,11 @@ func (r *reading) readBounded(ctx context.Context, command bson.D) (docs []bson.
 // readEnds reads the first and last documents, to detect fields that increase with time.
 func (r *reading) readEnds(ctx context.Context, projection bson.D) error {
 	n := min(maxEndDocs, r.maxDocs()) / 2
-	first, err := r.naturalOrderDocs(ctx, 1, n, projection)
+	first, err := r.readNaturalOrderDocs(ctx, 1, n, projection)
 	if err != nil {
 		return err
 	}
-	last, err := r.naturalOrderDocs(ctx, -1, n, projection)
+	last, err := r.readNaturalOrderDocs(ctx, -1, n, projection)
 	if err != nil {
 		return err
 	}

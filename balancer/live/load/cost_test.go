@@ -34,7 +34,7 @@ func (c *counting) RunCursorCommand(ctx context.Context, db string, command bson
 // A look costs five commands a collection, whatever the load: at 10 operations a second that is
 // less than 1 % of what the cluster does in the minute of the look.
 func TestALookCostsFewCommands(t *testing.T) {
-	w := newWorld(t, "ranged", workload.Spec{Rate: 10, Keys: "uniform"}, 5)
+	w := newWorld(t, "ranged", workload.Spec{Rate: 10, KeyDistribution: "uniform"}, 5)
 	w.advance(5 * time.Minute)
 	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(t.Context())
 	if err != nil {
@@ -82,7 +82,7 @@ func BenchmarkAnHourOfSamples(b *testing.B) {
 			}
 		}
 		m := heat.Estimate(in)
-		if c := heat.MakeCourse(in, &m, 40, 60); len(c.Ranges) != 40 || m.Samples != len(docs) {
+		if c := heat.MakeGrid(in, &m, 40, 60); len(c.Ranges) != 40 || m.Samples != len(docs) {
 			b.Fatal(m.Samples, len(c.Ranges))
 		}
 	}
@@ -97,7 +97,7 @@ func tableOf(b *testing.B, chunks int) *catalog.RoutingTable {
 	if err != nil {
 		b.Fatal(err)
 	}
-	build := catalog.NewBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
+	build := catalog.NewTableBuilder(p, bson.ObjectID{1}, bson.Timestamp{T: 1})
 	for i := range chunks {
 		bound := func(i int) any {
 			switch i {

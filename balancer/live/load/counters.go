@@ -42,8 +42,8 @@ func (r *loadReader) estimate(ctx context.Context, c *collection) {
 	}
 	after, err := r.readCounters(ctx, c)
 	if err == nil && len(after) > 0 && c.before != nil {
-		in.Counters = counterRates(c.before, after, r.Clock.Now().Sub(c.began))
-		c.spreadInserts(in.Counters, after, r.Clock.Now().Sub(c.began))
+		in.ShardRates = counterRates(c.before, after, r.Clock.Now().Sub(c.began))
+		c.estimateInserts(in.ShardRates, after, r.Clock.Now().Sub(c.began))
 	}
 	c.result.Input, c.result.Map = in, heat.Estimate(in)
 }
@@ -70,8 +70,8 @@ func deleteShare(list []heat.Sample) float64 {
 func counterRates(
 	before, after map[catalog.ShardID]live.OperationCounts,
 	d time.Duration,
-) map[catalog.ShardID]heat.Counter {
-	list := make(map[catalog.ShardID]heat.Counter, len(after))
+) map[catalog.ShardID]heat.OperationRates {
+	list := make(map[catalog.ShardID]heat.OperationRates, len(after))
 	seconds := max(d.Seconds(), 1e-3)
 	for id, now := range after {
 		earlier, known := before[id]
@@ -79,7 +79,7 @@ func counterRates(
 			continue
 		}
 		reads, writes := float64(now.Reads-earlier.Reads), float64(now.Writes-earlier.Writes)
-		list[id] = heat.Counter{
+		list[id] = heat.OperationRates{
 			Reads:     reads / seconds,
 			Writes:    writes / seconds,
 			ReadTime:  meanDuration(now.ReadTime-earlier.ReadTime, reads),
@@ -89,11 +89,11 @@ func counterRates(
 	return list
 }
 
-// spreadInserts estimates the inserts among the writes of each shard. Migrations change the number of
+// estimateInserts estimates the inserts among the writes of each shard. Migrations change the number of
 // documents on a shard, but not the total. The newest documents, if they were read, tell the
 // distribution of inserts over the shards.
-func (c *collection) spreadInserts(
-	list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]live.OperationCounts, d time.Duration,
+func (c *collection) estimateInserts(
+	list map[catalog.ShardID]heat.OperationRates, after map[catalog.ShardID]live.OperationCounts, d time.Duration,
 ) {
 	by := map[catalog.ShardID]float64{}
 	for _, s := range c.inserts {

@@ -122,16 +122,16 @@ type collection struct {
 }
 
 // Read reads the load of collections. The snapshot must contain their routing tables.
-func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, namespaces []string, o Options) (
+func Read(ctx context.Context, r live.CommandRunner, snapshot *catalog.Snapshot, namespaces []string, o Options) (
 	list []CollectionLoad, err error) {
 	o.Duration, o.MaxSampleAge = cmp.Or(o.Duration, time.Minute), cmp.Or(o.MaxSampleAge, time.Hour)
 	o.MaxSamples, o.MaxDocuments = cmp.Or(o.MaxSamples, 50_000), cmp.Or(o.MaxDocuments, 1000)
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	rd := &loadReader{Options: o, runner: r, snapshot: look}
+	rd := &loadReader{Options: o, runner: r, snapshot: snapshot}
 	for _, ns := range namespaces {
-		state := look.Collection(ns)
+		state := snapshot.Collection(ns)
 		db, name, err := catalog.SplitNamespace(ns)
 		if err != nil || state == nil || state.Table == nil {
 			return nil, fmt.Errorf("the chunks of %s were not read", ns)
@@ -143,7 +143,7 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 	if err != nil {
 		return nil, err
 	}
-	if err := rd.startCounters(ctx); err != nil {
+	if err := rd.readCountersAndWait(ctx); err != nil {
 		return nil, err
 	}
 	for _, c := range rd.collections {
@@ -171,8 +171,8 @@ func (c *collection) noteUnread(ctx context.Context, what string, err error) err
 // samplingEndTimeout is the maximum time for stopping the sampling after the user has ended a run.
 const samplingEndTimeout = 2 * time.Second
 
-// SampledCollections returns the collections whose queries are sampled; none if they can't be read.
-func SampledCollections(ctx context.Context, r live.CommandRunner) (names []string) {
+// ReadSampledCollections returns the collections whose queries are sampled; none if they can't be read.
+func ReadSampledCollections(ctx context.Context, r live.CommandRunner) (names []string) {
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	docs, err := r.RunCursorCommand(limited, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
@@ -236,8 +236,8 @@ func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) 
 	return end, nil
 }
 
-// startCounters reads the operation counters, and then waits for Duration.
-func (r *loadReader) startCounters(ctx context.Context) (err error) {
+// readCountersAndWait reads the operation counters, and then waits for Duration.
+func (r *loadReader) readCountersAndWait(ctx context.Context) (err error) {
 	for _, c := range r.collections {
 		c.began = r.Clock.Now()
 		if c.before, err = r.readCounters(ctx, c); err != nil {

@@ -66,7 +66,7 @@ type world struct {
 
 func newWorld(t *testing.T, key string, s workload.Spec, rate float64) *world {
 	w := &world{t: t}
-	w.cluster, w.client = mocktest.New(t, topology(key), mock.Config{Version: catalog.Release80,
+	w.cluster, w.client = mocktest.New(t, topology(key), mock.Config{Release: catalog.Release80,
 		Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1})
 	w.cluster.Lock()
 	s.Namespace = orders
@@ -114,7 +114,7 @@ func (w *world) read(o load.Options) load.CollectionLoad {
 // tenth of the keys are on the first chunks, and the sums are right within the noise.
 func TestReadsWhatAWorkloadDoes(t *testing.T) {
 	for _, key := range []string{"ranged", "hashed"} {
-		w := newWorld(t, key, workload.Spec{Rate: 1000, Keys: "hot 10% 80%",
+		w := newWorld(t, key, workload.Spec{Rate: 1000, KeyDistribution: "hot 10% 80%",
 			Mix: workload.Mix{Reads: 50, Updates: 30, Deletes: 10, Inserts: 10}, Scatter: 0.2}, 50)
 		w.advance(10 * time.Minute)
 		got := w.read(load.Options{Duration: 2 * time.Minute})
@@ -149,7 +149,7 @@ func TestReadsWhatAWorkloadDoes(t *testing.T) {
 
 // New keys above all others: nobody samples inserts, the newest documents tell.
 func TestReadsMonotonicKeys(t *testing.T) {
-	w := newWorld(t, "ranged", workload.Spec{Rate: 500, Keys: "latest", Mix: workload.Mix{Reads: 50, Inserts: 50}}, 20)
+	w := newWorld(t, "ranged", workload.Spec{Rate: 500, KeyDistribution: "latest", Mix: workload.Mix{Reads: 50, Inserts: 50}}, 20)
 	w.advance(5 * time.Minute)
 	is := w.read(load.Options{Duration: 2 * time.Minute}).Map.Monotonic
 	if is == nil || !is.AtMax || is.Shard != "b" || math.Abs(is.Load-250) > 20 {
@@ -160,7 +160,7 @@ func TestReadsMonotonicKeys(t *testing.T) {
 // Without samples there are the counters of shards, and nothing of chunks; and nobody
 // switches the sampling on unasked.
 func TestReadsWithoutSamples(t *testing.T) {
-	w := newWorld(t, "ranged", workload.Spec{Rate: 300, Keys: "uniform"}, 0)
+	w := newWorld(t, "ranged", workload.Spec{Rate: 300, KeyDistribution: "uniform"}, 0)
 	got := w.read(load.Options{Duration: time.Minute})
 	if got.Map.Samples != 0 || got.Analyzer.On || math.Abs(got.Map.Total.Reads-300) > 20 {
 		t.Errorf("%+v, %d samples, %+v", got.Analyzer, got.Map.Samples, got.Map.Total)
@@ -186,7 +186,7 @@ func TestReadsWithoutSamples(t *testing.T) {
 
 // A meter tells nothing at first, and then what was done since.
 func TestMeter(t *testing.T) {
-	w := newWorld(t, "ranged", workload.Spec{Rate: 1000, Keys: "uniform", Mix: workload.Mix{Reads: 60, Updates: 40}}, 0)
+	w := newWorld(t, "ranged", workload.Spec{Rate: 1000, KeyDistribution: "uniform", Mix: workload.Mix{Reads: 60, Updates: 40}}, 0)
 	m := load.Meter{Runner: live.NewCommandRunner(w.client), Clock: w.cluster.Clock()}
 	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(t.Context())
 	if err != nil {
@@ -208,7 +208,7 @@ func TestMeter(t *testing.T) {
 // With a shard down it is told within seconds what is missing, and nothing waits to count what
 // nobody tells.
 func TestReadsWithAShardDown(t *testing.T) {
-	w := newWorld(t, "ranged", workload.Spec{Rate: 100, Keys: "uniform"}, 50)
+	w := newWorld(t, "ranged", workload.Spec{Rate: 100, KeyDistribution: "uniform"}, 50)
 	w.advance(5 * time.Minute)
 	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(t.Context())
 	if err != nil {

@@ -23,9 +23,9 @@ type Meter struct {
 
 // Read returns the operations per second of each shard since the previous call; nil for the first call,
 // and if nothing could be counted.
-func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
-	r := &loadReader{Options: Options{Clock: m.Clock}, runner: m.Runner, snapshot: look}
-	for _, c := range largest(look, maxMeterCollections) {
+func (m *Meter) Read(ctx context.Context, snapshot *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
+	r := &loadReader{Options: Options{Clock: m.Clock}, runner: m.Runner, snapshot: snapshot}
+	for _, c := range largest(snapshot, maxMeterCollections) {
 		one := &collection{ns: c.Namespace, began: m.Clock.Now()}
 		var err error
 		if one.before, err = r.readCounters(ctx, one); err != nil {

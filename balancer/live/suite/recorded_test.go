@@ -30,7 +30,7 @@ func scenarios(t *testing.T, c *target) {
 			switch {
 			case s.Routers > 1:
 				t.Skip("it needs two routers: cmd/shardsh has them")
-			case s.HasMembers:
+			case s.UsesMembers:
 				t.Skip("it needs a shard of three members: cmd/shardsh has one")
 			case s.DropsAllDatabases && !c.alone:
 				t.Skip("it drops all databases, and there are some of others")
@@ -48,7 +48,7 @@ func scenarios(t *testing.T, c *target) {
 			if s.ActsDuringRound && c.mock { // this one's rounds come faster than scripts look
 				uri = serve(t, append(recorded.ServerParameters(), "--mock-time", "real")...).uri
 			}
-			r := well(t, append([]string{"--quiet", uri}, s.Scripts(t)...)...)
+			r := well(t, append([]string{"--quiet", uri}, s.WriteScripts(t)...)...)
 			s.Compare(t, []byte(r.stdout), recorded.KnownDifferences())
 		})
 	}

@@ -10,7 +10,7 @@ const anyAction Action = "anyAction"
 
 // knownActions are the action names that a role's privileges may use: the actions in the MongoDB 8.0
 // manual and the actions of commands of later releases.
-var knownActions = list(`
+var knownActions = parseActions(`
 	addShard analyzeShardKey anyAction appendOplogNote applicationMessage authCheck bypassDocumentValidation
 	changeCustomData changeOwnCustomData changeOwnPassword changePassword changeStream checkMetadataConsistency
 	cleanupOrphaned clearJumboFlag closeAllDatabases collMod collStats compact compactStructuredEncryptionData
@@ -35,8 +35,8 @@ var knownActions = list(`
 // IsKnown reports whether the action exists.
 func (a Action) IsKnown() bool { return slices.Contains(knownActions, a) }
 
-// list splits a string of names separated by white space.
-func list(text string) []Action {
+// parseActions splits a string of names separated by white space.
+func parseActions(text string) []Action {
 	var names []Action
 	for _, name := range strings.Fields(text) {
 		names = append(names, Action(name))

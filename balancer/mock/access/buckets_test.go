@@ -9,12 +9,12 @@ import (
 // The buckets of time series have a resource of their own: "all collections" does not have
 // collections of the system.
 func TestBucketsOfTimeSeries(t *testing.T) {
-	buckets := On("shop", "system.buckets.ts")
+	buckets := CollectionResource("shop", "system.buckets.ts")
 	for _, tc := range []struct {
 		on   Resource
 		want bool
 	}{
-		{In(""), false}, {In("shop"), false}, {On("", "ts"), false}, {On("shop", "ts"), false},
+		{DatabaseResource(""), false}, {DatabaseResource("shop"), false}, {CollectionResource("", "ts"), false}, {CollectionResource("shop", "ts"), false},
 		{buckets, true}, {Resource{Buckets: true}, true}, {Resource{Database: "shop", Buckets: true}, true},
 		{Resource{Database: "other", Buckets: true}, false}, {Resource{Collection: "ts", Buckets: true}, true},
 		{Resource{Database: "shop", Collection: "ts", Buckets: true}, true},
@@ -32,7 +32,7 @@ func TestBucketsOfTimeSeries(t *testing.T) {
 			t.Errorf("%+v is read as %+v, %v", tc.on, read, err)
 		}
 	}
-	if g := newGrants([]Privilege{{Resource{Buckets: true}, []Action{"find"}}}); g.Allows(On("shop", "ts"), "find") {
+	if g := newGrants([]Privilege{{Resource{Buckets: true}, []Action{"find"}}}); g.Allows(CollectionResource("shop", "ts"), "find") {
 		t.Error("a privilege on buckets is one on collections")
 	}
 }

@@ -62,49 +62,54 @@ func BuiltinRoles(database string) []Role {
 }
 
 var (
-	readActions = list(`changeStream collStats dbHash dbStats find killCursors listCollections listIndexes ` +
+	readActions = parseActions(`changeStream collStats dbHash dbStats find killCursors listCollections listIndexes ` +
 		`listSearchIndexes planCacheRead`)
-	writeActions = list(`convertToCapped createCollection createIndex createSearchIndexes dropCollection dropIndex
+	writeActions = parseActions(`convertToCapped createCollection createIndex createSearchIndexes dropCollection dropIndex
 		dropSearchIndex insert remove renameCollectionSameDB update updateSearchIndex`)
-	dbAdminActions = list(`analyzeShardKey bypassDocumentValidation collMod collStats compact configureQueryAnalyzer
-		convertToCapped createCollection createIndex createSearchIndexes dbStats dropCollection dropDatabase dropIndex
-		dropSearchIndex enableProfiler listCollections listIndexes listSearchIndexes planCacheIndexFilter planCacheRead
-		planCacheWrite reIndex renameCollectionSameDB storageDetails updateSearchIndex validate`)
-	profileActions = list(`changeStream collStats convertToCapped createCollection dbHash dbStats dropCollection find ` +
-		`killCursors listCollections listIndexes planCacheRead`)
-	userAdminActions = list(`changeCustomData changePassword createRole createUser dropRole dropUser grantRole revokeRole
-		setAuthenticationRestriction viewRole viewUser`)
-	monitorActions = list(`connPoolStats getClusterParameter getCmdLineOpts getDefaultRWConcern getLog getParameter
+	dbAdminActions = parseActions(`analyzeShardKey bypassDocumentValidation collMod collStats compact
+		configureQueryAnalyzer convertToCapped createCollection createIndex createSearchIndexes dbStats dropCollection
+		dropDatabase dropIndex dropSearchIndex enableProfiler listCollections listIndexes listSearchIndexes planCacheIndexFilter
+		planCacheRead planCacheWrite reIndex renameCollectionSameDB storageDetails updateSearchIndex validate`)
+	profileActions = parseActions(`changeStream collStats convertToCapped createCollection dbHash dbStats ` +
+		`dropCollection find killCursors listCollections listIndexes planCacheRead`)
+	userAdminActions = parseActions(`changeCustomData changePassword createRole createUser dropRole dropUser grantRole
+		revokeRole setAuthenticationRestriction viewRole viewUser`)
+	monitorActions = parseActions(`connPoolStats getClusterParameter getCmdLineOpts getDefaultRWConcern getLog getParameter
 		getShardMap hostInfo inprog listDatabases listSampledQueries listSessions listShards netstat operationMetrics
 		queryStatsRead queryStatsReadTransformed replSetGetConfig replSetGetStatus serverStatus shardedDataDistribution
 		shardingState top useUUID`)
-	hostActions = list(`applicationMessage closeAllDatabases connPoolSync dropConnections flushRouterConfig fsync
+	hostActions = parseActions(`applicationMessage closeAllDatabases connPoolSync dropConnections flushRouterConfig fsync
 		invalidateUserCache killAnyCursor killAnySession killop logRotate oidReset resync rotateCertificates setParameter
 		shutdown touch unlock`)
-	managerActions = list(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned
+	managerActions = parseActions(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned
 		flushRouterConfig getClusterParameter getDefaultRWConcern listSessions listShards removeShard replSetConfigure
 		replSetGetConfig replSetGetStatus replSetStateChange resync setClusterParameter setDefaultRWConcern
 		setFeatureCompatibilityVersion setUserWriteBlockMode shardDrainingStatus transitionFromDedicatedConfigServer
 		transitionToDedicatedConfigServer`)
-	shardingActions = list(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer
+	shardingActions = parseActions(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer
 		enableSharding moveChunk moveCollection refineCollectionShardKey reshardCollection splitChunk splitVector
 		unshardCollection`)
 )
 
 func readRole(db string) []Privilege {
-	return []Privilege{{In(db), readActions}, {Buckets(db), readActions}, {On(db, "system.js"), readActions}}
+	return []Privilege{{DatabaseResource(db), readActions}, {BucketsResource(db), readActions},
+		{CollectionResource(db, "system.js"), readActions}}
 }
 
 func readWriteRole(db string) []Privilege {
 	both := slices.Concat(readActions, writeActions)
-	return []Privilege{{In(db), both}, {Buckets(db), both}, {On(db, "system.js"), both}}
+	return []Privilege{{DatabaseResource(db), both}, {BucketsResource(db), both},
+		{CollectionResource(db, "system.js"), both}}
 }
 
 func dbAdminRole(db string) []Privilege {
-	return []Privilege{{In(db), dbAdminActions}, {Buckets(db), dbAdminActions}, {On(db, "system.profile"), profileActions}}
+	return []Privilege{{DatabaseResource(db), dbAdminActions}, {BucketsResource(db), dbAdminActions},
+		{CollectionResource(db, "system.profile"), profileActions}}
 }
 
-func userAdminRole(db string) []Privilege { return []Privilege{{In(db), userAdminActions}} }
+func userAdminRole(db string) []Privilege {
+	return []Privilege{{DatabaseResource(db), userAdminActions}}
+}
 
 func dbOwnerRole(db string) []Privilege {
 	return slices.Concat(readWriteRole(db), dbAdminRole(db), userAdminRole(db))
@@ -112,7 +117,7 @@ func dbOwnerRole(db string) []Privilege {
 
 // listDatabasesPrivileges returns the privileges that the roles for any database have in addition.
 func listDatabasesPrivileges() []Privilege {
-	return []Privilege{{ClusterResource(), list("listDatabases")}}
+	return []Privilege{{ClusterResource(), parseActions("listDatabases")}}
 }
 
 func readAnyDatabaseRole(string) []Privilege {
@@ -128,82 +133,85 @@ func dbAdminAnyDatabaseRole(string) []Privilege {
 }
 
 func userAdminAnyDatabaseRole(string) []Privilege {
-	seen := list("collStats dbHash dbStats find killCursors listCollections listIndexes planCacheRead")
+	seen := parseActions("collStats dbHash dbStats find killCursors listCollections listIndexes planCacheRead")
 	return append(slices.Concat(userAdminRole(""), userAdminRole("config"), userAdminRole("local")),
-		Privilege{ClusterResource(), list("invalidateUserCache listCachedAndActiveUsers listDatabases viewRole viewUser")},
-		Privilege{On("admin", "system.users"), seen},
-		Privilege{On("admin", "system.roles"), seen},
-		Privilege{On("admin", "system.version"), seen},
+		Privilege{ClusterResource(), parseActions(
+			"invalidateUserCache listCachedAndActiveUsers listDatabases viewRole viewUser")},
+		Privilege{CollectionResource("admin", "system.users"), seen},
+		Privilege{CollectionResource("admin", "system.roles"), seen},
+		Privilege{CollectionResource("admin", "system.version"), seen},
 	)
 }
 
 func clusterMonitorRole(string) []Privilege {
-	internals := slices.Concat(list("getShardVersion indexStats"), readActions)
+	internals := slices.Concat(parseActions("getShardVersion indexStats"), readActions)
 	return []Privilege{
 		{ClusterResource(), monitorActions},
-		{In(""), list("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
-		{Buckets(""), list("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
-		{In("config"), internals}, {On("config", "system.js"), readActions},
-		{In("local"), internals}, {On("local", "system.js"), readActions}, {On("local", "system.replset"), list("find")},
-		{On("", "system.profile"), list("find")},
+		{DatabaseResource(""), parseActions("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
+		{BucketsResource(""), parseActions("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
+		{DatabaseResource("config"), internals}, {CollectionResource("config", "system.js"), readActions},
+		{DatabaseResource("local"), internals}, {CollectionResource("local", "system.js"), readActions},
+		{CollectionResource("local", "system.replset"), parseActions("find")},
+		{CollectionResource("", "system.profile"), parseActions("find")},
 	}
 }
 
 func hostManagerRole(string) []Privilege {
-	return []Privilege{{ClusterResource(), hostActions}, {In(""), list("killCursors")}}
+	return []Privilege{{ClusterResource(), hostActions}, {DatabaseResource(""), parseActions("killCursors")}}
 }
 
 func clusterManagerRole(string) []Privilege {
-	writes := list("enableSharding insert moveChunk remove splitChunk splitVector update")
+	writes := parseActions("enableSharding insert moveChunk remove splitChunk splitVector update")
 	return []Privilege{
 		{ClusterResource(), managerActions},
-		{In(""), shardingActions}, {Buckets(""), shardingActions},
-		{In("config"), slices.Concat(readActions, writes)},
-		{On("config", "system.sessions"), shardingActions},
-		{In("local"), writes},
-		{On("local", "system.replset"), readActions},
+		{DatabaseResource(""), shardingActions}, {BucketsResource(""), shardingActions},
+		{DatabaseResource("config"), slices.Concat(readActions, writes)},
+		{CollectionResource("config", "system.sessions"), shardingActions},
+		{DatabaseResource("local"), writes},
+		{CollectionResource("local", "system.replset"), readActions},
 	}
 }
 
 func clusterAdminRole(string) []Privilege {
 	return slices.Concat(clusterMonitorRole(""), hostManagerRole(""), clusterManagerRole(""),
-		[]Privilege{{In(""), list("dropDatabase")}})
+		[]Privilege{{DatabaseResource(""), parseActions("dropDatabase")}})
 }
 
 func enableShardingRole(string) []Privilege {
-	return []Privilege{{In(""), list("enableSharding refineCollectionShardKey reshardCollection")}}
+	return []Privilege{{DatabaseResource(""), parseActions("enableSharding refineCollectionShardKey reshardCollection")}}
 }
 
 func directShardOperationsRole(string) []Privilege {
-	return []Privilege{{ClusterResource(), list("issueDirectShardOperations")}}
+	return []Privilege{{ClusterResource(), parseActions("issueDirectShardOperations")}}
 }
 
 func backupRole(string) []Privilege {
-	reads := list("collStats find listCollections listIndexes")
+	reads := parseActions("collStats find listCollections listIndexes")
 	return []Privilege{
-		{ClusterResource(), list("appendOplogNote getParameter listDatabases serverStatus setUserWriteBlockMode")},
-		{In(""), reads}, {In("config"), reads}, {In("local"), reads},
-		{On("", "system.js"), reads}, {On("", "system.profile"), reads},
-		{On("admin", "system.users"), reads}, {On("admin", "system.roles"), reads}, {On("admin", "system.version"), reads},
-		{On("config", "settings"), list("insert update")},
+		{ClusterResource(), parseActions("appendOplogNote getParameter listDatabases serverStatus setUserWriteBlockMode")},
+		{DatabaseResource(""), reads}, {DatabaseResource("config"), reads}, {DatabaseResource("local"), reads},
+		{CollectionResource("", "system.js"), reads}, {CollectionResource("", "system.profile"), reads},
+		{CollectionResource("admin", "system.users"), reads}, {CollectionResource("admin", "system.roles"), reads},
+		{CollectionResource("admin", "system.version"), reads},
+		{CollectionResource("config", "settings"), parseActions("insert update")},
 	}
 }
 
 func restoreRole(string) []Privilege {
-	writes := list(`bypassDocumentValidation collMod convertToCapped createCollection createIndex dropCollection ` +
-		`dropIndex insert listCollections`)
+	writes := parseActions(`bypassDocumentValidation collMod convertToCapped createCollection createIndex ` +
+		`dropCollection dropIndex insert listCollections`)
 	return []Privilege{
-		{ClusterResource(), list("getParameter setUserWriteBlockMode")},
-		{In(""), slices.Concat(writes, userAdminActions)},
-		{In("config"), writes}, {In("local"), writes},
-		{On("", "system.js"), writes},
+		{ClusterResource(), parseActions("getParameter setUserWriteBlockMode")},
+		{DatabaseResource(""), slices.Concat(writes, userAdminActions)},
+		{DatabaseResource("config"), writes}, {DatabaseResource("local"), writes},
+		{CollectionResource("", "system.js"), writes},
 	}
 }
 
 func rootRole(string) []Privilege {
 	return slices.Concat(clusterAdminRole(""), userAdminAnyDatabaseRole(""), dbAdminAnyDatabaseRole(""),
 		readWriteAnyDatabaseRole(""),
-		restoreRole(""), backupRole(""), []Privilege{{Everything(), list("validate")}})
+		restoreRole(""), backupRole(""), []Privilege{{AnyResource(), parseActions("validate")}})
 }
 
-func systemRole(string) []Privilege { return []Privilege{{Everything(), []Action{anyAction}}} }
+func systemRole(string) []Privilege { return []Privilege{{AnyResource(), []Action{anyAction}}} }

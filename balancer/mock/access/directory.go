@@ -115,9 +115,9 @@ type UserSpec struct {
 
 // Create adds a user. It fails with 51003 if the user exists, with BadValue if the password cannot be
 // prepared, and with RoleNotFound.
-func (d *Directory) Create(database, name string, draft UserSpec) error {
+func (d *Directory) Create(database, name string, spec UserSpec) error {
 	u := &User{Name: name, Database: database, ID: newID()}
-	if err := u.apply(draft); err != nil {
+	if err := u.apply(spec); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -145,19 +145,19 @@ func newID() bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
 }
 
-func (u *User) apply(draft UserSpec) error {
-	if draft.Password != "" {
-		credentials, err := makeCredentials(u.Name, draft.Password, draft.Mechanisms, randomSalt)
+func (u *User) apply(spec UserSpec) error {
+	if spec.Password != "" {
+		credentials, err := makeCredentials(u.Name, spec.Password, spec.Mechanisms, randomSalt)
 		if err != nil {
 			return err
 		}
 		u.credentials = credentials
 	}
-	if draft.Roles != nil {
-		u.Roles = draft.Roles
+	if spec.Roles != nil {
+		u.Roles = spec.Roles
 	}
-	if draft.CustomData != nil {
-		u.CustomData = draft.CustomData
+	if spec.CustomData != nil {
+		u.CustomData = spec.CustomData
 	}
 	return nil
 }
@@ -173,13 +173,13 @@ func (d *Directory) checkRoles(roles []Role) error {
 }
 
 // Update changes a user. It fails with UserNotFound and RoleNotFound.
-func (d *Directory) Update(database, name string, draft UserSpec) error {
+func (d *Directory) Update(database, name string, spec UserSpec) error {
 	old, ok := d.Find(database, name)
 	if !ok {
 		return UserNotFound(database, name)
 	}
 	updated := *old
-	if err := updated.apply(draft); err != nil {
+	if err := updated.apply(spec); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -187,7 +187,7 @@ func (d *Directory) Update(database, name string, draft UserSpec) error {
 	if d.users[key{database, name}] == nil {
 		return UserNotFound(database, name)
 	}
-	if err := d.checkRoles(draft.Roles); err != nil {
+	if err := d.checkRoles(spec.Roles); err != nil {
 		return err
 	}
 	d.users[key{database, name}] = &updated
@@ -223,8 +223,8 @@ func (d *Directory) Find(database, name string) (*User, bool) {
 	return u, ok
 }
 
-// All returns the users sorted by database and name.
-func (d *Directory) All() []*User {
+// Users returns the users sorted by database and name.
+func (d *Directory) Users() []*User {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	all := make([]*User, 0, len(d.users))

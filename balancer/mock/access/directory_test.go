@@ -20,7 +20,7 @@ func create(t *testing.T, d *access.Directory, name, password string, mechanisms
 func authenticate(t *testing.T, d *access.Directory, m access.Mechanism, client *scram.Client,
 	skipEmpty bool) (*access.User, error) {
 	t.Helper()
-	server, err := d.Begin(m, "admin", skipEmpty)
+	server, err := d.BeginConversation(m, "admin", skipEmpty)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestAuthentication(t *testing.T) {
 func TestUnknownUsersLookLikeOthers(t *testing.T) {
 	d := access.NewDirectory()
 	salt := func(name string) string {
-		c, err := d.Begin(access.SHA256, "admin", false)
+		c, err := d.BeginConversation(access.SHA256, "admin", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,11 +124,11 @@ func TestUnknownUsersLookLikeOthers(t *testing.T) {
 func TestBrokenConversations(t *testing.T) {
 	d := access.NewDirectory()
 	create(t, d, "u", "p")
-	if _, err := d.Begin("MONGODB-X509", "admin", false); !mongoerr.Is(err, mongoerr.MechanismUnavailable) {
+	if _, err := d.BeginConversation("MONGODB-X509", "admin", false); !mongoerr.Is(err, mongoerr.MechanismUnavailable) {
 		t.Errorf("an unknown mechanism: %v", err)
 	}
 	for _, first := range []string{"", "nonsense", "n,,r=abc", "p=tls-unique,,n=u,r=abc", "n,,n=u=,r=abc"} {
-		c, err := d.Begin(access.SHA256, "admin", false)
+		c, err := d.BeginConversation(access.SHA256, "admin", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestDirectory(t *testing.T) {
 	if err := d.Update("admin", "nobody", access.UserSpec{}); !mongoerr.Is(err, mongoerr.UserNotFound) {
 		t.Errorf("update of nobody: %v", err)
 	}
-	if !d.Drop("admin", "u") || d.Drop("admin", "u") || len(d.All()) != 0 {
+	if !d.Drop("admin", "u") || d.Drop("admin", "u") || len(d.Users()) != 0 {
 		t.Error("a user is dropped once")
 	}
 }
@@ -179,7 +179,7 @@ func FuzzConversation(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
 		for m := range map[access.Mechanism]bool{access.SHA1: true, access.SHA256: true} {
-			c, err := d.Begin(m, "admin", false)
+			c, err := d.BeginConversation(m, "admin", false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,26 +25,26 @@ type Resource struct {
 // ClusterResource returns the cluster resource.
 func ClusterResource() Resource { return Resource{Cluster: true} }
 
-// Everything returns the resource that includes all others (anyResource).
-func Everything() Resource { return Resource{Any: true} }
+// AnyResource returns the resource that includes all others (anyResource).
+func AnyResource() Resource { return Resource{Any: true} }
 
-// In returns the resource of a database and all its collections except system.*.
-func In(database string) Resource { return Resource{Database: database} }
+// DatabaseResource returns the resource of a database and all its collections except system.*.
+func DatabaseResource(database string) Resource { return Resource{Database: database} }
 
-// Buckets returns the resource of all bucket collections of a database. An empty name means all
+// BucketsResource returns the resource of all bucket collections of a database. An empty name means all
 // databases.
-func Buckets(database string) Resource { return Resource{Database: database, Buckets: true} }
+func BucketsResource(database string) Resource { return Resource{Database: database, Buckets: true} }
 
-// On returns the resource of one collection.
-func On(database, collection string) Resource {
+// CollectionResource returns the resource of one collection.
+func CollectionResource(database, collection string) Resource {
 	return Resource{Database: database, Collection: collection}
 }
 
-// OnNamespace returns the resource of a collection for a full namespace, or of a database for a name
+// NamespaceResource returns the resource of a collection for a full namespace, or of a database for a name
 // without a dot.
-func OnNamespace(ns string) Resource {
+func NamespaceResource(ns string) Resource {
 	database, collection, _ := strings.Cut(ns, ".")
-	return On(database, collection)
+	return CollectionResource(database, collection)
 }
 
 // Privilege is a set of actions that are allowed on a resource.
@@ -108,7 +108,7 @@ func (g *Grants) AllowsSome(r Resource) bool {
 
 // AllowsSomeIn reports whether any action is allowed on a database or on any of its collections.
 func (g *Grants) AllowsSomeIn(database string) bool {
-	if g.AllowsSome(In(database)) {
+	if g.AllowsSome(DatabaseResource(database)) {
 		return true
 	}
 	if g == nil {
@@ -124,21 +124,21 @@ func (g *Grants) AllowsSomeIn(database string) bool {
 
 // coveringResources returns the resources whose privileges apply to r, including r itself.
 func coveringResources(r Resource) []Resource {
-	list := append(make([]Resource, 0, 5), Everything(), r)
+	list := append(make([]Resource, 0, 5), AnyResource(), r)
 	if r.Cluster || r.Any {
 		return list
 	}
 	system := strings.HasPrefix(r.Collection, "system.")
 	if !system && !isInternalDatabase(r.Database) {
-		list = append(list, In(""))
+		list = append(list, DatabaseResource(""))
 	}
 	if r.Collection == "" {
 		return list
 	}
 	if !system {
-		list = append(list, In(r.Database))
+		list = append(list, DatabaseResource(r.Database))
 	}
-	list = append(list, On("", r.Collection))
+	list = append(list, CollectionResource("", r.Collection))
 	if series, ok := strings.CutPrefix(r.Collection, "system.buckets."); ok {
 		for _, database := range []string{r.Database, ""} {
 			list = append(list, Resource{Database: database, Collection: series, Buckets: true},

@@ -70,7 +70,7 @@ func readResource(doc bson.Raw) (Resource, error) {
 		return ClusterResource(), nil
 	}
 	if b, ok := doc.Lookup("anyResource").BooleanOK(); ok && b && fieldCount(doc) == 1 {
-		return Everything(), nil
+		return AnyResource(), nil
 	}
 	db, isDB := doc.Lookup("db").StringValueOK()
 	if series, is := doc.Lookup("system_buckets").StringValueOK(); is && isDB && fieldCount(doc) == 2 {
@@ -81,7 +81,7 @@ func readResource(doc bson.Raw) (Resource, error) {
 		return Resource{}, mongoerr.New(mongoerr.FailedToParse,
 			"a privilege's resource is {db, collection}, {cluster: true} or {anyResource: true}, not %s", doc)
 	}
-	return On(db, collection), nil
+	return CollectionResource(db, collection), nil
 }
 
 func fieldCount(doc bson.Raw) int {

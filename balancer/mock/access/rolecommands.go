@@ -56,8 +56,8 @@ func (r Request) readPrivileges() ([]Privilege, error) {
 	return list, nil
 }
 
-// checkOwnRoles fails if a role outside of admin inherits from a role of another database.
-func (r Request) checkOwnRoles(roles []Role) error {
+// checkRoleDatabases fails if a role outside of admin inherits from a role of another database.
+func (r Request) checkRoleDatabases(roles []Role) error {
 	if r.Database != "admin" && slices.ContainsFunc(roles, func(of Role) bool { return of.Database != r.Database }) {
 		return mongoerr.New(mongoerr.InvalidRoleModification,
 			"Roles on the '%s' database cannot be granted roles from other databases", r.Database)
@@ -71,7 +71,7 @@ func (a *Accounts) CreateRole(r Request) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkOwnRoles(def.Roles); err != nil {
+	if err := r.checkRoleDatabases(def.Roles); err != nil {
 		return nil, err
 	}
 	if err := a.Directory.CreateRole(def); err != nil {
@@ -107,7 +107,7 @@ func (a *Accounts) changeRole(r Request, change func(*RoleDefinition) error) (bs
 		if err := change(is); err != nil {
 			return err
 		}
-		return r.checkOwnRoles(is.Roles)
+		return r.checkRoleDatabases(is.Roles)
 	})
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func (a *Accounts) RolesInfo(r Request) (bson.D, error) {
 	list := bson.A{}
 	for _, role := range wanted {
 		if def, ok := a.Directory.FindRole(role); ok {
-			list = append(list, a.roleDoc(def, args.Truth(shows)))
+			list = append(list, a.roleDoc(def, args.ReadBool(shows)))
 		}
 	}
 	return bson.D{{Key: "roles", Value: list}}, nil
@@ -282,7 +282,7 @@ func (a *Accounts) rolesWanted(r Request, v bson.RawValue) ([]Role, error) {
 				list = append(list, def.Role)
 			}
 		}
-		if args.Truth(r.Body.Lookup("showBuiltinRoles")) {
+		if args.ReadBool(r.Body.Lookup("showBuiltinRoles")) {
 			list = append(list, BuiltinRoles(r.Database)...)
 		}
 		return list, nil

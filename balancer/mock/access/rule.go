@@ -24,8 +24,8 @@ type Request struct {
 	// RuleOf returns the Rule of another command, nil if it has none. explain needs the Rule of the
 	// explained command.
 	RuleOf func(command string) Rule
-	// OwnOperation reports whether an operation in progress belongs to the caller.
-	OwnOperation func(id int64) bool
+	// IsOwnOperation reports whether an operation in progress belongs to the caller.
+	IsOwnOperation func(id int64) bool
 }
 
 // Rule reports whether a caller may run a command.
@@ -45,16 +45,16 @@ func OnCollection(actions ...Action) Rule {
 	return func(r Request) bool { return r.Grants.Allows(r.target(), actions...) }
 }
 
-// OnSubject returns a Rule that requires actions on the namespace or database in the command's value.
-func OnSubject(actions ...Action) Rule {
+// OnNamedNamespace returns a Rule that requires actions on the namespace or database in the command's value.
+func OnNamedNamespace(actions ...Action) Rule {
 	return func(r Request) bool {
-		return r.Grants.Allows(OnNamespace(args.Text(r.Body.Lookup(r.Name))), actions...)
+		return r.Grants.Allows(NamespaceResource(args.Text(r.Body.Lookup(r.Name))), actions...)
 	}
 }
 
 // OnDatabase returns a Rule that requires actions on the command's database.
 func OnDatabase(actions ...Action) Rule {
-	return func(r Request) bool { return r.Grants.Allows(In(r.Database), actions...) }
+	return func(r Request) bool { return r.Grants.Allows(DatabaseResource(r.Database), actions...) }
 }
 
 // AnyOf returns a Rule that requires at least one of rules.
@@ -76,41 +76,43 @@ func (r Request) isCaller(database, name string) bool {
 }
 
 // target returns the resource of the collection in the command's value.
-func (r Request) target() Resource { return On(r.Database, args.Text(r.Body.Lookup(r.Name))) }
+func (r Request) target() Resource {
+	return CollectionResource(r.Database, args.Text(r.Body.Lookup(r.Name)))
+}
 
 // MayConfigureBalancing reports whether the caller may run the command. Moving chunks requires more than
 // splitting them.
 func MayConfigureBalancing(r Request) bool {
 	wanted := []Action{"splitChunk"}
-	if args.Truth(r.Body.Lookup("defragmentCollection")) || !r.Body.Lookup("enableBalancing").IsZero() {
+	if args.ReadBool(r.Body.Lookup("defragmentCollection")) || !r.Body.Lookup("enableBalancing").IsZero() {
 		wanted = append(wanted, "moveChunk")
 	}
-	return OnSubject(wanted...)(r)
+	return OnNamedNamespace(wanted...)(r)
 }
 
 // OnlyOwnOperations reports whether the command returns only the caller's own operations. Every user may
 // see those.
-func OnlyOwnOperations(r Request) bool { return args.Truth(r.Body.Lookup("$ownOps")) }
+func OnlyOwnOperations(r Request) bool { return args.ReadBool(r.Body.Lookup("$ownOps")) }
 
 // MayKillOwnOperation reports whether the operation belongs to the caller. Every user may kill their own
 // operations on the mongos.
 func MayKillOwnOperation(r Request) bool {
 	n, isNumber := r.Body.Lookup("op").AsInt64OK()
-	return isNumber && r.OwnOperation(n)
+	return isNumber && r.IsOwnOperation(n)
 }
 
 // MayListDatabases reports whether the caller may run the command. Every user may list the databases on
 // which they have a privilege.
 func MayListDatabases(r Request) bool {
 	only := r.Body.Lookup("authorizedDatabases")
-	return only.IsZero() || args.Truth(only) || OnCluster("listDatabases")(r)
+	return only.IsZero() || args.ReadBool(only) || OnCluster("listDatabases")(r)
 }
 
 // MayListCollections reports whether the caller may run the command. A user without listCollections may
 // list only the names of the collections on which they have a privilege.
 func MayListCollections(r Request) bool {
 	return OnDatabase("listCollections")(r) ||
-		args.Truth(r.Body.Lookup("nameOnly")) && args.Truth(r.Body.Lookup("authorizedCollections")) &&
+		args.ReadBool(r.Body.Lookup("nameOnly")) && args.ReadBool(r.Body.Lookup("authorizedCollections")) &&
 			r.Grants.AllowsSomeIn(r.Database)
 }
 
@@ -119,10 +121,11 @@ func MayListCollections(r Request) bool {
 func MayCreate(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	if on != "" {
-		return r.Grants.Allows(r.target(), "createCollection") && r.Grants.Allows(On(r.Database, on), "find") &&
+		return r.Grants.Allows(r.target(), "createCollection") && r.Grants.Allows(CollectionResource(r.Database, on),
+			"find") &&
 			mayRunPipeline(r, on, r.Body.Lookup("pipeline"))
 	}
-	if args.Truth(r.Body.Lookup("capped")) {
+	if args.ReadBool(r.Body.Lookup("capped")) {
 		return r.Grants.Allows(r.target(), "createCollection", "convertToCapped")
 	}
 	return r.Grants.Allows(r.target(), "createCollection") || r.Grants.Allows(r.target(), "insert")
@@ -133,14 +136,15 @@ func MayCreate(r Request) bool {
 func MayModify(r Request) bool {
 	on := args.Text(r.Body.Lookup("viewOn"))
 	return r.Grants.Allows(r.target(), "collMod") &&
-		(on == "" || r.Grants.Allows(On(r.Database, on), "find") && mayRunPipeline(r, on, r.Body.Lookup("pipeline")))
+		(on == "" || r.Grants.Allows(CollectionResource(r.Database, on), "find") &&
+			mayRunPipeline(r, on, r.Body.Lookup("pipeline")))
 }
 
 // MayRename reports whether the caller may run the command. A rename within a database has its own
 // action; a rename across databases requires the privileges of a copy.
 func MayRename(r Request) bool {
-	from, to := OnNamespace(args.Text(r.Body.Lookup(r.Name))), OnNamespace(args.Text(r.Body.Lookup("to")))
-	replaces := args.Truth(r.Body.Lookup("dropTarget"))
+	from, to := NamespaceResource(args.Text(r.Body.Lookup(r.Name))), NamespaceResource(args.Text(r.Body.Lookup("to")))
+	replaces := args.ReadBool(r.Body.Lookup("dropTarget"))
 	if from.Database == to.Database && r.Grants.Allows(from, "renameCollectionSameDB") &&
 		r.Grants.Allows(to, "renameCollectionSameDB") {
 		return (r.Grants.Allows(from, "find") || !r.Grants.Allows(to, "find")) &&

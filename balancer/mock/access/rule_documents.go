@@ -11,7 +11,7 @@ func MayInsert(r Request) bool { return r.Grants.Allows(r.target(), r.withBypass
 
 // withBypassAction adds the bypassDocumentValidation action if the command sets that option.
 func (r Request) withBypassAction(actions ...Action) []Action {
-	if args.Truth(r.Body.Lookup("bypassDocumentValidation")) {
+	if args.ReadBool(r.Body.Lookup("bypassDocumentValidation")) {
 		actions = append(actions, "bypassDocumentValidation")
 	}
 	return actions
@@ -22,7 +22,7 @@ func MayUpdate(r Request) bool {
 	wanted := r.withBypassAction("update")
 	statements, _ := args.Documents(r.Body.Lookup("updates"))
 	for _, s := range statements {
-		if args.Truth(s.Lookup("upsert")) {
+		if args.ReadBool(s.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 			break
 		}
@@ -34,12 +34,12 @@ func MayUpdate(r Request) bool {
 func MayFindAndModify(r Request) bool {
 	wanted := r.withBypassAction("find")
 	switch {
-	case args.Truth(r.Body.Lookup("remove")):
+	case args.ReadBool(r.Body.Lookup("remove")):
 		wanted = append(wanted, "remove")
 	default:
 		wanted = append(wanted, "update")
 	}
-	if args.Truth(r.Body.Lookup("upsert")) {
+	if args.ReadBool(r.Body.Lookup("upsert")) {
 		wanted = append(wanted, "insert")
 	}
 	return r.Grants.Allows(r.target(), wanted...)
@@ -65,10 +65,10 @@ func MayBulkWrite(r Request) bool {
 			return true
 		}
 		wanted := r.withBypassAction(action)
-		if args.Truth(op.Lookup("upsert")) {
+		if args.ReadBool(op.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 		}
-		if !r.Grants.Allows(OnNamespace(args.Text(namespaces[int(at)].Lookup("ns"))), wanted...) {
+		if !r.Grants.Allows(NamespaceResource(args.Text(namespaces[int(at)].Lookup("ns"))), wanted...) {
 			return false
 		}
 	}
@@ -83,7 +83,7 @@ func MayAggregate(r Request) bool {
 		return mayRunPipeline(r, "$cmd.aggregate", stages)
 	}
 	coll := args.Text(r.Body.Lookup("aggregate"))
-	if !readsNoDocuments(stages) && !r.Grants.Allows(On(r.Database, coll), "find") {
+	if !readsNoDocuments(stages) && !r.Grants.Allows(CollectionResource(r.Database, coll), "find") {
 		return false
 	}
 	return mayRunPipeline(r, coll, stages)
@@ -107,7 +107,7 @@ type stageRule func(r Request, coll string, spec bson.RawValue) bool
 func initialStageRules() map[string]stageRule {
 	onPipelines := func(action Action) stageRule {
 		return func(r Request, coll string, _ bson.RawValue) bool {
-			return r.Grants.Allows(On(r.Database, coll), action)
+			return r.Grants.Allows(CollectionResource(r.Database, coll), action)
 		}
 	}
 	cluster := func(action Action) stageRule {
@@ -117,7 +117,7 @@ func initialStageRules() map[string]stageRule {
 	unlessOwn := func(action Action) stageRule {
 		return func(r Request, _ string, spec bson.RawValue) bool {
 			options, _ := spec.DocumentOK()
-			return !args.Truth(options.Lookup("allUsers")) || r.Grants.Allows(ClusterResource(), action)
+			return !args.ReadBool(options.Lookup("allUsers")) || r.Grants.Allows(ClusterResource(), action)
 		}
 	}
 	return map[string]stageRule{
@@ -139,7 +139,7 @@ func initialStageRules() map[string]stageRule {
 			if coll == "$cmd.aggregate" {
 				coll = ""
 			}
-			return r.Grants.Allows(On(r.Database, coll), "changeStream", "find")
+			return r.Grants.Allows(CollectionResource(r.Database, coll), "changeStream", "find")
 		},
 	}
 }
@@ -148,14 +148,14 @@ func initialStageRules() map[string]stageRule {
 // require no privilege.
 func mayListOperations(r Request, _ string, spec bson.RawValue) bool {
 	options, _ := spec.DocumentOK()
-	own := args.Truth(options.Lookup("localOps")) && !args.Truth(options.Lookup("allUsers"))
+	own := args.ReadBool(options.Lookup("localOps")) && !args.ReadBool(options.Lookup("allUsers"))
 	return own || r.Grants.Allows(ClusterResource(), "inprog")
 }
 
 // joinRules returns the rules of the other stages that read or write another collection.
 func joinRules() map[string]stageRule {
 	return map[string]stageRule{
-		"$lookup": mayJoin("from"), "$graphLookup": mayJoin("from"), "$unionWith": mayJoin("coll"),
+		"$lookup": joinRuleFor("from"), "$graphLookup": joinRuleFor("from"), "$unionWith": joinRuleFor("coll"),
 		"$facet": mayFacet, "$out": mayReplace, "$merge": mayMerge,
 	}
 }
@@ -180,8 +180,8 @@ func mayRunPipeline(r Request, coll string, pipeline bson.RawValue) bool {
 	return true
 }
 
-// mayJoin returns the rule of a stage that reads another collection, possibly through a pipeline.
-func mayJoin(field string) stageRule {
+// joinRuleFor returns the rule of a stage that reads another collection, possibly through a pipeline.
+func joinRuleFor(field string) stageRule {
 	return func(r Request, coll string, spec bson.RawValue) bool {
 		options, _ := spec.DocumentOK()
 		pipeline := options.Lookup("pipeline")
@@ -192,7 +192,7 @@ func mayJoin(field string) stageRule {
 		if from.IsZero() {
 			return mayRunPipeline(r, coll, pipeline)
 		}
-		of := namespaceOf(r.Database, from)
+		of := resourceOf(r.Database, from)
 		if !readsNoDocuments(pipeline) && !r.Grants.Allows(of, "find") {
 			return false
 		}
@@ -200,16 +200,16 @@ func mayJoin(field string) stageRule {
 	}
 }
 
-// namespaceOf reads the name of a collection or {db, coll}.
-func namespaceOf(db string, v bson.RawValue) Resource {
+// resourceOf reads the name of a collection or {db, coll}.
+func resourceOf(db string, v bson.RawValue) Resource {
 	if name, isText := v.StringValueOK(); isText {
-		return On(db, name)
+		return CollectionResource(db, name)
 	}
 	doc, _ := v.DocumentOK()
 	if other := args.Text(doc.Lookup("db")); other != "" {
 		db = other
 	}
-	return On(db, args.Text(doc.Lookup("coll")))
+	return CollectionResource(db, args.Text(doc.Lookup("coll")))
 }
 
 func mayFacet(r Request, coll string, spec bson.RawValue) bool {
@@ -224,7 +224,7 @@ func mayFacet(r Request, coll string, spec bson.RawValue) bool {
 }
 
 func mayReplace(r Request, _ string, spec bson.RawValue) bool {
-	return r.Grants.Allows(namespaceOf(r.Database, spec), r.withBypassAction("insert", "remove")...)
+	return r.Grants.Allows(resourceOf(r.Database, spec), r.withBypassAction("insert", "remove")...)
 }
 
 // mayMerge checks $merge. The modes determine whether the stage inserts, updates or both.
@@ -241,5 +241,5 @@ func mayMerge(r Request, _ string, spec bson.RawValue) bool {
 	if mode := args.Text(options.Lookup("whenMatched")); mode != "keepExisting" && mode != "fail" {
 		wanted = append(wanted, "update")
 	}
-	return r.Grants.Allows(namespaceOf(r.Database, into), r.withBypassAction(wanted...)...)
+	return r.Grants.Allows(resourceOf(r.Database, into), r.withBypassAction(wanted...)...)
 }

@@ -9,25 +9,27 @@ import (
 )
 
 // MayGrant reports whether the caller has grantRole on the database of every role in the command.
-func MayGrant(r Request) bool { return onRoles(r, "grantRole") }
+func MayGrant(r Request) bool { return hasActionOnRoles(r, "grantRole") }
 
 // MayRevoke reports whether the caller has revokeRole on the database of every role in the command.
-func MayRevoke(r Request) bool { return onRoles(r, "revokeRole") }
+func MayRevoke(r Request) bool { return hasActionOnRoles(r, "revokeRole") }
 
-func onRoles(r Request, action Action) bool {
+func hasActionOnRoles(r Request, action Action) bool {
 	roles, _ := ReadRoles(r.Database, r.Body)
-	return !slices.ContainsFunc(roles, func(role Role) bool { return !r.Grants.Allows(In(role.Database), action) })
+	return !slices.ContainsFunc(roles, func(role Role) bool {
+		return !r.Grants.Allows(DatabaseResource(role.Database), action)
+	})
 }
 
 // MayGrantPrivileges reports whether the caller has grantRole on the database of each privilege.
-func MayGrantPrivileges(r Request) bool { return onPrivileges(r, "grantRole") }
+func MayGrantPrivileges(r Request) bool { return hasActionOnPrivileges(r, "grantRole") }
 
 // MayRevokePrivileges reports whether the caller has revokeRole on the database of each privilege.
-func MayRevokePrivileges(r Request) bool { return onPrivileges(r, "revokeRole") }
+func MayRevokePrivileges(r Request) bool { return hasActionOnPrivileges(r, "revokeRole") }
 
-// onPrivileges reports whether the caller has an action on the database of each privilege. A privilege
+// hasActionOnPrivileges reports whether the caller has an action on the database of each privilege. A privilege
 // without a database counts as one on admin.
-func onPrivileges(r Request, action Action) bool {
+func hasActionOnPrivileges(r Request, action Action) bool {
 	docs, _ := args.Documents(r.Body.Lookup("privileges"))
 	for _, doc := range docs {
 		p, err := ReadPrivilege(doc)
@@ -38,7 +40,7 @@ func onPrivileges(r Request, action Action) bool {
 		if db == "" {
 			db = "admin"
 		}
-		if !r.Grants.Allows(In(db), action) {
+		if !r.Grants.Allows(DatabaseResource(db), action) {
 			return false
 		}
 	}
@@ -56,14 +58,14 @@ func MayUpdateUser(r Request) bool {
 		{"pwd", "changePassword", "changeOwnPassword"},
 		{"customData", "changeCustomData", "changeOwnCustomData"},
 	} {
-		if r.Body.Lookup(change.field).IsZero() || r.Grants.Allows(In(r.Database), change.action) {
+		if r.Body.Lookup(change.field).IsZero() || r.Grants.Allows(DatabaseResource(r.Database), change.action) {
 			continue
 		}
-		if !own || !r.Grants.Allows(In(r.Database), change.ownField) {
+		if !own || !r.Grants.Allows(DatabaseResource(r.Database), change.ownField) {
 			return false
 		}
 	}
-	return r.Body.Lookup("roles").IsZero() || r.Grants.Allows(In(""), "revokeRole") && MayGrant(r)
+	return r.Body.Lookup("roles").IsZero() || r.Grants.Allows(DatabaseResource(""), "revokeRole") && MayGrant(r)
 }
 
 // MayViewUsers reports whether the caller may view the users. Every user may view themselves.
@@ -84,7 +86,7 @@ func MayViewRoles(r Request) bool {
 
 func mayView(r Request, v bson.RawValue, field string, action Action, own func(db, name string) bool) bool {
 	if name, isText := v.StringValueOK(); isText {
-		return own(r.Database, name) || r.Grants.Allows(In(r.Database), action)
+		return own(r.Database, name) || r.Grants.Allows(DatabaseResource(r.Database), action)
 	}
 	if array, isArray := v.ArrayOK(); isArray {
 		values, err := array.Values()
@@ -93,11 +95,11 @@ func mayView(r Request, v bson.RawValue, field string, action Action, own func(d
 	}
 	doc, isDoc := v.DocumentOK()
 	switch {
-	case isDoc && args.Truth(doc.Lookup("forAllDBs")):
+	case isDoc && args.ReadBool(doc.Lookup("forAllDBs")):
 		return r.Grants.Allows(ClusterResource(), action)
 	case isDoc:
 		db := args.Text(doc.Lookup("db"))
-		return own(db, args.Text(doc.Lookup(field))) || r.Grants.Allows(In(db), action)
+		return own(db, args.Text(doc.Lookup(field))) || r.Grants.Allows(DatabaseResource(db), action)
 	}
-	return r.Grants.Allows(In(r.Database), action)
+	return r.Grants.Allows(DatabaseResource(r.Database), action)
 }

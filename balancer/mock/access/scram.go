@@ -78,8 +78,8 @@ func (s scheme) client(m Mechanism, name, password string) (*scram.Client, error
 	return s.hash.NewClient("", password, "")
 }
 
-// ErrFailed is the only error that a client receives for a failed authentication.
-var ErrFailed error = mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
+// ErrAuthenticationFailed is the only error that a client receives for a failed authentication.
+var ErrAuthenticationFailed error = mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 
 // Conversation is one authentication in progress. It belongs to one connection.
 type Conversation struct {
@@ -88,13 +88,13 @@ type Conversation struct {
 	skipEmpty bool
 	verified  bool
 	done      bool
-	// failureReason is only for the log; the client receives ErrFailed.
+	// failureReason is only for the log; the client receives ErrAuthenticationFailed.
 	failureReason error
 }
 
-// Begin starts a conversation with a user of a database. skipEmpty omits the last, empty exchange
+// BeginConversation starts a conversation with a user of a database. skipEmpty omits the last, empty exchange
 // (options.skipEmptyExchange of saslStart). It fails with MechanismUnavailable.
-func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conversation, error) {
+func (d *Directory) BeginConversation(m Mechanism, database string, skipEmpty bool) (*Conversation, error) {
 	s, known := schemes[m]
 	if !known {
 		return nil, mongoerr.New(mongoerr.MechanismUnavailable,
@@ -122,11 +122,11 @@ func (d *Directory) Begin(m Mechanism, database string, skipEmpty bool) (*Conver
 }
 
 // Step processes the client's next message and returns the answer. done reports whether the user is
-// authenticated. An error is always ErrFailed and ends the conversation.
+// authenticated. An error is always ErrAuthenticationFailed and ends the conversation.
 func (c *Conversation) Step(payload []byte) (answer []byte, done bool, err error) {
 	switch {
 	case c.done:
-		return nil, false, ErrFailed
+		return nil, false, ErrAuthenticationFailed
 	case c.verified && len(payload) == 0:
 		c.done = true
 		return []byte{}, true, nil
@@ -155,7 +155,7 @@ func (c *Conversation) fail(why error) error {
 	if c.failureReason == nil {
 		c.failureReason = why
 	}
-	return ErrFailed
+	return ErrAuthenticationFailed
 }
 
 // User returns the authenticated user, or nil before the conversation is done.

@@ -19,7 +19,7 @@ func (a *Accounts) CreateUser(r Request) (bson.D, error) {
 	if !r.Args.Has("roles") {
 		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'createUser.roles' is missing but a required field")
 	}
-	draft, err := r.userDraft()
+	draft, err := r.readUserSpec()
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (a *Accounts) CreateUser(r Request) (bson.D, error) {
 
 // UpdateUser changes the given fields of a user.
 func (a *Accounts) UpdateUser(r Request) (bson.D, error) {
-	draft, err := r.userDraft()
+	draft, err := r.readUserSpec()
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func (a *Accounts) UpdateUser(r Request) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// userDraft reads the fields of createUser and updateUser.
-func (r Request) userDraft() (UserSpec, error) {
+// readUserSpec reads the fields of createUser and updateUser.
+func (r Request) readUserSpec() (UserSpec, error) {
 	draft := UserSpec{Password: r.Args.Text("pwd"), CustomData: r.Args.Object("customData")}
 	if r.Args.Text(r.Name) == "" {
 		return draft, mongoerr.New(mongoerr.BadValue, "Username cannot be empty")
@@ -55,7 +55,7 @@ func (r Request) userDraft() (UserSpec, error) {
 	if r.Args.Has("pwd") && draft.Password == "" {
 		return draft, mongoerr.New(mongoerr.BadValue, "Password cannot be empty")
 	}
-	if digest := r.Args["digestPassword"]; !digest.IsZero() && !args.Truth(digest) {
+	if digest := r.Args["digestPassword"]; !digest.IsZero() && !args.ReadBool(digest) {
 		return draft, mongoerr.New(mongoerr.NotImplemented, "the mock supports only digestPassword: true")
 	}
 	if r.Args.Has("authenticationRestrictions") {
@@ -69,7 +69,7 @@ func (r Request) userDraft() (UserSpec, error) {
 	return draft, err
 }
 
-func (r Request) readMechanisms(draft *UserSpec) error {
+func (r Request) readMechanisms(spec *UserSpec) error {
 	array, ok := r.Args["mechanisms"].ArrayOK()
 	if !ok {
 		return nil
@@ -83,12 +83,12 @@ func (r Request) readMechanisms(draft *UserSpec) error {
 		if !m.IsSupported() {
 			return mongoerr.New(mongoerr.BadValue, "Unknown auth mechanism '%s'", string(m))
 		}
-		draft.Mechanisms = append(draft.Mechanisms, m)
+		spec.Mechanisms = append(spec.Mechanisms, m)
 	}
 	if len(values) == 0 {
 		return mongoerr.New(mongoerr.BadValue, "mechanisms field must not be empty")
 	}
-	if draft.Password == "" {
+	if spec.Password == "" {
 		return mongoerr.New(mongoerr.BadValue, "mechanisms field is only allowed with a password")
 	}
 	return nil
@@ -107,7 +107,7 @@ func (a *Accounts) DropUser(r Request) (bson.D, error) {
 // DropAllUsers drops all users of a database and returns their number.
 func (a *Accounts) DropAllUsers(r Request) (bson.D, error) {
 	n := int32(0)
-	for _, u := range a.Directory.All() {
+	for _, u := range a.Directory.Users() {
 		if u.Database == r.Database && a.Directory.Drop(u.Database, u.Name) {
 			a.storeUser(u.Database, u.Name)
 			n++
@@ -124,11 +124,12 @@ func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if args.Truth(r.Body.Lookup("showCredentials")) {
+	if args.ReadBool(r.Body.Lookup("showCredentials")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support showCredentials")
 	}
-	privileges := args.Truth(r.Body.Lookup("showPrivileges"))
-	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc && args.Truth(doc.Lookup("forAllDBs"))) {
+	privileges := args.ReadBool(r.Body.Lookup("showPrivileges"))
+	if doc, isDoc := which.DocumentOK(); privileges && (isNumber(which) || isDoc &&
+		args.ReadBool(doc.Lookup("forAllDBs"))) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation,
 			"Privilege or restriction details require exact-match usersInfo queries")
 	}
@@ -142,11 +143,11 @@ func (a *Accounts) UsersInfo(r Request) (bson.D, error) {
 	}
 	custom := r.Body.Lookup("showCustomData")
 	list := bson.A{}
-	for _, u := range a.Directory.All() {
+	for _, u := range a.Directory.Users() {
 		if !wanted(u) {
 			continue
 		}
-		raw, err := bson.Marshal(a.userDoc(u, custom.IsZero() || args.Truth(custom), privileges))
+		raw, err := bson.Marshal(a.userDoc(u, custom.IsZero() || args.ReadBool(custom), privileges))
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +196,7 @@ func (r Request) usersWanted(v bson.RawValue) (func(*User) bool, error) {
 		return one(r.Database, name), nil
 	}
 	if doc, isDoc := v.DocumentOK(); isDoc {
-		if args.Truth(doc.Lookup("forAllDBs")) {
+		if args.ReadBool(doc.Lookup("forAllDBs")) {
 			return func(*User) bool { return true }, nil
 		}
 		db, name := args.Text(doc.Lookup("db")), args.Text(doc.Lookup("user"))

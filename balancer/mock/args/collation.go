@@ -32,7 +32,7 @@ const simpleLocale = "simple"
 // also the default for a missing or empty document. place is the prefix of field names in error
 // messages.
 func ReadCollation(place string, doc bson.Raw) (bson.Raw, error) {
-	if len(doc) <= emptyDocument {
+	if len(doc) <= emptyDocumentBytes {
 		return nil, nil
 	}
 	return RequireCollation(place, doc)
@@ -59,11 +59,11 @@ func checkLocale(collation bson.Raw) error {
 		return mongoerr.New(mongoerr.BadValue, "Field 'locale' cannot be the empty string in: %s", collation)
 	case strings.ContainsRune(language, ' ') || !strings.Contains(locales, " "+language+" "):
 		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s", collation)
-	case locale == simpleLocale && Length(bson.RawArray(collation)) > 1:
+	case locale == simpleLocale && ElementCount(bson.RawArray(collation)) > 1:
 		return mongoerr.New(mongoerr.FailedToParse, "If locale=simple, no other fields should be present in: %s", collation)
 	}
 	return nil
 }
 
-// emptyDocument is the length of a document without fields.
-const emptyDocument = 5
+// emptyDocumentBytes is the length of a document without fields.
+const emptyDocumentBytes = 5

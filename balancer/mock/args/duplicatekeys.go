@@ -27,26 +27,26 @@ func CheckDuplicateKeys(body bson.Raw) error {
 
 // fieldPath is the path of a document in a command, for error messages.
 type fieldPath struct {
-	in   *fieldPath
-	name []byte
+	parent *fieldPath
+	name   []byte
 }
 
 func (p fieldPath) String() string {
-	if p.in == nil {
+	if p.parent == nil {
 		return string(p.name)
 	}
-	return p.in.String() + "." + string(p.name)
+	return p.parent.String() + "." + string(p.name)
 }
 
 // checkMode says how a value is checked for duplicate keys.
 type checkMode uint8
 
 const (
-	options  checkMode = iota // a document of options, or an array of such documents
-	opaque                    // not checked
-	pipeline                  // an array of stages
-	updating                  // a pipeline; a document is not checked
-	patterns                  // options; a key pattern is not checked
+	options          checkMode = iota // a document of options, or an array of such documents
+	opaque                            // not checked
+	pipeline                          // an array of stages
+	pipelineOrUpdate                  // a pipeline; a document is not checked
+	patterns                          // options; a key pattern is not checked
 )
 
 // shape says how a value is checked. fields holds the shapes of the fields of options. A field without
@@ -61,7 +61,7 @@ func (s shape) check(at fieldPath, v bson.RawValue) error {
 	switch s.mode {
 	case opaque:
 		return nil
-	case pipeline, updating:
+	case pipeline, pipelineOrUpdate:
 		return checkStages(v)
 	case patterns:
 		doc, _ := v.DocumentOK()
@@ -133,7 +133,7 @@ func checkFields(at fieldPath, doc []byte, fields map[string]shape) error {
 
 // duplicateError returns the server's error for an option that occurs twice.
 func duplicateError(at, name string) error {
-	if stage, _, _ := strings.Cut(at, "."); readByHand[stage] {
+	if stage, _, _ := strings.Cut(at, "."); handParsedStages[stage] {
 		return mongoerr.New(mongoerr.FailedToParse, "duplicate argument to %s: %s", at, name)
 	}
 	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)

@@ -14,17 +14,17 @@ var commandFields = map[string]shape{
 	"storageEngine": {mode: opaque}, "runtimeConstants": {mode: opaque}, "legacyRuntimeConstants": {mode: opaque},
 	"let": variables, "c": variables, "constants": variables, "pipeline": {mode: pipeline},
 	"index": {mode: patterns, fields: map[string]shape{"keyPattern": {mode: opaque}}},
-	"u":     {mode: updating}, "update": {mode: updating}, "updateMods": {mode: updating},
+	"u":     {mode: pipelineOrUpdate}, "update": {mode: pipelineOrUpdate}, "updateMods": {mode: pipelineOrUpdate},
 }
 
 var (
-	// computed is the output specification of $setWindowFields and $fill.
-	computed = shape{fields: map[string]shape{"": {fields: map[string]shape{"": {mode: opaque}, "window": {}}}}}
-	buckets  = shape{fields: map[string]shape{
+	// windowOutputShape is the output specification of $setWindowFields and $fill.
+	windowOutputShape = shape{fields: map[string]shape{"": {fields: map[string]shape{"": {mode: opaque}, "window": {}}}}}
+	buckets           = shape{fields: map[string]shape{
 		"groupBy": {mode: opaque}, "boundaries": {mode: opaque}, "default": {mode: opaque}, "output": variables,
 	}}
 	partitions = shape{fields: map[string]shape{
-		"partitionBy": {mode: opaque}, "sortBy": {mode: opaque}, "output": computed,
+		"partitionBy": {mode: opaque}, "sortBy": {mode: opaque}, "output": windowOutputShape,
 	}}
 )
 
@@ -37,7 +37,7 @@ var stageShapes = map[string]shape{
 	}},
 	"$unionWith":       {fields: map[string]shape{"pipeline": {mode: pipeline}}},
 	"$facet":           {fields: map[string]shape{"": {mode: pipeline}}},
-	"$merge":           {fields: map[string]shape{"let": variables, "whenMatched": {mode: updating}}},
+	"$merge":           {fields: map[string]shape{"let": variables, "whenMatched": {mode: pipelineOrUpdate}}},
 	"$replaceRoot":     {fields: map[string]shape{"newRoot": {mode: opaque}}},
 	"$geoNear":         {fields: map[string]shape{"query": {mode: opaque}, "near": {mode: opaque}}},
 	"$bucket":          buckets,
@@ -51,9 +51,9 @@ var stageShapes = map[string]shape{
 	"$shardedDataDistribution": {},
 }
 
-// readByHand are the stages that a server parses by hand, without its generated option parsers (IDL).
+// handParsedStages are the stages that a server parses by hand, without its generated option parsers (IDL).
 // Their error for a duplicate differs.
-var readByHand = map[string]bool{
+var handParsedStages = map[string]bool{
 	"$lookup": true, "$graphLookup": true, "$facet": true, "$bucket": true, "$bucketAuto": true, "$unwind": true,
 	"$sample": true, "$geoNear": true, "$currentOp": true, "$indexStats": true, "$planCacheStats": true,
 }

@@ -14,16 +14,16 @@ import (
 
 // Field is one declared field of a command.
 type Field struct {
-	name        string
-	kind        Kind
-	required    bool
-	missingCode mongoerr.Code   // if not the default
-	since       catalog.Release // zero where all releases have it
-	subfields   []Field         // subfields the object, or of each of the objects; nil does not look into it
-	oneOf       []string        // the texts that it may be; nil for all
-	min         *int64          // of a number; nil for any
-	refusal     string          // of what is no namespace; empty is the usual
-	types       string          // as messages list them; empty is as the kind does
+	name           string
+	kind           Kind
+	required       bool
+	missingCode    mongoerr.Code   // if not the default
+	since          catalog.Release // zero where all releases have it
+	subfields      []Field         // of the object, or of each object in the array; nil: not checked
+	oneOf          []string        // the strings that the field accepts; nil for all
+	min            *int64          // of a number; nil for any
+	namespaceError string          // format of the error for an invalid namespace; empty for the usual one
+	types          string          // the types as error messages list them; empty for the kind's own list
 }
 
 // Name returns the field's name.
@@ -39,8 +39,8 @@ func (f Field) IsRequired() bool { return f.required }
 // not checked.
 func (f Field) Subfields() []Field { return f.subfields }
 
-// Texts returns the strings that the field accepts, nil for all.
-func (f Field) Texts() []string { return f.oneOf }
+// AllowedStrings returns the strings that the field accepts, nil for all.
+func (f Field) AllowedStrings() []string { return f.oneOf }
 
 // Required declares a required field.
 func Required(name string, kind Kind) Field { return Field{name: name, kind: kind, required: true} }
@@ -55,9 +55,9 @@ func (f Field) WithMissingCode(code mongoerr.Code) Field {
 	return f
 }
 
-// Refusing returns the field as one that says so of what is no namespace, with %s for that.
-func (f Field) Refusing(format string) Field {
-	f.refusal = format
+// WithNamespaceError returns the field with its own error message for an invalid namespace; %s stands for the name.
+func (f Field) WithNamespaceError(format string) Field {
+	f.namespaceError = format
 	return f
 }
 
@@ -79,9 +79,9 @@ func (f Field) OneOf(values ...string) Field {
 	return f
 }
 
-// Types returns the field with its own order of types in error messages. A server's order differs
+// WithTypeNames returns the field with its own order of types in error messages. A server's order differs
 // between the IDL files that its parsers are generated from.
-func (f Field) Types(list string) Field {
+func (f Field) WithTypeNames(list string) Field {
 	f.types = list
 	return f
 }
@@ -124,8 +124,8 @@ var genericFields = map[string]Field{
 type Spec struct {
 	Name    string
 	Aliases []string
-	// Place is the prefix of field names in error messages; nil for Name.
-	Place *string
+	// ErrorPrefix is the prefix of field names in error messages; nil for Name.
+	ErrorPrefix *string
 	// Fields are the declared fields; nil for commands that parse their fields by hand.
 	Fields []Field
 	// Strict commands reject unknown fields with error 40415.
@@ -140,15 +140,15 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 		return nil, nil
 	}
 	parsed := Values{}
-	place := s.place()
+	place := s.errorPrefix()
 	if f, _ := findField(s.Fields, s.Name); f.kind == OldCollection {
-		if err := s.parseOwn(body, parsed); err != nil {
+		if err := s.parseCommandValue(body, parsed); err != nil {
 			return nil, err
 		}
 	}
 	for w := keyorder.NewWalk(body); w.Next(); {
 		v := w.Value
-		if s.isOwn(w.Name) {
+		if s.isCommandName(w.Name) {
 			continue
 		}
 		f, known := findField(s.Fields, w.Name)
@@ -170,12 +170,12 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 			return nil, f.missingError(place)
 		}
 	}
-	return parsed, s.parseOwn(body, parsed)
+	return parsed, s.parseCommandValue(body, parsed)
 }
 
-func (s Spec) place() string {
-	if s.Place != nil {
-		return *s.Place
+func (s Spec) errorPrefix() string {
+	if s.ErrorPrefix != nil {
+		return *s.ErrorPrefix
 	}
 	return s.Name
 }
@@ -183,7 +183,7 @@ func (s Spec) place() string {
 // ParseName checks the value of the command's own name only.
 func (s Spec) ParseName(body bson.Raw) (Values, error) {
 	parsed := Values{}
-	return parsed, s.parseOwn(body, parsed)
+	return parsed, s.parseCommandValue(body, parsed)
 }
 
 // ParseMaxTime checks maxTimeMS, and that all fields are known, if the command declares maxTimeMS. All
@@ -197,11 +197,11 @@ func (s Spec) ParseMaxTime(body bson.Raw) error {
 		_, known := findField(s.Fields, w.Name)
 		switch _, isGeneric := genericFields[string(w.Name)]; {
 		case string(w.Name) == f.name && !f.isAbsent(w.Value):
-			if err := f.Check(s.place(), w.Value); err != nil {
+			if err := f.Check(s.errorPrefix(), w.Value); err != nil {
 				return err
 			}
-		case s.Strict && !known && !isGeneric && !s.isOwn(w.Name):
-			return UnknownField(s.place(), string(w.Name))
+		case s.Strict && !known && !isGeneric && !s.isCommandName(w.Name):
+			return UnknownField(s.errorPrefix(), string(w.Name))
 		}
 	}
 	return nil
@@ -220,14 +220,14 @@ func (s Spec) CheckNames(parsed Values) error {
 	return nil
 }
 
-// parseOwn checks the value of the command name. It may be null if it accepts any value.
-func (s Spec) parseOwn(body bson.Raw, parsed Values) error {
+// parseCommandValue checks the value of the command name. It may be null if it accepts any value.
+func (s Spec) parseCommandValue(body bson.Raw, parsed Values) error {
 	f, declared := findField(s.Fields, s.Name)
 	if !declared {
 		return nil
 	}
 	for w := keyorder.NewWalk(body); w.Next(); {
-		if !s.isOwn(w.Name) {
+		if !s.isCommandName(w.Name) {
 			continue
 		}
 		if err := parsed.add(s.Name, f, w.Value); err != nil {
@@ -254,8 +254,8 @@ func (v Values) add(cmd string, f Field, value bson.RawValue) error {
 	return nil
 }
 
-// isOwn reports whether a field has the command's own name, which may be an alias.
-func (s Spec) isOwn(name []byte) bool {
+// isCommandName reports whether a field has the command's own name, which may be an alias.
+func (s Spec) isCommandName(name []byte) bool {
 	if string(name) == s.Name {
 		return true
 	}

@@ -325,14 +325,14 @@ func checkNamespace(_ string, f Field, v bson.RawValue) error {
 	ns := v.StringValue()
 	_, _, err := catalog.SplitNamespace(ns)
 	switch {
-	case err == nil || f.refusal == "":
+	case err == nil || f.namespaceError == "":
 		return err
-	case !strings.Contains(f.refusal, "%s"):
-		return mongoerr.New(mongoerr.InvalidNamespace, "%s", f.refusal)
+	case !strings.Contains(f.namespaceError, "%s"):
+		return mongoerr.New(mongoerr.InvalidNamespace, "%s", f.namespaceError)
 	case ns == "":
 		return noDatabaseError()
 	}
-	return mongoerr.New(mongoerr.InvalidNamespace, f.refusal, ns)
+	return mongoerr.New(mongoerr.InvalidNamespace, f.namespaceError, ns)
 }
 
 // noDatabaseError is the error of an empty namespace.
@@ -340,8 +340,8 @@ func noDatabaseError() error {
 	return mongoerr.New(mongoerr.InvalidNamespace, " is not a valid db name")
 }
 
-// shapeBytes is the length of the hash of a query shape.
-const shapeBytes = 32
+// queryShapeHashBytes is the length of the hash of a query shape.
+const queryShapeHashBytes = 32
 
 func checkQueryShape(_ string, f Field, v bson.RawValue) error {
 	digits, isText := v.StringValueOK()
@@ -352,9 +352,9 @@ func checkQueryShape(_ string, f Field, v bson.RawValue) error {
 	switch {
 	case err != nil:
 		return mongoerr.New(mongoerr.BadValue, "%s is not the hash of a query shape: %s", f.name, err)
-	case len(hash) != shapeBytes:
+	case len(hash) != queryShapeHashBytes:
 		return mongoerr.New(mongoerr.InvalidLength, "%s is not the hash of a query shape: it must have %d bytes", f.name,
-			shapeBytes)
+			queryShapeHashBytes)
 	}
 	return nil
 }

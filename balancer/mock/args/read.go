@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Truth returns the value of a bool, and true for a number other than zero. Any other value is false.
-func Truth(v bson.RawValue) bool {
+// ReadBool returns the value of a bool, and true for a number other than zero. Any other value is false.
+func ReadBool(v bson.RawValue) bool {
 	if b, ok := v.BooleanOK(); ok {
 		return b
 	}
@@ -22,7 +22,7 @@ func Truth(v bson.RawValue) bool {
 // IsTruthy reports whether v is anything but false, zero, null or missing.
 func IsTruthy(v bson.RawValue) bool {
 	if _, isNumber := Number(v); isNumber || v.Type == bson.TypeBoolean {
-		return Truth(v)
+		return ReadBool(v)
 	}
 	return !v.IsZero() && v.Type != bson.TypeNull && v.Type != bson.TypeUndefined
 }
@@ -57,7 +57,7 @@ func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'",
 			place, TypeName(v.Type))
 	}
-	docs := make([]bson.Raw, 0, Length(array))
+	docs := make([]bson.Raw, 0, ElementCount(array))
 	for w := keyorder.NewWalk(array); w.Next(); {
 		if w.Value.Type != bson.TypeEmbeddedDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch,
@@ -68,8 +68,8 @@ func DocumentsAt(place string, v bson.RawValue) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-// Length returns the number of elements of an array.
-func Length(array bson.RawArray) int {
+// ElementCount returns the number of elements of an array.
+func ElementCount(array bson.RawArray) int {
 	n := 0
 	for w := keyorder.NewWalk(array); w.Next(); {
 		n++

@@ -28,7 +28,7 @@ type ReadPreference struct {
 	// MaxStaleness is the maximum replication lag of a secondary that may be read from; 0 means no
 	// limit.
 	MaxStaleness time.Duration
-	// Text is it as errors show it.
+	// Text is the read preference as error messages show it.
 	Text string
 }
 
@@ -37,19 +37,19 @@ func (p ReadPreference) AllowsSecondaries() bool {
 	return p.Mode == Secondary || p.Mode == SecondaryPreferred || p.Mode == Nearest
 }
 
-// minStaleness is the minimum of maxStalenessSeconds.
-const minStaleness = 90
+// minStalenessSeconds is the minimum of maxStalenessSeconds.
+const minStalenessSeconds = 90
 
 var readPreferenceFields = []Field{
 	Required("mode", String).OneOf(string(Primary), string(PrimaryPreferred), string(Secondary),
 		string(SecondaryPreferred), string(Nearest)),
 	Optional("tags", Array),
-	Optional("maxStalenessSeconds", SafeInt).Types("long, double, decimal, int"),
+	Optional("maxStalenessSeconds", SafeInt).WithTypeNames("long, double, decimal, int"),
 	Optional("hedge", Object),
 }
 
-// ReadReadPreference reads $readPreference, with the errors of a mongos. Which members
-// have which tags is not looked at: those of a mock have none.
+// ReadReadPreference reads $readPreference, with the errors of a mongos. It does not check which members
+// have which tags, because the members of a mock have none.
 func ReadReadPreference(v bson.RawValue) (p ReadPreference, err error) {
 	if v.IsZero() {
 		return p, nil
@@ -97,9 +97,9 @@ func (p *ReadPreference) readStaleness(v bson.RawValue) error {
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds must be a non-negative integer")
 	case n > math.MaxInt64/float64(time.Second):
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds value can not exceed %d", math.MaxInt64/time.Second)
-	case n > 0 && n < minStaleness:
+	case n > 0 && n < minStalenessSeconds:
 		return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value cannot be less than %d",
-			minStaleness)
+			minStalenessSeconds)
 	case n > 0 && p.Mode == Primary:
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds can not be set for the primary mode")
 	}

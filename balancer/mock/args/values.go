@@ -29,17 +29,17 @@ func (v Values) Binary(name string) []byte {
 	return data
 }
 
-// Truth returns a bool, or whether a number is not zero.
-func (v Values) Truth(name string) bool { return Truth(v[name]) }
+// Bool returns a bool, or whether a number is not zero.
+func (v Values) Bool(name string) bool { return ReadBool(v[name]) }
 
-// Number reads a SafeInt.
-func (v Values) Number(name string) int64 { return ClampedInt(v[name]) }
+// Int reads a SafeInt.
+func (v Values) Int(name string) int64 { return ClampedInt(v[name]) }
 
 // OptionalBool returns a bool, nil if the field is absent.
 func (v Values) OptionalBool(name string) *bool {
 	if !v.Has(name) {
 		return nil
 	}
-	on := v.Truth(name)
+	on := v.Bool(name)
 	return &on
 }

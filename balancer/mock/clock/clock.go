@@ -48,9 +48,9 @@ type Clock struct {
 	ReportEachEvent bool
 	// panicLogger logs events that panic.
 	panicLogger *slog.Logger
-	// AnyNodeAway reports whether a node is down or partitioned, or a thread waits at a fail point. A
+	// IsAnyNodeUnavailable reports whether a node is down or partitioned, or a thread waits at a fail point. A
 	// wait may then never end on its own.
-	AnyNodeAway func() bool
+	IsAnyNodeUnavailable func() bool
 }
 
 // New returns a clock whose time begins at start.
@@ -58,7 +58,7 @@ func New(start time.Time, realTime bool, logger *slog.Logger) *Clock {
 	k := &Clock{
 		panicLogger: logger, realTime: realTime,
 		queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
-		OnEventsRun: func() {}, AnyNodeAway: func() bool { return false }, turns: 1,
+		OnEventsRun: func() {}, IsAnyNodeUnavailable: func() bool { return false }, turns: 1,
 	}
 	k.cond = sync.NewCond(&k.mu)
 	k.started = k.Now()
@@ -233,9 +233,9 @@ func (c *Clock) ResetTo(t time.Time) {
 	}
 }
 
-// Replace continues at the time of another clock, because the whole cluster state was replaced. It drops
+// ReplaceWith continues at the time of another clock, because the whole cluster state was replaced. It drops
 // the events and interrupts all waits.
-func (c *Clock) Replace(by *Clock) {
+func (c *Clock) ReplaceWith(by *Clock) {
 	c.queue = balancer.NewQueue(by.queue.Now())
 	c.replacements.Add(1)
 }
@@ -267,5 +267,5 @@ func (c *Clock) Advance(d time.Duration) error {
 // IsRealTime reports whether the cluster uses real time.
 func (c *Clock) IsRealTime() bool { return c.realTime }
 
-// Started returns the time at which the cluster was created, in cluster time.
-func (c *Clock) Started() time.Time { return c.started }
+// StartTime returns the time at which the cluster was created, in cluster time.
+func (c *Clock) StartTime() time.Time { return c.started }

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Shared gives scripts access to the cluster's time. Its methods take the lock.
-type Shared struct{ clock *Clock }
+// SharedClock gives scripts access to the cluster's time. Its methods take the lock.
+type SharedClock struct{ clock *Clock }
 
 // Shared returns the clock for callers that do not hold the lock.
-func (c *Clock) Shared() Shared { return Shared{c} }
+func (c *Clock) Shared() SharedClock { return SharedClock{c} }
 
 // lookDuration is the virtual time that one read of the clock takes, so that a loop that polls the time
 // without sleeping terminates.
 const lookDuration = 10 * time.Microsecond
 
 // Now returns the cluster's time. Each call advances virtual time by lookDuration.
-func (s Shared) Now() time.Time {
+func (s SharedClock) Now() time.Time {
 	s.clock.Lock()
 	defer s.clock.Unlock()
 	s.clock.Spend(lookDuration)
@@ -24,10 +24,10 @@ func (s Shared) Now() time.Time {
 }
 
 // Peek returns the cluster's time without advancing it.
-func (s Shared) Peek() time.Time { return s.clock.NowUnlocked() }
+func (s SharedClock) Peek() time.Time { return s.clock.NowUnlocked() }
 
 // Sleep waits for d. Virtual time jumps.
-func (s Shared) Sleep(ctx context.Context, d time.Duration) error {
+func (s SharedClock) Sleep(ctx context.Context, d time.Duration) error {
 	if !s.clock.realTime {
 		s.clock.Lock()
 		defer s.clock.Unlock()

@@ -24,8 +24,8 @@ func (c *Clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 		if c.closed {
 			return ErrClosed()
 		}
-		if c.Now().Sub(began) > maxFaultWait && c.AnyNodeAway() {
-			return errNodesAway()
+		if c.Now().Sub(began) > maxFaultWait && c.IsAnyNodeUnavailable() {
+			return errNodesUnavailable()
 		}
 		due, ok := c.queue.NextDue()
 		if !ok {
@@ -91,7 +91,7 @@ func ErrClosed() error {
 // maxFaultWait is the virtual time for which a command waits while nodes are unavailable.
 const maxFaultWait = 24 * time.Hour
 
-func errNodesAway() error {
+func errNodesUnavailable() error {
 	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away or at a fail point, and "+
 		"virtual time has gone on for %v: mockRestart and mockHeal bring nodes back", maxFaultWait)
 }

@@ -23,7 +23,7 @@ func balancingCommands() []Command {
 		},
 		{
 			Name: "balancerCollectionStatus", Since: catalog.Release44, AdminOnly: true, Contacts: ConfigServer,
-			Effect: Reads, Privilege: access.OnSubject("enableSharding"), Strict: true,
+			Effect: Reads, Privilege: access.OnNamedNamespace("enableSharding"), Strict: true,
 			Fields: fields(required(args.Namespace, "balancerCollectionStatus")),
 		},
 		{
@@ -36,7 +36,7 @@ func balancingCommands() []Command {
 		},
 		{
 			Name: "setAllowMigrations", Since: catalog.Release50, AdminOnly: true, WriteConcern: true,
-			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnNamedNamespace("moveChunk"),
 			Fields: fields(
 				namespace("setAllowMigrations", "Invalid namespace specified: %s"), required(args.Bool, "allowMigrations"),
 			),
@@ -44,7 +44,7 @@ func balancingCommands() []Command {
 
 		{
 			Name: "moveChunk", Aliases: []string{"movechunk"}, AdminOnly: true, WriteConcern: true,
-			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnNamedNamespace("moveChunk"),
 			Fields: fields(
 				namespace("moveChunk", "Invalid namespace specified '%s'"), required(args.String, "to"),
 				optional(args.Object, "find"), optional(args.Objects, "bounds"),
@@ -55,7 +55,7 @@ func balancingCommands() []Command {
 		},
 		{
 			Name: "moveRange", Since: catalog.Release60, AdminOnly: true, WriteConcern: true,
-			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnNamedNamespace("moveChunk"),
 			Fields: fields(
 				required(args.Namespace, "moveRange"), required(args.Shard, "toShard"),
 				optional(args.Object, "min", "max"), optional(args.Bool, "forceJumbo", "waitForDelete"),
@@ -65,17 +65,17 @@ func balancingCommands() []Command {
 
 		{
 			Name: "split", AdminOnly: true, Contacts: ConfigServer, Effect: Writes,
-			Privilege: access.OnSubject("splitChunk"), ParsedAt: NameFirst,
+			Privilege: access.OnNamedNamespace("splitChunk"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldNamespace, "split")),
 		},
 		{
 			Name: "mergeChunks", Since: catalog.Release34, AdminOnly: true, Contacts: ConfigServer, Effect: Writes,
-			Privilege: access.OnSubject("splitChunk"), ParsedAt: NameFirst,
+			Privilege: access.OnNamedNamespace("splitChunk"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldNamespace, "mergeChunks")),
 		},
 		{
 			Name: "mergeAllChunksOnShard", Since: catalog.Release70, AdminOnly: true, Contacts: ConfigServer,
-			Effect: Writes, Privilege: access.OnSubject("splitChunk"),
+			Effect: Writes, Privilege: access.OnNamedNamespace("splitChunk"),
 			Fields: fields(
 				namespace("mergeAllChunksOnShard", "invalid namespace specified for request"), required(args.Shard, "shard"),
 				optional(args.Int, "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS"),
@@ -83,7 +83,7 @@ func balancingCommands() []Command {
 		},
 		{
 			Name: "clearJumboFlag", Since: catalog.Release42, AdminOnly: true, Contacts: ConfigServer,
-			Effect: Writes, Privilege: access.OnSubject("clearJumboFlag"),
+			Effect: Writes, Privilege: access.OnNamedNamespace("clearJumboFlag"),
 			Fields: fields(
 				required(args.AnyNamespace, "clearJumboFlag"), optional(args.Object, "find"),
 				optional(args.Objects, "bounds"),

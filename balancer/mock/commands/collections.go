@@ -114,7 +114,7 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "untrackUnshardedCollection", AdminOnly: true, WriteConcern: true, Effect: Writes,
-			Privilege: access.OnSubject("unshardCollection"),
+			Privilege: access.OnNamedNamespace("unshardCollection"),
 			Fields:    fields(required(args.AnyNamespace, "untrackUnshardedCollection")),
 		},
 
@@ -134,7 +134,7 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "dataSize", Aliases: []string{"datasize"}, Contacts: Owners, Effect: Reads,
-			Privilege: access.OnSubject("find"), Strict: true,
+			Privilege: access.OnNamedNamespace("find"), Strict: true,
 			Fields: fields(namespace("dataSize", "Namespace %s is not a valid collection name"),
 				optional(args.Object, "keyPattern", "min", "max"),
 				typeOrder("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),

@@ -19,8 +19,8 @@ var collectionValued = []string{
 	"setProfilingFilterGlobally", "updateRole", "updateUser", "updateZoneKeyRange", "whatsmyuri",
 }
 
-// NamesCollection reports whether a server reads the command's value as a collection name.
-func (c *Command) NamesCollection() bool { return slices.Contains(collectionValued, c.Name) }
+// ParsesValueAsCollection reports whether a server reads the command's value as a collection name.
+func (c *Command) ParsesValueAsCollection() bool { return slices.Contains(collectionValued, c.Name) }
 
 // ParsesNameByHand reports whether the command reads the name of its collection by hand.
 func (c *Command) ParsesNameByHand() bool {

@@ -131,7 +131,7 @@ func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, erro
 }
 
 func (c *Command) spec() args.Spec {
-	return args.Spec{Name: c.Name, Aliases: c.Aliases, Place: c.ErrorPrefix, Fields: c.Fields, Strict: c.Strict}
+	return args.Spec{Name: c.Name, Aliases: c.Aliases, ErrorPrefix: c.ErrorPrefix, Fields: c.Fields, Strict: c.Strict}
 }
 
 // ExistsIn reports whether a release has the command.
@@ -145,9 +145,9 @@ func (c Command) ForRelease(r catalog.Release) Command {
 	return c
 }
 
-// TakesCollection reports whether the command's value names a collection of its
+// TargetsCollection reports whether the command's value names a collection of its
 // database.
-func (c *Command) TakesCollection() bool {
+func (c *Command) TargetsCollection() bool {
 	return slices.ContainsFunc(c.Fields, func(f args.Field) bool {
 		return f.Name() == c.Name && (f.Kind() == args.Collection || f.Kind() == args.OldCollection)
 	})

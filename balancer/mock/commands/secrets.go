@@ -28,33 +28,33 @@ func IsSecretName(name string) bool {
 // WithoutSecrets returns a redacted copy of a command or document. It replaces the strings and bytes of
 // secret fields at any depth.
 func WithoutSecrets(doc bson.Raw) bson.Raw {
-	raw, err := bson.Marshal(shownFields(doc))
+	raw, err := bson.Marshal(redactFields(doc))
 	if err != nil {
 		return nil
 	}
 	return raw
 }
 
-func shownFields(doc bson.Raw) bson.D {
+func redactFields(doc bson.Raw) bson.D {
 	elems, err := doc.Elements()
 	if err != nil {
 		return nil
 	}
 	shown := make(bson.D, len(elems))
 	for i, e := range elems {
-		shown[i] = bson.E{Key: e.Key(), Value: shownValue(e.Key(), e.Value())}
+		shown[i] = bson.E{Key: e.Key(), Value: redactValue(e.Key(), e.Value())}
 	}
 	return shown
 }
 
-func shownValue(name string, v bson.RawValue) any {
+func redactValue(name string, v bson.RawValue) any {
 	switch v.Type {
 	case bson.TypeString, bson.TypeBinary, bson.TypeSymbol:
 		if IsSecretName(name) {
 			return hiddenSecret
 		}
 	case bson.TypeEmbeddedDocument:
-		return shownFields(v.Document())
+		return redactFields(v.Document())
 	case bson.TypeArray:
 		values, err := v.Array().Values()
 		if err != nil {
@@ -62,7 +62,7 @@ func shownValue(name string, v bson.RawValue) any {
 		}
 		list := make(bson.A, len(values))
 		for i, inner := range values {
-			list[i] = shownValue(name, inner)
+			list[i] = redactValue(name, inner)
 		}
 		return list
 	}

@@ -38,12 +38,12 @@ func serverCommands() []Command {
 		{Name: "getShardMap", AdminOnly: true, Effect: Reads, Privilege: access.OnCluster("getShardMap")},
 		{
 			Name: "getShardVersion", Aliases: []string{"getshardversion"}, AdminOnly: true, Effect: Reads,
-			Privilege: access.OnSubject("getShardVersion"), ParsedAt: NameFirst,
+			Privilege: access.OnNamedNamespace("getShardVersion"), ParsedAt: NameFirst,
 			Fields: fields(required(args.OldAnyNamespace, "getShardVersion")),
 		},
 		{
 			Name: "getDatabaseVersion", Since: catalog.Release42, AdminOnly: true, Effect: Reads,
-			Privilege: access.OnSubject("getDatabaseVersion"),
+			Privilege: access.OnNamedNamespace("getDatabaseVersion"),
 			Fields:    fields(required(args.Database, "getDatabaseVersion")),
 		},
 		{

@@ -11,13 +11,13 @@ func shardingCommands() []Command {
 	return []Command{
 		{
 			Name: "enableSharding", Aliases: []string{"enablesharding"}, AdminOnly: true, WriteConcern: true,
-			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnNamedNamespace("enableSharding"),
 			Fields: fields(required(args.Database, "enableSharding"), optional(args.String, "primaryShard")),
 		},
 		{
 			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
-			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
-			ParsedAt: NameFirst, ErrorPrefix: place(""),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnNamedNamespace("enableSharding"),
+			ParsedAt: NameFirst, ErrorPrefix: errorPrefix(""),
 			Fields: fields(required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "presplitHashedZones"), optional(args.SafeInt, "numInitialChunks"),
 				optional(args.OptionalBool, "implicitlyCreateIndex", "enforceUniquenessCheck"),
@@ -26,7 +26,7 @@ func shardingCommands() []Command {
 
 		{
 			Name: "reshardCollection", Since: catalog.Release50, AdminOnly: true,
-			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnNamedNamespace("reshardCollection"),
 			Strict: true,
 			Fields: fields(
 				namespace("reshardCollection", "Namespace %s is not a valid collection name"), required(args.Object, "key"),
@@ -46,23 +46,23 @@ func shardingCommands() []Command {
 		},
 		{
 			Name: "abortReshardCollection", Since: catalog.Release50, AdminOnly: true,
-			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("reshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnNamedNamespace("reshardCollection"),
 			Strict: true,
 			Fields: fields(required(args.String, "abortReshardCollection")),
 		},
 		{
 			Name: "commitReshardCollection", Since: catalog.Release50, AdminOnly: true, Contacts: ConfigServer,
-			Effect: Writes, Privilege: access.OnSubject("reshardCollection"), Strict: true,
+			Effect: Writes, Privilege: access.OnNamedNamespace("reshardCollection"), Strict: true,
 			Fields: fields(required(args.String, "commitReshardCollection")),
 		},
 		{
 			Name: "cleanupReshardCollection", Since: catalog.Release50, AdminOnly: true, Effect: Writes,
-			Privilege: access.OnSubject("reshardCollection"), Strict: true,
+			Privilege: access.OnNamedNamespace("reshardCollection"), Strict: true,
 			Fields: fields(required(args.String, "cleanupReshardCollection")),
 		},
 		{
 			Name: "moveCollection", Since: catalog.Release80, AdminOnly: true, Contacts: ConfigServer | EveryShard,
-			Effect: Writes, Privilege: access.OnSubject("moveCollection"), Strict: true,
+			Effect: Writes, Privilege: access.OnNamedNamespace("moveCollection"), Strict: true,
 			Fields: fields(
 				required(args.Namespace, "moveCollection"), required(args.Shard, "toShard"),
 				optional(args.TaskCount, "oplogBatchApplierTaskCount"),
@@ -70,12 +70,12 @@ func shardingCommands() []Command {
 		},
 		{
 			Name: "abortMoveCollection", Since: catalog.Release80, AdminOnly: true,
-			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("moveCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnNamedNamespace("moveCollection"),
 			Fields: fields(required(args.String, "abortMoveCollection")),
 		},
 		{
 			Name: "unshardCollection", Since: catalog.Release80, AdminOnly: true,
-			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnNamedNamespace("unshardCollection"),
 			Strict: true,
 			Fields: fields(
 				required(args.Namespace, "unshardCollection"), optional(args.Shard, "toShard"),
@@ -84,13 +84,13 @@ func shardingCommands() []Command {
 		},
 		{
 			Name: "abortUnshardCollection", Since: catalog.Release80, AdminOnly: true,
-			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("unshardCollection"),
+			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnNamedNamespace("unshardCollection"),
 			Fields: fields(required(args.String, "abortUnshardCollection")),
 		},
 		{
 			Name: "refineCollectionShardKey", Since: catalog.Release44, AdminOnly: true, WriteConcern: true,
 			Contacts: ConfigServer | EveryShard, Effect: Writes,
-			Privilege: access.OnSubject("refineCollectionShardKey"),
+			Privilege: access.OnNamedNamespace("refineCollectionShardKey"),
 			Fields: fields(
 				required(args.Namespace, "refineCollectionShardKey"), required(args.Object, "key"),
 				optional(args.UUID, "collectionUUID"), optional(args.OptionalBool, "enforceUniquenessCheck"),
@@ -100,14 +100,14 @@ func shardingCommands() []Command {
 		{
 			// analyzeShardKey stores its split points in the config database.
 			Name: "analyzeShardKey", Since: catalog.Release70, AdminOnly: true, ReadConcern: true, Effect: Writes,
-			Privilege: access.OnSubject("analyzeShardKey"),
+			Privilege: access.OnNamedNamespace("analyzeShardKey"),
 			Fields: fields(namespace("analyzeShardKey", "The namespace is invalid"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
 				optional(args.Any, "sampleRate"), typeOrder("decimal, int, long, double", optional(args.SafeInt, "sampleSize"))),
 		},
 		{
 			Name: "configureQueryAnalyzer", Since: catalog.Release70, AdminOnly: true, WriteConcern: true, Effect: Writes,
-			Privilege: access.OnSubject("configureQueryAnalyzer"),
+			Privilege: access.OnNamedNamespace("configureQueryAnalyzer"),
 			Fields: fields(
 				required(args.Namespace, "configureQueryAnalyzer"), required(args.String, "mode"),
 				optional(args.Any, "samplesPerSecond"),

@@ -24,7 +24,7 @@ func shardCommands() []Command {
 		},
 		{
 			Name: "movePrimary", Aliases: []string{"moveprimary"}, AdminOnly: true, WriteConcern: true,
-			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnSubject("moveChunk"),
+			Contacts: ConfigServer, Effect: Writes, Privilege: access.OnNamedNamespace("moveChunk"),
 			Fields: fields(required(args.String, "movePrimary"), required(args.Shard, "to")),
 		},
 		{

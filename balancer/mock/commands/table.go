@@ -33,7 +33,7 @@ func required(kind args.Kind, names ...string) []args.Field { return each(args.R
 
 // namespace declares a namespace whose command has words of its own for what is none.
 func namespace(name, refusal string) []args.Field {
-	return []args.Field{args.Required(name, args.Namespace).Refusing(refusal)}
+	return []args.Field{args.Required(name, args.Namespace).WithNamespaceError(refusal)}
 }
 
 func optional(kind args.Kind, names ...string) []args.Field { return each(args.Optional, kind, names) }
@@ -68,7 +68,7 @@ func clusteredIndexField() args.Field {
 		typeOrder("decimal, int, bool, long, double", required(args.SafeBool, "unique")))...)
 }
 
-func place(name string) *string { return &name }
+func errorPrefix(name string) *string { return &name }
 
 // cursorFields returns the option of commands that return cursors.
 func cursorFields() []args.Field {
@@ -78,7 +78,7 @@ func cursorFields() []args.Field {
 // typeOrder returns fields whose types have their own order in error messages.
 func typeOrder(types string, list []args.Field) []args.Field {
 	for i := range list {
-		list[i] = list[i].Types(types)
+		list[i] = list[i].WithTypeNames(types)
 	}
 	return list
 }
@@ -120,13 +120,13 @@ func writeFields() []args.Field {
 
 // onSettings, onShards and onTags require actions on these collections of the config database.
 func onSettings(actions ...access.Action) access.Rule {
-	return access.OnResource(access.On("config", "settings"), actions...)
+	return access.OnResource(access.CollectionResource("config", "settings"), actions...)
 }
 
 func onShards(actions ...access.Action) access.Rule {
-	return access.OnResource(access.On("config", "shards"), actions...)
+	return access.OnResource(access.CollectionResource("config", "shards"), actions...)
 }
 
 func onTags(actions ...access.Action) access.Rule {
-	return access.OnResource(access.On("config", "tags"), actions...)
+	return access.OnResource(access.CollectionResource("config", "tags"), actions...)
 }

@@ -24,8 +24,8 @@ const newSuffix = ".new"
 const (
 	// lockWait is how long Open waits for another process to release the file.
 	lockWait = time.Second
-	// firstBatch is the batch size, in entries, when a new cluster is written.
-	firstBatch = 50_000
+	// initialBatchSize is the batch size, in entries, when a new cluster is written.
+	initialBatchSize = 50_000
 )
 
 // Disk stores a cluster's state in a file of a directory. Its methods are safe for concurrent use.
@@ -94,7 +94,7 @@ func (d *Disk) WriteInitialState(all func(emit func(Entry))) error {
 		return err
 	}
 	path := filepath.Join(d.dir, FileName)
-	if err := replace(d.path, path); err != nil {
+	if err := renameDurably(d.path, path); err != nil {
 		return err
 	}
 	d.path, d.hasState = path, true
@@ -116,7 +116,7 @@ func (d *Disk) writeAll(all func(emit func(Entry))) error {
 		pending = pending[:0]
 	}
 	all(func(e Entry) {
-		if pending = append(pending, e); len(pending) == firstBatch {
+		if pending = append(pending, e); len(pending) == initialBatchSize {
 			flush()
 		}
 	})
@@ -168,7 +168,7 @@ func (s boltSource) Buckets() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		cursor := s.tx.Cursor()
 		for name, _ := cursor.First(); name != nil; name, _ = cursor.Next() {
-			if string(name) != BucketSums && !yield(string(name)) {
+			if string(name) != BucketTotals && !yield(string(name)) {
 				return
 			}
 		}
@@ -184,7 +184,7 @@ func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 		}
 		cursor := b.Cursor()
 		for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-			if bucket == BucketMeta && string(k) == MetaSums {
+			if bucket == BucketMeta && string(k) == MetaTotals {
 				continue
 			}
 			if n := len(v) - checksumBytes; !yield(k, v[:n:n]) {
@@ -198,9 +198,9 @@ func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 // batches. Add does not block; callers that can wait check Full first.
 func (d *Disk) Add(batch []Entry) { d.writer.add(batch) }
 
-// Full reports whether the queue is over its limit. Callers should then keep their changes and add them
+// IsFull reports whether the queue is over its limit. Callers should then keep their changes and add them
 // as one batch after a signal of CapacityFreed.
-func (d *Disk) Full() bool { return d.writer.isFull() }
+func (d *Disk) IsFull() bool { return d.writer.isFull() }
 
 // CapacityFreed returns a channel that is signalled when the queue has capacity again after Full has
 // returned true. Close closes the channel.

@@ -10,8 +10,8 @@ import (
 )
 
 // Every value in a directory's file ends with a checksum of its bucket, key and value, so that altered
-// bytes are detected. To detect missing entries, BucketSums holds the number of entries of every other
-// bucket and the sum of their checksums. MetaSums holds the same for BucketSums.
+// bytes are detected. To detect missing entries, BucketTotals holds the number of entries of every other
+// bucket and the sum of their checksums. MetaTotals holds the same for BucketTotals.
 
 // checksumBytes is the length of a checksum.
 const checksumBytes = 4
@@ -111,10 +111,10 @@ func totalKey(bucket string) (holder string, key []byte) {
 	switch bucket {
 	case BucketMeta:
 		return BucketMeta, nil
-	case BucketSums:
-		return BucketMeta, []byte(MetaSums)
+	case BucketTotals:
+		return BucketMeta, []byte(MetaTotals)
 	}
-	return BucketSums, []byte(bucket)
+	return BucketTotals, []byte(bucket)
 }
 
 func (t *totalledBucket) put(key, value []byte) error {

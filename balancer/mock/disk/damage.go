@@ -46,7 +46,7 @@ func newNames() nameResolver {
 }
 
 func (n nameResolver) learn(bucket string, key, value []byte) {
-	number, err := KeyNumber(key)
+	number, err := ParseNumberKey(key)
 	switch bucket {
 	case BucketShards:
 		var form Shard
@@ -97,7 +97,7 @@ func (n nameResolver) describe(d damage) string {
 	}
 	if d.key != nil {
 		key := fmt.Sprintf("%q", d.key)
-		if number, err := KeyNumber(d.key); err == nil {
+		if number, err := ParseNumberKey(d.key); err == nil {
 			key = strconv.FormatUint(number, 10)
 		} else if strings.Contains(d.bucket, "/") {
 			key = fmt.Sprintf("%x", d.key)

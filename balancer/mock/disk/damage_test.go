@@ -293,7 +293,7 @@ func TestFormat1(t *testing.T) {
 			t.Errorf("the index is lost: %s", reply)
 		}
 		c.Lock()
-		if err := c.Invariants(); err != nil {
+		if err := c.CheckInvariants(); err != nil {
 			t.Error(err)
 		}
 		c.Unlock()

@@ -15,12 +15,12 @@ import (
 
 // The format of a bbolt file: pages of the same size, with all numbers in the machine's byte order.
 const (
-	pageHeader  = 16 // id, flags, count, overflow
-	pageElement = 16
-	bucketHead  = 16 // root page, sequence
-	metaBytes   = 64
-	metaMagic   = 0xED0CDAED
-	metaVersion = 2
+	pageHeaderBytes   = 16 // id, flags, count, overflow
+	pageElementBytes  = 16
+	bucketHeaderBytes = 16 // root page, sequence
+	metaBytes         = 64
+	metaMagic         = 0xED0CDAED
+	metaVersion       = 2
 
 	flagBranch = 0x01
 	flagLeaf   = 0x02
@@ -119,11 +119,11 @@ func (f *fileReader) selectMeta(size uint64) error {
 }
 
 func (f *fileReader) readMetaAt(offset uint64) (meta, error) {
-	raw := make([]byte, pageHeader+metaBytes)
+	raw := make([]byte, pageHeaderBytes+metaBytes)
 	if _, err := f.file.ReadAt(raw, int64(offset)); err != nil {
 		return meta{}, err
 	}
-	return readMeta(raw[pageHeader:])
+	return readMeta(raw[pageHeaderBytes:])
 }
 
 // readTree reads a page and its subtree. Keys must be in [min, max); nil means unbounded.
@@ -146,7 +146,7 @@ func (f *fileReader) readPage(id uint64, depth int) ([]byte, error) {
 		return nil, errors.New("the tree is too deep")
 	}
 	order := binary.NativeEndian
-	head := make([]byte, pageHeader)
+	head := make([]byte, pageHeaderBytes)
 	if _, err := f.file.ReadAt(head, int64(id*f.meta.pageSize)); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (f *fileReader) readElements(bucket string, id uint64, raw []byte, min, max
 	if flags != flagBranch && flags != flagLeaf {
 		return fmt.Errorf("its type %#x is unknown", flags)
 	}
-	if pageHeader+count*pageElement > len(raw) || flags == flagBranch && count == 0 {
+	if pageHeaderBytes+count*pageElementBytes > len(raw) || flags == flagBranch && count == 0 {
 		return fmt.Errorf("it has %d elements", count)
 	}
 	list, err := f.parseElements(raw, flags, count, min, max)
@@ -211,7 +211,7 @@ type element struct {
 func (f *fileReader) parseElements(raw []byte, flags uint16, count int, min, max []byte) (list []element, err error) {
 	order := binary.NativeEndian
 	for i := range count {
-		at := pageHeader + i*pageElement
+		at := pageHeaderBytes + i*pageElementBytes
 		head := raw[at:]
 		var e element
 		var from, keySize, size uint64
@@ -223,7 +223,7 @@ func (f *fileReader) parseElements(raw []byte, flags uint16, count int, min, max
 				uint64(order.Uint32(head[12:]))
 		}
 		begin := uint64(at) + from
-		if begin < uint64(pageHeader+count*pageElement) || begin+keySize+size > uint64(len(raw)) {
+		if begin < uint64(pageHeaderBytes+count*pageElementBytes) || begin+keySize+size > uint64(len(raw)) {
 			return list, fmt.Errorf("its element %d is outside of the page", i)
 		}
 		e.key, e.value = raw[begin:begin+keySize], raw[begin+keySize:begin+keySize+size]
@@ -239,7 +239,7 @@ func (f *fileReader) parseElements(raw []byte, flags uint16, count int, min, max
 // readBucket reads a bucket. A bucket has its own root page, or is small and stored inline in its
 // element on page id.
 func (f *fileReader) readBucket(name string, id uint64, value []byte, depth int) {
-	if len(value) < bucketHead {
+	if len(value) < bucketHeaderBytes {
 		f.onDamage(damage{bucket: name, page: id, err: errors.New("its bucket header is too short")})
 		return
 	}
@@ -247,8 +247,8 @@ func (f *fileReader) readBucket(name string, id uint64, value []byte, depth int)
 		f.readTree(name, root, nil, nil, depth+1)
 		return
 	}
-	inside := value[bucketHead:]
-	if len(inside) < pageHeader || binary.NativeEndian.Uint16(inside[8:]) != flagLeaf {
+	inside := value[bucketHeaderBytes:]
+	if len(inside) < pageHeaderBytes || binary.NativeEndian.Uint16(inside[8:]) != flagLeaf {
 		f.onDamage(damage{bucket: name, page: id, err: errors.New("its inline bucket is invalid")})
 		return
 	}

@@ -41,7 +41,7 @@ func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 	if in.found.format, err = readFormat(file, info.Size()); err != nil {
 		return nil, err
 	}
-	in.sealed = in.found.format != formatWithoutSums
+	in.sealed = in.found.format != formatWithoutChecksums
 	p := &fileReader{file: file, onEntry: in.addEntry, onDamage: in.addDamage}
 	if err := p.read(info.Size()); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func readFormat(file io.ReaderAt, size int64) (format int, err error) {
 			if string(key) != MetaFormat || len(stored) < 8 {
 				return
 			}
-			if n := binary.BigEndian.Uint64(stored); n == formatWithoutSums && len(stored) == 8 || n > FormatVersion {
+			if n := binary.BigEndian.Uint64(stored); n == formatWithoutChecksums && len(stored) == 8 || n > FormatVersion {
 				format = int(n)
 			}
 		},
@@ -103,10 +103,10 @@ func (in *inspector) addEntry(page uint64, bucket string, key, stored []byte) {
 	}
 	in.found.names.learn(bucket, key, value)
 	switch {
-	case bucket == BucketSums:
+	case bucket == BucketTotals:
 		in.addRecordedTotal(string(key), value)
-	case bucket == BucketMeta && string(key) == MetaSums:
-		in.addRecordedTotal(BucketSums, value)
+	case bucket == BucketMeta && string(key) == MetaTotals:
+		in.addRecordedTotal(BucketTotals, value)
 	default:
 		in.keep(Entry{bucket, key, value})
 	}
@@ -135,7 +135,7 @@ func (in *inspector) addMetaKey(key string) {
 func (in *inspector) checkCompleteness() {
 	needed := []string{MetaFormat, MetaState, MetaParameters}
 	if in.sealed {
-		needed = append(needed, MetaSums)
+		needed = append(needed, MetaTotals)
 	}
 	for _, key := range needed {
 		if !in.metaKeys[key] {
@@ -156,11 +156,12 @@ func (in *inspector) checkCompleteness() {
 	}
 }
 
-func (in *inspector) compareTotals(bucket string, there, told total) {
+func (in *inspector) compareTotals(bucket string, computed, recorded total) {
 	switch {
-	case there == told:
-	case there.entries != told.entries:
-		in.addDamage(damage{bucket: bucket, err: fmt.Errorf("it has %d of its %d entries", there.entries, told.entries)})
+	case computed == recorded:
+	case computed.entries != recorded.entries:
+		in.addDamage(damage{bucket: bucket, err: fmt.Errorf("it has %d of its %d entries", computed.entries,
+			recorded.entries)})
 	default:
 		in.addDamage(damage{bucket: bucket, err: errors.New("some of its entries are not the newest")})
 	}

@@ -18,14 +18,14 @@ import (
 // be read unchanged.
 const FormatVersion = 2
 
-// formatWithoutSums is the format before checksums. Open rewrites such files.
-const formatWithoutSums = 1
+// formatWithoutChecksums is the format before checksums. Open rewrites such files.
+const formatWithoutChecksums = 1
 
 // The buckets. A name that ends in a slash is followed by the number of the collection or routing table
 // whose contents the bucket holds.
 const (
 	BucketMeta        = "meta"        // format, state, parameters
-	BucketSums        = "sums"        // totals of the other buckets by name
+	BucketTotals      = "sums"        // totals of the other buckets by name
 	BucketShards      = "shards"      // by number
 	BucketCollections = "collections" // by number
 	BucketTables      = "tables"      // by namespace
@@ -43,7 +43,7 @@ const (
 	MetaFormat     = "format"
 	MetaState      = "state"
 	MetaParameters = "parameters"
-	MetaSums       = "sums"
+	MetaTotals     = "sums"
 )
 
 // Entry is one value to write. A nil Value deletes the entry, a nil Key deletes the whole bucket.
@@ -100,8 +100,8 @@ func Read(from Source, bucket string, read func(key, value []byte) error) error 
 // NumberKey returns the key for a number.
 func NumberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// KeyNumber returns the number of a key made by NumberKey.
-func KeyNumber(key []byte) (uint64, error) {
+// ParseNumberKey returns the number of a key made by NumberKey.
+func ParseNumberKey(key []byte) (uint64, error) {
 	if len(key) != 8 {
 		return 0, fmt.Errorf("key %x is not a number", key)
 	}

@@ -37,18 +37,18 @@ type (
 	}
 )
 
-// SnapshotVersion is the format of snapshots.
-const SnapshotVersion = 1
+// SnapshotFormatVersion is the format of snapshots.
+const SnapshotFormatVersion = 1
 
 const snapshotKind = "snapshot of a mock cluster"
 
 // WriteSnapshot writes a whole state to a file. The file is replaced only after the write is complete.
 // WriteSnapshot uses the version and the time of header.
 func WriteSnapshot(path string, header Header, entries []Entry) error {
-	if safefile.Special(path) { // a rename would replace a device by a file
+	if safefile.IsSpecial(path) { // a rename would replace a device by a file
 		return fmt.Errorf("snapshot %s: %w", path, safefile.ErrNotFile)
 	}
-	header.Kind, header.Format = snapshotKind, SnapshotVersion
+	header.Kind, header.Format = snapshotKind, SnapshotFormatVersion
 	err := safefile.Replace(path, func(to io.Writer) error { return writeSnapshot(to, header, entries) })
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w", path, err)
@@ -145,7 +145,7 @@ func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 	if raw, err := readDocument(in); err != nil || bson.Unmarshal(raw, &header) != nil || header.Kind != snapshotKind {
 		return nil, errors.New("it is not a snapshot of a mock cluster")
 	}
-	if err := checkFormat("it", int(header.Format), SnapshotVersion); err != nil {
+	if err := checkFormat("it", int(header.Format), SnapshotFormatVersion); err != nil {
 		return nil, err
 	}
 	m := Memory{}
@@ -175,8 +175,8 @@ func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 	return m, nil
 }
 
-// maxSnapshotEntry is larger than an entry with the largest possible document.
-const maxSnapshotEntry = 1 << 26
+// maxSnapshotEntryBytes is larger than an entry with the largest possible document.
+const maxSnapshotEntryBytes = 1 << 26
 
 func readDocument(in io.Reader) (bson.Raw, error) {
 	var size [4]byte
@@ -184,7 +184,7 @@ func readDocument(in io.Reader) (bson.Raw, error) {
 		return nil, err
 	}
 	n := binary.LittleEndian.Uint32(size[:])
-	if n < 5 || n > maxSnapshotEntry {
+	if n < 5 || n > maxSnapshotEntryBytes {
 		return nil, fmt.Errorf("a document of %d bytes", n)
 	}
 	raw := make(bson.Raw, n)

@@ -12,11 +12,11 @@ import (
 
 // verifyFile checks the file of a directory before it is used and reports whether it holds a state. It
 // upgrades a file without checksums.
-func (d *Disk) verifyFile() (begun bool, err error) {
+func (d *Disk) verifyFile() (hasState bool, err error) {
 	upgraded := d.path + newSuffix
 	old := false
 	err = withFile(d.dir, d.path, func(file *os.File) error {
-		begun = true
+		hasState = true
 		found, err := inspect(file, func(Entry) {})
 		if err != nil {
 			return err
@@ -31,9 +31,9 @@ func (d *Disk) verifyFile() (begun bool, err error) {
 		return upgrade(file, upgraded)
 	})
 	if err == nil && old {
-		err = replace(upgraded, d.path)
+		err = renameDurably(upgraded, d.path)
 	}
-	return begun, err
+	return hasState, err
 }
 
 // ErrEmpty is the error for an empty file.
@@ -110,8 +110,8 @@ func writeFile(path string, all func(emit func(Entry)) error) error {
 	return nil
 }
 
-// replace renames a file durably.
-func replace(from, to string) error {
+// renameDurably renames a file durably.
+func renameDurably(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}

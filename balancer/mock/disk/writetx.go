@@ -61,9 +61,9 @@ func (w *writeTx) bucket(name string) (*totalledBucket, error) {
 	return b, nil
 }
 
-// writeTotals writes the totals of the changed buckets, and last the total of BucketSums.
+// writeTotals writes the totals of the changed buckets, and last the total of BucketTotals.
 func (w *writeTx) writeTotals() error {
-	sums, err := w.bucket(BucketSums)
+	sums, err := w.bucket(BucketTotals)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (w *writeTx) writeTotals() error {
 		}
 	}
 	for name, b := range w.buckets {
-		if holder, key := totalKey(name); holder == BucketSums {
+		if holder, key := totalKey(name); holder == BucketTotals {
 			if err := sums.put(key, b.total.bytes()); err != nil {
 				return err
 			}
@@ -83,5 +83,5 @@ func (w *writeTx) writeTotals() error {
 	if err != nil {
 		return err
 	}
-	return meta.put([]byte(MetaSums), sums.total.bytes())
+	return meta.put([]byte(MetaTotals), sums.total.bytes())
 }

@@ -82,15 +82,16 @@ func (m *Mock) Fill(namespace string, bytes int64) {
 	m.Command("mockFill", namespace, bson.E{Key: "bytes", Value: bytes})
 }
 
-// Workload simulates an application's operations on a sharded collection while virtual time passes. The
+// StartWorkload simulates an application's operations on a sharded collection while virtual time passes. The
 // operations are counted, and sampled if configureQueryAnalyzer asks for it.
-func (m *Mock) Workload(s workload.Spec) {
+func (m *Mock) StartWorkload(s workload.Spec) {
 	m.t.Helper()
 	mix := bson.D{{Key: "reads", Value: s.Mix.Reads}, {Key: "inserts", Value: s.Mix.Inserts},
 		{Key: "updates", Value: s.Mix.Updates}, {Key: "deletes", Value: s.Mix.Deletes}}
-	m.Command("mockWorkload", s.Namespace, bson.E{Key: "rate", Value: s.Rate}, bson.E{Key: "keys", Value: s.Keys},
+	m.Command("mockWorkload", s.Namespace, bson.E{Key: "rate", Value: s.Rate},
+		bson.E{Key: "keys", Value: s.KeyDistribution},
 		bson.E{Key: "mix", Value: mix}, bson.E{Key: "moves", Value: s.Moves}, bson.E{Key: "wave", Value: s.Wave},
-		bson.E{Key: "count", Value: s.Count}, bson.E{Key: "scatter", Value: s.Scatter},
+		bson.E{Key: "count", Value: s.KeyCount}, bson.E{Key: "scatter", Value: s.Scatter},
 		bson.E{Key: "documentBytes", Value: s.DocumentBytes})
 }
 

@@ -30,7 +30,7 @@ type setup struct {
 func WithRelease(release string) Option {
 	return func(s *setup) {
 		var err error
-		s.config.Version, err = catalog.ParseRelease(release)
+		s.config.Release, err = catalog.ParseRelease(release)
 		s.err = errors.Join(s.err, err)
 	}
 }

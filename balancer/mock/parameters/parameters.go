@@ -18,13 +18,13 @@ import (
 
 // parameter is one server parameter (rules/03-commands §1.10).
 type parameter struct {
-	value   int64
-	least   int64
-	most    int64
-	isBool  bool
-	atStart bool   // settable only at startup
-	orZero  bool   // zero is allowed in addition to least..most
-	refuse  string // message of InvalidOptions for a value out of range; empty for the usual BadValue
+	value        int64
+	least        int64
+	most         int64
+	isBool       bool
+	atStart      bool   // settable only at startup
+	orZero       bool   // zero is allowed in addition to least..most
+	rangeMessage string // message of InvalidOptions for a value out of range; empty for the usual BadValue
 }
 
 // RandomMigrations is the parameter name of the server's fail point. It is a bool in the mock.
@@ -58,7 +58,7 @@ func New(r catalog.Release) *Set {
 		"autoMergerMaxTimeProcessingChunksMS": number(500, -math.MaxInt32),
 		"minNumChunksForSessionsCollection":   {value: 1024, least: 1, most: 1000000},
 		"chunkMigrationConcurrency": {value: 1, least: 1, most: 500,
-			refuse: "Chunk migration concurrency level must be positive and less than 500."},
+			rangeMessage: "Chunk migration concurrency level must be positive and less than 500."},
 		"rangeDeleterBatchSize":                    number(math.MaxInt32, 0),
 		"rangeDeleterBatchDelayMS":                 number(20, 0),
 		"rangeDeleterHighPriority":                 flag(false, false),
@@ -72,7 +72,7 @@ func New(r catalog.Release) *Set {
 		"defaultConfigCommandTimeoutMS":            number(30000, 0),
 		// 0, or at least the maximum document size with some reserve.
 		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: math.MaxInt32,
-			orZero: true, refuse: "Chunk migration concurrency level must be 0 (no limit) or greater than or equal to " +
+			orZero: true, rangeMessage: "Chunk migration concurrency level must be 0 (no limit) or greater than or equal to " +
 				"16793600."},
 		"migrationLockAcquisitionMaxWaitMS":        number(500, 0),
 		"maxCatchUpPercentageBeforeBlockingWrites": {value: 10, least: 0, most: 100},
@@ -193,15 +193,15 @@ func (p *parameter) parse(name string, value any) (int64, error) {
 	switch {
 	case n >= p.least && n <= p.most || n == 0 && p.orZero:
 		return n, nil
-	case p.refuse != "":
-		return 0, mongoerr.New(mongoerr.InvalidOptions, "%s", p.refuse)
+	case p.rangeMessage != "":
+		return 0, mongoerr.New(mongoerr.InvalidOptions, "%s", p.rangeMessage)
 	case n < p.least:
-		return 0, outOfBounds(name, n, "greater", p.least)
+		return 0, outOfBoundsError(name, n, "greater", p.least)
 	}
-	return 0, outOfBounds(name, n, "less", p.most)
+	return 0, outOfBoundsError(name, n, "less", p.most)
 }
 
-func outOfBounds(name string, n int64, than string, bound int64) error {
+func outOfBoundsError(name string, n int64, than string, bound int64) error {
 	return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not %s than or equal to %d", name, n,
 		than, bound)
 }

@@ -24,7 +24,7 @@ func commandTable(r catalog.Release) map[string]*call.Command { return buildTabl
 func mongosHandlers() map[string]call.Handler {
 	all := call.MergeMaps(
 		reads.Handlers(), writes.Handlers(), explain.Handlers(), collections.Handlers(), sharding.Handlers(),
-		servers.Handlers(), clients.Handlers(), clients.Accounts(), controls.Handlers(),
+		servers.Handlers(), clients.Handlers(), clients.AccountHandlers(), controls.Handlers(),
 	)
 	for _, cmd := range commands.All() {
 		if cmd.Refused != nil {
@@ -44,7 +44,7 @@ func initialStages() map[string]call.InitialStage {
 // first.
 func refusingHandler(cmd commands.Command) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
-		if cmd.TakesCollection() {
+		if cmd.TargetsCollection() {
 			if _, err := c.Namespace(); err != nil {
 				return nil, err
 			}

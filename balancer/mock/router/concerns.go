@@ -31,8 +31,8 @@ func checkConcerns(c *call.Call, cmd *call.Command) error {
 	return nil
 }
 
-// checkWriteConcern checks a write concern. The mock applies every write on all nodes at once, so there
-// is nothing to wait for.
+// checkWriteConcern checks the fields of a write concern. awaitWriteConcern waits for it after the
+// command has run.
 func checkWriteConcern(c *call.Call) error {
 	v := c.Body.Lookup("writeConcern")
 	if v.IsZero() {

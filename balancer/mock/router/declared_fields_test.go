@@ -21,8 +21,8 @@ import (
 // validValue is a value that a field takes, as far as its declaration says.
 func validValue(f args.Field) any {
 	switch {
-	case f.Texts() != nil:
-		return f.Texts()[0]
+	case f.AllowedStrings() != nil:
+		return f.AllowedStrings()[0]
 	case f.Kind() == args.Array && f.Subfields() != nil, f.Kind() == args.Objects:
 		return bson.A{validFields(f.Subfields())}
 	}
@@ -136,7 +136,7 @@ type pairOfReleases struct{ old, young *tester }
 func statesOf(t *testing.T, newest catalog.Release, before []validCall) pairOfReleases {
 	t.Helper()
 	on := func(r catalog.Release) *tester {
-		return mutationsOn(t, mock.Config{Parameters: map[string]any{"enableTestCommands": true}, Version: r})
+		return mutationsOn(t, mock.Config{Parameters: map[string]any{"enableTestCommands": true}, Release: r})
 	}
 	pair := pairOfReleases{on(catalog.Release{}), on(newest)}
 	for _, c := range before {

@@ -7,10 +7,10 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// awaitDurable hands the changes of a command to the storage and returns a function that waits until the
+// submitChanges hands the changes of a command to the storage and returns a function that waits until the
 // reply may be sent. The reply to a read waits only if the read must not show data that a crash could
 // roll back.
-func awaitDurable(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
+func submitChanges(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
 	if cmd != nil && (cmd.Effect == commands.Writes || readsDurably(c)) {
 		return c.Cluster.Storage().StartFlush()
 	}
@@ -30,12 +30,12 @@ func checkDisk(cmd *call.Command, c *call.Call) error {
 // linearizable or snapshot, explicitly or by default, or it reads a change stream. An aggregation that
 // writes its results is not a read.
 func readsDurably(c *call.Call) bool {
-	if !c.Cluster.Storage().StoresWrites() {
+	if !c.Cluster.Storage().CanStoreWrites() {
 		return false
 	}
 	if id, ok := c.Body.Lookup("getMore").AsInt64OK(); ok {
 		open := c.Node.Cursors.Open[id]
-		return open != nil && open.Streams()
+		return open != nil && open.HasChangeEvents()
 	}
 	if _, _, streams := c.ChangeStreamSpec(); streams || commands.WritesResults(c.Body.Raw) {
 		return true

@@ -34,7 +34,7 @@ func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.C
 	answerDelay(wait).sleep(ctx)
 	switch {
 	case f.CloseConnection:
-		c.Drop()
+		c.DropConnection()
 		return r.reply(nil, call.ErrCrashed()), true
 	case f.Code != 0:
 		err := mongoerr.New(f.Code, "Failing command via 'failCommand' failpoint")

@@ -38,7 +38,7 @@ func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 	c.Request.SetContext(c.Ctx, c.Deadline, c.WithoutLock)
 	c.Request.SetRouter(r.Entry.Node, r.Routes)
 	if cmd.Effect == commands.Reads && cmd.Name != "count" {
-		c.Request.WaitForNodes()
+		c.Request.SetWaitsForNodes()
 	}
 	reply, err := r.runUnlessFailed(failure, cmd, c)
 	r.Counters.CountAsked(c.Request)
@@ -67,14 +67,14 @@ func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) 
 
 func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *call.Call) (bson.D, error) {
 	if failure != nil && failure.CloseConnection {
-		c.Drop()
+		c.DropConnection()
 		return nil, call.ErrCrashed()
 	}
 	if failure != nil && failure.Code != 0 {
 		return nil, failure.Err()
 	}
-	lookUpRoutes(cmd, c)
-	if err := askParticipants(cmd, c); err != nil {
+	applyEffectsBefore(cmd, c)
+	if err := contactParticipants(cmd, c); err != nil {
 		return nil, err
 	}
 	if err := call.CheckCollectionUUID(cmd, c); err != nil {
@@ -83,8 +83,8 @@ func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *ca
 	began := time.Now()
 	reply, err := cmd.Run(c)
 	err = withQuery(cmd, c, err)
-	servers.CountQuery(cmd, c, reply, err, time.Since(began))
-	followRoutes(cmd, c, err == nil)
+	servers.RecordQuery(cmd, c, reply, err, time.Since(began))
+	applyEffectsAfter(cmd, c, err == nil)
 	reply = withSnapshotTime(c, reply)
 	countTargets(cmd, c)
 	sampleQuery(cmd, c)
@@ -131,7 +131,7 @@ func (r *Router) writeConcernError(failure *mock.Failure, cmd *call.Command, c *
 	if concern := c.Request.WriteConcernError(); concern != nil {
 		return concern, nil
 	}
-	return unmetWriteConcern(cmd, c)
+	return awaitWriteConcern(cmd, c)
 }
 
 // failWithoutLock fails a command that runs without the cluster's lock, if a failure is configured for
@@ -145,7 +145,7 @@ func (r *Router) failWithoutLock(cmd *call.Command, c *call.Call) error {
 		return nil
 	}
 	if failure.CloseConnection {
-		c.Drop()
+		c.DropConnection()
 		return call.ErrCrashed()
 	}
 	return failure.Err()
@@ -158,11 +158,11 @@ func (r *Router) isCrashedMember() bool {
 	}
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
-	return r.Cluster.Faults().Crashed(r.Member.ID)
+	return r.Cluster.Faults().IsDown(r.Member.ID)
 }
 
-// askParticipants fails if a node that the command always contacts is unavailable.
-func askParticipants(cmd *call.Command, c *call.Call) error {
+// contactParticipants fails if a node that the command always contacts is unavailable.
+func contactParticipants(cmd *call.Command, c *call.Call) error {
 	needs := cmd.Contacts
 	if needs == 0 {
 		return nil

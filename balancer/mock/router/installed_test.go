@@ -66,12 +66,12 @@ func TestInstalledStaysOnDisk(t *testing.T) {
 		{catalog.Release83, "8.3", "8.3", "8.3"},
 		{catalog.Release{}, "8.3", "8.3", "8.3"},
 	} {
-		_, c := opened(t, mock.Config{DBPath: dir, Version: step.version})
+		_, c := opened(t, mock.Config{DBPath: dir, Release: step.version})
 		_, config, _ := strings.Cut(c.Addresses().ConfigServer(), "/")
 		for of, want := range map[string]string{
 			config: step.config, host: step.shard, c.Addresses().FirstMember("shard0"): step.other,
 		} {
-			if got := c.Installed().ReleaseAt(of).String(); got != want {
+			if got := c.InstalledReleases().ReleaseAt(of).String(); got != want {
 				t.Errorf("opened with %s, %s runs %s, want %s", step.version, of, got, want)
 			}
 		}

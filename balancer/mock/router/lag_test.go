@@ -92,7 +92,7 @@ func TestWritesWaitByDefault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := routertest.New(t, mock.Config{Topology: topology, Version: tt.release})
+			x := routertest.New(t, mock.Config{Topology: topology, Release: tt.release})
 			x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 0, "k", 150)}))
 			if tt.set != nil {
 				x.OK("admin", d("setDefaultRWConcern", 1, "defaultWriteConcern", tt.set))
@@ -122,7 +122,7 @@ func TestWritesWaitByDefault(t *testing.T) {
 // a collection with documents asks for all, whatever its write concern; what changes collections never does.
 func TestAMajorityDoesNotWait(t *testing.T) {
 	host := `"host": "rs/h1:27017,h2:27017,h3:27017"`
-	x := routertest.NewDescribed(t, strings.Replace(lying, `{"id": "b"}`, `{"id": "b", `+host+`}`, 1))
+	x := routertest.NewFromTopology(t, strings.Replace(lying, `{"id": "b"}`, `{"id": "b", `+host+`}`, 1))
 	p := pair{one: x}
 	x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 1, "k", 150)}))
 	x.OK("admin", d("mockSlow", "b", "secondary", "10s"))
@@ -194,7 +194,7 @@ func TestMigrationsWaitForTheSecondary(t *testing.T) {
 			if took < tt.least || took > tt.least+5*time.Second || code != tt.code {
 				t.Errorf("it took %v and ended with %d", took, code)
 			}
-			if err := p.one.Cluster.Invariants(); err != nil {
+			if err := p.one.Cluster.CheckInvariants(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -62,15 +62,15 @@ func memberHandlers() map[string]call.Handler {
 		"insert", "update", "delete", "findAndModify", "bulkWrite", "create", "drop", "dropDatabase", "createIndexes",
 		"dropIndexes", "collMod", "renameCollection",
 	} {
-		all[name] = refuseDirect
+		all[name] = refuseDirectWrite
 	}
 	maps.Copy(all, members.Handlers())
 	return all
 }
 
-// refuseDirect rejects a write that a client sends directly to a shard: the cluster would not know of
+// refuseDirectWrite rejects a write that a client sends directly to a shard: the cluster would not know of
 // it.
-func refuseDirect(c *call.Call) (bson.D, error) {
+func refuseDirectWrite(c *call.Call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.Unauthorized,
 		"%s is refused: you are connecting to a sharded cluster improperly by connecting directly to a shard. Please "+
 			"connect to the cluster via a router (mongos).", c.Invoked)

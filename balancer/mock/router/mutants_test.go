@@ -173,7 +173,7 @@ func TestMutantsOfValidCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		old, young := beforeMutations(t), mutationsOn(t, mock.Config{Version: newest})
+		old, young := beforeMutations(t), mutationsOn(t, mock.Config{Release: newest})
 		for range rapid.IntRange(0, 6).Draw(rt, "before") {
 			before := drawn(rt, calls, names, "before")
 			old.Run(before.db, before.body)

@@ -40,7 +40,7 @@ var samplesByName = map[string]any{
 
 // Each field of each command, and one that every command takes, may come once.
 func TestEveryCommandTakesAKeyOnce(t *testing.T) {
-	x := routertest.New(t, mock.Config{Version: catalog.Release83, Parameters: map[string]any{"enableTestCommands": true}})
+	x := routertest.New(t, mock.Config{Release: catalog.Release83, Parameters: map[string]any{"enableTestCommands": true}})
 	for _, cmd := range commands.All() {
 		if cmd.MembersOnly {
 			continue
@@ -130,8 +130,8 @@ func elsewhere(_ string, v any) any {
 }
 
 // onlyMine is a cluster with a user that may use app.mine and nothing else.
-func onlyMine(t *testing.T) *routertest.Roled {
-	x := routertest.NewRoled(t)
+func onlyMine(t *testing.T) *routertest.RoleTester {
+	x := routertest.NewRoleTester(t)
 	x.As("root", "app", d("insert", "mine", "documents", bson.A{d("_id", 7)}))
 	role := d("createRole", "onlyMine", "roles", bson.A{}, "privileges", bson.A{d("resource", d("db", "app", "collection", "mine"),
 		"actions", bson.A{"find", "insert", "update", "remove", "createCollection", "collStats", "createIndex", "dropIndex"})})

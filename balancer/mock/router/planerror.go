@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// withQuery returns an error of the planner with the query, as a shard tells of it: of filters there is none, or one
-// value of one field. All others have the error as it is, and so do pipelines.
+// withQuery returns a planner error with the query in its text, as a shard gives it, if the filter is empty or tests
+// one field for one value; otherwise without the query. A find's error also has a prefix. Pipelines keep err.
 func withQuery(cmd *call.Command, c *call.Call, err error) error {
 	refusal, isPlanner := errors.AsType[*store.PlannerError](err)
 	if !isPlanner {
@@ -59,7 +59,7 @@ func documentText(c *call.Call, name string) string {
 	return mongoerr.Text(doc)
 }
 
-// filterTree shows a filter as servers do; false for one of several conditions, or of operators.
+// filterTree returns a filter in the servers' format. isSimple is false for several conditions and for operators.
 func filterTree(c *call.Call, field string) (text string, isSimple bool) {
 	doc, _ := c.Body.Lookup(field).DocumentOK()
 	elems, err := doc.Elements()

@@ -11,7 +11,7 @@ import (
 // Queries are analyzed from 7.0 on.
 func TestAnalyzersSince70(t *testing.T) {
 	for release, want := range map[catalog.Release]int{catalog.Release60: 59, catalog.Release70: 26} {
-		x := routertest.New(t, mock.Config{Version: release})
+		x := routertest.New(t, mock.Config{Release: release})
 		if code := x.Code("admin", d("analyzeShardKey", "x.none", "key", d("k", 1))); code != want {
 			t.Errorf("%s: analyzeShardKey fails with %d, want %d", release, code, want)
 		}

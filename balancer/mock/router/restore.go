@@ -35,7 +35,7 @@ func (r *Router) adoptState() {
 
 // restoreSecret loads the stored secret for answers about unknown users, or creates one.
 func (r *Router) restoreSecret() {
-	secret, known := access.RestoreSecret(r.Cluster.Storage().StoredUsers()[access.SecretName])
+	secret, known := access.ReadStoredSecret(r.Cluster.Storage().StoredUsers()[access.SecretName])
 	if !known {
 		secret = access.NewSecret()
 	}

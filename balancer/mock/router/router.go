@@ -124,7 +124,7 @@ func (r *Router) countWorkload(random *rand.Rand) func(mock.Work) {
 // Leave is called when a connection ends.
 func (r *Router) Leave(client *wire.Client) {
 	if client.State != nil {
-		r.Counters.Connections.Add(-1)
+		r.Counters.OpenConnections.Add(-1)
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	c := r.Begin(ctx, req)
 	r.LogoutDropped(c.Peer)
 	if r.isCrashedMember() {
-		c.Drop()
+		c.DropConnection()
 		return r.reply(nil, call.ErrCrashed())
 	}
 	if cmd != nil {
@@ -163,7 +163,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	defer account.Close()
 	c.Ctx = ctx
 	defer c.End()
-	release, err := r.checkOut(c)
+	release, err := r.checkOutSession(c)
 	if err != nil {
 		return r.reply(nil, err)
 	}
@@ -174,7 +174,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		return r.reply(nil, err)
 	}
 	late.sleep(ctx)
-	return fault.FailAfter(reply)
+	return fault.AddWriteConcernError(reply)
 }
 
 // perform runs a command with the cluster's lock held, except for computations. The reply may be sent
@@ -198,7 +198,7 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 		fields, err = r.run(cmd, c)
 	}
 	r.StoreWrites(c)
-	return fields, awaitDurable(cmd, c), err
+	return fields, submitChanges(cmd, c), err
 }
 
 // run runs a checked command.
@@ -216,7 +216,7 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 	if !cmd.MockOnly && r.Member == nil {
 		return r.runInCluster(cmd, c)
 	}
-	c.Request = r.Cluster.Background()
+	c.Request = r.Cluster.BackgroundRequest()
 	return cmd.Run(c)
 }
 
@@ -285,7 +285,7 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 		return rewriteEmptyNameError(cmd, c, err)
 	}
 	c.Args = first
-	if name := args.Text(c.Body.Lookup(c.Invoked)); strings.HasPrefix(name, ".") && cmd.NamesCollection() {
+	if name := args.Text(c.Body.Lookup(c.Invoked)); strings.HasPrefix(name, ".") && cmd.ParsesValueAsCollection() {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", c.DB, name)
 	}
 	if err := readMaxTime(c, c.Now); err != nil {

@@ -27,7 +27,7 @@ type pair struct {
 
 func newPair(t *testing.T) pair {
 	t.Helper()
-	one := routertest.NewDescribed(t, lying)
+	one := routertest.NewFromTopology(t, lying)
 	other, err := one.Router.NewSibling("mock2:27017")
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestRouterClockAhead(t *testing.T) {
 
 // The address that a client dials says which of several routers answers.
 func TestSeveralRouters(t *testing.T) {
-	x := routertest.NewDescribed(t, lying)
+	x := routertest.NewFromTopology(t, lying)
 	rs, err := router.NewRouters(x.Router, 3)
 	if err != nil {
 		t.Fatal(err)

@@ -227,7 +227,7 @@ func TestWaitingForSecondaries(t *testing.T) {
 
 // A read preference that makes no sense has the server's error, on whatever command.
 func TestReadPreferences(t *testing.T) {
-	x := routertest.NewDescribed(t, lying)
+	x := routertest.NewFromTopology(t, lying)
 	for _, tt := range []struct {
 		preference any
 		code       int
@@ -314,7 +314,7 @@ func TestSecondariesShowOneMoment(t *testing.T) {
 // A topology may begin with a secondary that is behind, and mockStatus tells of it. No
 // router has one, and what is not a time is refused.
 func TestSecondariesOfATopology(t *testing.T) {
-	x := routertest.NewDescribed(t, strings.Replace(lying, `{"id": "b"}`, `{"id": "b", "secondary": "1m"}`, 1))
+	x := routertest.NewFromTopology(t, strings.Replace(lying, `{"id": "b"}`, `{"id": "b", "secondary": "1m"}`, 1))
 	if ms := x.OK("admin", d("mockStatus", 1)).Lookup("slow", "b", "secondaryMillis").AsInt64(); ms != 60_000 {
 		t.Errorf("it is behind by %d ms", ms)
 	}
@@ -343,7 +343,7 @@ func TestSecondariesOfATopology(t *testing.T) {
 // The member of a shard tells of its set of two, and how far a majority has come; with no
 // secondary there is one member, which is a majority.
 func TestAMemberTellsOfItsSecondary(t *testing.T) {
-	x := routertest.NewDescribed(t, lying)
+	x := routertest.NewFromTopology(t, lying)
 	member := &tester{T: t, Router: router.Member{ID: "b", Set: "b", Address: "127.0.0.1:27001"}.NewNode(x.Router), Cluster: x.Cluster}
 	check := func(members int, lag time.Duration) {
 		t.Helper()

@@ -15,7 +15,7 @@ func readSnapshot(c *call.Call, cmd *call.Command) error {
 		return nil
 	}
 	now := c.Cluster.IDs().ClusterTime()
-	c.Snapshot = &now
+	c.SnapshotTime = &now
 	v := c.Body.Lookup("readConcern", "atClusterTime")
 	if v.IsZero() {
 		return nil
@@ -43,10 +43,10 @@ func readSnapshot(c *call.Call, cmd *call.Command) error {
 // withSnapshotTime adds the time of the snapshot to a reply, so that clients can read the same snapshot
 // again.
 func withSnapshotTime(c *call.Call, reply bson.D) bson.D {
-	if c.Snapshot == nil || len(reply) == 0 {
+	if c.SnapshotTime == nil || len(reply) == 0 {
 		return reply
 	}
-	at := bson.E{Key: "atClusterTime", Value: *c.Snapshot}
+	at := bson.E{Key: "atClusterTime", Value: *c.SnapshotTime}
 	for i, f := range reply {
 		if cursor, isDoc := f.Value.(bson.D); f.Key == "cursor" && isDoc {
 			reply[i].Value = append(cursor, at)

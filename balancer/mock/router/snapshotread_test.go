@@ -10,7 +10,7 @@ import (
 
 // A snapshot that is gone is refused: a later state would be a wrong answer.
 func TestSnapshotReads(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	snapshot := func(command bson.D, at ...any) bson.D {
 		return append(command, bson.E{Key: "readConcern", Value: append(d("level", "snapshot"), d(at...)...)})
 	}
@@ -50,7 +50,7 @@ func TestSnapshotReads(t *testing.T) {
 
 // Neither $out nor $merge can be linearizable.
 func TestOutputIsNotLinearizable(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	for _, stage := range []bson.D{d("$out", "d"), d("$merge", "d")} {
 		command := d("aggregate", "c", "pipeline", bson.A{stage}, "cursor", d(), "readConcern", d("level", "linearizable"))
 		if code := x.Code("db", command); code != 72 {

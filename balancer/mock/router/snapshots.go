@@ -8,5 +8,5 @@ type SnapshotFile = call.SnapshotFile
 // WithSnapshots lets clients save the cluster to files and load it from files. find returns the path for
 // a name. By default both are rejected, because a client must not access the files of this machine.
 func WithSnapshots(find SnapshotFile) Option {
-	return func(r *Router) { r.Snapshots = find }
+	return func(r *Router) { r.SnapshotPath = find }
 }

@@ -131,7 +131,7 @@ func newSpecTester(t *testing.T, of specCase) *specTester {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := mock.New(mock.Config{Topology: topology, Version: line, FCV: fcv, ConfigServer: "c0:27019", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+	c, err := mock.New(mock.Config{Topology: topology, Release: line, FCV: fcv, ConfigServer: "c0:27019", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (st *specTester) play(c specCase) {
 	}
 	st.Cluster.Lock()
 	defer st.Cluster.Unlock()
-	if err := st.Cluster.Invariants(); err != nil && !c.Broken {
+	if err := st.Cluster.CheckInvariants(); err != nil && !c.Broken {
 		st.T.Error(err)
 	}
 }

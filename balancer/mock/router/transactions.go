@@ -44,9 +44,9 @@ func (r *Router) useSession(cmd *call.Command, c *call.Call) error {
 	return nil
 }
 
-// checkOut checks out the session of a retryable write. A retry that arrives while the first attempt is
+// checkOutSession checks out the session of a retryable write. A retry that arrives while the first attempt is
 // in progress waits for it and then finds its results.
-func (r *Router) checkOut(c *call.Call) (release func(), err error) {
+func (r *Router) checkOutSession(c *call.Call) (release func(), err error) {
 	if c.LSID == nil || c.Body.Lookup("txnNumber").IsZero() {
 		return func() {}, nil
 	}

@@ -16,21 +16,21 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// unmetWriteConcern returns the writeConcernError of a write that was done, but asked for more nodes than a shard's
-// replica set has, for an unknown mode, or not to wait as long as a secondary is behind (secondary of mockSlow); nil
-// for all others. Where none is behind, what can be met is met at once: the nodes hold the same. A write that does not
-// say how many nodes waits for those of the default. What changes collections waits for a majority of its own, and
-// answers without an error (recording 22-secondaries). A pipeline that writes fails.
-func unmetWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
+// awaitWriteConcern waits for the nodes of a write concern and returns the writeConcernError: for more nodes than a
+// shard has, for an unknown mode, or for a wtimeout shorter than the lag (secondary of mockSlow). It returns nil
+// otherwise. Without a lag it does not wait, because all nodes have the same data. A write that does not
+// name a number of nodes waits for the default. Commands that change collections always wait for a majority and
+// return no error (recording 22-secondaries). A pipeline that writes fails instead.
+func awaitWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
 	if !cmd.WriteConcern || !cmd.AwaitsNodes && !commands.WritesResults(c.Body.Raw) {
 		return nil, nil
 	}
 	concern, isDoc := c.Body.Lookup("writeConcern").DocumentOK()
-	asked := askedFor(c, concern)
+	asked := readRequestedConcern(c, concern)
 	if !isDoc && c.Request.SecondaryLag() == 0 && asked.source == "implicitDefault" {
 		return nil, nil
 	}
-	failures := unmetOn(c, cmd, asked)
+	failures := awaitOnShards(c, cmd, asked)
 	switch {
 	case len(failures) == 0:
 		return nil, nil
@@ -38,19 +38,19 @@ func unmetWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
 		first := failures[0]
 		return nil, mongoerr.New(first.code, "PlanExecutor error during aggregation :: caused by :: %s", first.text(cmd.Name))
 	}
-	return concernReply(cmd.Name, failures), nil
+	return writeConcernErrorDoc(cmd.Name, failures), nil
 }
 
-// askedConcern is what a write waits for.
-type askedConcern struct {
+// requestedConcern is what a write waits for.
+type requestedConcern struct {
 	w       bson.RawValue
 	journal bool
 	timeout int32
-	source  string // who wants it
+	source  string // provenance, such as clientSupplied or implicitDefault
 }
 
-func askedFor(c *call.Call, concern bson.Raw) askedConcern {
-	a := askedConcern{w: concern.Lookup("w"), source: "clientSupplied"}
+func readRequestedConcern(c *call.Call, concern bson.Raw) requestedConcern {
+	a := requestedConcern{w: concern.Lookup("w"), source: "clientSupplied"}
 	if a.w.IsZero() {
 		concern, a.source = c.Cluster.ClusterParameters().DefaultWriteConcern(concern)
 		a.w = concern.Lookup("w")
@@ -64,8 +64,8 @@ func askedFor(c *call.Call, concern bson.Raw) askedConcern {
 	return a
 }
 
-// unmetOn waits for the nodes of each shard that a write went to, and returns what was not met.
-func unmetOn(c *call.Call, cmd *call.Command, asked askedConcern) (failures []writeConcernFailure) {
+// awaitOnShards waits for the nodes of each shard that a write went to, and returns what was not met.
+func awaitOnShards(c *call.Call, cmd *call.Command, asked requestedConcern) (failures []writeConcernFailure) {
 	shards := c.Request.ContactedShards()
 	if len(shards) == 0 {
 		home, _ := c.Cluster.Statistics().HomeShard(c.TargetNamespace(cmd))
@@ -73,7 +73,7 @@ func unmetOn(c *call.Call, cmd *call.Command, asked askedConcern) (failures []wr
 	}
 	longest := time.Duration(0)
 	for _, id := range shards {
-		f, wait := asked.on(c, id)
+		f, wait := asked.checkShard(c, id)
 		if wait > 0 || f.message != "" {
 			failures = append(failures, f)
 		}
@@ -98,9 +98,9 @@ func unmetOn(c *call.Call, cmd *call.Command, asked askedConcern) (failures []wr
 	return failures
 }
 
-// on returns why a shard's set can't have what a write asks for, or how long it has to be waited for.
-func (a askedConcern) on(c *call.Call, id catalog.ShardID) (f writeConcernFailure, wait time.Duration) {
-	f = writeConcernFailure{askedConcern: a, shard: string(id)}
+// checkShard returns why a shard cannot satisfy the write concern; f has no message if it can, after wait.
+func (a requestedConcern) checkShard(c *call.Call, id catalog.ShardID) (f writeConcernFailure, wait time.Duration) {
+	f = writeConcernFailure{requestedConcern: a, shard: string(id)}
 	faults := c.Cluster.Faults()
 	members := faults.MemberCount(id)
 	n, _ := args.Number(a.w)
@@ -122,15 +122,15 @@ func (a askedConcern) on(c *call.Call, id catalog.ShardID) (f writeConcernFailur
 
 // writeConcernFailure is a write concern that was not met on a shard.
 type writeConcernFailure struct {
-	askedConcern
+	requestedConcern
 	shard    string
 	code     mongoerr.Code
 	message  string
 	timedOut bool // it may be met later
 }
 
-// details are what errInfo says, or the message.
-func (f writeConcernFailure) details() bson.D {
+// errInfo returns the errInfo of the failure, which some commands have in the message instead.
+func (f writeConcernFailure) errInfo() bson.D {
 	concern := bson.D{{Key: "w", Value: f.w}}
 	if f.journal {
 		concern = append(concern, bson.E{Key: "j", Value: true})
@@ -143,11 +143,11 @@ func (f writeConcernFailure) details() bson.D {
 	return info
 }
 
-// text is the message of a command's reply: each has its own.
+// text returns the errmsg of a command's reply, whose format depends on the command.
 func (f writeConcernFailure) text(command string) string {
 	details := "<none>"
 	if command != "bulkWrite" {
-		if raw, err := bson.Marshal(f.details()); err == nil {
+		if raw, err := bson.Marshal(f.errInfo()); err == nil {
 			details = mongoerr.Text(raw)
 		}
 	}
@@ -161,9 +161,10 @@ func (f writeConcernFailure) text(command string) string {
 	}
 }
 
-// concernReply is the writeConcernError of a reply. Commands that write batches tell of the details in the message
+// writeConcernErrorDoc is the writeConcernError of a reply. Commands that write batches tell of the
+// details in the message
 // only.
-func concernReply(command string, failures []writeConcernFailure) bson.D {
+func writeConcernErrorDoc(command string, failures []writeConcernFailure) bson.D {
 	first, texts := failures[0], make([]string, len(failures))
 	for i, f := range failures {
 		texts[i] = f.text(command)
@@ -178,7 +179,7 @@ func concernReply(command string, failures []writeConcernFailure) bson.D {
 	case "bulkWrite":
 		return bson.D{code, message}
 	case "createIndexes", "findAndModify":
-		info = first.details()
+		info = first.errInfo()
 	}
 	return bson.D{code, {Key: "codeName", Value: first.code.Name()}, message, {Key: "errInfo", Value: info}}
 }

@@ -17,8 +17,8 @@ type Catalog interface {
 	Table(ns string) *catalog.RoutingTable
 	// DatabaseEntry returns the document in config.databases.
 	DatabaseEntry(db string) (bson.Raw, bool)
-	// DatabasesWritten returns the number of changes of config.databases.
-	DatabasesWritten() uint64
+	// DatabaseWrites returns the number of changes of config.databases.
+	DatabaseWrites() uint64
 }
 
 // Targets returns the shards that a request targets according to a routing table.
@@ -39,10 +39,10 @@ type Cache struct {
 	stats    Stats
 }
 
-// database is an entry of config.databases, and the value of DatabasesWritten when it was read.
+// database is an entry of config.databases, and the value of DatabaseWrites when it was read.
 type database struct {
-	entry bson.Raw
-	as    uint64
+	entry  bson.Raw
+	writes uint64
 }
 
 // Stats are the counters of the cache since the router's start (catalogCache of serverStatus,
@@ -62,14 +62,14 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// Fresh reports whether the entry of a collection is up to date. Nearly every request calls only this
+// IsFresh reports whether the entry of a collection is up to date. Nearly every request calls only this
 // method.
-func (c *Cache) Fresh(ns string, now Catalog) bool {
+func (c *Cache) IsFresh(ns string, now Catalog) bool {
 	known, ok := c.tables[ns]
 	if !ok || known != now.Table(ns) || c.outdated[ns] {
 		return false
 	}
-	return known != nil || c.databases[databaseOf(ns)].as == now.DatabasesWritten()
+	return known != nil || c.databases[databaseOf(ns)].writes == now.DatabaseWrites()
 }
 
 func databaseOf(ns string) string {
@@ -83,12 +83,12 @@ func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
 	if known, ok := c.tables[ns]; ok && !c.outdated[ns] {
 		return known
 	}
-	return c.Read(ns, now)
+	return c.Refresh(ns, now)
 }
 
-// Read refreshes the routing table of a collection. If the database does not exist, it only drops the
+// Refresh refreshes the routing table of a collection. If the database does not exist, it only drops the
 // entry.
-func (c *Cache) Read(ns string, now Catalog) *catalog.RoutingTable {
+func (c *Cache) Refresh(ns string, now Catalog) *catalog.RoutingTable {
 	known, current := c.tables[ns], now.Table(ns)
 	delete(c.outdated, ns)
 	if _, ok := c.Database(databaseOf(ns), now); !ok && current == nil {
@@ -118,28 +118,28 @@ func (c *Cache) LookForBuckets(ns string, now Catalog) {
 	}
 }
 
-// RefuseByFormerPrimary counts a stale error of the database's former primary for a write to an
+// CheckFormerPrimary counts a stale error of the database's former primary for a write to an
 // untracked collection.
-func (c *Cache) RefuseByFormerPrimary(ns string, now Catalog) {
+func (c *Cache) CheckFormerPrimary(ns string, now Catalog) {
 	db := databaseOf(ns)
 	known, ok := c.databases[db]
-	if ok && known.as != now.DatabasesWritten() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
-		c.Refused(ns, now)
+	if ok && known.writes != now.DatabaseWrites() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
+		c.RefreshStale(ns, now)
 	}
 }
 
 // movedTo reports whether entry is the same database with another primary.
-func (d database) movedTo(entry bson.Raw, there bool) bool {
-	return there && entry.Lookup("version", "uuid").Equal(d.entry.Lookup("version", "uuid")) &&
+func (d database) movedTo(entry bson.Raw, exists bool) bool {
+	return exists && entry.Lookup("version", "uuid").Equal(d.entry.Lookup("version", "uuid")) &&
 		!entry.Lookup("primary").Equal(d.entry.Lookup("primary"))
 }
 
 // CountCreation counts the stale error for a write that implicitly creates its collection.
 func (c *Cache) CountCreation() { c.stats.Stale++ }
 
-// Outdate marks the entry of a collection as stale after a change by the router itself. It counts as a
+// MarkStale marks the entry of a collection as stale after a change by the router itself. It counts as a
 // stale error.
-func (c *Cache) Outdate(ns string) {
+func (c *Cache) MarkStale(ns string) {
 	c.stats.Stale++
 	if c.tables[ns] != nil {
 		if c.outdated == nil {
@@ -160,7 +160,7 @@ func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
 		if c.databases == nil || len(c.databases) >= maxKnown {
 			c.databases = map[string]database{}
 		}
-		c.databases[db] = database{entry, now.DatabasesWritten()}
+		c.databases[db] = database{entry, now.DatabaseWrites()}
 	}
 	return entry, ok
 }
@@ -175,24 +175,24 @@ func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
 	return catalog.ShardID(primary), true
 }
 
-// Send checks a request against the shards that it targets. It returns the first shard that rejects the
-// request because of a stale routing table, and whether there is one. The caller then calls Refused.
+// Refusal checks a request against the shards that it targets. It returns the first shard that rejects the
+// request because of a stale routing table, and whether there is one. The caller then calls RefreshStale.
 //
 // A shard compares the collection's incarnation and the major version of its newest chunk. So splits and
 // merges alone make no request stale.
-func (c *Cache) Send(ns string, now Catalog, to Targets) (by catalog.ShardID, refused bool) {
+func (c *Cache) Refusal(ns string, now Catalog, to Targets) (by catalog.ShardID, refused bool) {
 	if known := c.Table(ns, now); known != nil {
 		return refusal(known, now.Table(ns), to)
 	}
-	return c.sendUnsharded(ns, now)
+	return c.unshardedRefusal(ns, now)
 }
 
-// sendUnsharded checks a request to the primary of its database, which rejects it if the collection is
+// unshardedRefusal checks a request to the primary of its database, which rejects it if the collection is
 // now tracked. If the shard is no longer the primary, the cache refreshes the database entry. That is
 // another stale error (StaleDbVersion), which no counter includes.
-func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refused bool) {
+func (c *Cache) unshardedRefusal(ns string, now Catalog) (by catalog.ShardID, refused bool) {
 	db := databaseOf(ns)
-	if known, ok := c.databases[db]; ok && known.as != now.DatabasesWritten() {
+	if known, ok := c.databases[db]; ok && known.writes != now.DatabaseWrites() {
 		delete(c.databases, db)
 	}
 	primary, ok := c.PrimaryOf(ns, now)
@@ -205,30 +205,31 @@ func (c *Cache) sendUnsharded(ns string, now Catalog) (by catalog.ShardID, refus
 // refusal returns the first shard that rejects a request routed by the table known.
 func refusal(known, now *catalog.RoutingTable, to Targets) (by catalog.ShardID, refused bool) {
 	for _, id := range to(known) {
-		if !Fits(known, now, id) {
+		if !ShardAccepts(known, now, id) {
 			return id, true
 		}
 	}
 	return "", false
 }
 
-// Fits reports whether a shard accepts a request: known is the router's table, its the shard's. A nil
+// ShardAccepts reports whether a shard accepts a request that the router has routed by routerTable. A nil
 // table stands for an untracked collection.
-func Fits(known, its *catalog.RoutingTable, id catalog.ShardID) bool {
-	if known == nil || its == nil {
-		return known == its
+func ShardAccepts(routerTable, shardTable *catalog.RoutingTable, id catalog.ShardID) bool {
+	if routerTable == nil || shardTable == nil {
+		return routerTable == shardTable
 	}
-	return same(known, its) && known.ShardVersion(id).Major == its.ShardVersion(id).Major
+	return sameIncarnation(routerTable, shardTable) &&
+		routerTable.ShardVersion(id).Major == shardTable.ShardVersion(id).Major
 }
 
-// Refused counts a stale error and refreshes the routing table.
-func (c *Cache) Refused(ns string, now Catalog) {
+// RefreshStale counts a stale error and refreshes the routing table.
+func (c *Cache) RefreshStale(ns string, now Catalog) {
 	c.stats.Stale++
-	c.Read(ns, now)
+	c.Refresh(ns, now)
 }
 
-// same reports whether two tables belong to the same incarnation of a collection.
-func same(a, b *catalog.RoutingTable) bool {
+// sameIncarnation reports whether two tables belong to the same incarnation of a collection.
+func sameIncarnation(a, b *catalog.RoutingTable) bool {
 	return a.Epoch() == b.Epoch() && a.Timestamp() == b.Timestamp()
 }
 

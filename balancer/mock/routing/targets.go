@@ -14,9 +14,9 @@ func Owners(table *catalog.RoutingTable, filter *filter.Filter) []catalog.ShardI
 	p := table.Pattern()
 	var room [64]byte
 	if key, ok := p.AppendQueryKey(room[:0], filter.Equality); ok {
-		return []catalog.ShardID{table.OwnerOf(key)}
+		return []catalog.ShardID{table.ShardOfBytes(key)}
 	}
-	ranges, ok := store.KeyRanges(filter, p.Doc())
+	ranges, ok := store.ShardKeyRanges(filter, p.Doc())
 	if !ok {
 		return table.Owners()
 	}

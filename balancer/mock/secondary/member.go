@@ -22,8 +22,8 @@ type State struct {
 	Docs *store.Collection
 	// Table is the routing table by which the shard owns documents; nil for an untracked collection.
 	Table *catalog.RoutingTable
-	// Home reports whether the shard is the primary of the database.
-	Home bool
+	// IsHome reports whether the shard is the primary of the database.
+	IsHome bool
 }
 
 // version is a state that the primary has had since a time.
@@ -48,37 +48,37 @@ type Member struct {
 	marks []mark
 }
 
-// New returns the secondary of a primary that it is equal to now, and will be behind
+// New returns a secondary that has all of the primary's data now and lags behind it
 // from now on.
 func New(lag time.Duration, now time.Time) *Member {
 	return &Member{lag: lag, floor: now, colls: map[string][]version{}}
 }
 
-// Fall changes the lag.
-func (m *Member) Fall(lag time.Duration, now time.Time) {
-	m.floor = m.has(now)
+// SetLag changes the lag.
+func (m *Member) SetLag(lag time.Duration, now time.Time) {
+	m.floor = m.replicatedUntil(now)
 	m.lag = lag
 }
 
-// has returns the time up to which the secondary has replicated.
-func (m *Member) has(now time.Time) time.Time {
+// replicatedUntil returns the time up to which the secondary has replicated.
+func (m *Member) replicatedUntil(now time.Time) time.Time {
 	if t := now.Add(-m.lag); t.After(m.floor) {
 		return t
 	}
 	return m.floor
 }
 
-// Behind is by how much it is behind: as its lag says only after that time has gone by.
-func (m *Member) Behind(now time.Time) time.Duration { return now.Sub(m.has(now)) }
+// CurrentLag returns by how much the secondary lags now: less than lag until that time has passed.
+func (m *Member) CurrentLag(now time.Time) time.Duration { return now.Sub(m.replicatedUntil(now)) }
 
-// steps is into how many a lag is divided: changes of the primary within one of them,
+// stepsPerLag is the number of steps of a lag: changes of the primary within one step,
 // or within a millisecond, come together.
-const steps = 1000
+const stepsPerLag = 1000
 
 // step returns the beginning of the step that contains a time. For a time after floor it returns a time
 // after floor, so that a write after the lag began is not replicated at once.
 func (m *Member) step(now time.Time) time.Time {
-	t := now.Truncate(min(max(m.lag/steps, time.Millisecond), max(m.lag, 1)))
+	t := now.Truncate(min(max(m.lag/stepsPerLag, time.Millisecond), max(m.lag, 1)))
 	switch {
 	case t.After(m.floor):
 		return t
@@ -88,17 +88,17 @@ func (m *Member) step(now time.Time) time.Time {
 	return m.floor
 }
 
-// Note records the states of the primary that have changed. names are its collections and their
-// databases; of returns the state of a name, which may be a dropped collection. The caller must call
-// Note before time advances.
-func (m *Member) Note(now time.Time, stamp bson.Timestamp, names iter.Seq[string], of func(ns string) State) {
-	from, old := m.step(now), m.has(now)
+// Record records the states of the primary that have changed. names are its collections and their
+// databases; stateOf returns the state of a name, which may be a dropped collection. The caller must call
+// Record before time advances.
+func (m *Member) Record(now time.Time, stamp bson.Timestamp, names iter.Seq[string], stateOf func(ns string) State) {
+	from, old := m.step(now), m.replicatedUntil(now)
 	for ns := range m.colls {
-		m.note(ns, from, old, of(ns))
+		m.recordState(ns, from, old, stateOf(ns))
 	}
 	for ns := range names {
 		if _, known := m.colls[ns]; !known {
-			m.note(ns, from, old, of(ns))
+			m.recordState(ns, from, old, stateOf(ns))
 		}
 	}
 	switch n := len(m.marks); {
@@ -113,7 +113,7 @@ func (m *Member) Note(now time.Time, stamp bson.Timestamp, names iter.Seq[string
 	}
 }
 
-func (m *Member) note(ns string, from, old time.Time, s State) {
+func (m *Member) recordState(ns string, from, old time.Time, s State) {
 	list := m.colls[ns]
 	switch n := len(list); {
 	case n > 0 && list[n-1].State == s:
@@ -128,7 +128,7 @@ func (m *Member) note(ns string, from, old time.Time, s State) {
 	}
 	switch {
 	case past == 0:
-	case len(list) == past+1 && list[past].Docs == nil && !list[past].Home:
+	case len(list) == past+1 && list[past].Docs == nil && !list[past].IsHome:
 		delete(m.colls, ns) // also dropped on the secondary
 		return
 	default:
@@ -143,7 +143,7 @@ func (m *Member) State(ns string, now time.Time) State {
 	if len(list) == 0 {
 		return State{}
 	}
-	has := m.has(now)
+	has := m.replicatedUntil(now)
 	for _, v := range slices.Backward(list) {
 		if !has.Before(v.from) {
 			return v.State
@@ -155,13 +155,13 @@ func (m *Member) State(ns string, now time.Time) State {
 // Knows reports whether the collection exists on the shard or was dropped recently.
 func (m *Member) Knows(ns string) bool { return len(m.colls[ns]) > 0 }
 
-// Next returns when the secondary will have another state of one of the given collections or databases.
+// NextChange returns when the secondary will have another state of one of the given collections or databases.
 // It returns false if the secondary has the primary's state. A nil Member is the primary itself.
-func (m *Member) Next(now time.Time, names ...string) (at time.Time, ok bool) {
+func (m *Member) NextChange(now time.Time, names ...string) (at time.Time, ok bool) {
 	if m == nil {
 		return time.Time{}, false
 	}
-	has := m.has(now)
+	has := m.replicatedUntil(now)
 	for _, name := range names {
 		for _, v := range m.colls[name] {
 			if due := v.from.Add(m.lag); v.from.After(has) && (!ok || due.Before(at)) {
@@ -172,9 +172,9 @@ func (m *Member) Next(now time.Time, names ...string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// ClusterTime is the newest logical time of which it has everything.
+// ClusterTime returns the newest cluster time up to which the secondary has all writes.
 func (m *Member) ClusterTime(now time.Time) (t bson.Timestamp) {
-	has := m.has(now)
+	has := m.replicatedUntil(now)
 	for _, k := range m.marks {
 		if !k.from.After(has) {
 			t = k.stamp
@@ -183,14 +183,14 @@ func (m *Member) ClusterTime(now time.Time) (t bson.Timestamp) {
 	return t
 }
 
-// Reaches returns when the secondary will have all that was written up to a logical
-// time; false where it has, or nobody has given that time out. A nil Member is the
+// WhenReplicated returns when the secondary will have all that was written up to a logical
+// time; false if it already has, or if no cluster time is that high yet. A nil Member is the
 // primary itself.
-func (m *Member) Reaches(stamp bson.Timestamp, now time.Time) (at time.Time, ok bool) {
+func (m *Member) WhenReplicated(stamp bson.Timestamp, now time.Time) (at time.Time, ok bool) {
 	if m == nil {
 		return time.Time{}, false
 	}
-	has := m.has(now)
+	has := m.replicatedUntil(now)
 	for _, k := range m.marks {
 		if !k.stamp.Before(stamp) {
 			return k.from.Add(m.lag), k.from.After(has)

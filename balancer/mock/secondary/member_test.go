@@ -31,7 +31,7 @@ type moment struct {
 }
 
 func (p *primary) note(m *secondary.Member) {
-	m.Note(p.now, bson.Timestamp{T: 1, I: p.stamp}, maps.Keys(p.colls), func(ns string) secondary.State {
+	m.Record(p.now, bson.Timestamp{T: 1, I: p.stamp}, maps.Keys(p.colls), func(ns string) secondary.State {
 		var s secondary.State
 		if c := p.colls[ns]; c != nil {
 			s.Docs = c.Snapshot()
@@ -95,7 +95,7 @@ func TestASecondaryHasThePast(t *testing.T) {
 				floor = later(floor, p.now.Add(-lag))
 				lag = time.Duration(rapid.IntRange(1, 30).Draw(t, "other lag")) * time.Second
 				p.note(m)
-				m.Fall(lag, p.now)
+				m.SetLag(lag, p.now)
 			default:
 				if c == nil {
 					c = store.New()
@@ -116,14 +116,14 @@ func TestASecondaryHasThePast(t *testing.T) {
 				if !p.had(ns, got, oldest, oldest.Add(30*time.Millisecond)) {
 					t.Fatalf("%s of %v ago is %s, and was %s", ns, p.now.Sub(oldest), got, p.at(oldest, ns))
 				}
-				next, later := m.Next(p.now, ns)
+				next, later := m.NextChange(p.now, ns)
 				if newest := text(p.colls[ns]); !later && got != newest || later && !next.After(p.now) {
 					t.Fatalf("%s: %s, the primary has %s; more comes at %v, %v", ns, got, newest, next, later)
 				}
 			}
 			write := p.past[rapid.IntRange(0, len(p.past)-1).Draw(t, "write")].stamp
 			of := p.past[slices.IndexFunc(p.past, func(m moment) bool { return m.stamp == write })]
-			at, waits := m.Reaches(bson.Timestamp{T: 1, I: of.stamp}, p.now)
+			at, waits := m.WhenReplicated(bson.Timestamp{T: 1, I: of.stamp}, p.now)
 			// What it had at least when it fell behind by more came in the steps of the lag
 			// before: it may hold a step more than that.
 			const step = 30 * time.Millisecond

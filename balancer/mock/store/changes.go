@@ -22,10 +22,10 @@ type changeTracker struct {
 	indexesChanged bool
 }
 
-// TrackChanges starts to track the changes of a collection. first is called at the first change, and at
+// TrackChanges starts to track the changes of a collection. onFirst is called at the first change, and at
 // the first change after each TakeChanges.
-func (c *Collection) TrackChanges(first func()) {
-	c.tracker = &changeTracker{onFirst: first, records: map[RecordID]struct{}{}}
+func (c *Collection) TrackChanges(onFirst func()) {
+	c.tracker = &changeTracker{onFirst: onFirst, records: map[RecordID]struct{}{}}
 }
 
 // TakeChanges returns the changes since the last call.

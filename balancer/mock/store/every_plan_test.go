@@ -70,7 +70,7 @@ func planTasks() []aUse {
 						break // each document is tested by all conditions
 					}
 				}
-				KeyRanges(f, document.New(document.Field{Name: "k", Value: value.Int32(1)}))
+				ShardKeyRanges(f, document.New(document.Field{Name: "k", Value: value.Int32(1)}))
 				return nil
 			}
 		}})

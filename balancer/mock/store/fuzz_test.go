@@ -105,7 +105,7 @@ func FuzzCompileUpdate(f *testing.F) {
 					t.Errorf("%s made a damaged document", ask)
 				}
 			}
-			_, _ = u.Upsert(t.Context(), doc)
+			_, _ = u.BuildUpsertDocument(t.Context(), doc)
 		}
 	})
 }

@@ -18,27 +18,27 @@ func (s IndexSpec) isEquivalent(o IndexSpec) bool {
 
 // matchesExisting reports whether the requested index is the existing one, and returns an error if it
 // conflicts with it.
-func (s IndexSpec) matchesExisting(there IndexSpec) (bool, error) {
-	named, equal := s.Name == there.Name, bytes.Equal(s.Options, there.Options)
+func (s IndexSpec) matchesExisting(existing IndexSpec) (bool, error) {
+	named, equal := s.Name == existing.Name, bytes.Equal(s.Options, existing.Options)
 	both := func(text string) error {
 		return servererr.New(mongoerr.IndexOptionsConflict, text+" Requested index: %s, existing index: %s", s.messageText(),
-			there.messageText())
+			existing.messageText())
 	}
-	switch kind := s.isEquivalent(there); {
+	switch kind := s.isEquivalent(existing); {
 	case kind && named && equal:
 		return true, nil
 	case kind && named:
 		return false, both("An equivalent index already exists with the same name but different options.")
 	case kind && equal:
 		return false, servererr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s",
-			there.Name)
+			existing.Name)
 	case kind:
 		return false, both("An equivalent index already exists with a different name and options.")
 	case named:
 		return false, servererr.New(mongoerr.IndexKeySpecsConflict,
 			"An existing index has the same name as the requested index. When index names are not specified, they are auto "+
 				"generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
-			s.messageText(), there.messageText())
+			s.messageText(), existing.messageText())
 	}
 	return false, nil
 }

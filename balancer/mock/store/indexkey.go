@@ -139,7 +139,7 @@ func (k *keyExtraction) expand(at []paths.Position) error {
 	if len(elements) == 0 {
 		for i := range at {
 			if value.IsArray(at[i].Value) && !at[i].Done {
-				at[i] = at[i].InEmptyArray()
+				at[i] = at[i].ForEmptyArray()
 			}
 		}
 		return k.expand(at)
@@ -148,7 +148,7 @@ func (k *keyExtraction) expand(at []paths.Position) error {
 		next := slices.Clone(at)
 		for i := range next {
 			if value.IsArray(next[i].Value) && !next[i].Done {
-				next[i] = next[i].InElement(e)
+				next[i] = next[i].ForElement(e)
 			}
 		}
 		if err := k.expand(next); err != nil {

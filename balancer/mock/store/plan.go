@@ -245,7 +245,7 @@ func (p *Plan) savedSteps() (n int) {
 	if p.sorted {
 		n++
 	}
-	if p.residual() == nil && p.covers(p.query.Shape) {
+	if p.residualFilter() == nil && p.covers(p.query.Shape) {
 		n++
 	}
 	return n
@@ -331,7 +331,7 @@ func (p *Plan) newAccessPath(ix *Index) accessPath {
 
 // narrowBounds applies the clauses on one field, and reports whether there were any. In a multikey index
 // different elements may satisfy two clauses, so only one clause narrows the bounds.
-func (f indexField) narrowBounds(b *bounds, clauses []filter.Clause, settled []bool, multikey bool) bool {
+func (f indexField) narrowBounds(b *bounds, clauses []filter.Clause, exactClauses []bool, multikey bool) bool {
 	done := false
 	var all []bounds
 	for i, c := range clauses {
@@ -350,13 +350,13 @@ func (f indexField) narrowBounds(b *bounds, clauses []filter.Clause, settled []b
 			if *b != nil && one.isOnePoint() && !b.isOnePoint() {
 				*b = one // prefers an equality
 				for j, other := range clauses {
-					settled[j] = settled[j] && other.Path != f.name
+					exactClauses[j] = exactClauses[j] && other.Path != f.name
 				}
-				settled[i] = exact
+				exactClauses[i] = exact
 			}
 			continue
 		}
-		if done, settled[i] = true, exact; multikey {
+		if done, exactClauses[i] = true, exact; multikey {
 			*b = b.intersect(one)
 			continue
 		}

@@ -7,7 +7,7 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 // CountScan returns the COUNT_SCAN stage of a count if one range of an index answers the whole query.
 // Otherwise it returns false.
 func (p *Plan) CountScan(ran RunStats) (*Stage, bool) {
-	if p.index == nil || p.branches != nil || p.index.IsMultikey() || len(p.clauses) == 0 || p.residual() != nil {
+	if p.index == nil || p.branches != nil || p.index.IsMultikey() || len(p.clauses) == 0 || p.residualFilter() != nil {
 		return nil, false
 	}
 	low, high := bson.D{}, bson.D{}
@@ -45,7 +45,7 @@ func (p *Plan) DistinctScan(field string, n int64) (*Stage, bool) {
 		return nil, false
 	}
 	return (&Stage{Name: "PROJECTION_COVERED", Returned: n, Works: shown.Works,
-		Fields: bson.D{{Key: "transformBy", Value: bson.Raw(projection)}}}).WithInput(shown), true
+		Fields: bson.D{{Key: "transformBy", Value: bson.Raw(projection)}}}).AddInput(shown), true
 }
 
 // scanLedBy returns the scan of an index that begins with a field and answers the query, nil if there is
@@ -53,7 +53,7 @@ func (p *Plan) DistinctScan(field string, n int64) (*Stage, bool) {
 func (p *Plan) scanLedBy(field string) *Plan {
 	fits := func(scan *Plan) bool {
 		first := scan.index.fields[0]
-		return first.name == field && !first.hashed && !scan.index.IsMultikey() && scan.residual() == nil
+		return first.name == field && !first.hashed && !scan.index.IsMultikey() && scan.residualFilter() == nil
 	}
 	if p.index != nil && p.branches == nil && fits(p) {
 		return p

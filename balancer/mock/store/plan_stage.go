@@ -75,8 +75,8 @@ func intOrLong(n int64) any {
 	return n
 }
 
-// WithInput adds an input to a stage.
-func (s *Stage) WithInput(input *Stage) *Stage {
+// AddInput adds an input to a stage.
+func (s *Stage) AddInput(input *Stage) *Stage {
 	s.Inputs = append(s.Inputs, input)
 	return s
 }
@@ -110,22 +110,22 @@ func (p *Plan) Stages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 	}
 	s, totals := p.sourceStages(shape, ran)
 	if !p.IsSorted() {
-		s = sortStage(p.query.Sort, shape, ran).WithInput(s)
+		s = sortStage(p.query.Sort, shape, ran).AddInput(s)
 	}
 	if shape.Skip > 0 {
 		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: intOrLong(shape.Skip)}}, Returned: ran.Returned,
-			Works: s.Works}).WithInput(s)
+			Works: s.Works}).AddInput(s)
 	}
 	if name := p.projectionStageName(shape); name != "" {
 		s = (&Stage{Name: name, Fields: bson.D{{Key: "transformBy", Value: shape.Projection}}, Returned: ran.Returned,
-			Works: s.Works}).WithInput(s)
+			Works: s.Works}).AddInput(s)
 	}
 	if shape.Limit > 0 && (p.IsSorted() || shape.Skip > 0) {
 		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: intOrLong(shape.Limit)}},
-			Returned: ran.Returned, Works: s.Works}).WithInput(s)
+			Returned: ran.Returned, Works: s.Works}).AddInput(s)
 	}
 	if p.isSubplanned() {
-		s = (&Stage{Name: "SUBPLAN", Returned: s.Returned, Works: s.Works}).WithInput(s)
+		s = (&Stage{Name: "SUBPLAN", Returned: s.Returned, Works: s.Works}).AddInput(s)
 	}
 	return s, totals
 }
@@ -177,7 +177,7 @@ func (p *Plan) sourceStages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 		return p.shardingFilterStage(shape, ran, s), Totals{ran.Keys, ran.Docs}
 	}
 	scan := p.indexScan(ran.Counts)
-	residual := p.residual()
+	residual := p.residualFilter()
 	covered := residual == nil && p.covers(shape)
 	switch {
 	case covered:
@@ -195,13 +195,13 @@ func (p *Plan) shardingFilterStage(shape ResultShape, ran RunStats, input *Stage
 	}
 	return (&Stage{Name: "SHARDING_FILTER",
 		Counters: bson.D{{Key: "chunkSkips", Value: intOrLong(ran.Matched - ran.Owned)}},
-		Returned: ran.Owned, Works: input.Works}).WithInput(input)
+		Returned: ran.Owned, Works: input.Works}).AddInput(input)
 }
 
 func fetchStage(filter bson.Raw, examined, returned int64, input *Stage) *Stage {
 	return (&Stage{Name: "FETCH", Filter: filter, Returned: returned, Works: input.Works,
 		Counters: bson.D{{Key: "docsExamined", Value: intOrLong(examined)}, {Key: "alreadyHasObj", Value: int32(0)}},
-	}).WithInput(input)
+	}).AddInput(input)
 }
 
 func (p *Plan) orStage(ran RunStats) *Stage {
@@ -220,14 +220,14 @@ func (p *Plan) orStage(ran RunStats) *Stage {
 
 // orFilter returns the conditions that the branches do not enforce, nil if there are none.
 func (p *Plan) orFilter() bson.Raw {
-	if len(p.clauses) == 1 && !slices.ContainsFunc(p.branches, func(b *Plan) bool { return b.residual() != nil }) {
+	if len(p.clauses) == 1 && !slices.ContainsFunc(p.branches, func(b *Plan) bool { return b.residualFilter() != nil }) {
 		return nil
 	}
 	return filter.ExplainQuery(p.clauses)
 }
 
-// residual returns the conditions that the bounds do not enforce, nil if there are none.
-func (p *Plan) residual() bson.Raw {
+// residualFilter returns the conditions that the bounds do not enforce, nil if there are none.
+func (p *Plan) residualFilter() bson.Raw {
 	var rest []filter.Clause
 	for i, c := range p.clauses {
 		if !p.exactClauses[i] {
@@ -298,7 +298,7 @@ func includedFields(projection bson.Raw) (in projectionFields) {
 // projection has dotted paths.
 func (p *Plan) CoveredProjection() func(doc bson.Raw) bson.Raw {
 	in := includedFields(p.query.Shape.Projection)
-	if p.index == nil || p.branches != nil || !in.isInclusion || in.dotted || !p.IsSorted() || p.residual() != nil ||
+	if p.index == nil || p.branches != nil || !in.isInclusion || in.dotted || !p.IsSorted() || p.residualFilter() != nil ||
 		!p.covers(p.query.Shape) || slices.ContainsFunc(p.index.fields, func(f indexField) bool { return len(f.path) > 1 }) {
 		return nil
 	}
@@ -326,7 +326,7 @@ func (p *Plan) projectionStageName(shape ResultShape) string {
 	switch in := includedFields(shape.Projection); {
 	case in.computed || in.dotted:
 		return "PROJECTION_DEFAULT"
-	case in.isInclusion && p.index != nil && p.branches == nil && p.residual() == nil && p.covers(shape):
+	case in.isInclusion && p.index != nil && p.branches == nil && p.residualFilter() == nil && p.covers(shape):
 		return "PROJECTION_COVERED"
 	}
 	return "PROJECTION_SIMPLE"

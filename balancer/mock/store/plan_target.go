@@ -10,17 +10,17 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// KeyRange is a range of encoded keys, [From, To); a nil To is unbounded.
-type KeyRange struct{ From, To []byte }
+// ShardKeyRange is a range of encoded keys, [From, To); a nil To is unbounded.
+type ShardKeyRange struct{ From, To []byte }
 
 // maxTargetRanges is the maximum number of shard key ranges of a targeted query. A query with more
 // ranges goes to all shards.
 const maxTargetRanges = 1000
 
-// KeyRanges returns the ranges of shard keys that matching documents can have. It returns false if the
+// ShardKeyRanges returns the ranges of shard keys that matching documents can have. It returns false if the
 // query has no condition on the key's first field. A shard key contains no arrays, so all clauses on a
 // field narrow its ranges.
-func KeyRanges(f *filter.Filter, key bson.Raw) ([]KeyRange, bool) {
+func ShardKeyRanges(f *filter.Filter, key bson.Raw) ([]ShardKeyRange, bool) {
 	if f == nil {
 		return nil, false
 	}
@@ -45,9 +45,9 @@ func KeyRanges(f *filter.Filter, key bson.Raw) ([]KeyRange, bool) {
 		return nil, false
 	}
 	ranges, _ := a.keyRanges()
-	out := make([]KeyRange, len(ranges))
+	out := make([]ShardKeyRange, len(ranges))
 	for i, r := range ranges {
-		out[i] = KeyRange{r.from, r.to}
+		out[i] = ShardKeyRange{r.from, r.to}
 	}
 	return out, true
 }

@@ -19,9 +19,9 @@ type compressor byte
 
 const (
 	noCompressor compressor = iota // uncompressed
-	bySnappy
-	byZlib
-	byZstd
+	snappyCompressor
+	zlibCompressor
+	zstdCompressor
 )
 
 // compressorNames returns the names of the compressors in hello, in the default order of a server.
@@ -87,7 +87,7 @@ var (
 
 func (c compressor) inflate(data []byte, size int) ([]byte, error) {
 	switch c {
-	case bySnappy:
+	case snappyCompressor:
 		n, err := snappy.DecodedLen(data)
 		if err == nil && (n != size || n > maxSnappyRatio*len(data)) {
 			err = errInflatedSize
@@ -96,13 +96,13 @@ func (c compressor) inflate(data []byte, size int) ([]byte, error) {
 			return nil, err
 		}
 		return snappy.Decode(nil, data)
-	case byZlib:
+	case zlibCompressor:
 		r, err := zlib.NewReader(bytes.NewReader(data))
 		if err != nil {
 			return nil, err
 		}
 		return readExactly(r, size)
-	case byZstd:
+	case zstdCompressor:
 		r, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(zstdWindowBytes))
 		if err != nil {
@@ -138,11 +138,11 @@ func (p *compressorPools) deflate(c compressor, dst, message []byte) ([]byte, er
 	dst = append(dst, byte(c))
 	var err error
 	switch c {
-	case bySnappy:
+	case snappyCompressor:
 		dst = append(dst, snappy.Encode(nil, payload)...)
-	case byZlib:
+	case zlibCompressor:
 		dst, err = p.appendZlib(dst, payload)
-	case byZstd:
+	case zstdCompressor:
 		dst, err = p.appendZstd(dst, payload)
 	default:
 		err = fmt.Errorf("%w: %d", errUnknownCompressor, c)

@@ -35,22 +35,22 @@ type conn struct {
 
 	// reading is held by the goroutine that reads the next message, handling by the goroutine that
 	// handles one. A goroutine takes handling before it releases reading, which keeps the order.
-	reading  baton
-	in       *bufio.Reader
-	scratch  [headerBytes]byte
-	handling baton
-	out      []byte
-	writeBy  time.Time // the deadline for replies
+	reading       baton
+	in            *bufio.Reader
+	scratch       [headerBytes]byte
+	handling      baton
+	replyBuffer   []byte
+	writeDeadline time.Time // the deadline for replies
 
 	state sync.Mutex
 	// pending is the number of messages that were read and are not yet handled: 0, 1 or 2. admitted is
 	// the number of all messages that were read.
 	pending  int
 	admitted uint64
-	// receiving: part of a message has arrived. timed: the connection has a read deadline.
-	receiving, timed bool
-	retired          bool
-	watch            watch
+	// receiving: part of a message has arrived. hasReadDeadline: the connection has one.
+	receiving, hasReadDeadline bool
+	closesWhenIdle             bool
+	watch                      watch
 }
 
 // baton is a lock. Unlike waiting for a sync.Mutex, waiting for a baton is durably blocking in a
@@ -70,7 +70,7 @@ func newConn(s *service, nc net.Conn) *conn {
 		handling: newBaton(),
 	}
 	c.client = &Client{
-		ID:     s.server.clients.Add(1),
+		ID:     s.server.clientCount.Add(1),
 		Remote: nc.RemoteAddr().String(),
 		Local:  nc.LocalAddr().String(),
 	}
@@ -127,11 +127,11 @@ func (c *conn) serveNext() (more bool) {
 	err := mongoerr.CatchPanic(c.service.server.log(), "a connection", func() error {
 		m, err := c.takeMessage()
 		if err != nil {
-			return nil // already logged by next
+			return nil // already logged by receiveOrHangUp
 		}
 		defer c.handling.unlock()
 		defer c.messageDone()
-		if err := c.answer(m); err != nil {
+		if err := c.serveMessage(m); err != nil {
 			c.service.server.log().Debug("connection closed: cannot send", "client", c.client.ID, "error", err)
 			c.hangUp(errPeerGone)
 		}
@@ -150,7 +150,7 @@ func (c *conn) takeMessage() (message, error) {
 	defer c.reading.unlock()
 	t := &turn{c: c}
 	defer t.end()
-	m, err := c.next(t)
+	m, err := c.receiveOrHangUp(t)
 	if err == nil {
 		t.take()
 		t.kept = true
@@ -161,20 +161,20 @@ func (c *conn) takeMessage() (message, error) {
 // turn is the handling baton for a message that is being read.
 type turn struct {
 	c          *conn
-	mine, kept bool
+	held, kept bool
 }
 
 func (t *turn) take() {
-	if !t.mine {
+	if !t.held {
 		t.c.handling.lock()
-		t.mine = true
+		t.held = true
 	}
 }
 
 // waitForTurn waits for the handling baton before a message takes much memory. The wait does not count
 // toward the transfer limit.
 func (t *turn) waitForTurn() {
-	if !t.mine {
+	if !t.held {
 		t.take()
 		t.c.startTransferLimit()
 	}
@@ -182,13 +182,13 @@ func (t *turn) waitForTurn() {
 
 // end releases the baton unless a message is to be handled.
 func (t *turn) end() {
-	if t.mine && !t.kept {
+	if t.held && !t.kept {
 		t.c.handling.unlock()
 	}
 }
 
-// next reads and parses a message. It closes the connection on any failure.
-func (c *conn) next(t *turn) (message, error) {
+// receiveOrHangUp reads and parses a message. It closes the connection on any failure.
+func (c *conn) receiveOrHangUp(t *turn) (message, error) {
 	if err := context.Cause(c.ctx); err != nil {
 		return message{}, err
 	}
@@ -235,7 +235,7 @@ func (c *conn) startTransferLimit() {
 	}
 	c.state.Lock()
 	defer c.state.Unlock()
-	c.receiving, c.timed = true, true
+	c.receiving, c.hasReadDeadline = true, true
 	c.nc.SetReadDeadline(time.Now().Add(limit)) //nolint:errcheck // a closed connection fails the next read
 }
 
@@ -251,13 +251,13 @@ func (c *conn) logEnd(err error) {
 	}
 }
 
-// answer handles one message and sends the reply, if one is wanted. A monitor that accepts a stream of
+// serveMessage handles one message and sends the reply, if one is wanted. A monitor that accepts a stream of
 // replies (exhaust) gets replies until the connection or the server ends. Each is a response to the
 // previous one.
-func (c *conn) answer(m message) error {
+func (c *conn) serveMessage(m message) error {
 	answers := m.requestID
 	for {
-		doc := c.reply(m)
+		doc := c.replyTo(m)
 		if c.client.dropped {
 			return errDropped
 		}
@@ -265,7 +265,7 @@ func (c *conn) answer(m message) error {
 			return nil
 		}
 		flags := int32(0)
-		if m.exhaust && isAwaitableHello(m.request) && isOK(doc) && c.service.server.draining.Err() == nil {
+		if m.exhaust && isAwaitableHello(m.request) && isOK(doc) && c.service.server.drainCtx.Err() == nil {
 			flags = flagMoreToCome
 		}
 		if flags == 0 {
@@ -307,25 +307,25 @@ func isOK(doc bson.Raw) bool {
 	return ok && n == 1
 }
 
-func (c *conn) send(m message, id, answers, flags int32, doc bson.Raw) error {
+func (c *conn) send(m message, id, responseTo, flags int32, doc bson.Raw) error {
 	write := appendMsg
 	if m.request.Legacy {
-		write = appendLegacy
+		write = appendQueryReply
 	}
-	c.out = write(c.out[:0], id, answers, flags, doc)
+	c.replyBuffer = write(c.replyBuffer[:0], id, responseTo, flags, doc)
 	if m.compressor != noCompressor {
-		packed, err := c.service.server.packers.deflate(m.compressor, nil, c.out)
+		packed, err := c.service.server.compressors.deflate(m.compressor, nil, c.replyBuffer)
 		if err != nil {
 			return err
 		}
-		c.out = packed
+		c.replyBuffer = packed
 	}
 	if err := c.setWriteDeadline(); err != nil {
 		return err
 	}
-	_, err := c.nc.Write(c.out)
-	if cap(c.out) > maxReusedReplyBytes {
-		c.out = nil
+	_, err := c.nc.Write(c.replyBuffer)
+	if cap(c.replyBuffer) > maxReusedReplyBytes {
+		c.replyBuffer = nil
 	}
 	return err
 }
@@ -338,14 +338,14 @@ func (c *conn) setWriteDeadline() error {
 		return nil
 	}
 	now := time.Now()
-	if !now.Add(limit).After(c.writeBy) {
+	if !now.Add(limit).After(c.writeDeadline) {
 		return nil
 	}
-	c.writeBy = now.Add(limit + limit/8)
-	return c.nc.SetWriteDeadline(c.writeBy)
+	c.writeDeadline = now.Add(limit + limit/8)
+	return c.nc.SetWriteDeadline(c.writeDeadline)
 }
 
-func (c *conn) reply(m message) bson.Raw {
+func (c *conn) replyTo(m message) bson.Raw {
 	if m.refusal != nil {
 		return errorReply(m.refusal)
 	}
@@ -372,7 +372,7 @@ func (c *conn) context(m message) (context.Context, context.CancelFunc) {
 		return c.service.ctx, func() {}
 	case isAwaitableHello(m.request):
 		ctx, cancel := context.WithCancelCause(c.ctx)
-		stop := context.AfterFunc(c.service.server.draining, func() { cancel(errStopping) })
+		stop := context.AfterFunc(c.service.server.drainCtx, func() { cancel(errStopping) })
 		return ctx, func() { stop(); cancel(nil) }
 	}
 	return c.ctx, func() {}
@@ -413,14 +413,14 @@ func errorReply(err error) bson.Raw {
 func (c *conn) admit() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
-	if c.retired {
+	if c.closesWhenIdle {
 		return false
 	}
 	c.pending++
 	c.admitted++
 	c.receiving = false
-	if c.timed {
-		c.timed = false
+	if c.hasReadDeadline {
+		c.hasReadDeadline = false
 		c.nc.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection fails the next read
 	}
 	c.beginWatch()
@@ -431,7 +431,7 @@ func (c *conn) admit() bool {
 func (c *conn) messageDone() {
 	c.state.Lock()
 	c.pending--
-	idle, retired := c.pending == 0, c.retired
+	idle, retired := c.pending == 0, c.closesWhenIdle
 	if idle && !retired && !c.receiving {
 		c.setReadDeadline()
 	}
@@ -444,7 +444,7 @@ func (c *conn) messageDone() {
 // setReadDeadline starts the idle limit of the connection. The caller holds the state lock.
 func (c *conn) setReadDeadline() {
 	if idle := c.service.server.Limits.Idle; idle > 0 {
-		c.timed = true
+		c.hasReadDeadline = true
 		c.nc.SetReadDeadline(time.Now().Add(idle)) //nolint:errcheck // a closed connection fails the next read
 	}
 }
@@ -452,7 +452,7 @@ func (c *conn) setReadDeadline() {
 // closeWhenIdle closes the connection as soon as it is idle.
 func (c *conn) closeWhenIdle() {
 	c.state.Lock()
-	c.retired = true
+	c.closesWhenIdle = true
 	idle := c.pending == 0
 	c.state.Unlock()
 	if idle {

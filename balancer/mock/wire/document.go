@@ -55,9 +55,9 @@ func cutNested(b []byte, depth int) (doc bson.Raw, rest []byte, err error) {
 	return doc, rest, nil
 }
 
-// fixedBytes is the size, plus one, of the values whose size depends only on the type. Other types read
+// fixedBytesPlusOne is the size, plus one, of the values whose size depends only on the type. Other types read
 // as 0.
-var fixedBytes = [256]uint8{
+var fixedBytesPlusOne = [256]uint8{
 	bson.TypeDouble:     8 + 1,
 	bson.TypeUndefined:  0 + 1,
 	bson.TypeObjectID:   objectIDBytes + 1,
@@ -72,7 +72,7 @@ var fixedBytes = [256]uint8{
 }
 
 func skipValue(b []byte, kind bson.Type, depth int) (rest []byte, err error) {
-	if size := int(fixedBytes[kind]); size > 0 {
+	if size := int(fixedBytesPlusOne[kind]); size > 0 {
 		return skipBytes(b, size-1)
 	}
 	switch kind {

@@ -55,7 +55,7 @@ func seeds(t testing.TB) [][]byte {
 		build(opQuery, flags(0), []byte("admin.$cmd\x00"), make([]byte, 8), doc, doc),
 		build(opCompressed, flags(2013), flags(10), []byte{1}),
 		appendMsg(nil, 1, 2, 0, doc),
-		appendLegacy(nil, 1, 2, 0, doc),
+		appendQueryReply(nil, 1, 2, 0, doc),
 	}
 }
 

@@ -81,9 +81,9 @@ func appendInt32(dst []byte, v int32) []byte {
 }
 
 // readMessage reads one message. The payload, which is everything after the header, is a new slice.
-// io.EOF means that the peer disconnected between messages. readMessage calls large before it reads a
+// io.EOF means that the peer disconnected between messages. readMessage calls beforeLarge before it reads a
 // message that takes much memory.
-func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large func()) (header, []byte, error) {
+func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, beforeLarge func()) (header, []byte, error) {
 	if _, err := io.ReadFull(r, scratch[:]); err != nil {
 		return header{}, nil, err
 	}
@@ -97,7 +97,7 @@ func readMessage(r io.Reader, scratch *[headerBytes]byte, limit int32, large fun
 		return h, nil, malformed("opcode %d", h.op)
 	}
 	if h.length > maxReadAheadBytes {
-		large()
+		beforeLarge()
 	}
 	payload, err := readPayload(r, int(h.length)-headerBytes)
 	if err != nil {
@@ -141,7 +141,7 @@ type message struct {
 	refusal error
 }
 
-func parseMessage(h header, payload []byte, limit int32, large func()) (message, error) {
+func parseMessage(h header, payload []byte, limit int32, beforeLarge func()) (message, error) {
 	var (
 		in  message
 		by  compressor
@@ -149,7 +149,7 @@ func parseMessage(h header, payload []byte, limit int32, large func()) (message,
 	)
 	if h.op == opCompressed {
 		if inflatedBytes(payload) > maxReadAheadBytes {
-			large()
+			beforeLarge()
 		}
 		if h, payload, by, err = inflate(h, payload, limit); err != nil {
 			return in, err

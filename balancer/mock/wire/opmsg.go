@@ -91,7 +91,7 @@ func checksumMatches(h header, payload []byte) bool {
 	return sum == binary.LittleEndian.Uint32(payload[at:])
 }
 
-func parseSections(b []byte) (body bson.Raw, sequences []sequence, tooLarge, err error) {
+func parseSections(b []byte) (body bson.Raw, sequences []sequence, sizeErr, err error) {
 	for len(b) > 0 {
 		kind := b[0]
 		b = b[1:]
@@ -103,7 +103,7 @@ func parseSections(b []byte) (body bson.Raw, sequences []sequence, tooLarge, err
 			if body, b, err = cutDocument(b); err != nil {
 				return nil, nil, nil, err
 			}
-			tooLarge = firstError(tooLarge, checkSize(len(body)))
+			sizeErr = firstError(sizeErr, checkSize(len(body)))
 		case sectionSequence:
 			var (
 				s     sequence
@@ -113,7 +113,7 @@ func parseSections(b []byte) (body bson.Raw, sequences []sequence, tooLarge, err
 				return nil, nil, nil, err
 			}
 			sequences = append(sequences, s)
-			tooLarge = firstError(tooLarge, large)
+			sizeErr = firstError(sizeErr, large)
 		default:
 			return nil, nil, nil, malformed("OP_MSG section of kind %d", kind)
 		}
@@ -121,12 +121,12 @@ func parseSections(b []byte) (body bson.Raw, sequences []sequence, tooLarge, err
 	if body == nil {
 		return nil, nil, nil, malformed("OP_MSG without a body")
 	}
-	return body, sequences, tooLarge, nil
+	return body, sequences, sizeErr, nil
 }
 
 // cutSequence splits a sequence off the front: its size (including the size field), its field name and
 // its documents.
-func cutSequence(b []byte) (s sequence, rest []byte, tooLarge, err error) {
+func cutSequence(b []byte) (s sequence, rest []byte, sizeErr, err error) {
 	size, _, ok := cutInt32(b)
 	if !ok || size < 4 || int(size) > len(b) {
 		return s, nil, nil, malformed("document sequence of %d bytes", size)
@@ -141,9 +141,9 @@ func cutSequence(b []byte) (s sequence, rest []byte, tooLarge, err error) {
 		if doc, inside, err = cutNested(inside, sequenceDepth); err != nil {
 			return s, nil, nil, err
 		}
-		tooLarge = firstError(tooLarge, checkSize(len(doc)))
+		sizeErr = firstError(sizeErr, checkSize(len(doc)))
 	}
-	return s, rest, tooLarge, nil
+	return s, rest, sizeErr, nil
 }
 
 func checkSize(n int) error {

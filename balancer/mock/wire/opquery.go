@@ -83,8 +83,8 @@ func unsupportedQuery(what string) error {
 		"OP_QUERY is for the handshake only and does not take: %s. The client may need a newer driver", what)
 }
 
-// appendLegacy appends the OP_REPLY to an OP_QUERY to dst, which is empty.
-func appendLegacy(dst []byte, requestID, responseTo, _ int32, doc bson.Raw) []byte {
+// appendQueryReply appends the OP_REPLY to an OP_QUERY to dst, which is empty.
+func appendQueryReply(dst []byte, requestID, responseTo, _ int32, doc bson.Raw) []byte {
 	dst = appendHeader(dst, requestID, responseTo, opReply)
 	dst = appendInt32(dst, flagAwaitCapable)
 	dst = append(dst, make([]byte, 8)...) // cursor id

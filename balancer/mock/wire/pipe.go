@@ -15,7 +15,7 @@ type Pipe struct {
 	backlog chan *pipeConn
 	closed  chan struct{}
 	close   sync.Once
-	dialled atomic.Int64
+	dials   atomic.Int64
 }
 
 // NewPipe returns an open Pipe.
@@ -48,22 +48,22 @@ func (p *Pipe) Addr() net.Addr { return pipeAddr(pipeNetwork) }
 func (p *Pipe) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	select {
 	case <-p.closed: // checked first, because Accept may still be waiting
-		return nil, p.refused(address)
+		return nil, p.refusedErr(address)
 	default:
 	}
-	local := pipeAddr(fmt.Sprintf("%s:%d", pipeNetwork, p.dialled.Add(1)))
+	local := pipeAddr(fmt.Sprintf("%s:%d", pipeNetwork, p.dials.Add(1)))
 	client, server := newPipeConns(local, pipeAddr(address))
 	select {
 	case p.backlog <- server:
 		return client, nil
 	case <-p.closed:
-		return nil, p.refused(address)
+		return nil, p.refusedErr(address)
 	case <-ctx.Done():
 		return nil, &net.OpError{Op: "dial", Net: pipeNetwork, Addr: pipeAddr(address), Err: ctx.Err()}
 	}
 }
 
-func (p *Pipe) refused(address string) error {
+func (p *Pipe) refusedErr(address string) error {
 	return &net.OpError{Op: "dial", Net: pipeNetwork, Addr: pipeAddr(address), Err: syscall.ECONNREFUSED}
 }
 

@@ -54,59 +54,59 @@ type Server struct {
 	// with nil they block at once.
 	Poll *busypoll.Group
 
-	open      atomic.Int64 // open now
-	clients   atomic.Int32 // since the start
-	requestID atomic.Int32
-	packers   compressorPools
+	openConnections atomic.Int64 // openConnections now
+	clientCount     atomic.Int32 // since the start
+	requestID       atomic.Int32
+	compressors     compressorPools
 
 	mu       sync.Mutex
 	services map[*service]struct{}
 	stopped  bool
-	// draining ends when the server begins to stop. Commands that only wait for changes then end.
-	draining context.Context
+	// drainCtx ends when the server begins to stop. Commands that only wait for changes then end.
+	drainCtx context.Context
 	drain    context.CancelCauseFunc
 	// running counts active Serve calls.
 	running sync.WaitGroup
 }
 
 // Connections returns the number of open connections.
-func (s *Server) Connections() int { return int(s.open.Load()) }
+func (s *Server) Connections() int { return int(s.openConnections.Load()) }
 
 // Serve accepts connections from l until ctx ends or the server is stopped. Then it returns nil after
 // its last goroutine has ended. It closes l. It fails with ErrStopped and with the errors of l.
 //
 // The end of ctx, like the end of the server, cancels the commands of l's connections.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	svc, err := s.begin(ctx, l)
+	svc, err := s.addService(ctx, l)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer s.end(svc)
+	defer s.removeService(svc)
 	return svc.run()
 }
 
-func (s *Server) begin(ctx context.Context, l net.Listener) (*service, error) {
+func (s *Server) addService(ctx context.Context, l net.Listener) (*service, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return nil, ErrStopped
 	}
-	if s.draining == nil {
-		s.draining, s.drain = context.WithCancelCause(context.Background())
+	if s.drainCtx == nil {
+		s.drainCtx, s.drain = context.WithCancelCause(context.Background())
 		s.services = make(map[*service]struct{})
 	}
 	svc := &service{server: s, listener: l, conns: make(map[*conn]struct{})}
 	// Not derived from ctx: the cause that commands see must be a shutdown, whether ctx or the server
 	// ends first.
 	svc.ctx, svc.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	svc.forget = context.AfterFunc(ctx, func() { svc.cancel(errStopping) })
+	svc.stopWatching = context.AfterFunc(ctx, func() { svc.cancel(errStopping) })
 	s.services[svc] = struct{}{}
 	s.running.Add(1)
 	return svc, nil
 }
 
-func (s *Server) end(svc *service) {
-	svc.forget()
+func (s *Server) removeService(svc *service) {
+	svc.stopWatching()
 	svc.cancel(errStopping)
 	s.mu.Lock()
 	delete(s.services, svc)

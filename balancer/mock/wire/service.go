@@ -17,8 +17,8 @@ type service struct {
 	listener net.Listener
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	// forget stops watching the context of Serve.
-	forget func() bool
+	// stopWatching stops watching the context of Serve.
+	stopWatching func() bool
 
 	// refused counts the rejected connections since the last log message about them, at refusedAt. Only
 	// the accepting goroutine uses both.
@@ -26,7 +26,7 @@ type service struct {
 	refusedAt time.Time
 
 	mu      sync.Mutex
-	retired bool
+	stopped bool
 	conns   map[*conn]struct{}
 	wg      sync.WaitGroup
 }
@@ -64,7 +64,7 @@ func (s *service) accept() error {
 			s.admit(nc)
 			continue
 		}
-		if s.ended() {
+		if s.hasEnded() {
 			return nil
 		}
 		if !isTemporary(err) {
@@ -85,24 +85,24 @@ func isTemporary(err error) bool {
 	return errors.As(err, &t) && t.Temporary()
 }
 
-func (s *service) ended() bool {
+func (s *service) hasEnded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.retired || s.ctx.Err() != nil
+	return s.stopped || s.ctx.Err() != nil
 }
 
 func (s *service) admit(nc net.Conn) {
 	server := s.server
-	if server.open.Add(1) > server.maxConnections() {
-		server.open.Add(-1)
+	if server.openConnections.Add(1) > server.maxConnections() {
+		server.openConnections.Add(-1)
 		s.refuse(nc)
 		return
 	}
 	c := newConn(s, nc)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.retired || s.ctx.Err() != nil {
-		server.open.Add(-1)
+	if s.stopped || s.ctx.Err() != nil {
+		server.openConnections.Add(-1)
 		c.hangUp(errStopping)
 		return
 	}
@@ -112,7 +112,7 @@ func (s *service) admit(nc net.Conn) {
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()
-		server.open.Add(-1)
+		server.openConnections.Add(-1)
 	})
 }
 
@@ -147,7 +147,7 @@ func (s *service) hangUp() {
 // stopAndListConns prevents new connections and returns the existing ones.
 func (s *service) stopAndListConns() []*conn {
 	s.mu.Lock()
-	s.retired = true
+	s.stopped = true
 	conns := make([]*conn, 0, len(s.conns))
 	for c := range s.conns {
 		conns = append(conns, c)

@@ -11,10 +11,10 @@ const watchInterval = 10 * time.Millisecond
 
 // watch is the periodic check of a busy connection. The connection's state lock guards it.
 type watch struct {
-	timer *time.Timer
-	on    bool   // the timer is running
-	seen  uint64 // the newest message at the last check
-	ended bool
+	timer          *time.Timer
+	isTimerRunning bool   // the timer is running
+	seen           uint64 // the newest message at the last check
+	ended          bool
 	// hasHelper: a second goroutine is running, which reads and handles the next message.
 	hasHelper bool
 	helper    sync.WaitGroup
@@ -24,14 +24,14 @@ type watch struct {
 func (c *conn) beginWatch() {
 	w := &c.watch
 	switch {
-	case w.on || w.ended:
+	case w.isTimerRunning || w.ended:
 		return
 	case w.timer == nil:
 		w.timer = time.AfterFunc(watchInterval, c.checkLongCommand)
 	default:
 		w.timer.Reset(watchInterval)
 	}
-	w.on = true
+	w.isTimerRunning = true
 }
 
 // checkLongCommand starts the second goroutine if the message of the last check is still being handled.
@@ -40,7 +40,7 @@ func (c *conn) checkLongCommand() {
 	c.state.Lock()
 	defer c.state.Unlock()
 	w := &c.watch
-	if w.on = false; c.pending == 0 || w.ended || w.hasHelper {
+	if w.isTimerRunning = false; c.pending == 0 || w.ended || w.hasHelper {
 		return
 	}
 	if w.seen == c.admitted {

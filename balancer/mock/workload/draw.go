@@ -14,45 +14,45 @@ import (
 type Operation struct {
 	Command string // find, insert, update, delete
 	Key     catalog.Key
-	// Filter is the filter on the key; empty for a scattered read. For an insert it is the document
+	// FilterOrDocument is the filter on the key; empty for a scattered read. For an insert it is the document
 	// without its _id.
-	Filter  bson.Raw
-	Scatter bool
+	FilterOrDocument bson.Raw
+	Scatter          bool
 }
 
 // IsWrite reports whether the operation is a write.
 func (o Operation) IsWrite() bool { return o.Command != "find" }
 
-// Draw returns a random operation at a time. last is the lower bound of the last chunk, after which
+// Draw returns a random operation at a time. lastChunkMin is the lower bound of the last chunk, after which
 // ascending keys are inserted.
-func (w *Workload) Draw(at time.Time, last catalog.Key) Operation {
+func (w *Workload) Draw(at time.Time, lastChunkMin catalog.Key) Operation {
 	u := w.rand.Float64() * w.Mix.Sum()
 	for _, part := range []struct {
 		command string
 		of      float64
 	}{{"find", w.Mix.Reads}, {"insert", w.Mix.Inserts}, {"update", w.Mix.Updates}, {"delete", w.Mix.Deletes}} {
 		if u -= part.of; u < 0 {
-			return w.newOperation(part.command, at, last)
+			return w.newOperation(part.command, at, lastChunkMin)
 		}
 	}
-	return w.newOperation("find", at, last)
+	return w.newOperation("find", at, lastChunkMin)
 }
 
 // DrawInsert returns an insert.
-func (w *Workload) DrawInsert(at time.Time, last catalog.Key) Operation {
-	return w.newOperation("insert", at, last)
+func (w *Workload) DrawInsert(at time.Time, lastChunkMin catalog.Key) Operation {
+	return w.newOperation("insert", at, lastChunkMin)
 }
 
-func (w *Workload) newOperation(command string, at time.Time, last catalog.Key) Operation {
+func (w *Workload) newOperation(command string, at time.Time, lastChunkMin catalog.Key) Operation {
 	if command == "find" && w.rand.Float64() < w.Scatter {
-		return Operation{Command: command, Filter: bson.Raw{5, 0, 0, 0, 0}, Scatter: true}
+		return Operation{Command: command, FilterOrDocument: bson.Raw{5, 0, 0, 0, 0}, Scatter: true}
 	}
 	k := w.draw(at)
 	if command == "insert" && w.isGrowing() {
-		w.newest++
-		k = w.latestKey(last)
+		w.insertedDocs++
+		k = w.latestKey(lastChunkMin)
 	}
-	return Operation{Command: command, Key: k.key, Filter: k.filter}
+	return Operation{Command: command, Key: k.key, FilterOrDocument: k.filter}
 }
 
 // isGrowing reports whether new keys are greater than all existing keys.
@@ -63,9 +63,9 @@ func (w *Workload) isGrowing() bool {
 // Counts are numbers of operations by kind.
 type Counts struct{ Reads, Inserts, Updates, Deletes float64 }
 
-// Expected returns the number of operations per second of each chunk at a time, in the order of the
+// ExpectedRates returns the number of operations per second of each chunk at a time, in the order of the
 // table, and the number of scattered reads, which every shard receives.
-func (w *Workload) Expected(t *catalog.RoutingTable, at time.Time) (chunks []Counts, scattered float64) {
+func (w *Workload) ExpectedRates(t *catalog.RoutingTable, at time.Time) (chunks []Counts, scattered float64) {
 	chunks = make([]Counts, t.Len())
 	rate, mix, shift := w.RateAt(at), w.Mix, w.hotShift(at)
 	each := rate / mix.Sum()

@@ -20,10 +20,10 @@ type Workload struct {
 	keys         []key
 	weights      []float64 // of keys[i] at the beginning of a day
 	sums         []float64 // cumulative weights up to keys[i]
-	// newest is the number of inserted documents, which follow the last chunk's lower bound for the
+	// insertedDocs is the number of inserted documents, which follow the last chunk's lower bound for the
 	// distribution "latest".
-	newest int64
-	rand   *rand.Rand
+	insertedDocs int64
+	rand         *rand.Rand
 }
 
 // key is a shard key and a filter for it.
@@ -40,14 +40,14 @@ func New(s Spec, t *catalog.RoutingTable, r *rand.Rand) (*Workload, error) {
 	if s.Mix.Sum() == 0 {
 		s.Mix.Reads = 1
 	}
-	if s.Count == 0 {
-		s.Count = 10_000
+	if s.KeyCount == 0 {
+		s.KeyCount = 10_000
 	}
 	if s.DocumentBytes == 0 {
 		s.DocumentBytes = 1 << 10
 	}
 	w := &Workload{Spec: s, pattern: t.Pattern(), rand: r}
-	w.distribution, _ = parseKeys(s.Keys)
+	w.distribution, _ = parseKeys(s.KeyDistribution)
 	if err := w.makeKeys(t); err != nil {
 		return nil, err
 	}
@@ -58,25 +58,25 @@ func New(s Spec, t *catalog.RoutingTable, r *rand.Rand) (*Workload, error) {
 // makeKeys distributes keys evenly over the chunks. For a hashed key they are the hashes of 0, 1, 2, ….
 func (w *Workload) makeKeys(t *catalog.RoutingTable) error {
 	if w.pattern.HashedField() >= 0 {
-		for i := range w.Count {
+		for i := range w.KeyCount {
 			doc := bson.D{}
 			for _, name := range w.pattern.Fields() {
 				doc = append(doc, bson.E{Key: name, Value: int64(i)})
 			}
-			if err := w.add(doc); err != nil {
+			if err := w.addKey(doc); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	for i := range w.Count {
-		at := (float64(i) + 0.5) / float64(w.Count) * float64(t.Len())
+	for i := range w.KeyCount {
+		at := (float64(i) + 0.5) / float64(w.KeyCount) * float64(t.Len())
 		chunk := t.At(min(int(at), t.Len()-1))
-		k, ok := w.pattern.Between(chunk.Min, chunk.Max, at-math.Floor(at))
+		k, ok := w.pattern.KeyAtFraction(chunk.Min, chunk.Max, at-math.Floor(at))
 		if !ok {
 			k = chunk.Min
 		}
-		if err := w.add(w.document(k)); err != nil {
+		if err := w.addKey(w.document(k)); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (w *Workload) document(k catalog.Key) bson.D {
 	return doc
 }
 
-func (w *Workload) add(doc bson.D) error {
+func (w *Workload) addKey(doc bson.D) error {
 	raw, err := bson.Marshal(doc)
 	if err != nil {
 		return err
@@ -159,13 +159,13 @@ func (w *Workload) draw(at time.Time) key {
 }
 
 // latestKey returns a key greater than all existing keys.
-func (w *Workload) latestKey(last catalog.Key) key {
-	values := last.Values()
+func (w *Workload) latestKey(lastChunkMin catalog.Key) key {
+	values := lastChunkMin.Values()
 	doc := bson.D{}
 	for i, name := range w.pattern.Fields() {
-		var v any = w.newest
+		var v any = w.insertedDocs
 		if i < len(values) {
-			v = valueAfter(values[i], w.newest)
+			v = valueAfter(values[i], w.insertedDocs)
 		}
 		doc = append(doc, bson.E{Key: name, Value: v})
 	}

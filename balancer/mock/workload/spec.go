@@ -13,18 +13,18 @@ type Spec struct {
 	Namespace string
 	// Rate is the average number of operations per second.
 	Rate float64
-	// Keys is the distribution of keys: "uniform"; "zipf 1.1" with the exponent; "hot 5% 80%" with the
+	// KeyDistribution is the distribution of keys: "uniform"; "zipf 1.1" with the exponent; "hot 5% 80%" with the
 	// share of adjacent hot keys and their share of the operations; "latest", which prefers the newest
 	// keys; "key 50%" with the share of one key.
-	Keys string
+	KeyDistribution string
 	// Mix holds the shares of the operations; all zero means only reads.
 	Mix Mix
 	// Moves is "daily" if the hot range moves through all keys once a day.
 	Moves string
 	// Wave is "daily" if the rate changes between 160 % of Rate at noon and 40 % at midnight (UTC).
 	Wave string
-	// Count is the number of keys; the default is 10,000.
-	Count int
+	// KeyCount is the number of keys; the default is 10,000.
+	KeyCount int
 	// Scatter is the share of reads without a key, which go to all shards.
 	Scatter float64
 	// DocumentBytes is the size of an inserted document; the default is 1 KiB.
@@ -40,7 +40,7 @@ func (m Mix) Sum() float64 { return m.Reads + m.Inserts + m.Updates + m.Deletes 
 // maxKeys limits the memory of a workload.
 const maxKeys = 1_000_000
 
-// keyDistribution is a parsed Spec.Keys.
+// keyDistribution is a parsed Spec.KeyDistribution.
 type keyDistribution struct {
 	name string
 	args [2]float64
@@ -77,7 +77,7 @@ func parseKeys(text string) (f keyDistribution, err error) {
 
 // Check rejects an invalid Spec.
 func (s Spec) Check() error {
-	if _, err := parseKeys(s.Keys); err != nil {
+	if _, err := parseKeys(s.KeyDistribution); err != nil {
 		return err
 	}
 	m := s.Mix
@@ -90,8 +90,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("moves: %q is not \"daily\"", s.Moves)
 	case s.Wave != "" && s.Wave != "daily":
 		return fmt.Errorf("wave: %q is not \"daily\"", s.Wave)
-	case s.Count < 0 || s.Count > maxKeys:
-		return fmt.Errorf("count: %d is not a valid number of keys (at most %d)", s.Count, maxKeys)
+	case s.KeyCount < 0 || s.KeyCount > maxKeys:
+		return fmt.Errorf("count: %d is not a valid number of keys (at most %d)", s.KeyCount, maxKeys)
 	case !(s.Scatter >= 0) || s.Scatter > 1:
 		return fmt.Errorf("scatter: %v is not a share between 0 and 1", s.Scatter)
 	case s.DocumentBytes < 0 || s.DocumentBytes > 16<<20:

@@ -9,14 +9,14 @@ import (
 	"shardsh/balancer/diagnosis"
 )
 
-// annotations are the annotation levels of GitHub by severity.
+// annotations are the annotation levels of WriteGitHub by severity.
 var annotations = map[diagnosis.Severity]string{
 	diagnosis.Info: "notice", diagnosis.Warning: "warning", diagnosis.Critical: "error",
 }
 
-// GitHub writes results of checks as workflow commands of GitHub Actions: one annotation for each
+// WriteGitHub writes results of checks as workflow commands of WriteGitHub Actions: one annotation for each
 // finding. A finding that fails the check is an error, whatever its severity.
-func GitHub(to io.Writer, reports []check.Report) error {
+func WriteGitHub(to io.Writer, reports []check.Report) error {
 	for _, r := range reports {
 		if r.Result == nil {
 			annotate(to, "error", "shardsh check: "+r.Name(), r.Failure.Message)
@@ -47,7 +47,7 @@ func findingMessage(f check.Finding) string {
 	return strings.Join(append([]string{text}, f.Commands...), "\n")
 }
 
-// Characters that end a command, or a property of a command, are escaped as in GitHub's own toolkit.
+// Characters that end a command, or a property of a command, are escaped as in WriteGitHub's own toolkit.
 var (
 	commandData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

@@ -96,7 +96,7 @@ var schema = map[string]element{
 func TestJUnit(t *testing.T) {
 	for _, name := range []string{"x.z", hostile} {
 		list := reports(t, name)
-		text := write(t, machine.JUnit, list)
+		text := write(t, machine.WriteJUnit, list)
 		decoder := xml.NewDecoder(strings.NewReader(text))
 		var within []string
 		seen := map[string]int{}
@@ -168,7 +168,7 @@ var (
 
 func TestPrometheus(t *testing.T) {
 	for _, name := range []string{"x.z", hostile} {
-		text := write(t, machine.Prometheus, reports(t, name))
+		text := write(t, machine.WritePrometheus, reports(t, name))
 		if !strings.HasSuffix(text, "\n") {
 			t.Error("the last line has no end")
 		}
@@ -197,7 +197,7 @@ func TestPrometheus(t *testing.T) {
 			}
 		}
 	}
-	text := write(t, machine.Prometheus, reports(t, "x.z"))
+	text := write(t, machine.WritePrometheus, reports(t, "x.z"))
 	for _, want := range []string{
 		`shardsh_check_up{cluster="x.z"} 1`, `shardsh_check_up{cluster="silentx.z"} 0`, `shardsh_check_ok{cluster="well"} 1`,
 		`shardsh_check_rule_findings{cluster="x.z",rule="shards",severity="critical"} 1`,
@@ -218,7 +218,7 @@ func TestGitHub(t *testing.T) {
 	annotation := regexp.MustCompile(`^::(error|warning|notice) title=([^,:]+)::(.+)$`)
 	back := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",", "%25", "%")
 	for _, name := range []string{"x.z", hostile} {
-		text := write(t, machine.GitHub, reports(t, name))
+		text := write(t, machine.WriteGitHub, reports(t, name))
 		kinds := map[string]int{}
 		titles := ""
 		for line := range strings.Lines(text) {
@@ -251,7 +251,7 @@ func TestNagios(t *testing.T) {
 		for want, of := range map[machine.ServiceState][]check.Report{
 			machine.NagiosOK: list[1:2], machine.NagiosCritical: list, machine.NagiosUnknown: list[1:],
 		} {
-			text := write(t, machine.Nagios, of)
+			text := write(t, machine.WriteNagios, of)
 			first, rest, _ := strings.Cut(text, "\n")
 			status, figures, ok := strings.Cut(first, " | ")
 			if got := machine.NagiosState(of); got != want || !ok ||

@@ -44,15 +44,15 @@ func stateOf(r check.Report) ServiceState {
 	case check.Unknown:
 		return NagiosUnknown
 	}
-	if r.Result.Failing()[0].Severity == diagnosis.Critical {
+	if r.Result.FailingFindings()[0].Severity == diagnosis.Critical {
 		return NagiosCritical
 	}
 	return NagiosWarning
 }
 
-// Nagios writes results of checks in the format of a Nagios plugin: a line with the state and
+// WriteNagios writes results of checks in the format of a Nagios plugin: a line with the state and
 // performance data, then a line for each finding.
-func Nagios(to io.Writer, reports []check.Report) error {
+func WriteNagios(to io.Writer, reports []check.Report) error {
 	var sums nagiosSums
 	var lines []string
 	for _, r := range reports {
@@ -66,7 +66,7 @@ func Nagios(to io.Writer, reports []check.Report) error {
 			continue
 		}
 		sums.add(r.Result)
-		for _, f := range r.Result.Failing() {
+		for _, f := range r.Result.FailingFindings() {
 			lines = append(lines, prefix+f.Severity.String()+": "+f.Sentence)
 		}
 		for _, f := range r.Result.Findings {
@@ -82,7 +82,7 @@ func Nagios(to io.Writer, reports []check.Report) error {
 	if len(reports) == 1 {
 		summary = "all is well"
 		if r := reports[0].Result; r != nil {
-			summary = fmt.Sprintf("collections: %d, all is well", len(r.Chosen()))
+			summary = fmt.Sprintf("collections: %d, all is well", len(r.ChosenBalances()))
 		}
 	}
 	if NagiosState(reports) != NagiosOK {
@@ -101,13 +101,13 @@ func Nagios(to io.Writer, reports []check.Report) error {
 type nagiosSums struct{ failing, unknown, collections, unbalanced, jumbo, chunks int64 }
 
 func (s *nagiosSums) add(r *check.Result) {
-	s.failing += int64(len(r.Failing()))
+	s.failing += int64(len(r.FailingFindings()))
 	for _, f := range r.Findings {
 		if f.Unknown && f.Excuse == "" {
 			s.unknown++
 		}
 	}
-	for _, b := range r.Chosen() {
+	for _, b := range r.ChosenBalances() {
 		s.collections++
 		if b.Known && !b.Balanced {
 			s.unbalanced++

@@ -18,10 +18,10 @@ type metric struct {
 }
 
 // forResults emits the samples of clusters that could be read.
-func forResults(of func(*check.Result, func(float64, ...string))) func(check.Report, func(float64, ...string)) {
+func forResults(emit func(*check.Result, func(float64, ...string))) func(check.Report, func(float64, ...string)) {
 	return func(r check.Report, sample func(float64, ...string)) {
 		if r.Result != nil {
-			of(r.Result, sample)
+			emit(r.Result, sample)
 		}
 	}
 }
@@ -83,8 +83,8 @@ func Families(reports []check.Report) (list []Family) {
 	return list
 }
 
-// Prometheus writes results of checks in the text format of Prometheus.
-func Prometheus(to io.Writer, reports []check.Report) error {
+// WritePrometheus writes results of checks in the text format of Prometheus.
+func WritePrometheus(to io.Writer, reports []check.Report) error {
 	for _, f := range Families(reports) {
 		if err := f.Write(to); err != nil {
 			return err
@@ -177,7 +177,7 @@ func ruleStatuses(r *check.Result, sample func(float64, ...string)) {
 
 func ruleFindings(r *check.Result, sample func(float64, ...string)) {
 	failing := map[string]int{}
-	for _, f := range r.Failing() {
+	for _, f := range r.FailingFindings() {
 		failing[f.Rule]++
 	}
 	for _, c := range r.Policy.Choices {
@@ -188,7 +188,7 @@ func ruleFindings(r *check.Result, sample func(float64, ...string)) {
 }
 
 func compliant(r *check.Result, sample func(float64, ...string)) {
-	for _, b := range r.Chosen() {
+	for _, b := range r.ChosenBalances() {
 		if b.Known {
 			sample(BoolValue(b.Balanced), "ns", b.Namespace)
 		}
@@ -196,7 +196,7 @@ func compliant(r *check.Result, sample func(float64, ...string)) {
 }
 
 func balancing(r *check.Result, sample func(float64, ...string)) {
-	for _, b := range r.Chosen() {
+	for _, b := range r.ChosenBalances() {
 		sample(BoolValue(b.DisabledBy == diagnosis.NotDisabled), "ns", b.Namespace)
 	}
 }
@@ -205,7 +205,7 @@ func balancing(r *check.Result, sample func(float64, ...string)) {
 func perShard(
 	r *check.Result, sample func(float64, ...string), of func(*catalog.CollectionState, catalog.ShardID) float64,
 ) {
-	for _, b := range r.Chosen() {
+	for _, b := range r.ChosenBalances() {
 		c := r.Collection(b.Namespace)
 		for _, id := range c.Owners() {
 			sample(of(c, id), "ns", b.Namespace, "shard", string(id))
@@ -224,13 +224,13 @@ func jumboChunks(r *check.Result, sample func(float64, ...string)) {
 }
 
 // perShardSize emits a sample for the data of each collection on each shard.
-func perShardSize(of func(catalog.ShardData) int64) func(check.Report, func(float64, ...string)) {
+func perShardSize(size func(catalog.ShardData) int64) func(check.Report, func(float64, ...string)) {
 	return forResults(func(r *check.Result, sample func(float64, ...string)) {
-		for _, b := range r.Chosen() {
+		for _, b := range r.ChosenBalances() {
 			c := r.Collection(b.Namespace)
 			for _, s := range r.Shards() {
 				if data, told := c.Sizes[s.ID]; told {
-					sample(float64(of(data)), "ns", b.Namespace, "shard", string(s.ID))
+					sample(float64(size(data)), "ns", b.Namespace, "shard", string(s.ID))
 				}
 			}
 		}
@@ -238,7 +238,7 @@ func perShardSize(of func(catalog.ShardData) int64) func(check.Report, func(floa
 }
 
 func deviations(r *check.Result, sample func(float64, ...string)) {
-	for _, b := range r.Chosen() {
+	for _, b := range r.ChosenBalances() {
 		for _, d := range check.Deviations(r.Snapshot, r.Collection(b.Namespace)) {
 			sample(d.ExcessPercent/100, "ns", b.Namespace, "shard", string(d.Shard))
 		}

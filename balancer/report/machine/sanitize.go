@@ -2,7 +2,7 @@ package machine
 
 import "strings"
 
-// Sanitize exports sanitize for callers that write JUnit XML themselves.
+// Sanitize exports sanitize for callers that write WriteJUnit XML themselves.
 func Sanitize(text string) string { return sanitize(text) }
 
 // sanitize replaces characters that a terminal would interpret rather than print: control characters,

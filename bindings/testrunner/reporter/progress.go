@@ -37,7 +37,7 @@ func (p *Progress) OnTest(file, test string, faults int) {
 	if faults > 0 {
 		text += fmt.Sprintf(", fault %d", faults)
 	}
-	_, _ = io.WriteString(p.To, script.ClearLine+truncateLeft(plaintext.VisibleLine(text)))
+	_, _ = io.WriteString(p.To, script.ClearLine+truncateLeft(plaintext.EscapeLine(text)))
 }
 
 // Clear clears the line before other output.

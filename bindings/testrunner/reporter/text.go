@@ -42,7 +42,7 @@ var marks = map[testrunner.Status]struct{ sign, color string }{
 // WriteFile writes the tests of one file.
 func (x Text) WriteFile(f testrunner.FileResult) {
 	var b strings.Builder
-	b.WriteString(plaintext.VisibleLine(f.Path) + "\n")
+	b.WriteString(plaintext.EscapeLine(f.Path) + "\n")
 	x.writeOutput(&b, f.Output, "  ")
 	if f.Problem != nil {
 		b.WriteString("  " + x.paint(red, "✗ the file could not be run") + "\n")
@@ -63,7 +63,7 @@ func (x Text) writeSuites(b *strings.Builder, before, now []string) {
 	for i, name := range now {
 		same = same && i < len(before) && before[i] == name
 		if !same {
-			b.WriteString(indent(i+1) + plaintext.VisibleLine(name) + "\n")
+			b.WriteString(indent(i+1) + plaintext.EscapeLine(name) + "\n")
 		}
 	}
 }
@@ -75,7 +75,7 @@ const slowTest = 100 * time.Millisecond
 
 func (x Text) writeTest(b *strings.Builder, t testrunner.Result) {
 	m := marks[t.Status]
-	b.WriteString(indent(len(t.Suites)+1) + x.paint(m.color, m.sign) + " " + plaintext.VisibleLine(t.Name))
+	b.WriteString(indent(len(t.Suites)+1) + x.paint(m.color, m.sign) + " " + plaintext.EscapeLine(t.Name))
 	var notes []string
 	if t.Release != "" {
 		notes = append(notes, t.Release)
@@ -104,10 +104,10 @@ func (x Text) writeProblem(b *strings.Builder, p testrunner.Problem) {
 	const left = "      "
 	b.WriteByte('\n')
 	if p.During != "" {
-		b.WriteString(left + x.paint(red, plaintext.VisibleLine(p.During)+":") + "\n")
+		b.WriteString(left + x.paint(red, plaintext.EscapeLine(p.During)+":") + "\n")
 	}
 	for line := range strings.Lines(p.Text) {
-		line = strings.TrimRight(plaintext.VisibleStyled(line), "\n")
+		line = strings.TrimRight(plaintext.EscapeStyled(line), "\n")
 		switch {
 		case line == "":
 			b.WriteByte('\n')
@@ -120,9 +120,9 @@ func (x Text) writeProblem(b *strings.Builder, p testrunner.Problem) {
 		b.WriteString(left + line + "\n")
 	}
 	if p.At != "" {
-		b.WriteString(left + x.paint(dim, "at "+plaintext.VisibleLine(p.At)) + "\n")
+		b.WriteString(left + x.paint(dim, "at "+plaintext.EscapeLine(p.At)) + "\n")
 		if p.Line != "" {
-			b.WriteString(left + "    " + plaintext.VisibleLine(strings.ReplaceAll(p.Line, "\t", " ")) + "\n")
+			b.WriteString(left + "    " + plaintext.EscapeLine(strings.ReplaceAll(p.Line, "\t", " ")) + "\n")
 			b.WriteString(left + "    " + strings.Repeat(" ", max(0, p.Column-1)) + "^\n")
 		}
 	}
@@ -130,9 +130,9 @@ func (x Text) writeProblem(b *strings.Builder, p testrunner.Problem) {
 }
 
 // writeOutput writes the output of a test.
-func (x Text) writeOutput(b *strings.Builder, text, left string) {
+func (x Text) writeOutput(b *strings.Builder, text, margin string) {
 	for line := range strings.Lines(text) {
-		b.WriteString(left + plaintext.VisibleStyled(strings.TrimRight(line, "\n")) + "\n")
+		b.WriteString(margin + plaintext.EscapeStyled(strings.TrimRight(line, "\n")) + "\n")
 	}
 }
 
@@ -183,7 +183,7 @@ func (x Text) writeCoverage(b *strings.Builder, files []testrunner.FileCoverage)
 	lines, covered := 0, 0
 	for _, f := range files {
 		lines, covered = lines+len(f.Lines), covered+f.Covered()
-		text := fmt.Sprintf("  %4s  %s: %d of %d", percent(f.Covered(), len(f.Lines)), plaintext.VisibleLine(f.Path),
+		text := fmt.Sprintf("  %4s  %s: %d of %d", percent(f.Covered(), len(f.Lines)), plaintext.EscapeLine(f.Path),
 			f.Covered(), len(f.Lines))
 		if missed := f.Missed(); len(missed) > 0 {
 			text += ", not " + testrunner.Spans(missed)

@@ -21,9 +21,9 @@ type Answer struct {
 
 // The limits of an answer, in characters and entries.
 const (
-	maxAnswer  = 16_000
-	maxEntries = 12
-	maxEntry   = 400
+	maxAnswer      = 16_000
+	maxEntries     = 12
+	maxEntryLength = 400
 )
 
 // boundAnswer truncates an answer and escapes invisible characters in it.
@@ -45,7 +45,7 @@ func (s *Server) boundEntries(list []string) []string {
 		if i == maxEntries {
 			return append(bounded, fmt.Sprintf("… and %d more", len(list)-maxEntries))
 		}
-		bounded = append(bounded, s.clean(entry, maxEntry))
+		bounded = append(bounded, s.clean(entry, maxEntryLength))
 	}
 	return bounded
 }
@@ -58,7 +58,7 @@ func (s *Server) clean(text string, most int) string {
 	if s.Redact != nil {
 		text = s.Redact(text)
 	}
-	text = plaintext.Visible(text)
+	text = plaintext.EscapeText(text)
 	if !strings.ContainsFunc(text, isInvisible) {
 		return text
 	}

@@ -39,16 +39,17 @@ func applyTool(ctx context.Context, c *call, in applyArguments) (Answer, error) 
 	if err := c.Plans.checkApproved(in.Hash); err != nil {
 		return Answer{}, err
 	}
-	verb := action.Apply{Plan: approved, Approve: in.Hash}
-	verb.Parallel, verb.PauseBalancing, verb.For = action.DefaultParallel, in.PauseBalancing, defaultApplyTime
+	verb := action.Apply{Plan: approved, ApprovedHash: in.Hash}
+	verb.Parallel, verb.PauseBalancing, verb.MaxDuration = action.DefaultParallel, in.PauseBalancing, defaultApplyTime
 	if in.For != "" {
-		if verb.For, err = time.ParseDuration(in.For); err != nil || verb.For <= 0 || verb.For > maxApplyTime {
+		if verb.MaxDuration, err = time.ParseDuration(in.For); err != nil || verb.MaxDuration <= 0 ||
+			verb.MaxDuration > maxApplyTime {
 			return Answer{}, fmt.Errorf("for takes a time up to 1h, such as 10m, not %q", in.For)
 		}
 	}
 	verb.Journal = c.Plans.journalPath(in.Hash)
 	if _, err := os.Stat(verb.Journal); !errors.Is(err, fs.ErrNotExist) {
-		verb.Plan, verb.Resume, verb.Journal = nil, verb.Journal, ""
+		verb.Plan, verb.ResumeJournal, verb.Journal = nil, verb.Journal, ""
 	}
 	cluster, err := c.Cluster(ctx)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestHostileCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	plans := &Plans{Dir: filepath.Join(dir, "plans"), Command: "approve", Now: fixed}
-	if err := plans.Open(); err != nil {
+	if err := plans.EnsureDir(); err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t, hostileTopology, plans)

@@ -30,15 +30,15 @@ type Plans struct {
 	Now     func() time.Time
 }
 
-// maxPlan and maxApprovals are the maximum sizes of the files, in bytes.
+// maxPlanBytes and maxApprovalsBytes are the maximum sizes of the files, in bytes.
 const (
-	maxPlan      = 1 << 30
-	maxApprovals = 1 << 20
-	readTimeout  = 30 * time.Second
+	maxPlanBytes      = 1 << 30
+	maxApprovalsBytes = 1 << 20
+	readTimeout       = 30 * time.Second
 )
 
-// Open creates the directory if it does not exist.
-func (p *Plans) Open() error {
+// EnsureDir creates the directory if it does not exist.
+func (p *Plans) EnsureDir() error {
 	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
 		return fmt.Errorf("the directory of plans: %w", err)
 	}
@@ -64,7 +64,7 @@ func (p *Plans) Plan(hash string) (*plan.Plan, error) {
 	if err := checkHash(hash); err != nil {
 		return nil, err
 	}
-	data, err := safefile.Read(p.planPath(hash), maxPlan, readTimeout)
+	data, err := safefile.Read(p.planPath(hash), maxPlanBytes, readTimeout)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no plan with the hash %s: make it with the tool plan", hash)
 	}
@@ -75,7 +75,7 @@ func (p *Plans) Plan(hash string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return made, made.CheckApprovedBy(hash)
+	return made, made.CheckApprovedHash(hash)
 }
 
 // checkHash returns an error unless the string is a complete lowercase hash.
@@ -83,7 +83,7 @@ func checkHash(hash string) error {
 	if len(hash) != 64 || hash != strings.ToLower(hash) {
 		return fmt.Errorf("%.80q is not the hash of a plan: give the 64 hexadecimal digits that the tool plan returned", hash)
 	}
-	return plan.CheckApproval(hash)
+	return plan.CheckApprovalFormat(hash)
 }
 
 // Approve records that a person has approved a plan.
@@ -128,7 +128,7 @@ func (p *Plans) checkApproved(hash string) error {
 }
 
 func (p *Plans) readApprovals() ([]byte, error) {
-	known, err := safefile.Read(p.approvalsPath(), maxApprovals, readTimeout)
+	known, err := safefile.Read(p.approvalsPath(), maxApprovalsBytes, readTimeout)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

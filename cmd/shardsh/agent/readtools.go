@@ -58,7 +58,7 @@ func argumentError(err error) error {
 
 // argumentName returns the tool's argument for an option: maxBytes is max_bytes.
 func argumentName(option string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(action.Flag(option), "--"), "-", "_")
+	return strings.ReplaceAll(strings.TrimPrefix(action.SpellAsFlag(option), "--"), "-", "_")
 }
 
 type whyArguments struct {
@@ -130,7 +130,7 @@ func whyTool(ctx context.Context, c *call, in whyArguments) (Answer, error) {
 		}
 	}
 	return runReadAction(ctx, c, verb, func(r action.WhyResult) Answer {
-		about := r.About
+		about := r.Answer
 		if r.Chunk != nil {
 			about = &r.Chunk.Answer
 		}
@@ -177,7 +177,7 @@ func checkTool(ctx context.Context, c *call, in checkArgs) (Answer, error) {
 		return a, nil
 	}
 	a.Sources = append([]string{describeSource(source.Origin, report.Result.Time())}, a.Sources...)
-	for _, f := range report.Result.Failing() {
+	for _, f := range report.Result.FailingFindings() {
 		if ns := f.About.Namespace; ns != "" {
 			a.NextSteps = append(a.NextSteps, fmt.Sprintf("why {\"ns\": %q}", ns))
 		}

@@ -16,22 +16,22 @@ import (
 // progressInterval is the interval of progress notifications to an agent that requested them.
 const progressInterval = time.Second
 
-// report receives an action's events. Events about reads, and notes, become the sources of the answer;
+// reporter receives an action's events. Events about reads, and notes, become the sources of the answer;
 // progress is sent to the agent.
-type report struct {
+type reporter struct {
 	notify func(text string)
-	state  *reportState
+	state  *reporterState
 }
 
-type reportState struct {
+type reporterState struct {
 	mu       sync.Mutex
 	last     time.Time
 	snapshot *catalog.Snapshot
 	notes    []string
 }
 
-func newReport(ctx context.Context, r *mcp.CallToolRequest) report {
-	report := report{notify: func(string) {}, state: new(reportState)}
+func newReporter(ctx context.Context, r *mcp.CallToolRequest) reporter {
+	report := reporter{notify: func(string) {}, state: new(reporterState)}
 	token := r.Params.GetProgressToken()
 	if token == nil {
 		return report
@@ -48,7 +48,7 @@ func newReport(ctx context.Context, r *mcp.CallToolRequest) report {
 }
 
 // Report handles an event.
-func (r report) Report(e action.Event) {
+func (r reporter) Report(e action.Event) {
 	r.state.mu.Lock()
 	defer r.state.mu.Unlock()
 	switch e := e.(type) {
@@ -60,12 +60,12 @@ func (r report) Report(e action.Event) {
 		r.progress(findings.ReadingText(e.Progress))
 	case action.SimulationProgress:
 		r.progress(findings.SimulatingText(e.Progress))
-	case action.Step:
+	case action.StepEvent:
 		r.progress(fmt.Sprintf("%d of %d steps done", e.Progress.StepsDone, e.Progress.Steps))
 	}
 }
 
-func (r report) progress(text string) {
+func (r reporter) progress(text string) {
 	if now := time.Now(); now.Sub(r.state.last) >= progressInterval {
 		r.state.last = now
 		r.notify(text)
@@ -73,7 +73,7 @@ func (r report) progress(text string) {
 }
 
 // sources names what was read, and what could not be read.
-func (r report) sources() []string {
+func (r reporter) sources() []string {
 	r.state.mu.Lock()
 	defer r.state.mu.Unlock()
 	if r.state.snapshot == nil {

@@ -18,13 +18,13 @@ import (
 const (
 	// DefaultTimeout is the time limit of a call that only reads.
 	DefaultTimeout = 2 * time.Minute
-	// maxMessage is the maximum size of a message in bytes, maxText that of a string in characters, and
+	// maxMessageBytes is the maximum size of a message in bytes, maxText that of a string in characters, and
 	// maxItems the maximum number of strings in an array.
-	maxMessage = 1 << 20
-	maxText    = 4096
-	maxItems   = 100
-	// maxCalls is the number of calls that run concurrently. Other calls wait.
-	maxCalls = 2
+	maxMessageBytes = 1 << 20
+	maxText         = 4096
+	maxItems        = 100
+	// maxConcurrentCalls is the number of calls that run concurrently. Other calls wait.
+	maxConcurrentCalls = 2
 )
 
 // Options are the options of a Server.
@@ -65,7 +65,7 @@ func New(o Options) *Server {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
-	s := &Server{Options: o, slots: make(chan struct{}, maxCalls)}
+	s := &Server{Options: o, slots: make(chan struct{}, maxConcurrentCalls)}
 	s.protocol = mcp.NewServer(&mcp.Implementation{Name: "shardsh", Version: o.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addReadTools()
@@ -84,13 +84,13 @@ func New(o Options) *Server {
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	bounded := &limitedLines{ReadCloser: in, maxLength: maxMessage}
+	bounded := &limitedLines{ReadCloser: in, maxLength: maxMessageBytes}
 	err := s.protocol.Run(ctx, &mcp.IOTransport{Reader: bounded, Writer: out})
 	cancel(errors.New("the agent has gone"))
 	s.calls.Wait()
 	switch {
 	case bounded.tooLong():
-		return fmt.Errorf("a message of the agent is longer than %d bytes", maxMessage)
+		return fmt.Errorf("a message of the agent is longer than %d bytes", maxMessageBytes)
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return context.Cause(ctx)
 	}
@@ -100,7 +100,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 // call is one call of a tool.
 type call struct {
 	*Server
-	report
+	reporter
 }
 
 // tool describes a tool, without its arguments.
@@ -143,7 +143,7 @@ func add[In any](s *Server, t tool, work func(context.Context, *call, In) (Answe
 		case <-ctx.Done():
 			return nil, a, context.Cause(ctx)
 		}
-		a, err = work(ctx, &call{s, newReport(ctx, r)}, in)
+		a, err = work(ctx, &call{s, newReporter(ctx, r)}, in)
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}

@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 func TestMessageIsTooLong(t *testing.T) {
 	w := newWorld(t, heaped, nil)
 	_, _ = w.input.Write([]byte(`{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"`)) // the end shows what came of it
-	for range maxMessage / 1024 {
+	for range maxMessageBytes / 1024 {
 		if _, err := fmt.Fprintf(w.input, "%01024d", 0); err != nil {
 			break
 		}
@@ -141,7 +141,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	if !long.Truncated || !strings.HasSuffix(long.Answer, fmt.Sprintf("first %d of %d characters", maxAnswer, maxAnswer+5)) {
 		t.Errorf("%v, %s", long.Truncated, long.Answer[len(long.Answer)-80:])
 	}
-	if len(long.Sources) != maxEntries+1 || len(long.Sources[0]) > maxEntry+len("…") ||
+	if len(long.Sources) != maxEntries+1 || len(long.Sources[0]) > maxEntryLength+len("…") ||
 		long.Sources[maxEntries] != "… and 28 more" {
 		t.Errorf("%d sources, the last %q", len(long.Sources), long.Sources[len(long.Sources)-1])
 	}

@@ -50,7 +50,7 @@ type world struct {
 func newWorld(t testing.TB, topology string, plans *Plans) *world {
 	t.Helper()
 	w := &world{TB: t, sent: make(map[string]int), ended: make(chan error, 1)}
-	w.cluster = mocktest.Cluster(t, topology, mock.Config{Version: catalog.Release80, Seed: 1})
+	w.cluster = mocktest.Cluster(t, topology, mock.Config{Release: catalog.Release80, Seed: 1})
 	w.client = mocktest.Connect(t, router.New(w.cluster, nil), func(o *options.ClientOptions) {
 		o.SetMonitor(&event.CommandMonitor{Started: w.note})
 	})

@@ -33,9 +33,9 @@ func versionOf(info *debug.BuildInfo) string {
 // DriverPath is the path of MongoDB's driver module.
 const DriverPath = "go.mongodb.org/mongo-driver/v2"
 
-// Mongosh is the release of mongosh that the shell follows in its commands, helpers and output. The
+// MongoshVersion is the release of mongosh that the shell follows in its commands, helpers and output. The
 // shell was compared with 2.12.0 by running it, and with later releases by their changelog.
-const Mongosh = "2.14.0"
+const MongoshVersion = "2.14.0"
 
 // About is the output of "shardsh version --json".
 type About struct {
@@ -73,7 +73,7 @@ func Read() About {
 	}
 	a := About{Version: versionOf(info), Commit: buildSetting(info, "vcs.revision"), Date: buildSetting(info, "vcs.time"),
 		Dirty: buildSetting(info, "vcs.modified") == "true", Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Mongosh: Mongosh, Modules: make(map[string]string)}
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Mongosh: MongoshVersion, Modules: make(map[string]string)}
 	for _, m := range info.Deps {
 		if strings.HasPrefix(m.Path, "go.mongodb.org/") || strings.Contains(m.Path, "/goja") {
 			a.Modules[m.Path] = m.Version

@@ -53,7 +53,7 @@ func (o *Options) Groups() []cmdline.Group {
 func (o Options) Policy() (*check.Policy, error) {
 	p := check.Default()
 	if o.policyFile != "" {
-		data, err := safefile.Read(o.policyFile, maxPolicy, readTimeout)
+		data, err := safefile.Read(o.policyFile, maxPolicyBytes, readTimeout)
 		if err != nil {
 			return nil, cmdline.Usagef("--policy: %w", err)
 		}
@@ -141,7 +141,7 @@ func withSuggestion(err error) error {
 
 // loadBaseline reads the output of an earlier check.
 func loadBaseline(p *check.Policy, path string) error {
-	data, err := safefile.Read(path, maxBaseline, readTimeout)
+	data, err := safefile.Read(path, maxBaselineBytes, readTimeout)
 	if err == nil {
 		p.Baseline, err = check.ParseBaseline(data)
 	}
@@ -152,7 +152,7 @@ func loadBaseline(p *check.Policy, path string) error {
 }
 
 const (
-	maxPolicy   = 1 << 20
-	maxBaseline = 256 << 20
-	readTimeout = 30 * time.Second
+	maxPolicyBytes   = 1 << 20
+	maxBaselineBytes = 256 << 20
+	readTimeout      = 30 * time.Second
 )

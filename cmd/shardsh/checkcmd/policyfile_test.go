@@ -76,7 +76,7 @@ func TestPolicyMistakes(t *testing.T) {
 		}
 	}
 	long, bad := filepath.Join(t.TempDir(), "long.yaml"), filepath.Join(t.TempDir(), "bad.yaml")
-	for path, text := range map[string]string{long: strings.Repeat("#", maxPolicy+1), bad: "rules:\n  jumbos: on\n"} {
+	for path, text := range map[string]string{long: strings.Repeat("#", maxPolicyBytes+1), bad: "rules:\n  jumbos: on\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

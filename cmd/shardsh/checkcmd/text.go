@@ -32,7 +32,7 @@ func (t Text) Write(to io.Writer, reports []check.Report) {
 			if i > 0 && !t.Quiet {
 				fmt.Fprintln(to)
 			}
-			fmt.Fprintf(to, "%s\n", plaintext.VisibleLine(r.Name()))
+			fmt.Fprintf(to, "%s\n", plaintext.EscapeLine(r.Name()))
 		}
 		t.writeReport(to, r)
 	}
@@ -40,7 +40,7 @@ func (t Text) Write(to io.Writer, reports []check.Report) {
 
 func (t Text) writeReport(to io.Writer, r check.Report) {
 	if r.Result == nil {
-		fmt.Fprintf(to, "UNKNOWN: %s\n", plaintext.VisibleLine(r.Failure.Message))
+		fmt.Fprintf(to, "UNKNOWN: %s\n", plaintext.EscapeLine(r.Failure.Message))
 		return
 	}
 	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
@@ -68,7 +68,7 @@ func (t Text) writeReport(to io.Writer, r check.Report) {
 		t.writeRules(to, r.Result)
 	}
 	if status := r.Status(); !t.Quiet || status != check.Passed {
-		fmt.Fprintln(to, plaintext.VisibleLine(Headline(r)))
+		fmt.Fprintln(to, plaintext.EscapeLine(Headline(r)))
 	}
 }
 
@@ -78,9 +78,9 @@ func (t Text) isShown(f check.Finding) bool {
 }
 
 func (t Text) writeFinding(to io.Writer, r *check.Result, f check.Finding) {
-	fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.VisibleLine(f.Sentence+" ("+reason(r, f)+")"))
+	fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.EscapeLine(f.Sentence+" ("+reason(r, f)+")"))
 	for _, command := range f.Commands {
-		fmt.Fprintf(to, "%10s%s\n", "", plaintext.VisibleLine(command))
+		fmt.Fprintf(to, "%10s%s\n", "", plaintext.EscapeLine(command))
 	}
 }
 
@@ -95,7 +95,7 @@ func (t Text) writeRules(to io.Writer, r *check.Result) {
 
 // writeCollections writes the collections; those with problems come first.
 func (t Text) writeCollections(to io.Writer, r *check.Result) {
-	list := r.Chosen()
+	list := r.ChosenBalances()
 	if len(list) == 0 && !t.Quiet {
 		fmt.Fprintln(to, "no sharded collections")
 	}
@@ -123,10 +123,10 @@ func (t Text) writeCollections(to io.Writer, r *check.Result) {
 	list = slices.Delete(list, first-uneven, first)
 	width := 0
 	for _, b := range list {
-		width = max(width, len(plaintext.VisibleLine(b.Namespace)))
+		width = max(width, len(plaintext.EscapeLine(b.Namespace)))
 	}
 	for _, b := range list {
-		fmt.Fprintf(to, "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), plaintext.VisibleLine(balanceState(r, b)))
+		fmt.Fprintf(to, "%-*s  %s\n", width, plaintext.EscapeLine(b.Namespace), plaintext.EscapeLine(balanceState(r, b)))
 	}
 	if uneven > 0 {
 		fmt.Fprintf(to, "and %d more that are not (--long shows all)\n", uneven)
@@ -194,7 +194,7 @@ func Headline(r check.Report) string {
 	case r.Result == nil:
 		return "UNKNOWN: " + r.Failure.Message
 	case r.Status() == check.Failed:
-		failing := r.Result.Failing()
+		failing := r.Result.FailingFindings()
 		if len(failing) == 1 {
 			return "FAILED: " + failing[0].Sentence
 		}

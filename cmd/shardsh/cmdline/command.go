@@ -11,12 +11,12 @@ type Command struct {
 	Name      string
 	Arguments string // in the form of the help
 	About     string // a short description
-	Text      Text
+	Text      HelpText
 	Groups    []Group
 }
 
-// Visible calls do for each option that the help shows, in the order of the help.
-func (c Command) Visible(do func(f *pflag.Flag)) {
+// VisitVisible calls do for each option that the help shows, in the order of the help.
+func (c Command) VisitVisible(do func(f *pflag.Flag)) {
 	for _, g := range c.Groups {
 		g.Flags.VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {

@@ -14,8 +14,8 @@ const (
 	maxIndent = 40  // maximum column of the descriptions of options
 )
 
-// Text is the help of a command besides its options, in lines of at most 80 columns.
-type Text struct {
+// HelpText is the help of a command besides its options, in lines of at most 80 columns.
+type HelpText struct {
 	Intro    string
 	Usage    []string // command lines, unless name and arguments are sufficient
 	Examples []string
@@ -90,8 +90,8 @@ func (c Command) otherPages() string {
 	return text
 }
 
-// Usage lists options by section.
-func Usage(groups []Group) string { return listOptions(groups) }
+// ListOptions lists options by section.
+func ListOptions(groups []Group) string { return listOptions(groups) }
 
 // listOptions lists options by section.
 func listOptions(groups []Group) string {

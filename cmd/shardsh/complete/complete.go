@@ -12,14 +12,14 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Kind says which file names also complete the word, in addition to the words of an Answer.
-type Kind string
+// FileKind says which file names also complete the word, in addition to the words of an Answer.
+type FileKind string
 
 // The kinds. KindFiles may have suffixes.
 const (
-	KindNone        Kind = "none"
-	KindFiles       Kind = "files"
-	KindDirectories Kind = "directories"
+	KindNone        FileKind = "none"
+	KindFiles       FileKind = "files"
+	KindDirectories FileKind = "directories"
 )
 
 // Word is one completion.
@@ -28,7 +28,7 @@ type Word struct{ Text, About string }
 // Answer is the set of possible completions.
 type Answer struct {
 	Words    []Word
-	Names    Kind
+	Files    FileKind
 	Suffixes []string // of files; empty means all files
 }
 
@@ -43,9 +43,9 @@ type Tables struct {
 	Values map[string]Answer
 }
 
-// Next completes a command line. The last word is incomplete, and may be empty. words does not contain
+// Complete completes a command line. The last word is incomplete, and may be empty. words does not contain
 // the program's name.
-func (t Tables) Next(words []string) Answer {
+func (t Tables) Complete(words []string) Answer {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -55,13 +55,13 @@ func (t Tables) Next(words []string) Answer {
 	case asked:
 		return t.subcommands(last)
 	case slices.Contains(before, "--"):
-		return Answer{Names: KindFiles} // the arguments of a script
+		return Answer{Files: KindFiles} // the arguments of a script
 	}
 	if option, value, isValue := strings.Cut(last, "="); isValue && strings.HasPrefix(option, "-") {
 		if f := command.Find(option); f != nil {
 			return t.optionValue(f, value, option+"=")
 		}
-		return Answer{Names: KindNone}
+		return Answer{Files: KindNone}
 	}
 	if f := openOption(command, before); f != nil {
 		return t.optionValue(f, last, "")
@@ -101,7 +101,7 @@ func (t Tables) subcommands(prefix string) Answer { return t.subcommandsAfter(""
 
 // subcommandsAfter returns the words that may follow a subcommand.
 func (t Tables) subcommandsAfter(name, prefix string) Answer {
-	answer := Answer{Names: KindNone}
+	answer := Answer{Files: KindNone}
 	for _, c := range t.Commands {
 		if word, ok := strings.CutPrefix(c.Name, name); ok && word != "" && !strings.Contains(strings.TrimSpace(word), " ") {
 			answer.Words = append(answer.Words, Word{strings.TrimSpace(word), c.About})
@@ -128,9 +128,9 @@ func openOption(c cmdline.Command, before []string) *pflag.Flag {
 
 // optionAnswer returns the options that begin with a prefix, in any spelling.
 func optionAnswer(c cmdline.Command, prefix string) Answer {
-	answer := Answer{Names: KindNone}
+	answer := Answer{Files: KindNone}
 	folded := cmdline.Fold(prefix)
-	c.Visible(func(f *pflag.Flag) {
+	c.VisitVisible(func(f *pflag.Flag) {
 		if strings.HasPrefix(cmdline.Fold(f.Name), folded) {
 			_, about := cmdline.ValueAndUsage(f)
 			answer.Words = append(answer.Words, Word{"--" + f.Name, shortDescription(about)})
@@ -150,19 +150,19 @@ func (t Tables) optionValue(f *pflag.Flag, prefix, lead string) Answer {
 	case strings.Contains(form, "|"):
 		return alternatives(form).withPrefix(prefix, lead)
 	case form == "FILE" || form == "PATH" || form == "JOURNAL":
-		return Answer{Names: KindFiles}
+		return Answer{Files: KindFiles}
 	case form == "DIR":
-		return Answer{Names: KindDirectories}
+		return Answer{Files: KindDirectories}
 	case f.Value.Type() == "bool":
 		return alternatives("true|false").withPrefix(prefix, lead)
 	}
-	return Answer{Names: KindNone}
+	return Answer{Files: KindNone}
 }
 
 // alternatives parses a placeholder such as text|json or N|FILE. Names in capitals are placeholders
 // themselves.
 func alternatives(form string) Answer {
-	answer := Answer{Names: KindNone}
+	answer := Answer{Files: KindNone}
 	for text := range strings.SplitSeq(form, "|") {
 		text, _, _ = strings.Cut(text, "[") // skewed[=SPREAD]
 		if name, value, found := strings.Cut(text, "="); found && value == strings.ToUpper(value) {
@@ -170,7 +170,7 @@ func alternatives(form string) Answer {
 		}
 		switch {
 		case text == "FILE":
-			answer.Names = KindFiles
+			answer.Files = KindFiles
 		case text != strings.ToUpper(text):
 			answer.Words = append(answer.Words, Word{Text: text})
 		}
@@ -180,7 +180,7 @@ func alternatives(form string) Answer {
 
 // NewAnswer returns an Answer with words.
 func NewAnswer(words ...string) Answer {
-	answer := Answer{Names: KindNone}
+	answer := Answer{Files: KindNone}
 	for _, w := range words {
 		answer.Words = append(answer.Words, Word{Text: w})
 	}
@@ -196,7 +196,7 @@ func (a Answer) withPrefix(prefix, lead string) Answer {
 		}
 	}
 	a.Words = words
-	a.Names = cmp.Or(a.Names, KindNone)
+	a.Files = cmp.Or(a.Files, KindNone)
 	return a
 }
 

@@ -39,12 +39,12 @@ func tables() complete.Tables {
 			{Name: "completion", About: "this"},
 		},
 		Operands: map[string]complete.Answer{
-			"":           {Names: complete.KindFiles, Suffixes: []string{".js"}},
+			"":           {Files: complete.KindFiles, Suffixes: []string{".js"}},
 			"completion": complete.NewAnswer("bash", "fish"),
 		},
 		Values: map[string]complete.Answer{
 			"release": complete.NewAnswer("7.0", "8.0"),
-			"file":    {Names: complete.KindFiles, Suffixes: []string{".js"}},
+			"file":    {Files: complete.KindFiles, Suffixes: []string{".js"}},
 		},
 	}
 }
@@ -82,12 +82,12 @@ func TestNext(t *testing.T) {
 		"shardsh --dbpath 'a b' --q": "--quiet | none",
 		"shardsh":                    "check completion | files .js",
 	} {
-		a := tables().Next(complete.Split(line))
+		a := tables().Complete(complete.Split(line))
 		got := ""
 		for _, w := range a.Words {
 			got += w.Text + " "
 		}
-		got += strings.Join(append([]string{"|", string(a.Names)}, a.Suffixes...), " ")
+		got += strings.Join(append([]string{"|", string(a.Files)}, a.Suffixes...), " ")
 		if got != want {
 			t.Errorf("%q: %s, want %s", line, got, want)
 		}
@@ -95,12 +95,12 @@ func TestNext(t *testing.T) {
 }
 
 func TestDescriptions(t *testing.T) {
-	a := tables().Next([]string{"--re"})
+	a := tables().Complete([]string{"--re"})
 	if want := []complete.Word{{Text: "--release", About: "of what is mocked"}}; !slices.Equal(a.Words, want) {
 		t.Errorf("%q", a.Words)
 	}
 	var text strings.Builder
-	if err := tables().Next([]string{"ch"}).Write(&text); err != nil || text.String() != "files .js\ncheck\tis it well\n" {
+	if err := tables().Complete([]string{"ch"}).Write(&text); err != nil || text.String() != "files .js\ncheck\tis it well\n" {
 		t.Errorf("%q, %v", text.String(), err)
 	}
 }

@@ -29,8 +29,8 @@ type Cluster struct {
 	Advisories advisory.List
 }
 
-// Lines checks the cluster with commands that change nothing.
-func (c Cluster) Lines(ctx context.Context) []Line {
+// Check checks the cluster with commands that change nothing.
+func (c Cluster) Check(ctx context.Context) []Line {
 	s := &section{name: "Cluster"}
 	version := c.checkVersion(ctx, s)
 	c.checkKind(s)
@@ -67,7 +67,7 @@ func (c Cluster) checkVersion(ctx context.Context, s *section) string {
 	if slices.Contains(info.Modules, "enterprise") {
 		edition = ", Enterprise"
 	}
-	s.ok("version", "%s%s", info.Version, edition)
+	s.addOK("version", "%s%s", info.Version, edition)
 	return info.Version
 }
 
@@ -79,7 +79,7 @@ func (c Cluster) checkKind(s *section) {
 		s.add(Fail, "mongos", routerRemedy, "no: this is %s. It has only its own part of the data, with orphans, and "+
 			"the helpers of sh need a mongos", c.Member)
 	case c.Kind == "mongos":
-		s.ok("mongos", "yes")
+		s.addOK("mongos", "yes")
 	case c.Kind == "":
 		s.add(Fail, "mongos", routerRemedy, "no: this is a standalone server, not a sharded cluster")
 	default:
@@ -116,16 +116,16 @@ func (c Cluster) checkTimes(ctx context.Context, s *section) {
 	if best > slowRoundTrip {
 		s.add(Warn, "latency", "run shardsh closer to the cluster", "%s", best.Round(time.Millisecond))
 	} else {
-		s.ok("latency", "%s", best.Round(10*time.Microsecond))
+		s.addOK("latency", "%s", best.Round(10*time.Microsecond))
 	}
 	switch {
 	case c.Mock:
-		s.ok("clock", "the mock has its own")
+		s.addOK("clock", "the mock has its own")
 	case difference.Abs() > maxClockSkew:
 		s.add(Warn, "clock", "synchronize both clocks with NTP: windows and leases use the cluster's",
 			"the server's is %s %s", difference.Abs().Round(time.Millisecond), aheadOrBehind(difference))
 	default:
-		s.ok("clock", "within %s of the server's", max(difference.Abs(), best).Round(time.Millisecond)+time.Millisecond)
+		s.addOK("clock", "within %s of the server's", max(difference.Abs(), best).Round(time.Millisecond)+time.Millisecond)
 	}
 }
 
@@ -157,7 +157,7 @@ func (c Cluster) checkUser(ctx context.Context, s *section, version string) {
 		return
 	}
 	user := status.Info.Users[0]
-	s.ok("user", "%s of %s", user.User, user.DB)
+	s.addOK("user", "%s of %s", user.User, user.DB)
 	roles, err := Roles(version)
 	if err != nil {
 		s.add(Warn, "roles", "", "%v", err)
@@ -178,7 +178,7 @@ func (c Cluster) checkAnonymous(ctx context.Context, s *section) {
 		return
 	}
 	if c.Mock {
-		s.ok("user", "none: the mock allows everything")
+		s.addOK("user", "none: the mock allows everything")
 		return
 	}
 	s.add(Warn, "user", "enable authorization before others can reach it",

@@ -32,7 +32,7 @@ func (w *watched) RunCommand(ctx context.Context, database string, command bson.
 func TestClusterIsOnlyRead(t *testing.T) {
 	_, client := mocktest.New(t, "", mock.Config{})
 	w := &watched{CommandRunner: live.NewCommandRunner(client)}
-	lines := Cluster{Commands: w, Mock: true, Kind: "mongos", Now: time.Now}.Lines(t.Context())
+	lines := Cluster{Commands: w, Mock: true, Kind: "mongos", Now: time.Now}.Check(t.Context())
 	want(t, lines, "version", OK, "8.0")
 	want(t, lines, "mongos", OK, "yes")
 	want(t, lines, "features", OK, "moveCollection")

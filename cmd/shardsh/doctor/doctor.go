@@ -77,9 +77,9 @@ func (r Report) Text(coloured bool) string {
 		if coloured {
 			grade = gradeColors()[l.Grade] + grade + "\x1b[0m"
 		}
-		fmt.Fprintf(&b, "  %s  %-*s  %s\n", grade, nameWidth, plaintext.VisibleLine(l.Name), plaintext.VisibleLine(l.Text))
+		fmt.Fprintf(&b, "  %s  %-*s  %s\n", grade, nameWidth, plaintext.EscapeLine(l.Name), plaintext.EscapeLine(l.Text))
 		if l.Remedy != "" {
-			fmt.Fprintf(&b, "  %*s-> %s\n", nameWidth+8, "", plaintext.VisibleLine(l.Remedy))
+			fmt.Fprintf(&b, "  %*s-> %s\n", nameWidth+8, "", plaintext.EscapeLine(l.Remedy))
 		}
 	}
 	fmt.Fprintf(&b, "%d ok, %d warn, %d fail\n", r.count(OK), r.count(Warn), r.count(Fail))
@@ -96,4 +96,4 @@ func (s *section) add(g Grade, name, remedy, format string, args ...any) {
 	s.lines = append(s.lines, Line{s.name, name, g, fmt.Sprintf(format, args...), remedy})
 }
 
-func (s *section) ok(name, format string, args ...any) { s.add(OK, name, "", format, args...) }
+func (s *section) addOK(name, format string, args ...any) { s.add(OK, name, "", format, args...) }

@@ -32,7 +32,7 @@ func want(t *testing.T, lines []Line, name string, g Grade, part string) {
 func TestMachine(t *testing.T) {
 	machine := func(terminal bool, env map[string]string, files ...File) []Line {
 		return Machine{Version: "1.2.3", Terminal: terminal, Columns: 80, Rows: 24, Files: files,
-			Getenv: func(name string) (string, bool) { text, ok := env[name]; return text, ok }}.Lines()
+			Getenv: func(name string) (string, bool) { text, ok := env[name]; return text, ok }}.Check()
 	}
 	plain := machine(false, nil)
 	want(t, plain, "terminal", OK, "not a terminal")
@@ -171,7 +171,7 @@ func TestHosts(t *testing.T) {
 	roots := secured.Client().Transport.(*http.Transport).TLSClientConfig
 	until := secured.Certificate().NotAfter
 	ask := func(name string, config *tls.Config, now time.Time) []Line {
-		return Hosts{Names: []string{name}, TLS: config, Now: func() time.Time { return now }}.Lines(t.Context())
+		return Hosts{Names: []string{name}, TLS: config, Now: func() time.Time { return now }}.Check(t.Context())
 	}
 	now := time.Now()
 	open, shut := plain.Addr().String(), secured.Listener.Addr().String()
@@ -181,7 +181,7 @@ func TestHosts(t *testing.T) {
 	want(t, ask(shut, roots, now), shut, OK, "certificate valid until "+until.Format(time.DateOnly))
 	want(t, ask(shut, roots, until.Add(-time.Hour)), shut, Warn, "renew")
 	want(t, ask("127.0.0.1:1", nil, now), "127.0.0.1:1", Fail, "check that mongos runs there")
-	two := Hosts{Names: []string{"127.0.0.1:1", open}, Now: time.Now}.Lines(t.Context())
+	two := Hosts{Names: []string{"127.0.0.1:1", open}, Now: time.Now}.Check(t.Context())
 	if len(two) != 2 || two[0].Grade != Warn || two[1].Grade != OK {
 		t.Errorf("%v", two)
 	}

@@ -15,7 +15,7 @@ const maxFaults = 3
 
 // faultParts are the parts that known bugs depend on, except for numbers of chunks.
 const faultParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Shards | live.Collections |
-	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.MemberVersions
+	live.Zones | live.Routers | live.RunningMigrations | live.RunningReshardings | live.MemberVersions
 
 // checkKnownFaults reports the known bugs of the servers' versions that concern the cluster.
 func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
@@ -28,7 +28,7 @@ func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
 	c.checkMembers(s, snapshot)
 	hits := c.Advisories.Matching(advisory.Cluster{Snapshot: snapshot})
 	if len(hits) == 0 {
-		s.ok("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
+		s.addOK("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
 		return
 	}
 	for _, h := range hits[:min(len(hits), maxFaults)] {
@@ -39,7 +39,7 @@ func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
 		s.add(grade, "known fault", "", "%s", h)
 	}
 	if more := len(hits) - maxFaults; more > 0 {
-		s.ok("known faults", "and %s: shardsh check --rules advisories", humanize.Count(int64(more), "milder one"))
+		s.addOK("known faults", "and %s: shardsh check --rules advisories", humanize.Count(int64(more), "milder one"))
 	}
 }
 
@@ -55,6 +55,6 @@ func (c Cluster) checkMembers(s *section, snapshot *catalog.Snapshot) {
 		s.add(Warn, "versions", "complete the upgrade", "%s", f.Sentence)
 	}
 	if counts.HasAnswers() && !counts.Differ() {
-		s.ok("members", "%s", counts)
+		s.addOK("members", "%s", counts)
 	}
 }

@@ -51,9 +51,9 @@ func checkFeatures(s *section, version string) {
 		}
 	}
 	if len(has) > 0 {
-		s.ok("features", "%s", strings.Join(has, ", "))
+		s.addOK("features", "%s", strings.Join(has, ", "))
 	}
 	if len(lacks) > 0 {
-		s.ok("not in "+release.Line().String(), "%s", strings.Join(lacks, ", "))
+		s.addOK("not in "+release.Line().String(), "%s", strings.Join(lacks, ", "))
 	}
 }

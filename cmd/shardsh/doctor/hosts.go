@@ -26,8 +26,8 @@ type Hosts struct {
 	Now   func() time.Time
 }
 
-// Lines returns a line for each host, in order.
-func (h Hosts) Lines(ctx context.Context) []Line {
+// Check returns a line for each host, in order.
+func (h Hosts) Check(ctx context.Context) []Line {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	found := make([]section, len(h.Names))
@@ -67,7 +67,7 @@ func (h Hosts) checkHost(ctx context.Context, s *section, name string) {
 	defer func() { _ = conn.Close() }()
 	took := h.Now().Sub(began).Round(10 * time.Microsecond)
 	if h.TLS == nil {
-		s.ok(name, "answers in %s, without TLS", took)
+		s.addOK(name, "answers in %s, without TLS", took)
 		return
 	}
 	h.checkTLS(ctx, s, name, conn)
@@ -86,7 +86,7 @@ func (h Hosts) checkTLS(ctx context.Context, s *section, name string, conn net.C
 	}
 	state := secured.ConnectionState()
 	if len(state.PeerCertificates) == 0 {
-		s.ok(name, "%s", tls.VersionName(state.Version))
+		s.addOK(name, "%s", tls.VersionName(state.Version))
 		return
 	}
 	end := state.PeerCertificates[0].NotAfter
@@ -95,7 +95,7 @@ func (h Hosts) checkTLS(ctx context.Context, s *section, name string, conn net.C
 			tls.VersionName(state.Version), end.Format(time.DateOnly))
 		return
 	}
-	s.ok(name, "%s, certificate valid until %s", tls.VersionName(state.Version), end.Format(time.DateOnly))
+	s.addOK(name, "%s, certificate valid until %s", tls.VersionName(state.Version), end.Format(time.DateOnly))
 }
 
 // connectionRemedy returns the remedy for a host that can't be reached.
@@ -142,7 +142,7 @@ func isReset(err error) bool {
 	return errors.As(err, &op) && strings.Contains(op.Err.Error(), "reset")
 }
 
-// rootReason returns the innermost reason of an error, in one line.
+// rootReason returns the reason of an error, without the network operation and its addresses, in one line.
 func rootReason(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

@@ -31,10 +31,10 @@ type Machine struct {
 	Windows bool
 }
 
-// Lines checks the local machine.
-func (m Machine) Lines() []Line {
+// Check checks the local machine.
+func (m Machine) Check() []Line {
 	s := &section{name: "This machine"}
-	s.ok("shardsh", "%s", m.Version)
+	s.addOK("shardsh", "%s", m.Version)
 	m.checkTerminal(s)
 	m.checkLocale(s)
 	for _, f := range m.Files {
@@ -52,7 +52,7 @@ func (m Machine) checkTerminal(s *section) {
 	name := m.getenv("TERM")
 	switch {
 	case !m.Terminal:
-		s.ok("terminal", "output is not a terminal: no colours, no pager, no prompt")
+		s.addOK("terminal", "output is not a terminal: no colours, no pager, no prompt")
 	case name == "" || name == "dumb":
 		s.add(Warn, "terminal", "set TERM, for example to xterm-256color", "TERM is %q: no colours, no pager", name)
 	default:
@@ -60,7 +60,7 @@ func (m Machine) checkTerminal(s *section) {
 		if m.getenv("NO_COLOR") != "" {
 			colours = "no colours (NO_COLOR is set)"
 		}
-		s.ok("terminal", "%s, %d columns, %d rows, %s", name, m.Columns, m.Rows, colours)
+		s.addOK("terminal", "%s, %d columns, %d rows, %s", name, m.Columns, m.Rows, colours)
 	}
 }
 
@@ -76,7 +76,7 @@ func (m Machine) checkLocale(s *section) {
 			continue
 		}
 		if folded := strings.ToLower(strings.ReplaceAll(value, "-", "")); strings.Contains(folded, "utf8") {
-			s.ok("locale", "%s (%s)", value, name)
+			s.addOK("locale", "%s (%s)", value, name)
 			return
 		}
 		s.add(Warn, "locale", "export "+name+"=C.UTF-8", "%s (%s) is not UTF-8: bars and names may show as question marks",
@@ -96,21 +96,21 @@ const (
 func (m Machine) checkFile(s *section, f File) {
 	switch mode := f.Mode.Perm(); {
 	case f.Path == "":
-		s.ok(f.Name, "not saved")
+		s.addOK(f.Name, "not saved")
 	case f.Err != nil:
 		s.add(Warn, f.Name, "check its permissions, and those of its directory", "%v", f.Err)
 	case f.Missing:
-		s.ok(f.Name, "%s does not exist", f.Path)
+		s.addOK(f.Name, "%s does not exist", f.Path)
 	case m.Windows:
-		s.ok(f.Name, "%s", f.Path)
+		s.addOK(f.Name, "%s", f.Path)
 	case f.Runs && mode&othersWrite != 0:
 		s.add(Fail, f.Name, "chmod go-w "+f.Path, "%s runs at each start and is writable by others (mode %#o)", f.Path, mode)
 	case f.Runs:
-		s.ok(f.Name, "%s runs before the first prompt (mode %#o)", f.Path, mode)
+		s.addOK(f.Name, "%s runs before the first prompt (mode %#o)", f.Path, mode)
 	case mode&(othersRead|othersWrite) != 0:
 		s.add(Warn, f.Name, "chmod go= "+f.Path, "%s is readable by others (mode %#o)", f.Path, mode)
 	default:
-		s.ok(f.Name, "%s (mode %#o)", f.Path, mode)
+		s.addOK(f.Name, "%s (mode %#o)", f.Path, mode)
 	}
 }
 

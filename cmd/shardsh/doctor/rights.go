@@ -71,7 +71,7 @@ type Privilege struct {
 type Role struct {
 	Name       string
 	Privileges []Privilege // without those of the inherited role
-	Contains   []string
+	Inherits   []string
 }
 
 // Roles returns the roles that scripts/roles.js creates on a server of a version, in its order. It runs
@@ -164,13 +164,13 @@ func checkRoles(s *section, roles []Role, held []Privilege, user string) {
 		for _, m := range MissingPrivileges(role.Privileges, held) {
 			lacks = append(lacks, strings.Join(m.Actions, ", ")+" on "+m.Resource.String())
 		}
-		for _, below := range role.Contains {
+		for _, below := range role.Inherits {
 			if unmet[below] {
 				lacks = append(lacks, "what "+below+" has")
 			}
 		}
 		if len(lacks) == 0 {
-			s.ok(role.Name, "met: %s", purposes()[role.Name])
+			s.addOK(role.Name, "met: %s", purposes()[role.Name])
 			continue
 		}
 		unmet[role.Name] = true

@@ -61,9 +61,9 @@ func OpenWithSizes(path, sizes string) (*catalog.Snapshot, error) {
 	return of.ApplyTo(s), nil
 }
 
-// LoadConfig configures a mock to start as the cluster in a file. A file of mock.save() is continued;
+// ConfigureMock configures a mock to start as the cluster in a file. A file of mock.save() is continued;
 // from a file with metadata, the mock is built. It returns the metadata of the mock.
-func LoadConfig(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
+func ConfigureMock(cfg *mock.Config, path string) (*catalog.Snapshot, error) {
 	if path == "" {
 		return nil, nil
 	}

@@ -15,9 +15,9 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// New creates a mock cluster. It returns an error if newOnly names options for the content of a new
+// NewCluster creates a mock cluster. It returns an error if newOnly names options for the content of a new
 // cluster and the cluster already exists.
-func New(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
+func NewCluster(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 	cluster, err := mock.New(cfg)
 	if errors.Is(err, mock.ErrHoldsCluster) {
 		return nil, cmdline.Usagef("--dbpath %s holds a cluster already: omit %s, or name "+

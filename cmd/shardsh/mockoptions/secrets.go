@@ -43,7 +43,7 @@ func ReadUsers(specs []string) (*access.Directory, error) {
 // No error contains text that may be part of a password.
 func readUser(path string) (access.UserSpec, error) {
 	draft := access.UserSpec{Roles: []access.Role{{Role: "root", Database: "admin"}}}
-	data, err := secret.ReadFile(path, secret.MaxPassword)
+	data, err := secret.ReadFile(path, secret.MaxPasswordBytes)
 	if err != nil {
 		return draft, err
 	}

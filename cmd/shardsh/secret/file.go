@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// MaxPassword is the maximum size of a password file in bytes; it keeps other files from being read
+	// MaxPasswordBytes is the maximum size of a password file in bytes; it keeps other files from being read
 	// completely.
-	MaxPassword = 4096
-	// maxKey is larger than a key with a chain of certificates.
-	maxKey = 1 << 20
+	MaxPasswordBytes = 4096
+	// maxKeyBytes is larger than a key with a chain of certificates.
+	maxKeyBytes = 1 << 20
 	// othersMode are the permissions of other users and of the group. groupMode is the permission that
 	// root may give to a group.
 	othersMode = fs.FileMode(0o077)
 	groupMode  = fs.FileMode(0o040)
 )
 
-// ReadFile reads a file with a secret, of no more than most bytes. Like ssh, it rejects files that other
+// ReadFile reads a file with a secret, of no more than maxBytes bytes. Like ssh, it rejects files that other
 // users can read, because they may know the secret already. As in PostgreSQL, the group of a file owned
 // by root may read it. Pipes, such as that of a shell's <(…), are private.
-func ReadFile(path string, most int64) ([]byte, error) {
-	data, info, err := readBounded(path, most)
+func ReadFile(path string, maxBytes int64) ([]byte, error) {
+	data, info, err := readBounded(path, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func checkPermissions(path string, mode fs.FileMode, byRoot bool) error {
 	return fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, mode.Perm())
 }
 
-// readBounded reads a file of no more than most bytes, and returns its FileInfo.
-func readBounded(path string, most int64) ([]byte, fs.FileInfo, error) {
+// readBounded reads a file of no more than maxBytes bytes, and returns its FileInfo.
+func readBounded(path string, maxBytes int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -60,17 +60,17 @@ func readBounded(path string, most int64) ([]byte, fs.FileInfo, error) {
 	if info.IsDir() {
 		return nil, nil, fmt.Errorf("%s is a directory", path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s is longer than %d bytes: it is not a secret", path, most)
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && int64(len(data)) > maxBytes {
+		err = fmt.Errorf("%s is longer than %d bytes: it is not a secret", path, maxBytes)
 	}
 	return data, info, err
 }
 
 // CheckKeyFile returns an error for a PEM file that other users may read and that contains an
-// unencrypted key.
+// unencrypted key. encrypted reports whether the file contains an encrypted key.
 func CheckKeyFile(path string) (encrypted bool, err error) {
-	data, info, err := readBounded(path, maxKey)
+	data, info, err := readBounded(path, maxKeyBytes)
 	if err != nil {
 		return false, err
 	}
@@ -86,7 +86,7 @@ func CheckKeyFile(path string) (encrypted bool, err error) {
 
 // ReadPassword returns the first line of a file that only its owner may read.
 func ReadPassword(path string) (string, error) {
-	data, err := ReadFile(path, MaxPassword)
+	data, err := ReadFile(path, MaxPasswordBytes)
 	if err != nil {
 		return "", err
 	}

@@ -26,11 +26,11 @@ func secretOptions() map[string]bool {
 	return set
 }
 
-// Hide overwrites passwords in the memory that the system shows as this process's command line, so that
+// HideInProcessList overwrites passwords in the memory that the system shows as this process's command line, so that
 // ps does not show them. The runtime makes os.Args point into that memory. Where it does not, or where
 // the memory can't be written, such as on other systems, Hide has no effect. The arguments must have
 // been copied before.
-func Hide(args []string) {
+func HideInProcessList(args []string) {
 	for _, s := range findSecrets(args) {
 		shown := unsafe.Slice(unsafe.StringData(args[s.arg]), len(args[s.arg]))
 		for i := s.from; i < s.to; i++ {
@@ -105,7 +105,7 @@ func findSecrets(args []string) []argSpan {
 // as a password.
 func findPasswords(arg string) []argSpan {
 	var found []argSpan
-	for _, m := range gateway.Credentials.FindAllStringSubmatchIndex(arg, -1) {
+	for _, m := range gateway.CredentialsPattern.FindAllStringSubmatchIndex(arg, -1) {
 		start := max(m[0], m[3]) // after the scheme
 		if colon := strings.IndexByte(arg[start:m[1]], ':'); colon >= 0 {
 			found = append(found, argSpan{from: start + colon + 1, to: m[1] - 1})

@@ -48,7 +48,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		for _, word := range strings.Fields(tt.args) {
 			args = append(args, string([]byte(word))) // memory that can be written
 		}
-		Hide(args)
+		HideInProcessList(args)
 		if got := strings.Join(args, " "); got != tt.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tt.args, got, tt.want)
 		}

@@ -73,7 +73,7 @@ func isPermanent(err error) bool {
 	if errors.As(err, &op) && op.Op == "remote error" { // TLS alert of the other side
 		return true
 	}
-	return errors.As(err, new(certificateError)) ||
+	return errors.As(err, new(revokedCertificateError)) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError)) ||
 		errors.As(err, new(x509.UnknownAuthorityError)) ||

@@ -10,18 +10,19 @@ import (
 	"shardsh/balancer/live"
 )
 
-// Open connects to the servers of a connection string, and waits for the reply of one to hello, unless
+// Connect connects to the servers of a connection string, and waits for the reply of one to hello, unless
 // the connection can't succeed. It sends the driver's handshakes and one hello
 // (rules/04-command-line-and-prompt §1.12).
-func Open(ctx context.Context, c *ConnectionString, settings *options.ClientOptions) (*mongo.Client, Greeting, error) {
+func Connect(ctx context.Context, c *ConnectionString, settings *options.ClientOptions) (*mongo.Client, HelloReply,
+	error) {
 	dialing, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	watch := &connectionWatch{hosts: settings.Hosts, fail: fail}
 	client, err := live.Connect(settings.SetServerMonitor(watch.monitor()))
 	if err != nil {
-		return nil, Greeting{}, connectError(c, err)
+		return nil, HelloReply{}, connectError(c, err)
 	}
-	greeting, err := Greet(dialing, client)
+	greeting, err := Hello(dialing, client)
 	watch.stop()
 	if err == nil {
 		return client, greeting, nil
@@ -41,8 +42,8 @@ func Disconnect(client *mongo.Client) {
 	_ = live.Disconnect(context.Background(), client)
 }
 
-// Greeting is the reply to hello.
-type Greeting struct {
+// HelloReply is the reply to hello.
+type HelloReply struct {
 	Msg       string `bson:"msg"`
 	SetName   string `bson:"setName"`
 	Primary   bool   `bson:"isWritablePrimary"`
@@ -51,15 +52,15 @@ type Greeting struct {
 	Config    int    `bson:"configsvr"`
 }
 
-// Greet sends hello to a server. This also proves that the authentication has succeeded.
-func Greet(ctx context.Context, client *mongo.Client) (g Greeting, err error) {
+// Hello sends hello to a server. This also proves that the authentication has succeeded.
+func Hello(ctx context.Context, client *mongo.Client) (g HelloReply, err error) {
 	err = ask(ctx, client, "hello", &g)
 	return g, err
 }
 
-// Member returns the part of a sharded cluster that the server is. It is empty for a router, for a
+// DescribeMember returns the part of a sharded cluster that the server is. It is empty for a router, for a
 // server outside of a sharded cluster, and if this user may not read it.
-func (g Greeting) Member(ctx context.Context, client *mongo.Client) string {
+func (g HelloReply) DescribeMember(ctx context.Context, client *mongo.Client) string {
 	switch {
 	case g.Config > 0:
 		return "a config server"
@@ -78,7 +79,7 @@ func (g Greeting) Member(ctx context.Context, client *mongo.Client) string {
 
 // Kind returns the prompt's description of the server (rules/04-command-line-and-prompt §2.2); empty
 // for a standalone server.
-func (g Greeting) Kind() string {
+func (g HelloReply) Kind() string {
 	switch {
 	case g.Msg == "isdbgrid":
 		return "mongos"

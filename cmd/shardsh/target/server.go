@@ -30,11 +30,11 @@ type Server struct {
 
 // IsSet reports whether an address or any connection option was given.
 func (s Server) IsSet() bool {
-	return s.Address != "" || s.Host != "" || s.Port != "" || s.FirstOption() != ""
+	return s.Address != "" || s.Host != "" || s.Port != "" || s.FirstLiveOption() != ""
 }
 
-// FirstOption returns the first option that only makes sense with a live cluster.
-func (s Server) FirstOption() string {
+// FirstLiveOption returns the first option that only makes sense with a live cluster.
+func (s Server) FirstLiveOption() string {
 	for _, o := range []struct {
 		name  string
 		given bool

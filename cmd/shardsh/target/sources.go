@@ -6,9 +6,9 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// Source is a connection setting and its origin. Value is redacted:
+// Setting is a connection setting and its origin. Value is redacted:
 // a password is only reported as present.
-type Source struct{ Name, Value, From string }
+type Setting struct{ Name, Value, From string }
 
 const (
 	fromAddress = "the address"
@@ -17,12 +17,12 @@ const (
 
 // Sources returns the source of each part of the connection string, which results from the address and
 // the options.
-func (d Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
+func (d Dialer) Sources(s Server, c *ConnectionString) ([]Setting, error) {
 	written, err := s.baseConnectionString()
 	if err != nil {
 		return nil, err
 	}
-	list := []Source{{"hosts", strings.Join(c.hosts, ", "), s.hostsSource()}}
+	list := []Setting{{"hosts", strings.Join(c.hosts, ", "), s.hostsSource()}}
 	if c.scheme == schemeSRV {
 		list[0].Name, list[0].From = "SRV", fromAddress+", to be looked up"
 	}
@@ -32,7 +32,7 @@ func (d Dialer) Sources(s Server, c *ConnectionString) ([]Source, error) {
 		if secret.IsSecretParameter(p.name) {
 			value = "set, not shown"
 		}
-		list = append(list, Source{p.name, value, s.parameterSource(written, p.name)})
+		list = append(list, Setting{p.name, value, s.parameterSource(written, p.name)})
 	}
 	return list, nil
 }
@@ -50,15 +50,15 @@ func (s Server) hostsSource() string {
 }
 
 // loginSources returns the user, and the source of the password.
-func (d Dialer) loginSources(s Server, c *ConnectionString) []Source {
+func (d Dialer) loginSources(s Server, c *ConnectionString) []Setting {
 	if c.user == nil {
-		return []Source{{"user", "none", fromDefault}}
+		return []Setting{{"user", "none", fromDefault}}
 	}
 	from := fromAddress
 	if s.Username != "" {
 		from = "--username"
 	}
-	list := []Source{{"user", *c.user, from}}
+	list := []Setting{{"user", *c.user, from}}
 	inVariable, _ := d.Getenv(PasswordVariable)
 	switch {
 	case s.PasswordFile != "":
@@ -72,9 +72,9 @@ func (d Dialer) loginSources(s Server, c *ConnectionString) []Source {
 	case inVariable != "":
 		from = PasswordVariable
 	default:
-		return append(list, Source{"password", "prompted for", "the terminal"})
+		return append(list, Setting{"password", "prompted for", "the terminal"})
 	}
-	return append(list, Source{"password", "set, not shown", from})
+	return append(list, Setting{"password", "set, not shown", from})
 }
 
 // parameterSource returns the source of a parameter.

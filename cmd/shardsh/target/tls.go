@@ -224,8 +224,8 @@ func verifyChain(certs []*x509.Certificate, roots *x509.CertPool) ([][]*x509.Cer
 	return certs[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
 }
 
-// certificateError is the error for a certificate that --tlsCRLFile has revoked.
-type certificateError struct{ error }
+// revokedCertificateError is the error for a certificate that --tlsCRLFile has revoked.
+type revokedCertificateError struct{ error }
 
 // revocations are the revocation lists in a --tlsCRLFile, by the issuer's name.
 type revocations struct {
@@ -271,7 +271,7 @@ func (r *revocations) check(chains [][]*x509.Certificate) error {
 			return nil
 		}
 	}
-	return certificateError{err}
+	return revokedCertificateError{err}
 }
 
 func (r *revocations) checkChain(chain []*x509.Certificate) error {

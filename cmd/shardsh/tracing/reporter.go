@@ -93,9 +93,9 @@ func (r *Reporter) Report(e action.Event) {
 	case action.Started:
 		r.comment = e.Comment
 		r.log.Info("run started", "comment", r.commentText())
-	case action.Step:
+	case action.StepEvent:
 		r.reportStep(e.Event)
-	case action.Move:
+	case action.EngineEvent:
 		r.reportMove(e.Event)
 	case action.Wait:
 		r.reportWait(e.Event)
@@ -170,7 +170,7 @@ func (r *Reporter) reportMove(e runner.Event) {
 
 // reportWait records a wait when it has ended.
 func (r *Reporter) reportWait(e pace.Event) {
-	if !e.Over {
+	if !e.WaitEnded {
 		r.log.Info("waits", "reason", string(e.Reason), "text", e.Text)
 		return
 	}

@@ -38,13 +38,13 @@ func options(trace string) Options {
 		Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }}
 }
 
-func step(kind apply.EventKind, n int, err error) action.Step {
-	return action.Step{Event: apply.Event{Kind: kind, Err: err,
+func step(kind apply.EventKind, n int, err error) action.StepEvent {
+	return action.StepEvent{Event: apply.Event{Kind: kind, Err: err,
 		Step: plan.Step{Number: n, Kind: plan.Move, Namespace: "shop.orders", From: "a", To: "b", Bytes: 10}}}
 }
 
-func move(kind runner.EventKind, n int, err error) action.Move {
-	return action.Move{Event: runner.Event{Kind: kind, Err: err, Move: runner.Move{Number: n, Namespace: "shop.orders", From: "a", To: "b"}}}
+func move(kind runner.EventKind, n int, err error) action.EngineEvent {
+	return action.EngineEvent{Event: runner.Event{Kind: kind, Err: err, Move: runner.Move{Number: n, Namespace: "shop.orders", From: "a", To: "b"}}}
 }
 
 // spansOf reads requests, a line each.
@@ -91,7 +91,7 @@ func TestTrace(t *testing.T) {
 		step(apply.Began, 1, nil), step(apply.Retrying, 1, errors.New("busy: hunter2")), step(apply.Ended, 1, nil),
 		step(apply.Began, 2, nil), step(apply.Failed, 2, errors.New("no: hunter2")), step(apply.AlreadyDone, 3, nil),
 		move(runner.Began, 7, nil), move(runner.Moved, 7, nil),
-		action.Wait{Event: pace.Event{Reason: pace.WaitWindow, Text: "the window is closed", Over: true, Waited: time.Second}},
+		action.Wait{Event: pace.Event{Reason: pace.WaitWindow, Text: "the window is closed", WaitEnded: true, Waited: time.Second}},
 		action.Note{Text: "to hunter2"}, step(apply.Began, 4, nil),
 	} {
 		r.Report(e)

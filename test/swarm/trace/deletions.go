@@ -18,10 +18,10 @@ func CheckDeletions(t Trace) []Violation {
 }
 
 type deletions struct {
-	cursors map[int]Event // open cursors by Op
-	given   []Event       // committed migrations
-	unready map[string]Event
-	found   []Violation
+	cursors   map[int]Event // open cursors by Op
+	committed []Event       // committed migrations
+	unready   map[string]Event
+	found     []Violation
 }
 
 func (d *deletions) apply(e Event) {
@@ -32,27 +32,27 @@ func (d *deletions) apply(e Event) {
 	case CursorEnd:
 		delete(d.cursors, e.Op)
 	case MigrationCommitted:
-		d.given = append(d.given, e)
+		d.committed = append(d.committed, e)
 	case RangeRegistered:
 		d.unready[key] = e
 	case RangeReady:
 		delete(d.unready, key)
 	case RangeDone:
 		delete(d.unready, key)
-		d.done(e)
+		d.checkDone(e)
 	case Catalog:
 		if e.Entry != nil && e.Entry.Collection == "shards" && e.Entry.Removed && e.Entry.ID == "config" {
-			d.dropped(e)
+			d.checkDropped(e)
 		}
 	}
 }
 
-// done reports open cursors that read a deleted range.
-func (d *deletions) done(e Event) {
+// checkDone reports open cursors that read a deleted range.
+func (d *deletions) checkDone(e Event) {
 	min, max := e.Range()
 	for _, op := range slices.Sorted(maps.Keys(d.cursors)) {
 		cursor := d.cursors[op]
-		owned := slices.ContainsFunc(d.given, func(g Event) bool {
+		owned := slices.ContainsFunc(d.committed, func(g Event) bool {
 			a, b := g.Range()
 			return g.Seq > cursor.Seq && g.NS == e.NS && g.From == e.Node && a < max && min < b
 		})
@@ -65,8 +65,8 @@ func (d *deletions) done(e Event) {
 	}
 }
 
-// dropped reports unready range deletions that the config server drops.
-func (d *deletions) dropped(e Event) {
+// checkDropped reports unready range deletions that the config server drops.
+func (d *deletions) checkDropped(e Event) {
 	for _, key := range slices.Sorted(maps.Keys(d.unready)) {
 		if task := d.unready[key]; task.Node == e.Entry.ID {
 			d.found = append(d.found, Violation{

@@ -12,8 +12,8 @@ import (
 // sets the right versions, and the owner of a range changes only by a commit.
 func CheckMigrations(t Trace) []Violation {
 	m := &migrations{
-		catalog: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{},
-		waiting: map[string][]Event{}, started: map[migration]int{},
+		catalog: newCatalog(), byDonor: map[string]Event{}, byRecipient: map[string]Event{},
+		pendingDeletions: map[string][]Event{}, started: map[migration]int{},
 	}
 	for i := 0; i < len(t); i++ {
 		e := t[i]
@@ -32,12 +32,12 @@ func CheckMigrations(t Trace) []Violation {
 }
 
 type migrations struct {
-	catalog *catalog
-	found   []Violation
-	giving  map[string]Event   // by donor, the migration
-	taking  map[string]Event   // by recipient, the migration
-	waiting map[string][]Event // range deletions by shard
-	started map[migration]int  // event number by migration without bounds
+	catalog          *catalog
+	found            []Violation
+	byDonor          map[string]Event   // by donor, the migration
+	byRecipient      map[string]Event   // by recipient, the migration
+	pendingDeletions map[string][]Event // range deletions by shard
+	started          map[migration]int  // event number by migration without bounds
 }
 
 func (m *migrations) fail(rule string, events []int, format string, args ...any) {
@@ -51,14 +51,15 @@ func (m *migrations) apply(e Event) {
 	case "migration.clone":
 		m.begin(e)
 	case MigrationCommitted:
-		m.end(m.taking, e.To, e)
+		m.end(m.byRecipient, e.To, e)
 	case MigrationDone, MigrationFailed:
-		m.end(m.giving, e.From, e)
-		m.end(m.taking, e.To, e)
+		m.end(m.byDonor, e.From, e)
+		m.end(m.byRecipient, e.To, e)
 	case RangeRegistered:
-		m.waiting[e.Node] = append(m.waiting[e.Node], e)
+		m.pendingDeletions[e.Node] = append(m.pendingDeletions[e.Node], e)
 	case RangeDone:
-		m.waiting[e.Node] = slices.DeleteFunc(m.waiting[e.Node], func(o Event) bool { return sameRange(o, e) })
+		m.pendingDeletions[e.Node] = slices.DeleteFunc(m.pendingDeletions[e.Node],
+			func(o Event) bool { return sameRange(o, e) })
 	}
 }
 
@@ -78,16 +79,16 @@ func (m *migrations) begin(e Event) {
 	for _, at := range []struct {
 		shard string
 		of    map[string]Event
-	}{{e.From, m.giving}, {e.From, m.taking}, {e.To, m.giving}, {e.To, m.taking}} {
+	}{{e.From, m.byDonor}, {e.From, m.byRecipient}, {e.To, m.byDonor}, {e.To, m.byRecipient}} {
 		if other, busy := at.of[at.shard]; busy {
 			m.fail("M1", []int{other.Seq, e.Seq}, "%s takes part in a migration of %s and in one of %s",
 				at.shard, other.NS, e.NS)
 		}
 	}
-	m.giving[e.From], m.taking[e.To] = e, e
+	m.byDonor[e.From], m.byRecipient[e.To] = e, e
 	min, max := e.Range()
 	began := m.started[migration{ns: e.NS, from: e.From, to: e.To}]
-	for _, task := range m.waiting[e.To] { // a newer task is the migration's own, for the case that it fails
+	for _, task := range m.pendingDeletions[e.To] { // a newer task is the migration's own, for the case that it fails
 		if a, b := task.Range(); task.NS == e.NS && task.Seq < began && a < max && min < b {
 			m.fail("M2", []int{task.Seq, e.Seq}, "%s: [%s, %s) is cloned to %s, which is to delete [%s, %s) first",
 				e.NS, min, max, e.To, a, b)
@@ -158,8 +159,8 @@ func (m *migrations) checkMove(e Event, previous Chunk, before []Chunk, after Tr
 	}
 }
 
-// merges reports whether the event is part of a merge.
-func (e Event) merges() bool {
+// isMerge reports whether the event is part of a merge.
+func (e Event) isMerge() bool {
 	switch {
 	case e.Entry != nil || e.Before == nil:
 		return false
@@ -169,8 +170,8 @@ func (e Event) merges() bool {
 	return e.After.Shard == e.Before.Shard && e.After.Min == e.Before.Min && e.After.Max > e.Before.Max
 }
 
-// ofSessions reports whether the event is of the collection that the config server itself shards.
-func (e Event) ofSessions() bool {
+// isOfSessions reports whether the event is of the collection that the config server itself shards.
+func (e Event) isOfSessions() bool {
 	return e.NS == policy.SessionsNamespace || e.Entry != nil && e.Entry.ID == policy.SessionsNamespace
 }
 
@@ -197,10 +198,10 @@ func CheckFailedCommands(t Trace) (found []Violation) {
 			}
 			alone = Event{}
 		case Catalog:
-			if moveCommands[alone.Cmd] && e.merges() {
+			if moveCommands[alone.Cmd] && e.isMerge() {
 				continue // of the auto-merger, which has no event
 			}
-			if e.ofSessions() && alone.NS != policy.SessionsNamespace {
+			if e.isOfSessions() && alone.NS != policy.SessionsNamespace {
 				continue // the config server creates and splits it every five minutes
 			}
 			if e.Entry != nil || e.Before == nil || e.After == nil || !e.Before.sameOwner(*e.After) {

@@ -27,7 +27,7 @@ func migrationOf(e Event) migration {
 // microseconds.
 func CheckRounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
-		r := &rounds{catalog: newCatalog(), throttle: throttle, ended: -1, open: map[migration]bool{}}
+		r := &rounds{catalog: newCatalog(), throttle: throttle, lastBatchEnd: -1, open: map[migration]bool{}}
 		for _, e := range t {
 			r.apply(e)
 		}
@@ -49,9 +49,9 @@ type rounds struct {
 	busy           []string // shards of the round's migrations
 	moved          bool     // the round has moved data
 
-	open  map[migration]bool // migrations of the balancer
-	ended int64              // time of the end of the last batch; -1 for never
-	last  int                // number of the event that ended it
+	open            map[migration]bool // migrations of the balancer
+	lastBatchEnd    int64              // time of the end of the last batch; -1 for never
+	lastBatchEndSeq int                // number of the event that ended it
 }
 
 func (r *rounds) fail(rule string, e Event, format string, args ...any) {
@@ -73,15 +73,15 @@ func (r *rounds) apply(e Event) {
 	case RoundBegin, RoundEnd:
 		r.changeRound(e)
 	case MigrationStart:
-		r.start(e)
+		r.checkStart(e)
 	case "migration.clone":
-		r.clone(e)
+		r.checkClone(e)
 	case MigrationDone, MigrationFailed:
 		m := migrationOf(e)
 		m.min = MinKey // the bound may have been unknown
 		if e.By == "balancer" && r.open[m] {
 			delete(r.open, m)
-			r.ended, r.last = e.T, e.Seq
+			r.lastBatchEnd, r.lastBatchEndSeq = e.T, e.Seq
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (r *rounds) apply(e Event) {
 func (r *rounds) changeRound(e Event) {
 	if e.Term != r.term {
 		r.term, r.number, r.inRound = e.Term, 0, false
-		r.ended = -1 // a new primary does not know the previous batch
+		r.lastBatchEnd = -1 // a new primary does not know the previous batch
 		clear(r.open)
 		if e.Kind == RoundEnd {
 			return // of the previous term
@@ -112,7 +112,7 @@ func (r *rounds) changeRound(e Event) {
 	r.inRound, r.number = false, e.Number
 }
 
-func (r *rounds) start(e Event) {
+func (r *rounds) checkStart(e Event) {
 	if e.By != "balancer" || !r.inRound { // a migration of the previous term may start late
 		return
 	}
@@ -123,10 +123,10 @@ func (r *rounds) start(e Event) {
 		r.fail("S1", e, "a second migration of the round with one of %s and %s", e.From, e.To)
 	}
 	r.busy = append(r.busy, e.From, e.To)
-	if !r.moved && r.ended >= 0 && e.T < r.ended+r.throttle {
+	if !r.moved && r.lastBatchEnd >= 0 && e.T < r.lastBatchEnd+r.throttle {
 		r.found = append(r.found, Violation{
-			"S7", fmt.Sprintf("a batch begins %d us after the one before", e.T-r.ended),
-			[]int{r.last, e.Seq},
+			"S7", fmt.Sprintf("a batch begins %d us after the one before", e.T-r.lastBatchEnd),
+			[]int{r.lastBatchEndSeq, e.Seq},
 		})
 	}
 	r.moved = true
@@ -140,9 +140,9 @@ func (r *rounds) start(e Event) {
 	}
 }
 
-// clone checks a migration whose bounds are known. The balancer may not have seen changes since the
+// checkClone checks a migration whose bounds are known. The balancer may not have seen changes since the
 // beginning of the round.
-func (r *rounds) clone(e Event) {
+func (r *rounds) checkClone(e Event) {
 	m := migrationOf(e)
 	m.min = MinKey
 	if !r.open[m] {

@@ -92,7 +92,7 @@ func CheckSwitchedOff(t Trace) []Violation {
 
 type switchedOff struct {
 	uuids        map[string]string // UUIDs by name; the name if the trace has no UUID
-	named        []paused
+	listed       []paused
 	off          map[string]Event // by name
 	administered map[string]bool  // names and UUIDs of collections that an administrator has switched
 	givenBack    bool
@@ -110,18 +110,18 @@ func (s *switchedOff) fail(ns, text string, events ...int) {
 
 func (s *switchedOff) uuid(ns string) string { return cmp.Or(s.uuids[ns], ns) }
 
-func (s *switchedOff) isNamed(ns string) bool {
-	return slices.ContainsFunc(s.named, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
+func (s *switchedOff) isListed(ns string) bool {
+	return slices.ContainsFunc(s.listed, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
 }
 
 func (s *switchedOff) apply(e Event) {
 	switch {
 	case e.Kind == Paused:
-		s.setNamed(e)
+		s.setListed(e)
 	case e.Kind == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
 		s.administered[e.NS], s.administered[s.uuid(e.NS)] = true, true
 	case e.Kind == Catalog && e.Entry != nil && e.Entry.Collection == "collections":
-		s.entry(e, *e.Entry)
+		s.applyEntry(e, *e.Entry)
 	case e.Kind == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
 		s.givenBack = e.Code == 0
 	case e.Kind == ClusterAtRest && s.givenBack:
@@ -131,27 +131,27 @@ func (s *switchedOff) apply(e Event) {
 	}
 }
 
-// setNamed updates the collections that the lease lists.
-func (s *switchedOff) setNamed(e Event) {
-	before := s.named
-	s.named = nil
+// setListed updates the collections that the lease lists.
+func (s *switchedOff) setListed(e Event) {
+	before := s.listed
+	s.listed = nil
 	for _, ns := range e.Names {
 		one := paused{ns, s.uuid(ns)}
 		if i := slices.IndexFunc(before, func(p paused) bool { return p.ns == ns }); i >= 0 {
 			one = before[i]
 		}
-		s.named = append(s.named, one)
+		s.listed = append(s.listed, one)
 	}
 	for _, ns := range slices.Sorted(maps.Keys(s.off)) {
 		was := slices.ContainsFunc(before, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
-		if was && !s.isNamed(ns) {
+		if was && !s.isListed(ns) {
 			s.fail(ns, " is off, and the lease does not name it any more", s.off[ns].Seq, e.Seq)
 		}
 	}
 }
 
-// entry applies a change of a collection's entry.
-func (s *switchedOff) entry(e Event, doc Entry) {
+// applyEntry applies a change of a collection's entry.
+func (s *switchedOff) applyEntry(e Event, doc Entry) {
 	if doc.Removed {
 		delete(s.uuids, doc.ID)
 	} else {
@@ -161,7 +161,7 @@ func (s *switchedOff) entry(e Event, doc Entry) {
 		delete(s.off, doc.ID)
 		return
 	}
-	if s.off[doc.ID] = e; !s.isNamed(doc.ID) {
+	if s.off[doc.ID] = e; !s.isListed(doc.ID) {
 		s.fail(doc.ID, " is off, and no lease names it", e.Seq)
 	}
 }

@@ -69,13 +69,15 @@ func At(n int, v Verdict) Rule {
 }
 
 // Listen starts a proxy for an address. Without a rule all messages pass.
-func Listen(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readMessage) }
+func Listen(target string, rule Rule) (*Proxy, error) { return listen(target, rule, readMessage) }
 
 // ListenEncrypted is Listen for encrypted connections, whose message boundaries are not visible: the
 // rule is called for each piece of data as it is read.
-func ListenEncrypted(to string, rule Rule) (*Proxy, error) { return listen(to, rule, readAvailable) }
+func ListenEncrypted(target string, rule Rule) (*Proxy, error) {
+	return listen(target, rule, readAvailable)
+}
 
-func listen(to string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy, error) {
+func listen(target string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -84,7 +86,8 @@ func listen(to string, rule Rule, read func(io.Reader) ([]byte, error)) (*Proxy,
 		rule = func(int, Message) Verdict { return Pass() }
 	}
 	p := &Proxy{
-		listener: listener, rule: rule, read: read, target: to, connections: map[net.Conn]bool{}, frozen: make(chan struct{}),
+		listener: listener, rule: rule, read: read, target: target, connections: map[net.Conn]bool{},
+		frozen: make(chan struct{}),
 		served: make(chan struct{}), closed: make(chan struct{}),
 	}
 	go func() { defer close(p.served); p.serve() }()

@@ -35,9 +35,9 @@ func (s Scenario) Options(t testing.TB) []string {
 	t.Helper()
 	delay, args := "orphanCleanupDelaySecs=900", []string{"--routers", strconv.Itoa(s.Routers)}
 	switch {
-	case s.HasMembers:
+	case s.UsesMembers:
 		path := filepath.Join(t.TempDir(), "topology.json")
-		if err := os.WriteFile(path, []byte(setOfThree), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(threeMemberTopology), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		delay, args = "orphanCleanupDelaySecs=0", []string{"--mock", path} // members.js makes it longer
@@ -51,8 +51,9 @@ func (s Scenario) Options(t testing.TB) []string {
 	return args
 }
 
-// setOfThree is a cluster whose first shard has three members.
-const setOfThree = `{"shards": [{"id": "shard0", "host": "sh0/127.0.0.1:27120,127.0.0.1:27130,127.0.0.1:27140"},
+// threeMemberTopology is a cluster whose first shard has three members.
+const threeMemberTopology = `{"shards": [
+  {"id": "shard0", "host": "sh0/127.0.0.1:27120,127.0.0.1:27130,127.0.0.1:27140"},
   {"id": "shard1", "host": "sh1/127.0.0.1:27121"}, {"id": "shard2", "host": "sh2/127.0.0.1:27122"}]}`
 
 // Scenario is one that was recorded.
@@ -70,8 +71,8 @@ type Scenario struct {
 	// Routers is the number of routers that the scenario uses; 0 means one. ROUTER_B is the address of
 	// the second router.
 	Routers int
-	// HasMembers: it talks to the members of a shard. On a mock members.js answers for them.
-	HasMembers bool
+	// UsesMembers says that the scenario talks to the members of a shard. On a mock, members.js answers for them.
+	UsesMembers bool
 	// AlsoCompared are steps recorded as "info" that are compared nevertheless.
 	AlsoCompared []string
 }
@@ -87,7 +88,7 @@ func Scenarios() []Scenario {
 		{Name: "10-expressions"}, {Name: "11-queries"}, {Name: "12-bulk-and-validation"},
 		{Name: "13-change-streams", WaitsForRounds: true, AlsoCompared: []string{"expanded events", "database dropped"}},
 		{Name: "14-explain"}, {Name: "15-keys-and-moves", WaitsForRounds: true},
-		{Name: "21-two-routers", Routers: 2}, {Name: "22-secondaries", HasMembers: true},
+		{Name: "21-two-routers", Routers: 2}, {Name: "22-secondaries", UsesMembers: true},
 	}
 }
 
@@ -97,14 +98,14 @@ func Databases() []string {
 		"g21", "g21p", "g21q", "g21r", "g21v", "g22"}
 }
 
-// Scripts writes the scripts of a scenario to a directory, and returns their paths in the order in
+// WriteScripts writes the scripts of a scenario to a directory, and returns their paths in the order in
 // which they run: those of the scenarios it depends on, then its own.
-func (s Scenario) Scripts(t testing.TB) (paths []string) {
+func (s Scenario) WriteScripts(t testing.TB) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range append(slices.Clone(s.DependsOn), s.Name) {
 		for _, script := range []string{"lib.js", "members.js", name + ".js"} {
-			if script == "members.js" && !s.HasMembers {
+			if script == "members.js" && !s.UsesMembers {
 				continue
 			}
 			text, err := fs.ReadFile(files, "testdata/"+script)

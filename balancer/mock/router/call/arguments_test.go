@@ -11,7 +11,7 @@ import (
 
 // Arguments that the server's own parser refuses, with its words.
 func TestRefusedArguments(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	up := func(more ...any) bson.D {
 		return d("update", "e", "updates", bson.A{append(d("q", d(), "u", d("$set", d("x", 1))), d(more...)...)})
 	}
@@ -107,7 +107,7 @@ func TestRefusedArguments(t *testing.T) {
 
 // A write concern that can't be met is not a failure of the write.
 func TestUnsatisfiableWriteConcern(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	for i, tt := range []struct {
 		w    any
 		code int64
@@ -126,14 +126,14 @@ func TestUnsatisfiableWriteConcern(t *testing.T) {
 	if code := x.Code("doc1", d("insert", "w", "documents", bson.A{d()}, "writeConcern", d("w", 51))); code != 9 {
 		t.Errorf("w 51: code %d, want 9", code)
 	}
-	reply := x.OK("admin", append(routertest.Bulk(bson.A{d("insert", 1, "document", d())}), d("writeConcern", d("w", 3))...))
+	reply := x.OK("admin", append(routertest.BulkWrite(bson.A{d("insert", 1, "document", d())}), d("writeConcern", d("w", 3))...))
 	if code, _ := reply.Lookup("writeConcernError", "code").AsInt64OK(); code != 100 {
 		t.Errorf("bulkWrite: %s", reply)
 	}
 }
 
 func TestPartialResults(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("admin", d("mockCrash", "shard1"))
 	find := d("find", "e", "sort", d("k", -1), "limit", 2)
 	if code := x.Code("doc1", find); code != 6 {
@@ -153,7 +153,7 @@ func TestPartialResults(t *testing.T) {
 }
 
 func TestCollectionUUID(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	uuid := func(name string) bson.RawValue {
 		return x.OK("doc1", d("listCollections", 1, "filter", d("name", name))).Lookup("cursor", "firstBatch", "0", "info", "uuid")
 	}

@@ -50,8 +50,8 @@ type Call struct {
 	// IsMerging reports whether an aggregation is writing its results. It then reads on the nodes that
 	// it writes to.
 	IsMerging bool
-	// Snapshot is the time of a read with read concern snapshot; nil for other levels.
-	Snapshot *bson.Timestamp
+	// SnapshotTime is the time of a read with read concern snapshot; nil for other levels.
+	SnapshotTime *bson.Timestamp
 	// Slow reports whether the latency of the contacted nodes may delay the reply.
 	Slow bool
 	// Replacements is the number of the cluster state in which the command's privileges were checked.
@@ -124,10 +124,10 @@ func (c *Call) WithoutLock(compute func(ctx context.Context) error) error {
 // Language returns the expression language of the node's release.
 func (c *Call) Language() expr.Language { return c.Cluster.Language(c.Node.Release()) }
 
-// NoDisk reports whether the command forbids its stages to use temporary files on disk.
-func (c *Call) NoDisk() bool {
+// ForbidsDiskUse reports whether the command forbids its stages to use temporary files on disk.
+func (c *Call) ForbidsDiskUse() bool {
 	if v := c.Body.Lookup("allowDiskUse"); !v.IsZero() {
-		return !args.Truth(v)
+		return !args.ReadBool(v)
 	}
 	return !c.Cluster.Release().SpillsToDisk()
 }
@@ -163,7 +163,7 @@ func (c *Call) Let() (bson.Raw, error) {
 		if err != nil {
 			return nil, err
 		}
-		if ahead := c.Node.ClockAhead(); ahead > 0 {
+		if ahead := c.Node.ClockSkew(); ahead > 0 {
 			settled = expr.WithNow(settled, c.Now.Add(ahead))
 		}
 		c.LetVariables = &settled

@@ -85,18 +85,18 @@ func textOperators() []string {
 
 // StagesCompare reports whether stages compare values of documents, and whether the stages contain
 // strings of their own. Strings that begin with $ are names of fields and variables and do not count.
-func StagesCompare(stages []bson.Raw) (documents, own bool) {
+func StagesCompare(stages []bson.Raw) (compares, ownTexts bool) {
 	for _, stage := range stages {
 		name, spec, err := Stage(stage)
 		switch {
 		case err != nil || slices.Contains(nonComparingStages(), name):
 		case name == "$match":
-			documents, own = true, own || hasText(spec)
+			compares, ownTexts = true, ownTexts || hasText(spec)
 		default:
-			documents, own = true, own || hasLiteralText(spec)
+			compares, ownTexts = true, ownTexts || hasLiteralText(spec)
 		}
 	}
-	return documents, own
+	return compares, ownTexts
 }
 
 func hasLiteralText(v bson.RawValue) bool {
@@ -116,7 +116,7 @@ func hasLiteralText(v bson.RawValue) bool {
 
 // checkOrdered rejects a document with strings in the fields that the query sorts by.
 func (q Query) checkOrdered(doc bson.Raw) error {
-	for w := keyorder.NewWalk(q.Order); w.Next(); {
+	for w := keyorder.NewWalk(q.SortPattern); w.Next(); {
 		if field, _, _ := strings.Cut(string(w.Name), "."); hasText(doc.Lookup(field)) {
 			return ErrCollation(q.Collation)
 		}
@@ -127,17 +127,17 @@ func (q Query) checkOrdered(doc bson.Raw) error {
 // OrderCheck returns a function that rejects documents that the query cannot sort by its collation. It
 // returns nil if no check is needed.
 func (q Query) OrderCheck() func(doc bson.Raw) error {
-	if q.Collation == nil || len(q.Order) <= emptyBytes || !q.Order.Lookup("$natural").IsZero() {
+	if q.Collation == nil || len(q.SortPattern) <= emptyDocumentBytes || !q.SortPattern.Lookup("$natural").IsZero() {
 		return nil
 	}
 	return q.checkOrdered
 }
 
-// emptyBytes is the length of an empty document.
-const emptyBytes = 5
+// emptyDocumentBytes is the length of an empty document.
+const emptyDocumentBytes = 5
 
-// CheckCompared rejects a document with strings if there is a collation.
-func CheckCompared(collation, doc bson.Raw) error {
+// CheckComparable rejects a document with strings if there is a collation.
+func CheckComparable(collation, doc bson.Raw) error {
 	if collation != nil && hasTexts(doc) {
 		return ErrCollation(collation)
 	}

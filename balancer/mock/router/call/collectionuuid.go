@@ -34,7 +34,7 @@ func CheckUUID(cluster *mock.Cluster, ns string, expected bson.RawValue) error {
 	_, want, isBinary := expected.BinaryOK()
 	var actual any
 	for _, info := range cluster.Statistics().Collections(db) {
-		if isBinary && !info.View && bytes.Equal(info.UUID.Data, want) {
+		if isBinary && !info.IsView && bytes.Equal(info.UUID.Data, want) {
 			if info.Name == name {
 				return nil
 			}

@@ -15,8 +15,8 @@ type InitialStage struct {
 	Database bool
 	// AdminOnly stages are allowed only on admin.
 	AdminOnly bool
-	// ChecksPlace stages check the database themselves, with their own error code.
-	ChecksPlace bool
+	// ChecksDatabase stages check the database themselves, with their own error code.
+	ChecksDatabase bool
 	// Since is the first release that has the stage; zero for all releases.
 	Since catalog.Release
 	Run   func(c *Call, ns string, spec bson.RawValue) ([]bson.Raw, error)
@@ -33,7 +33,7 @@ type Command struct {
 
 // Command returns the command of a name, nil if there is none.
 func (n *Node) Command(name string) *Command {
-	if cmd := n.Table()[name]; cmd != nil && (!cmd.TestOnly || TestCommands(n.Cluster)) {
+	if cmd := n.Table()[name]; cmd != nil && (!cmd.TestOnly || HasTestCommands(n.Cluster)) {
 		return cmd
 	}
 	return nil
@@ -55,8 +55,8 @@ func (n *Node) Table() map[string]*Command {
 
 // Section is one section of serverStatus, generated on demand.
 type Section struct {
-	Name string
-	Show func(*Call) any
+	Name     string
+	Generate func(*Call) any
 }
 
 // OK returns an empty reply for a command without effect or result.

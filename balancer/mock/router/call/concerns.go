@@ -74,10 +74,10 @@ func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 	if !c.ReadPreference.AllowsSecondaries() || !behind {
 		return n, n.Available, nil
 	}
-	if c.Snapshot != nil {
-		n.MinClusterTime, n.Majority = *c.Snapshot, true
+	if c.SnapshotTime != nil {
+		n.MinClusterTime, n.Majority = *c.SnapshotTime, true
 	}
-	n.Secondary, n.MaxLag, n.Wanted = true, c.ReadPreference.MaxStaleness, c.ReadPreference.Text
+	n.Secondary, n.MaxLag, n.ReadPreferenceText = true, c.ReadPreference.MaxStaleness, c.ReadPreference.Text
 	return n, true, nil
 }
 

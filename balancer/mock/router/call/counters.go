@@ -18,7 +18,7 @@ type Counters struct {
 	Inserted, Queried, Updated, Deleted, GotMore, Commanded atomic.Int64
 	UserErrors                                              atomic.Int64
 	BytesIn, BytesOut                                       atomic.Int64
-	Connections, Connected                                  atomic.Int64 // currently open; since the start
+	OpenConnections, TotalConnections                       atomic.Int64 // currently open; since the start
 	Active                                                  atomic.Int64
 	Reads, Writes, Others                                   Latency
 	// Targeted counts requests by command and target: all shards, several shards, one shard, or an
@@ -78,8 +78,8 @@ func TargetedCommands() []string { return []string{"find", "insert", "update", "
 // countConnection counts a connection when its first command arrives.
 func (c *Counters) countConnection(client *wire.Client) {
 	if client != nil && client.State == nil {
-		c.Connections.Add(1)
-		c.Connected.Add(1)
+		c.OpenConnections.Add(1)
+		c.TotalConnections.Add(1)
 	}
 }
 
@@ -158,5 +158,5 @@ func lengthOf(v bson.RawValue) int64 {
 	if !isArray {
 		return 0
 	}
-	return int64(args.Length(array))
+	return int64(args.ElementCount(array))
 }

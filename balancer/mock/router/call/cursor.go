@@ -29,8 +29,8 @@ type Continuation interface {
 	Read(c *Call, open *Cursor, deadline time.Time) error
 	// Awaits reports whether a read waits if there are no new results.
 	Awaits() bool
-	// Streams reports whether the results are change events instead of documents.
-	Streams() bool
+	// HasChangeEvents reports whether the results are change events instead of documents.
+	HasChangeEvents() bool
 }
 
 // Cursor holds the remaining results of a query: a stream of captured documents, so that later writes
@@ -42,9 +42,9 @@ type Cursor struct {
 	// unwatch ends the watch for a refusal of the memory budget (see watchRefusal); nil without a watch.
 	unwatch func() bool
 	used    time.Time
-	// time is the rest of maxTimeMS of the command that created the cursor, for all later computations;
+	// timeLeft is the rest of maxTimeMS of the command that created the cursor, for all later computations;
 	// 0 without a limit.
-	time time.Duration
+	timeLeft time.Duration
 	// LSID is the session that created the cursor; nil without a session.
 	LSID *SessionID
 	// Owner is the user who created the cursor; nil without authentication.
@@ -61,25 +61,27 @@ type Cursor struct {
 	bytes int64
 	// reader prevents the deletion of the ranges that the cursor reads; nil if it reads none.
 	reader *mock.Reader
-	// lost tracks the documents that the cursor loses on secondaries; nil if it reads primaries.
-	lost *mock.SecondaryRead
-	// collection is the UUID of the collection that a find reads. It is empty for other cursors, which
+	// secondaryRead tracks the documents that the cursor loses on secondaries; nil if it reads primaries.
+	secondaryRead *mock.SecondaryRead
+	// collectionUUID is the UUID of the collection that a find reads. It is empty for other cursors, which
 	// may have read all results already.
-	collection bson.Binary
-	// home is the first shard that the cursor reads.
-	home catalog.ShardID
+	collectionUUID bson.Binary
+	// firstShard is the first shard that the cursor reads.
+	firstShard catalog.ShardID
 }
 
-// Exhausted reports whether no more documents can follow, now or later.
-func (c *Cursor) Exhausted() bool {
+// IsExhausted reports whether no more documents can follow, now or later.
+func (c *Cursor) IsExhausted() bool {
 	return len(c.Buffered) == 0 && c.Stream == nil && c.Continuation == nil
 }
 
 // Awaits reports whether getMore waits at the end of the results.
 func (c *Cursor) Awaits() bool { return c.Continuation != nil && c.Continuation.Awaits() }
 
-// Streams reports whether the cursor returns change events.
-func (c *Cursor) Streams() bool { return c.Continuation != nil && c.Continuation.Streams() }
+// HasChangeEvents reports whether the cursor returns change events.
+func (c *Cursor) HasChangeEvents() bool {
+	return c.Continuation != nil && c.Continuation.HasChangeEvents()
+}
 
 // close ends the reads of the cursor. If a getMore is reading, close interrupts it, and the getMore
 // closes the stream.
@@ -137,7 +139,7 @@ func (c *Cursor) nextBatch(call *Call, n int) (bson.A, error) {
 
 // TakeBuffered removes and returns up to n buffered documents.
 func (c *Cursor) TakeBuffered(n int) bson.A {
-	b := batcher{most: n, docs: bson.A{}}
+	b := batcher{maxDocs: n, docs: bson.A{}}
 	for len(c.Buffered) > 0 && b.add(c.Buffered[0]) {
 		c.Buffered[0] = nil // releases the document; the cursor may live long
 		c.Buffered = c.Buffered[1:]
@@ -186,7 +188,7 @@ func (cs *Cursors) keep(c *Cursor) (int64, error) {
 	}
 	c.used = now
 	c.updateBytes()
-	for cs.bytes+c.bytes > cs.Limit() && cs.closeOldest() {
+	for cs.bytes+c.bytes > cs.ByteLimit() && cs.closeOldest() {
 	}
 	id := cs.Rand.Int64()
 	for id == 0 || cs.Open[id] != nil {
@@ -197,16 +199,16 @@ func (cs *Cursors) keep(c *Cursor) (int64, error) {
 	return id, nil
 }
 
-// cursorBytes is the maximum memory, in bytes, that the open cursors hold. A single cursor may hold
+// maxCursorBytes is the maximum memory, in bytes, that the open cursors hold. A single cursor may hold
 // more.
-const cursorBytes = 1 << 30
+const maxCursorBytes = 1 << 30
 
-// Limit returns the maximum number of bytes that the open cursors hold.
-func (cs *Cursors) Limit() int64 {
+// ByteLimit returns the maximum number of bytes that the open cursors hold.
+func (cs *Cursors) ByteLimit() int64 {
 	if cs.MaxBytes > 0 {
 		return cs.MaxBytes
 	}
-	return cursorBytes
+	return maxCursorBytes
 }
 
 // updateBytes updates the maximum memory that a cursor holds. It is an upper bound because a cursor may
@@ -292,11 +294,11 @@ func OpenCursor(call *Call, c *Cursor, size int, single bool) (OpenedCursor, err
 		}
 	}()
 	batch, err := c.nextBatch(call, size)
-	if err != nil || single || c.Exhausted() && size != 0 {
+	if err != nil || single || c.IsExhausted() && size != 0 {
 		return OpenedCursor{Batch: batch}, err
 	}
 	if !c.Awaits() {
-		c.time = call.timeLeft()
+		c.timeLeft = call.timeLeft()
 	}
 	id, err := call.Node.keepCursor(c)
 	if kept = err == nil; kept && c.Stream != nil {
@@ -317,21 +319,21 @@ func (c *Cursor) keepRanges(call *Call) {
 			shards = append(shards, id)
 		}
 	})
-	c.lost = call.Request.LostOnSecondaries()
-	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.NoTimeout, c.lost)
+	c.secondaryRead = call.Request.SecondaryRead()
+	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.NoTimeout, c.secondaryRead)
 	if call.Invoked == "find" && len(shards) > 0 {
-		c.collection, c.home = call.Cluster.Collections().UUID(c.NS), shards[0]
+		c.collectionUUID, c.firstShard = call.Cluster.Collections().UUID(c.NS), shards[0]
 	}
 }
 
 // CheckCollection fails if the collection that a find reads was dropped or renamed.
 func (c *Cursor) CheckCollection(call *Call) error {
-	if c.collection.Data == nil {
+	if c.collectionUUID.Data == nil {
 		return nil
 	}
-	err := call.Cluster.Collections().CheckOpen(c.NS, c.collection)
+	err := call.Cluster.Collections().CheckCursor(c.NS, c.collectionUUID)
 	if err != nil {
-		return mongoerr.Wrap(err, "Error on remote shard "+call.Cluster.Addresses().FirstMember(c.home))
+		return mongoerr.Wrap(err, "Error on remote shard "+call.Cluster.Addresses().FirstMember(c.firstShard))
 	}
 	return nil
 }
@@ -382,14 +384,14 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 		c.used = time.Now()
 		c.reader.Touch()
 	}()
-	call.limit = c.time // a getMore has no limit of its own
-	if err = c.lost.Failed(); err != nil {
+	call.limit = c.timeLeft // a getMore has no limit of its own
+	if err = c.secondaryRead.Err(); err != nil {
 		return nil, err
 	}
 	if err = readMore(call, c); err == nil {
 		batch, err = c.nextBatch(call, size)
 	}
-	c.time = call.timeLeft()
+	c.timeLeft = call.timeLeft()
 	return batch, err
 }
 

@@ -30,16 +30,16 @@ func FailPointOf(point *failpoint.Point, cmd *Command, c *Call) *failpoint.Failu
 		app = args.Text(c.Body.Lookup("client", "application", "name"))
 	}
 	namespace := c.DB + "." + args.Text(c.Body.Lookup(c.Invoked))
-	return point.Strike(cmd.Command, app, namespace)
+	return point.TakeFailure(cmd.Command, app, namespace)
 }
 
-// TestCommands reports whether the cluster was started with enableTestCommands.
-func TestCommands(cluster *mock.Cluster) bool {
+// HasTestCommands reports whether the cluster was started with enableTestCommands.
+func HasTestCommands(cluster *mock.Cluster) bool {
 	return cluster.Parameters().Int("enableTestCommands") != 0
 }
 
-// Drop closes the connection of the call instead of sending a reply.
-func (c *Call) Drop() {
+// DropConnection closes the connection of the call instead of sending a reply.
+func (c *Call) DropConnection() {
 	if c.Client != nil {
 		c.Client.Drop()
 	}

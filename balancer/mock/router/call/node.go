@@ -51,8 +51,8 @@ type Node struct {
 	Users           *access.Directory
 	ConfiguredUsers *access.Directory // the configured users, which take precedence over the stored ones
 	AuthRequired    bool
-	// Snapshots returns the path of a snapshot by name; nil rejects all names.
-	Snapshots SnapshotFile
+	// SnapshotPath returns the path of a snapshot by name; nil rejects all names.
+	SnapshotPath SnapshotFile
 
 	// CommandsOf returns the command table of a release that is installed on the node and differs from
 	// the cluster's.
@@ -102,8 +102,8 @@ type MemberState interface {
 // Uptime returns how long the node has been running, in real time.
 func (n *Node) Uptime() time.Duration { return time.Since(n.Started) }
 
-// ClockAhead returns by how much the node's clock is ahead of the cluster's clock.
-func (n *Node) ClockAhead() time.Duration {
+// ClockSkew returns by how much the node's clock is ahead of the cluster's clock.
+func (n *Node) ClockSkew() time.Duration {
 	if n.Member != nil {
 		return 0
 	}
@@ -119,7 +119,7 @@ func (n *Node) Host() string {
 }
 
 // Release returns the release that is installed on the node.
-func (n *Node) Release() catalog.Release { return n.Cluster.Installed().ReleaseAt(n.Host()) }
+func (n *Node) Release() catalog.Release { return n.Cluster.InstalledReleases().ReleaseAt(n.Host()) }
 
 // TopologyVersion returns the topologyVersion of a reply. It identifies this process and changes with a
 // restart.

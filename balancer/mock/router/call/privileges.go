@@ -55,7 +55,7 @@ func (n *Node) CheckPrivileges(cmd *Command, c *Call) error {
 	if cmd.Privilege != nil && cmd.Privilege(c.AccessRequest()) {
 		return nil
 	}
-	return c.Unauthorized()
+	return c.UnauthorizedError()
 }
 
 // AccessRequest returns the call as input for the authorization rules.
@@ -69,7 +69,7 @@ func (c *Call) AccessRequest() access.Request {
 			}
 			return nil
 		},
-		OwnOperation: func(id int64) bool {
+		IsOwnOperation: func(id int64) bool {
 			return slices.ContainsFunc(c.Node.Operations.List(), func(op Operation) bool {
 				return int64(op.ID) == id && op.Call.Peer.Name() == c.Peer.Name()
 			})
@@ -77,8 +77,8 @@ func (c *Call) AccessRequest() access.Request {
 	}
 }
 
-// Unauthorized returns the server's error for a command without the required privileges.
-func (c *Call) Unauthorized() error {
+// UnauthorizedError returns the server's error for a command without the required privileges.
+func (c *Call) UnauthorizedError() error {
 	return mongoerr.New(mongoerr.Unauthorized, "not authorized on %s to execute command %s", c.DB,
 		document.RawText(c.withoutSecrets()))
 }

@@ -29,7 +29,7 @@ func TestRoles(t *testing.T) {
 		hosts    = "hostManager clusterAdmin root"
 		everyone = "*"
 	)
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	in, out := d("$match", d()), bson.A{d("$out", "copy")}
 	for _, tt := range []struct {
 		db      string
@@ -150,7 +150,7 @@ func TestRoles(t *testing.T) {
 		for _, role := range roles {
 			may := tt.allowed == everyone || slices.Contains(allowed, role)
 			reply := x.As(role, tt.db, tt.command)
-			if routertest.Unauthorized(reply) == may {
+			if routertest.IsUnauthorized(reply) == may {
 				t.Errorf("%s on %s as %s: allowed is %v, want %v: %s", name, tt.db, role, !may, may, reply.Lookup("errmsg"))
 			}
 		}

@@ -16,24 +16,24 @@ import (
 
 // Query is what find, count and distinct share.
 type Query struct {
-	NS          string
-	Filter      *filter.Filter
-	Collation   bson.Raw    // nil for bytewise order; other collations must not compare strings
-	Sort        *order.Sort // nil for the natural order
-	Order       bson.Raw    // the sort pattern, or {$natural: ±1}
-	Hint        bson.RawValue
-	Min, Max    bson.Raw
-	Projection  *projection.Projection
-	Projected   bson.Raw // the projection as sent
-	Skip, Limit int64
-	CountOnly   bool // only the number of documents is needed
-	ReturnKey   bool
-	ShowRecord  bool
+	NS             string
+	Filter         *filter.Filter
+	Collation      bson.Raw    // nil for bytewise order; other collations must not compare strings
+	Sort           *order.Sort // nil for the natural order
+	SortPattern    bson.Raw    // the sort pattern, or {$natural: ±1}
+	Hint           bson.RawValue
+	Min, Max       bson.Raw
+	Projection     *projection.Projection
+	ProjectionSpec bson.Raw // the projection as sent
+	Skip, Limit    int64
+	CountOnly      bool // only the number of documents is needed
+	ReturnKey      bool
+	ShowRecord     bool
 	// Partial is set to true if shards were skipped. If it is nil, an unavailable shard is an error.
 	Partial *bool
 	// HeldBytes counts the documents that the query holds for sorting.
 	HeldBytes *ByteCount
-	// NoDisk rejects a sort that needs more memory than a server allows.
+	// ForbidsDiskUse rejects a sort that needs more memory than a server allows.
 	NoDisk bool
 }
 
@@ -42,11 +42,12 @@ func (q Query) IsPlain() bool {
 	return q.Skip == 0 && q.Hint.IsZero() && !q.ReturnKey && !q.ShowRecord
 }
 
-// Request returns the query in the format of a shard's store.
-func (q Query) Request() store.Query {
-	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, AllowExpress: q.IsPlain(),
+// StoreQuery returns the query in the format of a shard's store.
+func (q Query) StoreQuery() store.Query {
+	return store.Query{Filter: q.Filter, Sort: q.SortPattern, Hint: q.Hint, Min: q.Min, Max: q.Max,
+		AllowExpress: q.IsPlain(),
 		HasCollation: q.Collation != nil,
-		Shape:        store.ResultShape{Projection: q.Projected, IsCount: q.CountOnly}}
+		Shape:        store.ResultShape{Projection: q.ProjectionSpec, IsCount: q.CountOnly}}
 }
 
 // ReadQuery reads the fields that find, count and distinct share. The name of the filter field differs
@@ -56,7 +57,7 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	if err != nil {
 		return Query{}, err
 	}
-	q := Query{NS: ns, NoDisk: c.NoDisk()}
+	q := Query{NS: ns, NoDisk: c.ForbidsDiskUse()}
 	filter, err := c.Document(filterField)
 	if err != nil {
 		return q, err
@@ -103,13 +104,13 @@ type PreparedQuery struct {
 	err   error
 }
 
-// quickBytes is the maximum size, in bytes, of a find that Prepare parses.
-const quickBytes = 4 << 10
+// maxPreparedBytes is the maximum size, in bytes, of a find that Prepare parses.
+const maxPreparedBytes = 4 << 10
 
 // Prepare parses the query of a find before the lock is taken. It skips finds for which this may take
 // long: large ones and ones with variables to compute.
 func (p *PreparedQuery) Prepare(cmd *Command, c *Call) {
-	if cmd.Name != "find" || len(c.Body.Raw) > quickBytes || !c.Body.Lookup("let").IsZero() {
+	if cmd.Name != "find" || len(c.Body.Raw) > maxPreparedBytes || !c.Body.Lookup("let").IsZero() {
 		return
 	}
 	p.query, p.err = FindQuery(c)
@@ -136,7 +137,7 @@ func FindQuery(c *Call) (Query, error) {
 	if err := c.checkTailable(); err != nil {
 		return q, err
 	}
-	q.ReturnKey, q.ShowRecord = args.Truth(c.Body.Lookup("returnKey")), args.Truth(c.Body.Lookup("showRecordId"))
+	q.ReturnKey, q.ShowRecord = args.ReadBool(c.Body.Lookup("returnKey")), args.ReadBool(c.Body.Lookup("showRecordId"))
 	if q.Min, err = c.Document("min"); err != nil {
 		return q, err
 	}
@@ -144,30 +145,30 @@ func FindQuery(c *Call) (Query, error) {
 		return q, err
 	}
 	hint, ok := c.Body.Lookup("hint").DocumentOK()
-	if ok && len(hint) <= emptyBytes && max(len(q.Min), len(q.Max)) > emptyBytes {
+	if ok && len(hint) <= emptyDocumentBytes && max(len(q.Min), len(q.Max)) > emptyDocumentBytes {
 		err := mongoerr.New(mongoerr.NoQueryExecutionPlans,
 			"When using min()/max() a hint of which index to use must be provided")
 		err.Cause = &store.PlannerError{Text: err.Message}
 		return q, err
 	}
-	if q.Projected, err = c.Document("projection"); err != nil {
+	if q.ProjectionSpec, err = c.Document("projection"); err != nil {
 		return q, err
 	}
-	if !document.IsEmpty(q.Projected) {
-		q.Projection, err = c.Projection(q.Projected, q.Filter)
+	if !document.IsEmpty(q.ProjectionSpec) {
+		q.Projection, err = c.Projection(q.ProjectionSpec, q.Filter)
 	}
 	return q, err
 }
 
-// readOrder reads the sort of a find. {$natural: 1
+// readOrder reads the sort of a find.
 //
-//	-1}, as sort or as hint, is the natural order or its reverse.
+// {$natural: ±1}, as sort or as hint, is the natural order or its reverse.
 func (c *Call) readOrder(q *Query) error {
 	order, err := c.Document("sort")
 	if err != nil {
 		return err
 	}
-	q.Order = order
+	q.SortPattern = order
 	natural := order.Lookup("$natural")
 	if natural.IsZero() {
 		q.Sort, err = c.readSort("sort")
@@ -181,13 +182,13 @@ func (c *Call) readOrder(q *Query) error {
 
 // checkTailable checks the fields of find that depend on tailable.
 func (c *Call) checkTailable() error {
-	if !c.Args.Truth("tailable") {
-		if c.Args.Truth("awaitData") {
+	if !c.Args.Bool("tailable") {
+		if c.Args.Bool("awaitData") {
 			return mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
 		}
 		return nil
 	}
-	if c.Args.Truth("singleBatch") {
+	if c.Args.Bool("singleBatch") {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
 	}
 	sort := c.Args.Object("sort")

@@ -50,8 +50,8 @@ func ZeroLongs(names ...string) bson.D {
 	return doc
 }
 
-// Embedded returns a document as a value.
-func Embedded(doc bson.Raw) bson.RawValue {
+// DocumentValue returns a document as a value.
+func DocumentValue(doc bson.Raw) bson.RawValue {
 	return bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // A command without a rule is refused to all, so each must have one.
 func TestEveryCommandHasAPrivilege(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	elems, err := x.As("root", "admin", d("listCommands", 1)).Lookup("commands").Document().Elements()
 	if err != nil || len(elems) < 100 {
 		t.Fatalf("%d commands: %v", len(elems), err)
@@ -26,14 +26,14 @@ func TestEveryCommandHasAPrivilege(t *testing.T) {
 			continue
 		}
 		raw, _ := all.Database("admin").RunCommand(t.Context(), d(e.Key(), 1)).Raw()
-		if routertest.Unauthorized(raw) {
+		if routertest.IsUnauthorized(raw) {
 			t.Errorf("%s has no rule: even __system is refused", e.Key())
 		}
 	}
 }
 
 func TestPipelinesNeedWhatTheirStagesDo(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	x.As("root", "app", d("createRole", "clerk", "roles", bson.A{}, "privileges", bson.A{
 		d("resource", d("db", "app", "collection", "orders"), "actions", bson.A{"find", "insert"}),
 		d("resource", d("db", "app", "collection", "log"), "actions", bson.A{"insert", "update"}),
@@ -68,7 +68,7 @@ func TestPipelinesNeedWhatTheirStagesDo(t *testing.T) {
 		{"merge that only inserts", "orders", bson.A{d("$merge", d("into", "report", "whenMatched", "keepExisting"))}, true},
 	} {
 		reply := x.As("clerk@app", "app", d("aggregate", tt.on, "pipeline", tt.pipeline, "cursor", d()))
-		if routertest.Unauthorized(reply) == tt.allowed {
+		if routertest.IsUnauthorized(reply) == tt.allowed {
 			t.Errorf("%s: allowed is %v, want %v: %s", tt.name, !tt.allowed, tt.allowed, reply)
 		}
 		if ok, _ := reply.Lookup("ok").AsFloat64OK(); tt.allowed && ok != 1 {
@@ -78,16 +78,16 @@ func TestPipelinesNeedWhatTheirStagesDo(t *testing.T) {
 	// A view opens what it shows, to those who may read the view.
 	x.As("root", "app", d("create", "public", "viewOn", "secret", "pipeline", bson.A{}))
 	x.As("root", "app", d("grantPrivilegesToRole", "clerk", "privileges", bson.A{d("resource", d("db", "app", "collection", "public"), "actions", bson.A{"find"})}))
-	if reply := x.As("clerk@app", "app", d("find", "public")); routertest.Unauthorized(reply) {
+	if reply := x.As("clerk@app", "app", d("find", "public")); routertest.IsUnauthorized(reply) {
 		t.Errorf("the view: %s", reply)
 	}
-	if reply := x.As("clerk@app", "app", d("create", "mine", "viewOn", "secret", "pipeline", bson.A{})); !routertest.Unauthorized(reply) {
+	if reply := x.As("clerk@app", "app", d("create", "mine", "viewOn", "secret", "pipeline", bson.A{})); !routertest.IsUnauthorized(reply) {
 		t.Errorf("whoever may not read a collection may make no view of it: %s", reply)
 	}
 }
 
 func TestRefusalsSayWhatWasRefused(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	for _, tt := range []struct {
 		db      string
 		command bson.D
@@ -110,7 +110,7 @@ func TestRefusalsSayWhatWasRefused(t *testing.T) {
 }
 
 func TestOnlyWhatOneMayUseIsListed(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	x.As("root", "app", d("createRole", "clerk", "roles", bson.A{}, "privileges", bson.A{d("resource", d("db", "app", "collection", "orders"), "actions", bson.A{"find"})}))
 	names := func(array bson.RawValue) []string {
 		values, err := array.Array().Values()
@@ -144,19 +144,19 @@ func TestOnlyWhatOneMayUseIsListed(t *testing.T) {
 	if got := names(x.As("read@app", "app", collections).Lookup("cursor", "firstBatch")); !slices.Equal(got, []string{"orders", "secret"}) {
 		t.Errorf("collections %v", got)
 	}
-	if reply := x.As("clerk@app", "app", d("listCollections", 1, "nameOnly", true)); !routertest.Unauthorized(reply) {
+	if reply := x.As("clerk@app", "app", d("listCollections", 1, "nameOnly", true)); !routertest.IsUnauthorized(reply) {
 		t.Errorf("all collections: %s", reply)
 	}
 }
 
 // A shard shows no more than its router does.
 func TestOnlyWhatOneMayUseIsListedOnAShard(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	x.As("root", "app", d("createRole", "clerk", "roles", bson.A{}, "privileges", bson.A{d("resource", d("db", "app", "collection", "orders"), "actions", bson.A{"find"})}))
 	x.As("clerk@app", "app", d("find", "orders"))
 	primary := x.As("root", "config", d("find", "databases", "filter", d("_id", "app")))
 	shard := catalog.ShardID(primary.Lookup("cursor", "firstBatch", "0", "primary").StringValue())
-	on := &routertest.Roled{Tester: &tester{T: t, Router: router.Member{ID: shard, Set: "rs", Address: "x:1"}.NewNode(x.Router), Cluster: x.Cluster}}
+	on := &routertest.RoleTester{Tester: &tester{T: t, Router: router.Member{ID: shard, Set: "rs", Address: "x:1"}.NewNode(x.Router), Cluster: x.Cluster}}
 	client := on.Login("clerk@app", "p", "admin")
 	run := func(db string, command bson.D) string {
 		raw, _ := client.Database(db).RunCommand(t.Context(), command).Raw()
@@ -174,16 +174,16 @@ func TestOnlyWhatOneMayUseIsListedOnAShard(t *testing.T) {
 }
 
 func TestCursorsBelongToUsers(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	cursor := x.As("root", "app", d("find", "orders", "batchSize", 1)).Lookup("cursor", "id").Int64()
 	reply := x.As("read@app", "app", d("getMore", cursor, "collection", "orders"))
 	if text, _ := reply.Lookup("errmsg").StringValueOK(); !strings.HasSuffix(text, "was not created by the authenticated user") {
 		t.Errorf("another's cursor: %s", reply)
 	}
-	if reply := x.As("read@app", "app", d("killCursors", "orders", "cursors", bson.A{cursor})); !routertest.Unauthorized(reply) {
+	if reply := x.As("read@app", "app", d("killCursors", "orders", "cursors", bson.A{cursor})); !routertest.IsUnauthorized(reply) {
 		t.Errorf("another's cursor is killed: %s", reply)
 	}
-	if reply := x.As("hostManager", "app", d("killCursors", "orders", "cursors", bson.A{cursor})); routertest.Unauthorized(reply) {
+	if reply := x.As("hostManager", "app", d("killCursors", "orders", "cursors", bson.A{cursor})); routertest.IsUnauthorized(reply) {
 		t.Errorf("killAnyCursor: %s", reply)
 	}
 }

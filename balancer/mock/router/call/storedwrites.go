@@ -35,7 +35,8 @@ func (n *Node) StoreWrites(c *Call) {
 	for _, id := range n.Sessions.takeEnded() {
 		n.Cluster.Storage().StoreWrite(id.key(), nil)
 	}
-	if c.TxnNumber == nil || !n.Cluster.Storage().StoresWrites() || c.Session.Writes == nil || !c.Session.Writes.Unsaved {
+	if c.TxnNumber == nil || !n.Cluster.Storage().CanStoreWrites() || c.Session.Writes == nil ||
+		!c.Session.Writes.Unsaved {
 		return
 	}
 	w := c.Session.Writes

@@ -68,7 +68,7 @@ func (s *stream) failWith(why error) {
 func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	defer context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })()
 	s.ctx.deadline, _ = ctx.Deadline()
-	b := batcher{most: n, docs: bson.A{}}
+	b := batcher{maxDocs: n, docs: bson.A{}}
 	for n != 0 {
 		doc := s.lookahead
 		if s.lookahead = nil; doc == nil {
@@ -89,7 +89,7 @@ func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 
 // First reads one batch and closes the stream. whole reports whether the batch contains all documents.
 func (s Source) First(ctx context.Context, n int) (batch bson.A, whole bool, err error) {
-	b := batcher{most: n, docs: bson.A{}}
+	b := batcher{maxDocs: n, docs: bson.A{}}
 	if n == 0 {
 		return b.docs, false, nil
 	}
@@ -138,15 +138,15 @@ func (s *stream) end() {
 
 // batcher collects the documents of a batch.
 type batcher struct {
-	most int // maximum number of documents; negative for any number
-	size int // in bytes
-	docs bson.A
+	maxDocs int // maximum number of documents; negative for any number
+	size    int // in bytes
+	docs    bson.A
 }
 
 // add adds a document unless the batch is full.
 func (b *batcher) add(doc bson.Raw) bool {
 	size := b.size + len(doc) + itemOverhead
-	if len(b.docs) == b.most || size > BatchBytes && len(b.docs) > 0 {
+	if len(b.docs) == b.maxDocs || size > BatchBytes && len(b.docs) > 0 {
 		return false
 	}
 	b.size, b.docs = size, append(b.docs, doc)

@@ -14,10 +14,10 @@ import (
 
 // Roles count as they are now, on connections that are open, too.
 func TestChangedRolesCountAtOnce(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	may := func(want bool, when string) {
 		t.Helper()
-		if reply := x.As("read@other", "app", d("find", "orders")); routertest.Unauthorized(reply) == want {
+		if reply := x.As("read@other", "app", d("find", "orders")); routertest.IsUnauthorized(reply) == want {
 			t.Errorf("%s: %s", when, reply)
 		}
 	}
@@ -53,7 +53,7 @@ func TestChangedRolesCountAtOnce(t *testing.T) {
 }
 
 func TestRoleCommands(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	find := d("resource", d("db", "app", "collection", ""), "actions", bson.A{"find"})
 	for _, tt := range []struct {
 		name, db string
@@ -96,7 +96,7 @@ func TestRoleCommands(t *testing.T) {
 }
 
 func TestUsersAndRolesShowTheirPrivileges(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	x.As("root", "app", d("createRole", "base", "roles", bson.A{}, "privileges", bson.A{d("resource", d("db", "app", "collection", "a"), "actions", bson.A{"update", "find"})}))
 	x.As("root", "app", d("createRole", "top", "roles", bson.A{"base"}, "privileges", bson.A{d("resource", d("db", "app", "collection", "a"), "actions", bson.A{"remove"})}))
 	const (
@@ -131,7 +131,7 @@ func TestUsersAndRolesShowTheirPrivileges(t *testing.T) {
 			t.Errorf("user's %s: %s, want %s", field, got, want)
 		}
 	}
-	if reply := x.As("top@app", "admin", d("usersInfo", "root")); !routertest.Unauthorized(reply) {
+	if reply := x.As("top@app", "admin", d("usersInfo", "root")); !routertest.IsUnauthorized(reply) {
 		t.Errorf("another user: %s", reply)
 	}
 	if reply := x.As("root", "admin", d("usersInfo", 1, "showPrivileges", true)); reply.Lookup("code").Int32() != 20 {
@@ -147,7 +147,7 @@ func TestUsersAndRolesShowTheirPrivileges(t *testing.T) {
 func TestRolesDoNotCountWithoutAuthentication(t *testing.T) {
 	x := routertest.NewS0(t)
 	x.OK("admin", d("createUser", "u", "pwd", "p", "roles", bson.A{}))
-	r := &routertest.Roled{Tester: x}
+	r := &routertest.RoleTester{Tester: x}
 	u := r.Login("u", "p", "admin")
 	if err := u.Database("shop").RunCommand(t.Context(), d("find", "users")).Err(); err != nil {
 		t.Error(err)

@@ -33,8 +33,8 @@ func saslStart(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := c.Node.Users.Begin(access.Mechanism(mechanism), c.DB,
-		args.Truth(c.Body.Lookup("options", "skipEmptyExchange")))
+	inner, err := c.Node.Users.BeginConversation(access.Mechanism(mechanism), c.DB,
+		args.ReadBool(c.Body.Lookup("options", "skipEmptyExchange")))
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func connectionStatus(c *call.Call) (bson.D, error) {
 	}
 	info := bson.D{{Key: "authenticatedUsers", Value: names}, {Key: "authenticatedUserRoles",
 		Value: access.RoleDocuments(roles)}}
-	if args.Truth(c.Body.Lookup("showPrivileges")) {
+	if args.ReadBool(c.Body.Lookup("showPrivileges")) {
 		info = append(info, bson.E{Key: "authenticatedUserPrivileges",
 			Value: access.PrivilegeDocuments(c.Node.Grants(c.Peer).Privileges())})
 	}

@@ -52,7 +52,7 @@ func hello(c *call.Call) (bson.D, error) {
 	if common := compressors(c); common != nil {
 		reply = append(bson.D{{Key: "compression", Value: common}}, reply...)
 	}
-	if args.Truth(c.Body.Lookup("helloOk")) {
+	if args.ReadBool(c.Body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
 	reply = append(reply, bson.E{Key: "maxBsonObjectSize", Value: int32(document.MaxSize)},
@@ -60,7 +60,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "maxWriteBatchSize", Value: int32(call.MaxWriteBatch)},
 		bson.E{
 			Key:   "localTime",
-			Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().NowUnlocked().Add(c.Node.ClockAhead())),
+			Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().NowUnlocked().Add(c.Node.ClockSkew())),
 		},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.Client.ID},

@@ -20,8 +20,8 @@ func sessionHandlers() map[string]call.Handler {
 		"refreshSessions":   refreshSessions,
 		"killSessions":      killSessions,
 		"killAllSessions":   killAllSessions,
-		"commitTransaction": noTransaction,
-		"abortTransaction":  noTransaction,
+		"commitTransaction": rejectTransaction,
+		"abortTransaction":  rejectTransaction,
 	}
 }
 
@@ -37,7 +37,7 @@ func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
 	}
 	var ids []call.SessionID
 	for _, doc := range docs {
-		id, err := c.ReadSessionID("KillSessionsCmd."+c.Invoked, call.Embedded(doc))
+		id, err := c.ReadSessionID("KillSessionsCmd."+c.Invoked, call.DocumentValue(doc))
 		if err != nil {
 			return nil, err
 		}
@@ -116,15 +116,15 @@ func killAllSessions(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-func killWhere(c *call.Call, of func(call.SessionID) bool) {
+func killWhere(c *call.Call, isSelected func(call.SessionID) bool) {
 	c.Node.Sessions.Mu.Lock()
-	maps.DeleteFunc(c.Node.Sessions.Open, func(id call.SessionID, _ *call.Session) bool { return of(id) })
+	maps.DeleteFunc(c.Node.Sessions.Open, func(id call.SessionID, _ *call.Session) bool { return isSelected(id) })
 	c.Node.Sessions.Mu.Unlock()
 	// The running operations hold the cluster's lock and release it soon after.
-	c.Node.Operations.KillWhere(of)
+	c.Node.Operations.KillWhere(isSelected)
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
-	c.Node.Cursors.KillWhere(of)
+	c.Node.Cursors.KillWhere(isSelected)
 }
 
 // sessionsStage generates the documents of $listSessions and $listLocalSessions. The mock's router knows
@@ -136,7 +136,7 @@ func sessionsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, erro
 			"$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
 	}
 	all, mine := c.Node.Sessions.List(), c.Peer.Digest()
-	if args.Truth(options.Lookup("allUsers")) {
+	if args.ReadBool(options.Lookup("allUsers")) {
 		return all, nil
 	}
 	return slices.DeleteFunc(all, func(doc bson.Raw) bool {
@@ -145,6 +145,6 @@ func sessionsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, erro
 	}), nil
 }
 
-func noTransaction(*call.Call) (bson.D, error) {
+func rejectTransaction(*call.Call) (bson.D, error) {
 	return nil, mongoerr.New(mongoerr.NoSuchTransaction, "Transaction isn't in progress")
 }

@@ -49,7 +49,7 @@ func TestSystemSessions(t *testing.T) {
 	if n := x.OK("admin", d("removeShard", "shardC")).Lookup("remaining", "chunks").Int64(); n != 2 {
 		t.Errorf("%d chunks remain on the shard, want that of logs.raw and that of the sessions", n)
 	}
-	x.Refusals("admin", []routertest.Refusal{
+	x.CheckRefusals("admin", []routertest.Refusal{
 		{d("renameCollection", "config.system.sessions", "to", "config.other"), 20},
 		{d("reshardCollection", "config.system.sessions", "key", d("x", 1)), 20},
 		{d("shardCollection", "config.system.sessions", "key", d("x", 1)), 23},
@@ -62,7 +62,7 @@ func TestSystemSessions(t *testing.T) {
 	}
 	x.OK("admin", d("balancerStart", 1))
 	x.Sleep(time.Hour)
-	x.Invariants()
+	x.CheckInvariants()
 }
 
 func TestRefreshLogicalSessionCacheNow(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 // A connection is its user's, not that of whoever has the name later.
 func TestUserMadeAgainIsAnother(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	mustAs := func(command bson.D) {
 		t.Helper()
 		if reply := x.As("root", "app", command); reply.Lookup("ok").AsFloat64() != 1 {
@@ -50,7 +50,7 @@ func TestUserMadeAgainIsAnother(t *testing.T) {
 // The same connection may log in as the new user; before, nothing of the old
 // one is left on it.
 func TestConnectionOfAGoneUserIsNobodys(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	made := d("createUser", "joe", "pwd", "p", "roles", bson.A{"read"})
 	x.As("root", "app", made)
 	joe := x.Login("joe", "p", "app")
@@ -109,7 +109,7 @@ func TestStrangersLearnNoNames(t *testing.T) {
 		return &tester{T: t, Router: router.New(c, nil, router.WithUsers(directory, true)), Cluster: c}, c.Close
 	}
 	x, stop := start()
-	given := (&routertest.Roled{Tester: x}).Login("given", "p", "admin")
+	given := (&routertest.RoleTester{Tester: x}).Login("given", "p", "admin")
 	if err := given.Database("admin").RunCommand(t.Context(), d("createUser", "made", "pwd", "p", "roles", bson.A{})).Err(); err != nil {
 		t.Fatal(err)
 	}

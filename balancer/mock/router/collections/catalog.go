@@ -65,12 +65,12 @@ func ListDatabasesReply(c *call.Call, databases []ListedDatabase) (bson.D, error
 			continue
 		}
 		total += db.Bytes
-		if c.Args.Truth("nameOnly") {
+		if c.Args.Bool("nameOnly") {
 			db.Doc = db.Doc[:1]
 		}
 		list = append(list, db.Doc)
 	}
-	if c.Args.Truth("nameOnly") {
+	if c.Args.Bool("nameOnly") {
 		return bson.D{{Key: "databases", Value: list}}, nil
 	}
 	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: total},
@@ -95,7 +95,7 @@ func ListCollectionsReply(c *call.Call, infos []mock.CollectionInfo) (bson.D, er
 			return nil, err
 		}
 		whole = append(whole, raw)
-		if c.Args.Truth("nameOnly") {
+		if c.Args.Bool("nameOnly") {
 			if raw, err = bson.Marshal(doc[:2]); err != nil {
 				return nil, err
 			}
@@ -123,7 +123,7 @@ func ListCollectionsReply(c *call.Call, infos []mock.CollectionInfo) (bson.D, er
 func listedCollection(info mock.CollectionInfo) bson.D {
 	doc := bson.D{{Key: "name", Value: info.Name}, {Key: "type", Value: "collection"},
 		{Key: "options", Value: info.Options}}
-	if info.View {
+	if info.IsView {
 		doc[1].Value = "view"
 		return append(doc, bson.E{Key: "info", Value: bson.D{{Key: "readOnly", Value: true}}})
 	}
@@ -163,7 +163,7 @@ func dropDatabase(c *call.Call) (bson.D, error) {
 func DatabaseFilter(c *call.Call) func(name string) bool {
 	may := c.Node.Grants(c.Peer)
 	only := c.Body.Lookup("authorizedDatabases")
-	if !c.Node.AuthRequired || !args.Truth(only) && may.Allows(access.ClusterResource(), "listDatabases") {
+	if !c.Node.AuthRequired || !args.ReadBool(only) && may.Allows(access.ClusterResource(), "listDatabases") {
 		return func(string) bool { return true }
 	}
 	return may.AllowsSomeIn
@@ -172,9 +172,9 @@ func DatabaseFilter(c *call.Call) func(name string) bool {
 // collectionFilter returns a function that reports whether listCollections may show a collection to the
 // caller.
 func collectionFilter(c *call.Call) func(name string) bool {
-	if !c.Node.AuthRequired || !args.Truth(c.Body.Lookup("authorizedCollections")) {
+	if !c.Node.AuthRequired || !args.ReadBool(c.Body.Lookup("authorizedCollections")) {
 		return func(string) bool { return true }
 	}
 	may := c.Node.Grants(c.Peer)
-	return func(name string) bool { return may.AllowsSome(access.On(c.DB, name)) }
+	return func(name string) bool { return may.AllowsSome(access.CollectionResource(c.DB, name)) }
 }

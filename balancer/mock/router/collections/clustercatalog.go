@@ -78,7 +78,7 @@ func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInf
 	ns := db + "." + info.Name
 	listed := listedCollection(info)
 	doc := append(bson.D{{Key: "ns", Value: ns}, {Key: "db", Value: db}}, listed[1:]...)
-	coll, tracked, err := cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := cluster.ConfigDB().TrackedEntry(ns)
 	if err != nil {
 		return nil, err
 	}

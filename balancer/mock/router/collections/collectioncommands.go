@@ -32,7 +32,7 @@ func collectionHandlers() map[string]call.Handler {
 // renameCollection renames a collection. dropTarget may be the UUID that the target must have.
 func renameCollection(c *call.Call) (bson.D, error) {
 	from, to := c.Args.Text("renameCollection"), c.Args.Text("to")
-	drop := c.Args.Truth("dropTarget")
+	drop := c.Args.Bool("dropTarget")
 	old, _, _ := strings.Cut(from, ".")
 	if db, _, _ := strings.Cut(to, "."); db != old && c.Args.Has("collectionUUID") {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
@@ -92,7 +92,7 @@ func collMod(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !args.Truth(c.Body.Lookup("dryRun")) {
+	if !args.ReadBool(c.Body.Lookup("dryRun")) {
 		c.Cluster.Collections().Modify(ns, changes, collModEvent(elems[1:], index), index)
 	}
 	result := indexReply(index)
@@ -216,8 +216,8 @@ func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 	if spec.Name == "_id_" {
 		return nil, nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	hidden := args.Truth(doc.Lookup("hidden"))
-	before, err := c.Cluster.Indexes().Hide(ns, spec.Name, hidden)
+	hidden := args.ReadBool(doc.Lookup("hidden"))
+	before, err := c.Cluster.Indexes().SetHidden(ns, spec.Name, hidden)
 	oldDoc, newDoc = boolChange("hidden", before, hidden)
 	return oldDoc, newDoc, err
 }

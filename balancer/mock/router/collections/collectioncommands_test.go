@@ -55,14 +55,14 @@ func TestRenameShardedCollection(t *testing.T) {
 		t.Errorf("placement %s", row)
 	}
 	x.OK("admin", d("moveChunk", "shop.sales", "find", d("a", 500), "to", "shardA"))
-	x.Invariants()
+	x.CheckInvariants()
 }
 
 func TestRenameCollection(t *testing.T) {
 	x := routertest.NewS0(t)
 	x.OK("shop", d("create", "view", "viewOn", "users", "pipeline", bson.A{}))
 	x.OK("shop", d("insert", "other", "documents", bson.A{d("_id", 1)}))
-	x.Refusals("admin", []routertest.Refusal{
+	x.CheckRefusals("admin", []routertest.Refusal{
 		{d("renameCollection", "shop.nope", "to", "shop.x"), 26},
 		{d("renameCollection", "shop.users", "to", "shop.users"), 20},
 		{d("renameCollection", "shop.users", "to", "shop.other"), 48},
@@ -84,7 +84,7 @@ func TestRenameCollection(t *testing.T) {
 	}
 	x.OK("admin", d("enableSharding", "fresh", "primaryShard", "shardA"))
 	x.OK("admin", d("renameCollection", "shop.other", "to", "fresh.users"))
-	x.Invariants()
+	x.CheckInvariants()
 }
 
 func TestCollMod(t *testing.T) {
@@ -107,7 +107,7 @@ func TestCollMod(t *testing.T) {
 		t.Errorf("index %s", index)
 	}
 	x.OK("shop", d("collMod", "orders", "index", d("name", "b_1", "hidden", false)))
-	x.Refusals("shop", []routertest.Refusal{
+	x.CheckRefusals("shop", []routertest.Refusal{
 		{d("collMod", "nope", "validator", d()), 26},
 		{d("collMod", "orders", "index", d("name", "nope", "hidden", true)), 27},
 		{d("collMod", "orders", "index", d("hidden", true)), 72},
@@ -178,9 +178,9 @@ func TestUntrackUnshardedCollection(t *testing.T) {
 		t.Errorf("%d documents", n)
 	}
 	x.OK("admin", untrack)
-	x.Refusals("admin", []routertest.Refusal{{d("untrackUnshardedCollection", "shop.orders"), 73}})
+	x.CheckRefusals("admin", []routertest.Refusal{{d("untrackUnshardedCollection", "shop.orders"), 73}})
 	x.OK("admin", d("untrackUnshardedCollection", "shop.nope")) // as recorded
-	x.Invariants()
+	x.CheckInvariants()
 }
 
 // The primary shard tells of a collection that is missing that there is nothing of it (recorded: the

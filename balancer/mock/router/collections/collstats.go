@@ -21,7 +21,7 @@ func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 	doc = append(doc,
 		bson.E{Key: "numOrphanDocs", Value: call.SmallestInt(s.Orphans)},
 		bson.E{Key: "storageSize", Value: call.SmallestInt(s.StoredBytes() / scale)},
-		bson.E{Key: "freeStorageSize", Value: call.SmallestInt(s.Free / scale)},
+		bson.E{Key: "freeStorageSize", Value: call.SmallestInt(s.FreeBytes / scale)},
 		bson.E{Key: "capped", Value: s.Capped})
 	if s.Capped {
 		doc = append(doc, bson.E{Key: "max", Value: call.SmallestInt(s.MaxDocs)},
@@ -64,7 +64,7 @@ func collStats(c *call.Call) (bson.D, error) {
 	if err := createDatabase(c, c.DB); err != nil {
 		return nil, err
 	}
-	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.Cluster.ConfigDB().TrackedEntry(ns)
 	if err != nil {
 		return nil, err
 	}

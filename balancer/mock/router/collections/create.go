@@ -94,7 +94,7 @@ func create(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.Request.Create(ns, options)
+	return bson.D{}, c.Request.CreateCollection(ns, options)
 }
 
 // checkIDIndex rejects an invalid specification of the _id index.
@@ -117,7 +117,7 @@ func checkIDIndex(spec bson.Raw) error {
 // isIDKey reports whether a key is {_id: 1}.
 func isIDKey(v bson.RawValue) bool {
 	key, isDoc := v.DocumentOK()
-	if !isDoc || args.Length(bson.RawArray(key)) != 1 {
+	if !isDoc || args.ElementCount(bson.RawArray(key)) != 1 {
 		return false
 	}
 	n, _ := args.Number(key.Lookup("_id"))
@@ -133,7 +133,7 @@ const (
 // collectionOptions reads the options for limits and validation of a collection.
 func collectionOptions(c *call.Call) (bson.D, error) {
 	options := bson.D{}
-	capped := args.Truth(c.Body.Lookup("capped"))
+	capped := args.ReadBool(c.Body.Lookup("capped"))
 	size, max := c.Body.Lookup("size"), c.Body.Lookup("max")
 	switch {
 	case capped && size.IsZero():
@@ -212,14 +212,14 @@ func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	switch {
 	case doc == nil:
 		return options, nil
-	case !args.Truth(doc.Lookup("enabled")):
+	case !args.ReadBool(doc.Lookup("enabled")):
 		return append(options, bson.E{Key: name}), nil
 	}
 	return append(options, bson.E{Key: name, Value: doc}), nil
 }
 
-// oneStageField is the error code for a pipeline stage that does not have exactly one field.
-const oneStageField mongoerr.Code = 40323
+// notOneStageField is the error code for a pipeline stage that does not have exactly one field.
+const notOneStageField mongoerr.Code = 40323
 
 func createView(c *call.Call, ns string, on bson.RawValue) error {
 	view, err := readView(c, ns, on)
@@ -235,7 +235,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 	if !isText || name == "" {
 		return mock.View{}, mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
 	}
-	if args.Truth(c.Body.Lookup("capped")) || !c.Body.Lookup("validator").IsZero() {
+	if args.ReadBool(c.Body.Lookup("capped")) || !c.Body.Lookup("validator").IsZero() {
 		return mock.View{}, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot specify 'capped' or 'validator' together with 'viewOn'")
 	}
@@ -257,7 +257,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 		return pipeline.Compile(stages, pipeline.Env{Language: c.Language()})
 	})
 	if err != nil {
-		if mongoerr.Is(err, oneStageField) {
+		if mongoerr.Is(err, notOneStageField) {
 			return mock.View{}, err
 		}
 		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)

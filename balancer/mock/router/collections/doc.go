@@ -15,10 +15,11 @@ func Handlers() map[string]call.Handler {
 // Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
-		"$collStats":               {Run: collStatsStage},
-		"$indexStats":              {Run: indexStatsStage},
-		"$shardedDataDistribution": {Database: true, ChecksPlace: true, Since: catalog.Release60, Run: dataDistribution},
-		"$listClusterCatalog":      {Database: true, ChecksPlace: true, Run: clusterCatalogStage},
-		"$planCacheStats":          {Run: planCacheStage},
+		"$collStats":  {Run: collStatsStage},
+		"$indexStats": {Run: indexStatsStage},
+		"$shardedDataDistribution": {Database: true, ChecksDatabase: true, Since: catalog.Release60,
+			Run: dataDistributionStage},
+		"$listClusterCatalog": {Database: true, ChecksDatabase: true, Run: clusterCatalogStage},
+		"$planCacheStats":     {Run: planCacheStage},
 	}
 }

@@ -13,7 +13,7 @@ import (
 // after the date in the field and expireAfterSeconds; of an array the earliest
 // date counts; a document without a date stays.
 func TestExpiredDocumentsAreDeleted(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	now := x.Cluster.Clock().Now()
 	at := func(after time.Duration) bson.DateTime { return bson.NewDateTimeFromTime(now.Add(after)) }
 	x.OK("doc1", d("createIndexes", "e", "indexes", bson.A{d("key", d("at", 1), "name", "at_1", "expireAfterSeconds", 3600)}))

@@ -39,7 +39,7 @@ func createIndexes(c *call.Call) (bson.D, error) {
 	specs := make([]store.IndexSpec, len(docs))
 	var unsupported error // the mock's own rejections come after the server's errors
 	for i, doc := range docs {
-		if c.Args.Truth("ignoreUnknownIndexOptions") {
+		if c.Args.Bool("ignoreUnknownIndexOptions") {
 			doc = withoutUnknownOptions(doc)
 		}
 		specs[i], err = readIndex(doc)
@@ -115,8 +115,8 @@ func readIndex(doc bson.Raw) (store.IndexSpec, error) {
 	if err != nil {
 		return spec, err
 	}
-	spec = store.IndexSpec{Name: name, Key: key, Unique: args.Truth(doc.Lookup("unique")),
-		Sparse: args.Truth(doc.Lookup("sparse"))}
+	spec = store.IndexSpec{Name: name, Key: key, Unique: args.ReadBool(doc.Lookup("unique")),
+		Sparse: args.ReadBool(doc.Lookup("sparse"))}
 	return spec, readIndexOptions(&spec, doc)
 }
 
@@ -318,7 +318,7 @@ func dropIndexes(c *call.Call) (bson.D, error) {
 
 // droppedAllText returns the message of dropIndexes for "*".
 func droppedAllText(cluster *mock.Cluster, ns string) string {
-	if coll, err := cluster.ConfigDB().Sharded(ns); err == nil && !coll.Unsplittable {
+	if coll, err := cluster.ConfigDB().RequireSharded(ns); err == nil && !coll.Unsplittable {
 		return "non-_id and non-shard key indexes dropped for collection"
 	}
 	return "non-_id indexes dropped for collection"
@@ -334,7 +334,7 @@ func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string,
 		if text != "*" {
 			return []string{text}, nil
 		}
-		return cluster.Indexes().Droppable(ns), nil
+		return cluster.Indexes().DroppableNames(ns), nil
 	}
 	if key, isDoc := v.DocumentOK(); isDoc {
 		for _, s := range specs {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestRepliesOfIndexCommands(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	create := d("createIndexes", "e", "indexes", bson.A{d("key", d("n", 1), "name", "n_1")})
 	const shard = "rs0/127.0.0.1:27120"
 	for _, tt := range []struct {
@@ -29,7 +29,7 @@ func TestRepliesOfIndexCommands(t *testing.T) {
 
 // Two indexes may not be one to the server, nor have one name.
 func TestIndexConflicts(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	create := func(index bson.D) bson.D { return d("createIndexes", "u", "indexes", bson.A{index}) }
 	x.OK("doc1", create(d("key", d("a", 1), "name", "a_1")))
 	const there = `existing index: { v: 2, key: { a: 1 }, name: "a_1" }`
@@ -56,7 +56,7 @@ func TestIndexConflicts(t *testing.T) {
 }
 
 func TestIgnoredIndexOptions(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	create := d("createIndexes", "e", "indexes", bson.A{d("key", d("z", 1), "name", "z", "nope", 1, "expireAfterSeconds", 5)}, "ignoreUnknownIndexOptions", true)
 	x.OK("doc1", create)
 	index := x.OK("doc1", d("listIndexes", "e")).Lookup("cursor", "firstBatch", "4")
@@ -107,7 +107,7 @@ func TestIndexOptions(t *testing.T) {
 		t.Errorf("a duplicate inside: %s", reply)
 	}
 	plan := func(query bson.D) string {
-		return routertest.Chain(x.OK("doc1", d("explain", d("find", "p", "filter", query), "verbosity", "queryPlanner")).Lookup("queryPlanner", "winningPlan", "shards", "0", "winningPlan").Document())
+		return routertest.StageNames(x.OK("doc1", d("explain", d("find", "p", "filter", query), "verbosity", "queryPlanner")).Lookup("queryPlanner", "winningPlan", "shards", "0", "winningPlan").Document())
 	}
 	if got := plan(d("n", d("$gte", 7))); got != "FETCH IXSCAN" {
 		t.Errorf("what the index has is read by %s", got)

@@ -54,7 +54,7 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 		}
 		if asked("latencyStats") {
 			doc = append(doc, bson.E{Key: "latencyStats",
-				Value: latencyDoc(p, args.Truth(options.Lookup("latencyStats", "histograms")))})
+				Value: latencyDoc(p, args.ReadBool(options.Lookup("latencyStats", "histograms")))})
 		}
 		if asked("storageStats") {
 			doc = append(doc, bson.E{Key: "storageStats", Value: StorageDoc(p, scale)})
@@ -108,7 +108,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
 				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
-					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().Started())}}},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().StartTime())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: index.Doc()},
 			})
@@ -121,8 +121,8 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 	return docs, nil
 }
 
-// dataDistribution generates the documents of $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
-func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
+// dataDistributionStage generates the documents of $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
+func dataDistributionStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, error) {
 	if doc, isDoc := spec.DocumentOK(); !isDoc || !document.IsEmpty(doc) {
 		return nil, mongoerr.New(mongoerr.DataDistributionSpec,
 			"The $shardedDataDistribution stage specification must be an empty object")

@@ -61,7 +61,7 @@ func completeSpecialIndex(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	}
 	switch kind {
 	case "text":
-		return completeText(spec, asked)
+		return completeTextIndex(spec, asked)
 	case "2dsphere":
 		return withDefaults(asked, bson.D{{Key: "2dsphereIndexVersion", Value: int32(3)}}), nil
 	}
@@ -81,9 +81,9 @@ func checkTextOption(name string, v bson.RawValue) error {
 	return nil
 }
 
-// completeText stores the text fields as weights. Like the server, it replaces them in the key, at the
+// completeTextIndex stores the text fields as weights. Like the server, it replaces them in the key, at the
 // place of the first one, by _fts and _ftsx.
-func completeText(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
+func completeTextIndex(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	elems, err := spec.Key.Elements()
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)

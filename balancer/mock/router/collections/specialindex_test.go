@@ -34,7 +34,7 @@ func TestSpecialIndexesAreKept(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			x := routertest.NewFaulty(t)
+			x := routertest.NewThreeShards(t)
 			create := index("i", test.key, test.more...)
 			x.OK("db", create)
 			x.OK("db", create) // the same again is not an error
@@ -67,8 +67,8 @@ func asJSON(t *testing.T, doc bson.D) string {
 }
 
 func TestSpecialIndexesAreChecked(t *testing.T) {
-	x := routertest.NewFaulty(t)
-	x.Refusals("db", []routertest.Refusal{
+	x := routertest.NewThreeShards(t)
+	x.CheckRefusals("db", []routertest.Refusal{
 		{index("i", d("a", 1), "weights", d("a", 1)), 67},
 		{index("i", d("a", 1), "wildcardProjection", d("a", 1)), 67},
 		{index("i", d("a", "text"), "unique", true), 67},
@@ -81,7 +81,7 @@ func TestSpecialIndexesAreChecked(t *testing.T) {
 
 // A shard key needs an index that sorts all documents.
 func TestSpecialIndexIsNoneForAShardKey(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	x.OK("db", d("createIndexes", "d", "indexes", bson.A{d("key", d("a", 1, "b", "text"), "name", "i")}))
 	x.OK("db", d("insert", "d", "documents", bson.A{d("a", 1)}))
 	if code := x.Code("admin", d("shardCollection", "db.d", "key", d("a", 1))); code != 72 {
@@ -91,7 +91,7 @@ func TestSpecialIndexIsNoneForAShardKey(t *testing.T) {
 
 // An index whose key is numerically the same is the same index.
 func TestIndexKeysAreComparedAsNumbers(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	x.OK("db", index("b_1", d("b", 1)))
 	x.OK("db", index("b_1", d("b", 1.0)))
 	x.OK("db", index("b_1", d("b", int64(1))))

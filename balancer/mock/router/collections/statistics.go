@@ -44,7 +44,7 @@ func DatabaseScale(c *call.Call) (int64, error) {
 	if !c.Args.Has("scale") {
 		return 1, nil
 	}
-	scale := c.Args.Number("scale")
+	scale := c.Args.Int("scale")
 	if scale < 1 {
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be > 0, actual value '%d'", scale)
 	}
@@ -77,7 +77,7 @@ func dbStats(c *call.Call) (bson.D, error) {
 	if primary, known := c.Cluster.ConfigDB().Primary(c.DB); known && byShard[primary] != nil {
 		byShard[primary].views = total.views // the primary shard stores the views
 	}
-	free := c.Args.Truth("freeStorage")
+	free := c.Args.Bool("freeStorage")
 	long := func(n int64) any { return n }
 	raw := bson.D{}
 	for _, s := range shards {
@@ -111,41 +111,41 @@ func (t *DatabaseTotals) Add(p mock.LocalStats) {
 	t.docs += p.Docs
 	t.bytes += p.Bytes
 	t.stored += p.StoredBytes()
-	t.free += p.Free
+	t.free += p.FreeBytes
 	t.indexes += int64(len(p.Indexes))
 	t.indexBytes += p.IndexBytes()
 }
 
-// Doc returns the totals. count encodes numbers of objects: shards reply with longs, mongos with the
+// Doc returns the totals. encodeCount encodes numbers of objects: shards reply with longs, mongos with the
 // smallest number type.
-func (t *DatabaseTotals) Doc(scale int64, count func(int64) any, free bool) bson.D {
+func (t *DatabaseTotals) Doc(scale int64, encodeCount func(int64) any, withFree bool) bson.D {
 	average := 0.0
 	if t.docs > 0 {
 		average = float64(t.bytes) / float64(t.docs)
 	}
 	size := func(n int64) float64 { return float64(n / scale) }
 	doc := bson.D{
-		{Key: "collections", Value: count(t.collections)},
-		{Key: "views", Value: count(t.views)},
-		{Key: "objects", Value: count(t.docs)},
+		{Key: "collections", Value: encodeCount(t.collections)},
+		{Key: "views", Value: encodeCount(t.views)},
+		{Key: "objects", Value: encodeCount(t.docs)},
 		{Key: "avgObjSize", Value: average},
 		{Key: "dataSize", Value: size(t.bytes)},
 		{Key: "storageSize", Value: size(t.stored)},
 	}
 	showFree := func(name string, n int64) {
-		if free {
+		if withFree {
 			doc = append(doc, bson.E{Key: name, Value: size(n)})
 		}
 	}
 	showFree("freeStorageSize", t.free)
 	doc = append(doc,
-		bson.E{Key: "indexes", Value: count(t.indexes)},
+		bson.E{Key: "indexes", Value: encodeCount(t.indexes)},
 		bson.E{Key: "indexSize", Value: size(t.indexBytes)})
 	showFree("indexFreeStorageSize", 0)
 	doc = append(doc, bson.E{Key: "totalSize", Value: size(t.stored + t.indexBytes)})
 	showFree("totalFreeStorageSize", t.free)
 	return append(doc,
-		bson.E{Key: "scaleFactor", Value: count(scale)},
+		bson.E{Key: "scaleFactor", Value: encodeCount(scale)},
 		bson.E{Key: "fsUsedSize", Value: size(t.used)},
 		bson.E{Key: "fsTotalSize", Value: size(t.volume)})
 }
@@ -175,7 +175,7 @@ func dataSize(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "Only one of min or max specified")
 	}
 	docs, bytes, err := c.Cluster.Statistics().RangeSize(mock.SizeRequest{
-		Namespace: ns, KeyPattern: c.Args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.Args.Truth("estimate"),
+		Namespace: ns, KeyPattern: c.Args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.Args.Bool("estimate"),
 	})
 	if err != nil {
 		return nil, err

@@ -11,14 +11,14 @@ import (
 )
 
 // modifyUnique executes a collMod that converts an index to a unique one: prepareUnique rejects new
-// duplicates, then unique converts the index if there are no duplicates. meant is false if the command
+// duplicates, then unique converts the index if there are no duplicates. requested is false if the command
 // has neither option. A unique index cannot be converted back.
 func modifyUnique(
 	c *call.Call,
 	ns string,
 	spec store.IndexSpec,
 	doc bson.Raw,
-) (oldDoc, newDoc bson.D, meant bool, err error) {
+) (oldDoc, newDoc bson.D, requested bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
 		if v.IsZero() || v.Type == bson.TypeNull {
@@ -29,9 +29,9 @@ func modifyUnique(
 			err = mongoerr.New(mongoerr.NotImplemented,
 				"the mock's collMod does not take forceNonUnique: drop the index and create another")
 		case "unique":
-			newDoc, err = makeUnique(c, ns, spec, args.Truth(v))
+			newDoc, err = makeUnique(c, ns, spec, args.ReadBool(v))
 		default:
-			oldDoc, newDoc, err = prepareUnique(c.Cluster, ns, spec, args.Truth(v))
+			oldDoc, newDoc, err = prepareUnique(c.Cluster, ns, spec, args.ReadBool(v))
 		}
 		return oldDoc, newDoc, true, err
 	}
@@ -53,11 +53,11 @@ func makeUnique(c *call.Call, ns string, spec store.IndexSpec, on bool) (bson.D,
 		return nil, mongoerr.New(mongoerr.BadValue, "'unique: false' is not supported")
 	case spec.Unique:
 		return nil, nil
-	case !args.Truth(spec.Options.Lookup("prepareUnique")):
+	case !args.ReadBool(spec.Options.Lookup("prepareUnique")):
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
-	trial := args.Truth(c.Body.Lookup("dryRun"))
+	trial := args.ReadBool(c.Body.Lookup("dryRun"))
 	if err := c.Cluster.Indexes().MakeUnique(ns, spec.Name, trial); err != nil || trial {
 		return nil, err
 	}

@@ -253,7 +253,7 @@ func mockSlow(c *call.Call) (bson.D, error) {
 	for _, d := range []struct {
 		name string
 		into *time.Duration
-	}{{"latency", &s.Latency}, {"lag", &s.ReportedLag}, {"secondary", &s.SecondaryLag}, {"ahead", &s.Ahead}} {
+	}{{"latency", &s.Latency}, {"lag", &s.ReportedLag}, {"secondary", &s.SecondaryLag}, {"ahead", &s.ClockSkew}} {
 		if !c.Args.Has(d.name) {
 			continue
 		}
@@ -304,11 +304,11 @@ func mockInstall(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.BadValue, "%v", err)
 	}
-	on := mock.Servers{
+	on := mock.ServerSelector{
 		Shard: args.Text(c.Args["shard"]), Member: args.Text(c.Args["member"]), Router: args.Text(c.Args["router"]),
-		ConfigServers: args.Truth(c.Args["configServers"]), Routers: args.Truth(c.Args["routers"]),
+		ConfigServers: args.ReadBool(c.Args["configServers"]), Routers: args.ReadBool(c.Args["routers"]),
 	}
-	return bson.D{}, c.Cluster.Installed().Install(on, r)
+	return bson.D{}, c.Cluster.InstalledReleases().Install(on, r)
 }
 
 // timeZoneArg returns the time zone of the new primary. It returns nil if the new primary has the time

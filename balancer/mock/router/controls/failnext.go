@@ -30,7 +30,7 @@ func mockFailNext(c *call.Call) (bson.D, error) {
 			"mockFailNext: %s contacts no shard and writes nothing: set code or closeConnection", name)
 	}
 	f := mock.Failure{Command: cmd.Name, Times: 1, Shard: catalog.ShardID(c.Args.Text("shard")),
-		CloseConnection: c.Args.Truth("closeConnection")}
+		CloseConnection: c.Args.Bool("closeConnection")}
 	if err := readCounts(c, &f); err != nil {
 		return nil, err
 	}
@@ -42,9 +42,9 @@ func mockFailNext(c *call.Call) (bson.D, error) {
 
 func readCounts(c *call.Call, f *mock.Failure) error {
 	if c.Args.Has("times") {
-		f.Times = c.Args.Number("times")
+		f.Times = c.Args.Int("times")
 	}
-	f.After = c.Args.Number("after")
+	f.After = c.Args.Int("after")
 	if f.Times < 1 || f.After < 0 {
 		return mongoerr.New(mongoerr.BadValue, "mockFailNext: times must be at least 1 and after must not be negative")
 	}
@@ -65,13 +65,13 @@ func readFailure(c *call.Call, f *mock.Failure) error {
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"mockFailNext: only one of code, closeConnection and writeConcernError is allowed")
 	case concern != nil:
-		return readConcernError(f, concern)
+		return readWriteConcernError(f, concern)
 	case f.CloseConnection:
 		return nil
 	}
 	f.Code = mongoerr.HostUnreachable
 	if c.Args.Has("code") {
-		f.Code = mongoerr.Code(c.Args.Number("code"))
+		f.Code = mongoerr.Code(c.Args.Int("code"))
 	}
 	if f.Code <= 0 {
 		return mongoerr.New(mongoerr.BadValue, "mockFailNext: %d is not an error code", f.Code)
@@ -88,7 +88,7 @@ func readFailure(c *call.Call, f *mock.Failure) error {
 	return err
 }
 
-func readConcernError(f *mock.Failure, given bson.Raw) error {
+func readWriteConcernError(f *mock.Failure, given bson.Raw) error {
 	code, isNumber := args.Number(given.Lookup("code"))
 	if !isNumber || code < 1 {
 		return mongoerr.New(mongoerr.BadValue,

@@ -31,7 +31,7 @@ func TestFailNext(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			x := routertest.NewFaulty(t)
+			x := routertest.NewThreeShards(t)
 			x.OK("admin", test.fault)
 			got := x.Codes(find, len(test.want))
 			for i := range got {
@@ -45,7 +45,7 @@ func TestFailNext(t *testing.T) {
 
 // Several failures of a command come one after the other; heal forgets them.
 func TestFailuresQueue(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	x.OK("admin", d("mockFailNext", "count", "code", 91))
 	x.OK("admin", d("mockFailNext", "count", "code", 189))
 	x.OK("admin", d("mockFailNext", "distinct", "code", 91))
@@ -59,7 +59,7 @@ func TestFailuresQueue(t *testing.T) {
 // A command that is made to fail has done nothing.
 func TestFailedWriteIsNotApplied(t *testing.T) {
 	for _, fault := range []bson.D{d("mockFailNext", "delete", "code", 6), d("mockFailNext", "delete", "code", 6, "shard", "shard2")} {
-		x := routertest.NewFaulty(t)
+		x := routertest.NewThreeShards(t)
 		x.OK("admin", fault)
 		x.Run("db", d("delete", "c", "deletes", bson.A{d("q", d(), "limit", 0)}))
 		if n := x.OK("db", d("count", "c", "query", d("a", d("$gte", 0)))).Lookup("n").AsInt64(); n != 3 {
@@ -70,7 +70,7 @@ func TestFailedWriteIsNotApplied(t *testing.T) {
 
 // Drivers try a retryable write again when the error says that they may.
 func TestRetryableWritesAreLabelled(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	lsid := d("id", bson.Binary{Subtype: 4, Data: make([]byte, 16)})
 	write := func(n int64) bson.D {
 		return d("insert", "c", "documents", bson.A{d("a", 1)}, "lsid", lsid, "txnNumber", n)
@@ -94,7 +94,7 @@ func TestRetryableWritesAreLabelled(t *testing.T) {
 }
 
 func TestWriteConcernErrorIsAdded(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	x.OK("admin", d("mockFailNext", "insert", "writeConcernError", d("code", 64)))
 	reply := x.OK("db", d("insert", "c", "documents", bson.A{d("_id", 9, "a", 9)}))
 	if reply.Lookup("writeConcernError", "codeName").StringValue() != "WriteConcernFailed" || reply.Lookup("n").AsInt64() != 1 {
@@ -104,7 +104,7 @@ func TestWriteConcernErrorIsAdded(t *testing.T) {
 
 // A shard's write concern error comes with what the write did there.
 func TestWriteConcernErrorOfAShard(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	x.OK("admin", d("mockFailNext", "insert", "writeConcernError", d("code", 64), "shard", "shard1"))
 	for i, want := range map[int]bool{0: false, 1: true} {
 		reply := x.OK("db", d("insert", "c", "documents", bson.A{d("_id", 90+i, "a", i)}))
@@ -116,7 +116,7 @@ func TestWriteConcernErrorOfAShard(t *testing.T) {
 
 // Commands that need nothing of the cluster can fail, too, but have no shards.
 func TestFailNextOutside(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	for _, name := range []string{"ping", "hello", "saslStart", "endSessions"} {
 		x.OK("admin", d("mockFailNext", name, "code", 91, "after", 1))
 		var codes []int64

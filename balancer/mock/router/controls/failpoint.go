@@ -48,12 +48,12 @@ func configurePause(c *call.Call, name string) (bson.D, error) {
 	}
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
-	count := c.Cluster.FailPoints().Configure(name, memberOf(c), mode)
+	count := c.Cluster.FailPoints().Configure(name, shardOfMember(c), mode)
 	return bson.D{{Key: "count", Value: count}}, nil
 }
 
-// memberOf is the shard whose member is asked; empty for a router.
-func memberOf(c *call.Call) catalog.ShardID {
+// shardOfMember is the shard whose member is asked; empty for a router.
+func shardOfMember(c *call.Call) catalog.ShardID {
 	if c.Node.Member == nil {
 		return ""
 	}
@@ -73,13 +73,13 @@ func unknownFailPoint(c *call.Call, name string) error {
 // waitForFailPoint waits until the fail point's total number of entries since the process start has
 // reached timesEntered.
 func waitForFailPoint(c *call.Call) (bson.D, error) {
-	name, times := c.Args.Text("waitForFailPoint"), c.Args.Number("timesEntered")
+	name, times := c.Args.Text("waitForFailPoint"), c.Args.Int("timesEntered")
 	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
-		return bson.D{}, c.Cluster.FailPoints().Await(c.Ctx, c.Deadline, name, memberOf(c), times)
+		return bson.D{}, c.Cluster.FailPoints().Await(c.Ctx, c.Deadline, name, shardOfMember(c), times)
 	}
 	point := commandFailPoint(c, name)
 	if point == nil {
 		return nil, unknownFailPoint(c, name)
 	}
-	return bson.D{}, c.Cluster.LockedClock().Await(c.Ctx, c.Deadline, func() bool { return point.Entered() >= times })
+	return bson.D{}, c.Cluster.LockedClock().Await(c.Ctx, c.Deadline, func() bool { return point.TimesEntered() >= times })
 }

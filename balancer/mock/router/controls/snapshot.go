@@ -25,11 +25,11 @@ func snapshotPath(c *call.Call, write bool) (string, error) {
 	switch {
 	case name == "":
 		return "", mongoerr.New(mongoerr.BadValue, "%s requires a file name, which is empty", c.Invoked)
-	case c.Node.Snapshots == nil:
+	case c.Node.SnapshotPath == nil:
 		return "", mongoerr.New(mongoerr.IllegalOperation,
 			"this mock has no directory for snapshots: start it with --dbpath, where snapshots are stored")
 	}
-	path, err := c.Node.Snapshots(name, write)
+	path, err := c.Node.SnapshotPath(name, write)
 	if err != nil {
 		return "", mongoerr.New(mongoerr.IllegalOperation, "%s", err)
 	}

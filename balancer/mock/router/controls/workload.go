@@ -16,7 +16,8 @@ func mockWorkload(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := workload.Spec{Namespace: ns, Keys: c.Args.Text("keys"), Moves: c.Args.Text("moves"), Wave: c.Args.Text("wave")}
+	s := workload.Spec{Namespace: ns, KeyDistribution: c.Args.Text("keys"), Moves: c.Args.Text("moves"),
+		Wave: c.Args.Text("wave")}
 	numbers := map[string]*float64{"rate": &s.Rate, "scatter": &s.Scatter}
 	count, size := 0.0, 0.0
 	numbers["count"], numbers["documentBytes"] = &count, &size
@@ -25,7 +26,7 @@ func mockWorkload(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	s.Count, s.DocumentBytes = int(count), int64(size)
+	s.KeyCount, s.DocumentBytes = int(count), int64(size)
 	parts := map[string]*float64{"reads": &s.Mix.Reads, "inserts": &s.Mix.Inserts, "updates": &s.Mix.Updates,
 		"deletes": &s.Mix.Deletes}
 	elements, _ := c.Args.Object("mix").Elements()

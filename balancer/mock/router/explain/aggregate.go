@@ -90,11 +90,11 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 		}
 		all = append(slices.Clone(all), pipeline[len(pipeline)-1])
 	}
-	a.OutputSharded = writesToSharded(c, a.Output)
+	a.WritesToSharded = writesToSharded(c, a.Output)
 	if a.Source != nil || a.Database {
 		return explainSource(c, a, all), nil
 	}
-	if err := a.Joins.Capture(c, a.Reads); err != nil {
+	if err := a.Joins.Capture(c, a.JoinedNames); err != nil {
 		return nil, err
 	}
 	return explainQuery(c, a.Query, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
@@ -182,7 +182,7 @@ func explainShard(ctx context.Context, a reads.Aggregation, e explanation, p sha
 		append(bson.D{{Key: "optimizedPipeline", Value: true}}, e.plannerDoc(p)[7:]...)...)}}
 	if level != planOnly {
 		stats := append(bson.D{{Key: "executionSuccess", Value: true}}, totalsDoc(p.stage.Returned, p.totals)...)
-		stats = append(stats, bson.E{Key: "executionStages", Value: p.executed()})
+		stats = append(stats, bson.E{Key: "executionStages", Value: p.executionStages()})
 		if level == withAllPlans {
 			stats = append(stats, bson.E{Key: "allPlansExecution", Value: bson.A{}})
 		}
@@ -216,7 +216,7 @@ func planStage(s bson.Raw, returned int64, input *store.Stage) *store.Stage {
 			done.Name = "PROJECTION_SIMPLE"
 		}
 	}
-	return done.WithInput(input)
+	return done.AddInput(input)
 }
 
 func stageName(s bson.Raw) string {
@@ -281,8 +281,8 @@ func queryStages(q call.Query) bson.A {
 	if q.Filter != nil {
 		list = append(list, bson.D{{Key: "$match", Value: q.Filter.ParsedQuery()}})
 	}
-	if !document.IsEmpty(q.Order) {
-		sort := bson.D{{Key: "sortKey", Value: q.Order}}
+	if !document.IsEmpty(q.SortPattern) {
+		sort := bson.D{{Key: "sortKey", Value: q.SortPattern}}
 		if q.Limit > 0 {
 			sort = append(sort, bson.E{Key: "limit", Value: q.Limit})
 		}
@@ -296,8 +296,8 @@ func queryStages(q call.Query) bson.A {
 
 func mergeCursors(q call.Query) bson.D {
 	options := bson.D{}
-	if !document.IsEmpty(q.Order) {
-		options = append(options, bson.E{Key: "sort", Value: q.Order})
+	if !document.IsEmpty(q.SortPattern) {
+		options = append(options, bson.E{Key: "sort", Value: q.SortPattern})
 	}
 	return bson.D{{Key: "$mergeCursors", Value: append(options, bson.E{Key: "compareWholeSortKey", Value: false})}}
 }

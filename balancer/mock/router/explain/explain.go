@@ -32,7 +32,7 @@ func explainHandlers() map[string]call.Handler {
 
 // aggregateOrExplain runs an aggregation, or explains it if the command has the explain option.
 func aggregateOrExplain(c *call.Call) (bson.D, error) {
-	if args.Truth(c.Body.Lookup("explain")) {
+	if args.ReadBool(c.Body.Lookup("explain")) {
 		return explainAggregate(c, planOnly)
 	}
 	return reads.Aggregate(c)
@@ -177,7 +177,7 @@ type shardPlan struct {
 	stage    *store.Stage
 	totals   store.Totals
 	rejected bson.A // rejected plans
-	ran      store.RunStats
+	runStats store.RunStats
 }
 
 // explanation is the combined explanation of the shards.
@@ -211,7 +211,8 @@ func shardPlans(
 	for _, p := range parts {
 		shape := shardShape(p, q, len(parts))
 		stage, totals := wrap(p, shape)
-		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape), p.Ran})
+		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape),
+			p.RunStats})
 	}
 	if len(plans) == 0 { // the collection does not exist
 		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, rejected: bson.A{}}}
@@ -222,7 +223,7 @@ func shardPlans(
 // shardShape returns the limits of a shard's query. If there are several shards, each returns as many
 // documents as the whole result may need and the router skips documents.
 func shardShape(p reads.Part, q call.Query, shards int) store.ResultShape {
-	shape := store.ResultShape{ShardKey: p.Read.ShardKey, Projection: q.Projected, Skip: q.Skip, Limit: q.Limit}
+	shape := store.ResultShape{ShardKey: p.Read.ShardKey, Projection: q.ProjectionSpec, Skip: q.Skip, Limit: q.Limit}
 	if shards > 1 && q.Skip > 0 {
 		shape.Skip = 0
 		if q.Limit > 0 {
@@ -233,7 +234,7 @@ func shardShape(p reads.Part, q call.Query, shards int) store.ResultShape {
 }
 
 func planStages(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
-	return p.Read.Plan.Stages(shape, p.Ran)
+	return p.Read.Plan.Stages(shape, p.RunStats)
 }
 
 // reply returns the explanation as a reply.
@@ -285,7 +286,7 @@ func (e explanation) plannerDoc(p shardPlan) bson.D {
 // differ only in values have equal hashes. The hashes differ from the server's.
 func (e explanation) hashes(p shardPlan) (shape, key string) {
 	h := fnv.New32a()
-	fmt.Fprint(h, e.query.Filter.Shape(), e.query.Order, e.query.Projected)
+	fmt.Fprint(h, e.query.Filter.Shape(), e.query.SortPattern, e.query.ProjectionSpec)
 	shape = fmt.Sprintf("%08X", h.Sum32())
 	fmt.Fprint(h, p.stage.Name, len(p.rejected))
 	return shape, fmt.Sprintf("%08X", h.Sum32())
@@ -293,7 +294,7 @@ func (e explanation) hashes(p shardPlan) (shape, key string) {
 
 // shapeHash returns queryShapeHash. Queries that differ only in values have equal hashes.
 func shapeHash(q call.Query, command string) bson.E {
-	sum := sha256.Sum256(fmt.Append(nil, command, q.NS, q.Filter.Shape(), q.Order, q.Projected))
+	sum := sha256.Sum256(fmt.Append(nil, command, q.NS, q.Filter.Shape(), q.SortPattern, q.ProjectionSpec))
 	return bson.E{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(sum[:]))}
 }
 
@@ -308,7 +309,7 @@ func (e explanation) executionDoc(level verbosity) bson.D {
 		total.Docs += p.totals.Docs
 		shards = append(shards,
 			append(append(bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "executionSuccess", Value: true}},
-				totalsDoc(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executed()}))
+				totalsDoc(p.stage.Returned, p.totals)...), bson.E{Key: "executionStages", Value: p.executionStages()}))
 		all = append(all, bson.D{{Key: "shardName", Value: string(p.shard)}, {Key: "allPlans", Value: bson.A{}}})
 	}
 	stages := append(bson.D{{Key: "stage", Value: e.mergeStage}}, totalsDoc(returned, total)...)
@@ -320,7 +321,7 @@ func (e explanation) executionDoc(level verbosity) bson.D {
 	return doc
 }
 
-func (p shardPlan) executed() bson.D {
+func (p shardPlan) executionStages() bson.D {
 	return append(bson.D{{Key: "isCached", Value: false}}, p.stage.ExecutionDoc()...)
 }
 
@@ -332,11 +333,11 @@ func totalsDoc(returned int64, totals store.Totals) bson.D {
 	}
 }
 
-// explainQuery captures the data that a query reads and explains the query with the lock released. how
+// explainQuery captures the data that a query reads and explains the query with the lock released. explainReads
 // receives the shards' parts, which are executed unless only the plan is requested, and the shard that
 // would have the collection.
 func explainQuery(c *call.Call, q call.Query, level verbosity,
-	how func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error)) (bson.D, error) {
+	explainReads func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error)) (bson.D, error) {
 	captured, err := reads.ReachableReads(c, q)
 	if err != nil {
 		return nil, err
@@ -344,7 +345,7 @@ func explainQuery(c *call.Call, q call.Query, level verbosity,
 	var h homeShard
 	h.shard, h.host = c.Cluster.Statistics().HomeShard(q.NS)
 	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
-		planned, err := mock.PlanReads(captured, q.Request())
+		planned, err := mock.PlanReads(captured, q.StoreQuery())
 		if err != nil {
 			return nil, err
 		}
@@ -358,7 +359,7 @@ func explainQuery(c *call.Call, q call.Query, level verbosity,
 				return nil, err
 			}
 		}
-		return how(ctx, parts, h)
+		return explainReads(ctx, parts, h)
 	})
 }
 
@@ -411,7 +412,7 @@ func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
 // countStages returns the plan of a count. Without a query the shard's counter gives the result. A query
 // with one index interval reads no documents.
 func countStages(q call.Query, p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
-	n := p.Ran.Returned
+	n := p.RunStats.Returned
 	count := &store.Stage{Name: "COUNT", Works: n + 1, Counters: bson.D{{Key: "nCounted", Value: call.SmallestInt(n)},
 		{Key: "nSkipped", Value: call.SmallestInt(min(q.Skip, n))}}}
 	if len(q.Filter.ParsedQuery()) <= 5 && q.Hint.IsZero() {
@@ -419,13 +420,13 @@ func countStages(q call.Query, p reads.Part, shape store.ResultShape) (*store.St
 		return count, store.Totals{}
 	}
 	if shape.ShardKey == nil {
-		if scan, ok := p.Read.Plan.CountScan(p.Ran); ok {
-			return count.WithInput(scan), store.Totals{Keys: p.Ran.Keys}
+		if scan, ok := p.Read.Plan.CountScan(p.RunStats); ok {
+			return count.AddInput(scan), store.Totals{Keys: p.RunStats.Keys}
 		}
 	}
 	shape.IsCount, shape.Skip, shape.Limit, shape.Projection = true, 0, 0, nil
-	stage, totals := p.Read.Plan.Stages(shape, p.Ran)
-	return count.WithInput(stage), totals
+	stage, totals := p.Read.Plan.Stages(shape, p.RunStats)
+	return count.AddInput(stage), totals
 }
 
 func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {

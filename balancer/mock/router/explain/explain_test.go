@@ -12,7 +12,7 @@ import (
 // Which shards a query goes to, what each does there, and the true numbers:
 // keys and documents looked at, and documents returned.
 func TestExplainFind(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	tests := []struct {
 		name    string
 		command bson.D
@@ -52,7 +52,7 @@ func TestExplainFind(t *testing.T) {
 			if top := plan.Document().Lookup("stage").StringValue(); top != tt.top || strings.Join(shards, " ") != tt.shards {
 				t.Errorf("%s on %s, want %s on %s", top, shards, tt.top, tt.shards)
 			}
-			if got := routertest.Chain(values[0].Document().Lookup("winningPlan").Document()); got != tt.plan {
+			if got := routertest.StageNames(values[0].Document().Lookup("winningPlan").Document()); got != tt.plan {
 				t.Errorf("plan %s, want %s", got, tt.plan)
 			}
 			stats := reply.Lookup("executionStats").Document()
@@ -66,7 +66,7 @@ func TestExplainFind(t *testing.T) {
 }
 
 func TestExplainOtherCommands(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	tests := []struct {
 		name    string
 		command bson.D
@@ -90,7 +90,7 @@ func TestExplainOtherCommands(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			reply := x.OK("doc1", d("explain", tt.command))
-			if got := routertest.Chain(reply.Lookup("queryPlanner", "winningPlan", "shards", "0", "winningPlan").Document()); got != tt.plan {
+			if got := routertest.StageNames(reply.Lookup("queryPlanner", "winningPlan", "shards", "0", "winningPlan").Document()); got != tt.plan {
 				t.Errorf("plan %s, want %s", got, tt.plan)
 			}
 			got := reply.Lookup("executionStats", "executionStages", "shards", "0", "executionStages", tt.field)
@@ -106,7 +106,7 @@ func TestExplainOtherCommands(t *testing.T) {
 
 // A pipeline on several shards is split: what they do, and what merges.
 func TestExplainAggregate(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	group := d("$group", d("_id", "$i", "n", d("$sum", 1)))
 	reply := x.OK("doc1", d("explain", d("aggregate", "e", "pipeline", bson.A{d("$match", d("n", d("$gte", 5))), group, d("$limit", 2)}, "cursor", d()), "verbosity", "executionStats"))
 	if n, _ := reply.Lookup("splitPipeline", "shardsPart").Array().Values(); len(n) != 2 {
@@ -122,7 +122,7 @@ func TestExplainAggregate(t *testing.T) {
 		}
 	}
 	reply = x.OK("doc1", d("aggregate", "e", "pipeline", bson.A{d("$match", d("k", 5))}, "explain", true))
-	if got := routertest.Chain(reply.Lookup("shards", "shard0", "queryPlanner", "winningPlan").Document()); got != "FETCH IXSCAN" {
+	if got := routertest.StageNames(reply.Lookup("shards", "shard0", "queryPlanner", "winningPlan").Document()); got != "FETCH IXSCAN" {
 		t.Errorf("plan %s", got)
 	}
 }
@@ -130,7 +130,7 @@ func TestExplainAggregate(t *testing.T) {
 // What the shards do of a pipeline, what they leave out of their documents, and who
 // merges.
 func TestExplainSplit(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("doc1", d("insert", "plain", "documents", bson.A{d("_id", 1)}))
 	group := d("$group", d("_id", "$i"))
 	for _, tt := range []struct {
@@ -173,7 +173,7 @@ func TestExplainSplit(t *testing.T) {
 }
 
 func TestExplainRefusals(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	for _, tt := range []struct {
 		command bson.D
 		code    int
@@ -197,7 +197,7 @@ func TestExplainRefusals(t *testing.T) {
 // What a mongos explains of a query on a view is the aggregation that it makes
 // of it.
 func TestExplainOnViews(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("doc1", d("create", "low", "viewOn", "e", "pipeline", bson.A{d("$match", d("k", d("$lt", 10)))}))
 	for _, tt := range []struct {
 		name     string

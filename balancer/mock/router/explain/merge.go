@@ -29,7 +29,7 @@ func mergingShard(a reads.Aggregation, merger []bson.Raw, h homeShard) catalog.S
 				return reads[0].Shard
 			}
 		case "$out", "$merge":
-			if !a.OutputSharded {
+			if !a.WritesToSharded {
 				return h.shard
 			}
 		}
@@ -149,7 +149,7 @@ func writesToSharded(c *call.Call, o reads.Output) bool {
 	if !isMerge {
 		return false
 	}
-	_, err := c.Cluster.ConfigDB().Sharded(merge.NS)
+	_, err := c.Cluster.ConfigDB().RequireSharded(merge.NS)
 	return err == nil
 }
 

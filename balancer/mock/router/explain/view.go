@@ -38,8 +38,8 @@ func pipelineOf(q call.Query, filter bson.Raw) bson.A {
 	if !document.IsEmpty(filter) {
 		add("$match", filter)
 	}
-	if !document.IsEmpty(q.Order) && q.Order.Lookup("$natural").IsZero() {
-		add("$sort", q.Order)
+	if !document.IsEmpty(q.SortPattern) && q.SortPattern.Lookup("$natural").IsZero() {
+		add("$sort", q.SortPattern)
 	}
 	if q.Skip > 0 {
 		add("$skip", q.Skip)
@@ -47,8 +47,8 @@ func pipelineOf(q call.Query, filter bson.Raw) bson.A {
 	if q.Limit > 0 {
 		add("$limit", q.Limit)
 	}
-	if !document.IsEmpty(q.Projected) {
-		add("$project", q.Projected)
+	if !document.IsEmpty(q.ProjectionSpec) {
+		add("$project", q.ProjectionSpec)
 	}
 	return stages
 }

@@ -16,18 +16,18 @@ import (
 )
 
 // writeStage returns the plan stage of an explained write. A write of a single document by _id has one
-// combined stage; if quick is false, the stages stay separate.
-func writeStage(name string, quick bool, input *store.Stage, done bson.D) *store.Stage {
+// combined stage; if combined is false, the stages stay separate.
+func writeStage(name string, combined bool, input *store.Stage, done bson.D) *store.Stage {
 	if isExpress(input) {
 		both := *input
-		if quick {
+		if combined {
 			both.Name, both.Counters = "EXPRESS_"+name, append(slices.Clone(input.Counters), done...)
 			return &both
 		}
 		both.Name = "IDHACK"
 		input = &both
 	}
-	return (&store.Stage{Name: name, Works: input.Works + 1, Counters: done}).WithInput(input)
+	return (&store.Stage{Name: name, Works: input.Works + 1, Counters: done}).AddInput(input)
 }
 
 // singleStatement returns the statement of a write command. explain accepts only one.
@@ -94,8 +94,8 @@ func deleteStages(_ context.Context, p reads.Part, input *store.Stage) *store.St
 	return newDeleteStage("BATCHED_DELETE", false, p, input)
 }
 
-func newDeleteStage(name string, quick bool, p reads.Part, input *store.Stage) *store.Stage {
-	return writeStage(name, quick, input, bson.D{{Key: "nWouldDelete", Value: call.SmallestInt(int64(len(p.Docs)))}})
+func newDeleteStage(name string, combined bool, p reads.Part, input *store.Stage) *store.Stage {
+	return writeStage(name, combined, input, bson.D{{Key: "nWouldDelete", Value: call.SmallestInt(int64(len(p.Docs)))}})
 }
 
 func explainDelete(c *call.Call, level verbosity) (bson.D, error) {
@@ -111,7 +111,8 @@ func explainDelete(c *call.Call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	q, err := call.WithoutLock(c, func(context.Context) (call.Query, error) {
-		return writes.DeleteQuery(c, ns, statement.Lookup("q").Document(), args.Truth(statement.Lookup("limit")), statement)
+		return writes.DeleteQuery(c, ns, statement.Lookup("q").Document(), args.ReadBool(statement.Lookup("limit")),
+			statement)
 	})
 	if err != nil {
 		return nil, err
@@ -129,12 +130,12 @@ func explainFindAndModify(c *call.Call, level verbosity) (bson.D, error) {
 		return nil, err
 	}
 	req, err := call.WithoutLock(c,
-		func(context.Context) (mock.FindAndModifyRequest, error) { return writes.FindOneRequest(c) })
+		func(context.Context) (mock.FindAndModifyRequest, error) { return writes.FindAndModifyRequest(c) })
 	if err != nil {
 		return nil, err
 	}
 	q := call.Query{NS: ns, Filter: req.Filter, Sort: req.Sort, Hint: req.Hint, Limit: 1}
-	if q.Order, err = c.Document("sort"); err != nil {
+	if q.SortPattern, err = c.Document("sort"); err != nil {
 		return nil, err
 	}
 	if req.Remove {

@@ -31,10 +31,10 @@ type Points struct {
 // Point is the server's failCommand: the selected commands fail for all clients before they are parsed.
 // It counts only matching commands. The zero value is off.
 type Point struct {
-	mu      sync.Mutex
-	mode    mock.FailPointMode
-	entered int64 // number of failed commands
-	failure Failure
+	mu           sync.Mutex
+	mode         mock.FailPointMode
+	timesEntered int64 // number of failed commands
+	failure      Failure
 }
 
 // Failure describes how a command fails.
@@ -48,24 +48,24 @@ type Failure struct {
 	writeConcernError  bson.Raw
 }
 
-// IsOn reports whether the fail point is active. Callers can skip Strike otherwise.
+// IsOn reports whether the fail point is active. Callers can skip TakeFailure otherwise.
 func (p *Point) IsOn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mode.Active
 }
 
-// Strike counts a matching command and returns its failure, nil if it does not fail.
-func (p *Point) Strike(cmd *commands.Command, appName, namespace string) *Failure {
+// TakeFailure counts a matching command and returns its failure, nil if it does not fail.
+func (p *Point) TakeFailure(cmd *commands.Command, appName, namespace string) *Failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.mode.Active || !p.failure.matches(cmd, appName, namespace) {
 		return nil
 	}
-	if !p.mode.Fires(func(probability float64) bool { return rand.Float64() < probability }) {
+	if !p.mode.ShouldFail(func(probability float64) bool { return rand.Float64() < probability }) {
 		return nil
 	}
-	p.entered++
+	p.timesEntered++
 	failure := p.failure
 	return &failure
 }
@@ -77,8 +77,8 @@ func (f *Failure) matches(cmd *commands.Command, appName, namespace string) bool
 		(f.appName == "" || f.appName == appName) && (f.namespace == "" || f.namespace == namespace)
 }
 
-// FailAfter adds the write concern error to the reply of a successful command.
-func (f *Failure) FailAfter(reply bson.Raw) bson.Raw {
+// AddWriteConcernError adds the write concern error to the reply of a successful command.
+func (f *Failure) AddWriteConcernError(reply bson.Raw) bson.Raw {
 	if f == nil || f.writeConcernError == nil {
 		return reply
 	}
@@ -102,7 +102,7 @@ func (p *Point) Replace(next *Point) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode, p.failure = next.mode, next.failure
-	return p.entered
+	return p.timesEntered
 }
 
 // ReadPoint reads the configureFailPoint command of a named fail point.
@@ -131,11 +131,11 @@ func ReadMode(body bson.Raw) (mock.FailPointMode, error) {
 	return m, err
 }
 
-// Entered returns how often the fail point was entered.
-func (p *Point) Entered() int64 {
+// TimesEntered returns how often the fail point was entered.
+func (p *Point) TimesEntered() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.entered
+	return p.timesEntered
 }
 
 func readMode(m *mock.FailPointMode, v bson.RawValue) error {
@@ -158,10 +158,10 @@ func readMode(m *mock.FailPointMode, v bson.RawValue) error {
 	case !times.IsZero():
 		m.Times = IntOrZero(times)
 		m.Active = m.Times > 0
-		return countMode("times", times)
+		return checkModeCount("times", times)
 	case !skip.IsZero():
 		m.Skip = IntOrZero(skip)
-		return countMode("skip", skip)
+		return checkModeCount("skip", skip)
 	case !chance.IsZero():
 		f, isNumber := chance.AsFloat64OK()
 		if !isNumber || f < 0 || f > 1 {
@@ -174,7 +174,7 @@ func readMode(m *mock.FailPointMode, v bson.RawValue) error {
 		"'mode' must be one of {times: n}, {skip: n}, {activationProbability: p}, 'alwaysOn' and 'off'")
 }
 
-func countMode(field string, v bson.RawValue) error {
+func checkModeCount(field string, v bson.RawValue) error {
 	n, isNumber := v.AsInt64OK()
 	switch {
 	case !isNumber:
@@ -203,9 +203,9 @@ func (f *Failure) read(data bson.Raw) error {
 // readOutcome reads the effect of a failure, and the application and namespace to which it applies.
 func (f *Failure) readOutcome(data bson.Raw) error {
 	f.appName, f.namespace = args.Text(data.Lookup("appName")), args.Text(data.Lookup("namespace"))
-	f.CloseConnection = args.Truth(data.Lookup("closeConnection"))
+	f.CloseConnection = args.ReadBool(data.Lookup("closeConnection"))
 	f.Code = mongoerr.Code(IntOrZero(data.Lookup("errorCode")))
-	if args.Truth(data.Lookup("blockConnection")) {
+	if args.ReadBool(data.Lookup("blockConnection")) {
 		f.Block = time.Duration(IntOrZero(data.Lookup("blockTimeMS"))) * time.Millisecond
 	}
 	if labels, given := data.Lookup("errorLabels").ArrayOK(); given {

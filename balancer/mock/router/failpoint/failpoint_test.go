@@ -23,7 +23,7 @@ func failCommand(mode any, data ...any) bson.D {
 // A server that was not started for tests does not know the command.
 func TestTestCommandsAreAskedFor(t *testing.T) {
 	strict := d("testVersion2", 1, "apiVersion", "1", "apiStrict", true)
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	for _, cmd := range []bson.D{failCommand("off"), d("testVersion2", 1), strict} {
 		if code := x.Code("admin", cmd); code != 59 {
 			t.Errorf("%v: code %d, want 59", cmd, code)
@@ -132,7 +132,7 @@ func TestBlockedCommandMindsItsTime(t *testing.T) {
 
 func TestFailPointsAreChecked(t *testing.T) {
 	x := withTestCommands(t)
-	x.Refusals("admin", []routertest.Refusal{
+	x.CheckRefusals("admin", []routertest.Refusal{
 		{d("configureFailPoint", "other", "mode", "alwaysOn"), 2},
 		{failCommand("sometimes"), 2},
 		{failCommand(1), 14},

@@ -41,7 +41,7 @@ func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
 		s, err := o.stats(c)
 		return s, err == nil
 	}
-	return c.Cluster.Statistics().OnMember(c.Node.Member.ID, ns)
+	return c.Cluster.Statistics().MemberCollection(c.Node.Member.ID, ns)
 }
 
 // memberDatabases lists the databases that have collections on the member.
@@ -124,7 +124,7 @@ func memberDBStats(c *call.Call) (bson.D, error) {
 	}
 	total.SetVolume(c, c.Node.Member.ID)
 	long := func(n int64) any { return n }
-	return append(bson.D{{Key: "db", Value: c.DB}}, total.Doc(scale, long, c.Args.Truth("freeStorage"))...), nil
+	return append(bson.D{{Key: "db", Value: c.DB}}, total.Doc(scale, long, c.Args.Bool("freeStorage"))...), nil
 }
 
 // top returns the times of each collection's operations. The mock's members do not measure them.

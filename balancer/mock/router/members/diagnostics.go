@@ -174,7 +174,7 @@ func memberParameter(c *call.Call, name string) (any, bool) {
 		return shown, true
 	}
 	if name == "authSchemaVersion" {
-		return servers.AuthSchema, true
+		return servers.AuthSchemaVersion, true
 	}
 	flag, known := featureFlags()[name]
 	if !known || !c.Cluster.Release().AtLeast(catalog.Release80) ||

@@ -28,7 +28,7 @@ func cleanupOrphaned(c *call.Call) (bson.D, error) {
 		return bson.D{}, err
 	}
 	if !document.IsEmpty(from) {
-		if _, err := coll.Pattern.Key(from); err != nil {
+		if _, err := coll.Pattern.ParseKey(from); err != nil {
 			return nil, mongoerr.New(mongoerr.OrphanedRangeCleanUpFailed,
 				"could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
 		}

@@ -59,7 +59,7 @@ func term(c *call.Call) int64 {
 }
 
 // electionTime returns when the member became primary.
-func electionTime(c *call.Call) time.Time { return c.Cluster.LockedClock().Started() }
+func electionTime(c *call.Call) time.Time { return c.Cluster.LockedClock().StartTime() }
 
 // timestampOf returns the first timestamp in a second.
 func timestampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }
@@ -181,8 +181,8 @@ func timestampBefore(at bson.Timestamp, d time.Duration) bson.Timestamp {
 	return bson.Timestamp{T: at.T - uint32(d.Seconds()), I: 1}
 }
 
-func secondaryMember(c *call.Call, has bson.Timestamp) bson.D {
-	now, date := call.OpTime(has, term(c)), dateOf(has)
+func secondaryMember(c *call.Call, applied bson.Timestamp) bson.D {
+	now, date := call.OpTime(applied, term(c)), dateOf(applied)
 	return bson.D{
 		{Key: "_id", Value: int32(1)}, {Key: "name", Value: secondaryAddress(c.Node.Member)}, {Key: "health", Value: 1.0},
 		{Key: "state", Value: int32(2)}, {Key: "stateStr", Value: "SECONDARY"},

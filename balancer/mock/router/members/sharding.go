@@ -47,7 +47,7 @@ func cacheChunks(c *call.Call, ns string) []bson.D {
 func cacheCollections(c *call.Call) ([]bson.D, error) {
 	var docs []bson.D
 	for _, ns := range cachedCollections(c) {
-		coll, _, err := c.Cluster.ConfigDB().Tracked(ns)
+		coll, _, err := c.Cluster.ConfigDB().TrackedEntry(ns)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func rangeDeletions(c *call.Call) ([]bson.D, error) {
 	var docs []bson.D
 	for _, task := range c.Cluster.RangeDeleter().Tasks(c.Node.Member.ID) {
 		when := "delayed"
-		if task.Now {
+		if task.Immediate {
 			when = "now"
 		}
 		donor := task.Donor
@@ -104,7 +104,7 @@ func rangeDeletions(c *call.Call) ([]bson.D, error) {
 			doc = append(doc, bson.E{Key: "pending", Value: true})
 		}
 		docs = append(docs, append(doc,
-			bson.E{Key: "whenToClean", Value: when}, bson.E{Key: "timestamp", Value: task.At},
+			bson.E{Key: "whenToClean", Value: when}, bson.E{Key: "timestamp", Value: task.MigrationStart},
 			bson.E{Key: "numOrphanDocs", Value: task.Orphans}, bson.E{Key: "keyPattern", Value: task.Key}))
 	}
 	return docs, nil
@@ -158,7 +158,7 @@ func shardingState(c *call.Call) (bson.D, error) {
 // splitOnShard implements the split command that a router or the config server sends to a shard, with
 // explicit split keys.
 func splitOnShard(c *call.Call) (bson.D, error) {
-	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("splitChunk"))
+	coll, err := c.Cluster.ConfigDB().RequireSharded(c.Args.Text("splitChunk"))
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func splitOnShard(c *call.Call) (bson.D, error) {
 	}
 	keys := make([]catalog.Key, 0, len(docs)+2)
 	for _, doc := range append([]bson.Raw{c.Args.Object("min"), c.Args.Object("max")}, docs...) {
-		key, err := coll.Pattern.Key(doc)
+		key, err := coll.Pattern.ParseKey(doc)
 		if err != nil {
 			return nil, mongoerr.New(mongoerr.BadValue, "%s is not a key of %s: %s", doc, coll.Namespace, err)
 		}
@@ -188,7 +188,7 @@ func splitOnShard(c *call.Call) (bson.D, error) {
 
 // mergeOnShard merges chunks as a router does, if they are on this shard.
 func mergeOnShard(c *call.Call) (bson.D, error) {
-	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("mergeChunks"))
+	coll, err := c.Cluster.ConfigDB().RequireSharded(c.Args.Text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +196,8 @@ func mergeOnShard(c *call.Call) (bson.D, error) {
 	if err != nil || len(bounds) != 2 {
 		return sharding.MergeChunks(c) // returns the error
 	}
-	lower, errMin := coll.Pattern.Key(bounds[0])
-	upper, errMax := coll.Pattern.Key(bounds[1])
+	lower, errMin := coll.Pattern.ParseKey(bounds[0])
+	upper, errMax := coll.Pattern.ParseKey(bounds[1])
 	owners := c.Cluster.ConfigDB().Table(coll.Namespace).OwnersIn(lower, upper)
 	if errMin == nil && errMax == nil && (len(owners) != 1 || owners[0] != c.Node.Member.ID) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "%s does not own all of the range [%s, %s)", c.Node.Member.ID,

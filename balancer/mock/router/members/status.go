@@ -22,34 +22,34 @@ func memberSections(id catalog.ShardID) []call.Section {
 	ofRouters := func(s call.Section) bool { return s.Name == "health" || s.Name == "globalLock" }
 	sections := slices.DeleteFunc(append(servers.IdleSections(), servers.SharedSections()...), ofRouters)
 	sections = append(sections, []call.Section{
-		{Name: "catalogStats", Show: catalogCounts},
-		{Name: "featureCompatibilityVersion", Show: compatibilityStatus},
-		{Name: "globalLock", Show: globalLock},
-		{Name: "metrics", Show: killedByDeletions},
-		{Name: "opcountersRepl", Show: func(*call.Call) any {
+		{Name: "catalogStats", Generate: catalogCounts},
+		{Name: "featureCompatibilityVersion", Generate: compatibilityStatus},
+		{Name: "globalLock", Generate: globalLock},
+		{Name: "metrics", Generate: killedByDeletions},
+		{Name: "opcountersRepl", Generate: func(*call.Call) any {
 			return call.ZeroLongs("insert", "query", "update", "delete", "getmore", "command")
 		}},
-		{Name: "repl", Show: func(c *call.Call) any { return replicationStatus(c) }},
-		{Name: "sharding", Show: memberSharding},
-		{Name: "shardingStatistics", Show: memberShardingStatistics},
-		{Name: "storageEngine", Show: func(*call.Call) any {
+		{Name: "repl", Generate: func(c *call.Call) any { return replicationStatus(c) }},
+		{Name: "sharding", Generate: memberSharding},
+		{Name: "shardingStatistics", Generate: memberShardingStatistics},
+		{Name: "storageEngine", Generate: func(*call.Call) any {
 			return bson.D{{Key: "name", Value: "mock"}, {Key: "supportsCommittedReads", Value: true},
 				{Key: "readOnly", Value: false}, {Key: "persistent", Value: false}}
 		}},
 	}...)
 	if id == mock.ConfigServerID {
-		sections = append(sections, call.Section{Name: "defaultRWConcern", Show: servers.ConcernStatus},
-			call.Section{Name: "shardedIndexConsistency", Show: indexConsistency})
+		sections = append(sections, call.Section{Name: "defaultRWConcern", Generate: servers.ConcernStatus},
+			call.Section{Name: "shardedIndexConsistency", Generate: indexConsistency})
 	}
 	slices.SortFunc(sections, func(a, b call.Section) int { return cmp.Compare(a.Name, b.Name) })
-	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return servers.MemoryStatus() }})
+	return append(sections, call.Section{Name: "mem", Generate: func(*call.Call) any { return servers.MemoryStatus() }})
 }
 
 // catalogCounts counts the collections of the member by kind.
 func catalogCounts(c *call.Call) any {
 	count, capped := int32(0), int32(0)
 	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
-		s, _ := c.Cluster.Statistics().OnMember(c.Node.Member.ID, ns)
+		s, _ := c.Cluster.Statistics().MemberCollection(c.Node.Member.ID, ns)
 		if count++; s.Capped {
 			capped++
 		}
@@ -124,12 +124,12 @@ func memberShardingStatistics(c *call.Call) any {
 		"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
 	databases, _ := cacheDatabases(c) // reads the config server's own documents
 	stats = append(stats, bson.E{Key: "catalogCache",
-		Value: servers.CatalogCache(routing.Stats{
+		Value: servers.CatalogCacheStatus(routing.Stats{
 			Databases: int64(len(databases)), Collections: int64(len(cachedCollections(c))),
 		})})
 	if id == mock.ConfigServerID {
 		stats = append(stats,
-			bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCache(routing.Stats{})})
+			bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCacheStatus(routing.Stats{})})
 		if c.Node.Release().FindsMaxKeyZones() {
 			stats = append(stats, zoneScanCounts(c)...)
 		}
@@ -138,7 +138,7 @@ func memberShardingStatistics(c *call.Call) any {
 		stats = append(stats, criticalSections(c)...)
 	}
 	stats = append(stats,
-		bson.E{Key: "rangeDeleterTasks", Value: call.SmallestInt(int64(c.Cluster.Statistics().RangeDeletions(id)))},
+		bson.E{Key: "rangeDeleterTasks", Value: call.SmallestInt(int64(c.Cluster.Statistics().RangeDeletionCount(id)))},
 		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
 }

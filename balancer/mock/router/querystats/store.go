@@ -33,26 +33,26 @@ const (
 
 // Store stores the query statistics of a router. The cluster's lock guards it. The zero value is empty.
 type Store struct {
-	entries map[string]*entry
-	open    map[int64]pending // queries with open cursors, by cursor id
-	seen    int64             // number of queries subject to Rate
-	second  time.Time         // the second in which inRate counts
-	inRate  int64
+	entries         map[string]*entry
+	pendingByCursor map[int64]pending // queries with open cursors, by cursor id
+	seen            int64             // number of queries subject to Rate
+	currentSecond   time.Time         // the second in which queriesInSecond counts
+	queriesInSecond int64
 }
 
 type pending struct {
-	entry         *entry
-	returned      int64
-	first, micros int64
+	entry                    *entry
+	returned                 int64
+	firstMicros, totalMicros int64
 }
 
 // entry is the statistics of one key.
 type entry struct {
-	example              Query // the first query of this shape
-	first, latest        time.Time
-	executions, last     int64
-	total, response      summary
-	working, docs, empty summary
+	example                          Query // the first query of this shape
+	first, latest                    time.Time
+	executions, lastMicros           int64
+	totalMicros, firstResponseMicros summary
+	workingMillis, docs, empty       summary
 }
 
 // summary is the server's summary of a numeric metric.
@@ -97,11 +97,11 @@ func (s *Store) shouldRecord(r Rate, now time.Time) bool {
 	case r.PerSecond < 0:
 		return true
 	case r.PerSecond > 0:
-		if now.Sub(s.second) >= time.Second {
-			s.second, s.inRate = now, 0
+		if now.Sub(s.currentSecond) >= time.Second {
+			s.currentSecond, s.queriesInSecond = now, 0
 		}
-		s.inRate++
-		return s.inRate <= r.PerSecond
+		s.queriesInSecond++
+		return s.queriesInSecond <= r.PerSecond
 	}
 	s.seen++
 	return int64(float64(s.seen)*r.Share) > int64(float64(s.seen-1)*r.Share)
@@ -118,7 +118,7 @@ func (s *Store) Record(q Query, r Rate, now time.Time) {
 	}
 	id := string(encode(key))
 	if s.entries == nil {
-		s.entries, s.open = map[string]*entry{}, map[int64]pending{}
+		s.entries, s.pendingByCursor = map[string]*entry{}, map[int64]pending{}
 	}
 	e := s.entries[id]
 	if e == nil {
@@ -133,16 +133,16 @@ func (s *Store) Record(q Query, r Rate, now time.Time) {
 	s.continueOrFinish(q.Cursor, pending{e, q.Returned, micros, micros}, now)
 }
 
-// AddBatch adds the results of a further batch. of is the cursor id of the query; cursor is the id after
+// AddBatch adds the results of a further batch. queryCursor is the query's cursor id; nextCursor the one after
 // the batch, 0 at the end.
-func (s *Store) AddBatch(of, cursor, returned int64, took time.Duration, now time.Time) {
-	p, known := s.open[of]
+func (s *Store) AddBatch(queryCursor, nextCursor, returned int64, took time.Duration, now time.Time) {
+	p, known := s.pendingByCursor[queryCursor]
 	if !known {
 		return
 	}
-	delete(s.open, of)
-	p.returned, p.micros = p.returned+returned, p.micros+took.Microseconds()
-	s.continueOrFinish(cursor, p, now)
+	delete(s.pendingByCursor, queryCursor)
+	p.returned, p.totalMicros = p.returned+returned, p.totalMicros+took.Microseconds()
+	s.continueOrFinish(nextCursor, p, now)
 }
 
 // EndCursors records the queries of closed cursors.
@@ -154,16 +154,16 @@ func (s *Store) EndCursors(cursors []int64, now time.Time) {
 
 // continueOrFinish keeps the query of an open cursor pending, or records a finished query.
 func (s *Store) continueOrFinish(cursor int64, p pending, now time.Time) {
-	if cursor != 0 && len(s.open) < maxOpenCursors {
-		s.open[cursor] = p
+	if cursor != 0 && len(s.pendingByCursor) < maxOpenCursors {
+		s.pendingByCursor[cursor] = p
 		return
 	}
 	e := p.entry
-	e.latest, e.last = now, p.micros
+	e.latest, e.lastMicros = now, p.totalMicros
 	e.executions++
-	e.total.add(p.micros)
-	e.response.add(p.first)
-	e.working.add(p.micros / 1000)
+	e.totalMicros.add(p.totalMicros)
+	e.firstResponseMicros.add(p.firstMicros)
+	e.workingMillis.add(p.totalMicros / 1000)
 	e.docs.add(p.returned)
 	e.empty.add(0)
 }
@@ -276,12 +276,12 @@ func (e *entry) metrics(grouped bool) bson.D {
 		planner = append(planner, bson.E{Key: name,
 			Value: bson.D{{Key: "true", Value: int64(0)}, {Key: "false", Value: e.executions}}})
 	}
-	first := bson.D{{Key: "firstResponseExecMicros", Value: e.response.doc()}}
+	first := bson.D{{Key: "firstResponseExecMicros", Value: e.firstResponseMicros.doc()}}
 	work := append(bson.D{{Key: "docsReturned", Value: e.docs.doc()}},
 		counts("keysExamined", "docsExamined", "bytesRead", "readTimeMicros")...)
-	working := bson.E{Key: "workingTimeMillis", Value: e.working.doc()}
-	doc := bson.D{{Key: "lastExecutionMicros", Value: e.last}, {Key: "execCount", Value: e.executions},
-		{Key: "totalExecMicros", Value: e.total.doc()}}
+	working := bson.E{Key: "workingTimeMillis", Value: e.workingMillis.doc()}
+	doc := bson.D{{Key: "lastExecutionMicros", Value: e.lastMicros}, {Key: "execCount", Value: e.executions},
+		{Key: "totalExecMicros", Value: e.totalMicros.doc()}}
 	if grouped {
 		doc = append(doc, working, bson.E{Key: "cursor", Value: first}, bson.E{Key: "queryExec", Value: work},
 			bson.E{Key: "queryPlanner", Value: planner},

@@ -136,8 +136,8 @@ func TestWhatIsKept(t *testing.T) {
 		q.Cursor = int64(i + 1) // and nobody reads on
 		s.Record(q, Rate{PerSecond: -1}, noon.Add(time.Duration(i)))
 	}
-	if len(s.entries) > maxEntries || len(s.open) > maxOpenCursors {
-		t.Errorf("%d entries, %d open", len(s.entries), len(s.open))
+	if len(s.entries) > maxEntries || len(s.pendingByCursor) > maxOpenCursors {
+		t.Errorf("%d entries, %d open", len(s.entries), len(s.pendingByCursor))
 	}
 }
 

@@ -23,9 +23,9 @@ type Aggregation struct {
 	Env      pipeline.Env
 	// Collation is nil for bytewise order.
 	Collation bson.Raw
-	// Joins are the collections that the stages read, Reads their names.
-	Joins *joinedCollections
-	Reads []string
+	// Joins are the collections that the stages read, JoinedNames their names.
+	Joins       *joinedCollections
+	JoinedNames []string
 	// Source generates the documents; nil if Query reads them.
 	Source func() ([]bson.Raw, error)
 	// Query is the query that replaces the first stages (pushedStages).
@@ -35,8 +35,8 @@ type Aggregation struct {
 	// Stages are the stages after the source or query, without the output stage.
 	Stages []bson.Raw
 	Output Output
-	// OutputSharded: what output writes to is sharded; only explain asks for it.
-	OutputSharded bool
+	// WritesToSharded: the collection that Output writes to is sharded. Only explain sets it.
+	WritesToSharded bool
 }
 
 // Output writes an aggregation's results: $out or $merge.
@@ -46,7 +46,7 @@ type Output interface {
 
 // Aggregate runs a pipeline.
 func Aggregate(c *call.Call) (bson.D, error) {
-	size, err := cursorSize(c)
+	size, err := cursorBatchSize(c)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Aggregate(c *call.Call) (bson.D, error) {
 		return call.CursorReply(c, &call.Cursor{NS: a.NS, Stream: results.Start(c)}, size)
 	}
 	docs, err := call.WithoutLock(c, func(ctx context.Context) ([]bson.Raw, error) {
-		return collectLimited(results(ctx), c.Node.Cursors.Limit())
+		return collectLimited(results(ctx), c.Node.Cursors.ByteLimit())
 	})
 	if err != nil {
 		return nil, err
@@ -78,25 +78,25 @@ func Aggregate(c *call.Call) (bson.D, error) {
 }
 
 // collectLimited collects the results of a pipeline with an output stage, up to most bytes.
-func collectLimited(results iter.Seq2[bson.Raw, error], most int64) ([]bson.Raw, error) {
+func collectLimited(results iter.Seq2[bson.Raw, error], maxBytes int64) ([]bson.Raw, error) {
 	var docs []bson.Raw
 	held := int64(0)
 	for doc, err := range results {
 		if err != nil {
 			return nil, err
 		}
-		if held += int64(len(doc)); held > most {
+		if held += int64(len(doc)); held > maxBytes {
 			return nil, mongoerr.New(mongoerr.ExceededMemoryLimit,
 				"PlanExecutor error during aggregation :: caused by :: the mock keeps all results of a pipeline that writes "+
-					"them, and these are more than %d bytes: narrow the pipeline down", most)
+					"them, and these are more than %d bytes: narrow the pipeline down", maxBytes)
 		}
 		docs = append(docs, doc)
 	}
 	return docs, nil
 }
 
-// cursorSize reads the required cursor option.
-func cursorSize(c *call.Call) (int, error) {
+// cursorBatchSize reads the required cursor option.
+func cursorBatchSize(c *call.Call) (int, error) {
 	v := c.Body.Lookup("cursor")
 	if v.IsZero() {
 		return 0, mongoerr.New(mongoerr.FailedToParse,
@@ -124,7 +124,7 @@ func openAggregation(c *call.Call, a Aggregation) (call.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Joins.Capture(c, a.Reads); err != nil {
+	if err := a.Joins.Capture(c, a.JoinedNames); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
@@ -158,7 +158,7 @@ func (a Aggregation) checkCollated(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson
 	return func(yield func(bson.Raw, error) bool) {
 		for doc, err := range in {
 			if err == nil {
-				err = call.CheckCompared(a.Collation, doc)
+				err = call.CheckComparable(a.Collation, doc)
 			}
 			if !yield(doc, err) || err != nil {
 				return
@@ -259,7 +259,7 @@ func (a *Aggregation) compile(c *call.Call) error {
 		}
 	}
 	a.Stages = pipeline.Reorder(a.Stages)
-	a.Reads = joinedNames(a.Stages)
+	a.JoinedNames = joinedNames(a.Stages)
 	if a.Source == nil && !a.Database {
 		return pushDown(c, a)
 	}
@@ -280,7 +280,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		if src.Since != (catalog.Release{}) && !c.Node.Release().AtLeast(src.Since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
-		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.ChecksPlace {
+		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.ChecksDatabase {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.NS)
 		}
 		if err := checkMemberStage(c, name); err != nil {
@@ -360,7 +360,7 @@ func takeStage(q *call.Query, c *call.Call, name string, spec bson.RawValue) (bo
 				return false, nil
 			}
 		}
-		q.Order = pattern
+		q.SortPattern = pattern
 		q.Sort, err = order.Compile(pattern)
 		return err == nil, err
 	case "$limit":

@@ -36,7 +36,7 @@ func changeStreamFields(r catalog.Release) []args.Field {
 		args.Optional("startAfter", args.Object), args.Optional("startAtOperationTime", args.Any),
 		args.Optional("allChangesForCluster", args.Bool), args.Optional("showExpandedEvents", args.Bool),
 	}
-	if r.IgnoresRemovedShards() {
+	if r.SupportsIgnoreRemovedShards() {
 		list = append(list, args.Optional("ignoreRemovedShards", args.Bool)) // without effect in the mock
 	}
 	return list
@@ -64,9 +64,9 @@ func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, er
 		fullDocumentBefore: args.Text(
 			spec.Lookup("fullDocumentBeforeChange"),
 		),
-		showExpanded: args.Truth(spec.Lookup("showExpandedEvents")),
+		showExpanded: args.ReadBool(spec.Lookup("showExpandedEvents")),
 	}
-	ns, err := readWatchTarget(c, s, args.Truth(spec.Lookup("allChangesForCluster")))
+	ns, err := readWatchTarget(c, s, args.ReadBool(spec.Lookup("allChangesForCluster")))
 	if err != nil {
 		return nil, err
 	}
@@ -108,16 +108,16 @@ func checkStreamOptions(spec bson.Raw) error {
 }
 
 // readWatchTarget reads the namespace that a stream watches and returns the cursor's namespace.
-func readWatchTarget(c *call.Call, s *changeStream, everything bool) (string, error) {
+func readWatchTarget(c *call.Call, s *changeStream, wholeCluster bool) (string, error) {
 	ns, database, err := c.AggregateNamespace()
 	switch {
 	case err != nil:
 		return "", err
-	case everything && (c.DB != "admin" || !database):
+	case wholeCluster && (c.DB != "admin" || !database):
 		return "", mongoerr.New(mongoerr.InvalidOptions,
 			"A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no "+
 				"collection name; found %s", ns)
-	case everything:
+	case wholeCluster:
 		return ns, nil
 	case c.DB == "admin" || c.DB == "config":
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database",
@@ -207,7 +207,7 @@ func withResumeToken(open *call.Cursor, shown bson.D) bson.D {
 
 func (s *changeStream) Awaits() bool { return true }
 
-func (s *changeStream) Streams() bool { return true }
+func (s *changeStream) HasChangeEvents() bool { return true }
 
 // Read appends the changes since the last read to the cursor, and waits for changes until deadline.
 func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
@@ -275,7 +275,7 @@ func (s *changeStream) runPipeline(ctx context.Context, events []bson.Raw) ([]bs
 		if err != nil {
 			return nil, err
 		}
-		if rest, err = afterToken(doc, rest); err != nil {
+		if rest, err = eventsFrom(doc, rest); err != nil {
 			return nil, err
 		}
 		if !s.splitLarge {
@@ -291,9 +291,9 @@ func (s *changeStream) runPipeline(ctx context.Context, events []bson.Raw) ([]bs
 	return list, nil
 }
 
-// afterToken returns the events from the one that doc was computed from. A pipeline must not change the
+// eventsFrom returns the events from the one that doc was computed from. A pipeline must not change the
 // resume token in _id.
-func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
+func eventsFrom(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 	token := doc.Lookup("_id")
 	if i := slices.IndexFunc(events, func(e bson.Raw) bool { return token.Equal(e.Lookup("_id")) }); i >= 0 {
 		return events[i:], nil
@@ -306,7 +306,7 @@ func afterToken(doc bson.Raw, events []bson.Raw) ([]bson.Raw, error) {
 
 func (s *changeStream) isWatched(ch mock.Change) bool {
 	db, coll, _ := strings.Cut(ch.Namespace, ".")
-	if ch.Expanded() && !s.showExpanded {
+	if ch.IsExpanded() && !s.showExpanded {
 		return false
 	}
 	if s.coll != "" {

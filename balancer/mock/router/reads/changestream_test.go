@@ -67,7 +67,7 @@ func TestChangeEvents(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			x := routertest.NewExplained(t)
+			x := routertest.NewExplainState(t)
 			id := x.Watch("doc1", "e", d())
 			x.OK("doc1", tt.command)
 			if got, left := eventsOf(x, id, "e"); strings.Join(got, " ") != tt.want || left != id {
@@ -134,7 +134,7 @@ func TestAmbiguousPathsOfUpdates(t *testing.T) {
 }
 
 func TestChangeStreamsOfDatabases(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	database := x.Watch("doc1", 1, d())
 	filtered := x.Watch("doc1", "e", d("fullDocument", "updateLookup"), d("$match", d("operationType", "update")), d("$project", d("fullDocument.n", 1)))
 	x.OK("doc1", d("insert", "one", "documents", bson.A{d("_id", 1)}))
@@ -164,7 +164,7 @@ func TestChangeStreamsOfDatabases(t *testing.T) {
 
 // Images are there where the collection keeps them.
 func TestChangeStreamImages(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("doc1", d("create", "kept", "changeStreamPreAndPostImages", d("enabled", true)))
 	options := func(mode string) bson.D { return d("fullDocument", mode, "fullDocumentBeforeChange", mode) }
 	for _, coll := range []string{"kept", "not"} {
@@ -187,7 +187,7 @@ func TestChangeStreamImages(t *testing.T) {
 }
 
 func TestChangeStreamRefusals(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("doc1", d("create", "v", "viewOn", "e"))
 	stream := func(options bson.D, rest ...any) bson.D {
 		return d("aggregate", "e", "pipeline", append(bson.A{d("$changeStream", options)}, rest...), "cursor", d())
@@ -217,7 +217,7 @@ func TestChangeStreamRefusals(t *testing.T) {
 
 // A driver's stream, and another that goes on where the first one was.
 func TestWatchThroughTheDriver(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	ctx := context.Background()
 	coll := x.Client(nil).Database("doc1").Collection("e")
 	stream, err := coll.Watch(ctx, mongo.Pipeline{})

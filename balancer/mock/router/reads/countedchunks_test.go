@@ -21,7 +21,7 @@ const flaggedChunks = `{
 // Counting chunks by what the routing tables sum up gives what reading every
 // chunk gives.
 func TestCountedChunks(t *testing.T) {
-	x := routertest.NewDescribed(t, flaggedChunks)
+	x := routertest.NewFromTopology(t, flaggedChunks)
 	x.OK("admin", d("split", "db.one", "middle", d("k", 10))) // pieces say jumbo: false
 	uuid := x.OK("config", d("find", "collections", "filter", d("_id", "db.one"))).Lookup("cursor", "firstBatch", "0", "uuid")
 

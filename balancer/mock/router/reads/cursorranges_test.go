@@ -144,7 +144,7 @@ func TestRangeDeletionsAndReadsOfSecondaries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			parameters := map[string]any{"orphanCleanupDelaySecs": 30}
 			maps.Copy(parameters, tt.parameters)
-			x := routertest.New(t, mock.Config{Version: tt.release, FCV: tt.fcv, Parameters: parameters, ServerBugs: tt.flaws})
+			x := routertest.New(t, mock.Config{Release: tt.release, FCV: tt.fcv, Parameters: parameters, ServerBugs: tt.flaws})
 			x.OK("admin", d("balancerStop", 1))
 			x.OK("admin", d("enableSharding", "app", "primaryShard", "shard0"))
 			x.OK("admin", d("shardCollection", "app.c", "key", d("k", 1)))

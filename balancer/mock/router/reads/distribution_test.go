@@ -16,7 +16,7 @@ func TestSizesOfShardsByRelease(t *testing.T) {
 	for release, code := range map[catalog.Release]int{
 		catalog.Release44: 40324, catalog.Release50: 40324, catalog.Release60: 0, catalog.Release83: 0,
 	} {
-		x := routertest.New(t, mock.Config{Version: release})
+		x := routertest.New(t, mock.Config{Release: release})
 		ask := bson.D{
 			{Key: "aggregate", Value: 1}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}},
 		}

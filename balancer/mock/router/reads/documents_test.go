@@ -9,7 +9,7 @@ import (
 )
 
 func TestFindOptions(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	if got := x.IDs("doc1", d("find", "e", "hint", d("_id", 1), "min", d("_id", 3), "max", d("_id", 6))); !routertest.Same(got, 3, 4, 5) {
 		t.Errorf("min and max find %v", got)
 	}
@@ -44,7 +44,7 @@ func TestFindOptions(t *testing.T) {
 }
 
 func TestOut(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	out := func(to any, stages ...any) bson.D {
 		return d("aggregate", "e", "pipeline", append(bson.A(stages), d("$out", to)), "cursor", d())
 	}
@@ -151,7 +151,7 @@ func sortedFields(m map[string]any) bson.D {
 }
 
 func TestMergeIntoShardedCollection(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("doc1", d("insert", "src", "documents", bson.A{d("_id", 15, "k", 15, "new", true), d("_id", 99, "k", 99)}))
 	x.OK("doc1", d("aggregate", "src", "pipeline", bson.A{d("$merge", "e")}, "cursor", d()))
 	if got := x.IDs("doc1", d("find", "e", "filter", d("k", d("$in", bson.A{15, 99})), "sort", d("_id", 1))); !routertest.Same(got, 15, 99) {
@@ -163,7 +163,7 @@ func TestMergeIntoShardedCollection(t *testing.T) {
 }
 
 func TestViews(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("doc1", d("create", "odd", "viewOn", "e", "pipeline", bson.A{d("$match", d("$expr", d("$eq", bson.A{d("$mod", bson.A{"$k", 2}), 1})))}))
 	x.OK("doc1", d("create", "odd2", "viewOn", "odd", "pipeline", bson.A{d("$set", d("twice", d("$multiply", bson.A{"$k", 2})))}))
 	if got := x.IDs("doc1", d("find", "odd", "filter", d("k", d("$lt", 6)), "sort", d("k", -1), "limit", 2)); !routertest.Same(got, 5, 3) {

@@ -78,7 +78,7 @@ func getMore(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if open.Exhausted() {
+	if open.IsExhausted() {
 		c.Node.Cursors.Kill(id)
 		id = 0
 	}
@@ -104,7 +104,7 @@ func killCursors(c *call.Call) (bson.D, error) {
 		id := v.Int64()
 		if open := c.Node.Cursors.Open[id]; open != nil && c.Node.AuthRequired && !c.Peer.IsLoggedInAs(open.Owner) &&
 			!c.Node.Grants(c.Peer).Allows(access.ClusterResource(), "killAnyCursor") {
-			return nil, c.Unauthorized()
+			return nil, c.UnauthorizedError()
 		}
 		if c.Node.Cursors.Kill(id) {
 			killed = append(killed, id)
@@ -127,11 +127,11 @@ func failCursor(open *call.Cursor, c *call.Call) error {
 	case f == nil:
 		return nil
 	case f.CloseConnection:
-		c.Drop()
+		c.DropConnection()
 		return call.ErrCrashed()
 	}
 	err := mongoerr.New(f.Code, "Hit the '%s' failpoint", failpoint.GetMore)
-	if open.Streams() && call.IsResumable(f.Code) {
+	if open.HasChangeEvents() && call.IsResumable(f.Code) {
 		err.Extra = bson.D{{Key: "errorLabels", Value: bson.A{"ResumableChangeStreamError"}}}
 	}
 	return err

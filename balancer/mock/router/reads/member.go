@@ -13,17 +13,17 @@ import (
 // readsFor captures the reads of a query. On a member it reads only from that member.
 func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, error) {
 	nodes, special, err := c.Nodes()
-	if c.Node.Member == nil && c.ReadPreference.AllowsSecondaries() && c.Snapshot == nil {
-		c.Request.FromSecondaries()
+	if c.Node.Member == nil && c.ReadPreference.AllowsSecondaries() && c.SnapshotTime == nil {
+		c.Request.ReadFromSecondaries()
 	}
 	switch {
 	case err != nil:
-		return nil, inRouterWords(c, err)
+		return nil, asRouterError(c, err)
 	case special:
-		reads, err := c.Request.ReadsFrom(nodes, ns, filter)
-		return reads, inRouterWords(c, err)
+		reads, err := c.Request.CaptureReadsFrom(nodes, ns, filter)
+		return reads, asRouterError(c, err)
 	case c.Node.Member == nil:
-		return c.Request.Reads(ns, filter)
+		return c.Request.CaptureReads(ns, filter)
 	}
 	docs, isOwn, err := c.Node.MemberState.Read(c, ns)
 	switch {
@@ -35,8 +35,8 @@ func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, erro
 	return []mock.Read{c.Request.OwnRead(c.Node.Member.ID, docs)}, nil
 }
 
-// inRouterWords returns an error of a shard's node as the router gives it: each command has its own words.
-func inRouterWords(c *call.Call, err error) error {
+// asRouterError converts an error of a shard's node to the router's error, whose text depends on the command.
+func asRouterError(c *call.Call, err error) error {
 	of, isNode := errors.AsType[*mock.NodeError](err)
 	switch {
 	case !isNode:

@@ -59,7 +59,7 @@ func readMerge(c *call.Call, spec bson.RawValue) (Output, error) {
 	if m.let != nil && m.whenMatched != "pipeline" {
 		return nil, mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.whenMatched)
 	}
-	return m, m.checkFields(c.Cluster)
+	return m, m.resolveOnFields(c.Cluster)
 }
 
 // mergeModes are the valid pairs of whenMatched and whenNotMatched.
@@ -158,9 +158,9 @@ func mergeTarget(db string, into bson.RawValue) (string, error) {
 	return outputNamespace("$merge", db, coll, 31319)
 }
 
-// checkFields determines the on fields, by default _id and the shard key, and requires that
+// resolveOnFields determines the on fields, by default _id and the shard key, and requires that
 // a unique index has exactly these fields.
-func (m *MergeOutput) checkFields(cluster *mock.Cluster) error {
+func (m *MergeOutput) resolveOnFields(cluster *mock.Cluster) error {
 	var key []string
 	if table := cluster.ConfigDB().Table(m.NS); table != nil {
 		key = table.Pattern().Fields()
@@ -253,7 +253,7 @@ func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (m
 	if err != nil || m.whenMatched == "keepExisting" {
 		return req, err
 	}
-	req.Update, err = m.update(ctx, c, doc, req.Filter)
+	req.Update, err = m.newUpdate(ctx, c, doc, req.Filter)
 	return req, err
 }
 
@@ -284,8 +284,8 @@ func (m MergeOutput) mergeQuery(doc bson.Raw) (bson.Raw, error) {
 	return bson.Marshal(query)
 }
 
-// update returns the update of the document that a result is merged with.
-func (m MergeOutput) update(ctx context.Context, c *call.Call, doc bson.Raw, filter *filter.Filter) (
+// newUpdate returns the update of the document that a result is merged with.
+func (m MergeOutput) newUpdate(ctx context.Context, c *call.Call, doc bson.Raw, filter *filter.Filter) (
 	*update.Update, error) {
 	options := update.Options{Filter: filter, Now: c.Now, Language: c.Language()}
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}

@@ -37,7 +37,7 @@ func find(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Args.Truth("allowPartialResults") {
+	if c.Args.Bool("allowPartialResults") {
 		q.Partial = new(bool)
 	}
 	if docs, ok, err := findByIndexPoint(q, c, size); ok || err != nil {
@@ -66,13 +66,13 @@ func hasFewResults(q call.Query) bool {
 // findByIndexPoint finds the documents of a query for one value of one field by an index lookup, without
 // releasing the lock. ok is false if that is not possible.
 func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
-	if !q.IsPlain() || !q.Sort.IsEmpty() || !document.IsEmpty(q.Order) || !document.IsEmpty(q.Min) ||
-		!document.IsEmpty(q.Max) || q.Projection != nil || q.Partial != nil || c.Args.Truth("tailable") ||
+	if !q.IsPlain() || !q.Sort.IsEmpty() || !document.IsEmpty(q.SortPattern) || !document.IsEmpty(q.Min) ||
+		!document.IsEmpty(q.Max) || q.Projection != nil || q.Partial != nil || c.Args.Bool("tailable") ||
 		c.Node.Member != nil || call.IsView(c, q.NS) {
 		return nil, false, nil
 	}
 	if _, special, err := c.Nodes(); special || err != nil {
-		return nil, false, inRouterWords(c, err)
+		return nil, false, asRouterError(c, err)
 	}
 	docs, ok, err = c.Request.FindPoint(q.NS, q.Filter)
 	if q.Limit > 0 {
@@ -87,9 +87,9 @@ func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok
 
 // openFind runs a find up to its first batch.
 func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
-	open := &call.Cursor{NS: q.NS, NoTimeout: c.Args.Truth("noCursorTimeout"), HeldBytes: new(call.ByteCount)}
+	open := &call.Cursor{NS: q.NS, NoTimeout: c.Args.Bool("noCursorTimeout"), HeldBytes: new(call.ByteCount)}
 	q.HeldBytes = open.HeldBytes
-	tailable := c.Args.Truth("tailable")
+	tailable := c.Args.Bool("tailable")
 	if tailable {
 		// The tail must start where the find ended, so no write may come in between.
 		if err := startTail(c, open, q); err != nil {
@@ -105,21 +105,21 @@ func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
 			return call.OpenedCursor{}, err
 		}
 		limitTail(open, q, len(open.Buffered))
-	case c.Args.Truth("singleBatch") || hasFewResults(q) && size != 0:
+	case c.Args.Bool("singleBatch") || hasFewResults(q) && size != 0:
 		var batch bson.A
 		whole := false
 		err := c.WithoutLock(func(ctx context.Context) (err error) {
 			batch, whole, err = results.First(ctx, size)
 			return err
 		})
-		if err != nil || whole || c.Args.Truth("singleBatch") {
+		if err != nil || whole || c.Args.Bool("singleBatch") {
 			return call.OpenedCursor{Batch: batch}, err
 		}
 	}
 	if !tailable {
 		open.Stream = results.Start(c)
 	}
-	return call.OpenCursor(c, open, size, c.Args.Truth("singleBatch"))
+	return call.OpenCursor(c, open, size, c.Args.Bool("singleBatch"))
 }
 
 // checkNoDollar rejects collection names that contain $.
@@ -180,9 +180,9 @@ func count(c *call.Call) (bson.D, error) {
 
 // secondaryCount sums the counters of secondaries.
 func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, error) {
-	parts, err := c.Request.ReadsFrom(nodes, ns, nil)
+	parts, err := c.Request.CaptureReadsFrom(nodes, ns, nil)
 	if err != nil {
-		return nil, inRouterWords(c, err)
+		return nil, asRouterError(c, err)
 	}
 	total, byShard := int64(0), bson.D{}
 	for _, part := range parts {

@@ -38,7 +38,7 @@ func OpenQuery(c *call.Call, q call.Query) (call.Source, error) {
 	}
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
-			planned, err := mock.PlanReads(reads, q.Request())
+			planned, err := mock.PlanReads(reads, q.StoreQuery())
 			if err != nil {
 				yield(nil, err)
 				return
@@ -54,7 +54,7 @@ func ReachableReads(c *call.Call, q call.Query) ([]mock.Read, error) {
 	if _, special, err := c.Nodes(); q.Partial == nil || c.Node.Member != nil || special || err != nil {
 		return readsFor(c, q.NS, q.Filter)
 	}
-	reads, partial, err := c.Request.PartialReads(q.NS, q.Filter)
+	reads, partial, err := c.Request.CapturePartialReads(q.NS, q.Filter)
 	*q.Partial = partial
 	return reads, err
 }
@@ -102,7 +102,7 @@ func mergeShards(q call.Query, parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bso
 	case q.Sort.IsEmpty():
 		return concat(parts)
 	}
-	return mergeSorted(parts, q.Sort.Key)
+	return mergeSorted(parts, q.Sort.DocumentKey)
 }
 
 func concat(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
@@ -210,7 +210,7 @@ func withLocation(q call.Query, m locations, doc, out bson.Raw) bson.Raw {
 // Part is the execution of a query on one shard.
 type Part struct {
 	Read      mock.Read
-	Ran       store.RunStats
+	RunStats  store.RunStats
 	Docs      []bson.Raw
 	locations locations // nil unless the query needs them
 	// checkOrder rejects documents that the collation would sort differently; nil if no check is needed.
@@ -221,7 +221,7 @@ type Part struct {
 func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	covered := p.Read.Plan.CoveredProjection()
 	return func(yield func(bson.Raw, error) bool) {
-		for found, err := range p.Read.Documents(ctx, &p.Ran.Counts) {
+		for found, err := range p.Read.Documents(ctx, &p.RunStats.Counts) {
 			if err == nil && p.checkOrder != nil {
 				err = p.checkOrder(found.Doc)
 			}
@@ -262,7 +262,7 @@ func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.SortMem
 			return err
 		}
 		p.Docs = append(p.Docs, doc)
-		p.Ran.Bytes += int64(len(doc))
+		p.RunStats.Bytes += int64(len(doc))
 		q.HeldBytes.Add(doc)
 		if err := held.Add(doc); err != nil {
 			return err
@@ -279,7 +279,7 @@ func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.SortMem
 	if wanted >= 0 {
 		p.Docs = p.Docs[:min(wanted, int64(len(p.Docs)))]
 	}
-	p.Ran.Returned = int64(len(p.Docs))
+	p.RunStats.Returned = int64(len(p.Docs))
 	return nil
 }
 
@@ -296,7 +296,7 @@ func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 		one.Limit = q.Limit + q.Skip
 	}
 	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
-		planned, err := mock.PlanReads(reached, one.Request())
+		planned, err := mock.PlanReads(reached, one.StoreQuery())
 		if err != nil {
 			return nil, err
 		}

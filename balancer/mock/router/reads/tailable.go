@@ -22,14 +22,14 @@ type tail struct {
 
 func (t *tail) Awaits() bool { return t.await }
 
-func (t *tail) Streams() bool { return false }
+func (t *tail) HasChangeEvents() bool { return false }
 
 // startTail makes a cursor continue from the current end of a capped collection, if the collection
 // exists.
 func startTail(c *call.Call, open *call.Cursor, q call.Query) error {
 	place, err := c.Cluster.Collections().StartTail(q.NS)
 	if err == nil && place != nil {
-		open.Continuation = &tail{position: place, query: q, await: c.Args.Truth("awaitData"), remaining: -1}
+		open.Continuation = &tail{position: place, query: q, await: c.Args.Bool("awaitData"), remaining: -1}
 	}
 	return err
 }
@@ -59,7 +59,7 @@ func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 			}
 			return err
 		}
-		grown := func() bool { return c.Cluster.Collections().TailGrown(t.position) }
+		grown := func() bool { return c.Cluster.Collections().CanReadTail(t.position) }
 		if over, err := endsWait(c.Cluster.LockedClock().Await(c.Ctx, deadline, grown)); over {
 			return err
 		}

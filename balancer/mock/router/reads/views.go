@@ -38,7 +38,7 @@ type foreignCollection struct {
 // environment returns the environment of a database's pipelines. The caller must capture the collections
 // that the pipelines read.
 func environment(c *call.Call, db string, let bson.Raw) (*joinedCollections, pipeline.Env) {
-	f := &joinedCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), language: c.Language(),
+	f := &joinedCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.ForbidsDiskUse(), language: c.Language(),
 		ByName: map[string]foreignCollection{}}
 	return f, f.env()
 }

@@ -63,17 +63,17 @@ func (t *Tester) Client(credential *options.Credential) *mongo.Client {
 	return client
 }
 
-// Roled is a guarded router with one user for each role, named after the role, with the password "p".
-type Roled struct {
+// RoleTester is a guarded router with one user for each role, named after the role, with the password "p".
+type RoleTester struct {
 	*Tester
 	clients map[string]*mongo.Client
 	root    *mongo.Client
 }
 
-// NewRoled returns a guarded router with documents in app and other.
-func NewRoled(t *testing.T) *Roled {
+// NewRoleTester returns a guarded router with documents in app and other.
+func NewRoleTester(t *testing.T) *RoleTester {
 	t.Helper()
-	x := &Roled{Tester: NewGuarded(t), clients: map[string]*mongo.Client{}}
+	x := &RoleTester{Tester: NewGuarded(t), clients: map[string]*mongo.Client{}}
 	x.root = x.Login("root", "secret", "admin")
 	x.As("root", "app", D("insert", "orders", "documents", bson.A{D("_id", 1), D("_id", 2), D("_id", 3)}))
 	x.As("root", "app", D("insert", "secret", "documents", bson.A{D("_id", 1)}))
@@ -82,7 +82,7 @@ func NewRoled(t *testing.T) *Roled {
 }
 
 // Login returns an authenticated client.
-func (r *Roled) Login(name, password, db string) *mongo.Client {
+func (r *RoleTester) Login(name, password, db string) *mongo.Client {
 	r.T.Helper()
 	return r.Client(&options.Credential{
 		Username: name, Password: password, AuthSource: db, AuthMechanism: "SCRAM-SHA-256",
@@ -90,7 +90,7 @@ func (r *Roled) Login(name, password, db string) *mongo.Client {
 }
 
 // As sends a command as the user with a role: NAME@DB, or NAME for roles of admin.
-func (r *Roled) As(role, db string, command bson.D) bson.Raw {
+func (r *RoleTester) As(role, db string, command bson.D) bson.Raw {
 	r.T.Helper()
 	client := r.clients[role]
 	switch {
@@ -116,8 +116,8 @@ func (r *Roled) As(role, db string, command bson.D) bson.Raw {
 	return raw
 }
 
-// Unauthorized reports whether a reply is an error for a missing privilege.
-func Unauthorized(reply bson.Raw) bool {
+// IsUnauthorized reports whether a reply is an error for a missing privilege.
+func IsUnauthorized(reply bson.Raw) bool {
 	code, _ := reply.Lookup("code").Int32OK()
 	text, _ := reply.Lookup("errmsg").StringValueOK()
 	return code == 13 && strings.HasPrefix(text, "not authorized on ")

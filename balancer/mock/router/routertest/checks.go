@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/mock"
 )
 
-// Bulk returns a bulkWrite on doc1.e and other.c.
-func Bulk(ops bson.A, more ...any) bson.D {
+// BulkWrite returns a bulkWrite on doc1.e and other.c.
+func BulkWrite(ops bson.A, more ...any) bson.D {
 	return append(D("bulkWrite", 1, "ops", ops, "nsInfo", bson.A{D("ns", "doc1.e"), D("ns", "other.c")}), D(more...)...)
 }
 
@@ -24,8 +24,8 @@ func PlainJSON(t *testing.T, v bson.RawValue) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(raw), `{"v":`), "}")
 }
 
-// Refusals runs commands that must fail with the given code and change nothing.
-func (t *Tester) Refusals(db string, list []Refusal) {
+// CheckRefusals runs commands that must fail with the given code and change nothing.
+func (t *Tester) CheckRefusals(db string, list []Refusal) {
 	t.T.Helper()
 	for _, tt := range list {
 		before := t.State()
@@ -52,12 +52,12 @@ func (t *Tester) First(db string, command bson.D) bson.Raw {
 	return doc
 }
 
-// Invariants checks the invariants of the cluster.
-func (t *Tester) Invariants() {
+// CheckInvariants checks the invariants of the cluster.
+func (t *Tester) CheckInvariants() {
 	t.T.Helper()
 	t.Cluster.Lock()
 	defer t.Cluster.Unlock()
-	if err := t.Cluster.Invariants(); err != nil {
+	if err := t.Cluster.CheckInvariants(); err != nil {
 		t.T.Error(err)
 	}
 }

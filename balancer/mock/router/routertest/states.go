@@ -30,7 +30,7 @@ const StateS0 = `{
 // NewS0 returns a router in front of StateS0, with the balancer off and ten documents in shop.users.
 func NewS0(t *testing.T) *Tester {
 	t.Helper()
-	x := NewDescribed(t, StateS0)
+	x := NewFromTopology(t, StateS0)
 	x.OK("admin", D("balancerStop", 1))
 	for i := range 10 {
 		x.OK("shop", D("insert", "users", "documents", bson.A{D("_id", i)}))
@@ -47,10 +47,10 @@ func (t *Tester) State() string {
 	return text
 }
 
-// NewExplained returns a router with the collection doc1.e, sharded by k. The documents with k from 0 to
+// NewExplainState returns a router with the collection doc1.e, sharded by k. The documents with k from 0 to
 // 9 are on shard0 and those from 10 to 19 on shard1. The collection has indexes on i (k modulo 5) and
 // tags, and one orphan of each migrated chunk.
-func NewExplained(t *testing.T) *Tester {
+func NewExplainState(t *testing.T) *Tester {
 	t.Helper()
 	x := NewRecordedState(t)
 	x.OK("admin", D("shardCollection", "doc1.e", "key", D("k", 1)))
@@ -65,8 +65,8 @@ func NewExplained(t *testing.T) *Tester {
 	return x
 }
 
-// Chain returns the names of the stages of a plan, from the top.
-func Chain(plan bson.Raw) string {
+// StageNames returns the names of the stages of a plan, from the top.
+func StageNames(plan bson.Raw) string {
 	var names []string
 	for plan != nil {
 		names = append(names, plan.Lookup("stage").StringValue())
@@ -75,8 +75,8 @@ func Chain(plan bson.Raw) string {
 	return strings.Join(names, " ")
 }
 
-// NewFaulty returns a router of three shards and db.c, with one document on each shard: a is 0, 1 and 2.
-func NewFaulty(t *testing.T) *Tester {
+// NewThreeShards returns a router of three shards and db.c, with one document on each shard: a is 0, 1 and 2.
+func NewThreeShards(t *testing.T) *Tester {
 	t.Helper()
 	x := New(t, mock.Config{Topology: mock.DefaultTopology(3)})
 	x.OK("admin", D("balancerStop", 1))

@@ -35,8 +35,8 @@ func New(t *testing.T, cfg mock.Config) *Tester {
 	return &Tester{T: t, Router: router.New(c, nil), Cluster: c}
 }
 
-// NewDescribed returns a router of a cluster with the topology in the text of a topology file.
-func NewDescribed(t *testing.T, topology string) *Tester {
+// NewFromTopology returns a router of a cluster with the topology in the text of a topology file.
+func NewFromTopology(t *testing.T, topology string) *Tester {
 	t.Helper()
 	parsed, err := mock.ParseTopology([]byte(topology))
 	if err != nil {

@@ -17,13 +17,13 @@ const keyRanges = 100
 // keyDistribution counts sampled queries by the number of shards that they would target with a shard
 // key.
 type keyDistribution struct {
-	byCommand              map[string]int64
-	total                  int64
-	single, several, every int64
-	byRange                []int64
-	keyUpdates             int64
-	singleWithoutKey       int64
-	multiWithoutKey        int64
+	byCommand                           map[string]int64
+	total                               int64
+	oneShard, severalShards, everyShard int64
+	byRange                             []int64
+	keyUpdates                          int64
+	singleWithoutKey                    int64
+	multiWithoutKey                     int64
 }
 
 // Distribution returns the read and the write distribution of sampled queries.
@@ -38,7 +38,7 @@ func (all Analyzers) Distribution(cluster *mock.Cluster, ns string, key bson.Raw
 	}
 	reads, writes := &keyDistribution{byCommand: map[string]int64{}}, &keyDistribution{byCommand: map[string]int64{}}
 	if len(samples) > 0 {
-		bounds, err := cluster.Statistics().KeyRanges(ns, key, keyRanges)
+		bounds, err := cluster.Statistics().KeyRangeBounds(ns, key, keyRanges)
 		if err != nil {
 			return nil, err
 		}
@@ -67,16 +67,16 @@ func (all Analyzers) Distribution(cluster *mock.Cluster, ns string, key bson.Raw
 func (k *keyDistribution) add(q Query, p catalog.KeyPattern, bounds []catalog.Key) {
 	k.total++
 	k.byCommand[q.command]++
-	ranges, bounded := store.KeyRanges(q.filter, p.Doc())
+	ranges, bounded := store.ShardKeyRanges(q.filter, p.Doc())
 	whole := q.filter.FixesWholeKey(p.Fields())
 	switch {
 	case whole:
-		k.single++
+		k.oneShard++
 	case bounded:
-		k.several++
+		k.severalShards++
 	default:
-		k.every++
-		ranges = []store.KeyRange{{}}
+		k.everyShard++
+		ranges = []store.ShardKeyRange{{}}
 	}
 	hit := make([]bool, len(k.byRange))
 	for _, r := range ranges {
@@ -113,8 +113,8 @@ func (k *keyDistribution) doc(kind string, commands ...string) bson.D {
 		return doc
 	}
 	return append(doc,
-		bson.E{Key: "percentageOfSingleShard" + kind, Value: k.percent(k.single)},
-		bson.E{Key: "percentageOfMultiShard" + kind, Value: k.percent(k.several)},
-		bson.E{Key: "percentageOfScatterGather" + kind, Value: k.percent(k.every)},
+		bson.E{Key: "percentageOfSingleShard" + kind, Value: k.percent(k.oneShard)},
+		bson.E{Key: "percentageOfMultiShard" + kind, Value: k.percent(k.severalShards)},
+		bson.E{Key: "percentageOfScatterGather" + kind, Value: k.percent(k.everyShard)},
 		bson.E{Key: "num" + kind + "ByRange", Value: k.byRange})
 }

@@ -46,8 +46,9 @@ type writeStatement struct {
 }
 
 func statementOf(name string, body bson.Raw, multi bool) writeStatement {
-	s := writeStatement{multi: multi, upsert: args.Truth(body.Lookup("upsert")), remove: args.Truth(body.Lookup("remove")),
-		returnNew: args.Truth(body.Lookup("new")), update: body.Lookup("u")}
+	s := writeStatement{multi: multi, upsert: args.ReadBool(body.Lookup("upsert")),
+		remove:    args.ReadBool(body.Lookup("remove")),
+		returnNew: args.ReadBool(body.Lookup("new")), update: body.Lookup("u")}
 	s.collation, _ = body.Lookup("collation").DocumentOK()
 	if name == "findAndModify" {
 		s.update = body.Lookup("update")

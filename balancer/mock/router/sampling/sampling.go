@@ -38,15 +38,15 @@ type Query struct {
 // server stores samples on disk for a week.
 const maxSamples = 20_000
 
-// maxAnalyzed is the maximum number of collections with samples.
-const maxAnalyzed = 100
+// maxAnalyzers is the maximum number of collections with samples.
+const maxAnalyzers = 100
 
 // SetSampling switches sampling on or off; existing samples stay.
 func (all Analyzers) SetSampling(ns, mode string, rate float64) {
 	a := all[ns]
 	if a == nil {
 		a = &Analyzer{}
-		if len(all) >= maxAnalyzed {
+		if len(all) >= maxAnalyzers {
 			all.dropIdle()
 		}
 		all[ns] = a
@@ -124,7 +124,7 @@ func Queries(ns, name string, body bson.Raw) []Query {
 	}
 	var queries []Query
 	for _, s := range statements {
-		multi := args.Truth(s.Lookup("multi")) || name == "delete" && !args.Truth(s.Lookup("limit"))
+		multi := args.ReadBool(s.Lookup("multi")) || name == "delete" && !args.ReadBool(s.Lookup("limit"))
 		queries = append(queries, of(s, s.Lookup("q"), s.Lookup("u"), multi))
 	}
 	return queries

@@ -19,12 +19,12 @@ func TestSamplesAreBounded(t *testing.T) {
 		t.Error("the newest query is not kept")
 	}
 	all := Analyzers{}
-	for i := range 3 * maxAnalyzed {
+	for i := range 3 * maxAnalyzers {
 		ns := fmt.Sprintf("db.c%d", i)
 		all.SetSampling(ns, "full", 50)
 		all.SetSampling(ns, "off", 0)
 	}
-	if len(all) > maxAnalyzed {
+	if len(all) > maxAnalyzers {
 		t.Errorf("queries of %d collections are kept", len(all))
 	}
 }

@@ -13,10 +13,10 @@ import (
 // not enough operations.
 func (all Analyzers) RecordWorkload(r *rand.Rand, w mock.Work) {
 	a := all.Active(w.Namespace)
-	if a == nil || w.Sampled <= 0 {
+	if a == nil || w.SampleableRate <= 0 {
 		return
 	}
-	n := workload.Poisson(r, min(a.PerSecond, w.Sampled)*w.To.Sub(w.From).Seconds())
+	n := workload.Poisson(r, min(a.PerSecond, w.SampleableRate)*w.To.Sub(w.From).Seconds())
 	for range min(n, maxSamples) {
 		op, at := w.Draw()
 		a.add(workloadQuery(w.Namespace, op, at))
@@ -24,7 +24,7 @@ func (all Analyzers) RecordWorkload(r *rand.Rand, w mock.Work) {
 }
 
 func workloadQuery(ns string, op workload.Operation, at time.Time) Query {
-	compiled, err := filter.Compile(op.Filter)
+	compiled, err := filter.Compile(op.FilterOrDocument)
 	if err != nil {
 		compiled = nil
 	}
@@ -32,6 +32,6 @@ func workloadQuery(ns string, op workload.Operation, at time.Time) Query {
 	if op.Command == "update" {
 		q.changed = []string{"seen"}
 	}
-	q.cmdDoc = newCmdDoc(ns, op.Command, op.Filter, writeStatement{multi: q.multi, update: workloadUpdate(at)})
+	q.cmdDoc = newCmdDoc(ns, op.Command, op.FilterOrDocument, writeStatement{multi: q.multi, update: workloadUpdate(at)})
 	return q
 }

@@ -73,7 +73,7 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 		name, members, _ := strings.Cut(connection, "/")
 		hosts := bson.A{}
 		for i, address := range strings.Split(members, ",") {
-			up := !c.Cluster.Faults().Crashed(id)
+			up := !c.Cluster.Faults().IsDown(id)
 			hosts = append(hosts, bson.D{
 				{Key: "addr", Value: address}, {Key: "ok", Value: up}, {Key: "ismaster", Value: up && i == 0},
 				{Key: "hidden", Value: false}, {Key: "secondary", Value: up && i > 0},
@@ -115,7 +115,7 @@ func getDiagnosticData(c *call.Call) (bson.D, error) {
 
 // fsync does nothing: the changes of a command are on disk before its reply. It rejects lock.
 func fsync(c *call.Call) (bson.D, error) {
-	if args.Truth(c.Body.Lookup("lock")) {
+	if args.ReadBool(c.Body.Lookup("lock")) {
 		return nil, mongoerr.New(mongoerr.NotImplemented,
 			"the mock can't lock the cluster for a backup: use mock.save() for a snapshot")
 	}

@@ -70,7 +70,7 @@ func nodeOp(
 
 // worker is a thread of a shard that takes part in a migration.
 type worker struct {
-	on                      catalog.ShardID
+	shard                   catalog.ShardID
 	opid                    int32
 	step                    string
 	isDonor, active, killed bool
@@ -81,7 +81,7 @@ func (w worker) op(cluster *mock.Cluster) bson.D {
 	if w.isDonor {
 		desc = "MoveChunk"
 	}
-	op := append(opHead(cluster, w.on, desc),
+	op := append(opHead(cluster, w.shard, desc),
 		bson.E{Key: "active", Value: w.active},
 		bson.E{Key: "currentOpTime", Value: opTime(cluster)},
 	)
@@ -91,7 +91,7 @@ func (w worker) op(cluster *mock.Cluster) bson.D {
 	}
 	op = append(op,
 		bson.E{Key: "isFromUserConnection", Value: false},
-		bson.E{Key: "opid", Value: fmt.Sprintf("%s:%d", w.on, w.opid)})
+		bson.E{Key: "opid", Value: fmt.Sprintf("%s:%d", w.shard, w.opid)})
 	if w.killed {
 		op = append(op, bson.E{Key: "killPending", Value: true})
 	}
@@ -115,11 +115,11 @@ func (w worker) op(cluster *mock.Cluster) bson.D {
 	return append(op, locks()...)
 }
 
-func opHead(cluster *mock.Cluster, on catalog.ShardID, desc string) bson.D {
+func opHead(cluster *mock.Cluster, shard catalog.ShardID, desc string) bson.D {
 	return bson.D{
-		{Key: "shard", Value: string(on)},
+		{Key: "shard", Value: string(shard)},
 		{Key: "type", Value: "op"},
-		{Key: "host", Value: cluster.Addresses().FirstMember(on)},
+		{Key: "host", Value: cluster.Addresses().FirstMember(shard)},
 		{Key: "desc", Value: desc},
 	}
 }

@@ -23,8 +23,8 @@ func parameterHandlers() map[string]call.Handler {
 	}
 }
 
-// AuthSchema is the version of the format in which servers store users. Dump tools read it.
-const AuthSchema = int32(5)
+// AuthSchemaVersion is the version of the format in which servers store users. Dump tools read it.
+const AuthSchemaVersion = int32(5)
 
 // DefaultParameters returns the mongos parameters that tools read, with their defaults. They can be set,
 // but only cursorTimeoutMillis and the parameters of query statistics have an effect.
@@ -32,13 +32,13 @@ func DefaultParameters(r catalog.Release) map[string]*call.Parameter {
 	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, Startup: true} }
 	free := func(v any) *call.Parameter { return &call.Parameter{Value: v, Runtime: true, Startup: true} }
 	share := 0.0
-	if r.SamplesQueries() {
+	if r.SamplesQueryStats() {
 		share = 0.01
 	}
 	return map[string]*call.Parameter{
 		queryStatsRate:                      free(int32(0)),
 		queryStatsShare:                     free(share),
-		"authSchemaVersion":                 {Value: AuthSchema},
+		"authSchemaVersion":                 {Value: AuthSchemaVersion},
 		"authenticationMechanisms":          fixed(bson.A{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"}),
 		"connPoolMaxConnsPerHost":           fixed(int32(200)),
 		"cursorTimeoutMillis":               free(int64(call.CursorTimeout / time.Millisecond)),
@@ -73,7 +73,7 @@ func lookupParameter(c *call.Call, name string) (value any, runtime, startup, kn
 		return nil, false, false, false
 	}
 	if name == "enableTestCommands" {
-		return call.TestCommands(c.Cluster), false, true, true
+		return call.HasTestCommands(c.Cluster), false, true, true
 	}
 	return own.Value, own.Runtime, own.Startup, true
 }
@@ -87,8 +87,8 @@ func parameterNames(c *call.Call) []string {
 
 // parameterQuery is the options of getParameter.
 type parameterQuery struct {
-	all, details   bool
-	runtime, start bool // only parameters that can be set at that time
+	all, details     bool
+	runtime, startup bool // only parameters that can be set at that time
 }
 
 func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
@@ -102,13 +102,13 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 	if err := args.Check("getParameter", parameterQueryFields(), doc); err != nil {
 		return parameterQuery{}, err
 	}
-	q := parameterQuery{all: args.Truth(doc.Lookup("allParameters")), details: args.Truth(doc.Lookup("showDetails"))}
+	q := parameterQuery{all: args.ReadBool(doc.Lookup("allParameters")), details: args.ReadBool(doc.Lookup("showDetails"))}
 	at := doc.Lookup("setAt")
 	if at.IsZero() {
 		return q, nil
 	}
 	text, _ := at.StringValueOK()
-	q.runtime, q.start = text == "runtime", text == "startup"
+	q.runtime, q.startup = text == "runtime", text == "startup"
 	return q, nil
 }
 
@@ -130,7 +130,7 @@ func getParameter(c *call.Call) (bson.D, error) {
 	reply := bson.D{}
 	for _, name := range parameterNames(c) {
 		value, runtime, startup, known := lookupParameter(c, name)
-		if !known || !q.all && c.Body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
+		if !known || !q.all && c.Body.Lookup(name).IsZero() || q.runtime && !runtime || q.startup && !startup {
 			continue
 		}
 		if q.details {
@@ -225,7 +225,7 @@ func parseParameter(name string, current any, v bson.RawValue) (any, error) {
 		if !isNumber && v.Type != bson.TypeBoolean {
 			return nil, bad()
 		}
-		return args.Truth(v), nil
+		return args.ReadBool(v), nil
 	case string:
 		if name == "readHedgingMode" && !slices.Contains([]string{"on", "off"}, text) || !isText {
 			return nil, bad()

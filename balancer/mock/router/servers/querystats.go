@@ -20,8 +20,8 @@ const (
 	queryStatsShare = "internalQueryStatsSampleRate"
 )
 
-// CountQuery records an answered query if the sampling rate selects it. The cluster's lock is held.
-func CountQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took time.Duration) {
+// RecordQuery records an answered query if the sampling rate selects it. The cluster's lock is held.
+func RecordQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took time.Duration) {
 	if c.Node.Member != nil || err != nil {
 		return
 	}
@@ -35,11 +35,11 @@ func CountQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took t
 		if rate.IsOff() {
 			return
 		}
-		returned, cursor := batchSize(reply)
+		returned, cursor := countBatch(reply)
 		stats.Record(querystats.Query{Database: c.DB, Command: cmd.Name, Body: c.Body.Raw, Client: c.Peer.Metadata,
 			Returned: returned, Took: took, Cursor: cursor}, rate, now)
 	case "getMore":
-		returned, cursor := batchSize(reply)
+		returned, cursor := countBatch(reply)
 		of, _ := c.Body.Lookup("getMore").AsInt64OK()
 		stats.AddBatch(of, cursor, returned, took, now)
 	case "killCursors":
@@ -54,8 +54,8 @@ func CountQuery(cmd *call.Command, c *call.Call, reply bson.D, err error, took t
 	}
 }
 
-// batchSize returns the number of documents or values in a reply, and the cursor id.
-func batchSize(reply bson.D) (n, cursor int64) {
+// countBatch returns the number of documents or values in a reply, and the cursor id.
+func countBatch(reply bson.D) (n, cursor int64) {
 	for _, f := range reply {
 		switch f.Key {
 		case "values":
@@ -94,7 +94,7 @@ func queryStatsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, er
 		return nil, err
 	}
 	var docs []bson.Raw
-	for _, doc := range c.Node.QueryStats.Documents(c.Cluster.Now(), rename, c.Node.Release().SamplesQueries()) {
+	for _, doc := range c.Node.QueryStats.Documents(c.Cluster.Now(), rename, c.Node.Release().SamplesQueryStats()) {
 		raw, err := bson.Marshal(doc)
 		if err != nil {
 			return nil, err

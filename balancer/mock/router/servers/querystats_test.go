@@ -28,7 +28,7 @@ func TestQueryStatsByRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := routertest.New(t, mock.Config{Version: release})
+		x := routertest.New(t, mock.Config{Release: release})
 		x.OK("app", d("insert", "c", "documents", bson.A{d("_id", 1), d("_id", 2), d("_id", 3)}))
 		executions := func() (n int64) {
 			for _, e := range statsOf(x, "c") {
@@ -82,7 +82,7 @@ func TestQueryStatsByRelease(t *testing.T) {
 
 // To see names takes another privilege than to see what stands for them.
 func TestWhoMaySeeQueryStats(t *testing.T) {
-	x := routertest.NewRoled(t)
+	x := routertest.NewRoleTester(t)
 	for _, c := range []struct {
 		role string
 		spec bson.D
@@ -92,7 +92,7 @@ func TestWhoMaySeeQueryStats(t *testing.T) {
 		{"read", hidden(), false}, {"clusterMonitor", hidden(), true},
 	} {
 		reply := x.As(c.role, "admin", d("aggregate", 1, "pipeline", bson.A{d("$queryStats", c.spec)}, "cursor", d()))
-		if routertest.Unauthorized(reply) == c.may {
+		if routertest.IsUnauthorized(reply) == c.may {
 			t.Errorf("%s with %v: %s", c.role, c.spec, reply)
 		}
 	}
@@ -101,7 +101,7 @@ func TestWhoMaySeeQueryStats(t *testing.T) {
 			bson.A{d("resource", d("cluster", true), "actions", bson.A{action})}))
 		for i, spec := range []bson.D{d(), hidden()} {
 			reply := x.As(action, "admin", d("aggregate", 1, "pipeline", bson.A{d("$queryStats", spec)}, "cursor", d()))
-			if routertest.Unauthorized(reply) == sees[i] {
+			if routertest.IsUnauthorized(reply) == sees[i] {
 				t.Errorf("%s with %v: %s", action, spec, reply)
 			}
 		}

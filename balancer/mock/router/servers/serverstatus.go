@@ -18,33 +18,33 @@ import (
 // SharedSections returns the sections that both mongos and members have.
 func SharedSections() []call.Section {
 	return []call.Section{
-		{Name: "asserts", Show: assertStatus},
-		{Name: "connections", Show: connectionsStatus},
-		{Name: "extra_info", Show: func(*call.Call) any { return extraInfo() }},
-		{Name: "logicalSessionRecordCache", Show: sessionStatus},
-		{Name: "network", Show: networkStatus},
-		{Name: "opLatencies", Show: latencyStatus},
-		{Name: "opWorkingTime", Show: latencyStatus},
-		{Name: "opcounters", Show: opcounterStatus},
-		{Name: "trafficRecording", Show: func(*call.Call) any { return bson.D{{Key: "running", Value: false}} }},
-		{Name: "transactions", Show: func(*call.Call) any { return transactionStatus() }},
+		{Name: "asserts", Generate: assertStatus},
+		{Name: "connections", Generate: connectionsStatus},
+		{Name: "extra_info", Generate: func(*call.Call) any { return extraInfo() }},
+		{Name: "logicalSessionRecordCache", Generate: sessionStatus},
+		{Name: "network", Generate: networkStatus},
+		{Name: "opLatencies", Generate: latencyStatus},
+		{Name: "opWorkingTime", Generate: latencyStatus},
+		{Name: "opcounters", Generate: opcounterStatus},
+		{Name: "trafficRecording", Generate: func(*call.Call) any { return bson.D{{Key: "running", Value: false}} }},
+		{Name: "transactions", Generate: func(*call.Call) any { return transactionStatus() }},
 	}
 }
 
 // statusSections returns the sections of a mongos in the server's order: by name, except mem.
 func statusSections() []call.Section {
 	sections := slices.Concat(IdleSections(), SharedSections(), []call.Section{
-		{Name: "defaultRWConcern", Show: ConcernStatus},
-		{Name: "hedgingMetrics", Show: func(*call.Call) any {
+		{Name: "defaultRWConcern", Generate: ConcernStatus},
+		{Name: "hedgingMetrics", Generate: func(*call.Call) any {
 			return call.ZeroLongs("numTotalOperations", "numTotalHedgedOperations", "numAdvantageouslyHedgedOperations")
 		}},
-		{Name: "metrics", Show: metricsStatus},
-		{Name: "queryAnalyzers", Show: analyzersStatus},
-		{Name: "sharding", Show: shardingStatus},
-		{Name: "shardingStatistics", Show: shardingStatistics},
+		{Name: "metrics", Generate: metricsStatus},
+		{Name: "queryAnalyzers", Generate: analyzersStatus},
+		{Name: "sharding", Generate: shardingStatus},
+		{Name: "shardingStatistics", Generate: shardingStatistics},
 	})
 	slices.SortFunc(sections, func(a, b call.Section) int { return cmp.Compare(a.Name, b.Name) })
-	return append(sections, call.Section{Name: "mem", Show: func(*call.Call) any { return MemoryStatus() }})
+	return append(sections, call.Section{Name: "mem", Generate: func(*call.Call) any { return MemoryStatus() }})
 }
 
 // ServerStatus returns the node's serverStatus. A field with the name of a section and the value 0 omits
@@ -68,9 +68,9 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools expect an integer
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now().Add(c.Node.ClockAhead()))},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now().Add(c.Node.ClockSkew()))},
 	}...)
-	none := args.Truth(c.Body.Lookup("none"))
+	none := args.ReadBool(c.Body.Lookup("none"))
 	for _, s := range sections() {
 		asked := c.Body.Lookup(s.Name)
 		if s.Name == "mem" && asked.IsZero() {
@@ -79,7 +79,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 		if asked.IsZero() && none || !asked.IsZero() && !args.IsTruthy(asked) {
 			continue
 		}
-		if shown := s.Show(c); shown != nil {
+		if shown := s.Generate(c); shown != nil {
 			reply = append(reply, bson.E{Key: s.Name, Value: shown})
 		}
 	}
@@ -111,11 +111,11 @@ func assertStatus(c *call.Call) any {
 const maxConnections = 16000
 
 func connectionsStatus(c *call.Call) any {
-	open := int32(c.Node.Counters.Connections.Load())
+	open := int32(c.Node.Counters.OpenConnections.Load())
 	return append(bson.D{
 		{Key: "current", Value: open},
 		{Key: "available", Value: maxConnections - open},
-		{Key: "totalCreated", Value: int32(c.Node.Counters.Connected.Load())},
+		{Key: "totalCreated", Value: int32(c.Node.Counters.TotalConnections.Load())},
 		{Key: "rejected", Value: int32(0)},
 		{Key: "active", Value: int32(c.Node.Counters.Active.Load())},
 		{Key: "threaded", Value: open},
@@ -195,7 +195,7 @@ func shardingStatistics(c *call.Call) any {
 	}
 	stats := bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
-		{Key: "catalogCache", Value: CatalogCache(c.Node.Routes.Stats())},
+		{Key: "catalogCache", Value: CatalogCacheStatus(c.Node.Routes.Stats())},
 		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)},
 	}
 	if c.Node.Release().CountsOverload() {
@@ -229,9 +229,9 @@ func overloadByShard(c *call.Call) bson.D {
 	return list
 }
 
-// CatalogCache returns the statistics of a node's routing table cache: its size, and how often entries
+// CatalogCacheStatus returns the statistics of a node's routing table cache: its size, and how often entries
 // were stale and refreshed.
-func CatalogCache(s routing.Stats) bson.D {
+func CatalogCacheStatus(s routing.Stats) bson.D {
 	cache := append(bson.D{
 		{Key: "numDatabaseEntries", Value: s.Databases}, {Key: "numCollectionEntries", Value: s.Collections},
 		{Key: "numIndexEntries", Value: int64(0)}, {Key: "countStaleConfigErrors", Value: s.Stale},

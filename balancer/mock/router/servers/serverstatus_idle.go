@@ -10,35 +10,35 @@ import (
 // measure. All values are initial values, so that monitoring tools find the fields that they expect.
 func IdleSections() []call.Section {
 	return []call.Section{
-		{Name: "batchedDeletes", Show: func(*call.Call) any {
+		{Name: "batchedDeletes", Generate: func(*call.Call) any {
 			return zeroInts("batches", "docs", "stagedSizeBytes", "timeInBatchMillis", "refetchesDueToYield")
 		}},
-		{Name: "collectionCatalog", Show: func(*call.Call) any { return call.ZeroLongs("numScansDueToMissingMapping") }},
-		{Name: "globalLock", Show: func(c *call.Call) any {
+		{Name: "collectionCatalog", Generate: func(*call.Call) any { return call.ZeroLongs("numScansDueToMissingMapping") }},
+		{Name: "globalLock", Generate: func(c *call.Call) any {
 			nobody := func() bson.D { return zeroInts("total", "readers", "writers") }
 			return bson.D{{Key: "totalTime", Value: c.Node.Uptime().Microseconds()},
 				{Key: "currentQueue", Value: nobody()}, {Key: "activeClients", Value: nobody()}}
 		}},
-		{Name: "health", Show: func(c *call.Call) any {
+		{Name: "health", Generate: func(c *call.Call) any {
 			return bson.D{{Key: "state", Value: "Ok"}, {Key: "enteredStateAtTime",
 				Value: bson.NewDateTimeFromTime(c.Node.Started)}}
 		}},
-		{Name: "indexBulkBuilder", Show: func(*call.Call) any {
+		{Name: "indexBulkBuilder", Generate: func(*call.Call) any {
 			return call.ZeroLongs("count", "resumed", "filesOpenedForExternalSort", "filesClosedForExternalSort",
 				"spilledRanges", "bytesSpilledUncompressed", "bytesSpilled", "numSorted", "bytesSorted", "memUsage")
 		}},
-		{Name: "indexStats", Show: func(*call.Call) any { return indexFeatures() }},
+		{Name: "indexStats", Generate: func(*call.Call) any { return indexFeatures() }},
 		{Name: "internalTransactions",
-			Show: func(*call.Call) any {
+			Generate: func(*call.Call) any {
 				return call.ZeroLongs("started", "retriedTransactions", "retriedCommits", "succeeded")
 			}},
-		{Name: "locks", Show: func(*call.Call) any { return bson.D{} }},
-		{Name: "querySettings", Show: func(*call.Call) any { return zeroInts("count", "size", "rejectCount") }},
-		{Name: "scramCache", Show: func(*call.Call) any {
+		{Name: "locks", Generate: func(*call.Call) any { return bson.D{} }},
+		{Name: "querySettings", Generate: func(*call.Call) any { return zeroInts("count", "size", "rejectCount") }},
+		{Name: "scramCache", Generate: func(*call.Call) any {
 			return bson.D{{Key: "SCRAM-SHA-1", Value: call.ZeroLongs("count", "hits", "misses")},
 				{Key: "SCRAM-SHA-256", Value: call.ZeroLongs("count", "hits", "misses")}}
 		}},
-		{Name: "security", Show: func(*call.Call) any { return authenticationCounts() }},
+		{Name: "security", Generate: func(*call.Call) any { return authenticationCounts() }},
 	}
 }
 

@@ -121,7 +121,7 @@ func TestOverloadIsCountedByShard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := routertest.New(t, mock.Config{Topology: topology, Version: release})
+		x := routertest.New(t, mock.Config{Topology: topology, Release: release})
 		shards := func() bson.Raw {
 			doc, _ := x.OK("admin", d("serverStatus", 1)).Lookup("shardingStatistics", "shards").DocumentOK()
 			return doc

@@ -21,7 +21,7 @@ func analyzerHandlers() map[string]call.Handler {
 // configureQueryAnalyzer has sampled.
 func analyzeShardKey(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("analyzeShardKey")
-	wanted := func(name string) bool { return !c.Args.Has(name) || c.Args.Truth(name) }
+	wanted := func(name string) bool { return !c.Args.Has(name) || c.Args.Bool(name) }
 	characteristics, distribution := wanted("keyCharacteristics"), wanted("readWriteDistribution")
 	rate, err := sampleRate(c, characteristics)
 	if err != nil {
@@ -79,7 +79,7 @@ func sampleRate(c *call.Call, characteristics bool) (func(docs int64) float64, e
 		}
 		return func(int64) float64 { return rate }, nil
 	}
-	size := c.Args.Number("sampleSize")
+	size := c.Args.Int("sampleSize")
 	switch {
 	case size <= 0:
 		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'sampleSize' value must be > 0, actual value '%d'", size)

@@ -75,7 +75,7 @@ func TestAnalyzeShardKeyArguments(t *testing.T) {
 	key := func(ns string, more ...any) bson.D {
 		return append(d("analyzeShardKey", ns, "key", d("_id", 1)), d(more...)...)
 	}
-	x.Refusals("admin", []routertest.Refusal{
+	x.CheckRefusals("admin", []routertest.Refusal{
 		{key("shop.users", "keyCharacteristics", false, "readWriteDistribution", false), 72},
 		{key("shop.users", "sampleRate", 0.5, "sampleSize", 5), 72},
 		{key("shop.users", "keyCharacteristics", false, "sampleRate", 0.5), 72},

@@ -66,7 +66,7 @@ func configureCollectionBalancing(c *call.Call) (bson.D, error) {
 	}
 	var change mock.BalancingChange
 	if c.Args.Has("chunkSize") {
-		size := c.Args.Number("chunkSize")
+		size := c.Args.Int("chunkSize")
 		if size != 0 && (size < minChunkMB || size > maxChunkMB) {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "Chunk size '%d' out of range [1MB, 1GB]", size)
 		}
@@ -83,5 +83,5 @@ func setAllowMigrations(c *call.Call) (bson.D, error) {
 	if err := call.CheckDatabaseExists(c.Cluster, ns); err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.Cluster.Balancer().PermitMigrations(ns, c.Args.Truth("allowMigrations"))
+	return bson.D{}, c.Cluster.Balancer().PermitMigrations(ns, c.Args.Bool("allowMigrations"))
 }

@@ -88,7 +88,7 @@ func (a splitArgs) checkExactlyOne() error {
 }
 
 func splitChunk(c *call.Call) (bson.D, error) {
-	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("split"))
+	coll, err := c.Cluster.ConfigDB().RequireSharded(c.Args.Text("split"))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func splitChunk(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if c.Cluster.Migrations().IsDonating(coll.Namespace, chunk.Shard) {
-		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, chunk.Shard); err != nil {
+		if err := c.Cluster.Migrations().AwaitDonationEnd(c.Ctx, c.Deadline, coll.Namespace, chunk.Shard); err != nil {
 			return nil, err
 		}
 		return splitChunk(c) // the state may have changed
@@ -119,7 +119,7 @@ func findSplitPoint(
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	switch {
 	case a.middle != nil:
-		if point, err = coll.Pattern.Key(a.middle); err != nil {
+		if point, err = coll.Pattern.ParseKey(a.middle); err != nil {
 			return chunk, point, mongoerr.NewNoCode("new split key %s is not valid for shard key pattern %s", a.middle,
 				coll.Pattern.Doc())
 		}
@@ -163,8 +163,8 @@ func firstTwoBounds(values []bson.RawValue) ([]bson.Raw, error) {
 
 // parseBounds returns the keys of bounds, or the old-style error for invalid ones.
 func parseBounds(p catalog.KeyPattern, bounds []bson.Raw) (lower, upper catalog.Key, err error) {
-	if lower, err = p.Key(bounds[0]); err == nil {
-		upper, err = p.Key(bounds[1])
+	if lower, err = p.ParseKey(bounds[0]); err == nil {
+		upper, err = p.ParseKey(bounds[1])
 	}
 	if err != nil {
 		err = mongoerr.NewNoCode("shard key bounds [%s,%s) are not valid for shard key pattern %s", bounds[0], bounds[1],
@@ -193,7 +193,7 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, err := c.Cluster.ConfigDB().Sharded(c.Args.Text("mergeChunks"))
+	coll, err := c.Cluster.ConfigDB().RequireSharded(c.Args.Text("mergeChunks"))
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 	}
 	owner := c.Cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
 	if lower.Less(upper) && c.Cluster.Migrations().IsDonating(coll.Namespace, owner) {
-		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, owner); err != nil {
+		if err := c.Cluster.Migrations().AwaitDonationEnd(c.Ctx, c.Deadline, coll.Namespace, owner); err != nil {
 			return nil, err
 		}
 		return MergeChunks(c) // the state may have changed
@@ -214,7 +214,7 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 	array, isArray := v.ArrayOK()
 	switch {
-	case v.IsZero() || isArray && args.Length(array) == 0:
+	case v.IsZero() || isArray && args.ElementCount(array) == 0:
 		return nil, mongoerr.NewNoCode("no bounds were specified")
 	case !isArray:
 		return nil, fieldTypeError("bounds", "vector array", v)
@@ -249,7 +249,7 @@ func mergeAllChunksOnShard(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	ns := c.Args.Text("mergeAllChunksOnShard")
-	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.Cluster.ConfigDB().TrackedEntry(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -261,10 +261,10 @@ func mergeAllChunksOnShard(c *call.Call) (bson.D, error) {
 	}
 	limits := policy.MergeLimits{Chunks: math.MaxInt32, Time: math.MaxInt32 * time.Millisecond}
 	if c.Args.Has("maxNumberOfChunksToMerge") {
-		limits.Chunks = int(c.Args.Number("maxNumberOfChunksToMerge"))
+		limits.Chunks = int(c.Args.Int("maxNumberOfChunksToMerge"))
 	}
 	if c.Args.Has("maxTimeProcessingChunksMS") {
-		limits.Time = time.Duration(c.Args.Number("maxTimeProcessingChunksMS")) * time.Millisecond
+		limits.Time = time.Duration(c.Args.Int("maxTimeProcessingChunksMS")) * time.Millisecond
 	}
 	_, err = c.Cluster.Chunks().MergeAll(coll, shard.ID, limits)
 	return bson.D{}, err
@@ -275,11 +275,11 @@ func clearJumboFlag(c *call.Call) (bson.D, error) {
 	if !strings.Contains(ns, ".") {
 		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Expected collection %s to be sharded", ns)
 	}
-	coll, err := c.Cluster.ConfigDB().Sharded(ns)
+	coll, err := c.Cluster.ConfigDB().RequireSharded(ns)
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := chunkChoice(c.Args, "find")
+	bounds, err := readFindOrBounds(c.Args, "find")
 	if err != nil {
 		return nil, err
 	}

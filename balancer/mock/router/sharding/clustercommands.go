@@ -38,17 +38,17 @@ func clusterHandlers() map[string]call.Handler {
 			return nil, refused
 		},
 		"refreshLogicalSessionCacheNow": func(c *call.Call) (bson.D, error) {
-			return bson.D{}, c.Cluster.Collections().CreateSessions()
+			return bson.D{}, c.Cluster.Collections().CreateSessionsCollection()
 		},
 		"reapLogicalSessionCacheNow": call.OK,
 		"planCacheClear":             servers.OwnersReply(bson.D{}),
 	}
 }
 
-// getDefaultConcerns says so where the router's own copy is asked for: it is as new.
+// getDefaultConcerns returns the default concerns. inMemory asks for the router's copy, which is never stale.
 func getDefaultConcerns(c *call.Call) (bson.D, error) {
 	reply := servers.ConcernStatus(c).(bson.D)
-	if c.Args.Truth("inMemory") {
+	if c.Args.Bool("inMemory") {
 		reply = append(reply, bson.E{Key: "inMemory", Value: true})
 	}
 	return reply, nil
@@ -63,7 +63,7 @@ func setCompatibility(c *call.Call) (bson.D, error) {
 			"BSON field 'setFeatureCompatibilityVersion.setFeatureCompatibilityVersion' is the wrong type '%s', expected "+
 				"type 'string'", args.TypeName(v.Type))
 	}
-	if c.Node.Release().AtLeast(catalog.Release70) && !args.Truth(c.Body.Lookup("confirm")) {
+	if c.Node.Release().AtLeast(catalog.Release70) && !args.ReadBool(c.Body.Lookup("confirm")) {
 		return nil, mongoerr.New(7369100,
 			"Once you have upgraded to %s, you will not be able to downgrade FCV and binary version without support "+
 				"assistance. "+

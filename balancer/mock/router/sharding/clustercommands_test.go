@@ -53,7 +53,7 @@ func TestConfigShard(t *testing.T) {
 	if n := x.OK("shop", d("count", "orders", "query", d("a", d("$gte", 0)))).Lookup("n").Int32(); n != 10 {
 		t.Errorf("%d documents in the end", n)
 	}
-	x.Invariants()
+	x.CheckInvariants()
 }
 
 // How long the transition takes once chunks and databases have gone: up to 8.2.6 until the ranges that
@@ -70,7 +70,7 @@ func TestConfigShardByRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := routertest.New(t, mock.Config{Topology: topology, Version: release})
+		x := routertest.New(t, mock.Config{Topology: topology, Release: release})
 		x.OK("admin", d("transitionFromDedicatedConfigServer", 1))
 		for i := range 10 {
 			x.OK("shop", d("insert", "orders", "documents", bson.A{d("_id", i, "a", i)}))
@@ -98,7 +98,7 @@ func TestConfigShardByRelease(t *testing.T) {
 		}
 		x.OK("admin", d("transitionFromDedicatedConfigServer", 1)) // and back, with nothing of before
 		x.OK("admin", d("moveChunk", "shop.orders", "find", d("a", 5), "to", "config"))
-		x.Invariants()
+		x.CheckInvariants()
 	}
 }
 
@@ -119,7 +119,7 @@ func TestDefaultConcerns(t *testing.T) {
 	if source := x.OK("admin", d("getDefaultRWConcern", 1)).Lookup("defaultReadConcernSource").StringValue(); source != "implicit" {
 		t.Errorf("source %q", source)
 	}
-	x.Refusals("admin", []routertest.Refusal{
+	x.CheckRefusals("admin", []routertest.Refusal{
 		{d("setDefaultRWConcern", 1), 2},
 		{d("setDefaultRWConcern", 1, "defaultReadConcern", d("level", "snapshot")), 2},
 		{d("setDefaultRWConcern", 1, "defaultWriteConcern", d("w", 0)), 2},
@@ -139,7 +139,7 @@ func TestRefusalsOfAMongos(t *testing.T) {
 		t.Errorf("profile: %s", reply)
 	}
 	x.OK("admin", d("setFeatureCompatibilityVersion", "8.0", "confirm", true))
-	x.Refusals("admin", []routertest.Refusal{
+	x.CheckRefusals("admin", []routertest.Refusal{
 		{d("profile", 1), 2},
 		{d("profile", "x"), 14},
 		{d("setFeatureCompatibilityVersion", "8.0"), 7369100},
@@ -166,7 +166,7 @@ func TestConfigShardWithUnreadyDeletion(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := routertest.New(t, mock.Config{
-			Topology: topology, Version: catalog.Release82.WithPatch(7), ServerBugs: mock.ServerBugs{DropsUnreadyDeletions: flawed},
+			Topology: topology, Release: catalog.Release82.WithPatch(7), ServerBugs: mock.ServerBugs{DropsUnreadyDeletions: flawed},
 		})
 		x.OK("admin", d("balancerStop", 1))
 		x.OK("admin", d("transitionFromDedicatedConfigServer", 1))
@@ -200,6 +200,6 @@ func TestConfigShardWithUnreadyDeletion(t *testing.T) {
 
 // Releases before 7.0 change the feature compatibility version without a confirmation.
 func TestOldReleasesNeedNoConfirmation(t *testing.T) {
-	x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(2), Version: catalog.Release60})
+	x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(2), Release: catalog.Release60})
 	x.OK("admin", d("setFeatureCompatibilityVersion", "6.0"))
 }

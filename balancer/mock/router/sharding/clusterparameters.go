@@ -20,7 +20,7 @@ func clusterParameterHandlers() map[string]call.Handler {
 
 // getClusterParameter returns one parameter by name, several, or all with "*" (rules/03-commands §1.10).
 func getClusterParameter(c *call.Call) (bson.D, error) {
-	names, err := clusterParametersAsked(c.Cluster, c.Body.Lookup("getClusterParameter"))
+	names, err := requestedClusterParameters(c.Cluster, c.Body.Lookup("getClusterParameter"))
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func getClusterParameter(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "clusterParameters", Value: shown}}, nil
 }
 
-func clusterParametersAsked(cluster *mock.Cluster, v bson.RawValue) ([]string, error) {
+func requestedClusterParameters(cluster *mock.Cluster, v bson.RawValue) ([]string, error) {
 	if name, isText := v.StringValueOK(); isText {
 		if name == "*" {
 			return cluster.ClusterParameters().Names(), nil

@@ -34,7 +34,7 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 	if err := awaitReshardings(c, db, coll); err != nil {
 		return nil, err
 	}
-	found, err := c.Cluster.Inconsistencies(db, coll, c.Args.Truth("checkIndexes"))
+	found, err := c.Cluster.Inconsistencies(db, coll, c.Args.Bool("checkIndexes"))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // since 8.3, and the same steps for a config shard.
 func drainingHandlers() map[string]call.Handler {
 	start := func(c *call.Call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.Cluster.Membership().Drain(s)
+		return bson.D{}, c.Cluster.Membership().StartShardDraining(s)
 	}
 	stop := func(c *call.Call, s catalog.Shard) (bson.D, error) {
 		return bson.D{}, c.Cluster.Membership().StopDraining(s)
@@ -94,13 +94,13 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 		return removalDoc(status), nil
 	}
 	collections := c.Cluster.Membership().CollectionsToMove(shard.ID)
-	if status.Empty() && len(collections) == 0 {
+	if status.IsEmpty() && len(collections) == 0 {
 		return bson.D{{Key: "msg", Value: "draining completed successfully"}, {Key: "state", Value: drainingComplete}}, nil
 	}
 	databases, shown, truncated := truncateLists(status.Databases, collections, drainListBytes)
 	doc := bson.D{}
 	if len(status.Databases) > 0 || len(collections) > 0 {
-		doc = append(doc, bson.E{Key: "note", Value: noteOfVerbs})
+		doc = append(doc, bson.E{Key: "note", Value: drainingNote})
 	}
 	remaining := bson.D{
 		{Key: "chunks", Value: status.Chunks - int64(len(status.Collections))},
@@ -126,12 +126,12 @@ const (
 	drainElementBytes = 13
 )
 
-// truncateLists truncates two arrays to a total of at most most bytes. It truncates the second array
+// truncateLists truncates two arrays to a total of at most maxBytes. It truncates the second array
 // first.
-func truncateLists(databases, collections []string, most int) (dbs, colls []string, truncated bool) {
+func truncateLists(databases, collections []string, maxBytes int) (dbs, colls []string, truncated bool) {
 	cut := func(list []string) []string {
 		for i, name := range list {
-			if most -= len(name) + drainElementBytes; most < 0 {
+			if maxBytes -= len(name) + drainElementBytes; maxBytes < 0 {
 				truncated = true
 				return list[:i]
 			}
@@ -143,8 +143,8 @@ func truncateLists(databases, collections []string, most int) (dbs, colls []stri
 }
 
 const (
-	noteToMove  = "you need to drop or movePrimary these databases"
-	noteOfVerbs = "you need to call moveCollection for collectionsToMove and afterwards movePrimary for the dbsToMove"
+	removalNote  = "you need to drop or movePrimary these databases"
+	drainingNote = "you need to call moveCollection for collectionsToMove and afterwards movePrimary for the dbsToMove"
 )
 
 // remainingDoc returns the numbers of chunks, collections and databases that remain on a shard.

@@ -37,11 +37,11 @@ func moveChunk(c *call.Call) (bson.D, error) {
 // moveChunkRequest returns the request to the donor for a moveChunk.
 func moveChunkRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	ns := c.Args.Text("moveChunk")
-	coll, err := c.Cluster.ConfigDB().Sharded(ns)
+	coll, err := c.Cluster.ConfigDB().RequireSharded(ns)
 	if err != nil {
 		return req, err
 	}
-	bounds, err := chunkChoice(c.Args, "query")
+	bounds, err := readFindOrBounds(c.Args, "query")
 	if err != nil {
 		return req, err
 	}
@@ -61,10 +61,10 @@ func moveChunkRequest(c *call.Call) (req mock.MoveRequest, err error) {
 		throttle = c.Args["_secondaryThrottle"]
 	}
 	concern := c.Body.Lookup("writeConcern")
-	if args.Truth(throttle) && concern.IsZero() {
+	if args.ReadBool(throttle) && concern.IsZero() {
 		return req, mongoerr.New(mongoerr.FailedToParse, "secondaryThrottle needs a writeConcern")
 	}
-	if args.Truth(throttle) { // a write concern has no effect without throttling
+	if args.ReadBool(throttle) { // a write concern has no effect without throttling
 		req.SecondaryThrottle = true
 		req.WriteConcern, _ = concern.DocumentOK()
 	}
@@ -72,22 +72,22 @@ func moveChunkRequest(c *call.Call) (req mock.MoveRequest, err error) {
 		SecondaryThrottle: req.SecondaryThrottle, WriteConcern: req.WriteConcern,
 		Namespace: ns, From: chunk.Shard, To: to.ID,
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max),
-		WaitForDelete:     c.Args.Truth("waitForDelete") || c.Args.Truth("_waitForDelete"),
+		WaitForDelete:     c.Args.Bool("waitForDelete") || c.Args.Bool("_waitForDelete"),
 		Force:             manualForce(c.Args),
 		MaxChunkSizeBytes: c.Cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
 }
 
 func manualForce(a args.Values) policy.ForceJumbo {
-	if a.Truth("forceJumbo") {
+	if a.Bool("forceJumbo") {
 		return policy.ForceManual
 	}
 	return policy.ForceNone
 }
 
-// chunkChoice checks that exactly one of find and bounds is given. find is the name that error messages
+// readFindOrBounds checks that exactly one of find and bounds is given. find is the name that error messages
 // use for the field find.
-func chunkChoice(a args.Values, find string) ([]bson.Raw, error) {
+func readFindOrBounds(a args.Values, find string) ([]bson.Raw, error) {
 	var bounds []bson.Raw
 	if a.Has("bounds") {
 		var err error
@@ -115,12 +115,12 @@ func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, 
 		}
 		return table.Find(key), nil
 	}
-	lower, err := coll.Pattern.Key(bounds[0])
+	lower, err := coll.Pattern.ParseKey(bounds[0])
 	if err != nil {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid "+
 			"for shard key pattern %s", bounds[0], bounds[1], coll.Pattern.Doc())
 	}
-	upper, err := coll.Pattern.Key(bounds[1])
+	upper, err := coll.Pattern.ParseKey(bounds[1])
 	if err != nil {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid "+
 			"for shard key pattern %s", bounds[0], bounds[1], coll.Pattern.Doc())
@@ -149,7 +149,7 @@ func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	if err != nil {
 		return req, mongoerr.Wrap(err, "Could not find destination shard")
 	}
-	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	coll, tracked, err := c.Cluster.ConfigDB().TrackedEntry(ns)
 	if err != nil {
 		return req, err
 	}
@@ -165,7 +165,7 @@ func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 	}
 	return mock.MoveRequest{
 		Namespace: ns, From: donorOf(c.Cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,
-		WaitForDelete:     c.Args.Truth("waitForDelete"),
+		WaitForDelete:     c.Args.Bool("waitForDelete"),
 		Force:             manualForce(c.Args),
 		MaxChunkSizeBytes: c.Cluster.Balancer().MaxChunkSizeBytes(coll),
 	}, nil
@@ -176,13 +176,13 @@ func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	if lower != nil {
-		key, err := coll.Pattern.Key(lower)
+		key, err := coll.Pattern.ParseKey(lower)
 		if err != nil {
 			key = looseKey(coll.Pattern, lower)
 		}
 		return table.Find(key).Shard
 	}
-	key, err := coll.Pattern.Key(upper)
+	key, err := coll.Pattern.ParseKey(upper)
 	if err != nil {
 		key = looseKey(coll.Pattern, upper)
 	}
@@ -208,7 +208,7 @@ func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 	if err != nil {
 		return p.GlobalMin()
 	}
-	key, err := p.Key(raw)
+	key, err := p.ParseKey(raw)
 	if err != nil {
 		return p.GlobalMin()
 	}
@@ -227,7 +227,7 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return wrapDonorError(c, err)
 		}
-		if c.Node.Routes.Refused(req.Namespace, c.Cluster.ConfigDB()); attempt == staleAttempts {
+		if c.Node.Routes.RefreshStale(req.Namespace, c.Cluster.ConfigDB()); attempt == staleAttempts {
 			return wrapDonorError(c, err)
 		}
 	}
@@ -240,7 +240,7 @@ func wrapDonorError(c *call.Call, err error) error {
 		mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || mongoerr.Is(err, mongoerr.ShardNotFound) {
 		return err
 	}
-	ofBounds := mongoerr.Is(err, mongoerr.InvalidOptions) || mongoerr.Is(err, mongoerr.RangeOfChunks)
+	ofBounds := mongoerr.Is(err, mongoerr.InvalidOptions) || mongoerr.Is(err, mongoerr.RangeNotInOneChunk)
 	if ofBounds && c.Node.Release().ChecksMovedRanges() { // here the config server checks the bounds
 		return err
 	}

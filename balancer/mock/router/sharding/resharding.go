@@ -38,7 +38,7 @@ func refineKey(c *call.Call) (bson.D, error) {
 	unique := c.Args["enforceUniquenessCheck"]
 	return bson.D{}, c.Cluster.Collections().RefineKey(mock.RefineRequest{
 		Namespace: c.Args.Text("refineCollectionShardKey"), Key: c.Args.Object("key"), UUID: c.Args.Binary("collectionUUID"),
-		AcceptNonUnique: !unique.IsZero() && !args.Truth(unique),
+		AcceptNonUnique: !unique.IsZero() && !args.ReadBool(unique),
 	})
 }
 
@@ -51,7 +51,7 @@ func abortHandler(name string, by mock.Provenance) call.Handler {
 // cleanupReshardCollection has nothing to do: a failed operation of the mock leaves nothing behind.
 func cleanupReshardCollection(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("cleanupReshardCollection")
-	_, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	_, tracked, err := c.Cluster.ConfigDB().TrackedEntry(ns)
 	if err == nil && !tracked {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	}
@@ -61,9 +61,9 @@ func cleanupReshardCollection(c *call.Call) (bson.D, error) {
 func reshardCollection(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("reshardCollection")
 	switch {
-	case c.Args.Truth("unique"):
+	case c.Args.Bool("unique"):
 		return nil, mongoerr.New(mongoerr.BadValue, "Resharding doesn't support unique: true")
-	case c.Args.Has("_presetReshardedChunks") && !call.TestCommands(c.Cluster):
+	case c.Args.Has("_presetReshardedChunks") && !call.HasTestCommands(c.Cluster):
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
 	case c.Args.Has("_presetReshardedChunks") && c.Args.Has("numInitialChunks"):
@@ -77,8 +77,8 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	req := mock.ReshardRequest{
-		Namespace: ns, Key: c.Args.Object("key"), InitialChunks: c.Args.Number("numInitialChunks"),
-		Force: c.Args.Truth("forceRedistribution"),
+		Namespace: ns, Key: c.Args.Object("key"), InitialChunks: c.Args.Int("numInitialChunks"),
+		Force: c.Args.Bool("forceRedistribution"),
 		UUID:  c.Args.Binary("reshardingUUID"),
 	}
 	if c.Args.Has("numInitialChunks") && req.InitialChunks <= 0 {

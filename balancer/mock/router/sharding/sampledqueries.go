@@ -32,7 +32,7 @@ func sampledQueriesStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw
 			continue
 		}
 		var uuid bson.Binary
-		if coll, err := c.Cluster.ConfigDB().Sharded(of); err == nil {
+		if coll, err := c.Cluster.ConfigDB().RequireSharded(of); err == nil {
 			uuid = coll.UUID
 		}
 		for i, one := range c.Node.Analyzers[of].Samples {

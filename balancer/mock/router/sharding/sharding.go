@@ -38,11 +38,11 @@ func shardCollection(c *call.Call) (bson.D, error) {
 	err := c.Request.ShardCollection(mock.ShardRequest{
 		Namespace:       ns,
 		Key:             c.Args.Object("key"),
-		Unique:          c.Args.Truth("unique"),
-		NoIndex:         !create.IsZero() && !args.Truth(create),
+		Unique:          c.Args.Bool("unique"),
+		NoIndex:         !create.IsZero() && !args.ReadBool(create),
 		UUID:            c.Args.Binary("collectionUUID"),
-		AcceptNonUnique: !allow.IsZero() && !args.Truth(allow),
-		PresplitZones:   c.Args.Truth("presplitHashedZones"),
+		AcceptNonUnique: !allow.IsZero() && !args.ReadBool(allow),
+		PresplitZones:   c.Args.Bool("presplitHashedZones"),
 		OtherCollation:  other != nil,
 		TimeSeries:      c.Args.Object("timeseries"),
 	})

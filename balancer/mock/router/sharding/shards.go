@@ -55,7 +55,7 @@ func removeShard(c *call.Call) (bson.D, error) {
 // removalDoc returns the progress of a shard removal.
 func removalDoc(removal mock.Removal) bson.D {
 	shard := bson.E{Key: "shard", Value: string(removal.Shard)}
-	left := bson.D{{Key: "note", Value: noteToMove}, {Key: "dbsToMove", Value: removal.Databases}}
+	left := bson.D{{Key: "note", Value: removalNote}, {Key: "dbsToMove", Value: removal.Databases}}
 	switch {
 	case removal.Started:
 		return append(bson.D{{Key: "msg", Value: "draining started successfully"}, {Key: "state", Value: "started"}, shard},

@@ -44,7 +44,7 @@ func TestE91RemoveShard(t *testing.T) {
 	x.Sleep(time.Hour)
 	x.Cluster.Lock()
 	defer x.Cluster.Unlock()
-	if err := x.Cluster.Invariants(); err != nil {
+	if err := x.Cluster.CheckInvariants(); err != nil {
 		t.Error(err)
 	}
 }

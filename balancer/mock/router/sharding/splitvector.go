@@ -61,14 +61,14 @@ func checkRoutedSplitVector(c *call.Call, ns string) error {
 	if db, _, _ := strings.Cut(ns, "."); db != c.DB {
 		return mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
 	}
-	if _, err := c.Cluster.ConfigDB().Sharded(ns); err == nil && !c.Cluster.Release().ShowsSplitPoints() {
+	if _, err := c.Cluster.ConfigDB().RequireSharded(ns); err == nil && !c.Cluster.Release().ShowsSplitPoints() {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't do command: splitVector on sharded collection")
 	}
 	return nil
 }
 
 func readSplitVectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
-	req.Force = args.Truth(c.Body.Lookup("force"))
+	req.Force = args.ReadBool(c.Body.Lookup("force"))
 	points, _ := args.Number(c.Body.Lookup("maxSplitPoints"))
 	req.MaxPoints = int64(points)
 	if v := c.Body.Lookup("maxChunkObjects"); !v.IsZero() {

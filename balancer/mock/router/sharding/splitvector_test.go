@@ -40,7 +40,7 @@ func TestSplitVector(t *testing.T) {
 	if median != 50 {
 		t.Errorf("the median is %d", median)
 	}
-	x.Refusals("shop", []routertest.Refusal{
+	x.CheckRefusals("shop", []routertest.Refusal{
 		{d("splitVector", "logs.raw", "keyPattern", d("k", 1), "maxChunkSize", 1), 20},
 		{d("splitVector", "shop.orders", "maxChunkSize", 1), 8},
 		{vector("min", d("a", 0), "maxChunkSize", 1), 8},
@@ -56,7 +56,7 @@ func TestSplitVector(t *testing.T) {
 // Routers up to 5.0 ask no shard about a sharded collection; of others they ask.
 func TestSplitVectorOfOldRouters(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60} {
-		x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(2), Version: release})
+		x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(2), Release: release})
 		x.OK("admin", d("enableSharding", "shop", "primaryShard", "shard0"))
 		x.OK("admin", d("shardCollection", "shop.orders", "key", d("a", 1)))
 		x.OK("shop", d("insert", "plain", "documents", bson.A{d("a", 1), d("a", 2)}))
@@ -66,7 +66,7 @@ func TestSplitVectorOfOldRouters(t *testing.T) {
 		if release.ShowsSplitPoints() {
 			x.OK("shop", vector)
 		} else {
-			x.Refusals("shop", []routertest.Refusal{{vector, 20}})
+			x.CheckRefusals("shop", []routertest.Refusal{{vector, 20}})
 		}
 	}
 }

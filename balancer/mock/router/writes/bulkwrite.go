@@ -104,7 +104,7 @@ func bulkStatements(c *call.Call) ([]bulkStatement, error) {
 		if at < 0 || int(at) >= len(namespaces) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", doc)
 		}
-		if err := refuseMany(c, args.Truth(doc.Lookup("multi")), "multi=true"); err != nil {
+		if err := checkNotMulti(c, args.ReadBool(doc.Lookup("multi")), "multi=true"); err != nil {
 			return nil, err
 		}
 		ops[i] = bulkStatement{first.Key(), namespaces[int(at)], doc}
@@ -166,7 +166,7 @@ func bulkUpdate(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
 }
 
 func bulkDelete(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error) {
-	return deleteMatching(c, ns, op.Lookup("filter").Document(), !args.Truth(op.Lookup("multi")), op)
+	return deleteMatching(c, ns, op.Lookup("filter").Document(), !args.ReadBool(op.Lookup("multi")), op)
 }
 
 // bulkTotals are the counters of a bulkWrite.
@@ -176,22 +176,22 @@ func (t *bulkTotals) add(kind string, e statementResult) {
 	if e.err != nil {
 		t.errors++
 	}
-	if e.done == nil {
+	if e.outcome == nil {
 		return
 	}
-	n := int32(e.done.Matched)
+	n := int32(e.outcome.Matched)
 	switch kind {
 	case "insert":
 		t.inserted += n
 	case "delete":
 		t.deleted += n
 	case "update":
-		if !e.done.Upserted.IsZero() {
+		if !e.outcome.Upserted.IsZero() {
 			t.upserted++
 			n--
 		}
 		t.matched += n
-		t.modified += int32(e.done.Modified)
+		t.modified += int32(e.outcome.Modified)
 	}
 }
 
@@ -202,7 +202,7 @@ func bulkItem(kind string, e statementResult) bson.D {
 		item[0].Value = 0.0
 		item = append(item, writeError(e.index, e.err)[1:]...)
 	}
-	done := e.done
+	done := e.outcome
 	if done == nil {
 		done = &call.Outcome{}
 	}
@@ -216,10 +216,10 @@ func bulkItem(kind string, e statementResult) bson.D {
 	return item
 }
 
-func bulkReply(c *call.Call, ops []bulkStatement, b *batch, size int) (bson.D, error) {
+func bulkReply(c *call.Call, ops []bulkStatement, b *batchResult, size int) (bson.D, error) {
 	var totals bulkTotals
 	var items []bson.Raw
-	onlyErrors := c.Args.Truth("errorsOnly")
+	onlyErrors := c.Args.Bool("errorsOnly")
 	for _, e := range b.results {
 		kind := ops[e.index].kind
 		totals.add(kind, e)

@@ -25,28 +25,28 @@ func TestBulkWriteAnswers(t *testing.T) {
 		items   string
 		sums    string
 	}{
-		{"insert", routertest.Bulk(bson.A{d("insert", 1, "document", d("_id", 1))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nInserted")},
-		{"update", routertest.Bulk(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", d("$set", d("x", 1)))}),
+		{"insert", routertest.BulkWrite(bson.A{d("insert", 1, "document", d("_id", 1))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nInserted")},
+		{"update", routertest.BulkWrite(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", d("$set", d("x", 1)))}),
 			`[{"ok":1.0,"idx":0,"n":1,"nModified":1}]`, `"nErrors":0,"nInserted":0,"nMatched":1,"nModified":1,"nUpserted":0,"nDeleted":0`},
-		{"update of many on two shards", routertest.Bulk(bson.A{d("update", 0, "filter", d(), "updateMods", bson.A{d("$set", d("x", 1))}, "multi", true)}),
+		{"update of many on two shards", routertest.BulkWrite(bson.A{d("update", 0, "filter", d(), "updateMods", bson.A{d("$set", d("x", 1))}, "multi", true)}),
 			`[{"ok":1.0,"idx":0,"n":20,"nModified":20}]`, `"nErrors":0,"nInserted":0,"nMatched":20,"nModified":20,"nUpserted":0,"nDeleted":0`},
-		{"upsert", routertest.Bulk(bson.A{d("update", 1, "filter", d("_id", 7), "updateMods", d("x", 1), "upsert", true)}),
+		{"upsert", routertest.BulkWrite(bson.A{d("update", 1, "filter", d("_id", 7), "updateMods", d("x", 1), "upsert", true)}),
 			`[{"ok":1.0,"idx":0,"n":1,"nModified":0,"upserted":{"_id":7}}]`, one("nUpserted")},
-		{"delete", routertest.Bulk(bson.A{d("delete", 0, "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
-		{"delete of many", routertest.Bulk(bson.A{d("delete", 0, "filter", d("i", 3), "multi", true)}),
+		{"delete", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
+		{"delete of many", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("i", 3), "multi", true)}),
 			`[{"ok":1.0,"idx":0,"n":4}]`, strings.Replace(none, `"nDeleted":0`, `"nDeleted":4`, 1)},
-		{"errors only", routertest.Bulk(bson.A{d("insert", 1, "document", d("_id", 1))}, "errorsOnly", true), `[]`, one("nInserted")},
-		{"an ordered list ends at an error", routertest.Bulk(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}),
+		{"errors only", routertest.BulkWrite(bson.A{d("insert", 1, "document", d("_id", 1))}, "errorsOnly", true), `[]`, one("nInserted")},
+		{"an ordered list ends at an error", routertest.BulkWrite(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}),
 			`[{"ok":0.0,"idx":0,` + duplicate + `,"n":0}]`, one("nErrors")},
-		{"an unordered one does not", routertest.Bulk(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}, "ordered", false),
+		{"an unordered one does not", routertest.BulkWrite(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}, "ordered", false),
 			`[{"ok":0.0,"idx":0,` + duplicate + `,"n":0},{"ok":1.0,"idx":1,"n":1}]`, `"nErrors":1,"nInserted":1,"nMatched":0,"nModified":0,"nUpserted":0,"nDeleted":0`},
-		{"let", routertest.Bulk(bson.A{d("delete", 0, "filter", d("$expr", d("$eq", bson.A{"$k", "$$k"})))}, "let", d("k", 5)), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
-		{"constants", routertest.Bulk(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", bson.A{d("$set", d("x", "$$c"))}, "constants", d("c", 5))}),
+		{"let", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("$expr", d("$eq", bson.A{"$k", "$$k"})))}, "let", d("k", 5)), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
+		{"constants", routertest.BulkWrite(bson.A{d("update", 0, "filter", d("k", 3), "updateMods", bson.A{d("$set", d("x", "$$c"))}, "constants", d("c", 5))}),
 			`[{"ok":1.0,"idx":0,"n":1,"nModified":1}]`, `"nErrors":0,"nInserted":0,"nMatched":1,"nModified":1,"nUpserted":0,"nDeleted":0`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			x := routertest.NewExplained(t)
+			x := routertest.NewExplainState(t)
 			reply := x.OK("admin", tt.command)
 			if got := routertest.PlainJSON(t, reply.Lookup("cursor", "firstBatch")); got != tt.items {
 				t.Errorf("items %s\n want %s", got, tt.items)
@@ -62,7 +62,7 @@ func TestBulkWriteAnswers(t *testing.T) {
 }
 
 func TestBulkWriteRefusals(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	insert := d("insert", 1, "document", d("_id", 1))
 	for _, tt := range []struct {
 		name    string
@@ -70,19 +70,19 @@ func TestBulkWriteRefusals(t *testing.T) {
 		command bson.D
 		code    int
 	}{
-		{"another database", "doc1", routertest.Bulk(bson.A{insert}), 13},
-		{"no operations", "admin", routertest.Bulk(bson.A{}), 16},
+		{"another database", "doc1", routertest.BulkWrite(bson.A{insert}), 13},
+		{"no operations", "admin", routertest.BulkWrite(bson.A{}), 16},
 		{"operations missing", "admin", d("bulkWrite", 1, "nsInfo", bson.A{}), 40414},
 		{"namespaces missing", "admin", d("bulkWrite", 1, "ops", bson.A{insert}), 40414},
-		{"unknown argument", "admin", routertest.Bulk(bson.A{insert}, "nope", 1), 40415},
-		{"unknown argument of an operation", "admin", routertest.Bulk(bson.A{d("insert", 0, "document", d(), "upsert", true)}), 40415},
-		{"unknown operation", "admin", routertest.Bulk(bson.A{d("replace", 0)}), 40415},
-		{"no such namespace", "admin", routertest.Bulk(bson.A{d("insert", 2, "document", d())}), 2},
+		{"unknown argument", "admin", routertest.BulkWrite(bson.A{insert}, "nope", 1), 40415},
+		{"unknown argument of an operation", "admin", routertest.BulkWrite(bson.A{d("insert", 0, "document", d(), "upsert", true)}), 40415},
+		{"unknown operation", "admin", routertest.BulkWrite(bson.A{d("replace", 0)}), 40415},
+		{"no such namespace", "admin", routertest.BulkWrite(bson.A{d("insert", 2, "document", d())}), 2},
 		{"bad namespace", "admin", d("bulkWrite", 1, "ops", bson.A{insert}, "nsInfo", bson.A{d("ns", "nothing")}), 73},
 		{"another UUID", "admin", d("bulkWrite", 1, "ops", bson.A{insert}, "nsInfo", bson.A{d("ns", "doc1.e", "collectionUUID", bson.Binary{Subtype: 4, Data: make([]byte, 16)}), d("ns", "other.c")}), 361},
-		{"no filter", "admin", routertest.Bulk(bson.A{d("delete", 0)}), 40414},
-		{"a filter that is none", "admin", routertest.Bulk(bson.A{d("delete", 0, "filter", 1)}), 14},
-		{"many in a retryable write", "admin", retryable(routertest.Bulk(bson.A{d("delete", 0, "filter", d(), "multi", true)}), 1), 72},
+		{"no filter", "admin", routertest.BulkWrite(bson.A{d("delete", 0)}), 40414},
+		{"a filter that is none", "admin", routertest.BulkWrite(bson.A{d("delete", 0, "filter", 1)}), 14},
+		{"many in a retryable write", "admin", retryable(routertest.BulkWrite(bson.A{d("delete", 0, "filter", d(), "multi", true)}), 1), 72},
 	} {
 		if code := x.Code(tt.db, tt.command); code != tt.code {
 			t.Errorf("%s: code %d, want %d", tt.name, code, tt.code)
@@ -94,12 +94,12 @@ func TestBulkWriteRefusals(t *testing.T) {
 }
 
 func TestBulkWriteCursor(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	ops := bson.A{}
 	for i := range 5 {
 		ops = append(ops, d("insert", 1, "document", d("_id", i)))
 	}
-	cursor := x.OK("admin", routertest.Bulk(ops, "cursor", d("batchSize", 2))).Lookup("cursor").Document()
+	cursor := x.OK("admin", routertest.BulkWrite(ops, "cursor", d("batchSize", 2))).Lookup("cursor").Document()
 	if first, _ := cursor.Lookup("firstBatch").Array().Values(); len(first) != 2 {
 		t.Errorf("the first batch has %d", len(first))
 	}
@@ -110,8 +110,8 @@ func TestBulkWriteCursor(t *testing.T) {
 }
 
 func TestRetriedBulkWrite(t *testing.T) {
-	x := routertest.NewExplained(t)
-	ops := routertest.Bulk(bson.A{d("insert", 1, "document", d("_id", 1)), d("update", 0, "filter", d("k", 1), "updateMods", d("$inc", d("n", 1)))})
+	x := routertest.NewExplainState(t)
+	ops := routertest.BulkWrite(bson.A{d("insert", 1, "document", d("_id", 1)), d("update", 0, "filter", d("k", 1), "updateMods", d("$inc", d("n", 1)))})
 	first := x.OK("admin", retryable(ops, 1))
 	again := x.OK("admin", retryable(ops, 1))
 	for _, name := range []string{"cursor", "nInserted", "nModified"} {
@@ -128,7 +128,7 @@ func TestRetriedBulkWrite(t *testing.T) {
 }
 
 func TestBulkWriteThroughTheDriver(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	client, ctx := x.Client(nil), context.Background()
 	result, err := client.BulkWrite(ctx, []mongo.ClientBulkWrite{
 		{Database: "doc1", Collection: "e", Model: mongo.NewClientInsertOneModel().SetDocument(d("_id", 100, "k", 100))},

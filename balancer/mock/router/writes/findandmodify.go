@@ -37,7 +37,9 @@ func findAndModify(c *call.Call) (bson.D, error) {
 }
 
 func findAndModifyOnce(c *call.Call, ns string) (*call.Outcome, error) {
-	req, err := call.WithoutLock(c, func(context.Context) (mock.FindAndModifyRequest, error) { return FindOneRequest(c) })
+	req, err := call.WithoutLock(c, func(context.Context) (mock.FindAndModifyRequest, error) {
+		return FindAndModifyRequest(c)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func imageFunc(c *call.Call, remove bool) (
 			return nil, err
 		}
 	}
-	isNew := args.Truth(c.Body.Lookup("new")) && !remove
+	isNew := args.ReadBool(c.Body.Lookup("new")) && !remove
 	return func(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
 		doc := before
 		if isNew {
@@ -86,9 +88,9 @@ func imageFunc(c *call.Call, remove bool) (
 	}, nil
 }
 
-// FindOneRequest parses a findAndModify.
-func FindOneRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
-	req := mock.FindAndModifyRequest{Remove: args.Truth(c.Body.Lookup("remove"))}
+// FindAndModifyRequest parses a findAndModify.
+func FindAndModifyRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
+	req := mock.FindAndModifyRequest{Remove: args.ReadBool(c.Body.Lookup("remove"))}
 	query, err := c.Document("query")
 	if err != nil {
 		return req, err
@@ -100,9 +102,9 @@ func FindOneRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 	switch {
 	case req.Remove && !update.IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an update and remove=true")
-	case req.Remove && args.Truth(c.Body.Lookup("upsert")):
+	case req.Remove && args.ReadBool(c.Body.Lookup("upsert")):
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify both upsert=true and remove=true")
-	case req.Remove && args.Truth(c.Body.Lookup("new")):
+	case req.Remove && args.ReadBool(c.Body.Lookup("new")):
 		return req, mongoerr.New(mongoerr.FailedToParse,
 			"Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
 	case isPipeline(c.Body.Lookup("update")) && !c.Body.Lookup("arrayFilters").IsZero():
@@ -129,7 +131,7 @@ func FindOneRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 		return req, err
 	}
 	req.Retryable = isRetryable(c)
-	req.Show, err = imageFunc(c, req.Remove)
+	req.ComputeReturned, err = imageFunc(c, req.Remove)
 	return req, err
 }
 
@@ -146,10 +148,10 @@ func findAndModifyReply(result mock.UpdateResult, remove bool) bson.D {
 	}
 	last = append(bson.D{{Key: "n", Value: int32(n)}}, last...)
 	reply := bson.D{{Key: "lastErrorObject", Value: last}}
-	if result.Shown == nil {
+	if result.Returned == nil {
 		return append(reply, bson.E{Key: "value", Value: nil})
 	}
-	return append(reply, bson.E{Key: "value", Value: result.Shown})
+	return append(reply, bson.E{Key: "value", Value: result.Returned})
 }
 
 func isPipeline(update bson.RawValue) bool {

@@ -105,7 +105,7 @@ func (s *statementIDs) runOnce(
 	}
 	id := s.id(i)
 	if before, done := s.write.Done[id]; done {
-		if before.Rewritten != c.Cluster.Reshardings().RewriteCount(ns) {
+		if before.RewriteCount != c.Cluster.Reshardings().RewriteCount(ns) {
 			return nil, mongoerr.New(mongoerr.IncompleteTransactionHistory,
 				"Incomplete history detected for transaction %d on session %s", s.write.Number, c.Body.Lookup("lsid"))
 		}
@@ -119,7 +119,7 @@ func (s *statementIDs) runOnce(
 	if err == nil && result.Changed() {
 		if n := c.Cluster.Reshardings().RewriteCount(ns); n > 0 {
 			own := *result // all inserts share one Outcome
-			own.Rewritten = n
+			own.RewriteCount = n
 			result = &own
 		}
 		s.write.Done[id] = result
@@ -140,9 +140,9 @@ func (s *statementIDs) addRetried(reply bson.D) bson.D {
 	return append(reply, bson.E{Key: "retriedStmtIds", Value: ids})
 }
 
-// refuseMany rejects a statement that may affect several documents in a retryable write. The result of a
+// checkNotMulti rejects a statement that may affect several documents in a retryable write. The result of a
 // lost one could not be reconstructed.
-func refuseMany(c *call.Call, many bool, what string) error {
+func checkNotMulti(c *call.Call, many bool, what string) error {
 	if !many || c.TxnNumber == nil {
 		return nil
 	}

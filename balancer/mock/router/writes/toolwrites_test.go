@@ -115,7 +115,7 @@ func TestFieldsOfCommands(t *testing.T) {
 	} {
 		for _, release := range []catalog.Release{catalog.Release80, catalog.Release83} {
 			for _, fields := range append(tt.fields, none, d("frobnicate", 1)) {
-				x := routertest.New(t, mock.Config{Version: release})
+				x := routertest.New(t, mock.Config{Release: release})
 				x.OK("shop", d("insert", "users", "documents", bson.A{d("a", 1)}))
 				for _, f := range fields {
 					want := 0

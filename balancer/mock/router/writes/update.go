@@ -48,7 +48,7 @@ func updateDocuments(c *call.Call) (bson.D, error) {
 
 // updateOne runs one statement of an update.
 func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) (*call.Outcome, error) {
-	if err := checkUpdateForm(c, ns, u, args.Truth(statement.Lookup("multi"))); err != nil {
+	if err := checkUpdateForm(c, ns, u, args.ReadBool(statement.Lookup("multi"))); err != nil {
 		return nil, err
 	}
 	req, err := call.WithoutLock(c, func(context.Context) (mock.UpdateRequest, error) {
@@ -60,7 +60,7 @@ func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) 
 	if err := checkUpsert(c, ns, req); err != nil {
 		return nil, err
 	}
-	if err := refuseMany(c, req.Multi, "multi=true"); err != nil {
+	if err := checkNotMulti(c, req.Multi, "multi=true"); err != nil {
 		return nil, err
 	}
 	req.Retryable = isRetryable(c)
@@ -112,7 +112,7 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 		Let:            let,
 		Now:            c.Now,
 		NewID:          func() bson.ObjectID { return newID(c) },
-		FillTimestamps: func(doc bson.Raw) bson.Raw { return stampWithoutLock(c, doc) },
+		FillTimestamps: func(doc bson.Raw) bson.Raw { return fillTimestampsWithoutLock(c, doc) },
 		UpsertDocument: supplied,
 		Language:       c.Language(),
 	})
@@ -121,8 +121,8 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 	}
 	req = mock.UpdateRequest{
 		Filter: filter, Query: query, Update: update,
-		Multi: args.Truth(options.Lookup("multi")), Upsert: args.Truth(options.Lookup("upsert")),
-		Unchecked: args.Truth(c.Body.Lookup("bypassDocumentValidation")),
+		Multi: args.ReadBool(options.Lookup("multi")), Upsert: args.ReadBool(options.Lookup("upsert")),
+		Unchecked: args.ReadBool(c.Body.Lookup("bypassDocumentValidation")),
 	}
 	if req.Sort, req.Hint, err = readSortAndHint(c, options, q, u); err != nil {
 		return req, err
@@ -156,10 +156,10 @@ func constantsOf(options bson.Raw) (bson.Raw, bool) {
 // suppliedDocument returns the document that an upsert inserts instead of the pipeline's result. It
 // returns nil without upsertSupplied, which $merge sets.
 func suppliedDocument(options bson.Raw) (bson.Raw, error) {
-	if !args.Truth(options.Lookup("upsertSupplied")) {
+	if !args.ReadBool(options.Lookup("upsertSupplied")) {
 		return nil, nil
 	}
-	if !args.Truth(options.Lookup("upsert")) {
+	if !args.ReadBool(options.Lookup("upsert")) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "cannot specify 'upsertSupplied: true' for a non-upsert operation")
 	}
 	constants, _ := constantsOf(options)

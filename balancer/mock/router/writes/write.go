@@ -23,8 +23,8 @@ func writeHandlers() map[string]call.Handler {
 	}
 }
 
-// batch is the result of a batch of writes.
-type batch struct {
+// batchResult is the result of a batch of writes.
+type batchResult struct {
 	matched, modified int
 	upserted          bson.A
 	failures          bson.A
@@ -35,9 +35,9 @@ type batch struct {
 
 // statementResult is the result or the error of one statement.
 type statementResult struct {
-	index int
-	done  *call.Outcome
-	err   error
+	index   int
+	outcome *call.Outcome
+	err     error
 }
 
 // readStatements reads the statements of a batch of writes: 1 to 100,000 documents.
@@ -74,14 +74,15 @@ func yieldLock(c *call.Call) error {
 	})
 }
 
-// runBatch runs statements one by one. on returns the namespace of a statement. An ordered batch stops
+// runBatch runs statements one by one. namespaceOf returns the namespace of a statement. An ordered batch stops
 // at the first error.
-func runBatch(c *call.Call, n int, on func(i int) string, each func(i int) (*call.Outcome, error)) (*batch, error) {
+func runBatch(c *call.Call, n int, namespaceOf func(i int) string, runStatement func(i int) (*call.Outcome,
+	error)) (*batchResult, error) {
 	ordered := true
 	if v := c.Body.Lookup("ordered"); !v.IsZero() {
-		ordered = args.Truth(v)
+		ordered = args.ReadBool(v)
 	}
-	b := &batch{upserted: bson.A{}, failures: bson.A{}, results: make([]statementResult, 0, n)}
+	b := &batchResult{upserted: bson.A{}, failures: bson.A{}, results: make([]statementResult, 0, n)}
 	var err error
 	if b.statements, err = beginRetryable(c, n); err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func runBatch(c *call.Call, n int, on func(i int) string, each func(i int) (*cal
 				return nil, err
 			}
 		}
-		done, err := b.statements.runOnce(c, i, on(i), func() (*call.Outcome, error) { return each(i) })
+		done, err := b.statements.runOnce(c, i, namespaceOf(i), func() (*call.Outcome, error) { return runStatement(i) })
 		b.results = append(b.results, statementResult{i, done, err})
 		if done != nil {
 			b.add(i, done)
@@ -123,16 +124,16 @@ func endsCommand(err error) bool {
 		mongoerr.InterruptedAtShutdown, mongoerr.ClientDisconnect}, code)
 }
 
-func (b *batch) add(i int, done *call.Outcome) {
-	b.matched += done.Matched
-	b.modified += done.Modified
-	if !done.Upserted.IsZero() {
-		b.upserted = append(b.upserted, bson.D{{Key: "index", Value: int32(i)}, {Key: "_id", Value: done.Upserted}})
+func (b *batchResult) add(i int, outcome *call.Outcome) {
+	b.matched += outcome.Matched
+	b.modified += outcome.Modified
+	if !outcome.Upserted.IsZero() {
+		b.upserted = append(b.upserted, bson.D{{Key: "index", Value: int32(i)}, {Key: "_id", Value: outcome.Upserted}})
 	}
 }
 
 // reply appends the fields that all batch replies share to fields.
-func (b *batch) reply(fields bson.D) bson.D {
+func (b *batchResult) reply(fields bson.D) bson.D {
 	if len(b.failures) > 0 {
 		fields = append(fields, bson.E{Key: "writeErrors", Value: b.failures})
 	}
@@ -143,7 +144,7 @@ func (b *batch) reply(fields bson.D) bson.D {
 // leaves later messages empty, so that the reply is not too large.
 const maxErrorBytes = 1 << 20
 
-func (b *batch) addFailure(i int, err error) {
+func (b *batchResult) addFailure(i int, err error) {
 	doc := writeError(i, err)
 	if b.errorBytes > maxErrorBytes {
 		doc[2].Value, doc = "", doc[:3]
@@ -173,14 +174,14 @@ type insertOptions struct {
 }
 
 func readInsertOptions(c *call.Call) insertOptions {
-	return insertOptions{args.Truth(c.Body.Lookup("bypassDocumentValidation")), keepsEmptyTimestamps(c)}
+	return insertOptions{args.ReadBool(c.Body.Lookup("bypassDocumentValidation")), keepsEmptyTimestamps(c)}
 }
 
 func insertOne(c *call.Call, ns string, doc bson.Raw, how insertOptions) (*call.Outcome, error) {
 	if !how.keepEmptyTimestamps {
-		doc = document.StampEmpty(doc, c.Cluster.IDs().Tick)
+		doc = document.FillEmptyTimestamps(doc, c.Cluster.IDs().Tick)
 	}
-	if err := c.Request.InsertChecked(ns, doc, !how.skipValidation); err != nil {
+	if err := c.Request.InsertDocument(ns, doc, !how.skipValidation); err != nil {
 		return nil, err
 	}
 	return insertedOne, nil
@@ -189,16 +190,16 @@ func insertOne(c *call.Call, ns string, doc bson.Raw, how insertOptions) (*call.
 // keepsEmptyTimestamps reports whether empty timestamps stay unchanged instead of being replaced by the
 // time. Tools that copy data set this.
 func keepsEmptyTimestamps(c *call.Call) bool {
-	return args.Truth(c.Body.Lookup("bypassEmptyTsReplacement"))
+	return args.ReadBool(c.Body.Lookup("bypassEmptyTsReplacement"))
 }
 
-// stampWithoutLock replaces the empty timestamps of an update's new document by the time. The caller
+// fillTimestampsWithoutLock replaces the empty timestamps of an update's new document by the time. The caller
 // does not hold the lock.
-func stampWithoutLock(c *call.Call, doc bson.Raw) bson.Raw {
+func fillTimestampsWithoutLock(c *call.Call, doc bson.Raw) bson.Raw {
 	if keepsEmptyTimestamps(c) {
 		return doc
 	}
-	return document.StampEmpty(doc, func() bson.Timestamp {
+	return document.FillEmptyTimestamps(doc, func() bson.Timestamp {
 		c.Cluster.Lock()
 		defer c.Cluster.Unlock()
 		return c.Cluster.IDs().Tick()
@@ -288,10 +289,10 @@ func deleteMatching(c *call.Call, ns string, filter bson.Raw, justOne bool, stat
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseMany(c, !justOne, "limit=0"); err != nil {
+	if err := checkNotMulti(c, !justOne, "limit=0"); err != nil {
 		return nil, err
 	}
-	deleted, err := c.Request.Delete(ns, q.Request(), justOne)
+	deleted, err := c.Request.Delete(ns, q.StoreQuery(), justOne)
 	return &call.Outcome{Matched: deleted, Modified: deleted}, err
 }
 
@@ -311,7 +312,7 @@ func deleteDocuments(c *call.Call) (bson.D, error) {
 	}
 	b, err := runBatch(c, len(statements), sameNamespace(ns), func(i int) (*call.Outcome, error) {
 		s := statements[i]
-		return deleteMatching(c, ns, s.Lookup("q").Document(), args.Truth(s.Lookup("limit")), s)
+		return deleteMatching(c, ns, s.Lookup("q").Document(), args.ReadBool(s.Lookup("limit")), s)
 	})
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 )
 
 func TestWritesTakeHintAndSort(t *testing.T) {
-	x := routertest.NewExplained(t)
+	x := routertest.NewExplainState(t)
 	x.OK("doc1", d("update", "e", "updates", bson.A{d("q", d("i", 1), "u", d("$set", d("last", true)), "sort", d("n", -1))}))
 	if got := x.IDs("doc1", d("find", "e", "filter", d("last", true))); !routertest.Same(got, 16) {
 		t.Errorf("the last is %v", got)
@@ -58,7 +58,7 @@ func TestValidators(t *testing.T) {
 // A stage that is none fails an update as a whole, one that updates can't have
 // its statement (the drivers' command-logging tests rely on the first).
 func TestUnknownStageFailsTheUpdate(t *testing.T) {
-	x := routertest.NewFaulty(t)
+	x := routertest.NewThreeShards(t)
 	update := func(stage bson.D) bson.D {
 		return d("update", "c", "updates", bson.A{d("q", d("a", 1), "u", bson.A{stage})})
 	}

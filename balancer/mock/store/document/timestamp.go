@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// StampEmpty returns a document in which each empty top-level timestamp, Timestamp(0, 0), is replaced by
+// FillEmptyTimestamps returns a document in which each empty top-level timestamp, Timestamp(0, 0), is replaced by
 // the next timestamp. It does not change the _id and nested fields.
-func StampEmpty(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
+func FillEmptyTimestamps(doc bson.Raw, next func() bson.Timestamp) bson.Raw {
 	if bytes.IndexByte(doc, byte(bson.TypeTimestamp)) < 0 || !hasEmptyTimestamp(doc) {
 		return doc
 	}

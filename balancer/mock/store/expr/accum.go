@@ -31,7 +31,7 @@ func (m *memoryCounter) MemoryBytes() int { return m.bytes }
 
 func (m *memoryCounter) addBytes(n int) error {
 	if m.bytes += n; m.bytes > quota.StageMemory {
-		return accumulatorTooLarge(m.op)
+		return errAccumulatorTooLarge(m.op)
 	}
 	return nil
 }
@@ -326,7 +326,7 @@ func (m *mergedObject) Result(*quota.Meter) value.Value {
 	return value.Object(document.New(m.fields...))
 }
 
-func accumulatorTooLarge(op string) error {
+func errAccumulatorTooLarge(op string) error {
 	return servererr.New(mongoerr.ExceededMemoryLimit,
 		"%s used too much memory and cannot spill to disk. Memory limit: %d bytes", op, quota.StageMemory)
 }

@@ -192,7 +192,7 @@ func (c *Compiler) CompileAccumulator(
 	sc *Scope,
 ) (acc AccumulatorSpec, ok bool, err error) {
 	if name == "$accumulator" {
-		_, err = noJavaScript(name, arg, sc)
+		_, err = rejectJavaScript(name, arg, sc)
 		return acc, true, err
 	}
 	if start, ok := listAccumulators[name]; ok {
@@ -311,8 +311,8 @@ func (c *Compiler) compileTop(name string, arg value.Value, sc *Scope) (Accumula
 			return AccumulatorSpec{}, err
 		}
 	}
-	key := Func(func(c *Evaluation) (value.Value, error) {
-		return bytesValue(order.KeyMetered(c.Meter, c.Root.Value)), nil
+	key := ExpressionFunc(func(c *Evaluation) (value.Value, error) {
+		return bytesValue(order.DocumentKeyMetered(c.Meter, c.Root.Value)), nil
 	})
 	bottom := name == "$bottom" || name == "$bottomN"
 	return AccumulatorSpec{Args: []Expression{output, key}, New: func(c *Evaluation) (Accumulator, error) {
@@ -381,7 +381,7 @@ func (c *Compiler) compileAccumulate(name string, arg value.Value, sc *Scope) (E
 		return nil, err
 	}
 	start := listAccumulators[name]
-	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		vs, err := EvalAll(args, c)
 		if err != nil {
 			return value.Value{}, err
@@ -400,7 +400,7 @@ func (c *Compiler) compileAccumulateN(name string, arg value.Value, sc *Scope) (
 		return nil, err
 	}
 	start := countAccumulators[name]
-	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		n, err := evalCount(args[1], c)
 		if err != nil {
 			return value.Value{}, err
@@ -423,7 +423,7 @@ func (c *Compiler) compileQuantileExpression(name string, arg value.Value, sc *S
 	if err != nil {
 		return nil, err
 	}
-	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		acc, err := start(c)
 		if err != nil {
 			return value.Value{}, err

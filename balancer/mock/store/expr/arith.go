@@ -201,7 +201,7 @@ func compileRand(_ string, arg value.Value, _ *Scope) (Expression, error) {
 	if !value.IsObject(arg) && !value.IsArray(arg) || !document.IsEmpty(arg.Value) {
 		return nil, servererr.NewCode(3040501, "$rand does not currently accept arguments")
 	}
-	return Func(func(c *Evaluation) (value.Value, error) { return value.Double(c.Random()), nil }), nil
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) { return value.Double(c.Random()), nil }), nil
 }
 
 func bitwise(op string, identity int32, f func(a, b int64) int64,

@@ -384,7 +384,7 @@ func (c *Compiler) compileZip(name string, arg value.Value, sc *Scope) (Expressi
 			return nil, servererr.NewCode(34467, "defaults and inputs must have the same length")
 		}
 	}
-	return Func(func(c *Evaluation) (value.Value, error) { return evalZip(c, inputs, defaults, longest) }), nil
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) { return evalZip(c, inputs, defaults, longest) }), nil
 }
 
 func evalZip(c *Evaluation, inputs, defaults []Expression, longest bool) (value.Value, error) {
@@ -449,7 +449,7 @@ func (c *Compiler) compileSortArray(name string, arg value.Value, sc *Scope) (Ex
 	if err != nil {
 		return nil, err
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		in, err := input.Eval(c)
 		if err != nil || value.IsNullish(in) {
 			return value.Null(), err

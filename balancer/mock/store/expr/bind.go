@@ -37,7 +37,7 @@ func (c *Compiler) compileLet(name string, arg value.Value, sc *Scope) (Expressi
 	if err != nil {
 		return nil, err
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		vs, err := EvalAll(exprs, c)
 		if err != nil {
 			return value.Value{}, err
@@ -141,7 +141,7 @@ func (c *Compiler) compileMap(name string, arg value.Value, sc *Scope) (Expressi
 	if err != nil {
 		return nil, err
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		in, err := input.Eval(c)
 		if err != nil || value.IsNullish(in) {
 			return value.Null(), err
@@ -183,7 +183,7 @@ func (c *Compiler) compileFilter(name string, arg value.Value, sc *Scope) (Expre
 			return nil, err
 		}
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		in, err := input.Eval(c)
 		if err != nil || value.IsNullish(in) {
 			return value.Null(), err
@@ -261,7 +261,7 @@ func (c *Compiler) compileReduce(name string, arg value.Value, sc *Scope) (Expre
 	if err != nil {
 		return nil, err
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		in, err := input.Eval(c)
 		if err != nil || value.IsNullish(in) {
 			return value.Null(), err

@@ -138,7 +138,8 @@ func checkConstants(name string, args []Expression, sc *Scope) error {
 }
 
 // compileArguments compiles an array of arguments. Any other value is a single argument.
-func (c *Compiler) compileArguments(name string, least, most int, arg value.Value, sc *Scope) ([]Expression, error) {
+func (c *Compiler) compileArguments(name string, minArgs, maxArgs int, arg value.Value, sc *Scope) ([]Expression,
+	error) {
 	var args []Expression
 	var err error
 	if value.IsArray(arg) && name != "$toHashedIndexKey" { // $toHashedIndexKey takes an array as its operand
@@ -152,17 +153,18 @@ func (c *Compiler) compileArguments(name string, least, most int, arg value.Valu
 	}
 	n := len(args)
 	switch {
-	case n >= least && (most < 0 || n <= most):
+	case n >= minArgs && (maxArgs < 0 || n <= maxArgs):
 		return args, nil
 	case name == "$setEquals":
 		return nil, servererr.NewCode(17045, "$setEquals needs at least two arguments had: %d", n)
-	case least == most:
-		return nil, servererr.NewCode(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, least, n)
-	case most < 0:
-		return nil, servererr.NewCode(16020, "Expression %s takes at least %d arguments. %d were passed in.", name, least, n)
+	case minArgs == maxArgs:
+		return nil, servererr.NewCode(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, minArgs, n)
+	case maxArgs < 0:
+		return nil, servererr.NewCode(16020, "Expression %s takes at least %d arguments. %d were passed in.", name,
+			minArgs, n)
 	}
 	return nil, servererr.NewCode(28667,
-		"Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", name, least, most, n)
+		"Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", name, minArgs, maxArgs, n)
 }
 
 func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Value, sc *Scope) (Expression, error) {

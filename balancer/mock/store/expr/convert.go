@@ -129,11 +129,11 @@ func convert(v value.Value, how conversion) (value.Value, error) {
 		return parseJSON(how.meter, v, t)
 	}
 	f := map[bson.Type]func(value.Value) (value.Value, error){
-		bson.TypeInt32: convertInt32, bson.TypeInt64: convertInt64, bson.TypeDouble: convertDouble,
-		bson.TypeDecimal128: convertDecimal, bson.TypeBoolean: convertBool, bson.TypeDateTime: convertDate,
-		bson.TypeObjectID: convertObjectID,
-		bson.TypeString:   func(v value.Value) (value.Value, error) { return convertString(v, how) },
-		bson.TypeBinary:   func(v value.Value) (value.Value, error) { return convertBinary(v, how.format) },
+		bson.TypeInt32: convertToInt32, bson.TypeInt64: convertToInt64, bson.TypeDouble: convertToDouble,
+		bson.TypeDecimal128: convertToDecimal, bson.TypeBoolean: convertToBool, bson.TypeDateTime: convertToDate,
+		bson.TypeObjectID: convertToObjectID,
+		bson.TypeString:   func(v value.Value) (value.Value, error) { return convertToString(v, how) },
+		bson.TypeBinary:   func(v value.Value) (value.Value, error) { return convertToBinary(v, how.format) },
 	}[t]
 	if f == nil {
 		return unsupportedConversion(v, value.TypeName(value.Value{Type: t}))
@@ -145,7 +145,7 @@ func unsupportedConversion(v value.Value, to string) (value.Value, error) {
 	return conversionError("Unsupported conversion from %s to %s in $convert with no onError value", value.TypeName(v), to)
 }
 
-func convertInt32(v value.Value) (value.Value, error) {
+func convertToInt32(v value.Value) (value.Value, error) {
 	n, err := convertInt64To(v, "int")
 	if err != nil {
 		return value.Value{}, err
@@ -156,7 +156,7 @@ func convertInt32(v value.Value) (value.Value, error) {
 	return value.Int32(int32(n)), nil
 }
 
-func convertInt64(v value.Value) (value.Value, error) {
+func convertToInt64(v value.Value) (value.Value, error) {
 	if v.Type == bson.TypeDateTime {
 		return value.Int64(value.Int64At(v.Value)), nil
 	}
@@ -195,7 +195,7 @@ func convertInt64To(v value.Value, to string) (int64, error) {
 	return 0, err
 }
 
-func convertDouble(v value.Value) (value.Value, error) {
+func convertToDouble(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
 		n, err := convertInt64To(v, "double")
@@ -221,7 +221,7 @@ func convertDouble(v value.Value) (value.Value, error) {
 	return unsupportedConversion(v, "double")
 }
 
-func convertDecimal(v value.Value) (value.Value, error) {
+func convertToDecimal(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
 		n, err := convertInt64To(v, "decimal")
@@ -240,15 +240,15 @@ func convertDecimal(v value.Value) (value.Value, error) {
 	return unsupportedConversion(v, "decimal")
 }
 
-// convertBool converts zero to false and everything else to true.
-func convertBool(v value.Value) (value.Value, error) {
+// convertToBool converts zero to false and everything else to true.
+func convertToBool(v value.Value) (value.Value, error) {
 	if value.IsNumber(v) {
 		return value.Bool(value.IsTruthy(v)), nil
 	}
 	return value.Bool(true), nil
 }
 
-func convertDate(v value.Value) (value.Value, error) {
+func convertToDate(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
 		n, err := convertInt64To(v, "date")
@@ -268,7 +268,7 @@ func convertDate(v value.Value) (value.Value, error) {
 	return unsupportedConversion(v, "date")
 }
 
-func convertObjectID(v value.Value) (value.Value, error) {
+func convertToObjectID(v value.Value) (value.Value, error) {
 	if v.Type != bson.TypeString {
 		return unsupportedConversion(v, "objectId")
 	}
@@ -281,7 +281,7 @@ func convertObjectID(v value.Value) (value.Value, error) {
 	return value.ObjectID(id), nil
 }
 
-func convertString(v value.Value, how conversion) (value.Value, error) {
+func convertToString(v value.Value, how conversion) (value.Value, error) {
 	if _, known := extendedScalarText(v); how.extended && (known || value.IsObject(v) || value.IsArray(v)) {
 		return extendedText(how.meter, v)
 	}
@@ -343,7 +343,7 @@ func binaryText(v value.Value, format string) (value.Value, error) {
 	return unsupportedConversion(v, "string")
 }
 
-func convertBinary(v value.Value, format string) (value.Value, error) {
+func convertToBinary(v value.Value, format string) (value.Value, error) {
 	if v.Type != bson.TypeString {
 		return unsupportedConversion(v, "binData")
 	}

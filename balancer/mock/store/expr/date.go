@@ -107,7 +107,7 @@ func dateMillis(v value.Value) (int64, error) {
 	case bson.TypeDateTime:
 		return value.Int64At(v.Value), nil
 	case bson.TypeTimestamp, bson.TypeObjectID:
-		d, err := convertDate(v)
+		d, err := convertToDate(v)
 		return value.Int64At(d.Value), err
 	}
 	return 0, servererr.NewCode(16006, "can't convert from BSON type %s to Date", value.TypeName(v))

@@ -28,7 +28,7 @@ func (c *Compiler) compileEJSON(name string, arg value.Value, sc *Scope) (Expres
 	if err != nil {
 		return nil, err
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		in, err := args[0].Eval(c)
 		if err != nil {
 			return in, err

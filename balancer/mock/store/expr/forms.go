@@ -8,11 +8,11 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// Func is an expression implemented by a closure.
-type Func func(c *Evaluation) (value.Value, error)
+// ExpressionFunc is an expression implemented by a closure.
+type ExpressionFunc func(c *Evaluation) (value.Value, error)
 
 // Eval calls the function.
-func (f Func) Eval(c *Evaluation) (value.Value, error) {
+func (f ExpressionFunc) Eval(c *Evaluation) (value.Value, error) {
 	v, err := f(c)
 	if err == nil {
 		err = c.Meter.Charge(1) // loops stop when the meter ends
@@ -20,9 +20,9 @@ func (f Func) Eval(c *Evaluation) (value.Value, error) {
 	return v, err
 }
 
-// noJavaScript rejects operators that need JavaScript, with the error of a server whose JavaScript
+// rejectJavaScript rejects operators that need JavaScript, with the error of a server whose JavaScript
 // engine is disabled.
-func noJavaScript(string, value.Value, *Scope) (Expression, error) {
+func rejectJavaScript(string, value.Value, *Scope) (Expression, error) {
 	return nil, servererr.NewCode(31264, "Cannot run server-side javascript without the javascript engine enabled")
 }
 
@@ -49,7 +49,7 @@ func (c *Compiler) specialForms() map[string]operatorCompiler {
 		"$unsetField":   c.compileSetField,
 		"$zip":          c.compileZip,
 		"$rand":         compileRand,
-		"$function":     noJavaScript,
+		"$function":     rejectJavaScript,
 		"$regexMatch":   c.compileRegex,
 		"$regexFind":    c.compileRegex,
 		"$regexFindAll": c.compileRegex,
@@ -63,7 +63,7 @@ func (c *Compiler) specialForms() map[string]operatorCompiler {
 	for name := range countAccumulators {
 		forms[name] = c.compileAccumulateN
 	}
-	maps.Copy(forms, c.newForms())
+	maps.Copy(forms, c.laterForms())
 	return forms
 }
 
@@ -79,7 +79,7 @@ func (c *Compiler) compileJunction(name string, arg value.Value, sc *Scope) (Exp
 			return Literal(value.Bool(stopAt)), nil
 		}
 	}
-	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		for _, a := range args {
 			v, err := a.Eval(c)
 			if err != nil {
@@ -98,7 +98,7 @@ func (c *Compiler) compileNot(name string, arg value.Value, sc *Scope) (Expressi
 	if err != nil {
 		return nil, err
 	}
-	return c.fold(Func(func(c *Evaluation) (value.Value, error) {
+	return c.fold(ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		v, err := args[0].Eval(c)
 		return value.Bool(!value.IsTruthy(v)), err
 	}), args, sc)
@@ -128,7 +128,7 @@ func (c *Compiler) compileCond(name string, arg value.Value, sc *Scope) (Express
 		}
 		return args[2], nil
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		v, err := args[0].Eval(c)
 		if err != nil {
 			return value.Value{}, err
@@ -210,7 +210,7 @@ func (c *Compiler) compileIfNull(name string, arg value.Value, sc *Scope) (Expre
 	if v, ok := constantAt(args, 0); ok && !c.noFolding && !value.IsNullish(v) {
 		return args[0], nil
 	}
-	return c.fold(Func(func(c *Evaluation) (v value.Value, err error) {
+	return c.fold(ExpressionFunc(func(c *Evaluation) (v value.Value, err error) {
 		for i, a := range args {
 			v, err = a.Eval(c)
 			if err != nil || i == len(args)-1 || !value.IsNullish(v) {

@@ -18,8 +18,8 @@ import (
 // (jstests/aggregation/expressions: hash.js, subtype.js, create_oid.js, current_date.js). The error
 // messages are our own.
 
-// newForms returns the operators that only later languages have (see Language).
-func (c *Compiler) newForms() map[string]operatorCompiler {
+// laterForms returns the operators that only later languages have (see Language).
+func (c *Compiler) laterForms() map[string]operatorCompiler {
 	return map[string]operatorCompiler{
 		"$hash":             c.compileHash,
 		"$hexHash":          c.compileHash,
@@ -35,12 +35,12 @@ func (c *Compiler) newForms() map[string]operatorCompiler {
 
 // formWithoutArguments returns an operator whose argument must be {} and that returns a new value each
 // time.
-func formWithoutArguments(give func(c *Evaluation) value.Value) operatorCompiler {
+func formWithoutArguments(newValue func(c *Evaluation) value.Value) operatorCompiler {
 	return func(name string, arg value.Value, _ *Scope) (Expression, error) {
 		if !value.IsObject(arg) || !document.IsEmpty(arg.Value) {
 			return nil, servererr.FailedToParse("%s does not accept arguments", name)
 		}
-		return Func(func(c *Evaluation) (value.Value, error) { return give(c), nil }), nil
+		return ExpressionFunc(func(c *Evaluation) (value.Value, error) { return newValue(c), nil }), nil
 	}
 }
 

@@ -89,8 +89,8 @@ func (u *setUnionOf) Add(w *quota.Meter, args []value.Value) error {
 	return forEachItem(w, u.op, args[0], func(item value.Value) error { return u.setOf.Add(w, []value.Value{item}) })
 }
 
-// forEachItem calls give for each element of an array. A missing list has no elements; null is an error.
-func forEachItem(w *quota.Meter, op string, list value.Value, give func(item value.Value) error) error {
+// forEachItem calls visit for each element of an array. A missing list has no elements; null is an error.
+func forEachItem(w *quota.Meter, op string, list value.Value, visit func(item value.Value) error) error {
 	if value.IsMissing(list) {
 		return nil
 	}
@@ -99,7 +99,7 @@ func forEachItem(w *quota.Meter, op string, list value.Value, give func(item val
 			value.TypeName(list))
 	}
 	for _, item := range w.Fields(list.Value) {
-		if err := give(item); err != nil {
+		if err := visit(item); err != nil {
 			return err
 		}
 	}

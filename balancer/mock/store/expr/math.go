@@ -314,7 +314,7 @@ func roundInteger(v value.Value, places int, mode value.RoundMode) (value.Value,
 	if mode == value.RoundTowardZero {
 		n.Quo(n, value.PowerOfTen(-places))
 	} else {
-		n = value.RoundedShift(n, -places)
+		n = value.DropDigits(n, -places)
 	}
 	n.Mul(n, value.PowerOfTen(-places))
 	if !n.IsInt64() {

@@ -41,7 +41,7 @@ func (c *Compiler) compileGetField(name string, arg value.Value, sc *Scope) (Exp
 			return nil, err
 		}
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		k, err := key.Eval(c)
 		if err != nil {
 			return value.Value{}, err
@@ -116,7 +116,7 @@ func (c *Compiler) compileSetField(name string, arg value.Value, sc *Scope) (Exp
 		}
 	}
 	field := value.TextAt(l.Value)
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		in, err := input.Eval(c)
 		if err != nil || value.IsNullish(in) {
 			return value.Null(), err

@@ -36,7 +36,7 @@ func (c *Compiler) compileRegex(name string, arg value.Value, sc *Scope) (Expres
 	}[name]
 	none := map[string]value.Value{"$regexMatch": value.Bool(false), "$regexFind": value.Null(),
 		"$regexFindAll": document.Array(nil)}[name]
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		vs, err := EvalAll(args, c)
 		if err != nil {
 			return value.Value{}, err
@@ -99,7 +99,7 @@ const (
 )
 
 func regexFindAll(w *quota.Meter, s string, p *regex.Pattern) (value.Value, error) {
-	found, err := p.FindAll(w, s, maxValueSize/(minMatchSize+p.Groups()*minMatchGroupSize)+1)
+	found, err := p.FindAll(w, s, maxValueSize/(minMatchSize+p.GroupCount()*minMatchGroupSize)+1)
 	var out []value.Value
 	size := 0
 	counted, at := 0, 0 // the number of characters in the first at bytes

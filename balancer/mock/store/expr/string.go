@@ -174,8 +174,8 @@ func exprSubstrCP(_ *Evaluation, args []value.Value) (value.Value, error) {
 }
 
 // indexOfText returns an operator that finds the index of a substring in an optional range, or -1. With
-// points it counts characters instead of bytes.
-func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.Value) (value.Value, error) {
+// codePoints it counts characters instead of bytes.
+func indexOfText(op string, code int32, codePoints bool) func(*Evaluation, []value.Value) (value.Value, error) {
 	return func(_ *Evaluation, args []value.Value) (value.Value, error) {
 		if value.IsNullish(args[0]) {
 			return value.Null(), nil
@@ -190,7 +190,7 @@ func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.V
 		}
 		s, sub := value.TextAt(args[0].Value), value.TextAt(args[1].Value)
 		size := len(s)
-		if points {
+		if codePoints {
 			size = utf8.RuneCountInString(s)
 		}
 		from, to, err := parseIndexRange(op, args[2:], size)
@@ -200,7 +200,7 @@ func indexOfText(op string, code int32, points bool) func(*Evaluation, []value.V
 		if from > size || from > to {
 			return value.Int32(-1), nil
 		}
-		if !points {
+		if !codePoints {
 			i := strings.Index(s[from:to], sub)
 			if i >= 0 {
 				i += from

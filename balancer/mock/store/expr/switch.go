@@ -46,7 +46,7 @@ func (c *Compiler) compileSwitch(name string, arg value.Value, sc *Scope) (Expre
 			return otherwise, err
 		}
 	}
-	return Func(func(c *Evaluation) (value.Value, error) {
+	return ExpressionFunc(func(c *Evaluation) (value.Value, error) {
 		for _, b := range branches {
 			v, err := b.condition.Eval(c)
 			if err != nil {

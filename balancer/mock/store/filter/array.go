@@ -26,7 +26,7 @@ func newSizeTest(v value.Value) (sizeTest, error) {
 	return sizeTest(n), nil
 }
 
-func (t sizeTest) Test(v value.Value, _ *Matching) bool {
+func (t sizeTest) Test(v value.Value, _ *MatchState) bool {
 	return value.IsArray(v) && document.Count(v.Value) == int(t)
 }
 
@@ -79,7 +79,7 @@ func isElemMatch(p predicate) bool {
 
 type matchesNothing struct{}
 
-func (matchesNothing) Test(value.Value, *Matching) bool { return false }
+func (matchesNothing) Test(value.Value, *MatchState) bool { return false }
 
 // CompileElemMatch compiles $elemMatch, with a query on elements that are documents or with operators on
 // the elements themselves.
@@ -107,7 +107,7 @@ var TopLevelOnly = map[string]bool{
 
 type elementDocument struct{ query node }
 
-func (d elementDocument) Test(v value.Value, m *Matching) bool {
+func (d elementDocument) Test(v value.Value, m *MatchState) bool {
 	return anyElement(v, m, func(e value.Value) bool {
 		return (value.IsObject(e) || e.Type == bson.TypeArray) && d.query.Match(e.Value, m)
 	})
@@ -115,18 +115,18 @@ func (d elementDocument) Test(v value.Value, m *Matching) bool {
 
 type elementValue struct{ want predicate }
 
-func (ev elementValue) Test(v value.Value, m *Matching) bool {
+func (ev elementValue) Test(v value.Value, m *MatchState) bool {
 	return anyElement(v, m, func(e value.Value) bool { return ev.want.Test(e, m) })
 }
 
 // anyElement reports whether an element matches, and stores its index.
-func anyElement(v value.Value, m *Matching, ok func(value.Value) bool) bool {
+func anyElement(v value.Value, m *MatchState, ok func(value.Value) bool) bool {
 	if !value.IsArray(v) {
 		return false
 	}
 	i := 0
 	for _, e := range document.Fields(v.Value) {
-		if m.step(0) && ok(e) {
+		if m.charge(0) && ok(e) {
 			m.Index = i
 			return true
 		}

@@ -36,7 +36,7 @@ func newComparison(name string, op comparisonOp, to value.Value) (*comparison, e
 	return &comparison{op, to}, nil
 }
 
-func (c *comparison) Test(v value.Value, _ *Matching) bool {
+func (c *comparison) Test(v value.Value, _ *MatchState) bool {
 	have, want := keyorder.Rank(v.Type), keyorder.Rank(c.operand.Type)
 	if have != want {
 		switch {
@@ -110,7 +110,7 @@ func newMembership(op string, v value.Value) (*membership, error) {
 	return m, nil
 }
 
-func (t *membership) Test(v value.Value, m *Matching) bool {
+func (t *membership) Test(v value.Value, m *MatchState) bool {
 	if value.IsNullish(v) {
 		return t.null && v.Type != bson.TypeUndefined
 	}
@@ -128,7 +128,7 @@ func (t *membership) Test(v value.Value, m *Matching) bool {
 
 type existence struct{}
 
-func (existence) Test(v value.Value, _ *Matching) bool { return !value.IsMissing(v) }
+func (existence) Test(v value.Value, _ *MatchState) bool { return !value.IsMissing(v) }
 
 // typeTest implements $type.
 type typeTest struct {
@@ -178,6 +178,6 @@ func (t *typeTest) add(v value.Value) error {
 	return nil
 }
 
-func (t typeTest) Test(v value.Value, _ *Matching) bool {
+func (t typeTest) Test(v value.Value, _ *MatchState) bool {
 	return t.types[v.Type] || t.anyNumber && value.IsNumber(v)
 }

@@ -44,16 +44,16 @@ type Options struct {
 
 // node matches documents.
 type node interface {
-	Match(doc []byte, m *Matching) bool
+	Match(doc []byte, m *MatchState) bool
 }
 
 // ValueTest tests a single value, which may be missing.
 type ValueTest interface {
-	Test(v value.Value, m *Matching) bool
+	Test(v value.Value, m *MatchState) bool
 }
 
-// Matching is the state of one match.
-type Matching struct {
+// MatchState is the state of one match.
+type MatchState struct {
 	// Evaluation evaluates expressions; nil until an expression needs it.
 	Evaluation *expr.Evaluation
 	Filter     *Filter
@@ -66,7 +66,7 @@ type Matching struct {
 	finder paths.Finder // of the document's fields
 }
 
-func (m *Matching) currentMeter() *quota.Meter {
+func (m *MatchState) currentMeter() *quota.Meter {
 	switch {
 	case m == nil:
 		return nil
@@ -77,13 +77,13 @@ func (m *Matching) currentMeter() *quota.Meter {
 }
 
 // nullsInArrays reports whether paths yield null within arrays (see Language.NullInArrays).
-func (m *Matching) nullsInArrays() bool {
+func (m *MatchState) nullsInArrays() bool {
 	return m.Filter != nil && m.Filter.Scope.Language.NullInArrays
 }
 
-// step charges the meter and reports whether matching may continue. It may not after an error of an
+// charge charges the meter and reports whether matching may continue. It may not after an error of an
 // expression or a pattern, or when the meter has ended.
-func (m *Matching) step(bytes int) bool {
+func (m *MatchState) charge(bytes int) bool {
 	if m.Err == nil {
 		m.Err = m.currentMeter().ChargeBytes(bytes)
 	}
@@ -150,15 +150,15 @@ func (f *Filter) TestMetered(w *quota.Meter, doc []byte) (bool, error) {
 	if f == nil {
 		return true, w.Charge(1)
 	}
-	return f.test(&Matching{Meter: w, Filter: f, Index: -1}, doc)
+	return f.test(&MatchState{Meter: w, Filter: f, Index: -1}, doc)
 }
 
 // TestInEvaluation matches within an evaluation in progress and uses its variables.
 func (f *Filter) TestInEvaluation(ctx *expr.Evaluation, doc []byte) (bool, error) {
-	return f.test(&Matching{Evaluation: ctx, Filter: f, Index: -1}, doc)
+	return f.test(&MatchState{Evaluation: ctx, Filter: f, Index: -1}, doc)
 }
 
-func (f *Filter) test(m *Matching, doc []byte) (bool, error) {
+func (f *Filter) test(m *MatchState, doc []byte) (bool, error) {
 	ok := f.root.Match(doc, m)
 	if m.Err == nil {
 		m.Err = m.currentMeter().Charge(1)
@@ -172,7 +172,7 @@ func (f *Filter) Position(w *quota.Meter, doc bson.Raw) (int, bool) {
 	if f == nil {
 		return 0, false
 	}
-	m := Matching{Meter: w, Filter: f, Index: -1}
+	m := MatchState{Meter: w, Filter: f, Index: -1}
 	ok := f.root.Match(doc, &m)
 	return m.Index, ok && m.Err == nil && m.Index >= 0
 }
@@ -272,7 +272,7 @@ func eachEquality(n node, yield func(string, value.Value) bool) bool {
 
 type allNode []node
 
-func (n allNode) Match(doc []byte, m *Matching) bool {
+func (n allNode) Match(doc []byte, m *MatchState) bool {
 	for _, child := range n {
 		if !child.Match(doc, m) {
 			return false
@@ -283,7 +283,7 @@ func (n allNode) Match(doc []byte, m *Matching) bool {
 
 type constantNode bool
 
-func (n constantNode) Match([]byte, *Matching) bool { return bool(n) }
+func (n constantNode) Match([]byte, *MatchState) bool { return bool(n) }
 
 // pathNode tests the values at a path.
 type pathNode struct {
@@ -293,11 +293,11 @@ type pathNode struct {
 	expand bool // an array at the end of the path also stands for its elements
 }
 
-func (n *pathNode) Match(doc []byte, m *Matching) bool {
+func (n *pathNode) Match(doc []byte, m *MatchState) bool {
 	matches := false
-	walker := paths.Walker{Meter: m.currentMeter(), Finder: &m.finder, Nulls: m.nullsInArrays()}
+	walker := paths.Walker{Meter: m.currentMeter(), Finder: &m.finder, NullInArrays: m.nullsInArrays()}
 	walker.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
-		if !m.step(0) {
+		if !m.charge(0) {
 			return true
 		}
 		if !n.test.Test(v, m) {
@@ -314,7 +314,7 @@ func (n *pathNode) Match(doc []byte, m *Matching) bool {
 // exprNode implements $expr.
 type exprNode struct{ expr expr.Expression }
 
-func (n exprNode) Match(doc []byte, m *Matching) bool {
+func (n exprNode) Match(doc []byte, m *MatchState) bool {
 	if m.Evaluation == nil {
 		m.Evaluation = expr.NewEvaluation(m.Filter.Scope, m.Filter.now, m.Meter)
 	}

@@ -38,12 +38,12 @@ func queryClauses(query []byte) []queryClause {
 			list = append(list, queryClause{op: name, arg: v, spec: document.New(document.Field{Name: name, Value: v})})
 			continue
 		}
-		list = append(list, predicatesAt(name, v)...)
+		list = append(list, clausesAt(name, v)...)
 	}
 	return slices.DeleteFunc(list, func(c queryClause) bool { return c.op == "$comment" })
 }
 
-func predicatesAt(path string, v value.Value) []queryClause {
+func clausesAt(path string, v value.Value) []queryClause {
 	whole := document.New(document.Field{Name: path, Value: v})
 	if v.Type == bson.TypeRegex {
 		return []queryClause{{"$regex", path, v, whole}}

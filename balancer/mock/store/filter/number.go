@@ -39,7 +39,7 @@ func newModTest(v value.Value) (modTest, error) {
 	return t, nil
 }
 
-func (t modTest) Test(v value.Value, _ *Matching) bool {
+func (t modTest) Test(v value.Value, _ *MatchState) bool {
 	if !value.IsNumber(v) || !value.FitsInt64(v) {
 		return false
 	}
@@ -108,7 +108,7 @@ func binaryBits(data []byte) *big.Int {
 	return new(big.Int).SetBytes(reversed)
 }
 
-func (t bitTest) Test(v value.Value, _ *Matching) bool {
+func (t bitTest) Test(v value.Value, _ *MatchState) bool {
 	bits := new(big.Int)
 	switch {
 	case value.IsNumber(v):

@@ -10,11 +10,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// topOperator compiles an operator that takes the place of a field name.
-type topOperator func(name string, v value.Value) (node, error)
+// topOperatorCompiler compiles an operator that takes the place of a field name.
+type topOperatorCompiler func(name string, v value.Value) (node, error)
 
-func (c *Compiler) topOperators() map[string]topOperator {
-	return map[string]topOperator{
+func (c *Compiler) topOperators() map[string]topOperatorCompiler {
+	return map[string]topOperatorCompiler{
 		"$and": c.compileJunction, "$or": c.compileJunction, "$nor": c.compileJunction,
 		"$expr": c.compileExpr, "$sampleRate": compileSampleRate,
 		"$jsonSchema":  func(_ string, v value.Value) (node, error) { return c.compileSchema(v) },
@@ -72,7 +72,7 @@ func (c *Compiler) compileExpr(_ string, v value.Value) (node, error) {
 	return exprNode{e}, nil
 }
 
-func compileConstant(b bool) topOperator {
+func compileConstant(b bool) topOperatorCompiler {
 	return func(name string, v value.Value) (node, error) {
 		if !value.IsNumber(v) || value.Compare(v, value.Int32(1)) != 0 {
 			return nil, servererr.FailedToParse("%s must be an integer value of 1", name)
@@ -86,7 +86,7 @@ func compileSampleRate(_ string, v value.Value) (node, error) {
 	if !value.IsNumber(v) || !(rate >= 0 && rate <= 1) {
 		return nil, servererr.BadValue("numeric argument to $sampleRate must be in [0, 1]")
 	}
-	return exprNode{expr.Func(func(c *expr.Evaluation) (value.Value, error) {
+	return exprNode{expr.ExpressionFunc(func(c *expr.Evaluation) (value.Value, error) {
 		return value.Bool(c.Random() < rate),
 			nil
 	})}, nil
@@ -101,11 +101,11 @@ func (c *Compiler) compileReference(name string, v value.Value) (node, error) {
 	return p.newNode(name, []string{name}), nil
 }
 
-// pathOperator compiles an operator on a field.
-type pathOperator func(name, op string, v value.Value) (predicate, error)
+// pathOperatorCompiler compiles an operator on a field.
+type pathOperatorCompiler func(name, op string, v value.Value) (predicate, error)
 
-func (c *Compiler) pathOperators() map[string]pathOperator {
-	all := map[string]pathOperator{
+func (c *Compiler) pathOperators() map[string]pathOperatorCompiler {
+	all := map[string]pathOperatorCompiler{
 		"$ne": compileNotEqual, "$in": compileIn, "$nin": compileIn, "$exists": compileExists,
 		"$not":       func(name, _ string, v value.Value) (predicate, error) { return c.compileNot(name, v) },
 		"$all":       func(name, _ string, v value.Value) (predicate, error) { return c.compileAll(name, v) },

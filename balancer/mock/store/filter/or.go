@@ -27,14 +27,14 @@ type valueIndex struct {
 // minIndexedBranches is the number of branches from which an index pays off.
 const minIndexedBranches = 8
 
-func newOrNode(of []node) *orNode {
-	n := &orNode{branches: of}
-	if len(of) < minIndexedBranches {
+func newOrNode(branches []node) *orNode {
+	n := &orNode{branches: branches}
+	if len(branches) < minIndexedBranches {
 		return n
 	}
 	byPath := map[string]*valueIndex{}
-	for i, branch := range of {
-		name, key, ok := demandedValue(branch)
+	for i, branch := range branches {
+		name, key, ok := requiredValue(branch)
 		if !ok {
 			n.unindexed = append(n.unindexed, i)
 			continue
@@ -50,9 +50,9 @@ func newOrNode(of []node) *orNode {
 	return n
 }
 
-// demandedValue returns a value that every matching document has at a path. It ignores null, because
+// requiredValue returns a value that every matching document has at a path. It ignores null, because
 // missing counts as null.
-func demandedValue(n node) (path, key string, ok bool) {
+func requiredValue(n node) (path, key string, ok bool) {
 	eachEquality(n, func(name string, v value.Value) bool {
 		if value.IsNullish(v) || v.Type == bson.TypeRegex || document.IsOperator(name) {
 			return true
@@ -64,13 +64,13 @@ func demandedValue(n node) (path, key string, ok bool) {
 }
 
 // Match reports whether the document matches. With several branches it does not set an array position.
-func (n *orNode) Match(doc []byte, m *Matching) bool {
+func (n *orNode) Match(doc []byte, m *MatchState) bool {
 	if len(n.branches) == 1 {
 		return n.branches[0].Match(doc, m)
 	}
 	before := m.Index
 	for i := range n.candidates(doc, m) {
-		ok := m.step(0) && n.branches[i].Match(doc, m)
+		ok := m.charge(0) && n.branches[i].Match(doc, m)
 		m.Index = before
 		if ok {
 			return true
@@ -80,7 +80,7 @@ func (n *orNode) Match(doc []byte, m *Matching) bool {
 }
 
 // candidates iterates over the indexes of all branches that can match, in order.
-func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) {
+func (n *orNode) candidates(doc []byte, m *MatchState) func(yield func(int) bool) {
 	if n.byValue == nil {
 		return func(yield func(int) bool) {
 			for i := range n.branches {
@@ -94,7 +94,7 @@ func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) 
 	for _, ix := range n.byValue {
 		paths.Walk(m.currentMeter(), doc, ix.path, true, func(v value.Value, _ int) bool {
 			list = append(list, ix.branches[value.EncodedKey(v)]...)
-			return !m.step(len(v.Value))
+			return !m.charge(len(v.Value))
 		})
 	}
 	slices.Sort(list)
@@ -104,7 +104,7 @@ func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) 
 // norNode implements $nor and $not. It does not set an array position.
 type norNode struct{ or *orNode }
 
-func (n norNode) Match(doc []byte, m *Matching) bool {
+func (n norNode) Match(doc []byte, m *MatchState) bool {
 	before := m.Index
 	ok := !n.or.Match(doc, m)
 	m.Index = before
@@ -137,10 +137,10 @@ func newAllValuesNode(ps []predicate) *allValuesNode {
 	return n
 }
 
-func (n *allValuesNode) Match(doc []byte, m *Matching) bool {
+func (n *allValuesNode) Match(doc []byte, m *MatchState) bool {
 	met := map[string]bool{}
 	paths.Walk(m.currentMeter(), doc, n.path, true, func(v value.Value, index int) bool {
-		if !m.step(len(v.Value)) {
+		if !m.charge(len(v.Value)) {
 			return true
 		}
 		key := value.EncodedKey(v)

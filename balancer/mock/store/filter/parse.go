@@ -24,8 +24,8 @@ type Compiler struct {
 	canFail     bool // the query has an expression
 	inElemMatch bool // inside $elemMatch
 	InUpdate    bool // the query is part of an update, in which $expr, $jsonSchema, $where and $text are not allowed
-	top         map[string]topOperator
-	ops         map[string]pathOperator
+	top         map[string]topOperatorCompiler
+	ops         map[string]pathOperatorCompiler
 }
 
 // CompileDocument compiles a query or a part of one that has fields at the top level.
@@ -52,15 +52,15 @@ func (c *Compiler) CompileDocument(doc []byte) (node, error) {
 
 // sortForEvaluation sorts clauses into the server's order of evaluation, if the order matters:
 // expressions may fail, and are evaluated last. Conjunctions and disjunctions come before clauses on one
-// path, negations after them. If and is true, the clauses are a conjunction, into which nested
+// path, negations after them. With isConjunction, nested
 // conjunctions are flattened.
-func (c *Compiler) sortForEvaluation(list allNode, and bool) allNode {
+func (c *Compiler) sortForEvaluation(list allNode, isConjunction bool) allNode {
 	if !c.canFail {
 		return list
 	}
 	var flat allNode
 	for _, n := range list {
-		if inner, isAnd := n.(allNode); and && isAnd {
+		if inner, isAnd := n.(allNode); isConjunction && isAnd {
 			flat = append(flat, inner...)
 			continue
 		}
@@ -157,7 +157,7 @@ func (p predicate) newNode(name string, path []string) node {
 	return all
 }
 
-func (p predicate) Test(v value.Value, m *Matching) bool {
+func (p predicate) Test(v value.Value, m *MatchState) bool {
 	if p.Leaf != nil {
 		return p.Leaf.Test(v, m)
 	}
@@ -205,7 +205,7 @@ func (c *Compiler) compileOperators(name string, doc []byte) ([]predicate, error
 	for op, v := range document.Fields(doc) {
 		switch string(op) {
 		case "$regex":
-			t, err := regexOperator(v, document.Lookup(doc, "$options"))
+			t, err := compileRegex(v, document.Lookup(doc, "$options"))
 			if err != nil {
 				return nil, err
 			}

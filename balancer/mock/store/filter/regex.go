@@ -22,7 +22,7 @@ func newRegexTest(source, options string) (*regexTest, error) {
 	return &regexTest{source, options, p}, nil
 }
 
-func (t *regexTest) Test(v value.Value, m *Matching) bool {
+func (t *regexTest) Test(v value.Value, m *MatchState) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
 		ok, err := t.compiled.Match(m.currentMeter(), value.TextAt(v.Value))
@@ -37,8 +37,8 @@ func (t *regexTest) Test(v value.Value, m *Matching) bool {
 	return false
 }
 
-// regexOperator compiles {$regex: ..., $options: ...}.
-func regexOperator(v, options value.Value) (*regexTest, error) {
+// compileRegex compiles {$regex: ..., $options: ...}.
+func compileRegex(v, options value.Value) (*regexTest, error) {
 	source, flags, ok := value.PatternOf(v)
 	if !ok {
 		return nil, servererr.BadValue("$regex has to be a string")

@@ -33,7 +33,7 @@ func (s schema) isValid(w *quota.Meter, v value.Value) bool {
 // schemaNode applies $jsonSchema to the whole document.
 type schemaNode schema
 
-func (n schemaNode) Match(doc []byte, m *Matching) bool {
+func (n schemaNode) Match(doc []byte, m *MatchState) bool {
 	return schema(n).isValid(m.currentMeter(), value.Object(doc))
 }
 
@@ -47,11 +47,11 @@ func (c *Compiler) compileSchema(v value.Value) (node, error) {
 
 type schemaCompiler struct{ depth int }
 
-// keyword compiles one keyword. whole is the schema, for keywords that depend on each other.
-type keyword func(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error)
+// keywordCompiler compiles one keyword. whole is the schema, for keywords that depend on each other.
+type keywordCompiler func(c *schemaCompiler, name string, arg value.Value, whole []byte) (schemaCheck, error)
 
-func (c *schemaCompiler) keywords() map[string]keyword {
-	return map[string]keyword{
+func (c *schemaCompiler) keywords() map[string]keywordCompiler {
+	return map[string]keywordCompiler{
 		"type": schemaType, "bsonType": schemaType, "enum": schemaEnum,
 		"minimum": schemaBound, "maximum": schemaBound, "exclusiveMinimum": schemaExclusive,
 		"exclusiveMaximum": schemaExclusive,
@@ -94,7 +94,7 @@ func (c *schemaCompiler) compile(v value.Value) (schema, error) {
 }
 
 // checkKeywords checks the names of the keywords before they are compiled.
-func checkKeywords(known map[string]keyword, doc []byte) error {
+func checkKeywords(known map[string]keywordCompiler, doc []byte) error {
 	seen := map[string]bool{}
 	for n := range document.Fields(doc) {
 		name := string(n)

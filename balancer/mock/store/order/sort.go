@@ -29,9 +29,9 @@ type Key struct {
 	meta       string
 }
 
-// Compile compiles {field: 1
+// Compile compiles a sort pattern: 1 or -1 for each field, or {$meta: "randVal"}.
 //
-//	-1, ...}. Errors have the codes of the find command. Stages make further checks themselves.
+//	Errors have the codes of the find command. Stages make further checks themselves.
 func Compile(pattern bson.Raw) (*Sort, error) {
 	s := &Sort{}
 	for name, v := range document.Fields(pattern) {
@@ -121,7 +121,7 @@ func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 		if w.ChargeBytes(len(d)) != nil {
 			return
 		}
-		list[i] = keyed{s.KeyMetered(w, d), d}
+		list[i] = keyed{s.DocumentKeyMetered(w, d), d}
 	}
 	quota.SortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	for i, k := range list {
@@ -129,12 +129,12 @@ func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 	}
 }
 
-// Key returns a sort key of a document. Comparing keys bytewise gives the order of Compare, which suits
+// DocumentKey returns a sort key of a document. Comparing keys bytewise gives the order of Compare, which suits
 // merging sorted streams.
-func (s *Sort) Key(doc bson.Raw) []byte { return s.KeyMetered(nil, doc) }
+func (s *Sort) DocumentKey(doc bson.Raw) []byte { return s.DocumentKeyMetered(nil, doc) }
 
-// KeyMetered is like Key and stops early when the meter ends.
-func (s *Sort) KeyMetered(w *quota.Meter, doc bson.Raw) []byte {
+// DocumentKeyMetered is like Key and stops early when the meter ends.
+func (s *Sort) DocumentKeyMetered(w *quota.Meter, doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.Keys {
 		from := len(key)
@@ -182,9 +182,9 @@ func (k Key) forEachValue(w *quota.Meter, p paths.Position, add func(value.Value
 	}
 	elements := w.Items(p.Value)
 	if len(elements) == 0 {
-		k.forEachValue(w, p.InEmptyArray(), add)
+		k.forEachValue(w, p.ForEmptyArray(), add)
 	}
 	for _, e := range elements {
-		k.forEachValue(w, p.InElement(e), add)
+		k.forEachValue(w, p.ForElement(e), add)
 	}
 }

@@ -31,9 +31,9 @@ func Walk(w *quota.Meter, doc []byte, path []string, expand bool, visit func(v v
 type Walker struct {
 	Meter  *quota.Meter
 	Finder *Finder // nil for a single path
-	// Nulls also visits missing where a path ends within an array: at each element that is not an
+	// NullInArrays also visits missing where a path ends within an array: at each element that is not an
 	// object, and at an empty array.
-	Nulls bool
+	NullInArrays bool
 }
 
 func (w Walker) lookup(doc []byte, name string) value.Value {
@@ -83,7 +83,7 @@ func (w Walker) walkArray(arr value.Value, path []string, expand bool, visit fun
 			if w.Walk(v.Value, path, expand, inside) {
 				return true
 			}
-		case w.Nulls && !numeric && visit(value.Value{}, i):
+		case w.NullInArrays && !numeric && visit(value.Value{}, i):
 			return true
 		}
 		if !numeric || at != i {
@@ -104,19 +104,19 @@ func (w Walker) walkArray(arr value.Value, path []string, expand bool, visit fun
 	}
 	// Neither an object nor the element at a numeric index.
 	nowhere := i < 0 || numeric && at > i
-	return w.Nulls && nowhere && visit(value.Value{}, -1)
+	return w.NullInArrays && nowhere && visit(value.Value{}, -1)
 }
 
-// EachValue calls give for each value at a path. For an array at the end of the path it calls give for
+// EachValue calls visit for each value at a path. For an array at the end of the path it calls visit for
 // the elements.
-func EachValue(w *quota.Meter, doc []byte, path []string, give func(v value.Value)) {
+func EachValue(w *quota.Meter, doc []byte, path []string, visit func(v value.Value)) {
 	Walk(w, doc, path, false, func(v value.Value, _ int) bool {
 		if !value.IsArray(v) {
-			give(v)
+			visit(v)
 			return false
 		}
 		for _, e := range w.Fields(v.Value) {
-			give(e)
+			visit(e)
 		}
 		return false
 	})

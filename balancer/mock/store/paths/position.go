@@ -37,17 +37,17 @@ func (p *Position) Follow() {
 	}
 }
 
-// InEmptyArray returns the position for an empty array: undefined at the end of the path, missing before
+// ForEmptyArray returns the position for an empty array: undefined at the end of the path, missing before
 // it.
-func (p Position) InEmptyArray() Position {
+func (p Position) ForEmptyArray() Position {
 	if len(p.Rest) == 0 {
 		return Position{Value: value.Value{Type: bson.TypeUndefined}, Done: true}
 	}
 	return Position{Done: true}
 }
 
-// InElement returns the position in an element of the array at p.
-func (p Position) InElement(e value.Value) Position {
+// ForElement returns the position in an element of the array at p.
+func (p Position) ForElement(e value.Value) Position {
 	switch {
 	case len(p.Rest) == 0:
 		return Position{Value: e, Done: true}

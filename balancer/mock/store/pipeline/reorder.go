@@ -59,9 +59,9 @@ func reorderInside(s bson.Raw) bson.Raw {
 // perDocumentStageNames are the stages that return one document per input document.
 var perDocumentStageNames = []string{"$project", "$addFields", "$set", "$unset", "$replaceRoot", "$replaceWith"}
 
-// reorderPair returns the replacement of two adjacent stages, or nil if they stay. goOn is the offset,
+// reorderPair returns the replacement of two adjacent stages, or nil if they stay. continueAt is the offset,
 // from the first stage, at which to continue.
-func reorderPair(a, b bson.Raw) (instead []bson.Raw, goOn int) {
+func reorderPair(a, b bson.Raw) (instead []bson.Raw, continueAt int) {
 	name, spec, _ := document.FirstField(a)
 	next, arg, _ := document.FirstField(b)
 	switch {
@@ -74,7 +74,7 @@ func reorderPair(a, b bson.Raw) (instead []bson.Raw, goOn int) {
 	case name == "$match":
 		return []bson.Raw{newMatchSpec([]value.Value{spec, arg})}, -1
 	case name == "$redact":
-		if safe := redactSafe(arg.Value); !document.IsEmpty(safe) {
+		if safe := redactSafeQuery(arg.Value); !document.IsEmpty(safe) {
 			return []bson.Raw{newMatchSpec([]value.Value{value.Object(safe)}), a, b}, 2
 		}
 		return nil, 0
@@ -146,16 +146,16 @@ func pushIntoUnion(spec value.Value, s bson.Raw) bson.Raw {
 		Value: value.Object(document.WithField(spec.Value, "pipeline", document.Array(append(stages, value.Object(s)))))})
 }
 
-// redactSafe returns the conditions of a query that may be tested before $redact: they match a redacted
-// document only if they match the original one. $redact may remove fields, so redactSafe returns no
+// redactSafeQuery returns the conditions of a query that may be tested before $redact: they match a redacted
+// document only if they match the original one. $redact may remove fields, so redactSafeQuery returns no
 // condition that matches a missing value.
-func redactSafe(query []byte) bson.Raw {
+func redactSafeQuery(query []byte) bson.Raw {
 	var list []document.Field
 	for name, v := range document.Fields(query) {
 		switch path := string(name); {
 		case path == "$or":
 			if branches := document.Items(v); !slices.ContainsFunc(branches,
-				func(b value.Value) bool { return document.IsEmpty(redactSafe(b.Value)) }) {
+				func(b value.Value) bool { return document.IsEmpty(redactSafeQuery(b.Value)) }) {
 				list = append(list, document.Field{Name: path, Value: document.Array(redactSafeParts(branches))})
 			}
 		case path == "$and":
@@ -176,14 +176,14 @@ func redactSafe(query []byte) bson.Raw {
 
 func redactSafeParts(queries []value.Value) (parts []value.Value) {
 	for _, q := range queries {
-		if safe := redactSafe(q.Value); !document.IsEmpty(safe) {
+		if safe := redactSafeQuery(q.Value); !document.IsEmpty(safe) {
 			parts = append(parts, value.Object(safe))
 		}
 	}
 	return parts
 }
 
-// redactSafeTests is like redactSafe, for the operators on one path.
+// redactSafeTests is like redactSafeQuery, for the operators on one path.
 func redactSafeTests(tests []byte) bson.Raw {
 	var list []document.Field
 	for name, v := range document.Fields(tests) {
@@ -204,7 +204,7 @@ func redactSafeTests(tests []byte) bson.Raw {
 				list = append(list, document.Field{Name: op, Value: document.Array(safe)})
 			}
 		case "$elemMatch":
-			inner := redactSafe(v.Value)
+			inner := redactSafeQuery(v.Value)
 			if document.IsExpression(v.Value) {
 				inner = redactSafeTests(v.Value)
 			}

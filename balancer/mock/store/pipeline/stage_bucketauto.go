@@ -62,7 +62,7 @@ type keyedDocument struct {
 func (g *groupStage) autoBuckets(r *execution, in quota.Docs, key expr.Expression, n int,
 	round granularity) ([]bson.Raw, error) {
 	ctx := r.newEvaluation()
-	held := r.stageMemory(sortTooLarge)
+	held := r.stageMemory(errSortTooLarge)
 	all, err := sortedByKey(ctx, in, key, held)
 	if err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (s *densifyStage) parseRange(v value.Value) error {
 
 func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
-		held := r.stageMemory(sortTooLarge)
+		held := r.stageMemory(errSortTooLarge)
 		all, err := held.ReadAll(in)
 		if err != nil {
 			return nil, err

@@ -130,7 +130,7 @@ func (c *compiler) compileFillOutput(name string, v value.Value, sortedByOne boo
 // may fail on them first.
 func (s *fillStage) run(r *execution, in quota.Docs) quota.Docs {
 	return func(yield func(bson.Raw, error) bool) {
-		all, err := r.stageMemory(windowsTooLarge).ReadAll(in)
+		all, err := r.stageMemory(errWindowsTooLarge).ReadAll(in)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -150,7 +150,7 @@ func (s *graphStage) search(
 	if value.IsArray(start) {
 		frontier = w.Items(start)
 	}
-	held := &quota.Memory{Meter: w, LimitErr: graphTooLarge}
+	held := &quota.Memory{Meter: w, LimitErr: errGraphTooLarge}
 	defer held.Release()
 	tried := map[string]bool{}
 	found := map[int]bool{}

@@ -100,7 +100,7 @@ func (g *groupStage) run(r *execution, in quota.Docs) quota.Docs {
 		index := map[string]*groupState{}
 		var order []*groupState
 		ctx := r.newEvaluation()
-		held := r.stageMemory(groupTooLarge)
+		held := r.stageMemory(errGroupTooLarge)
 		for doc, err := range in {
 			if err != nil {
 				return nil, err
@@ -240,7 +240,7 @@ func (s stageSequence) run(r *execution, in quota.Docs) quota.Docs { return runS
 
 func newSortStage(s *order.Sort) stage {
 	return blockingStage(func(r *execution, in quota.Docs) ([]bson.Raw, error) {
-		all, err := r.stageMemory(sortTooLarge).ReadAll(in)
+		all, err := r.stageMemory(errSortTooLarge).ReadAll(in)
 		s.SortMetered(r.meter, all)
 		return all, err
 	})
@@ -338,7 +338,7 @@ func (c *compiler) compileBucket(name string, arg value.Value) (stage, error) {
 		return nil, err
 	}
 	g := &groupStage{fields: out, sorted: true, sbe: c.sbe}
-	g.key = expr.Func(func(c *expr.Evaluation) (value.Value, error) {
+	g.key = expr.ExpressionFunc(func(c *expr.Evaluation) (value.Value, error) {
 		v, err := key.Eval(c)
 		if err != nil {
 			return value.Value{}, err

@@ -55,7 +55,7 @@ func (e *execution) readCollection(name string) ([]bson.Raw, error) {
 func (e *execution) joinIndexFor(s stage, docs []bson.Raw, path []string) joinIndex {
 	ix, ok := e.joins.byKey[s]
 	if !ok {
-		ix = indexDocuments(paths.Walker{Meter: e.meter, Nulls: e.env.Language.NullInArrays}, docs, path)
+		ix = indexDocuments(paths.Walker{Meter: e.meter, NullInArrays: e.env.Language.NullInArrays}, docs, path)
 		e.joins.byKey[s] = ix
 	}
 	return ix
@@ -197,7 +197,7 @@ func (s *lookupStage) run(r *execution, in quota.Docs) quota.Docs {
 // joinValue runs the candidates through the pipeline, with the document's variables.
 func (s *lookupStage) joinValue(r *execution, ctx *expr.Evaluation, doc bson.Raw, candidates []bson.Raw,
 ) (value.Value, error) {
-	held := &quota.Memory{Meter: r.meter, LimitErr: joinTooLarge(s.from)}
+	held := &quota.Memory{Meter: r.meter, LimitErr: errJoinTooLarge(s.from)}
 	defer held.Release()
 	if s.stages == nil {
 		return held.ReadAllToArray(r.meter.Documents(candidates))

@@ -11,40 +11,40 @@ import (
 )
 
 // stageMemory returns the memory account of a stage that may spill to disk on a server.
-func (e *execution) stageMemory(refuse func(used int64) error) *quota.Memory {
+func (e *execution) stageMemory(limitErr func(used int64) error) *quota.Memory {
 	if !e.env.NoDisk {
-		refuse = nil
+		limitErr = nil
 	}
-	return &quota.Memory{Meter: e.meter, LimitErr: refuse}
+	return &quota.Memory{Meter: e.meter, LimitErr: limitErr}
 }
 
-func sortTooLarge(int64) error {
+func errSortTooLarge(int64) error {
 	return servererr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed, "Sort exceeded memory limit of %d bytes, but "+
 		"did not opt in to external sorting. Aborting operation. Pass allowDiskUse:true to opt in.", quota.StageMemory)
 }
 
-func groupTooLarge(int64) error {
+func errGroupTooLarge(int64) error {
 	return servererr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 		"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in.")
 }
 
-func windowsTooLarge(used int64) error {
+func errWindowsTooLarge(used int64) error {
 	return servererr.NewCode(5414201,
 		"Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d",
 		used, quota.StageMemory)
 }
 
-func facetTooLarge(used int64) error {
+func errFacetTooLarge(used int64) error {
 	return servererr.NewCode(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes",
 		used, quota.StageMemory)
 }
 
-func graphTooLarge(int64) error {
+func errGraphTooLarge(int64) error {
 	return servererr.NewCode(40099, "$graphLookup reached maximum memory consumption")
 }
 
-// joinTooLarge returns the error for too many documents that $lookup finds for one document.
-func joinTooLarge(from string) func(int64) error {
+// errJoinTooLarge returns the error for too many documents that $lookup finds for one document.
+func errJoinTooLarge(from string) func(int64) error {
 	return func(int64) error {
 		return servererr.NewCode(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes",
 			from, quota.StageMemory)
@@ -59,7 +59,7 @@ type SortMemory struct{ held quota.Memory }
 func NewSortMemory(ctx context.Context, noDisk bool) *SortMemory {
 	g := &SortMemory{quota.Memory{Meter: quota.New(ctx)}}
 	if noDisk {
-		g.held.LimitErr = sortTooLarge
+		g.held.LimitErr = errSortTooLarge
 	}
 	return g
 }

@@ -171,7 +171,7 @@ func (c *compiler) compileFacet(_ string, arg value.Value) (stage, error) {
 			return nil, err
 		}
 		var out []document.Field
-		made := &quota.Memory{Meter: r.meter, LimitErr: facetTooLarge}
+		made := &quota.Memory{Meter: r.meter, LimitErr: errFacetTooLarge}
 		for _, b := range branches {
 			list, err := made.ReadAllToArray(runStages(r, b.stages, r.meter.Documents(all)))
 			if err != nil {

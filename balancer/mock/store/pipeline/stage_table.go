@@ -60,7 +60,7 @@ func (c *compiler) compileStage(name string, arg value.Value, place, total int) 
 	case c.depth > 0 && (name == "$out" || name == "$merge"):
 		return nil, servererr.NewCode(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
 	case sourceStages[name] && place == 0 && !known:
-		return nil, unavailableErr(name)
+		return nil, errUnavailable(name)
 	case sourceStages[name] && place > 0:
 		return nil, servererr.New(mongoerr.StageNotFirst, "%s is only valid as the first stage in a pipeline.", name)
 	case (name == "$out" || name == "$merge") && place < total-1:
@@ -71,8 +71,8 @@ func (c *compiler) compileStage(name string, arg value.Value, place, total int) 
 	return f(name, arg)
 }
 
-// unavailableErr returns the error of a source stage that the mock does not implement.
-func unavailableErr(name string) error {
+// errUnavailable returns the error of a source stage that the mock does not implement.
+func errUnavailable(name string) error {
 	switch name {
 	case "$geoNear":
 		return servererr.New(mongoerr.IndexNotFound, "unable to find index for $geoNear query")

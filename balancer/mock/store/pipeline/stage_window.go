@@ -36,9 +36,9 @@ type windowOutput struct {
 // window is the part of a partition around a document, in documents or as a range of the sort key. A nil
 // bound is unbounded.
 type window struct {
-	byRange     bool
-	lower, high *value.Value
-	unit        *expr.TimeUnit
+	byRange      bool
+	lower, upper *value.Value
+	unit         *expr.TimeUnit
 }
 
 func (c *compiler) compileSetWindowFields(name string, arg value.Value) (stage, error) {
@@ -160,17 +160,17 @@ func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 	if !value.IsArray(bounds) || len(list) != 2 {
 		return w, servererr.FailedToParse("Window bounds must be a 2-element array: %s", bounds)
 	}
-	for i, end := range []**value.Value{&w.lower, &w.high} {
+	for i, end := range []**value.Value{&w.lower, &w.upper} {
 		if *end, err = parseWindowEnd(list[i], w.byRange); err != nil {
 			return w, err
 		}
 	}
 	switch {
-	case w.lower != nil && w.high != nil && value.Compare(*w.lower, *w.high) > 0:
+	case w.lower != nil && w.upper != nil && value.Compare(*w.lower, *w.upper) > 0:
 		return w, servererr.NewCode(5339900, "Lower bound must not exceed upper bound: %s", bounds)
 	case w.byRange && (s.sortPath == nil || s.order.Keys[0].Descending):
 		return w, servererr.NewCode(5339902, "Range-based bounds require sortBy a single field in ascending order")
-	case !w.byRange && s.order == nil && (w.lower != nil || w.high != nil):
+	case !w.byRange && s.order == nil && (w.lower != nil || w.upper != nil):
 		return w, servererr.NewCode(5339901, "Document-based bounds require a sortBy")
 	}
 	return w, nil
@@ -193,7 +193,7 @@ func parseWindowEnd(v value.Value, byRange bool) (*value.Value, error) {
 }
 
 func (s *windowStage) apply(r *execution, in quota.Docs) ([]bson.Raw, error) {
-	held := r.stageMemory(windowsTooLarge)
+	held := r.stageMemory(errWindowsTooLarge)
 	all, err := held.ReadAll(in)
 	if err != nil {
 		return nil, err
@@ -322,8 +322,8 @@ func (s *windowStage) windowRange(w window, part []bson.Raw, i int) (from, to in
 		if w.lower != nil {
 			from = min(max(i+int(value.ToInteger(*w.lower)), 0), len(part))
 		}
-		if w.high != nil {
-			to = max(min(i+int(value.ToInteger(*w.high))+1, len(part)), from)
+		if w.upper != nil {
+			to = max(min(i+int(value.ToInteger(*w.upper))+1, len(part)), from)
 		}
 		return from, to, nil
 	}
@@ -349,8 +349,8 @@ func (s *windowStage) windowRange(w window, part []bson.Raw, i int) (from, to in
 		from = sort.Search(len(part),
 			func(i int) bool { return value.Compare(paths.LookupPath(part[i], s.sortPath), low) >= 0 })
 	}
-	if w.high != nil {
-		high, err := edge(*w.high)
+	if w.upper != nil {
+		high, err := edge(*w.upper)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -17,10 +17,11 @@ import (
 // windowEvaluator returns a window function's value for each document of a partition.
 type windowEvaluator = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error)
 
-// windowFunction compiles a window function that is not an accumulator.
-type windowFunction func(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error)
+// windowFunctionCompiler compiles a window function that is not an accumulator.
+type windowFunctionCompiler func(c *compiler, s *windowStage, op string, arg value.Value,
+	w window) (windowEvaluator, error)
 
-var windowFunctions = map[string]windowFunction{
+var windowFunctions = map[string]windowFunctionCompiler{
 	"$rank": rankFunction, "$denseRank": rankFunction, "$documentNumber": rankFunction,
 	"$shift": shiftFunction, "$locf": locfFunction, "$linearFill": linearFillFunction,
 	"$derivative": slopeFunction, "$integral": slopeFunction, "$expMovingAvg": movingAverageFunction,

@@ -21,11 +21,11 @@ type Parser struct {
 	isFind    bool // $slice, $elemMatch and the positional operator have their meaning in find
 	AddFields bool // $addFields: every value is an expression
 
-	Root                        *fieldNode
-	includes, excludes, matched bool
-	includeID                   *bool // whether _id is included; nil if not specified
-	positional                  []string
-	depth                       int
+	Root                             *fieldNode
+	includes, excludes, hasElemMatch bool
+	includeID                        *bool // whether _id is included; nil if not specified
+	positional                       []string
+	depth                            int
 }
 
 // Mode returns the mode, which the first inclusion or exclusion of a field other than _id determines. A
@@ -38,7 +38,7 @@ func (p *Parser) Mode() projectionMode {
 		return includeMode
 	case p.excludes:
 		return excludeMode
-	case p.matched:
+	case p.hasElemMatch:
 		return includeMode
 	case p.includeID != nil && *p.includeID:
 		return includeMode
@@ -193,7 +193,7 @@ func (p *Parser) parseElemMatch(path []string, arg value.Value) error {
 	if err != nil {
 		return err
 	}
-	p.matched = true
+	p.hasElemMatch = true
 	return p.insertLeaf(path, &fieldNode{kind: elemLeaf, elementTest: pr.Leaf})
 }
 

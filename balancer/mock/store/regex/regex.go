@@ -21,8 +21,8 @@ type Pattern struct {
 	backtracking *regexp2.Regexp
 }
 
-// maxProgram is the maximum number of instructions of a pattern. A server has such a limit, too.
-const maxProgram = 1 << 16
+// maxProgramSize is the maximum number of instructions of a pattern. A server has such a limit, too.
+const maxProgramSize = 1 << 16
 
 // Compile compiles a pattern with the server's options i, m, s, x and u.
 func Compile(source, options string) (*Pattern, error) {
@@ -50,7 +50,7 @@ func Compile(source, options string) (*Pattern, error) {
 	if tree, err := syntax.Parse(source, syntax.Perl); err == nil {
 		size = programSize(tree)
 	}
-	if size > maxProgram {
+	if size > maxProgramSize {
 		return nil, servererr.NewCode(51091, "Regular expression is invalid: regular expression is too large")
 	}
 	fast, err := regexp.Compile(source)

@@ -69,8 +69,8 @@ func (p *Pattern) FindAll(w *quota.Meter, s string, n int) ([][]int, error) {
 	return p.goPattern.FindAllStringSubmatchIndex(s, n), nil
 }
 
-// Groups returns the number of capture groups.
-func (p *Pattern) Groups() int {
+// GroupCount returns the number of capture groups.
+func (p *Pattern) GroupCount() int {
 	if p.goPattern != nil {
 		return p.goPattern.NumSubexp()
 	}

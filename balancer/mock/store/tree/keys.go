@@ -131,7 +131,7 @@ type entry struct {
 
 // addBelow adds an entry below a mutable node. last means that the entry comes after all others. If the
 // node was split, right is the right half and first its first entry.
-func (k *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, first entry) {
+func (k *Keys) addBelow(n *node, e entry, last bool) (added bool, right *node, first entry) {
 	i := n.len()
 	if n.children == nil {
 		found := false
@@ -147,14 +147,14 @@ func (k *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, f
 	if !last {
 		i = n.childIndex(e.key, e.record)
 	}
-	grown, half, first := k.addBelow(k.mutableNode(&n.children[i]), e, last)
+	added, half, first := k.addBelow(k.mutableNode(&n.children[i]), e, last)
 	if half == nil {
-		return grown, nil, entry{}
+		return added, nil, entry{}
 	}
 	n.insert(i, first.key, first.record)
 	n.children = slices.Insert(n.children, i+1, half)
 	if !n.isFull() {
-		return grown, nil, entry{}
+		return added, nil, entry{}
 	}
 	cut := len(n.children) / 2
 	if i+2 == len(n.children) {
@@ -165,7 +165,7 @@ func (k *Keys) addBelow(n *node, e entry, last bool) (grown bool, right *node, f
 	n.truncate(cut - 1)
 	clear(n.children[cut:])
 	n.children = n.children[:cut]
-	return grown, right, entry{bytes.Clone(first.key), first.record}
+	return added, right, entry{bytes.Clone(first.key), first.record}
 }
 
 // addToLeaf inserts an entry at index i of a mutable leaf.

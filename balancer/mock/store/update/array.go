@@ -180,15 +180,15 @@ func makePullAll(_ string, arg value.Value) (modifier, error) {
 	for _, v := range document.Fields(arg.Value) {
 		gone[value.EncodedKey(v)] = true
 	}
-	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return gone[value.EncodedKey(v)], nil }), nil
+	return elementRemover(func(_ *quota.Meter, v value.Value) (bool, error) { return gone[value.EncodedKey(v)], nil }), nil
 }
 
 // makePull compiles $pull. It removes elements that match a query (for documents), operators on their
 // value, or equality.
 func (u *Update) makePull(path string, arg value.Value) (modifier, error) {
 	c := &filter.Compiler{Scope: &expr.Scope{Language: u.options.Language}, InUpdate: true}
-	m := func(w *quota.Meter) *filter.Matching {
-		return &filter.Matching{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
+	m := func(w *quota.Meter) *filter.MatchState {
+		return &filter.MatchState{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
 	}
 	name, _, ok := "", value.Value{}, false
 	if value.IsObject(arg) {
@@ -198,25 +198,25 @@ func (u *Update) makePull(path string, arg value.Value) (modifier, error) {
 	case value.IsObject(arg) && (!ok || !document.IsOperator(name) || document.IsReference(name) ||
 		filter.TopLevelOnly[name]):
 		n, err := c.CompileDocument(arg.Value)
-		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
+		return elementRemover(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
 			matches := value.IsObject(v) && n.Match(v.Value, state)
 			return matches, state.Err
 		}), err
 	case value.IsObject(arg) || arg.Type == bson.TypeRegex:
 		p, err := c.CompilePredicate(path, arg)
-		return removeElements(func(w *quota.Meter, v value.Value) (bool, error) {
+		return elementRemover(func(w *quota.Meter, v value.Value) (bool, error) {
 			state := m(w)
 			matches := p.Test(v, state)
 			return matches, state.Err
 		}), err
 	}
-	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return value.Compare(v, arg) == 0, nil }),
+	return elementRemover(func(_ *quota.Meter, v value.Value) (bool, error) { return value.Compare(v, arg) == 0, nil }),
 		nil
 }
 
-// removeElements returns a modifier that removes the elements for which gone returns true.
-func removeElements(gone func(*quota.Meter, value.Value) (bool, error)) modifier {
+// elementRemover returns a modifier that removes the elements for which isRemoved returns true.
+func elementRemover(isRemoved func(*quota.Meter, value.Value) (bool, error)) modifier {
 	return modifier{apply: func(old value.Value, u *applyState) (value.Value, error) {
 		if !value.IsArray(old) {
 			return value.Value{}, servererr.BadValue("Cannot apply $pull to a non-array value")
@@ -227,7 +227,7 @@ func removeElements(gone func(*quota.Meter, value.Value) (bool, error)) modifier
 			if err := u.meter.ChargeBytes(len(v.Value)); err != nil {
 				return value.Value{}, err
 			}
-			drop, err := gone(u.meter, v)
+			drop, err := isRemoved(u.meter, v)
 			if err != nil {
 				return value.Value{}, err
 			}

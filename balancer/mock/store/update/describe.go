@@ -90,9 +90,9 @@ func (r describer) diffDocuments(at pathSteps, before, after bson.Raw) (d Descri
 			d.addRemoved(at.child(e.Key()), len(e.Key()))
 		}
 	}
-	is, _ := after.Elements()
+	newFields, _ := after.Elements()
 	var inserts, updates bool
-	for _, e := range is {
+	for _, e := range newFields {
 		path := at.child(e.Key())
 		old, err := before.LookupErr(e.Key())
 		switch {
@@ -156,25 +156,25 @@ func (r describer) diffArrays(at pathSteps, before, after bson.RawArray) (d Desc
 	return d, r.isShortEnough(d, after)
 }
 
-func (d *Description) addRemoved(path pathSteps, name int) {
+func (d *Description) addRemoved(path pathSteps, nameBytes int) {
 	if len(d.Removed) == 0 {
 		d.size += sectionSize
 	}
-	d.size += 3 + name
+	d.size += 3 + nameBytes
 	d.Removed = append(d.Removed, d.recordPath(path))
 }
 
-func (d *Description) addUpdated(path pathSteps, v bson.RawValue, name int, section *bool) {
-	if !*section {
-		*section = true
+func (d *Description) addUpdated(path pathSteps, v bson.RawValue, nameBytes int, hasSection *bool) {
+	if !*hasSection {
+		*hasSection = true
 		d.size += sectionSize
 	}
-	d.size += 2 + name + len(v.Value)
+	d.size += 2 + nameBytes + len(v.Value)
 	d.Updated = append(d.Updated, bson.E{Key: d.recordPath(path), Value: v})
 }
 
-func (d *Description) addNested(inner Description, name int) {
-	d.size += 3 + name + inner.size
+func (d *Description) addNested(inner Description, nameBytes int) {
+	d.size += 3 + nameBytes + inner.size
 	d.Updated = append(d.Updated, inner.Updated...)
 	d.Removed = append(d.Removed, inner.Removed...)
 	d.Truncated = append(d.Truncated, inner.Truncated...)
@@ -182,28 +182,28 @@ func (d *Description) addNested(inner Description, name int) {
 }
 
 // recordPath returns the dotted path, and records it if it is ambiguous.
-func (d *Description) recordPath(t pathSteps) string {
-	path := strings.Join(t.names(), ".")
-	if t.isAmbiguous() {
-		d.Ambiguous = append(d.Ambiguous, bson.E{Key: path, Value: bson.A(t)})
+func (d *Description) recordPath(steps pathSteps) string {
+	path := strings.Join(steps.names(), ".")
+	if steps.isAmbiguous() {
+		d.Ambiguous = append(d.Ambiguous, bson.E{Key: path, Value: bson.A(steps)})
 	}
 	return path
 }
 
 // hasChangeAt reports whether a modifier has the given path, and whether all modifiers of the path only
 // append to an array.
-func (u *Update) hasChangeAt(at pathSteps) (found, appends bool) {
+func (u *Update) hasChangeAt(at pathSteps) (found, onlyAppends bool) {
 	path := at.names()
 	for _, c := range u.changes {
-		if samePath(c.path, path) || samePath(c.from, path) {
+		if pathMatches(c.path, path) || pathMatches(c.from, path) {
 			return true, c.mod.onlyAppends
 		}
 	}
 	return false, false
 }
 
-// samePath compares the path of a modifier with a path in a document: $, $[] and $[x] match any array
+// pathMatches compares the path of a modifier with a path in a document: $, $[] and $[x] match any array
 // index.
-func samePath(pattern, path []string) bool {
+func pathMatches(pattern, path []string) bool {
 	return slices.EqualFunc(pattern, path, func(p, name string) bool { return p == name || strings.HasPrefix(p, "$") })
 }

@@ -183,7 +183,7 @@ func makeRename(ch change, arg value.Value) (change, error) {
 		return ch, servererr.BadValue("The 'to' field for $rename must be a string: %s: %s", ch.text, arg)
 	}
 	to := value.TextAt(arg.Value)
-	path, err := updatePath(to)
+	path, err := parseUpdatePath(to)
 	if err != nil {
 		return ch, err
 	}

@@ -80,7 +80,7 @@ func (u *Update) compileOperators(doc []byte) error {
 		for name, v := range document.Fields(arg.Value) {
 			ch := change{text: string(name), onInsert: op == "$setOnInsert"}
 			var err error
-			if ch.path, err = updatePath(ch.text); err != nil {
+			if ch.path, err = parseUpdatePath(ch.text); err != nil {
 				return err
 			}
 			if op == "$rename" {
@@ -116,9 +116,9 @@ func comparePathParts(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// updatePath splits a path. It rejects empty components (56), $-prefixed names (52) and misplaced
+// parseUpdatePath splits a path. It rejects empty components (56), $-prefixed names (52) and misplaced
 // positional operators (2).
-func updatePath(text string) ([]string, error) {
+func parseUpdatePath(text string) ([]string, error) {
 	if text == "" {
 		return nil, servererr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
 	}

@@ -48,7 +48,7 @@ type Options struct {
 	// NewID creates the _id of an upserted document; nil for a random one.
 	NewID func() bson.ObjectID
 	// FillTimestamps replaces the empty timestamps in a document of the client (see
-	// document.StampEmpty); nil keeps them.
+	// document.FillEmptyTimestamps); nil keeps them.
 	FillTimestamps func(bson.Raw) bson.Raw
 	// UpsertDocument is the document that an upsert inserts instead of the pipeline's result; nil to
 	// insert the result.
@@ -113,9 +113,9 @@ func (u *Update) ApplyContext(ctx context.Context, doc bson.Raw) (out bson.Raw, 
 	return out, !bytes.Equal(out, doc), nil
 }
 
-// Upsert returns the document to insert if no document matched: the equality conditions of the filter
+// BuildUpsertDocument returns the document to insert if no document matched: the equality conditions of the filter
 // with the update applied, and _id first.
-func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
+func (u *Update) BuildUpsertDocument(ctx context.Context, query bson.Raw) (bson.Raw, error) {
 	o := filter.Options{Let: u.options.Let, Now: u.options.Now, Language: u.options.Language}
 	f, err := filter.CompileWith(query, o)
 	if err != nil {

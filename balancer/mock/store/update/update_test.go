@@ -249,7 +249,7 @@ func TestUpsert(t *testing.T) {
 		u, err := compileUpdate(t, tc.update, Options{Filter: f, NewID: func() bson.ObjectID { return id }})
 		var got bson.Raw
 		if err == nil {
-			got, err = u.Upsert(t.Context(), storetest.Raw(t, tc.filter))
+			got, err = u.BuildUpsertDocument(t.Context(), storetest.Raw(t, tc.filter))
 		}
 		if storetest.CodeOf(err) != tc.code {
 			t.Errorf("%s %s: code %d (%v), want %d", tc.filter, tc.update, storetest.CodeOf(err), err, tc.code)

@@ -82,15 +82,15 @@ func ExactDecimal(f float64) bson.Decimal128 {
 func MakeDecimal(coefficient *big.Int, exponent int) bson.Decimal128 {
 	c := new(big.Int).Set(coefficient)
 	if drop := digitCount(c) - DecimalDigits; drop > 0 {
-		c = RoundedShift(c, drop)
+		c = DropDigits(c, drop)
 		exponent += drop
 		if digitCount(c) > DecimalDigits { // 999… became 1000…
-			c = RoundedShift(c, 1)
+			c = DropDigits(c, 1)
 			exponent++
 		}
 	}
 	if exponent < decimalMinExponent {
-		c = RoundedShift(c, decimalMinExponent-exponent)
+		c = DropDigits(c, decimalMinExponent-exponent)
 		exponent = decimalMinExponent
 	}
 	negative := coefficient.Sign() < 0
@@ -135,8 +135,8 @@ func digitCount(n *big.Int) int {
 	return len(new(big.Int).Abs(n).String())
 }
 
-// RoundedShift divides by 10^drop and rounds half to even.
-func RoundedShift(n *big.Int, drop int) *big.Int {
+// DropDigits divides by 10^drop and rounds half to even.
+func DropDigits(n *big.Int, drop int) *big.Int {
 	if drop > 2*DecimalDigits+DecimalDigits*4 && digitCount(n) < drop {
 		return new(big.Int)
 	}
@@ -277,7 +277,7 @@ func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128
 	case RoundTowardZero:
 		c.Quo(c, PowerOfTen(drop))
 	case RoundHalfEven:
-		c = RoundedShift(c, drop)
+		c = DropDigits(c, drop)
 	case RoundUp, RoundDown:
 		q, r := new(big.Int).QuoRem(c, PowerOfTen(drop), new(big.Int))
 		if r.Sign() > 0 && mode == RoundUp {

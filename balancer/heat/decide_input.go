@@ -10,7 +10,7 @@ func NewCollection(
 ) Collection {
 	c := Collection{Map: m, Zones: zones, ChunkBytes: make(map[catalog.ShardID]int64, len(held))}
 	for id, n := range held {
-		c.ChunkBytes[id] = n / int64(max(1, table.Count(id)))
+		c.ChunkBytes[id] = n / int64(max(1, table.CountOn(id)))
 	}
 	c.IsFixed = func(lower catalog.Key) bool {
 		return !table.HasLowerBound(lower) || table.Find(lower).Jumbo == catalog.JumboTrue || stays != nil && stays(lower)

@@ -48,8 +48,8 @@ func writeUnicodeEscape(b *strings.Builder, r rune) {
 	}
 }
 
-// writeRune writes \x1B or \u202E, in the syntax of JavaScript.
-func writeRune(b *strings.Builder, r rune) {
+// writeRuneEscape writes \x1B or \u202E, in the syntax of JavaScript.
+func writeRuneEscape(b *strings.Builder, r rune) {
 	if r <= 0xff {
 		writeHexByte(b, byte(r))
 		return
@@ -58,10 +58,11 @@ func writeRune(b *strings.Builder, r rune) {
 }
 
 var (
-	textEscaper   = escaper{writeEscaped: writeRune, writeRawByte: writeHexByte, needsEscape: IsControl}
-	styledEscaper = escaper{writeEscaped: writeRune, writeRawByte: writeHexByte, needsEscape: IsControl, keepStyles: true}
-	lineEscaper   = escaper{
-		writeEscaped: writeShort,
+	textEscaper   = escaper{writeEscaped: writeRuneEscape, writeRawByte: writeHexByte, needsEscape: IsControl}
+	styledEscaper = escaper{writeEscaped: writeRuneEscape, writeRawByte: writeHexByte, needsEscape: IsControl,
+		keepStyles: true}
+	lineEscaper = escaper{
+		writeEscaped: writeShortEscape,
 		writeRawByte: writeHexByte,
 		needsEscape:  func(r rune) bool { return IsControl(r) || r < 0x20 },
 	}
@@ -72,30 +73,30 @@ var (
 	}
 )
 
-// writeShort works like writeRune, but uses the short escapes of characters that a line can't contain.
-func writeShort(b *strings.Builder, r rune) {
+// writeShortEscape works like writeRuneEscape, but uses the short escapes of characters that a line can't contain.
+func writeShortEscape(b *strings.Builder, r rune) {
 	switch r {
 	case '\n':
 		b.WriteString(`\n`)
 	case '\t':
 		b.WriteString(`\t`)
 	default:
-		writeRune(b, r)
+		writeRuneEscape(b, r)
 	}
 }
 
-// Visible escapes the control characters and the invalid UTF-8 of a text.
-func Visible(text string) string { return textEscaper.escape(text) }
+// EscapeText escapes the control characters and the invalid UTF-8 of a text.
+func EscapeText(text string) string { return textEscaper.escape(text) }
 
-// VisibleLine works like Visible, for text within a line such as a name in a table.
-func VisibleLine(text string) string { return lineEscaper.escape(text) }
+// EscapeLine works like Visible, for text within a line such as a name in a table.
+func EscapeLine(text string) string { return lineEscaper.escape(text) }
 
-// VisibleStyled works like Visible, for text that the shell has coloured. It preserves the shell's own
+// EscapeStyled works like Visible, for text that the shell has coloured. It preserves the shell's own
 // colours and escapes all other sequences.
-func VisibleStyled(text string) string { return styledEscaper.escape(text) }
+func EscapeStyled(text string) string { return styledEscaper.escape(text) }
 
-// VisibleJSON works like Visible, for JSON. It does not change the meaning of the JSON.
-func VisibleJSON(text string) string { return jsonEscaper.escape(text) }
+// EscapeJSON works like Visible, for JSON. It does not change the meaning of the JSON.
+func EscapeJSON(text string) string { return jsonEscaper.escape(text) }
 
 func (e escaper) escape(text string) string {
 	i := e.nextToEscape(text)
@@ -170,10 +171,10 @@ type Writer struct {
 }
 
 // NewWriter returns a Writer for text.
-func NewWriter(to io.Writer) *Writer { return &Writer{out: to, escape: Visible} }
+func NewWriter(to io.Writer) *Writer { return &Writer{out: to, escape: EscapeText} }
 
 // NewJSONWriter returns a Writer for JSON.
-func NewJSONWriter(to io.Writer) *Writer { return &Writer{out: to, escape: VisibleJSON} }
+func NewJSONWriter(to io.Writer) *Writer { return &Writer{out: to, escape: EscapeJSON} }
 
 // Write writes complete characters; an incomplete one at the end waits for the next call.
 func (w *Writer) Write(p []byte) (int, error) {

@@ -53,9 +53,9 @@ type Balancer struct {
 // Balancer returns the cluster's balancer.
 func (c *Cluster) Balancer() *Balancer { return c.balancer }
 
-// Runs reports whether the balancer is running. It is running during and between rounds, but not while
+// IsRunning reports whether the balancer is running. It is running during and between rounds, but not while
 // the config server is down.
-func (b *Balancer) Runs() bool { return b.scheduler != schedulerStopped }
+func (b *Balancer) IsRunning() bool { return b.scheduler != schedulerStopped }
 
 // RefreshSettings reads config.settings for the engine and the status commands. If it fails, the valid
 // settings take effect nevertheless.
@@ -109,7 +109,7 @@ func (b *Balancer) setMode(mode string, stopped bool) error {
 		}
 	}
 	_, err = b.RefreshSettings()
-	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.Now())
+	b.loop.HandleSettingsChange(context.Background(), engine{b: b}, b.clock.Now())
 	return err
 }
 
@@ -119,7 +119,7 @@ func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error)
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return policy.Compliance{}, err
 	}
-	coll, ok, err := b.config.Tracked(ns)
+	coll, ok, err := b.config.TrackedEntry(ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
@@ -223,7 +223,7 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	if err := b.config.BumpVersion(ns); err != nil {
 		return err
 	}
-	b.loop.SettingsChanged(context.Background(), engine{b: b}, b.clock.Now())
+	b.loop.HandleSettingsChange(context.Background(), engine{b: b}, b.clock.Now())
 	return nil
 }
 
@@ -236,7 +236,7 @@ func (b BalancingChange) onlyAborts() bool {
 // abortDefragmentation ends a defragmentation in progress. It does nothing if there is none
 // (rules/02-defragmentation-and-merging §2.9).
 func (b *Balancer) abortDefragmentation(ns string) error {
-	coll, ok, err := b.config.Tracked(ns)
+	coll, ok, err := b.config.TrackedEntry(ns)
 	if err != nil || !ok || !coll.Defragment {
 		return err
 	}

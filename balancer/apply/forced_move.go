@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// forcedRate is the number of bytes per second that a forced migration copies while writes to the
+// forcedBytesPerSecond is the number of bytes per second that a forced migration copies while writes to the
 // collection are blocked, as measured on real servers.
-const forcedRate = 45_000_000
+const forcedBytesPerSecond = 45_000_000
 
 // Forced is a migration that blocks writes to its collection.
 type Forced struct {
@@ -23,7 +23,7 @@ type Forced struct {
 
 // EstimateForced returns the estimate for a forced migration of the given number of bytes.
 func EstimateForced(bytes int64) Forced {
-	return Forced{bytes, time.Duration(float64(bytes) / forcedRate * float64(time.Second))}
+	return Forced{bytes, time.Duration(float64(bytes) / forcedBytesPerSecond * float64(time.Second))}
 }
 
 // String describes the amount and how long writes wait.
@@ -32,28 +32,28 @@ func (f Forced) String() string {
 		humanize.Duration(max(time.Second, f.BlockedFor.Round(time.Second))))
 }
 
-// StaysText says why a range is not moved unless force is requested, and what the user can do.
-func (f Forced) StaysText() string {
+// NeedsForceText says why a range is not moved unless force is requested, and what the user can do.
+func (f Forced) NeedsForceText() string {
 	return fmt.Sprintf(
 		"it is too large to be moved, and can't be split because all its documents have the same shard key; force it "+
 			"(--force-jumbo, forceJumbo: true: %s), or refine the shard key (sh.refineCollectionShardKey)", f)
 }
 
-// StaysError says that a range stays where it is because only a forced migration could move it.
-type StaysError struct {
+// NeedsForceError says that a range stays where it is because only a forced migration could move it.
+type NeedsForceError struct {
 	Step  plan.Step
 	Range plan.Range
 	Forced
 }
 
 // Error names the range, the reason and the remedy.
-func (e *StaysError) Error() string {
+func (e *NeedsForceError) Error() string {
 	return fmt.Sprintf("the range of %s from %s to %s stays on %s: %s", e.Step.Namespace, e.Range.Min, e.Range.Max,
-		e.Step.From, e.StaysText())
+		e.Step.From, e.NeedsForceText())
 }
 
 // SkippedStepsError lists the steps that could not be executed, with reasons; all other steps are done.
-type SkippedStepsError struct{ Steps []*StaysError }
+type SkippedStepsError struct{ Steps []*NeedsForceError }
 
 // Error lists the ranges that stay.
 func (e *SkippedStepsError) Error() string {
@@ -66,13 +66,13 @@ func (e *SkippedStepsError) Error() string {
 
 // forceMove moves a range that can't be split, if Options.ForceJumbo is set.
 func (s *stepRun) forceMove(c Command) error {
-	size, err := s.cluster.Size(s.hardCtx, c)
+	size, err := s.cluster.RangeSize(s.hardCtx, c)
 	if err != nil {
 		return &StepError{s.step, err}
 	}
 	f := EstimateForced(size.Bytes)
 	if !s.o.ForceJumbo {
-		return &StaysError{s.step, plan.Range{Min: c.Min, Max: c.Max}, f}
+		return &NeedsForceError{s.step, plan.Range{Min: c.Min, Max: c.Max}, f}
 	}
 	s.tellForced(s.step, f)
 	c.Force, c.DonorChoosesEnd = true, false
@@ -92,23 +92,23 @@ func (r *run) tellForced(s plan.Step, f Forced) {
 	}
 }
 
-// noteStay records a range that a step leaves in place. Other steps continue.
-func (r *run) noteStay(e *StaysError) error {
+// noteLeftInPlace records a range that a step leaves in place. Other steps continue.
+func (r *run) noteLeftInPlace(e *NeedsForceError) error {
 	r.leftBehind = append(r.leftBehind, e)
-	r.markStays()
+	r.markNeedsForce()
 	r.tell(Event{Kind: LeftInPlace, Step: e.Step, Err: e})
 	return r.write(Record{What: recordStays, Step: e.Step.Number, Error: e.Error()})
 }
 
-// markStays marks the steps of the plan whose range is known to stay.
-func (r *run) markStays() {
-	r.stays = map[int]bool{}
+// markNeedsForce marks the steps of the plan whose range is known to stay.
+func (r *run) markNeedsForce() {
+	r.needsForce = map[int]bool{}
 	for _, s := range r.plan.Steps {
-		r.stays[s.Number] = !r.done[s.Number] && r.stepStays(s)
+		r.needsForce[s.Number] = !r.done[s.Number] && r.stepNeedsForce(s)
 	}
 }
 
-func (r *run) stepStays(s plan.Step) bool {
+func (r *run) stepNeedsForce(s plan.Step) bool {
 	for _, e := range r.leftBehind {
 		if s.Kind == plan.Move && s.Namespace == e.Step.Namespace && s.From == e.Step.From &&
 			catalog.Overlap(s.Min, s.Max, e.Range.Min, e.Range.Max) {
@@ -121,7 +121,7 @@ func (r *run) stepStays(s plan.Step) bool {
 // hasWork reports whether a plan has steps besides those that stay.
 func (r *run) hasWork(p *plan.Plan) bool {
 	for _, s := range p.Steps {
-		if !r.stepStays(s) {
+		if !r.stepNeedsForce(s) {
 			return true
 		}
 	}

@@ -23,17 +23,17 @@ type PresplitMethod struct {
 	// Chunks and PerShard split the range of hashes evenly: into the given number of parts, or into
 	// that number for each shard that is not draining.
 	Chunks, PerShard int
-	// FromSample is the number of chunks. The split points are such that each chunk has the same number
+	// ChunksFromSample is the number of chunks. The split points are such that each chunk has the same number
 	// of documents of a sample.
-	FromSample int
+	ChunksFromSample int
 	// Points are the split points, as documents. The last fields of the key may be missing.
 	Points []bson.Raw
-	// Like reads a cluster whose chunks and distribution of the collection are to be copied.
-	Like func(ctx context.Context) (*catalog.Snapshot, error)
+	// ReadTemplate reads a cluster whose chunks and distribution of the collection are to be copied.
+	ReadTemplate func(ctx context.Context) (*catalog.Snapshot, error)
 }
 
-// LikeCluster returns a function for Cuts.Like that reads a cluster.
-func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Context) (*catalog.Snapshot, error) {
+// NewTemplateReader returns a function for PresplitMethod.ReadTemplate that reads a cluster.
+func NewTemplateReader(client *mongo.Client, address, ns string) func(ctx context.Context) (*catalog.Snapshot, error) {
 	return func(ctx context.Context) (*catalog.Snapshot, error) {
 		s, err := live.NewSecondaryReader(client, nil, live.ReaderOptions{
 			Parts: live.Identity | live.Settings | live.Shards | live.Collections | live.Chunks | live.Zones | live.Sizes |
@@ -48,21 +48,21 @@ func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Cont
 	}
 }
 
-// MaxChunks is the maximum number of chunks of a presplit.
-const MaxChunks = 100_000
+// MaxPresplitChunks is the maximum number of chunks of a presplit.
+const MaxPresplitChunks = 100_000
 
 // Validate refuses invalid numbers, and options that do not set exactly one method.
 func (p PresplitMethod) Validate() error {
 	given := 0
-	for _, n := range []int{p.Chunks, p.PerShard, p.FromSample, len(p.Points)} {
-		if n < 0 || n > MaxChunks {
-			return refuse("the number of chunks must be 1 to %d, not %d", MaxChunks, n)
+	for _, n := range []int{p.Chunks, p.PerShard, p.ChunksFromSample, len(p.Points)} {
+		if n < 0 || n > MaxPresplitChunks {
+			return refuse("the number of chunks must be 1 to %d, not %d", MaxPresplitChunks, n)
 		}
 		if n > 0 {
 			given++
 		}
 	}
-	if p.Like != nil {
+	if p.ReadTemplate != nil {
 		given++
 	}
 	if given != 1 {
@@ -81,19 +81,19 @@ func (p PresplitMethod) Goal(ctx context.Context, client *mongo.Client, s *catal
 	}
 	var err error
 	switch {
-	case p.Like != nil:
-		other, err := p.Like(ctx)
+	case p.ReadTemplate != nil:
+		other, err := p.ReadTemplate(ctx)
 		if err != nil {
 			return goal, err
 		}
-		if goal, err = plan.LayoutGoal(p.Namespace, s, other); err == nil && len(goal.Homes) > MaxChunks {
-			err = refuse("{like} has more than %d chunks of %s", MaxChunks, p.Namespace)
+		if goal, err = plan.LayoutGoal(p.Namespace, s, other); err == nil && len(goal.Homes) > MaxPresplitChunks {
+			err = refuse("{like} has more than %d chunks of %s", MaxPresplitChunks, p.Namespace)
 		}
 		return goal, err
 	case len(p.Points) > 0:
 		goal.Points, err = pointsOf(c, p.Points)
-	case p.FromSample > 0:
-		goal.Points, err = samplePoints(ctx, client, c, p.FromSample)
+	case p.ChunksFromSample > 0:
+		goal.Points, err = samplePoints(ctx, client, c, p.ChunksFromSample)
 	case p.PerShard > 0:
 		goal.Points, err = evenPoints(c, p.PerShard*countStayingShards(s))
 	default:

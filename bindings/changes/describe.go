@@ -41,7 +41,7 @@ func Describe(database string, command bson.Raw) string {
 	if text == "" {
 		text = truncatedJSON(command, driverFields, maxCommandText)
 	}
-	return plaintext.VisibleLine(server.Redact(database + ": " + text))
+	return plaintext.EscapeLine(server.Redact(database + ": " + text))
 }
 
 // summary counts the operations in a write; it returns an empty string for other commands.

@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/apply"
 )
 
-// maxRereads is the maximum number of consecutive retries of a failed read.
-const maxRereads = 5
+// maxReadRetries is the maximum number of consecutive retries of a failed read.
+const maxReadRetries = 5
 
 // readRetry retries reads after temporary failures.
 type readRetry struct {
@@ -20,7 +20,7 @@ type readRetry struct {
 // wait waits before a read is retried that has failed the given number of times in a row. It returns
 // err if a retry would not help.
 func (r readRetry) wait(ctx context.Context, failures int, err error) error {
-	if failures > maxRereads || ctx.Err() != nil || !mayReread(err) {
+	if failures > maxReadRetries || ctx.Err() != nil || !mayRetryRead(err) {
 		return err
 	}
 	pause := time.Second << failures

@@ -43,7 +43,7 @@ type cell struct {
 }
 
 func (b *builder) packCollection(c *catalog.CollectionState) []Step {
-	if c.Frozen(b.scope.start.Release()) {
+	if c.ForbidsChunkOperations(b.scope.start.Release()) {
 		return nil
 	}
 	p := &packedCollection{
@@ -124,14 +124,14 @@ func (p *packedCollection) joinSmallCells() {
 	heap.Init(&waiting)
 	for len(waiting) > 0 {
 		next := heap.Pop(&waiting).(smallCell)
-		if c := p.cells[next.at]; c.merged || c.bytes != next.bytes {
+		if c := p.cells[next.index]; c.merged || c.bytes != next.bytes {
 			continue
 		}
-		to, found := p.bestNeighbour(next.at)
+		to, found := p.bestNeighbour(next.index)
 		if !found {
 			continue
 		}
-		if grown := p.addIfSmall(nil, p.joinCells(next.at, to)); len(grown) > 0 {
+		if grown := p.addIfSmall(nil, p.joinCells(next.index, to)); len(grown) > 0 {
 			heap.Push(&waiting, grown[0])
 		}
 	}
@@ -202,7 +202,7 @@ func (p *packedCollection) compareNeighbours(c, x, y cell) int {
 // smallCell is a cell with its size at the time when it was added to the heap.
 type smallCell struct {
 	bytes int64
-	at    int
+	index int
 }
 
 // smallCells is a heap with the smallest first.
@@ -210,7 +210,7 @@ type smallCells []smallCell
 
 func (s smallCells) Len() int { return len(s) }
 func (s smallCells) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(s[i].bytes, s[j].bytes), cmp.Compare(s[i].at, s[j].at)) < 0
+	return cmp.Or(cmp.Compare(s[i].bytes, s[j].bytes), cmp.Compare(s[i].index, s[j].index)) < 0
 }
 func (s smallCells) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
 func (s *smallCells) Push(x any)   { *s = append(*s, x.(smallCell)) }

@@ -8,18 +8,18 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Course is the load of a collection by key range and time: the data of a heat map. Servers limit the
-// sampled queries a second, so a Course has shares and not absolute loads.
-type Course struct {
+// Grid is the load of a collection by key range and time: the data of a heat map. Servers limit the
+// sampled queries a second, so a Grid has shares and not absolute loads.
+type Grid struct {
 	From time.Time     `json:"from"`
 	Step time.Duration `json:"stepNanos"`
 	// Samples is the number of samples in each part of the time.
-	Samples []int         `json:"samples"`
-	Ranges  []CourseRange `json:"ranges"` // in key order
+	Samples []int       `json:"samples"`
+	Ranges  []GridRange `json:"ranges"` // in key order
 }
 
-// CourseRange is a range of shard keys: one chunk, or several adjacent chunks.
-type CourseRange struct {
+// GridRange is a range of shard keys: one chunk, or several adjacent chunks.
+type GridRange struct {
 	Min    catalog.Key     `json:"-"`
 	Max    catalog.Key     `json:"-"`
 	From   string          `json:"min"` // Min as displayed; empty until it is formatted
@@ -30,18 +30,18 @@ type CourseRange struct {
 	Shares []float64 `json:"shares"`
 }
 
-// MakeCourse distributes the samples of a Map over key ranges and time, in at most ranges and times
+// MakeGrid distributes the samples of a Map over key ranges and time, in at most ranges and times
 // parts.
-func MakeCourse(in Input, m *Map, ranges, times int) Course {
+func MakeGrid(in Input, m *Map, ranges, times int) Grid {
 	samples := slices.DeleteFunc(slices.Clone(in.Samples), func(s Sample) bool {
 		return s.Kind == Insert || s.isScattered() || s.At.IsZero()
 	})
 	if len(samples) == 0 || len(m.Chunks) == 0 || ranges < 1 || times < 1 {
-		return Course{Samples: []int{}, Ranges: []CourseRange{}}
+		return Grid{Samples: []int{}, Ranges: []GridRange{}}
 	}
 	order := func(a, b Sample) int { return a.At.Compare(b.At) }
 	first, last := slices.MinFunc(samples, order).At, slices.MaxFunc(samples, order).At
-	c := Course{From: first, Step: roundStep(last.Sub(first), times)}
+	c := Grid{From: first, Step: roundStep(last.Sub(first), times)}
 	c.Samples = make([]int, int(last.Sub(first)/c.Step)+1)
 	c.addRanges(m, min(ranges, len(m.Chunks)))
 	c.countSamples(in, m, samples)
@@ -60,17 +60,17 @@ func roundStep(span time.Duration, parts int) time.Duration {
 }
 
 // addRanges adds n ranges of equally many chunks.
-func (c *Course) addRanges(m *Map, n int) {
+func (c *Grid) addRanges(m *Map, n int) {
 	for i := range n {
 		chunks := m.Chunks[i*len(m.Chunks)/n : (i+1)*len(m.Chunks)/n]
 		hottest := slices.MaxFunc(chunks, func(a, b Chunk) int { return cmp.Compare(a.Samples, b.Samples) })
-		c.Ranges = append(c.Ranges, CourseRange{Min: chunks[0].Min, Max: chunks[len(chunks)-1].Max, Chunks: len(chunks),
+		c.Ranges = append(c.Ranges, GridRange{Min: chunks[0].Min, Max: chunks[len(chunks)-1].Max, Chunks: len(chunks),
 			Shard: hottest.Shard, Shares: make([]float64, len(c.Samples))})
 	}
 }
 
 // countSamples counts the samples. A query of several chunks counts in part for each of them.
-func (c *Course) countSamples(in Input, m *Map, samples []Sample) {
+func (c *Grid) countSamples(in Input, m *Map, samples []Sample) {
 	e := estimate{in: in, m: m}
 	sums := make([]float64, len(c.Samples))
 	for _, s := range samples {

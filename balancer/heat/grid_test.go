@@ -28,7 +28,7 @@ func TestCourseFollowsAHotSpot(t *testing.T) {
 	in.Samples = append(in.Samples, heat.Sample{At: begin}, // to all shards
 		heat.Sample{Kind: heat.Insert, At: begin, Key: in.Samples[0].Key})
 	m := heat.Estimate(in)
-	c := heat.MakeCourse(in, &m, 5, 30)
+	c := heat.MakeGrid(in, &m, 5, 30)
 	if c.Step != time.Minute || !c.From.Equal(begin) || len(c.Ranges) != 5 || len(c.Samples) != 20 || c.Samples[0] != 60 {
 		t.Fatalf("%v of %v from %s, %d ranges, %v", len(c.Samples), c.Step, c.From, len(c.Ranges), c.Samples)
 	}
@@ -76,7 +76,7 @@ func TestCourseAddsUp(t *testing.T) {
 			in.Samples = append(in.Samples, s)
 		}
 		m := heat.Estimate(in)
-		c := heat.MakeCourse(in, &m, rapid.IntRange(1, 50).Draw(r, "ranges"), rapid.IntRange(1, 40).Draw(r, "times"))
+		c := heat.MakeGrid(in, &m, rapid.IntRange(1, 50).Draw(r, "ranges"), rapid.IntRange(1, 40).Draw(r, "times"))
 		of := 0
 		for _, one := range c.Ranges {
 			of += one.Chunks

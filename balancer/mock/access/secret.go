@@ -28,8 +28,8 @@ func (d *Directory) StoredSecret() (bson.Raw, error) {
 	return bson.Marshal(bson.D{{Key: SecretName, Value: d.secret}})
 }
 
-// RestoreSecret reads a stored secret. It returns false if stored is not a secret.
-func RestoreSecret(stored bson.Raw) ([]byte, bool) {
+// ReadStoredSecret reads a stored secret. It returns false if stored is not a secret.
+func ReadStoredSecret(stored bson.Raw) ([]byte, bool) {
 	_, secret, ok := stored.Lookup(SecretName).BinaryOK()
 	return secret, ok && len(secret) == sha256.Size
 }
@@ -37,13 +37,13 @@ func RestoreSecret(stored bson.Raw) ([]byte, bool) {
 // AddConfigured adds a user that is configured anew at each start. The salts are derived from the
 // directory's secret, so they are as stable as the salts of unknown names. It fails as Create does. The
 // user can authenticate after UseSecret.
-func (d *Directory) AddConfigured(database, name string, draft UserSpec) error {
-	if err := checkPassword(name, draft.Password); err != nil {
+func (d *Directory) AddConfigured(database, name string, spec UserSpec) error {
+	if err := checkPassword(name, spec.Password); err != nil {
 		return err
 	}
-	u := &User{Name: name, Database: database, ID: newID(), Roles: draft.Roles, CustomData: draft.CustomData}
+	u := &User{Name: name, Database: database, ID: newID(), Roles: spec.Roles, CustomData: spec.CustomData}
 	u.derive = func(secret []byte) (map[Mechanism]scram.StoredCredentials, error) {
-		return makeCredentials(name, draft.Password, draft.Mechanisms, func(m Mechanism) []byte {
+		return makeCredentials(name, spec.Password, spec.Mechanisms, func(m Mechanism) []byte {
 			return saltFor(secret, m, database, name)
 		})
 	}

@@ -41,9 +41,9 @@ func movingText(m catalog.ActiveMigration, now time.Time) string {
 	}
 	switch {
 	case len(m.Min) > 0 && len(m.Max) == 0: // the donor decides how much it moves
-		text += fmt.Sprintf(" (from %s on)", bound(m.Min))
+		text += fmt.Sprintf(" (from %s on)", boundText(m.Min))
 	case len(m.Min) > 0:
-		text += fmt.Sprintf(" (%s to %s)", bound(m.Min), bound(m.Max))
+		text += fmt.Sprintf(" (%s to %s)", boundText(m.Min), boundText(m.Max))
 	}
 	if !m.Since.IsZero() {
 		text += ", for " + humanize.Duration(now.Sub(m.Since))
@@ -54,15 +54,15 @@ func movingText(m catalog.ActiveMigration, now time.Time) string {
 // writeActiveOperations writes the running operations.
 func writeActiveOperations(t *display.Tables, p catalog.SnapshotParts) {
 	for _, r := range p.Reshardings {
-		t.Line("in progress", reshardingText(r, p.Time))
+		t.WriteLine("in progress", reshardingText(r, p.Time))
 	}
 	for _, m := range p.Migrations {
-		t.Line("moving now", movingText(m, p.Time))
+		t.WriteLine("moving now", movingText(m, p.Time))
 	}
 }
 
-// activeReshardings returns the running operations on whole collections.
-func (h *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
+// reshardingsObject returns the running operations on whole collections.
+func (h *Host) reshardingsObject(list []catalog.ActiveResharding) *goja.Object {
 	items := make([]any, len(list))
 	for i, r := range list {
 		o := h.JS.NewObject("ns", r.Namespace, "command", r.Kind, "phase", r.State, "since", h.timeOrNull(r.Since))
@@ -78,8 +78,8 @@ func (h *Host) activeReshardings(list []catalog.ActiveResharding) *goja.Object {
 	return h.JS.Runtime.NewArray(items...)
 }
 
-// activeMigrations returns the running migrations.
-func (h *Host) activeMigrations(list []catalog.ActiveMigration) *goja.Object {
+// migrationsObject returns the running migrations.
+func (h *Host) migrationsObject(list []catalog.ActiveMigration) *goja.Object {
 	items := make([]any, len(list))
 	for i, m := range list {
 		o := h.JS.NewObject("ns", m.Namespace)

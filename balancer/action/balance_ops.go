@@ -11,26 +11,26 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Load is the result of a dry run for the goal ops. Each round counts operations again, so the moves
+// OpsPreview is the result of a dry run for the goal ops. Each round counts operations again, so the moves
 // can't be predicted.
-type Load struct {
+type OpsPreview struct {
 	Seconds     float64                              `json:"seconds"`
 	Collections map[string]map[catalog.ShardID]int64 `json:"collections"`
 }
 
-// load counts the operations of the collections of a run for a time.
-func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
+// previewOps counts the operations of the collections of a run for a time.
+func (b Balance) previewOps(ctx context.Context, c Cluster) (OpsPreview, error) {
 	steps, err := live.NewStepExecutor(ctx, live.NewCommandRunner(c.Client))
 	if err != nil {
-		return Load{}, &AccessError{err}
+		return OpsPreview{}, &AccessError{err}
 	}
 	look, err := steps.Snapshot(ctx, nil)
 	if err != nil {
-		return Load{}, &AccessError{err}
+		return OpsPreview{}, &AccessError{err}
 	}
 	names, err := plan.MatchNamespaces(look, b.Namespaces)
 	if err != nil {
-		return Load{}, err
+		return OpsPreview{}, err
 	}
 	interval := cmp.Or(b.OpsInterval, time.Minute)
 	counted, err := runner.CountOperations(ctx, steps, c.Clock, interval, runner.WithoutServerOwned(names, b.Namespaces))
@@ -39,5 +39,5 @@ func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
 			shards[s.ID] += 0 // a shard without chunks is not asked
 		}
 	}
-	return Load{interval.Seconds(), counted}, err
+	return OpsPreview{interval.Seconds(), counted}, err
 }

@@ -47,14 +47,14 @@ func (r *retryingCluster) Cuts(ctx context.Context, c Command) ([]catalog.Key, e
 	return retryRead(ctx, r, func() ([]catalog.Key, error) { return r.Cluster.Cuts(ctx, c) })
 }
 
-// Size waits for an answer.
-func (r *retryingCluster) Size(ctx context.Context, c Command) (RangeAmount, error) {
-	return retryRead(ctx, r, func() (RangeAmount, error) { return r.Cluster.Size(ctx, c) })
+// RangeSize waits for an answer.
+func (r *retryingCluster) RangeSize(ctx context.Context, c Command) (RangeAmount, error) {
+	return retryRead(ctx, r, func() (RangeAmount, error) { return r.Cluster.RangeSize(ctx, c) })
 }
 
-// Moved waits for an answer.
-func (r *retryingCluster) Moved(ctx context.Context, c Command) (RangeAmount, error) {
-	return retryRead(ctx, r, func() (RangeAmount, error) { return r.Cluster.Moved(ctx, c) })
+// MovedAmount waits for an answer.
+func (r *retryingCluster) MovedAmount(ctx context.Context, c Command) (RangeAmount, error) {
+	return retryRead(ctx, r, func() (RangeAmount, error) { return r.Cluster.MovedAmount(ctx, c) })
 }
 
 // SetBalancing waits for an answer.
@@ -95,7 +95,7 @@ func (r *retryingCluster) hasExpired(began time.Time) bool {
 	return r.expired
 }
 
-// shouldWait reports whether an error means that the router is unreachable, and calls onUnreachable.
+// shouldWait reports whether to wait for an overloaded cluster or an unreachable router (onUnreachable is told).
 func (r *retryingCluster) shouldWait(err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

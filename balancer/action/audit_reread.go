@@ -29,17 +29,17 @@ type suspectDocument struct {
 	lastSeen string // its state in the latest read
 }
 
-// settle reads suspects again until two consecutive reads agree while nothing moves, and records the
+// rereadUntilStable reads suspects again until two consecutive reads agree while nothing moves, and records the
 // suspects that are still wrong.
-func (d *documentAudit) settle(ctx context.Context) error {
+func (d *documentAudit) rereadUntilStable(ctx context.Context) error {
 	list := make([]*suspectDocument, 0, len(d.suspects))
 	for _, id := range d.suspects {
 		list = append(list, &suspectDocument{id: id})
 	}
 	d.suspects = nil
-	for attempt := 0; attempt <= d.Settle && len(list) > 0; attempt++ {
+	for attempt := 0; attempt <= d.MaxRereads && len(list) > 0; attempt++ {
 		if attempt > 0 {
-			if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {
+			if err := d.cluster.Clock.Sleep(ctx, d.RereadPause); err != nil {
 				return err
 			}
 		}
@@ -47,7 +47,7 @@ func (d *documentAudit) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := d.confirm(ctx, sure); err != nil {
+		if err := d.recordConfirmed(ctx, sure); err != nil {
 			return err
 		}
 		list = still
@@ -114,9 +114,9 @@ func (d *documentAudit) readCopies(ctx context.Context, list []*suspectDocument)
 			of[string(keyorder.Append(nil, s.id))] = s
 			ids = append(ids, s.id)
 		}
-		for _, shard := range d.shards.Readable() {
+		for _, shard := range d.shards.ReadableShards() {
 			docs, err := d.find(ctx, shard, d.coll.Namespace,
-				holdings.DocumentQuery{Filter: inIDs(ids), Projection: projection})
+				holdings.DocumentQuery{Filter: filterByIDs(ids), Projection: projection})
 			if err != nil {
 				return err
 			}
@@ -133,13 +133,13 @@ func (d *documentAudit) readCopies(ctx context.Context, list []*suspectDocument)
 	return nil
 }
 
-func inIDs(ids bson.A) bson.D {
+func filterByIDs(ids bson.A) bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}
 }
 
-// confirm records suspects. Lone documents are also read through the router. A lone document that was
+// recordConfirmed records suspects. Lone documents are also read through the router. A lone document that was
 // deleted on its owner since its range moved is expected, and is not a finding.
-func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) error {
+func (d *documentAudit) recordConfirmed(ctx context.Context, sure []*suspectDocument) error {
 	var waiting []*suspectDocument
 	for _, s := range sure {
 		if s.verdict.HasState(placement.LoneStray) || s.verdict.HasState(placement.LoneAwaitingDeletion) {
@@ -158,7 +158,7 @@ func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) er
 		if s.verdict.IsSound() {
 			continue
 		}
-		if err := d.recorded.addSuspect(ctx, d, s); err != nil {
+		if err := d.findings.addSuspect(ctx, d, s); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) er
 // readRouted reads a lone document through the router, since its owner may be a shard that can't be
 // reached directly.
 func (d *documentAudit) readRouted(ctx context.Context, s *suspectDocument) error {
-	doc, err := retryRead(ctx, d.reread,
+	doc, err := retryRead(ctx, d.readRetry,
 		func() (bson.Raw, error) { return d.shards.FindByID(ctx, d.coll.Namespace, s.id) })
 	if doc == nil || err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
@@ -189,12 +189,12 @@ func (d *documentAudit) readRouted(ctx context.Context, s *suspectDocument) erro
 
 // findDeleted determines which documents were deleted since the migrations of their ranges began. Range
 // deletions may delete the orphaned copies of such documents.
-func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocument) error {
-	if len(waiting) == 0 {
+func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*suspectDocument) error {
+	if len(pendingDeletion) == 0 {
 		return nil
 	}
 	of, since := map[string]*suspectDocument{}, bson.Timestamp{}
-	for _, s := range waiting {
+	for _, s := range pendingDeletion {
 		of[string(keyorder.Append(nil, s.id))] = s
 		if since.IsZero() || s.verdict.Since.Compare(since) < 0 {
 			since = s.verdict.Since
@@ -224,7 +224,7 @@ func (d *documentAudit) findDeleted(ctx context.Context, waiting []*suspectDocum
 	d.addUnseen("whether documents of %s that wait for range deletions were deleted since they moved: %v",
 		d.coll.Namespace, err)
 	n, first := 0, bson.RawValue{}
-	for _, s := range waiting {
+	for _, s := range pendingDeletion {
 		if !s.verdict.HasState(placement.LoneAwaitingDeletion) {
 			continue
 		}

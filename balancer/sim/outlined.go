@@ -13,10 +13,10 @@ func (c *cluster) addOutlined(state *catalog.CollectionState) {
 // isOutlineOnly reports whether the run has nothing to do for the collection.
 func (coll *collection) isOutlineOnly() bool { return coll.chunks == nil }
 
-// count returns the number of a shard's chunks.
-func (coll *collection) count(id catalog.ShardID) int {
+// chunkCount returns the number of a shard's chunks.
+func (coll *collection) chunkCount(id catalog.ShardID) int {
 	if coll.isOutlineOnly() {
 		return int(coll.initial.CountOn(id).Chunks)
 	}
-	return coll.chunks.Count(id)
+	return coll.chunks.CountOn(id)
 }

@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// PausedRunFindings reports that the runs of shardsh are paused.
-func PausedRunFindings(s *catalog.Snapshot) (list []Finding) {
+// WaitingRunFindings says why runs of shardsh wait: a pause, or a change of the feature compatibility version.
+func WaitingRunFindings(s *catalog.Snapshot) (list []Finding) {
 	p := s.Parts()
 	if p.Pause != nil && p.Pause.Active {
 		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.Pause.String(), "shardsh pause --end")

@@ -14,7 +14,7 @@ import (
 // SnapshotTime returns the time of the clusters that SnapshotOfChunks, SnapshotOf and Large return.
 func SnapshotTime() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-// ShardID returns the name of a shard of Row and Rows: s00, s01 and so on.
+// ShardID returns the name of a shard of SnapshotOfChunks and SnapshotOf: s00, s01 and so on.
 func ShardID(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprintf("s%02d", i)) }
 
 // IntPattern returns the shard key of SnapshotOfChunks: {x: 1}.
@@ -32,7 +32,7 @@ func IntPattern(t rapid.TB) catalog.KeyPattern {
 func IntKey(t rapid.TB, p catalog.KeyPattern, i int) catalog.Key {
 	t.Helper()
 	raw := binary.LittleEndian.AppendUint32([]byte{12, 0, 0, 0, 0x10, 'x', 0}, uint32(i))
-	k, err := p.Key(append(raw, 0))
+	k, err := p.ParseKey(append(raw, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
