@@ -31,9 +31,9 @@ func (r *roundDecisions) end(now time.Time) {
 	}
 }
 
-// wantsSkipped reports whether decisions about collections without migrations are requested. If so, no
+// needsAllCollections reports whether decisions about collections without migrations are requested. If so, no
 // collection is skipped without a decision.
-func (r *roundDecisions) wantsSkipped() bool {
+func (r *roundDecisions) needsAllCollections() bool {
 	return r.Report != nil && !r.cfg.ChosenOnly || r.logEnabled()
 }
 
@@ -48,7 +48,7 @@ func (l *Loop) reportDisabled() {
 
 // reportSkipped records collections that the round does not get to.
 func (r *roundDecisions) reportSkipped(d policy.Decision, groups ...[]*catalog.Collection) {
-	if !r.WantsDecisions() || !r.wantsSkipped() {
+	if !r.WantsDecisions() || !r.needsAllCollections() {
 		return
 	}
 	for _, colls := range groups {

@@ -82,7 +82,7 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Co
 // for them until fewer than two shards are available.
 func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	available *policy.AvailableShards) ([]policy.Migration, error) {
-	m, talks := batchSizes{loop: l, batch: batch}, l.decisions.wantsSkipped()
+	m, talks := batchSizes{loop: l, batch: batch}, l.decisions.needsAllCollections()
 	if l.cfg.Revision == nil || talks {
 		if err := m.measure(); err != nil {
 			return nil, err

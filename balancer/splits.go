@@ -68,7 +68,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		return nil, err
 	}
 	var splits []policy.Split
-	talks := l.decisions.wantsSkipped()
+	talks := l.decisions.needsAllCollections()
 	for _, coll := range l.shuffled(colls) {
 		if !talks && l.idle.nothingToSplit(coll.Namespace) {
 			continue

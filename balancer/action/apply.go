@@ -18,7 +18,7 @@ import (
 
 // Apply executes, resumes or undoes a plan.
 type Apply struct {
-	// Plan is the plan to execute; nil with Resume or Undo.
+	// Plan is the plan to execute; nil with ResumeJournal or UndoJournal.
 	Plan *plan.Plan
 	// PlanFile is the file of the plan. The journal is created beside it. It is empty if there is no
 	// file.

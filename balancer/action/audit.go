@@ -41,7 +41,7 @@ type Audit struct {
 	RereadPause time.Duration
 	// MaxRate is the maximum number of bytes read per second; zero means no limit.
 	MaxRate int64
-	// PauseBetween is the wait after each 16 MiB, For is the maximum duration, and Window is the time
+	// PauseBetween is the wait after each 16 MiB, MaxDuration is the maximum duration, and Window is the time
 	// of day in which to read, by the cluster's clock.
 	PauseBetween, MaxDuration time.Duration
 	Window                    *pace.Window

@@ -164,6 +164,7 @@ func (d *documentAudit) resumePoint() *auditedPart {
 		return nil
 	}
 	d.summary.Docs, d.summary.PendingDeletion = at.Docs, at.Waiting
+	d.docsExpected = max(0, d.docsExpected-at.Docs)
 	for id, n := range at.Each {
 		d.docsByShard[catalog.ShardID(id)] = n
 	}

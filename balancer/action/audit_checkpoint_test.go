@@ -115,6 +115,29 @@ func TestAuditGoesOnAfterMending(t *testing.T) {
 	}
 }
 
+// An audit that goes on reaches its total as one that was not killed.
+func TestAuditProgressAfterAKill(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 1)
+	a := anAudit()
+	a.Namespaces, a.Checkpoint, a.portion = []string{"db.c"}, filepath.Join(t.TempDir(), "kept"), 1
+	missing := func() (n int64) {
+		_, err := a.Run(w.Context(), w.cluster(), reporterFunc(func(e Event) {
+			if p, is := e.(AuditProgress); is {
+				n = p.Total - p.Docs
+			}
+		}))
+		w.must(err)
+		return n
+	}
+	want := missing()
+	if _, done := w.killed(a, 60, false); done {
+		t.Fatal("it was not killed")
+	}
+	if got := missing(); got != want {
+		t.Errorf("%d documents are missing in the end, and %d without a kill", got, want)
+	}
+}
+
 // A checkpoint of something else is refused, and nothing is read.
 func TestAuditRefusesCheckpoints(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 2)

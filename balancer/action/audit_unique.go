@@ -91,7 +91,7 @@ func inArray(doc bson.Raw, field string) bool {
 // each index.
 func (d *documentAudit) addDuplicateKey(spec bson.Raw, copies []placement.Copy) {
 	name, _ := spec.Lookup("name").StringValueOK()
-	text := "documents on different shards have the same value of the unique index " + name
+	text := "documents have the same value of the unique index " + name
 	var shards []catalog.ShardID
 	var ids []bson.RawValue
 	var docs []placement.Document

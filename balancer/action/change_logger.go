@@ -95,9 +95,12 @@ type changeLogger struct {
 	pending []audit.Entry // outcomes that could not be written yet
 }
 
+// now returns the time of an entry.
+func (c *changeLogger) now() time.Time { return c.clock.Now().UTC().Truncate(time.Millisecond) }
+
 // write writes the pending entries and then an entry.
 func (c *changeLogger) write(ctx context.Context, e *audit.Entry) error {
-	e.At = c.clock.Now().UTC().Truncate(time.Millisecond)
+	e.At = c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.flush(ctx); err != nil {
@@ -108,7 +111,7 @@ func (c *changeLogger) write(ctx context.Context, e *audit.Entry) error {
 
 // logOutcome writes the outcome of a command, or keeps it until the next command if that fails.
 func (c *changeLogger) logOutcome(ctx context.Context, e audit.Entry) {
-	e.At = c.clock.Now().UTC().Truncate(time.Millisecond)
+	e.At = c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending = append(c.pending, e)
@@ -170,6 +173,7 @@ func (c *changeLogger) logSending(ctx context.Context, database string, command 
 	entry := c.template
 	entry.ID = fmt.Sprintf("%s-%d", entry.Run, c.number.Add(1))
 	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespacesOf(database, command)
+	entry.At = c.now() // of a command, too, that can't be written
 	var err error
 	if entry.Command, err = audit.CommandOf(command); err != nil {
 		return entry, err

@@ -87,7 +87,7 @@ func TestAStepWithoutRoomStops(t *testing.T) {
 	w := newWorld(t, topology, catalog.Release80, 1)
 	p, err := Plan{Goal: plan.Goal{Kind: plan.Drain, Shard: "a", Namespaces: []string{"db.c"}}, DiskLimit: 0.85}.Run(
 		t.Context(), Source{Client: w.client}, nil)
-	if err != nil || !p.Reached && len(p.Steps) != 2 || p.Limits.Disk != 0.85 {
+	if err != nil || !p.ReachesGoal && len(p.Steps) != 2 || p.Limits.Disk != 0.85 {
 		t.Fatal(p, err)
 	}
 	move := bson.D{{Key: "moveRange", Value: "db.other"}, {Key: "min", Value: bson.D{{Key: "k", Value: bson.MinKey{}}}},

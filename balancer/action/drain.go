@@ -20,7 +20,7 @@ import (
 
 // Drain empties a shard.
 type Drain struct {
-	// Shard is required, except with Resume.
+	// Shard is required, except with ResumeJournal.
 	Shard catalog.ShardID
 	// Remove removes the shard from the cluster once the shard is empty. Without Remove, the shard is
 	// not marked as draining.

@@ -3,6 +3,7 @@ package action
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Heat reports the load by shard, chunk and key. It changes nothing unless Sample is set.
+// Heat reports the load by shard, chunk and key. It changes nothing unless SampleRate is set.
 type Heat struct {
 	// Namespaces are the collections, by name or pattern; none means all.
 	Namespaces []string
@@ -185,9 +186,12 @@ func (h Heat) runOnSnapshot(
 	if err != nil {
 		return HeatResult{}, err
 	}
-	names = slices.DeleteFunc(runner.WithoutServerOwned(names, h.Namespaces), func(ns string) bool {
-		return s.Collection(ns).Table == nil
-	})
+	names = runner.WithoutServerOwned(names, h.Namespaces)
+	wanted := len(names)
+	names = slices.DeleteFunc(names, func(ns string) bool { return s.Collection(ns).Table == nil })
+	if len(names) == 0 && wanted > 0 {
+		return HeatResult{}, errors.New("config.chunks can't be read")
+	}
 	if h.MaxCollections > 0 && len(names) > h.MaxCollections {
 		sampled := load.ReadSampledCollections(ctx, live.NewCommandRunner(source.Client))
 		names = sortSampledFirst(names, s, sampled)[:h.MaxCollections]

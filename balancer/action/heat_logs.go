@@ -42,6 +42,9 @@ func readLoggedOperations(
 			}
 			all[one.Namespace] = list
 		}); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
 			return nil, refuse("{log}: %v", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -104,6 +105,12 @@ func TestHeatOfLogs(t *testing.T) {
 	if len(c.Chunks) == 0 || c.Chunks[0].Samples != 80 ||
 		c.Chunks[0].Min != humanize.Literal(table.Pattern().Bound(hot.Min)) {
 		t.Errorf("the hottest chunk is %+v, not %v", c.Chunks, hot.Min)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := readLoggedOperations(ended, []string{path}, nil, 0); !errors.Is(err, context.Canceled) ||
+		errors.As(err, new(*OptionError)) {
+		t.Errorf("an interrupted reading of a log: %v", err)
 	}
 	_, err = Heat{Logs: []string{path + "x"}}.Run(t.Context(), source, nil)
 	if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), "no such file") {

@@ -244,7 +244,7 @@ func (j *jobCall) countsTimeBetween() bool {
 		return true
 	case live.JobWaiting:
 		return !slices.ContainsFunc(j.job.BlockedBy, func(b live.JobBlock) bool {
-			return b.What == string(pace.WaitWindow) || b.What == string(pace.WaitHold)
+			return b.What == string(pace.WaitWindow) || b.What == string(pace.WaitPaused)
 		})
 	}
 	return false
@@ -396,7 +396,7 @@ func (j *jobCall) keepsPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.job.Cancel ||
-		j.waitEvent != nil && slices.Contains([]pace.Reason{pace.WaitWindow, pace.WaitHold}, j.waitEvent.Reason) {
+		j.waitEvent != nil && slices.Contains([]pace.Reason{pace.WaitWindow, pace.WaitPaused}, j.waitEvent.Reason) {
 		return false
 	}
 	return errors.Is(err, errCallTimeOver) || errors.As(err, new(*earlierMoveError))

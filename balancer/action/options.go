@@ -58,7 +58,7 @@ const DefaultParallel = 1
 // Pace limits how fast and how much a run moves.
 type Pace struct {
 	// MaxMoves and MaxBytes are the limits at which a run ends: zero means DefaultMaxMoves and
-	// DefaultMaxBytes, NoLimit means no limit. For is the maximum duration of a run; zero means no
+	// DefaultMaxBytes, NoLimit means no limit. MaxDuration is the maximum duration of a run; zero means no
 	// limit.
 	MaxMoves    int
 	MaxBytes    int64

@@ -57,7 +57,7 @@ func TestLargeClustersAreOutlined(t *testing.T) {
 		}
 		got, err := p.Run(t.Context(), outlined, nil)
 		if err != nil || !reflect.DeepEqual(got.Steps, want.Steps) || !reflect.DeepEqual(got.Shards, want.Shards) ||
-			got.Totals != want.Totals || got.Reached != want.Reached || !reflect.DeepEqual(got.Left, want.Left) {
+			got.Totals != want.Totals || got.ReachesGoal != want.ReachesGoal || !reflect.DeepEqual(got.Left, want.Left) {
 			t.Errorf("%s: %+v, %v, want %+v", p.Goal.Kind, got, err, want)
 		}
 	}

@@ -15,7 +15,7 @@ type Plan struct {
 	Goal plan.Goal
 	// Presplit is the goal if it is set, instead of Goal: to presplit one collection.
 	Presplit *PresplitMethod
-	// MaxBytes, MaxMoves, MaxRounds and For limit the plan, which ends before it exceeds one of them;
+	// MaxBytes, MaxMoves, MaxRounds and MaxDuration limit the plan, which ends before it exceeds one of them;
 	// zero means no limit.
 	MaxBytes            int64
 	MaxMoves, MaxRounds int

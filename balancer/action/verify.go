@@ -30,7 +30,7 @@ const (
 // Verify checks whether collections contain the same documents as before: it makes a digest of them, or
 // compares them with an earlier digest.
 type Verify struct {
-	// Namespaces are the collections; none means all collections of Against.
+	// Namespaces are the collections; none means all collections of the baseline.
 	Namespaces []string
 	// Output is the file to write the digest to; empty for none. While it is made a file
 	// beside it contains the progress, from which another run can continue. Restart starts from the
@@ -53,7 +53,7 @@ type Verify struct {
 	RereadPause time.Duration
 	// MaxRate is the maximum number of bytes read per second; zero means no limit.
 	MaxRate int64
-	// PauseBetween is the wait after each 16 MiB, For is the maximum duration, and Window is the time
+	// PauseBetween is the wait after each 16 MiB, MaxDuration is the maximum duration, and Window is the time
 	// of day in which to read, by the cluster's clock.
 	PauseBetween, MaxDuration time.Duration
 	Window                    *pace.Window

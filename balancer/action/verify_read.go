@@ -45,7 +45,7 @@ type verifyRun struct {
 	cluster  Cluster
 	report   *serialReporter
 	gate     *pace.Gate
-	baseline *verify.File // nil without Against
+	baseline *verify.File // nil without BaselineFile
 	file     verify.File  // the digest so far
 	facts    map[string]documents.CollectionFacts
 

@@ -13,7 +13,7 @@ import (
 // ChangePolicy says what a run does when the cluster no longer matches its plan.
 type ChangePolicy string
 
-// RefuseChanges and Replan are the values of ChangePolicy.
+// RefuseChanges and ReplanOnChange are the values of ChangePolicy.
 const (
 	// RefuseChanges stops with a *ChangedError.
 	RefuseChanges ChangePolicy = "refuse"
@@ -38,7 +38,7 @@ type Options struct {
 	Log Log
 	// History is the content of the journal of earlier runs; nil for the first run.
 	History *History
-	// Undo executes the plan that Undo makes from Resume, in its journal, instead of the remaining
+	// Undo executes the plan that UndoPlan makes from History, in its journal, instead of the remaining
 	// steps of the journal's plan.
 	Undo bool
 	// DryRun says that the cluster does not execute the commands that it gets. The run continues as if

@@ -45,7 +45,7 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 			return false, err
 		case r.hasWork(p):
 			return true, r.switchToPlan(p, changed)
-		case !p.Reached:
+		case !p.ReachesGoal:
 			return false, changed
 		}
 		if err := r.o.Clock.Sleep(ctx, roundPollInterval); err != nil {
@@ -64,7 +64,7 @@ func (r *run) canReplan() bool {
 // replan makes a new plan if one is needed: because the cluster has changed, or because a plan is done
 // and its goal is not reached since sizes were only estimates.
 func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err error) {
-	if because == nil && !r.plan.Reached {
+	if because == nil && !r.plan.ReachesGoal {
 		return false, nil
 	}
 	p, err := r.newPlan(ctx)

@@ -85,7 +85,7 @@ type TableBuilder struct {
 // bound is a key in reusable buffers.
 type bound struct{ encoded, types []byte }
 
-// NewTableBuilder returns a Builder for an empty table.
+// NewTableBuilder returns a TableBuilder for an empty table.
 func NewTableBuilder(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp) *TableBuilder {
 	return &TableBuilder{pattern: p, epoch: epoch, timestamp: ts, writer: newTableWriter(&shardNames{}, defaultLayout())}
 }

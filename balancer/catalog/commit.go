@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ChunkTable is a RoutingTable or a Draft that a Commit changes.
+// ChunkTable is a RoutingTable or a Draft that CommitRules change.
 type ChunkTable interface {
 	// Version returns the version of the newest chunk.
 	Version() Version

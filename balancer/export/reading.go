@@ -221,7 +221,7 @@ func sampleTimeToBalance(r ClusterReading, sample func(float64, ...string)) {
 
 func sampleReachable(r ClusterReading, sample func(float64, ...string)) {
 	if r.Forecast != nil {
-		sample(machine.BoolValue(!r.Forecast.Never && !r.Forecast.IfOn))
+		sample(machine.BoolValue(!r.Forecast.Never && !r.Forecast.AssumesBalancerOn))
 	}
 }
 

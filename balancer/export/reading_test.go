@@ -193,7 +193,7 @@ func TestForecast(t *testing.T) {
 		reachable, series float64
 	}{
 		{forecast.Forecast{Likely: time.Hour}, 1, 3},
-		{forecast.Forecast{Likely: time.Hour, IfOn: true}, 0, 3},
+		{forecast.Forecast{Likely: time.Hour, AssumesBalancerOn: true}, 0, 3},
 		{forecast.Forecast{Never: true}, 0, 0},
 	} {
 		r := readingOf(snaptest.SnapshotOf(2))

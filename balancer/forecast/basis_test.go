@@ -128,7 +128,7 @@ func TestWhatStays(t *testing.T) {
 	jumbo := slices.ContainsFunc(f.Because, func(x diagnosis.Finding) bool {
 		return x.Code == diagnosis.DrainNeedsOperator && strings.Contains(x.Sentence, "move 1 jumbo chunk by force")
 	})
-	if !f.Never || f.IfOn || f.Left != 1 || f.Moves != 9 || f.High == 0 || !jumbo || len(f.Because) != 1 { // said once
+	if !f.Never || f.AssumesBalancerOn || f.StuckChunks != 1 || f.Moves != 9 || f.High == 0 || !jumbo || len(f.Because) != 1 { // said once
 		t.Errorf("%s; %+v", f.Headline(), f)
 	}
 }

@@ -28,11 +28,11 @@ type Forecast struct {
 	// Never says that the goal is not reached with the current settings. Because holds the obstacles.
 	Never   bool
 	Because []diagnosis.Finding
-	// IfOn says that the balancer is off. The times assume that it is switched on now.
-	IfOn bool
-	// Left is how many chunks stay on a draining shard after the balancer has done all that it can. The
+	// AssumesBalancerOn says that the balancer is off. The times assume that it is switched on now.
+	AssumesBalancerOn bool
+	// StuckChunks is how many chunks stay on a draining shard after the balancer has done all that it can. The
 	// times are those until then.
-	Left int
+	StuckChunks int
 	// HasWindow says that the balancer has a window, which the times include.
 	HasWindow bool
 }

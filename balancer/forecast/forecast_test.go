@@ -54,7 +54,7 @@ func TestSwitchedOff(t *testing.T) {
 	off := s.Settings()
 	off.Mode = catalog.ModeOff
 	f := of(t, s.WithSettings(off), forecast.Options{})
-	if !f.Never || !f.IfOn || f.Likely == 0 || len(f.Because) != 1 || f.Because[0].Code != diagnosis.BalancerOff {
+	if !f.Never || !f.AssumesBalancerOn || f.Likely == 0 || len(f.Because) != 1 || f.Because[0].Code != diagnosis.BalancerOff {
 		t.Errorf("%+v", f)
 	}
 }
@@ -91,7 +91,7 @@ func TestEmptySettings(t *testing.T) {
 func TestDrain(t *testing.T) {
 	s := measured(snaptest.SnapshotOfChunks(t, 3, 30, func(i int) (int, int64) { return i % 3, 128 * mib }), 40, 10*time.Second)
 	f := of(t, s, forecast.Options{Goal: plan.Goal{Kind: plan.Drain, Shard: "s01"}})
-	if f.Never || f.Moves != 10 || f.Left != 0 || f.Likely < 100*time.Second || f.Likely > 125*time.Second {
+	if f.Never || f.Moves != 10 || f.StuckChunks != 0 || f.Likely < 100*time.Second || f.Likely > 125*time.Second {
 		t.Errorf("%+v", f)
 	}
 }

@@ -37,7 +37,7 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	likely, likeliest := medianSimulation(simulations), simulations[0]
 	f := Forecast{
 		Goal: o.Goal, At: s.BalancerTime(), HasWindow: k.settings.HasWindow(),
-		Moves: likeliest.moves, Bytes: likeliest.bytes, Left: likely.chunksLeft,
+		Moves: likeliest.moves, Bytes: likeliest.bytes, StuckChunks: likely.chunksLeft,
 	}
 	opens := f.setRange(k, simulations, r, e.roundTime)
 	f.setReasons(s, likely, opens)
@@ -157,7 +157,7 @@ func (f *Forecast) setReasons(s *catalog.Snapshot, c simulation, opens bool) {
 	d := diagnosis.Diagnose(s)
 	f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.SettingsUnreadable, diagnosis.ShardUnreachable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
-		if f.IfOn = !c.isIdle(s.Time()); f.IfOn {
+		if f.AssumesBalancerOn = !c.isIdle(s.Time()); f.AssumesBalancerOn {
 			f.Because = append(f.Because, d.FindingsWithCodes(diagnosis.BalancerOff)...)
 		}
 	}

@@ -27,7 +27,7 @@ func (f Forecast) Obstacles() (list []diagnosis.Finding) {
 // StuckObstacles returns Obstacles if the balancer makes no more progress towards the goal. It returns
 // nothing where the balancer still has work.
 func (f Forecast) StuckObstacles() []diagnosis.Finding {
-	if !f.IfOn && f.High > 0 {
+	if !f.AssumesBalancerOn && f.High > 0 {
 		return nil
 	}
 	return f.Obstacles()

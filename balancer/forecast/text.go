@@ -24,8 +24,8 @@ func (f Forecast) Headline() string {
 		return fmt.Sprintf("%s in %s: done by %s%s", f.goalText(), f.Range(), humanize.Time(f.Latest()), f.windowProviso())
 	}
 	text := f.missedText() + " as things stand"
-	if f.Left > 0 {
-		text += fmt.Sprintf(", %s would stay", humanize.Count(f.Left, "chunk"))
+	if f.StuckChunks > 0 {
+		text += fmt.Sprintf(", %s would stay", humanize.Count(f.StuckChunks, "chunk"))
 	}
 	if len(f.Because) > 0 {
 		text += ": " + f.Because[0].Sentence
@@ -35,7 +35,7 @@ func (f Forecast) Headline() string {
 	switch {
 	case f.High == 0:
 		return text
-	case f.IfOn:
+	case f.AssumesBalancerOn:
 		return fmt.Sprintf("%s; if it were on, %s", text, f.Range())
 	}
 	return fmt.Sprintf("%s; what it can move takes %s", text, f.Range())
@@ -123,7 +123,7 @@ func (f Forecast) MarshalJSON() ([]byte, error) {
 		f.At,
 		f.Done,
 		f.Never,
-		f.IfOn,
+		f.AssumesBalancerOn,
 		f.Low.Milliseconds(),
 		f.Likely.Milliseconds(),
 		f.High.Milliseconds(),
@@ -132,7 +132,7 @@ func (f Forecast) MarshalJSON() ([]byte, error) {
 		f.Latest(),
 		f.Moves,
 		f.Bytes,
-		f.Left,
+		f.StuckChunks,
 		f.HasWindow,
 		append(
 			[]diagnosis.Finding{},

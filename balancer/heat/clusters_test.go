@@ -24,7 +24,7 @@ func kinds() []workload.Spec {
 		{Rate: 20_000, KeyDistribution: "zipf 0.8", Mix: mix},
 		{Rate: 20_000, KeyDistribution: "zipf 0.9", Mix: mix, Scatter: 0.05},
 		{Rate: 5_000, KeyDistribution: "hot 5% 80%", Mix: mix},
-		{Rate: 5_000, KeyDistribution: "hot 10% 70%", Mix: mix, Moves: "daily"},
+		{Rate: 5_000, KeyDistribution: "hot 10% 70%", Mix: mix, HotRangeDrift: "daily"},
 		{Rate: 8_000, KeyDistribution: "hot 20% 60%", Mix: mix, Wave: "daily"},
 		{Rate: 8_000, KeyDistribution: "uniform", Mix: workload.Mix{Reads: 60, Updates: 20, Inserts: 20}},
 	}

@@ -171,7 +171,7 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 // what they reach later was cold when somebody looked, and what was moved stays for the cool-down.
 func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.Stuck) {
 	rounds, apart := 8, 10*time.Minute
-	if w.load.Moves != "" {
+	if w.load.HotRangeDrift != "" {
 		rounds, apart = 3, 2*time.Minute
 	}
 	for round := range rounds {

@@ -96,7 +96,7 @@ type BalancerStatus struct {
 }
 
 // ActivityReader finds work that moves, merges or deletes data. Commands are sent to the mongos, and
-// Members reads the shards' primaries; with nil Members the primaries are not read.
+// Members reads the shards' primaries; with a nil MemberReader the primaries are not read.
 type ActivityReader struct {
 	Commands CommandRunner
 	Members  *MemberReader

@@ -22,7 +22,7 @@ type PausedCollection struct {
 	logEntryID string
 }
 
-// pausedDoc is the stored document of a Paused.
+// pausedDoc is the stored document of a PausedCollection.
 type pausedDoc struct {
 	ID struct {
 		Namespace string `bson:"paused"`

@@ -210,7 +210,7 @@ func (r *reading) steps() []step {
 		{Rounds, "actionlog", logs.readRounds},
 		{Switches, "actionlog", logs.readLastSwitch},
 		{Outcomes, "changelog", logs.countOutcomes},
-		{Clock, "clock", r.readClock},
+		{Clock, "clock", r.readTimeZone},
 		{RunningMigrations | RunningReshardings, "operations", r.readActivity},
 		{Chunks, "collections", tables.readTablesWithOutlines},
 		{RecentMoves, "changelog", logs.readMoves},

@@ -12,9 +12,9 @@ import (
 // of the config servers. In the change log, most entries are from shards.
 const maxClockEntries = 50
 
-// readClock determines the time zone of the balancer's active windows, if there are any:
+// readTimeZone determines the time zone of the balancer's active windows, if there are any:
 // from the logs of the last day if they were read, else from the newest entries.
-func (r *reading) readClock(ctx context.Context) error {
+func (r *reading) readTimeZone(ctx context.Context) error {
 	if r.options.TimeZone != nil {
 		r.parts.Clock = catalog.BalancerClock{Location: r.options.TimeZone}
 		return nil

@@ -36,7 +36,7 @@ type Config struct {
 	Start time.Time
 	// Release is the release that the cluster emulates; zero means the current one.
 	Release catalog.Release
-	// FCV is the feature compatibility version, such as "8.0"; empty means that of Version.
+	// FCV is the feature compatibility version, such as "8.0"; empty means that of Release.
 	FCV string
 	// Seed is the seed of the cluster's only random generator.
 	Seed uint64

@@ -315,7 +315,7 @@ const heartbeatAge = 10 * time.Second
 // selectionTimeout is how long a router tries to find a node for a read (server selection).
 const selectionTimeout = 20 * time.Second
 
-// CaptureReadsFrom is like Reads, for the selected nodes. It waits for a secondary that does not know the
+// CaptureReadsFrom is like CaptureReads, for the selected nodes. It waits for a secondary that does not know the
 // routing table of its router yet. Except for "available", a secondary refreshes its metadata through
 // its primary (MongoDB manual: Read Concern "available") and must then have replicated it.
 func (rq *Request) CaptureReadsFrom(n NodeSelection, ns string, filter *filter.Filter) ([]Read, error) {

@@ -39,7 +39,7 @@ func (rq *Request) CaptureReads(ns string, filter *filter.Filter) ([]Read, error
 	return rq.captureReads(ns, filter, false)
 }
 
-// captureReads implements Reads; many marks a statement that may write many documents.
+// captureReads implements CaptureReads; many marks a statement that may write many documents.
 func (rq *Request) captureReads(ns string, filter *filter.Filter, many bool) ([]Read, error) {
 	if ns == chunksNamespace {
 		return rq.chunkReads()
@@ -52,7 +52,7 @@ func (rq *Request) captureReads(ns string, filter *filter.Filter, many bool) ([]
 	return rq.capture(targets), nil
 }
 
-// CapturePartialReads is like Reads, but skips unavailable shards and reports whether there were any.
+// CapturePartialReads is like CaptureReads, but skips unavailable shards and reports whether there were any.
 func (rq *Request) CapturePartialReads(ns string, filter *filter.Filter) (reads []Read, partial bool, err error) {
 	if ns == chunksNamespace {
 		reads, err = rq.chunkReads()

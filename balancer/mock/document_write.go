@@ -222,7 +222,7 @@ type UpdateResult struct {
 	Matched, Modified int
 	// UpsertedID is the _id of the upserted document, if any.
 	UpsertedID bson.RawValue
-	Returned   bson.Raw // result of Show for the last document; nil if there is none
+	Returned   bson.Raw // result of ComputeReturned for the last document; nil if there is none
 }
 
 func (req UpdateRequest) computeReturned(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {

@@ -284,7 +284,7 @@ func (fs *Faults) State() FaultState {
 // ServerIDs returns the nodes that can crash: the shards, and "config".
 func (fs *Faults) ServerIDs() []string { return append(fs.shards.names(), string(configShard)) }
 
-// BrokenInvariants returns the violated invariants; see Invariants.
+// BrokenInvariants returns the violated invariants; see CheckInvariants.
 func (c *Cluster) BrokenInvariants() []string {
 	err := c.CheckInvariants()
 	if err == nil {

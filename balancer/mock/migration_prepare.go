@@ -85,7 +85,7 @@ type MigrationEvent struct {
 	From, To  catalog.ShardID
 	Min, Max  bson.Raw // nil before they are known
 	// Reason is the balancer's reason; empty for a manual migration. MaxChunkSizeBytes is the chunk size of the
-	// request, Cloned the number of bytes copied so far.
+	// request, ClonedBytes the number of bytes copied so far.
 	Reason                         policy.Reason
 	MaxChunkSizeBytes, ClonedBytes int64
 }

@@ -38,7 +38,7 @@ type environment struct {
 	ttl          *ttlMonitor
 }
 
-// Request is a command in progress: a client's, or one of the cluster's own (see Background).
+// Request is a command in progress: a client's, or one of the cluster's own (see BackgroundRequest).
 type Request struct {
 	env *environment
 	// command is the name of the command; empty for the cluster's own requests.

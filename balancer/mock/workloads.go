@@ -120,7 +120,7 @@ func (ws *Workloads) CatchUp() {
 }
 
 func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable, from, to time.Time) {
-	if w.table != table || w.Moves != "" {
+	if w.table != table || w.HotRangeDrift != "" {
 		w.perChunk, w.scattered = w.ExpectedRates(table, to)
 		w.table, w.rate = table, w.RateAt(to)
 	}

@@ -129,7 +129,7 @@ func (g *Gate) Spent() time.Duration {
 func (g *Gate) spent() time.Duration {
 	now := g.clock.Now()
 	spent := now.Sub(g.began)
-	for _, r := range []Reason{WaitWindow, WaitHold} {
+	for _, r := range []Reason{WaitWindow, WaitPaused} {
 		if w := g.waits[r]; w != nil && g.rules.OnlyWorkingTime {
 			spent -= w.waitedTime(now)
 		}
@@ -195,7 +195,7 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 			g.finishWait(at, true)
 			at, since = o.reason, g.clock.Now()
 			g.startWait(o)
-		} else if o.reason == WaitHold && o.text != text {
+		} else if o.reason == WaitPaused && o.text != text {
 			g.changeWait(o)
 		}
 		text = o.text
@@ -330,7 +330,7 @@ const maxSleep = time.Minute
 // sleep waits for an obstacle, or returns an error if the obstacle lasts longer than the run may.
 func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	left := min(o.left, maxSleep)
-	if free := g.rules.OnlyWorkingTime && (o.reason == WaitWindow || o.reason == WaitHold); g.rules.MaxTime > 0 && !free {
+	if free := g.rules.OnlyWorkingTime && (o.reason == WaitWindow || o.reason == WaitPaused); g.rules.MaxTime > 0 && !free {
 		ends := g.rules.MaxTime - g.Spent()
 		switch {
 		case ends <= 0:

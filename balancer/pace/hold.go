@@ -44,7 +44,7 @@ func (g *Gate) readHoldObstacleNow(ctx context.Context, refused bool) (*obstacle
 	case err != nil:
 		return noAnswerObstacle("can't read whether runs are paused", err)
 	case why != "":
-		return &obstacle{reason: WaitHold, text: "paused: " + why, left: holdPollInterval}, nil
+		return &obstacle{reason: WaitPaused, text: "paused: " + why, left: holdPollInterval}, nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -63,7 +63,7 @@ func (g *Gate) CheckRefusal(ctx context.Context, err error) bool {
 		return false
 	}
 	o, asking := g.readHoldObstacleNow(ctx, true)
-	return asking == nil && o != nil && o.reason == WaitHold
+	return asking == nil && o != nil && o.reason == WaitPaused
 }
 
 // AwaitUnheld waits as long as the run is held, for operations that are not moves. The error is an
@@ -97,7 +97,7 @@ func (g *Gate) AwaitOpen(ctx context.Context) error {
 // pauseObstacle returns the rest of the pause after the last move. The lock is held.
 func (g *Gate) pauseObstacle() *obstacle {
 	if left := g.pauseEnds.Sub(g.clock.Now()); left > 0 {
-		return &obstacle{reason: WaitPause, left: left, isMinimum: true}
+		return &obstacle{reason: WaitBetweenMoves, left: left, isMinimum: true}
 	}
 	return nil
 }

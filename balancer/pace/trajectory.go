@@ -129,7 +129,7 @@ func (g *Gate) workedTime() time.Duration {
 	return worked
 }
 
-// timeToGo returns the time of the remaining work, or of the part of it that the limits of this run
+// timeToGo returns the time of the remaining work, or of the part of it that the limits of bytes and time
 // permit; nil if it is not known yet.
 func (g *Gate) timeToGo() *DurationRange {
 	if g.left == nil || g.firstStepAt.IsZero() {
@@ -140,14 +140,14 @@ func (g *Gate) timeToGo() *DurationRange {
 	case left == 0:
 		left, c = float64(g.left.Steps), &g.stepTrajectory
 	case most > 0:
-		left = min(left, float64(max(0, most-g.done.Bytes)))
+		left = min(left, float64(max(0, most-g.rules.MovedBefore.Bytes-g.done.Bytes)))
 	}
 	r, known := c.timeToGo(left, g.workedTime())
 	if !known {
 		return nil
 	}
-	if f := g.rules.MaxTime; f > 0 {
-		ends := max(0, f-g.clock.Now().Sub(g.began))
+	if most := g.rules.MaxTime; most > 0 {
+		ends := max(0, most-g.spent())
 		r.Low, r.High = min(r.Low, ends), min(r.High, ends)
 	}
 	return &r

@@ -75,6 +75,34 @@ func TestCourse(t *testing.T) {
 	}
 }
 
+// rest returns the time to go of a run of a minute a byte that began before a night, with these further
+// rules.
+func rest(t *testing.T, r Rules) DurationRange {
+	t.Helper()
+	time.Sleep(time.Until(time.Now().Truncate(24 * time.Hour).Add(24 * time.Hour)))
+	window, err := ParseWindow("00:00-00:10 UTC", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Window = window
+	if r.MaxBytes == 0 {
+		r.MaxTime = 24*time.Hour + 30*time.Minute
+	}
+	g := NewGate(r, wall{})
+	for range 15 {
+		m := move("a", "b", 1)
+		mustEnter(t, g, m)
+		time.Sleep(time.Minute)
+		g.Leave(m, nil)
+	}
+	g.SetRemaining(Remaining{Bytes: 1000, Steps: 1000})
+	got := g.Stats().TimeToGo
+	if got == nil {
+		t.Fatal("the time to go is not known")
+	}
+	return *got
+}
+
 // The time in which a window is shut counts for nothing, and the limits of a run for
 // what they leave of it.
 func TestTimeToGoOfARun(t *testing.T) {
@@ -101,6 +129,20 @@ func TestTimeToGoOfARun(t *testing.T) {
 		g.SetRemaining(Remaining{Steps: 10})
 		if got := g.Stats().TimeToGo; got == nil || got.Low < 5*time.Minute || got.High > 19*time.Minute {
 			t.Errorf("%v for 10 minutes", got)
+		}
+	})
+}
+
+// The time to go is cut by the limits as the run applies them: jobs have all of their working time, and what
+// an earlier run has moved counts.
+func TestTimeToGoWithinTheLimits(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		if jobs, run := rest(t, Rules{OnlyWorkingTime: true}), rest(t, Rules{}); jobs.High <= run.High {
+			t.Errorf("a night counts for jobs: %v, and for others %v", jobs, run)
+		}
+		again := rest(t, Rules{MaxBytes: 100, MovedBefore: Done{Bytes: 70}})
+		if first := rest(t, Rules{MaxBytes: 100}); again.High >= first.High {
+			t.Errorf("%v with 70 bytes of an earlier run, %v without", again, first)
 		}
 	})
 }

@@ -14,13 +14,13 @@ type Reason string
 
 // The reasons.
 const (
-	WaitPause     Reason = "pause"    // after the last move
+	WaitBetweenMoves     Reason = "pause"    // after the last move
 	WaitFailures  Reason = "failures" // after failures
 	WaitWindow    Reason = "window"
 	WaitNoAnswer  Reason = "no answer" // the cluster does not answer
 	WaitCondition Reason = "condition" // the condition of --pause-when holds
 	WaitLimit     Reason = "limit"     // running moves may reach a limit
-	WaitHold      Reason = "freeze"    // a user has paused or frozen the runs
+	WaitPaused      Reason = "freeze"    // a user has paused or frozen the runs
 	WaitDisk      Reason = "disk"      // the recipient's volume has no room yet
 	WaitOverload  Reason = "overload"  // a server rejects commands as overloaded
 	// NotReported is not a wait. It reports that no member reports a quantity of the condition.
@@ -134,7 +134,7 @@ type Stats struct {
 	Failures map[policy.Failure]int
 	// Waited is the time that moves have waited, including moves that still wait.
 	Waited map[Reason]time.Duration
-	// Left is the remaining work. TimeTimeTimeToGo is the estimated time for it, or for the part that the limits of
+	// Left is the remaining work. TimeToGo is the estimated time for it, or for the part that the limits of
 	// this run permit, at the pace of this run and without the time of a shut window. Both are nil if
 	// they are not known; TimeToGo is not known at the beginning.
 	Left     *Remaining

@@ -18,7 +18,7 @@ func (b *builder) finish() (*Plan, error) {
 	}
 	p.Left = b.leftFindings()
 	b.noteGuesses()
-	p.Reached = !slices.ContainsFunc(p.Left, b.preventsGoal)
+	p.ReachesGoal = !slices.ContainsFunc(p.Left, b.preventsGoal)
 	return p, p.setIDs()
 }
 

@@ -172,7 +172,7 @@ func TestNoPlanGoesOverTheDiskLimit(t *testing.T) {
 			}
 			if lacksRoom(p) {
 				limited++
-			} else if o.Goal.Kind == plan.Drain && !p.Reached {
+			} else if o.Goal.Kind == plan.Drain && !p.ReachesGoal {
 				t.Fatalf("not reached, and nobody lacks room: %+v", p.Left)
 			}
 		})
@@ -317,7 +317,7 @@ func TestFindsAPlanWhereThereIsOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case p.Reached:
+		case p.ReachesGoal:
 			reached++
 			if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return strings.Contains(s.Why, "disk limit") }) {
 				another++

@@ -13,7 +13,7 @@ import (
 // contain what else is on the shards.
 func FromSteps(p Plan, steps []Step) (*Plan, error) {
 	p.Format, p.Steps, p.Totals, p.Shards = FormatVersion, []Step{}, Totals{}, []ShardChange{}
-	p.Reached, p.Left = true, []diagnosis.Finding{}
+	p.ReachesGoal, p.Left = true, []diagnosis.Finding{}
 	var touched []catalog.ShardID
 	changes := map[catalog.ShardID]ShardChange{}
 	for _, s := range steps {

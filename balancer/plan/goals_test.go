@@ -44,8 +44,8 @@ func TestDrain(t *testing.T) {
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s02"
 	p := mustMake(t, s, o)
-	if p.Totals.Moves != 2 || !p.Reached || p.Shards[2].After != (plan.Holding{}) {
-		t.Fatalf("%+v, reached %v, left %v, shards %+v", p.Totals, p.Reached, p.Left, p.Shards)
+	if p.Totals.Moves != 2 || !p.ReachesGoal || p.Shards[2].After != (plan.Holding{}) {
+		t.Fatalf("%+v, reached %v, left %v, shards %+v", p.Totals, p.ReachesGoal, p.Left, p.Shards)
 	}
 	for _, step := range p.Steps {
 		if step.From != "s02" || step.To != "s01" || step.Reason != policy.ReasonDrain || step.ForceJumbo {
@@ -63,8 +63,8 @@ func TestDrainLeavesDatabases(t *testing.T) {
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s01"
 	p := mustMake(t, s, o)
-	if p.Reached || p.Totals.Moves != 1 || len(p.Left) != 1 || p.Left[0].Code != diagnosis.DrainNeedsOperator {
-		t.Errorf("reached %v, %+v, left %+v", p.Reached, p.Totals, p.Left)
+	if p.ReachesGoal || p.Totals.Moves != 1 || len(p.Left) != 1 || p.Left[0].Code != diagnosis.DrainNeedsOperator {
+		t.Errorf("reached %v, %+v, left %+v", p.ReachesGoal, p.Totals, p.Left)
 	}
 }
 
@@ -81,8 +81,8 @@ func TestZones(t *testing.T) {
 			t.Errorf("%+v", step)
 		}
 	}
-	if !slices.Equal(kinds, []plan.Kind{plan.Split, plan.Move, plan.Move}) || !p.Reached {
-		t.Fatalf("%v, reached %v, left %+v", kinds, p.Reached, p.Left)
+	if !slices.Equal(kinds, []plan.Kind{plan.Split, plan.Move, plan.Move}) || !p.ReachesGoal {
+		t.Fatalf("%v, reached %v, left %+v", kinds, p.ReachesGoal, p.Left)
 	}
 	if at := p.Steps[0].Points; len(at) != 1 || !at[0].Equal(key(t, 1500)) ||
 		!strings.Contains(p.Steps[0].Why, "boundary of zone EU") {
@@ -98,10 +98,10 @@ func TestZoneWithoutShards(t *testing.T) {
 	s := snaptest.SnapshotOf(2, collection(t, "db.c", 2, mib, 0, 1))
 	s = zoned(t, s, "db.c", "EU", 0, 500, 99)
 	p := mustMake(t, s, goal(plan.Zones))
-	if p.Reached || !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool {
+	if p.ReachesGoal || !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool {
 		return f.Code == diagnosis.ZoneWithoutShards
 	}) {
-		t.Errorf("reached %v, left %+v", p.Reached, p.Left)
+		t.Errorf("reached %v, left %+v", p.ReachesGoal, p.Left)
 	}
 }
 
@@ -113,8 +113,8 @@ func TestDefragment(t *testing.T) {
 	for _, shard := range p.Shards {
 		chunks += shard.After.Chunks
 	}
-	if chunks != 1 || !p.Reached || p.Totals.Moves == 0 || p.Totals.Merges == 0 {
-		t.Errorf("%d chunks, reached %v, left %+v, %+v", chunks, p.Reached, p.Left, p.Totals)
+	if chunks != 1 || !p.ReachesGoal || p.Totals.Moves == 0 || p.Totals.Merges == 0 {
+		t.Errorf("%d chunks, reached %v, left %+v, %+v", chunks, p.ReachesGoal, p.Left, p.Totals)
 	}
 }
 
@@ -127,8 +127,8 @@ func TestConsolidate(t *testing.T) {
 		t.Errorf("%+v, %+v", p.Totals, p.Shards)
 	}
 	p = mustMake(t, zoned(t, s, "db.c", "EU", 6000, 7000, 0), goal(plan.Consolidate))
-	if p.Totals.Merges != 2 || !p.Reached {
-		t.Errorf("%+v, reached %v", p.Totals, p.Reached)
+	if p.Totals.Merges != 2 || !p.ReachesGoal {
+		t.Errorf("%+v, reached %v", p.Totals, p.ReachesGoal)
 	}
 }
 
@@ -147,8 +147,8 @@ func TestLimits(t *testing.T) {
 		"the smallest of all": {plan.Limits{Moves: 9, Bytes: 2 * 128 * mib}, 2},
 	} {
 		p := mustMake(t, s, plan.Options{Limits: c.limits})
-		if len(p.Steps) != c.steps || p.Reached || len(p.Left) != 1 || p.Left[0].Code != diagnosis.PlanLimited {
-			t.Errorf("%s: %d steps, reached %v, left %+v", name, len(p.Steps), p.Reached, p.Left)
+		if len(p.Steps) != c.steps || p.ReachesGoal || len(p.Left) != 1 || p.Left[0].Code != diagnosis.PlanLimited {
+			t.Errorf("%s: %d steps, reached %v, left %+v", name, len(p.Steps), p.ReachesGoal, p.Left)
 			continue
 		}
 		for i, step := range p.Steps {
@@ -157,7 +157,7 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	}
-	if p := mustMake(t, s, plan.Options{Limits: plan.Limits{Time: 365 * 24 * time.Hour, Moves: 1000}}); !p.Reached {
+	if p := mustMake(t, s, plan.Options{Limits: plan.Limits{Time: 365 * 24 * time.Hour, Moves: 1000}}); !p.ReachesGoal {
 		t.Errorf("limits that are far away: %+v", p.Left)
 	}
 }
@@ -192,8 +192,8 @@ func TestNothingToDrain(t *testing.T) {
 	s := zoned(t, snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...)), "db.c", "EU", 1500, 3000, 2)
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s01"
-	if p := mustMake(t, s, o); len(p.Steps) > 0 || !p.Reached || len(p.Left) > 0 {
-		t.Errorf("%+v, reached %v, left %+v", p.Totals, p.Reached, p.Left)
+	if p := mustMake(t, s, o); len(p.Steps) > 0 || !p.ReachesGoal || len(p.Left) > 0 {
+		t.Errorf("%+v, reached %v, left %+v", p.Totals, p.ReachesGoal, p.Left)
 	}
 }
 
@@ -206,9 +206,9 @@ func TestDrainThatCannotGoOn(t *testing.T) {
 	o.Goal.Shard = "s02"
 	p := mustMake(t, s, o)
 	last := p.Steps[len(p.Steps)-1]
-	if p.Reached || p.Shards[2].After != (plan.Holding{Chunks: 1, Bytes: 128 * mib}) ||
+	if p.ReachesGoal || p.Shards[2].After != (plan.Holding{Chunks: 1, Bytes: 128 * mib}) ||
 		last.From != "s02" || last.Reason != policy.ReasonDrain {
-		t.Errorf("reached %v, %+v, last %+v", p.Reached, p.Shards[2], last)
+		t.Errorf("reached %v, %+v, last %+v", p.ReachesGoal, p.Shards[2], last)
 	}
 	if !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool { return f.Code == diagnosis.NoRecipient }) {
 		t.Errorf("left %+v", p.Left)

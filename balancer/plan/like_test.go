@@ -86,7 +86,7 @@ func TestLikeWithAsManyShards(t *testing.T) {
 				t.Errorf("chunk %d at %s is on %s, want %s", i, got[i].Min, got[i].Shard, want[i].Shard)
 			}
 		}
-		if again := likePlan(t, s, other); len(again.Steps) > 0 || !again.Reached {
+		if again := likePlan(t, s, other); len(again.Steps) > 0 || !again.ReachesGoal {
 			t.Errorf("steps that are left: %+v", again.Steps)
 		}
 	})

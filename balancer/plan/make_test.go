@@ -17,8 +17,8 @@ import (
 func TestBalance(t *testing.T) {
 	s := snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
 	p := mustMake(t, s, plan.Options{})
-	if !p.Reached || len(p.Left) > 0 || p.Totals.Moves != len(p.Steps) || p.Totals.Moves == 0 {
-		t.Fatalf("reached %v, left %v, totals %+v of %d steps", p.Reached, p.Left, p.Totals, len(p.Steps))
+	if !p.ReachesGoal || len(p.Left) > 0 || p.Totals.Moves != len(p.Steps) || p.Totals.Moves == 0 {
+		t.Fatalf("reached %v, left %v, totals %+v of %d steps", p.ReachesGoal, p.Left, p.Totals, len(p.Steps))
 	}
 	for i, step := range p.Steps {
 		if step.Number != i+1 || step.Kind != plan.Move || step.From != "s00" || step.Bytes != 128*mib ||

@@ -37,9 +37,9 @@ type Plan struct {
 	Totals Totals        `json:"totals"`
 	// Load is the balance that the goal Load reaches; nil for other goals.
 	Load *LoadImbalance `json:"load,omitzero"`
-	// Reached says whether the goal is reached when all steps are done. If it is not, Left contains
+	// ReachesGoal says whether the goal is reached when all steps are done. If it is not, Left contains
 	// what remains, with reasons.
-	Reached bool                `json:"reached"`
+	ReachesGoal bool                `json:"reached"`
 	Left    []diagnosis.Finding `json:"left"`
 	// Note says how certain the times of the steps are, and what may undo the steps; empty if there is
 	// nothing to say.

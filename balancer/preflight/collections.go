@@ -55,7 +55,7 @@ func (l *checker) checkRemaining() {
 // checkPlanRemaining reports what keeps ranges on the shard of a drain; known says that some of it was
 // already reported.
 func (l *checker) checkPlanRemaining(known bool) {
-	if l.Plan == nil || l.Plan.Reached {
+	if l.Plan == nil || l.Plan.ReachesGoal {
 		return
 	}
 	var still []diagnosis.Finding

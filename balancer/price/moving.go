@@ -39,7 +39,7 @@ func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
 // missesGoal reports whether a plan does not reach the goal for the collection. The data that a drain
 // leaves in other collections does not count.
 func (p *comparer) missesGoal(made *plan.Plan) bool {
-	if made.Reached || len(made.Left) == 0 {
+	if made.ReachesGoal || len(made.Left) == 0 {
 		return false
 	}
 	return p.o.Goal.Kind != plan.Drain || slices.ContainsFunc(made.Shards, func(s plan.ShardChange) bool {
@@ -99,8 +99,8 @@ func (p *comparer) balancerWay() (Way, bool, error) {
 		return w, false, err
 	}
 	w.Low, w.Likely, w.High = f.Low, f.Likely, f.High
-	never := f.Never && len(f.Because) > 0 && !(f.IfOn && len(f.Because) == 1)
-	if never && (p.o.Goal.Kind != plan.Drain || f.Left > 0) {
+	never := f.Never && len(f.Because) > 0 && !(f.AssumesBalancerOn && len(f.Because) == 1)
+	if never && (p.o.Goal.Kind != plan.Drain || f.StuckChunks > 0) {
 		w.Refused = f.Because[len(f.Because)-1].Sentence
 	}
 	made, err := plan.Make(on, p.planOptions(p.o.Goal, 0))
@@ -211,7 +211,7 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	w.Likely += f.Likely + waits
 	w.Low, w.High = scaled(w.Low+f.Low, 1/defragmentFactor), scaled(w.High+f.High, defragmentFactor)+defragmentDelay
 	w.High += p.speeds.Costs().OrphanDelay // until then ranges can't return to their former shard
-	if f.Never && !f.IfOn && len(f.Because) > 0 && w.Refused == "" {
+	if f.Never && !f.AssumesBalancerOn && len(f.Because) > 0 && w.Refused == "" {
 		w.Refused = f.Because[0].Sentence
 	}
 	p.addMoves(&w, slices.Concat(made.Steps, steps))

@@ -89,7 +89,7 @@ func HeatShade(share, most float64) int {
 	return max(1, min(heatShades, int(math.Ceil(math.Sqrt(share/most)*heatShades))))
 }
 
-// HeatBlock draws the Degree of a part, as a block of that height.
+// HeatBlock draws the HeatShade of a part, as a block of that height.
 func HeatBlock(share, most float64) string {
 	return [heatShades + 1]string{" ", "▁", "▂", "▃", "▅", "▆", "█"}[HeatShade(share, most)]
 }

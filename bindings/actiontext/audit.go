@@ -48,7 +48,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 	case r.Verdict == action.AuditClean:
 		say("Nothing was found.")
 	default:
-		say("Nothing was found in what could be seen.")
+		say("Nothing was found, but not everything could be checked.")
 	}
 	return lines
 }

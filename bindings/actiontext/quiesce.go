@@ -2,6 +2,7 @@ package actiontext
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"shardsh/balancer/action"
@@ -62,4 +63,9 @@ func termText(r action.QuiesceResult) string {
 	return fmt.Sprintf(" (term %d of the config server)", r.Term)
 }
 
-func capitalized(text string) string { return string(text[0]-'a'+'A') + text[1:] }
+func capitalized(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -169,22 +169,22 @@ func shardedFilter() bson.D {
 	return bson.D{{Key: "dropped", Value: not}, {Key: "unsplittable", Value: not}}
 }
 
+// zoneNames returns the zones of shards, and those with ranges.
 func (s *Completer) zoneNames(m *server.Conn) []string {
-	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) []string {
-		reply := server.TryRun(ctx, client, "config", bson.D{{Key: "distinct", Value: "shards"},
-			{Key: "key", Value: "tags"}})
-		list, _ := reply.Lookup("values").ArrayOK()
-		values, err := list.Values()
-		if err != nil {
-			return nil
-		}
-		names := []string{}
-		for _, v := range values {
-			if name, ok := v.StringValueOK(); ok {
-				names = append(names, name)
+	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) (names []string) {
+		for _, from := range [][2]string{{"shards", "tags"}, {"tags", "tag"}} {
+			reply := server.TryRun(ctx, client, "config", bson.D{{Key: "distinct", Value: from[0]},
+				{Key: "key", Value: from[1]}})
+			list, _ := reply.Lookup("values").ArrayOK()
+			values, _ := list.Values()
+			for _, v := range values {
+				if name, ok := v.StringValueOK(); ok {
+					names = append(names, name)
+				}
 			}
 		}
-		return names
+		slices.Sort(names)
+		return slices.Compact(names)
 	})
 }
 

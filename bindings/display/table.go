@@ -118,7 +118,7 @@ func (t *Tables) WriteGrid(header []string, rows [][]string) {
 	}
 }
 
-// WriteTopRows writes a Grid with a screen of rows, but at least minRows. It counts the other rows, and
+// WriteTopRows writes a grid with a screen of rows, but at least minRows. It counts the other rows, and
 // says in othersHint where they are shown.
 func (t *Tables) WriteTopRows(header []string, rows [][]string, minRows int, othersHint string) {
 	hidden := max(0, len(rows)-max(minRows, MaxRows))

@@ -43,7 +43,7 @@ func PlanText(p *plan.Plan, detail PlanDetail) string {
 	if p.Note != "" {
 		out.writeWrapped(0, sentence(p.Note))
 	}
-	if len(p.Left) > 0 && (len(p.Steps) > 0 || !p.Reached) {
+	if len(p.Left) > 0 && (len(p.Steps) > 0 || !p.ReachesGoal) {
 		out.writeLeft(p, detail)
 	}
 	return out.String()
@@ -80,7 +80,7 @@ func planHead(p *plan.Plan) string {
 		about = strings.Join(p.Goal.Namespaces, ", ")
 	}
 	switch {
-	case len(p.Steps) == 0 && p.Reached:
+	case len(p.Steps) == 0 && p.ReachesGoal:
 		return fmt.Sprintf("nothing to do (%s, %s)", aim, about)
 	case len(p.Steps) == 0 && len(p.Left) > 0:
 		return fmt.Sprintf("the goal can't be reached (%s, %s): %s", aim, about, p.Left[0].Sentence)
@@ -99,7 +99,7 @@ func totalsText(p *plan.Plan) string {
 		}
 	}
 	reached := "the goal is then reached"
-	if !p.Reached {
+	if !p.ReachesGoal {
 		reached = "the goal is not reached by then"
 	}
 	return fmt.Sprintf("%s in %s, %s and %s to move, about %s at 64 MiB/s a migration, waits not counted; %s",

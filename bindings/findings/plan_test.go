@@ -12,7 +12,7 @@ import (
 // Work that comes in hundreds is one line: the splits and moves of the sessions collection of
 // old releases, splits and merges of one collection on one shard.
 func TestPlanGathersMassWork(t *testing.T) {
-	p := &plan.Plan{Goal: plan.Goal{Kind: plan.Balance}, Reached: true}
+	p := &plan.Plan{Goal: plan.Goal{Kind: plan.Balance}, ReachesGoal: true}
 	add := func(n int, s plan.Step) {
 		for range n {
 			s.Number = len(p.Steps) + 1
@@ -48,7 +48,7 @@ func TestPlanGathersMassWork(t *testing.T) {
 // A plan's time is that of copying: a forecast of the same moves has the waits too, such as
 // for a recipient's deletions, and is longer.
 func TestPlanTimeLeavesWaitsOut(t *testing.T) {
-	p := &plan.Plan{Reached: true, Steps: []plan.Step{{Number: 1, Kind: plan.Move, Namespace: "shop.orders"}}}
+	p := &plan.Plan{ReachesGoal: true, Steps: []plan.Step{{Number: 1, Kind: plan.Move, Namespace: "shop.orders"}}}
 	p.Totals.Moves, p.Totals.Time = 1, 8*time.Second
 	if text := strings.Join(strings.Fields(PlanText(p, PlanDetail{})), " "); !strings.Contains(text, "8s at 64 MiB/s a migration, waits not counted;") {
 		t.Error(text)

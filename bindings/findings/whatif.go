@@ -184,7 +184,7 @@ func (c comparisonTable) writeTable(letters map[int]string) {
 	})
 	c.writeTimes()
 	c.writeRow("blocked", func(a whatif.Outcome) string {
-		if a.Plan.Reached && !a.Forecast.Never {
+		if a.Plan.ReachesGoal && !a.Forecast.Never {
 			return "no"
 		}
 		return "yes"

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/md5"
 	crand "crypto/rand"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/dop251/goja"
 
@@ -42,6 +44,35 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 	})))
 }
 
+// removeFile removes a file, but not a directory.
+func removeFile(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return &os.PathError{Op: "unlink", Path: path, Err: syscall.EISDIR}
+	}
+	return os.Remove(path)
+}
+
+// removeDir removes an empty directory, but not a file.
+func removeDir(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
+		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.ENOTDIR}
+	}
+	return os.Remove(path)
+}
+
+// baseName returns the last part of a path; empty for an empty path.
+func baseName(path string) string {
+	if path == "" {
+		return ""
+	}
+	return filepath.Base(path)
+}
+
+// extension returns the extension of a path with its dot. The dot that begins a name begins no extension.
+func extension(path string) string {
+	return filepath.Ext(strings.TrimPrefix(filepath.Base(path), "."))
+}
+
 // newFS returns the module fs: the synchronous functions that scripts use.
 func (s *Globals) newFS() *goja.Object {
 	m := s.newModuleBuilder()
@@ -54,7 +85,7 @@ func (s *Globals) newFS() *goja.Object {
 	})
 	m.add("rmSync", func(c *call) any {
 		c.s.checkMayWrite()
-		remove := os.Remove
+		remove := removeFile
 		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
 			remove = os.RemoveAll
 		}
@@ -66,7 +97,7 @@ func (s *Globals) newFS() *goja.Object {
 	})
 	m.add("rmdirSync", func(c *call) any {
 		c.s.checkMayWrite()
-		if err := os.Remove(c.Text(0)); err != nil {
+		if err := removeDir(c.Text(0)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "rmdir", c.Text(0)))
 		}
 		return nil
@@ -121,7 +152,7 @@ func (s *Globals) newFS() *goja.Object {
 	})
 	m.add("unlinkSync", func(c *call) any {
 		c.s.checkMayWrite()
-		if err := os.Remove(c.Text(0)); err != nil {
+		if err := removeFile(c.Text(0)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "unlink", c.Text(0)))
 		}
 		return nil
@@ -160,13 +191,13 @@ func (s *Globals) newPath() *goja.Object {
 	})
 	m.add("dirname", func(c *call) any { return filepath.Dir(c.Text(0)) })
 	m.add("basename", func(c *call) any {
-		base := filepath.Base(c.Text(0))
+		base := baseName(c.Text(0))
 		if c.Has(1) && base != c.Text(1) {
 			base = strings.TrimSuffix(base, c.Text(1))
 		}
 		return base
 	})
-	m.add("extname", func(c *call) any { return filepath.Ext(c.Text(0)) })
+	m.add("extname", func(c *call) any { return extension(c.Text(0)) })
 	m.add("normalize", func(c *call) any { return filepath.Clean(c.Text(0)) })
 	m.add("isAbsolute", func(c *call) any { return filepath.IsAbs(c.Text(0)) })
 	m.add("relative", func(c *call) any {
@@ -177,7 +208,7 @@ func (s *Globals) newPath() *goja.Object {
 		return rel
 	})
 	m.add("parse", func(c *call) any {
-		dir, base, ext := filepath.Dir(c.Text(0)), filepath.Base(c.Text(0)), filepath.Ext(c.Text(0))
+		dir, base, ext := filepath.Dir(c.Text(0)), baseName(c.Text(0)), extension(c.Text(0))
 		root := ""
 		if filepath.IsAbs(c.Text(0)) {
 			root = "/"
@@ -190,7 +221,11 @@ func (s *Globals) newPath() *goja.Object {
 		if base == "" {
 			base = part("name") + part("ext")
 		}
-		return filepath.Join(part("dir"), base)
+		dir := cmp.Or(part("dir"), part("root"))
+		if dir == "" || dir == part("root") {
+			return dir + base
+		}
+		return dir + string(filepath.Separator) + base
 	})
 	script.Must(m.o.Set("posix", m.o))
 	script.Must(m.o.Set("sep", string(filepath.Separator)))
@@ -234,6 +269,9 @@ func digest(name string, data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// maxRandomBytes is the maximum size of a result of randomBytes.
+const maxRandomBytes = 64 << 20
+
 func (s *Globals) newCrypto() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("createHash", func(c *call) any {
@@ -248,10 +286,15 @@ func (s *Globals) newCrypto() *goja.Object {
 		if make == nil {
 			c.JS.Throw("Error", "Invalid digest: %s", c.Text(0))
 		}
-		return c.s.newHasher(hmac.New(make, []byte(c.Text(1))))
+		return c.s.newHasher(hmac.New(make, []byte(c.textOrBytesArg(1))))
 	})
 	m.add("randomBytes", func(c *call) any {
-		data := make([]byte, max(0, min(c.Arg(0).ToInteger(), 1<<26)))
+		size := c.Arg(0).ToInteger()
+		if size < 0 || size > maxRandomBytes {
+			c.JS.Throw("RangeError", "The value of \"size\" is out of range. It must be >= 0 && <= %d. Received %d",
+				maxRandomBytes, size)
+		}
+		data := make([]byte, size)
 		_, _ = crand.Read(data)
 		return c.s.newBuffer(data)
 	})

@@ -88,14 +88,14 @@ func writeShortEscape(b *strings.Builder, r rune) {
 // EscapeText escapes the control characters and the invalid UTF-8 of a text.
 func EscapeText(text string) string { return textEscaper.escape(text) }
 
-// EscapeLine works like Visible, for text within a line such as a name in a table.
+// EscapeLine works like EscapeText, for text within a line such as a name in a table.
 func EscapeLine(text string) string { return lineEscaper.escape(text) }
 
-// EscapeStyled works like Visible, for text that the shell has coloured. It preserves the shell's own
+// EscapeStyled works like EscapeText, for text that the shell has coloured. It preserves the shell's own
 // colours and escapes all other sequences.
 func EscapeStyled(text string) string { return styledEscaper.escape(text) }
 
-// EscapeJSON works like Visible, for JSON. It does not change the meaning of the JSON.
+// EscapeJSON works like EscapeText, for JSON. It does not change the meaning of the JSON.
 func EscapeJSON(text string) string { return jsonEscaper.escape(text) }
 
 func (e escaper) escape(text string) string {

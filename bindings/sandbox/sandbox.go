@@ -18,7 +18,7 @@ type Rules struct {
 	ReadPaths []string
 	// CodePaths holds files and directories that scripts may only run: load, require, import.
 	CodePaths []string
-	// EnvNames holds names of variables, and Net holds hosts or host:port.
+	// EnvNames holds names of variables, and Hosts holds hosts or host:port.
 	EnvNames, Hosts []string
 }
 

@@ -35,7 +35,7 @@ func TestHeatInHelpers(t *testing.T) {
 	}
 	for input, want := range map[string]string{
 		`sh.forecast({ goal: { load: "bytes" } })`: "Argument options.goal must be",
-		`sh.plan({ goal: "load" })`:                "no plan to carry out",
+		`sh.plan({ goal: "load" })`:                "can't be planned ahead",
 		`sh.whatIf(c => c.goal("balance"))`:        "is simulated by default",
 		`sh.map("shop.orders", { heat: "soon" })`:  "options.heat",
 	} {

@@ -40,7 +40,7 @@ const (
 	// maxScans is how many lookups scan the bytes before all fields are indexed.
 	maxScans = 3
 	// maxExtraLookups is how many lookups, in addition to twice the number of fields, are cheaper than
-	// settling.
+	// materializing.
 	maxExtraLookups = 16
 	// maxLazyFields is the number of fields from which a linear search is too slow.
 	maxLazyFields = 32

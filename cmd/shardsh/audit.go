@@ -80,7 +80,7 @@ func (o *auditFlags) show(env environment, r action.AuditResult) error {
 	case r.Verdict == action.AuditClean:
 		return nil
 	}
-	return reportedError{errors.New("not everything could be seen")}
+	return reportedError{errors.New("not everything could be checked")}
 }
 
 func auditText() cmdline.HelpText {
@@ -95,6 +95,6 @@ reads each shard directly, and changes nothing.`,
 		},
 		More: `Each finding has the commands that mend it. What looks wrong while something
 moves is read again. Exit code 0: nothing was found; 3: something was; 1: not
-all could be seen. At the prompt: sh.audit("shop.orders").`,
+everything could be checked. At the prompt: sh.audit("shop.orders").`,
 	}
 }

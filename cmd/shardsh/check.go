@@ -38,7 +38,7 @@ func (o *checkFlags) groups() []cmdline.Group {
 		addAdvisoriesFlag(f, &o.action.AdvisoriesFile)
 		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
 		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
-		addTimeZoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.timeZoneName)
 		f.BoolVar(&o.long, "long", false, "print all collections, findings and rules")
 		o.answerFlags.addFlags(f, checkFormats...)
 	}))

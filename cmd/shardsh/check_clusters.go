@@ -101,9 +101,9 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 
 // askPasswordOnce asks the user for a password before several clusters need it at the same time.
 func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clusters []checkedCluster) error {
-	_, known := env.getenv(target.PasswordVariable)
+	password, _ := env.getenv(target.PasswordVariable)
 	if len(clusters) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
-		known {
+		password != "" {
 		return nil
 	}
 	c, err := clusters[0].flags.server.ConnectionString()

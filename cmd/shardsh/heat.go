@@ -72,16 +72,16 @@ func (o *heatFlags) run(ctx context.Context, env environment) error {
 }
 
 // heatOption is the --heat option of subcommands that can include the load.
-type heatOption struct{ count cmdline.Duration }
+type heatOption struct{ duration cmdline.Duration }
 
 func (h *heatOption) addFlag(f *pflag.FlagSet) {
-	f.Var(&h.count, "heat", "`TIME` count operations so long, read sampled queries, and add the load")
+	f.Var(&h.duration, "heat", "`TIME` count operations so long, read sampled queries, and add the load")
 }
 
 func (h *heatOption) validate(from string) error {
 	return firstViolation(
-		rule{h.count < 0, "--heat takes a time, such as 10s"},
-		rule{h.count > 0 && from != "", "--heat reads counters and samples, and --from FILE has none: name a cluster"})
+		rule{h.duration < 0, "--heat takes a time, such as 10s"},
+		rule{h.duration > 0 && from != "", "--heat reads counters and samples, and --from FILE has none: name a cluster"})
 }
 
 // measure measures the load of some collections of a cluster whose Snapshot was already read.
@@ -93,7 +93,7 @@ func (h *heatOption) measure(
 		onNote: func(text string) { notice(env.stderr, quiet, "%s", text) }}
 	result, err := action.Heat{
 		Namespaces:     namespaces,
-		CountDuration:  time.Duration(h.count),
+		CountDuration:  time.Duration(h.duration),
 		MaxCollections: most,
 	}.RunOnSnapshot(ctx, source, s, r)
 	return result, preferTimeout(ctx, optionsUsageError(err))

@@ -29,7 +29,7 @@ func (o *mapFlags) groups() []cmdline.Group {
 		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` draw this collection")
 		f.IntVar(&o.width, "width", 0, "`COLUMNS` width of the drawing (default: the terminal's, or 80)")
 		o.heat.addFlag(f)
-		addTimeZoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.timeZoneName)
 		o.addFlags(f, "text", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -58,7 +58,7 @@ func (o *mapFlags) run(ctx context.Context, env environment) error {
 		if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
 			return withSuggestion(err)
 		}
-		if o.heat.count == 0 {
+		if o.heat.duration == 0 {
 			return o.draw(env, s, nil)
 		}
 		r, err := o.heat.measure(ctx, env, source, s, o.quiet, o.ns)

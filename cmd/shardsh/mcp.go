@@ -35,7 +35,7 @@ func (o *mcpFlags) groups() []cmdline.Group {
 		f.StringVar(&o.plans, "plans", "", "`DIR` keep plans there, and carry out those that a person has approved")
 		f.StringVar(&o.approve, "approve", "", "`HASH` read the plan with this hash in --plans, and approve it")
 		f.StringVar(&o.history, "history", "", "`DIR` of shardsh snapshot --into, to compare with")
-		addTimeZoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.timeZoneName)
 		o.addFlags(f)
 		f.Lookup("timeout").Usage = "`TIME` end a call that only reads after 90, 30s, 5m (2m)"
 	}), o.consentGroup()}

@@ -35,7 +35,7 @@ func (o *reportFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take long on large clusters")
 		o.heat.addFlag(f)
 		addAdvisoriesFlag(f, &o.advisories)
-		addTimeZoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.timeZoneName)
 		o.addFlags(f, "html", "json")
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
@@ -48,7 +48,7 @@ func (o *reportFlags) parseArgs(env environment, words []string) error {
 	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
-	if o.fleet.isFleet() && (o.redact || o.heat.count > 0) {
+	if o.fleet.isFleet() && (o.redact || o.heat.duration > 0) {
 		return usagef("--redact and --heat are for the report of one cluster: add --cluster NAME")
 	}
 	if err := o.checkFormat("html", "json"); err != nil {
@@ -58,7 +58,7 @@ func (o *reportFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	switch {
-	case o.redact && o.heat.count > 0:
+	case o.redact && o.heat.duration > 0:
 		return usagef("--redact and --heat exclude each other: keys of queries would be in it")
 	case o.format == "html" && o.file == "":
 		return usagef("report needs -o FILE, or -o - for standard output")
@@ -76,7 +76,7 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 	}
 	reads := live.ReaderOptions{Parts: live.DefaultPartsAndStatus}
 	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
-		if o.heat.count == 0 {
+		if o.heat.duration == 0 {
 			return o.report(env, s, nil)
 		}
 		r, err := o.heat.measure(ctx, env, source, s, o.quiet)

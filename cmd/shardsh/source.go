@@ -25,8 +25,8 @@ type sourceFlags struct {
 	fleet    fleetFlags // for the subcommands with these options
 	from     string
 	sizes    string         // file with the sizes for from
-	ofZone   string         // for the subcommands that call addTimeZoneFlag
-	location *time.Location // the time zone of ofZone
+	timeZoneName   string         // for the subcommands that call addTimeZoneFlag
+	location *time.Location // the time zone of timeZoneName
 	// changes says that the subcommand may change the cluster, so that policies are read.
 	changes bool
 
@@ -67,8 +67,8 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 	case o.from == "" && o.usesMock() && o.mock == "":
 		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.commandName())
 	}
-	if o.ofZone != "" {
-		zone, err := catalog.ParseTimeZone(o.ofZone)
+	if o.timeZoneName != "" {
+		zone, err := catalog.ParseTimeZone(o.timeZoneName)
 		if err != nil {
 			return usagef("--time-zone: %w", err)
 		}

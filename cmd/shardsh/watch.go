@@ -33,7 +33,7 @@ func (o *watchFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.once, "once", false, "print one frame and exit")
 		f.BoolVar(&o.json, "json", false, "print one line of JSON for each refresh")
 		f.BoolVar(&o.heat, "heat", false, "also count the operations of the 20 largest collections")
-		addTimeZoneFlag(f, &o.ofZone)
+		addTimeZoneFlag(f, &o.timeZoneName)
 		o.addFlags(f)
 	})}
 	return append(append(groups, o.fleet.group()), o.sharedGroups(o.addMockTimeFlag)...)

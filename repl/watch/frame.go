@@ -19,7 +19,7 @@ const troubleText = "Reading the cluster failed: "
 
 // View is the content of a frame.
 type View struct {
-	// Current is the present state, and Before an earlier one from which rates are computed; nil at the
+	// Current is the present state, and Earlier an earlier one from which rates are computed; nil at the
 	// beginning.
 	Current, Earlier *report.Overview
 	// Forecasts are the newest forecasts; they take longer to compute than an overview.
@@ -157,7 +157,7 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 		what = string(f.Goal.Shard) + " drained"
 	}
 	switch {
-	case f.Never && f.High > 0 && !f.IfOn:
+	case f.Never && f.High > 0 && !f.AssumesBalancerOn:
 		return fmt.Sprintf("%s: not possible as things stand; the moves that are possible take %s to %s", what,
 			humanize.Duration(max(0, f.Low-now.Sub(f.At))), humanize.Duration(max(0, f.High-now.Sub(f.At))))
 	case f.High > 0:
@@ -165,7 +165,7 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 		text := fmt.Sprintf("%s in %s to %s, likely by %s, %s in %s", what, left(f.Low), left(f.High),
 			f.At.Add(f.Likely).UTC().Format("Mon 15:04"), humanize.Bytes(f.Bytes),
 			humanize.Count(int64(f.Moves), "move"))
-		if f.IfOn {
+		if f.AssumesBalancerOn {
 			return text + ", if the balancer is turned on"
 		}
 		return text

@@ -25,7 +25,7 @@ type Scale struct {
 	ChunkBytes int64
 	// EmptyShards is the number of shards without data; they are the last by id.
 	EmptyShards int
-	// JumboEvery sets the jumbo flag of every Jumbo-th chunk; 0 sets none.
+	// JumboEvery sets the jumbo flag of every so many chunks; 0 sets none.
 	JumboEvery int
 }
 

@@ -195,14 +195,14 @@ func (s boltSource) Each(bucket string) iter.Seq2[[]byte, []byte] {
 }
 
 // Add appends a batch to the queue. A batch is written completely or not at all, after all earlier
-// batches. Add does not block; callers that can wait check Full first.
+// batches. Add does not block; callers that can wait check IsFull first.
 func (d *Disk) Add(batch []Entry) { d.writer.add(batch) }
 
 // IsFull reports whether the queue is over its limit. Callers should then keep their changes and add them
 // as one batch after a signal of CapacityFreed.
 func (d *Disk) IsFull() bool { return d.writer.isFull() }
 
-// CapacityFreed returns a channel that is signalled when the queue has capacity again after Full has
+// CapacityFreed returns a channel that is signalled when the queue has capacity again after IsFull has
 // returned true. Close closes the channel.
 func (d *Disk) CapacityFreed() <-chan struct{} { return d.writer.capacityFreed }
 

@@ -90,7 +90,7 @@ func (m *Mock) StartWorkload(s workload.Spec) {
 		{Key: "updates", Value: s.Mix.Updates}, {Key: "deletes", Value: s.Mix.Deletes}}
 	m.Command("mockWorkload", s.Namespace, bson.E{Key: "rate", Value: s.Rate},
 		bson.E{Key: "keys", Value: s.KeyDistribution},
-		bson.E{Key: "mix", Value: mix}, bson.E{Key: "moves", Value: s.Moves}, bson.E{Key: "wave", Value: s.Wave},
+		bson.E{Key: "mix", Value: mix}, bson.E{Key: "moves", Value: s.HotRangeDrift}, bson.E{Key: "wave", Value: s.Wave},
 		bson.E{Key: "count", Value: s.KeyCount}, bson.E{Key: "scatter", Value: s.Scatter},
 		bson.E{Key: "documentBytes", Value: s.DocumentBytes})
 }

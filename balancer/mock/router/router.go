@@ -137,7 +137,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 		return r.reply(nil, call.ErrCrashed())
 	}
 	if cmd != nil {
-		if err := r.Authorize(cmd, c); err != nil {
+		if err := r.RequireLogin(cmd, c); err != nil {
 			return r.reply(nil, err)
 		}
 	}

@@ -146,7 +146,7 @@ func (w *Workload) HottestShare() float64 { return slices.Max(w.weights) / w.sum
 
 // hotShift returns the number of keys by which the hot range has moved.
 func (w *Workload) hotShift(at time.Time) int {
-	if w.Moves == "" {
+	if w.HotRangeDrift == "" {
 		return 0
 	}
 	return int(dayPart(at) * float64(len(w.keys)))

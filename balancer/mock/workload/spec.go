@@ -19,8 +19,8 @@ type Spec struct {
 	KeyDistribution string
 	// Mix holds the shares of the operations; all zero means only reads.
 	Mix Mix
-	// Moves is "daily" if the hot range moves through all keys once a day.
-	Moves string
+	// HotRangeDrift is "daily" if the hot range moves through all keys once a day.
+	HotRangeDrift string
 	// Wave is "daily" if the rate changes between 160 % of Rate at noon and 40 % at midnight (UTC).
 	Wave string
 	// KeyCount is the number of keys; the default is 10,000.
@@ -86,8 +86,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("rate: %v is not a valid number of operations per second", s.Rate)
 	case min(m.Reads, m.Inserts, m.Updates, m.Deletes) < 0 || math.IsNaN(m.Sum()) || math.IsInf(m.Sum(), 0):
 		return fmt.Errorf("mix: %v is not a valid mix of operations", m)
-	case s.Moves != "" && s.Moves != "daily":
-		return fmt.Errorf("moves: %q is not \"daily\"", s.Moves)
+	case s.HotRangeDrift != "" && s.HotRangeDrift != "daily":
+		return fmt.Errorf("moves: %q is not \"daily\"", s.HotRangeDrift)
 	case s.Wave != "" && s.Wave != "daily":
 		return fmt.Errorf("wave: %q is not \"daily\"", s.Wave)
 	case s.KeyCount < 0 || s.KeyCount > maxKeys:

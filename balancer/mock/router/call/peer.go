@@ -38,8 +38,8 @@ func peerOf(c *wire.Client) *Peer {
 	return p
 }
 
-// Authorize rejects commands that require authentication on an unauthenticated connection.
-func (n *Node) Authorize(cmd *Command, c *Call) error {
+// RequireLogin rejects commands that require authentication on an unauthenticated connection.
+func (n *Node) RequireLogin(cmd *Command, c *Call) error {
 	if !n.AuthRequired || cmd.NoAuth || n.User(c.Peer) != nil {
 		return nil
 	}
@@ -54,8 +54,8 @@ func (p *Peer) Digest() [sha256.Size]byte {
 	return sha256.Sum256([]byte(p.User.Name + "@" + p.User.Database))
 }
 
-// Name returns the user of a connection as name@db, empty if it is not authenticated.
-func (p *Peer) Name() string {
+// UserName returns the user of a connection as name@db, empty if it is not authenticated.
+func (p *Peer) UserName() string {
 	if p.User == nil {
 		return ""
 	}

@@ -49,7 +49,7 @@ func (n *Node) CheckPrivileges(cmd *Command, c *Call) error {
 	if !n.AuthRequired || cmd.NoAuth {
 		return nil
 	}
-	if err := n.Authorize(cmd, c); err != nil {
+	if err := n.RequireLogin(cmd, c); err != nil {
 		return err // the user was dropped after the command arrived
 	}
 	if cmd.Privilege != nil && cmd.Privilege(c.AccessRequest()) {
@@ -71,7 +71,7 @@ func (c *Call) AccessRequest() access.Request {
 		},
 		IsOwnOperation: func(id int64) bool {
 			return slices.ContainsFunc(c.Node.Operations.List(), func(op Operation) bool {
-				return int64(op.ID) == id && op.Call.Peer.Name() == c.Peer.Name()
+				return int64(op.ID) == id && op.Call.Peer.UserName() == c.Peer.UserName()
 			})
 		},
 	}

@@ -49,7 +49,7 @@ func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
 func startSession(c *call.Call) (bson.D, error) {
 	id := c.Cluster.IDs().NewUUID()
 	made := call.SessionID{ID: [16]byte(id.Data), User: c.Peer.Digest()}
-	if _, err := c.Node.Sessions.Use(made, c.Peer.Name()); err != nil {
+	if _, err := c.Node.Sessions.Use(made, c.Peer.UserName()); err != nil {
 		return nil, err
 	}
 	return bson.D{
@@ -74,7 +74,7 @@ func refreshSessions(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	for _, id := range ids {
-		if _, err := c.Node.Sessions.Use(id, c.Peer.Name()); err != nil {
+		if _, err := c.Node.Sessions.Use(id, c.Peer.UserName()); err != nil {
 			return nil, err
 		}
 	}

@@ -16,7 +16,7 @@ func mockWorkload(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := workload.Spec{Namespace: ns, KeyDistribution: c.Args.Text("keys"), Moves: c.Args.Text("moves"),
+	s := workload.Spec{Namespace: ns, KeyDistribution: c.Args.Text("keys"), HotRangeDrift: c.Args.Text("moves"),
 		Wave: c.Args.Text("wave")}
 	numbers := map[string]*float64{"rate": &s.Rate, "scatter": &s.Scatter}
 	count, size := 0.0, 0.0

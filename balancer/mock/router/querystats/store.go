@@ -126,7 +126,7 @@ func (s *Store) Record(q Query, r Rate, now time.Time) {
 			s.evictOldest()
 		}
 		q.Body, q.Client = slices.Clone(q.Body), slices.Clone(q.Client)
-		e = &entry{example: q, first: now}
+		e = &entry{example: q, first: now, latest: now}
 		s.entries[id] = e
 	}
 	micros := q.Took.Microseconds()

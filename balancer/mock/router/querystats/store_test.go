@@ -139,6 +139,23 @@ func TestWhatIsKept(t *testing.T) {
 	if len(s.entries) > maxEntries || len(s.pendingByCursor) > maxOpenCursors {
 		t.Errorf("%d entries, %d open", len(s.entries), len(s.pendingByCursor))
 	}
+	// A query whose cursor is open is as new as one that has ended.
+	s = Store{}
+	record := func(at int, cursor int64) {
+		q := one
+		q.Database, q.Cursor = fmt.Sprintf("d%d", at), cursor
+		s.Record(q, Rate{PerSecond: -1}, noon.Add(time.Duration(at)))
+	}
+	for i := range maxEntries - 1 {
+		record(i, 0)
+	}
+	record(maxEntries-1, 1)
+	record(maxEntries, 0)
+	for _, e := range s.entries {
+		if e.example.Database == "d0" {
+			t.Error("the query with an open cursor was evicted before the oldest")
+		}
+	}
 }
 
 func TestNamesAreHidden(t *testing.T) {

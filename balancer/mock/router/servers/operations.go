@@ -151,7 +151,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 func LocalOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	var docs []bson.D
 	for _, op := range c.Node.Operations.List() {
-		if allUsers || op.Call.Peer.Name() == c.Peer.Name() {
+		if allUsers || op.Call.Peer.UserName() == c.Peer.UserName() {
 			docs = append(docs, operationDoc(op, c.Cluster))
 		}
 	}

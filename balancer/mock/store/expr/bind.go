@@ -113,7 +113,7 @@ func withIndexArgument(sc *Scope, names ...string) []string {
 func (c *Compiler) compilePerItem(
 	raw []value.Value,
 	sc *Scope,
-	twice int32,
+	duplicateCode int32,
 ) (list, each Expression, s itemSlots, err error) {
 	as, err := parseVariableName(raw[2])
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *Compiler) compilePerItem(
 	if list, err = c.Compile(raw[0], sc); err != nil {
 		return nil, nil, s, err
 	}
-	inner, s, err := bindItem(sc, []string{as}, raw, twice)
+	inner, s, err := bindItem(sc, []string{as}, raw, duplicateCode)
 	if err != nil {
 		return nil, nil, s, err
 	}

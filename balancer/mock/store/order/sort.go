@@ -133,7 +133,7 @@ func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 // merging sorted streams.
 func (s *Sort) DocumentKey(doc bson.Raw) []byte { return s.DocumentKeyMetered(nil, doc) }
 
-// DocumentKeyMetered is like Key and stops early when the meter ends.
+// DocumentKeyMetered is like DocumentKey and stops early when the meter ends.
 func (s *Sort) DocumentKeyMetered(w *quota.Meter, doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.Keys {
