@@ -330,7 +330,8 @@ const maxSleep = time.Minute
 // sleep waits for an obstacle, or returns an error if the obstacle lasts longer than the run may.
 func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	left := min(o.left, maxSleep)
-	if free := g.rules.OnlyWorkingTime && (o.reason == WaitWindow || o.reason == WaitPaused); g.rules.MaxTime > 0 && !free {
+	free := g.rules.OnlyWorkingTime && (o.reason == WaitWindow || o.reason == WaitPaused)
+	if g.rules.MaxTime > 0 && !free {
 		ends := g.rules.MaxTime - g.Spent()
 		switch {
 		case ends <= 0:

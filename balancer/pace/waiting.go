@@ -14,15 +14,15 @@ type Reason string
 
 // The reasons.
 const (
-	WaitBetweenMoves     Reason = "pause"    // after the last move
-	WaitFailures  Reason = "failures" // after failures
-	WaitWindow    Reason = "window"
-	WaitNoAnswer  Reason = "no answer" // the cluster does not answer
-	WaitCondition Reason = "condition" // the condition of --pause-when holds
-	WaitLimit     Reason = "limit"     // running moves may reach a limit
-	WaitPaused      Reason = "freeze"    // a user has paused or frozen the runs
-	WaitDisk      Reason = "disk"      // the recipient's volume has no room yet
-	WaitOverload  Reason = "overload"  // a server rejects commands as overloaded
+	WaitBetweenMoves Reason = "pause"    // after the last move
+	WaitFailures     Reason = "failures" // after failures
+	WaitWindow       Reason = "window"
+	WaitNoAnswer     Reason = "no answer" // the cluster does not answer
+	WaitCondition    Reason = "condition" // the condition of --pause-when holds
+	WaitLimit        Reason = "limit"     // running moves may reach a limit
+	WaitPaused       Reason = "freeze"    // a user has paused or frozen the runs
+	WaitDisk         Reason = "disk"      // the recipient's volume has no room yet
+	WaitOverload     Reason = "overload"  // a server rejects commands as overloaded
 	// NotReported is not a wait. It reports that no member reports a quantity of the condition.
 	NotReported Reason = "notReported"
 )

@@ -40,7 +40,7 @@ type Plan struct {
 	// ReachesGoal says whether the goal is reached when all steps are done. If it is not, Left contains
 	// what remains, with reasons.
 	ReachesGoal bool                `json:"reached"`
-	Left    []diagnosis.Finding `json:"left"`
+	Left        []diagnosis.Finding `json:"left"`
 	// Note says how certain the times of the steps are, and what may undo the steps; empty if there is
 	// nothing to say.
 	Note string `json:"note,omitzero"`

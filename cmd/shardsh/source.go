@@ -22,11 +22,11 @@ import (
 type sourceFlags struct {
 	clusterFlags
 	commonFlags
-	fleet    fleetFlags // for the subcommands with these options
-	from     string
-	sizes    string         // file with the sizes for from
-	timeZoneName   string         // for the subcommands that call addTimeZoneFlag
-	location *time.Location // the time zone of timeZoneName
+	fleet        fleetFlags // for the subcommands with these options
+	from         string
+	sizes        string         // file with the sizes for from
+	timeZoneName string         // for the subcommands that call addTimeZoneFlag
+	location     *time.Location // the time zone of timeZoneName
 	// changes says that the subcommand may change the cluster, so that policies are read.
 	changes bool
 

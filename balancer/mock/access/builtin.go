@@ -69,7 +69,8 @@ var (
 	dbAdminActions = parseActions(`analyzeShardKey bypassDocumentValidation collMod collStats compact
 		configureQueryAnalyzer convertToCapped createCollection createIndex createSearchIndexes dbStats dropCollection
 		dropDatabase dropIndex dropSearchIndex enableProfiler listCollections listIndexes listSearchIndexes
-		planCacheIndexFilter planCacheRead planCacheWrite reIndex renameCollectionSameDB storageDetails updateSearchIndex validate`)
+		planCacheIndexFilter planCacheRead planCacheWrite reIndex renameCollectionSameDB storageDetails updateSearchIndex
+		validate`)
 	profileActions = parseActions(`changeStream collStats convertToCapped createCollection dbHash dbStats ` +
 		`dropCollection find killCursors listCollections listIndexes planCacheRead`)
 	userAdminActions = parseActions(`changeCustomData changePassword createRole createUser dropRole dropUser grantRole
