@@ -20,7 +20,7 @@ func TestSimulate(t *testing.T) {
 	}
 	for _, part := range []string{
 		"\n  A  addShard; chunkSize 256\n", "\n  B  drain s001; window 23:00 05:00\n", "\n  D  balancer off\n",
-		"as it is       A              B              C\n", "as it is       D\n", "off: if on",
+		"as it is       A              B              C\n", "as it is       D\n", "assumed on",
 		"\nData on shards in the end\n", "\nData over links\n", "\nBlocked: D\n  the balancer is off (balancerOff)\n",
 	} {
 		if !strings.Contains(stdout, part) {
