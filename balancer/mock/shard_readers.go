@@ -36,7 +36,7 @@ type heldDeletion struct {
 	begin   func()
 }
 
-// ReaderInfo registers a cursor until it is closed.
+// OpenReader registers a cursor until it is closed.
 func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeout bool,
 	secondary *SecondaryRead) *Reader {
 	rd.opened++
