@@ -346,7 +346,7 @@ func (s stopAfter) Sleep(ctx context.Context, _ time.Duration) error {
 	return ctx.Err()
 }
 
-// digestWithRanges returns all of a digest but its times.
+// rangesOf returns all of a digest but its times.
 func rangesOf(t *testing.T, text string) string {
 	t.Helper()
 	f, _, err := verify.Parse([]byte(text))

@@ -84,7 +84,7 @@ func shAdviseKey(c *call, sh *Helpers) goja.Value {
 	return c.host.printableObject(a, findings.KeyAdviceText(a))
 }
 
-// adviceOptionNames returns the options of an advice helper.
+// adviceOptions returns the options of an advice helper.
 func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	given := c.options(helper, i)
 	o := keyfacts.Options{

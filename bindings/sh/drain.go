@@ -166,7 +166,7 @@ func (h helperOptions) newDrainWait(id string) *wait {
 // drainFollowUp says what to do after the balancer has moved all chunks off a shard.
 type drainFollowUp struct{ movePrimaries, remove bool }
 
-// newDrainWait waits until a shard is empty, and then removes it if requested.
+// waitForDrain waits until a shard is empty, and then removes it if requested.
 func (h *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) goja.Value {
 	first, byHand := int64(-1), false
 	w.forecast = &waitForecast{

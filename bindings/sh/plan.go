@@ -64,7 +64,7 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 	return c.host.planObject(runReadAction(c, sh, "plan", verb, verb.Goal.Namespaces...))
 }
 
-// planOptionNames returns the options of a plan, which follow the optional namespace.
+// planOptions returns the options of a plan, which follow the optional namespace.
 func (c *call) planOptions() helperOptions {
 	_, at := c.namespacesArgument("plan")
 	return c.options("plan", at)
