@@ -53,7 +53,7 @@ func NewScanLike(d Digest) *Scan {
 	return s
 }
 
-// Resume returns a Scan that continues from an unfinished digest, with the documents from Digest.NextIDID
+// Resume returns a Scan that continues from an unfinished digest, with the documents from Digest.NextID
 // on. If the bounds were those of another digest, like is that digest.
 func Resume(d Digest, like *Digest) (*Scan, error) {
 	s := &Scan{docsPerRange: d.DocsPerRange}

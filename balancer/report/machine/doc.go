@@ -1,3 +1,3 @@
-// Package machine writes results of checks in the formats of other programs: WriteJUnit, Prometheus, WriteGitHub
+// Package machine writes results of checks in the formats of other programs: JUnit, Prometheus, GitHub
 // Actions, Nagios.
 package machine

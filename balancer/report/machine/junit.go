@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/check"
 )
 
-// WriteJUnit writes results of checks as WriteJUnit XML: a suite for each cluster with a case for each rule. An
+// WriteJUnit writes results of checks as JUnit XML: a suite for each cluster with a case for each rule. An
 // unknown result is an error, or skipped if the source can never provide the data.
 func WriteJUnit(to io.Writer, reports []check.Report) error {
 	all := Suites{Name: "shardsh check"}
