@@ -18,7 +18,7 @@ type Consent struct {
 	// Policies all have to permit a run.
 	Policies []*consent.Policy
 	// AuditDestination is an additional destination of the audit log, besides the destinations that policies set:
-	// a file, audit.ToSyslog or audit.ToCluster. Empty means none.
+	// a file, audit.SyslogDestination or audit.ClusterDestination. Empty means none.
 	AuditDestination string
 }
 
