@@ -65,6 +65,18 @@ func TestHeatSamplesOnlyIfAllowed(t *testing.T) {
 	}
 }
 
+// The load of a collection whose chunks could not be read is an error, and not an empty answer.
+func TestHeatWithoutChunks(t *testing.T) {
+	w := newWorld(t, crowded(12), catalog.Release80, 1)
+	s := w.snapshot()
+	s.Collection("db.c0").Table = nil
+	_, err := Heat{Namespaces: []string{"db.c0"}, CountDuration: time.Second}.RunOnSnapshot(t.Context(),
+		Source{Client: w.client, Clock: w.cluster.Clock()}, s, nil)
+	if err == nil || !strings.Contains(err.Error(), "config.chunks can't be read") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // Logs say which chunk is hot where no release samples queries; what shards have written of a query
 // that goes to all of them counts once.
 func TestHeatOfLogs(t *testing.T) {

@@ -52,7 +52,8 @@ func TestMetrics(t *testing.T) {
 	for _, line := range []string{
 		"# TYPE shardsh_run_moves_total counter", "shardsh_run_moves_total 3", "shardsh_run_bytes_total 4096",
 		`shardsh_run_failures_total{class="again later"} 2`, `shardsh_run_failures_total{class="ask"} 0`,
-		`shardsh_run_waited_seconds_total{reason="condition"} 90`,
+		`shardsh_run_waited_seconds_total{reason="condition"} 90`, `shardsh_run_waited_seconds_total{reason="limit"} 0`,
+		`shardsh_run_waited_seconds_total{reason="disk"} 0`,
 	} {
 		if !strings.Contains(page, line+"\n") {
 			t.Errorf("there is no line %q in\n%s", line, page)

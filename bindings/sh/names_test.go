@@ -2,6 +2,7 @@ package sh_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,6 +112,16 @@ func shop(t *testing.T) *connected {
 		step{"db.getSiblingDB('shop').small.insertOne({k: 1}).acknowledged", "true"},
 	)
 	return c
+}
+
+// A zone that has ranges and no shard is completed, too.
+func TestCompletionOfZonesWithoutShards(t *testing.T) {
+	c := shop(t)
+	shelltest.Run(t, c, step{"const tags = db.getSiblingDB('config').tags, { _id, ...range } = tags.findOne()", ""},
+		step{"tags.insertOne({ ...range, _id: 1, min: { k: 300 }, max: { k: 400 }, tag: 'Lonely' }).acknowledged", "true"})
+	if _, got := c.Complete("sh.addShardToZone('shard0', 'L"); !slices.Equal(got, []string{"Lonely"}) {
+		t.Errorf("completed to %q", got)
+	}
 }
 
 func helperNames(t *testing.T) []string {
