@@ -26,8 +26,8 @@ func (l *loop[R]) runInterruptibly(ctx context.Context, f func(context.Context) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	again := func() (taken bool) { return false }
-	if l.MoreInterrupts != nil {
-		ctx, again = l.MoreInterrupts(ctx)
+	if l.ListenForMoreInterrupts != nil {
+		ctx, again = l.ListenForMoreInterrupts(ctx)
 	}
 	type outcome struct {
 		text string

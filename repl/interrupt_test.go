@@ -89,7 +89,7 @@ func TestCtrlCThatIsHeard(t *testing.T) {
 		}
 	}
 	if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: &script{steps: []any{"run", ".exit"}}, Out: out,
-		Interrupts: interrupts, MoreInterrupts: more}); err != nil {
+		Interrupts: interrupts, ListenForMoreInterrupts: more}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "left to the cluster\n") {

@@ -44,10 +44,10 @@ type Config struct {
 	// Interrupts delivers Ctrl-C while a command runs, and when the line editor does not receive it.
 	// Nil uses the interrupt signal of the process while the loop runs.
 	Interrupts <-chan os.Signal
-	// MoreInterrupts returns a context for a command that passes on further Ctrl-C, which the loop
+	// ListenForMoreInterrupts returns a context for a command that passes on further Ctrl-C, which the loop
 	// reports by calling again; nil disables this. If the command does not listen, the third Ctrl-C
 	// leaves it.
-	MoreInterrupts func(ctx context.Context) (heard context.Context, again func() (taken bool))
+	ListenForMoreInterrupts func(ctx context.Context) (heard context.Context, again func() (taken bool))
 	// Page shows a result that is larger than the screen, and reports whether it did so; nil disables
 	// it.
 	Page func(ctx context.Context, text string) bool

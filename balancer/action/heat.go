@@ -283,7 +283,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	if c.Source.Samples > 0 {
 		course := heat.MakeGrid(r.Input, m, maxGridRanges, maxGridTimes)
 		for i := range course.Ranges {
-			course.Ranges[i].From = boundText(m, course.Ranges[i].Min)
+			course.Ranges[i].MinText = boundText(m, course.Ranges[i].Min)
 		}
 		c.Course = &course
 	}

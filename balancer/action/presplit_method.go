@@ -95,7 +95,11 @@ func (p PresplitMethod) Goal(ctx context.Context, client *mongo.Client, s *catal
 	case p.ChunksFromSample > 0:
 		goal.Points, err = samplePoints(ctx, client, c, p.ChunksFromSample)
 	case p.PerShard > 0:
-		goal.Points, err = evenPoints(c, p.PerShard*countStayingShards(s))
+		n := p.PerShard * countStayingShards(s)
+		if n > MaxPresplitChunks {
+			return goal, refuse("{perShard} %d makes %d chunks, and %d are possible", p.PerShard, n, MaxPresplitChunks)
+		}
+		goal.Points, err = evenPoints(c, n)
 	default:
 		goal.Points, err = evenPoints(c, p.Chunks)
 	}

@@ -17,15 +17,15 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// Proof compares the documents of the collections that a run moves, before the first step and after the
+// ProofOptions compares the documents of the collections that a run moves, before the first step and after the
 // end of the run, whatever the outcome.
-type Proof struct {
+type ProofOptions struct {
 	Verify bool
 	// VerifyRate is the maximum number of bytes read per second; zero means no limit.
 	VerifyRate int64
 }
 
-func (p Proof) validate() error {
+func (p ProofOptions) validate() error {
 	if p.VerifyRate < 0 {
 		return refuse("{verify} can't be negative: %d", p.VerifyRate)
 	}
@@ -68,6 +68,11 @@ func (p planRun) startProof(
 		}
 	}
 	begun := verb.Output != "" && fileExists(verb.progressFile())
+	if begun && !work.IsResumed() {
+		if err := os.Remove(verb.progressFile()); err != nil { // of another journal, too
+			return nil, err
+		}
+	}
 	if !p.Verify && !(begun && work.IsResumed()) {
 		return nil, nil //nolint:nilnil // nobody has asked for it
 	}
@@ -113,7 +118,7 @@ func (p planRun) movedNamespaces(ctx context.Context, work *apply.Execution) ([]
 }
 
 // compare reads the documents again, and returns whether they are unchanged. It returns nil if the run
-// has executed no step, or was interrupted.
+// was interrupted, or if there is a baseline file and no step was executed.
 func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
 	if p.options.BaselineFile != "" && !p.work.HasRecords() {
 		return nil, os.Remove(p.options.BaselineFile)

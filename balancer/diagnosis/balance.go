@@ -163,7 +163,7 @@ func computeCompliance(
 	situation := newSituation(s, c)
 	var err error
 	if rules := policy.RulesOf(s.Release()); rules != policy.RulesDataSize {
-		status, err = policy.ExplainCountStatus(policy.CountSituation{Situation: situation, Rules: rules}, why)
+		status, err = policy.ExplainStatusByCount(policy.CountSituation{Situation: situation, Rules: rules}, why)
 	} else {
 		of := policy.Defragmentation{Running: d.Running, Phase: d.Phase, RemainingChunks: max(0, d.Remaining)}
 		if _, settled := policy.StatusWithoutSizes(situation, of); !settled && len(c.Sizes) == 0 {

@@ -20,11 +20,11 @@ type Grid struct {
 
 // GridRange is a range of shard keys: one chunk, or several adjacent chunks.
 type GridRange struct {
-	Min    catalog.Key     `json:"-"`
-	Max    catalog.Key     `json:"-"`
-	From   string          `json:"min"` // Min as displayed; empty until it is formatted
-	Chunks int             `json:"chunks"`
-	Shard  catalog.ShardID `json:"shard"` // the shard of the hottest chunk in the range
+	Min     catalog.Key     `json:"-"`
+	Max     catalog.Key     `json:"-"`
+	MinText string          `json:"min"` // Min as displayed; empty until it is formatted
+	Chunks  int             `json:"chunks"`
+	Shard   catalog.ShardID `json:"shard"` // the shard of the hottest chunk in the range
 	// Shares are the range's part of the queries in each part of the time, 0 to 1. Queries that go to
 	// all shards are left out, and so are inserts, which servers do not sample.
 	Shares []float64 `json:"shares"`

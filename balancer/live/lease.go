@@ -189,7 +189,8 @@ func (l *Lease) Holder() Holder {
 	return l.self
 }
 
-// Fence returns the fencing token, a number that increases each time the lease is taken.
+// Fence returns the fencing token, a number that increases each time the lease is taken from a holder. It
+// begins at 1 again after the lease was released.
 func (l *Lease) Fence() int64 { return l.fence }
 
 // Renew extends the lease from the current cluster time. The error is ErrLeaseLost if another process

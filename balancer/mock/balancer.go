@@ -140,7 +140,7 @@ func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error)
 	}
 	if !b.release.BalancesBySize() {
 		b.stats.fillShardSizes(shards)
-		return policy.CountStatus(policy.CountSituation{
+		return policy.StatusByCount(policy.CountSituation{
 			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(b.release),
 		})
 	}

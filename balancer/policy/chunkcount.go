@@ -43,12 +43,12 @@ func SelectByCount(s CountSituation, avail *AvailableShards, why *Report) ([]Mig
 	return sel.chosen, sel.chosen[0].Reason
 }
 
-// CountStatus returns the status like CollectionStatus, by the rules before 6.0, which do not consider
+// StatusByCount returns the status like CollectionStatus, by the rules before 6.0, which do not consider
 // chunk sizes and defragmentation (rules/01-selection §7).
-func CountStatus(s CountSituation) (Compliance, error) { return ExplainCountStatus(s, nil) }
+func StatusByCount(s CountSituation) (Compliance, error) { return ExplainStatusByCount(s, nil) }
 
-// ExplainCountStatus is like CountStatus, with a report of all decisions.
-func ExplainCountStatus(s CountSituation, why *Report) (Compliance, error) {
+// ExplainStatusByCount is like StatusByCount, with a report of all decisions.
+func ExplainStatusByCount(s CountSituation, why *Report) (Compliance, error) {
 	if len(ZoneSplits(s.Namespace, s.Table, s.Zones)) > 0 {
 		return Compliance{Violation: ViolationZone}, nil
 	}

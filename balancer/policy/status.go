@@ -95,7 +95,7 @@ func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, sett
 	return status, true
 }
 
-// StatusByTotals returns the part of CollectionStatus and CountStatus that needs no routing table, but
+// StatusByTotals returns the part of CollectionStatus and StatusByCount that needs no routing table, but
 // only the numbers of chunks and bytes on each shard. It decides for a collection without zones, with
 // nothing on draining shards, and so evenly distributed that no rule moves a chunk. settled is false if
 // the chunks decide.

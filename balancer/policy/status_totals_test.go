@@ -26,7 +26,7 @@ func TestStatusByTotals(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				byCount, err := CountStatus(CountSituation{Situation: c.sit, Rules: RulesNearest})
+				byCount, err := StatusByCount(CountSituation{Situation: c.sit, Rules: RulesNearest})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -73,12 +73,12 @@ func (p *comparer) planOptions(goal plan.Goal, limit float64) plan.Options {
 // setStepTimes sets the duration of steps that are carried out one after another.
 func (p *comparer) setStepTimes(w *Way, steps []plan.Step) {
 	p.addMoves(w, steps)
-	w.Low, w.Likely, w.High = p.speeds.StepsTime(steps, granularity(w.Moves))
+	w.Low, w.Likely, w.High = p.speeds.StepsTime(steps, bytesSigma(w.Moves))
 }
 
-// granularity returns the standard deviation of the logarithm of the bytes to move. With few chunks of
+// bytesSigma returns the standard deviation of the logarithm of the bytes to move. With few chunks of
 // unmeasured sizes, one chunk more or less makes a difference.
-func granularity(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64(moves))) }
+func bytesSigma(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64(moves))) }
 
 // balancerWay prices the work of the cluster's own balancer.
 func (p *comparer) balancerWay() (Way, bool, error) {
@@ -140,7 +140,7 @@ func (p *comparer) mergeFirstWay() (Way, bool, error) {
 // mergedFactor returns how much longer than likely moves may take after merges. Merged chunks differ
 // widely in size, and their sizes are not measured. A planner uses the average of a shard and moves
 // some chunks needlessly, which matters more the fewer moves there are.
-func mergedFactor(moves int) float64 { return 1 + granularity(moves) }
+func mergedFactor(moves int) float64 { return 1 + bytesSigma(moves) }
 
 // collectionAfterMerges returns the collection after merges.
 func (p *comparer) collectionAfterMerges(steps []plan.Step) (*catalog.CollectionState, error) {

@@ -135,7 +135,7 @@ func (p page) heatMap(course heat.Grid, chartWidth float64) Chart {
 		y := line * float64(i)
 		c.Boxes = append(c.Boxes, Box{left - strip - 2, y, strip, line, p.Hue(r.Shard), string(r.Shard)})
 		if i%2 == 0 || len(course.Ranges) < 20 {
-			c.Labels = append(c.Labels, Label{0, y + line - 1.5, truncate(r.From, int((left-strip-6)/letterWidth)), ""})
+			c.Labels = append(c.Labels, Label{0, y + line - 1.5, truncate(r.MinText, int((left-strip-6)/letterWidth)), ""})
 		}
 		for at, share := range r.Shares {
 			if degree := HeatShade(share, most); degree > 0 && !hasFewSamples(&course, at) {
@@ -166,7 +166,7 @@ func cellText(course heat.Grid, r heat.GridRange, slot int) string {
 		chunks = ", " + humanize.Count(int64(r.Chunks), "chunk")
 	}
 	return fmt.Sprintf("%s UTC, from %s on %s%s: %s of the queries", clockText(course.From.Add(
-		time.Duration(slot)*course.Step)), r.From, r.Shard, chunks, humanize.Percent(r.Shares[slot]))
+		time.Duration(slot)*course.Step)), r.MinText, r.Shard, chunks, humanize.Percent(r.Shares[slot]))
 }
 
 // MapHeat is the load of a collection for its map.

@@ -32,7 +32,7 @@ func warmed(t testing.TB, c *catalog.CollectionState) (heat.Map, heat.Grid) {
 	m := heat.Estimate(in)
 	course := heat.MakeGrid(in, &m, 40, 60)
 	for i := range course.Ranges {
-		course.Ranges[i].From = fmt.Sprintf("{ k: %d }", i)
+		course.Ranges[i].MinText = fmt.Sprintf("{ k: %d }", i)
 	}
 	return m, course
 }
@@ -76,8 +76,8 @@ func TestPartsThatHaveJustBegun(t *testing.T) {
 	o := report.NewOverview(crowd(t, 3, 4))
 	course := heat.Grid{From: noon, Step: 10 * time.Second, Samples: []int{500, 400, 600, 500, 1},
 		Ranges: []heat.GridRange{
-			{From: "a", Chunks: 1, Shard: o.Shards[0].ID, Shares: []float64{0.6, 0.6, 0.6, 0.6, 0}},
-			{From: "b", Chunks: 1, Shard: o.Shards[1].ID, Shares: []float64{0.4, 0.4, 0.4, 0.4, 1}},
+			{MinText: "a", Chunks: 1, Shard: o.Shards[0].ID, Shares: []float64{0.6, 0.6, 0.6, 0.6, 0}},
+			{MinText: "b", Chunks: 1, Shard: o.Shards[1].ID, Shares: []float64{0.4, 0.4, 0.4, 0.4, 1}},
 		}}
 	o.Heat = append(o.Heat, report.Heat{Namespace: "db.c", Course: &course})
 	var b bytes.Buffer

@@ -24,9 +24,7 @@ func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.V
 		return copied
 	}
 	if class := script.CollectionClass(s.JS.Runtime, o); class != nil {
-		fresh, err := s.JS.Runtime.New(class, s.clone(script.Spread(s.JS.Runtime, o), seen))
-		s.JS.Check(err)
-		return fresh
+		return s.cloneCollection(o, class, seen)
 	}
 	var copied *goja.Object
 	switch o.ClassName() {
@@ -35,6 +33,7 @@ func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.V
 	case "Date":
 		fresh, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Date"), o.ToNumber())
 		s.JS.Check(err)
+		seen[o] = fresh
 		return fresh
 	case "Object":
 		if o.Get("_bsontype") != nil { // immutable values
@@ -50,5 +49,24 @@ func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.V
 	for _, k := range o.Keys() {
 		script.Must(copied.Set(k, s.clone(o.Get(k), seen)))
 	}
+	return copied
+}
+
+// cloneCollection returns a deep copy of a Map or Set, which may contain itself.
+func (s *Globals) cloneCollection(o, class *goja.Object, seen map[*goja.Object]*goja.Object) *goja.Object {
+	copied, err := s.JS.Runtime.New(class)
+	s.JS.Check(err)
+	seen[o] = copied
+	set, isMap := goja.AssertFunction(copied.Get("set"))
+	add, _ := goja.AssertFunction(copied.Get("add"))
+	s.JS.Runtime.ForOf(o, func(item goja.Value) bool {
+		if !isMap {
+			_, err = add(copied, s.clone(item, seen))
+		} else if entry := item.ToObject(s.JS.Runtime); err == nil {
+			_, err = set(copied, s.clone(entry.Get("0"), seen), s.clone(entry.Get("1"), seen))
+		}
+		return err == nil
+	})
+	s.JS.Check(err)
 	return copied
 }

@@ -147,7 +147,7 @@ func NewEngine(o Options) *Engine {
 	s.Errors = ErrorDescriber{rt: s.Runtime, values: s.Values, sources: s.sources, options: &s.cfg}
 	limitGenerators(s.Runtime)
 	s.defineTimers()
-	s.defineImports()
+	s.defineHiddenGlobals()
 	s.definePolyfills()
 	s.regexps = regexps{js: s}
 	s.regexps.define()
@@ -155,8 +155,8 @@ func NewEngine(o Options) *Engine {
 	return s
 }
 
-// defineImports defines the hidden globals that translated programs call.
-func (s *Engine) defineImports() {
+// defineHiddenGlobals defines the hidden globals that translated programs call.
+func (s *Engine) defineHiddenGlobals() {
 	Define(s.Runtime.GlobalObject(), clarifyGlobal, s.NewFunction(clarifyGlobal, func(c *Call) goja.Value {
 		if e := c.Object(0); e != nil {
 			s.Errors.newClarifier().clarify(e)

@@ -124,7 +124,7 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo: h.flag("forceJumbo", false), PreflightOptions: c.preflightOptions(h),
-		Journal: h.text("journal"), ResumeJournal: h.text("resume"), Proof: h.proofOption(),
+		Journal: h.text("journal"), ResumeJournal: h.text("resume"), ProofOptions: h.proofOption(),
 	}
 	for _, path := range []string{e.Journal, e.ResumeJournal} {
 		if path != "" {
@@ -136,13 +136,13 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 }
 
 // proofOption parses {verify: true}, or {verify: N} with the maximum number of bytes to read a second.
-func (h helperOptions) proofOption() (p action.Proof) {
+func (h helperOptions) proofOption() (p action.ProofOptions) {
 	switch v := h.value("verify"); {
 	case v == nil:
 	case script.TypeOf(v) == "boolean":
 		p.Verify = v.ToBoolean()
 	default:
-		p = action.Proof{Verify: true, VerifyRate: h.size("verify")}
+		p = action.ProofOptions{Verify: true, VerifyRate: h.size("verify")}
 	}
 	return p
 }

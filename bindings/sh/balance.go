@@ -133,7 +133,7 @@ func (h *Helpers) waitForCollections(
 		}
 		text := notBalancedText(list)
 		return workState{
-			stuckReason: cmp.Or(stuck, h.balancerOffText(text)), missing: text, activity: unbalancedText(list),
+			stuckReason: cmp.Or(stuck, h.balancerOffText(text)), missing: text, activity: waitSubjectText(list),
 			amount: func() *display.Amount { return watch.progressAmount(list) },
 		}
 	})
@@ -153,7 +153,7 @@ func notBalancedText(list []diagnosis.Balance) string {
 	return text
 }
 
-func unbalancedText(list []diagnosis.Balance) string {
+func waitSubjectText(list []diagnosis.Balance) string {
 	if len(list) > 1 {
 		return humanize.Count(len(list), "collection")
 	}

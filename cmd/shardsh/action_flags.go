@@ -111,12 +111,12 @@ func (o *actionFlags) check(name string, a planAction) error {
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, ResumeJournal: o.resume,
-		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), Proof: action.Proof(o.verify),
+		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), ProofOptions: action.ProofOptions(o.verify),
 	}
 }
 
 // verifyFlag is a flag with an optional value, the maximum number of bytes a second.
-type verifyFlag action.Proof
+type verifyFlag action.ProofOptions
 
 func (v *verifyFlag) String() string { return "" }
 func (v *verifyFlag) Type() string   { return "SIZE" }

@@ -61,19 +61,19 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		timers = shell.JS
 	}
 	code, err := repl.Run(ctx, shell, repl.Config{
-		Editor:         editor,
-		Out:            env.stdout,
-		History:        kept,
-		Banner:         plaintext.EscapeText(banner(ctx, o, conn)),
-		Color:          env.usesColor(),
-		ExitCode:       exitStatus,
-		Explain:        newFailure,
-		Page:           newResultPager(env, shell, editor),
-		Suggestion:     shell.TakeSuggestion,
-		MidLine:        shell.JS.Out.IsMidLine,
-		Timers:         timers,
-		DeferredOutput: screen,
-		MoreInterrupts: script.WithMoreInterrupts,
+		Editor:                  editor,
+		Out:                     env.stdout,
+		History:                 kept,
+		Banner:                  plaintext.EscapeText(banner(ctx, o, conn)),
+		Color:                   env.usesColor(),
+		ExitCode:                exitStatus,
+		Explain:                 newFailure,
+		Page:                    newResultPager(env, shell, editor),
+		Suggestion:              shell.TakeSuggestion,
+		MidLine:                 shell.JS.Out.IsMidLine,
+		Timers:                  timers,
+		DeferredOutput:          screen,
+		ListenForMoreInterrupts: script.WithMoreInterrupts,
 	})
 	if err != nil {
 		return err

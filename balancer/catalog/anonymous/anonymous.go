@@ -172,6 +172,9 @@ func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, 
 		return nil, err
 	}
 	next.Counts, next.Sizes = maskShardIDs(w, c.Counts), maskShardIDs(w, c.Sizes)
+	if c.Outline != nil {
+		next.Outline = &catalog.Outline{Version: c.Outline.Version, Oldest: maskShardIDs(w, c.Outline.Oldest)}
+	}
 	if next.Table, err = w.table(c.Table, next.Pattern); err != nil {
 		return nil, fmt.Errorf("chunks of %s: %w", c.Namespace, err)
 	}

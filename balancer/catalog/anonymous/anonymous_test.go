@@ -150,7 +150,11 @@ func TestNothingIsTold(t *testing.T) {
 	parts.Changes = []catalog.LogEntry{{What: "moveChunk.from", Namespace: secret + "." + secret, Raw: entry}}
 	coll := parts.Collections[0]
 	coll.Namespace = secret + "." + secret
+	coll.Outline = &catalog.Outline{Oldest: map[catalog.ShardID]bson.Timestamp{shardID(0): {T: 1}}}
 	is := redacted(t, catalog.NewSnapshot(parts))
+	if _, told := is.Parts().Collections[0].Outline.Oldest[shardID(0)]; told {
+		t.Error("the outline has the shard's own name")
+	}
 
 	var file bytes.Buffer
 	if err := snapfile.Write(&file, is); err != nil {

@@ -70,7 +70,11 @@ func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOpt
 		})
 	}
 	all.Wait()
-	return s, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		s.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return s, nil
 }
 
 // connect connects to the shard, and checks whether it can be read.

@@ -3,7 +3,7 @@ package router
 import "shardsh/balancer/mock/router/call"
 
 // SnapshotFile is the type of WithSnapshots' parameter.
-type SnapshotFile = call.SnapshotFile
+type SnapshotFile = call.SnapshotPathFunc
 
 // WithSnapshots lets clients save the cluster to files and load it from files. find returns the path for
 // a name. By default both are rejected, because a client must not access the files of this machine.

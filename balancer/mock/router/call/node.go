@@ -52,7 +52,7 @@ type Node struct {
 	ConfiguredUsers *access.Directory // the configured users, which take precedence over the stored ones
 	AuthRequired    bool
 	// SnapshotPath returns the path of a snapshot by name; nil rejects all names.
-	SnapshotPath SnapshotFile
+	SnapshotPath SnapshotPathFunc
 
 	// CommandsOf returns the command table of a release that is installed on the node and differs from
 	// the cluster's.
@@ -66,8 +66,8 @@ type installedCommands struct {
 	commands map[string]*Command
 }
 
-// SnapshotFile returns the path of a snapshot by name, or rejects the name.
-type SnapshotFile func(name string, write bool) (path string, err error)
+// SnapshotPathFunc returns the path of a snapshot by name, or rejects the name.
+type SnapshotPathFunc func(name string, write bool) (path string, err error)
 
 // Member identifies the shard or config server that a node belongs to.
 type Member struct {
@@ -131,7 +131,7 @@ func (n *Node) TopologyVersion() bson.E {
 // Parameter is a server parameter of a mongos. The parameters of the balancer and of migrations are
 // stored on the config server and the shards.
 type Parameter struct {
-	Value   any // bool, int32, int64, float64, string or bson.A
-	Runtime bool
-	Startup bool
+	Value             any // bool, int32, int64, float64, string or bson.A
+	SettableAtRuntime bool
+	SettableAtStartup bool
 }

@@ -97,7 +97,7 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 	if err := a.Joins.Capture(c, a.JoinedNames); err != nil {
 		return nil, err
 	}
-	return explainQuery(c, a.Query, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
+	return explainQuery(c, a.Query, level, func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
 		a.Joins.Ctx = ctx
 		return explainParts(ctx, c, a, all, parts, h, level)
 	})
@@ -109,7 +109,7 @@ func explainParts(
 	c *call.Call,
 	a reads.Aggregation,
 	all []bson.Raw,
-	parts []reads.Part,
+	parts []reads.ShardQuery,
 	h homeShard,
 	level verbosity,
 ) (

@@ -203,8 +203,8 @@ func mergeStage(shards int, sorted bool) string {
 func shardPlans(
 	h homeShard,
 	q call.Query,
-	parts []reads.Part,
-	wrap func(p reads.Part, shape store.ResultShape) (*store.Stage,
+	parts []reads.ShardQuery,
+	wrap func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage,
 		store.Totals),
 ) []shardPlan {
 	var plans []shardPlan
@@ -222,7 +222,7 @@ func shardPlans(
 
 // shardShape returns the limits of a shard's query. If there are several shards, each returns as many
 // documents as the whole result may need and the router skips documents.
-func shardShape(p reads.Part, q call.Query, shards int) store.ResultShape {
+func shardShape(p reads.ShardQuery, q call.Query, shards int) store.ResultShape {
 	shape := store.ResultShape{ShardKey: p.Read.ShardKey, Projection: q.ProjectionSpec, Skip: q.Skip, Limit: q.Limit}
 	if shards > 1 && q.Skip > 0 {
 		shape.Skip = 0
@@ -233,7 +233,7 @@ func shardShape(p reads.Part, q call.Query, shards int) store.ResultShape {
 	return shape
 }
 
-func planStages(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
+func planStages(p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 	return p.Read.Plan.Stages(shape, p.RunStats)
 }
 
@@ -337,7 +337,7 @@ func totalsDoc(returned int64, totals store.Totals) bson.D {
 // receives the shards' parts, which are executed unless only the plan is requested, and the shard that
 // would have the collection.
 func explainQuery(c *call.Call, q call.Query, level verbosity,
-	explainReads func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error)) (bson.D, error) {
+	explainReads func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error)) (bson.D, error) {
 	captured, err := reads.ReachableReads(c, q)
 	if err != nil {
 		return nil, err
@@ -349,7 +349,7 @@ func explainQuery(c *call.Call, q call.Query, level verbosity,
 		if err != nil {
 			return nil, err
 		}
-		parts := make([]reads.Part, len(planned))
+		parts := make([]reads.ShardQuery, len(planned))
 		for i, r := range planned {
 			parts[i].Read = r
 			if level == planOnly {
@@ -377,7 +377,7 @@ func explainFind(c *call.Call, level verbosity) (bson.D, error) {
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, pipelineOf(q, c.Args.Object("filter")))
 	}
-	return explainQuery(c, q, level, func(_ context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
+	return explainQuery(c, q, level, func(_ context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
 		e := explanation{ns: q.NS, query: q, parts: shardPlans(h, q, parts, planStages)}
 		e.mergeStage = mergeStage(len(e.parts), !q.Sort.IsEmpty())
 		reply := e.reply(c.Cluster, level)
@@ -397,8 +397,8 @@ func explainCount(c *call.Call, level verbosity) (bson.D, error) {
 		return explainOnView(c, q, level, countPipeline(q, c.Args.Object("query")))
 	}
 	q.CountOnly = true
-	return explainQuery(c, q, level, func(_ context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
-		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
+	return explainQuery(c, q, level, func(_ context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+		plans := shardPlans(h, q, parts, func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 			return countStages(q, p, shape)
 		})
 		e := explanation{ns: q.NS, query: q, parts: plans, mergeStage: mergeStage(len(plans), false)}
@@ -411,7 +411,7 @@ func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
 
 // countStages returns the plan of a count. Without a query the shard's counter gives the result. A query
 // with one index interval reads no documents.
-func countStages(q call.Query, p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
+func countStages(q call.Query, p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 	n := p.RunStats.Returned
 	count := &store.Stage{Name: "COUNT", Works: n + 1, Counters: bson.D{{Key: "nCounted", Value: call.SmallestInt(n)},
 		{Key: "nSkipped", Value: call.SmallestInt(min(q.Skip, n))}}}
@@ -437,8 +437,8 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, distinctPipeline(q, c.Args.Object("query"), key))
 	}
-	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
-		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
+	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+		plans := shardPlans(h, q, parts, func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 			return distinctStages(ctx, key, p, shape)
 		})
 		if ctx.Err() != nil {
@@ -454,7 +454,7 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 func distinctStages(
 	ctx context.Context,
 	key string,
-	p reads.Part,
+	p reads.ShardQuery,
 	shape store.ResultShape,
 ) (*store.Stage, store.Totals) {
 	values, err := store.Distinct(ctx, key, slices.Values(p.Docs))

@@ -65,12 +65,12 @@ func explainUpdate(c *call.Call, level verbosity) (bson.D, error) {
 		q.Limit = 1
 	}
 	return explainWrite(c, q, level, "SHARD_WRITE",
-		func(ctx context.Context, p reads.Part, input *store.Stage) *store.Stage {
+		func(ctx context.Context, p reads.ShardQuery, input *store.Stage) *store.Stage {
 			return updateStage(ctx, req, p, input)
 		})
 }
 
-func updateStage(ctx context.Context, req mock.UpdateRequest, p reads.Part, input *store.Stage) *store.Stage {
+func updateStage(ctx context.Context, req mock.UpdateRequest, p reads.ShardQuery, input *store.Stage) *store.Stage {
 	modified, upserted := 0, 0
 	for _, doc := range p.Docs {
 		if _, changed, err := req.Update.ApplyContext(ctx, doc); err == nil && changed {
@@ -86,15 +86,15 @@ func updateStage(ctx context.Context, req mock.UpdateRequest, p reads.Part, inpu
 	})
 }
 
-func deleteStage(_ context.Context, p reads.Part, input *store.Stage) *store.Stage {
+func deleteStage(_ context.Context, p reads.ShardQuery, input *store.Stage) *store.Stage {
 	return newDeleteStage("DELETE", true, p, input)
 }
 
-func deleteStages(_ context.Context, p reads.Part, input *store.Stage) *store.Stage {
+func deleteStages(_ context.Context, p reads.ShardQuery, input *store.Stage) *store.Stage {
 	return newDeleteStage("BATCHED_DELETE", false, p, input)
 }
 
-func newDeleteStage(name string, combined bool, p reads.Part, input *store.Stage) *store.Stage {
+func newDeleteStage(name string, combined bool, p reads.ShardQuery, input *store.Stage) *store.Stage {
 	return writeStage(name, combined, input, bson.D{{Key: "nWouldDelete", Value: call.SmallestInt(int64(len(p.Docs)))}})
 }
 
@@ -141,19 +141,19 @@ func explainFindAndModify(c *call.Call, level verbosity) (bson.D, error) {
 	if req.Remove {
 		return explainWrite(c, q, level, "SINGLE_SHARD", deleteStage)
 	}
-	return explainWrite(c, q, level, "SINGLE_SHARD", func(ctx context.Context, p reads.Part, input *store.Stage,
+	return explainWrite(c, q, level, "SINGLE_SHARD", func(ctx context.Context, p reads.ShardQuery, input *store.Stage,
 	) *store.Stage {
 		return updateStage(ctx, req.UpdateRequest, p, input)
 	})
 }
 
-func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write func(context.Context, reads.Part,
+func explainWrite(c *call.Call, q call.Query, level verbosity, top string, write func(context.Context, reads.ShardQuery,
 	*store.Stage) *store.Stage) (bson.D, error) {
 	if call.IsView(c, q.NS) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", q.NS)
 	}
-	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.Part, h homeShard) (bson.D, error) {
-		plans := shardPlans(h, q, parts, func(p reads.Part, shape store.ResultShape) (*store.Stage, store.Totals) {
+	return explainQuery(c, q, level, func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+		plans := shardPlans(h, q, parts, func(p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 			if q.Sort.IsEmpty() {
 				shape.Limit = 0
 			}

@@ -65,7 +65,7 @@ func runQuery(ctx context.Context, q call.Query, reads []mock.Read) iter.Seq2[bs
 	m := locations{}
 	parts := make([]iter.Seq2[bson.Raw, error], len(reads))
 	for i, r := range reads {
-		p := &Part{Read: r, checkOrder: q.OrderCheck()}
+		p := &ShardQuery{Read: r, checkOrder: q.OrderCheck()}
 		if wantsLocation(q) {
 			p.locations = m
 		}
@@ -207,8 +207,8 @@ func withLocation(q call.Query, m locations, doc, out bson.Raw) bson.Raw {
 	return store.WithRecordID(out, at.ID)
 }
 
-// Part is the execution of a query on one shard.
-type Part struct {
+// ShardQuery is the execution of a query on one shard.
+type ShardQuery struct {
 	Read      mock.Read
 	RunStats  store.RunStats
 	Docs      []bson.Raw
@@ -218,7 +218,7 @@ type Part struct {
 }
 
 // documents iterates over the documents that the shard finds.
-func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
+func (p *ShardQuery) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	covered := p.Read.Plan.CoveredProjection()
 	return func(yield func(bson.Raw, error) bool) {
 		for found, err := range p.Read.Documents(ctx, &p.RunStats.Counts) {
@@ -239,7 +239,7 @@ func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 }
 
 // sorted iterates over the documents of the shard in sort order.
-func (p *Part) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
+func (p *ShardQuery) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
 		held := pipeline.NewSortMemory(ctx, q.NoDisk)
 		defer held.Free()
@@ -252,7 +252,7 @@ func (p *Part) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, err
 }
 
 // Collect collects the documents of the shard, at most as many as the whole result may need.
-func (p *Part) Collect(ctx context.Context, q call.Query, held *pipeline.SortMemory) error {
+func (p *ShardQuery) Collect(ctx context.Context, q call.Query, held *pipeline.SortMemory) error {
 	wanted := int64(-1)
 	if q.Limit > 0 {
 		wanted = q.Skip + q.Limit

@@ -29,8 +29,10 @@ const AuthSchemaVersion = int32(5)
 // DefaultParameters returns the mongos parameters that tools read, with their defaults. They can be set,
 // but only cursorTimeoutMillis and the parameters of query statistics have an effect.
 func DefaultParameters(r catalog.Release) map[string]*call.Parameter {
-	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, Startup: true} }
-	free := func(v any) *call.Parameter { return &call.Parameter{Value: v, Runtime: true, Startup: true} }
+	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, SettableAtStartup: true} }
+	free := func(v any) *call.Parameter {
+		return &call.Parameter{Value: v, SettableAtRuntime: true, SettableAtStartup: true}
+	}
 	share := 0.0
 	if r.SamplesQueryStats() {
 		share = 0.01
@@ -75,7 +77,7 @@ func lookupParameter(c *call.Call, name string) (value any, runtime, startup, kn
 	if name == "enableTestCommands" {
 		return call.HasTestCommands(c.Cluster), false, true, true
 	}
-	return own.Value, own.Runtime, own.Startup, true
+	return own.Value, own.SettableAtRuntime, own.SettableAtStartup, true
 }
 
 func parameterNames(c *call.Call) []string {
