@@ -97,7 +97,9 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 	if err := a.Joins.Capture(c, a.JoinedNames); err != nil {
 		return nil, err
 	}
-	return explainQuery(c, a.Query, level, func(ctx context.Context, parts []reads.ShardQuery, h homeShard) (bson.D, error) {
+	return explainQuery(c, a.Query, level, func(
+		ctx context.Context, parts []reads.ShardQuery, h homeShard,
+	) (bson.D, error) {
 		a.Joins.Ctx = ctx
 		return explainParts(ctx, c, a, all, parts, h, level)
 	})
