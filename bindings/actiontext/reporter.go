@@ -45,7 +45,7 @@ func (r *Reporter) Report(e action.Event) {
 		if r.planned = e.Plan; r.ShowPlan != nil {
 			r.ShowPlan(e.Plan)
 		} else if note := e.Plan.Note; note != "" {
-			r.writeNote(strings.ToUpper(note[:1]) + note[1:] + ".")
+			r.writeNote(capitalized(note) + ".")
 		}
 	case action.OpsCounted:
 		if r.ShowLoad != nil {
@@ -62,7 +62,7 @@ func (r *Reporter) Report(e action.Event) {
 	case action.EngineEvent:
 		r.reportMove(e.Event)
 	case action.Wait:
-		r.writeNote(strings.ToUpper(e.Text[:1]) + e.Text[1:] + ".")
+		r.writeNote(capitalized(e.Text) + ".")
 	case action.ReadProgress:
 		if r.Progress.IsDue() {
 			r.Progress.Show(findings.ReadingText(e.Progress), nil)

@@ -62,7 +62,8 @@ func (s *Globals) cloneCollection(o, class *goja.Object, seen map[*goja.Object]*
 	s.JS.Runtime.ForOf(o, func(item goja.Value) bool {
 		if !isMap {
 			_, err = add(copied, s.clone(item, seen))
-		} else if entry := item.ToObject(s.JS.Runtime); err == nil {
+		} else {
+			entry := item.ToObject(s.JS.Runtime)
 			_, err = set(copied, s.clone(entry.Get("0"), seen), s.clone(entry.Get("1"), seen))
 		}
 		return err == nil
