@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -235,7 +234,13 @@ func namespacesOf(database string, command bson.D) (names []string) {
 			}
 		}
 		return names
-	case ok && (strings.Contains(name, ".") || slices.Contains(databaseCommands, command[0].Key)):
+	case isOneOf([]string{"aggregate", "bulkWrite", "mapReduce"}, command[0].Key):
+		raw, err := bson.Marshal(command)
+		if err != nil {
+			return nil // it can't be sent
+		}
+		return otherConfigWrites(database, raw)
+	case ok && (strings.Contains(name, ".") || isOneOf(databaseCommands, command[0].Key)):
 		return []string{name}
 	case ok && database == "config": // a write to the config database
 		return []string{database + "." + name}

@@ -33,15 +33,16 @@ func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	return &ScriptGuard{consent: c, clock: clock, changeLogs: map[*mongo.Client]*changeLogger{}}
 }
 
-// distributingCommands are the commands that a ScriptGuard checks, besides writes to config.
+// distributingCommands are the commands that a ScriptGuard checks, besides writes to config. Servers also
+// know most of them in lower case.
 var distributingCommands = []string{
-	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addshard", "addShardToZone",
+	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
 	"balancerStart", "balancerStop", "cleanupReshardCollection", "clearJumboFlag",
 	"commitReshardCollection", "commitShardRemoval", "commitTransitionToDedicatedConfigServer",
-	"configureCollectionBalancing", "enableSharding", "enablesharding", "mergeAllChunksOnShard", "mergeChunks",
-	"moveChunk", "movechunk", "moveCollection", "movePrimary", "moveprimary", "moveRange", "refineCollectionShardKey",
-	"removeShard", "removeshard", "removeShardFromZone", "reshardCollection", "setAllowMigrations", "shardCollection",
-	"shardcollection", "split", "startShardDraining", "startTransitionToDedicatedConfigServer", "stopShardDraining",
+	"configureCollectionBalancing", "enableSharding", "mergeAllChunksOnShard", "mergeChunks",
+	"moveChunk", "moveCollection", "movePrimary", "moveRange", "refineCollectionShardKey",
+	"removeShard", "removeShardFromZone", "reshardCollection", "setAllowMigrations", "shardCollection",
+	"split", "startShardDraining", "startTransitionToDedicatedConfigServer", "stopShardDraining",
 	"stopTransitionToDedicatedConfigServer", "transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer",
 	"unshardCollection", "updateZoneKeyRange",
 }
@@ -52,12 +53,80 @@ var stoppingCommands = []string{
 	"stopTransitionToDedicatedConfigServer",
 }
 
+// isOneOf reports whether a command, in whatever case, is in a list.
+func isOneOf(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, name) })
+}
+
 // isDistributing reports whether a command changes the distribution of data. Routers send the commands
 // whose names begin with _ to the members.
-func isDistributing(database, name string) bool {
-	writes := []string{"delete", "findAndModify", "findandmodify", "insert", "update"}
-	return slices.Contains(distributingCommands, name) || database == "config" && slices.Contains(writes, name) ||
+func isDistributing(database string, command bson.Raw) bool {
+	first, err := command.IndexErr(0)
+	if err != nil {
+		return false // the server refuses it
+	}
+	name := first.Key()
+	return isOneOf(distributingCommands, name) ||
+		database == "config" && isOneOf([]string{"delete", "findAndModify", "insert", "update"}, name) ||
+		len(otherConfigWrites(database, command)) > 0 ||
 		strings.HasPrefix(name, "_configsvr") || strings.HasPrefix(name, "_shardsvr")
+}
+
+// otherConfigWrites returns the collections of the database config to which a command writes that names them
+// in its statements or its pipeline.
+func otherConfigWrites(database string, command bson.Raw) (names []string) {
+	add := func(target bson.RawValue) {
+		if ns := targetNamespace(database, target); strings.HasPrefix(ns, "config.") {
+			names = append(names, ns)
+		}
+	}
+	switch strings.ToLower(command.Index(0).Key()) {
+	case "bulkwrite":
+		for _, ns := range documentsIn(command.Lookup("nsInfo")) {
+			if text, _ := ns.Lookup("ns").StringValueOK(); strings.HasPrefix(text, "config.") {
+				names = append(names, text)
+			}
+		}
+	case "aggregate":
+		for _, stage := range documentsIn(command.Lookup("pipeline")) {
+			add(stage.Lookup("$out"))
+			add(stage.Lookup("$merge"))
+			add(stage.Lookup("$merge", "into"))
+		}
+	case "mapreduce":
+		add(command.Lookup("out"))
+	}
+	return names
+}
+
+// targetNamespace returns the collection to which $out, $merge or mapReduce write: a name in the command's own
+// database, or a document that may name another database. "" if it names no collection.
+func targetNamespace(database string, target bson.RawValue) string {
+	if name, ok := target.StringValueOK(); ok {
+		return database + "." + name
+	}
+	document, _ := target.DocumentOK()
+	if db, ok := document.Lookup("db").StringValueOK(); ok {
+		database = db
+	}
+	for _, field := range []string{"coll", "replace", "merge", "reduce"} {
+		if name, ok := document.Lookup(field).StringValueOK(); ok {
+			return database + "." + name
+		}
+	}
+	return ""
+}
+
+// documentsIn returns the documents in an array; none of another value.
+func documentsIn(array bson.RawValue) (documents []bson.Raw) {
+	list, _ := array.ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		if document, ok := v.DocumentOK(); ok {
+			documents = append(documents, document)
+		}
+	}
+	return documents
 }
 
 // Begin permits a command to the cluster of a client after writing it to the audit log. answered has to
@@ -65,12 +134,12 @@ func isDistributing(database, name string) bool {
 func (s *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database string, raw bson.Raw) (
 	answered func(bson.Raw, error), err error) {
 	var command bson.D
-	if err := bson.Unmarshal(raw, &command); err != nil || len(command) == 0 || !isDistributing(database, command[0].Key) {
-		return nil, nil //nolint:nilerr // the server refuses what can't be read
+	if !isDistributing(database, raw) || bson.Unmarshal(raw, &command) != nil {
+		return nil, nil // the server refuses what can't be read
 	}
 	c := Cluster{Client: client, Clock: s.clock, Consent: s.consent}
 	names := namespacesOf(database, command)
-	if !slices.Contains(stoppingCommands, command[0].Key) {
+	if !isOneOf(stoppingCommands, command[0].Key) {
 		o := consent.Request{Verb: consent.Commands, Namespaces: databasesAsPatterns(command[0].Key, names)}
 		if err := c.checkPermittedNow(ctx, o); err != nil {
 			return nil, err
@@ -89,14 +158,14 @@ func (s *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database 
 
 // databasesAsPatterns turns the database of a database command into a pattern for all of its collections.
 func databasesAsPatterns(name string, names []string) []string {
-	if len(names) == 1 && slices.Contains(databaseCommands, name) {
+	if len(names) == 1 && isOneOf(databaseCommands, name) {
 		return []string{names[0] + ".*"}
 	}
 	return names
 }
 
 // databaseCommands are the commands that name a database.
-var databaseCommands = []string{"enableSharding", "enablesharding", "movePrimary", "moveprimary"}
+var databaseCommands = []string{"enableSharding", "movePrimary"}
 
 // changeLog opens the audit log at the first command to a cluster; nil if there is none.
 func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, error) {

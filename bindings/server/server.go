@@ -110,7 +110,7 @@ type Request struct {
 	session *mongo.Session
 	// IsRepeatable says that the command may be sent twice.
 	IsRepeatable bool
-	// ParseReadPreference overrides that of the connection.
+	// ReadPreference overrides that of the connection.
 	ReadPreference *readpref.ReadPref
 }
 
@@ -187,11 +187,16 @@ func (g *Gateway) OpenCursor(r Request) (*mongo.Cursor, error) {
 	if reply != nil {
 		return mongo.NewCursorFromDocuments(nil, nil, nil)
 	}
+	answered, err := g.BeginSend(r)
+	if err != nil {
+		return nil, err
+	}
 	ctx := r.Context(g.JS.Context())
 	c, err := r.DB().RunCommandCursor(ctx, r.Body, r.Options())
 	if g.shouldRetryRead(r, err) {
 		c, err = r.DB().RunCommandCursor(ctx, r.Body, r.Options())
 	}
+	answered(nil, err) // the driver keeps the reply
 	if err != nil && g.JS.Context().Err() != nil {
 		g.Interrupt()
 	}

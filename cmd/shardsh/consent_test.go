@@ -188,6 +188,13 @@ func TestDirectCommands(t *testing.T) {
 		"verbs: [drain]":             {`db.getSiblingDB("shop").notes.insertOne({ a: 1 })`, ""},
 		"verbs: [presplit]":          {`db.getSiblingDB("config").settings.updateOne({ _id: "chunksize" }, { $set: { value: 64 } })`, "verbs"},
 		"verbs: [defragment, apply]": {`sh.status().ok`, ""},
+		"verbs: [quiesce, drain]": {`db.getSiblingDB("shop").orders.aggregate([{ $limit: 1 }, ` +
+			`{ $merge: { into: { db: "config", coll: "tags" } } }])`, "verbs"},
+		"namespaces: [shop.x]":       {`db.getSiblingDB("config").tags.aggregate([{ $out: "tags" }])`, "namespaces"},
+		"verbs: [quiesce, apply]":    {`db.getSiblingDB("shop").orders.aggregate([{ $limit: 1 }, { $out: "copy" }]).toArray()`, ""},
+		"verbs: [quiesce, presplit]": {`db.adminCommand({ addshardtozone: "a", zone: "north" })`, "verbs"},
+		"verbs: [quiesce, balance]": {`db.getMongo().bulkWrite([{ namespace: "config.settings", name: "updateOne", ` +
+			`filter: { _id: "chunksize" }, update: { $set: { value: 64 } } }])`, "verbs"},
 	} {
 		path := policyFile(t, "policy.yaml", policy)
 		code, out, errs := runWith(t, filepath.Dir(path), nil, address, "--quiet", "--audit", audited, "--eval", c.call)
