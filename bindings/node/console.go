@@ -8,10 +8,8 @@ import (
 	"github.com/dop251/goja"
 
 	"shardsh/bindings/script"
+	"shardsh/bindings/values"
 )
-
-// nodeDepth is the depth to which Node itself shows a value: console.dir, util.inspect.
-const nodeDepth = 2
 
 // newConsole returns console. All its methods write to standard output, as mongosh's do
 // (rules/04-command-line-and-prompt §1.7).
@@ -26,63 +24,66 @@ func (s *Globals) newConsole() goja.Value {
 		}
 		return "default"
 	}
-	print := func(c *call, args []goja.Value) {
+	write := func(c *call, text string) {
+		if indent != "" {
+			text = indent + strings.ReplaceAll(text, "\n", "\n"+indent)
+		}
+		c.JS.Out.WriteRaw(text + "\n")
+	}
+	joined := func(c *call, args []goja.Value) string {
 		texts := make([]string, len(args))
 		for i, v := range args {
 			texts[i] = c.s.Display.PrintedText(v)
 		}
-		line := strings.Join(texts, " ")
-		if indent != "" {
-			line = indent + strings.ReplaceAll(line, "\n", "\n"+indent)
-		}
-		c.JS.Out.WriteRaw(line + "\n")
+		return strings.Join(texts, " ")
 	}
-	elapsed := func(c *call, name string) string {
-		return fmt.Sprintf("%s: %.3fms", name, float64(c.JS.Clock.Now().Sub(timers[name]))/float64(time.Millisecond))
+	writeElapsed := func(c *call, method string) {
+		began, ok := timers[label(c)]
+		if !ok {
+			c.JS.Out.Warn(fmt.Sprintf("No such label '%s' for console.%s()", label(c), method))
+			return
+		}
+		elapsed := c.JS.Clock.Now().Sub(began)
+		write(c, fmt.Sprintf("%s: %.3fms", label(c), float64(elapsed)/float64(time.Millisecond)))
 	}
 	add := func(name string, f func(c *call)) {
 		script.Must(o.Set(name, s.newFunction(name, func(c *call) goja.Value { f(c); return nil })))
 	}
 	for _, name := range []string{"log", "info", "warn", "error", "debug"} {
-		add(name, func(c *call) { print(c, c.Args) })
+		add(name, func(c *call) { write(c, joined(c, c.Args)) })
 	}
-	add("trace", func(c *call) {
-		c.JS.Out.WriteRaw("Trace: ")
-		print(c, c.Args)
-	})
+	add("trace", func(c *call) { write(c, "Trace: "+joined(c, c.Args)) })
 	add("dir", func(c *call) {
 		o := c.s.Display.InspectOptions()
-		o.Depth = nodeDepth
-		c.JS.Out.WriteRaw(c.JS.Values.Inspect(c.Arg(0), o) + "\n")
+		o.Depth = values.NodeInspectOptions().Depth
+		write(c, c.JS.Values.Inspect(c.Arg(0), o))
 	})
-	add("table", func(c *call) { c.JS.Out.WriteRaw(c.s.Display.NodeTable(c.Arg(0)) + "\n") })
+	add("table", func(c *call) { write(c, c.s.Display.NodeTable(c.Arg(0))) })
 	add("assert", func(c *call) {
-		if !c.Arg(0).ToBoolean() {
-			c.JS.Out.WriteRaw("Assertion failed")
-			if len(c.Args) > 1 {
-				c.JS.Out.WriteRaw(": ")
-				print(c, c.Args[1:])
-				return
-			}
-			c.JS.Out.WriteRaw("\n")
+		switch {
+		case c.Arg(0).ToBoolean():
+		case len(c.Args) > 1:
+			write(c, "Assertion failed: "+joined(c, c.Args[1:]))
+		default:
+			write(c, "Assertion failed")
 		}
 	})
 	add("group", func(c *call) {
 		if len(c.Args) > 0 {
-			print(c, c.Args)
+			write(c, joined(c, c.Args))
 		}
 		indent += "  "
 	})
 	add("groupEnd", func(*call) { indent = strings.TrimSuffix(indent, "  ") })
 	add("time", func(c *call) { timers[label(c)] = c.JS.Clock.Now() })
-	add("timeLog", func(c *call) { c.JS.Out.WriteRaw(elapsed(c, label(c)) + "\n") })
+	add("timeLog", func(c *call) { writeElapsed(c, "timeLog") })
 	add("timeEnd", func(c *call) {
-		c.JS.Out.WriteRaw(elapsed(c, label(c)) + "\n")
+		writeElapsed(c, "timeEnd")
 		delete(timers, label(c))
 	})
 	add("count", func(c *call) {
 		counts[label(c)]++
-		c.JS.Out.WriteRaw(fmt.Sprintf("%s: %d\n", label(c), counts[label(c)]))
+		write(c, fmt.Sprintf("%s: %d", label(c), counts[label(c)]))
 	})
 	add("countReset", func(c *call) { delete(counts, label(c)) })
 	add("clear", func(c *call) { c.s.Display.ClearScreen() })

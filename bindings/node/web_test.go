@@ -54,6 +54,12 @@ func TestNodeGlobals(t *testing.T) {
 		step{`process.hrtime([1])`, `RangeError: The value of "time" is out of range. It must be 2. Received 1`},
 		step{`os.totalmem() >= os.freemem()`, "true"},
 		step{`var url = "mine"; url`, "mine"},
+		step{`require("url").fileURLToPath(require("url").pathToFileURL("/tmp/a#b?c%20 d"))`, "/tmp/a#b?c%20 d"},
+		step{`require("url").parse("http://h:1/p?q=1").path`, "/p?q=1"},
+		step{`console.timeEnd("none")`, "No such label 'none' for console.timeEnd()"},
+		step{`console.group("g"); console.trace("t"); console.assert(false); console.count(); console.dir({a: 1}); ` +
+			`console.groupEnd(); console.count()`,
+			"g\n  Trace: t\n  Assertion failed\n  default: 1\n  { a: 1 }\ndefault: 2"},
 	)
 }
 
