@@ -14,7 +14,8 @@ import (
 	"shardsh/balancer/live"
 )
 
-// TargetShards contains the shards that can take databases, with the number of databases on each.
+// TargetShards contains the shards that can take databases and unsharded collections, with the number of
+// databases on each and of what was moved there.
 type TargetShards map[catalog.ShardID]int
 
 // TargetShardsFor returns the shards that are not draining, except one shard.
@@ -33,7 +34,7 @@ func TargetShardsFor(s *catalog.Snapshot, except catalog.ShardID) TargetShards {
 	return others
 }
 
-// takeNext returns the shard with the fewest databases and increments its number. It returns an empty
+// takeNext returns the shard with the smallest number and increments that. It returns an empty
 // ID if there is no shard.
 func (t TargetShards) takeNext() (to catalog.ShardID) {
 	for _, id := range slices.Sorted(maps.Keys(t)) {
@@ -48,7 +49,7 @@ func (t TargetShards) takeNext() (to catalog.ShardID) {
 }
 
 // MoveUnsharded moves the unsharded collections and databases on a shard, each to the shard with the
-// fewest databases.
+// fewest databases and collections that were moved there before.
 func MoveUnsharded(
 	ctx context.Context, admin func(context.Context, bson.D) (bson.Raw, error), left diagnosis.Drain, others TargetShards,
 	note func(text string),

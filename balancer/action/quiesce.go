@@ -314,9 +314,9 @@ func (q *quiesceRun) finish(ctx context.Context, leave func(context.Context) err
 // failedRestoreText describes the remaining state after a failed restoration.
 func (q *quiesceRun) failedRestoreText() string {
 	if q.result.GivenBack != "" {
-		return "the record of it could not be removed, to remove it run shardsh quiesce --end"
+		return "the record of this quiesce in the cluster could not be removed; to remove it, run shardsh quiesce --end"
 	}
-	return "the balancer is still stopped, to start it again run shardsh quiesce --end"
+	return "the balancer is still stopped; to start it again, run shardsh quiesce --end"
 }
 
 // hurriedAnswerTimeout is the time in which the cluster has to answer after the user has stopped the

@@ -21,7 +21,7 @@ func CheckStorable(bound bson.Raw) error {
 	return nil
 }
 
-// maxNesting is the server's maximum depth of documents.
+// maxNesting is the server's internal limit of nesting; documents of users are less deep.
 const maxNesting = 200
 
 func hasDollarNames(v bson.RawValue, depth int) bool {

@@ -17,11 +17,15 @@ type NotFoundError struct {
 	Name string
 	// Existing are the names that exist.
 	Existing []string
+	// Cluster is the name of another cluster that was asked; empty for the one in question.
+	Cluster string
 }
 
 // Error names the missing object.
 func (e *NotFoundError) Error() string {
 	switch {
+	case e.Cluster != "":
+		return e.Cluster + " has no sharded collection " + e.Name
 	case e.Kind == CollectionScope && strings.ContainsAny(e.Name, "*?["):
 		return "no sharded collection of this cluster matches " + e.Name
 	case e.Kind == CollectionScope:
@@ -40,7 +44,7 @@ func NewCollectionNotFound(s *catalog.Snapshot, name string) *NotFoundError {
 	return e
 }
 
-// CheckScope returns an *NotFoundError when the cluster does not have the collection, shard or zone
+// CheckScope returns a *NotFoundError when the cluster does not have the collection, shard or zone
 // that a Scope names.
 func CheckScope(s *catalog.Snapshot, about Scope) error {
 	unknown := &NotFoundError{}

@@ -80,7 +80,7 @@ func (m *Map) findMonotonic(in Input) {
 	if is.AtMax {
 		is.Shard = m.Chunks[len(m.Chunks)-1].Shard
 	}
-	is.Load = float64(m.Inserts) / max(1, m.Span.Seconds())
+	is.Load = float64(m.Inserts) / max(1, m.Span.Seconds()) * share
 	if c, counted := in.ShardRates[is.Shard]; counted {
 		is.Load = c.Inserts * share
 	}

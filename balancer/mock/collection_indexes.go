@@ -256,7 +256,7 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 }
 
 // isLastForShardKey reports whether an index is, on any shard, the only one that serves the shard key.
-// Indexes that are multikey, hidden or in going don't count.
+// Indexes that are multikey, hidden or about to be dropped don't count.
 func (ix *Indexes) isLastForShardKey(ns, name string, dropping []string) bool {
 	coll, protected := ix.collectionRequiringKeyIndex(ns)
 	return protected && slices.ContainsFunc(ix.stats.shardsWithCollection(ns), func(id catalog.ShardID) bool {

@@ -49,7 +49,7 @@ func (rs *Reshardings) Commit(ns string) error {
 	switch {
 	case err == nil:
 		op.commitRequested = true
-	case mongoerr.Is(err, mongoerr.NamespaceNotFound): // it has words of its own
+	case mongoerr.Is(err, mongoerr.NamespaceNotFound): // with a text of its own
 		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	case mongoerr.Is(err, mongoerr.NoSuchReshardCollection):
 		return mongoerr.New(mongoerr.NoSuchReshardCollection, "Could not find resharding metadata for %s", ns)

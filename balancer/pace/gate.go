@@ -34,23 +34,23 @@ type Gate struct {
 
 	tellMu sync.Mutex // is held before mu
 
-	mu              sync.Mutex
-	began           time.Time // start of the run, or of the first run of the same work
-	claimed         Done      // by moves that have begun
-	admittedSteps   int       // admitted steps
-	checkingSteps   int       // steps that are checking whether they may begin
-	balancerWasOn   bool      // the balancer was on
-	balancerStopped bool      // the balancer was on, and a user has stopped it
-	runningMoves    int       // moves
-	unexpectedBytes int64     // bytes that running moves may move beyond the expected ones
-	done            Done
-	pauseEnds       time.Time // end of the pause after the last move
-	failures        failures
-	overloads       overloads
-	waits           map[Reason]*wait
-	calmSince       map[pair]time.Time // for pairs that were busy: since when they are not busy
-	toldUnreported  map[Quantity]bool  // quantities that were reported as missing
-	arriving        arrivals
+	mu                  sync.Mutex
+	began               time.Time // start of the run, or of the first run of the same work
+	claimed             Done      // by moves that have begun
+	admittedSteps       int       // steps that may begin, those that have begun included
+	checkingSteps       int       // steps that are checking whether they may begin
+	balancerWasOn       bool      // before the run
+	balancerStopped     bool      // the balancer was on, and a user has stopped it
+	runningMoves        int       // moves
+	possibleExcessBytes int64     // bytes that running moves may move beyond the expected ones
+	done                Done
+	pauseEnds           time.Time // end of the pause after the last move
+	failures            failures
+	overloads           overloads
+	waits               map[Reason]*wait
+	calmSince           map[pair]time.Time // for pairs that were busy: since when they are not busy
+	toldUnreported      map[Quantity]bool  // quantities that were reported as missing
+	arriving            arrivals
 
 	firstStepAt                    time.Time // when the first step began; shutBefore is how long a window was shut before
 	shutBefore                     time.Duration
@@ -249,7 +249,7 @@ func (g *Gate) localObstacleLocked(m Move) (*obstacle, error) {
 		return o, nil
 	}
 	if r := g.rules; r.MaxBytes > 0 && g.runningMoves > 0 && !m.MovesNothing &&
-		g.claimed.Bytes+g.unexpectedBytes+m.Bytes > r.MaxBytes {
+		g.claimed.Bytes+g.possibleExcessBytes+m.Bytes > r.MaxBytes {
 		return &obstacle{
 			reason: WaitLimit, left: limitPollInterval,
 			text: fmt.Sprintf("the moves under way may reach the limit of %s", humanize.Bytes(r.MaxBytes)),
@@ -286,7 +286,7 @@ func (g *Gate) countRunning(m Move, delta int) {
 	if !m.MovesNothing {
 		g.runningMoves += delta
 		g.arriving.countMove(m, delta, g.clock.Now())
-		g.unexpectedBytes += int64(delta) * max(0, m.MaxBytes-m.Bytes)
+		g.possibleExcessBytes += int64(delta) * max(0, m.MaxBytes-m.Bytes)
 	}
 }
 

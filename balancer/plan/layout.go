@@ -29,7 +29,9 @@ func LayoutGoal(ns string, s, other *catalog.Snapshot) (Goal, error) {
 	case here == nil || here.Unsplittable:
 		return goal, diagnosis.NewCollectionNotFound(s, ns)
 	case there == nil || there.Unsplittable:
-		return goal, fmt.Errorf("%s has no sharded collection %s", other.Parts().Source.Name, ns)
+		missing := diagnosis.NewCollectionNotFound(other, ns)
+		missing.Cluster = other.Parts().Source.Name
+		return goal, missing
 	case there.Table == nil:
 		return goal, fmt.Errorf("%s: the chunks of %s were not read", other.Parts().Source.Name, ns)
 	case !here.Pattern.Equal(there.Pattern):
@@ -58,8 +60,8 @@ type layoutCopy struct {
 	groups          map[string][]int // of pieces that can be on the same shards, by zone in this cluster
 }
 
-// addPieces makes pieces from the chunks: chunks larger than half of the amount that a shard is to get
-// are split.
+// addPieces makes pieces from the chunks: where the clusters have different numbers of shards, chunks
+// larger than half of the amount that a shard is to get are split.
 func (l *layoutCopy) addPieces() {
 	contents := sim.Measured(l.otherColl, l.otherColl.ChunkSize(l.other.Settings()))
 	amounts, total := make([]int64, 0, l.otherColl.Table.Len()), int64(0)

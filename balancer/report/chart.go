@@ -75,10 +75,7 @@ func (page) ShardChart(shards []Shard) []Chart {
 func shardChart(shards []Shard, chartWidth float64) Chart {
 	list := slices.Clone(shards)
 	slices.SortStableFunc(list, func(a, b Shard) int { return int(max(-1, min(1, b.Bytes-a.Bytes))) })
-	most := int64(0)
-	for _, s := range list {
-		most = max(most, s.Bytes+s.OrphanBytes)
-	}
+	most := fullest(list)
 	c := Chart{W: chartWidth, H: plotHeight + axisHeight}
 	step := chartWidth / float64(max(1, len(list)))
 	width := min(step*0.8, 120)
@@ -157,14 +154,16 @@ func (page) Bar(s Shard, most int64) Chart {
 }
 
 // Most returns the size of the fullest shard, including orphans.
-func (o *Overview) Most() (most int64) {
-	for _, s := range o.Shards {
+func (o *Overview) Most() int64 { return fullest(o.Shards) }
+
+func fullest(shards []Shard) (most int64) {
+	for _, s := range shards {
 		most = max(most, s.Bytes+s.OrphanBytes)
 	}
 	return most
 }
 
-// colorCount is the number of colours for shards, greys the number of greys for the other shards.
+// colorCount is the number of colours for shards, greyCount that of the greys for the other shards.
 const (
 	colorCount = 12
 	greyCount  = 3
@@ -188,8 +187,8 @@ func (p page) Hue(id catalog.ShardID) string {
 	return fmt.Sprintf("hue%d", i)
 }
 
-// Colours explains which shards are grey; empty if each shard has its own colour.
-func (p page) Colours() string {
+// ColourNote explains which shards are grey; empty if each shard has its own colour.
+func (p page) ColourNote() string {
 	if len(p.Shards) <= colorCount {
 		return ""
 	}

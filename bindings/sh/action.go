@@ -309,7 +309,7 @@ func (h *Helpers) throwActionError(helper string, namespaces []string, err error
 		errors.As(err, new(mongo.CommandError))
 	unknown, _ := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
-	case unknown != nil && unknown.Kind == diagnosis.CollectionScope && len(namespaces) == 1:
+	case unknown != nil && unknown.Cluster == "" && unknown.Kind == diagnosis.CollectionScope && len(namespaces) == 1:
 		h.throwNotSharded(namespaces[0])
 	case answered && !began:
 		h.host.Gateway.Throw(err)

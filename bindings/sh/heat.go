@@ -1,11 +1,13 @@
 package sh
 
 import (
+	"math"
+
+	"github.com/dop251/goja"
+
 	"shardsh/balancer/action"
 	"shardsh/balancer/heat"
 	"shardsh/bindings/actiontext"
-
-	"github.com/dop251/goja"
 )
 
 // shardHeatMethods returns the helpers that measure the load.
@@ -13,11 +15,13 @@ func shardHeatMethods() []helper {
 	return []helper{
 		{"heat", "ns?:string|object options?:object{for,back,by,top,sample,log}", shHeat,
 			"Shows which shards, chunks and shard keys have how much of the load; {for: \"1m\"} is how long it counts, " +
-				"{back: \"1h\"} how old samples may be, {by: \"reads\"|\"writes\"|\"mixed\", top: 10}; {sample: 50} has so many " +
-				"queries a second sampled meanwhile, " +
+				"{back: \"1h\"} how old samples may be, {by: \"reads\"|\"writes\"|\"mixed\", top: 10}; {sample: 50} samples 50 " +
+				"queries a second meanwhile, " +
 				"{log: [\"mongos.log\"]} goes by the slow queries of logs in place of samples."},
 	}
 }
+
+func isFinite(n float64) bool { return !math.IsInf(n, 0) }
 
 // shHeat returns the load, which prints as the text of "shardsh heat".
 func shHeat(c *call, sh *Helpers) goja.Value {
@@ -28,7 +32,7 @@ func shHeat(c *call, sh *Helpers) goja.Value {
 		c.checkMayRead(path)
 	}
 	verb := action.Heat{Namespaces: names, CountDuration: h.duration("for", 0), Lookback: h.duration("back", 0),
-		LoadKind: heat.LoadKind(h.text("by")), Top: int(h.count("top")), SampleRate: float64(h.count("sample")), Logs: logs}
+		LoadKind: heat.LoadKind(h.text("by")), Top: int(h.count("top")), SampleRate: h.parseNumber("sample", "a number", isFinite), Logs: logs}
 	result := runReadAction(c, sh, "heat", verb, names...)
 	return c.host.printableObject(result, actiontext.Heat(result))
 }

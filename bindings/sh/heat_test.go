@@ -34,10 +34,12 @@ func TestHeatInHelpers(t *testing.T) {
 		}
 	}
 	for input, want := range map[string]string{
-		`sh.forecast({ goal: { load: "bytes" } })`: "Argument options.goal must be",
-		`sh.plan({ goal: "load" })`:                "can't be planned ahead",
-		`sh.whatIf(c => c.goal("balance"))`:        "is simulated by default",
-		`sh.map("shop.orders", { heat: "soon" })`:  "options.heat",
+		`sh.heat({ sample: 0.5, log: ["none.log"] })`: "log and sample exclude each other",
+		`sh.heat({ sample: -1 })`:                     "options.sample must be a number",
+		`sh.forecast({ goal: { load: "bytes" } })`:    "Argument options.goal must be",
+		`sh.plan({ goal: "load" })`:                   "can't be planned ahead",
+		`sh.whatIf(c => c.goal("balance"))`:           "is simulated by default",
+		`sh.map("shop.orders", { heat: "soon" })`:     "options.heat",
 	} {
 		if got, failed := c.Show(input); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", input, got)

@@ -165,15 +165,20 @@ func (c *call) goalOption(h helperOptions) plan.Goal {
 
 // count returns an option that is a whole number; 0 if it is missing.
 func (h helperOptions) count(name string) int64 {
+	return int64(h.parseNumber(name, "a whole number", func(n float64) bool { return n == math.Trunc(n) && n <= 1<<53 }))
+}
+
+// parseNumber returns an option that is a number from 0 of some kind; 0 if it is missing.
+func (h helperOptions) parseNumber(name, kind string, isOfKind func(float64) bool) float64 {
 	v := h.value(name)
 	if v == nil {
 		return 0
 	}
 	n, ok := h.c.asNumber(v)
-	if !ok || n < 0 || n != math.Trunc(n) || n > 1<<53 {
-		h.throwWrongOption(name, "a whole number", h.c.host.Display.Inspect(v))
+	if !ok || n < 0 || !isOfKind(n) {
+		h.throwWrongOption(name, kind, h.c.host.Display.Inspect(v))
 	}
-	return int64(n)
+	return n
 }
 
 // size returns an option that is a number of bytes, or a string such as 10GB; 0 if it is missing.

@@ -42,7 +42,7 @@ var optionNames = []string{
 // readOptions returns the options of a suite or a test, combined with those of the enclosing suites.
 func (d *definitions) readOptions(o *goja.Object, word string, t *test) *clusterOptions {
 	js := d.js
-	s := *startOptions(d.current)
+	s := *enclosingOptions(d.current)
 	s.fixture, s.isNewCluster = "", false
 	for _, name := range o.Keys() {
 		if !slices.Contains(optionNames, name) {
@@ -53,6 +53,9 @@ func (d *definitions) readOptions(o *goja.Object, word string, t *test) *cluster
 	get := func(name string) goja.Value { return script.Property(o, name) }
 	d.readCluster(&s, get, word)
 	if v := get("serverVersion"); v != nil {
+		if goja.IsNumber(v) { // 7.0 would be 7
+			js.Throw("Error", "%s: serverVersion has to be a text such as '7.0', not the number %s", word, v)
+		}
 		release, err := catalog.ParseRelease(v.String())
 		if err != nil {
 			js.Throw("Error", "%s: serverVersion: %s", word, err)
@@ -66,13 +69,20 @@ func (d *definitions) readOptions(o *goja.Object, word string, t *test) *cluster
 		}
 		s.seed, s.isNewCluster = &seed, true
 	}
-	if v, ok := get("parameters").(*goja.Object); ok {
+	if v := get("parameters"); v != nil {
+		parameters, ok := v.(*goja.Object)
+		if !ok {
+			js.Throw("Error", "%s: parameters has to be an object, not %s", word, v)
+		}
 		s.parameters, s.isNewCluster = map[string]any{}, true
-		for _, name := range v.Keys() {
-			s.parameters[name] = v.Get(name).Export()
+		for _, name := range parameters.Keys() {
+			s.parameters[name] = parameters.Get(name).Export()
 		}
 	}
 	if v := get("timeout"); v != nil {
+		if !goja.IsNumber(v) {
+			js.Throw("Error", "%s: timeout has to be a number of milliseconds, not %s", word, v)
+		}
 		s.timeout = v.ToInteger()
 	}
 	if v := get("everyFault"); v != nil {
@@ -146,8 +156,8 @@ func (d *definitions) readTopology(v goja.Value, word string) *mock.Topology {
 	return nil
 }
 
-// startOptions returns the options for the clusters of a suite.
-func startOptions(s *suite) *clusterOptions {
+// enclosingOptions returns the options for clusters of a suite, or of the nearest suite around it that has some.
+func enclosingOptions(s *suite) *clusterOptions {
 	for ; s != nil; s = s.parent {
 		if s.clusterOptions != nil {
 			return s.clusterOptions

@@ -165,6 +165,12 @@ it("a", () => { it("b", () => {}) }); it("c", () => { describe("d", () => {}) })
 		"wrong options": {file: `describe("a", { shard: 3 }, () => {})`, want: []string{
 			"file: Error: describe takes topology, shards, snapshot, fixture, serverVersion, seed, parameters, " +
 				"timeout, everyFault, not \"shard\"; did you mean shards?"}},
+		"a number for a version": {file: `describe("a", { serverVersion: 7.0 }, () => {})`, want: []string{
+			"file: Error: describe: serverVersion has to be a text such as '7.0', not the number 7"}},
+		"a text for parameters": {file: `describe("a", { parameters: "x" }, () => {})`, want: []string{
+			"file: Error: describe: parameters has to be an object, not x"}},
+		"a text for a time": {file: `describe("a", { timeout: "5s" }, () => {})`, want: []string{
+			"file: Error: describe: timeout has to be a number of milliseconds, not 5s"}},
 		"a hang": {file: `
 it("loops", { timeout: 50 }, () => { for (;;); })
 it("runs one that loops", { timeout: 200 }, () => { run("loop.js") })

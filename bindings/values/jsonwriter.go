@@ -336,7 +336,7 @@ func (j *jsonWriter) dateAt(ms int64) {
 	j.close('}')
 }
 
-// isoDate writes a date of any year, without a fraction if it is zero.
+// isoDate returns a date of any year, without a fraction if it is zero.
 func isoDate(ms int64) string {
 	text := isoString(time.UnixMilli(ms).UTC())
 	if ms%1000 == 0 {

@@ -12,8 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// maxNesting limits the nesting of a value that is converted to BSON. The server's limit of 100 is
-// lower.
+// maxNesting limits the nesting of a value that is converted to BSON. Servers refuse less.
 const maxNesting = 2000
 
 // ToBSON converts a JavaScript value (rules/04-values-and-language §4.9): whole numbers within 32 bits

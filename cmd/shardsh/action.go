@@ -27,7 +27,7 @@ type planAction interface {
 
 // planVerb is a subcommand that runs a planAction.
 type planVerb interface {
-	actionOptions() *actionFlags
+	planActionOptions() *planActionFlags
 	// action returns the options of the action.
 	action(o action.RunOptions) planAction
 }
@@ -35,7 +35,7 @@ type planVerb interface {
 // runPlanVerb makes a plan for a goal and applies it. Without a terminal for the confirmation it is a
 // dry run.
 func runPlanVerb(ctx context.Context, env environment, v planVerb) error {
-	o := v.actionOptions()
+	o := v.planActionOptions()
 	unasked := !o.yes && !o.dryRun && !o.preflight && !isTerminal(env.stdin)
 	o.dryRun = o.dryRun || unasked
 	err := connectAndRun(ctx, env, v, !o.yes)
@@ -47,7 +47,7 @@ func runPlanVerb(ctx context.Context, env environment, v planVerb) error {
 
 // connectAndRun connects, runs the action and prints its result.
 func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bool) error {
-	o := v.actionOptions()
+	o := v.planActionOptions()
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := o.connect(ctx, env)
@@ -103,7 +103,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 }
 
 // showResult prints the result of a run, and how to continue.
-func (o *actionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
+func (o *planActionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
 	if r.Plan == "" && r.AlreadyReached == "" { // the run has not begun
 		return preferTimeout(ctx, err)
 	}

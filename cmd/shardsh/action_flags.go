@@ -66,8 +66,8 @@ func (o *changeFlags) connect(ctx context.Context, env environment) (*connection
 		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 }
 
-// actionFlags are the flags of the subcommands that apply a plan.
-type actionFlags struct {
+// planActionFlags are the flags of the subcommands that apply a plan.
+type planActionFlags struct {
 	changeFlags
 	journal, resume string
 	forceJumbo      bool
@@ -76,13 +76,13 @@ type actionFlags struct {
 
 // groupsWith returns the subcommand's own options and those that all of these subcommands have. journal
 // is the default base name of the journal file.
-func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
+func (o *planActionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		own(f)
 		f.StringVar(&o.journal, "journal", "", "`FILE` journal of what is done ("+journal+".journal)")
 		f.StringVar(&o.resume, "resume", "", "`JOURNAL` resume the run of this journal")
 		addForceJumboFlag(f, &o.forceJumbo)
-		f.Var(&o.verify, "verify", "`SIZE` prove that nothing was lost: read all before and after")
+		f.Var(&o.verify, "verify", "`SIZE` read all before and after, at most SIZE a second, to prove no loss")
 		f.Lookup("verify").NoOptDefVal = "none"
 		o.addFlags(f, "print the commands, don't send them", "print the result as JSON")
 	})}
@@ -93,10 +93,10 @@ func addForceJumboFlag(f *pflag.FlagSet, o *bool) {
 	f.BoolVar(o, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
 }
 
-func (o *actionFlags) actionOptions() *actionFlags { return o }
+func (o *planActionFlags) planActionOptions() *planActionFlags { return o }
 
 // check validates the option combinations of a verb.
-func (o *actionFlags) check(name string, a planAction) error {
+func (o *planActionFlags) check(name string, a planAction) error {
 	if err := firstViolation(
 		rule{o.readOnly && !o.preflight,
 			"--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
@@ -108,7 +108,7 @@ func (o *actionFlags) check(name string, a planAction) error {
 }
 
 // runOptions returns the options of the run.
-func (o *actionFlags) runOptions() action.RunOptions {
+func (o *planActionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, ResumeJournal: o.resume,
 		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), ProofOptions: action.ProofOptions(o.verify),
@@ -138,7 +138,7 @@ func (o *changeFlags) preflightOptions() action.PreflightOptions {
 }
 
 // planOutput returns the output for plans that are printed before they are applied.
-func (o *actionFlags) planOutput(env environment) io.Writer { return changesOut(env, o.json) }
+func (o *planActionFlags) planOutput(env environment) io.Writer { return changesOut(env, o.json) }
 
 // paceFlags are the options that limit the rate of moves.
 type paceFlags struct {
@@ -157,7 +157,7 @@ type paceFlags struct {
 func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
 		f.Var(&o.moves, "max-moves", "`N|none` stop after N moves (1000)")
-		f.Var(&o.bytes, "max-bytes", "`SIZE|none` stop before more than 10GB have moved (100GB)")
+		f.Var(&o.bytes, "max-bytes", "`SIZE|none` stop before more than SIZE have moved (100GB)")
 		f.Var(&o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
 		cmdline.Alias(f, "max-time", "for")
 		f.Var(&o.between, "pause-between", "`TIME` wait after each step")

@@ -16,7 +16,7 @@ import (
 
 // applyFlags are the options of "shardsh apply".
 type applyFlags struct {
-	actionFlags
+	planActionFlags
 	undo, onChange string
 	approve        string
 	planFile       string

@@ -11,7 +11,7 @@ import (
 
 // defragmentFlags are the options of "shardsh defragment".
 type defragmentFlags struct {
-	actionFlags
+	planActionFlags
 	namespaces []string
 	all        bool
 }

@@ -12,7 +12,7 @@ import (
 
 // drainFlags are the options of "shardsh drain".
 type drainFlags struct {
-	actionFlags
+	planActionFlags
 	shard                 string
 	remove, movePrimaries bool
 }

@@ -43,7 +43,7 @@ func (o *fleetFlags) group() cmdline.Group {
 	return cmdline.NewGroup("Fleet", func(f *pflag.FlagSet) {
 		f.StringVar(&o.file, "targets", "", "`FILE` all clusters of this file, in YAML, in place of an address")
 		f.StringArrayVar(&o.selects, "select", nil, "`LABEL=VALUE,…` only those with such labels; also !=, or only LABEL")
-		f.StringVar(&o.name, "cluster", "", "`NAME` of these only this one, with all that the verb has to say")
+		f.StringVar(&o.name, "cluster", "", "`NAME` only this one of them, with the whole answer")
 		f.IntVar(&o.parallel, "parallel", fleetParallel,
 			"`N` clusters are asked at the same time; each has 30s, or --timeout")
 	}).OnPage("fleet", "Fleet")

@@ -65,7 +65,7 @@ func TestGoalSubcommands(t *testing.T) {
 		{"presplit ADDRESS --ns shop.orders --like LIKE --yes --take-over --json", exitOK, `"chunksAfter": 9`, ""},
 		{"presplit ADDRESS --ns shop.orders --like LIKE --yes --take-over", exitOK, "Nothing to move", ""},
 		{"presplit ADDRESS --ns shop.orders --like mongodb://ADDRESS --yes --take-over", exitOK, "Nothing to move", ""}, // itself
-		{"presplit ADDRESS --ns shop.events --like LIKE --yes --take-over", exitFailure, "", "has no sharded collection shop.events"},
+		{"presplit ADDRESS --ns shop.events --like LIKE --yes --take-over", exitUsage, "", "has no sharded collection shop.events"},
 		{"presplit ADDRESS --ns shop.events --per-shard 4 --yes --take-over --json", exitOK, `"chunksAfter": 12`, ""},
 		{"drain ADDRESS", exitUsage, "", "drain needs --shard"},
 		{"drain ADDRESS --shard x --yes", exitUsage, "", `no shard "x"`},

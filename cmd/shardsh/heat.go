@@ -35,7 +35,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
 		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
-		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
+		f.Float64Var(&o.sample, "sample", 0, "`N` sample N queries a second meanwhile; needs --yes")
 		f.StringArrayVar(&o.logs, "log", nil, "`FILE` place by the slow queries of a log, not by samples; repeat to add")
 		f.BoolVarP(&o.yes, "yes", "y", false, "with --sample: do that")
 		o.addFlags(f, "text", "json")

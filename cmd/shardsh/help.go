@@ -76,9 +76,9 @@ func helpPages() map[string]string {
 		"connection": `How to reach a cluster: all verbs and the shell take these options.
 
 An address is a connection string (mongodb://..., mongodb+srv://...), host:port/db,
-or the name of a database on this machine. Options count more than what the
-connection string says. The password is asked for, unless --passwordFile or the
-variable SHARDSH_PASSWORD has it.
+or the name of a database on this machine. Options override the connection string.
+The password is asked for, unless --passwordFile or the variable SHARDSH_PASSWORD
+has it.
 
 `,
 		"mock": `The mock cluster: a sharded cluster inside the program, for trying things out. The
@@ -95,8 +95,8 @@ these options more. "shardsh serve" serves it to other programs.
       labels: {env: production, region: eu}
     - {name: saved, from: cluster.snap}
 
-Each cluster has a line, the worst first; with --cluster all that the verb has to
-say. The file has no passwords: passwordFile names a file that only you may read.
+Each cluster has a line, the worst first; with --cluster, the whole answer for one.
+The file has no passwords: passwordFile names a file that only you may read.
 
 `,
 		"pace": `The pace of moves: apply, balance, drain, defragment and presplit take these options.
@@ -116,7 +116,7 @@ require-approval and audit. All policies count: /etc/shardsh/policy.json and
 policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 
 `,
-		"rules": `The rules of "shardsh check", to which "shardsh export" holds clusters, too. "shardsh check
+		"rules": `The rules of "shardsh check", which "shardsh export" uses, too. "shardsh check
 --help" lists them.
 
 `,

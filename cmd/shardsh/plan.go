@@ -40,7 +40,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|consolidate` goal of the plan")
 		f.StringVar(&o.by, "by", "", "`auto` compare the ways to the goal for one --ns, and recommend one")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
-		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than 10GB would move")
+		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than SIZE would move")
 		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
 		f.IntVar(&o.rounds, "max-rounds", 0, "`N` stop after N rounds")
 		f.Var(&o.time, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")

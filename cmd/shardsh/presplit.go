@@ -18,7 +18,7 @@ import (
 
 // presplitFlags are the options of "shardsh presplit".
 type presplitFlags struct {
-	actionFlags
+	planActionFlags
 	cuts   action.PresplitMethod
 	points string
 	like   string

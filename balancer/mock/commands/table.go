@@ -31,7 +31,7 @@ func fields(groups ...[]args.Field) []args.Field { return slices.Concat(groups..
 
 func required(kind args.Kind, names ...string) []args.Field { return each(args.Required, kind, names) }
 
-// namespace declares a namespace whose command has words of its own for what is none.
+// namespace declares a namespace. text is the error of the command for a value that is not one.
 func namespace(name, refusal string) []args.Field {
 	return []args.Field{args.Required(name, args.Namespace).WithNamespaceError(refusal)}
 }
@@ -103,7 +103,7 @@ func internalReadFields() []args.Field {
 	return slices.Concat(optional(args.UUID, "sampleId"), optional(args.OptionalBool, "mirrored"))
 }
 
-// rawDataFields returns the option, new in 8.2, to read the buckets of a time series. It has no effect
+// rawDataFields returns the option of 8.3 and later to read the buckets of a time series. It has no effect
 // on other collections.
 func rawDataFields() []args.Field {
 	return []args.Field{args.Optional("rawData", args.Bool).Since(catalog.Release83)}

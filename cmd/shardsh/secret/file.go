@@ -3,6 +3,7 @@
 package secret
 
 import (
+	"encoding/pem"
 	"fmt"
 	"io"
 	"io/fs"
@@ -31,10 +32,13 @@ func ReadFile(path string, maxBytes int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data, checkPermissions(path, info.Mode(), givenByRoot(info))
+	if err := checkPermissions(path, info.Mode(), givenByRoot(info)); err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
-// checkPermissions returns an error for a file that other users may read. The error names the remedy.
+// checkPermissions returns an error for a file that other users may read or write. The error names the remedy.
 func checkPermissions(path string, mode fs.FileMode, byRoot bool) error {
 	others := othersMode
 	if byRoot {
@@ -67,21 +71,23 @@ func readBounded(path string, maxBytes int64) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// CheckKeyFile returns an error for a PEM file that other users may read and that contains an
-// unencrypted key. encrypted reports whether the file contains an encrypted key.
+// CheckKeyFile returns an error for a PEM file that other users may read and that contains an unencrypted
+// key. encrypted reports whether the file contains an encrypted key, and no other.
 func CheckKeyFile(path string) (encrypted bool, err error) {
 	data, info, err := readBounded(path, maxKeyBytes)
 	if err != nil {
 		return false, err
 	}
-	text := string(data)
-	if strings.Contains(text, "BEGIN ENCRYPTED PRIVATE KEY") || strings.Contains(text, "Proc-Type: 4,ENCRYPTED") {
-		return true, nil
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		switch {
+		case !strings.HasSuffix(block.Type, "PRIVATE KEY"):
+		case block.Type == "ENCRYPTED PRIVATE KEY" || strings.HasSuffix(block.Headers["Proc-Type"], "ENCRYPTED"):
+			encrypted = true
+		default:
+			return false, checkPermissions(path, info.Mode(), givenByRoot(info))
+		}
 	}
-	if !strings.Contains(text, "PRIVATE KEY") {
-		return false, nil
-	}
-	return false, checkPermissions(path, info.Mode(), givenByRoot(info))
+	return encrypted, nil
 }
 
 // ReadPassword returns the first line of a file that only its owner may read.

@@ -92,7 +92,7 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 	}
 	a.WritesToSharded = writesToSharded(c, a.Output)
 	if a.Source != nil || a.Database {
-		return explainSource(c, a, all), nil
+		return explainGenerated(c, a, all), nil
 	}
 	if err := a.Joins.Capture(c, a.JoinedNames); err != nil {
 		return nil, err
@@ -101,12 +101,13 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 		ctx context.Context, parts []reads.ShardQuery, h homeShard,
 	) (bson.D, error) {
 		a.Joins.Ctx = ctx
-		return explainParts(ctx, c, a, all, parts, h, level)
+		return explainOnShards(ctx, c, a, all, parts, h, level)
 	})
 }
 
-// explainParts explains a pipeline that has no stages left after its query.
-func explainParts(
+// explainOnShards returns the reply for a pipeline that runs on shards: the plan of each shard and, for several
+// shards, where the pipeline is split.
+func explainOnShards(
 	ctx context.Context,
 	c *call.Call,
 	a reads.Aggregation,
@@ -263,8 +264,8 @@ func countStageResults(ctx context.Context, a reads.Aggregation, mine, docs []bs
 	return nil
 }
 
-// explainSource explains a pipeline whose first stage generates its documents.
-func explainSource(c *call.Call, a reads.Aggregation, rest []bson.Raw) bson.D {
+// explainGenerated explains a pipeline whose first stage generates its documents.
+func explainGenerated(c *call.Call, a reads.Aggregation, rest []bson.Raw) bson.D {
 	shown := rawList(rest)
 	if first, err := args.Documents(c.Body.Lookup("pipeline")); err == nil && a.Source != nil {
 		shown = append(bson.A{first[0]}, shown...)
