@@ -171,3 +171,13 @@ func (l *Loop) handleTooBig(m policy.Migration) error {
 	}
 	return nil
 }
+
+// shuffled returns the collections in random order.
+func (l *Loop) shuffled(colls []catalog.Collection) []*catalog.Collection {
+	list := make([]*catalog.Collection, len(colls))
+	for i := range colls {
+		list[i] = &colls[i]
+	}
+	l.rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}

@@ -35,7 +35,7 @@ func (r causeReader) readAll(ctx context.Context) error {
 			for _, probe := range []struct {
 				what string
 				read func(context.Context, *catalog.CollectionState) error
-			}{{"indexes", r.checkIndexes}, {"jumbo chunks", r.checkJumboChunks}, {"ranges of zones", r.checkZoneContents}} {
+			}{{"indexes", r.checkIndexes}, {"jumbo chunks", r.probeJumboChunks}, {"ranges of zones", r.probeZoneContents}} {
 				err := probe.read(ctx, c)
 				if err := r.gapOrError(ctx, Causes, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
 					return err

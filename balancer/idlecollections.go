@@ -1,7 +1,6 @@
 package balancer
 
 import (
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
 
@@ -81,14 +80,4 @@ func (i *idleCollections) noteNothingToSplit(ns string, unzoned bool) {
 func (i *idleCollections) nothingToSplit(ns string) bool {
 	known := i.byNamespace[ns]
 	return known != nil && (known.neverZoned || known.nothingToSplitAt == *known.revision+1)
-}
-
-// shuffled returns the collections in random order.
-func (l *Loop) shuffled(colls []catalog.Collection) []*catalog.Collection {
-	list := make([]*catalog.Collection, len(colls))
-	for i := range colls {
-		list[i] = &colls[i]
-	}
-	l.rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return list
 }

@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// checkJumboChunks measures chunks with the jumbo flag, and reads their first and last key: a chunk
+// probeJumboChunks measures chunks with the jumbo flag, and reads their first and last key: a chunk
 // with only one key can't be split.
-func (r causeReader) checkJumboChunks(ctx context.Context, c *catalog.CollectionState) error {
+func (r causeReader) probeJumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
 	for chunk := range c.Table.JumboChunks() {
 		if n++; n > r.probes.chunks {
@@ -32,8 +32,8 @@ func (r causeReader) checkJumboChunks(ctx context.Context, c *catalog.Collection
 	return nil
 }
 
-// checkZoneContents finds zone ranges that contain no document.
-func (r causeReader) checkZoneContents(ctx context.Context, c *catalog.CollectionState) error {
+// probeZoneContents finds zone ranges that contain no document.
+func (r causeReader) probeZoneContents(ctx context.Context, c *catalog.CollectionState) error {
 	ranges := c.Zones.Ranges()
 	for _, z := range ranges[:min(len(ranges), r.probes.zones)] {
 		documents, _, err := r.measureRange(ctx, c, z.Min, z.Max, 1)
