@@ -145,6 +145,7 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
+	t.Parallel() // most of it is waiting
 	for _, c := range []twoFaces{
 		{name: "apply", line: "apply DIR/plan.json ADDRESS --yes", call: `sh.apply("DIR/plan.json")`, prepare: planFile},
 		{name: "apply, a dry run", line: "apply DIR/plan.json ADDRESS --dry-run",

@@ -71,8 +71,10 @@ func TestNoMoreCommandsThanRecorded(t *testing.T) {
 		"window-shut": func(t *testing.T, client *mongo.Client) {
 			run(t, client, move)
 			run(t, client, bson.D{{Key: "balancerStart", Value: 1}})
+			opens := time.Now().Add(2 * time.Hour) // plans simulate the rounds until then
 			_, err := client.Database("config").Collection("settings").UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "balancer"}},
-				bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: bson.D{{Key: "start", Value: "14:00"}, {Key: "stop", Value: "14:01"}}}}}})
+				bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindow", Value: bson.D{{Key: "start", Value: opens.Format("15:04")},
+					{Key: "stop", Value: opens.Add(time.Hour).Format("15:04")}}}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ func TestLibraryScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many scripts, one at a time")
 	}
+	t.Parallel() // most of it is waiting
 	args := []string{"test", "../../scripts/tests", "--server-version", "5.0,8.0"}
 	if *everyFault {
 		args = append(args, "--every-fault")

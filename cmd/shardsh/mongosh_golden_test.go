@@ -19,6 +19,7 @@ import (
 // hosts are of the kind that the recorder leaves out where they are names of fields. One mongosh, which starts
 // slowly, runs a scenario after the other, each on a mock of its own.
 func TestGoldenScenariosThroughMongosh(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	program := mongosh(t)
 	topology := writeFile(t, "topology.json", `{"shards": [{"id": "shard0", "host": "rs0/127.0.0.1:27120"},
 	  {"id": "shard1", "host": "rs1/127.0.0.1:27121"}, {"id": "shard2", "host": "rs2/127.0.0.1:27122"}]}`)

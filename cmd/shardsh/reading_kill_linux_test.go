@@ -170,6 +170,7 @@ func TestReadingKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads for half a minute")
 	}
+	t.Parallel() // most of it is waiting
 	c, dir := newReading(t), t.TempDir()
 	before := filepath.Join(dir, "before")
 	if exit, out, errs := runProgram(t, "", "verify", "start", c.address, "--ns", "app.c", "-o", before); exit != exitOK {
@@ -309,6 +310,7 @@ func TestDigestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads for half a minute")
 	}
+	t.Parallel() // most of it is waiting
 	d := digesting{newReading(t), t, t.TempDir()}
 	all := d.runs(exitOK, d.start("whole"))
 	digests := map[string]int{atFirstRead: 2 * all, withProgress: readDocs - 64}
