@@ -262,23 +262,31 @@ func TestFindingsPage(t *testing.T) {
 }
 
 func pageOfFindings() string {
-	var own, shared strings.Builder
+	var own strings.Builder
+	shared, kinds := map[string][]string{}, []string(nil)
 	for _, d := range Definitions() {
+		kind := fmt.Sprintf("%s, %s", d.Severity, d.Actor)
 		if slices.ContainsFunc(policy.Codes(), func(i policy.CodeInfo) bool { return i.Code == d.Code }) {
-			fmt.Fprintf(&shared, "| `%s` | %s | %s |\n", d.Code, d.Severity, d.Actor)
+			if shared[kind] == nil {
+				kinds = append(kinds, kind)
+			}
+			shared[kind] = append(shared[kind], fmt.Sprintf("`%s`", d.Code))
 		} else {
-			fmt.Fprintf(&own, "| `%s` | %s | %s | %s | %s |\n", d.Code, d.Severity, d.Actor, d.Meaning, d.Remedy)
+			remedy := strings.TrimPrefix(strings.TrimPrefix(d.Remedy, "No action needed."), "No action needed: ")
+			fmt.Fprintf(&own, "| `%s` | %s | %s | %s |\n", d.Code, kind, d.Meaning, remedy)
 		}
 	}
+	var decisions strings.Builder
+	for _, kind := range kinds {
+		fmt.Fprintf(&decisions, "- %s: %s\n", kind, strings.Join(shared[kind], ", "))
+	}
 	return "# Codes of findings\n\n" +
-		"What can be wrong with a cluster, or worth knowing? Each finding has one of these codes, what it is about, its\n" +
-		"numbers, and the command to enter. Codes are stable: scripts and checks may compare with them. A finding can be\n" +
-		"milder than it says here, never more severe. This page is written from the table in\n" +
+		"What can be wrong with a cluster, or worth knowing? Codes are stable: scripts may compare with them. A finding can be\n" +
+		"milder than it says here, never more severe. Where nothing stands under what to do, no action is needed. Written from\n" +
 		"`balancer/diagnosis/codes.go`.\n\n" +
-		"| code | severity | who acts | meaning | what to do |\n|---|---|---|---|---|\n" + own.String() +
+		"| code | severity, who acts | meaning | what to do |\n|---|---|---|---|\n" + own.String() +
 		"\n## Codes of decisions\n\n" +
-		"These keep the balancer from choosing a move; [codes.md](codes.md) explains them.\n\n" +
-		"| code | severity | who acts |\n|---|---|---|\n" + shared.String()
+		"These keep the balancer from choosing a move; [codes.md](codes.md) explains them.\n\n" + decisions.String()
 }
 
 func TestNumbers(t *testing.T) {

@@ -97,6 +97,24 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// A move waits for range deletions that make room for it, which from 8.2 on begin an hour after the
+// move that left them.
+func TestRoomAfterDeletions(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		deleted := time.Now().Add(time.Hour + 5*time.Minute)
+		volumes := func(context.Context, Move) (VolumeRoom, error) {
+			if time.Now().Before(deleted) {
+				return VolumeRoom{Orphans: 10, Shortfall: func(bytes int64) int64 { return bytes }}, nil
+			}
+			return VolumeRoom{Shortfall: func(int64) int64 { return 0 }}, nil
+		}
+		g := NewGate(Rules{DiskLimit: 0.9}, wall{}, WithVolumes(volumes))
+		if waited := mustEnter(t, g, move("a", "b", 10)); waited < time.Hour {
+			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
 func TestPause(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		g := NewGate(Rules{Pause: time.Minute}, wall{})

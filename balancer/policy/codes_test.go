@@ -37,14 +37,14 @@ func TestCodesPage(t *testing.T) {
 func pageOfCodes() string {
 	var page strings.Builder
 	page.WriteString("# Codes of decisions\n\n" +
-		"Why a chunk moves, and why it does not: each decision of the balancer carries one of these codes, with its\n" +
-		"numbers. Codes are stable: scripts and checks may compare with them. This page is written from the table in\n" +
+		"Why a chunk moves, and why it does not: each decision of the balancer carries one of these codes. Codes are stable:\n" +
+		"scripts may compare with them. Where nothing stands under what to do, no action is needed. Written from\n" +
 		"`balancer/policy/codetable.go`.\n")
 	section := func(title string, want func(CodeInfo) bool) {
 		fmt.Fprintf(&page, "\n## %s\n\n| code | meaning | what to do |\n|---|---|---|\n", title)
 		for _, info := range Codes() {
 			if want(info) {
-				fmt.Fprintf(&page, "| `%s` | %s | %s |\n", info.Code, info.Meaning, info.Remedy)
+				fmt.Fprintf(&page, "| `%s` | %s | %s |\n", info.Code, info.Meaning, strings.TrimPrefix(info.Remedy, "No action needed."))
 			}
 		}
 	}

@@ -23,22 +23,21 @@ func returned() map[string]string {
 		none    = "nothing"
 	)
 	list := map[string]string{"undo": "a plan",
-		"snapshot":          "`time`, `version`, `settings`, `shards`, `collections`, …",
-		"diff":              "`changes`, `data`, `collections`, `notCompared`; printed as text, `text(true)` has all",
-		"balancerSummary":   "`mode`, `collections`, `problems`, …; printed as text",
-		"status":            "`shards`, `balancer`, `databases`, …; printed as text",
-		"map":               "`shards`, `cells`, `zones`, …; printed as text",
-		"forecast":          "`headline`, `lowMS`, `likelyMS`, `highMS`, …; printed as text",
-		"plan":              "`steps`, `totals`, `reached`, `left`, …; printed as text",
-		"whatIf":            "`alternatives`; printed as text",
-		"heat":              "`collections` with `shards`, `chunks`, `hotKeys`, `findings`; printed as text",
-		"adviseKey":         "`verdict`, `best`, `candidates`, …; printed as text",
-		"adviseChunkSize":   "`verdict`, `mb`, `lowMB`, `highMB`, …; printed as text",
-		"waitForBalance":    "`balanced`, `moves`, `waitedMS`",
-		"waitForDrain":      "`drained`, `removed`, `waitedMS`",
-		"isBalancerInRound": "a boolean", "getBalancerState": "a boolean", "isAutoMergerEnabled": "a boolean",
-		"listShards": "an array of shards", "isConfigShardEnabled": "`enabled`, `host`, `tags`",
-		"balancerWindow": "the window or null; an UpdateResult where it sets one", "getBalancerWindow": "the window or null",
+		"snapshot":             "`time`, `version`, `settings`, `shards`, `collections`, …",
+		"diff":                 "`changes`, `data`, `collections`, `notCompared`; printed as text, `text(true)` has all",
+		"balancerSummary":      "`mode`, `collections`, `problems`, …; printed as text",
+		"status":               "`shards`, `balancer`, `databases`, …; printed as text",
+		"map":                  "`shards`, `cells`, `zones`, …; printed as text",
+		"forecast":             "`headline`, `lowMS`, `likelyMS`, `highMS`, …; printed as text",
+		"plan":                 "`steps`, `totals`, `reached`, `left`, …; printed as text",
+		"whatIf":               "`alternatives`; printed as text",
+		"heat":                 "`collections` with `shards`, `chunks`, `hotKeys`, `findings`; printed as text",
+		"adviseKey":            "`verdict`, `best`, `candidates`, …; printed as text",
+		"adviseChunkSize":      "`verdict`, `mb`, `lowMB`, `highMB`, …; printed as text",
+		"waitForBalance":       "`balanced`, `moves`, `waitedMS`",
+		"waitForDrain":         "`drained`, `removed`, `waitedMS`",
+		"isConfigShardEnabled": "`enabled`, `host`, `tags`",
+		"balancerWindow":       "the window or null; an UpdateResult where it sets one", "getBalancerWindow": "the window or null",
 		"chunkSize": "MB; what the server answers where it sets it", "zones": "an array of `zone`, `shards`, `ranges`, `problems`",
 		"defragmentStatus": "`running`, `phase`, `remainingChunks`", "mergeAllChunks": "chunks before and after, by shard",
 		"drainStatus":         "`state`, `remaining`, `dbsToMove`, `collectionsToMove`",
@@ -48,7 +47,7 @@ func returned() map[string]string {
 	for what, names := range map[string]string{
 		changed: "clearBalancerWindow enableBalancing disableBalancing enableAutoSplit disableAutoSplit startAutoMerger " +
 			"stopAutoMerger enableAutoMerger disableAutoMerger",
-		cursor:  "chunks getShardedDataDistribution checkMetadataConsistency",
+		cursor:  "getShardedDataDistribution checkMetadataConsistency",
 		finding: "why",
 		none:    "waitForBalancer waitForBalancerOff awaitBalancerRound awaitCollectionBalance",
 		"`finished`, `stopped`, `moves`, … of the run":                  "apply presplit",
@@ -72,10 +71,12 @@ func (h helper) shown() string {
 		name, options := p[1], p[4]
 		switch command, isCommand := strings.CutPrefix(options, "@"); {
 		case isCommand && name == "options":
-			name = "{ fields of " + command + " }"
+			name = "{…" + strings.ReplaceAll(command, ",", ", ") + "}"
 		case options != "" && !isCommand && name == "options":
-			options = strings.Replace(options, paceOptions, "options of pace", 1)
-			name = "{ " + strings.ReplaceAll(strings.ReplaceAll(options, "@", "fields of "), ",", ", ") + " }"
+			for _, shared := range sharedOptions {
+				options = strings.Replace(options, shared.names, shared.as, 1)
+			}
+			name = "{ " + strings.ReplaceAll(strings.ReplaceAll(options, "@", "…"), ",", ", ") + " }"
 		}
 		if p[2] != "" {
 			name = "[" + name + "]"
@@ -85,11 +86,17 @@ func (h helper) shown() string {
 	return h.name + "(" + strings.Join(list, ", ") + ")"
 }
 
-// paceOptions are shared by all that moves data step by step; docs/pace.md has them.
-const paceOptions = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
+// sharedOptions are options of several helpers, which docs/sh.md explains once.
+var sharedOptions = []struct{ names, as string }{
+	{runOptionNames, "*run*"},
+	{paceOptionNames, "*pace*"},
+	{preflightOptionNames, "*preflight*"},
+	{waitOptionNames, "*wait*"},
+	{"sampleDocs,sampleBytes,maxTime", "*sample*"},
+}
 
 // details is where a line of help begins to name options, which the call shows.
-var details = regexp.MustCompile(`[;:,]? *\{.*|\. .*|: for c =>.*`)
+var details = regexp.MustCompile(`[;:,]?(?: (?:or|with|for|of))? *\[?\{.*|\. .*|(?:: for|, such as) c =>.*`)
 
 // line is what a helper does, without its options.
 func (h helper) line() string {
@@ -109,14 +116,14 @@ func reference() string {
 	}
 	var b strings.Builder
 	for _, topic := range topics() {
-		fmt.Fprintf(&b, "\n### %s\n\n| call | what it does | returns | example |\n| --- | --- | --- | --- |\n", topic.title)
+		fmt.Fprintf(&b, "\n### %s\n\n| call | what it does → what it returns | example |\n| --- | --- | --- |\n", topic.title)
 		for _, e := range topic.examples {
 			m := byName[e.helper]
 			what := m.line()
-			if strings.HasPrefix(what, "Returns whether") {
-				returns[e.helper] = strings.TrimPrefix(returns[e.helper], "a boolean")
+			if is := returns[e.helper]; is != "" {
+				what += " → " + is
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", m.shown(), what, returns[e.helper], e.call)
+			fmt.Fprintf(&b, "| `%s` | %s | `%s` |\n", m.shown(), what, e.call)
 		}
 	}
 	return b.String() + "\n"
