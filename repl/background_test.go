@@ -25,6 +25,25 @@ func (t *timers) RunTimers(ctx context.Context) error {
 	return run(ctx)
 }
 
+// quitInEditorMode is a timer that ends the session once the editor mode reads lines.
+type quitInEditorMode struct{ out *buffer }
+
+func (q quitInEditorMode) NextTimer() (time.Duration, bool) {
+	return 0, strings.Contains(q.out.String(), "editor mode")
+}
+
+func (quitInEditorMode) RunTimers(context.Context) error { return exitError{4} }
+
+func TestATimerEndsTheSessionInEditorMode(t *testing.T) {
+	out := &buffer{}
+	editor := &script{steps: []any{".editor", func() string { select {} }}}
+	code, err := repl.Run(t.Context(), &fake{}, repl.Config{Editor: editor, Out: out, ExitCode: exit,
+		Timers: quitInEditorMode{out}})
+	if err != nil || code != 4 {
+		t.Errorf("code %d, error %v", code, err)
+	}
+}
+
 func TestTimersWhileALineIsRead(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -74,6 +74,9 @@ func (l *loop[R]) editorMode(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrInterrupted), errors.Is(err, ErrDropped):
 			return nil
+		case errors.Is(err, errLeftByTimer):
+			fmt.Fprintln(l.Out)
+			return nil
 		case errors.Is(err, io.EOF):
 			if source := strings.Join(lines, "\n"); strings.TrimSpace(source) != "" {
 				l.evaluate(ctx, source)

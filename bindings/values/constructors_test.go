@@ -141,6 +141,8 @@ func TestConstructors(t *testing.T) {
 			`[ '00112233445566778899aabbccddeeff', 3 ]`},
 		{`Binary.fromInt8Array(new Int8Array([1, -2]))`, `Binary.fromInt8Array(new Int8Array([ 1, -2 ]))`},
 		{`Binary.fromFloat32Array(new Float32Array([1.5, -2]))`, `Binary.fromFloat32Array(new Float32Array([ 1.5, -2 ]))`},
+		{`Binary.fromFloat32Array([1, , 2])`, `Binary.fromFloat32Array(new Float32Array([ 1, NaN, 2 ]))`},
+		{`Binary.fromInt8Array([1, , 2])`, `Binary.fromInt8Array(new Int8Array([ 1, 0, 2 ]))`},
 		{`Binary.fromPackedBits(new Uint8Array([1, 255]))`, `Binary.fromPackedBits(new Uint8Array([ 1, 255 ]))`},
 		{`EJSON.stringify(Binary.fromInt8Array(new Int8Array([1]), 3))`, `{"$binary":{"base64":"AwAB","subType":"09"}}`},
 		{`Binary.fromInt8Array(new Int8Array([1, -2])).toInt8Array()`, `Int8Array(2) [ 1, -2 ]`},

@@ -26,6 +26,8 @@ func TestEJSONStringify(t *testing.T) {
 			`[{"$numberDouble":"-0.0"},{"$numberLong":"4611686018427388000"},{"$numberLong":"9223372036854776000"},` +
 				`{"$numberDouble":"18446744073709552000"},{"$numberLong":"-9223372036854776000"},{"$numberDouble":"1e+21"}]`},
 		{`EJSON.stringify([Double(-0), -0, 5n])`, `[0,0,5]`},
+		{`class A { toBSON() { return new A() } } EJSON.stringify(new A())`,
+			`throws BSONError: Cannot convert a value nested more than 2000 levels to EJSON`},
 		{`EJSON.stringify(5n, {relaxed: false})`, `{"$numberLong":"5"}`},
 		{`EJSON.stringify([new Date(NaN), new Date(-5), new Date(253402318799999), new Date(1.5)])`,
 			`[{"$date":{"$numberLong":"NaN"}},{"$date":{"$numberLong":"-5"}},{"$date":{"$numberLong":"253402318799999"}},` +

@@ -113,8 +113,8 @@ func (f *objectFields) nothingHasToBSON() bool {
 		(f.js.arrayProto.Prototype() == f.js.objectProto || f.js.objectProto.Get(name) == nil)
 }
 
-// callToBSON calls the method toBSON of an object; other is false if the result is the object itself or
-// undefined.
+// callToBSON calls the method toBSON of an object; replaced is false if there is none, or if it returns
+// the object itself.
 func (f *objectFields) callToBSON(o *goja.Object, nothingHasToBSON bool) (v goja.Value, replaced bool) {
 	if nothingHasToBSON && f.surelyLacks(o, "toBSON") {
 		return nil, false

@@ -210,7 +210,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 		return
 	}
 	if v, other := j.w.fields.callToBSON(o, j.nothingHasToBSON); other {
-		j.value(v)
+		j.nestedValue("toBSON()", v) // the result may have a toBSON of its own, without end
 		return
 	}
 	j.enter(o)

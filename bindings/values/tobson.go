@@ -173,12 +173,14 @@ func (e *encoder) object(o *goja.Object) {
 	}
 }
 
-// appendToBSON appends the result of the method toBSON. It returns false if the result is the object
-// itself or undefined.
+// appendToBSON appends the result of the method toBSON. It returns false if there is none, or if it
+// returns the object itself.
 func (e *encoder) appendToBSON(o *goja.Object) bool {
 	v, other := e.w.fields.callToBSON(o, e.nothingHasToBSON)
 	if other {
+		e.enter(o) // a result may have a toBSON of its own, without end
 		e.value(v)
+		e.leave()
 	}
 	return other
 }

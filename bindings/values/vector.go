@@ -66,8 +66,15 @@ func (b *binaryValue) vectorText(in *inspector) (string, bool) {
 	return fmt.Sprintf("Binary.%s(new %s(%s)%s)", call, array, list, tail), true
 }
 
-// typedVector returns the items as a typed array, if they are of the wanted
-// type.
+// floatItem converts an item of an array to a number; a hole counts as undefined.
+func floatItem(v goja.Value) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return v.ToFloat()
+}
+
+// typedVector returns the items as a typed array, if they are of the wanted type.
 func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 	if b.sub != subtypeVector || len(b.data) < 2 || b.data[0] != want {
 		b.w.Errors.throwBSON("Binary datatype field is not " + array)
@@ -93,10 +100,10 @@ func (w *Realm) newVector(kind byte, args []goja.Value) goja.Value {
 	for i := range arrayLength(o) {
 		item := o.Get(strconv.Itoa(i))
 		if kind == vectorFloat32 {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(item.ToFloat())))
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(floatItem(item))))
 			continue
 		}
-		data = append(data, byte(item.ToInteger()))
+		data = append(data, byte(integerItem(item)))
 	}
 	return w.newBinary(subtypeVector, data)
 }
