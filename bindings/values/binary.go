@@ -112,8 +112,7 @@ func binaryMethods(w *Realm) []method {
 		newMethod(w, "toUUID", func(b *binaryValue, _ []goja.Value) goja.Value {
 			if b.kind() != kindUUID {
 				w.Errors.throwBSON(fmt.Sprintf("Binary sub_type \"%d\" (number) is not supported for converting to UUID. "+
-					"Only 0x04 is "+
-					"currently supported.", b.sub))
+					"Only 0x04 is currently supported.", b.sub))
 			}
 			return w.newBinary(b.sub, b.data)
 		}),

@@ -198,7 +198,7 @@ func extraKeys(o *goja.Object, length int) []string {
 	}
 	var extra []string
 	for _, k := range o.Keys() {
-		if n, err := strconv.ParseUint(k, 10, 32); err != nil || strconv.FormatUint(n, 10) != k {
+		if !isIndex(k) {
 			extra = append(extra, k)
 		}
 	}
@@ -209,7 +209,7 @@ func extraKeys(o *goja.Object, length int) []string {
 	return extra
 }
 
-// maxBufferBytes is the number of bytes of a Buffer that are shown.
+// maxBufferBytes is the maximum number of bytes of a Buffer or an ArrayBuffer that are shown.
 const maxBufferBytes = 50
 
 // bufferText returns text such as <Buffer 68 65 6c 6c 6f>.
@@ -333,7 +333,7 @@ func pad6(n int) string {
 // bufferEntries shows an ArrayBuffer as Node does.
 func (in *inspector) bufferEntries(data []byte) func(level int) []string {
 	return func(int) []string {
-		n := min(len(data), in.maxItems(), 50)
+		n := min(len(data), in.maxItems(), maxBufferBytes)
 		var b strings.Builder
 		for i, c := range data[:n] {
 			if i > 0 {

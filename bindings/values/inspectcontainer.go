@@ -156,7 +156,7 @@ func (in *inspector) key(key string) string {
 	case isBareKey(key):
 		return key
 	default:
-		return in.paint(styleString, quoteKey(key))
+		return in.paint(styleString, quoteString(key))
 	}
 }
 

@@ -20,13 +20,12 @@ func (in *inspector) string(s goja.String, single bool) string {
 		trailer = "... " + countText(length-limit, "more character")
 		length = limit
 	}
-	runes := text
 	if strings.ContainsRune(text, utf8.RuneError) {
 		return in.paint(styleString, quoteRunes(codePoints(s))) + trailer
 	}
 	if single || in.o.Compact == CompactFull || length <= 16 || length <= in.o.Width-in.indent-4 ||
 		!strings.Contains(text, "\n") {
-		return in.paint(styleString, quoteString(runes)) + trailer
+		return in.paint(styleString, quoteString(text)) + trailer
 	}
 	var parts []string
 	for line := range strings.SplitAfterSeq(text, "\n") {
@@ -36,8 +35,6 @@ func (in *inspector) string(s goja.String, single bool) string {
 	}
 	return strings.Join(parts, " +\n"+strings.Repeat(" ", in.indent+2)) + trailer
 }
-
-func quoteKey(key string) string { return quoteString(key) }
 
 func quoteString(s string) string {
 	if isPlain(s) {

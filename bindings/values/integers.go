@@ -18,7 +18,7 @@ const numberWarning = ": specifying a number as argument is deprecated and may l
 // (rules/04-values-and-language §4.7, fixes).
 func (c callee) parseInteger(text string, bits int) int64 {
 	t := strings.TrimSpace(text)
-	if n, err := strconv.ParseInt(t, 10, bits); err == nil && !strings.HasPrefix(t, "_") {
+	if n, err := strconv.ParseInt(t, 10, bits); err == nil {
 		return n
 	}
 	if whole, fraction, found := strings.Cut(t, "."); found && isDigits(fraction) && whole != "" {

@@ -11,9 +11,9 @@ import (
 
 // lazyDoc decodes the fields of a server's document from its bytes when a script reads them. It
 // implements its object as long as the object is not changed. A change converts the object permanently
-// to an ordinary object: it is materialized. So is a document with content that the bytes can't
-// represent, such as an order of names that JavaScript does not preserve, and when it is read so often
-// that scanning the bytes takes longer.
+// to an ordinary object: it is materialized. A document is also materialized if JavaScript would treat
+// its fields differently, for example by not preserving their order, and if it is read so often that
+// scanning the bytes takes longer.
 //
 // Until it is materialized, the object differs from ordinary objects in its prototype, and in the effect of
 // functions such as Object.freeze. lazyGuard hides both differences.

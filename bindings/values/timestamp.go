@@ -25,8 +25,8 @@ func (ts *timestamp) Has(k string) bool { return hasField(ts, k) }
 
 func (ts *timestamp) Get(key string) goja.Value { return ts.w.longField(key, ts.bits(), true) }
 
-// bits returns the value as the server compares it: seconds above the
-// increment.
+// bits returns the value as the server compares it: the seconds in the high half, the increment in the
+// low half.
 func (ts *timestamp) bits() int64 { return int64(uint64(ts.t)<<32 | uint64(ts.i)) }
 
 func (ts *timestamp) decimalText() string { return strconv.FormatUint(uint64(ts.bits()), 10) }

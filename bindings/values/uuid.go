@@ -12,8 +12,7 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// uuidClass returns the Binary of subtype 4 and 16 bytes; _bsontype stays
-// Binary.
+// uuidClass returns the class of Binary values with subtype 4 and 16 bytes; _bsontype stays Binary.
 func uuidClass() classSpec {
 	return classSpec{
 		name: "UUID", bsontype: "Binary", parent: kindBinary,
