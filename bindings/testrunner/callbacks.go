@@ -20,13 +20,13 @@ type callbacks struct {
 	idle     *sync.Cond
 	running  int
 	closed   bool
-	firstErr error // the first
+	firstErr error // of a callback, since the last takeFailure
 }
 
 func newCallbacks(runtime *goja.Runtime) *callbacks {
-	s := &callbacks{runtime: runtime}
-	s.idle = sync.NewCond(&s.mu)
-	return s
+	c := &callbacks{runtime: runtime}
+	c.idle = sync.NewCond(&c.mu)
+	return c
 }
 
 // call calls a function of the test, unless the test has timed out.
@@ -49,7 +49,7 @@ func (c *callbacks) call(f goja.Callable, args ...goja.Value) {
 	}
 }
 
-// takeFailure returns the first error of a callback, once.
+// takeFailure returns the first error of a callback since its last call.
 func (c *callbacks) takeFailure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

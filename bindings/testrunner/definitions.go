@@ -72,7 +72,7 @@ func (d *definitions) describe(c *script.Call, m mode) goja.Value {
 	name, options, body := d.arguments(c, "describe")
 	s := &suite{name: name, parent: d.current, mode: m}
 	if options != nil {
-		s.clusterOptions = d.readOptions(options, "describe", nil)
+		s.clusterOptions = d.readOptions(options, "describe")
 	}
 	d.current.nodes = append(d.current.nodes, node{suite: s})
 	outer := d.current
@@ -102,7 +102,7 @@ func (d *definitions) it(c *script.Call, m mode) goja.Value {
 	var options *goja.Object
 	t.name, options, t.run = d.arguments(c, "it")
 	if options != nil {
-		t.clusterOptions = d.readOptions(options, "it", t)
+		t.clusterOptions = d.readOptions(options, "it")
 	}
 	d.current.nodes = append(d.current.nodes, node{test: t})
 	return nil

@@ -132,9 +132,9 @@ func (f *file) withCluster(ctx context.Context, from startPoint, seed uint64,
 		f.shell.Connect(nil, "")
 		f.testCluster = nil
 	}()
+	f.callbacks = newCallbacks(f.shell.JS.Runtime) // a hook may define callbacks for the test
 	limit := from.timeout(f.options.Timeout)
 	return body(func(hook goja.Callable) error {
-		f.callbacks = newCallbacks(f.shell.JS.Runtime)
 		bounded, end := f.withTimeout(ctx, limit)
 		defer end()
 		return f.runFunction(bounded, hook)

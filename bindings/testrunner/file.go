@@ -113,6 +113,11 @@ func (f *file) ranAllTests(ctx context.Context) bool {
 	if ctx.Err() != nil || f.options.Filter != nil || f.options.List {
 		return false
 	}
+	for _, t := range f.definitions.root.tests() {
+		if !f.selection.includes(t) { // it runs on another release
+			return false
+		}
+	}
 	for _, r := range f.results {
 		if r.Status != Passed {
 			return false

@@ -15,9 +15,9 @@ var testFile = regexp.MustCompile(`_test\.([mc]?js|[mc]?ts)$`)
 // skippedFolders are directories that contain no tests of the user.
 var skippedFolders = []string{"node_modules", ".git", "__snapshots__"}
 
-// Find returns the test files for paths, sorted and without duplicates. A path of a file stands for
-// that file, whatever its name. A path of a directory stands for the files named *_test.js, .mjs or .ts
-// in it and its subdirectories.
+// Find returns the test files for paths, in the order of the paths and without duplicates. A path of a
+// file stands for that file, whatever its name. A path of a directory stands for the files in it and its
+// subdirectories whose names match testFile.
 func Find(paths []string) ([]string, error) {
 	var files []string
 	add := func(path string) {

@@ -86,8 +86,8 @@ func (t *testCluster) takeInventory() {
 
 // recordLosses records the data lost since the last inventory.
 func (t *testCluster) recordLosses() {
-	t.lostDocuments = append(t.lostDocuments, t.inventoryBefore.lostSince(takeInventoryOf(t.cluster))...)
 	now := takeInventoryOf(t.cluster)
+	t.lostDocuments = append(t.lostDocuments, t.inventoryBefore.lostSince(now)...)
 	t.inventoryBefore = &now
 }
 

@@ -103,7 +103,7 @@ func (f *file) isAuditClean(m *expect.Match) bool {
 func (f *file) needCluster(m *expect.Match) {
 	js := f.shell.JS
 	js.Runtime.GlobalObject().Get("cluster")
-	if o, ok := m.Received.ToObject(js.Runtime), f.testCluster != nil; !ok || f.cluster == nil || !o.SameAs(f.cluster) {
+	if o, ok := m.Received.(*goja.Object); !ok || f.testCluster == nil || f.cluster == nil || !o.SameAs(f.cluster) {
 		js.Throw(expect.ErrorName, "this is for expect(cluster), inside of a test\nReceived: %s",
 			expect.ValueText(js, m.Received))
 	}

@@ -40,7 +40,7 @@ var optionNames = []string{
 }
 
 // readOptions returns the options of a suite or a test, combined with those of the enclosing suites.
-func (d *definitions) readOptions(o *goja.Object, word string, t *test) *clusterOptions {
+func (d *definitions) readOptions(o *goja.Object, word string) *clusterOptions {
 	js := d.js
 	s := *enclosingOptions(d.current)
 	s.fixture, s.isNewCluster = "", false
@@ -87,9 +87,6 @@ func (d *definitions) readOptions(o *goja.Object, word string, t *test) *cluster
 	}
 	if v := get("everyFault"); v != nil {
 		s.skipFaults = !v.ToBoolean()
-	}
-	if t != nil {
-		t.timeout, t.skipFaults = s.timeout, s.skipFaults
 	}
 	return &s
 }

@@ -195,6 +195,13 @@ const seen = []
 it("a", () => { seen.push(String(new ObjectId().constructor === ObjectId), mock.status().ok) })
 it("b", () => expect(seen.length).toBe(6))`, options: testrunner.Options{Repeat: 3},
 			want: []string{"a: passed", "b: passed"}},
+		"actions that a hook has defined": {file: `
+beforeEach(() => cluster.atCommand(1, () => { throw new Error("at the command") }))
+it("a", () => { run("ping.js") })`,
+			more: map[string]string{"ping.js": "db.runCommand({ ping: 1 })"},
+			want: []string{"a: failed [Error: at the command]"}},
+		"matchers of the cluster": {file: `it("a", () => expect(undefined).toBeConsistent())`,
+			want: []string{"a: failed [this is for expect(cluster), inside of a test]"}},
 		"faults that don't happen": {file: `
 it("a", () => { cluster.atCommand(99, { crash: "shard0" }); run("ping.js") })
 it("b", () => { cluster.onMigration("start", { stepDown: true }) })`,

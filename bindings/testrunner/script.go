@@ -166,10 +166,7 @@ func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, 
 func (f *file) clientOptions(host string) func(context.Context, string) (*options.ClientOptions, error) {
 	return func(_ context.Context, uri string) (*options.ClientOptions, error) {
 		bare, _, _ := strings.Cut(strings.TrimPrefix(uri, "mongodb://"), "/")
-		_, bare, found := cutLast(bare, "@")
-		if !found {
-			bare, _, _ = strings.Cut(strings.TrimPrefix(uri, "mongodb://"), "/")
-		}
+		bare = bare[strings.LastIndex(bare, "@")+1:] // without credentials
 		known := map[string]bool{"mock:27017": true, "mock": true, "localhost": true, "localhost:27017": true,
 			"127.0.0.1:27017": true, "127.0.0.1": true}
 		switch {
@@ -180,14 +177,6 @@ func (f *file) clientOptions(host string) func(context.Context, string) (*option
 		}
 		return nil, errOtherServer
 	}
-}
-
-// cutLast cuts a text at the last separator.
-func cutLast(text, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(text, sep); i >= 0 {
-		return text[:i], text[i+len(sep):], true
-	}
-	return text, "", false
 }
 
 // resultObject returns the result of run(). Expensive fields are computed when they are read.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/testrunner"
 )
 
@@ -50,6 +51,20 @@ func TestSnapshots(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "__snapshots__", "t_test.js.snap")); !os.IsNotExist(err) {
 		t.Errorf("the file of the snapshots is left without any: %v", err)
+	}
+}
+
+// A test that names its release runs on the first of several only, and keeps its snapshot.
+func TestSnapshotsOnSeveralReleases(t *testing.T) {
+	tests := files(t, map[string]string{"t_test.js": `
+it("a", { serverVersion: "7.0" }, () => expect("one").toMatchSnapshot())
+it("b", () => expect("two").toMatchSnapshot())`})
+	for _, want := range []testrunner.SnapshotCounts{{Written: 2}, {}} {
+		r := testrunner.Run(t.Context(), testrunner.Options{Files: tests, Snapshots: testrunner.WriteAll,
+			Releases: []catalog.Release{catalog.Release80, catalog.Release60}})
+		if r.Counts[testrunner.Failed] > 0 || r.Snapshots != want {
+			t.Errorf("%+v, %d failed; want %+v", r.Snapshots, r.Counts[testrunner.Failed], want)
+		}
 	}
 }
 

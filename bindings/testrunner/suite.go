@@ -24,10 +24,6 @@ type test struct {
 	clusterOptions *clusterOptions
 	mode           mode
 	run            goja.Callable
-	// timeout is in milliseconds; 0 is the default.
-	timeout int64
-	// skipFaults disables the repetition with faults.
-	skipFaults bool
 }
 
 // node is a test or a suite in the order of the file; one of the two fields is nil.

@@ -3,6 +3,7 @@ package testrunner
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -29,7 +30,7 @@ func Watch(ctx context.Context, o Options, w WatchHooks) error {
 		if due := watched.changedTests(files); len(due) > 0 {
 			w.OnBegin(due)
 			o.Files = due
-			watched.updateStamps()
+			watched.updateStamps(due)
 			report := Run(ctx, o)
 			watched.noteReads(report)
 			w.OnEnd(report)
@@ -71,8 +72,14 @@ func (w *watchedFiles) changedTests(files []string) (list []string) {
 	return list
 }
 
-// updateStamps records the state of the files before a run, so that changes during the run count.
-func (w *watchedFiles) updateStamps() {
+// updateStamps records the state of the files before a run of tests, so that changes during the run
+// count. Files that a new test reads are not known yet, except the test itself.
+func (w *watchedFiles) updateStamps(tests []string) {
+	for _, test := range tests {
+		if path, err := filepath.Abs(test); err == nil {
+			w.stamps[path] = stamp{}
+		}
+	}
 	for path := range w.stamps {
 		w.stamps[path] = stampOf(path)
 	}
