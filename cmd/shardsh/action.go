@@ -191,9 +191,14 @@ func withFlagNames(err error) error {
 	return flagNamesError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.SpellAsFlag))}
 }
 
-// confirm asks a question, and returns an error unless the answer is yes.
+// confirm asks a question, and returns an error unless the answer is yes. It asks on stdout if that is a
+// terminal, otherwise on stderr: whoever reads a redirected result does not expect a question in it.
 func confirm(ctx context.Context, env environment, question string) error {
-	fmt.Fprint(env.stdout, question+" [y/N] ")
+	out := env.stderr
+	if isTerminal(env.stdout) {
+		out = env.stdout
+	}
+	fmt.Fprint(out, question+" [y/N] ")
 	answer, err := bufio.NewReader(ctxReader{ctx, env.stdin}).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -21,6 +21,7 @@ func TestAddressErrors(t *testing.T) {
 		{[]string{"--port", "x"}, "1 to 65535"},
 		{[]string{"--port"}, "--port needs a value"},
 		{[]string{"a:b"}, `"b" is not a port`},
+		{[]string{":27017"}, `":27017" is neither an address nor a script that exists: the name of a host is missing`},
 		{[]string{"/nowhere/script"}, "neither an address nor a script"},
 		{[]string{"a b"}, "neither an address nor a script"},
 		{[]string{"--host", "h", "a$b"}, "neither an address nor a script"},

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"shardsh/balancer/humanize"
 	"shardsh/cmd/shardsh/buildinfo"
 )
 
@@ -30,7 +31,7 @@ func banner(ctx context.Context, o *shellFlags, conn *connection) string {
 			b.ServerVersion = info.Version
 		}
 		if admin.RunCommand(ctx, bson.D{{Key: "listShards", Value: 1}}).Decode(&list) == nil {
-			b.Cluster = fmt.Sprintf("%d shards", len(list.Shards))
+			b.Cluster = humanize.Count(len(list.Shards), "shard")
 		}
 		if !o.skipStartupWarnings {
 			b.Warnings = startupWarnings(ctx, admin)
@@ -67,8 +68,7 @@ func startupWarnings(ctx context.Context, admin *mongo.Database) []string {
 // sessionBanner is the text at the beginning of a session (rules/04-command-line-and-prompt §2.1): one
 // line about the cluster, one about help, and the server's warnings, if there are any.
 type sessionBanner struct {
-	// Address is the connection string without credentials; empty when there
-	// is no connection.
+	// Address is the connection string without credentials; empty when there is no connection.
 	Address string
 	// ServerVersion such as "8.0.10".
 	ServerVersion string

@@ -110,8 +110,8 @@ func (o *checkFlags) run(ctx context.Context, env environment) error {
 	return o.exitError(reports)
 }
 
-// exitError turns the reports into an exit code: findings take precedence over
-// unreachable clusters.
+// exitError returns the error with the exit code for reports: findings take precedence over unreachable
+// clusters.
 func (o *checkFlags) exitError(reports []check.Report) error {
 	worst := check.WorstStatus(reports)
 	switch {

@@ -64,8 +64,8 @@ func (o *clusterFlags) requireCluster(env environment) error {
 		env.commandName() + " needs the address of a cluster, --mock, or --snapshot FILE"})
 }
 
-// usesMock reports whether the cluster is the mock: it is without anything that
-// says where, and without --nodb.
+// usesMock reports whether the cluster is the mock: it is unless an option or address says where the
+// cluster is, or --nodb that there is none.
 func (o *clusterFlags) usesMock() bool { return !o.nodb && !o.server.IsSet() }
 
 // rule is a constraint on the command line.

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -175,8 +176,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		stop()
 		return nil, err
 	}
-	database := o.database
-	database = cmp.Or(database, "test")
+	database := cmp.Or(o.database, "test")
 	what, deployment := "mock", "mock: mongos"
 	if played != nil {
 		what, deployment = metadata.MockName(played), "snapshot: mongos"
@@ -189,7 +189,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		noRetryWrites: o.server.RetryWrites.Given && !o.server.RetryWrites.On, apiVersion: o.server.APIVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
-		cluster: fmt.Sprintf("%s, %d shards, %s time", what, cluster.ShardCount(),
+		cluster: fmt.Sprintf("%s, %s, %s time", what, humanize.Count(cluster.ShardCount(), "shard"),
 			mockoptions.TimeName(cfg.RealTime, mockTime)),
 		clock:       cluster.Clock(),
 		virtualTime: !cfg.RealTime,

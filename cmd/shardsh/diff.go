@@ -58,13 +58,16 @@ func (o *diffFlags) parseArgs(_ environment, words []string) error {
 	if target.IsURI(o.old) {
 		return usagef("the older one is a file or a directory; only the newer one can be a cluster")
 	}
-	if target.IsURI(o.new) {
+	switch option := o.server.FirstLiveOption(); {
+	case target.IsURI(o.new):
 		if err := o.takeAddress(o.new); err != nil {
 			return err
 		}
 		o.new = ""
-	} else if option := o.server.FirstLiveOption(); option != "" {
+	case option != "":
 		return usagef("%s is for a cluster, and NEW is none", option)
+	case o.new != "" && o.server.IsSet():
+		return usagef("--host and --port name a cluster: leave them out, or %s", o.new)
 	}
 	if err := o.clusterFlags.check(); err != nil {
 		return err

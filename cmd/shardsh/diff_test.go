@@ -81,6 +81,7 @@ func TestDiffMistakes(t *testing.T) {
 		"a.snap b.snap --ns [":           {2, "--ns"},
 		"a.snap b.snap --since tomorrow": {2, "--since takes yesterday"},
 		"a.snap b.snap --tls":            {2, "--tls is for a cluster"},
+		"a.snap b.snap --host h":         {2, "--host and --port name a cluster: leave them out, or b.snap"},
 		"missing.snap missing.snap":      {1, "missing.snap"},
 		other + " " + other:              {1, "not a snapshot"},
 		dir:                              {1, "no snapshots (shardsh snapshot --into DIR keeps some)"},

@@ -12,8 +12,7 @@ import (
 	"shardsh/bindings/transcript"
 )
 
-// environment holds the program's external dependencies, so that tests
-// can run the whole program.
+// environment holds the program's external dependencies, so that tests can run the whole program.
 type environment struct {
 	args    []string
 	command string // the subcommand, with a space before it; "" for the shell
@@ -70,6 +69,9 @@ func (env environment) escapeText(text string) string {
 }
 
 func isTerminal(r any) bool {
+	if l, ok := r.(*lockedWriter); ok {
+		r = l.w
+	}
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

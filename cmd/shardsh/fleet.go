@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/report"
 	"shardsh/bindings/plaintext"
@@ -213,7 +214,7 @@ func writeFleet(to io.Writer, lines []fleetLine, columns int) error {
 			sums = append(sums, fmt.Sprintf("%d %s", counts[s], s))
 		}
 	}
-	_, err := fmt.Fprintf(to, "%d clusters: %s\n", len(lines), strings.Join(sums, ", "))
+	_, err := fmt.Fprintf(to, "%s: %s\n", humanize.Count(len(lines), "cluster"), strings.Join(sums, ", "))
 	return err
 }
 

@@ -65,6 +65,7 @@ OK +well
 4 clusters: 1 FAILED, 2 UNKNOWN, 1 OK
 $`},
 		"check, quiet":     {"check --targets F --select region=eu --quiet", 0, `^$`},
+		"check of a label": {"check --targets F --select region=eu", 0, `(?s)^OK.*\n1 cluster: 1 OK\n$`},
 		"check of some":    {"check --targets F --select env=test", 1, `(?s)^UNKNOWN +down.*2 clusters: 2 UNKNOWN\n$`},
 		"check of one":     {"check --targets F --cluster uneven", 3, `(?s)^shop\.odd +NOT balanced: chunksImbalance\nshop\.even +balanced\nFAILED`},
 		"check, long":      {"check --targets F --select env=production --long", 3, `(?s)^well\n.*\nuneven\nshop\.odd`},

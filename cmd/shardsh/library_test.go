@@ -57,6 +57,7 @@ func TestRun(t *testing.T) {
 	}{
 		"no name":           {nil, exitUsage, "  drain  ", "needs the name of a script"},
 		"the list":          {[]string{"--list"}, exitOK, "  zones-from-file  ", ""},
+		"the list of what":  {[]string{"--list", "drain"}, exitUsage, "", `--list takes no more words: "drain"`},
 		"help":              {[]string{"--help"}, exitOK, "shardsh run NAME [address]", ""},
 		"an unknown name":   {[]string{"dran"}, exitUsage, "", "did you mean drain?"},
 		"a module":          {[]string{"cli"}, exitUsage, "", `no script "cli"`},

@@ -1,6 +1,5 @@
-// Command shardsh is a shell for sharded MongoDB clusters: a REPL, a runner
-// for JavaScript maintenance scripts, and a CI check of balance status, on a
-// live cluster or on a mock one inside the process.
+// Command shardsh is a shell for sharded MongoDB clusters: a REPL, a runner for JavaScript maintenance
+// scripts, and a CI check of balance status, on a live cluster or on a mock one inside the process.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 func main() {
 	args := make([]string, 0, len(os.Args))
 	for _, arg := range os.Args[1:] {
-		args = append(args, strings.Clone(arg)) // secret.Hide overwrites the originals
+		args = append(args, strings.Clone(arg)) // secret.HideInProcessList overwrites the originals
 	}
 	env := environment{
 		args:    args,

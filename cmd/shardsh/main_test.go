@@ -103,6 +103,7 @@ func TestCommandLine(t *testing.T) {
 			"No address given: using the embedded mock, 3 shards, virtual time."},
 		{"at a prompt the banner says it, in two lines", ".exit\n", []string{"--interactive", "--norc"}, 0,
 			"~Connected to mongodb://mock:27017/ (MongoDB 8.0.10, mock, 3 shards, real time)\nshardsh 0", ""},
+		{"one shard", ".exit\n", []string{"--interactive", "--norc", "--mock=1"}, 0, "~mock, 1 shard, real time", ""},
 		{"quiet", "", []string{"--quiet", "--eval", "db.getName()"}, 0, "test\n", ""},
 		{"a number of shards", "", []string{"--quiet", "--mock=5", "--eval", "sh.listShards().length"}, 0, "5\n", ""},
 		{"an error has its place", "", []string{"--nodb", failing}, 1, "", "failing.js:2:"},

@@ -135,7 +135,7 @@ func (o *mcpFlags) approvePlan(ctx context.Context, env environment, store *agen
 		return fmt.Errorf("a plan is approved on a terminal: %w", err)
 	}
 	defer func() { _ = terminal.Close() }() // nothing is buffered
-	env.stdin, env.stdout = terminal, terminal
+	env.streams = streams{terminal, terminal, terminal}
 	shown := plaintext.NewWriter(terminal)
 	if _, err := fmt.Fprint(shown, findings.PlanApprovalText(approved, findings.PlanDetail{})); err != nil {
 		return err
@@ -212,7 +212,7 @@ speaks the Model Context Protocol (MCP) on standard input and output. The tools 
 those of the subcommands: why, check, plan, forecast, simulate, snapshot, diff,
 advise, docs. They only read, and no tool takes an address, a file or a script.`,
 		Examples: []string{
-			"shardsh mcp mongodb://host:27017 --password-file secret",
+			"shardsh mcp mongodb://host:27017 --passwordFile secret",
 			"shardsh mcp --from cluster.snap",
 			"shardsh mcp mongodb://host:27017 --plans /var/lib/shardsh/plans",
 			"shardsh mcp --plans /var/lib/shardsh/plans --approve 0d8f…",

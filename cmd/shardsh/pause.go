@@ -15,6 +15,7 @@ import (
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
 )
 
 // pauseFlags are the options of "shardsh pause".
@@ -49,7 +50,7 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 		if len(words) == 0 {
 			return usagef("pause needs a reason, which everybody who waits is shown: shardsh pause \"why\" ADDRESS")
 		}
-		if strings.HasPrefix(words[0], "mongodb://") || strings.HasPrefix(words[0], "mongodb+srv://") {
+		if target.IsURI(words[0]) {
 			return usagef("the reason comes before the address: shardsh pause \"why\" ADDRESS")
 		}
 		o.verb.Reason, words = words[0], words[1:]

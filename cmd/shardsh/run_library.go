@@ -14,6 +14,7 @@ import (
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 	"shardsh/scripts"
 )
@@ -123,13 +124,15 @@ func (o *libraryFlags) splitArgs(args []string) (err error) {
 // listLibrary implements "shardsh run --list".
 func listLibrary(env environment) error {
 	var list, asJSON bool
-	_, _, _, err := cmdline.Parse([]cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+	words, rest, _, err := cmdline.Parse([]cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&list, "list", false, "")
 		f.BoolVar(&asJSON, "json", false, "")
 	})}, env.args)
 	switch {
 	case err != nil:
 		return err
+	case list && len(words)+len(rest) > 0:
+		return usagef("--list takes no more words: %q", secret.Redact(append(words, rest...)[0]))
 	case !list:
 		return usagef("run needs the name of a script before its options")
 	case !asJSON:

@@ -52,6 +52,13 @@ func (o *sourceFlags) sharedGroups(mock ...func(*pflag.FlagSet)) []cmdline.Group
 
 // parseArgs parses the words of the command line; one of them may be an address.
 func (o *sourceFlags) parseArgs(env environment, words []string) error {
+	if o.timeZoneName != "" { // also for each cluster of a fleet
+		zone, err := catalog.ParseTimeZone(o.timeZoneName)
+		if err != nil {
+			return usagef("--time-zone: %w", err)
+		}
+		o.location = zone
+	}
 	if o.fleet.isSet() {
 		return o.parseFleetArgs(env, words)
 	}
@@ -66,13 +73,6 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 		return usagef("--sizes FILE is for --from: a cluster reports its own sizes")
 	case o.from == "" && o.usesMock() && o.mock == "":
 		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.commandName())
-	}
-	if o.timeZoneName != "" {
-		zone, err := catalog.ParseTimeZone(o.timeZoneName)
-		if err != nil {
-			return usagef("--time-zone: %w", err)
-		}
-		o.location = zone
 	}
 	return o.clusterFlags.check()
 }

@@ -42,8 +42,7 @@ func (o *traceFlags) check() error {
 // isJSONLog reports whether the log is JSON, which suppresses notices for humans.
 func (o *traceFlags) isJSONLog() bool { return o.logFormat == logJSON }
 
-// wrapReporter wraps a reporter with a trace and a log. end must be called
-// with the error of the run.
+// wrapReporter wraps a reporter with a trace and a log. end must be called with the error of the run.
 func (o *traceFlags) wrapReporter(env environment, conn *connection, clock script.Clock, text *actiontext.Reporter,
 	next action.Reporter) (wrapped action.Reporter, end func(error), err error) {
 	if o.trace == "" && !o.isJSONLog() {

@@ -78,7 +78,7 @@ func (w *watchedCluster) read(ctx context.Context) error {
 	if w.flags.from != "" {
 		s, err := metadata.Open(w.flags.from)
 		if err == nil {
-			w.last = s
+			w.last = s.WithClock(w.flags.location)
 		}
 		return err
 	}
@@ -90,7 +90,7 @@ func (w *watchedCluster) read(ctx context.Context) error {
 		w.conn = conn
 		source := conn.source(w.flags.usesMock())
 		w.reader = source.Reader(live.ReaderOptions{Parts: live.DefaultParts &^ live.ChunkFlags, Source: source.Origin,
-			MaxLogEntries: 20_000})
+			MaxLogEntries: 20_000, TimeZone: w.flags.location})
 	}
 	s, err := w.reader.ReadSince(ctx, w.last)
 	if err == nil {

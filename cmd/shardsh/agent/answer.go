@@ -28,7 +28,7 @@ const (
 
 // boundAnswer truncates an answer and escapes invisible characters in it.
 func (s *Server) boundAnswer(a Answer) Answer {
-	a.Answer = strings.TrimRight(a.Answer, "\n")
+	a.Answer = s.redact(strings.TrimRight(a.Answer, "\n"))
 	whole := utf8.RuneCountInString(a.Answer)
 	a.Answer = s.clean(a.Answer, maxAnswer)
 	if whole > maxAnswer {
@@ -50,13 +50,20 @@ func (s *Server) boundEntries(list []string) []string {
 	return bounded
 }
 
-// clean truncates a text, hides passwords in it, and escapes its invisible characters.
+// redact hides passwords in a text.
+func (s *Server) redact(text string) string {
+	if s.Redact == nil {
+		return text
+	}
+	return s.Redact(text)
+}
+
+// clean hides passwords in a text, truncates it, and escapes its invisible characters. A password that
+// was already cut would not be found.
 func (s *Server) clean(text string, most int) string {
+	text = s.redact(text)
 	if utf8.RuneCountInString(text) > most {
 		text = string([]rune(text)[:most]) + "…"
-	}
-	if s.Redact != nil {
-		text = s.Redact(text)
 	}
 	text = plaintext.EscapeText(text)
 	if !strings.ContainsFunc(text, isInvisible) {

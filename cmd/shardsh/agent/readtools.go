@@ -178,11 +178,11 @@ func checkTool(ctx context.Context, c *call, in checkArgs) (Answer, error) {
 	}
 	a.Sources = append([]string{describeSource(source.Origin, report.Result.Time())}, a.Sources...)
 	for _, f := range report.Result.FailingFindings() {
-		if ns := f.About.Namespace; ns != "" {
-			a.NextSteps = append(a.NextSteps, fmt.Sprintf("why {\"ns\": %q}", ns))
+		step := fmt.Sprintf("why {\"ns\": %q}", f.About.Namespace)
+		if f.About.Namespace != "" && !slices.Contains(a.NextSteps, step) {
+			a.NextSteps = append(a.NextSteps, step)
 		}
 	}
-	a.NextSteps = slices.Compact(a.NextSteps)
 	if report.Status() != check.Passed && len(a.NextSteps) == 0 {
 		a.NextSteps = []string{"why {}"}
 	}

@@ -150,6 +150,14 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
+// A password at the end of the room is not cut before it is hidden.
+func TestPasswordsAreHiddenBeforeTheCut(t *testing.T) {
+	s := New(Options{Redact: func(text string) string { return strings.ReplaceAll(text, "secret", "xxx") }})
+	if got := s.clean("mongodb://u:secret@h", 14); got != "mongodb://u:xx…" {
+		t.Error(got)
+	}
+}
+
 // What people would not see is spelled out, so that a name can't hide words in an answer.
 func TestHiddenCharactersAreSpelledOut(t *testing.T) {
 	s := New(Options{Redact: func(text string) string { return strings.ReplaceAll(text, "secret", "xxx") }})

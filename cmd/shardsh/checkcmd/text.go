@@ -46,10 +46,10 @@ func (t Text) writeReport(to io.Writer, r check.Report) {
 	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
 		t.writeCollections(to, r.Result)
 	}
-	left := map[string]int{} // hidden findings by rule
+	counts := map[string]int{} // findings by rule, those over the limit, too
 	for _, f := range r.Result.Findings {
 		if t.isShown(f) {
-			left[f.Rule]++
+			counts[f.Rule]++
 		}
 	}
 	shown := map[string]int{}
@@ -61,7 +61,8 @@ func (t Text) writeReport(to io.Writer, r check.Report) {
 		case t.Long || shown[f.Rule] <= maxOfRule:
 			t.writeFinding(to, r.Result, f)
 		case shown[f.Rule] == maxOfRule+1:
-			fmt.Fprintf(to, "%10sand %d more of rule %s (--long shows all)\n", "", left[f.Rule]-maxOfRule, f.Rule)
+			fmt.Fprintf(to, "%10sand %d more of rule %s (--long shows all)\n", "", counts[f.Rule]-maxOfRule,
+				f.Rule)
 		}
 	}
 	if t.Long {

@@ -39,7 +39,7 @@ func (c Command) Help() string {
 			own = append(own, g)
 		}
 	}
-	text := c.helpHeader() + listOptions(own)
+	text := c.helpHeader() + ListOptions(own)
 	if len(own) < len(c.Groups) {
 		text += "\n" + c.otherPages() + "\n"
 	}
@@ -52,7 +52,7 @@ func (c Command) HelpAll() string {
 	if c.Text.More != "" {
 		text += strings.TrimSpace(c.Text.More) + "\n\n"
 	}
-	return text + listOptions(c.Groups)
+	return text + ListOptions(c.Groups)
 }
 
 // helpHeader returns the text before the options.
@@ -91,10 +91,7 @@ func (c Command) otherPages() string {
 }
 
 // ListOptions lists options by section.
-func ListOptions(groups []Group) string { return listOptions(groups) }
-
-// listOptions lists options by section.
-func listOptions(groups []Group) string {
+func ListOptions(groups []Group) string {
 	var text strings.Builder
 	indent := usageIndent(groups)
 	for i, g := range groups {

@@ -126,13 +126,11 @@ type Setting struct {
 func SettingLines(list []Setting) []Line {
 	s := &section{name: "Settings"}
 	for _, one := range list {
-		grade := one.Grade
-		grade = cmp.Or(grade, OK)
 		text := one.Value
 		if one.Source != "" {
 			text = fmt.Sprintf("%s (from %s)", one.Value, one.Source)
 		}
-		s.add(grade, one.Name, one.Remedy, "%s", text)
+		s.add(cmp.Or(one.Grade, OK), one.Name, one.Remedy, "%s", text)
 	}
 	return s.lines
 }

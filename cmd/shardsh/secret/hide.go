@@ -26,10 +26,10 @@ func secretOptions() map[string]bool {
 	return set
 }
 
-// HideInProcessList overwrites passwords in the memory that the system shows as this process's command line, so that
-// ps does not show them. The runtime makes os.Args point into that memory. Where it does not, or where
-// the memory can't be written, such as on other systems, Hide has no effect. The arguments must have
-// been copied before.
+// HideInProcessList overwrites passwords in the memory that the system shows as this process's command
+// line, so that ps does not show them. The runtime makes os.Args point into that memory. Where it does
+// not, or where the memory can't be written, such as on other systems, HideInProcessList has no effect.
+// The arguments must have been copied before.
 func HideInProcessList(args []string) {
 	for _, s := range findSecrets(args) {
 		shown := unsafe.Slice(unsafe.StringData(args[s.arg]), len(args[s.arg]))

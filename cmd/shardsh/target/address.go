@@ -100,7 +100,12 @@ func splitAddress(address string) (host, database string, err error) {
 		return "", address, nil
 	}
 	for one := range strings.SplitSeq(host, ",") {
-		if name, port := splitPort(one); name == "" || port != "" && !isValidPort(port) {
+		name, port := splitPort(one)
+		if name == "" {
+			return "", "", cmdline.Usagef("%q is neither an address nor a script that exists: the name of a host is missing",
+				address)
+		}
+		if port != "" && !isValidPort(port) {
 			return "", "", cmdline.Usagef("%q is neither an address nor a script that exists: %q is not a port (1 to 65535)",
 				address, port)
 		}
@@ -125,23 +130,20 @@ func (s Server) checkHost() error {
 
 // parseHosts returns the hosts in --host, with the port of --port.
 func (s Server) parseHosts(list string) ([]string, error) {
-	port := s.Port
-	port = cmp.Or(port, defaultPort)
+	port := cmp.Or(s.Port, defaultPort)
 	var hosts []string
 	for host := range strings.SplitSeq(list, ",") {
 		if host == "" {
 			continue
 		}
-		name, ok := splitPort(host)
+		name, own := splitPort(host)
 		switch {
-		case ok != "" && !isValidPort(ok):
-			return nil, cmdline.Usagef("--host: %q is not a port (1 to 65535)", ok)
-		case ok != "" && s.Port != "" && ok != s.Port:
-			return nil, cmdline.Usagef("--host names port %s and --port is %s; leave one out", ok, s.Port)
-		case ok == "":
-			ok = port
+		case own != "" && !isValidPort(own):
+			return nil, cmdline.Usagef("--host: %q is not a port (1 to 65535)", own)
+		case own != "" && s.Port != "" && own != s.Port:
+			return nil, cmdline.Usagef("--host names port %s and --port is %s; leave one out", own, s.Port)
 		}
-		hosts = append(hosts, name+":"+ok)
+		hosts = append(hosts, name+":"+cmp.Or(own, port))
 	}
 	if len(hosts) == 0 {
 		hosts = []string{defaultHost + ":" + port}

@@ -54,8 +54,8 @@ func wrongKeyPassword(c *ConnectionString, err error) bool {
 		hasPassword && strings.Contains(err.Error(), "failed to parse private key")
 }
 
-// unreachableError makes a driver's error one line about the address, with the
-// reason the network gave, or the server.
+// unreachableError converts a driver's error to one line about the address, with the reason that the
+// network or the server gave.
 func unreachableError(c *ConnectionString, err error) error {
 	reason := err
 	if selection, ok := errors.AsType[topology.ServerSelectionError](err); ok {

@@ -6,8 +6,8 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// Setting is a connection setting and its origin. Value is redacted:
-// a password is only reported as present.
+// Setting is a connection setting and its origin. Value is redacted: a password is only reported as
+// present.
 type Setting struct{ Name, Value, From string }
 
 const (

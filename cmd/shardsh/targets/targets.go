@@ -248,7 +248,7 @@ func labels(n *yaml.Node) (map[string]string, error) {
 		case slices.Contains(reservedLabels, name.Value):
 			return fmt.Errorf("a label can't be called %s", name.Value)
 		case !validLabel.MatchString(name.Value):
-			return fmt.Errorf("a label is called by letters, digits and underscores, not %q", name.Value)
+			return fmt.Errorf("the name of a label is a letter, then letters, digits and underscores, not %q", name.Value)
 		case value.Kind != yaml.ScalarNode || strings.ContainsFunc(value.Value, func(r rune) bool { return r < ' ' }):
 			return fmt.Errorf("label %s: expected a string", name.Value)
 		}

@@ -87,7 +87,7 @@ func TestMistakes(t *testing.T) {
 			"authMechanismProperties does not belong",
 		"clusters:\n- {name: a, uri: 'mongodb://h', passwordFile: f}":      "2: a: passwordFile needs username",
 		"clusters:\n- {name: a, uri: 'mongodb://h', labels: {cluster: x}}": "2: a label can't be called cluster",
-		"clusters:\n- {name: a, uri: 'mongodb://h', labels: {a-b: x}}":     "2: a label is called by letters",
+		"clusters:\n- {name: a, uri: 'mongodb://h', labels: {a-b: x}}":     "2: the name of a label is a letter, then letters",
 		"clusters:\n- {name: a, password: hunter2}":                        "2: a password does not belong in this file",
 	} {
 		_, err := Parse([]byte(text), "")
