@@ -128,15 +128,9 @@ func (w *wait) isAnswerOverdue() bool {
 // and how to see it.
 func (w *wait) throwUnanswered(lost *goja.Exception) {
 	if e, isObject := lost.Value().(*goja.Object); isObject {
-		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf(
-			"%s; no answer for %s. Meanwhile %s; %s.",
-			script.OptionalText(
-				e.Get("message"),
-			),
-			humanize.Duration(w.s.JS.Clock.Now().Sub(w.answeredAt)),
-			w.continuesText,
-			w.progressHint,
-		)))
+		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf("%s; no answer for %s. Meanwhile %s; %s.",
+			script.OptionalText(e.Get("message")), humanize.Duration(w.s.JS.Clock.Now().Sub(w.answeredAt)),
+			w.continuesText, w.progressHint)))
 	}
 	panic(lost)
 }
@@ -166,8 +160,7 @@ func (w *wait) showProgress(now workState) {
 	if now.amount != nil {
 		a = now.amount()
 	}
-	what := now.activity
-	what = cmp.Or(what, now.missing)
+	what := cmp.Or(now.activity, now.missing)
 	if w.forecast != nil {
 		switch toGo := w.forecast.remainingText(); {
 		case a != nil:

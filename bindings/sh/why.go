@@ -79,8 +79,8 @@ func (h *Host) printableObject(answer any, text string) goja.Value {
 	return o
 }
 
-// printableInParts works like printable, for a result with a short text; its method text(true) returns
-// the full text.
+// printableInParts works like printableObject, for a result with a short text; its method text(true)
+// returns the full text.
 func (h *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
 	o := h.printableObject(answer, text(false)).ToObject(h.JS.Runtime)
 	script.Define(o, "text", h.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {

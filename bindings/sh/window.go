@@ -121,8 +121,7 @@ func (c *call) setWeekdays(sh *Helpers) goja.Value {
 		"Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
 		c.JS.Out.Warn("Warning: a window over midnight counts for its own day alone: both its early and its late hours are " +
-			strings.Join(overnight, ", ") +
-			"'s. For the next morning add a window of the next day.")
+			strings.Join(overnight, ", ") + "'s. For the next morning add a window of the next day.")
 	}
 	update := bson.D{{Key: "$set", Value: bson.D{{Key: "activeWindowDOW", Value: windows}}}}
 	return c.updateSetting(sh.config(), "balancer", update)

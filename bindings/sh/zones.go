@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"shardsh/balancer/humanize"
-
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"

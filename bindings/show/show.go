@@ -100,26 +100,19 @@ func showDatabases(_ Host, c *script.Call, d *server.Database) goja.Value {
 		})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return plaintext.CompareNames(a[0], b[0]) })
-	return c.JS.StyledResult(columns(c.JS, rows, script.NameColor, true))
+	return c.JS.StyledResult(databaseColumns(c.JS, rows))
 }
 
-// columns formats two columns, the second right-aligned when it holds numbers.
-func columns(js *script.Engine, rows [][]string, color string, right bool) string {
+// databaseColumns formats the names and the sizes of databases; sizes are right-aligned.
+func databaseColumns(js *script.Engine, rows [][]string) string {
 	var first, second int
 	for _, r := range rows {
 		first, second = max(first, len([]rune(r[0]))), max(second, len([]rune(r[1])))
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := js.Out.Paint(color, r[0])
-		gap := strings.Repeat(" ", first-len([]rune(r[0])))
-		switch {
-		case right:
-			line += gap + "  " + strings.Repeat(" ", second-len([]rune(r[1]))) + r[1]
-		case r[1] != "":
-			line += gap + "  " + r[1]
-		}
-		b.WriteString(line + "\n")
+		gap := first - len([]rune(r[0])) + 2 + second - len([]rune(r[1]))
+		b.WriteString(js.Out.Paint(script.NameColor, r[0]) + strings.Repeat(" ", gap) + r[1] + "\n")
 	}
 	return b.String()
 }
@@ -128,8 +121,7 @@ func showCollections(_ Host, c *script.Call, d *server.Database) goja.Value {
 	var plain, system [][]string
 	infos := d.ListCollections(rawdoc.Empty, true, nil)
 	slices.SortFunc(infos, func(a, b bson.Raw) int {
-		return plaintext.CompareNames(rawdoc.Text(a, "name"),
-			rawdoc.Text(b, "name"))
+		return plaintext.CompareNames(rawdoc.Text(a, "name"), rawdoc.Text(b, "name"))
 	})
 	for _, info := range infos {
 		name := rawdoc.Text(info, "name")
@@ -180,8 +172,8 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 	var b strings.Builder
 	for _, doc := range docs {
 		when, _ := doc.Lookup("ts").TimeOK()
-		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc,
-			"ns") + " " + plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
+		b.WriteString(rawdoc.Text(doc, "op") + "\t" + rawdoc.Text(doc, "ns") + " " +
+			plaintext.PlainNumber(rawdoc.Number(doc, "millis")) + "ms " + when.Format(time.ANSIC) + "\n")
 		elems, _ := doc.Elements()
 		var fields []string
 		for _, el := range elems {

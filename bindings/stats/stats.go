@@ -109,7 +109,7 @@ type statsMerge struct {
 	sums       map[string]float64
 	sumNames   []string // names of sums, in the order of their first occurrence
 	sizes      map[string]float64
-	sizeNames  []string // sizeNames of sizes
+	sizeNames  []string // names of sizes, in the order of their first occurrence
 	count      float64
 	bytes      float64 // Σ avgObjSize·count
 	indexes    int64

@@ -38,8 +38,9 @@ func (r Results) InsertManyResult(w *Result, ops []Op) *goja.Object {
 // insertedIDs returns an object that maps positions to the ids of the inserted documents.
 func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
 	start, ids := bsoncore.AppendDocumentStart(nil)
+	failed := w.failedIndexes()
 	for _, op := range ops {
-		if op.Kind == Insert && !w.hasFailed(op.Index) {
+		if op.Kind == Insert && !failed[op.Index] {
 			id, _ := rawdoc.ID(op.Doc)
 			ids = append(bsoncore.AppendHeader(ids, bsoncore.Type(id.Type), strconv.Itoa(op.Index)), id.Value...)
 		}

@@ -70,8 +70,14 @@ type failure struct {
 	op    Op
 }
 
-func (r *Result) hasFailed(index int) bool {
-	return slices.ContainsFunc(r.failures, func(f failure) bool { return f.index == index })
+// failedIndexes returns the positions of the operations that failed: of an unordered batch, there may
+// be many.
+func (r *Result) failedIndexes() map[int]bool {
+	failed := make(map[int]bool, len(r.failures))
+	for _, f := range r.failures {
+		failed[f.index] = true
+	}
+	return failed
 }
 
 // Target is the destination of writes.

@@ -1,3 +1,5 @@
+// Package history stores the inputs of a user between sessions, and recognizes inputs that may contain
+// passwords.
 package history
 
 import (

@@ -127,9 +127,6 @@ func (f *fleet) loop(ctx context.Context, first *sync.WaitGroup) error {
 			}
 			continue
 		case <-resized:
-			if f.Screen == nil {
-				continue
-			}
 		case <-ready:
 			ready = nil
 		case <-next:

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/balancer/humanize"
-
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/report"
 	"shardsh/bindings/plaintext"
 )

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/balancer/humanize"
-
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/report"
 )
 
