@@ -15,8 +15,7 @@ import (
 // dashes, --x=y or --x y, --no-x and --x=false for switches. It returns the words before -- that are
 // not options, those after it, and warnings about old names. Values are not changed.
 func Parse(groups []Group, args []string) (positional, rest, warnings []string, err error) {
-	w := parser{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
-	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[Fold(f.Name)] = f })
+	w := newParser(groups)
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
@@ -43,6 +42,12 @@ type parser struct {
 	flags    *pflag.FlagSet
 	byFold   map[string]*pflag.Flag
 	warnings []string
+}
+
+func newParser(groups []Group) *parser {
+	p := &parser{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
+	p.flags.VisitAll(func(f *pflag.Flag) { p.byFold[Fold(f.Name)] = f })
+	return p
 }
 
 // Fold normalizes the spelling of a name: --tlsCAFile and --tls-ca-file are equal.

@@ -1,10 +1,6 @@
 package cmdline
 
-import (
-	"strings"
-
-	"github.com/spf13/pflag"
-)
+import "strings"
 
 // ParseKnown parses the known options, like Parse, and returns all other words in order, for a script
 // with its own options. It does not parse words after --. It calls take for each word that is not an
@@ -12,8 +8,7 @@ import (
 func ParseKnown(groups []Group, args []string, take func(word string, left []string) (bool, error)) (
 	left, warnings []string, err error,
 ) {
-	w := parser{flags: All(groups), byFold: make(map[string]*pflag.Flag)}
-	w.flags.VisitAll(func(f *pflag.Flag) { w.byFold[Fold(f.Name)] = f })
+	w := newParser(groups)
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
