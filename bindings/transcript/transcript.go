@@ -51,7 +51,6 @@ type entry struct {
 type Head struct {
 	Program string    `bson:"shardsh"`
 	Time    time.Time `bson:"time"`
-	To      string    `bson:"to,omitempty"`
 	Mode    string    `bson:"mode,omitempty"` // read-only, dry-run, confirm
 	Words   []string  `bson:"arguments"`
 }
