@@ -18,7 +18,7 @@ type baselineJSON struct {
 	Findings  []struct {
 		Rule     string          `json:"rule"`
 		Severity string          `json:"severity"`
-		Fails    bool            `json:"fails"`
+		Unknown  bool            `json:"unknown"`
 		About    json.RawMessage `json:"about"`
 		Number   *Quantity       `json:"number"`
 	} `json:"findings"`
@@ -65,7 +65,8 @@ func (b *Baseline) excuseKnown(r Report) {
 	}
 }
 
-// hasFinding reports whether the baseline has the same finding with the same or a higher severity.
+// hasFinding reports whether the baseline has the same finding with the same or a higher severity. That it was not
+// known then whether the rule was violated excuses nothing.
 func (b baselineJSON) hasFinding(f Finding) bool {
 	about, err := json.Marshal(f.About)
 	if err != nil {
@@ -73,7 +74,8 @@ func (b baselineJSON) hasFinding(f Finding) bool {
 	}
 	for _, then := range b.Findings {
 		severity, err := ParseSeverity(then.Severity)
-		if err != nil || then.Rule != f.Rule || string(compactScope(then.About)) != string(about) || severity < f.Severity {
+		if err != nil || then.Unknown || then.Rule != f.Rule || string(compactScope(then.About)) != string(about) ||
+			severity < f.Severity {
 			continue
 		}
 		if f.Number == nil || then.Number != nil && then.Number.Unit == f.Number.Unit && then.Number.Value >= f.Number.Value {

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/humanize"
 )
@@ -36,9 +37,11 @@ func (rr *ruleRun) checkDeletions() {
 	if rr.reportGap("shards", "sizes") {
 		return
 	}
-	ranges := map[string]int64{}
+	ranges := map[catalog.ShardID]int64{}
 	for _, d := range rr.Parts().Deletions {
-		ranges[string(d.Shard)]++
+		if rr.policy.Namespaces.Match(d.Namespace) {
+			ranges[d.Shard]++
+		}
 	}
 	for _, shard := range rr.Shards() {
 		var docs, bytes int64
@@ -47,7 +50,7 @@ func (rr *ruleRun) checkDeletions() {
 		}
 		sentence := fmt.Sprintf("shard %s has yet to delete %s (%s)", shard.ID,
 			humanize.Count(docs, "orphaned document"), humanize.Bytes(bytes))
-		if n := ranges[string(shard.ID)]; n > 0 {
+		if n := ranges[shard.ID]; n > 0 {
 			sentence += fmt.Sprintf(", in %s", humanize.Count(n, "range"))
 		}
 		rr.addIfOverMax(countQuantity(docs), Finding{About: diagnosis.Scope{Shard: shard.ID}, Sentence: sentence})

@@ -1,6 +1,12 @@
 package check_test
 
-import "shardsh/balancer/catalog"
+import (
+	"strings"
+	"testing"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/check"
+)
 
 func diskCases() []ruleCase {
 	volumes := func(a, b catalog.Disk) *cluster {
@@ -26,5 +32,23 @@ func diskCases() []ruleCase {
 		{"few", "deletions", "", nil, newCluster(left), "passed"},
 		{"many in all", "deletions", "", nil, newCluster(left, more), "failed; warning a 1200000"},
 		{"no sizes", "deletions", "", nil, newCluster().gap("sizes", ""), "unknown; unknown"},
+	}
+}
+
+// TestDeletionsOfNamespaces: documents and ranges are of the same collections.
+func TestDeletionsOfNamespaces(t *testing.T) {
+	left := func(ns string) *catalog.CollectionState {
+		return coll(ns, func(c *catalog.CollectionState) {
+			c.Sizes = map[catalog.ShardID]catalog.ShardData{"a": {Orphans: 7}}
+		})
+	}
+	c := newCluster(left("x.y"), left("x.z")).with(func(p *catalog.SnapshotParts) {
+		p.Deletions = []catalog.RangeDeletion{{Shard: "a", Namespace: "x.y"}, {Shard: "a", Namespace: "x.z"}, {Shard: "b", Namespace: "x.y"}}
+	})
+	p := policy(t, "deletions", "1")
+	p.Namespaces = check.Patterns{Include: []string{"x.z"}}
+	list := c.report(p).Result.Findings
+	if len(list) != 1 || !strings.HasSuffix(list[0].Sentence, "7 orphaned documents (0 B), in 1 range") {
+		t.Errorf("%+v", list)
 	}
 }

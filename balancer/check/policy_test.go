@@ -150,8 +150,23 @@ func TestBaseline(t *testing.T) {
 			}
 		}
 	}
-	// What is graver now is worse.
+	// What could not be decided then was not found then.
+	undecided := newCluster(coll("x.y", bytesOn(9*gib, gib), func(c *catalog.CollectionState) { c.Reported = nil }))
+	undecided.ClusterID[0] = 1
+	unknown, err := json.Marshal(undecided.report(check.Default()))
+	if err != nil || !strings.Contains(string(unknown), `"unknown":true`) {
+		t.Fatal(string(unknown), err)
+	}
 	p := check.Default()
+	if p.Baseline, err = check.ParseBaseline(unknown); err != nil {
+		t.Fatal(err)
+	}
+	undecided.Collections = []*catalog.CollectionState{coll("x.y", uneven)}
+	if got := shownAs(undecided.report(p)); got != "failed; warning x.y" {
+		t.Errorf("unknown before: %s, with %s", got, unknown)
+	}
+	// What is graver now is worse.
+	p = check.Default()
 	if p.Baseline, err = check.ParseBaseline(text); err != nil {
 		t.Fatal(err)
 	}

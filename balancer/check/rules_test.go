@@ -441,6 +441,7 @@ func otherCases() []ruleCase {
 		{"a version that is not recorded", "advisories", "", nil, ofVersion(""), "unknown; unknown"},
 
 		{"no window", "window", "", nil, newCluster(coll("x.y")), "passed"},
+		{"no settings", "window", "", nil, newCluster(coll("x.y")).gap("settings", ""), "unknown; unknown"},
 	}
 }
 

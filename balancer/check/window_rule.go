@@ -11,8 +11,7 @@ import (
 // checkWindow forecasts how long the balancer needs, within its window, to balance the collections that
 // it may balance.
 func (rr *ruleRun) checkWindow() {
-	settings := rr.Settings()
-	if settings.Window == nil && len(settings.Days) == 0 || rr.reportGap("settings") {
+	if settings := rr.Settings(); rr.reportGap("settings") || !settings.HasWindow() {
 		return
 	}
 	var work []string
