@@ -94,7 +94,7 @@ func (f *Finding) UnmarshalJSON(data []byte) error {
 	}
 	next := Finding{
 		Code: form.Code, Scope: form.About, Sentence: form.Sentence, Since: form.Since, Due: form.Due,
-		Numbers: form.Numbers, Commands: form.Commands,
+		Numbers: form.Numbers, Commands: form.Commands, InsteadOfWaiting: form.Instead,
 	}
 	for s := Info; s <= Critical && next.Severity == 0; s++ {
 		if s.String() == form.Severity {

@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -30,5 +31,20 @@ func TestJSONForm(t *testing.T) {
 		`{"shard":"b","bytes":1,"chunks":0,"over":-1048575999}]}]}`
 	if got, err := json.Marshal(a); err != nil || string(got) != want {
 		t.Errorf("%s\n%v", got, err)
+	}
+}
+
+// TestJSONOfFindings: a finding that is read is the one that was written.
+func TestJSONOfFindings(t *testing.T) {
+	f := finding(Defragmenting, Scope{Namespace: "x.y"}, "x.y is being defragmented")
+	f.Numbers, f.Since = countNumbers("remainingChunks", 3), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f.Due, f.Commands, f.InsteadOfWaiting = f.Since.Add(time.Hour), []string{"a"}, []string{"b"}
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Finding
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, f) {
+		t.Errorf("%+v, want %+v; %v", got, f, err)
 	}
 }
