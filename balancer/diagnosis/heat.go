@@ -57,8 +57,7 @@ func perSecond(n float64) int64 { return int64(math.Round(n)) }
 func hotShardFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
 	for _, s := range m.Shards {
 		share := w.Weigh(s.Load) / mean
-		low, _ := s.TotalInterval.Low, s.TotalInterval.High
-		if share < minHotShardRatio || s.Load.Total() > 0 && share*low/s.Load.Total() < 1 {
+		if share < minHotShardRatio || s.Load.Total() > 0 && share*s.TotalInterval.Low/s.Load.Total() < 1 {
 			continue
 		}
 		f := finding(HotShard, Scope{Namespace: m.Namespace, Shard: s.Shard}, fmt.Sprintf(
