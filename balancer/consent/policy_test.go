@@ -2,6 +2,8 @@ package consent
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +122,24 @@ func TestOpen(t *testing.T) {
 		}
 		if err := p.CheckHours(now); (err == nil) != open || err != nil && !strings.Contains(err.Error(), "the hours are 22:00-06:00 UTC, ") {
 			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// TestLoadWholeFile: a policy is read to its end, or refused.
+func TestLoadWholeFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	const rule = "require-approval: true\n"
+	for _, c := range []struct {
+		text  string
+		loads bool
+	}{{rule, true}, {"verbs: [apply]\n" + strings.Repeat("# a comment\n", maxBytes/12) + rule, false}} {
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Load(file)
+		if (err == nil) != c.loads || err == nil && !p.RequiresApproval {
+			t.Errorf("%d bytes: %+v, %v", len(c.text), p, err)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/pace"
+	"shardsh/balancer/safefile"
 	"shardsh/balancer/timespan"
 )
 
@@ -39,17 +39,15 @@ type limitsYAML struct {
 	Disk     string `yaml:"disk-limit"`
 }
 
-// maxBytes limits the size of a policy file.
-const maxBytes = 1 << 20
+// maxBytes limits the size of a policy file, and readTimeout the time to read it from a pipe.
+const (
+	maxBytes    = 1 << 20
+	readTimeout = 30 * time.Second
+)
 
 // Load reads a policy from a file in YAML or JSON.
 func Load(file string) (*Policy, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
-	}
-	defer func() { _ = f.Close() }() // the file was opened for reading only
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
+	text, err := safefile.Read(file, maxBytes, readTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
 	}
