@@ -17,7 +17,7 @@ type History struct {
 	// AuditDestination is the destination of the audit log, as in Consent; empty means the collection in the
 	// cluster.
 	AuditDestination string
-	// MaxAge is the maximum age of entries; zero means no maximum.
+	// MaxAge is the time in which commands and runs began or ended; zero means any time.
 	MaxAge time.Duration
 	// Namespaces are the collections, by name or pattern; none means all. Verb is the verb of the runs.
 	Namespaces []string

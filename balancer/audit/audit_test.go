@@ -119,10 +119,11 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v, want %+v", r, w)
 		}
 	}
+	// r-1 began before, and ended since.
 	list[2].Namespaces = []string{"shop.orders"}
 	list[3].Namespaces = []string{"crm.x"}
 	for n, f := range map[int]Filter{
-		4: {}, 3: {Namespaces: []string{"shop.*"}}, 2: {Last: 2}, 1: {Since: noon.Add(2 * time.Second)}, 0: {Verb: "apply"},
+		4: {}, 3: {Namespaces: []string{"shop.*"}}, 1: {Last: 1}, 2: {Since: noon.Add(2 * time.Second)}, 0: {Verb: "apply"},
 	} {
 		if got := f.Select(list); len(got) != n {
 			t.Errorf("%+v: %d records", f, len(got))

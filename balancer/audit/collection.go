@@ -60,5 +60,6 @@ func ReadCluster(ctx context.Context, client *mongo.Client, since time.Time) (en
 	if err != nil {
 		return nil, err
 	}
-	return entries, found.All(ctx, &entries)
+	err = found.All(ctx, &entries)
+	return entries, err
 }

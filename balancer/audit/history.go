@@ -47,6 +47,7 @@ func Records(entries []Entry) (list []Record) {
 
 // Filter selects records. Its zero value selects all records.
 type Filter struct {
+	// Since selects what began or ended since; zero selects all.
 	Since time.Time
 	// Namespaces are names and patterns of collections. Verb is the verb of the run.
 	Namespaces []string
@@ -58,7 +59,7 @@ type Filter struct {
 // Select returns the records that the filter selects.
 func (f Filter) Select(list []Record) []Record {
 	list = slices.DeleteFunc(slices.Clone(list), func(r Record) bool {
-		return r.At.Before(f.Since) || f.Verb != "" && r.Verb != f.Verb || !f.matches(r.Namespaces)
+		return r.At.Before(f.Since) && r.Until.Before(f.Since) || f.Verb != "" && r.Verb != f.Verb || !f.matches(r.Namespaces)
 	})
 	if f.Last > 0 && len(list) > f.Last {
 		list = list[len(list)-f.Last:]
