@@ -44,7 +44,8 @@ func (d Drain) asJob() (string, jobOptions, error) {
 		return "", jobOptions{}, refuse("drain needs {shard}")
 	}
 	o := jobOptions{Verb: "drain", Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries}
-	return "drain:" + string(d.Shard), o, o.addRunOptions(d.RunOptions)
+	err := o.addRunOptions(d.RunOptions)
+	return "drain:" + string(d.Shard), o, err
 }
 
 // asJob returns the defragmentation as a job. There is one job for the same collections.
@@ -53,7 +54,8 @@ func (d Defragment) asJob() (string, jobOptions, error) {
 	if err != nil {
 		return "", o, err
 	}
-	return id, o, o.addRunOptions(d.RunOptions)
+	err = o.addRunOptions(d.RunOptions)
+	return id, o, err
 }
 
 // asJob returns the balancing as a job. There is one job for the same collections. The job executes
@@ -68,7 +70,7 @@ func (b Balance) asJob() (string, jobOptions, error) {
 		return "", o, refuse("a job has no {goal}, {order}, {coolDown} and {seed}: " +
 			"it balances as the cluster's balancer does")
 	}
-	return id, o, o.addRunOptions(RunOptions{
+	err = o.addRunOptions(RunOptions{
 		Pace:             b.Pace,
 		Control:          b.Control,
 		PreflightOptions: b.PreflightOptions,
@@ -76,6 +78,7 @@ func (b Balance) asJob() (string, jobOptions, error) {
 		DryRun:           b.DryRun,
 		ForceJumbo:       b.ForceJumbo,
 	})
+	return id, o, err
 }
 
 func collectionJob(verb string, namespaces []string, all bool) (string, jobOptions, error) {
