@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -168,10 +169,13 @@ type Command struct {
 // MarshalJSON returns the command as extended JSON.
 func (c Command) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Body, false, false) }
 
-// recorder records commands that change something instead of sending them.
+// recorder records commands that change something instead of sending them. Several goroutines may use it at
+// once, as the steps of a round do.
 type recorder struct {
 	live.CommandRunner
-	report         *serialReporter
+	report *serialReporter
+
+	mu             sync.Mutex
 	unsentCommands []Command
 }
 
@@ -192,7 +196,9 @@ func (r *recorder) recordUnsent(database string, command bson.D) error {
 	if err != nil {
 		return err
 	}
+	r.mu.Lock()
 	r.unsentCommands = append(r.unsentCommands, Command{database, raw})
+	r.mu.Unlock()
 	r.report.Report(WouldSend{database, raw})
 	return nil
 }
