@@ -185,6 +185,7 @@ type auditRun struct {
 	shards     *holdings.Shards
 	config     holdings.ClusterConfig
 	colls      []*placement.Collection
+	resharding []string // collections that are not audited, as of the latest read
 	result     *AuditResult
 	checkpoint *checkpoint
 

@@ -51,6 +51,9 @@ func (a *auditRun) auditMetadata(ctx context.Context) error {
 			a.addUnsettled("%s: %s", f.Namespace, f.Text)
 		}
 	}
+	for _, ns := range a.resharding {
+		a.addUnseen("%s, which is being resharded or moved", ns)
+	}
 	return a.addInconsistencies(ctx)
 }
 
@@ -96,11 +99,14 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 	if err != nil {
 		return nil, err
 	}
-	a.colls = nil
+	a.colls, a.resharding = nil, nil
 	for _, ns := range slices.Sorted(maps.Keys(colls)) {
 		c := colls[ns]
-		if c.Resharding {
-			continue // the chunks are read again
+		if c.Resharding { // its chunks and documents are being replaced
+			if !strings.Contains(ns, ".system.resharding.") { // the temporary collection is part of it
+				a.resharding = append(a.resharding, ns)
+			}
+			continue
 		}
 		list, err := a.compareCollection(ctx, c)
 		switch {

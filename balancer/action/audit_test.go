@@ -474,6 +474,17 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	if result = w.audit(anAudit(), c); result.Verdict != AuditFindings || result.Findings[0].Kind != placement.IndexDiffers {
 		t.Errorf("the router tells of the index: %+v", result)
 	}
+	set := func(update bson.D) {
+		_, err := w.client.Database("config").Collection("collections").UpdateOne(t.Context(), one("_id", "db.pair"), update)
+		w.must(err)
+	}
+	set(one("$set", one("reshardingFields", one("state", "cloning"))))
+	for _, a := range []Audit{anAudit(), {MaxRereads: 3, Namespaces: []string{"db.pair"}}} {
+		if got := w.audit(a, w.cluster()); len(got.Unseen) != 1 || !strings.HasPrefix(got.Unseen[0], "db.pair, which is being resharded") {
+			t.Errorf("%v: %+v", a.Namespaces, got)
+		}
+	}
+	set(one("$unset", one("reshardingFields", "")))
 	away := w.mock.Addresses().FirstMember("s2")
 	c.ClientOptions = options.Client().SetDialer(noWay{w.settings.Dialer, away}).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	w.must(w.mock.Planter().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
