@@ -43,12 +43,18 @@ func List(dir string) ([]File, error) {
 	return list, nil
 }
 
-// Newest returns the newest snapshot.
-func Newest(dir string) (File, error) {
+// listSome lists a directory that must have a snapshot.
+func listSome(dir string) ([]File, error) {
 	list, err := List(dir)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%s: %w", dir, ErrEmpty)
 	}
+	return list, err
+}
+
+// Newest returns the newest snapshot.
+func Newest(dir string) (File, error) {
+	list, err := listSome(dir)
 	if err != nil {
 		return File{}, err
 	}
@@ -58,10 +64,7 @@ func Newest(dir string) (File, error) {
 // NewestBefore returns the newest snapshot that is not newer than a time. If there is none, it returns
 // the oldest snapshot and false.
 func NewestBefore(dir string, at time.Time) (File, bool, error) {
-	if _, err := Newest(dir); err != nil {
-		return File{}, false, err
-	}
-	list, err := List(dir)
+	list, err := listSome(dir)
 	if err != nil {
 		return File{}, false, err
 	}
