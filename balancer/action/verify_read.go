@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -74,7 +75,10 @@ func (v *verifyRun) resume() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w; remove it to start over", path, err)
 	}
-	if f.AgainstChecksum != v.file.AgainstChecksum {
+	others := slices.ContainsFunc(f.Collections, func(c verify.Collection) bool {
+		return !slices.Contains(v.Namespaces, c.Namespace)
+	})
+	if others || f.AgainstChecksum != v.file.AgainstChecksum {
 		return refuse("%s is the progress of another run: remove it, or use {restart}", path)
 	}
 	v.file, v.hasProgress = *f, true
@@ -176,7 +180,7 @@ func (v *verifyRun) readCollection(ctx context.Context, ns string) error {
 	c.Digest = scan.Finish()
 	if n := v.facts[ns].Docs; n > 0 && scan.Total().Docs == 0 {
 		v.report.note(fmt.Sprintf("%s counts %s, and none was found: a mock's virtual data can't be read, or the counts "+
-			"are wrong (audit tells).", ns, humanize.Count(n, "document")))
+			"are wrong (shardsh audit finds that).", ns, humanize.Count(n, "document")))
 	}
 	return nil
 }

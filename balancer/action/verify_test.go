@@ -291,10 +291,17 @@ func TestVerifyGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := w.client.Database("db").Collection("d").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+		t.Fatal(err)
+	}
 	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again")}
 	result := w.stoppedThrice(o, func(result VerifyResult, _ int) {
 		if result.Resume != w.path("again.part") {
 			t.Errorf("it can't go on: %+v", result)
+		}
+		other := Verify{Namespaces: []string{"db.d"}, Output: o.Output} // its digest would have half of db.c
+		if _, err := other.Run(t.Context(), w.cluster(), nil); err == nil || !strings.Contains(err.Error(), "the progress of another run") {
+			t.Errorf("another run goes on: %v", err)
 		}
 	})
 	if result.Resume != "" || rangesOf(t, result.Text) != rangesOf(t, whole.Text) {
