@@ -47,8 +47,7 @@ func (c *imbalancedCache) remove(ns string) {
 	}
 }
 
-// all iterates over a copy of the collections, so that the caller may remove collections during the
-// iteration.
+// all returns the collections of this moment: the caller may remove collections during the iteration.
 func (c *imbalancedCache) all() iter.Seq[string] {
 	members := c.order
 	return func(yield func(string) bool) {

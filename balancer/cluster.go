@@ -44,7 +44,7 @@ type SharedCluster interface {
 // with that check (rules/01-rounds-and-settings §1.4).
 type MachineIDs interface {
 	// MachineID returns known = false if the shard does not report its number.
-	MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error)
+	MachineID(ctx context.Context, id catalog.ShardID) (number int64, known bool, err error)
 	// MachineIDsKnownUnique reports whether it is known, without a command to each shard, that all shards
 	// answer and that no two of them have the same number.
 	MachineIDsKnownUnique(ctx context.Context) bool

@@ -92,8 +92,8 @@ func (l *Loop) readShuffledShards() ([]catalog.Shard, error) {
 	return list, nil
 }
 
-// drawShardOrder reads config.shards and consumes the same random numbers as shards, for callers that
-// need neither result.
+// drawShardOrder reads config.shards and consumes the same random numbers as readShuffledShards, for
+// callers that do not need the order.
 func (l *Loop) drawShardOrder() error {
 	shards, err := readShards(&l.thread)
 	if err == nil {

@@ -26,7 +26,7 @@ type Apply struct {
 	// UndoJournal is the journal of the run to be undone.
 	UndoJournal string
 	// ChangePolicy says how the run proceeds when the cluster has changed since the plan was made; empty is
-	// apply.Refuse.
+	// apply.RefuseChanges.
 	ChangePolicy apply.ChangePolicy
 	// ApprovedHash is the hash of the approved plan, or the first digits of the hash. No other plan is
 	// executed, and no command that is not in the plan. The run does not ask for confirmation.

@@ -213,7 +213,7 @@ func (d *documentAudit) examine(ctx context.Context, m *holdings.MergedReader, c
 	if len(d.suspects) < maxSuspects {
 		return nil
 	}
-	m.CloseCursors(ctx) // for it takes a while
+	m.CloseCursors(ctx) // reading again takes a while
 	return d.rereadUntilStable(ctx)
 }
 
@@ -299,7 +299,7 @@ func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs
 // AuditProgress is the progress of a read.
 type AuditProgress struct {
 	Namespace string
-	// Docs is the number of documents read in all collections. Of is the approximate total.
+	// Docs is the number of documents read in all collections. Total is the approximate total.
 	Docs, Total int64
 }
 

@@ -58,8 +58,8 @@ func (d *documentAudit) collationOf(index bson.Raw) bson.Raw {
 
 var simpleCollation = bsonOf(bson.D{{Key: "locale", Value: "simple"}})
 
-// uniqueKeyQuery selects documents with the values of an index that a document has; false where one is
-// or lies in an array.
+// uniqueKeyQuery selects the documents that have the same values of an index as a document; false if one of the
+// values is an array or lies in one.
 func (d *documentAudit) uniqueKeyQuery(doc, spec bson.Raw) (q holdings.DocumentQuery, ok bool) {
 	key, _ := spec.Lookup("key").DocumentOK()
 	for _, f := range catalog.FieldNames(key) {
@@ -136,8 +136,8 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 		if len(having) < 2 {
 			continue
 		}
-		d.report.note(fmt.Sprintf("%s: each shard keeps the unique index %s for itself alone: reads that as well.",
-			d.coll.Namespace, spec.Lookup("name")))
+		d.report.note(fmt.Sprintf("%s: each shard enforces the unique index %s only for its own documents: reads it as "+
+			"well.", d.coll.Namespace, spec.Lookup("name")))
 		m := d.newMerge(having, spec, nil)
 		err := m.Each(ctx, func(copies []placement.Copy) error {
 			if err := d.pace(ctx, m, int64(len(copies))); err != nil {

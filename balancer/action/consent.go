@@ -175,7 +175,7 @@ type runStart struct {
 }
 
 // beginAudited wraps the runner: every command that changes something is checked against the policies and
-// written to the audit log. begin writes the start of the run first; ended writes the end of the run.
+// written to the audit log. It first writes the start of the run; ended writes the end of the run.
 // The error says that the audit log can't be written.
 func (c Cluster) beginAudited(ctx context.Context, o runStart) (
 	begun Cluster, ended func(stopped string, err error) error, err error) {

@@ -74,7 +74,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	return result, err
 }
 
-// runGoal returns the goal of a run. The run sets *end when it begins.
+// runGoal returns the goal of a run. The run sets *completion when it begins.
 func (d *Drain) runGoal(c Cluster, r *serialReporter, completion **drainCompletion) runGoal {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {

@@ -23,7 +23,8 @@ type runGoal struct {
 	checkPlan func(p *plan.Plan) error
 	// preflightRun is the input of the preflight checks.
 	preflightRun preflight.Run
-	// addHooks and otherMovedNamespaces are set by jobs.
+	// addHooks adds what a drain does besides its steps, and otherMovedNamespaces returns what it moves besides them;
+	// other goals have neither.
 	addHooks             func(*leasedRun, *apply.Execution, *apply.Options)
 	otherMovedNamespaces func(ctx context.Context) ([]string, error)
 }

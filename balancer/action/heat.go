@@ -23,16 +23,16 @@ import (
 type Heat struct {
 	// Namespaces are the collections, by name or pattern; none means all.
 	Namespaces []string
-	// CountDuration is the time for which operations are counted; zero means a minute. Back is the maximum age of
-	// samples; zero means an hour.
+	// CountDuration is the time for which operations are counted; zero means a minute. Lookback is the
+	// maximum age of samples; zero means an hour.
 	CountDuration, Lookback time.Duration
 	LoadKind                heat.LoadKind
 	// Top is the number of chunks to name; zero means 10.
 	Top int
 	// MaxCollections is the maximum number of collections to read; zero means all.
 	MaxCollections int
-	// Logs are log files of servers. Their operations replace the sampled queries. Back is counted from
-	// the newest operation.
+	// Logs are log files of servers. Their operations replace the sampled queries. Lookback is counted
+	// from the newest operation.
 	Logs []string
 	// SampleRate is the number of queries per second, at most 50, to sample during the read in collections
 	// whose queries are not sampled. configureQueryAnalyzer switches the sampling on, and off again

@@ -27,7 +27,7 @@ type JobVerb interface {
 // call continues where the previous call ended or was killed.
 type JobStart struct {
 	Verb JobVerb
-	// MaxWait is the time in which this call may start steps; 0 only creates the job. A step that is
+	// WorkFor is the time in which this call may start steps; 0 only creates the job. A step that is
 	// running at the end of this time is left to the cluster. The default is DefaultWorkFor.
 	WorkFor time.Duration
 	// Replace changes the options of an existing job, and restarts a job that has ended.

@@ -100,7 +100,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 // run executes the work and releases the lease. New plans are made from the current state of the
 // cluster. After the lease is lost, no command is sent any more, and the error says so.
 func (l *leasedRun) run(
-	ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serialReporter,
+	ctx context.Context, work *apply.Execution, o apply.Options, stopMoves <-chan struct{}, r *serialReporter,
 ) (apply.Result, error) {
 	o.Replan = l.replan
 	if l.lease == nil {
@@ -117,11 +117,11 @@ func (l *leasedRun) run(
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
-	done := interruptOn(cmp.Or(given, context.WithoutCancel(ctx)), insist, l.lease, r)
+	done := interruptOn(cmp.Or(given, context.WithoutCancel(ctx)), stopMoves, l.lease, r)
 	result, err := work.Run(running, l.steps, o)
 	done()
 	explainEnabled(ctx, l.lease, err)
-	if given != nil && given.Err() != nil && insist != nil {
+	if given != nil && given.Err() != nil && stopMoves != nil {
 		r.note(serversContinueText(l.lease))
 	}
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
@@ -172,7 +172,7 @@ func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, 
 	}
 }
 
-// interruptOn asks the donors to stop running moves when insist is closed, until done is called.
+// interruptOn asks the donors to stop running moves when stopMoves is closed, until done is called.
 func interruptOn(
 	hard context.Context, stopMoves <-chan struct{}, lease *live.LeasedCluster, r *serialReporter,
 ) (done func()) {

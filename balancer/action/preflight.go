@@ -51,7 +51,8 @@ const preflightParts = live.Identity | live.Compatibility | live.Settings | live
 	live.Routers | live.Sizes | live.RunningMigrations | live.RunningReshardings | live.Leases | live.RecentMoves |
 	live.Disks
 
-// preflight checks for obstacles of a run. had is the snapshot from which a plan was just made, or nil.
+// preflight checks for obstacles of a run. planSnapshot is the snapshot from which a plan was just
+// made, or nil.
 // Data that can't be read are listed in the report, and do not stop the run.
 func (c Cluster) preflight(
 	ctx context.Context,
@@ -102,7 +103,7 @@ func (l *preflightReader) addUnread(what string, err error) {
 	}
 }
 
-// read reads the parts of the cluster that had does not contain.
+// read reads the parts of the cluster that planSnapshot does not contain.
 func (l *preflightReader) read(ctx context.Context, planSnapshot *catalog.Snapshot) error {
 	o := live.ReaderOptions{Parts: preflightParts, TimeZone: l.timeZone, Shard: l.run.Shard}
 	if planSnapshot != nil {

@@ -62,7 +62,7 @@ type PlanResult struct {
 	// Preflight is the whole result of a run that only checks for obstacles.
 	Preflight *preflight.Report `json:"-"`
 
-	// Undoes says that the plan undoes another plan. Kept says that it can't be undone itself.
+	// Undoes says that the plan undoes another plan. NotUndoable says that the run can't be undone.
 	Undoes      bool `json:"-"`
 	NotUndoable bool `json:"-"`
 }

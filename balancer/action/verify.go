@@ -39,8 +39,8 @@ type Verify struct {
 	Restart bool
 	// NoProgressFile does not save the progress.
 	NoProgressFile bool
-	// BaselineFile is the file of the digest to compare with. Digest is the text of that digest, instead of
-	// a file.
+	// BaselineFile is the file of the digest to compare with. BaselineDigest is the text of that
+	// digest, instead of a file.
 	BaselineFile, BaselineDigest string
 	// DocumentsFile is the file for the _id and hash of each document, beside a digest. It is written with
 	// the digest, and read to name all documents that differ.

@@ -143,7 +143,7 @@ func (v *verifyRun) beginList(ns string) error {
 	return v.listing.beginCollection(ns)
 }
 
-// add adds a document. begun says that the document is the first of a range.
+// add adds a document. startsRange says that the document is the first of a range.
 func (l *documentList) add(doc bson.Raw, startsRange bool) error {
 	if l == nil {
 		return nil

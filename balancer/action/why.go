@@ -79,7 +79,7 @@ func (w Why) readerOptions(zone *time.Location) live.ReaderOptions {
 	return o
 }
 
-// unevenFilter returns a function for ReaderOptions.Tabled. It selects all collections of a small
+// unevenFilter returns a function for ReaderOptions.WantsTable. It selects all collections of a small
 // cluster, and in a large cluster the collections that may not be balanced.
 func unevenFilter() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 	chunks := int64(-1)

@@ -69,7 +69,8 @@ func (h *History) KeepPaused(list []string) {
 	h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return !slices.Contains(list, ns) })
 }
 
-// MovedAmount returns the amount that the plans of the journal have moved. last includes the last plan.
+// MovedAmount returns the amount that the plans of the journal have moved; with includeLast
+// also the last plan.
 func (h *History) MovedAmount(includeLast bool) (moves int, sum RangeAmount) {
 	chapters := h.chapters
 	if !includeLast {

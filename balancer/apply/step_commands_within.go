@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// estimatedStepCommands returns the commands of a step whose bounds are only estimates: the step applies to a
+// withinCommands returns the commands of a step whose bounds are only estimates: the step applies to a
 // chunk of its shard in a range, and the donor determines the split points. A step that has begun keeps
 // the range with which it began.
 func (s stepCommands) withinCommands(r plan.Range) (commands []Command, span plan.Range, err error) {

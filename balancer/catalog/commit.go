@@ -11,9 +11,9 @@ import (
 type ChunkTable interface {
 	// Version returns the version of the newest chunk.
 	Version() Version
-	// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk with the
-	// lower bound than; false if there is none.
-	FirstOnShardExcept(s ShardID, than Key) (Chunk, bool)
+	// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk that begins
+	// at lowerBound; false if there is none.
+	FirstOnShardExcept(s ShardID, lowerBound Key) (Chunk, bool)
 }
 
 // CommitRules computes the chunks that the config server writes for a migration, a split or a merge: bounds,

@@ -263,8 +263,8 @@ func (d *Draft) pendingIn(from, to Key) iter.Seq[*Chunk] {
 	}
 }
 
-// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk with the
-// lower bound than; false if there is none.
+// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk that begins
+// at lowerBound; false if there is none.
 func (d *Draft) FirstOnShardExcept(s ShardID, lowerBound Key) (first Chunk, ok bool) {
 	d.pending.Scan(func(c *Chunk) bool {
 		if ok = c.Shard == s && !c.Min.Equal(lowerBound); ok {

@@ -37,8 +37,8 @@ func FieldNames(doc bson.Raw) (names []string) {
 	return names
 }
 
-// IsTruthy reports whether a value counts as true, as in JavaScript: there, and neither false, null, 0
-// nor an empty text.
+// IsTruthy reports whether a value counts as true, as in JavaScript: it exists, and is neither false, null, 0
+// nor an empty string.
 func IsTruthy(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeNull, bson.TypeUndefined:

@@ -50,8 +50,8 @@ func (t *RoutingTable) OwnedChunks(s ShardID, from, to Key) iter.Seq[Chunk] {
 	}
 }
 
-// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk with the
-// lower bound than; false if there is none.
+// FirstOnShardExcept returns the first chunk in key order that a shard owns, other than the chunk that begins
+// at lowerBound; false if there is none.
 func (t *RoutingTable) FirstOnShardExcept(s ShardID, lowerBound Key) (Chunk, bool) {
 	for c := range t.OwnedChunks(s, Key{}, Key{}) {
 		if !c.Min.Equal(lowerBound) {

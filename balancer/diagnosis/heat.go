@@ -130,9 +130,9 @@ func StuckText(s heat.Stuck, maps []heat.Map) string {
 		return fmt.Sprintf("%s: all inserts into %s go to the end of its shard key, and no move helps%s", has,
 			s.Namespace, advise)
 	case heat.ObstacleUnknown:
-		return has + ": no sample says which chunks it is of"
+		return has + ": no sample tells which of its chunks have the load"
 	}
-	return has + ": none of its chunks may move, by size, zone, room, or as it moved recently"
+	return has + ": none of its chunks may move, because of its size, its zone, a lack of room, or a recent move"
 }
 
 func keyText(maps []heat.Map, s heat.Stuck) string {

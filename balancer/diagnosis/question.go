@@ -91,7 +91,7 @@ func (e *KeyError) Error() string {
 // Unwrap returns the underlying error.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// WhyKey calls WhyChunk for the chunk that owns a document with these fields. Its error is an
+// WhyKey calls WhyChunk for the chunk that owns a document with these fields. Its error is a
 // *NotFoundError or a *KeyError, or says that the chunks were not read.
 func WhyKey(s *catalog.Snapshot, ns string, doc bson.Raw) (ChunkAnswer, error) {
 	if err := CheckScope(s, Scope{Namespace: ns}); err != nil {
