@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
@@ -157,7 +158,7 @@ func Describe(s plan.Step) string {
 		}
 		return fmt.Sprintf("move the range of %s at %s from %s to %s", s.Namespace, at, s.From, s.To)
 	case plan.Split:
-		return fmt.Sprintf("split %s at %d points, from %s", s.Namespace, len(s.Points), s.Min)
+		return fmt.Sprintf("split %s at %s, from %s", s.Namespace, humanize.Count(len(s.Points), "point"), s.Min)
 	}
 	return fmt.Sprintf("%s %s from %s to %s", s.Kind, s.Namespace, s.Min, s.Max)
 }

@@ -129,6 +129,13 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v: %d records", f, len(got))
 		}
 	}
+	// A run that was given a pattern is found by each collection that it covers.
+	for ns, want := range map[string]bool{"shop.orders": true, "shop.*": true, "crm.x": false, "*": true} {
+		r := Record{Entry: Entry{Namespaces: []string{"shop.*"}}}
+		if got := (Filter{Namespaces: []string{ns}}).Select([]Record{r}); (len(got) == 1) != want {
+			t.Errorf("%s: %d records", ns, len(got))
+		}
+	}
 }
 
 // What is written comes back.

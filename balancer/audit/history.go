@@ -67,13 +67,16 @@ func (f Filter) Select(list []Record) []Record {
 	return list
 }
 
-// matches reports whether the filter selects one of the namespaces. A run without namespaces concerns
-// all collections.
+// matches reports whether the filter selects one of the namespaces, which are patterns themselves where a run was
+// given patterns. A run without namespaces concerns all collections.
 func (f Filter) matches(namespaces []string) bool {
+	covers := func(pattern, ns string) bool {
+		is, err := path.Match(pattern, ns)
+		return err == nil && is
+	}
 	return len(f.Namespaces) == 0 || len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(ns string) bool {
 		return slices.ContainsFunc(f.Namespaces, func(pattern string) bool {
-			is, err := path.Match(pattern, ns)
-			return pattern == ns || err == nil && is
+			return pattern == ns || covers(pattern, ns) || covers(ns, pattern)
 		})
 	})
 }
