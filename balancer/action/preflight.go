@@ -242,20 +242,21 @@ func (l *preflightReader) readJumbo(ctx context.Context) {
 					return
 				}
 			}
-			found, err := readUnmovable(ctx, steps, ns, from, maxFlaggedChunks-looked)
+			found, flagged, err := readUnmovable(ctx, steps, ns, from, maxFlaggedChunks-looked)
 			l.addUnread("jumbo chunks of "+ns, err)
-			looked += len(found)
+			looked += flagged
 			l.facts.Unmovable = append(l.facts.Unmovable, found...)
 		}
 	}
 }
 
-// readUnmovable returns the flagged chunks of a shard that can't be split.
+// readUnmovable checks at most the given number of flagged chunks of a shard. It returns those that can't be split,
+// and how many it has checked.
 func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, from catalog.ShardID, most int) (
-	list []preflight.Unmovable, err error) {
+	list []preflight.Unmovable, flagged int, err error) {
 	coll, chunks, err := steps.ReadJumboChunks(ctx, ns, from, int64(most))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, chunk := range chunks {
 		move := apply.Command{
@@ -264,14 +265,14 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 		}
 		can, err := steps.CanCut(ctx, move)
 		if err != nil {
-			return list, err
+			return list, len(chunks), err
 		}
 		if can {
 			continue
 		}
 		size, err := steps.RangeSize(ctx, move)
 		if err != nil {
-			return list, err
+			return list, len(chunks), err
 		}
 		if size.Counted && size.Bytes <= preflight.MaxMoveBytes(steps.Release(), move.ChunkSize) {
 			continue // the chunk is small enough in spite of its flag
@@ -285,7 +286,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 			Estimated:  !size.Counted,
 		})
 	}
-	return list, nil
+	return list, len(chunks), nil
 }
 
 // notedCodes are the codes that a run reports before it begins. A run reports other obstacles when it
