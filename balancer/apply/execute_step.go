@@ -167,11 +167,11 @@ func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 				err = &StepError{s.step, cutErr}
 			case cutErr != nil:
 				return errors.Join(err, cutErr)
-			case len(points) == 0:
-				if err := s.forceMove(sent); err != nil {
+			case len(points) == 0: // a forced move that fails is checked and retried like another one
+				err = s.forceMove(sent)
+				if errors.As(err, new(*NeedsForceError)) || err != nil && s.hardCtx.Err() != nil {
 					return err
 				}
-				err = nil
 			case cuts < maxCuts:
 				err = nil
 			}

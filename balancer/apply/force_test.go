@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
 )
 
@@ -75,6 +76,40 @@ func TestForceOnlyOnDemand(t *testing.T) {
 			if len(told) != 1 || told[0].Kind != apply.ForcingMove || told[0].Forced.Bytes < 3<<20 || told[0].Forced.BlockedFor <= 0 {
 				t.Errorf("%s%s: told %+v", release, flag, told)
 			}
+		}
+	}
+}
+
+// A forced move that fails transiently is made again; one whose reply is lost is not.
+func TestForceAgain(t *testing.T) {
+	for name, fail := range map[string]func(send func() error) error{
+		"lost": func(func() error) error { return errGone() },
+		"lost reply": func(send func() error) error {
+			if err := send(); err != nil {
+				return err
+			}
+			return errGone()
+		},
+		"busy": func(func() error) error { return mongoerr.New(mongoerr.ConflictingOperationInProgress, "busy") },
+	} {
+		w := heavy(t, catalog.Release80, "")
+		tries, sent := 0, 0
+		c := &counting{Cluster: w.steps, around: func(c apply.Command, send func() error) error {
+			if !c.Force {
+				return send()
+			}
+			counted := func() error { sent++; return send() }
+			if tries++; tries == 1 {
+				return fail(counted)
+			}
+			return counted()
+		}}
+		o := w.options()
+		o.ChangePolicy, o.Replan, o.ForceJumbo = apply.ReplanOnChange, w.replan, true
+		r, err := apply.Run(t.Context(), c, w.plan(plan.Goal{Kind: plan.Drain, Shard: "a"}), o)
+		if err != nil || !r.Finished || sent != 1 || r.Progress.MovesDone == 0 ||
+			w.snapshot().Collection("db.c").Table.CountOn("a") != 0 {
+			t.Errorf("%s: finished %v, forced %d times, %v", name, r.Finished, sent, err)
 		}
 	}
 }
