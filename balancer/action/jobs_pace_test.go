@@ -183,7 +183,8 @@ func TestJobWorksForSomeNights(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	w := newWorld(t, crowded(75), catalog.Release80, 1) // at noon
+	w := newWorld(t, crowded(20), catalog.Release80, 1)       // at noon
+	config("settings", one("enabled", false), "automerge")(w) // else the number of chunks depends on the time of the first plan
 	d := jobDrain()
 	var err error
 	if d.Window, err = pace.ParseWindow("22:00-06:00 UTC", time.UTC); err != nil {
