@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
@@ -56,7 +57,7 @@ func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*lo
 			options = append(options, o)
 		}
 	}
-	options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: LimitOption(size)})
+	options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: document.SmallestInt(size)})
 	capped := newLocal(l.docs.Language, uuid, options, ns)
 	for doc := range l.docs.Documents() {
 		if _, err := capped.docs.Insert(doc); err != nil {

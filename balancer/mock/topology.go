@@ -231,10 +231,6 @@ func parseNumberDocument(data []byte) (bson.Raw, bool) {
 	if err != nil || n == 0 {
 		return nil, false
 	}
-	var value any = n
-	if n == int64(int32(n)) {
-		value = int32(n)
-	}
-	doc, err := document.Encode(bson.D{{Key: string(name), Value: value}})
+	doc, err := document.Encode(bson.D{{Key: string(name), Value: document.SmallestInt(n)}})
 	return doc, err == nil
 }

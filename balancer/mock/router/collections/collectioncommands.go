@@ -38,8 +38,8 @@ func renameCollection(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"The collectionUUID parameter cannot be provided when renaming a collection between databases")
 	}
-	if target := c.Args["dropTarget"]; target.Type == bson.TypeBinary {
-		if err := call.CheckUUID(c.Cluster, to, target); err != nil {
+	if _, target, isUUID := c.Args["dropTarget"].BinaryOK(); isUUID {
+		if err := c.Cluster.Collections().CheckUUID(to, target); err != nil {
 			return nil, err
 		}
 		drop = true
@@ -178,7 +178,7 @@ func modifiedOptions(c *call.Call) (bson.D, error) {
 		if n <= 0 && kept == "size" {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
 		}
-		changes = append(changes, bson.E{Key: kept, Value: mock.LimitOption(int64(max(0, n)))})
+		changes = append(changes, bson.E{Key: kept, Value: document.SmallestInt(int64(max(0, n)))})
 	}
 	return changes, nil
 }

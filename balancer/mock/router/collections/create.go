@@ -148,12 +148,12 @@ func collectionOptions(c *call.Call) (bson.D, error) {
 				"BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
 		}
 		n = (n + 255) / 256 * 256 // the server rounds this way
-		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: mock.LimitOption(n)})
+		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: document.SmallestInt(n)})
 		if most, isNumber := max.AsInt64OK(); isNumber && most > 0 {
 			if most >= maxCappedDocs {
 				return nil, mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31")
 			}
-			options = append(options, bson.E{Key: "max", Value: mock.LimitOption(most)})
+			options = append(options, bson.E{Key: "max", Value: document.SmallestInt(most)})
 		}
 	}
 	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // only listed

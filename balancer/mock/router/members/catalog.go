@@ -153,7 +153,7 @@ func memberCount(c *call.Call) (bson.D, error) {
 		for _, part := range reads.Stats(c, q.NS) {
 			n += part.Docs
 		}
-		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, nil
+		return bson.D{{Key: "n", Value: document.SmallestInt(n)}}, nil
 	}
 	return reads.CountMatching(c, q)
 }

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/servers"
+	"shardsh/balancer/mock/store/document"
 )
 
 // The replica set of a member. The member has been the primary since its start and is the only member.
@@ -88,7 +89,7 @@ func replicaSetConfig(c *call.Call) bson.D {
 	}
 	config := bson.D{
 		{Key: "_id", Value: c.Node.Member.Set}, {Key: "version", Value: int32(1)},
-		{Key: "term", Value: call.SmallestInt(term(c))},
+		{Key: "term", Value: document.SmallestInt(term(c))},
 		{Key: "members", Value: members},
 	}
 	if c.Node.Member.ID == mock.ConfigServerID {
@@ -193,7 +194,7 @@ func secondaryMember(c *call.Call, applied bson.Timestamp) bson.D {
 		{Key: "lastWrittenWallTime", Value: date},
 		{Key: "syncSourceHost", Value: c.Node.Member.Address}, {Key: "syncSourceId", Value: int32(0)},
 		{Key: "infoMessage", Value: ""}, {Key: "configVersion", Value: int32(1)},
-		{Key: "configTerm", Value: call.SmallestInt(term(c))},
+		{Key: "configTerm", Value: document.SmallestInt(term(c))},
 	}
 }
 
@@ -207,7 +208,7 @@ func replicaSetMember(c *call.Call, now bson.D, date bson.DateTime, electionStam
 		{Key: "lastDurableWallTime", Value: date}, {Key: "lastWrittenWallTime", Value: date},
 		{Key: "syncSourceHost", Value: ""}, {Key: "syncSourceId", Value: int32(-1)}, {Key: "infoMessage", Value: ""},
 		{Key: "electionTime", Value: electionStamp}, {Key: "electionDate", Value: dateOf(electionStamp)},
-		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: call.SmallestInt(term(c))},
+		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: document.SmallestInt(term(c))},
 		{Key: "self", Value: true}, {Key: "lastHeartbeatMessage", Value: ""},
 	}
 }

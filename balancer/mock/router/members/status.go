@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/router/collections"
 	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/store/document"
 )
 
 // memberSections returns the sections of a member's serverStatus in the server's order: by name, except
@@ -138,7 +139,7 @@ func memberShardingStatistics(c *call.Call) any {
 		stats = append(stats, criticalSections(c)...)
 	}
 	stats = append(stats,
-		bson.E{Key: "rangeDeleterTasks", Value: call.SmallestInt(int64(c.Cluster.Statistics().RangeDeletionCount(id)))},
+		bson.E{Key: "rangeDeleterTasks", Value: document.SmallestInt(int64(c.Cluster.Statistics().RangeDeletionCount(id)))},
 		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
 }

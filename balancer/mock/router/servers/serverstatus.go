@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/store/document"
 )
 
 // SharedSections returns the sections that both mongos and members have.
@@ -187,10 +188,10 @@ func shardingStatistics(c *call.Call) any {
 	for _, name := range call.TargetedCommands() {
 		by := c.Node.Counters.Targeted[name]
 		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
-			{Key: "allShards", Value: call.SmallestInt(by[call.ToAllShards].Load())}, {Key: "manyShards",
-				Value: call.SmallestInt(by[call.ToManyShards].Load())},
-			{Key: "oneShard", Value: call.SmallestInt(by[call.ToOneShard].Load())}, {Key: "unsharded",
-				Value: call.SmallestInt(by[call.ToUnsharded].Load())},
+			{Key: "allShards", Value: document.SmallestInt(by[call.ToAllShards].Load())}, {Key: "manyShards",
+				Value: document.SmallestInt(by[call.ToManyShards].Load())},
+			{Key: "oneShard", Value: document.SmallestInt(by[call.ToOneShard].Load())}, {Key: "unsharded",
+				Value: document.SmallestInt(by[call.ToUnsharded].Load())},
 		}})
 	}
 	stats := bson.D{

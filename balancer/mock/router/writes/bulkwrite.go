@@ -148,8 +148,8 @@ func checkBulkUUIDs(c *call.Call) error {
 		return err
 	}
 	for _, info := range infos {
-		if uuid := info.Lookup("collectionUUID"); uuid.Type == bson.TypeBinary {
-			if err := call.CheckUUID(c.Cluster, info.Lookup("ns").StringValue(), uuid); err != nil {
+		if _, uuid, isUUID := info.Lookup("collectionUUID").BinaryOK(); isUUID {
+			if err := c.Cluster.Collections().CheckUUID(info.Lookup("ns").StringValue(), uuid); err != nil {
 				return err
 			}
 		}
