@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -291,7 +292,7 @@ func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (retryTrans
 			return false, err
 		}
 		switch {
-		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != server.MaxTimeMSExpired:
+		case command.HasErrorLabel("UnknownTransactionCommitResult") && server.CodeOf(err) != mongoerr.MaxTimeMSExpired:
 		case command.HasErrorLabel("TransientTransactionError"):
 			return true, nil
 		default:

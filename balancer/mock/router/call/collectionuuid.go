@@ -1,8 +1,6 @@
 package call
 
-import (
-	"shardsh/balancer/mongoerr"
-)
+import "shardsh/balancer/mongoerr"
 
 // CheckCollectionUUID rejects a command whose collectionUUID differs from its collection's UUID, or that
 // expects an encrypted collection.

@@ -218,9 +218,6 @@ func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	return append(options, bson.E{Key: name, Value: doc}), nil
 }
 
-// notOneStageField is the error code for a pipeline stage that does not have exactly one field.
-const notOneStageField mongoerr.Code = 40323
-
 func createView(c *call.Call, ns string, on bson.RawValue) error {
 	view, err := readView(c, ns, on)
 	if err != nil {
@@ -257,7 +254,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 		return pipeline.Compile(stages, pipeline.Env{Language: c.Language()})
 	})
 	if err != nil {
-		if mongoerr.Is(err, notOneStageField) {
+		if mongoerr.Is(err, mongoerr.NotOneStageField) {
 			return mock.View{}, err
 		}
 		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
