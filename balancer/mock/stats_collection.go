@@ -320,9 +320,6 @@ func (st *Statistics) fillShardSizes(shards []catalog.Shard) {
 	}
 }
 
-// ConfigServerID is the id of the config server among the members of the cluster.
-const ConfigServerID = configShard
-
 // MemberReads captures the data of a collection on one shard, including orphans, as a client sees it
 // that connects directly to the shard. The config server has the config and admin databases.
 func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Filter) ([]Read, error) {

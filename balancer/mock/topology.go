@@ -161,7 +161,7 @@ func ParseTopology(data []byte) (*Topology, error) {
 	}
 	seen := map[string]bool{}
 	for i, s := range t.Shards {
-		if s.ID == "" || s.ID == "config" || seen[s.ID] {
+		if s.ID == "" || s.ID == string(configShard) || seen[s.ID] {
 			return nil, fmt.Errorf("shards[%d].id: %q is empty, reserved or taken", i, s.ID)
 		}
 		seen[s.ID] = true

@@ -17,9 +17,6 @@ import (
 
 const blockedByMoves = "each range while its move is committed, as a rule well below a second"
 
-// maxRoundDelay is the longest delay of a round that is due.
-const maxRoundDelay = 10 * time.Second
-
 // movesWay prices a plan that shardsh carries out itself, step after step.
 func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
 	w := Way{Kind: Moves, WritesBlocked: blockedByMoves,

@@ -15,7 +15,7 @@ import (
 // config.
 func PrimaryOf(cluster *mock.Cluster, db string) string {
 	if db == "admin" || db == "config" {
-		return string(mock.ConfigServerID)
+		return string(catalog.ConfigServerID)
 	}
 	primary, _ := cluster.ConfigDB().Primary(db)
 	return string(primary)

@@ -8,7 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/store/document"
@@ -53,7 +53,7 @@ func replicaSetHandlers() map[string]call.Handler {
 
 // term returns the election term of the set's primary.
 func term(c *call.Call) int64 {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return c.Cluster.Term()
 	}
 	return 1
@@ -92,7 +92,7 @@ func replicaSetConfig(c *call.Call) bson.D {
 		{Key: "term", Value: document.SmallestInt(term(c))},
 		{Key: "members", Value: members},
 	}
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		config = append(config, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(config,
@@ -128,7 +128,7 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
 		{Key: "syncSourceId", Value: int32(-1)},
 	}
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		status = append(status, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(status,
@@ -259,7 +259,7 @@ func memberCommandLine(c *call.Call) (bson.D, error) {
 }
 
 func clusterRole(c *call.Call) string {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return "configsvr"
 	}
 	return "shardsvr"

@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/sharding"
@@ -21,7 +20,7 @@ const chunksCachePrefix = "config.cache.chunks."
 
 // cachedCollections returns the tracked collections that have chunks on a shard.
 func cachedCollections(c *call.Call) []string {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return nil
 	}
 	local := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
@@ -63,7 +62,7 @@ func cacheCollections(c *call.Call) ([]bson.D, error) {
 
 // cacheDatabases returns the databases that have collections on a shard.
 func cacheDatabases(c *call.Call) ([]bson.D, error) {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return nil, nil
 	}
 	var docs []bson.D

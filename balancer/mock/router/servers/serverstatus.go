@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -197,7 +198,7 @@ func shardingStatistics(c *call.Call) any {
 	stats := bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
 		{Key: "catalogCache", Value: CatalogCacheStatus(c.Node.Routes.Stats())},
-		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)},
+		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), catalog.ConfigServerID)},
 	}
 	if c.Node.Release().CountsOverload() {
 		stats = append(stats, bson.E{Key: "shards", Value: overloadByShard(c)})
@@ -213,7 +214,7 @@ const fullRetryBudget = 1000.0
 // of overload. The mock's routers return the error to the client and do not retry, so the counters of
 // retries stay 0.
 func overloadByShard(c *call.Call) bson.D {
-	ids := append(slices.Clone(c.Cluster.ShardIDs()), mock.ConfigServerID)
+	ids := append(slices.Clone(c.Cluster.ShardIDs()), catalog.ConfigServerID)
 	slices.Sort(ids)
 	list := bson.D{}
 	for _, id := range slices.Compact(ids) {
