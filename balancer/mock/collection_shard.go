@@ -388,7 +388,7 @@ const (
 // holdsCollection reports whether the config server stores a collection. Of its databases, only the
 // sessions collection is on shards.
 func (c *ConfigDB) holdsCollection(ns string) bool {
-	return onConfigServer(databaseOf(ns)) && c.tables[ns] == nil && !strings.Contains(ns, "$")
+	return onConfigServer(catalog.DatabaseOf(ns)) && c.tables[ns] == nil && !strings.Contains(ns, "$")
 }
 
 // ensureSessionsCollection creates the sessions collection as soon as there is a shard for it. It reports whether

@@ -385,5 +385,3 @@ func (m *migration) releaseShards() {
 	}
 	delete(m.ms.active, m)
 }
-
-func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }

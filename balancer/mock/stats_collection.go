@@ -284,7 +284,7 @@ func (ms *Migrations) List() []MigrationInfo {
 
 func orEmpty(doc bson.Raw) bson.Raw {
 	if doc == nil {
-		return emptyDoc()
+		return document.Empty
 	}
 	return doc
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dop251/goja"
@@ -14,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -230,7 +230,7 @@ func (sess *Session) checkTransactionStep(c *script.Call, err error) {
 		c.JS.Throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
 	}
 	if slices.Contains(transactionStateErrors(), text) {
-		c.JS.Throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
+		c.JS.Throw("MongoTransactionError", "%s", humanize.Capitalized(text))
 	}
 	if _, err = sess.conn.host.Gateway.HandleReply(nil, err); err != nil {
 		sess.conn.host.Gateway.Throw(err)
