@@ -3,7 +3,6 @@ package diff
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
@@ -71,8 +70,7 @@ func sameUUID(a, b *catalog.CollectionState) bool { return bytes.Equal(a.UUID.Da
 func displayName(ns string) string { return catalog.TimeSeriesNamespace(ns) }
 
 func (d *differ) addDropped(older *catalog.CollectionState) {
-	database, _, _ := strings.Cut(older.Namespace, ".")
-	dropped := func(b catalog.Database) bool { return b.Name == database }
+	dropped := func(b catalog.Database) bool { return b.Name == catalog.DatabaseOf(older.Namespace) }
 	if slices.ContainsFunc(d.old.Databases, dropped) && !slices.ContainsFunc(d.new.Databases, dropped) {
 		return
 	}

@@ -273,7 +273,7 @@ func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
 // BytesOn returns the size of the user data on a shard, including orphans.
 func (m *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 	for ns, local := range m.shards[id].colls {
-		if db, _, _ := strings.Cut(ns, "."); !onConfigServer(db) {
+		if !onConfigServer(catalog.DatabaseOf(ns)) {
 			_, bytes := local.counts()
 			sum += bytes
 		}

@@ -2,7 +2,6 @@ package collections
 
 import (
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -33,8 +32,7 @@ func collectionHandlers() map[string]call.Handler {
 func renameCollection(c *call.Call) (bson.D, error) {
 	from, to := c.Args.Text("renameCollection"), c.Args.Text("to")
 	drop := c.Args.Bool("dropTarget")
-	old, _, _ := strings.Cut(from, ".")
-	if db, _, _ := strings.Cut(to, "."); db != old && c.Args.Has("collectionUUID") {
+	if catalog.DatabaseOf(to) != catalog.DatabaseOf(from) && c.Args.Has("collectionUUID") {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"The collectionUUID parameter cannot be provided when renaming a collection between databases")
 	}

@@ -83,7 +83,7 @@ func memberCollectionsOf(id catalog.ShardID) []ownCollection {
 
 // ownCollectionOf finds an internal collection of the member.
 func ownCollectionOf(c *call.Call, ns string) (ownCollection, bool) {
-	if db, _, _ := strings.Cut(ns, "."); db != "local" && db != "config" && db != "admin" {
+	if db := catalog.DatabaseOf(ns); db != "local" && db != "config" && db != "admin" {
 		return ownCollection{}, false
 	}
 	all := ownCollections(c)

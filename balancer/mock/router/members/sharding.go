@@ -2,7 +2,6 @@ package members
 
 import (
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -68,7 +67,7 @@ func cacheDatabases(c *call.Call) ([]bson.D, error) {
 	var docs []bson.D
 	last := ""
 	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
-		db, _, _ := strings.Cut(ns, ".")
+		db := catalog.DatabaseOf(ns)
 		entry, known := c.Cluster.ConfigDB().DatabaseEntry(db)
 		if !known || db == last {
 			continue

@@ -2,7 +2,6 @@ package writes
 
 import (
 	"errors"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -129,7 +128,7 @@ func bulkNamespaces(c *call.Call) ([]string, error) {
 			return nil, call.ErrEncrypted()
 		}
 		ns := info.Lookup("ns").StringValue()
-		if db, _, _ := strings.Cut(ns, "."); db == "local" {
+		if db := catalog.DatabaseOf(ns); db == "local" {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
 		} else if db == "config" || db == "admin" { // without a code (recording 12, insert into config)
 			return nil, mongoerr.NewNoCode("bulkWrite can't write to the %s database", db)
