@@ -123,14 +123,11 @@ func (p *comparer) mergeFirstWay() (Way, bool, error) {
 	if err != nil {
 		return w, false, err
 	}
-	refused := w.Refused
 	w.Kind, w.Moves, w.Bytes = MergeFirst, 0, 0
 	w.Needs = "6.0; shardsh must run meanwhile, and the cluster's balancer must not work on the collection"
 	w.Commands = []string{p.command(goal), p.command(p.o.Goal)}
 	p.setStepTimes(&w, slices.Concat(merges.Steps, steps))
 	w.High = scaled(w.High, mergedFactor(w.Moves))
-	w.Refused = refused
-	p.checkDisks(&w)
 	return w, true, nil
 }
 

@@ -196,10 +196,10 @@ func (u *Update) hasChangeAt(at pathSteps) (found, onlyAppends bool) {
 	path := at.names()
 	for _, c := range u.changes {
 		if pathMatches(c.path, path) || pathMatches(c.from, path) {
-			return true, c.mod.onlyAppends
+			found, onlyAppends = true, c.mod.onlyAppends && (onlyAppends || !found)
 		}
 	}
-	return false, false
+	return found, onlyAppends
 }
 
 // pathMatches compares the path of a modifier with a path in a document: $, $[] and $[x] match any array
