@@ -157,3 +157,11 @@ func Capitalized(text string) string {
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
+
+// OnOff returns "on" or "off".
+func OnOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
