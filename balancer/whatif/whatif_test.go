@@ -107,7 +107,6 @@ func TestRefusals(t *testing.T) {
 		{"unzone s000 EU", "s000 is not in the zone EU", s},
 		{`zone db.c0 {"x": 0} {"x": 1} EU`, "the shard key of db.c0 is", s},
 		{"clearJumbo db.c0", "there is no jumbo chunk", s},
-		{`clearJumbo db.c0 {"k": {"$maxKey": 1}}`, "it is the upper bound of the last one", s},
 		{"defragment db.c0", "5.0 can't defragment, which came with 6.0", fifty},
 		{"chunkSize db.c0 64", "chunkSize MB sets that of the cluster", fifty},
 		{"autoMerge on", "5.0 has no auto-merger", fifty},
