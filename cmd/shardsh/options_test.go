@@ -28,8 +28,6 @@ func TestOptions(t *testing.T) {
 		{"no- with a value", []string{"--no-quiet=true", "--eval", "1"}, 2, "", "--no-quiet takes no value"},
 		{"only switches can be switched off", []string{"--no-eval", "1"}, 2, "", "unknown option --no-eval"},
 		{"json in two words", []string{"--json", "relaxed", "--eval", "NumberLong('1')"}, 0, "1\n", ""},
-		{"man of an address", []string{"man", "mongodb://u:p@h:1"}, 2, "",
-			`man takes no arguments: "mongodb://<credentials>@h:1". For one verb: shardsh help VERB`},
 		{"a mistyped option", []string{"--evall", "1"}, 2, "", "did you mean --eval?"},
 		{"one dash", []string{"-quiet"}, 2, "", "did you mean --quiet?"},
 		{"after -- all words are arguments", []string{"--eval", "process.argv.slice(1).concat(scriptArgs).join()", "--",

@@ -50,12 +50,12 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Two changes may have the same element in mind: an array that one of them replaces is recorded as a whole.
+// Two changes may have the path of an element: an array that one of them replaces is recorded as a whole.
 func TestDescribeTwoChangesOfElements(t *testing.T) {
 	d, ok := describe(t, `{"a": [[1], [2, 3]]}`, `{"$push": {"a.$[x]": 9}, "$set": {"a.$[y]": [2, 4]}}`,
 		marshalled(t, bson.D{{Key: "x", Value: bson.A{1}}}), marshalled(t, bson.D{{Key: "y", Value: bson.A{2, 3}}}))
 	got, err := bson.MarshalExtJSON(d.Updated, false, false)
-	if want := `{"a.0":[1,9],"a.1":[2,4]}`; !ok || err != nil || string(got) != want {
+	if want := `{"a.0.1":9,"a.1":[2,4]}`; !ok || err != nil || string(got) != want {
 		t.Errorf("got  %s %v %v\nwant %s", got, ok, err, want)
 	}
 }
