@@ -29,8 +29,8 @@ const (
 
 // WaitReasons returns the reasons for which moves wait.
 func WaitReasons() []Reason {
-	return []Reason{WaitBetweenMoves, WaitFailures, WaitWindow, WaitNoAnswer, WaitCondition, WaitLimit, WaitPaused, WaitDisk,
-		WaitOverload}
+	return []Reason{WaitBetweenMoves, WaitFailures, WaitWindow, WaitNoAnswer, WaitCondition, WaitLimit, WaitPaused,
+		WaitDisk, WaitOverload}
 }
 
 // Event says that moves wait, or continue.

@@ -59,7 +59,8 @@ func (g *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
 	}
-	if rawdoc.Int(reply, "code") == int64(mongoerr.NotPrimaryNoSecondaryOk) && !strings.Contains(message, "db.runCommand") {
+	code := mongoerr.Code(rawdoc.Int(reply, "code"))
+	if code == mongoerr.NotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
 	e := g.JS.Values.Errors.New("MongoServerError", message)
