@@ -52,12 +52,15 @@ type Parameters struct {
 	ReshardingDuration time.Duration
 }
 
+// DefaultReshardingDuration is the server's default of ReshardingDuration.
+const DefaultReshardingDuration = 5 * time.Minute
+
 // DefaultParameters returns the server's defaults.
 func DefaultParameters() Parameters {
 	return Parameters{
 		MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second,
 		DefragmentationThrottling: time.Second, AutoMergerThrottling: 15 * time.Second, AutoMergerInterval: time.Hour,
-		SessionsChunks: 1024, ReshardingDuration: 5 * time.Minute,
+		SessionsChunks: 1024, ReshardingDuration: DefaultReshardingDuration,
 	}
 }
 

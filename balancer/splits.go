@@ -96,7 +96,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 	return splits, nil
 }
 
-// splitsOf returns the splits at the zone boundaries of a collection. Up to 7.0, the sessions
+// splitsOf returns the splits at the zone boundaries of a collection. Before 7.0, the sessions
 // collection has its own splits instead (rules/01-rounds-and-settings §5.4).
 func (c *Config) splitsOf(r Routing) []policy.Split {
 	if r.Table == nil {

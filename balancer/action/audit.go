@@ -120,7 +120,7 @@ func (a Audit) Validate() error {
 
 // selects reports whether a collection is to be audited.
 func (a Audit) selects(ns string) bool {
-	database, _, _ := strings.Cut(ns, ".")
+	database := catalog.DatabaseOf(ns)
 	return len(a.Namespaces) == 0 || slices.Contains(a.Namespaces, ns) || slices.Contains(a.Namespaces, database)
 }
 

@@ -123,8 +123,7 @@ func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, 
 		return nil, err
 	}
 	return slices.DeleteFunc(found, func(f placement.Finding) bool {
-		database, _, _ := strings.Cut(f.Namespace, ".")
-		return slices.Contains(busy, database) || slices.Contains(busy, f.Namespace)
+		return slices.Contains(busy, catalog.DatabaseOf(f.Namespace)) || slices.Contains(busy, f.Namespace)
 	}), nil
 }
 
@@ -145,8 +144,7 @@ func (a *auditRun) readHoldings(ctx context.Context) (map[string]*placement.Coll
 	colls := map[string]*placement.Collection{}
 	collectionOf := func(ns string) *placement.Collection {
 		if colls[ns] == nil {
-			database, _, _ := strings.Cut(ns, ".")
-			c := &placement.Collection{Primary: a.config.Primaries[database]}
+			c := &placement.Collection{Primary: a.config.Primaries[catalog.DatabaseOf(ns)]}
 			c.Collection, c.Tracked = a.config.Collections[ns]
 			c.Namespace = ns
 			colls[ns] = c

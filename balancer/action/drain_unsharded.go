@@ -21,8 +21,8 @@ type TargetShards map[catalog.ShardID]int
 // TargetShardsFor returns the shards that are not draining, except one shard.
 func TargetShardsFor(s *catalog.Snapshot, except catalog.ShardID) TargetShards {
 	others := TargetShards{}
-	for _, shard := range s.Shards() {
-		if shard.ID != except && !shard.Draining {
+	for _, shard := range s.StayingShards() {
+		if shard.ID != except {
 			others[shard.ID] = 0
 		}
 	}

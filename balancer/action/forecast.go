@@ -50,15 +50,11 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 		return made, err
 	}
 	reporter := &serialReporter{next: r}
-	zone, err := locationOf(f.TimeZone)
-	if err != nil {
-		return made, err
-	}
-	reads := live.ReaderOptions{TimeZone: zone}
+	reads := live.ReaderOptions{}
 	if f.Goal.Kind != plan.Load {
 		reads = source.withOutlines(ctx, f.Goal, reads)
 	}
-	s, err := source.readAndReport(ctx, reads, reporter)
+	s, err := source.readAndReport(ctx, reads, f.TimeZone, reporter)
 	if err != nil {
 		return made, err
 	}

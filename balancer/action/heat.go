@@ -156,7 +156,7 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	}
 	report := &serialReporter{next: r}
 	reads := live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: literalNames(h.Namespaces)}
-	s, err := source.readAndReport(ctx, reads, report)
+	s, err := source.readAndReport(ctx, reads, "", report)
 	if err != nil {
 		return HeatResult{}, err
 	}

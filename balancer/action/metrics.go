@@ -76,8 +76,7 @@ func writeProgress(to io.Writer, s pace.Stats) error {
 			Value: float64(s.Failures[class]), Labels: []string{"class", class.String()},
 		})
 	}
-	for _, reason := range []pace.Reason{pace.WaitBetweenMoves, pace.WaitFailures, pace.WaitWindow, pace.WaitNoAnswer,
-		pace.WaitCondition, pace.WaitPaused, pace.WaitOverload, pace.WaitLimit, pace.WaitDisk} {
+	for _, reason := range pace.WaitReasons() {
 		waits = append(waits, machine.Sample{Value: s.Waited[reason].Seconds(), Labels: []string{"reason", string(reason)}})
 	}
 	return errors.Join(

@@ -85,18 +85,14 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 		return nil, err
 	}
 	reporter := &serialReporter{next: r}
-	zone, err := locationOf(p.TimeZone)
-	if err != nil {
-		return nil, err
-	}
-	options := live.ReaderOptions{TimeZone: zone}
+	options := live.ReaderOptions{}
 	switch {
 	case p.DiskLimit > 0:
 		options.Parts = live.DefaultParts | live.Reusable
 	case p.Presplit == nil:
 		options = source.withOutlines(ctx, p.Goal, options)
 	}
-	s, err := source.readAndReport(ctx, options, reporter)
+	s, err := source.readAndReport(ctx, options, p.TimeZone, reporter)
 	if err != nil {
 		return nil, err
 	}

@@ -300,7 +300,7 @@ func checkObstacles(report preflight.Report, dryRun bool, r *serialReporter) err
 		text := o.Text(func(option string) string { return option })
 		switch {
 		case !o.Stops && slices.Contains(notedCodes, o.Code):
-			r.note(strings.ToUpper(text[:1]) + text[1:] + ".")
+			r.note(humanize.Capitalized(text) + ".")
 		case dryRun && o.Stops && o.Err == nil && !o.Waits:
 			r.Report(ObstacleFound{o})
 		}

@@ -95,7 +95,7 @@ func (p PresplitMethod) Goal(ctx context.Context, client *mongo.Client, s *catal
 	case p.ChunksFromSample > 0:
 		goal.Points, err = samplePoints(ctx, client, c, p.ChunksFromSample)
 	case p.PerShard > 0:
-		n := p.PerShard * countStayingShards(s)
+		n := p.PerShard * len(s.StayingShards())
 		if n > MaxPresplitChunks {
 			return goal, refuse("{perShard} %d makes %d chunks, and %d are possible", p.PerShard, n, MaxPresplitChunks)
 		}
@@ -104,15 +104,6 @@ func (p PresplitMethod) Goal(ctx context.Context, client *mongo.Client, s *catal
 		goal.Points, err = evenPoints(c, p.Chunks)
 	}
 	return goal, err
-}
-
-func countStayingShards(s *catalog.Snapshot) (n int) {
-	for _, shard := range s.Shards() {
-		if !shard.Draining {
-			n++
-		}
-	}
-	return n
 }
 
 func pointsOf(c *catalog.CollectionState, docs []bson.Raw) ([]catalog.Key, error) {

@@ -42,12 +42,7 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 		return quote, err
 	}
 	reporter := &serialReporter{next: r}
-	zone, err := locationOf(p.TimeZone)
-	if err != nil {
-		return quote, err
-	}
-	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable, TimeZone: zone},
-		reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable}, p.TimeZone, reporter)
 	if err != nil {
 		return quote, err
 	}

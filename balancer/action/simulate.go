@@ -37,11 +37,7 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 		return out, err
 	}
 	reporter := &serialReporter{next: r}
-	zone, err := locationOf(v.TimeZone)
-	if err != nil {
-		return out, err
-	}
-	s, err := source.readAndReport(ctx, live.ReaderOptions{TimeZone: zone}, reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{}, v.TimeZone, reporter)
 	if err != nil {
 		return out, err
 	}

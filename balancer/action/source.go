@@ -69,8 +69,15 @@ func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	return live.NewSecondaryReader(s.Client, s.ReadPreference, o)
 }
 
-// readAndReport reads the cluster and reports the snapshot.
-func (s Source) readAndReport(ctx context.Context, o live.ReaderOptions, r *serialReporter) (*catalog.Snapshot, error) {
+// readAndReport reads the cluster and reports the snapshot. timeZone is the one of the config servers; empty to
+// determine it.
+func (s Source) readAndReport(
+	ctx context.Context, o live.ReaderOptions, timeZone string, r *serialReporter,
+) (*catalog.Snapshot, error) {
+	var err error
+	if o.TimeZone, err = locationOf(timeZone); err != nil {
+		return nil, err
+	}
 	s.report = r
 	read, err := s.Read(ctx, o)
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -67,8 +66,8 @@ const defaultFullTableLimit = 500_000
 
 // readerOptions returns which parts to read: the routing tables of the named collection, or of the
 // collections that may not be balanced; in a small cluster the routing tables of all collections.
-func (w Why) readerOptions(zone *time.Location) live.ReaderOptions {
-	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes | live.Counts, TimeZone: zone}
+func (w Why) readerOptions() live.ReaderOptions {
+	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes | live.Counts}
 	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsNamespace(w.Namespace) }
 	if w.Namespace != "" {
 		o.WantsDetails = asked
@@ -100,11 +99,7 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 	if err := w.Validate(); err != nil {
 		return WhyResult{}, err
 	}
-	zone, err := locationOf(w.TimeZone)
-	if err != nil {
-		return WhyResult{}, err
-	}
-	s, err := source.readAndReport(ctx, w.readerOptions(zone), &serialReporter{next: r})
+	s, err := source.readAndReport(ctx, w.readerOptions(), w.TimeZone, &serialReporter{next: r})
 	if err != nil {
 		return WhyResult{}, err
 	}

@@ -21,9 +21,6 @@ type Cluster struct {
 // manyChunks is the number of chunks from which the state ManyChunks holds.
 const manyChunks = 100_000
 
-// configShard is the id of the config server when it is also a shard.
-const configShard = "config"
-
 // InState reports whether the cluster is in a state, according to the Snapshot.
 func (c Cluster) InState(state State) bool {
 	p := c.Parts()
@@ -33,7 +30,7 @@ func (c Cluster) InState(state State) bool {
 	case TimeSeries:
 		return c.hasTimeSeries()
 	case ConfigShard:
-		_, ok := c.Shard(configShard)
+		_, ok := c.Shard(catalog.ConfigServerID)
 		return ok
 	case MovedUnsharded:
 		return c.anyCollection(func(of *catalog.CollectionState) bool { return of.Unsplittable })
@@ -109,7 +106,7 @@ func (c Cluster) IsRunning(command Command) bool {
 	case Drain:
 		return c.InState(Draining)
 	case Transition:
-		shard, _ := c.Shard(configShard)
+		shard, _ := c.Shard(catalog.ConfigServerID)
 		return shard.Draining
 	case MovePrimary:
 		return c.InState(MovingPrimary)

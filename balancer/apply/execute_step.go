@@ -99,7 +99,7 @@ func (s *stepRun) awaitPace(ctx context.Context) error {
 	case err == nil, errors.As(err, new(*pace.RunOverError)):
 		return err
 	case ctx.Err() != nil:
-		return &pace.RunOverError{Why: stoppedByInterrupt}
+		return &pace.RunOverError{Why: pace.StoppedByInterrupt}
 	}
 	return &StepError{s.step, err}
 }

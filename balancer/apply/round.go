@@ -118,7 +118,7 @@ func (r *run) handlePaceError(ctx context.Context, err error) error {
 	case ok:
 		r.result.Stopped, r.result.LimitIsFixed = over.Why, over.FromPolicy
 	case ctx.Err() != nil:
-		r.result.Stopped = stoppedByInterrupt
+		r.result.Stopped = pace.StoppedByInterrupt
 	default:
 		return err
 	}
@@ -136,7 +136,7 @@ func (r *run) nextOutcome(ctx context.Context, outcomes <-chan outcome, running 
 	select {
 	case out = <-outcomes:
 	case <-stop:
-		r.result.Stopped = stoppedByInterrupt
+		r.result.Stopped = pace.StoppedByInterrupt
 		if busy {
 			r.tell(Event{Kind: WaitingToStop})
 		}
@@ -161,8 +161,6 @@ func (r *run) tellOldestRunning(running []plan.Step) {
 		}
 	}
 }
-
-const stoppedByInterrupt = "interrupted"
 
 // nextFree returns the index of the first step that has no shard in common with a running step or with
 // a waiting step before it; -1 if there is none.

@@ -304,7 +304,7 @@ func groupConsecutive[T any, K comparable](list []T, key func(T) K) iter.Seq[[]T
 // stopOrError replaces an error caused by the end of the context with a stopped result.
 func (r *run) stopOrError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && !errors.As(err, new(*logError)) {
-		r.result.Stopped = stoppedByInterrupt
+		r.result.Stopped = pace.StoppedByInterrupt
 		return nil
 	}
 	return err

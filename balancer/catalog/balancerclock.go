@@ -76,7 +76,7 @@ func ClockFromLogs(logs ...[]LogEntry) (clock BalancerClock) {
 func (e LogEntry) configServerLocation() *time.Location {
 	shard, told := e.Raw.Lookup("shard").StringValueOK()
 	switch {
-	case told && shard != "config":
+	case told && shard != string(ConfigServerID):
 		return nil
 	case !told && !strings.HasPrefix(e.What, "balancer."): // before 4.0 entries do not name the server that wrote them
 		return nil

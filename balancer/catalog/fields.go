@@ -52,6 +52,12 @@ func IsTruthy(v bson.RawValue) bool {
 	return !isNumber || f != 0 && f == f
 }
 
+// IsFalse reports whether a field is there and false.
+func IsFalse(v bson.RawValue) bool {
+	b, ok := v.BooleanOK()
+	return ok && !b
+}
+
 // isNull reports whether the field counts as not there, where null does so
 // (rules/03-commands §0.5).
 func (f field) isNull() bool {

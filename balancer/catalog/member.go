@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// ConfigServers identifies the config servers in the Shard field of a Member. A config shard has the
+// ConfigServerID identifies the config servers in the Shard field of a Member. A config shard has the
 // same id.
-const ConfigServers ShardID = "config"
+const ConfigServerID ShardID = "config"
 
 // Member is a member of a shard or of the config servers, as it describes itself.
 type Member struct {
-	Shard ShardID // ConfigServers for the config servers
+	Shard ShardID // ConfigServerID for the config servers
 	Host  string  // with its port
 	// Version is a version such as 8.0.20; 8.0 if only the release line is known, and empty if the
 	// member does not answer.

@@ -22,6 +22,12 @@ func SplitNamespace(ns string) (db, coll string, err error) {
 	return db, coll, nil
 }
 
+// DatabaseOf returns the database of a namespace, which need not be valid.
+func DatabaseOf(ns string) string {
+	db, _, _ := strings.Cut(ns, ".")
+	return db
+}
+
 // ValidDatabaseName reports whether a name is valid for an existing database: not empty, at most 63
 // bytes, without NUL, slash, backslash, dot, quote and space. A $ is permitted; servers refuse it only
 // when a database is created.

@@ -211,6 +211,16 @@ func (s *Snapshot) Settings() Settings { return s.parts.Settings }
 // Shards returns the shards by id.
 func (s *Snapshot) Shards() []ShardState { return s.parts.Shards }
 
+// StayingShards returns the shards that are not draining.
+func (s *Snapshot) StayingShards() (list []ShardState) {
+	for _, shard := range s.parts.Shards {
+		if !shard.Draining {
+			list = append(list, shard)
+		}
+	}
+	return list
+}
+
 // Shard returns a shard, and reports whether there is one with the id.
 func (s *Snapshot) Shard(id ShardID) (ShardState, bool) {
 	i, ok := s.shardAt(id)

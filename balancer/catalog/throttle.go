@@ -66,9 +66,9 @@ func ParseThrottle(v bson.RawValue) (Throttle, error) {
 	return Throttle{State: ThrottleOn, WriteConcern: doc}, nil
 }
 
-// maxWriteConcernNodes is the maximum number of members in a write concern (the server's limit on
-// voting and non-voting members).
-const maxWriteConcernNodes = 50
+// MaxReplicaSetMembers is the maximum number of members of a replica set, voting and non-voting, and so
+// of members in a write concern.
+const MaxReplicaSetMembers = 50
 
 // waitsForOthers validates a write concern and reports whether it waits for more members than the
 // primary.
@@ -116,9 +116,9 @@ func waitsForNodes(f field) (bool, error) {
 			"w of a write concern must be a number, a string or an object, not %s", f.value.Type)
 	}
 	var n int64
-	if err := f.int64(&n); err != nil || n < 0 || n > maxWriteConcernNodes {
+	if err := f.int64(&n); err != nil || n < 0 || n > MaxReplicaSetMembers {
 		return false, mongoerr.New(mongoerr.FailedToParse, "w of a write concern must be an integer from 0 to %d, not %s",
-			maxWriteConcernNodes, humanize.ValueLiteral(f.value))
+			MaxReplicaSetMembers, humanize.ValueLiteral(f.value))
 	}
 	return n > 1, nil
 }

@@ -27,8 +27,8 @@ func Deviations(s *catalog.Snapshot, c *catalog.CollectionState) (list []Deviati
 	for _, data := range c.Sizes {
 		total += float64(data.Bytes)
 	}
-	for _, shard := range s.Shards() {
-		if !shard.Draining && shard.Unreachable == "" {
+	for _, shard := range s.StayingShards() {
+		if shard.Unreachable == "" {
 			list = append(list, Deviation{Shard: shard.ID, ActualBytes: float64(c.Sizes[shard.ID].Bytes)})
 		}
 	}

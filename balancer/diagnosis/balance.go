@@ -216,12 +216,7 @@ func newSituation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situat
 // draining shards, or those above an even share. The number is unknown for collections with zones, for
 // other violations, and without sizes.
 func MisplacedBytes(s *catalog.Snapshot, c *catalog.CollectionState, violation string) (bytes int64, known bool) {
-	var draining, total, staying int64
-	for _, shard := range s.Shards() {
-		if !shard.Draining {
-			staying++
-		}
-	}
+	var draining, total int64
 	for id, data := range c.Sizes {
 		total += data.Bytes
 		if shard, ok := s.Shard(id); !ok || shard.Draining {
@@ -236,11 +231,10 @@ func MisplacedBytes(s *catalog.Snapshot, c *catalog.CollectionState, violation s
 	case violation != policy.ViolationChunksImbalance, s.HasZones(c):
 		return 0, false
 	}
-	share := total / max(1, staying)
-	for id, data := range c.Sizes {
-		if shard, ok := s.Shard(id); ok && !shard.Draining {
-			bytes += max(0, data.Bytes-share)
-		}
+	staying := s.StayingShards()
+	share := total / max(1, int64(len(staying)))
+	for _, shard := range staying {
+		bytes += max(0, c.Sizes[shard.ID].Bytes-share)
 	}
 	return bytes, true
 }

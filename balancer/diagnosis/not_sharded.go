@@ -3,7 +3,6 @@ package diagnosis
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"shardsh/balancer/catalog"
 )
@@ -12,7 +11,7 @@ import (
 // false if the collection is not known to exist: the catalog has the unsharded collections that were
 // moved since 8.0; for others the caller has to say in exists whether they exist.
 func WhyNotSharded(s *catalog.Snapshot, ns string, exists bool) (a Answer, ok bool) {
-	database, _, _ := strings.Cut(ns, ".")
+	database := catalog.DatabaseOf(ns)
 	on, where := catalog.ShardID(""), ""
 	if c := s.Collection(ns); c != nil && c.Unsplittable && len(c.Owners()) > 0 {
 		on = c.Owners()[0]

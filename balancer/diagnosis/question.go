@@ -101,16 +101,16 @@ func WhyKey(s *catalog.Snapshot, ns string, doc bson.Raw) (ChunkAnswer, error) {
 	if c.Table == nil {
 		return ChunkAnswer{}, fmt.Errorf("the chunks of %s could not be read", ns)
 	}
-	key, err := parseKey(c, doc)
+	key, err := ParseKey(c, doc)
 	if err != nil {
 		return ChunkAnswer{}, &KeyError{ns, c.Pattern, err}
 	}
 	return WhyChunk(s, c, key), nil
 }
 
-// parseKey parses a shard key given by the user: the bound of a chunk, or the fields of a document. In
+// ParseKey parses a shard key given by the user: the bound of a chunk, or the fields of a document. In
 // a document, the value of the hashed field is not hashed yet.
-func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
+func ParseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 	key, err := c.Pattern.ParseKey(doc)
 	switch {
 	case err != nil:

@@ -17,8 +17,8 @@ func (d *Diagnosis) unshardedFindings() []Finding {
 		bytes[u.Shard] += u.Bytes
 	}
 	has := extremes{}
-	for _, shard := range d.Shards() {
-		if !shard.Draining && shard.Unreachable == "" {
+	for _, shard := range d.StayingShards() {
+		if shard.Unreachable == "" {
 			has.add(shard.ID, bytes[shard.ID])
 		}
 	}

@@ -45,7 +45,7 @@ func VersionFindings(s *catalog.Snapshot) (list []Finding) {
 	}
 	for _, m := range s.Parts().Members {
 		who := "shards"
-		if m.Shard == catalog.ConfigServers {
+		if m.Shard == catalog.ConfigServerID {
 			who = "config servers"
 		}
 		v.add(who, m.Version)

@@ -69,7 +69,7 @@ func (d *differ) compareMember(older, newer *catalog.Member) {
 func (d *differ) inBoth(id catalog.ShardID) bool {
 	_, was := d.oldSnapshot.Shard(id)
 	_, ok := d.newSnapshot.Shard(id)
-	return was && ok || id == catalog.ConfigServers && was == ok
+	return was && ok || id == catalog.ConfigServerID && was == ok
 }
 
 func (d *differ) comparePrimaries() {

@@ -3,7 +3,6 @@ package diff
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
@@ -71,8 +70,7 @@ func sameUUID(a, b *catalog.CollectionState) bool { return bytes.Equal(a.UUID.Da
 func displayName(ns string) string { return catalog.TimeSeriesNamespace(ns) }
 
 func (d *differ) addDropped(older *catalog.CollectionState) {
-	database, _, _ := strings.Cut(older.Namespace, ".")
-	dropped := func(b catalog.Database) bool { return b.Name == database }
+	dropped := func(b catalog.Database) bool { return b.Name == catalog.DatabaseOf(older.Namespace) }
 	if slices.ContainsFunc(d.old.Databases, dropped) && !slices.ContainsFunc(d.new.Databases, dropped) {
 		return
 	}
@@ -162,8 +160,8 @@ func (d *differ) compareSharded(older, newer *catalog.CollectionState) {
 func (d *differ) compareCollectionSettings(older, newer *catalog.CollectionState) {
 	ns := newer.Namespace
 	if older.Unique != newer.Unique {
-		d.add(Change{Kind: Unique, Namespace: ns, Old: onOff(older.Unique), New: onOff(newer.Unique)},
-			"unique key of %s: %s, was %s", displayName(ns), onOff(newer.Unique), onOff(older.Unique))
+		d.add(Change{Kind: Unique, Namespace: ns, Old: humanize.OnOff(older.Unique), New: humanize.OnOff(newer.Unique)},
+			"unique key of %s: %s, was %s", displayName(ns), humanize.OnOff(newer.Unique), humanize.OnOff(older.Unique))
 	}
 	if older.MaxChunkSizeBytes != newer.MaxChunkSizeBytes {
 		before, now := chunkSizeText(older), chunkSizeText(newer)
@@ -171,7 +169,7 @@ func (d *differ) compareCollectionSettings(older, newer *catalog.CollectionState
 			"chunk size of %s: %s, was %s", displayName(ns), now, before)
 	}
 	if older.EnableAutoMerge != newer.EnableAutoMerge {
-		before, now := onOff(older.EnableAutoMerge), onOff(newer.EnableAutoMerge)
+		before, now := humanize.OnOff(older.EnableAutoMerge), humanize.OnOff(newer.EnableAutoMerge)
 		d.add(Change{Kind: CollectionAutoMerge, Namespace: ns, Old: before, New: now},
 			"auto-merger of %s: %s, was %s", displayName(ns), now, before)
 	}

@@ -22,11 +22,11 @@ func (d *differ) compareSettings() {
 		{Window, "window", func(s catalog.Settings) string { return s.Window.String() }},
 		{DayWindows, "windows of weekdays", daysText},
 		{ChunkSize, "chunk size", func(s catalog.Settings) string { return humanize.Bytes(s.MaxChunkSizeBytes) }},
-		{AutoMerge, "auto-merger", func(s catalog.Settings) string { return onOff(s.AutoMerge) }},
-		{AutoSplit, "auto-split", func(s catalog.Settings) string { return onOff(s.AutoSplit) }},
+		{AutoMerge, "auto-merger", func(s catalog.Settings) string { return humanize.OnOff(s.AutoMerge) }},
+		{AutoSplit, "auto-split", func(s catalog.Settings) string { return humanize.OnOff(s.AutoSplit) }},
 		{Throttle, "secondary throttle", throttleText},
-		{WaitForDelete, "waiting for deletions", func(s catalog.Settings) string { return onOff(s.WaitForDelete) }},
-		{AttemptJumbo, "moving jumbo chunks", func(s catalog.Settings) string { return onOff(s.AttemptJumbo) }},
+		{WaitForDelete, "waiting for deletions", func(s catalog.Settings) string { return humanize.OnOff(s.WaitForDelete) }},
+		{AttemptJumbo, "moving jumbo chunks", func(s catalog.Settings) string { return humanize.OnOff(s.AttemptJumbo) }},
 	} {
 		if before, now := s.text(was), s.text(is); before != now {
 			d.add(Change{Kind: s.kind, Old: before, New: now}, "%s: %s, was %s", s.name, now, before)
@@ -47,13 +47,6 @@ func modeText(s catalog.Settings) string {
 		return string(s.Mode) + " (" + s.UnknownMode + " is not a mode)"
 	}
 	return string(s.Mode)
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }
 
 func daysText(s catalog.Settings) string {

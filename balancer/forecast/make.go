@@ -99,8 +99,8 @@ func likeliestModel(s *catalog.Snapshot) sim.ContentsModel {
 	return sim.Even
 }
 
-// maxRoundDelay is the longest delay of a round that is due.
-const maxRoundDelay = 10 * time.Second
+// MaxRoundDelay is the longest delay of a round that is due.
+const MaxRoundDelay = 10 * time.Second
 
 // medianSimulation returns the simulation with the median time.
 func medianSimulation(simulations []simulation) simulation {
@@ -142,8 +142,8 @@ func (f *Forecast) setRange(k clock, simulations []simulation, r rates, round ti
 		left = 20
 	}
 	f.Low, f.Likely, f.High = all[len(all)/left], all[len(all)/2], all[len(all)-1-len(all)/left]
-	f.Likely += maxRoundDelay / 2
-	f.High += maxRoundDelay
+	f.Likely += MaxRoundDelay / 2
+	f.High += MaxRoundDelay
 	if f.Goal.Kind == plan.Defragment {
 		// The next moves begin when the current round ends, and the remaining time of that round is
 		// unknown.

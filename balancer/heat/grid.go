@@ -72,7 +72,6 @@ func (c *Grid) addRanges(m *Map, n int) {
 // countSamples counts the samples. A query of several chunks counts in part for each of them.
 func (c *Grid) countSamples(in Input, m *Map, samples []Sample) {
 	e := estimate{in: in, m: m}
-	sums := make([]float64, len(c.Samples))
 	for _, s := range samples {
 		at := int(s.At.Sub(c.From) / c.Step)
 		c.Samples[at]++
@@ -87,11 +86,10 @@ func (c *Grid) countSamples(in Input, m *Map, samples []Sample) {
 				c.Ranges[i].Shares[at] += 1 / float64(chunks)
 			}
 		}
-		sums[at]++
 	}
 	for _, r := range c.Ranges {
 		for at := range r.Shares {
-			r.Shares[at] /= max(1, sums[at])
+			r.Shares[at] /= float64(max(1, c.Samples[at]))
 		}
 	}
 }

@@ -149,3 +149,19 @@ func AbbreviateCollections(names []string) string {
 	}
 	return fmt.Sprintf("%d collections (%s and %d more)", len(names), strings.Join(names[:few], ", "), len(names)-few)
 }
+
+// Capitalized returns a text with an initial capital letter.
+func Capitalized(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// OnOff returns "on" or "off".
+func OnOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}

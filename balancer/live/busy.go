@@ -245,7 +245,7 @@ func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
 		ar.membersErr = fmt.Errorf("%s (%s): %w", lost.Shard, lost.Hosts, lost.Err)
 	}
 	list, err := ar.readOrphans(ctx)
-	if mongoerr.Is(err, unrecognizedStage) {
+	if mongoerr.Is(err, mongoerr.UnknownStage) {
 		err = nil
 		list = []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
 			"range deletions, which only the shards know (to not wait for them: --ignore-deletions, ignoreDeletions: true): %v",

@@ -43,7 +43,7 @@ func DrainStatusCommand(id catalog.ShardID) bson.D {
 func IsNotDraining(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.IllegalOperation) }
 
 func drainCommand(id catalog.ShardID, name, ofConfigShard string) bson.D {
-	if id == configShard {
+	if id == catalog.ConfigServerID {
 		return bson.D{{Key: ofConfigShard, Value: int32(1)}}
 	}
 	return bson.D{{Key: name, Value: string(id)}}

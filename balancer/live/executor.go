@@ -80,9 +80,9 @@ func (d *Executor) detectConfigRelease(ctx context.Context, settings *options.Cl
 	if err != nil {
 		return
 	}
-	list := catalog.MembersOf(catalog.ConfigServers, hosts)
+	list := catalog.MembersOf(catalog.ConfigServerID, hosts)
 	askMembers(ctx, settings, list)
-	if is, known := catalog.ReleaseOf(catalog.VersionOf(list, catalog.ConfigServers)); known {
+	if is, known := catalog.ReleaseOf(catalog.VersionOf(list, catalog.ConfigServerID)); known {
 		d.configRelease = d.compatibility.Release(is)
 	}
 }

@@ -34,12 +34,6 @@ func integer(doc bson.Raw, path ...string) int64 {
 	return int64(f)
 }
 
-// isFalse reports whether a field is there and false.
-func isFalse(v bson.RawValue) bool {
-	b, ok := v.BooleanOK()
-	return ok && !b
-}
-
 // document returns a document field; nil if the field is not a document.
 func document(doc bson.Raw, path ...string) bson.Raw {
 	d, _ := doc.Lookup(path...).DocumentOK()

@@ -154,12 +154,11 @@ func (m *MemberReader) readConfigServers(ctx context.Context) ([]pace.Reading, e
 	if err != nil {
 		return nil, err
 	}
-	const id = "config"
 	c, err := m.clientFor(ctx, configServersID, hosts)
 	if err != nil {
 		return nil, err
 	}
-	readings, err := m.readFrom(ctx, id, c, m.configWanted)
+	readings, err := m.readFrom(ctx, catalog.ConfigServerID, c, m.configWanted)
 	for i, r := range readings {
 		readings[i].Values = map[pace.Quantity]float64{}
 		for q, value := range r.Values {

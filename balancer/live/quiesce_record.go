@@ -140,7 +140,7 @@ func (ar *ActivityReader) ReadDisabledSwitches(ctx context.Context) ([]string, e
 	}
 	off := []string{}
 	for _, doc := range docs {
-		if id := text(doc, "_id"); slices.Contains(balancerSwitches, id) && isFalse(doc.Lookup("enabled")) {
+		if id := text(doc, "_id"); slices.Contains(balancerSwitches, id) && catalog.IsFalse(doc.Lookup("enabled")) {
 			off = append(off, id)
 		}
 	}

@@ -77,9 +77,9 @@ func parseEntry(doc bson.Raw) catalog.Collection {
 		c.Pattern, _ = catalog.ParseKeyPattern(key)
 	}
 	c.NoBalance, c.Unsplittable = catalog.IsTruthy(doc.Lookup("noBalance")), catalog.IsTruthy(doc.Lookup("unsplittable"))
-	c.AllowMigrations = !isFalse(doc.Lookup("allowMigrations"))
-	c.PermitMigrations = !isFalse(doc.Lookup("permitMigrations"))
-	c.NoChunkOperations = isFalse(doc.Lookup("allowChunkOperations"))
+	c.AllowMigrations = !catalog.IsFalse(doc.Lookup("allowMigrations"))
+	c.PermitMigrations = !catalog.IsFalse(doc.Lookup("permitMigrations"))
+	c.NoChunkOperations = catalog.IsFalse(doc.Lookup("allowChunkOperations"))
 	c.MaxChunkSizeBytes = integer(doc, "maxChunkSizeBytes")
 	c.Defragment = catalog.IsTruthy(doc.Lookup("defragmentCollection"))
 	c.DefragmentationPhase = text(doc, "defragmentationPhase")

@@ -37,7 +37,7 @@ func (r *reading) readDeletions(ctx context.Context) error {
 // error it stays unknown, without a gap, and the router's version is used.
 func (r *reading) readConfigVersion(ctx context.Context) {
 	for _, s := range r.parts.Shards {
-		if s.ID == catalog.ConfigServers {
+		if s.ID == catalog.ConfigServerID {
 			r.parts.ConfigVersion = s.Version
 		}
 	}
@@ -47,7 +47,7 @@ func (r *reading) readConfigVersion(ctx context.Context) {
 		if err != nil || host == "" {
 			return
 		}
-		client, err := r.options.ShardClient(ctx, catalog.Shard{ID: catalog.ConfigServers, Host: host})
+		client, err := r.options.ShardClient(ctx, catalog.Shard{ID: catalog.ConfigServerID, Host: host})
 		if err != nil {
 			return
 		}

@@ -48,7 +48,7 @@ func (r *reading) startAskingMembers(ctx context.Context) error {
 	}
 	if !r.hasConfigShard() {
 		if hosts, err := readConfigHosts(ctx, r.source.run); err == nil { // otherwise only the router knows the hosts
-			list = append(list, catalog.MembersOf(catalog.ConfigServers, hosts)...)
+			list = append(list, catalog.MembersOf(catalog.ConfigServerID, hosts)...)
 		}
 	}
 	var all sync.WaitGroup
@@ -65,7 +65,7 @@ func (r *reading) startAskingMembers(ctx context.Context) error {
 }
 
 func (r *reading) hasConfigShard() bool {
-	return slices.ContainsFunc(r.parts.Shards, func(s catalog.ShardState) bool { return s.ID == catalog.ConfigServers })
+	return slices.ContainsFunc(r.parts.Shards, func(s catalog.ShardState) bool { return s.ID == catalog.ConfigServerID })
 }
 
 // collectVersions waits for the answers of members. The release of the config servers determines the
@@ -80,7 +80,7 @@ func (r *reading) collectVersions(context.Context) error {
 			r.parts.Shards[i].Version = v
 		}
 	}
-	if v := catalog.VersionOf(r.parts.Members, catalog.ConfigServers); v != "" {
+	if v := catalog.VersionOf(r.parts.Members, catalog.ConfigServerID); v != "" {
 		r.parts.ConfigVersion = v
 	}
 	r.useConfigRelease()

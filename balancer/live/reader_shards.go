@@ -71,10 +71,6 @@ func (r *reading) readShardSizes(ctx context.Context) error {
 	return nil
 }
 
-// configShard is the id of the config shard, for which there are separate commands for draining
-// (rules/03-commands §1.5).
-const configShard = "config"
-
 // readDrains reads the state of the draining shards, or of the one wanted shard. Before 8.3 no command
 // reads the state without changing it.
 func (r *reading) readDrains(ctx context.Context) error {

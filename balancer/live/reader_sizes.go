@@ -11,9 +11,6 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// unrecognizedStage is the error code for a stage that the server does not have.
-const unrecognizedStage mongoerr.Code = 40324
-
 // readSizes reads the amount of data of the collections on each shard: from $shardedDataDistribution
 // since 6.0.3 (rules/03-catalog-and-keys §2.1), and from $collStats before, for unsharded collections,
 // and while a shard is down.
@@ -22,7 +19,7 @@ func (r *reading) readSizes(ctx context.Context) error {
 	left := r.parts.Collections
 	if !r.wants(LegacySizes) || r.parts.Release.AtLeast(catalog.Release60) {
 		err := r.readDataDistribution(ctx)
-		old := r.wants(LegacySizes) && mongoerr.Is(ServerError(err), unrecognizedStage)
+		old := r.wants(LegacySizes) && mongoerr.Is(ServerError(err), mongoerr.UnknownStage)
 		if down := r.wants(CollectionSizes) && isUnanswered(err); !old && !down {
 			if err != nil || !r.wants(CollectionSizes) {
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
@@ -126,7 +127,7 @@ func (cf *ChangeFeed) HasAfter(at bson.Timestamp) bool {
 }
 
 func (cf *ChangeFeed) note(ch Change) {
-	if !cf.recording || onConfigServer(databaseOf(ch.Namespace)) {
+	if !cf.recording || onConfigServer(catalog.DatabaseOf(ch.Namespace)) {
 		return
 	}
 	ch.At, ch.Wall = cf.ids.Tick(), cf.clock.Now()

@@ -125,7 +125,7 @@ func (l *localCollection) virtualSplitVector(
 // splitVectorRange returns the shard's collection that contains a range, and its bounds.
 func (c *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
 	upper catalog.Key, err error) {
-	db := databaseOf(req.Namespace)
+	db := catalog.DatabaseOf(req.Namespace)
 	primary, known := c.config.Primary(db)
 	if !known || !c.collections.Exists(req.Namespace) {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)

@@ -6,6 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
@@ -20,7 +21,7 @@ func (c *Collections) ConvertToCapped(ns string, size int64) error {
 	switch {
 	case err != nil:
 		return err
-	case onConfigServer(databaseOf(ns)):
+	case onConfigServer(catalog.DatabaseOf(ns)):
 		return mongoerr.New(mongoerr.IllegalOperation, "can't convert %s to a capped collection", ns)
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.IllegalOperation, "You can't convertToCapped a sharded collection: %s", ns)
@@ -31,7 +32,7 @@ func (c *Collections) ConvertToCapped(ns string, size int64) error {
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
-	primary, _ := c.config.Primary(databaseOf(ns))
+	primary, _ := c.config.Primary(catalog.DatabaseOf(ns))
 	c.log.writeChange(primary, "convertToCapped.start", ns, nil)
 	capped, err := c.shards[ids[0]].colls[ns].asCapped(c.ids.NewUUID(), ns, size)
 	if err != nil {
@@ -56,7 +57,7 @@ func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*lo
 			options = append(options, o)
 		}
 	}
-	options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: LimitOption(size)})
+	options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: document.SmallestInt(size)})
 	capped := newLocal(l.docs.Language, uuid, options, ns)
 	for doc := range l.docs.Documents() {
 		if _, err := capped.docs.Insert(doc); err != nil {

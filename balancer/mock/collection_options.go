@@ -3,7 +3,6 @@ package mock
 import (
 	"bytes"
 	"context"
-	"math"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -50,14 +49,6 @@ func (l *localCollection) setLimit(option string, n int64) {
 	case "max":
 		l.maxDocs = n
 	}
-}
-
-// LimitOption returns a limit of a capped collection as in the options: an int32 if it fits.
-func LimitOption(n int64) any {
-	if n <= math.MaxInt32 {
-		return int32(n)
-	}
-	return n
 }
 
 // trim removes the oldest documents of a capped collection until it is within its limits. It keeps at

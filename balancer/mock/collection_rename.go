@@ -24,8 +24,8 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 		return err
 	}
 	details := bson.D{{Key: "source", Value: from}, {Key: "destination", Value: to}}
-	primary, _ := rq.env.config.Primary(databaseOf(from))
-	if err := rq.CreateDatabase(databaseOf(to), string(primary)); err != nil {
+	primary, _ := rq.env.config.Primary(catalog.DatabaseOf(from))
+	if err := rq.CreateDatabase(catalog.DatabaseOf(to), string(primary)); err != nil {
 		return err
 	}
 	rq.env.log.writeChange(primary, "renameCollection.start", from, details)
@@ -41,7 +41,7 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	}
 	rq.env.collections.renameLocal(from, to)
 	uuid := coll.UUID
-	if databaseOf(from) != databaseOf(to) {
+	if catalog.DatabaseOf(from) != catalog.DatabaseOf(to) {
 		uuid = rq.env.ids.NewUUID() // a server makes a copy
 		rq.env.collections.setUUID(to, uuid)
 	}
@@ -56,11 +56,6 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	rq.env.log.writeChange(primary, "renameCollection.end", from, details)
 	rq.env.changes.note(renamed)
 	return nil
-}
-
-func databaseOf(ns string) string {
-	db, _, _ := catalog.SplitNamespace(ns)
-	return db
 }
 
 func (c *Collections) checkRename(from, to string, dropTarget bool) error {
@@ -114,7 +109,7 @@ func (c *Collections) checkRenameAcross(from, to string) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", to,
 			catalog.MaxShardedNamespaceBytes)
 	}
-	old, db := databaseOf(from), databaseOf(to)
+	old, db := catalog.DatabaseOf(from), catalog.DatabaseOf(to)
 	if old == db {
 		return nil
 	}
@@ -282,7 +277,7 @@ func (c *Collections) Untrack(ns string) error {
 	case !coll.Unsplittable:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %s is sharded: it can't be untracked", ns)
 	}
-	if !c.config.isPrimary(databaseOf(ns), c.config.Table(ns).At(0).Shard) {
+	if !c.config.isPrimary(catalog.DatabaseOf(ns), c.config.Table(ns).At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
 	c.log.writeChange(configShard, "untrackCollection.start", ns, nil)

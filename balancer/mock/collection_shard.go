@@ -120,35 +120,29 @@ func refuseTimeSeries(options bson.Raw, key catalog.KeyPattern) error {
 	return mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
 }
 
-// CheckUUID checks the UUID of a collection; a nil uuid accepts any.
+// CheckUUID checks the UUID of a collection; a nil uuid accepts any. The error names the collection of the
+// database that has the UUID, if there is one.
 func (c *Collections) CheckUUID(ns string, uuid []byte) error {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil || uuid == nil {
 		return err
 	}
-	for _, s := range c.shards {
-		if local := s.colls[ns]; local != nil && bytes.Equal(local.uuid.Data, uuid) {
-			return nil
+	var actual any
+	for _, info := range c.stats.Collections(db) {
+		if bytes.Equal(info.UUID.Data, uuid) {
+			if info.Name == name {
+				return nil
+			}
+			actual = info.Name
 		}
 	}
 	mismatch := mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified")
 	mismatch.Extra = bson.D{
 		{Key: "db", Value: db},
 		{Key: "collectionUUID", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}},
-		{Key: "expectedCollection", Value: name},
-		{Key: "actualCollection", Value: c.nameByUUID(db, uuid)},
+		{Key: "expectedCollection", Value: name}, {Key: "actualCollection", Value: actual},
 	}
 	return mismatch
-}
-
-// nameByUUID returns the name of the database's collection with the UUID, nil if there is none.
-func (c *Collections) nameByUUID(db string, uuid []byte) any {
-	for _, info := range c.stats.Collections(db) {
-		if bytes.Equal(info.UUID.Data, uuid) {
-			return info.Name
-		}
-	}
-	return nil
 }
 
 // shardUnsharded shards an unsharded collection. If it fails, it leaves nothing behind.
@@ -394,7 +388,7 @@ const (
 // holdsCollection reports whether the config server stores a collection. Of its databases, only the
 // sessions collection is on shards.
 func (c *ConfigDB) holdsCollection(ns string) bool {
-	return onConfigServer(databaseOf(ns)) && c.tables[ns] == nil && !strings.Contains(ns, "$")
+	return onConfigServer(catalog.DatabaseOf(ns)) && c.tables[ns] == nil && !strings.Contains(ns, "$")
 }
 
 // ensureSessionsCollection creates the sessions collection as soon as there is a shard for it. It reports whether

@@ -35,7 +35,7 @@ const hostName = "mock"
 const routerName = hostName + ":27017"
 
 // configShard is the shard id in log entries of the config server.
-const configShard catalog.ShardID = "config"
+const configShard = catalog.ConfigServerID
 
 // changeLog writes the logs of the config database: config.changelog, config.actionlog and
 // config.placementHistory.

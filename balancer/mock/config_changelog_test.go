@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/document"
 )
 
 // A log has the newest of its entries that its limit has room for, short ones and such
@@ -47,7 +48,7 @@ func TestLogKeepsTheNewestEntries(t *testing.T) {
 			"append": func(rt *rapid.T) {
 				for range rapid.IntRange(1, 60).Draw(rt, "entries") {
 					what := strings.Repeat(string(rune('a'+len(want)%26)), 1+rapid.IntRange(0, longest).Draw(rt, "length"))
-					c.log.writeChangeEncoded(catalog.ShardID("A"), what, exampleNS, emptyDoc())
+					c.log.writeChangeEncoded(catalog.ShardID("A"), what, exampleNS, document.Empty)
 					want = append(want, what)
 				}
 			},

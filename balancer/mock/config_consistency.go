@@ -39,7 +39,7 @@ func (cc *consistencyCheck) report(kind, description string, details ...bson.E) 
 // empty, too. With indexes it also compares the indexes of the shards.
 func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistency, error) {
 	wanted := func(ns string) bool {
-		return db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll
+		return db == "" || coll == "" && catalog.DatabaseOf(ns) == db || ns == db+"."+coll
 	}
 	var found []Inconsistency
 	for _, raw := range c.config.Collection(configCollections).Scan() {
@@ -67,7 +67,7 @@ func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistenc
 func (cc *consistencyCheck) run(indexes bool) {
 	c, ns := cc.cluster, cc.coll.Namespace
 	uuid := bson.E{Key: "collectionUUID", Value: cc.coll.UUID}
-	if _, known := c.config.Primary(databaseOf(ns)); !known && !onConfigServer(databaseOf(ns)) {
+	if _, known := c.config.Primary(catalog.DatabaseOf(ns)); !known && !onConfigServer(catalog.DatabaseOf(ns)) {
 		cc.report("HiddenShardedCollection", "Found a sharded collection whose database has no entry in config.databases",
 			bson.E{Key: "collection", Value: ns})
 	}

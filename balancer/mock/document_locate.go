@@ -114,7 +114,7 @@ func (lo *locator) targetOn(
 	t.shard, t.local = s, s.colls[ns]
 	if m != nil {
 		has, t.local = m.State(ns, now), nil
-		db := databaseOf(ns)
+		db := catalog.DatabaseOf(ns)
 		homeless = known == nil && m.Knows(db) && !m.State(db, now).IsHome
 		// Of a collection that it has not heard of it learns from its primary, and waits until it has that.
 		homeless = homeless || known == nil && has.Docs == nil && s.colls[ns] != nil
@@ -384,7 +384,7 @@ func (rq *Request) routeToNodes(n NodeSelection, ns string, filter *filter.Filte
 		}
 		if !fits && !n.Available {
 			l.retryNow = l.retryNow || rq.routerView.refreshIfStale(id, ns)
-			at, later = m.NextChange(now, ns, databaseOf(ns))
+			at, later = m.NextChange(now, ns, catalog.DatabaseOf(ns))
 		}
 		if later && at.After(l.retryAt) {
 			l.retryAt, l.retryOn, l.waitsFor = at, id, waitsFor

@@ -170,7 +170,7 @@ func (rq *Request) findOwner(ns string, doc bson.Raw) (*shard, *localCollection,
 	}
 	if !tracked {
 		rq.key = rq.key[:0]
-		db := databaseOf(ns)
+		db := catalog.DatabaseOf(ns)
 		primary, ok := rq.env.config.Primary(db)
 		if s := rq.env.shards[primary]; ok && s != nil && s.colls[ns] != nil {
 			return s, s.colls[ns], nil

@@ -92,7 +92,7 @@ func undertakings() []undertaking {
 			ended: func(c *mock.Cluster) bool {
 				left := len(c.Migrations().List()) + c.Faults().State().Unfinished
 				for _, id := range []catalog.ShardID{"shard0", "shard1"} {
-					left += c.Statistics().ScheduledDeletions(id)
+					left += c.Statistics().RangeDeletionCount(id)
 				}
 				return left == 0
 			},

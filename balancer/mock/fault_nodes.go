@@ -413,7 +413,7 @@ func (fs *Faults) recordSecondaryStates(now time.Time) {
 // collectionsAndDatabases iterates over the shard's collections and their databases.
 func (s *shard) collectionsAndDatabases(yield func(string) bool) {
 	for ns := range s.colls {
-		if !yield(ns) || !yield(databaseOf(ns)) {
+		if !yield(ns) || !yield(catalog.DatabaseOf(ns)) {
 			return
 		}
 	}

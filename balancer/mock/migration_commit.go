@@ -3,6 +3,7 @@ package mock
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -107,14 +108,14 @@ func (m *migration) transferMods() error {
 	}
 	mods := m.mods
 	m.mods = modifications{}
-	for _, key := range sortedKeys(mods.deletes) {
+	for _, key := range slices.Sorted(maps.Keys(mods.deletes)) {
 		record, doc, ok := to.docs.FindByID(mods.deletes[key])
 		if ok && m.containsDocument(doc) {
 			to.docs.Delete(record)
 			m.recipient.addOrphans(m.recipientTask, -1)
 		}
 	}
-	for _, key := range sortedKeys(mods.upserts) {
+	for _, key := range slices.Sorted(maps.Keys(mods.upserts)) {
 		_, doc, ok := from.docs.FindByID(mods.upserts[key])
 		if !ok || !m.containsDocument(doc) {
 			continue
@@ -142,15 +143,6 @@ func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) 
 	m.recipient.counters.catchUpDocs++
 	m.recipient.counters.catchUpBytes += int64(len(doc))
 	return nil
-}
-
-func sortedKeys(m map[string]bson.RawValue) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // commit executes the critical section in one step: the last modifications, the catalog transaction, and
@@ -385,5 +377,3 @@ func (m *migration) releaseShards() {
 	}
 	delete(m.ms.active, m)
 }
-
-func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }

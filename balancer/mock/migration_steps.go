@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/document"
 )
 
 // stepTimes holds the durations of the completed steps of a migration, on both sides.
@@ -65,7 +66,7 @@ func (cl *changeLog) writeSteps(
 	}
 	min, max := req.Min, req.Max
 	if min == nil || max == nil { // never computed
-		min, max = emptyDoc(), emptyDoc()
+		min, max = document.Empty, document.Empty
 	}
 	dst = appendDocument(dst, "min", min)
 	dst = appendDocument(dst, "max", max)

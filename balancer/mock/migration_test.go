@@ -409,7 +409,7 @@ func TestBalancerWaitsForDelete(t *testing.T) {
 	}
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if n := m.cluster.Statistics().ScheduledDeletions("s00"); n > 0 {
+	if n := m.cluster.Statistics().RangeDeletionCount("s00"); n > 0 {
 		t.Errorf("%d range deletions are left to do", n)
 	}
 }

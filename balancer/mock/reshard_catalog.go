@@ -87,13 +87,13 @@ func (r *resharding) changeEntry(change func(*bson.D)) error {
 
 // temporaryName returns the name of the temporary collection.
 func (r *resharding) temporaryName() string {
-	return databaseOf(r.request.Namespace) + ".system.resharding." + humanize.UUID(r.before.UUID.Data)
+	return catalog.DatabaseOf(r.request.Namespace) + ".system.resharding." + humanize.UUID(r.before.UUID.Data)
 }
 
 // recipients returns the owners of the new chunks and the database's primary shard.
 func (r *resharding) recipients() []catalog.ShardID {
 	ids := []catalog.ShardID{}
-	primary, _ := r.rs.config.Primary(databaseOf(r.request.Namespace))
+	primary, _ := r.rs.config.Primary(catalog.DatabaseOf(r.request.Namespace))
 	for _, id := range r.rs.shards.ids() {
 		if id == primary || slices.ContainsFunc(r.request.Chunks, func(c catalog.Chunk) bool { return c.Shard == id }) {
 			ids = append(ids, id)

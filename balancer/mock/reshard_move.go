@@ -153,7 +153,7 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	var list []policy.Unsharded
 	for _, id := range e.b.shards.ids() {
 		for ns, local := range e.b.shards[id].colls {
-			db, _, _ := strings.Cut(ns, ".")
+			db := catalog.DatabaseOf(ns)
 			coll, tracked, err := e.b.config.TrackedEntry(ns)
 			primary, _ := e.b.config.Primary(db)
 			switch {

@@ -96,7 +96,7 @@ func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
 // database if coll is empty, or of any collection if db is empty.
 func (rs *Reshardings) HoldsLock(db, coll string) bool {
 	for ns := range rs.active {
-		if db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll {
+		if db == "" || coll == "" && catalog.DatabaseOf(ns) == db || ns == db+"."+coll {
 			return true
 		}
 	}

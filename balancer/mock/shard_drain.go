@@ -49,7 +49,7 @@ func (m *Membership) removeStep(shard catalog.Shard) (Removal, error) {
 	switch {
 	case !shard.Draining:
 		r.Started = true
-		return r, m.StartRemoval(shard)
+		return r, m.markDraining(shard)
 	case !r.IsEmpty() || r.Cleaning:
 		return r, nil
 	}
@@ -185,15 +185,8 @@ func (m *Membership) StartShardDraining(shard catalog.Shard) error {
 	return m.markDraining(shard)
 }
 
-// StartRemoval marks a shard as draining, so that the balancer empties it. It does nothing if the shard
+// markDraining marks a shard as draining, so that the balancer empties it. It does nothing if the shard
 // is draining.
-func (m *Membership) StartRemoval(shard catalog.Shard) error {
-	if err := m.checkRemoval(shard); err != nil {
-		return err
-	}
-	return m.markDraining(shard)
-}
-
 func (m *Membership) markDraining(shard catalog.Shard) error {
 	if shard.Draining {
 		return nil
@@ -273,7 +266,7 @@ func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
 // BytesOn returns the size of the user data on a shard, including orphans.
 func (m *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 	for ns, local := range m.shards[id].colls {
-		if db, _, _ := strings.Cut(ns, "."); !onConfigServer(db) {
+		if !onConfigServer(catalog.DatabaseOf(ns)) {
 			_, bytes := local.counts()
 			sum += bytes
 		}

@@ -158,11 +158,6 @@ func (s *shard) endDeletion(task *rangeDeletion, then func()) {
 	}
 }
 
-// ScheduledDeletions returns the number of range deletion tasks of a shard.
-func (st *Statistics) ScheduledDeletions(id catalog.ShardID) int {
-	return len(st.shards[id].deletions)
-}
-
 // UnreadyDeletionCount returns the number of tasks whose migration is undecided or whose shard does not know
 // the decision.
 func (st *Statistics) UnreadyDeletionCount(id catalog.ShardID) int {

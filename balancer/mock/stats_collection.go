@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/policy"
 )
@@ -158,7 +159,7 @@ func cappedBytes(ns string) int64 {
 // configOptions returns the options of a collection of the config server.
 func configOptions(ns string) bson.D {
 	if size := cappedBytes(ns); size > 0 {
-		return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: LimitOption(size)}}
+		return bson.D{{Key: "capped", Value: true}, {Key: "size", Value: document.SmallestInt(size)}}
 	}
 	if ns == "config.system.preimages" {
 		return bson.D{{Key: "clusteredIndex", Value: bson.D{
@@ -283,7 +284,7 @@ func (ms *Migrations) List() []MigrationInfo {
 
 func orEmpty(doc bson.Raw) bson.Raw {
 	if doc == nil {
-		return emptyDoc()
+		return document.Empty
 	}
 	return doc
 }
@@ -318,9 +319,6 @@ func (st *Statistics) fillShardSizes(shards []catalog.Shard) {
 		}
 	}
 }
-
-// ConfigServerID is the id of the config server among the members of the cluster.
-const ConfigServerID = configShard
 
 // MemberReads captures the data of a collection on one shard, including orphans, as a client sees it
 // that connects directly to the shard. The config server has the config and admin databases.

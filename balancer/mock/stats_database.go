@@ -54,7 +54,7 @@ func (st *Statistics) Databases() []DatabaseSize {
 		}
 		for ns := range st.shards[id].colls {
 			part, _ := st.collectionOn(id, ns)
-			local[databaseOf(ns)] += part.StoredBytes() + part.IndexBytes()
+			local[catalog.DatabaseOf(ns)] += part.StoredBytes() + part.IndexBytes()
 		}
 		for _, name := range slices.Sorted(maps.Keys(local)) {
 			add(name, id, local[name])
@@ -111,7 +111,7 @@ func (c *ConfigDB) TopologyTime() bson.Timestamp {
 func (st *Statistics) CountViews(db string) int64 {
 	n := int64(0)
 	for ns := range st.collections.views {
-		if databaseOf(ns) == db {
+		if catalog.DatabaseOf(ns) == db {
 			n++
 		}
 	}

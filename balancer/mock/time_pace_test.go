@@ -49,7 +49,7 @@ func TestPaceWithoutTicks(t *testing.T) {
 		}
 		time.Sleep(451 * time.Second) // the orphan of the migration is deleted after 900
 		synctest.Wait()
-		if n := c.Statistics().ScheduledDeletions("shard0") + c.Statistics().ScheduledDeletions("shard1") + c.Statistics().ScheduledDeletions("shard2"); n != 0 {
+		if n := c.Statistics().RangeDeletionCount("shard0") + c.Statistics().RangeDeletionCount("shard1") + c.Statistics().RangeDeletionCount("shard2"); n != 0 {
 			t.Errorf("%d range deletions are left", n)
 		}
 	})

@@ -161,7 +161,7 @@ func ParseTopology(data []byte) (*Topology, error) {
 	}
 	seen := map[string]bool{}
 	for i, s := range t.Shards {
-		if s.ID == "" || s.ID == "config" || seen[s.ID] {
+		if s.ID == "" || s.ID == string(configShard) || seen[s.ID] {
 			return nil, fmt.Errorf("shards[%d].id: %q is empty, reserved or taken", i, s.ID)
 		}
 		seen[s.ID] = true
@@ -231,10 +231,6 @@ func parseNumberDocument(data []byte) (bson.Raw, bool) {
 	if err != nil || n == 0 {
 		return nil, false
 	}
-	var value any = n
-	if n == int64(int32(n)) {
-		value = int32(n)
-	}
-	doc, err := document.Encode(bson.D{{Key: string(name), Value: value}})
+	doc, err := document.Encode(bson.D{{Key: string(name), Value: document.SmallestInt(n)}})
 	return doc, err == nil
 }

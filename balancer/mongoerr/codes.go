@@ -145,6 +145,7 @@ const (
 	UpdatesStillPending                          Code = 412
 	AddOrRemoveShardInProgress                   Code = 414
 	SocketException                              Code = 9001
+	RecvStaleConfig                              Code = 9996 // obsolete: only of old servers
 	LegacyNotPrimary                             Code = 10058
 	NotWritablePrimary                           Code = 10107
 	BSONObjectTooLarge                           Code = 10334
@@ -178,6 +179,7 @@ const (
 	SearchOverloaded          Code = 489 // the server's name is unknown
 	BoundFieldMismatch        Code = 16634
 	CollStatsSpec             Code = 40166
+	NotOneStageField          Code = 40323
 	UnknownStage              Code = 40324
 	StageNotFirst             Code = 40602
 	GetMoreForeignSession     Code = 50799

@@ -75,6 +75,9 @@ type Move struct {
 	MovesNothing bool
 }
 
+// StoppedByInterrupt is the reason for the stop of a run whose context has ended.
+const StoppedByInterrupt = "interrupted"
+
 // RunOverError says that no move begins any more, for a reason that is not an error.
 type RunOverError struct {
 	Why string

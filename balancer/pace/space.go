@@ -34,8 +34,8 @@ func WithVolumes(read func(context.Context, Move) (VolumeRoom, error)) Option {
 // with the next checkpoint, once a minute.
 const checkpointDelay = 2 * time.Minute
 
-// maxDiskWait is the maximum wait for range deletions. Their delay is a quarter of an hour by default,
-// and an hour from 8.2 on.
+// maxDiskWait is the maximum wait for room that range deletions make. Their delay is a quarter of an hour
+// by default, and an hour from 8.2 on.
 const maxDiskWait = 2 * time.Hour
 
 // readSpaceObstacle checks that the recipient has room for a move, and sets the number of bytes that

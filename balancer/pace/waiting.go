@@ -27,6 +27,12 @@ const (
 	NotReported Reason = "notReported"
 )
 
+// WaitReasons returns the reasons for which moves wait.
+func WaitReasons() []Reason {
+	return []Reason{WaitBetweenMoves, WaitFailures, WaitWindow, WaitNoAnswer, WaitCondition, WaitLimit, WaitPaused,
+		WaitDisk, WaitOverload}
+}
+
 // Event says that moves wait, or continue.
 type Event struct {
 	Reason Reason

@@ -19,8 +19,7 @@ func collectionText(ns string) string {
 
 // commandText returns the call of a command on the database of a collection.
 func commandText(ns, text string) string {
-	database, _, _ := strings.Cut(ns, ".")
-	return fmt.Sprintf("db.getSiblingDB(%s).runCommand(%s)", humanize.TextLiteral(database), text)
+	return fmt.Sprintf("db.getSiblingDB(%s).runCommand(%s)", humanize.TextLiteral(catalog.DatabaseOf(ns)), text)
 }
 
 func collName(ns string) string {

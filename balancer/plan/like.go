@@ -125,8 +125,8 @@ func (l *layoutCopy) zoneOf(lower, upper catalog.Key) string {
 
 // eligibleShards returns the shards that may have chunks of a zone.
 func eligibleShards(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
-	for _, shard := range s.Shards() {
-		if !shard.Draining && (zone == catalog.NoZone || shard.HasZone(zone)) {
+	for _, shard := range s.StayingShards() {
+		if zone == catalog.NoZone || shard.HasZone(zone) {
 			ids = append(ids, shard.ID)
 		}
 	}

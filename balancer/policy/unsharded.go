@@ -105,7 +105,7 @@ func (s UnshardedSituation) pickOn(shard catalog.ShardID, random RandomSource) (
 	var databases []string
 	var tracked []Unsharded
 	for _, coll := range s.Collections {
-		db, _, _ := strings.Cut(coll.Namespace, ".")
+		db := catalog.DatabaseOf(coll.Namespace)
 		switch {
 		case coll.Shard != shard, coll.Tracked && coll.NoBalance:
 		case coll.Tracked:

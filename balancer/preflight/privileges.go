@@ -206,12 +206,12 @@ func (l *checker) needsSplit(ns string, m *moves) bool {
 func (l *checker) drainNeeds() (list []need) {
 	if l.Remove {
 		action := "removeShard"
-		if l.Shard == configShard {
+		if l.Shard == catalog.ConfigServerID {
 			action = transitionToDedicated
 		}
 		list = append(list, need{Resource{Cluster: true}, []string{action}, "to remove the shard", true})
 	}
-	if l.Shard != configShard && l.Snapshot.Release().HasDrainCommands() {
+	if l.Shard != catalog.ConfigServerID && l.Snapshot.Release().HasDrainCommands() {
 		list = append(list, need{Resource{Cluster: true}, []string{"shardDrainingStatus"}, "to ask how far the drain is",
 			false})
 	}

@@ -11,9 +11,6 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// configShard is the id of the config server when it is also a shard.
-const configShard = "config"
-
 // checkShards checks the shards that the run involves: whether they exist, answer, and may be removed.
 func (l *checker) checkShards() {
 	for _, id := range l.involvedShards() {
@@ -24,7 +21,7 @@ func (l *checker) checkShards() {
 	if shard, ok := l.Snapshot.Shard(l.Shard); l.isDrain() && ok {
 		l.checkLastShard(shard)
 		l.checkZones(shard)
-		if l.Shard == configShard && l.Remove {
+		if l.Shard == catalog.ConfigServerID && l.Remove {
 			delay := diagnosis.CleanupDelayOf(l.Snapshot, l.Shard)
 			f := diagnosis.NewFinding(diagnosis.ConfigShardLeaves, diagnosis.Scope{Shard: l.Shard}, fmt.Sprintf(
 				"the config servers can be removed as a shard after they have deleted their donated ranges: %s after the last move",

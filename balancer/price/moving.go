@@ -17,9 +17,6 @@ import (
 
 const blockedByMoves = "each range while its move is committed, as a rule well below a second"
 
-// maxRoundDelay is the longest delay of a round that is due.
-const maxRoundDelay = 10 * time.Second
-
 // movesWay prices a plan that shardsh carries out itself, step after step.
 func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
 	w := Way{Kind: Moves, WritesBlocked: blockedByMoves,
@@ -126,14 +123,11 @@ func (p *comparer) mergeFirstWay() (Way, bool, error) {
 	if err != nil {
 		return w, false, err
 	}
-	refused := w.Refused
 	w.Kind, w.Moves, w.Bytes = MergeFirst, 0, 0
 	w.Needs = "6.0; shardsh must run meanwhile, and the cluster's balancer must not work on the collection"
 	w.Commands = []string{p.command(goal), p.command(p.o.Goal)}
 	p.setStepTimes(&w, slices.Concat(merges.Steps, steps))
 	w.High = scaled(w.High, mergedFactor(w.Moves))
-	w.Refused = refused
-	p.checkDisks(&w)
 	return w, true, nil
 }
 

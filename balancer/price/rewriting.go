@@ -7,14 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/plan"
 )
-
-// MinReshardingTime is the minimum duration of a resharding
-// (reshardingMinimumOperationDurationMillis).
-const MinReshardingTime = 5 * time.Minute
 
 const (
 	// reshardingSteps is the duration of a resharding besides the copy.
@@ -97,8 +94,9 @@ func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
 	}
 	copying := p.speeds.CopyTime(bytes)
 	low, high := p.speeds.Range(copying, most, 1, 0)
-	w.Likely = max(MinReshardingTime, copying+reshardingSteps)
-	w.Low, w.High = max(MinReshardingTime, low), max(MinReshardingTime, high)+maxRoundDelay
+	const least = balancer.DefaultReshardingDuration
+	w.Likely = max(least, copying+reshardingSteps)
+	w.Low, w.High = max(least, low), max(least, high)+forecast.MaxRoundDelay
 }
 
 // moveCollectionWays prices the move of an unsharded collection; it returns none where no move is

@@ -127,13 +127,3 @@ func (m *ChunkMap) zoneCells(t *catalog.RoutingTable, z catalog.ZoneRange) MapZo
 	to, _ := slices.BinarySearchFunc(m.Cells, last+1, func(c Cell, i int) int { return cmp.Compare(c.First, i) })
 	return MapZone{Zone: z.Zone, From: from, To: to}
 }
-
-// Width returns the number of cells in which a shard has the largest part.
-func (m *ChunkMap) Width(shard int) (n int) {
-	for _, c := range m.Cells {
-		if c.Owners[0].Shard == shard {
-			n++
-		}
-	}
-	return n
-}

@@ -204,7 +204,8 @@ func (r *run) measureSizes(ctx context.Context, read interface {
 	if r.cluster.Release().BalancesBySize() {
 		sizes, err = read.DataSizes(ctx, colls)
 	}
-	if errors.Is(err, errors.ErrUnsupported) || mongoerr.Is(err, unknownStage) {
+	// UnknownStage is the error of 6.0.0 to 6.0.2, which have no aggregation stage for sizes.
+	if errors.Is(err, errors.ErrUnsupported) || mongoerr.Is(err, mongoerr.UnknownStage) {
 		names := make([]string, len(colls))
 		for i, c := range colls {
 			names[i] = c.Namespace
@@ -219,6 +220,3 @@ func (r *run) measureSizes(ctx context.Context, read interface {
 	r.round.sizes = sizes
 	return sizes, nil
 }
-
-// unknownStage is the error code of 6.0.0 to 6.0.2, which have no aggregation stage for sizes.
-const unknownStage mongoerr.Code = 40324

@@ -17,9 +17,6 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// stoppedByInterrupt is the reason for the stop of a run whose context has ended.
-const stoppedByInterrupt = "interrupted"
-
 // Run balances until a round finds nothing to move, a limit is reached, or the operator has to decide.
 // When ctx ends, no new move begins, the moves in progress run to their end, and the Result says that
 // the run was stopped. The Result says what was done in any case.
@@ -56,7 +53,7 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 		return r.result, lost
 	}
 	if err != nil && ctx.Err() != nil {
-		err, r.result.Stopped = nil, stoppedByInterrupt
+		err, r.result.Stopped = nil, pace.StoppedByInterrupt
 	}
 	return r.result, err
 }

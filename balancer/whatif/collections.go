@@ -89,7 +89,7 @@ func clearJumbo(ns string, doc bson.Raw) edit {
 	return newCollectionEdit(ns, func(_ catalog.Release, c *catalog.CollectionState) error {
 		flagged := slices.Collect(c.Table.JumboChunks())
 		if doc != nil {
-			key, err := parseKey(c, doc)
+			key, err := diagnosis.ParseKey(c, doc)
 			if err != nil {
 				return fmt.Errorf("%w; the shard key of %s is %s", err, ns, c.Pattern)
 			}
@@ -106,15 +106,6 @@ func clearJumbo(ns string, doc bson.Raw) edit {
 		c.Table = table
 		return err
 	})
-}
-
-// parseKey parses a shard key: the bound of a chunk, or the fields of a document.
-func parseKey(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
-	key, err := c.Pattern.ParseKey(doc)
-	if err == nil && c.Pattern.HashedField() >= 0 && !c.Table.HasLowerBound(key) {
-		return c.Pattern.DocumentKey(doc)
-	}
-	return key, err
 }
 
 // Limits of growth, in percent.

@@ -29,7 +29,7 @@ func JobStatus(s action.JobStatus) (lines []string) {
 		say("At work: %s.", s.Worker)
 	}
 	for _, b := range s.BlockedBy {
-		say("%s: %s", capitalized(b.What), strings.TrimSuffix(b.Text, "."))
+		say("%s: %s", humanize.Capitalized(b.What), strings.TrimSuffix(b.Text, "."))
 		if b.Remedy != "" {
 			say("  %s", b.Remedy)
 		}

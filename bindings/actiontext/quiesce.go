@@ -2,7 +2,6 @@ package actiontext
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"shardsh/balancer/action"
@@ -46,7 +45,7 @@ func QuiesceResult(r action.QuiesceResult) (lines []string) {
 		}
 	}
 	if r.GivenBack != "" {
-		say("%s.", capitalized(r.GivenBack))
+		say("%s.", humanize.Capitalized(r.GivenBack))
 	}
 	return lines
 }
@@ -61,11 +60,4 @@ func termText(r action.QuiesceResult) string {
 		return fmt.Sprintf(" (term %d of the config server, which stepped down meanwhile)", r.Term)
 	}
 	return fmt.Sprintf(" (term %d of the config server)", r.Term)
-}
-
-func capitalized(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }

@@ -45,7 +45,7 @@ func (r *Reporter) Report(e action.Event) {
 		if r.planned = e.Plan; r.ShowPlan != nil {
 			r.ShowPlan(e.Plan)
 		} else if note := e.Plan.Note; note != "" {
-			r.writeNote(capitalized(note) + ".")
+			r.writeNote(humanize.Capitalized(note) + ".")
 		}
 	case action.OpsCounted:
 		if r.ShowLoad != nil {
@@ -62,7 +62,7 @@ func (r *Reporter) Report(e action.Event) {
 	case action.EngineEvent:
 		r.reportMove(e.Event)
 	case action.Wait:
-		r.writeNote(capitalized(e.Text) + ".")
+		r.writeNote(humanize.Capitalized(e.Text) + ".")
 	case action.ReadProgress:
 		if r.Progress.IsDue() {
 			r.Progress.Show(findings.ReadingText(e.Progress), nil)

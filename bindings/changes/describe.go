@@ -20,12 +20,6 @@ import (
 // maxCommandText is the maximum number of characters of a command in a line.
 const maxCommandText = 160
 
-// driverFields are fields that a driver adds to the user's command.
-var driverFields = map[string]bool{
-	"lsid": true, "$db": true, "$clusterTime": true, "txnNumber": true, "$readPreference": true, "autocommit": true,
-	"startTransaction": true, "apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true,
-}
-
 // batchFields maps commands with a batch of operations to the field of the batch.
 var batchFields = map[string]struct{ field, one, many string }{
 	"insert":    {"documents", "document", "documents"},
@@ -39,7 +33,7 @@ var batchFields = map[string]struct{ field, one, many string }{
 func Describe(database string, command bson.Raw) string {
 	text := summary(args.FirstKey(command), command)
 	if text == "" {
-		text = truncatedJSON(command, driverFields, maxCommandText)
+		text = truncatedJSON(command, args.IsDriverField, maxCommandText)
 	}
 	return plaintext.EscapeLine(server.Redact(database + ": " + text))
 }
@@ -71,14 +65,14 @@ func summary(name string, command bson.Raw) string {
 
 // truncatedJSON returns the beginning of a document as JSON, without some of its fields, and the size
 // of the document if it is truncated.
-func truncatedJSON(doc bson.Raw, without map[string]bool, most int) string {
+func truncatedJSON(doc bson.Raw, without func(field string) bool, most int) string {
 	elems, err := commands.WithoutSecrets(doc).Elements()
 	if err != nil {
 		return "…"
 	}
 	var said bson.D
 	for _, e := range elems {
-		if !without[e.Key()] {
+		if without == nil || !without(e.Key()) {
 			said = append(said, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 	}

@@ -173,15 +173,8 @@ func shardedFilter() bson.D {
 func (s *Completer) zoneNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) (names []string) {
 		for _, from := range [][2]string{{"shards", "tags"}, {"tags", "tag"}} {
-			reply := server.TryRun(ctx, client, "config", bson.D{{Key: "distinct", Value: from[0]},
-				{Key: "key", Value: from[1]}})
-			list, _ := reply.Lookup("values").ArrayOK()
-			values, _ := list.Values()
-			for _, v := range values {
-				if name, ok := v.StringValueOK(); ok {
-					names = append(names, name)
-				}
-			}
+			names = append(names, rawdoc.Texts(server.TryRun(ctx, client, "config",
+				bson.D{{Key: "distinct", Value: from[0]}, {Key: "key", Value: from[1]}}), "values")...)
 		}
 		slices.Sort(names)
 		return slices.Compact(names)

@@ -4,6 +4,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -70,7 +71,7 @@ func (coll *Collection) listCollectionsEntry() bson.Raw {
 
 func collDrop(c *script.Call, coll *Collection) goja.Value {
 	_, err := coll.host.Gateway.Send(coll.d.Request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
-	if server.CodeOf(err) == server.NamespaceNotFound {
+	if server.CodeOf(err) == mongoerr.NamespaceNotFound {
 		return c.JS.Runtime.ToValue(false)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -168,7 +169,7 @@ func dbCurrentOp(c *script.Call, d *Database) goja.Value {
 		return list
 	}
 	ops, err := d.SiblingDatabase("admin").TryAggregate(int32(1), stages(spec)...)
-	if server.CodeOf(err) == server.FailedToParse {
+	if server.CodeOf(err) == mongoerr.FailedToParse {
 		ops, err = d.SiblingDatabase("admin").TryAggregate(int32(1), stages(spec[:2])...)
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dop251/goja"
@@ -14,6 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -229,7 +230,7 @@ func (sess *Session) checkTransactionStep(c *script.Call, err error) {
 		c.JS.Throw("MongoCompatibilityError", "Transactions are not supported in snapshot sessions")
 	}
 	if slices.Contains(transactionStateErrors(), text) {
-		c.JS.Throw("MongoTransactionError", "%s", strings.ToUpper(text[:1])+text[1:])
+		c.JS.Throw("MongoTransactionError", "%s", humanize.Capitalized(text))
 	}
 	if _, err = sess.conn.host.Gateway.HandleReply(nil, err); err != nil {
 		sess.conn.host.Gateway.Throw(err)
@@ -291,7 +292,7 @@ func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (retryTrans
 			return false, err
 		}
 		switch {
-		case command.HasErrorLabel("UnknownTransactionCommitResult") && command.Code != server.MaxTimeMSExpired:
+		case command.HasErrorLabel("UnknownTransactionCommitResult") && server.CodeOf(err) != mongoerr.MaxTimeMSExpired:
 		case command.HasErrorLabel("TransientTransactionError"):
 			return true, nil
 		default:

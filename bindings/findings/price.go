@@ -3,7 +3,6 @@ package findings
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
@@ -36,10 +35,10 @@ func QuoteText(q price.Comparison) string {
 	best, chosen := q.Way(q.Recommended)
 	if !chosen {
 		p.writeHeading("Recommended: none")
-		p.writeWrapped(2, capitalizedSentence(q.Reason))
+		p.writeWrapped(2, sentence(humanize.Capitalized(q.Reason)))
 	} else {
 		p.writeHeading("Recommended: " + best.Kind.Name())
-		p.writeWrapped(2, capitalizedSentence(q.Reason))
+		p.writeWrapped(2, sentence(humanize.Capitalized(q.Reason)))
 		p.writeWrapped(2, sentence("Writes wait: "+best.WritesBlocked))
 		if best.Irreversible == "" {
 			p.writeWrapped(2, "It can be stopped, gone on with and undone (shardsh apply --undo).")
@@ -56,9 +55,6 @@ func QuoteText(q price.Comparison) string {
 	p.writeWrapped(2, "--json has the bytes of each link, the peak of each disk, and the commands of each way")
 	return p.String()
 }
-
-// capitalizedSentence returns a sentence with an initial capital letter.
-func capitalizedSentence(text string) string { return sentence(strings.ToUpper(text[:1]) + text[1:]) }
 
 func quoteRow(w price.Way, recommended bool) []string {
 	name, disk := w.Kind.Name(), "unknown"

@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 )
@@ -110,7 +111,7 @@ func (m *mockObject) run(c *script.Call, name string, value any, options goja.Va
 		body = c.JS.Merge(body, options, omitted...)
 	}
 	reply, err := m.Gateway.Send(server.RequireDatabase(m.JS, m.DB()).Sibling("admin").Request(body))
-	if server.CodeOf(err) == server.CommandNotFound {
+	if server.CodeOf(err) == mongoerr.CommandNotFound {
 		m.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeInvalidOperation,
 			"mock.%s works on the mock cluster only (this is a real server)", methodOf(name))
 	}

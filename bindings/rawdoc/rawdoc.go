@@ -68,6 +68,18 @@ func Text(doc bson.Raw, path ...string) string {
 	return text
 }
 
+// Texts returns the strings of an array field.
+func Texts(doc bson.Raw, field string) (list []string) {
+	array, _ := doc.Lookup(field).ArrayOK()
+	values, _ := array.Values()
+	for _, v := range values {
+		if text, ok := v.StringValueOK(); ok {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
 // WithID adds an _id at the front of a document without one.
 func WithID(doc bson.Raw, id bson.ObjectID) bson.Raw {
 	n := len(doc) + len("\a_id\x00") + len(id)

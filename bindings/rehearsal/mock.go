@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
 )
@@ -38,7 +39,7 @@ func mockRequest(req wire.Request) wire.Request {
 			level := e.Value().Document().Lookup("level")
 			return bson.D{{Key: "level", Value: level}}, !level.IsZero()
 		}
-		return e.Value(), !driverFields[e.Key()]
+		return e.Value(), !args.IsDriverField(e.Key())
 	})
 	return req
 }

@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -101,17 +102,12 @@ func errorAsReply(reply bson.Raw, err error) (bson.Raw, error) {
 	}), nil
 }
 
-// driverFields are fields that a driver adds, and the fields of transactions, which a rehearsal does
-// not support.
-var driverFields = map[string]bool{"lsid": true, "$db": true, "$clusterTime": true, "$readPreference": true,
-	"txnNumber": true, "autocommit": true, "startTransaction": true,
-	"apiVersion": true, "apiStrict": true, "apiDeprecationErrors": true}
-
-// withoutDriverFields returns a command without the fields of the driver.
+// withoutDriverFields returns a command without the fields of the driver, and so without those of
+// transactions, which a rehearsal does not support.
 func withoutDriverFields(body bson.Raw) bson.Raw {
 	return editFields(body, func(e bson.RawElement) (any, bool) {
 		if e.Key() != "readConcern" {
-			return e.Value(), !driverFields[e.Key()]
+			return e.Value(), !args.IsDriverField(e.Key())
 		}
 		level := e.Value().Document().Lookup("level") // afterClusterTime refers to another clock
 		return bson.D{{Key: "level", Value: level}}, !level.IsZero()

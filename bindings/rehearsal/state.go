@@ -1,8 +1,9 @@
 package rehearsal
 
 import (
-	"strings"
 	"sync"
+
+	"shardsh/balancer/catalog"
 )
 
 // state records which parts of the cluster were changed in the mock or copied to it.
@@ -22,15 +23,10 @@ func newState() state {
 		existing: map[string]bool{}, usersCopied: map[string]bool{}}
 }
 
-func databaseOf(ns string) string {
-	name, _, _ := strings.Cut(ns, ".")
-	return name
-}
-
 func (s *state) isChanged(ns string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.changed[ns] || s.dropped[databaseOf(ns)]
+	return s.changed[ns] || s.dropped[catalog.DatabaseOf(ns)]
 }
 
 func (s *state) isDatabaseChanged(database string) bool {
@@ -62,7 +58,7 @@ func (s *state) isDropped(database string) bool {
 func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	database := databaseOf(ns)
+	database := catalog.DatabaseOf(ns)
 	first, firstInDatabase = !s.changed[ns] && !s.dropped[database], !s.changedDatabases[database]
 	s.changed[ns], s.changedDatabases[database] = true, true
 	return first, firstInDatabase

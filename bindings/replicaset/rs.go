@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -124,7 +125,7 @@ func rsConfig(c *script.Call, rs *Object) goja.Value { return c.JS.Values.DocToJ
 func (rs *Object) config() bson.Raw {
 	d := rs.db()
 	reply, err := rs.Gateway.Send(d.Sibling("admin").Request(server.Command("replSetGetConfig"), server.Repeatable))
-	if server.CodeOf(err) == server.CommandNotFound {
+	if server.CodeOf(err) == mongoerr.CommandNotFound {
 		doc := d.Sibling("local").FindOne("system.replset", rawdoc.Empty)
 		if doc == nil {
 			rs.JS.ThrowCoded(script.RuntimeErrorName, script.CodeCommandFailed, "No documents in local.system.replset")

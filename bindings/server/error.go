@@ -59,7 +59,8 @@ func (g *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	if m, ok := reply.Lookup("errmsg").StringValueOK(); ok {
 		message = m
 	}
-	if rawdoc.Int(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
+	code := mongoerr.Code(rawdoc.Int(reply, "code"))
+	if code == mongoerr.NotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
 	e := g.JS.Values.Errors.New("MongoServerError", message)
@@ -189,10 +190,10 @@ func RedactedLine(text string) string {
 }
 
 // CodeOf returns the server's code of an error; 0 without one.
-func CodeOf(err error) int32 {
+func CodeOf(err error) mongoerr.Code {
 	var command mongo.CommandError
 	if errors.As(err, &command) {
-		return command.Code
+		return mongoerr.Code(command.Code)
 	}
 	return 0
 }

@@ -58,7 +58,7 @@ func (g *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 // already waited for one.
 func (g *Gateway) shouldRetryRead(r Request, err error) bool {
 	return err != nil && !isNoServer(err) && r.IsRepeatable && r.session == nil && g.JS.Context().Err() == nil &&
-		(isNetworkError(err) || mongoerr.Code(CodeOf(err)).IsUnavailable())
+		(isNetworkError(err) || CodeOf(err).IsUnavailable())
 }
 
 // IsTransient reports whether a thrown error with a name and code may disappear on a retry, because the
@@ -74,8 +74,7 @@ func IsTransient(name string, code int32) bool {
 // IsOutcomeUnknown reports whether, after an error, it is unknown if a command has changed something:
 // the command was sent, and then the connection broke or the server became unavailable.
 func IsOutcomeUnknown(err error) bool {
-	code := mongoerr.Code(CodeOf(err))
-	return isNetworkError(err) && !isNoServer(err) || code.IsUnavailable()
+	return isNetworkError(err) && !isNoServer(err) || CodeOf(err).IsUnavailable()
 }
 
 // isNoServer reports whether no server could be selected.

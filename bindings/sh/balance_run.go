@@ -3,6 +3,7 @@ package sh
 import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/actiontext"
 
@@ -84,7 +85,7 @@ func (c *call) runnerGoalOption(h helperOptions) (goal runner.Goal) {
 	}
 	goal, err := runner.ParseGoal(text)
 	if err != nil {
-		h.throwWrongOption("goal", "one of "+joinedNames(runner.Goals()), c.host.Display.Inspect(h.value("goal")))
+		h.throwWrongOption("goal", "one of "+humanize.Join(runner.Goals(), ", "), c.host.Display.Inspect(h.value("goal")))
 	}
 	return goal
 }
@@ -96,17 +97,7 @@ func (c *call) runnerOrderOption(h helperOptions) (order runner.Order) {
 	}
 	order, err := runner.ParseOrder(text)
 	if err != nil {
-		h.throwWrongOption("order", "one of "+joinedNames(runner.Orders()), c.host.Display.Inspect(h.value("order")))
+		h.throwWrongOption("order", "one of "+humanize.Join(runner.Orders(), ", "), c.host.Display.Inspect(h.value("order")))
 	}
 	return order
-}
-
-func joinedNames[T ~string](all []T) (text string) {
-	for i, one := range all {
-		if i > 0 {
-			text += ", "
-		}
-		text += string(one)
-	}
-	return text
 }

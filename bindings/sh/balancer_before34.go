@@ -3,6 +3,7 @@ package sh
 import (
 	"time"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/server"
 
@@ -17,7 +18,7 @@ import (
 // isBefore34 reports whether a balancer command failed because the server is too old. Servers other
 // than mongos lack the command, too.
 func (h *Helpers) isBefore34(err error) bool {
-	return server.CodeOf(err) == server.CommandNotFound && h.lacksModes()
+	return server.CodeOf(err) == mongoerr.CommandNotFound && h.lacksModes()
 }
 
 // lacksModes reports whether the server is known to be older than 3.4.

@@ -3,6 +3,7 @@ package sh
 import (
 	"slices"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
 
@@ -196,7 +197,7 @@ func withMongosHint(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) go
 	return func(c *call, sh *Helpers) (v goja.Value) {
 		if ex := c.JS.Runtime.Try(func() { v = f(c, sh) }); ex != nil {
 			if e, ok := ex.Value().(*goja.Object); ok {
-				if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.CommandNotFound {
+				if code := script.Property(e, "code"); code != nil && code.ToInteger() == int64(mongoerr.CommandNotFound) {
 					script.Define(e, "message",
 						c.JS.Runtime.ToValue(script.OptionalText(e.Get("message"))+". Are you connected to mongos?"))
 				}

@@ -1,7 +1,6 @@
 package sh
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -91,23 +90,16 @@ func (h *Helpers) listNames(database, command string, path ...string) (names []s
 }
 
 // zoneNames returns the zones of shards, and those with ranges.
-func (h *Helpers) zoneNames() []string {
-	known := map[string]bool{}
+func (h *Helpers) zoneNames() (names []string) {
 	for collection, key := range map[string]string{"shards": "tags", "tags": "tag"} {
 		reply, err := h.host.Gateway.Send(h.config().Request(
 			bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: key}}, server.Repeatable))
-		if err != nil {
-			continue
-		}
-		list, _ := reply.Lookup("values").ArrayOK()
-		values, _ := list.Values()
-		for _, v := range values {
-			if name, ok := v.StringValueOK(); ok {
-				known[name] = true
-			}
+		if err == nil {
+			names = append(names, rawdoc.Texts(reply, "values")...)
 		}
 	}
-	return slices.Sorted(maps.Keys(known))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // didYouMean returns "; did you mean NAME?". It is empty if no name is near, or if the name exists.

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/server"
 
@@ -105,10 +106,10 @@ func (h *Host) tryReadCluster(d, config *server.Database, o live.ReaderOptions) 
 // lacksBalancerCommand reports whether the server has no command that reports on the balancer.
 func lacksBalancerCommand(seen *clusterView, err error) bool {
 	if err != nil {
-		return server.CodeOf(err) == server.CommandNotFound
+		return server.CodeOf(err) == mongoerr.CommandNotFound
 	}
 	return slices.ContainsFunc(seen.Parts().Source.Gaps, func(g catalog.Gap) bool {
-		return g.What == "balancer" && g.Code == server.CommandNotFound
+		return g.What == "balancer" && g.Code == mongoerr.CommandNotFound
 	})
 }
 

@@ -183,7 +183,7 @@ func shListShards(c *call, sh *Helpers) goja.Value {
 
 func shIsConfigShard(c *call, sh *Helpers) goja.Value {
 	for _, doc := range sh.listShards(nil) {
-		if rawdoc.Text(doc, "_id") != "config" {
+		if rawdoc.Text(doc, "_id") != string(catalog.ConfigServerID) {
 			continue
 		}
 		o := c.JS.NewObject("enabled", true, "host", c.JS.Values.ToJS(doc.Lookup("host")))

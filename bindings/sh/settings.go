@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -215,7 +216,7 @@ func shDataDistribution(c *call, sh *Helpers) goja.Value {
 	})
 	if ex := c.JS.Runtime.Try(start); ex != nil {
 		if e, ok := ex.Value().(*goja.Object); ok {
-			if code := script.Property(e, "code"); code != nil && code.ToInteger() == server.UnknownStage {
+			if code := script.Property(e, "code"); code != nil && code.ToInteger() == int64(mongoerr.UnknownStage) {
 				text := "sh.getShardedDataDistribution only works on mongos and servers from version 6.0.3 on"
 				script.Define(e, "message",
 					c.JS.Runtime.ToValue(text+" [Original Error: "+script.OptionalText(e.Get("message"))+"]"))

@@ -328,7 +328,8 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 		"shardKey", s.JS.Values.ToJS(entry.Lookup("key")),
 		"unique", r.flag(entry, "unique", false),
 		"balancing", r.flag(entry, "noBalance", true),
-		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
+		"allowMigrations", !catalog.IsFalse(entry.Lookup("permitMigrations")) &&
+			!catalog.IsFalse(entry.Lookup("allowMigrations")),
 	)
 	c := r.collectionOf(entry)
 	owners := c.Owners()
@@ -352,11 +353,6 @@ func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Val
 		return shown
 	}
 	return r.s.JS.Runtime.NewArray(shown, r.s.JS.NewObject(field, r.s.JS.Values.ToJS(v)))
-}
-
-func isFalse(doc bson.Raw, field string) bool {
-	v, ok := doc.Lookup(field).BooleanOK()
-	return ok && !v
 }
 
 func (r *statusReport) chunk(doc bson.Raw) *goja.Object {

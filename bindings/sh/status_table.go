@@ -119,7 +119,7 @@ func (r *statusReport) drawBalancer(t *display.Tables) {
 	t.WriteLine("window", windowText(r.setting("balancer"), windowClock(r.seen.Snapshot)))
 	t.WriteLine("chunk size", megabytesText(r.sh().chunkSizeMiB(nil, r.setting("chunksize"))))
 	if automerge := r.setting("automerge"); automerge != nil {
-		t.WriteLine("auto-merger", onOff(rawdoc.IsFieldTruthy(automerge, "enabled")))
+		t.WriteLine("auto-merger", humanize.OnOff(rawdoc.IsFieldTruthy(automerge, "enabled")))
 	}
 	failed := s.failedRounds(r.seen)
 	t.WriteLine("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
@@ -167,13 +167,6 @@ func (r *statusReport) drawOutcomes(t *display.Tables) {
 }
 
 func (r *statusReport) sh() *Helpers { return &Helpers{host: r.s, database: r.d} }
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
 
 // modeText returns the balancer's mode and whether a round is running.
 func (r *statusReport) modeText() string {

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"shardsh/balancer/action"
-	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/findings"
-	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -33,11 +31,7 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.AccessError)):
 		sh.throwActionError("whatIf", nil, err, "", false)
 	case err != nil:
-		question := ""
-		if unknown, ok := errors.AsType[*diagnosis.NotFoundError](err); ok {
-			question = plaintext.DidYouMean(unknown.Name, unknown.Existing)
-		}
-		c.JS.ThrowInvalid("%s%s (Shard.whatIf)", err, question)
+		c.JS.ThrowInvalid("%s (Shard.whatIf)", findings.WithSuggestion(err))
 	}
 	return c.host.outcomesObject(out)
 }
@@ -102,7 +96,7 @@ func (c *call) recordChanges(f goja.Callable) (list []whatif.Change) {
 			v := target.Get(name)
 			if v == nil && name != "then" && name != "toJSON" {
 				unknown := &whatif.UnknownChangeError{Name: name, Names: names}
-				c.JS.ThrowInvalid("%s%s (Shard.whatIf)", unknown, plaintext.DidYouMean(name, names))
+				c.JS.ThrowInvalid("%s (Shard.whatIf)", findings.WithSuggestion(unknown))
 			}
 			return v
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -83,8 +84,8 @@ func (c Collection) Stats(opts Options) goja.Value {
 	docs, err := c.Database.TryAggregate(c.Name, bson.D{{Key: "$collStats", Value: bson.D{
 		{Key: "storageStats", Value: bson.D{{Key: "scale", Value: int32(1)}}},
 	}}})
-	if code := server.CodeOf(err); err != nil && (code == server.StaleConfig || code == server.FailedToParse ||
-		code == server.RecvStaleConfig) {
+	if code := server.CodeOf(err); err != nil && (code == mongoerr.StaleConfig || code == mongoerr.FailedToParse ||
+		code == mongoerr.RecvStaleConfig) {
 		return c.Display.ReplyValue(c.Database.Run(bson.D{{Key: "collStats", Value: c.Name},
 			{Key: "scale", Value: rawdoc.MinimalInt(int64(opts.Scale))}}, server.Repeatable))
 	}

@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/checkcmd"
 	"shardsh/cmd/shardsh/cmdline"
@@ -144,7 +145,7 @@ func (o *checkFlags) checkOne(
 	a.progress.clearLine()
 	report.Cluster, report.Labels = cluster.target.Name, cluster.target.Labels
 	if errors.As(err, new(*diagnosis.NotFoundError)) {
-		err = withSuggestion(err)
+		err = findings.WithSuggestion(err)
 		if of > 1 {
 			err = fmt.Errorf("%s: %w", verb.Address, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/manual"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -17,7 +18,7 @@ func (*manFlags) groups() []cmdline.Group { return nil }
 
 func (*manFlags) parseArgs(_ environment, words []string) error {
 	if len(words) > 0 {
-		return usagef("man takes no more words: %q. shardsh help %s is about one verb", words[0], words[0])
+		return usagef("man takes no arguments: %q. For one verb: shardsh help VERB", secret.Redact(words[0]))
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func manualFiles() []manual.Term {
 		{Name: "~/.shardshrc.js", About: "Runs before the first prompt; without it ~/.mongoshrc.js, if that is enabled."},
 		{Name: "~/.shardsh/history", About: "The history of inputs, without those that may contain passwords."},
 		{Name: "~/.shardsh/lib", About: "Modules and scripts of your own, after those of SHARDSH_PATH."},
-		{Name: "/etc/shardsh/policy.json, /etc/shardsh/policy.yaml", About: "The machine's policies, which always count."},
+		{Name: "/etc/shardsh/policy.json, /etc/shardsh/policy.yaml", About: "The machine's policies, which always apply."},
 		{Name: "~/.shardsh/config", About: "What config.set() changed."},
 	}
 }

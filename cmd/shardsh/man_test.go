@@ -58,8 +58,8 @@ func TestManualPage(t *testing.T) {
 			t.Errorf("%s is not on the page", variable)
 		}
 	}
-	if code, stdout, stderr := runProgram(t, "", "man", "why"); code != exitUsage || stdout != "" ||
-		!strings.Contains(stderr, "shardsh help why is about one verb") {
+	if code, stdout, stderr := runProgram(t, "", "man", "mongodb://u:p@h"); code != exitUsage || stdout != "" ||
+		!strings.Contains(stderr, `takes no arguments: "mongodb://<credentials>@h". For one verb: shardsh help VERB`) {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	t.Run("lint", func(t *testing.T) {

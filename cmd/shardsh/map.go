@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
+	"shardsh/bindings/findings"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -56,7 +57,7 @@ func (o *mapFlags) run(ctx context.Context, env environment) error {
 	reads := live.ReaderOptions{Parts: live.MapParts, Namespaces: []string{o.ns}}
 	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
 		if err := diagnosis.CheckScope(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
-			return withSuggestion(err)
+			return findings.WithSuggestion(err)
 		}
 		if o.heat.duration == 0 {
 			return o.draw(env, s, nil)

@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/sim"
+	"shardsh/bindings/findings"
 )
 
 // readAction is a read-only action.
@@ -45,7 +46,7 @@ func runReadAction[R any](
 			return optionsUsageError(err)
 		}
 		if err != nil {
-			return preferTimeout(ctx, withSuggestion(err))
+			return preferTimeout(ctx, findings.WithSuggestion(err))
 		}
 		return show(result)
 	})

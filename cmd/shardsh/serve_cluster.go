@@ -196,7 +196,7 @@ func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topolo
 	}
 	own := shardsWithHost(topology)
 	addresses := map[catalog.ShardID]string{}
-	for i, id := range append(ids, mock.ConfigServerID) {
+	for i, id := range append(ids, catalog.ConfigServerID) {
 		n, err := c.addNode(ctx, o, string(id), o.portAfter(c.routers+i))
 		if err != nil {
 			return err
@@ -226,7 +226,7 @@ func (c *servedCluster) shardsToServe(topology *mock.Topology) ([]catalog.ShardI
 	defer c.cluster.Unlock()
 	shards, err := c.cluster.ConfigDB().Shards()
 	for _, s := range shards {
-		if s.ID != mock.ConfigServerID {
+		if s.ID != catalog.ConfigServerID {
 			ids = append(ids, s.ID)
 		}
 	}
@@ -253,7 +253,7 @@ func (c *servedCluster) setReplicaSetNames() error {
 			continue
 		}
 		host := c.cluster.Addresses().ConfigServer()
-		if n.member.ID != mock.ConfigServerID {
+		if n.member.ID != catalog.ConfigServerID {
 			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.ID))
 			if err != nil {
 				return err

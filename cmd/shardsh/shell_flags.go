@@ -133,7 +133,7 @@ func (o *shellFlags) check() error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstViolation(
+	return firstViolation(
 		rule{o.wantsJSON() && !o.hasScripts(), "--json and --jsonl need --eval or a script"},
 		rule{o.wantsJSON() && slices.Contains(o.files, "-"),
 			"--json and --jsonl need a script in a file, not on standard input"},
@@ -143,10 +143,7 @@ func (o *shellFlags) check() error {
 		rule{o.confirm && (o.readOnly || o.dryRun),
 			"--confirm, and --read-only or --dry-run exclude each other: these send no change"},
 		rule{o.timeout < 0, "--timeout takes a time above 0"},
-	); err != nil {
-		return err
-	}
-	return nil
+	)
 }
 
 // hasScripts reports whether the command line has scripts to run, apart from standard input.

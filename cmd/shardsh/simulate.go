@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/findings"
-	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -90,10 +88,7 @@ func (o *simulateFlags) parseAlternatives() (list []whatif.Alternative, err erro
 
 // changeError returns the error for an invalid change, with a suggestion.
 func changeError(option string, err error) error {
-	if unknown, ok := errors.AsType[*whatif.UnknownChangeError](err); ok {
-		return usagef("%s: %w%s", option, err, plaintext.DidYouMean(unknown.Name, unknown.Names))
-	}
-	return usagef("%s: %w", option, err)
+	return usagef("%s: %w", option, findings.WithSuggestion(err))
 }
 
 // changeUsage lists the kinds of changes, each with its syntax.

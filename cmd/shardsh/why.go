@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -12,9 +10,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/diagnosis"
 	"shardsh/bindings/actiontext"
-	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/targets"
 )
@@ -101,14 +97,6 @@ func (o *whyFlags) runFleet(ctx context.Context, env environment) error {
 		return writeFleet(to, lines, env.columns())
 	})
 	return cmp.Or(err, fleetError(members))
-}
-
-// withSuggestion adds a suggestion for a misspelled name.
-func withSuggestion(err error) error {
-	if unknown, ok := errors.AsType[*diagnosis.NotFoundError](err); ok {
-		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Existing))
-	}
-	return err
 }
 
 func whyText() cmdline.HelpText {

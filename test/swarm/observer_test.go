@@ -287,7 +287,7 @@ func (o *observer) lookAtRounds() {
 func (o *observer) lookAtDeletions() {
 	c := o.world.cluster
 	for _, id := range c.ShardIDs() {
-		n := [2]int{c.Statistics().ScheduledDeletions(id), c.Statistics().UnreadyDeletionCount(id)}
+		n := [2]int{c.Statistics().RangeDeletionCount(id), c.Statistics().UnreadyDeletionCount(id)}
 		if n == o.waiting[id] {
 			continue
 		}

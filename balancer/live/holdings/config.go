@@ -88,7 +88,7 @@ func (s *Shards) ReadCollection(ctx context.Context, ns string) (catalog.Collect
 // ReadPrimary returns the primary shard of a collection's database; the error is NamespaceNotFound if the
 // database does not exist any more.
 func (s *Shards) ReadPrimary(ctx context.Context, ns string) (catalog.ShardID, error) {
-	database, _, _ := strings.Cut(ns, ".")
+	database := catalog.DatabaseOf(ns)
 	docs, err := s.findInConfig(ctx, "databases", bson.D{{Key: "_id", Value: database}})
 	if err == nil && len(docs) == 0 {
 		err = mongoerr.New(mongoerr.NamespaceNotFound, "the database of %s is gone", ns)

@@ -20,8 +20,8 @@ func collectionZones(ns string, s *catalog.Snapshot) (fields []string, ranges []
 		z.Name, _ = doc.Lookup("tag").StringValueOK()
 		z.Min, _ = doc.Lookup("min").DocumentOK()
 		z.Max, _ = doc.Lookup("max").DocumentOK()
-		for _, shard := range s.Shards() {
-			if shard.HasZone(z.Name) && !shard.Draining {
+		for _, shard := range s.StayingShards() {
+			if shard.HasZone(z.Name) {
 				z.Shards++
 			}
 		}

@@ -144,11 +144,7 @@ func newReading(ctx context.Context, client *mongo.Client, ns string, o Options)
 	if err != nil {
 		return r, err
 	}
-	for _, shard := range s.Shards() {
-		if !shard.Draining {
-			r.facts.Shards++
-		}
-	}
+	r.facts.Shards = len(s.StayingShards())
 	r.facts.Release, r.facts.ChunkBytes = s.Release(), s.Settings().MaxChunkSizeBytes
 	if c := s.Collection(ns); c != nil && !c.Unsplittable {
 		if r.facts.Current, err = keyadvice.ParseKey(c.Pattern.Doc()); err != nil {

@@ -116,10 +116,12 @@ type UserSpec struct {
 // Create adds a user. It fails with 51003 if the user exists, with BadValue if the password cannot be
 // prepared, and with RoleNotFound.
 func (d *Directory) Create(database, name string, spec UserSpec) error {
-	u := &User{Name: name, Database: database, ID: newID()}
-	if err := u.apply(spec); err != nil {
+	credentials, err := spec.makeCredentials(name)
+	if err != nil {
 		return err
 	}
+	u := &User{Name: name, Database: database, ID: newID()}
+	u.apply(spec, credentials)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.add(u)
@@ -145,12 +147,18 @@ func newID() bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
 }
 
-func (u *User) apply(spec UserSpec) error {
-	if spec.Password != "" {
-		credentials, err := makeCredentials(u.Name, spec.Password, spec.Mechanisms, randomSalt)
-		if err != nil {
-			return err
-		}
+// makeCredentials derives the credentials of the password; nil without one. It takes long, so the caller
+// must not hold the lock.
+func (s UserSpec) makeCredentials(user string) (map[Mechanism]scram.StoredCredentials, error) {
+	if s.Password == "" {
+		return nil, nil
+	}
+	return makeCredentials(user, s.Password, s.Mechanisms, randomSalt)
+}
+
+// apply changes the fields that the specification has.
+func (u *User) apply(spec UserSpec, credentials map[Mechanism]scram.StoredCredentials) {
+	if credentials != nil {
 		u.credentials = credentials
 	}
 	if spec.Roles != nil {
@@ -159,7 +167,6 @@ func (u *User) apply(spec UserSpec) error {
 	if spec.CustomData != nil {
 		u.CustomData = spec.CustomData
 	}
-	return nil
 }
 
 // checkRoles fails with RoleNotFound if a role does not exist. The caller holds the lock.
@@ -174,22 +181,24 @@ func (d *Directory) checkRoles(roles []Role) error {
 
 // Update changes a user. It fails with UserNotFound and RoleNotFound.
 func (d *Directory) Update(database, name string, spec UserSpec) error {
-	old, ok := d.Find(database, name)
-	if !ok {
+	if _, ok := d.Find(database, name); !ok {
 		return UserNotFound(database, name)
 	}
-	updated := *old
-	if err := updated.apply(spec); err != nil {
+	credentials, err := spec.makeCredentials(name)
+	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.users[key{database, name}] == nil {
+	old := d.users[key{database, name}]
+	if old == nil {
 		return UserNotFound(database, name)
 	}
 	if err := d.checkRoles(spec.Roles); err != nil {
 		return err
 	}
+	updated := *old
+	updated.apply(spec, credentials)
 	d.users[key{database, name}] = &updated
 	d.clearGrants()
 	return nil

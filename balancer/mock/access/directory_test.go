@@ -1,9 +1,13 @@
 package access_test
 
 import (
+	"bytes"
+	"sync"
 	"testing"
 
 	"github.com/xdg-go/scram"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
@@ -165,6 +169,27 @@ func TestDirectory(t *testing.T) {
 	}
 	if !d.Drop("admin", "u") || d.Drop("admin", "u") || len(d.Users()) != 0 {
 		t.Error("a user is dropped once")
+	}
+}
+
+// A password takes long to derive; what another update changes meanwhile stays.
+func TestUpdatesAtOnce(t *testing.T) {
+	d := access.NewDirectory()
+	create(t, d, "u", "p")
+	for round := range 8 {
+		data := bson.Raw(bsoncore.NewDocumentBuilder().AppendInt32("round", int32(round)).Build())
+		var updates sync.WaitGroup
+		for _, spec := range []access.UserSpec{{CustomData: data}, {Password: "new"}} {
+			updates.Go(func() {
+				if err := d.Update("admin", "u", spec); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		updates.Wait()
+		if u, _ := d.Find("admin", "u"); !bytes.Equal(u.CustomData, data) {
+			t.Fatalf("round %d: an update is lost, the user has %s", round, u.CustomData)
+		}
 	}
 }
 

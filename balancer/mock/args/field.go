@@ -109,6 +109,14 @@ func IsGeneric(name string) bool {
 	return ok
 }
 
+// IsDriverField reports whether a driver adds the field to a user's command.
+func IsDriverField(name string) bool { return slices.Contains(driverFields, name) }
+
+var driverFields = []string{
+	"$db", "lsid", "txnNumber", "autocommit", "startTransaction", "$clusterTime", "$readPreference",
+	"apiVersion", "apiStrict", "apiDeprecationErrors",
+}
+
 // genericFields are the fields that every command accepts. The fields without a kind are checked later,
 // by the code that uses them.
 var genericFields = map[string]Field{

@@ -217,15 +217,12 @@ func indexesTypeError(cmd string, f Field, v bson.RawValue) error {
 		f.name, TypeName(v.Type))
 }
 
-// maxMembers is the maximum number of members of a replica set.
-const maxMembers = 50
-
 func checkCommitQuorum(_ string, _ Field, v bson.RawValue) error {
 	n, isNumber := Number(v)
 	switch text := Text(v); {
-	case isNumber && (n < 0 || n > maxMembers):
+	case isNumber && (n < 0 || n > catalog.MaxReplicaSetMembers):
 		return mongoerr.New(mongoerr.FailedToParse,
-			"commitQuorum has to be a non-negative number and not greater than %d", maxMembers)
+			"commitQuorum has to be a non-negative number and not greater than %d", catalog.MaxReplicaSetMembers)
 	case isNumber || text == "majority" || text == "votingMembers":
 		return nil
 	case text == "":

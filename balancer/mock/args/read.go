@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store/value"
 )
 
 // ReadBool returns the value of a bool, and true for a number other than zero. Any other value is false.
@@ -78,19 +79,7 @@ func ElementCount(array bson.RawArray) int {
 }
 
 // TypeName returns the server's name of a BSON type.
-func TypeName(t bson.Type) string {
-	names := map[bson.Type]string{
-		0: "missing", bson.TypeDouble: "double", bson.TypeString: "string", bson.TypeEmbeddedDocument: "object",
-		bson.TypeArray: "array", bson.TypeBinary: "binData", bson.TypeUndefined: "undefined", bson.TypeObjectID: "objectId",
-		bson.TypeBoolean: "bool", bson.TypeDateTime: "date", bson.TypeNull: "null", bson.TypeRegex: "regex",
-		bson.TypeInt32: "int", bson.TypeTimestamp: "timestamp", bson.TypeInt64: "long", bson.TypeDecimal128: "decimal",
-		bson.TypeMinKey: "minKey", bson.TypeMaxKey: "maxKey",
-	}
-	if n, ok := names[t]; ok {
-		return n
-	}
-	return t.String()
-}
+func TypeName(t bson.Type) string { return value.TypeName(value.Value{Type: t}) }
 
 // Text returns a string, empty if v is not a string.
 func Text(v bson.RawValue) string {

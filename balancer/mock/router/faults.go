@@ -2,11 +2,11 @@ package router
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/router/call"
@@ -168,7 +168,7 @@ func contactParticipants(cmd *call.Command, c *call.Call) error {
 		return nil
 	}
 	ns := c.TargetNamespace(cmd)
-	db, _, _ := strings.Cut(ns, ".")
+	db := catalog.DatabaseOf(ns)
 	for _, need := range []struct {
 		of  commands.Nodes
 		ask func() error

@@ -69,12 +69,7 @@ func (c *Cache) IsFresh(ns string, now Catalog) bool {
 	if !ok || known != now.Table(ns) || c.outdated[ns] {
 		return false
 	}
-	return known != nil || c.databases[databaseOf(ns)].writes == now.DatabaseWrites()
-}
-
-func databaseOf(ns string) string {
-	db, _, _ := strings.Cut(ns, ".")
-	return db
+	return known != nil || c.databases[catalog.DatabaseOf(ns)].writes == now.DatabaseWrites()
 }
 
 // Table returns the cached routing table of a collection, and reads it if it is not cached. It returns
@@ -91,7 +86,7 @@ func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
 func (c *Cache) Refresh(ns string, now Catalog) *catalog.RoutingTable {
 	known, current := c.tables[ns], now.Table(ns)
 	delete(c.outdated, ns)
-	if _, ok := c.Database(databaseOf(ns), now); !ok && current == nil {
+	if _, ok := c.Database(catalog.DatabaseOf(ns), now); !ok && current == nil {
 		delete(c.tables, ns)
 		return nil
 	}
@@ -121,7 +116,7 @@ func (c *Cache) LookForBuckets(ns string, now Catalog) {
 // CheckFormerPrimary counts a stale error of the database's former primary for a write to an
 // untracked collection.
 func (c *Cache) CheckFormerPrimary(ns string, now Catalog) {
-	db := databaseOf(ns)
+	db := catalog.DatabaseOf(ns)
 	known, ok := c.databases[db]
 	if ok && known.writes != now.DatabaseWrites() && known.movedTo(now.DatabaseEntry(db)) && c.Table(ns, now) == nil {
 		c.RefreshStale(ns, now)
@@ -167,7 +162,7 @@ func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
 
 // PrimaryOf returns the primary shard of a collection's database according to the cache.
 func (c *Cache) PrimaryOf(ns string, now Catalog) (catalog.ShardID, bool) {
-	entry, ok := c.Database(databaseOf(ns), now)
+	entry, ok := c.Database(catalog.DatabaseOf(ns), now)
 	if !ok {
 		return "", false
 	}
@@ -191,7 +186,7 @@ func (c *Cache) Refusal(ns string, now Catalog, to Targets) (by catalog.ShardID,
 // now tracked. If the shard is no longer the primary, the cache refreshes the database entry. That is
 // another stale error (StaleDbVersion), which no counter includes.
 func (c *Cache) unshardedRefusal(ns string, now Catalog) (by catalog.ShardID, refused bool) {
-	db := databaseOf(ns)
+	db := catalog.DatabaseOf(ns)
 	if known, ok := c.databases[db]; ok && known.writes != now.DatabaseWrites() {
 		delete(c.databases, db)
 	}
@@ -245,7 +240,7 @@ func (c *Cache) Forget(name string) {
 	default:
 		delete(c.databases, name)
 		for ns := range c.tables {
-			if databaseOf(ns) == name {
+			if catalog.DatabaseOf(ns) == name {
 				delete(c.tables, ns)
 			}
 		}

@@ -1,6 +1,10 @@
 package store
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+)
 
 // Stages that skip index keys because they need no documents.
 
@@ -27,7 +31,7 @@ func (p *Plan) CountScan(ran RunStats) (*Stage, bool) {
 		{Key: "endKey", Value: high}, {Key: "endKeyInclusive", Value: highIn},
 	}})
 	return &Stage{Name: "COUNT_SCAN", Fields: fields, Returned: ran.Returned, Works: ran.Keys + 1,
-		Counters: bson.D{{Key: "keysExamined", Value: intOrLong(ran.Keys)}}}, true
+		Counters: bson.D{{Key: "keysExamined", Value: document.SmallestInt(ran.Keys)}}}, true
 }
 
 // DistinctScan returns the stages that skip from one distinct value of a field to the next, in an index
@@ -39,7 +43,7 @@ func (p *Plan) DistinctScan(field string, n int64) (*Stage, bool) {
 		return nil, false
 	}
 	shown := scan.indexScan(Counts{Found: n, Keys: n})
-	shown.Name, shown.Counters = "DISTINCT_SCAN", bson.D{{Key: "keysExamined", Value: intOrLong(n)}}
+	shown.Name, shown.Counters = "DISTINCT_SCAN", bson.D{{Key: "keysExamined", Value: document.SmallestInt(n)}}
 	projection, err := bson.Marshal(bson.D{{Key: field, Value: int32(1)}, {Key: "_id", Value: int32(0)}})
 	if err != nil {
 		return nil, false

@@ -31,11 +31,11 @@ func (s *Stage) PlannerDoc() bson.D {
 // ExecutionDoc returns the stage in the format of executionStats.
 func (s *Stage) ExecutionDoc() bson.D {
 	doc := append(s.headFields(),
-		bson.E{Key: "nReturned", Value: intOrLong(s.Returned)},
+		bson.E{Key: "nReturned", Value: document.SmallestInt(s.Returned)},
 		bson.E{Key: "executionTimeMillisEstimate", Value: int32(0)},
-		bson.E{Key: "works", Value: intOrLong(s.Works)},
-		bson.E{Key: "advanced", Value: intOrLong(s.Returned)},
-		bson.E{Key: "needTime", Value: intOrLong(max(0, s.Works-s.Returned-1))},
+		bson.E{Key: "works", Value: document.SmallestInt(s.Works)},
+		bson.E{Key: "advanced", Value: document.SmallestInt(s.Returned)},
+		bson.E{Key: "needTime", Value: document.SmallestInt(max(0, s.Works-s.Returned-1))},
 		bson.E{Key: "needYield", Value: int32(0)},
 		bson.E{Key: "saveState", Value: int32(0)},
 		bson.E{Key: "restoreState", Value: int32(0)},
@@ -65,14 +65,6 @@ func (s *Stage) appendInputs(doc bson.D, show func(*Stage) bson.D) bson.D {
 		list = append(list, show(in))
 	}
 	return append(doc, bson.E{Key: "inputStages", Value: list})
-}
-
-// intOrLong returns a counter as int32 if it fits, else as int64.
-func intOrLong(n int64) any {
-	if n == int64(int32(n)) {
-		return int32(n)
-	}
-	return n
 }
 
 // AddInput adds an input to a stage.
@@ -113,15 +105,15 @@ func (p *Plan) Stages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 		s = sortStage(p.query.Sort, shape, ran).AddInput(s)
 	}
 	if shape.Skip > 0 {
-		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: intOrLong(shape.Skip)}}, Returned: ran.Returned,
-			Works: s.Works}).AddInput(s)
+		s = (&Stage{Name: "SKIP", Fields: bson.D{{Key: "skipAmount", Value: document.SmallestInt(shape.Skip)}},
+			Returned: ran.Returned, Works: s.Works}).AddInput(s)
 	}
 	if name := p.projectionStageName(shape); name != "" {
 		s = (&Stage{Name: name, Fields: bson.D{{Key: "transformBy", Value: shape.Projection}}, Returned: ran.Returned,
 			Works: s.Works}).AddInput(s)
 	}
 	if shape.Limit > 0 && (p.IsSorted() || shape.Skip > 0) {
-		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: intOrLong(shape.Limit)}},
+		s = (&Stage{Name: "LIMIT", Fields: bson.D{{Key: "limitAmount", Value: document.SmallestInt(shape.Limit)}},
 			Returned: ran.Returned, Works: s.Works}).AddInput(s)
 	}
 	if p.isSubplanned() {
@@ -157,8 +149,8 @@ func (p *Plan) expressStage(shape ResultShape, ran RunStats) (*Stage, bool) {
 		Name: "EXPRESS_IXSCAN",
 		Fields: bson.D{{Key: "keyPattern", Value: document.Text(value.Object(p.index.spec.Key))},
 			{Key: "indexName", Value: "_id_"}},
-		Counters: bson.D{{Key: "keysExamined", Value: intOrLong(ran.Keys)},
-			{Key: "docsExamined", Value: intOrLong(ran.Docs)}},
+		Counters: bson.D{{Key: "keysExamined", Value: document.SmallestInt(ran.Keys)},
+			{Key: "docsExamined", Value: document.SmallestInt(ran.Docs)}},
 		Returned: ran.Returned, Works: ran.Keys + 1,
 	}, true
 }
@@ -170,7 +162,8 @@ func (p *Plan) sourceStages(shape ResultShape, ran RunStats) (*Stage, Totals) {
 		return p.shardingFilterStage(shape, ran, p.orStage(ran)), Totals{ran.Keys, ran.Found}
 	case p.index == nil:
 		s := &Stage{Name: "COLLSCAN", Fields: bson.D{{Key: "direction", Value: directionName(p.backward)}},
-			Counters: bson.D{{Key: "docsExamined", Value: intOrLong(ran.Docs)}}, Returned: ran.Matched, Works: ran.Docs + 1}
+			Counters: bson.D{{Key: "docsExamined", Value: document.SmallestInt(ran.Docs)}},
+			Returned: ran.Matched, Works: ran.Docs + 1}
 		if len(p.clauses) > 0 {
 			s.Filter = filter.ExplainQuery(p.clauses)
 		}
@@ -194,20 +187,22 @@ func (p *Plan) shardingFilterStage(shape ResultShape, ran RunStats, input *Stage
 		return input
 	}
 	return (&Stage{Name: "SHARDING_FILTER",
-		Counters: bson.D{{Key: "chunkSkips", Value: intOrLong(ran.Matched - ran.Owned)}},
+		Counters: bson.D{{Key: "chunkSkips", Value: document.SmallestInt(ran.Matched - ran.Owned)}},
 		Returned: ran.Owned, Works: input.Works}).AddInput(input)
 }
 
 func fetchStage(filter bson.Raw, examined, returned int64, input *Stage) *Stage {
 	return (&Stage{Name: "FETCH", Filter: filter, Returned: returned, Works: input.Works,
-		Counters: bson.D{{Key: "docsExamined", Value: intOrLong(examined)}, {Key: "alreadyHasObj", Value: int32(0)}},
+		Counters: bson.D{
+			{Key: "docsExamined", Value: document.SmallestInt(examined)}, {Key: "alreadyHasObj", Value: int32(0)},
+		},
 	}).AddInput(input)
 }
 
 func (p *Plan) orStage(ran RunStats) *Stage {
 	or := &Stage{Name: "OR", Returned: ran.Found, Works: ran.Keys + int64(len(p.branches)),
-		Counters: bson.D{{Key: "dupsTested", Value: intOrLong(ran.DupsTested)},
-			{Key: "dupsDropped", Value: intOrLong(ran.DupsDropped)}}}
+		Counters: bson.D{{Key: "dupsTested", Value: document.SmallestInt(ran.DupsTested)},
+			{Key: "dupsDropped", Value: document.SmallestInt(ran.DupsDropped)}}}
 	for i, b := range p.branches {
 		counts := Counts{}
 		if i < len(ran.branches) {
@@ -336,13 +331,13 @@ func sortStage(pattern bson.Raw, shape ResultShape, ran RunStats) *Stage {
 	details := bson.D{{Key: "sortPattern", Value: pattern}, {Key: "memLimit", Value: int32(sortMemory)}}
 	returned := ran.Owned
 	if shape.Limit > 0 {
-		details = append(details, bson.E{Key: "limitAmount", Value: intOrLong(shape.Limit + shape.Skip)})
+		details = append(details, bson.E{Key: "limitAmount", Value: document.SmallestInt(shape.Limit + shape.Skip)})
 		returned = min(returned, shape.Limit+shape.Skip)
 	}
 	return &Stage{
 		Name: "SORT", Fields: append(details, bson.E{Key: "type", Value: "simple"}),
 		Counters: bson.D{
-			{Key: "totalDataSizeSorted", Value: intOrLong(ran.Bytes)}, {Key: "usedDisk", Value: false},
+			{Key: "totalDataSizeSorted", Value: document.SmallestInt(ran.Bytes)}, {Key: "usedDisk", Value: false},
 			{Key: "spills", Value: int32(0)}, {Key: "spilledDataStorageSize", Value: int32(0)},
 		},
 		Returned: returned, Works: ran.Keys + ran.Docs + returned + 2,
@@ -370,9 +365,10 @@ func (p *Plan) indexScan(counts Counts) *Stage {
 	s.Fields = append(s.Fields, bson.E{Key: "indexBounds", Value: all})
 	s.Returned, s.Works = counts.Found, counts.Keys+1
 	s.Counters = bson.D{
-		{Key: "keysExamined", Value: intOrLong(counts.Keys)}, {Key: "seeks", Value: intOrLong(counts.Seeks)},
-		{Key: "dupsTested", Value: intOrLong(counts.DupsTested)},
-		{Key: "dupsDropped", Value: intOrLong(counts.DupsDropped)},
+		{Key: "keysExamined", Value: document.SmallestInt(counts.Keys)},
+		{Key: "seeks", Value: document.SmallestInt(counts.Seeks)},
+		{Key: "dupsTested", Value: document.SmallestInt(counts.DupsTested)},
+		{Key: "dupsDropped", Value: document.SmallestInt(counts.DupsDropped)},
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/document"
 )
 
 // Operation is an operation of the workload.
@@ -45,7 +46,7 @@ func (w *Workload) DrawInsert(at time.Time, lastChunkMin catalog.Key) Operation 
 
 func (w *Workload) newOperation(command string, at time.Time, lastChunkMin catalog.Key) Operation {
 	if command == "find" && w.rand.Float64() < w.Scatter {
-		return Operation{Command: command, FilterOrDocument: bson.Raw{5, 0, 0, 0, 0}, Scatter: true}
+		return Operation{Command: command, FilterOrDocument: document.Empty, Scatter: true}
 	}
 	k := w.draw(at)
 	if command == "insert" && w.isGrowing() {

@@ -19,7 +19,6 @@ import (
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/actiontext"
 	"shardsh/bindings/findings"
-	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/checkcmd"
 )
 
@@ -50,10 +49,7 @@ func argumentError(err error) error {
 	if named, ok := errors.AsType[action.OptionSpeller](err); ok {
 		return errors.New(named.SpellOptions(argumentName))
 	}
-	if unknown, ok := errors.AsType[*diagnosis.NotFoundError](err); ok {
-		return fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Existing))
-	}
-	return err
+	return findings.WithSuggestion(err)
 }
 
 // argumentName returns the tool's argument for an option: maxBytes is max_bytes.
@@ -262,11 +258,8 @@ func simulateTool(ctx context.Context, c *call, in simulateArguments) (Answer, e
 	var verb action.Simulate
 	for _, text := range in.Alternatives {
 		changes, err := whatif.ParseChanges(text)
-		if unknown, ok := errors.AsType[*whatif.UnknownChangeError](err); ok {
-			err = fmt.Errorf("%w%s", err, plaintext.DidYouMean(unknown.Name, unknown.Names))
-		}
 		if err != nil {
-			return Answer{}, fmt.Errorf("alternatives: %w", err)
+			return Answer{}, fmt.Errorf("alternatives: %w", findings.WithSuggestion(err))
 		}
 		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Changes: changes})
 	}

@@ -3,6 +3,7 @@ package call
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store/document"
@@ -81,9 +82,6 @@ func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 	return n, true, nil
 }
 
-// maxWriteConcern is the maximum number of nodes in a write concern.
-const maxWriteConcern = 50
-
 // CheckWriteConcernField checks one field of a write concern.
 func CheckWriteConcernField(name string, v bson.RawValue) error {
 	n, isNumber := args.Number(v)
@@ -99,9 +97,9 @@ func CheckWriteConcernField(name string, v bson.RawValue) error {
 			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s",
 				args.TypeName(v.Type))
 		}
-		if isNumber && (n < 0 || n > maxWriteConcern) {
+		if isNumber && (n < 0 || n > catalog.MaxReplicaSetMembers) {
 			return mongoerr.New(mongoerr.FailedToParse, "w has to be a non-negative number and not greater than %d; found: %v",
-				maxWriteConcern, n)
+				catalog.MaxReplicaSetMembers, n)
 		}
 	case "j", "fsync":
 		if !isNumber && v.Type != bson.TypeBoolean {

@@ -47,12 +47,7 @@ func (n *Node) RequireLogin(cmd *Command, c *Call) error {
 }
 
 // Digest returns the uid of a session id, which separates the sessions of different users.
-func (p *Peer) Digest() [sha256.Size]byte {
-	if p.User == nil {
-		return sha256.Sum256(nil)
-	}
-	return sha256.Sum256([]byte(p.User.Name + "@" + p.User.Database))
-}
+func (p *Peer) Digest() [sha256.Size]byte { return sha256.Sum256([]byte(p.UserName())) }
 
 // UserName returns the user of a connection as name@db, empty if it is not authenticated.
 func (p *Peer) UserName() string {

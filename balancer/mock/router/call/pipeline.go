@@ -28,7 +28,7 @@ func (c *Call) AggregateNamespace() (ns string, database bool, err error) {
 func Stage(doc bson.Raw) (name string, spec bson.RawValue, err error) {
 	elems, err := doc.Elements()
 	if err != nil || len(elems) != 1 {
-		return "", spec, mongoerr.New(mongoerr.UnknownStage-1,
+		return "", spec, mongoerr.New(mongoerr.NotOneStageField,
 			"A pipeline stage specification object must contain exactly one field.")
 	}
 	return elems[0].Key(), elems[0].Value(), nil

@@ -15,7 +15,7 @@ import (
 // config.
 func PrimaryOf(cluster *mock.Cluster, db string) string {
 	if db == "admin" || db == "config" {
-		return string(mock.ConfigServerID)
+		return string(catalog.ConfigServerID)
 	}
 	primary, _ := cluster.ConfigDB().Primary(db)
 	return string(primary)
@@ -31,14 +31,6 @@ func MarshalAll(docs []bson.D) ([]bson.Raw, error) {
 		}
 	}
 	return raws, nil
-}
-
-// SmallestInt returns an int32 if n fits, else an int64, like the server's "append as smallest number".
-func SmallestInt(n int64) any {
-	if n == int64(int32(n)) {
-		return int32(n)
-	}
-	return n
 }
 
 // ZeroLongs returns int64 counters that are always zero in the mock.

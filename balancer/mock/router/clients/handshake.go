@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -68,7 +69,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "minWireVersion", Value: int32(0)})
 	if m := c.Node.Member; m != nil {
 		reply = append(reply, bson.E{Key: "readOnly", Value: false})
-		if m.ID == mock.ConfigServerID {
+		if m.ID == catalog.ConfigServerID {
 			reply = append(reply, bson.E{Key: "configsvr", Value: int32(2)})
 		}
 	}

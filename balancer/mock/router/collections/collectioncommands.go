@@ -2,7 +2,6 @@ package collections
 
 import (
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -33,13 +32,12 @@ func collectionHandlers() map[string]call.Handler {
 func renameCollection(c *call.Call) (bson.D, error) {
 	from, to := c.Args.Text("renameCollection"), c.Args.Text("to")
 	drop := c.Args.Bool("dropTarget")
-	old, _, _ := strings.Cut(from, ".")
-	if db, _, _ := strings.Cut(to, "."); db != old && c.Args.Has("collectionUUID") {
+	if catalog.DatabaseOf(to) != catalog.DatabaseOf(from) && c.Args.Has("collectionUUID") {
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"The collectionUUID parameter cannot be provided when renaming a collection between databases")
 	}
-	if target := c.Args["dropTarget"]; target.Type == bson.TypeBinary {
-		if err := call.CheckUUID(c.Cluster, to, target); err != nil {
+	if _, target, isUUID := c.Args["dropTarget"].BinaryOK(); isUUID {
+		if err := c.Cluster.Collections().CheckUUID(to, target); err != nil {
 			return nil, err
 		}
 		drop = true
@@ -178,7 +176,7 @@ func modifiedOptions(c *call.Call) (bson.D, error) {
 		if n <= 0 && kept == "size" {
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
 		}
-		changes = append(changes, bson.E{Key: kept, Value: mock.LimitOption(int64(max(0, n)))})
+		changes = append(changes, bson.E{Key: kept, Value: document.SmallestInt(int64(max(0, n)))})
 	}
 	return changes, nil
 }

@@ -5,35 +5,38 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
 // StorageDoc returns the statistics of one shard (rules/03-commands §1.8). Sizes are divided by scale.
 func StorageDoc(s mock.LocalStats, scale int64) bson.D {
-	doc := bson.D{{Key: "size", Value: call.SmallestInt(s.Bytes / scale)}, {Key: "count", Value: call.SmallestInt(s.Docs)}}
+	doc := bson.D{
+		{Key: "size", Value: document.SmallestInt(s.Bytes / scale)}, {Key: "count", Value: document.SmallestInt(s.Docs)},
+	}
 	if s.Docs > 0 {
-		doc = append(doc, bson.E{Key: "avgObjSize", Value: call.SmallestInt(s.Bytes / s.Docs)})
+		doc = append(doc, bson.E{Key: "avgObjSize", Value: document.SmallestInt(s.Bytes / s.Docs)})
 	}
 	indexes := bson.D{}
 	for _, name := range s.Indexes {
-		indexes = append(indexes, bson.E{Key: name, Value: call.SmallestInt(mock.StorageUnit / scale)})
+		indexes = append(indexes, bson.E{Key: name, Value: document.SmallestInt(mock.StorageUnit / scale)})
 	}
 	doc = append(doc,
-		bson.E{Key: "numOrphanDocs", Value: call.SmallestInt(s.Orphans)},
-		bson.E{Key: "storageSize", Value: call.SmallestInt(s.StoredBytes() / scale)},
-		bson.E{Key: "freeStorageSize", Value: call.SmallestInt(s.FreeBytes / scale)},
+		bson.E{Key: "numOrphanDocs", Value: document.SmallestInt(s.Orphans)},
+		bson.E{Key: "storageSize", Value: document.SmallestInt(s.StoredBytes() / scale)},
+		bson.E{Key: "freeStorageSize", Value: document.SmallestInt(s.FreeBytes / scale)},
 		bson.E{Key: "capped", Value: s.Capped})
 	if s.Capped {
-		doc = append(doc, bson.E{Key: "max", Value: call.SmallestInt(s.MaxDocs)},
-			bson.E{Key: "maxSize", Value: call.SmallestInt(s.MaxBytes / scale)})
+		doc = append(doc, bson.E{Key: "max", Value: document.SmallestInt(s.MaxDocs)},
+			bson.E{Key: "maxSize", Value: document.SmallestInt(s.MaxBytes / scale)})
 	}
 	return append(doc,
 		bson.E{Key: "nindexes", Value: int32(len(s.Indexes))},
 		bson.E{Key: "indexBuilds", Value: bson.A{}},
-		bson.E{Key: "totalIndexSize", Value: call.SmallestInt(s.IndexBytes() / scale)},
+		bson.E{Key: "totalIndexSize", Value: document.SmallestInt(s.IndexBytes() / scale)},
 		bson.E{Key: "indexSizes", Value: indexes},
-		bson.E{Key: "totalSize", Value: call.SmallestInt((s.StoredBytes() + s.IndexBytes()) / scale)},
-		bson.E{Key: "scaleFactor", Value: call.SmallestInt(scale)},
+		bson.E{Key: "totalSize", Value: document.SmallestInt((s.StoredBytes() + s.IndexBytes()) / scale)},
+		bson.E{Key: "scaleFactor", Value: document.SmallestInt(scale)},
 	)
 }
 
@@ -44,7 +47,7 @@ func MissingStorageDoc(scale int64) (doc bson.D) {
 		doc = append(doc, bson.E{Key: name, Value: int32(0)})
 	}
 	return append(doc, bson.E{Key: "indexDetails", Value: bson.D{}}, bson.E{Key: "indexSizes", Value: bson.D{}},
-		bson.E{Key: "scaleFactor", Value: call.SmallestInt(scale)})
+		bson.E{Key: "scaleFactor", Value: document.SmallestInt(scale)})
 }
 
 // collStats sums the statistics of the shards that own chunks. It creates an unknown database, as
@@ -114,7 +117,7 @@ func firstShardFields(parts []mock.LocalStats) bson.D {
 	if !parts[0].Capped {
 		return bson.D{{Key: "capped", Value: false}}
 	}
-	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: call.SmallestInt(parts[0].MaxDocs)}}
+	return bson.D{{Key: "capped", Value: true}, {Key: "max", Value: document.SmallestInt(parts[0].MaxDocs)}}
 }
 
 // IndexesDiffer reports whether the shards of a collection have different indexes.
@@ -146,11 +149,11 @@ func sumOfShards(parts []mock.LocalStats, scale int64) bson.D {
 		average = float64(weighted) / float64(total.docs)
 	}
 	return bson.D{
-		{Key: "count", Value: call.SmallestInt(total.docs)},
-		{Key: "size", Value: call.SmallestInt(total.bytes / scale)},
-		{Key: "storageSize", Value: call.SmallestInt(total.stored / scale)},
-		{Key: "totalIndexSize", Value: call.SmallestInt(total.indexBytes / scale)},
-		{Key: "totalSize", Value: call.SmallestInt((total.stored + total.indexBytes) / scale)},
+		{Key: "count", Value: document.SmallestInt(total.docs)},
+		{Key: "size", Value: document.SmallestInt(total.bytes / scale)},
+		{Key: "storageSize", Value: document.SmallestInt(total.stored / scale)},
+		{Key: "totalIndexSize", Value: document.SmallestInt(total.indexBytes / scale)},
+		{Key: "totalSize", Value: document.SmallestInt((total.stored + total.indexBytes) / scale)},
 		{Key: "indexSizes", Value: indexSizes(parts, scale)},
 		{Key: "avgObjSize", Value: average},
 		{Key: "maxSize", Value: capBytes / scale},
@@ -169,7 +172,7 @@ func indexSizes(parts []mock.LocalStats, scale int64) bson.D {
 	}
 	sizes := bson.D{}
 	for name, sum := range sums {
-		sizes = append(sizes, bson.E{Key: name, Value: call.SmallestInt(sum / scale)})
+		sizes = append(sizes, bson.E{Key: name, Value: document.SmallestInt(sum / scale)})
 	}
 	call.SortFields(sizes)
 	return sizes

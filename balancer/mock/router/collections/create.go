@@ -148,12 +148,12 @@ func collectionOptions(c *call.Call) (bson.D, error) {
 				"BSON field 'create.size' value must be > 0 and <= %d, actual value '%s'", int64(maxCappedBytes), size)
 		}
 		n = (n + 255) / 256 * 256 // the server rounds this way
-		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: mock.LimitOption(n)})
+		options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: document.SmallestInt(n)})
 		if most, isNumber := max.AsInt64OK(); isNumber && most > 0 {
 			if most >= maxCappedDocs {
 				return nil, mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31")
 			}
-			options = append(options, bson.E{Key: "max", Value: mock.LimitOption(most)})
+			options = append(options, bson.E{Key: "max", Value: document.SmallestInt(most)})
 		}
 	}
 	for _, name := range []string{"storageEngine", "indexOptionDefaults"} { // only listed
@@ -218,9 +218,6 @@ func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	return append(options, bson.E{Key: name, Value: doc}), nil
 }
 
-// notOneStageField is the error code for a pipeline stage that does not have exactly one field.
-const notOneStageField mongoerr.Code = 40323
-
 func createView(c *call.Call, ns string, on bson.RawValue) error {
 	view, err := readView(c, ns, on)
 	if err != nil {
@@ -257,7 +254,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 		return pipeline.Compile(stages, pipeline.Env{Language: c.Language()})
 	})
 	if err != nil {
-		if mongoerr.Is(err, notOneStageField) {
+		if mongoerr.Is(err, mongoerr.NotOneStageField) {
 			return mock.View{}, err
 		}
 		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)

@@ -60,7 +60,7 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 			doc = append(doc, bson.E{Key: "storageStats", Value: StorageDoc(p, scale)})
 		}
 		if asked("count") {
-			doc = append(doc, bson.E{Key: "count", Value: call.SmallestInt(p.Docs)})
+			doc = append(doc, bson.E{Key: "count", Value: document.SmallestInt(p.Docs)})
 		}
 		if asked("queryExecStats") {
 			doc = append(doc, bson.E{Key: "queryExecStats",
@@ -148,10 +148,10 @@ func dataDistributionStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.R
 			}
 			shards = append(shards, bson.D{
 				{Key: "shardName", Value: string(p.Shard)},
-				{Key: "numOrphanedDocs", Value: call.SmallestInt(p.Orphans)},
-				{Key: "numOwnedDocuments", Value: call.SmallestInt(owned)},
-				{Key: "ownedSizeBytes", Value: call.SmallestInt(average * owned)},
-				{Key: "orphanedSizeBytes", Value: call.SmallestInt(average * p.Orphans)},
+				{Key: "numOrphanedDocs", Value: document.SmallestInt(p.Orphans)},
+				{Key: "numOwnedDocuments", Value: document.SmallestInt(owned)},
+				{Key: "ownedSizeBytes", Value: document.SmallestInt(average * owned)},
+				{Key: "orphanedSizeBytes", Value: document.SmallestInt(average * p.Orphans)},
 			})
 		}
 		raw, err := bson.Marshal(bson.D{{Key: "ns", Value: coll.Namespace}, {Key: "shards", Value: shards}})

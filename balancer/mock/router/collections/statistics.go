@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -88,7 +89,7 @@ func dbStats(c *call.Call) (bson.D, error) {
 		raw = append(raw, bson.E{Key: s.Host, Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
 	}
 	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.DB}},
-		total.Doc(scale, call.SmallestInt, free)...), nil
+		total.Doc(scale, document.SmallestInt, free)...), nil
 }
 
 // DatabaseTotals is the sum of the shards' statistics of collections.
@@ -152,7 +153,7 @@ func (t *DatabaseTotals) Doc(scale int64, encodeCount func(int64) any, withFree 
 
 // nilIfEmpty returns nil for an empty document.
 func nilIfEmpty(doc bson.Raw) bson.Raw {
-	if len(doc) <= len(bson.Raw{5, 0, 0, 0, 0}) {
+	if len(doc) <= len(document.Empty) {
 		return nil
 	}
 	return doc

@@ -19,6 +19,7 @@ import (
 	"shardsh/balancer/mock/router/reads"
 	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
@@ -327,9 +328,9 @@ func (p shardPlan) executionStages() bson.D {
 
 func totalsDoc(returned int64, totals store.Totals) bson.D {
 	return bson.D{
-		{Key: "nReturned", Value: call.SmallestInt(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
-		{Key: "totalKeysExamined", Value: call.SmallestInt(totals.Keys)},
-		{Key: "totalDocsExamined", Value: call.SmallestInt(totals.Docs)},
+		{Key: "nReturned", Value: document.SmallestInt(returned)}, {Key: "executionTimeMillis", Value: int32(0)},
+		{Key: "totalKeysExamined", Value: document.SmallestInt(totals.Keys)},
+		{Key: "totalDocsExamined", Value: document.SmallestInt(totals.Docs)},
 	}
 }
 
@@ -413,8 +414,8 @@ func isExpress(s *store.Stage) bool { return s.Name == "EXPRESS_IXSCAN" }
 // with one index interval reads no documents.
 func countStages(q call.Query, p reads.ShardQuery, shape store.ResultShape) (*store.Stage, store.Totals) {
 	n := p.RunStats.Returned
-	count := &store.Stage{Name: "COUNT", Works: n + 1, Counters: bson.D{{Key: "nCounted", Value: call.SmallestInt(n)},
-		{Key: "nSkipped", Value: call.SmallestInt(min(q.Skip, n))}}}
+	count := &store.Stage{Name: "COUNT", Works: n + 1, Counters: bson.D{{Key: "nCounted", Value: document.SmallestInt(n)},
+		{Key: "nSkipped", Value: document.SmallestInt(min(q.Skip, n))}}}
 	if len(q.Filter.ParsedQuery()) <= 5 && q.Hint.IsZero() {
 		count.Name = "RECORD_STORE_FAST_COUNT"
 		return count, store.Totals{}

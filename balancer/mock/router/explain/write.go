@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock/router/reads"
 	"shardsh/balancer/mock/router/writes"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -81,7 +82,7 @@ func updateStage(ctx context.Context, req mock.UpdateRequest, p reads.ShardQuery
 		upserted = 1
 	}
 	return writeStage("UPDATE", !req.Multi && !req.Upsert, input, bson.D{
-		{Key: "nMatched", Value: call.SmallestInt(int64(len(p.Docs)))}, {Key: "nWouldModify",
+		{Key: "nMatched", Value: document.SmallestInt(int64(len(p.Docs)))}, {Key: "nWouldModify",
 			Value: int32(modified)}, {Key: "nWouldUpsert", Value: int32(upserted)},
 	})
 }
@@ -95,7 +96,8 @@ func deleteStages(_ context.Context, p reads.ShardQuery, input *store.Stage) *st
 }
 
 func newDeleteStage(name string, combined bool, p reads.ShardQuery, input *store.Stage) *store.Stage {
-	return writeStage(name, combined, input, bson.D{{Key: "nWouldDelete", Value: call.SmallestInt(int64(len(p.Docs)))}})
+	deleted := document.SmallestInt(int64(len(p.Docs)))
+	return writeStage(name, combined, input, bson.D{{Key: "nWouldDelete", Value: deleted}})
 }
 
 func explainDelete(c *call.Call, level verbosity) (bson.D, error) {

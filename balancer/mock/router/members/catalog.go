@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/collections"
@@ -48,7 +49,7 @@ func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
 func memberDatabases(c *call.Call) (bson.D, error) {
 	sizes := map[string]int64{}
 	for _, ns := range memberNamespaces(c, "") {
-		db, _, _ := strings.Cut(ns, ".")
+		db := catalog.DatabaseOf(ns)
 		s, _ := memberStats(c, ns)
 		sizes[db] += s.StoredBytes() + s.IndexBytes()
 	}
@@ -153,7 +154,7 @@ func memberCount(c *call.Call) (bson.D, error) {
 		for _, part := range reads.Stats(c, q.NS) {
 			n += part.Docs
 		}
-		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, nil
+		return bson.D{{Key: "n", Value: document.SmallestInt(n)}}, nil
 	}
 	return reads.CountMatching(c, q)
 }

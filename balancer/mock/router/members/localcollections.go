@@ -65,7 +65,7 @@ var emptyOnConfigServer = []string{"queryAnalyzers", "reshardingOperations", "sh
 // memberCollectionsOf returns the collections of the databases config and admin.
 func memberCollectionsOf(id catalog.ShardID) []ownCollection {
 	empty := slices.Concat(emptyOnMembers, emptyOnShards)
-	if id == mock.ConfigServerID {
+	if id == catalog.ConfigServerID {
 		empty = slices.Concat(emptyOnMembers, emptyOnConfigServer)
 	}
 	own := []ownCollection{
@@ -83,7 +83,7 @@ func memberCollectionsOf(id catalog.ShardID) []ownCollection {
 
 // ownCollectionOf finds an internal collection of the member.
 func ownCollectionOf(c *call.Call, ns string) (ownCollection, bool) {
-	if db, _, _ := strings.Cut(ns, "."); db != "local" && db != "config" && db != "admin" {
+	if db := catalog.DatabaseOf(ns); db != "local" && db != "config" && db != "admin" {
 		return ownCollection{}, false
 	}
 	all := ownCollections(c)
@@ -173,7 +173,7 @@ func systemVersion(c *call.Call) ([]bson.D, error) {
 		}
 		docs = append(docs, doc)
 	}
-	if m := c.Node.Member; m.ID != mock.ConfigServerID {
+	if m := c.Node.Member; m.ID != catalog.ConfigServerID {
 		docs = append(docs, bson.D{
 			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.ID)},
 			{Key: "clusterId", Value: clusterID(c)},

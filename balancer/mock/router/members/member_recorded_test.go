@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/router/routertest"
@@ -73,10 +74,10 @@ func recordedQuestions() []struct {
 func TestMembersAnswerAsRecorded(t *testing.T) {
 	front := recordedCluster(t)
 	for _, m := range []router.Member{
-		{ID: "shard0", Set: "shard0", Address: "127.0.0.1:27120"}, {ID: mock.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27119"},
+		{ID: "shard0", Set: "shard0", Address: "127.0.0.1:27120"}, {ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27119"},
 	} {
 		kind := "shard"
-		if m.ID == mock.ConfigServerID {
+		if m.ID == catalog.ConfigServerID {
 			kind = "config"
 		}
 		t.Run(kind, func(t *testing.T) {

@@ -97,7 +97,7 @@ func TestShardsShowTheirOwnDocuments(t *testing.T) {
 			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
 		}
 	}
-	config := &tester{T: t, Router: router.Member{ID: mock.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(front.Router), Cluster: c}
+	config := &tester{T: t, Router: router.Member{ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(front.Router), Cluster: c}
 	for _, coll := range []string{"shards", "chunks"} {
 		values, err := config.OK("config", d("find", coll)).Lookup("cursor", "firstBatch").Array().Values()
 		if err != nil || len(values) != 2 {

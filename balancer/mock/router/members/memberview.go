@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
@@ -49,7 +50,7 @@ func (memberView) Hello(c *call.Call, role string) bson.D {
 
 // Services returns the roles of the member.
 func (m memberView) Services() bson.A {
-	if m.ID == mock.ConfigServerID {
+	if m.ID == catalog.ConfigServerID {
 		return bson.A{"config"}
 	}
 	return bson.A{"shard"}

@@ -8,9 +8,10 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/servers"
+	"shardsh/balancer/mock/store/document"
 )
 
 // The replica set of a member. The member has been the primary since its start and is the only member.
@@ -52,7 +53,7 @@ func replicaSetHandlers() map[string]call.Handler {
 
 // term returns the election term of the set's primary.
 func term(c *call.Call) int64 {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return c.Cluster.Term()
 	}
 	return 1
@@ -88,10 +89,10 @@ func replicaSetConfig(c *call.Call) bson.D {
 	}
 	config := bson.D{
 		{Key: "_id", Value: c.Node.Member.Set}, {Key: "version", Value: int32(1)},
-		{Key: "term", Value: call.SmallestInt(term(c))},
+		{Key: "term", Value: document.SmallestInt(term(c))},
 		{Key: "members", Value: members},
 	}
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		config = append(config, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(config,
@@ -127,7 +128,7 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
 		{Key: "syncSourceId", Value: int32(-1)},
 	}
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		status = append(status, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(status,
@@ -193,7 +194,7 @@ func secondaryMember(c *call.Call, applied bson.Timestamp) bson.D {
 		{Key: "lastWrittenWallTime", Value: date},
 		{Key: "syncSourceHost", Value: c.Node.Member.Address}, {Key: "syncSourceId", Value: int32(0)},
 		{Key: "infoMessage", Value: ""}, {Key: "configVersion", Value: int32(1)},
-		{Key: "configTerm", Value: call.SmallestInt(term(c))},
+		{Key: "configTerm", Value: document.SmallestInt(term(c))},
 	}
 }
 
@@ -207,7 +208,7 @@ func replicaSetMember(c *call.Call, now bson.D, date bson.DateTime, electionStam
 		{Key: "lastDurableWallTime", Value: date}, {Key: "lastWrittenWallTime", Value: date},
 		{Key: "syncSourceHost", Value: ""}, {Key: "syncSourceId", Value: int32(-1)}, {Key: "infoMessage", Value: ""},
 		{Key: "electionTime", Value: electionStamp}, {Key: "electionDate", Value: dateOf(electionStamp)},
-		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: call.SmallestInt(term(c))},
+		{Key: "configVersion", Value: int32(1)}, {Key: "configTerm", Value: document.SmallestInt(term(c))},
 		{Key: "self", Value: true}, {Key: "lastHeartbeatMessage", Value: ""},
 	}
 }
@@ -258,7 +259,7 @@ func memberCommandLine(c *call.Call) (bson.D, error) {
 }
 
 func clusterRole(c *call.Call) string {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return "configsvr"
 	}
 	return "shardsvr"

@@ -3,6 +3,7 @@ package members
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 )
@@ -57,7 +58,7 @@ func reshardingStatistics(c *call.Call) bson.D {
 func reshardingCounts(c *call.Call, by mock.Provenance) bson.D {
 	var n mock.ReshardingCounts
 	running := map[string]int64{}
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		n = c.Cluster.Reshardings().Counts(by)
 		for _, op := range c.Cluster.Reshardings().List() {
 			if op.Provenance == by {

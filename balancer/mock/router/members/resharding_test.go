@@ -35,7 +35,7 @@ func reshardingSections(t *testing.T, x *tester, id catalog.ShardID) []string {
 // primary shard of the database is always a recipient (the server's ReshardingCumulativeMetrics and
 // calculateParticipantShardsAndChunks).
 func TestSectionsOfOperationsThatAMemberTookPartIn(t *testing.T) {
-	const config = mock.ConfigServerID
+	const config = catalog.ConfigServerID
 	x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(4),
 		Parameters: map[string]any{"enableTestCommands": true, "reshardingMinimumOperationDurationMillis": 0}})
 	x.OK("admin", d("enableSharding", "a", "primaryShard", "shard0"))

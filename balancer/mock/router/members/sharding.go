@@ -2,12 +2,10 @@ package members
 
 import (
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/sharding"
@@ -21,7 +19,7 @@ const chunksCachePrefix = "config.cache.chunks."
 
 // cachedCollections returns the tracked collections that have chunks on a shard.
 func cachedCollections(c *call.Call) []string {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return nil
 	}
 	local := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
@@ -63,13 +61,13 @@ func cacheCollections(c *call.Call) ([]bson.D, error) {
 
 // cacheDatabases returns the databases that have collections on a shard.
 func cacheDatabases(c *call.Call) ([]bson.D, error) {
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		return nil, nil
 	}
 	var docs []bson.D
 	last := ""
 	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
-		db, _, _ := strings.Cut(ns, ".")
+		db := catalog.DatabaseOf(ns)
 		entry, known := c.Cluster.ConfigDB().DatabaseEntry(db)
 		if !known || db == last {
 			continue

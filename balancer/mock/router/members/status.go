@@ -8,11 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/collections"
 	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/store/document"
 )
 
 // memberSections returns the sections of a member's serverStatus in the server's order: by name, except
@@ -37,7 +37,7 @@ func memberSections(id catalog.ShardID) []call.Section {
 				{Key: "readOnly", Value: false}, {Key: "persistent", Value: false}}
 		}},
 	}...)
-	if id == mock.ConfigServerID {
+	if id == catalog.ConfigServerID {
 		sections = append(sections, call.Section{Name: "defaultRWConcern", Generate: servers.ConcernStatus},
 			call.Section{Name: "shardedIndexConsistency", Generate: indexConsistency})
 	}
@@ -96,7 +96,7 @@ func replicationStatus(c *call.Call) bson.D {
 	services := bson.D{}
 	names := []string{"MultiUpdateCoordinatorService", "RenameCollectionParticipantService", "ReshardingDonorService",
 		"ReshardingRecipientService", "ShardingDDLCoordinator"}
-	if c.Node.Member.ID == mock.ConfigServerID {
+	if c.Node.Member.ID == catalog.ConfigServerID {
 		names = append(names, "ConfigsvrCoordinatorService", "ReshardingCoordinatorService")
 	}
 	for _, name := range names {
@@ -127,7 +127,7 @@ func memberShardingStatistics(c *call.Call) any {
 		Value: servers.CatalogCacheStatus(routing.Stats{
 			Databases: int64(len(databases)), Collections: int64(len(cachedCollections(c))),
 		})})
-	if id == mock.ConfigServerID {
+	if id == catalog.ConfigServerID {
 		stats = append(stats,
 			bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCacheStatus(routing.Stats{})})
 		if c.Node.Release().FindsMaxKeyZones() {
@@ -138,8 +138,8 @@ func memberShardingStatistics(c *call.Call) any {
 		stats = append(stats, criticalSections(c)...)
 	}
 	stats = append(stats,
-		bson.E{Key: "rangeDeleterTasks", Value: call.SmallestInt(int64(c.Cluster.Statistics().RangeDeletionCount(id)))},
-		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
+		bson.E{Key: "rangeDeleterTasks", Value: document.SmallestInt(int64(c.Cluster.Statistics().RangeDeletionCount(id)))},
+		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), catalog.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/router/routertest"
@@ -18,7 +19,7 @@ func shardAndConfig(x *tester) map[string]*tester {
 	members := map[string]*tester{}
 	for name, m := range map[string]router.Member{
 		"shard":  {ID: "shardA", Set: "rsA", Address: "127.0.0.1:27018"},
-		"config": {ID: mock.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"},
+		"config": {ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"},
 	} {
 		members[name] = &tester{T: x.T, Router: m.NewNode(x.Router), Cluster: x.Cluster}
 	}

@@ -42,7 +42,7 @@ func TestRangesAreDeletedAfterCursors(t *testing.T) {
 		x.OK("admin", d("moveRange", "app.c", "min", d("k", 5), "toShard", "shard1"))
 		x.Sleep(time.Minute)
 	}
-	pending := func(x *tester) int { return x.Cluster.Statistics().ScheduledDeletions("shard0") }
+	pending := func(x *tester) int { return x.Cluster.Statistics().RangeDeletionCount("shard0") }
 	for name, end := range map[string]func(x *tester, id int64){
 		"killCursors": func(x *tester, id int64) { x.OK("app", d("killCursors", "c", "cursors", bson.A{id})) },
 		"the end of it": func(x *tester, id int64) {
@@ -116,7 +116,7 @@ func TestMovesWaitForCursorsToDelete(t *testing.T) {
 	}
 	x.OK("app", d("killCursors", "c", "cursors", bson.A{id}))
 	x.Sleep(time.Minute)
-	if n := x.Cluster.Statistics().ScheduledDeletions("shard0"); n != 0 {
+	if n := x.Cluster.Statistics().RangeDeletionCount("shard0"); n != 0 {
 		t.Errorf("%d ranges are left", n)
 	}
 }
@@ -171,7 +171,7 @@ func TestRangeDeletionsAndReadsOfSecondaries(t *testing.T) {
 			x.OK("admin", d("moveRange", "app.c", "min", d("k", 5), "toShard", "shard1"))
 			late := open()
 			x.Sleep(time.Minute)
-			if n := x.Cluster.Statistics().ScheduledDeletions("shard0"); n != 0 {
+			if n := x.Cluster.Statistics().RangeDeletionCount("shard0"); n != 0 {
 				t.Errorf("%d ranges wait for a cursor on a secondary", n)
 			}
 			if n, code := read(early); n != tt.early || code != tt.code {

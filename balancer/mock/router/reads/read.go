@@ -148,7 +148,7 @@ func count(c *call.Call) (bson.D, error) {
 	}
 	empty, whole := document.IsEmpty(query), q.Skip == 0 && q.Limit == 0
 	if n, ok := c.Cluster.ConfigChunks().Count(q.NS, query); ok && !empty && whole {
-		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, nil
+		return bson.D{{Key: "n", Value: document.SmallestInt(n)}}, nil
 	}
 	if empty && whole && !call.IsView(c, q.NS) {
 		if err := c.Request.Contact(q.NS, nil); err != nil {
@@ -164,13 +164,13 @@ func count(c *call.Call) (bson.D, error) {
 		total := int64(0)
 		byShard := bson.D{}
 		for _, part := range c.Cluster.Statistics().Collection(q.NS) {
-			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.SmallestInt(part.Docs)})
+			byShard = append(byShard, bson.E{Key: string(part.Shard), Value: document.SmallestInt(part.Docs)})
 			total += part.Docs
 		}
 		if primary := call.PrimaryOf(c.Cluster, c.DB); len(byShard) == 0 && primary != "" {
 			byShard = bson.D{{Key: primary, Value: int32(0)}}
 		}
-		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.SmallestInt(total)}}, nil
+		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: document.SmallestInt(total)}}, nil
 	}
 	if call.IsView(c, q.NS) {
 		return CountMatching(c, q)
@@ -187,10 +187,10 @@ func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, 
 	total, byShard := int64(0), bson.D{}
 	for _, part := range parts {
 		n := c.Request.CountOn(part, ns)
-		byShard = append(byShard, bson.E{Key: string(part.Shard), Value: call.SmallestInt(n)})
+		byShard = append(byShard, bson.E{Key: string(part.Shard), Value: document.SmallestInt(n)})
 		total += n
 	}
-	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.SmallestInt(total)}}, nil
+	return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: document.SmallestInt(total)}}, nil
 }
 
 // DistinctQuery returns the query of a distinct and the field whose values are requested.

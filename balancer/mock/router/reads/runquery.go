@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/pipeline"
 )
 
@@ -307,12 +308,12 @@ func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 				return nil, err
 			}
 			total += n
-			byShard = append(byShard, bson.E{Key: string(read.Shard), Value: call.SmallestInt(n)})
+			byShard = append(byShard, bson.E{Key: string(read.Shard), Value: document.SmallestInt(n)})
 		}
 		if total = max(0, total-q.Skip); q.Limit > 0 {
 			total = min(total, q.Limit)
 		}
-		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.SmallestInt(total)}}, nil
+		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: document.SmallestInt(total)}}, nil
 	})
 }
 
@@ -325,7 +326,7 @@ func CountMatching(c *call.Call, q call.Query) (bson.D, error) {
 	}
 	return call.WithoutLock(c, func(ctx context.Context) (bson.D, error) {
 		n, err := countResults(results(ctx))
-		return bson.D{{Key: "n", Value: call.SmallestInt(n)}}, err
+		return bson.D{{Key: "n", Value: document.SmallestInt(n)}}, err
 	})
 }
 

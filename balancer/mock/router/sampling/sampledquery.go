@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store/document"
 )
 
 // sampleTTL is how long a server stores a sampled query (queryAnalysisSampleExpirationSecs).
@@ -118,7 +119,7 @@ func newCmdDoc(ns, name string, filter bson.Raw, s writeStatement) bson.D {
 
 func emptyIfLarge(doc bson.Raw) bson.Raw {
 	if doc == nil || len(doc) > maxStoredBytes {
-		return bson.Raw{5, 0, 0, 0, 0}
+		return document.Empty
 	}
 	return bytes.Clone(doc)
 }

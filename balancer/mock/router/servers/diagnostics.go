@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store/document"
@@ -177,10 +178,10 @@ func getShardMap(c *call.Call) (bson.D, error) {
 		}
 	}
 	for _, s := range shards {
-		if s.ID != mock.ConfigServerID {
+		if s.ID != catalog.ConfigServerID {
 			add(string(s.ID), s.Host)
 		}
 	}
-	add(string(mock.ConfigServerID), c.Cluster.Addresses().ConfigServer())
+	add(string(catalog.ConfigServerID), c.Cluster.Addresses().ConfigServer())
 	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
 }

@@ -40,7 +40,7 @@ func fileMD5(c *call.Call) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
-		hash := md5.New() //nolint:gosec // see above
+		hash := md5.New() //nolint:gosec // the command is defined as MD5
 		for i, chunk := range chunks {
 			n, _ := args.Number(chunk.Lookup("n"))
 			_, data, isBinary := chunk.Lookup("data").BinaryOK()

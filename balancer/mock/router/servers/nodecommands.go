@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -153,7 +154,7 @@ func TakeSamples(c *call.Call, list ...Sample) (bson.D, error) {
 	data := bson.D{{Key: "start", Value: now()}}
 	for _, s := range list {
 		begun := now()
-		doc, err := s.Take(c.NewInner(c.DB, s.Name, bson.Raw{5, 0, 0, 0, 0}))
+		doc, err := s.Take(c.NewInner(c.DB, s.Name, document.Empty))
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -137,7 +138,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	}
 	for _, a := range c.Cluster.Balancer().Actions() {
 		seconds := int64(c.Cluster.Now().Sub(a.Started).Seconds())
-		docs = append(docs, nodeOp(c.Cluster, a.Shard, a.Op, mock.ConfigServerID, a.Command, seconds))
+		docs = append(docs, nodeOp(c.Cluster, a.Shard, a.Op, catalog.ConfigServerID, a.Command, seconds))
 	}
 	raws, err := call.MarshalAll(docs)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/router/routertest"
 )
@@ -65,7 +65,7 @@ func TestParametersOfAMongos(t *testing.T) {
 // Parameters of the balancer live on the config server, and work at once.
 func TestParametersOfTheConfigServer(t *testing.T) {
 	x := routertest.NewS0(t)
-	config := &tester{T: t, Router: router.Member{ID: mock.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(x.Router), Cluster: x.Cluster}
+	config := &tester{T: t, Router: router.Member{ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(x.Router), Cluster: x.Cluster}
 	if n := config.OK("admin", d("getParameter", 1, "orphanCleanupDelaySecs", 1)).Lookup("orphanCleanupDelaySecs").Int32(); n != 900 {
 		t.Errorf("orphanCleanupDelaySecs is %d", n)
 	}

@@ -9,10 +9,12 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/routing"
+	"shardsh/balancer/mock/store/document"
 )
 
 // SharedSections returns the sections that both mongos and members have.
@@ -187,16 +189,16 @@ func shardingStatistics(c *call.Call) any {
 	for _, name := range call.TargetedCommands() {
 		by := c.Node.Counters.Targeted[name]
 		targeted = append(targeted, bson.E{Key: name, Value: bson.D{
-			{Key: "allShards", Value: call.SmallestInt(by[call.ToAllShards].Load())}, {Key: "manyShards",
-				Value: call.SmallestInt(by[call.ToManyShards].Load())},
-			{Key: "oneShard", Value: call.SmallestInt(by[call.ToOneShard].Load())}, {Key: "unsharded",
-				Value: call.SmallestInt(by[call.ToUnsharded].Load())},
+			{Key: "allShards", Value: document.SmallestInt(by[call.ToAllShards].Load())}, {Key: "manyShards",
+				Value: document.SmallestInt(by[call.ToManyShards].Load())},
+			{Key: "oneShard", Value: document.SmallestInt(by[call.ToOneShard].Load())}, {Key: "unsharded",
+				Value: document.SmallestInt(by[call.ToUnsharded].Load())},
 		}})
 	}
 	stats := bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
 		{Key: "catalogCache", Value: CatalogCacheStatus(c.Node.Routes.Stats())},
-		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)},
+		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), catalog.ConfigServerID)},
 	}
 	if c.Node.Release().CountsOverload() {
 		stats = append(stats, bson.E{Key: "shards", Value: overloadByShard(c)})
@@ -212,7 +214,7 @@ const fullRetryBudget = 1000.0
 // of overload. The mock's routers return the error to the client and do not retry, so the counters of
 // retries stay 0.
 func overloadByShard(c *call.Call) bson.D {
-	ids := append(slices.Clone(c.Cluster.ShardIDs()), mock.ConfigServerID)
+	ids := append(slices.Clone(c.Cluster.ShardIDs()), catalog.ConfigServerID)
 	slices.Sort(ids)
 	list := bson.D{}
 	for _, id := range slices.Compact(ids) {

@@ -67,7 +67,7 @@ func findNonConfigShard(cannot, instead string) func(*call.Call) (catalog.Shard,
 		switch {
 		case mongoerr.Is(err, mongoerr.ShardNotFound) && c.Invoked == "commitShardRemoval":
 			return catalog.Shard{}, nil
-		case err == nil && shard.ID == "config":
+		case err == nil && shard.ID == catalog.ConfigServerID:
 			err = mongoerr.New(mongoerr.IllegalOperation, "%s when transitioning to a dedicated config server. %s", cannot,
 				instead)
 		}

@@ -1,8 +1,6 @@
 package sharding
 
 import (
-	"strings"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -58,7 +56,7 @@ func splitVectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
 
 // checkRoutedSplitVector fails if a router rejects the splitVector.
 func checkRoutedSplitVector(c *call.Call, ns string) error {
-	if db, _, _ := strings.Cut(ns, "."); db != c.DB {
+	if catalog.DatabaseOf(ns) != c.DB {
 		return mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
 	}
 	if _, err := c.Cluster.ConfigDB().RequireSharded(ns); err == nil && !c.Cluster.Release().ShowsSplitPoints() {

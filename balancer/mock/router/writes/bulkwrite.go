@@ -2,7 +2,6 @@ package writes
 
 import (
 	"errors"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -129,7 +128,7 @@ func bulkNamespaces(c *call.Call) ([]string, error) {
 			return nil, call.ErrEncrypted()
 		}
 		ns := info.Lookup("ns").StringValue()
-		if db, _, _ := strings.Cut(ns, "."); db == "local" {
+		if db := catalog.DatabaseOf(ns); db == "local" {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
 		} else if db == "config" || db == "admin" { // without a code (recording 12, insert into config)
 			return nil, mongoerr.NewNoCode("bulkWrite can't write to the %s database", db)
@@ -148,8 +147,8 @@ func checkBulkUUIDs(c *call.Call) error {
 		return err
 	}
 	for _, info := range infos {
-		if uuid := info.Lookup("collectionUUID"); uuid.Type == bson.TypeBinary {
-			if err := call.CheckUUID(c.Cluster, info.Lookup("ns").StringValue(), uuid); err != nil {
+		if _, uuid, isUUID := info.Lookup("collectionUUID").BinaryOK(); isUUID {
+			if err := c.Cluster.Collections().CheckUUID(info.Lookup("ns").StringValue(), uuid); err != nil {
 				return err
 			}
 		}

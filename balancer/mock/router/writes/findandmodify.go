@@ -96,7 +96,7 @@ func FindAndModifyRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 		return req, err
 	}
 	if query == nil {
-		query = bson.Raw{5, 0, 0, 0, 0}
+		query = document.Empty
 	}
 	update := c.Body.Lookup("update")
 	switch {

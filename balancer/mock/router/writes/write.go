@@ -249,7 +249,7 @@ func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*
 		return nil, hint, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(by.Type))
 	}
-	if collation != nil && len(doc) > len(bson.Raw{5, 0, 0, 0, 0}) {
+	if collation != nil && len(doc) > len(document.Empty) {
 		return nil, hint, call.ErrCollation(collation)
 	}
 	sort, err := order.Compile(doc)

@@ -28,6 +28,14 @@ func EncodeWith(doc bson.D, tail []byte) (bson.Raw, error) {
 	return Close(append(b[:len(b)-1], tail...), 0), nil
 }
 
+// SmallestInt returns an int32 if n fits, else an int64, like the server's "append as smallest number".
+func SmallestInt(n int64) any {
+	if n == int64(int32(n)) {
+		return int32(n)
+	}
+	return n
+}
+
 // encodedSize returns the encoded size of a document. It is exact for the types that are common in log
 // entries, otherwise an estimate.
 func encodedSize(doc bson.D) int {

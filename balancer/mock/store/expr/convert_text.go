@@ -285,10 +285,7 @@ func (r jsonReader) readObject(depth int) (value.Value, error) {
 // numberFromJSON returns an int32 or int64 if the number is an integer that fits, else a double.
 func numberFromJSON(text json.Number) value.Value {
 	if n, err := strconv.ParseInt(text.String(), 10, 64); err == nil {
-		if n == int64(int32(n)) {
-			return value.Int32(int32(n))
-		}
-		return value.Int64(n)
+		return value.SmallestInt(n)
 	}
 	f, _ := text.Float64() // infinite if out of range
 	return value.Double(f)

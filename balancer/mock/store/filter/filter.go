@@ -21,10 +21,9 @@ import (
 
 // Filter is a compiled query. A nil Filter matches every document.
 type Filter struct {
-	root    node
-	Scope   *expr.Scope
-	now     time.Time
-	canFail bool
+	root  node
+	Scope *expr.Scope
+	now   time.Time
 	// Clauses are the conditions for the planner.
 	Clauses []Clause
 }
@@ -122,12 +121,8 @@ func (c *Compiler) compile(filter bson.Raw, now time.Time) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{root: root, Scope: c.Scope, now: now, canFail: c.canFail, Clauses: splitClauses(filter)}, nil
+	return &Filter{root: root, Scope: c.Scope, now: now, Clauses: splitClauses(filter)}, nil
 }
-
-// CanFail reports whether matching may return an error, because the filter has a $expr. Use Test for
-// such a filter.
-func (f *Filter) CanFail() bool { return f != nil && f.canFail }
 
 // Match reports whether a document matches. A document for which a $expr fails does not match; Test
 // returns the error.

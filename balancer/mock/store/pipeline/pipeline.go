@@ -230,7 +230,8 @@ func (c *compiler) compileStages(list []bson.Raw) ([]stage, error) {
 	var out []stage
 	for i, spec := range list {
 		if document.Count(spec) != 1 {
-			return nil, servererr.NewCode(40323, "A pipeline stage specification object must contain exactly one field.")
+			return nil, servererr.New(mongoerr.NotOneStageField,
+				"A pipeline stage specification object must contain exactly one field.")
 		}
 		name, arg, _ := document.FirstField(spec)
 		c.sbe = c.depth == 0 && !c.inFacet && runsInSBE(list[:i], name, arg)

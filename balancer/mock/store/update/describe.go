@@ -1,6 +1,7 @@
 package update
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -119,7 +120,7 @@ func (r describer) diffValues(at pathSteps, old, v bson.RawValue) (d Description
 	}
 	was, isArray := old.ArrayOK()
 	is, stillArray := v.ArrayOK()
-	if !isArray || !stillArray || meant && !appends {
+	if !isArray || !stillArray || meant && !(appends && beginsWith(is, was)) {
 		return d, false
 	}
 	return r.diffArrays(at, was, is)
@@ -190,16 +191,21 @@ func (d *Description) recordPath(steps pathSteps) string {
 	return path
 }
 
-// hasChangeAt reports whether a modifier has the given path, and whether all modifiers of the path only
-// append to an array.
-func (u *Update) hasChangeAt(at pathSteps) (found, onlyAppends bool) {
+// hasChangeAt reports whether a modifier has the given path, and whether one of the path only appends to an
+// array.
+func (u *Update) hasChangeAt(at pathSteps) (found, appends bool) {
 	path := at.names()
 	for _, c := range u.changes {
 		if pathMatches(c.path, path) || pathMatches(c.from, path) {
-			return true, c.mod.onlyAppends
+			found, appends = true, appends || c.mod.onlyAppends
 		}
 	}
-	return false, false
+	return found, appends
+}
+
+// beginsWith reports whether an array begins with the elements of another one.
+func beginsWith(array, first bson.RawArray) bool {
+	return bytes.HasPrefix(array[4:], first[4:len(first)-1])
 }
 
 // pathMatches compares the path of a modifier with a path in a document: $, $[] and $[x] match any array

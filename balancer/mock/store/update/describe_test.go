@@ -50,6 +50,16 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// Two changes may have the path of an element: an array that one of them replaces is recorded as a whole.
+func TestDescribeTwoChangesOfElements(t *testing.T) {
+	d, ok := describe(t, `{"a": [[1], [2, 3]]}`, `{"$push": {"a.$[x]": 9}, "$set": {"a.$[y]": [2, 4]}}`,
+		marshalled(t, bson.D{{Key: "x", Value: bson.A{1}}}), marshalled(t, bson.D{{Key: "y", Value: bson.A{2, 3}}}))
+	got, err := bson.MarshalExtJSON(d.Updated, false, false)
+	if want := `{"a.0.1":9,"a.1":[2,4]}`; !ok || err != nil || string(got) != want {
+		t.Errorf("got  %s %v %v\nwant %s", got, ok, err, want)
+	}
+}
+
 // Names that have dots or are numbers, as the manual's page "update Event" has them:
 // places in arrays are numbers, and the first name of a path can't be one.
 func TestDescribeAmbiguousPaths(t *testing.T) {
@@ -76,13 +86,13 @@ func TestDescribeAmbiguousPaths(t *testing.T) {
 }
 
 // describe applies an update to a document and tells what it did.
-func describe(t *testing.T, before, update string) (Description, bool) {
+func describe(t *testing.T, before, update string, arrayFilters ...bson.Raw) (Description, bool) {
 	t.Helper()
 	var given struct{ Before, Update bson.RawValue }
 	if err := bson.UnmarshalExtJSON([]byte(`{"before": `+before+`, "update": `+update+`}`), false, &given); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := Compile(given.Update, Options{})
+	compiled, err := Compile(given.Update, Options{ArrayFilters: arrayFilters})
 	if err != nil {
 		t.Fatal(err)
 	}
