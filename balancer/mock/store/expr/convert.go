@@ -93,13 +93,11 @@ func exprConvert(c *Evaluation, args []value.Value) (value.Value, error) {
 		}
 	}
 	v, err := convert(in, how)
-	if code, _ := codeOf(err); code == conversionFailure && !value.IsAbsent(onError) {
+	if mongoerr.Is(err, conversionFailure) && !value.IsAbsent(onError) {
 		return onError, nil
 	}
 	return v, err
 }
-
-func codeOf(err error) (mongoerr.Code, bool) { return mongoerr.CodeOf(err) }
 
 func conversionError(format string, args ...any) (value.Value, error) {
 	return value.Value{}, servererr.New(conversionFailure, format, args...)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -154,7 +155,7 @@ func (j *jsonWriter) writeScalar(v value.Value) error {
 	if err != nil {
 		return err
 	}
-	if v.Type == bson.TypeBoolean || value.IsNumber(v) && value.FitsInt64(v) {
+	if v.Type == bson.TypeBoolean || value.IsNumber(v) && isFinite(v) {
 		j.WriteString(value.TextAt(text.Value))
 		return nil
 	}
@@ -164,6 +165,16 @@ func (j *jsonWriter) writeScalar(v value.Value) error {
 	}
 	j.WriteByte('"')
 	return nil
+}
+
+// isFinite reports whether a number is neither infinite nor NaN.
+func isFinite(v value.Value) bool {
+	if v.Type == bson.TypeDecimal128 {
+		d := value.DecimalAt(v.Value)
+		return !d.IsNaN() && d.IsInf() == 0
+	}
+	f := value.ToDouble(v)
+	return !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
 var shortEscapes = map[rune]string{

@@ -38,6 +38,9 @@ func TestConversionsOf83(t *testing.T) {
 		{"convert_any_to_string.js", `{"$toString": "$v"}`,
 			`{"nan": {"$numberDecimal": "NaN"}, "inf": {"$numberDecimal": "-Infinity"}, "num": {"$numberDecimal": "123.123"}}`,
 			`"{\"nan\":\"NaN\",\"inf\":\"-Infinity\",\"num\":123.123}"`},
+		{"evaluate_convert.cpp: all finite numbers are numbers", `{"$toString": "$v"}`,
+			`{"double": 1e300, "decimal": {"$numberDecimal": "1E+400"}, "inf": {"$numberDouble": "Infinity"}}`,
+			`"{\"double\":1e+300,\"decimal\":1E+400,\"inf\":\"Infinity\"}"`},
 
 		{"convert_string_to_object_array.js", `{"$toArray": "$v"}`, `"[null, true, -999, [\"nul\\u0000l\"]]"`, `[null, true, -999, ["nul\u0000l"]]`},
 		{"convert_string_to_object_array.js", `{"$toObject": "$v"}`, `"{\"number\": 1.2e+3, \"large\": -18446744073709551615}"`,

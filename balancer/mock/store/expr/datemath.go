@@ -141,10 +141,10 @@ func exprDateDiff(_ *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Null(), err
 		}
 	}
-	for _, v := range args[:2] {
-		if _, err := dateMillis(v); err != nil {
-			return value.Value{}, servererr.NewCode(5166307, "$dateDiff requires '%s' to be a date, but got %s", "startDate",
-				value.TypeName(v))
+	for i, name := range []string{"startDate", "endDate"} {
+		if _, err := dateMillis(args[i]); err != nil {
+			return value.Value{}, servererr.NewCode(5166307, "$dateDiff requires '%s' to be a date, but got %s", name,
+				value.TypeName(args[i]))
 		}
 	}
 	a, ok, err := localTime(args[0], args[3])

@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
 )
 
 func exprDateToString(_ *Evaluation, args []value.Value) (value.Value, error) {
@@ -132,7 +133,7 @@ func formatDatePart(t time.Time, c byte) string {
 func exprDateFromString(_ *Evaluation, args []value.Value) (value.Value, error) {
 	text, format, zone, onError, onNull := args[0], args[1], args[2], args[3], args[4]
 	orError := func(err error) (value.Value, error) {
-		if code, _ := codeOf(err); code == conversionFailure && !value.IsAbsent(onError) {
+		if mongoerr.Is(err, conversionFailure) && !value.IsAbsent(onError) {
 			return onError, nil
 		}
 		return value.Value{}, err

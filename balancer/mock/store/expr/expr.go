@@ -46,6 +46,9 @@ func (s *Scope) slot(name string) (int, bool) {
 	return 0, false
 }
 
+// VariableCount returns the number of variables, including those of outer scopes.
+func (s *Scope) VariableCount() int { return s.slotCount }
+
 // NewScope returns a scope of constant variables, such as those of a command's let.
 func NewScope(l Language, let bson.Raw) (*Scope, error) { return newScopeIn(nil, l, let) }
 
@@ -163,15 +166,15 @@ func (c *Compiler) compileArray(v value.Value, sc *Scope) (Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	constant := true
-	for _, e := range list {
-		_, ok := e.(Literal)
-		constant = constant && ok
+	values := make([]value.Value, len(list))
+	for i, e := range list {
+		literal, ok := e.(Literal)
+		if !ok {
+			return Array(list), nil
+		}
+		values[i] = value.Value(literal)
 	}
-	if constant {
-		return Literal(v), nil
-	}
-	return Array(list), nil
+	return Literal(document.Array(values)), nil
 }
 
 // CompileList compiles the elements of an array.

@@ -209,6 +209,9 @@ func TestExpressions(t *testing.T) {
 		{`{"$week": {"$date": "2016-01-01T00:00:00Z"}}`, `0`},
 		{`{"$year": {"date": null}}`, `null`},
 		{`"$$NOW"`, `{"$date": "2026-01-02T03:04:05Z"}`},
+		// Constant elements of an array are computed, too.
+		{`[{"$add": [1, 2]}, {"$literal": "$n"}, "$$REMOVE"]`, `[3, "$n", null]`},
+		{`{"$in": [3, [{"$add": [1, 2]}, 7]]}`, `true`},
 	} {
 		got, err := evalText(t, tc.expr, doc)
 		if tc.want != "" && tc.want[0] == '!' {
@@ -315,6 +318,18 @@ func TestExpressionErrors(t *testing.T) {
 }
 
 // Values that would grow without bound are refused.
+func TestDateDiffNamesTheWrongArgument(t *testing.T) {
+	for _, name := range []string{"startDate", "endDate"} {
+		args := map[string]string{"startDate": `"$d"`, "endDate": `"$d"`}
+		args[name] = `"x"`
+		_, err := evalText(t, `{"$dateDiff": {"startDate": `+args["startDate"]+`, "endDate": `+args["endDate"]+
+			`, "unit": "day"}}`, `{"d": {"$date": "2026-01-01T00:00:00Z"}}`)
+		if want := "$dateDiff requires '" + name + "' to be a date, but got string"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestExpressionsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")

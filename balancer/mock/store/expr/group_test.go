@@ -6,6 +6,7 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/storetest"
+	"shardsh/balancer/mongoerr"
 )
 
 // What the server computes before it runs a command fails there, with no document
@@ -44,7 +45,7 @@ func TestConstantsFailEarly(t *testing.T) {
 		{`{"$switch": {"branches": [{"case": true, "then": 1}], "default": ` + zero + `}}`, 2},
 	} {
 		_, err := compileAlone(document.Lookup(storetest.Raw(t, `{"e":`+tt.expr+`}`), "e"), nil, time.Time{})
-		if code, _ := codeOf(err); int(code) != tt.code {
+		if code, _ := mongoerr.CodeOf(err); int(code) != tt.code {
 			t.Errorf("%s: %v, want the code %d", tt.expr, err, tt.code)
 		}
 	}

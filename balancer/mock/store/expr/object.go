@@ -28,7 +28,7 @@ func (c *Compiler) compileGetField(name string, arg value.Value, sc *Scope) (Exp
 			return nil, err
 		}
 	}
-	key, err := c.compileFieldName(name, raw[0], sc, 5654600, 5654601, 3041704)
+	key, err := c.compileFieldName(name, raw[0], sc, 5654600, 3041704)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (c *Compiler) compileFieldName(
 	op string,
 	v value.Value,
 	sc *Scope,
-	pathCode, _, typeCode int32,
+	pathCode, typeCode int32,
 ) (Expression, error) {
 	e, err := c.Compile(v, sc)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Compiler) compileSetField(name string, arg value.Value, sc *Scope) (Exp
 	if err != nil {
 		return nil, err
 	}
-	key, err := c.compileFieldName(name, raw[0], sc, 4161108, 4161106, 4161107)
+	key, err := c.compileFieldName(name, raw[0], sc, 4161108, 4161107)
 	if err != nil {
 		return nil, err
 	}

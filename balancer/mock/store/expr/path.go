@@ -117,11 +117,7 @@ func (c *Evaluation) now() time.Time {
 type clusterTimeVariable struct{}
 
 func (clusterTimeVariable) Eval(c *Evaluation) (value.Value, error) {
-	now := c.Now
-	if now.IsZero() {
-		now = time.Now()
-	}
-	return value.Timestamp(uint32(now.Unix()), 1), nil
+	return value.Timestamp(uint32(c.now().Unix()), 1), nil
 }
 
 type variable int

@@ -8,6 +8,7 @@ import (
 	"shardsh/balancer/mock/store/regex"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
 )
 
 // compileRegex compiles $regexMatch, $regexFind and $regexFindAll. It compiles a constant pattern only
@@ -72,7 +73,7 @@ func compilePattern(op string, re, options value.Value) (*regex.Pattern, error) 
 		flags = value.TextAt(options.Value)
 	}
 	p, err := regex.Compile(source, flags)
-	if code, ok := codeOf(err); ok && code == 51091 {
+	if mongoerr.Is(err, 51091) {
 		return nil, servererr.NewCode(51111, "Invalid Regex in %s: %s", op, err)
 	}
 	return p, err
