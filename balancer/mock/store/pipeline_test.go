@@ -85,6 +85,17 @@ func TestPipelines(t *testing.T) {
 				`{"from": "tree", "let": {"b": "$who"}, "pipeline": [{"$limit": 1}, {"$project": {"_id": 0, "r": ["$$a", "$$b", ` +
 				`"$$least"]}}], "as": "t"}}, {"$replaceWith": {"$first": "$t"}}], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`,
 			`[{"o": [{"r": [1, "a", 20]}]}]`},
+		{"lookup: a pipeline without variables of its own uses those around it",
+			`[{"$limit": 2}, {"$lookup": {"from": "orders", "let": {"a": "$_id"}, "pipeline": [{"$limit": 1}, {"$lookup": ` +
+				`{"from": "tree", "pipeline": [{"$limit": 1}, {"$project": {"_id": 0, "r": "$$a"}}], "as": "t"}}, ` +
+				`{"$replaceWith": {"$first": "$t"}}], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`,
+			`[{"o": [{"r": 1}]}, {"o": [{"r": 2}]}]`},
+		{"graphLookup: restricted by a variable around it",
+			`[{"$limit": 2}, {"$lookup": {"from": "orders", "let": {"up": {"$cond": [{"$eq": ["$_id", 1]}, "x", "y"]}}, ` +
+				`"pipeline": [{"$limit": 1}, {"$graphLookup": {"from": "tree", "startWith": ["x", "y"], "connectFromField": ` +
+				`"none", "connectToField": "up", "as": "t", "restrictSearchWithMatch": {"$expr": {"$eq": ["$up", "$$up"]}}}}, ` +
+				`{"$project": {"_id": 0, "t": "$t._id"}}], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`,
+			`[{"o": [{"t": ["y"]}]}, {"o": [{"t": ["z"]}]}]`},
 		{"lookup: no such collection",
 			`[{"$limit": 1}, {"$lookup": {"from": "nope", "pipeline": [], "as": "o"}}, {"$project": {"_id": 0, "o": 1}}]`,
 			`[{"o": []}]`},
@@ -192,6 +203,9 @@ func TestPipelineErrors(t *testing.T) {
 		`[{"$count": "_id"}]`:                  15948,
 		// From here on the manual's pages of the stages say what is refused, but not with
 		// which code: the codes are from memory, and no record confirms them.
+		`[{"$setWindowFields": {"sortBy": {"t": 1}, "output": {"r": {"$derivative": {"input": "$t"}}}}}]`: 9,
+		`[{"$setWindowFields": {"sortBy": {"t": 1}, "output": {"r": {"$sum": 1, "window": {"documents": [0, 0], ` +
+			`"unit": "day"}}}}}]`: 9,
 		`[{"$fill": {"output": 5}}]`:  14,
 		`[{"$fill": {"output": {}}}]`: 6050203,
 		`[{"$fill": {"partitionByFields": "g", "output": {"v": {"value": 1}}}}]`:                                  14,

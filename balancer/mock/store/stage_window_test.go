@@ -19,6 +19,8 @@ func TestWindowFunctions(t *testing.T) {
 			`[null, 63.60000000002401]`},
 		{"derivative of numbers", `[{"t": 1, "y": 1}, {"t": 3, "y": 5}, {"t": 3, "y": null}]`, `{"t": 1}`,
 			`{"$derivative": {"input": "$y"}, "window": {"documents": [-1, 0]}}`, `[null, 2.0, null]`},
+		{"derivative over the whole partition", `[{"t": 1, "y": 1}, {"t": 3, "y": 5}]`, `{"t": 1}`,
+			`{"$derivative": {"input": "$y"}, "window": {"documents": ["unbounded", "unbounded"]}}`, `[2.0, 2.0]`},
 		{"integral", `[{"t": ` + at("00") + `, "y": 2.95}, {"t": ` + at("30") + `, "y": 2.7}]`, `{"t": 1}`,
 			`{"$integral": {"input": "$y", "unit": "hour"}, "window": {"range": ["unbounded", "current"], "unit": "hour"}}`,
 			`[0.0, 0.023541666666666666]`},

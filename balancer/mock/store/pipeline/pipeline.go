@@ -216,8 +216,11 @@ type compiler struct {
 	scope   *expr.Scope
 	depth   int
 	inFacet bool
-	sbe     bool // the stage is for SBE (expr/sbe.go)
-	table   map[string]stageCompiler
+	// usesOuterDocument: an enclosing $lookup binds variables, whose values differ for each of its documents. So what
+	// a stage caches holds only for one run of its pipeline.
+	usesOuterDocument bool
+	sbe               bool // the stage is for SBE (expr/sbe.go)
+	table             map[string]stageCompiler
 }
 
 type stageCompiler func(name string, arg value.Value) (stage, error)
@@ -250,7 +253,8 @@ func (c *compiler) compileSubPipeline(v value.Value, sc *expr.Scope, facet bool)
 	if err != nil {
 		return nil, err
 	}
-	inner := &compiler{env: c.env, scope: sc, depth: c.depth + 1, inFacet: facet}
+	inner := &compiler{env: c.env, scope: sc, depth: c.depth + 1, inFacet: facet,
+		usesOuterDocument: c.usesOuterDocument || sc.VariableCount() > c.scope.VariableCount()}
 	return inner.compileStages(list)
 }
 

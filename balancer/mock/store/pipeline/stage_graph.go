@@ -22,6 +22,8 @@ type graphStage struct {
 	depthField   []string
 	maxDepth     int64 // -1 for no limit
 	restrictions *filter.Filter
+	// usesOuterDocument: see compiler.
+	usesOuterDocument bool
 }
 
 func (c *compiler) compileGraphLookup(_ string, arg value.Value) (stage, error) {
@@ -29,7 +31,7 @@ func (c *compiler) compileGraphLookup(_ string, arg value.Value) (stage, error) 
 		return nil, servererr.FailedToParse("the $graphLookup stage specification must be an object, but found %s",
 			value.TypeName(arg))
 	}
-	s := &graphStage{maxDepth: -1}
+	s := &graphStage{maxDepth: -1, usesOuterDocument: c.usesOuterDocument}
 	for n, v := range document.Fields(arg.Value) {
 		name := string(n)
 		switch name {
@@ -93,6 +95,10 @@ func (c *compiler) compileGraphLookup(_ string, arg value.Value) (stage, error) 
 func (s *graphStage) run(r *execution, in quota.Docs) quota.Docs {
 	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.newEvaluation()
+		if s.usesOuterDocument {
+			delete(r.joins.graphCandidates, s)
+			delete(r.joins.byKey, s)
+		}
 		return func(doc bson.Raw) (bson.Raw, error) {
 			others, err := s.candidates(r, ctx)
 			if err != nil {

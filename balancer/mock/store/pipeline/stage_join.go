@@ -69,6 +69,7 @@ type lookupStage struct {
 	slots                    []int
 	stages                   []stage // nil without a pipeline
 	correlated               bool
+	usesOuterDocument        bool // see compiler
 }
 
 func (c *compiler) compileLookup(_ string, arg value.Value) (stage, error) {
@@ -164,12 +165,16 @@ func (c *compiler) finishLookup(s *lookupStage, pipeline, let value.Value) error
 		stages = []stage{}
 	}
 	s.stages, s.correlated = stages, len(names) > 0 || s.localField != nil
+	s.usesOuterDocument = c.usesOuterDocument
 	return err
 }
 
 func (s *lookupStage) run(r *execution, in quota.Docs) quota.Docs {
 	return perDocumentStage(func(r *execution) func(bson.Raw) (bson.Raw, error) {
 		ctx := r.newEvaluation()
+		if s.usesOuterDocument {
+			delete(r.joins.results, s)
+		}
 		return func(doc bson.Raw) (bson.Raw, error) {
 			if same, ok := r.joins.results[s]; ok {
 				return setPath(doc, s.as, same), nil

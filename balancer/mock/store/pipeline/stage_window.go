@@ -36,6 +36,7 @@ type windowOutput struct {
 // window is the part of a partition around a document, in documents or as a range of the sort key. A nil
 // bound is unbounded.
 type window struct {
+	isExplicit   bool // given, even if it is unbounded
 	byRange      bool
 	lower, upper *value.Value
 	unit         *expr.TimeUnit
@@ -130,6 +131,7 @@ func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 	if !value.IsObject(v) {
 		return w, servererr.FailedToParse("'window' field must be an object")
 	}
+	w.isExplicit = true
 	var bounds value.Value
 	for name, arg := range document.Fields(v.Value) {
 		switch string(name) {
@@ -151,7 +153,7 @@ func parseWindow(s *windowStage, v value.Value) (w window, err error) {
 		}
 	}
 	switch {
-	case value.IsMissing(bounds) && w.unit != nil:
+	case w.unit != nil && !w.byRange:
 		return w, servererr.FailedToParse("Window bounds can only specify 'unit' with range-based bounds.")
 	case value.IsMissing(bounds):
 		return w, nil

@@ -194,7 +194,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 	if s.order == nil || len(s.order.Keys) != 1 {
 		return nil, servererr.NewCode(5371801, "%s requires a sortBy with exactly one element", op)
 	}
-	if op == "$derivative" && w == (window{}) {
+	if op == "$derivative" && !w.isExplicit {
 		return nil, servererr.FailedToParse("$derivative requires explicit window bounds")
 	}
 	unit := 0.0 // in milliseconds, if the sort key is a date
@@ -310,15 +310,13 @@ func (i *integral) Result(*quota.Meter) value.Value {
 	return value.Double(i.sum / i.unit)
 }
 
-func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowEvaluator, error) {
+func movingAverageFunction(c *compiler, s *windowStage, op string, arg value.Value, _ window) (windowEvaluator, error) {
 	raw, err := expr.ReadNamedArgs(op, arg, expr.NamedArgs{Args: []string{"input", "N", "alpha"}, NotObject: 9, Unknown: 9,
 		Missing: []int32{9}})
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case w != (window{}):
-		return nil, servererr.FailedToParse("$expMovingAvg does not accept a 'window' field")
 	case s.order == nil:
 		return nil, servererr.FailedToParse("$expMovingAvg requires an explicit 'sortBy'")
 	case value.IsAbsent(raw[1]) == value.IsAbsent(raw[2]):
