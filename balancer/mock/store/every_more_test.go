@@ -233,11 +233,9 @@ var updateUses = map[string]string{
 	"$pull": `{"objects": {"k": {"$gt": 100}, "v": {"$regex": "t$"}}}`, "$pullAll": `{"list": [1, 2, 3]}`,
 }
 
-func updateNames() []string { return append(update.OperatorNames(), "$rename") }
-
 func updateTasks() []aUse {
 	var out []aUse
-	for _, name := range updateNames() {
+	for _, name := range update.OperatorNames() {
 		out = append(out, aUse{"update " + name, updating1(func(int) any {
 			var use bson.D
 			if err := bson.UnmarshalExtJSON([]byte(updateUses[name]), false, &use); err != nil {
@@ -327,7 +325,7 @@ func TestEveryOperatorHasAUse(t *testing.T) {
 		"filter operator": {filterNames(), []map[string]string{filterUses}},
 		"schema keyword": {filter.SchemaKeywordNames(),
 			[]map[string]string{keywordUses, objectKeywords}},
-		"update operator": {updateNames(), []map[string]string{updateUses}},
+		"update operator": {update.OperatorNames(), []map[string]string{updateUses}},
 	} {
 		for _, name := range c.names {
 			if !slices.ContainsFunc(c.uses, func(uses map[string]string) bool { _, ok := uses[name]; return ok }) {

@@ -311,4 +311,6 @@ func (u *Update) checkArrayFilters() error {
 }
 
 // OperatorNames returns the sorted names of the update operators.
-func OperatorNames() []string { return slices.Sorted(maps.Keys(modifierMakers)) }
+func OperatorNames() []string {
+	return slices.Sorted(slices.Values(slices.AppendSeq([]string{"$pull", "$rename"}, maps.Keys(modifierMakers))))
+}
