@@ -158,6 +158,8 @@ func TestZones(t *testing.T) {
 		{"of no key", []bson.Raw{zone("a", x(3), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
 		{"turned round", []bson.Raw{zone("a", x(4), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
 		{"overlapping", []bson.Raw{zone("b", x(3), x(9)), zone("a", x(1), x(5))}, []Kind{ZoneOverlap}, "sh.removeRangeFromZone"},
+		{"in a larger one", []bson.Raw{zone("a", x(1), x(9)), zone("b", x(2), x(3)), zone("c", x(5), x(6))},
+			[]Kind{ZoneOverlap, ZoneOverlap}, "sh.removeRangeFromZone"},
 		{"of another key", []bson.Raw{zone("a", bson.D{{Key: "z", Value: 1}}, x(5))}, []Kind{ZoneInvalid}, "tags.deleteOne"},
 	} {
 		var kinds []Kind

@@ -36,10 +36,14 @@ func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 		zones = append(zones, zone{z, doc})
 	}
 	slices.SortFunc(zones, func(a, b zone) int { return a.Min.Compare(b.Min) })
+	last := 0 // the zone that ends last of those before
 	for i := 1; i < len(zones); i++ {
-		if zones[i].Min.Less(zones[i-1].Max) {
+		if zones[i].Min.Less(zones[last].Max) {
 			add(ZoneOverlap, zones[i].doc, fmt.Sprintf("zone %s, from %s, begins before zone %s ends, at %s",
-				zones[i].Zone, boundText(zones[i].doc, "min"), zones[i-1].Zone, boundText(zones[i-1].doc, "max")))
+				zones[i].Zone, boundText(zones[i].doc, "min"), zones[last].Zone, boundText(zones[last].doc, "max")))
+		}
+		if zones[last].Max.Less(zones[i].Max) {
+			last = i
 		}
 	}
 	return list
