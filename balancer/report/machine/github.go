@@ -14,7 +14,7 @@ var annotations = map[diagnosis.Severity]string{
 	diagnosis.Info: "notice", diagnosis.Warning: "warning", diagnosis.Critical: "error",
 }
 
-// WriteGitHub writes results of checks as workflow commands of WriteGitHub Actions: one annotation for each
+// WriteGitHub writes results of checks as workflow commands of GitHub Actions: one annotation for each
 // finding. A finding that fails the check is an error, whatever its severity.
 func WriteGitHub(to io.Writer, reports []check.Report) error {
 	for _, r := range reports {
@@ -47,13 +47,13 @@ func findingMessage(f check.Finding) string {
 	return strings.Join(append([]string{text}, f.Commands...), "\n")
 }
 
-// Characters that end a command, or a property of a command, are escaped as in WriteGitHub's own toolkit.
+// Characters that end a command, or a property of a command, are escaped as in GitHub's own toolkit.
 var (
 	commandData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
 func annotate(to io.Writer, kind, title, text string) {
-	fmt.Fprintf(to, "::%s title=%s::%s\n", kind, commandProperty.Replace(sanitize(title)),
-		commandData.Replace(sanitize(text)))
+	fmt.Fprintf(to, "::%s title=%s::%s\n", kind, commandProperty.Replace(Sanitize(title)),
+		commandData.Replace(Sanitize(text)))
 }

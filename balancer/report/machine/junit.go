@@ -22,9 +22,9 @@ func WriteJUnit(to io.Writer, reports []check.Report) error {
 }
 
 func suiteOf(r check.Report) Suite {
-	suite := Suite{Name: sanitize(r.Name()), Time: "0"}
+	suite := Suite{Name: Sanitize(r.Name()), Time: "0"}
 	if r.Result == nil {
-		suite.add(&Case{Name: "reach", Error: &Message{Message: sanitize(r.Failure.Message), Type: sanitize(r.Failure.Name)}})
+		suite.add(&Case{Name: "reach", Error: &Message{Message: Sanitize(r.Failure.Message), Type: Sanitize(r.Failure.Name)}})
 		return suite
 	}
 	p := r.Result.Parts()
@@ -33,7 +33,7 @@ func suiteOf(r check.Report) Suite {
 		suite.Timestamp = ""
 	}
 	suite.Properties = &Properties{[]Property{
-		{"clusterId", p.ClusterID.Hex()}, {"version", sanitize(p.Version)}, {"failOn", r.Result.Policy.FailOn.String()},
+		{"clusterId", p.ClusterID.Hex()}, {"version", Sanitize(p.Version)}, {"failOn", r.Result.Policy.FailOn.String()},
 	}}
 	for _, c := range r.Result.Policy.Choices {
 		if c.On {
@@ -73,18 +73,18 @@ func caseOf(r *check.Result, c check.RuleChoice) *Case {
 			rest = append(rest, findingLine(f))
 		}
 	}
-	one := &Case{Name: c.Name, Out: sanitize(strings.Join(rest, "\n"))}
+	one := &Case{Name: c.Name, Out: Sanitize(strings.Join(rest, "\n"))}
 	status := r.RuleStatus(c.Name)
 	switch {
 	case status != check.Passed:
-		m := &Message{sanitize(firstLine(failing)), c.Severity.String(), sanitize(strings.Join(failing, "\n"))}
+		m := &Message{Sanitize(firstLine(failing)), c.Severity.String(), Sanitize(strings.Join(failing, "\n"))}
 		if status == check.Failed {
 			one.Failure = m
 		} else {
 			one.Error = m
 		}
 	case skipped != "":
-		one.Skipped = &Message{Message: sanitize(skipped)}
+		one.Skipped = &Message{Message: Sanitize(skipped)}
 	}
 	return one
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Suites is the content of a WriteJUnit XML file.
+// Suites is the content of a JUnit XML file.
 type Suites struct {
 	XMLName  xml.Name `xml:"testsuites"`
 	Name     string   `xml:"name,attr"`

@@ -268,6 +268,14 @@ func TestNagios(t *testing.T) {
 			}
 		}
 	}
+	harmless, bad := reports(t, "x.z")[:1], reports(t, "x.z")[:1]
+	for i := range harmless[0].Result.Findings {
+		harmless[0].Result.Findings[i].Severity = diagnosis.Info
+	}
+	text := write(t, machine.WriteNagios, slices.Concat(harmless, bad))
+	if first, _, _ := strings.Cut(text, "\n"); !strings.Contains(first, "the first: x.z: critical: ") {
+		t.Errorf("a finding that does not fail comes first: %q", first)
+	}
 	mild := reports(t, "x.z")[:1]
 	for i := range mild[0].Result.Findings {
 		mild[0].Result.Findings[i].Severity = diagnosis.Warning

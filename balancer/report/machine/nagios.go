@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"shardsh/balancer/check"
@@ -54,7 +55,7 @@ func stateOf(r check.Report) ServiceState {
 // performance data, then a line for each finding.
 func WriteNagios(to io.Writer, reports []check.Report) error {
 	var sums nagiosSums
-	var lines []string
+	var lines, failing, unknown []string
 	for _, r := range reports {
 		prefix := ""
 		if len(reports) > 1 {
@@ -62,17 +63,20 @@ func WriteNagios(to io.Writer, reports []check.Report) error {
 		}
 		if r.Result == nil {
 			sums.unknown++
+			unknown = append(unknown, prefix+r.Failure.Message)
 			lines = append(lines, prefix+r.Failure.Message)
 			continue
 		}
 		sums.add(r.Result)
 		for _, f := range r.Result.FailingFindings() {
-			lines = append(lines, prefix+f.Severity.String()+": "+f.Sentence)
+			failing = append(failing, prefix+f.Severity.String()+": "+f.Sentence)
+			lines = append(lines, failing[len(failing)-1])
 		}
 		for _, f := range r.Result.Findings {
 			switch {
 			case f.Unknown && f.Excuse == "":
-				lines = append(lines, prefix+"unknown: "+f.Sentence)
+				unknown = append(unknown, prefix+"unknown: "+f.Sentence)
+				lines = append(lines, unknown[len(unknown)-1])
 			case !f.Fails(r.Result.Policy.FailOn):
 				lines = append(lines, prefix+findingLine(f))
 			}
@@ -86,8 +90,8 @@ func WriteNagios(to io.Writer, reports []check.Report) error {
 		}
 	}
 	if NagiosState(reports) != NagiosOK {
-		if summary = lines[0]; len(lines) > 1 {
-			summary = fmt.Sprintf("%d findings, the first: %s", len(lines), lines[0])
+		if summary = slices.Concat(failing, unknown)[0]; len(lines) > 1 {
+			summary = fmt.Sprintf("%d findings, the first: %s", len(lines), summary)
 		}
 	}
 	fmt.Fprintf(to, "SHARDSH %s - %s | %s\n", NagiosState(reports), oneLine(summary), sums)
@@ -125,5 +129,5 @@ func (s nagiosSums) String() string {
 
 // oneLine replaces characters of a text that would end the line or begin performance data.
 func oneLine(text string) string {
-	return strings.NewReplacer("|", "¦", "\n", " ", "\r", " ").Replace(sanitize(text))
+	return strings.NewReplacer("|", "¦", "\n", " ", "\r", " ").Replace(Sanitize(text))
 }

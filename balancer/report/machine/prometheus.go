@@ -142,7 +142,7 @@ var labelValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 func labelText(labels []string) string {
 	var list []string
 	for i := 0; i+1 < len(labels); i += 2 {
-		list = append(list, labels[i]+`="`+labelValue.Replace(sanitize(labels[i+1]))+`"`)
+		list = append(list, labels[i]+`="`+labelValue.Replace(Sanitize(labels[i+1]))+`"`)
 	}
 	return strings.Join(list, ",")
 }

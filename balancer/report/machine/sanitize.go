@@ -2,13 +2,10 @@ package machine
 
 import "strings"
 
-// Sanitize exports sanitize for callers that write WriteJUnit XML themselves.
-func Sanitize(text string) string { return sanitize(text) }
-
-// sanitize replaces characters that a terminal would interpret rather than print: control characters,
+// Sanitize replaces characters that a terminal would interpret rather than print: control characters,
 // line separators, direction marks. Machine formats have no escapes for them that all readers
 // understand.
-func sanitize(text string) string {
+func Sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
