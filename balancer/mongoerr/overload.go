@@ -45,8 +45,8 @@ func OverloadDelay(err error, attempts int, random float64) time.Duration {
 		}
 	}
 	most := maxOverloadDelay
-	if attempts < 32 {
-		most = min(maxOverloadDelay, base<<max(0, attempts-1))
+	if doublings := max(0, attempts-1); base <= maxOverloadDelay>>doublings {
+		most = base << doublings
 	}
 	return time.Duration(random * float64(most))
 }

@@ -39,6 +39,8 @@ func TestOverloaded(t *testing.T) {
 func TestOverloadDelay(t *testing.T) {
 	plain, named := New(462, "x"), New(462, "x")
 	named.Extra = bson.D{{Key: "baseBackoffMS", Value: int32(700)}}
+	slow := New(462, "x")
+	slow.Extra = bson.D{{Key: "baseBackoffMS", Value: int32(9000)}}
 	for _, c := range []struct {
 		err     error
 		refused int
@@ -48,6 +50,7 @@ func TestOverloadDelay(t *testing.T) {
 		{plain, 1, 1, 100 * time.Millisecond}, {plain, 2, 1, 200 * time.Millisecond}, {plain, 4, 0.5, 400 * time.Millisecond},
 		{plain, 8, 1, 10 * time.Second}, {plain, 1000, 1, 10 * time.Second}, {plain, 3, 0, 0},
 		{named, 1, 1, 700 * time.Millisecond}, {named, 3, 1, 2800 * time.Millisecond}, {named, 5, 1, 10 * time.Second},
+		{slow, 1, 1, 9 * time.Second}, {slow, 31, 1, 10 * time.Second},
 	} {
 		if got := OverloadDelay(c.err, c.refused, c.chance); got != c.want {
 			t.Errorf("%d refused, chance %v: %s, want %s", c.refused, c.chance, got, c.want)
