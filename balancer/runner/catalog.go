@@ -73,6 +73,7 @@ func (r *run) readRouting(ctx context.Context, ns string) (routing balancer.Rout
 	if again {
 		now, err := r.cluster.ReadCatalog(ctx, []string{ns}, read)
 		if err != nil {
+			r.noteChanged(ns)
 			return routing, false, err
 		}
 		r.mu.Lock()

@@ -159,8 +159,11 @@ func (r *run) chosenMoves(ctx context.Context, d heat.Decision) (list []policy.M
 		if err != nil {
 			return nil, err
 		}
+		if !found {
+			continue
+		}
 		chunk := routing.Table.Find(s.Min)
-		if !found || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) || chunk.Shard != s.From {
+		if !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) || chunk.Shard != s.From {
 			continue
 		}
 		r.noteTable(s.Namespace, routing.Table)
