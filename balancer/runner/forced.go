@@ -43,8 +43,8 @@ func (r *run) chunkAt(ns string, lower catalog.Key) (chunk catalog.Chunk, c cata
 }
 
 // forceIfNeeded makes a migration a forced one if its range was found to need a forced move. It returns
-// false for a migration that would not balance anything, because the recipient would have as much too
-// much afterwards.
+// false for a migration that would not balance anything, because afterwards the recipient would have as much
+// more than the donor as the donor has more now.
 func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	f := r.skipped.forced(m.Namespace, m.Min)
 	if f == nil {
@@ -65,8 +65,8 @@ func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	helps = has == nil || r.o.Goal == GoalOps || has[m.From]-has[m.To] > f.Bytes
 	r.mu.Unlock()
 	if !helps {
-		r.skipRange(m.Namespace, m.Min, policy.JumboFlag, "it can only be moved by force ("+f.String()+"), after which "+
-			string(m.To)+" would have as much more than "+string(m.From))
+		r.skipRange(m.Namespace, m.Min, policy.JumboFlag, "it can only be moved by force ("+f.String()+"), and that would only "+
+			"turn the imbalance round: "+string(m.To)+" would then have more than "+string(m.From))
 	}
 	return helps
 }

@@ -82,7 +82,7 @@ func TestForceJumboHelps(t *testing.T) {
 		if err != nil || !result.Reached || forced != keys-1 {
 			t.Errorf("%d keys: %d forced, %+v, %v", keys, forced, result, err)
 		}
-		if keys == 1 && (len(result.Left) != 1 || !strings.Contains(result.Left[0].Text, "b would have as much more than a")) {
+		if keys == 1 && (len(result.Left) != 1 || !strings.Contains(result.Left[0].Text, "b would then have more than a")) {
 			t.Errorf("left %+v", result.Left)
 		}
 	}

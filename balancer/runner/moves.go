@@ -247,9 +247,7 @@ func (r *run) runMove(ctx context.Context, m waitingMove, reported Move) error {
 // round waits before it starts any move.
 func (r *run) handleRefused(ns string) {
 	r.forgetChunks(ns)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.round.chooseAgain = true
+	r.chooseAgain()
 }
 
 // handleFailed decides how to proceed with a range that could not be moved.
