@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -111,6 +112,26 @@ func TestRoomAfterDeletions(t *testing.T) {
 		g := NewGate(Rules{DiskLimit: 0.9}, wall{}, WithVolumes(volumes))
 		if waited := mustEnter(t, g, move("a", "b", 10)); waited < time.Hour {
 			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+// The deletion of orphans makes room on a volume, but does not tell its size.
+func TestUnknownVolume(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		lacks := int64(math.MaxInt64)
+		g := NewGate(Rules{DiskLimit: 0.9}, wall{}, WithVolumes(func(context.Context, Move) (VolumeRoom, error) {
+			return VolumeRoom{Shortfall: func(int64) int64 { return lacks }, Orphans: 3}, nil
+		}))
+		began := time.Now()
+		refused(t, g, move("a", "b", 1), "the size of the volume of shard b is not known")
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("waited %s", waited)
+		}
+		lacks = 1
+		refused(t, g, move("a", "b", 1), "the disk limit of 90% is reached")
+		if waited := time.Since(began); waited < time.Hour {
+			t.Errorf("waited only %s for the orphans", waited)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func (g *Gate) readSpaceObstacle(ctx context.Context, m *Move) (*obstacle, error
 	case unseen > 0 && room.Shortfall(need) == 0:
 		return &obstacle{reason: WaitDisk, left: busyPollInterval, text: fmt.Sprintf(
 			"waiting until the volume of shard %s shows what it has received", m.To)}, nil
-	case room.Orphans > 0:
+	case room.Orphans > 0 && lacks < math.MaxInt64: // a volume of unknown size stays unknown
 		return &obstacle{reason: WaitDisk, left: busyPollInterval, text: fmt.Sprintf("%s; it has yet to delete %s of %s",
 			g.noSpaceText(m, lacks), humanize.Count(room.Orphans, "orphaned document"), m.Namespace)}, nil
 	}
