@@ -146,6 +146,10 @@ func (c *Comparison) recommend() {
 	next := slices.MinFunc(others, func(a, b Way) int { return cmp.Compare(a.Likely, b.Likely) })
 	c.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", forecast.RoundedDuration(best.Likely),
 		next.Kind.Name(), forecast.RoundedDuration(next.Likely))
+	if next.Likely < best.Likely {
+		c.Reason = fmt.Sprintf("its time, about %s, is more certain than that of %s, about %s",
+			forecast.RoundedDuration(best.Likely), next.Kind.Name(), forecast.RoundedDuration(next.Likely))
+	}
 	if best.Kind != least.Kind {
 		c.Reason = fmt.Sprintf("it takes as long as %s, about %s, and leaves more open", least.Kind.Name(),
 			forecast.RoundedDuration(best.Likely))
