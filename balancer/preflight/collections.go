@@ -226,7 +226,7 @@ func (l *checker) checkUnmovable() {
 		if u.Estimated {
 			l.addWarning(
 				diagnosis.NewFinding(diagnosis.JumboChunks, scope, fmt.Sprintf("the chunk of %s at %s on %s is flagged "+
-					"jumbo, and all of it may have one shard key; how much it holds, this user may not see", u.Namespace, at,
+					"jumbo, and all of it may have one shard key; this user may not read its size", u.Namespace, at,
 					u.Chunk.Shard), fmt.Sprintf("sh.chunks(%q, { jumbo: true })", u.Namespace)),
 			)
 			continue

@@ -15,13 +15,14 @@ const maxFaults = 3
 // stop the run.
 func (l *checker) checkKnownFaults() {
 	hits := l.Advisories.HitsForCommands(AdvisoryCluster(l.Run, l.Facts), SentCommands(l.Run, l.Snapshot))
-	rest := 0
-	for i, h := range hits {
+	listed, rest := 0, 0
+	for _, h := range hits {
 		switch {
 		case h.Severity == advisory.DataLoss:
 			l.addBlocking(h.Finding())
-		case i < maxFaults:
+		case listed < maxFaults:
 			l.addWarning(h.Finding())
+			listed++
 		default:
 			rest++
 		}

@@ -1,6 +1,7 @@
 package preflight_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,22 @@ func TestDrainDuringMovePrimary(t *testing.T) {
 				t.Errorf("stops: %t, named: %t, ready: %t: %+v", stops, named, report.Ready, report.Obstacles)
 			}
 		})
+	}
+}
+
+// Bugs that stop a run leave room for those that do not.
+func TestMilderFaultsAreNamed(t *testing.T) {
+	var list advisory.List
+	for _, severity := range []advisory.Severity{advisory.DataLoss, advisory.DataLoss, advisory.DataLoss, advisory.Exposure} {
+		list.Advisories = append(list.Advisories, advisory.Advisory{ID: string(severity), Severity: severity,
+			Affected: []advisory.Range{{}}, Commands: []advisory.Command{advisory.Move}})
+	}
+	report := preflight.Check(preflight.Run{Verb: "balance", Advisories: list},
+		preflight.Facts{Snapshot: cluster("8.0.10")})
+	if !slices.ContainsFunc(report.Obstacles, func(o preflight.Obstacle) bool {
+		return !o.Stops && strings.HasPrefix(o.Sentence, string(advisory.Exposure)+" of 8.0.10")
+	}) {
+		t.Errorf("%+v", report.Obstacles)
 	}
 }
 
