@@ -72,7 +72,7 @@ func RepairDuplicate(c *Collection, docs []bson.Raw) []string {
 	return lines
 }
 
-// collationOption is the option with which a command selects only exactly equal texts, whatever the collation of the
+// collationOption is the option with which a command selects only exactly equal texts, whatever the collation of
 // the collection; empty if it has none.
 func (c *Collection) collationOption() string {
 	if c.Collation() == nil {

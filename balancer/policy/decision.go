@@ -33,7 +33,7 @@ type Decision struct {
 // Unit is the quantity that a rule balances.
 type Unit uint8
 
-// UnitBytes is the unit of the rules of 6.0 and later, Chunks that of the rules before.
+// UnitBytes is the unit of the rules of 6.0 and later, UnitChunks that of the rules before.
 const (
 	UnitBytes Unit = iota
 	UnitChunks

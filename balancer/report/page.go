@@ -124,7 +124,7 @@ func remedyOf(f diagnosis.Finding) string {
 	return diagnosis.Define(f.Code).Remedy
 }
 
-// Verdict returns the state of the cluster in one word: critical, warning or fine.
+// Verdict returns the state of the cluster in one word: critical, warning, info or fine.
 func (o *Overview) Verdict() string { return VerdictOf(o.Answer) }
 
 // VerdictOf returns the verdict for an answer.

@@ -54,7 +54,7 @@ type Server struct {
 	// with nil they block at once.
 	Poll *busypoll.Group
 
-	openConnections atomic.Int64 // openConnections now
+	openConnections atomic.Int64 // now
 	clientCount     atomic.Int32 // since the start
 	requestID       atomic.Int32
 	compressors     compressorPools

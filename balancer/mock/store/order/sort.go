@@ -29,9 +29,8 @@ type Key struct {
 	meta       string
 }
 
-// Compile compiles a sort pattern: 1 or -1 for each field, or {$meta: "randVal"}.
-//
-//	Errors have the codes of the find command. Stages make further checks themselves.
+// Compile compiles a sort pattern: 1 or -1 for each field, or {$meta: "randVal"}. Errors have the codes of
+// the find command. Stages make further checks themselves.
 func Compile(pattern bson.Raw) (*Sort, error) {
 	s := &Sort{}
 	for name, v := range document.Fields(pattern) {

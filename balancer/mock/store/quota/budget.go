@@ -108,7 +108,8 @@ func (b *Budget) largest(a *Account, n int64) *Account {
 	return found
 }
 
-// refuseCommand makes the command fail, which requested n more bytes or has the most memory.
+// refuseCommand makes the command of the account fail. n is the number of bytes that a command has
+// requested, not necessarily this one.
 func (a *Account) refuseCommand(n int64) {
 	a.refusedErr = mongoerr.New(mongoerr.ExceededMemoryLimit, "the commands of this process use %d bytes of memory, and "+
 		"%d more would exceed the limit (--memory %d): this command, which uses %d bytes, is the largest and is "+

@@ -140,9 +140,8 @@ func makeBit(path string, arg value.Value) (modifier, error) {
 	}}, nil
 }
 
-// makeCurrentDate compiles {$currentDate: {field: true
-//
-//	{$type: "date"|"timestamp"}}}.
+// makeCurrentDate compiles {$currentDate: {field: true}} and {$currentDate: {field: {$type: ...}}}; the type
+// is "date" or "timestamp".
 func makeCurrentDate(_ string, arg value.Value) (modifier, error) {
 	stamp := false
 	switch {
