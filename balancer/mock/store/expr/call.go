@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
@@ -49,16 +51,26 @@ type callExpression struct {
 	// settlesResult is the operator's entry in settlesByOperator; nil if all arguments are needed.
 	settlesResult func(args []value.Value) bool
 	minArgs       int // the minimum number of arguments of call
+	// fallbacks are placeholders for onError and onNull, at their places among the arguments; nil for none. Such an
+	// argument is evaluated only if call returns its placeholder.
+	fallbacks []value.Value
 }
+
+// fallbackType is the type of a placeholder, whose content is the argument's index.
+const fallbackType bson.Type = 0xf1
 
 func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 	var buf [4]value.Value
 	args := buf[:0]
 	size, charged := 0, 0
 	defer func() { c.Meter.Release(int64(charged)) }()
-	for _, a := range e.args {
+	for i, a := range e.args {
 		if a == nil {
 			args = append(args, value.Absent)
+			continue
+		}
+		if e.fallbacks != nil && e.fallbacks[i].Type == fallbackType {
+			args = append(args, e.fallbacks[i])
 			continue
 		}
 		v, err := a.Eval(c)
@@ -83,6 +95,9 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 		return value.Value{}, err
 	}
 	v, err := e.call(c, args)
+	if err == nil && v.Type == fallbackType {
+		return e.args[v.Value[0]].Eval(c)
+	}
 	if err == nil {
 		err = checkSize(len(v.Value))
 	}
@@ -217,7 +232,16 @@ func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Valu
 			return nil, err
 		}
 	}
-	return c.fold(&callExpression{args: args, call: f.call}, args, sc)
+	e := &callExpression{args: args, call: f.call}
+	for i, name := range names {
+		if args[i] != nil && (name == "onError" || name == "onNull") {
+			if e.fallbacks == nil {
+				e.fallbacks = make([]value.Value, len(args))
+			}
+			e.fallbacks[i] = value.Value{Type: fallbackType, Value: []byte{byte(i)}}
+		}
+	}
+	return c.fold(e, args, sc)
 }
 
 // OperatorNames returns the sorted names of the expression operators.

@@ -164,6 +164,13 @@ func TestExpressions(t *testing.T) {
 		{`{"$toString": {"$numberDouble": "Infinity"}}`, `"Infinity"`},
 		{`{"$convert": {"input": "5", "to": 16}}`, `5`},
 		{`{"$convert": {"input": {"$minKey": 1}, "to": "int", "onError": "no"}}`, `"no"`},
+		// onError and onNull are evaluated only if they are needed.
+		{`{"$convert": {"input": "$n", "to": "int", "onError": {"$toInt": "$s"}, "onNull": {"$toInt": "$s"}}}`, `5`},
+		{`{"$convert": {"input": "$s", "to": "int", "onError": {"$add": ["$n", 1]}}}`, `6`},
+		{`{"$convert": {"input": "$s", "to": "int", "onError": "$nope"}}`, ``},
+		{`{"$dateFromString": {"dateString": "2026-01-02", "onError": {"$toInt": "$s"}, "onNull": {"$toInt": "$s"}}}`,
+			`{"$date": "2026-01-02T00:00:00Z"}`},
+		{`{"$dateToString": {"date": "$nope", "onNull": {"$add": ["$n", 1]}}}`, `6`},
 		{`{"$convert": {"input": {"$binary": {"base64": "AQI=", "subType": "00"}}, "to": "string", "format": "base64"}}`,
 			`"AQI="`},
 		{`{"$toUUID": "00112233-4455-6677-8899-aabbccddeeff"}`,
