@@ -134,17 +134,17 @@ func (s *densifyStage) run(r *execution, in quota.Docs) quota.Docs {
 		if s.fullRange {
 			bounds = s.valueRange(all)
 		}
-		var out []bson.Raw
+		out := densified{held: held}
 		for _, part := range parts {
 			within := bounds
 			if !s.fullRange && s.bounds == nil {
 				within = s.valueRange(part)
 			}
-			if out, err = s.fill(out, part, within, held); err != nil {
+			if err := s.fill(&out, part, within); err != nil {
 				return nil, err
 			}
 		}
-		return out, nil
+		return out.docs, nil
 	}).run(r, in)
 }
 
@@ -164,10 +164,28 @@ func (s *densifyStage) valueRange(docs []bson.Raw) []value.Value {
 	return bounds
 }
 
+// densified is the output of $densify.
+type densified struct {
+	docs      []bson.Raw
+	generated int // of docs
+	held      *quota.Memory
+}
+
+// add appends a generated document.
+func (d *densified) add(doc bson.Raw) error {
+	if d.generated++; d.generated > maxDensified {
+		return servererr.NewCode(5897900, "Generated %d documents in $densify, which is over the limit of %d.", d.generated,
+			maxDensified)
+	}
+	d.docs = append(d.docs, doc)
+	return d.held.Hold(len(doc) + quota.ItemOverhead)
+}
+
 // fill appends the documents of a partition and generates documents for the gaps.
-func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *quota.Memory) ([]bson.Raw, error) {
+func (s *densifyStage) fill(out *densified, part []bson.Raw, bounds []value.Value) error {
 	if bounds == nil {
-		return append(out, part...), nil
+		out.docs = append(out.docs, part...)
+		return nil
 	}
 	model := document.Empty
 	if len(part) > 0 {
@@ -186,20 +204,14 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *qu
 		for value.Compare(next, bounds[1]) < 0 && (value.Compare(next, limit) < 0 || inclusive && value.Compare(next,
 			limit) == 0) {
 			if value.Compare(next, limit) < 0 {
-				made := setPath(model, s.field, next)
-				if err := held.Hold(len(made) + quota.ItemOverhead); err != nil {
+				if err := out.add(setPath(model, s.field, next)); err != nil {
 					return err
 				}
-				out = append(out, made)
-			}
-			if len(out) > maxDensified+len(part) {
-				return servererr.NewCode(5897900, "Generated %d documents in $densify, which is over the limit of %d.", len(out),
-					maxDensified)
 			}
 			if err := advance(); err != nil {
 				return err
 			}
-			if err := held.Meter.ChargeBytes(len(model)); err != nil {
+			if err := out.held.Meter.ChargeBytes(len(model)); err != nil {
 				return err
 			}
 		}
@@ -208,20 +220,19 @@ func (s *densifyStage) fill(out, part []bson.Raw, bounds []value.Value, held *qu
 	for _, doc := range part {
 		v := paths.LookupPath(doc, s.field)
 		if value.IsNullish(v) {
-			out = append(out, doc)
+			out.docs = append(out.docs, doc)
 			continue
 		}
 		if s.unit == nil && !value.IsNumber(v) || s.unit != nil && v.Type != bson.TypeDateTime {
-			return nil, servererr.NewCode(5733201, "Densify field type must be numeric or, with a unit, a date, but it was %s",
+			return servererr.NewCode(5733201, "Densify field type must be numeric or, with a unit, a date, but it was %s",
 				value.TypeName(v))
 		}
 		if err := add(v, true); err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, doc)
+		out.docs = append(out.docs, doc)
 	}
-	err := add(bounds[1], false)
-	return out, err
+	return add(bounds[1], false)
 }
 
 // valueAt returns the n-th value of the sequence.
