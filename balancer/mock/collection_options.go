@@ -99,7 +99,8 @@ func (v validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 	}
 	failed := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
 	failed.Extra = bson.D{{Key: "errInfo", Value: bson.D{
-		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: filter.Mismatch(v.validatorDoc, doc)},
+		{Key: "failingDocumentId", Value: doc.Lookup("_id")},
+		{Key: "details", Value: filter.Mismatch(v.validatorDoc, doc, v.filter.Scope.Language)},
 	}}}
 	return failed, nil
 }

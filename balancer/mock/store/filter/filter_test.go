@@ -138,6 +138,7 @@ func TestFilterOperators(t *testing.T) {
 		{`{"$jsonSchema": {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}`, `{"a": 1, "b": 1}`, false},
 		{`{"$jsonSchema": {"not": {"required": ["b"]}, "minProperties": 1}}`, `{"a": 1}`, true},
 		{`{"$jsonSchema": {"dependencies": {"a": ["b"]}}}`, `{"a": 1}`, false},
+		{`{"$jsonSchema": {"dependencies": {"a": ["b"], "title": "b with a"}}}`, `{"a": 1, "b": 2, "title": 3}`, true},
 		{`{"$jsonSchema": {"properties": {"a": {"enum": [1, "x"]}}}}`, `{"a": "x"}`, true},
 		{`{"$jsonSchema": {"properties": {"a": {"multipleOf": 2.5}}}}`, `{"a": 7.5}`, true},
 	} {
@@ -192,6 +193,20 @@ func TestFilterErrors(t *testing.T) {
 	} {
 		if _, err := Compile(storetest.Raw(t, query)); storetest.CodeOf(err) != code {
 			t.Errorf("%s: code %d (%v), want %d", query, storetest.CodeOf(err), err, code)
+		}
+	}
+}
+
+func TestDependenciesErrorsNameTheProperty(t *testing.T) {
+	for arg, want := range map[string]string{
+		`[]`:         "cannot be an empty array",
+		`["b", "b"]`: "array cannot contain duplicate values",
+		`5`:          "must be either an object or an array",
+		`"b"`:        "must be either an object or an array",
+	} {
+		_, err := Compile(storetest.Raw(t, `{"$jsonSchema": {"dependencies": {"a": `+arg+`}}}`))
+		if want = "property 'a' in $jsonSchema keyword 'dependencies' " + want; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", arg, err, want)
 		}
 	}
 }

@@ -14,13 +14,16 @@ import (
 
 // Mismatch returns why a document does not match a collection's validator, in the format of
 // errInfo.details of error 121. It evaluates the parts of the validator separately, so the document must
-// be known not to match.
-func Mismatch(validator, doc bson.Raw) bson.D {
-	m := mismatch{doc: doc}
+// be known not to match. language is that of the validator's expressions.
+func Mismatch(validator, doc bson.Raw, language expr.Language) bson.D {
+	m := mismatch{doc: doc, language: language}
 	return m.explainConjunction(validator, false)
 }
 
-type mismatch struct{ doc bson.Raw }
+type mismatch struct {
+	doc      bson.Raw
+	language expr.Language
+}
 
 // queryClause is one predicate of a query: {path: {op: arg}}, {path: value} or
 // {op: arg}.
@@ -99,7 +102,7 @@ func (m mismatch) explainGroup(op string, inverted bool, n int, each func(i int)
 
 // explainClause explains one predicate. It returns nil if the predicate is satisfied.
 func (m mismatch) explainClause(c queryClause, inverted bool) bson.D {
-	if f, err := Compile(c.spec); err != nil || f.Match(m.doc) == !inverted {
+	if f, err := CompileWith(c.spec, Options{Language: m.language}); err != nil || f.Match(m.doc) == !inverted {
 		return nil
 	}
 	switch c.op {
@@ -193,7 +196,7 @@ func (m mismatch) explainPredicate(c queryClause, inverted bool) bson.D {
 
 // evalExpr returns the value of the expression in a $expr.
 func (m mismatch) evalExpr(c queryClause) any {
-	sc, err := expr.NewScope(expr.Language{}, nil)
+	sc, err := expr.NewScope(m.language, nil)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/expr"
 )
 
 func parsed(t *testing.T, text string) bson.Raw {
@@ -15,6 +17,15 @@ func parsed(t *testing.T, text string) bson.Raw {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return doc
+}
+
+// Operators that only newer releases have are explained, too.
+func TestMismatchInANewerLanguage(t *testing.T) {
+	validator, doc := parsed(t, `{"$expr": {"$eq": [{"$subtype": "$b"}, 4]}}`),
+		parsed(t, `{"b": {"$binary": {"base64": "AA==", "subType": "00"}}}`)
+	if got := Mismatch(validator, doc, expr.Language{Operators83: true}); len(got) == 0 {
+		t.Error("not explained")
+	}
 }
 
 // What the manual ("Specify JSON Schema Validation", "Specify Validation With
@@ -125,7 +136,7 @@ func TestMismatch(t *testing.T) {
 			if err != nil || f.Match(doc) {
 				t.Fatalf("matches: %v", err)
 			}
-			got, err := bson.MarshalExtJSON(Mismatch(validator, doc), false, false)
+			got, err := bson.MarshalExtJSON(Mismatch(validator, doc, expr.Language{}), false, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -78,10 +78,15 @@ func (c *schemaCompiler) compileBoolOrSchema(v value.Value) (schema, error) {
 	return c.compile(v)
 }
 
-func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCheck, error) {
-	names, err := parseStringList("required", arg)
+func schemaRequired(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+	return compileRequired("$jsonSchema keyword '"+name+"'", arg)
+}
+
+// compileRequired compiles an array of names of required fields. subject begins the messages of its errors.
+func compileRequired(subject string, arg value.Value) (schemaCheck, error) {
+	names, err := parseStringList(subject, arg)
 	if distinct := slices.Compact(slices.Sorted(slices.Values(names))); err == nil && len(distinct) < len(names) {
-		return nil, servererr.FailedToParse("$jsonSchema keyword 'required' array cannot contain duplicate values")
+		return nil, servererr.FailedToParse("%s array cannot contain duplicate values", subject)
 	}
 	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
@@ -94,22 +99,20 @@ func schemaRequired(_ *schemaCompiler, _ string, arg value.Value, _ []byte) (sch
 	}, err
 }
 
-func parseStringList(name string, arg value.Value) ([]string, error) {
+func parseStringList(subject string, arg value.Value) ([]string, error) {
 	if !value.IsArray(arg) {
-		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be an array, but found %s", name,
-			value.TypeName(arg))
+		return nil, servererr.TypeMismatch("%s must be an array, but found %s", subject, value.TypeName(arg))
 	}
 	var names []string
 	for _, v := range document.Fields(arg.Value) {
 		if !value.IsString(v) {
-			return nil, servererr.TypeMismatch(
-				"$jsonSchema keyword '%s' must be an array of strings, but found an element of type: %s",
-				name, value.TypeName(v))
+			return nil, servererr.TypeMismatch("%s must be an array of strings, but found an element of type: %s",
+				subject, value.TypeName(v))
 		}
 		names = append(names, value.TextAt(v.Value))
 	}
 	if len(names) == 0 {
-		return nil, servererr.FailedToParse("$jsonSchema keyword '%s' cannot be an empty array", name)
+		return nil, servererr.FailedToParse("%s cannot be an empty array", subject)
 	}
 	return names, nil
 }
@@ -207,19 +210,24 @@ func schemaDependencies(c *schemaCompiler, _ string, arg value.Value, _ []byte) 
 	}
 	when := map[string]schemaCheck{}
 	for n, v := range document.Fields(arg.Value) {
-		if value.IsArray(v) {
-			check, err := schemaRequired(c, "dependencies", v, nil)
+		subject := "property '" + string(n) + "' in $jsonSchema keyword 'dependencies'"
+		switch name := string(n); {
+		case value.IsArray(v):
+			check, err := compileRequired(subject, v)
 			if err != nil {
 				return nil, err
 			}
-			when[string(n)] = check
-			continue
+			when[name] = check
+		case value.IsObject(v):
+			s, err := c.compile(v)
+			if err != nil {
+				return nil, err
+			}
+			when[name] = s.isValid
+		case value.IsString(v) && (name == "title" || name == "description"): // an annotation
+		default:
+			return nil, servererr.TypeMismatch("%s must be either an object or an array", subject)
 		}
-		s, err := c.compile(v)
-		if err != nil {
-			return nil, err
-		}
-		when[string(n)] = s.isValid
 	}
 	return func(w *quota.Meter, v value.Value) bool {
 		if !value.IsObject(v) {
