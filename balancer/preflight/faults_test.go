@@ -60,7 +60,8 @@ func TestDrainDuringMovePrimary(t *testing.T) {
 // Bugs that stop a run leave room for those that do not.
 func TestMilderFaultsAreNamed(t *testing.T) {
 	var list advisory.List
-	for _, severity := range []advisory.Severity{advisory.DataLoss, advisory.DataLoss, advisory.DataLoss, advisory.Exposure} {
+	stops := advisory.DataLoss
+	for _, severity := range []advisory.Severity{stops, stops, stops, advisory.Exposure} {
 		list.Advisories = append(list.Advisories, advisory.Advisory{ID: string(severity), Severity: severity,
 			Affected: []advisory.Range{{}}, Commands: []advisory.Command{advisory.Move}})
 	}

@@ -65,8 +65,8 @@ func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	helps = has == nil || r.o.Goal == GoalOps || has[m.From]-has[m.To] > f.Bytes
 	r.mu.Unlock()
 	if !helps {
-		r.skipRange(m.Namespace, m.Min, policy.JumboFlag, "it can only be moved by force ("+f.String()+"), and that would only "+
-			"turn the imbalance round: "+string(m.To)+" would then have more than "+string(m.From))
+		r.skipRange(m.Namespace, m.Min, policy.JumboFlag, "it can only be moved by force ("+f.String()+"), and that would "+
+			"only turn the imbalance round: "+string(m.To)+" would then have more than "+string(m.From))
 	}
 	return helps
 }
