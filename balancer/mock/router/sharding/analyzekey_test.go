@@ -1,6 +1,7 @@
 package sharding_test
 
 import (
+	"math"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -96,6 +97,7 @@ func TestAnalyzeShardKeyArguments(t *testing.T) {
 		{d("configureQueryAnalyzer", "shop.users", "mode", "off", "samplesPerSecond", 1), 72},
 		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", 0), 72},
 		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", 51), 72},
+		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", math.NaN()), 72},
 		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", "x"), 14},
 		{d("configureQueryAnalyzer", "shop.nope", "mode", "off"), 26},
 		{d("configureQueryAnalyzer", "shop.users"), 40414},
