@@ -169,7 +169,7 @@ func startTime(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
 		return parseResumeToken(token)
 	case !at.IsZero():
 		t, i := at.Timestamp()
-		before := uint64(t)<<32 | uint64(i) - 1 // a change at t itself is included
+		before := max(uint64(t)<<32|uint64(i), 1) - 1 // a change at t itself is included
 		return bson.Timestamp{T: uint32(before >> 32), I: uint32(before)}, nil
 	}
 	return now, nil

@@ -204,6 +204,7 @@ func TestChangeStreamRefusals(t *testing.T) {
 		{"doc1", stream(d(), d("$changeStreamSplitLargeEvent", d()), d("$match", d())), 7182802},
 		{"doc1", stream(d("fullDocument", "nope")), 2},
 		{"doc1", stream(d("startAtOperationTime", bson.Timestamp{T: 1, I: 1})), 286},
+		{"doc1", stream(d("startAtOperationTime", bson.Timestamp{})), 286},
 		{"doc1", stream(d("allChangesForCluster", true)), 72},
 		{"admin", d("aggregate", 1, "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 73},
 		{"doc1", d("aggregate", "v", "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 166},
