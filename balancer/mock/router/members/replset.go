@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mock/store/document"
 )
 
-// The replica set of a member. The member has been the primary since its start and is the only member.
+// The replica set of a member, as if it had only this member, which has been the primary since its start.
 // Reading the status changes nothing.
 
 // oplogBytes is the size of a member's oplog, startupLogBytes the size of its startup log.
