@@ -89,10 +89,11 @@ func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) 
 	}
 	var all []arrivedKey
 	result.Correlation = math.NaN()
+	most := 0 // the shard with the most keys has the correlation
 	for _, p := range parts {
 		found := st.keysOn(ns, p.Shard, plain, rate(result.Docs))
-		if r := correlation(found); math.IsNaN(result.Correlation) || len(found) > len(all) {
-			result.Correlation = r
+		if len(found) > most {
+			result.Correlation, most = correlation(found), len(found)
 		}
 		all = append(all, found...)
 	}

@@ -1,10 +1,10 @@
 package access
 
 import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mongoerr"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // ReadRoles reads the roles field of a command. An element is a role name of the command's database or

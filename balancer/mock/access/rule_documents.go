@@ -60,15 +60,15 @@ func MayBulkWrite(r Request) bool {
 	for _, op := range ops {
 		kind := args.FirstKey(op)
 		action, known := actions[kind]
-		at, _ := args.Number(op.Lookup(kind))
-		if !known || at < 0 || int(at) >= len(namespaces) {
+		at := args.ClampedInt(op.Lookup(kind))
+		if !known || at < 0 || at >= int64(len(namespaces)) {
 			return true
 		}
 		wanted := r.withBypassAction(action)
 		if args.ReadBool(op.Lookup("upsert")) {
 			wanted = append(wanted, "insert")
 		}
-		if !r.Grants.Allows(NamespaceResource(args.Text(namespaces[int(at)].Lookup("ns"))), wanted...) {
+		if !r.Grants.Allows(NamespaceResource(args.Text(namespaces[at].Lookup("ns"))), wanted...) {
 			return false
 		}
 	}

@@ -30,7 +30,6 @@ const (
 	NamespaceToShard // OldNamespace for a collection that may be sharded
 	Shard            // a shard id: not empty
 	Names            // a name or an array of names
-	Subject          // the subject of a command: a name, a number or a document
 	QueryShape       // a query, or the hash of a query shape
 	Object
 	FindObject      // an object of find; null is a type error
@@ -94,8 +93,6 @@ var kinds = map[Kind]rule{
 	NamespaceToShard: {types: text, wrongType: namespaceTypeError, onRead: checkNamespaceToShard, rejectsNull: true},
 	Shard:            {types: text, onRead: checkShardID},
 	Names:            {types: []bson.Type{bson.TypeString, bson.TypeArray}, rejectsNull: true},
-	Subject: {types: append(slices.Clone(text), bson.TypeInt32, bson.TypeInt64, bson.TypeDouble,
-		bson.TypeDecimal128), rejectsNull: true},
 	QueryShape: {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, onRead: checkQueryShape,
 		onRun: checkShapedQuery, rejectsNull: true},
 	Object:     {types: []bson.Type{bson.TypeEmbeddedDocument}},

@@ -2,13 +2,13 @@ package args
 
 import (
 	"math"
-	"shardsh/balancer/mongoerr"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
 )
 
 // ReadBool returns the value of a bool, and true for a number other than zero. Any other value is false.

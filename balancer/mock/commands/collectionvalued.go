@@ -12,11 +12,9 @@ var collectionValued = []string{
 	"addShardToZone", "appendOplogNote", "balancerStart", "balancerStatus", "balancerStop", "buildInfo",
 	"checkMetadataConsistency", "compact", "connPoolStats", "connPoolSync", "createIndexes", "currentOp", "dbStats",
 	"dropIndexes", "dropRole", "dropUser", "flushRouterConfig", "getDiagnosticData", "getLog", "getParameter",
-	"getShardMap",
-	"isdbgrid", "killOp", "listCollections", "listCommands", "listShards", "mapReduce", "profile",
+	"getShardMap", "isdbgrid", "killOp", "listCollections", "listCommands", "listShards", "mapReduce", "profile",
 	"removeShardFromZone", "replSetGetStatus", "serverStatus", "setDefaultRWConcern", "setIndexCommitQuorum",
-	"setParameter",
-	"setProfilingFilterGlobally", "updateRole", "updateUser", "updateZoneKeyRange", "whatsmyuri",
+	"setParameter", "setProfilingFilterGlobally", "updateRole", "updateUser", "updateZoneKeyRange", "whatsmyuri",
 }
 
 // ParsesValueAsCollection reports whether a server reads the command's value as a collection name.

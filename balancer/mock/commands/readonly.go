@@ -26,13 +26,13 @@ func IsReadOnly(table map[string]*Command, body bson.Raw) bool {
 	return cmd.Effect == Reads
 }
 
-// otherReadCommands are server commands that are missing in this package's table: commands of shard
-// members and of older releases.
+// otherReadCommands are server commands that this package's table lacks: of shard members and of older
+// releases.
 var otherReadCommands = []string{
 	"availableQueryOptions", "checkShardingIndex", "cursorInfo", "driverOIDTest", "geoNear", "geoSearch",
 	"getChangeStreamState", "getLastError", "getlasterror", "getPrevError", "getShardingReady", "getnonce",
 	"listDatabasesForAllTenants", "parallelCollectionScan", "planCacheListPlans", "planCacheListQueryShapes",
-	"replSetGetRBID", "shardConnPoolStats", "shardingState", "whatsmysni",
+	"replSetGetRBID", "shardConnPoolStats", "whatsmysni",
 }
 
 // readsByBody are the commands that write or not depending on their fields.

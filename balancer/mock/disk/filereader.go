@@ -69,8 +69,8 @@ type fileReader struct {
 	onEntry      func(page uint64, bucket string, key, stored []byte)
 }
 
-// read passes all entries of a file of the given size to entry, and all damages to damage. It fails if
-// nothing can be read.
+// read passes all entries of a file of the given size to onEntry, and all damages to onDamage. It fails
+// if nothing can be read.
 func (f *fileReader) read(size int64) error {
 	if err := f.selectMeta(uint64(size)); err != nil {
 		return err

@@ -171,6 +171,12 @@ func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 		}
 		m[e.Bucket] = append(m[e.Bucket], entry)
 	}
+	// gzip compares the checksum at the end of the data.
+	if _, err := in.ReadByte(); err == nil {
+		return nil, errors.New("it is damaged: it goes on after its end document")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("it is damaged: %w", err)
+	}
 	m.Sort()
 	return m, nil
 }

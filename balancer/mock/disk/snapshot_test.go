@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,28 @@ func TestSnapshotBomb(t *testing.T) {
 	m, err := ReadSnapshot(bomb(t, 5, large))
 	if err != nil || len(m[BucketUsers]) != 5 {
 		t.Errorf("%d entries, %v", len(m[BucketUsers]), err)
+	}
+}
+
+// A changed bit may leave a document that is well formed.
+func TestDamagedSnapshot(t *testing.T) {
+	path := bomb(t, 5, []byte("value"))
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checksum := len(whole) - 8
+	flipped := slices.Clone(whole)
+	flipped[checksum] ^= 1
+	for name, damaged := range map[string][]byte{
+		"a wrong checksum": flipped, "no checksum": whole[:checksum], "more data": slices.Concat(whole, whole),
+	} {
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSnapshot(path); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func validValue(f args.Field) any {
 	switch f.Kind() {
 	case args.String, args.Collection, args.OldCollection, args.CollectionOrOne, args.Names, args.IndexesToDrop:
 		return "c"
-	case args.Database, args.AnyNamespace, args.OldAnyNamespace, args.Subject:
+	case args.Database, args.AnyNamespace, args.OldAnyNamespace:
 		return "conf2"
 	case args.Namespace, args.OldNamespace, args.NamespaceToShard:
 		return "conf2.c"

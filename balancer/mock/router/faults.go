@@ -121,9 +121,9 @@ func sampleQuery(cmd *call.Command, c *call.Call) {
 	}
 }
 
-// writeConcernError returns the write concern error of a command that was applied:
-// what it, or one of the shards it asked, was made to fail with, or a concern
-// that the cluster can't satisfy. It is nil for none.
+// writeConcernError returns the write concern error of a command that was applied, nil for none. The error
+// was requested as a failure of the command or of a shard that it contacted, or the cluster cannot satisfy
+// the write concern.
 func (r *Router) writeConcernError(failure *mock.Failure, cmd *call.Command, c *call.Call) (bson.D, error) {
 	if failure != nil && failure.WriteConcernError != nil {
 		return failure.WriteConcernError, nil

@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Member is a node that is not a router: the primary and only member of the replica set of a shard or of
-// the config server.
+// Member is a node that is not a router: a member of the replica set of a shard or of the config server,
+// in most cases the only one.
 type Member call.Member
 
 // NewNode returns a node of the cluster's member. The node uses the cluster of r. It shows the data on

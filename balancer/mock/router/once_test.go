@@ -23,7 +23,7 @@ func sampleOf(kind args.Kind) any {
 		args.NamespaceToShard: "app.orders", args.Shard: "shard0", args.Object: d(), args.Array: bson.A{},
 		args.Objects: bson.A{}, args.Bool: true, args.SafeBool: true, args.SafeInt: 1, args.OptionalBool: true,
 		args.Collection: "orders", args.OldCollection: "orders", args.AnyNamespace: "app.orders", args.Database: "app",
-		args.OldAnyNamespace: "app.orders", args.Names: "orders", args.Subject: 1, args.QueryShape: d("find", "orders"),
+		args.OldAnyNamespace: "app.orders", args.Names: "orders", args.QueryShape: d("find", "orders"),
 		args.UUID: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}, args.Long: int64(1),
 		args.Count: 1, args.TaskCount: 1, args.Hint: "_id_", args.Any: "orders", args.Int: int32(1), args.FindObject: d(),
 		args.OldObject: d(), args.CollectionOrOne: "orders", args.Update: d(), args.NumberOrZero: 1, args.BoolOrUUID: true,

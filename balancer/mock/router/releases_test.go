@@ -3,6 +3,8 @@ package router_test
 import (
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/routertest"
@@ -18,6 +20,23 @@ func TestAnalyzersSince70(t *testing.T) {
 		if code := x.Code("admin", d("configureQueryAnalyzer", "x.none", "mode", "off")); (code == 59) != (want == 59) {
 			t.Errorf("%s: configureQueryAnalyzer ends with %d", release, code)
 		}
+	}
+}
+
+// A release has the stages that its servers have.
+func TestStagesByRelease(t *testing.T) {
+	for _, tt := range []struct {
+		stage         string
+		before, since catalog.Release
+	}{
+		{"$listSampledQueries", catalog.Release60, catalog.Release70},
+		{"$listClusterCatalog", catalog.Release70, catalog.Release80},
+	} {
+		aggregate := d("aggregate", 1, "pipeline", bson.A{d(tt.stage, d())}, "cursor", d())
+		if code := routertest.New(t, mock.Config{Release: tt.before}).Code("admin", aggregate); code != 40324 {
+			t.Errorf("%s in %s: code %d", tt.stage, tt.before, code)
+		}
+		routertest.New(t, mock.Config{Release: tt.since}).OK("admin", aggregate)
 	}
 }
 

@@ -40,7 +40,7 @@ func (r *Router) restoreSecret() {
 		secret = access.NewSecret()
 	}
 	if err := r.Users.UseSecret(secret); err != nil {
-		r.Logger.Error("users not made", "error", err)
+		r.Logger.Error("the secret for logins of unknown users could not be used", "error", err)
 	}
 	r.storeSecret()
 }
@@ -52,7 +52,7 @@ func (r *Router) storeSecret() {
 	}
 	stored, err := r.Users.StoredSecret()
 	if err != nil {
-		r.Logger.Error("secret not kept", "error", err)
+		r.Logger.Error("the secret for logins of unknown users could not be stored", "error", err)
 		return
 	}
 	r.Cluster.Storage().StoreUser(access.SecretName, stored)

@@ -249,6 +249,9 @@ func TestRouterClockAhead(t *testing.T) {
 	if ahead := local(p.two).Sub(local(p.one)); ahead < 89*time.Second {
 		t.Errorf("hello is ahead by %v", ahead)
 	}
+	if ahead := p.one.OK("admin", d("mockStatus", 1)).Lookup("slow", "router2", "aheadMillis").AsInt64(); ahead != 90_000 {
+		t.Errorf("the status has it ahead by %d ms", ahead)
+	}
 	p.one.OK("admin", d("mockHeal", 1))
 	if ahead := local(p.two).Sub(local(p.one)); ahead > time.Second {
 		t.Errorf("after it is set, hello is ahead by %v", ahead)

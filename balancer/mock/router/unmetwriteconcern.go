@@ -161,9 +161,8 @@ func (f writeConcernFailure) text(command string) string {
 	}
 }
 
-// writeConcernErrorDoc is the writeConcernError of a reply. Commands that write batches tell of the
-// details in the message
-// only.
+// writeConcernErrorDoc returns the writeConcernError of a reply. For commands that write batches, only
+// the message has the details.
 func writeConcernErrorDoc(command string, failures []writeConcernFailure) bson.D {
 	first, texts := failures[0], make([]string, len(failures))
 	for i, f := range failures {

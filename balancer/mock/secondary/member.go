@@ -48,8 +48,7 @@ type Member struct {
 	marks []mark
 }
 
-// New returns a secondary that has all of the primary's data now and lags behind it
-// from now on.
+// New returns a secondary that has all of the primary's data now and lags behind it from now on.
 func New(lag time.Duration, now time.Time) *Member {
 	return &Member{lag: lag, floor: now, colls: map[string][]version{}}
 }
@@ -71,8 +70,8 @@ func (m *Member) replicatedUntil(now time.Time) time.Time {
 // CurrentLag returns by how much the secondary lags now: less than lag until that time has passed.
 func (m *Member) CurrentLag(now time.Time) time.Duration { return now.Sub(m.replicatedUntil(now)) }
 
-// stepsPerLag is the number of steps of a lag: changes of the primary within one step,
-// or within a millisecond, come together.
+// stepsPerLag is the number of steps of a lag: changes of the primary within one step, or within a
+// millisecond, come together.
 const stepsPerLag = 1000
 
 // step returns the beginning of the step that contains a time. For a time after floor it returns a time
@@ -155,8 +154,8 @@ func (m *Member) State(ns string, now time.Time) State {
 // Knows reports whether the collection exists on the shard or was dropped recently.
 func (m *Member) Knows(ns string) bool { return len(m.colls[ns]) > 0 }
 
-// NextChange returns when the secondary will have another state of one of the given collections or databases.
-// It returns false if the secondary has the primary's state. A nil Member is the primary itself.
+// NextChange returns when the secondary will have another state of one of the given collections or
+// databases. It returns false if the secondary has the primary's state. A nil Member is the primary itself.
 func (m *Member) NextChange(now time.Time, names ...string) (at time.Time, ok bool) {
 	if m == nil {
 		return time.Time{}, false
@@ -183,9 +182,9 @@ func (m *Member) ClusterTime(now time.Time) (t bson.Timestamp) {
 	return t
 }
 
-// WhenReplicated returns when the secondary will have all that was written up to a logical
-// time; false if it already has, or if no cluster time is that high yet. A nil Member is the
-// primary itself.
+// WhenReplicated returns when the secondary will have all that was written up to a cluster time. It
+// returns false if it already has, or if no cluster time is that high yet. A nil Member is the primary
+// itself.
 func (m *Member) WhenReplicated(stamp bson.Timestamp, now time.Time) (at time.Time, ok bool) {
 	if m == nil {
 		return time.Time{}, false

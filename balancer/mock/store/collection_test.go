@@ -81,6 +81,7 @@ func TestDuplicateKeys(t *testing.T) {
 	for doc, want := range map[string]string{
 		`{"_id": {"$numberLong": "1"}, "a": 6}`: `{"keyPattern": {"_id": 1}, "keyValue": {"_id": {"$numberLong": "1"}}}`,
 		`{"_id": 2, "a": 5.0}`:                  `{"keyPattern": {"a": 1}, "keyValue": {"a": 5.0}}`,
+		`{"_id": 2, "a": [7, 5]}`:               `{"keyPattern": {"a": 1}, "keyValue": {"a": 5}}`,
 	} {
 		_, err := c.Insert(storetest.Raw(t, doc))
 		var e *mongoerr.ServerError

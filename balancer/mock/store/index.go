@@ -20,7 +20,7 @@ import (
 )
 
 // IndexSpec is the definition of an index. Options holds all other options of createIndexes as given. Of
-// these the store uses only partialFilterExpression.
+// these the store uses partialFilterExpression, hidden and prepareUnique.
 type IndexSpec struct {
 	Name           string
 	Key            bson.Raw
@@ -328,7 +328,7 @@ func (ix *Index) checkUnique(ns string, keys *indexKeys, id RecordID, doc bson.R
 	}
 	for _, key := range keys.keys {
 		if ix.isKeyTaken(key, id) {
-			return ix.duplicateKeyError(ns, doc)
+			return ix.duplicateKeyError(ns, doc, key)
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ func (ix *Index) readKeys(into *indexKeys, doc bson.Raw) (err error) {
 		}
 		return nil
 	}
-	x, err := ix.extractKeys(doc)
+	x, err := ix.extractKeys(doc, nil)
 	into.keys, into.arrayPaths = x.out.keys, x.out.arrayPaths
 	return err
 }
@@ -86,9 +86,10 @@ func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bo
 	return dst, found, true
 }
 
-// extractKeys computes the entries of a document with arrays.
-func (ix *Index) extractKeys(doc bson.Raw) (keyExtraction, error) {
-	x := keyExtraction{ix: ix}
+// extractKeys computes the entries of a document with arrays. If shownKey is one of them, its values are
+// kept.
+func (ix *Index) extractKeys(doc bson.Raw, shownKey []byte) (keyExtraction, error) {
+	x := keyExtraction{ix: ix, shownKey: shownKey}
 	at := make([]paths.Position, len(ix.fields))
 	for i, f := range ix.fields {
 		at[i] = paths.Position{Value: value.Object(doc), Rest: f.path}
@@ -106,7 +107,8 @@ func (ix *Index) extractKeys(doc bson.Raw) (keyExtraction, error) {
 type keyExtraction struct {
 	ix       *Index
 	out      indexKeys
-	firstKey []value.Value // of the first key, for error messages
+	shownKey []byte        // the key that an error message shows; nil for none
+	shown    []value.Value // its values
 }
 
 // expand follows every field to its value or to the first array. It emits a key if there is no array,
@@ -180,25 +182,25 @@ func (k *keyExtraction) emit(at []paths.Position) {
 	for i, p := range at {
 		key = k.ix.fields[i].append(key, p.Value)
 	}
-	if k.firstKey == nil {
+	if k.shown == nil && k.shownKey != nil && bytes.Equal(key, k.shownKey) {
 		for _, p := range at {
-			k.firstKey = append(k.firstKey, p.Value)
+			k.shown = append(k.shown, p.Value)
 		}
 	}
 	k.out.keys = append(k.out.keys, key)
 }
 
-// duplicateKeyError returns the error of a unique index (11000), with the first key of the
-// document.
-func (ix *Index) duplicateKeyError(ns string, doc bson.Raw) error {
-	x, err := ix.extractKeys(doc)
+// duplicateKeyError returns the error of a unique index (11000) for a key of the document that another
+// document has.
+func (ix *Index) duplicateKeyError(ns string, doc bson.Raw, taken []byte) error {
+	x, err := ix.extractKeys(doc, taken)
 	if err != nil {
 		return err
 	}
 	var shown strings.Builder
 	var keyValue bson.D
 	for i, f := range ix.fields {
-		v := x.firstKey[i]
+		v := x.shown[i]
 		if value.IsMissing(v) {
 			v = value.Null()
 		}

@@ -44,6 +44,10 @@ type Plan struct {
 	rejected []*Plan
 }
 
+func (q Query) hasMinMax() bool {
+	return len(q.Min) > len(document.Empty) || len(q.Max) > len(document.Empty)
+}
+
 // accessPath is a scan of one index, or of all records if index is nil.
 type accessPath struct {
 	index        *Index
@@ -70,7 +74,7 @@ func (c *Collection) Plan(q Query) (*Plan, error) {
 	if !q.Hint.IsZero() && q.Hint.Type != bson.TypeNull {
 		return p.useHint()
 	}
-	if len(q.Min) > len(document.Empty) || len(q.Max) > len(document.Empty) {
+	if q.hasMinMax() {
 		return nil, servererr.NewCode(51173, "min and max operations require a hint")
 	}
 	return p.chooseBest(), nil
@@ -97,14 +101,27 @@ func (p *Plan) useHint() (*Plan, error) {
 		}
 	}
 	for _, ix := range p.coll.indexes {
-		byName := value.IsString(hint) && value.TextAt(hint.Value) == ix.spec.Name
-		if byName || value.IsObject(hint) && bytes.Equal(hint.Value, ix.spec.Key) ||
-			value.IsObject(hint) && sameKey(hint.Value, ix.spec.Key) {
+		if ix.hidden || !ix.isNamedBy(hint) {
+			continue
+		}
+		if !ix.special {
 			p.accessPath = p.newAccessPath(ix)
 			return p, p.applyMinMax()
 		}
+		if p.query.hasMinMax() {
+			return nil, p.refuse(51174, "The index chosen is not compatible with min/max")
+		}
+		return p.chooseBest(), nil // the index has no entries
 	}
 	return nil, p.refuse(mongoerr.BadValue, "hint provided does not correspond to an existing index")
+}
+
+// isNamedBy reports whether a hint is the name or the key of the index.
+func (ix *Index) isNamedBy(hint bson.RawValue) bool {
+	if value.IsObject(hint) {
+		return sameKey(hint.Value, ix.spec.Key)
+	}
+	return value.IsString(hint) && value.TextAt(hint.Value) == ix.spec.Name
 }
 
 // PlannerError is why a query can't be planned.

@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -127,14 +128,11 @@ func (q Query) checkOrdered(doc bson.Raw) error {
 // OrderCheck returns a function that rejects documents that the query cannot sort by its collation. It
 // returns nil if no check is needed.
 func (q Query) OrderCheck() func(doc bson.Raw) error {
-	if q.Collation == nil || len(q.SortPattern) <= emptyDocumentBytes || !q.SortPattern.Lookup("$natural").IsZero() {
+	if q.Collation == nil || document.IsEmpty(q.SortPattern) || !q.SortPattern.Lookup("$natural").IsZero() {
 		return nil
 	}
 	return q.checkOrdered
 }
-
-// emptyDocumentBytes is the length of an empty document.
-const emptyDocumentBytes = 5
 
 // CheckComparable rejects a document with strings if there is a collation.
 func CheckComparable(collation, doc bson.Raw) error {

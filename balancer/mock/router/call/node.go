@@ -74,8 +74,8 @@ type Member struct {
 	ID catalog.ShardID
 	// Set is the name of the replica set, Address the node's host:port.
 	Set, Address string
-	// Primary is the address of the set's primary, if the primary is another member. All are the
-	// addresses of all members; empty for a set of one member.
+	// Primary is the address of the set's primary. All are the addresses of all members. Both are empty
+	// for a set of one member.
 	Primary string
 	All     []string
 }

@@ -33,7 +33,7 @@ type Query struct {
 	Partial *bool
 	// HeldBytes counts the documents that the query holds for sorting.
 	HeldBytes *ByteCount
-	// ForbidsDiskUse rejects a sort that needs more memory than a server allows.
+	// NoDisk rejects a sort that needs more memory than a server allows.
 	NoDisk bool
 }
 
@@ -145,7 +145,7 @@ func FindQuery(c *Call) (Query, error) {
 		return q, err
 	}
 	hint, ok := c.Body.Lookup("hint").DocumentOK()
-	if ok && len(hint) <= emptyDocumentBytes && max(len(q.Min), len(q.Max)) > emptyDocumentBytes {
+	if ok && document.IsEmpty(hint) && !(document.IsEmpty(q.Min) && document.IsEmpty(q.Max)) {
 		err := mongoerr.New(mongoerr.NoQueryExecutionPlans,
 			"When using min()/max() a hint of which index to use must be provided")
 		err.Cause = &store.PlannerError{Text: err.Message}

@@ -164,6 +164,17 @@ func (s *Sessions) End(ids []SessionID) {
 	}
 }
 
+// EndWhere removes the selected sessions.
+func (s *Sessions) EndWhere(isSelected func(SessionID) bool) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for id := range s.Open {
+		if isSelected(id) {
+			s.forget(id)
+		}
+	}
+}
+
 // forget removes a session. The caller holds the lock.
 func (s *Sessions) forget(id SessionID) {
 	if open := s.Open[id]; open != nil && open.Writes != nil {

@@ -97,7 +97,7 @@ func setUser(p *call.Peer, u *access.User) error {
 	return nil
 }
 
-// payload reads the message of a SASL step: bytes, or a base64 string, which drivers no longer send.
+// payload reads the message of a SASL step.
 func payload(c *call.Call) ([]byte, error) {
 	v := c.Body.Lookup("payload")
 	_, data, ok := v.BinaryOK()

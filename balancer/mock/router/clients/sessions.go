@@ -2,7 +2,6 @@ package clients
 
 import (
 	"crypto/sha256"
-	"maps"
 	"slices"
 	"time"
 
@@ -117,9 +116,7 @@ func killAllSessions(c *call.Call) (bson.D, error) {
 }
 
 func killWhere(c *call.Call, isSelected func(call.SessionID) bool) {
-	c.Node.Sessions.Mu.Lock()
-	maps.DeleteFunc(c.Node.Sessions.Open, func(id call.SessionID, _ *call.Session) bool { return isSelected(id) })
-	c.Node.Sessions.Mu.Unlock()
+	c.Node.Sessions.EndWhere(isSelected)
 	// The running operations hold the cluster's lock and release it soon after.
 	c.Node.Operations.KillWhere(isSelected)
 	c.Cluster.Lock()

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/routertest"
 )
 
@@ -106,6 +107,28 @@ func TestSessionsAreListedUntilTheyEnd(t *testing.T) {
 	if code := x.Code("admin", d("endSessions", 1)); code != 14 {
 		t.Errorf("endSessions of a number: code %d", code)
 	}
+}
+
+// The results of retryable writes, which are on disk, end with their sessions.
+func TestKilledSessionsStayAway(t *testing.T) {
+	cfg := mock.Config{DBPath: t.TempDir()}
+	t.Run("before a restart", func(t *testing.T) {
+		x := routertest.New(t, cfg)
+		for i, kill := range []bson.D{
+			d("killSessions", bson.A{routertest.LSID(1)}), d("killSessions", bson.A{}), d("killAllSessions", bson.A{}),
+		} {
+			x.OK("shop", d("insert", "s", "documents", bson.A{d("_id", i)}, "lsid", routertest.LSID(1), "txnNumber", int64(i)))
+			x.OK("admin", kill)
+		}
+		x.OK("shop", d("count", "s"))
+	})
+	t.Run("after it", func(t *testing.T) {
+		x := routertest.New(t, cfg)
+		reply := x.OK("admin", d("aggregate", 1, "pipeline", bson.A{d("$listLocalSessions", d())}, "cursor", d()))
+		if left := reply.Lookup("cursor", "firstBatch").Array(); len(left) > 5 {
+			t.Errorf("sessions %s", left)
+		}
+	})
 }
 
 func TestCursorsBelongToTheirSession(t *testing.T) {

@@ -80,10 +80,8 @@ func collMod(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if limits := slices.ContainsFunc(changes, func(o bson.E) bool {
-		return o.Key == "size" ||
-			o.Key == "max"
-	}); limits && !isCapped(c.Cluster, ns) {
+	hasLimit := slices.ContainsFunc(changes, func(o bson.E) bool { return o.Key == "size" || o.Key == "max" })
+	if hasLimit && !isCapped(c.Cluster, ns) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "collection must be capped.")
 	}
 	index, err := modifyIndex(c, ns)
@@ -162,21 +160,21 @@ func modifiedOptions(c *call.Call) (bson.D, error) {
 	if doc, isDoc := c.Body.Lookup("validator").DocumentOK(); isDoc && document.IsEmpty(doc) {
 		changes = append(changes, bson.E{Key: "validator"})
 	}
-	for option, kept := range map[string]string{"cappedSize": "size", "cappedMax": "max"} {
-		v := c.Body.Lookup(option)
+	for _, limit := range []struct{ option, kept string }{{"cappedSize", "size"}, {"cappedMax", "max"}} {
+		v := c.Body.Lookup(limit.option)
 		if v.IsZero() {
 			continue
 		}
 		n, isNumber := args.Number(v)
 		if !isNumber {
 			return nil, mongoerr.New(mongoerr.TypeMismatch,
-				"BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'", option,
-				args.TypeName(v.Type))
+				"BSON field 'collMod.%s' is the wrong type '%s', expected types '[long, int, decimal, double]'",
+				limit.option, args.TypeName(v.Type))
 		}
-		if n <= 0 && kept == "size" {
+		if !(n > 0) && limit.kept == "size" { // also NaN
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
 		}
-		changes = append(changes, bson.E{Key: kept, Value: document.SmallestInt(int64(max(0, n)))})
+		changes = append(changes, bson.E{Key: limit.kept, Value: document.SmallestInt(int64(max(0, n)))})
 	}
 	return changes, nil
 }
@@ -194,28 +192,53 @@ func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 	if err != nil {
 		return nil, err
 	}
+	if args.ReadBool(c.Body.Lookup("dryRun")) && !isGiven(doc.Lookup("unique")) {
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"collMod's dryRun is only for the conversion of an index to a unique one")
+	}
 	change := &mock.IndexChange{Name: spec.Name}
 	change.Before, change.After, err = modifyOption(c, ns, spec, doc)
 	return change, err
 }
 
-// modifyOption changes one option of an index and returns its values before and after.
+// modifyOption changes the expireAfterSeconds or hidden of an index, or both, or one option about unique
+// keys. It returns the values before and after.
 func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (oldDoc, newDoc bson.D, err error) {
 	if oldDoc, newDoc, meant, err := modifyUnique(c, ns, spec, doc); meant {
 		return oldDoc, newDoc, err
 	}
-	if seconds := doc.Lookup("expireAfterSeconds"); isGiven(seconds) && !isGiven(doc.Lookup("hidden")) {
-		return modifyExpiry(c.Cluster, ns, spec, seconds)
-	}
-	if !isGiven(doc.Lookup("hidden")) {
+	seconds, hidden := doc.Lookup("expireAfterSeconds"), doc.Lookup("hidden")
+	if !isGiven(seconds) && !isGiven(hidden) {
 		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
 			"no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
+	if isGiven(seconds) {
+		if err := checkNewExpiry(spec, seconds); err != nil {
+			return nil, nil, err
+		}
+	}
+	if isGiven(hidden) {
+		if oldDoc, newDoc, err = modifyHidden(c.Cluster, ns, spec, args.ReadBool(hidden)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if isGiven(seconds) {
+		secondsBefore, secondsNow, err := modifyExpiry(c.Cluster, ns, spec, seconds)
+		return append(secondsBefore, oldDoc...), append(secondsNow, newDoc...), err
+	}
+	return oldDoc, newDoc, nil
+}
+
+func modifyHidden(
+	cluster *mock.Cluster,
+	ns string,
+	spec store.IndexSpec,
+	hidden bool,
+) (oldDoc, newDoc bson.D, err error) {
 	if spec.Name == "_id_" {
 		return nil, nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	hidden := args.ReadBool(doc.Lookup("hidden"))
-	before, err := c.Cluster.Indexes().SetHidden(ns, spec.Name, hidden)
+	before, err := cluster.Indexes().SetHidden(ns, spec.Name, hidden)
 	oldDoc, newDoc = boolChange("hidden", before, hidden)
 	return oldDoc, newDoc, err
 }

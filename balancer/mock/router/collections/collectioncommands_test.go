@@ -1,6 +1,7 @@
 package collections_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -106,7 +107,14 @@ func TestCollMod(t *testing.T) {
 	if index := x.OK("shop", d("listIndexes", "orders")).Lookup("cursor", "firstBatch", "2").Document(); !index.Lookup("hidden").Boolean() {
 		t.Errorf("index %s", index)
 	}
-	x.OK("shop", d("collMod", "orders", "index", d("name", "b_1", "hidden", false)))
+	if code := x.Code("shop", d("find", "orders", "hint", "b_1")); code != 2 {
+		t.Errorf("a hint of a hidden index: code %d", code)
+	}
+	x.OK("shop", d("collMod", "orders", "index", d("name", "b_1", "hidden", false, "expireAfterSeconds", 9)))
+	if index := x.OK("shop", d("listIndexes", "orders")).Lookup("cursor", "firstBatch", "2"); index.Document().Lookup("expireAfterSeconds").AsInt64() != 9 ||
+		!index.Document().Lookup("hidden").IsZero() {
+		t.Errorf("two changes at once: %s", index)
+	}
 	x.CheckRefusals("shop", []routertest.Refusal{
 		{d("collMod", "nope", "validator", d()), 26},
 		{d("collMod", "orders", "index", d("name", "nope", "hidden", true)), 27},
@@ -119,6 +127,8 @@ func TestCollMod(t *testing.T) {
 		{d("collMod", "orders", "changeStreamPreAndPostImages", d("on", true)), 40415},
 		{d("collMod", "orders", "cappedSize", 4096), 72},
 		{d("collMod", "orders", "index", d("name", "b_1", "unique", true)), 72},
+		{d("collMod", "orders", "index", d("name", "b_1", "hidden", true), "dryRun", true), 72},
+		{d("collMod", "orders", "index", d("name", "b_1", "expireAfterSeconds", math.NaN())), 72},
 		{d("collMod", "orders", "index", d("name", "b_1", "prepareUnique", "x")), 14},
 		{d("collMod", "orders", "foo", 1), 40415},
 		{d("collMod", "orders", "viewOn", "users", "pipeline", bson.A{}), 72},

@@ -19,7 +19,8 @@ func Stages() map[string]call.InitialStage {
 		"$indexStats": {Run: indexStatsStage},
 		"$shardedDataDistribution": {Database: true, ChecksDatabase: true, Since: catalog.Release60,
 			Run: dataDistributionStage},
-		"$listClusterCatalog": {Database: true, ChecksDatabase: true, Run: clusterCatalogStage},
-		"$planCacheStats":     {Run: planCacheStage},
+		"$listClusterCatalog": {Database: true, ChecksDatabase: true, Since: catalog.Release80,
+			Run: clusterCatalogStage},
+		"$planCacheStats": {Run: planCacheStage},
 	}
 }

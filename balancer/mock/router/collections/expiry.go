@@ -30,26 +30,36 @@ func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
 	return checkSeconds(mongoerr.CannotCreateIndex, seconds)
 }
 
-// expiryOf returns the expireAfterSeconds of an index. As on servers, a value that is not a number
-// counts as the maximum.
+// expiryOf returns the expireAfterSeconds of an index. As on servers, NaN and a value that is not a
+// number count as the maximum.
 func expiryOf(v bson.RawValue) float64 {
 	seconds, isNumber := args.Number(v)
-	if !isNumber {
+	if !isNumber || math.IsNaN(seconds) {
 		return math.MaxInt32
 	}
 	return seconds
 }
 
 func checkSeconds(code mongoerr.Code, seconds float64) error {
-	if seconds < 0 || seconds > math.MaxInt32 {
+	if !(seconds >= 0 && seconds <= math.MaxInt32) { // also NaN
 		return mongoerr.New(code,
 			"TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value than %v", seconds)
 	}
 	return nil
 }
 
-// modifyExpiry executes a collMod of an index's expireAfterSeconds. It returns the value before, if it
-// was a TTL index, and after.
+// checkNewExpiry checks the expireAfterSeconds of a collMod.
+func checkNewExpiry(spec store.IndexSpec, v bson.RawValue) error {
+	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
+	}
+	seconds, _ := args.Number(v)
+	return checkSeconds(mongoerr.InvalidOptions, seconds)
+}
+
+// modifyExpiry executes a collMod of an index's expireAfterSeconds, which checkNewExpiry accepts. It
+// returns the value before, if it was a TTL index, and after.
 func modifyExpiry(
 	cluster *mock.Cluster,
 	ns string,
@@ -57,13 +67,6 @@ func modifyExpiry(
 	v bson.RawValue,
 ) (oldDoc, newDoc bson.D, err error) {
 	seconds, _ := args.Number(v)
-	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
-		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
-			"TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
-	}
-	if err := checkSeconds(mongoerr.InvalidOptions, seconds); err != nil {
-		return nil, nil, err
-	}
 	before, expired, err := cluster.Indexes().SetExpiry(ns, spec.Name, int64(seconds))
 	if err != nil {
 		return nil, nil, err

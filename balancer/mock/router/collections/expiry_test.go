@@ -1,6 +1,7 @@
 package collections_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -58,7 +59,8 @@ func TestExpiryOfPartialIndexes(t *testing.T) {
 // collMod changes the time, and the looks end with the last such index.
 func TestExpiryChanges(t *testing.T) {
 	x := routertest.NewRecordedState(t)
-	x.OK("doc1", d("createIndexes", "p", "indexes", bson.A{d("key", d("at", 1), "name", "at_1", "expireAfterSeconds", 3600), d("key", d("b", 1), "name", "b_1")}))
+	x.OK("doc1", d("createIndexes", "p", "indexes", bson.A{d("key", d("at", 1), "name", "at_1", "expireAfterSeconds", 3600), d("key", d("b", 1), "name", "b_1"),
+		d("key", d("c", 1), "name", "c_1", "expireAfterSeconds", math.NaN())}))
 	x.OK("doc1", d("insert", "p", "documents", bson.A{d("_id", 1, "at", bson.NewDateTimeFromTime(x.Cluster.Clock().Now()))}))
 	modify := func(name string, seconds any) bson.D {
 		return d("collMod", "p", "index", d("name", name, "expireAfterSeconds", seconds))
@@ -73,6 +75,9 @@ func TestExpiryChanges(t *testing.T) {
 		if n := indexes.Lookup("cursor", "firstBatch", i, "expireAfterSeconds"); n.AsInt64() != 10 {
 			t.Errorf("index %s lists %s", i, n)
 		}
+	}
+	if n := indexes.Lookup("cursor", "firstBatch", "3", "expireAfterSeconds"); n.AsInt64() != math.MaxInt32 {
+		t.Errorf("NaN seconds are listed as %s", n)
 	}
 	for _, wrong := range []bson.D{modify("b_1", -1), modify("b_1", "x"), modify("_id_", 1)} {
 		if code := x.Code("doc1", wrong); code != 72 && code != 14 {

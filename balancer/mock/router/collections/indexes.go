@@ -162,7 +162,8 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 // storedIndexOptions are the options that change which entries an index has or how it is used.
 var storedIndexOptions = map[string]bool{"partialFilterExpression": true, "hidden": true, "prepareUnique": true}
 
-// ignoredIndexOptions are accepted and ignored.
+// ignoredIndexOptions are not stored among the options: the mock ignores them, or they are parts of an
+// IndexSpec.
 var ignoredIndexOptions = map[string]bool{
 	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true,
 	"storageEngine": true, "clustered": true,

@@ -53,6 +53,9 @@ func TestSpecialIndexesAreKept(t *testing.T) {
 			if ids := x.IDs("db", d("find", "c", "filter", d("at", "nowhere"))); len(ids) != 2 {
 				t.Errorf("found %v", ids)
 			}
+			if ids := x.IDs("db", d("find", "c", "filter", d("at", "nowhere"), "hint", "i")); len(ids) != 2 {
+				t.Errorf("found %v with the index as hint", ids)
+			}
 		})
 	}
 }

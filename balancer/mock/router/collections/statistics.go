@@ -153,7 +153,7 @@ func (t *DatabaseTotals) Doc(scale int64, encodeCount func(int64) any, withFree 
 
 // nilIfEmpty returns nil for an empty document.
 func nilIfEmpty(doc bson.Raw) bson.Raw {
-	if len(doc) <= len(document.Empty) {
+	if document.IsEmpty(doc) {
 		return nil
 	}
 	return doc

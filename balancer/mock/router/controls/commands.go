@@ -68,7 +68,7 @@ func durationArg(c *call.Call, field string) (time.Duration, error) {
 	if !isNumber {
 		return 0, typeError(c, field, v, "a duration like \"2h\" or a number of milliseconds")
 	}
-	if ms < 0 || ms > float64(timespan.Max/time.Millisecond) {
+	if !(ms >= 0 && ms <= float64(timespan.Max/time.Millisecond)) { // also NaN
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field '%s.%s': %v milliseconds are out of range", c.Invoked, field,
 			ms)
 	}
@@ -348,7 +348,8 @@ func mockStatus(c *call.Call) (bson.D, error) {
 			bson.E{Key: id, Value: bson.D{{Key: "bandwidth", Value: s.Bandwidth},
 				{Key: "latencyMillis", Value: s.Latency.Milliseconds()},
 				{Key: "lagMillis", Value: s.ReportedLag.Milliseconds()}, {Key: "queue", Value: s.Queue},
-				{Key: "secondaryMillis", Value: s.SecondaryLag.Milliseconds()}}})
+				{Key: "secondaryMillis", Value: s.SecondaryLag.Milliseconds()},
+				{Key: "aheadMillis", Value: s.ClockSkew.Milliseconds()}}})
 	}
 	call.SortFields(slow)
 	for _, f := range state.Failures {

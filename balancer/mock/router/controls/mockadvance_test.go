@@ -1,6 +1,7 @@
 package controls_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func TestAdvanceByText(t *testing.T) {
 		want time.Duration // 0 = refused
 	}{
 		{"90m", 90 * time.Minute}, {"2d", 48 * time.Hour}, {"1d12h", 36 * time.Hour}, {250, 250 * time.Millisecond},
-		{"d", 0}, {"1.5w", 0}, {"2dd", 0}, {"3dx", 0}, {"100000d", 0}, {"-1d", 0}, {"1d-2d", 0}, {"", 0},
+		{"d", 0}, {"1.5w", 0}, {"2dd", 0}, {"3dx", 0}, {"100000d", 0}, {"-1d", 0}, {"1d-2d", 0}, {"", 0}, {math.NaN(), 0},
 	} {
 		before := x.Cluster.Clock().Now()
 		if tt.want == 0 {

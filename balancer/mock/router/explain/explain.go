@@ -416,7 +416,7 @@ func countStages(q call.Query, p reads.ShardQuery, shape store.ResultShape) (*st
 	n := p.RunStats.Returned
 	count := &store.Stage{Name: "COUNT", Works: n + 1, Counters: bson.D{{Key: "nCounted", Value: document.SmallestInt(n)},
 		{Key: "nSkipped", Value: document.SmallestInt(min(q.Skip, n))}}}
-	if len(q.Filter.ParsedQuery()) <= 5 && q.Hint.IsZero() {
+	if document.IsEmpty(q.Filter.ParsedQuery()) && q.Hint.IsZero() {
 		count.Name = "RECORD_STORE_FAST_COUNT"
 		return count, store.Totals{}
 	}

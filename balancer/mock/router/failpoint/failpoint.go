@@ -35,6 +35,7 @@ type Point struct {
 	mode         mock.FailPointMode
 	timesEntered int64 // number of failed commands
 	failure      Failure
+	random       *rand.Rand // for activationProbability, with a fixed seed: runs are repeatable
 }
 
 // Failure describes how a command fails.
@@ -62,7 +63,10 @@ func (p *Point) TakeFailure(cmd *commands.Command, appName, namespace string) *F
 	if !p.mode.Active || !p.failure.matches(cmd, appName, namespace) {
 		return nil
 	}
-	if !p.mode.ShouldFail(func(probability float64) bool { return rand.Float64() < probability }) {
+	if p.random == nil {
+		p.random = rand.New(rand.NewPCG(5, 6))
+	}
+	if !p.mode.ShouldFail(func(probability float64) bool { return p.random.Float64() < probability }) {
 		return nil
 	}
 	p.timesEntered++
@@ -188,7 +192,7 @@ func checkModeCount(field string, v bson.RawValue) error {
 func (f *Failure) read(data bson.Raw) error {
 	names, isArray := data.Lookup("failCommands").ArrayOK()
 	if !isArray {
-		return mongoerr.New(mongoerr.TypeMismatch, "data.failCommands is an array of commands' names")
+		return mongoerr.New(mongoerr.TypeMismatch, "data.failCommands must be an array of command names")
 	}
 	values, err := names.Values()
 	if err != nil {

@@ -130,6 +130,19 @@ func TestBlockedCommandMindsItsTime(t *testing.T) {
 	}
 }
 
+// The same run has the same failures.
+func TestProbabilityIsRepeatable(t *testing.T) {
+	var runs [2][]int64
+	for i := range runs {
+		x := withTestCommands(t)
+		x.OK("admin", failCommand(d("activationProbability", 0.5), "failCommands", bson.A{"find"}, "errorCode", 91))
+		runs[i] = x.Codes(d("find", "c"), 64)
+	}
+	if !slices.Equal(runs[0], runs[1]) || !slices.Contains(runs[0], 0) || !slices.Contains(runs[0], 91) {
+		t.Errorf("codes %v, then %v", runs[0], runs[1])
+	}
+}
+
 func TestFailPointsAreChecked(t *testing.T) {
 	x := withTestCommands(t)
 	x.CheckRefusals("admin", []routertest.Refusal{

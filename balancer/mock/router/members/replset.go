@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mock/store/document"
 )
 
-// The replica set of a member. The member has been the primary since its start and is the only member.
-// Reading the status changes nothing.
+// The replica set of a member, as if the member had been its primary since its start, and its only member
+// but for a lagging secondary (mockSlow). Reading the status changes nothing.
 
 // oplogBytes is the size of a member's oplog, startupLogBytes the size of its startup log.
 const (

@@ -77,7 +77,8 @@ func Aggregate(c *call.Call) (bson.D, error) {
 	return call.FirstBatchReply(c, a.NS, nil, size)
 }
 
-// collectLimited collects the results of a pipeline with an output stage, up to most bytes.
+// collectLimited collects the results of a pipeline with an output stage. It fails if they have more than
+// maxBytes.
 func collectLimited(results iter.Seq2[bson.Raw, error], maxBytes int64) ([]bson.Raw, error) {
 	var docs []bson.Raw
 	held := int64(0)

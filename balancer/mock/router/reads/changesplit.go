@@ -31,6 +31,11 @@ func takeSplitStage(stages []bson.Raw) (rest []bson.Raw, split bool, err error) 
 	return stages, false, nil
 }
 
+func tokenTextOf(event bson.Raw) string {
+	text, _ := event.Lookup("_id", "_data").StringValueOK()
+	return text
+}
+
 // fragments splits an event that is too large into several fragments, which together have its fields.
 // The smallest fields come first.
 func fragments(event bson.Raw) ([]bson.Raw, error) {
@@ -55,10 +60,10 @@ func fragments(event bson.Raw) ([]bson.Raw, error) {
 		last := len(parts) - 1
 		parts[last] = append(parts[last], bson.E{Key: f.Key(), Value: f.Value()})
 	}
-	token, _ := event.Lookup("_id", "_data").StringValueOK()
+	token := tokenTextOf(event)
 	var list []bson.Raw
 	for i, part := range parts {
-		own := token + strings.Repeat("00", i) // all fragments have the same resume point
+		own := token + strings.Repeat("00", i+1)
 		raw, err := bson.Marshal(append(bson.D{{Key: "_id", Value: bson.D{{Key: "_data", Value: own}}},
 			{Key: "splitEvent", Value: bson.D{{Key: "fragment", Value: int32(i + 1)}, {Key: "of", Value: int32(len(parts))}}}},
 			part...))

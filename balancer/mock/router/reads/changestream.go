@@ -22,11 +22,16 @@ import (
 type changeStream struct {
 	db, coll           string // the watched database or collection; both empty to watch the cluster
 	position           bson.Timestamp
+	sent               any    // the resume token up to which the client has the events
 	fullDocument       string // fullDocument
 	fullDocumentBefore string // fullDocumentBeforeChange
 	showExpanded       bool   // showExpandedEvents
 	pipeline           *pipeline.Pipeline
 	splitLarge         bool // splits large events
+	// resumedEvent is the time of the event within which the stream was resumed, sentFragments the number of
+	// its fragments that are not repeated.
+	resumedEvent  bson.Timestamp
+	sentFragments int
 }
 
 func changeStreamFields(r catalog.Release) []args.Field {
@@ -77,7 +82,7 @@ func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, er
 		return nil, err
 	}
 	now := c.Cluster.Changes().Start()
-	if s.position, err = startTime(spec, now); err != nil {
+	if err = s.start(spec, now); err != nil {
 		return nil, err
 	}
 	open := &call.Cursor{NS: ns, Continuation: s}
@@ -89,7 +94,7 @@ func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, er
 		return nil, err
 	}
 	return bson.D{{Key: "cursor",
-		Value: withResumeToken(open, bson.D{{Key: "id", Value: first.ID}, {Key: "ns", Value: ns},
+		Value: withResumeToken(open, first.Batch, bson.D{{Key: "id", Value: first.ID}, {Key: "ns", Value: ns},
 			{Key: "firstBatch", Value: first.Batch}})}}, nil
 }
 
@@ -147,62 +152,93 @@ func streamPipeline(c *call.Call, stages []bson.Raw) (*pipeline.Pipeline, error)
 	return call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
 }
 
-// startTime returns the time after which a stream returns changes.
-func startTime(spec bson.Raw, now bson.Timestamp) (bson.Timestamp, error) {
+// start sets the position after which the stream returns changes.
+func (s *changeStream) start(spec bson.Raw, now bson.Timestamp) error {
+	at, fragment, err := startTime(spec, now)
+	if err != nil {
+		return err
+	}
+	s.position, s.sent = at, resumeToken(at)
+	if fragment > 0 && s.splitLarge {
+		s.position, s.resumedEvent, s.sentFragments = timeBefore(at), at, fragment
+	}
+	return nil
+}
+
+// timeBefore returns the time before a cluster time, so that a change at that time is included.
+func timeBefore(at bson.Timestamp) bson.Timestamp {
+	before := max(uint64(at.T)<<32|uint64(at.I), 1) - 1
+	return bson.Timestamp{T: uint32(before >> 32), I: uint32(before)}
+}
+
+// startTime returns the time after which a stream returns changes, and the number of fragments of the
+// event at that time after which it resumes, 0 for the whole event.
+func startTime(spec bson.Raw, now bson.Timestamp) (at bson.Timestamp, fragment int, err error) {
 	after, isAfter := spec.Lookup("startAfter").DocumentOK()
 	token, isToken := spec.Lookup("resumeAfter").DocumentOK()
 	if isAfter && isToken {
-		return now, mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage.")
+		return now, 0, mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage.")
 	}
-	at := spec.Lookup("startAtOperationTime")
-	if !at.IsZero() && at.Type != bson.TypeTimestamp {
-		return now, mongoerr.New(mongoerr.TypeMismatch,
+	operationTime := spec.Lookup("startAtOperationTime")
+	if !operationTime.IsZero() && operationTime.Type != bson.TypeTimestamp {
+		return now, 0, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field '$changeStream.startAtOperationTime' is the wrong type '%s', expected type 'timestamp'",
-			args.TypeName(at.Type))
+			args.TypeName(operationTime.Type))
 	}
 	switch {
-	case (isAfter || isToken) && !at.IsZero():
-		return now, mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
+	case (isAfter || isToken) && !operationTime.IsZero():
+		return now, 0, mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
 	case isAfter:
 		return parseResumeToken(after)
 	case isToken:
 		return parseResumeToken(token)
-	case !at.IsZero():
-		t, i := at.Timestamp()
-		before := uint64(t)<<32 | uint64(i) - 1 // a change at t itself is included
-		return bson.Timestamp{T: uint32(before >> 32), I: uint32(before)}, nil
+	case !operationTime.IsZero():
+		t, i := operationTime.Timestamp()
+		return timeBefore(bson.Timestamp{T: t, I: i}), 0, nil
 	}
-	return now, nil
+	return now, 0, nil
 }
 
-// tokenEnd is the end of each resume token, which begins with 82 and a timestamp.
+// tokenEnd is the end of each resume token, which begins with 82 and a timestamp. In the token of a
+// fragment a zero byte for each fragment up to it follows.
 const tokenEnd = "2B0229296E04"
 
-func resumeToken(at bson.Timestamp) bson.D {
+func resumeToken(at bson.Timestamp) bson.D { return bson.D{{Key: "_data", Value: resumeTokenText(at)}} }
+
+func resumeTokenText(at bson.Timestamp) string {
 	b := binary.BigEndian.AppendUint32([]byte{0x82}, at.T)
-	return bson.D{{Key: "_data",
-		Value: strings.ToUpper(hex.EncodeToString(binary.BigEndian.AppendUint32(b, at.I))) + tokenEnd}}
+	return strings.ToUpper(hex.EncodeToString(binary.BigEndian.AppendUint32(b, at.I))) + tokenEnd
 }
 
-func parseResumeToken(token bson.Raw) (bson.Timestamp, error) {
+func parseResumeToken(token bson.Raw) (at bson.Timestamp, fragment int, err error) {
 	text, _ := token.Lookup("_data").StringValueOK()
 	b, err := hex.DecodeString(text)
 	if err != nil {
-		return bson.Timestamp{}, mongoerr.New(mongoerr.FailedToParse, "Resume token %s is not hexadecimal", token)
+		return at, 0, mongoerr.New(mongoerr.FailedToParse, "Resume token %s is not hexadecimal", token)
 	}
 	if len(b) < 9 || b[0] != 0x82 {
-		return bson.Timestamp{}, mongoerr.New(mongoerr.InvalidResumeToken, "Resume token %s is not valid", token)
+		return at, 0, mongoerr.New(mongoerr.InvalidResumeToken, "Resume token %s is not valid", token)
 	}
-	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}, nil
+	at = bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}
+	return at, max(0, len(b)-9-len(tokenEnd)/2), nil
 }
 
-// withResumeToken adds the resume token of a change stream to the cursor of a reply.
-func withResumeToken(open *call.Cursor, shown bson.D) bson.D {
+// withResumeToken adds the resume token of a change stream to the cursor of a reply. While events are
+// buffered it is the token of the last event of the batch: the client must not skip the others.
+func withResumeToken(open *call.Cursor, batch bson.A, shown bson.D) bson.D {
 	s, ok := open.Continuation.(*changeStream)
 	if !ok {
 		return shown
 	}
-	return append(shown, bson.E{Key: "postBatchResumeToken", Value: resumeToken(s.position)})
+	if len(open.Buffered) == 0 {
+		s.sent = resumeToken(s.position)
+	} else if n := len(batch); n > 0 {
+		if last, isDoc := batch[n-1].(bson.Raw); isDoc {
+			token, _ := last.Lookup("_id").DocumentOK()
+			s.sent = slices.Clone(token) // the event may be large
+		}
+	}
+	return append(shown, bson.E{Key: "postBatchResumeToken", Value: s.sent})
 }
 
 func (s *changeStream) Awaits() bool { return true }
@@ -285,6 +321,9 @@ func (s *changeStream) runPipeline(ctx context.Context, events []bson.Raw) ([]bs
 		parts, err := fragments(doc)
 		if err != nil {
 			return nil, err
+		}
+		if s.sentFragments > 0 && tokenTextOf(doc) == resumeTokenText(s.resumedEvent) {
+			parts = parts[min(s.sentFragments, len(parts)):]
 		}
 		list = append(list, parts...)
 	}

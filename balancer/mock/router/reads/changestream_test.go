@@ -204,6 +204,7 @@ func TestChangeStreamRefusals(t *testing.T) {
 		{"doc1", stream(d(), d("$changeStreamSplitLargeEvent", d()), d("$match", d())), 7182802},
 		{"doc1", stream(d("fullDocument", "nope")), 2},
 		{"doc1", stream(d("startAtOperationTime", bson.Timestamp{T: 1, I: 1})), 286},
+		{"doc1", stream(d("startAtOperationTime", bson.Timestamp{})), 286},
 		{"doc1", stream(d("allChangesForCluster", true)), 72},
 		{"admin", d("aggregate", 1, "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 73},
 		{"doc1", d("aggregate", "v", "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()), 166},
@@ -272,13 +273,18 @@ func TestLargeEventsAreSplit(t *testing.T) {
 	x := routertest.New(t, mock.Config{})
 	x.OK("doc1", d("create", "big", "changeStreamPreAndPostImages", d("enabled", true)))
 	x.OK("doc1", d("insert", "big", "documents", bson.A{d("_id", 1, "pad", strings.Repeat("x", 9<<20))}))
-	open := x.OK("doc1", d("aggregate", "big", "pipeline", bson.A{
-		d("$changeStream", d("fullDocument", "required", "fullDocumentBeforeChange", "required")),
-		d("$changeStreamSplitLargeEvent", d())}, "cursor", d()))
+	watch := func(more ...any) bson.Raw {
+		return x.OK("doc1", d("aggregate", "big", "pipeline", bson.A{
+			d("$changeStream", append(d("fullDocument", "required", "fullDocumentBeforeChange", "required"), d(more...)...)),
+			d("$changeStreamSplitLargeEvent", d())}, "cursor", d()))
+	}
+	open := watch()
 	x.OK("doc1", d("update", "big", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("n", 1)))}))
 	var fields []string
+	var tokens []bson.RawValue
 	for n := int32(1); n <= 2; n++ {
 		reply := x.OK("doc1", d("getMore", open.Lookup("cursor", "id").AsInt64(), "collection", "big", "batchSize", 1))
+		tokens = append(tokens, reply.Lookup("cursor", "postBatchResumeToken"))
 		part := reply.Lookup("cursor", "nextBatch", "0").Document()
 		if got, want := part.Lookup("splitEvent").String(), fmt.Sprintf(`{"fragment": {"$numberInt":"%d"},"of": {"$numberInt":"2"}}`, n); got != want {
 			t.Errorf("fragment %s, want %s", got, want)
@@ -296,5 +302,34 @@ func TestLargeEventsAreSplit(t *testing.T) {
 		"updateDescription", "wallTime"}
 	if !slices.Equal(fields, want) {
 		t.Errorf("the fragments have %q, want %q", fields, want)
+	}
+	// A stream that is resumed between them goes on with the second.
+	rest, _ := watch("resumeAfter", tokens[0]).Lookup("cursor", "firstBatch").Array().Values()
+	if len(rest) != 1 || rest[0].Document().Lookup("splitEvent", "fragment").Int32() != 2 {
+		t.Errorf("%d fragments after the first", len(rest))
+	}
+	if rest, _ := watch("resumeAfter", tokens[1]).Lookup("cursor", "firstBatch").Array().Values(); len(rest) != 0 {
+		t.Errorf("%d fragments after the last", len(rest))
+	}
+}
+
+// The token of a batch has nothing behind it that the client has not seen.
+func TestResumeAfterPartOfTheEvents(t *testing.T) {
+	x := routertest.NewExplainState(t)
+	id := x.Watch("doc1", "e", d())
+	for k := range 3 {
+		x.OK("doc1", d("insert", "e", "documents", bson.A{d("_id", 100+k, "k", k)}))
+	}
+	token := x.OK("doc1", d("getMore", id, "collection", "e", "batchSize", 1)).Lookup("cursor", "postBatchResumeToken")
+	for _, size := range []int{0, 1, 3} {
+		resumed := x.OK("doc1", d("aggregate", "e", "pipeline", bson.A{d("$changeStream", d("resumeAfter", token))},
+			"cursor", d("batchSize", size))).Lookup("cursor").Document()
+		batch, _ := resumed.Lookup("firstBatch").Array().Values()
+		if len(batch) != min(size, 2) || size > 0 && batch[0].Document().Lookup("documentKey", "_id").AsInt64() != 101 {
+			t.Errorf("%d events after the first in a batch of %d", len(batch), size)
+		}
+		if size == 0 && !resumed.Lookup("postBatchResumeToken").Equal(token) {
+			t.Errorf("an empty batch has %s", resumed)
+		}
 	}
 }

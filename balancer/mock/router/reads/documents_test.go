@@ -84,9 +84,10 @@ func TestOut(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	merge := func(options ...any) bson.D {
-		return d("aggregate", "src", "pipeline", bson.A{d("$merge", d(append([]any{"into", "dst"}, options...)...))}, "cursor", d())
+	mergeInto := func(into any, options ...any) bson.D {
+		return d("aggregate", "src", "pipeline", bson.A{d("$merge", d(append([]any{"into", into}, options...)...))}, "cursor", d())
 	}
+	merge := func(options ...any) bson.D { return mergeInto("dst", options...) }
 	tests := []struct {
 		name    string
 		command bson.D
@@ -106,6 +107,8 @@ func TestMerge(t *testing.T) {
 		{"bad pair", merge("whenMatched", "fail", "whenNotMatched", "discard"), `{"_id":1,"a":9,"c":1}`, 51181},
 		{"let without pipeline", merge("let", d("x", 1)), `{"_id":1,"a":9,"c":1}`, 51199},
 		{"unknown", merge("nope", 1), `{"_id":1,"a":9,"c":1}`, 40415},
+		{"into a database without a name", mergeInto(d("db", 5, "coll", "dst")), `{"_id":1,"a":9,"c":1}`, 14},
+		{"unknown in into", mergeInto(d("coll", "dst", "nope", 1)), `{"_id":1,"a":9,"c":1}`, 40415},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func getMore(c *call.Call) (bson.D, error) {
 		c.Node.Cursors.Kill(id)
 		id = 0
 	}
-	return bson.D{{Key: "cursor", Value: withResumeToken(open, bson.D{
+	return bson.D{{Key: "cursor", Value: withResumeToken(open, batch, bson.D{
 		{Key: "nextBatch", Value: batch},
 		{Key: "id", Value: id},
 		{Key: "ns", Value: open.NS},

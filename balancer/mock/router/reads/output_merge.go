@@ -142,6 +142,9 @@ func (m *MergeOutput) readOn(v bson.RawValue) error {
 	return nil
 }
 
+// mergeTargetFields are the fields of an into that is a document.
+var mergeTargetFields = []args.Field{args.Optional("db", args.String), args.Optional("coll", args.String)}
+
 func mergeTarget(db string, into bson.RawValue) (string, error) {
 	coll, isText := into.StringValueOK()
 	if !isText {
@@ -149,6 +152,9 @@ func mergeTarget(db string, into bson.RawValue) (string, error) {
 		if !isDoc {
 			return "", mongoerr.New(51178, "$merge 'into' field must be either a string or an object, but found %s",
 				args.TypeName(into.Type))
+		}
+		if err := args.Check("into", mergeTargetFields, doc); err != nil {
+			return "", err
 		}
 		if other, ok := doc.Lookup("db").StringValueOK(); ok {
 			db = other

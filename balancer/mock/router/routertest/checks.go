@@ -14,7 +14,7 @@ func BulkWrite(ops bson.A, more ...any) bson.D {
 	return append(D("bulkWrite", 1, "ops", ops, "nsInfo", bson.A{D("ns", "doc1.e"), D("ns", "other.c")}), D(more...)...)
 }
 
-// PlainJSON returns a value as JSON, without the gossip fields of a reply.
+// PlainJSON returns a value as relaxed extended JSON.
 func PlainJSON(t *testing.T, v bson.RawValue) string {
 	t.Helper()
 	raw, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, false, false)

@@ -45,7 +45,7 @@ func (all Analyzers) Distribution(cluster *mock.Cluster, ns string, key bson.Raw
 		reads.byRange, writes.byRange = make([]int64, len(bounds)+1), make([]int64, len(bounds)+1)
 		for _, s := range samples {
 			into := reads
-			if slices.Contains([]string{"update", "delete", "findAndModify"}, s.command) {
+			if s.IsWrite() {
 				into = writes
 			}
 			into.add(s, pattern, bounds)

@@ -63,7 +63,7 @@ func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
 	}
 	doc = append(doc,
 		bson.E{Key: "active", Value: true},
-		bson.E{Key: "currentOpTime", Value: cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+		bson.E{Key: "currentOpTime", Value: opTime(cluster)},
 		bson.E{Key: "opid", Value: o.ID},
 	)
 	if c.LSID != nil {
@@ -176,7 +176,7 @@ func stageOnShards(c *call.Call) []bson.D {
 			{Key: "connectionId", Value: c.Client.ID},
 			{Key: "client_s", Value: c.Client.Remote},
 			{Key: "active", Value: true},
-			{Key: "currentOpTime", Value: c.Cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
+			{Key: "currentOpTime", Value: opTime(c.Cluster)},
 			{Key: "opid", Value: fmt.Sprintf("%s:%d", s.ID, c.OpID)},
 			{Key: "secs_running", Value: int64(0)},
 			{Key: "microsecs_running", Value: int64(1)},

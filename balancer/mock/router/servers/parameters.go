@@ -148,7 +148,7 @@ func getParameter(c *call.Call) (bson.D, error) {
 }
 
 // setParameter sets parameters in order and returns the previous value of the first one. It checks all
-// values before it sets any.
+// names before it sets any.
 func setParameter(c *call.Call) (bson.D, error) {
 	elems, err := c.Body.Elements()
 	if err != nil {

@@ -1,6 +1,7 @@
 package sharding_test
 
 import (
+	"math"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -54,6 +55,25 @@ func TestAnalyzeShardKey(t *testing.T) {
 	}
 }
 
+// Of several shards the one with the most documents says whether the key grows.
+func TestMonotonicityOfTheLargestShard(t *testing.T) {
+	x := routertest.NewThreeShards(t)
+	for i := range 16 {
+		docs := bson.A{d("_id", 100+i, "a", 2.01+float64(i)/100)}
+		if i < 10 {
+			docs = append(docs, d("_id", 200+i, "a", -i))
+		}
+		if i < 8 {
+			docs = append(docs, d("_id", 300+i, "a", 1.9-float64(i)/10))
+		}
+		x.OK("db", d("insert", "c", "documents", docs))
+	}
+	grows := x.OK("admin", d("analyzeShardKey", "db.c", "key", d("a", 1))).Lookup("keyCharacteristics", "monotonicity")
+	if r := grows.Document().Lookup("recordIdCorrelationCoefficient"); r.AsFloat64() != 1 {
+		t.Errorf("the largest shard grows, found %s", grows)
+	}
+}
+
 // Orphans are among the documents, and said to be.
 func TestAnalyzeShardKeyOfAShardedCollection(t *testing.T) {
 	x := routertest.NewS0(t)
@@ -96,6 +116,7 @@ func TestAnalyzeShardKeyArguments(t *testing.T) {
 		{d("configureQueryAnalyzer", "shop.users", "mode", "off", "samplesPerSecond", 1), 72},
 		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", 0), 72},
 		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", 51), 72},
+		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", math.NaN()), 72},
 		{d("configureQueryAnalyzer", "shop.users", "mode", "full", "samplesPerSecond", "x"), 14},
 		{d("configureQueryAnalyzer", "shop.nope", "mode", "off"), 26},
 		{d("configureQueryAnalyzer", "shop.users"), 40414},

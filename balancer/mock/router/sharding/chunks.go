@@ -235,9 +235,9 @@ func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
 	switch {
 	case len(docs) != 2:
 		return nil, mongoerr.NewNoCode("only a min and max bound may be specified")
-	case len(docs[0]) <= 5:
+	case document.IsEmpty(docs[0]):
 		return nil, mongoerr.NewNoCode("no min key specified")
-	case len(docs[1]) <= 5:
+	case document.IsEmpty(docs[1]):
 		return nil, mongoerr.NewNoCode("no max key specified")
 	}
 	return docs, nil

@@ -203,3 +203,13 @@ func TestOldReleasesNeedNoConfirmation(t *testing.T) {
 	x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(2), Release: catalog.Release60})
 	x.OK("admin", d("setFeatureCompatibilityVersion", "6.0"))
 }
+
+// The error has the place of the name that is not a text.
+func TestNamesOfClusterParameters(t *testing.T) {
+	x := routertest.NewS0(t)
+	reply := x.Run("admin", d("getClusterParameter", bson.A{"defaultMaxTimeMS", 5}))
+	const want = "BSON field 'getClusterParameter.getClusterParameter.1' is the wrong type 'int', expected type 'string'"
+	if got, _ := reply.Lookup("errmsg").StringValueOK(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

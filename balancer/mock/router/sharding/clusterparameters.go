@@ -51,11 +51,11 @@ func requestedClusterParameters(cluster *mock.Cluster, v bson.RawValue) ([]strin
 			"Must supply at least one cluster server parameter name to getClusterParameter")
 	}
 	var names []string
-	for _, v := range values {
+	for i, v := range values {
 		name, isText := v.StringValueOK()
 		if !isText {
 			return nil, mongoerr.New(mongoerr.TypeMismatch,
-				"BSON field 'getClusterParameter.getClusterParameter.0' is the wrong type '%s', expected type 'string'",
+				"BSON field 'getClusterParameter.getClusterParameter.%d' is the wrong type '%s', expected type 'string'", i,
 				args.TypeName(v.Type))
 		}
 		if !slices.Contains(names, name) {

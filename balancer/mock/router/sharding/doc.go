@@ -2,7 +2,10 @@
 // resharding, shard keys, and cluster parameters.
 package sharding
 
-import "shardsh/balancer/mock/router/call"
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/router/call"
+)
 
 // Handlers returns the commands of this package, by name.
 func Handlers() map[string]call.Handler {
@@ -14,6 +17,6 @@ func Handlers() map[string]call.Handler {
 // Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
-		"$listSampledQueries": {Database: true, AdminOnly: true, Run: sampledQueriesStage},
+		"$listSampledQueries": {Database: true, AdminOnly: true, Since: catalog.Release70, Run: sampledQueriesStage},
 	}
 }

@@ -27,7 +27,7 @@ func configureQueryAnalyzer(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'samplesPerSecond' when 'mode' is \"off\"")
 	case mode == "full" && !hasRate:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be specified when 'mode' is not \"off\"")
-	case hasRate && rate <= 0:
+	case hasRate && !(rate > 0): // also NaN
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be greater than 0")
 	case hasRate && rate > maxSampleRate:
 		return nil, mongoerr.New(mongoerr.InvalidOptions,

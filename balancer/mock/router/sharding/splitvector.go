@@ -67,11 +67,10 @@ func checkRoutedSplitVector(c *call.Call, ns string) error {
 
 func readSplitVectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
 	req.Force = args.ReadBool(c.Body.Lookup("force"))
-	points, _ := args.Number(c.Body.Lookup("maxSplitPoints"))
-	req.MaxPoints = int64(points)
+	req.MaxPoints = args.ClampedInt(c.Body.Lookup("maxSplitPoints"))
 	if v := c.Body.Lookup("maxChunkObjects"); !v.IsZero() {
 		n, isNumber := args.Number(v)
-		if !isNumber || n <= 0 {
+		if !isNumber || !(n > 0) { // also NaN
 			return mongoerr.New(mongoerr.InvalidOptions, "maxChunkObjects must be greater than 0")
 		}
 		req.MaxKeys = int64(n)
@@ -87,7 +86,7 @@ func readSplitVectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
 			"need to specify the desired max chunk size (maxChunkSize or maxChunkSizeBytes)")
 	case !hasMB && !hasBytes:
 		return nil
-	case size < minChunkMB<<20 || size > maxChunkMB<<20:
+	case !(size >= minChunkMB<<20 && size <= maxChunkMB<<20): // also NaN
 		return mongoerr.New(mongoerr.InvalidOptions, "the max chunk size must be between %d and %d MB", minChunkMB,
 			maxChunkMB)
 	}

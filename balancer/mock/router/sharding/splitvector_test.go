@@ -1,6 +1,7 @@
 package sharding_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -46,6 +47,8 @@ func TestSplitVector(t *testing.T) {
 		{vector("min", d("a", 0), "maxChunkSize", 1), 8},
 		{vector(bounds...), 72},
 		{vector(append(bounds, "maxChunkSize", 2000)...), 72},
+		{vector(append(bounds, "maxChunkSizeBytes", math.NaN())...), 72},
+		{vector(append(bounds, "maxChunkSize", 1, "maxChunkObjects", math.NaN())...), 72},
 		{vector(append(bounds, "maxChunkSize", 1, "maxChunkObjects", 0)...), 72},
 		{vector("min", d("a", 50), "max", d("a", 150), "maxChunkSize", 1), 72},
 		{d("splitVector", "shop.nope", "keyPattern", d("k", 1), "maxChunkSize", 1), 26},

@@ -99,14 +99,14 @@ func bulkStatements(c *call.Call) ([]bulkStatement, error) {
 		if err := args.Check("clusterBulkWriteParse.ops", kind.fields, doc); err != nil {
 			return nil, err
 		}
-		at, _ := args.Number(first.Value())
-		if at < 0 || int(at) >= len(namespaces) {
+		at := args.ClampedInt(first.Value())
+		if at < 0 || at >= int64(len(namespaces)) {
 			return nil, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", doc)
 		}
 		if err := checkNotMulti(c, args.ReadBool(doc.Lookup("multi")), "multi=true"); err != nil {
 			return nil, err
 		}
-		ops[i] = bulkStatement{first.Key(), namespaces[int(at)], doc}
+		ops[i] = bulkStatement{first.Key(), namespaces[at], doc}
 	}
 	return ops, nil
 }

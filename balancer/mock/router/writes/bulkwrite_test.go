@@ -3,6 +3,7 @@ package writes_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ func TestBulkWriteAnswers(t *testing.T) {
 		{"delete", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
 		{"delete of many", routertest.BulkWrite(bson.A{d("delete", 0, "filter", d("i", 3), "multi", true)}),
 			`[{"ok":1.0,"idx":0,"n":4}]`, strings.Replace(none, `"nDeleted":0`, `"nDeleted":4`, 1)},
+		{"NaN is namespace 0", routertest.BulkWrite(bson.A{d("delete", math.NaN(), "filter", d("k", 3))}), `[{"ok":1.0,"idx":0,"n":1}]`, one("nDeleted")},
 		{"errors only", routertest.BulkWrite(bson.A{d("insert", 1, "document", d("_id", 1))}, "errorsOnly", true), `[]`, one("nInserted")},
 		{"an ordered list ends at an error", routertest.BulkWrite(bson.A{d("insert", 0, "document", d("_id", 3, "k", 3)), d("insert", 1, "document", d("_id", 1))}),
 			`[{"ok":0.0,"idx":0,` + duplicate + `,"n":0}]`, one("nErrors")},

@@ -117,15 +117,9 @@ func FindAndModifyRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
 		if req.Filter, err = c.Filter(query); err != nil {
 			return req, err
 		}
-		req.Sort, req.Hint, err = readSortAndHint(c, c.Body.Raw, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: query},
-			bson.RawValue{})
+		req.Sort, req.Hint, err = readSortAndHint(c, c.Body.Raw, call.DocumentValue(query), bson.RawValue{})
 	default:
-		_, q, marshalErr := bson.MarshalValue(query)
-		if marshalErr != nil {
-			return req, marshalErr
-		}
-		filter := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: q}
-		req.UpdateRequest, err = UpdateRequest(c, filter, update, c.Body.Raw)
+		req.UpdateRequest, err = UpdateRequest(c, call.DocumentValue(query), update, c.Body.Raw)
 	}
 	if err != nil {
 		return req, err

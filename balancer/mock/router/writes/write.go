@@ -249,7 +249,7 @@ func readSortAndHint(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*
 		return nil, hint, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(by.Type))
 	}
-	if collation != nil && len(doc) > len(document.Empty) {
+	if collation != nil && !document.IsEmpty(doc) {
 		return nil, hint, call.ErrCollation(collation)
 	}
 	sort, err := order.Compile(doc)
@@ -276,8 +276,7 @@ func DeleteQuery(c *call.Call, ns string, filter bson.Raw, justOne bool, stateme
 	}
 	var err error
 	if q.Filter, err = c.Filter(filter); err == nil {
-		_, q.Hint, err = readSortAndHint(c, statement, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter},
-			bson.RawValue{})
+		_, q.Hint, err = readSortAndHint(c, statement, call.DocumentValue(filter), bson.RawValue{})
 	}
 	return q, err
 }
