@@ -71,7 +71,7 @@ func (l *Loop) selectCandidatesByCount(coll catalog.Collection, rules policy.Rul
 		Situation: l.withRestrictions(NewSituation(routing, nil, shards, l.Settings())), Rules: rules,
 		MovedLastRound: l.movedLastRound, Shuffle: l.rand.Shuffle,
 	}
-	situation.RandomMoveSource = l.randomChance()
+	situation.RandomMoveSource = l.randomMoveSource()
 	chosen, _ := policy.SelectByCount(situation, available, report)
 	l.decisions.addReport(report)
 	return chosen, nil

@@ -165,7 +165,7 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 	}
 	settings := l.Settings()
 	situation := l.withRestrictions(NewSituation(routing, sizes, shards, settings))
-	situation.RandomMoveSource = l.randomChance()
+	situation.RandomMoveSource = l.randomMoveSource()
 	report := l.decisions.newCollectionReport()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
 	l.decisions.addReport(report)

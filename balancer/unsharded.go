@@ -10,7 +10,7 @@ import (
 // selectUnsharded returns the migrations of unsharded collections. There are migrations only with the
 // fail point of the server's own tests (rules/01-selection §8).
 func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.AvailableShards) ([]policy.Migration, error) {
-	random := l.randomChance()
+	random := l.randomMoveSource()
 	if random == nil || !l.cfg.Release.MovesCollections() {
 		return nil, nil
 	}
@@ -37,8 +37,8 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 	return []policy.Migration{m}, nil
 }
 
-// randomChance returns the random source while RandomMigrations is on, and nil otherwise.
-func (l *Loop) randomChance() policy.RandomSource {
+// randomMoveSource returns the random source while RandomMigrations is on, and nil otherwise.
+func (l *Loop) randomMoveSource() policy.RandomSource {
 	if !l.cfg.Parameters().RandomMigrations {
 		return nil
 	}

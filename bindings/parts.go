@@ -37,7 +37,7 @@ func (s *Shell) makeParts() {
 	})
 	s.oldShell = oldshell.Host{
 		JS: s.JS, Display: s.display, Settings: s.settings, Sharding: s.sharding, Current: s.current,
-		Prototypes: s.database.Prototypes, Cursors: cursors, Results: write.Results{JS: s.JS, Gateway: s.gateway},
+		Prototypes: s.database.Prototypes, Cursors: cursors, Results: write.ResultBuilder{JS: s.JS, Gateway: s.gateway},
 	}
 	s.show = show.Host{JS: s.JS, Display: s.display, DB: s.current.ServerDatabase, Sharding: s.sharding.ShowCommands}
 	s.console = &console.Console{

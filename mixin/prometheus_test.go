@@ -71,7 +71,7 @@ func TestAlertsAreTested(t *testing.T) {
 
 func TestPromtoolChecksThePage(t *testing.T) {
 	s := snaptest.Large(t, snaptest.Scale{Shards: 3, Collections: 5, Chunks: 100})
-	r := export.ClusterReading{Report: check.Default().Check("eu", check.Cluster{Diagnosis: diagnosis.Diagnose(s)}), Moves: new(export.Moves)}
+	r := export.ClusterReading{Report: check.Default().Check("eu", check.Cluster{Diagnosis: diagnosis.Diagnose(s)}), Moves: new(export.MoveCounter)}
 	r.Moves.Add([]catalog.LogEntry{})
 	var page strings.Builder
 	for _, f := range r.Families(2) {

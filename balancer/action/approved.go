@@ -10,16 +10,16 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// approvedSteps refuses commands that are not in the plan. The bounds of a command may differ from
+// approvedStepper refuses commands that are not in the plan. The bounds of a command may differ from
 // those of its step, since only the donor knows where a step is split or where it ends before its
 // bound.
-type approvedSteps struct {
+type approvedStepper struct {
 	stepper
 	plan *plan.Plan
 }
 
 // Do sends a command that is part of a step of the plan.
-func (a approvedSteps) Do(ctx context.Context, c apply.Command) error {
+func (a approvedStepper) Do(ctx context.Context, c apply.Command) error {
 	for _, s := range a.plan.Steps {
 		if s.Namespace == c.Namespace && isPartOf(s, c) {
 			return a.stepper.Do(ctx, c)

@@ -177,7 +177,7 @@ func newCollated(t *testing.T, release catalog.Release, answers bool) *audited {
 // In a collection with a collation documents are found by their exact _id, and unique indexes are compared between
 // shards as the servers compare: by the collation of each index.
 func TestAuditByCollation(t *testing.T) {
-	type found map[placement.Kind]string // a part of the text
+	type found map[placement.FindingKind]string // a part of the text
 	doc := func(id string, x int, n, b string) bson.D {
 		return bson.D{{Key: "_id", Value: id}, {Key: "x", Value: x}, {Key: "n", Value: n}, {Key: "b", Value: b}}
 	}

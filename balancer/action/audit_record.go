@@ -33,7 +33,7 @@ type documentFindings struct {
 
 // foundDocuments is a finding about documents of one kind on one shard.
 type foundDocuments struct {
-	kind            placement.Kind
+	kind            placement.FindingKind
 	shard           catalog.ShardID // empty for documents on several shards
 	pendingDeletion bool
 	count           int64
@@ -50,7 +50,8 @@ func newDocumentFindings(a *auditRun, c *placement.Collection) *documentFindings
 	return &documentFindings{audit: a, coll: c}
 }
 
-func (df *documentFindings) group(kind placement.Kind, shard catalog.ShardID, pendingDeletion bool) *foundDocuments {
+func (df *documentFindings) group(kind placement.FindingKind, shard catalog.ShardID,
+	pendingDeletion bool) *foundDocuments {
 	i := slices.IndexFunc(df.list, func(f *foundDocuments) bool {
 		return f.kind == kind && f.shard == shard && f.pendingDeletion == pendingDeletion
 	})
@@ -62,7 +63,7 @@ func (df *documentFindings) group(kind placement.Kind, shard catalog.ShardID, pe
 }
 
 // kindOf maps the state of a copy to the kind of its finding.
-var kindOf = map[placement.State]placement.Kind{
+var kindOf = map[placement.CopyState]placement.FindingKind{
 	placement.Stray: placement.Orphan, placement.LoneStray: placement.Lone, placement.LoneAwaitingDeletion: placement.Lone,
 	placement.NoChunk: placement.Unplaced,
 }

@@ -202,12 +202,12 @@ func (w *audited) write() {
 func at(i int) int { return i * 300 / auditDocuments }
 
 type auditFault struct {
-	kind  placement.Kind
+	kind  placement.FindingKind
 	plant func(w *audited, i int)
 	// quiet: writers would hide it, or it them.
 	quiet bool
 	// besides are what else it may be found as.
-	besides []placement.Kind
+	besides []placement.FindingKind
 }
 
 func auditFaults() []auditFault {
@@ -245,12 +245,12 @@ func auditFaults() []auditFault {
 				}
 			}
 		}},
-		{kind: placement.DuplicateKey, besides: []placement.Kind{placement.Lone}, plant: func(w *audited, i int) { // an orphan with the unique value of another document
+		{kind: placement.DuplicateKey, besides: []placement.FindingKind{placement.Lone}, plant: func(w *audited, i int) { // an orphan with the unique value of another document
 			x := at(i)
 			doc := bson.D{{Key: "_id", Value: "another"}, {Key: "x", Value: x}, {Key: "u", Value: idOf(i)}}
 			w.store(doc, x)
 		}},
-		{kind: placement.DuplicateKey, besides: []placement.Kind{placement.OtherInconsistency}, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
+		{kind: placement.DuplicateKey, besides: []placement.FindingKind{placement.OtherInconsistency}, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
 			w.must(w.clock.Sleep(w.Context(), time.Hour)) // orphans have no value
 			for i := range auditDocuments {
 				_, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, set("k", i))
@@ -281,13 +281,13 @@ func auditFaults() []auditFault {
 			w.must(w.mock.Planter().SetOptions(w.owner(at(i)), "db.c", bson.D{
 				{Key: "validator", Value: w.raw(bson.D{{Key: "x", Value: bson.D{{Key: "$exists", Value: true}}}})}}))
 		}},
-		{kind: placement.UUIDDiffers, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan}, plant: func(w *audited, i int) {
+		{kind: placement.UUIDDiffers, quiet: true, besides: []placement.FindingKind{placement.Lone, placement.Orphan}, plant: func(w *audited, i int) {
 			w.must(w.mock.Planter().SetUUID(w.owner(at(i)), "db.c", uuid))
 		}},
 		{kind: placement.Misplaced, plant: func(w *audited, _ int) {
 			w.must(w.mock.Planter().CreateCollection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
 		}},
-		{kind: placement.ChunkGap, quiet: true, besides: []placement.Kind{placement.Unplaced}, plant: func(w *audited, _ int) {
+		{kind: placement.ChunkGap, quiet: true, besides: []placement.FindingKind{placement.Unplaced}, plant: func(w *audited, _ int) {
 			n, hole := 0, w.r.IntN(4)
 			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n++; (n-1)%4 == hole {
@@ -296,7 +296,7 @@ func auditFaults() []auditFault {
 				return chunk
 			})
 		}},
-		{kind: placement.ChunkOverlap, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
+		{kind: placement.ChunkOverlap, quiet: true, besides: []placement.FindingKind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
 			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
@@ -304,7 +304,7 @@ func auditFaults() []auditFault {
 				return changed(chunk, "min", bson.D{{Key: "x", Value: 90}})
 			})
 		}},
-		{kind: placement.ChunkInvalid, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
+		{kind: placement.ChunkInvalid, quiet: true, besides: []placement.FindingKind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
 			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
@@ -490,7 +490,7 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	w.must(w.mock.Planter().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
 	w.must(w.mock.Planter().Insert("s1", "db.c", w.raw(w.doc("lone", 298))))
 	result = w.audit(anAudit(), c)
-	kinds := map[placement.Kind]int64{}
+	kinds := map[placement.FindingKind]int64{}
 	for _, f := range result.Findings {
 		kinds[f.Kind] += f.Count
 	}

@@ -108,7 +108,7 @@ func TestAuditOfTimeSeries(t *testing.T) {
 		a := anAudit()
 		a.ExportDir = filepath.Join(t.TempDir(), "saved")
 		result := w.audit(a, w.cluster())
-		where := map[placement.Kind]catalog.ShardID{placement.Lone: "s1", placement.Orphan: "s0"}
+		where := map[placement.FindingKind]catalog.ShardID{placement.Lone: "s1", placement.Orphan: "s0"}
 		for _, f := range result.Findings {
 			if f.Namespace != ns || len(f.Shards) != 1 || f.Shards[0] != where[f.Kind] || f.Count != 1 || f.File == "" {
 				t.Errorf("%s: %+v", release, f)

@@ -38,8 +38,8 @@ type Cluster struct {
 	RunComputation func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
 
 	timeZone *time.Location // of the config servers, if the user has named one
-	// disks makes snapshots include the shards' volumes and the reusable space in their data files.
-	disks bool
+	// readsDisks makes snapshots include the shards' volumes and the reusable space in their data files.
+	readsDisks bool
 }
 
 // now returns the cluster's time.
@@ -50,13 +50,13 @@ func (c Cluster) now(ctx context.Context) (time.Time, error) {
 // withDiskLimit returns a copy of the cluster that reads the volumes of its shards, if there is a disk
 // limit.
 func (c Cluster) withDiskLimit(limit float64) Cluster {
-	c.disks = limit > 0
+	c.readsDisks = limit > 0
 	return c
 }
 
 // parts returns the parts of a snapshot that a plan needs.
 func (c Cluster) parts() live.Part {
-	if c.disks {
+	if c.readsDisks {
 		return live.BalancerParts | live.Disks | live.Reusable
 	}
 	return live.BalancerParts

@@ -30,11 +30,11 @@ func (d Defragment) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult,
 	if err := d.Validate(); err != nil {
 		return PlanResult{}, err
 	}
-	return d.runGoal().run(ctx, c, &serialReporter{next: r})
+	return d.newGoalRun().run(ctx, c, &serialReporter{next: r})
 }
 
-func (d Defragment) runGoal() runGoal {
-	return runGoal{
+func (d Defragment) newGoalRun() goalRun {
+	return goalRun{
 		kind: plan.Defragment, RunOptions: d.RunOptions, namespaces: d.Namespaces,
 		goal: func(context.Context, *catalog.Snapshot) (plan.Goal, error) {
 			return plan.Goal{Kind: plan.Defragment, Namespaces: d.Namespaces}, nil

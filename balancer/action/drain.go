@@ -52,7 +52,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	reporter := &serialReporter{next: r}
 	var end *drainCompletion
-	result, err := d.runGoal(c, reporter, &end).run(ctx, c, reporter)
+	result, err := d.newGoalRun(c, reporter, &end).run(ctx, c, reporter)
 	already, ok := errors.AsType[*goalReachedError](err)
 	if d.PreflightOnly && result.Preflight != nil {
 		return result, err
@@ -74,13 +74,13 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	return result, err
 }
 
-// runGoal returns the goal of a run. The run sets *completion when it begins.
-func (d *Drain) runGoal(c Cluster, r *serialReporter, completion **drainCompletion) runGoal {
+// newGoalRun returns the goal of a run. The run sets *completion when it begins.
+func (d *Drain) newGoalRun(c Cluster, r *serialReporter, completion **drainCompletion) goalRun {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {
 		alsoMoves = func(ctx context.Context) ([]string, error) { return d.unshardedOn(ctx, c) }
 	}
-	return runGoal{
+	return goalRun{
 		kind: plan.Drain, RunOptions: d.RunOptions, otherMovedNamespaces: alsoMoves,
 		goal:         func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
 		checkPlan:    d.adoptJournal,

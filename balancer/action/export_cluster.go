@@ -30,7 +30,7 @@ type exportTarget struct {
 	readers     [2]*live.Reader
 	meter       func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
 	flagsReadAt time.Time // when all chunks were last read for their flags
-	moves       export.Moves
+	moves       export.MoveCounter
 	lastLogged  string // the last error that was logged
 	last        export.ClusterReading
 
@@ -185,7 +185,7 @@ func (e *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error)
 	e.mu.Unlock()
 	s, err := reader.ReadSince(ctx, old)
 	if err == nil && old != nil && s.Parts().ClusterID != old.Parts().ClusterID {
-		e.moves = export.Moves{} // the address belongs to another cluster now
+		e.moves = export.MoveCounter{} // the address belongs to another cluster now
 		s, err = reader.Read(ctx)
 	}
 	if err == nil && flags {

@@ -57,7 +57,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 	waits := func(held *live.HeldError) {
 		reporter.note(fmt.Sprintf("Waiting up to a minute, to see whether that run is alive: %s.", held.Holder))
 	}
-	c, ended, err := c.beginAudited(ctx, runStart{verb: consent.GiveBack})
+	c, ended, err := c.beginAudited(ctx, runStart{verb: consent.VerbGiveBack})
 	if err != nil {
 		return result, err
 	}

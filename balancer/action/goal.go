@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// runGoal is a goal for which a plan is made and executed.
-type runGoal struct {
+// goalRun is a goal for which a plan is made and executed.
+type goalRun struct {
 	kind plan.GoalKind
 	RunOptions
 	// namespaces are the collections of the goal; none means all.
@@ -31,7 +31,7 @@ type runGoal struct {
 
 // run makes a plan, unless a journal contains the plan, and executes it. If the cluster has changed,
 // run makes a new plan.
-func (g runGoal) run(ctx context.Context, c Cluster, r *serialReporter) (PlanResult, error) {
+func (g goalRun) run(ctx context.Context, c Cluster, r *serialReporter) (PlanResult, error) {
 	c, err := c.withTimeZone(g.TimeZone)
 	if err != nil {
 		return PlanResult{}, err
@@ -56,7 +56,7 @@ func (g runGoal) run(ctx context.Context, c Cluster, r *serialReporter) (PlanRes
 	}.run(ctx, c, r)
 }
 
-func (g runGoal) resume() (*apply.Execution, error) {
+func (g goalRun) resume() (*apply.Execution, error) {
 	work, err := apply.Resume(g.ResumeJournal)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (g runGoal) resume() (*apply.Execution, error) {
 }
 
 // plan reads the cluster and makes a plan.
-func (g runGoal) plan(ctx context.Context, c Cluster, r *serialReporter) (*catalog.Snapshot, *plan.Plan, error) {
+func (g goalRun) plan(ctx context.Context, c Cluster, r *serialReporter) (*catalog.Snapshot, *plan.Plan, error) {
 	s, err := c.withDiskLimit(g.DiskLimit).snapshot(ctx, g.namespaces, r)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func (g runGoal) plan(ctx context.Context, c Cluster, r *serialReporter) (*catal
 
 // resultWithoutPlan returns the result of a run that could not make a plan. A preflight reports the
 // error as one of the obstacles.
-func (g runGoal) resultWithoutPlan(
+func (g goalRun) resultWithoutPlan(
 	ctx context.Context,
 	c Cluster,
 	read *catalog.Snapshot,

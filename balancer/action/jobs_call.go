@@ -166,22 +166,22 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	return j.statusOf(job), nil
 }
 
-// goalOfRun returns the job as a runGoal.
-func (j *jobCall) goalOfRun(completion **drainCompletion) (runGoal, error) {
+// newGoalRun returns the job as a goalRun.
+func (j *jobCall) newGoalRun(completion **drainCompletion) (goalRun, error) {
 	e, err := j.jobOpts.runOptions()
 	if err != nil {
-		return runGoal{}, err
+		return goalRun{}, err
 	}
 	if e.Pace, err = j.limitPace(e.Pace); err != nil {
-		return runGoal{}, err
+		return goalRun{}, err
 	}
 	e.AbortContext = j.AbortContext
 	switch j.jobOpts.Verb {
 	case "defragment":
-		return Defragment{Namespaces: j.jobOpts.Namespaces, All: j.jobOpts.All, RunOptions: e}.runGoal(), nil
+		return Defragment{Namespaces: j.jobOpts.Namespaces, All: j.jobOpts.All, RunOptions: e}.newGoalRun(), nil
 	case "balance":
 		b := Balance{Namespaces: j.jobOpts.Namespaces, All: j.jobOpts.All}
-		return runGoal{
+		return goalRun{
 			kind: plan.Balance, RunOptions: e, namespaces: b.Namespaces,
 			goal: func(_ context.Context, s *catalog.Snapshot) (plan.Goal, error) {
 				names, err := b.names(s)
@@ -190,7 +190,7 @@ func (j *jobCall) goalOfRun(completion **drainCompletion) (runGoal, error) {
 		}, nil
 	}
 	d := &Drain{Shard: j.jobOpts.Shard, Remove: j.jobOpts.Remove, MovePrimaries: j.jobOpts.MovePrimaries, RunOptions: e}
-	a := d.runGoal(j.Cluster, j.report, completion)
+	a := d.newGoalRun(j.Cluster, j.report, completion)
 	around := a.addHooks
 	a.addHooks = func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		around(l, work, o)
@@ -201,7 +201,7 @@ func (j *jobCall) goalOfRun(completion **drainCompletion) (runGoal, error) {
 
 // prepareExecution resumes the execution of the journal, or makes a plan for the first call.
 func (j *jobCall) prepareExecution(
-	ctx context.Context, l *leasedRun, a runGoal, journal *live.JobJournal, h *apply.History,
+	ctx context.Context, l *leasedRun, a goalRun, journal *live.JobJournal, h *apply.History,
 ) (*apply.Execution, error) {
 	if h == nil {
 		if err := journal.RemoveEarlierRuns(ctx); err != nil {
@@ -225,7 +225,7 @@ func (j *jobCall) prepareExecution(
 }
 
 // preflight returns an error for the obstacles of a plan, before the plan is executed.
-func (j *jobCall) preflight(ctx context.Context, a runGoal, work *apply.Execution, read *catalog.Snapshot) error {
+func (j *jobCall) preflight(ctx context.Context, a goalRun, work *apply.Execution, read *catalog.Snapshot) error {
 	report, err := planRun{
 		verb: string(a.kind), RunOptions: a.RunOptions, hasGoal: true, preflightRun: a.preflightRun,
 		planSnapshot: func() *catalog.Snapshot { return read },
@@ -259,7 +259,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 		return rules, nil
 	}
 	if j.countsTimeBetween() {
-		rules.SpentBefore += j.job.Updated.Sub(j.job.Before)
+		rules.SpentBefore += j.job.Updated.Sub(j.job.PreviousUpdated)
 	}
 	moves, ok := h.MovedAmount(true)
 	rules.MovedBefore = pace.Done{Moves: moves, Bytes: ok.Bytes}
@@ -278,7 +278,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 
 // jobWork is the work of a call.
 type jobWork struct {
-	runGoal
+	goalRun
 	*apply.Execution
 	completion *drainCompletion
 	gate       *pace.Gate
@@ -297,7 +297,7 @@ func (e *earlierMoveError) Error() string {
 func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration) (w jobWork, err error) {
 	began := time.Now()
 	w.leaveGate = func() {}
-	if w.runGoal, err = j.goalOfRun(&w.completion); err != nil {
+	if w.goalRun, err = j.newGoalRun(&w.completion); err != nil {
 		return w, err
 	}
 	if gone, err := j.isShardRemoved(ctx); err != nil || gone {
@@ -314,7 +314,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	w.gate, w.leaveGate, err = w.runGoal.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
+	w.gate, w.leaveGate, err = w.goalRun.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
 	if err != nil {
 		w.leaveGate = func() {}
 		return w, err
@@ -327,7 +327,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 			return w, err
 		}
 	}
-	if w.Execution, err = j.prepareExecution(ctx, l, w.runGoal, journal, h); err != nil {
+	if w.Execution, err = j.prepareExecution(ctx, l, w.goalRun, journal, h); err != nil {
 		return w, err
 	}
 	// A call waits for the hours of a policy like for a window.

@@ -48,7 +48,7 @@ func (j *jobCall) execute(
 	}
 	o.AlreadyChecked = j.resumed
 	o.WillContinue = func() bool { return j.keepsPaused(context.Cause(running)) }
-	l.steps = cancellableSteps{l.steps, j}
+	l.steps = cancellableStepper{l.steps, j}
 	result, err := l.run(running, w.Execution, o, nil, j.report)
 	j.recordProgress(result.Progress)
 	switch {
@@ -60,14 +60,14 @@ func (j *jobCall) execute(
 	return result, context.Cause(running)
 }
 
-// cancellableSteps are steps that check before each step whether the job is cancelled.
-type cancellableSteps struct {
+// cancellableStepper are steps that check before each step whether the job is cancelled.
+type cancellableStepper struct {
 	stepper
 	job *jobCall
 }
 
 // Snapshot saves the progress of the job, which detects a cancellation, and then reads the cluster.
-func (s cancellableSteps) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+func (s cancellableStepper) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	if err := s.job.saveProgress(ctx); err != nil {
 		return nil, err
 	}

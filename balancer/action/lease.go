@@ -83,7 +83,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
-	c, ended, err := c.beginAudited(ctx, runStart{verb: consent.GiveBack})
+	c, ended, err := c.beginAudited(ctx, runStart{verb: consent.VerbGiveBack})
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func (p planRun) acquireLease(
 		r.note(l.restoredNote)
 	}
 	if p.approved != "" {
-		l.steps = approvedSteps{l.steps, planned}
+		l.steps = approvedStepper{l.steps, planned}
 	}
 	return l, nil
 }

@@ -282,7 +282,7 @@ func readUnmovable(ctx context.Context, steps *live.StepExecutor, ns string, fro
 			Pattern:    coll.Pattern,
 			Chunk:      chunk,
 			Bytes:      size.Bytes,
-			WriteBlock: apply.EstimateForced(size.Bytes).BlockedFor,
+			WriteBlock: apply.EstimateForcedMove(size.Bytes).BlockedFor,
 			Estimated:  !size.Counted,
 		})
 	}

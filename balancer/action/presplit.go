@@ -31,7 +31,7 @@ func (p Presplit) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, e
 	if err := p.Validate(); err != nil {
 		return PlanResult{}, err
 	}
-	return runGoal{
+	return goalRun{
 		kind: plan.Presplit, RunOptions: p.RunOptions, namespaces: []string{p.Namespace},
 		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return p.Goal(ctx, c.Client, s) },
 	}.run(ctx, c, &serialReporter{next: r})

@@ -460,7 +460,7 @@ func (q *quiesceRun) restartBalancer(ctx context.Context) error {
 	if err := q.send(ctx, "admin", startCommand()); err != nil {
 		return err
 	}
-	for _, id := range q.record.Disabled {
+	for _, id := range q.record.DisabledSettings {
 		if err := q.send(ctx, "config", live.SetSettingCommand(id, "enabled", false)); err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 		}
 	} else {
 		q.record = &live.QuiesceRecord{Mode: status.Mode}
-		if q.record.Disabled, err = q.activity.ReadDisabledSwitches(ctx); err != nil {
+		if q.record.DisabledSettings, err = q.activity.ReadDisabledSwitches(ctx); err != nil {
 			return &AccessError{err}
 		}
 		mark, err := live.ReadEndOfLog(ctx, q.activity.Commands, live.ActionLog)

@@ -28,8 +28,8 @@ type PlanResult struct {
 	// Steps is the number of steps of the plan. StepsDone includes the steps of earlier runs.
 	Steps     int `json:"steps"`
 	StepsDone int `json:"stepsDone"`
-	// StepsHere is the number of steps of this run.
-	StepsHere int `json:"stepsHere"`
+	// StepsThisRun is the number of steps of this run.
+	StepsThisRun int `json:"stepsHere"`
 	// Moves, Bytes and the finished parts of them include earlier plans of the run. For finished moves
 	// they contain the amounts that the donors have counted, for other moves the planned amounts.
 	Moves         int   `json:"moves"`
@@ -80,7 +80,7 @@ func planResult(r apply.Result, err error, dryRun bool) PlanResult {
 	result := PlanResult{
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
 		Applicable: r.Applicable && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
-		StepsHere: p.StepsThisRun, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
+		StepsThisRun: p.StepsThisRun, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
 		Replans: r.Replans, DocumentsDone: p.DocumentsDone, BytesPlanned: p.BytesPlanned,
 		Left: remainingTexts(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}

@@ -140,7 +140,7 @@ func (s *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database 
 	c := Cluster{Client: client, Clock: s.clock, Consent: s.consent}
 	names := namespacesOf(database, command)
 	if !isOneOf(stoppingCommands, command[0].Key) {
-		o := consent.Request{Verb: consent.Commands, Namespaces: databasesAsPatterns(command[0].Key, names)}
+		o := consent.Request{Verb: consent.VerbCommands, Namespaces: databasesAsPatterns(command[0].Key, names)}
 		if err := c.checkPermittedNow(ctx, o); err != nil {
 			return nil, err
 		}
@@ -175,7 +175,7 @@ func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, 
 	if a != nil || len(destinations) == 0 {
 		return a, nil
 	}
-	a, err := newChangeLogger(ctx, c, destinations, runStart{verb: consent.Commands})
+	a, err := newChangeLogger(ctx, c, destinations, runStart{verb: consent.VerbCommands})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (cs clusterState) check(ctx context.Context, s plan.Step) (remainingWork, e
 	for _, c := range chunks {
 		t.before = append(t.before, priorChunk{c.Min, c.Max, c.Shard})
 	}
-	at := stepCommands{cs, s, coll, chunks}
+	at := commandBuilder{cs, s, coll, chunks}
 	if s.Within != nil {
 		t.commands, t.span, err = at.withinCommands(*s.Within)
 		return t, err

@@ -39,7 +39,7 @@ type SnapshotReader interface {
 
 // Command is one command of a mongos.
 type Command struct {
-	Kind      plan.Kind
+	Kind      plan.StepKind
 	Namespace string
 	Pattern   catalog.KeyPattern
 	// Min and Max are the bounds of a move or merge. From 6.0 on, a move may be for a part of a chunk.

@@ -14,26 +14,26 @@ import (
 // collection are blocked, as measured on real servers.
 const forcedBytesPerSecond = 45_000_000
 
-// Forced is a migration that blocks writes to its collection.
-type Forced struct {
+// ForcedMove is a migration that blocks writes to its collection.
+type ForcedMove struct {
 	Bytes int64
 	// BlockedFor is the approximate time for which writes are blocked.
 	BlockedFor time.Duration
 }
 
-// EstimateForced returns the estimate for a forced migration of the given number of bytes.
-func EstimateForced(bytes int64) Forced {
-	return Forced{bytes, time.Duration(float64(bytes) / forcedBytesPerSecond * float64(time.Second))}
+// EstimateForcedMove returns the estimate for a forced migration of the given number of bytes.
+func EstimateForcedMove(bytes int64) ForcedMove {
+	return ForcedMove{bytes, time.Duration(float64(bytes) / forcedBytesPerSecond * float64(time.Second))}
 }
 
 // String describes the amount and how long writes wait.
-func (f Forced) String() string {
+func (f ForcedMove) String() string {
 	return fmt.Sprintf("%s, writes to the collection wait for about %s", humanize.Bytes(f.Bytes),
 		humanize.Duration(max(time.Second, f.BlockedFor.Round(time.Second))))
 }
 
 // NeedsForceText says why a range is not moved unless force is requested, and what the user can do.
-func (f Forced) NeedsForceText() string {
+func (f ForcedMove) NeedsForceText() string {
 	return fmt.Sprintf(
 		"it is too large to be moved, and can't be split because all its documents have the same shard key; force it "+
 			"(--force-jumbo, forceJumbo: true: %s), or refine the shard key (sh.refineCollectionShardKey)", f)
@@ -43,7 +43,7 @@ func (f Forced) NeedsForceText() string {
 type NeedsForceError struct {
 	Step  plan.Step
 	Range plan.Range
-	Forced
+	ForcedMove
 }
 
 // Error names the range, the reason and the remedy.
@@ -70,7 +70,7 @@ func (s *stepRun) forceMove(c Command) error {
 	if err != nil {
 		return &StepError{s.step, err}
 	}
-	f := EstimateForced(size.Bytes)
+	f := EstimateForcedMove(size.Bytes)
 	if !s.o.ForceJumbo {
 		return &NeedsForceError{s.step, plan.Range{Min: c.Min, Max: c.Max}, f}
 	}
@@ -84,7 +84,7 @@ func (s *stepRun) forceMove(c Command) error {
 }
 
 // tellForced emits an event for running steps, like tellUnreachable.
-func (r *run) tellForced(s plan.Step, f Forced) {
+func (r *run) tellForced(s plan.Step, f ForcedMove) {
 	if r.o.OnEvent != nil {
 		r.tellMu.Lock()
 		defer r.tellMu.Unlock()

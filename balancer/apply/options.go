@@ -137,7 +137,7 @@ type Event struct {
 	Err        error
 	Plan       *plan.Plan
 	Age        time.Duration // of a step that is still running
-	Forced     Forced
+	Forced     ForcedMove
 	Progress   Progress
 }
 

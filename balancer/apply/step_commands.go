@@ -12,15 +12,15 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// stepCommands contains a step and the chunks in its range.
-type stepCommands struct {
+// commandBuilder contains a step and the chunks in its range.
+type commandBuilder struct {
 	clusterState
 	step   plan.Step
 	coll   *catalog.CollectionState
 	chunks []catalog.Chunk // chunks that overlap the step's range
 }
 
-func (s stepCommands) newCommand(kind plan.Kind) Command {
+func (s commandBuilder) newCommand(kind plan.StepKind) Command {
 	settings := s.snapshot.Settings()
 	return Command{
 		Kind: kind, Namespace: s.step.Namespace, Pattern: s.coll.Pattern, Settings: settings,
@@ -29,13 +29,13 @@ func (s stepCommands) newCommand(kind plan.Kind) Command {
 }
 
 // canMoveRanges reports whether parts of chunks can be moved.
-func (s stepCommands) canMoveRanges() bool { return s.snapshot.Release().AtLeast(catalog.Release60) }
+func (s commandBuilder) canMoveRanges() bool { return s.snapshot.Release().AtLeast(catalog.Release60) }
 
-func (s stepCommands) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
+func (s commandBuilder) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
 
 // moveCommands returns the moves of the chunks that are still on the donor. The plan contains the exact
 // range of the step. Chunks may have been split or merged around the range since the plan was made.
-func (s stepCommands) moveCommands() (commands []Command, err error) {
+func (s commandBuilder) moveCommands() (commands []Command, err error) {
 	for _, c := range s.chunks {
 		switch c.Shard {
 		case s.step.To: // done
@@ -55,7 +55,7 @@ func (s stepCommands) moveCommands() (commands []Command, err error) {
 // mergeCutCommands returns the merges of chunks that were split only to be moved. It merges them in an
 // undo. Up to 5.0 it also merges them in a drain: the policy of those releases counts chunks, and the
 // balancer would have moved the chunk unsplit, with force.
-func (s stepCommands) mergeCutCommands() (commands []Command) {
+func (s commandBuilder) mergeCutCommands() (commands []Command) {
 	if !s.isUndo && (s.canMoveRanges() || s.step.Reason != policy.ReasonDrain) {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (s stepCommands) mergeCutCommands() (commands []Command) {
 
 // isCut reports whether the step has split a chunk at a bound. When donors split ranges at their
 // median, the journal can't record the split points before the splits.
-func (s stepCommands) isCut(bound catalog.Key) bool {
+func (s commandBuilder) isCut(bound catalog.Key) bool {
 	before, known := s.priorChunks[s.step.Number]
 	return slices.ContainsFunc(s.splitPoints[s.step.Number], bound.Equal) ||
 		known && s.step.Min.Less(bound) && bound.Less(s.step.Max) &&
@@ -84,7 +84,7 @@ func (s stepCommands) isCut(bound catalog.Key) bool {
 }
 
 // checkMoveAllowed returns an error if the collection does not allow migrations.
-func (s stepCommands) checkMoveAllowed(moves []Command) error {
+func (s commandBuilder) checkMoveAllowed(moves []Command) error {
 	if len(moves) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s stepCommands) checkMoveAllowed(moves []Command) error {
 
 // movePartCommands returns the moves of the part of a chunk that lies in the step's range, in pieces if
 // the part has to be split. Before 6.0 only whole chunks can move, so the part is split off first.
-func (s stepCommands) movePartCommands(c catalog.Chunk) (commands []Command) {
+func (s commandBuilder) movePartCommands(c catalog.Chunk) (commands []Command) {
 	lower, upper := c.Min, c.Max
 	if lower.Less(s.step.Min) {
 		lower = s.step.Min
@@ -135,7 +135,7 @@ func (s stepCommands) movePartCommands(c catalog.Chunk) (commands []Command) {
 }
 
 // checkRecipient checks the recipient of a move.
-func (s stepCommands) checkRecipient() error {
+func (s commandBuilder) checkRecipient() error {
 	to, ok := s.snapshot.Shard(s.step.To)
 	switch {
 	case !ok:
@@ -165,7 +165,7 @@ func (s stepCommands) checkRecipient() error {
 
 // splitCommands returns the splits at the points that are not chunk bounds yet, beginning with the last
 // point, so that the lower bound of the chunk stays the same.
-func (s stepCommands) splitCommands() (commands []Command, err error) {
+func (s commandBuilder) splitCommands() (commands []Command, err error) {
 	for i := len(s.step.Points) - 1; i >= 0; i-- {
 		point := s.step.Points[i]
 		c, found := s.chunkAt(point)
@@ -185,7 +185,7 @@ func (s stepCommands) splitCommands() (commands []Command, err error) {
 	return commands, nil
 }
 
-func (s stepCommands) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
+func (s commandBuilder) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
 	for _, c := range s.chunks {
 		if !k.Less(c.Min) && k.Less(c.Max) {
 			return c, true
@@ -195,7 +195,7 @@ func (s stepCommands) chunkAt(k catalog.Key) (catalog.Chunk, bool) {
 }
 
 // mergeCommands returns the merge, unless the range is one chunk already.
-func (s stepCommands) mergeCommands() ([]Command, error) {
+func (s commandBuilder) mergeCommands() ([]Command, error) {
 	if len(s.chunks) == 1 {
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 // withinCommands returns the commands of a step whose bounds are only estimates: the step applies to a
 // chunk of its shard in a range, and the donor determines the split points. A step that has begun keeps
 // the range with which it began.
-func (s stepCommands) withinCommands(r plan.Range) (commands []Command, span plan.Range, err error) {
+func (s commandBuilder) withinCommands(r plan.Range) (commands []Command, span plan.Range, err error) {
 	if begun, ok := s.spans[s.step.Number]; ok {
 		span = begun
 	} else if span, ok = s.chooseSpan(r); !ok {
@@ -30,7 +30,7 @@ func (s stepCommands) withinCommands(r plan.Range) (commands []Command, span pla
 // chooseSpan returns the range of a step that has not begun: the chunk on the step's shard at the
 // expected position, else the first chunk of the shard in the range. For a merge it returns the
 // adjacent chunks at the expected position. found is false if there is no such chunk.
-func (s stepCommands) chooseSpan(r plan.Range) (span plan.Range, found bool) {
+func (s commandBuilder) chooseSpan(r plan.Range) (span plan.Range, found bool) {
 	if s.step.Kind == plan.Merge {
 		return s.chooseMergeSpan(r)
 	}
@@ -51,7 +51,7 @@ func (s stepCommands) chooseSpan(r plan.Range) (span plan.Range, found bool) {
 
 // extendToZoneBound extends a part of a chunk to the end of the chunk or to the next zone boundary,
 // since chunks may have been merged in the meantime.
-func (s stepCommands) extendToZoneBound(part plan.Range, c catalog.Chunk) plan.Range {
+func (s commandBuilder) extendToZoneBound(part plan.Range, c catalog.Chunk) plan.Range {
 	part.Max = c.Max
 	for _, zone := range s.coll.Zones.Ranges() {
 		for _, bound := range []catalog.Key{zone.Min, zone.Max} {
@@ -64,7 +64,7 @@ func (s stepCommands) extendToZoneBound(part plan.Range, c catalog.Chunk) plan.R
 }
 
 // chooseMergeSpan returns the range of the first adjacent chunks on the shard of a merge.
-func (s stepCommands) chooseMergeSpan(r plan.Range) (span plan.Range, found bool) {
+func (s commandBuilder) chooseMergeSpan(r plan.Range) (span plan.Range, found bool) {
 	for _, c := range s.chunks {
 		there := c.Shard == s.step.From && catalog.Overlap(c.Min, c.Max, s.step.Min, s.step.Max)
 		switch {
@@ -92,7 +92,7 @@ func clip(c catalog.Chunk, r plan.Range) plan.Range {
 }
 
 // moveWithinCommands returns the move of about one chunk size, beginning at the lower bound of span.
-func (s stepCommands) moveWithinCommands(span plan.Range) ([]Command, error) {
+func (s commandBuilder) moveWithinCommands(span plan.Range) ([]Command, error) {
 	c, found := s.chunkAt(span.Min)
 	switch {
 	case !found:
@@ -118,7 +118,7 @@ func (s stepCommands) moveWithinCommands(span plan.Range) ([]Command, error) {
 
 // splitWithinCommands returns the splits of a chunk at the points that its donor has returned. Before
 // the donor was asked, it returns one split without a point.
-func (s stepCommands) splitWithinCommands(span plan.Range) (commands []Command) {
+func (s commandBuilder) splitWithinCommands(span plan.Range) (commands []Command) {
 	points, asked := s.splitPoints[s.step.Number]
 	if !asked {
 		cut := s.newCommand(plan.Split)
@@ -137,7 +137,7 @@ func (s stepCommands) splitWithinCommands(span plan.Range) (commands []Command) 
 }
 
 // mergeWithinCommands returns the merge of adjacent chunks, unless they are one chunk already.
-func (s stepCommands) mergeWithinCommands(span plan.Range) []Command {
+func (s commandBuilder) mergeWithinCommands(span plan.Range) []Command {
 	inside := slices.DeleteFunc(slices.Clone(s.chunks), func(c catalog.Chunk) bool {
 		return c.Shard != s.step.From || c.Min.Less(span.Min) || span.Max.Less(c.Max)
 	})

@@ -207,10 +207,10 @@ func (s *Snapshot) WindowText() string {
 	}
 }
 
-// ClockBounds returns the two extreme time zones if the clock is not known: the zone in which the
+// ExtremeTimeZones returns the two extreme time zones if the clock is not known: the zone in which the
 // window opens first and stays open longest, and the zone in which it opens last. If the clock is
 // known, both are the zone of the clock.
-func (s *Snapshot) ClockBounds() (first, last *time.Location) {
+func (s *Snapshot) ExtremeTimeZones() (first, last *time.Location) {
 	settings, now := s.parts.Settings, s.BalancerTime()
 	if s.parts.Clock.Location != nil || !settings.HasWindow() {
 		return now.Location(), now.Location()

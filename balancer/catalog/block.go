@@ -213,8 +213,8 @@ func (s *historySlab) take(n int) []ChunkHistory {
 	return h
 }
 
-// summarise computes the ownership of each shard in the block.
-func (b *block) summarise(counters []uint16) {
+// computeOwnership computes the ownership of each shard in the block.
+func (b *block) computeOwnership(counters []uint16) {
 	low, high := len(counters), 0
 	owners := 0
 	for i := range b.rows {

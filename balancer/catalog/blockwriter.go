@@ -102,7 +102,7 @@ func (w *blockWriter) finish(encoded, types []byte, counters []uint16) *block {
 			entries: slices.Clone(w.entries),
 		}
 	}
-	b.summarise(counters)
+	b.computeOwnership(counters)
 	clear(w.types)
 	*w = blockWriter{
 		encoded: w.encoded[:0], offsets: w.offsets[:0], types: w.types[:0], typesOf: w.typesOf[:0],

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Change is a difference between two tables of a collection: the new chunk or, if no chunk begins at
+// ChunkChange is a difference between two tables of a collection: the new chunk or, if no chunk begins at
 // Min any more, only the bound Min.
-type Change struct {
+type ChunkChange struct {
 	Min     Key
 	Chunk   Chunk
 	Removed bool
@@ -17,11 +17,11 @@ type Change struct {
 // ChangesSince returns the chunks in which the table differs from an older table of the same pattern,
 // in key order. Blocks that the tables share are skipped, so the cost after Apply is that of the
 // written blocks. With a nil old table, all chunks differ.
-func (t *RoutingTable) ChangesSince(old *RoutingTable) iter.Seq[Change] {
-	return func(yield func(Change) bool) {
+func (t *RoutingTable) ChangesSince(old *RoutingTable) iter.Seq[ChunkChange] {
+	return func(yield func(ChunkChange) bool) {
 		if old == nil {
 			for chunk := range t.All() {
-				if !yield(Change{Min: chunk.Min, Chunk: chunk}) {
+				if !yield(ChunkChange{Min: chunk.Min, Chunk: chunk}) {
 					return
 				}
 			}
@@ -32,13 +32,13 @@ func (t *RoutingTable) ChangesSince(old *RoutingTable) iter.Seq[Change] {
 			order := compareStarts(was, is)
 			switch {
 			case order < 0:
-				if !yield(Change{Min: was[0].block.key(was[0].chunk), Removed: true}) {
+				if !yield(ChunkChange{Min: was[0].block.key(was[0].chunk), Removed: true}) {
 					return
 				}
 				was = was[1:]
 			default:
 				chunk := is[0].load(t)
-				if (order > 0 || !chunk.identical(was[0].load(old))) && !yield(Change{Min: chunk.Min, Chunk: chunk}) {
+				if (order > 0 || !chunk.identical(was[0].load(old))) && !yield(ChunkChange{Min: chunk.Min, Chunk: chunk}) {
 					return
 				}
 				is = is[1:]

@@ -5,23 +5,23 @@ import (
 	"sort"
 )
 
-// run is a sequence of changed chunks without a gap, and the positions of the existing chunks that it
+// changedRun is a sequence of changed chunks without a gap, and the positions of the existing chunks that it
 // replaces.
-type run struct {
+type changedRun struct {
 	chunks   []Chunk
 	from, to int
 }
 
 // findRuns determines the chunks that the changed chunks replace. A run must begin and end at existing
 // bounds; otherwise there would be a gap.
-func (u *tableUpdate) findRuns(changed []Chunk) ([]run, error) {
-	var runs []run
+func (u *tableUpdate) findRuns(changed []Chunk) ([]changedRun, error) {
+	var runs []changedRun
 	for len(changed) > 0 {
 		n := 1
 		for n < len(changed) && changed[n].Min.Equal(changed[n-1].Max) {
 			n++
 		}
-		r := run{chunks: changed[:n]}
+		r := changedRun{chunks: changed[:n]}
 		from, to := changed[0].Min, changed[n-1].Max
 		p := u.old.locate(from.encoded)
 		if low := u.old.block(p).key(p.chunk); !low.Equal(from) {
@@ -73,7 +73,7 @@ func (u *tableUpdate) rewrite(changed []Chunk) error {
 	for len(runs) > 0 {
 		first := old.chunkIndexAt(runs[0].from).group
 		u.groups = append(u.groups, old.groups[next:first]...)
-		st := strip{blocks: old.groups[first].blocks, starts: old.groups[first].starts, base: int(old.starts[first])}
+		st := blockSequence{blocks: old.groups[first].blocks, starts: old.groups[first].starts, base: int(old.starts[first])}
 		n := 0
 		for next = first + 1; ; next++ {
 			for n < len(runs) && runs[n].to <= int(old.starts[next]) {
@@ -101,15 +101,15 @@ func (u *tableUpdate) rewrite(changed []Chunk) error {
 	return nil
 }
 
-// strip is a sequence of blocks from one or more groups. starts contains the positions of chunks
+// blockSequence is a sequence of blocks from one or more groups. starts contains the positions of chunks
 // relative to base.
-type strip struct {
+type blockSequence struct {
 	blocks []*block
 	starts []int32
 	base   int
 }
 
-func (st strip) appendGroup(s *blockGroup) strip {
+func (st blockSequence) appendGroup(s *blockGroup) blockSequence {
 	st.blocks = slices.Concat(st.blocks, s.blocks)
 	end := st.starts[len(st.starts)-1]
 	st.starts = slices.Clip(st.starts)
@@ -120,14 +120,14 @@ func (st strip) appendGroup(s *blockGroup) strip {
 }
 
 // find returns the block, and the position in it, of chunk i of the table.
-func (st strip) find(i int) (block, chunk int) {
+func (st blockSequence) find(i int) (block, chunk int) {
 	i -= st.base
 	block = sort.Search(len(st.blocks)-1, func(b int) bool { return i < int(st.starts[b+1]) })
 	return block, i - int(st.starts[block])
 }
 
 // rewriteStrip writes the blocks again that the runs change.
-func (u *tableUpdate) rewriteStrip(st strip, runs []run) ([]*block, error) {
+func (u *tableUpdate) rewriteStrip(st blockSequence, runs []changedRun) ([]*block, error) {
 	out := make([]*block, 0, len(st.blocks)+1)
 	next := 0 // the first block that is not processed
 	for len(runs) > 0 {

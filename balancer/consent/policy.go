@@ -42,16 +42,16 @@ type Limits struct {
 
 // Verbs returns the verbs that a policy can allow.
 func Verbs() []string {
-	return []string{"apply", "balance", Commands, "defragment", "drain", "heat", "presplit", "quiesce"}
+	return []string{"apply", "balance", VerbCommands, "defragment", "drain", "heat", "presplit", "quiesce"}
 }
 
-// Commands is the verb for single commands of scripts that change how data is distributed, such as the
+// VerbCommands is the verb for single commands of scripts that change how data is distributed, such as the
 // command of sh.moveRange.
-const Commands = "commands"
+const VerbCommands = "commands"
 
-// GiveBack is the verb of runs that only re-enable balancing that other runs have disabled. Policies do
+// VerbGiveBack is the verb of runs that only re-enable balancing that other runs have disabled. Policies do
 // not restrict it.
-const GiveBack = "give-back"
+const VerbGiveBack = "give-back"
 
 // RefusedError says which rule of a policy forbids a change.
 type RefusedError struct{ File, Rule, Why string }
@@ -84,7 +84,7 @@ func (p *Policy) CheckRequest(o Request) error {
 	if len(p.Verbs) > 0 && !slices.Contains(p.Verbs, o.Verb) {
 		return p.Refusal("verbs", "%s is not among %s", o.Verb, strings.Join(p.Verbs, ", "))
 	}
-	unplanned := []string{"balance", Commands, "defragment", "drain", "presplit"}
+	unplanned := []string{"balance", VerbCommands, "defragment", "drain", "presplit"}
 	switch {
 	case p.RequiresApproval && o.Verb == "apply" && !o.Approved:
 		return p.Refusal("require-approval", "give the hash of the approved plan (--approve, approve)")

@@ -119,7 +119,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 }
 
 // StuckText says why a shard keeps more load than other shards, without a full stop.
-func StuckText(s heat.Stuck, maps []heat.Map) string {
+func StuckText(s heat.StuckShard, maps []heat.Map) string {
 	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.Share)
 	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
 	switch s.Why {
@@ -135,7 +135,7 @@ func StuckText(s heat.Stuck, maps []heat.Map) string {
 	return has + ": none of its chunks may move, because of its size, its zone, a lack of room, or a recent move"
 }
 
-func keyText(maps []heat.Map, s heat.Stuck) string {
+func keyText(maps []heat.Map, s heat.StuckShard) string {
 	for _, m := range maps {
 		if m.Namespace == s.Namespace {
 			return humanize.Literal(m.Pattern.Bound(s.Key))

@@ -13,17 +13,17 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// piece is a range of keys without a bound in either table, with its chunks in both tables.
-type piece struct {
+// chunkOverlap is a range of keys without a bound in either table, with its chunks in both tables.
+type chunkOverlap struct {
 	old, new catalog.Chunk
 	// beginsOld and beginsNew say whether a chunk of the old and of the new table begins here.
 	beginsNew, beginsOld bool
 }
 
-// commonPieces splits two tables of a collection at the bounds of both. The shard key may have been
+// chunkOverlaps splits two tables of a collection at the bounds of both. The shard key may have been
 // refined since the older table was read.
-func commonPieces(older, newer *catalog.RoutingTable) iter.Seq[piece] {
-	return func(yield func(piece) bool) {
+func chunkOverlaps(older, newer *catalog.RoutingTable) iter.Seq[chunkOverlap] {
+	return func(yield func(chunkOverlap) bool) {
 		old, stop := iter.Pull(refinedChunks(older, newer.Pattern()))
 		defer stop()
 		before, more := old()
@@ -31,7 +31,7 @@ func commonPieces(older, newer *catalog.RoutingTable) iter.Seq[piece] {
 		for chunk := range newer.All() {
 			begins := true
 			for more {
-				if !yield(piece{before, chunk, begins, began}) {
+				if !yield(chunkOverlap{before, chunk, begins, began}) {
 					return
 				}
 				begins, began = false, false
@@ -150,7 +150,7 @@ func compareTables(older, newer *catalog.RoutingTable) counts {
 	n := counts{byFlow: map[Flow]int64{}}
 	pattern := newer.Pattern()
 	wasFlagged, isFlagged := jumboFlags{}, jumboFlags{}
-	for p := range commonPieces(older, newer) {
+	for p := range chunkOverlaps(older, newer) {
 		at := p.new.Min
 		if p.old.Min.Compare(at) > 0 {
 			at = p.old.Min

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Moves counts ended migrations by donor. The zero value is ready to use.
-type Moves struct {
+// MoveCounter counts ended migrations by donor. The zero value is ready to use.
+type MoveCounter struct {
 	byDonor      map[catalog.ShardID]donorCounts
 	countedUntil time.Time            // older entries were counted
 	seen         map[string]time.Time // ids of the counted entries that are not older
@@ -23,7 +23,7 @@ const maxLateness = 10 * time.Minute
 
 // Add counts the migrations of a change log that were not counted before. The migrations of the first
 // log are not counted.
-func (m *Moves) Add(changes []catalog.LogEntry) {
+func (m *MoveCounter) Add(changes []catalog.LogEntry) {
 	first := m.byDonor == nil
 	if first {
 		m.byDonor, m.seen = map[catalog.ShardID]donorCounts{}, map[string]time.Time{}
@@ -48,7 +48,7 @@ func (m *Moves) Add(changes []catalog.LogEntry) {
 	maps.DeleteFunc(m.seen, func(_ string, at time.Time) bool { return at.Before(until) })
 }
 
-func (m *Moves) countMove(end catalog.EndedMigration) {
+func (m *MoveCounter) countMove(end catalog.EndedMigration) {
 	of := m.byDonor[end.From]
 	if end.Error != "" {
 		of.failures++

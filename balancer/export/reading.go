@@ -23,7 +23,7 @@ type ClusterReading struct {
 	// Advisories are the known bugs that concern the cluster.
 	Advisories []advisory.Hit
 	// Moves counts the ended migrations.
-	Moves *Moves
+	Moves *MoveCounter
 	// Forecast is the forecast until the cluster is balanced; nil means unknown.
 	Forecast *forecast.Forecast
 	// Operations is the number of operations a second on each shard; nil means that they were not

@@ -33,7 +33,7 @@ func readingOf(s *catalog.Snapshot) ClusterReading {
 // full is a reading that has a sample of every metric.
 func full(s *catalog.Snapshot) ClusterReading {
 	r := readingOf(s)
-	r.Moves, r.Forecast = new(Moves), &forecast.Forecast{Low: time.Minute, Likely: time.Hour, High: 2 * time.Hour}
+	r.Moves, r.Forecast = new(MoveCounter), &forecast.Forecast{Low: time.Minute, Likely: time.Hour, High: 2 * time.Hour}
 	r.Advisories = []advisory.Hit{{Advisory: advisory.Advisory{ID: "SERVER-1"}}}
 	r.Operations = map[catalog.ShardID]heat.Load{}
 	for _, shard := range s.Shards() {
@@ -232,7 +232,7 @@ func migration(t testing.TB, id string, at time.Time, problem string) catalog.Lo
 func TestMoves(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1_780_000_000+int64(seconds), 0) }
 	entry := func(id string, seconds int) catalog.LogEntry { return migration(t, id, at(seconds), "") }
-	var m Moves
+	var m MoveCounter
 	for i, read := range []struct {
 		entries []catalog.LogEntry
 		want    donorCounts

@@ -11,7 +11,7 @@ import (
 type basis struct {
 	rates     rates
 	evidence  evidence
-	clock     clock
+	window    balancerWindow
 	simulated simulation
 	at        time.Time
 	deletions int // pending range deletions
@@ -25,7 +25,7 @@ func (b basis) sentences() (list []string) {
 	switch {
 	case b.rates.measuredCount == 0:
 		list = append(list, "no migration in the change log: assuming 4 to 64 MiB/s for a pair of shards")
-	case b.rates.unmeasured:
+	case b.rates.copiedTooLittle:
 		list = append(list, fmt.Sprintf(
 			"%s in the last %s: a median of %s each, but they copied too little to "+
 				"tell a rate: assuming 4 to 64 MiB/s for a pair of shards",
@@ -49,7 +49,7 @@ func (b basis) sentences() (list []string) {
 		list = append(list, "ranges that a shard gave away lately come back only once it has deleted them, "+
 			"orphanCleanupDelaySecs after the move")
 	}
-	if b.clock.settings.HasWindow() {
+	if b.window.settings.HasWindow() {
 		list = append(list, "rounds begin only in the balancer's window, in "+b.clockText())
 	}
 	return list
@@ -57,7 +57,7 @@ func (b basis) sentences() (list []string) {
 
 // clockText names the time zone of the window, and the source of that information.
 func (b basis) clockText() string {
-	switch known := b.clock.known; {
+	switch known := b.window.known; {
 	case known.Location == nil:
 		return "a time zone that is unknown, as the config servers' logs do not show it (--time-zone, timeZone name it): " +
 			"the range goes from a window that has just opened to one that has just closed"

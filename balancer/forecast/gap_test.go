@@ -25,7 +25,7 @@ func TestBasisNamesDeletions(t *testing.T) {
 		"pauses between rounds":   {[]span{{at(0), at(1)}, {at(3), at(4)}, {at(6), at(7)}, {at(9), at(10)}}, 2, false},
 	} {
 		b := basis{simulated: simulation{work: tt.work, doneAt: tt.work[len(tt.work)-1].ended}, at: start, deletions: tt.deletions}
-		b.clock.settings = catalog.Settings{}
+		b.window.settings = catalog.Settings{}
 		got := slices.ContainsFunc(b.sentences(), func(text string) bool { return strings.Contains(text, "deleted them") })
 		if got != tt.want {
 			t.Errorf("%s: %v", name, b.sentences())

@@ -26,8 +26,8 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 		return o.forecastLoad(s)
 	}
 	e := readEvidence(s)
-	first, last := s.ClockBounds()
-	k := clock{settings: s.Settings(), locations: []*time.Location{first, last}, known: s.Parts().Clock}
+	first, last := s.ExtremeTimeZones()
+	k := balancerWindow{settings: s.Settings(), locations: []*time.Location{first, last}, known: s.Parts().Clock}
 	prepared, changed := o.prepare(s)
 	r := fitRates(e, sim.SnapshotCosts(s))
 	simulations, err := o.simulations(prepared, r)
@@ -119,7 +119,7 @@ func normalQuantiles() (list []float64) {
 
 // setRange sets the range to the 90 % interval of the simulations, each varied by the uncertainty of
 // its rates. It reports false when the window never opens.
-func (f *Forecast) setRange(k clock, simulations []simulation, r rates, round time.Duration) (ok bool) {
+func (f *Forecast) setRange(k balancerWindow, simulations []simulation, r rates, round time.Duration) (ok bool) {
 	if medianSimulation(simulations).isIdle(f.At) {
 		return true
 	}

@@ -36,8 +36,8 @@ type rates struct {
 	// grow with the bytes. otherSteps is the duration of all other steps.
 	bytesPerSecond      float64
 	waiting, otherSteps time.Duration
-	// unmeasured says that so little was copied that bytesPerSecond is also assumed.
-	unmeasured bool
+	// copiedTooLittle says that so little was copied that bytesPerSecond is also assumed.
+	copiedTooLittle bool
 	// failureShare is the share of failed migrations. Of all, refusedShare fail at once, and loggedFailureShare
 	// after the part failsAfter of their duration.
 	failureShare, refusedShare, loggedFailureShare, failsAfter float64
@@ -113,7 +113,7 @@ func (r *rates) fit(
 	}
 	perByte := (y - waiting*w) / math.Max(1, x)
 	perByte *= x / math.Max(1, bytes) // averaged over all links
-	if r.unmeasured = bytes/w < minMeasurableBytes; r.unmeasured {
+	if r.copiedTooLittle = bytes/w < minMeasurableBytes; r.copiedTooLittle {
 		waiting, perByte = y/w, 1.0/assumedBytesPerSecond
 	}
 	r.bytesPerSecond = 1 / math.Max(perByte, 1e-12)
@@ -174,7 +174,7 @@ func (r *rates) compareByLink(moves []pastMigration, weights []float64) (copying
 	const least = 0.001
 	for i, m := range moves {
 		pair := [2]catalog.ShardID{m.from, m.to}
-		if said := float64(m.bytes) / r.bytesPerSecond; said > least && !r.unmeasured {
+		if said := float64(m.bytes) / r.bytesPerSecond; said > least && !r.copiedTooLittle {
 			took := math.Max(least, (m.copied - r.waiting).Seconds())
 			copying.add(pair, ratio{took * weights[i], said * weights[i], weights[i]})
 		}

@@ -173,8 +173,8 @@ func (c *simulation) joinSpans() {
 	c.work = joined
 }
 
-// clock says when the balancer works.
-type clock struct {
+// balancerWindow says when the balancer works.
+type balancerWindow struct {
 	settings catalog.Settings
 	known    catalog.BalancerClock
 	// locations are the candidates for the time zone of the window, in order. The first and the last
@@ -185,7 +185,8 @@ type clock struct {
 // duration returns how long the simulation takes if every move takes factor times as long, and rounds
 // begin only while the window is open in the time zone in. Pauses are not scaled. It reports false when
 // the window never opens.
-func (k clock) duration(c simulation, start time.Time, in *time.Location, factor float64) (time.Duration, bool) {
+func (k balancerWindow) duration(c simulation, start time.Time, in *time.Location,
+	factor float64) (time.Duration, bool) {
 	at, last := start, start
 	for _, s := range c.work {
 		if s.began.After(c.doneAt) {

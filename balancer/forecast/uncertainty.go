@@ -45,7 +45,7 @@ func (r rates) logStdDev(work time.Duration, bytes int64, unused float64) float6
 	future := math.Max(1, float64(work)/float64(loadPeriod))
 	variance := minStdDev*minStdDev + r.loadStdDev*r.loadStdDev*(1/past+1/future) +
 		(r.timeStdDev*r.timeStdDev+0.1)/r.effectiveCount
-	if r.unmeasured {
+	if r.copiedTooLittle {
 		copying := math.Min(1, float64(bytes)/r.bytesPerSecond/math.Max(0.001, work.Seconds()))
 		variance += copying * copying * assumedSpread * assumedSpread
 	}

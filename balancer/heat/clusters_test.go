@@ -114,7 +114,7 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 			t.Fatalf("%d: %d hot keys for one of %.0f %% on %d shards", i, len(m.HotKeys), hot*100, shards)
 		}
 		d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{LoadKind: heat.ByMixed})
-		if !slices.ContainsFunc(d.Stuck, func(s heat.Stuck) bool {
+		if !slices.ContainsFunc(d.Stuck, func(s heat.StuckShard) bool {
 			return s.Why == heat.ObstacleKey && s.Key.Equal(m.HotKeys[0].Key)
 		}) {
 			t.Errorf("%d: %v stuck of a key with %.2f of a shard's mean", i, d.Stuck, m.HotKeys[0].ShardShare)

@@ -29,8 +29,8 @@ const moveBytesPerSecond = 20 << 20
 // minRelief is the minimum part of the mean load that a move has to take off a shard.
 const minRelief = 0.005
 
-// Place is a shard as a possible recipient.
-type Place struct {
+// Recipient is a shard as a possible recipient.
+type Recipient struct {
 	Shard      catalog.ShardID
 	CanReceive bool // the shard answers and is not draining
 	Zones      []string
@@ -72,8 +72,8 @@ const (
 	ObstacleChunks    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
-// Stuck is a shard that stays overloaded.
-type Stuck struct {
+// StuckShard is a shard that stays overloaded.
+type StuckShard struct {
 	Shard     catalog.ShardID
 	Namespace string
 	Why       Obstacle
@@ -86,7 +86,7 @@ type Stuck struct {
 // Decision holds the steps that even out the load.
 type Decision struct {
 	Steps []Step
-	Stuck []Stuck
+	Stuck []StuckShard
 	// Before and After are the largest load of a shard as a multiple of the mean, before and after the
 	// steps.
 	Before, After float64
@@ -104,7 +104,7 @@ func (d Decision) Moves() (n int) {
 
 // Decide chooses moves and splits that bring the largest load of a shard near the mean. Moves that take
 // the most load off come first.
-func Decide(colls []Collection, places []Place, o Options) Decision {
+func Decide(colls []Collection, places []Recipient, o Options) Decision {
 	o.Trigger, o.Target = cmp.Or(o.Trigger, 1.10), cmp.Or(o.Target, 1.05)
 	o.Horizon = cmp.Or(o.Horizon, time.Hour)
 	if o.Volumes != nil {
@@ -137,7 +137,7 @@ type piece struct {
 
 // shardState is a shard with its pieces during the decision.
 type shardState struct {
-	Place
+	Recipient
 	load float64
 	// scatter and unplaced are the parts of the load that belong to no chunk.
 	scatter, unplaced float64
@@ -155,11 +155,11 @@ type decider struct {
 	moves    int
 }
 
-func newDecider(colls []Collection, places []Place, o Options) *decider {
+func newDecider(colls []Collection, places []Recipient, o Options) *decider {
 	d := &decider{o: o, colls: colls}
 	at := map[catalog.ShardID]*shardState{}
 	for _, p := range places {
-		s := &shardState{Place: p}
+		s := &shardState{Recipient: p}
 		at[p.Shard] = s
 		d.shards = append(d.shards, s)
 	}
@@ -308,7 +308,7 @@ func (d *decider) chooseDonor() (most *shardState) {
 }
 
 // markStuck excludes a shard from further steps. Its load still counts for the mean.
-func (d *decider) markStuck(s *shardState, why Stuck) {
+func (d *decider) markStuck(s *shardState, why StuckShard) {
 	why.Shard, why.Share = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
 		d.decision.Stuck = append(d.decision.Stuck, why)
@@ -317,8 +317,8 @@ func (d *decider) markStuck(s *shardState, why Stuck) {
 }
 
 // obstacle returns what keeps a shard from donating chunks.
-func (d *decider) obstacle(s *shardState) Stuck {
-	why := Stuck{Why: ObstacleChunks}
+func (d *decider) obstacle(s *shardState) StuckShard {
+	why := StuckShard{Why: ObstacleChunks}
 	if s.unplaced >= s.load-d.mean {
 		why.Why = ObstacleUnknown
 	}

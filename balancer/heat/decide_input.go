@@ -18,9 +18,9 @@ func NewCollection(
 	return c
 }
 
-// NewPlace returns a shard as a possible recipient.
-func NewPlace(s catalog.Shard) Place {
-	p := Place{Shard: s.ID, CanReceive: !s.Draining && !s.Full(), Zones: s.Zones, MaxBytes: -1}
+// NewRecipient returns a shard as a possible recipient.
+func NewRecipient(s catalog.Shard) Recipient {
+	p := Recipient{Shard: s.ID, CanReceive: !s.Draining && !s.Full(), Zones: s.Zones, MaxBytes: -1}
 	if s.MaxSizeMB > 0 {
 		p.MaxBytes = max(0, s.MaxSizeMB-s.SizeMB) << 20
 	}
@@ -28,7 +28,7 @@ func NewPlace(s catalog.Shard) Place {
 }
 
 // SnapshotInput returns the inputs of Decide that come from a Snapshot.
-func SnapshotInput(s *catalog.Snapshot, maps []Map) (colls []Collection, places []Place) {
+func SnapshotInput(s *catalog.Snapshot, maps []Map) (colls []Collection, places []Recipient) {
 	for i := range maps {
 		c := s.Collection(maps[i].Namespace)
 		if c == nil || c.Table == nil {
@@ -41,7 +41,7 @@ func SnapshotInput(s *catalog.Snapshot, maps []Map) (colls []Collection, places 
 		colls = append(colls, NewCollection(&maps[i], c.Table, c.Zones, held, nil))
 	}
 	for _, shard := range s.Shards() {
-		places = append(places, NewPlace(shard.Shard))
+		places = append(places, NewRecipient(shard.Shard))
 	}
 	return colls, places
 }

@@ -36,7 +36,7 @@ func TestChunksChangePlaces(t *testing.T) {
 		"one for two": {"s0": {65, 50}, "s1": {18, 18, 18, 18, 13}, "s2": {100}},
 	} {
 		m := byHand(t, on)
-		places := []heat.Place{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
+		places := []heat.Recipient{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
 			{Shard: "s2", CanReceive: true, MaxBytes: -1}}
 		d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{LoadKind: heat.ByReads})
 		if d.After > 1.05 || len(d.Stuck) > 0 || d.Moves() < 2 {
@@ -71,7 +71,7 @@ func TestVolumesLimitMoves(t *testing.T) {
 		}
 		return catalog.NewSnapshot(parts)
 	}
-	places := []heat.Place{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
+	places := []heat.Recipient{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1},
 		{Shard: "s2", CanReceive: true, MaxBytes: -1}}
 	colls := []heat.Collection{{Map: m, ChunkBytes: map[catalog.ShardID]int64{"s0": 100 << 20}}}
 	for used, moves := range map[int64]int{500 << 20: 2, 850 << 20: 0} {

@@ -22,7 +22,7 @@ type world struct {
 	table   *catalog.RoutingTable
 	load    *workload.Workload
 	shards  []catalog.ShardID
-	places  []heat.Place
+	places  []heat.Recipient
 	bytes   map[catalog.ShardID]int64 // that each has
 	version catalog.ChunkVersion
 	now     time.Time
@@ -97,7 +97,7 @@ func newWorld(t testing.TB, seed uint64, shards, each int, key bson.D, spec work
 	}
 	w.table = tableOf(t, p, bounds, owners)
 	for _, id := range w.shards {
-		w.places = append(w.places, heat.Place{Shard: id, CanReceive: true, MaxBytes: int64(each/2+1) * chunkBytes})
+		w.places = append(w.places, heat.Recipient{Shard: id, CanReceive: true, MaxBytes: int64(each/2+1) * chunkBytes})
 	}
 	var err error
 	if w.load, err = workload.New(spec, w.table, w.rand); err != nil {
@@ -169,7 +169,7 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 // balance evens out, round by round, as a run does. The largest load is that right after the
 // moves of the last round. Where the hot keys move on there are three rounds in quick succession:
 // what they reach later was cold when somebody looked, and what was moved stays for the cool-down.
-func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.Stuck) {
+func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.StuckShard) {
 	rounds, apart := 8, 10*time.Minute
 	if w.load.HotRangeDrift != "" {
 		rounds, apart = 3, 2*time.Minute

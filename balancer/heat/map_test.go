@@ -118,7 +118,7 @@ func TestHotChunkIsSplitAtTheMedianOfItsLoad(t *testing.T) {
 		}
 	}
 	m := heat.Estimate(in)
-	d := heat.Decide([]heat.Collection{{Map: &m}}, []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1},
+	d := heat.Decide([]heat.Collection{{Map: &m}}, []heat.Recipient{{Shard: "a", CanReceive: true, MaxBytes: -1},
 		{Shard: "b", CanReceive: true, MaxBytes: -1}}, heat.Options{})
 	// 150 of load: 75 of them below 37.5.
 	if len(d.Steps) != 2 || d.Moves() != 1 || !slicesHave(d.Steps[0].At.String(), "[37]", "[38]") || d.After > 1.02 {
@@ -126,12 +126,12 @@ func TestHotChunkIsSplitAtTheMedianOfItsLoad(t *testing.T) {
 	}
 	for _, c := range []struct {
 		why    string
-		places []heat.Place
+		places []heat.Recipient
 		zones  bool
 	}{
-		{"a full disk", []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1}, {Shard: "b", CanReceive: true, MaxBytes: 9}}, false},
-		{"a draining shard", []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1}, {Shard: "b", MaxBytes: -1}}, false},
-		{"another zone", []heat.Place{{Shard: "a", CanReceive: true, MaxBytes: -1, Zones: []string{"Z"}},
+		{"a full disk", []heat.Recipient{{Shard: "a", CanReceive: true, MaxBytes: -1}, {Shard: "b", CanReceive: true, MaxBytes: 9}}, false},
+		{"a draining shard", []heat.Recipient{{Shard: "a", CanReceive: true, MaxBytes: -1}, {Shard: "b", MaxBytes: -1}}, false},
+		{"another zone", []heat.Recipient{{Shard: "a", CanReceive: true, MaxBytes: -1, Zones: []string{"Z"}},
 			{Shard: "b", CanReceive: true, MaxBytes: -1}}, true},
 	} {
 		coll := heat.Collection{Map: &m, ChunkBytes: map[catalog.ShardID]int64{"a": 1000}}

@@ -31,7 +31,7 @@ const (
 // judge rates shard keys by the known facts.
 type judge struct {
 	facts   Facts
-	table   *table
+	table   *sampleTable
 	queries []Query
 }
 

@@ -27,7 +27,7 @@ func Propose(f Facts) []Key { return newProposer(f).keys() }
 
 type proposer struct {
 	facts Facts
-	table *table
+	table *sampleTable
 	list  []Key
 }
 

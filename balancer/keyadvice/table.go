@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// table holds the values of a sample by field, in encodings that compare like keys.
-type table struct {
+// sampleTable holds the values of a sample by field, in encodings that compare like keys.
+type sampleTable struct {
 	docs, arrival   []bson.Raw
 	random, ordered map[string]column
 	counted         map[string]counts
@@ -28,13 +28,13 @@ type column struct {
 	nulls, arrays int
 }
 
-func newTable(s Sample) *table {
-	return &table{docs: s.Docs, arrival: s.Arrival, random: map[string]column{}, ordered: map[string]column{},
+func newTable(s Sample) *sampleTable {
+	return &sampleTable{docs: s.Docs, arrival: s.Arrival, random: map[string]column{}, ordered: map[string]column{},
 		counted: map[string]counts{}, correlated: map[string]float64{}}
 }
 
 // column returns the values of a field in the randomly drawn documents.
-func (t *table) column(name string) column { return columnOf(t.random, t.docs, name) }
+func (t *sampleTable) column(name string) column { return columnOf(t.random, t.docs, name) }
 
 func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 	if c, ok := known[name]; ok {
@@ -90,7 +90,7 @@ type counts struct {
 	total         int64
 }
 
-func (t *table) counts(names []string) counts {
+func (t *sampleTable) counts(names []string) counts {
 	id := strings.Join(names, "\x00")
 	if c, ok := t.counted[id]; ok {
 		return c
@@ -157,7 +157,7 @@ const (
 
 // correlation returns Spearman's coefficient of a field with the insertion order, among documents with
 // the same values in the fields of prefix; NaN when it is unknown.
-func (t *table) correlation(prefix []string, name string) float64 {
+func (t *sampleTable) correlation(prefix []string, name string) float64 {
 	id := strings.Join(append(slices.Clone(prefix), name), "\x00")
 	if r, ok := t.correlated[id]; ok {
 		return r

@@ -20,7 +20,7 @@ const (
 // fields with a value, half request a range of the last field. If the last field follows the insertion
 // order, all of them request a range, because times are usually queried by range. An index that is used
 // often has more weight. The _id index has less weight, because every collection has it.
-func guessQueries(indexes []Index, t *table) []Query {
+func guessQueries(indexes []Index, t *sampleTable) []Query {
 	var list []Query
 	counting := slices.ContainsFunc(indexes, func(x Index) bool { return x.UseCount > 0 })
 	for _, x := range indexes {

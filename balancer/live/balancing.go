@@ -190,7 +190,7 @@ type balancingSwitch struct {
 // readLastBalancingSwitches returns the newest such entry for each collection. The log has no index, so it
 // reads the whole log once, within a time limit.
 func (d *Executor) readLastBalancingSwitches(ctx context.Context) (map[string]balancingSwitch, error) {
-	docs, err := d.listDocs(ctx, "config", limitedAggregate("changelog",
+	docs, err := d.listDocs(ctx, "config", timeLimitedAggregate("changelog",
 		bson.D{{Key: "$match", Value: bson.D{
 			{Key: "what", Value: "configureCollectionBalancing"}, {Key: "details", Value: bson.D{}}}}},
 		bson.D{{Key: "$group", Value: bson.D{
@@ -207,7 +207,7 @@ func (d *Executor) readLastBalancingSwitches(ctx context.Context) (map[string]ba
 
 const changelogTimeout = 20 * time.Second
 
-func limitedAggregate(collection string, stages ...bson.D) bson.D {
+func timeLimitedAggregate(collection string, stages ...bson.D) bson.D {
 	return bson.D{
 		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
 		{Key: "maxTimeMS", Value: changelogTimeout.Milliseconds()},

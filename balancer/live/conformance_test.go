@@ -392,7 +392,7 @@ func (c conformance) setJumbo(t *testing.T, ns string, change bson.D) {
 	t.Helper()
 	entry := c.ok(t, "config", e("find", "collections"), e("filter", bson.D{e("_id", ns)})).Lookup("cursor", "firstBatch",
 		"0").Document()
-	field, id := live.ChunkKey(entry)
+	field, id := live.ChunkCollectionRef(entry)
 	reply := c.ok(t, "config", e("update", "chunks"), e("updates", bson.A{
 		bson.D{e("q", bson.D{e(field, id), e("min.k", bson.MinKey{})}), e("u", change)}}))
 	if reply.Lookup("nModified").Int32() != 1 {

@@ -78,8 +78,8 @@ type Job struct {
 	Created time.Time `bson:"created"`
 	Began   time.Time `bson:"began"`
 	Updated time.Time `bson:"updated"`
-	// Before is the value that Updated had at the end of the previous call.
-	Before time.Time `bson:"before"`
+	// PreviousUpdated is the value that Updated had at the end of the previous call.
+	PreviousUpdated time.Time `bson:"before"`
 	// Worked is the total working time up to Updated.
 	Worked time.Duration `bson:"worked"`
 }

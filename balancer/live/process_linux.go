@@ -12,11 +12,11 @@ import (
 // thisProcess returns an id of this process that is unique over all machines and times: the machine's
 // boot id, the PID namespace, the PID, and the start time, because PIDs are reused. It is empty if
 // these can't be read.
-func thisProcess() string { return system.selfID() }
+func thisProcess() string { return localProcesses.selfID() }
 
 // processGone reports whether the process of a holder has certainly ended. It must have been a process
 // of this machine and of the same PID namespace.
-func processGone(h Holder) bool { return system.hasEnded(h) }
+func processGone(h Holder) bool { return localProcesses.hasEnded(h) }
 
 // processes provides access to the processes of a machine.
 type processes struct {
@@ -27,7 +27,7 @@ type processes struct {
 	signal func(pid int, s syscall.Signal) error
 }
 
-var system = processes{"/proc", os.Hostname, syscall.Kill}
+var localProcesses = processes{"/proc", os.Hostname, syscall.Kill}
 
 func (p processes) selfID() string {
 	began, err := p.startTime(os.Getpid())

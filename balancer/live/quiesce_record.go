@@ -38,8 +38,8 @@ type QuiesceRecord struct {
 	Until time.Time `bson:"until"`
 
 	Mode catalog.Mode `bson:"mode"`
-	// Disabled are the documents of config.settings that had enabled: false.
-	Disabled []string `bson:"disabled"`
+	// DisabledSettings are the documents of config.settings that had enabled: false.
+	DisabledSettings []string `bson:"disabled"`
 	// Stops is the number of times that the balancer may have been stopped since the entry
 	// BeforeStopMark of the action log. Restarting says that it may have been started again.
 	Stops          int    `bson:"stops"`

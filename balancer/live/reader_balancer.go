@@ -71,16 +71,16 @@ func (r *reading) selectedCollections() []*catalog.CollectionState {
 	})
 }
 
-// rulesSuffice reports whether the policies can decide for all collections, so that the server need not
+// policiesSuffice reports whether the policies can decide for all collections, so that the server need not
 // be asked.
-func (r *reading) rulesSuffice() bool {
+func (r *reading) policiesSuffice() bool {
 	return len(r.selectedCollections()) > MaxStatusCollections && r.wants(Chunks) && r.wants(Sizes) &&
 		!slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" || g.What == "chunks" })
 }
 
 // readStatuses reads whether the server considers each sharded collection balanced.
 func (r *reading) readStatuses(ctx context.Context) error {
-	if r.rulesSuffice() && (r.options.Required&Statuses == 0 || r.options.WantsTable != nil) {
+	if r.policiesSuffice() && (r.options.Required&Statuses == 0 || r.options.WantsTable != nil) {
 		return nil
 	}
 	list := r.selectedCollections()

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ChunkKey returns the field by which chunks refer to their collection, and its value in the
+// ChunkCollectionRef returns the field by which chunks refer to their collection, and its value in the
 // collection's document of config.collections: the UUID since 5.0, the namespace before.
-func ChunkKey(entry bson.Raw) (field string, id bson.RawValue) {
+func ChunkCollectionRef(entry bson.Raw) (field string, id bson.RawValue) {
 	if _, err := entry.LookupErr("timestamp"); err == nil {
 		return "uuid", entry.Lookup("uuid")
 	}
@@ -24,7 +24,7 @@ func ChunkKey(entry bson.Raw) (field string, id bson.RawValue) {
 func (r *reading) readCounts(ctx context.Context) error {
 	owners := map[string]bson.A{}
 	for _, doc := range r.parts.Config["collections"] {
-		field, id := ChunkKey(doc)
+		field, id := ChunkCollectionRef(doc)
 		owners[field] = append(owners[field], id)
 	}
 	var batches []bson.D
@@ -72,7 +72,7 @@ func (r *reading) addCounts(groups []bson.Raw) {
 	}
 	byKey := map[string]*catalog.CollectionState{}
 	for _, doc := range r.parts.Config["collections"] {
-		_, id := ChunkKey(doc)
+		_, id := ChunkCollectionRef(doc)
 		byKey[string(id.Value)] = byNamespace[text(doc, "_id")]
 	}
 	for _, g := range groups {

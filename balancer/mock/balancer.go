@@ -24,7 +24,7 @@ func (c *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
 // Balancer is the cluster's balancer: its engine, the driver of the engine, and the commands scheduler,
 // which sends the balancer's commands to shards.
 type Balancer struct {
-	*setup
+	*clusterSettings
 	background  *sync.WaitGroup
 	chunks      *Chunks
 	clock       *clock.Clock
@@ -60,7 +60,7 @@ func (b *Balancer) IsRunning() bool { return b.scheduler != schedulerStopped }
 // RefreshSettings reads config.settings for the engine and the status commands. If it fails, the valid
 // settings take effect nevertheless.
 func (b *Balancer) RefreshSettings() (catalog.Settings, error) {
-	settings, err := balancer.LoadSettings(context.Background(), engine{b: b}, b.loop.Settings())
+	settings, err := balancer.LoadSettings(context.Background(), engineCluster{b: b}, b.loop.Settings())
 	b.loop.SetSettings(settings)
 	return settings, err
 }
@@ -109,7 +109,7 @@ func (b *Balancer) setMode(mode string, stopped bool) error {
 		}
 	}
 	_, err = b.RefreshSettings()
-	b.loop.HandleSettingsChange(context.Background(), engine{b: b}, b.clock.Now())
+	b.loop.HandleSettingsChange(context.Background(), engineCluster{b: b}, b.clock.Now())
 	return err
 }
 
@@ -130,7 +130,7 @@ func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
-	routing, err := engine{b: b}.Routing(context.Background(), ns)
+	routing, err := engineCluster{b: b}.Routing(context.Background(), ns)
 	if err != nil {
 		return policy.Compliance{}, err
 	}
@@ -217,19 +217,19 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 		return err
 	}
 	b.log.writeChange(configShard, "configureCollectionBalancing", ns, details)
-	if change.onlyAborts() {
+	if change.onlyAbortsDefragmentation() {
 		return nil
 	}
 	if err := b.config.BumpVersion(ns); err != nil {
 		return err
 	}
-	b.loop.HandleSettingsChange(context.Background(), engine{b: b}, b.clock.Now())
+	b.loop.HandleSettingsChange(context.Background(), engineCluster{b: b}, b.clock.Now())
 	return nil
 }
 
-// onlyAborts reports whether the change only aborts a defragmentation, which does not affect the
+// onlyAbortsDefragmentation reports whether the change only aborts a defragmentation, which does not affect the
 // routers' metadata.
-func (b BalancingChange) onlyAborts() bool {
+func (b BalancingChange) onlyAbortsDefragmentation() bool {
 	return b.Defragment != nil && !*b.Defragment && b.ChunkSizeMB == nil && b.AutoMerge == nil && b.Balance == nil
 }
 

@@ -24,7 +24,7 @@ var actionDurations = map[policy.ActionKind]time.Duration{
 }
 
 // StartAction begins a merge or a measurement; done is called by an event.
-func (e engine) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
+func (e engineCluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	takes := actionDurations[a.Kind]
 	done = e.b.trackAction(a, done)
 	var act func()
@@ -81,7 +81,7 @@ func (b *Balancer) Actions() (list []ActionInfo) {
 
 // Act executes an action and waits for its end. Events must not wait, so the event driver uses
 // StartAction instead.
-func (e engine) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
+func (e engineCluster) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
 	var result policy.ActionResult
 	ended := false
 	e.StartAction(a, func(r policy.ActionResult) { result, ended = r, true })
@@ -152,14 +152,14 @@ func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) polic
 	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes}
 }
 
-func (e engine) LogChange(_ context.Context, what string) error {
+func (e engineCluster) LogChange(_ context.Context, what string) error {
 	e.b.log.writeChange(configShard, what, "", bson.D{})
 	return nil
 }
 
 // Mergeable returns the shards of collections on which the auto-merger may find chunks to merge. Each
 // has a chunk that arrived long enough ago.
-func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
+func (e engineCluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	if !e.b.release.AutoMerges() {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (e engine) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	return work, nil
 }
 
-func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {
+func (e engineCluster) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m policy.Measurement) error {
 	coll, ok, err := e.b.config.TrackedEntry(ns)
 	if err != nil {
 		return err
@@ -201,11 +201,12 @@ func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m po
 // noSuchChunk is the server's error code if the chunk to measure no longer exists.
 const noSuchChunk mongoerr.Code = 6049401
 
-func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error {
+func (e engineCluster) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.Binary,
+	phase policy.PhaseName) error {
 	return e.b.changeDefragmented(ns, uuid, func(doc *bson.D) { setDocField(doc, "defragmentationPhase", string(phase)) })
 }
 
-func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
+func (e engineCluster) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
 	if table := e.b.config.Table(ns); table != nil {
 		e.b.config.setTable(ns, table.WithoutEstimates())
 	}

@@ -13,9 +13,9 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// engine is the balancer's interface to the cluster, for callers that hold the lock: the event driver,
-// the status command, and sharedEngine.
-type engine struct {
+// engineCluster is the balancer's interface to the cluster, for callers that hold the lock: the event driver,
+// the status command, and sharedEngineCluster.
+type engineCluster struct {
 	b *Balancer
 	// sizes is the last result of DataSizes, which the next call reuses. Only the event driver has it:
 	// its loop no longer uses the sizes when the next event runs.
@@ -25,14 +25,14 @@ type engine struct {
 // dataSizes holds the owned bytes by collection and shard.
 type dataSizes map[string]map[catalog.ShardID]int64
 
-var _ balancer.EventCluster = engine{}
+var _ balancer.EventCluster = engineCluster{}
 
-func (e engine) Setting(_ context.Context, id string) (bson.Raw, error) {
+func (e engineCluster) Setting(_ context.Context, id string) (bson.Raw, error) {
 	raw, _ := e.b.config.doc(configSettings, id)
 	return raw, nil
 }
 
-func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
+func (e engineCluster) Shards(context.Context) ([]catalog.Shard, error) {
 	shards, err := e.b.config.shardList()
 	if e.b.release.HasMaxShardSize() {
 		shards = slices.Clone(shards)
@@ -41,11 +41,11 @@ func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
 	return shards, err
 }
 
-func (e engine) Collections(context.Context) ([]catalog.Collection, error) {
+func (e engineCluster) Collections(context.Context) ([]catalog.Collection, error) {
 	return e.b.config.shardedCollections()
 }
 
-func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) {
+func (e engineCluster) Routing(_ context.Context, ns string) (balancer.Routing, error) {
 	coll, ok, err := e.b.config.TrackedEntry(ns)
 	if err != nil {
 		return balancer.Routing{}, err
@@ -57,7 +57,8 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 	return balancer.Routing{Collection: coll, Table: e.b.config.Table(ns), Zones: zones}, err
 }
 
-func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+func (e engineCluster) DataSizes(_ context.Context,
+	colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
 	if err := e.b.faults.checkReachesShards(configShard); err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 }
 
 // Split splits a chunk. On real time it waits until no migration leaves the shard. Events must not wait.
-func (e engine) Split(ctx context.Context, s policy.Split) error {
+func (e engineCluster) Split(ctx context.Context, s policy.Split) error {
 	if e.b.clock.IsRealTime() {
 		if err := e.b.migrations.AwaitDonationEnd(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
 			return err
@@ -99,7 +100,7 @@ func (e engine) Split(ctx context.Context, s policy.Split) error {
 	return e.b.chunks.SplitOnShard(coll, chunk, s.Points)
 }
 
-func (e engine) StartMove(m policy.Migration, done func(error)) {
+func (e engineCluster) StartMove(m policy.Migration, done func(error)) {
 	if m.Reason == policy.ReasonUnsharded {
 		e.b.reshardings.startMove(m, done)
 		return
@@ -130,7 +131,7 @@ type boundKeys struct {
 
 // migrationCollection returns the collection of a migration. It fails if the collection was dropped or
 // recreated since.
-func (e engine) migrationCollection(m policy.Migration) (catalog.Collection, error) {
+func (e engineCluster) migrationCollection(m policy.Migration) (catalog.Collection, error) {
 	coll, ok, err := e.b.config.TrackedEntry(m.Namespace)
 	if err != nil {
 		return coll, err
@@ -146,7 +147,7 @@ func (e engine) migrationCollection(m policy.Migration) (catalog.Collection, err
 
 // Move executes a migration and waits for its end. Events must not wait, so the event driver uses
 // StartMove instead.
-func (e engine) Move(ctx context.Context, m policy.Migration) error {
+func (e engineCluster) Move(ctx context.Context, m policy.Migration) error {
 	var result error
 	ended := false
 	e.StartMove(m, func(err error) { result, ended = err, true })
@@ -156,7 +157,7 @@ func (e engine) Move(ctx context.Context, m policy.Migration) error {
 	return result
 }
 
-func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
+func (e engineCluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
 	coll, err := e.migrationCollection(m)
 	if err != nil {
 		return policy.Split{}, err
@@ -185,43 +186,43 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 	return split, nil
 }
 
-func (e engine) MarkJumbo(_ context.Context, ns string, min catalog.Key) error {
+func (e engineCluster) MarkJumbo(_ context.Context, ns string, min catalog.Key) error {
 	return e.b.config.setJumbo(ns, min, catalog.JumboTrue)
 }
 
-func (e engine) SwitchOffBalancing(_ context.Context, ns string) error {
+func (e engineCluster) SwitchOffBalancing(_ context.Context, ns string) error {
 	_, err := e.b.config.modify(configCollections, ns, func(doc *bson.D) { setDocField(doc, "noBalance", true) })
 	return err
 }
 
-func (e engine) LogAction(_ context.Context, what string, details bson.D) error {
+func (e engineCluster) LogAction(_ context.Context, what string, details bson.D) error {
 	e.b.log.WriteAction(what, details)
 	return nil
 }
 
-// sharedEngine is the interface to the cluster for the goroutine driver. Every call takes the lock;
+// sharedEngineCluster is the interface to the cluster for the goroutine driver. Every call takes the lock;
 // blocking calls release it while they wait.
-type sharedEngine struct{ b *Balancer }
+type sharedEngineCluster struct{ b *Balancer }
 
-var _ balancer.SharedCluster = sharedEngine{}
+var _ balancer.SharedCluster = sharedEngineCluster{}
 
-// Engine returns the interface to the cluster for a balancer with its own goroutines. The caller does
+// SharedCluster returns the interface to the cluster for a balancer with its own goroutines. The caller does
 // not hold the lock.
-func (b *Balancer) Engine() balancer.SharedCluster { return sharedEngine{b} }
+func (b *Balancer) SharedCluster() balancer.SharedCluster { return sharedEngineCluster{b} }
 
-func (s sharedEngine) With(exchange func(balancer.Cluster)) {
+func (s sharedEngineCluster) With(exchange func(balancer.Cluster)) {
 	s.b.clock.Lock()
 	defer s.b.clock.Unlock()
 	defer func() { s.b.clock.OnEventsRun() }()
-	exchange(engine{b: s.b})
+	exchange(engineCluster{b: s.b})
 }
 
-func (s sharedEngine) Move(ctx context.Context, m policy.Migration) (err error) {
-	s.With(func(balancer.Cluster) { err = engine{b: s.b}.Move(ctx, m) })
+func (s sharedEngineCluster) Move(ctx context.Context, m policy.Migration) (err error) {
+	s.With(func(balancer.Cluster) { err = engineCluster{b: s.b}.Move(ctx, m) })
 	return err
 }
 
-func (s sharedEngine) Act(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
-	s.With(func(balancer.Cluster) { result = engine{b: s.b}.Act(ctx, a) })
+func (s sharedEngineCluster) Act(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
+	s.With(func(balancer.Cluster) { result = engineCluster{b: s.b}.Act(ctx, a) })
 	return result
 }

@@ -47,7 +47,7 @@ func (p pickedCase) play(t *testing.T) {
 		}
 	}
 	for round := range 2 { // the second one looks at everything again: trap 30
-		work, err := engine{b: c.balancer}.Mergeable(t.Context())
+		work, err := engineCluster{b: c.balancer}.Mergeable(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -277,7 +277,7 @@ func (b *Balancer) startEngine() {
 	}
 	if !b.clock.IsRealTime() {
 		b.loop = balancer.NewLoop(cfg)
-		driver := balancer.NewEventDriver(b.clock.Events(), b.loop, engine{b, &dataSizes{}})
+		driver := balancer.NewEventDriver(b.clock.Events(), b.loop, engineCluster{b, &dataSizes{}})
 		b.driver = driver
 		b.joinMigrations(driver.Start)
 		return
@@ -311,7 +311,7 @@ func (b *Balancer) runLoop(loop *balancer.Loop) {
 
 // driveLoop runs a loop on real time. If the loop panics, the config server steps down.
 func (b *Balancer) driveLoop(ctx context.Context, loop *balancer.Loop) {
-	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b}) }, func(error) {
+	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngineCluster{b}) }, func(error) {
 		b.clock.WithLock(func() {
 			b.clock.After(balancer.RoundInterval, func() {
 				if b.loop == loop {
@@ -383,7 +383,7 @@ func (c *ConfigDB) lockFields(state int32, process string) bson.D {
 
 // LockRound takes the lock for a round. It returns false if a user has set another holder by hand; the
 // mock has no other balancers.
-func (e engine) LockRound(context.Context) (bool, error) {
+func (e engineCluster) LockRound(context.Context) (bool, error) {
 	taken := false
 	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) {
 		for _, field := range *doc {
@@ -400,7 +400,7 @@ func (e engine) LockRound(context.Context) (bool, error) {
 }
 
 // UnlockRound frees the lock but keeps the fields of its last holder.
-func (e engine) UnlockRound(context.Context) error {
+func (e engineCluster) UnlockRound(context.Context) error {
 	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) { setDocField(doc, "state", lockFree) })
 	return err
 }

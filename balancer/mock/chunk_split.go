@@ -16,7 +16,7 @@ import (
 
 // Chunks splits and merges chunks and changes their flags.
 type Chunks struct {
-	*setup
+	*clusterSettings
 	balancer     *Balancer
 	clock        *clock.Clock
 	collections  *Collections

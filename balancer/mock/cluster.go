@@ -67,7 +67,7 @@ type Config struct {
 
 // Cluster is a mock sharded cluster.
 type Cluster struct {
-	*setup
+	*clusterSettings
 	clock *clock.Clock
 	ids   *ids.Source
 
@@ -111,8 +111,8 @@ type Cluster struct {
 	onClose []func()
 }
 
-// setup is shared by all nodes of a cluster: the release, the current server parameters, the log.
-type setup struct {
+// clusterSettings is shared by all nodes of a cluster: the release, the current server parameters, the log.
+type clusterSettings struct {
 	release    catalog.Release
 	parameters *parameters.Set
 	logger     *slog.Logger
@@ -157,13 +157,13 @@ func newCluster(cfg Config) *Cluster {
 	}
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
-		setup: &setup{
+		clusterSettings: &clusterSettings{
 			release: release, parameters: parameters.New(release), logger: logger, bugs: cfg.ServerBugs,
 			location: cmp.Or(cfg.Location, start.Location()),
 		},
 		seed: cfg.Seed,
 	}
-	c.installed = &InstalledReleases{defaults: c.setup}
+	c.installed = &InstalledReleases{defaults: c.clusterSettings}
 	c.clock.OnUnlock = cfg.OnUnlock
 	c.ids = ids.New(c.clock, cfg.Seed)
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))

@@ -9,9 +9,9 @@ import (
 
 // makeParts creates the components of an empty cluster and connects them.
 func (c *Cluster) makeParts(configServer string) {
-	c.config = newConfigDB(c.clock, c.ids, c.setup)
-	c.zones = &Zones{setup: c.setup, config: c.config, ids: c.ids}
-	c.configChunks = &ConfigChunks{setup: c.setup, config: c.config}
+	c.config = newConfigDB(c.clock, c.ids, c.clusterSettings)
+	c.zones = &Zones{clusterSettings: c.clusterSettings, config: c.config, ids: c.ids}
+	c.configChunks = &ConfigChunks{clusterSettings: c.clusterSettings, config: c.config}
 	c.shards = shardSet{}
 	c.addresses = &Addresses{config: c.config, shards: c.shards, configHost: configServer}
 	c.locator = &locator{config: c.config, configChunks: c.configChunks, shards: c.shards, addresses: c.addresses}
@@ -21,7 +21,8 @@ func (c *Cluster) makeParts(configServer string) {
 	c.faults = &Faults{}
 	c.failPoints = newFailPoints(c.clock, c.ids)
 	c.routers = &Routers{
-		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, list: []RouterEntry{firstRouter()},
+		clusterSettings: c.clusterSettings, clock: c.clock, config: c.config, faults: c.faults,
+		list: []RouterEntry{firstRouter()},
 	}
 	c.databases = &Databases{}
 	c.collections = &Collections{}
@@ -41,7 +42,8 @@ func (c *Cluster) makeParts(configServer string) {
 	c.installed.addresses, c.installed.routers = c.addresses, c.routers
 	c.installed.parameters, c.installed.balancer = c.clusterParameters, c.balancer
 	*c.log = changeLog{
-		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changelogLimit: changelogKeptBytes,
+		clusterSettings: c.clusterSettings, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids,
+		changelogLimit: changelogKeptBytes,
 		actionlogLimit: actionlogKeptBytes, placementLimit: maxPlacements,
 	}
 	*c.changes = ChangeFeed{
@@ -56,61 +58,64 @@ func (c *Cluster) makeParts(configServer string) {
 		membership: c.membership, shards: c.shards, zones: c.zones,
 	}
 	*c.collections = Collections{
-		setup: c.setup, changes: c.changes, clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
-		log: c.log, migrations: c.migrations, reshardings: c.reshardings, shards: c.shards, stats: c.stats, zones: c.zones,
+		clusterSettings: c.clusterSettings, changes: c.changes, clock: c.clock, config: c.config, ids: c.ids,
+		locator: c.locator, log: c.log, migrations: c.migrations, reshardings: c.reshardings, shards: c.shards, stats: c.stats, zones: c.zones,
 	}
 	*c.indexes = Indexes{
-		setup: c.setup, addresses: c.addresses, changes: c.changes, config: c.config, ids: c.ids,
+		clusterSettings: c.clusterSettings, addresses: c.addresses, changes: c.changes, config: c.config, ids: c.ids,
 		migrations: c.migrations, shards: c.shards, stats: c.stats, ttl: c.ttl,
 		configChunks: c.configChunks,
 	}
 	*c.ttl = ttlMonitor{
-		setup: c.setup, clock: c.clock, env: c.env, locator: c.locator, shards: c.shards,
+		clusterSettings: c.clusterSettings, clock: c.clock, env: c.env, locator: c.locator, shards: c.shards,
 	}
 	*c.workloads = Workloads{
-		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, migrations: c.migrations, shards: c.shards,
+		clusterSettings: c.clusterSettings, clock: c.clock, config: c.config, ids: c.ids, migrations: c.migrations,
+		shards: c.shards,
 	}
 	*c.chunks = Chunks{
-		setup: c.setup, balancer: c.balancer, clock: c.clock, collections: c.collections, config: c.config,
+		clusterSettings: c.clusterSettings, balancer: c.balancer, clock: c.clock, collections: c.collections,
+		config: c.config,
 		faults: c.faults, ids: c.ids, log: c.log, migrations: c.migrations, shards: c.shards, zones: c.zones,
 		configChunks: c.configChunks,
 	}
 	*c.deleter = RangeDeleter{
-		setup: c.setup, clock: c.clock, faults: c.faults, failPoints: c.failPoints, shards: c.shards,
+		clusterSettings: c.clusterSettings, clock: c.clock, faults: c.faults, failPoints: c.failPoints, shards: c.shards,
 	}
 	*c.migrations = Migrations{
-		setup: c.setup, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config, deleter: c.deleter,
-		faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards, stats: c.stats,
+		clusterSettings: c.clusterSettings, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config,
+		deleter: c.deleter, faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards, stats: c.stats,
 		active: map[*migration]bool{}, failPoints: c.failPoints, zones: c.zones,
 	}
 	*c.reshardings = Reshardings{
-		setup: c.setup, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
+		clusterSettings: c.clusterSettings, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
 		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
 		failPoints: c.failPoints, zones: c.zones,
 	}
 	c.reshardings.reset()
 	*c.clusterParameters = ClusterParameters{
-		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
+		clusterSettings: c.clusterSettings, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
 		migrations: c.migrations, reshardings: c.reshardings,
 	}
 	*c.membership = Membership{
-		setup: c.setup, addresses: c.addresses, clusterParameters: c.clusterParameters, config: c.config,
+		clusterSettings: c.clusterSettings, addresses: c.addresses, clusterParameters: c.clusterParameters, config: c.config,
 		faults: c.faults, ids: c.ids, log: c.log, reshardings: c.reshardings, shards: c.shards,
 		removed: map[string]*shard{}, zones: c.zones,
 	}
 	*c.stats = Statistics{
-		setup: c.setup, addresses: c.addresses, clock: c.clock, collections: c.collections, config: c.config,
+		clusterSettings: c.clusterSettings, addresses: c.addresses, clock: c.clock, collections: c.collections,
+		config:    c.config,
 		databases: c.databases, ids: c.ids, indexes: c.indexes, locator: c.locator, shards: c.shards,
 		configChunks: c.configChunks,
 	}
 	*c.balancer = Balancer{
-		setup: c.setup, background: &c.background, chunks: c.chunks, clock: c.clock, config: c.config,
+		clusterSettings: c.clusterSettings, background: &c.background, chunks: c.chunks, clock: c.clock, config: c.config,
 		faults: c.faults, log: c.log, machineIDs: c.machineIDs, migrations: c.migrations, reshardings: c.reshardings,
 		seed: c.seed, shards: c.shards, stats: c.stats, term: 1, zones: c.zones,
 	}
 	*c.env = environment{
-		setup: c.setup, addresses: c.addresses, changes: c.changes, chunks: c.chunks, clock: c.clock,
+		clusterSettings: c.clusterSettings, addresses: c.addresses, changes: c.changes, chunks: c.chunks, clock: c.clock,
 		collections: c.collections, config: c.config, databases: c.databases, faults: c.faults, ids: c.ids,
 		indexes: c.indexes, locator: c.locator, log: c.log, migrations: c.migrations, shards: c.shards,
 		stats: c.stats, ttl: c.ttl, zones: c.zones,

@@ -19,7 +19,7 @@ import (
 
 // Indexes creates, changes and drops the indexes of collections on all shards that have them.
 type Indexes struct {
-	*setup
+	*clusterSettings
 	addresses    *Addresses
 	changes      *ChangeFeed
 	config       *ConfigDB
@@ -268,7 +268,7 @@ func (ix *Indexes) isLastForShardKey(ns, name string, dropping []string) bool {
 // expireAfterSeconds. Shards search for them every ttlMonitorSleepSecs. A cluster without TTL indexes
 // never searches.
 type ttlMonitor struct {
-	*setup
+	*clusterSettings
 	clock   *clock.Clock
 	env     *environment
 	locator *locator

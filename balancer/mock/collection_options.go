@@ -117,7 +117,7 @@ func (l *localCollection) validatorDoc() bson.Raw {
 
 // Collections creates, changes and drops collections and views, on the shards and in the catalog.
 type Collections struct {
-	*setup
+	*clusterSettings
 	changes     *ChangeFeed
 	clock       *clock.Clock
 	config      *ConfigDB

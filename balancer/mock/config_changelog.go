@@ -40,7 +40,7 @@ const configShard = catalog.ConfigServerID
 // changeLog writes the logs of the config database: config.changelog, config.actionlog and
 // config.placementHistory.
 type changeLog struct {
-	*setup
+	*clusterSettings
 	clock  *clock.Clock
 	config *ConfigDB
 	faults *Faults

@@ -19,7 +19,7 @@ import (
 
 // ConfigChunks is the collection config.chunks. Its documents are generated from the routing tables.
 type ConfigChunks struct {
-	*setup
+	*clusterSettings
 	config chunkConfig
 	// overrides holds functions that rewrite chunks for readers, by collection
 	// (Planter.OverrideConfigChunks).

@@ -43,7 +43,7 @@ const (
 // ConfigDB is the data of the config server: the authoritative collections of its databases, the routing
 // tables behind config.chunks, and caches of parsed documents.
 type ConfigDB struct {
-	*setup
+	*clusterSettings
 	clock *clock.Clock
 	ids   *ids.Source
 
@@ -54,16 +54,16 @@ type ConfigDB struct {
 	pendingLogs pendingLogs
 	// tables holds the routing tables by namespace; see table and setTable.
 	tables  map[string]*catalog.Draft
-	entries entries
+	entries entryCache
 	// forbiddenSince holds the collection version at which migrations were disallowed. Shards see the
 	// change only with a later version.
 	forbiddenSince map[string]catalog.Version
 }
 
 // newConfigDB returns an empty ConfigDB.
-func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
+func newConfigDB(k *clock.Clock, i *ids.Source, s *clusterSettings) *ConfigDB {
 	c := &ConfigDB{
-		setup: s, clock: k, ids: i,
+		clusterSettings: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, pendingLogs: pendingLogs{},
 		tables:         map[string]*catalog.Draft{},
 		forbiddenSince: map[string]catalog.Version{},

@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// entries caches parsed config documents, because every step of every migration needs them. The
+// entryCache caches parsed config documents, because every step of every migration needs them. The
 // documents are authoritative; a cache is valid until its collection is written.
-type entries struct {
+type entryCache struct {
 	shards    shardList
 	colls     collectionEntries
 	primaries primaries

@@ -17,14 +17,14 @@ import (
 // ClusterParameters are the parameters and defaults that setClusterParameter and setDefaultRWConcern set
 // for the whole cluster.
 type ClusterParameters struct {
-	*setup
+	*clusterSettings
 	clock       *clock.Clock
 	config      *ConfigDB
 	ids         *ids.Source
 	log         *changeLog
 	migrations  *Migrations
 	reshardings *Reshardings
-	upgrade     *upgrade // in progress; nil for none
+	fcvChange   *fcvChange // in progress; nil for none
 }
 
 // ClusterParameters returns the parameters of the cluster.
@@ -176,10 +176,10 @@ func (cp *ClusterParameters) writeParameter(p clusterParameter, to any, at bson.
 // updateShardCountParameters updates the parameters that depend on the number of shards after a shard
 // was added or removed. hasTwoOrMoreShards is never reset.
 func (m *Membership) updateShardCountParameters() {
-	had := m.hadTwo
-	m.hadTwo = m.hadTwo || len(m.shards) > 1
+	had := m.hadTwoShards
+	m.hadTwoShards = m.hadTwoShards || len(m.shards) > 1
 	changes := map[string]bool{parameterShardsChange: false}
-	if m.hadTwo && !had {
+	if m.hadTwoShards && !had {
 		changes[parameterHasTwoShards] = true
 	}
 	for _, p := range clusterParameters() {

@@ -30,7 +30,7 @@ type RouterEntry struct {
 
 // Routers are the mongos of the cluster, at least one, and their documents in config.mongos.
 type Routers struct {
-	*setup
+	*clusterSettings
 	clock  *clock.Clock
 	config routerConfig
 	faults connectivity

@@ -14,7 +14,7 @@ import (
 
 // Zones are the zones of shards in config.shards, and the zone ranges in config.tags.
 type Zones struct {
-	*setup
+	*clusterSettings
 	config zoneConfig
 	ids    *ids.Source
 	cache  zoneSets

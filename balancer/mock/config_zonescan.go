@@ -34,7 +34,7 @@ func (b *Balancer) ZoneScan() ZoneScan {
 // scanZones runs the scan unless it is complete or switched off. A failed scan is repeated in the next
 // term.
 func (b *Balancer) scanZones() {
-	release := b.installed.configRelease().WithFCV(engine{b: b}.CompatibilityVersion(b.ctx))
+	release := b.installed.configRelease().WithFCV(engineCluster{b: b}.CompatibilityVersion(b.ctx))
 	if !release.FindsMaxKeyZones() || b.parameters.Int("maxKeyZoneScanEnabled") == 0 {
 		return
 	}

@@ -421,7 +421,7 @@ func (d *Databases) MovePrimary(db, to string) error {
 	if !known {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
 	}
-	if !d.membership.hadTwo {
+	if !d.membership.hadTwoShards {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move the primary in a cluster that has never had two shards")
 	}
 	shard, err := d.config.FindShard(to)

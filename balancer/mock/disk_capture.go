@@ -12,18 +12,18 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// tracker determines which parts of a cluster's state have changed since the last capture. Collections,
+// changeCapture determines which parts of a cluster's state have changed since the last capture. Collections,
 // virtual data and shards track their own changes. Routing tables are compared, and so is everything
 // else, which is small. The first capture finds the whole state.
-type tracker struct {
+type changeCapture struct {
 	singleUse bool
 	number    uint64 // last number assigned to a shard, collection, table or task
 	pass      uint64 // number of the capture
 
-	shards map[*shard]*trackedShard
-	colls  map[*store.Collection]*trackedCollection
-	dirty  []*trackedCollection
-	tables map[string]trackedTable
+	shards map[*shard]*capturedShard
+	colls  map[*store.Collection]*capturedCollection
+	dirty  []*capturedCollection
+	tables map[string]capturedTable
 	views  map[string][]byte
 	users  map[string][]byte
 	meta   map[string][]byte
@@ -42,32 +42,32 @@ type counters struct {
 	installed *map[string]catalog.Release // Installed.byHost
 }
 
-type trackedShard struct {
+type capturedShard struct {
 	number   uint64
 	lastPass uint64
 	written  bool
 	form     disk.Shard
-	tasks    map[*rangeDeletion]*trackedTask
+	tasks    map[*rangeDeletion]*capturedDeletion
 }
 
-type trackedTask struct {
+type capturedDeletion struct {
 	number   uint64
 	lastPass uint64
 	stored   []byte
 }
 
-type trackedTable struct {
+type capturedTable struct {
 	number uint64
 	table  *catalog.RoutingTable
 }
 
-// newTracker returns an empty tracker. With once it does not enable change tracking, because it is used
-// for a single capture.
-func newTracker(singleUse bool) *tracker {
-	return &tracker{
+// newChangeCapture returns a changeCapture without state. With once it does not enable change tracking,
+// because it is used for a single capture.
+func newChangeCapture(singleUse bool) *changeCapture {
+	return &changeCapture{
 		singleUse: singleUse,
-		shards:    map[*shard]*trackedShard{}, colls: map[*store.Collection]*trackedCollection{},
-		tables: map[string]trackedTable{},
+		shards:    map[*shard]*capturedShard{}, colls: map[*store.Collection]*capturedCollection{},
+		tables: map[string]capturedTable{},
 		views:  map[string][]byte{}, users: map[string][]byte{}, meta: map[string][]byte{},
 	}
 }
@@ -75,14 +75,14 @@ func newTracker(singleUse bool) *tracker {
 // capture calls emit for all changes since the last capture and reports whether there were any. It
 // writes virtual time only together with other changes or with force, so that time alone causes no
 // writes.
-func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
+func (t *changeCapture) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	t.pass++
 	t.emit, t.foundChanges = emit, false
 	t.captureShards(c)
 	t.captureCollections(c)
 	t.captureDocuments()
 	t.captureTables(c)
-	t.captureExtents(c)
+	t.captureVirtualRanges(c)
 	t.captureSmallBucket(disk.BucketViews, t.views, len(c.collections.views), func(yield func(string, []byte) bool) {
 		for ns, v := range c.collections.views {
 			if !yield(ns, mustEncode(disk.View(v))) {
@@ -101,24 +101,24 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	return t.foundChanges
 }
 
-func (t *tracker) emitEntry(bucket string, key, value []byte) {
+func (t *changeCapture) emitEntry(bucket string, key, value []byte) {
 	t.foundChanges = true
 	t.emit(disk.Entry{Bucket: bucket, Key: key, Value: value})
 }
 
-func (t *tracker) nextNumber() uint64 {
+func (t *changeCapture) nextNumber() uint64 {
 	t.number++
 	return t.number
 }
 
-func (t *tracker) captureMeta(key string, value []byte) {
+func (t *changeCapture) captureMeta(key string, value []byte) {
 	if !bytes.Equal(t.meta[key], value) {
 		t.meta[key] = value
 		t.emitEntry(disk.BucketMeta, []byte(key), value)
 	}
 }
 
-func (t *tracker) captureShards(c *Cluster) {
+func (t *changeCapture) captureShards(c *Cluster) {
 	for id, s := range c.shards {
 		t.captureShard(s, disk.Shard{ID: string(id)})
 	}
@@ -140,10 +140,10 @@ func (t *tracker) captureShards(c *Cluster) {
 	}
 }
 
-func (t *tracker) captureShard(s *shard, form disk.Shard) {
+func (t *changeCapture) captureShard(s *shard, form disk.Shard) {
 	known := t.shards[s]
 	if known == nil {
-		known = &trackedShard{number: t.nextNumber(), tasks: map[*rangeDeletion]*trackedTask{}}
+		known = &capturedShard{number: t.nextNumber(), tasks: map[*rangeDeletion]*capturedDeletion{}}
 		t.shards[s] = known
 		s.deletionsChanged = s.deletionsChanged || len(s.deletions) > 0
 	}
@@ -158,19 +158,19 @@ func (t *tracker) captureShard(s *shard, form disk.Shard) {
 	}
 }
 
-func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
+func (t *changeCapture) captureDeletions(s *shard, known *capturedShard) {
 	for _, task := range s.deletions {
 		was := known.tasks[task]
 		if was == nil {
-			was = &trackedTask{number: t.nextNumber()}
+			was = &capturedDeletion{number: t.nextNumber()}
 			known.tasks[task] = was
 		}
 		was.lastPass = t.pass
 		p := task.coll.Pattern
 		stored := mustEncode(disk.Deletion{
 			Shard: int64(known.number), Namespace: task.coll.Namespace, UUID: task.coll.UUID,
-			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.timing == deletionNow,
-			Donor: string(task.donor), At: task.migrationStart,
+			Min: p.Bound(task.min), Max: p.Bound(task.max), Immediate: task.timing == deletionNow,
+			Donor: string(task.donor), MigrationStart: task.migrationStart,
 		})
 		if !bytes.Equal(stored, was.stored) {
 			was.stored = stored
@@ -187,7 +187,7 @@ func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
 
 // captureTables writes the changed chunks of routing tables. A table with another key or epoch is
 // rewritten.
-func (t *tracker) captureTables(c *Cluster) {
+func (t *changeCapture) captureTables(c *Cluster) {
 	for ns, table := range c.config.allTables() {
 		known, ok := t.tables[ns]
 		if ok && known.table == table {
@@ -198,13 +198,13 @@ func (t *tracker) captureTables(c *Cluster) {
 			ok = false
 		}
 		if !ok {
-			known = trackedTable{number: t.nextNumber()}
+			known = capturedTable{number: t.nextNumber()}
 			t.emitEntry(disk.BucketTables, []byte(ns), mustEncode(disk.Table{
 				Number: int64(known.number), Key: table.Pattern().Doc(), Epoch: table.Epoch(), Timestamp: table.Timestamp(),
 			}))
 		}
 		t.captureChunks(ns, known, table)
-		t.tables[ns] = trackedTable{known.number, table}
+		t.tables[ns] = capturedTable{known.number, table}
 	}
 	if len(t.tables) == len(c.config.tables) {
 		return
@@ -218,7 +218,7 @@ func (t *tracker) captureTables(c *Cluster) {
 	}
 }
 
-func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.RoutingTable) {
+func (t *changeCapture) captureChunks(ns string, known capturedTable, table *catalog.RoutingTable) {
 	bucket := disk.NumberedBucket(disk.BucketChunks, known.number)
 	coll := catalog.Collection{Namespace: ns, Pattern: table.Pattern()}
 	for change := range table.ChangesSince(known.table) {
@@ -231,7 +231,8 @@ func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.Ro
 }
 
 // captureSmallBucket writes the changes of a bucket with few entries, which it compares completely.
-func (t *tracker) captureSmallBucket(bucket string, known map[string][]byte, n int, all iter.Seq2[string, []byte]) {
+func (t *changeCapture) captureSmallBucket(bucket string, known map[string][]byte, n int, all iter.Seq2[string,
+	[]byte]) {
 	for key, value := range all {
 		if !bytes.Equal(known[key], value) {
 			known[key] = value

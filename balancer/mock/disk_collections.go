@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-type trackedCollection struct {
+type capturedCollection struct {
 	number   uint64
 	lastPass uint64
 	docs     *store.Collection
@@ -24,7 +24,7 @@ type trackedCollection struct {
 	neverWritten bool
 }
 
-func (t *tracker) captureCollections(c *Cluster) {
+func (t *changeCapture) captureCollections(c *Cluster) {
 	n := 0
 	c.config.pendingLogs.flushAll(c.config.collections, c.config.logger)
 	for ns, docs := range c.config.collections {
@@ -54,10 +54,10 @@ func (t *tracker) captureCollections(c *Cluster) {
 }
 
 // captureCollection writes the definition of a collection; captureDocuments writes its documents later.
-func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection, local *localCollection) {
+func (t *changeCapture) captureCollection(form disk.Collection, docs *store.Collection, local *localCollection) {
 	known := t.colls[docs]
 	if known == nil {
-		known = &trackedCollection{number: t.nextNumber(), docs: docs, neverWritten: true}
+		known = &capturedCollection{number: t.nextNumber(), docs: docs, neverWritten: true}
 		t.colls[docs] = known
 		t.dirty = append(t.dirty, known)
 	}
@@ -73,7 +73,7 @@ func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection
 }
 
 // captureDefinition writes a collection's entry if it has changed.
-func (t *tracker) captureDefinition(known *trackedCollection) {
+func (t *changeCapture) captureDefinition(known *capturedCollection) {
 	known.form.Options = nil
 	if known.local != nil && len(known.local.options) > 0 {
 		known.form.Options = mustEncode(known.local.options)
@@ -86,7 +86,7 @@ func (t *tracker) captureDefinition(known *trackedCollection) {
 }
 
 // captureDocuments writes the changed documents of the collections that have reported changes.
-func (t *tracker) captureDocuments() {
+func (t *changeCapture) captureDocuments() {
 	dirty := t.dirty
 	t.dirty = nil
 	for _, known := range dirty {
@@ -113,7 +113,7 @@ func (t *tracker) captureDocuments() {
 	}
 }
 
-func (t *tracker) watchDocuments(known *trackedCollection) {
+func (t *changeCapture) watchDocuments(known *capturedCollection) {
 	if !t.singleUse {
 		known.docs.TrackChanges(func() { t.dirty = append(t.dirty, known) })
 	}
@@ -128,8 +128,8 @@ func (w *rangeWatch) note(min catalog.Key) {
 	}
 }
 
-// captureExtents writes the changed virtual data, or all virtual data if it was recreated.
-func (t *tracker) captureExtents(c *Cluster) {
+// captureVirtualRanges writes the changed virtual data, or all virtual data if it was recreated.
+func (t *changeCapture) captureVirtualRanges(c *Cluster) {
 	for _, known := range t.colls {
 		l := known.local
 		if l == nil || l.virtual.watch == nil && l.virtual.ranges == nil && known.ranges == nil {
@@ -141,7 +141,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		}
 		bucket, p := disk.NumberedBucket(disk.BucketExtents, known.number), table.Pattern()
 		if l.virtual.watch == nil || l.virtual.watch != known.ranges {
-			t.rewriteExtents(known, bucket, p)
+			t.rewriteVirtualRanges(known, bucket, p)
 			continue
 		}
 		if len(known.ranges.changed) == 0 {
@@ -158,7 +158,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 	}
 }
 
-func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p catalog.KeyPattern) {
+func (t *changeCapture) rewriteVirtualRanges(known *capturedCollection, bucket string, p catalog.KeyPattern) {
 	if known.ranges != nil {
 		t.emitEntry(bucket, nil, nil)
 	}

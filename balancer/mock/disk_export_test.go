@@ -77,7 +77,7 @@ func (s Stored) memory() disk.Memory {
 // Describe is the cluster that the state is of, as it was written.
 func (s Stored) Describe() (string, error) {
 	c := newCluster(Config{})
-	if err := c.storage.load(s.memory(), newTracker(true)); err != nil {
+	if err := c.storage.load(s.memory(), newChangeCapture(true)); err != nil {
 		return "", err
 	}
 	c.balancer.term-- // loading is an election
@@ -87,7 +87,7 @@ func (s Stored) Describe() (string, error) {
 // Start makes the state's cluster go on, as after a crash.
 func (s Stored) Start(seed uint64) (*Cluster, error) {
 	c := newCluster(Config{Seed: seed})
-	if err := c.storage.load(s.memory(), newTracker(true)); err != nil {
+	if err := c.storage.load(s.memory(), newChangeCapture(true)); err != nil {
 		return nil, err
 	}
 	newRollback(c).run()
@@ -123,7 +123,7 @@ func (c *Cluster) Describe() string {
 		add("user %s %s", name, bson.Raw(user))
 	}
 	add("parameters %v", c.parameters.Values())
-	add("state %v %d %x %v %d", c.ids.LastStamp, c.ids.ObjectIDCount(), c.ids.State().Process, c.membership.hadTwo, c.balancer.term)
+	add("state %v %d %x %v %d", c.ids.LastStamp, c.ids.ObjectIDCount(), c.ids.State().Process, c.membership.hadTwoShards, c.balancer.term)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }

@@ -19,12 +19,12 @@ type stateLoader struct {
 	from   disk.Source
 	shards map[uint64]*shard
 	// tracker learns the stored state, so that only later changes are written.
-	tracker *tracker
+	tracker *changeCapture
 }
 
 // load loads a state. The caller must roll back the operations that were in progress when the state was
 // written.
-func (st *Storage) load(from disk.Source, t *tracker) error {
+func (st *Storage) load(from disk.Source, t *changeCapture) error {
 	l := stateLoader{c: st.c, from: from, shards: map[uint64]*shard{}, tracker: t}
 	for _, part := range []struct {
 		bucket string
@@ -64,8 +64,9 @@ func (l *stateLoader) loadMeta(key, value []byte) error {
 func (st *Storage) storedState() disk.State {
 	given := st.c.ids.State()
 	return disk.State{
-		Time: st.c.clock.Now().UnixNano(), Stamp: given.Stamp, IDs: int64(given.Counter), Term: st.c.balancer.term,
-		Process: given.Process, Chance: given.PCG, HadTwo: st.c.membership.hadTwo, Release: st.c.release.String(),
+		Time: st.c.clock.Now().UnixNano(), Stamp: given.Stamp, ObjectIDCount: int64(given.Counter), Term: st.c.balancer.term,
+		Process: given.Process, RandState: given.PCG, HadTwoShards: st.c.membership.hadTwoShards,
+		Release:   st.c.release.String(),
 		Installed: st.c.installed.toStored(),
 	}
 }
@@ -80,11 +81,11 @@ func (st *Storage) restoreState(s disk.State) error {
 	if err := st.c.installed.restore(s.Installed); err != nil {
 		return err
 	}
-	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.IDs), Process: s.Process, PCG: s.Chance}
+	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.ObjectIDCount), Process: s.Process, PCG: s.RandState}
 	if err := st.c.ids.Restore(stored); err != nil {
 		return err
 	}
-	st.c.balancer.term, st.c.membership.hadTwo = s.Term+1, s.HadTwo
+	st.c.balancer.term, st.c.membership.hadTwoShards = s.Term+1, s.HadTwoShards
 	st.c.clock.ResetTo(time.Unix(0, s.Time))
 	return nil
 }
@@ -101,8 +102,8 @@ func (l *stateLoader) loadShard(key, value []byte) error {
 	s := newShard(catalog.ShardID(form.ID))
 	l.shards[number] = s
 	l.noteNumber(number)
-	l.tracker.shards[s] = &trackedShard{
-		number: number, written: true, form: form, tasks: map[*rangeDeletion]*trackedTask{},
+	l.tracker.shards[s] = &capturedShard{
+		number: number, written: true, form: form, tasks: map[*rangeDeletion]*capturedDeletion{},
 	}
 	if form.Removed {
 		l.c.membership.removed[form.Address] = s
@@ -137,7 +138,7 @@ func (l *stateLoader) loadTable(key, value []byte) error {
 	}
 	l.noteNumber(uint64(form.Number))
 	l.c.config.setTable(string(key), table)
-	l.tracker.tables[string(key)] = trackedTable{uint64(form.Number), table}
+	l.tracker.tables[string(key)] = capturedTable{uint64(form.Number), table}
 	return nil
 }
 
@@ -188,7 +189,7 @@ func (l *stateLoader) loadCollection(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	known := &trackedCollection{number: number, docs: docs, form: form, stored: slices.Clone(value)}
+	known := &capturedCollection{number: number, docs: docs, form: form, stored: slices.Clone(value)}
 	if known.local, err = l.attachCollection(form, docs); err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (l *stateLoader) attachCollection(form disk.Collection, docs *store.Collect
 	return local, nil
 }
 
-func (l *stateLoader) loadVirtualRanges(known *trackedCollection) error {
+func (l *stateLoader) loadVirtualRanges(known *capturedCollection) error {
 	table := l.c.config.Table(known.form.Namespace)
 	if known.local == nil || table == nil {
 		return nil
@@ -266,7 +267,7 @@ func (l *stateLoader) loadDeletion(key, value []byte) error {
 		s.deletions = append(s.deletions, task)
 	}
 	s.deletionsChanged = s.deletionsChanged || !ok
-	l.tracker.shards[s].tasks[task] = &trackedTask{number: number, stored: slices.Clone(value)}
+	l.tracker.shards[s].tasks[task] = &capturedDeletion{number: number, stored: slices.Clone(value)}
 	return nil
 }
 
@@ -275,9 +276,9 @@ func (l *stateLoader) loadDeletion(key, value []byte) error {
 func (l *stateLoader) newDeletion(form disk.Deletion) (*rangeDeletion, bool) {
 	task := &rangeDeletion{
 		coll:  deletionTarget{Namespace: form.Namespace, UUID: form.UUID},
-		donor: catalog.ShardID(form.Donor), migrationStart: form.At,
+		donor: catalog.ShardID(form.Donor), migrationStart: form.MigrationStart,
 	}
-	if form.Now {
+	if form.Immediate {
 		task.timing = deletionNow
 	}
 	table := l.c.config.Table(form.Namespace)

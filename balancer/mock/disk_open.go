@@ -33,7 +33,7 @@ func (c *Cluster) Storage() *Storage { return c.storage }
 // lock.
 type diskWriter struct {
 	file    *disk.Disk
-	tracker *tracker
+	tracker *changeCapture
 	// writes are the results of retryable writes since the last capture, by session; nil deletes an
 	// entry.
 	writes map[string]bson.Raw
@@ -56,7 +56,7 @@ func (st *Storage) open(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	k := &diskWriter{file: file, tracker: newTracker(false), caughtUp: make(chan struct{})}
+	k := &diskWriter{file: file, tracker: newChangeCapture(false), caughtUp: make(chan struct{})}
 	if err := st.initialize(k, cfg); err != nil {
 		_ = file.Close() // nothing was added yet
 		return err

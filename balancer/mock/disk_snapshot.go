@@ -20,7 +20,7 @@ import (
 func (c *Cluster) Save(path string) error {
 	var entries []disk.Entry
 	c.clock.Lock()
-	newTracker(true).capture(c, true, func(e disk.Entry) { entries = append(entries, e) })
+	newChangeCapture(true).capture(c, true, func(e disk.Entry) { entries = append(entries, e) })
 	header := disk.Header{Version: c.Version(), Made: c.clock.Now().UTC()}
 	c.clock.Unlock()
 	return disk.WriteSnapshot(path, header, entries)
@@ -32,7 +32,7 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := c.storage.load(s, newTracker(true)); err != nil {
+	if err := c.storage.load(s, newChangeCapture(true)); err != nil {
 		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
 	}
 	if err := c.applyOverrides(cfg); err != nil {
@@ -52,7 +52,7 @@ func (c *Cluster) loadMetadata(cfg Config) error {
 	p := cfg.Metadata.Parts()
 	state := c.storage.storedState()
 	state.Term = 0 // the first election is still to come
-	state.Time, state.Stamp, state.Release, state.HadTwo =
+	state.Time, state.Stamp, state.Release, state.HadTwoShards =
 		p.Time.UnixNano(), p.ClusterTime, p.Release.String(), len(p.Shards) > 1
 	if err := c.storage.restoreState(state); err != nil {
 		return err
@@ -317,7 +317,7 @@ func (c *Cluster) Load(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := fresh.storage.load(s, newTracker(true)); err != nil {
+	if err := fresh.storage.load(s, newChangeCapture(true)); err != nil {
 		return fmt.Errorf("snapshot %s: %w", path, err)
 	}
 	c.clock.Lock()
@@ -379,11 +379,11 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	c.collections.views, c.storage.users = by.collections.views, by.storage.users
 	clear(c.shards)
 	maps.Copy(c.shards, by.shards)
-	c.membership.removed, c.membership.hadTwo = by.membership.removed, by.membership.hadTwo
+	c.membership.removed, c.membership.hadTwoShards = by.membership.removed, by.membership.hadTwoShards
 	c.migrations.reset()
 	c.reshardings.reset()
 	c.failPoints.reset()
-	c.clusterParameters.upgrade = nil // an upgrade in progress must be started again
+	c.clusterParameters.fcvChange = nil // an upgrade in progress must be started again
 	if err := c.ids.Restore(by.ids.State()); err != nil {
 		return err
 	}

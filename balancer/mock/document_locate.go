@@ -224,8 +224,8 @@ func (r routerView) routeKey(ns string, key []byte) {
 	})
 }
 
-// learn refreshes the cache after a shard has rejected a request.
-func (r routerView) learn(ns string) {
+// refreshAfterRefusal refreshes the cache after a shard has rejected a request.
+func (r routerView) refreshAfterRefusal(ns string) {
 	if r.mainCollection != "" && r.mainCollection != ns {
 		r.cache.Refresh(ns, r.config)
 		return
@@ -247,7 +247,7 @@ func (r routerView) send(ns string, to routing.Targets) {
 	}
 	by, refused := r.cache.Refusal(ns, r.config, to)
 	if refused {
-		r.learn(ns)
+		r.refreshAfterRefusal(ns)
 	}
 	if s := r.shards[by]; refused && s != nil {
 		s.counters.staleRequests++
@@ -271,7 +271,7 @@ func (r routerView) refreshIfStale(id catalog.ShardID, ns string) bool {
 	if r.isFresh(ns) {
 		return false
 	}
-	r.learn(ns)
+	r.refreshAfterRefusal(ns)
 	r.shards[id].counters.staleRequests++
 	return true
 }

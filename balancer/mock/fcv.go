@@ -94,7 +94,7 @@ func (c *Cluster) Language(r catalog.Release) expr.Language {
 }
 
 // CompatibilityVersion returns the feature compatibility version as it is now.
-func (e engine) CompatibilityVersion(context.Context) string { return e.b.config.fcv.version() }
+func (e engineCluster) CompatibilityVersion(context.Context) string { return e.b.config.fcv.version() }
 
 // FCVDocument returns the document of the feature compatibility version; nil before 3.4.
 func (cp *ClusterParameters) FCVDocument() bson.Raw { return cp.config.fcv.document() }
@@ -109,7 +109,7 @@ func (cp *ClusterParameters) SetFCV(version string) error {
 }
 
 func (cp *ClusterParameters) finishFCVChange(version string) error {
-	cp.upgrade = nil
+	cp.fcvChange = nil
 	cp.ids.Tick()
 	return cp.config.fcv.set(bson.D{{Key: "version", Value: version}})
 }
@@ -141,7 +141,7 @@ func (cp *ClusterParameters) SetTransitionalFCV(version string) error {
 			{Key: "previousVersion", Value: own}}
 	}
 	cp.ids.Tick()
-	cp.upgrade = nil // cancels an earlier change
+	cp.fcvChange = nil // cancels an earlier change
 	return cp.config.fcv.set(fields)
 }
 

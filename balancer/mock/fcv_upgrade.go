@@ -12,8 +12,8 @@ import (
 // copies the metadata collection by collection. Running splits, merges and migrations end first, and new
 // ones are rejected until the copy is complete (release notes of 9.0).
 
-// upgrade is a copy of metadata to the shards in progress.
-type upgrade struct {
+// fcvChange is a change of the FCV in progress, which copies metadata to the shards.
+type fcvChange struct {
 	to     string
 	minEnd time.Time // earliest end; the copy also waits for migrations
 }
@@ -32,14 +32,14 @@ func (cp *ClusterParameters) ChangeFCV(ctx context.Context, deadline time.Time, 
 	if err := cp.StartFCVChange(version, 0); err != nil {
 		return err
 	}
-	mine := cp.upgrade
-	return cp.clock.Await(ctx, deadline, func() bool { return mine == nil || cp.upgrade != mine })
+	mine := cp.fcvChange
+	return cp.clock.Await(ctx, deadline, func() bool { return mine == nil || cp.fcvChange != mine })
 }
 
 // StartFCVChange starts a change that completes by itself after d, or after the estimated duration if d
 // is zero. A change without a copy is complete at once.
 func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) error {
-	if cp.upgrade != nil && cp.upgrade.to == version {
+	if cp.fcvChange != nil && cp.fcvChange.to == version {
 		return nil
 	}
 	copies := version == catalog.Release90.String() && cp.fcv() != version
@@ -52,8 +52,8 @@ func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) err
 	if d == 0 {
 		d = cp.metadataCopyTime()
 	}
-	u := &upgrade{to: version, minEnd: cp.clock.Now().Add(d)}
-	cp.upgrade = u
+	u := &fcvChange{to: version, minEnd: cp.clock.Now().Add(d)}
+	cp.fcvChange = u
 	if copies {
 		cp.reshardings.abortUncommitted()
 	}
@@ -62,9 +62,9 @@ func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) err
 }
 
 // finishAfterMigrations completes a change unless migrations are still running.
-func (cp *ClusterParameters) finishAfterMigrations(u *upgrade) {
+func (cp *ClusterParameters) finishAfterMigrations(u *fcvChange) {
 	switch {
-	case cp.upgrade != u: // replaced by another change
+	case cp.fcvChange != u: // replaced by another change
 	case len(cp.migrations.active) > 0 && checkChunkOperations(cp.config) != nil:
 		cp.clock.After(upgradeRetry, func() { cp.finishAfterMigrations(u) })
 	default:

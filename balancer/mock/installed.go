@@ -12,7 +12,7 @@ import (
 // InstalledReleases holds the installed releases of members and routers, to simulate an upgrade step by step.
 // The format of stored data and the mock's own commands do not depend on it.
 type InstalledReleases struct {
-	defaults   *setup
+	defaults   *clusterSettings
 	addresses  *Addresses
 	routers    *Routers
 	parameters *ClusterParameters

@@ -55,7 +55,7 @@ type MoveRequest struct {
 
 // Migrations are the chunk migrations of a cluster, at most one for each shard.
 type Migrations struct {
-	*setup
+	*clusterSettings
 	balancer   *Balancer
 	chunks     *Chunks
 	clock      *clock.Clock
@@ -133,7 +133,7 @@ type migration struct {
 	originalMin, originalMax bson.Raw
 
 	coll           catalog.Collection
-	known          boundKeys
+	parsedBounds   boundKeys
 	min, max       catalog.Key // zero before the collection is read
 	donor          *shard
 	recipient      *shard
@@ -219,7 +219,7 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 		return
 	}
 	m := &migration{ms: ms, req: req, originalMin: req.Min, originalMax: req.Max, waiters: []func(error){done},
-		known: keys}
+		parsedBounds: keys}
 	m.steps.begin(ms.clock.Now())
 	m.startedAt = ms.ids.ClusterTime()
 	if err := m.checkCanStart(); err != nil {
@@ -281,7 +281,7 @@ func (m *migration) failAfterPanic(err error) {
 // checkCanStart makes the donor's checks before it registers the migration
 // (rules/02-migration-and-metadata §5.3 #1-#5).
 func (m *migration) checkCanStart() error {
-	if !m.ms.membership.hadTwo {
+	if !m.ms.membership.hadTwoShards {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
 	}
 	m.donor, m.recipient = m.ms.shards[m.req.From], m.ms.shards[m.req.To]
@@ -355,7 +355,8 @@ func (m *migration) resolveCollection() error {
 	if m.local(m.donor) == nil {
 		return errDropped()
 	}
-	bounds := requestedBounds{&m.req, m.known, m.coll.Pattern, m.ms.config.tables[m.req.Namespace], m.local(m.donor)}
+	bounds := requestedBounds{&m.req, m.parsedBounds, m.coll.Pattern, m.ms.config.tables[m.req.Namespace],
+		m.local(m.donor)}
 	var wrong boundError
 	if m.min, m.max, err = bounds.resolve(); errors.As(err, &wrong) {
 		return m.ms.config.staleConfigError(m.req.Namespace, m.donor.id,

@@ -17,7 +17,7 @@ import (
 
 // environment holds the parts of a cluster that requests use.
 type environment struct {
-	*setup
+	*clusterSettings
 	addresses    *Addresses
 	changes      *ChangeFeed
 	chunks       *Chunks

@@ -121,7 +121,7 @@ func (rs *Reshardings) reshardableCollection(ns string) (catalog.Collection, err
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 	case coll.Unsplittable:
 		return coll, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
-	case !rs.membership.hadTwo:
+	case !rs.membership.hadTwoShards:
 		return coll, mongoerr.New(mongoerr.IllegalOperation,
 			"Cannot reshard a collection in a cluster that has never had two shards")
 	}
@@ -229,19 +229,19 @@ func (rs *Reshardings) newChunks(coll catalog.Collection, pattern catalog.KeyPat
 		return nil, err
 	}
 	l := &reshardLayout{rs: rs, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
-		chunks: cmp.Or(int(req.InitialChunks), defaultReshardChunks)}
+		chunkCount: cmp.Or(int(req.InitialChunks), defaultReshardChunks)}
 	return l.build()
 }
 
 // reshardLayout determines the chunks of a resharded collection.
 type reshardLayout struct {
-	rs      *Reshardings
-	coll    catalog.Collection
-	pattern catalog.KeyPattern
-	zones   *catalog.ZoneSet
-	targets []catalog.Shard
-	ranges  []catalog.Chunk // the requested chunks; nil to compute them
-	chunks  int             // number of chunks
+	rs         *Reshardings
+	coll       catalog.Collection
+	pattern    catalog.KeyPattern
+	zones      *catalog.ZoneSet
+	targets    []catalog.Shard
+	ranges     []catalog.Chunk // the requested chunks; nil to compute them
+	chunkCount int             // number of chunks
 }
 
 func (l *reshardLayout) build() ([]catalog.Chunk, error) {
@@ -327,17 +327,17 @@ func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 		})
 	}
 	tidy()
-	for _, point := range l.quantiles(l.chunks - 1) {
-		if len(points) >= l.chunks-1 {
+	for _, point := range l.quantiles(l.chunkCount - 1) {
+		if len(points) >= l.chunkCount-1 {
 			break
 		}
 		points = append(points, point)
 		tidy()
 	}
-	if len(points)+1 < l.chunks {
+	if len(points)+1 < l.chunkCount {
 		return nil, mongoerr.New(fewShardKeys,
 			"The shard key provided does not have enough cardinality to make the required number of chunks of %d, it can "+
-				"only make %d chunks", l.chunks, len(points)+1)
+				"only make %d chunks", l.chunkCount, len(points)+1)
 	}
 	return points, nil
 }
@@ -362,7 +362,7 @@ func (l *reshardLayout) quantiles(n int) []catalog.Key {
 		return l.virtualQuantiles(n)
 	}
 	slices.SortFunc(keys, catalog.Key.Compare)
-	sampled := min(len(keys), l.chunks*samplesPerChunk)
+	sampled := min(len(keys), l.chunkCount*samplesPerChunk)
 	var points []catalog.Key
 	for i := samplesPerChunk; i < sampled+samplesPerChunk; i += samplesPerChunk {
 		points = append(points, keys[min(i, sampled)*len(keys)/sampled-1])

@@ -36,7 +36,7 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 		return mongoerr.New(mongoerr.NamespaceNotFound, "moveCollection can only be called on an unsharded collection")
 	case !tracked && rs.shards[primary].colls[ns] == nil:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-	case !rs.membership.hadTwo:
+	case !rs.membership.hadTwoShards:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move a collection in a cluster that has never had two shards")
 	}
 	target, err := rs.config.ShardByID(to)
@@ -66,7 +66,7 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 		return err
 	case !ok:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-	case !rs.membership.hadTwo:
+	case !rs.membership.hadTwoShards:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two "+
 			"shards")
 	}
@@ -149,7 +149,7 @@ func (c *Collections) trackUnsharded(ns string, primary catalog.ShardID) error {
 
 // Unsharded returns the unsharded collections: untracked ones on the primary shard of their database,
 // and tracked ones.
-func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
+func (e engineCluster) Unsharded(context.Context) ([]policy.Unsharded, error) {
 	var list []policy.Unsharded
 	for _, id := range e.b.shards.ids() {
 		for ns, local := range e.b.shards[id].colls {

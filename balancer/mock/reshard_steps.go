@@ -48,7 +48,7 @@ const configReshardings = "reshardingOperations"
 
 // Reshardings are the operations that reshard, move or unshard collections.
 type Reshardings struct {
-	*setup
+	*clusterSettings
 	changes     *ChangeFeed
 	clock       *clock.Clock
 	collections *Collections

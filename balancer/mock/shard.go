@@ -252,9 +252,9 @@ func (m *migration) countEnd(now time.Time, err error) {
 	}
 }
 
-// Migrations returns a shard's counters of migrations and range deletions with their names in
+// MigrationCounters returns a shard's counters of migrations and range deletions with their names in
 // serverStatus.
-func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
+func (st *Statistics) MigrationCounters(id catalog.ShardID) bson.D {
 	var n shardCounters // zero for a config server that is not a shard
 	if s := st.shards[id]; s != nil {
 		n = s.counters

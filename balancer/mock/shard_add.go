@@ -19,7 +19,7 @@ import (
 
 // Membership adds shards to the cluster and removes them.
 type Membership struct {
-	*setup
+	*clusterSettings
 	addresses         *Addresses
 	clusterParameters *ClusterParameters
 	config            *ConfigDB
@@ -32,8 +32,8 @@ type Membership struct {
 
 	// removed holds the removed shards by address.
 	removed map[string]*shard
-	// hadTwo reports whether the cluster has ever had two shards.
-	hadTwo bool
+	// hadTwoShards reports whether the cluster has ever had two shards.
+	hadTwoShards bool
 }
 
 // Membership returns the Membership of the cluster.
@@ -253,9 +253,9 @@ func (m *Membership) AddConfigShard() error {
 	return nil
 }
 
-var _ balancer.MachineIDs = engine{}
+var _ balancer.MachineIDs = engineCluster{}
 
-func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, known bool, err error) {
+func (e engineCluster) MachineID(_ context.Context, id catalog.ShardID) (number int64, known bool, err error) {
 	if e.b.shards[id] == nil {
 		return 0, false, nil
 	}
@@ -264,7 +264,7 @@ func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, 
 
 // MachineIDsKnownUnique reports whether the machine ids of all shards are known and differ. It caches the
 // result, because every round calls it.
-func (e engine) MachineIDsKnownUnique(context.Context) bool {
+func (e engineCluster) MachineIDsKnownUnique(context.Context) bool {
 	list, err := e.b.config.shardList()
 	if err != nil || e.b.faults.checkReachesShards(configShard) != nil {
 		return false
@@ -283,7 +283,7 @@ func (e engine) MachineIDsKnownUnique(context.Context) bool {
 	return known.machineIDsDiffer
 }
 
-func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
+func (e engineCluster) ResetMachineID(_ context.Context, id catalog.ShardID) error {
 	if err := e.b.faults.checkReachable(configShard, id); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 // RangeDeleter deletes the orphans of shards.
 type RangeDeleter struct {
-	*setup
+	*clusterSettings
 	clock      *clock.Clock
 	faults     *Faults
 	failPoints *FailPoints

@@ -20,7 +20,7 @@ import (
 
 // Statistics computes statistics of the data on shards and the config server.
 type Statistics struct {
-	*setup
+	*clusterSettings
 	addresses    *Addresses
 	clock        *clock.Clock
 	collections  *Collections

@@ -16,7 +16,7 @@ import (
 // Workloads simulate the operations of applications. The operations are counted, and sampled on request,
 // but not executed; only the collections grow.
 type Workloads struct {
-	*setup
+	*clusterSettings
 	clock      *clock.Clock
 	config     *ConfigDB
 	ids        *ids.Source

@@ -68,7 +68,7 @@ func (c *Collection) IsTimeSeries() bool {
 	})
 }
 
-func (c *Collection) newFinding(k Kind, shards []catalog.ShardID, text string, mend []string) Finding {
+func (c *Collection) newFinding(k FindingKind, shards []catalog.ShardID, text string, mend []string) Finding {
 	n := int64(max(1, len(shards)))
 	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, Mend: mend}
 }

@@ -23,23 +23,23 @@ type Copy struct {
 	Doc   bson.Raw
 }
 
-// State is the state of a copy.
-type State string
+// CopyState is the state of a copy.
+type CopyState string
 
 // The states of copies.
 const (
 	// Owned: the shard owns the key of the copy.
-	Owned State = "owned"
+	Owned CopyState = "owned"
 	// AwaitingDeletion: a range deletion covers the copy, and the owner has the document. LoneAwaitingDeletion: a range
 	// deletion covers the copy, and no shard that owns the key has the document.
-	AwaitingDeletion     State = "waiting"
-	LoneAwaitingDeletion State = "lone, waiting"
+	AwaitingDeletion     CopyState = "waiting"
+	LoneAwaitingDeletion CopyState = "lone, waiting"
 	// Stray: no range deletion covers the copy, and the owner has the document. LoneStray: no range
 	// deletion covers the copy, and no shard that owns the key has the document.
-	Stray     State = "stray"
-	LoneStray State = "lone"
+	Stray     CopyState = "stray"
+	LoneStray CopyState = "lone"
 	// NoChunk: no chunk contains the key of the copy.
-	NoChunk State = "nowhere"
+	NoChunk CopyState = "nowhere"
 )
 
 // Judge classifies copies of documents.
@@ -52,14 +52,14 @@ type Judge struct {
 
 // Verdict describes the copies with one _id.
 type Verdict struct {
-	States []State // of each copy
+	States []CopyState // of each copy
 	// Since is when the earliest migration began whose range deletion covers a lone copy.
 	Since bson.Timestamp
 }
 
 // Classify classifies all copies with one _id on all shards.
 func (j *Judge) Classify(copies []Copy) Verdict {
-	v := Verdict{States: make([]State, len(copies))}
+	v := Verdict{States: make([]CopyState, len(copies))}
 	owned := false
 	for i, c := range copies {
 		state, since := j.classifyCopy(c)
@@ -85,7 +85,7 @@ func (j *Judge) Classify(copies []Copy) Verdict {
 }
 
 // classifyCopy classifies a copy, assuming that the owner has the document.
-func (j *Judge) classifyCopy(c Copy) (State, bson.Timestamp) {
+func (j *Judge) classifyCopy(c Copy) (CopyState, bson.Timestamp) {
 	var room [64]byte
 	key, err := j.Pattern.AppendDocumentKey(room[:0], c.Doc)
 	if err != nil {
@@ -124,7 +124,7 @@ func (v Verdict) IsSound() bool {
 }
 
 // HasState reports whether some copy is in a state.
-func (v Verdict) HasState(s State) bool { return slices.Contains(v.States, s) }
+func (v Verdict) HasState(s CopyState) bool { return slices.Contains(v.States, s) }
 
 // OwnedCount returns how many shards own their copies.
 func (v Verdict) OwnedCount() (n int) {

@@ -8,60 +8,61 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Kind is the kind of an inconsistency.
-type Kind string
+// FindingKind is the kind of an inconsistency.
+type FindingKind string
 
 // The kinds of findings.
 const (
 	// Lone: a document on a shard that does not own it, without a copy on any other shard.
-	Lone Kind = "lone"
+	Lone FindingKind = "lone"
 	// Orphan: a document on a shard that does not own it, without a range deletion.
-	Orphan Kind = "orphan"
+	Orphan FindingKind = "orphan"
 	// DuplicateID: two documents of a collection have the same _id.
-	DuplicateID Kind = "duplicate-id"
+	DuplicateID FindingKind = "duplicate-id"
 	// DuplicateKey: two documents on different shards have the same value of a unique index.
-	DuplicateKey Kind = "duplicate-key"
+	DuplicateKey FindingKind = "duplicate-key"
 	// Unplaced: a document whose shard key is in no chunk, or that can't have a shard key.
-	Unplaced Kind = "unplaced"
+	Unplaced FindingKind = "unplaced"
 	// IndexMissing and IndexDiffers: an index is missing or different on a shard that owns chunks.
-	IndexMissing Kind = "index-missing"
-	IndexDiffers Kind = "index-differs"
+	IndexMissing FindingKind = "index-missing"
+	IndexDiffers FindingKind = "index-differs"
 	// OptionsDiffer: options of the collection, such as its validator, differ between shards.
-	OptionsDiffer Kind = "options-differ"
+	OptionsDiffer FindingKind = "options-differ"
 	// UUIDDiffers: a shard has a collection of that name with another UUID than the config database.
-	UUIDDiffers Kind = "uuid-differs"
+	UUIDDiffers FindingKind = "uuid-differs"
 	// Misplaced: a shard has a collection that belongs only on other shards.
-	Misplaced Kind = "misplaced"
+	Misplaced FindingKind = "misplaced"
 	// Absent: a shard owns chunks of a collection that does not exist on the shard.
-	Absent Kind = "absent"
+	Absent FindingKind = "absent"
 	// ChunkGap and ChunkOverlap: keys in no chunk, or in two chunks. ChunkInvalid: a chunk whose bounds
 	// are no valid range of keys, or whose shard does not exist.
-	ChunkGap     Kind = "chunk-gap"
-	ChunkOverlap Kind = "chunk-overlap"
-	ChunkInvalid Kind = "chunk-invalid"
+	ChunkGap     FindingKind = "chunk-gap"
+	ChunkOverlap FindingKind = "chunk-overlap"
+	ChunkInvalid FindingKind = "chunk-invalid"
 	// ZoneEmpty: the range of a zone contains no key. ZoneEndsEarly: the range ends at MaxKey of the first
 	// field, but before the end of the key space. ZoneInvalid: the bounds of the range are no valid
 	// keys.
-	ZoneEmpty     Kind = "zone-empty"
-	ZoneEndsEarly Kind = "zone-end"
-	ZoneOverlap   Kind = "zone-overlap"
-	ZoneInvalid   Kind = "zone-invalid"
+	ZoneEmpty     FindingKind = "zone-empty"
+	ZoneEndsEarly FindingKind = "zone-end"
+	ZoneOverlap   FindingKind = "zone-overlap"
+	ZoneInvalid   FindingKind = "zone-invalid"
 	// CountDiffers: the document count of a shard differs from its number of documents.
-	CountDiffers Kind = "count-differs"
+	CountDiffers FindingKind = "count-differs"
 	// OtherInconsistency: checkMetadataConsistency reports another inconsistency.
-	OtherInconsistency Kind = "metadata"
+	OtherInconsistency FindingKind = "metadata"
 )
 
 // Kinds returns all kinds, the most severe first.
-func Kinds() []Kind {
-	return []Kind{Lone, ChunkGap, ChunkOverlap, ChunkInvalid, UUIDDiffers, Absent, DuplicateID, DuplicateKey, Unplaced,
+func Kinds() []FindingKind {
+	return []FindingKind{Lone, ChunkGap, ChunkOverlap, ChunkInvalid, UUIDDiffers, Absent, DuplicateID,
+		DuplicateKey, Unplaced,
 		Orphan, Misplaced, IndexMissing, IndexDiffers, OptionsDiffer, ZoneInvalid, ZoneOverlap, ZoneEmpty, ZoneEndsEarly,
 		CountDiffers, OtherInconsistency}
 }
 
 // Finding is an inconsistency.
 type Finding struct {
-	Kind      Kind              `json:"kind"`
+	Kind      FindingKind       `json:"kind"`
 	Namespace string            `json:"ns"`
 	Shards    []catalog.ShardID `json:"shards,omitempty"`
 	// Count is the number of affected documents or ranges.

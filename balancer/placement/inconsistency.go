@@ -8,7 +8,7 @@ import (
 
 // serverKinds maps the types of checkMetadataConsistency to kinds of findings. Other types become
 // OtherInconsistency.
-var serverKinds = map[string]Kind{
+var serverKinds = map[string]FindingKind{
 	"CollectionOptionsMismatch": OptionsDiffer,
 	"CollectionUUIDMismatch":    UUIDDiffers,
 	"CorruptedChunkShardKey":    ChunkInvalid,
@@ -26,7 +26,7 @@ var serverKinds = map[string]Kind{
 
 // equivalentKinds are kinds that the server may report in place of each other: servers report a missing
 // index as inconsistent.
-var equivalentKinds = map[Kind][]Kind{
+var equivalentKinds = map[FindingKind][]FindingKind{
 	IndexDiffers: {IndexDiffers, IndexMissing},
 	IndexMissing: {IndexMissing, IndexDiffers},
 }
@@ -42,7 +42,7 @@ func MergeInconsistencies(found []Finding, reported []catalog.Inconsistency) []F
 		}
 		same := equivalentKinds[kind]
 		if same == nil {
-			same = []Kind{kind}
+			same = []FindingKind{kind}
 		}
 		known := mapped && slices.ContainsFunc(found, func(f Finding) bool {
 			return f.Namespace == r.Namespace && slices.Contains(same, f.Kind) &&

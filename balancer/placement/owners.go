@@ -52,14 +52,14 @@ type ChunkReader struct {
 	shards    []catalog.ShardID
 	owners    Owners
 	coveredTo catalog.Key // keys below are covered by chunks
-	found     map[Kind]*Finding
+	found     map[FindingKind]*Finding
 }
 
 // NewChunkReader returns a ChunkReader for a collection; known are the shards of the cluster.
 func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *ChunkReader {
 	return &ChunkReader{
 		coll: coll, shards: known, owners: Owners{pattern: coll.Pattern}, coveredTo: coll.Pattern.GlobalMin(),
-		found: map[Kind]*Finding{},
+		found: map[FindingKind]*Finding{},
 	}
 }
 
@@ -93,7 +93,7 @@ func (r *ChunkReader) Finish() (*Owners, []Finding) {
 		r.addGap(end)
 	}
 	var list []Finding
-	for _, k := range []Kind{ChunkGap, ChunkOverlap, ChunkInvalid} {
+	for _, k := range []FindingKind{ChunkGap, ChunkOverlap, ChunkInvalid} {
 		if f := r.found[k]; f != nil {
 			list = append(list, *f)
 		}
@@ -123,13 +123,13 @@ func (r *ChunkReader) shardIndex(id catalog.ShardID) int32 {
 	return int32(i)
 }
 
-var chunkTexts = map[Kind]string{
+var chunkTexts = map[FindingKind]string{
 	ChunkGap:     "no chunk has the keys ",
 	ChunkOverlap: "two chunks have the keys ",
 	ChunkInvalid: "invalid chunk: ",
 }
 
-func (r *ChunkReader) addFinding(k Kind, what string) {
+func (r *ChunkReader) addFinding(k FindingKind, what string) {
 	f := r.found[k]
 	if f == nil {
 		f = &Finding{Kind: k, Namespace: r.coll.Namespace, Mend: repairChunks(r.coll)}

@@ -82,22 +82,22 @@ func TestChunks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		chunks []span
-		kinds  []Kind
+		kinds  []FindingKind
 		text   string
 	}{
 		{"whole", []span{{nil, 10, "a"}, {10, 20, "a"}, {20, nil, "b"}}, nil, ""},
-		{"a hole", []span{{nil, 10, "a"}, {20, nil, "b"}}, []Kind{ChunkGap}, `{"x": 10} to {"x": 20}`},
-		{"no beginning", []span{{10, nil, "a"}}, []Kind{ChunkGap}, "MinKey"},
-		{"no end", []span{{nil, 10, "a"}}, []Kind{ChunkGap}, "MaxKey"},
-		{"nothing", nil, []Kind{ChunkGap}, "MaxKey"},
-		{"twice", []span{{nil, 20, "a"}, {10, nil, "b"}}, []Kind{ChunkOverlap}, `{"x": 10} to {"x": 20}`},
-		{"inside another", []span{{nil, nil, "a"}, {10, 20, "b"}}, []Kind{ChunkOverlap}, `{"x": 10} to {"x": 20}`},
-		{"turned round", []span{{nil, nil, "a"}, {20, 10, "b"}}, []Kind{ChunkInvalid}, "not below"},
-		{"no shard", []span{{nil, nil, "c"}}, []Kind{ChunkInvalid}, `"c", which is not a shard`},
-		{"both", []span{{nil, 10, "a"}, {5, 12, "a"}, {15, nil, "b"}}, []Kind{ChunkGap, ChunkOverlap}, `{"x": 12} to {"x": 15}`},
+		{"a hole", []span{{nil, 10, "a"}, {20, nil, "b"}}, []FindingKind{ChunkGap}, `{"x": 10} to {"x": 20}`},
+		{"no beginning", []span{{10, nil, "a"}}, []FindingKind{ChunkGap}, "MinKey"},
+		{"no end", []span{{nil, 10, "a"}}, []FindingKind{ChunkGap}, "MaxKey"},
+		{"nothing", nil, []FindingKind{ChunkGap}, "MaxKey"},
+		{"twice", []span{{nil, 20, "a"}, {10, nil, "b"}}, []FindingKind{ChunkOverlap}, `{"x": 10} to {"x": 20}`},
+		{"inside another", []span{{nil, nil, "a"}, {10, 20, "b"}}, []FindingKind{ChunkOverlap}, `{"x": 10} to {"x": 20}`},
+		{"turned round", []span{{nil, nil, "a"}, {20, 10, "b"}}, []FindingKind{ChunkInvalid}, "not below"},
+		{"no shard", []span{{nil, nil, "c"}}, []FindingKind{ChunkInvalid}, `"c", which is not a shard`},
+		{"both", []span{{nil, 10, "a"}, {5, 12, "a"}, {15, nil, "b"}}, []FindingKind{ChunkGap, ChunkOverlap}, `{"x": 12} to {"x": 15}`},
 	} {
 		_, found := read(t, c.chunks...)
-		var kinds []Kind
+		var kinds []FindingKind
 		text := ""
 		for _, f := range found {
 			kinds = append(kinds, f.Kind)
@@ -150,19 +150,19 @@ func TestZones(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		zones []bson.Raw
-		kinds []Kind
+		kinds []FindingKind
 		mend  string
 	}{
 		{"sound", []bson.Raw{zone("a", x(1), x(5)), zone("b", x(5), xy(bson.MaxKey{}, bson.MaxKey{}))}, nil, ""},
-		{"to MaxKey of the first field", []bson.Raw{zone("a", x(1), x(bson.MaxKey{}))}, []Kind{ZoneEndsEarly}, "sh.updateZoneKeyRange"},
-		{"of no key", []bson.Raw{zone("a", x(3), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
-		{"turned round", []bson.Raw{zone("a", x(4), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
-		{"overlapping", []bson.Raw{zone("b", x(3), x(9)), zone("a", x(1), x(5))}, []Kind{ZoneOverlap}, "sh.removeRangeFromZone"},
+		{"to MaxKey of the first field", []bson.Raw{zone("a", x(1), x(bson.MaxKey{}))}, []FindingKind{ZoneEndsEarly}, "sh.updateZoneKeyRange"},
+		{"of no key", []bson.Raw{zone("a", x(3), x(3))}, []FindingKind{ZoneEmpty}, "tags.deleteOne"},
+		{"turned round", []bson.Raw{zone("a", x(4), x(3))}, []FindingKind{ZoneEmpty}, "tags.deleteOne"},
+		{"overlapping", []bson.Raw{zone("b", x(3), x(9)), zone("a", x(1), x(5))}, []FindingKind{ZoneOverlap}, "sh.removeRangeFromZone"},
 		{"in a larger one", []bson.Raw{zone("a", x(1), x(9)), zone("b", x(2), x(3)), zone("c", x(5), x(6))},
-			[]Kind{ZoneOverlap, ZoneOverlap}, "sh.removeRangeFromZone"},
-		{"of another key", []bson.Raw{zone("a", bson.D{{Key: "z", Value: 1}}, x(5))}, []Kind{ZoneInvalid}, "tags.deleteOne"},
+			[]FindingKind{ZoneOverlap, ZoneOverlap}, "sh.removeRangeFromZone"},
+		{"of another key", []bson.Raw{zone("a", bson.D{{Key: "z", Value: 1}}, x(5))}, []FindingKind{ZoneInvalid}, "tags.deleteOne"},
 	} {
-		var kinds []Kind
+		var kinds []FindingKind
 		mend := ""
 		for _, f := range CheckZones(collection(t, "x", "y"), c.zones) {
 			kinds = append(kinds, f.Kind)
@@ -186,20 +186,20 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		copies []Copy
-		want   []State
+		want   []CopyState
 		sound  bool
 	}{
-		{"at home", []Copy{copyOf("a", 1)}, []State{Owned}, true},
-		{"and an orphan that waits", []Copy{copyOf("a", 1), copyOf("b", 1)}, []State{Owned, AwaitingDeletion}, true},
-		{"and one that does not", []Copy{copyOf("a", 7), copyOf("b", 7)}, []State{Owned, Stray}, false},
-		{"only an orphan that waits", []Copy{copyOf("b", 4)}, []State{LoneAwaitingDeletion}, false},
-		{"a bound does not wait", []Copy{copyOf("b", 5)}, []State{LoneStray}, false},
-		{"another collection's deletion", []Copy{copyOf("a", 25)}, []State{LoneStray}, false},
-		{"an older key elsewhere", []Copy{copyOf("b", 7), copyOf("b", 25)}, []State{Stray, Owned}, false},
-		{"twice", []Copy{copyOf("a", 1), copyOf("b", 25)}, []State{Owned, Owned}, false},
-		{"in a hole", []Copy{copyOf("a", 15)}, []State{NoChunk}, false},
-		{"no key", []Copy{copyOf("a", bson.A{1})}, []State{NoChunk}, false},
-		{"null", []Copy{copyOf("a", nil)}, []State{Owned}, true},
+		{"at home", []Copy{copyOf("a", 1)}, []CopyState{Owned}, true},
+		{"and an orphan that waits", []Copy{copyOf("a", 1), copyOf("b", 1)}, []CopyState{Owned, AwaitingDeletion}, true},
+		{"and one that does not", []Copy{copyOf("a", 7), copyOf("b", 7)}, []CopyState{Owned, Stray}, false},
+		{"only an orphan that waits", []Copy{copyOf("b", 4)}, []CopyState{LoneAwaitingDeletion}, false},
+		{"a bound does not wait", []Copy{copyOf("b", 5)}, []CopyState{LoneStray}, false},
+		{"another collection's deletion", []Copy{copyOf("a", 25)}, []CopyState{LoneStray}, false},
+		{"an older key elsewhere", []Copy{copyOf("b", 7), copyOf("b", 25)}, []CopyState{Stray, Owned}, false},
+		{"twice", []Copy{copyOf("a", 1), copyOf("b", 25)}, []CopyState{Owned, Owned}, false},
+		{"in a hole", []Copy{copyOf("a", 15)}, []CopyState{NoChunk}, false},
+		{"no key", []Copy{copyOf("a", bson.A{1})}, []CopyState{NoChunk}, false},
+		{"null", []Copy{copyOf("a", nil)}, []CopyState{Owned}, true},
 	} {
 		v := j.Classify(c.copies)
 		if !slices.Equal(v.States, c.want) || v.IsSound() != c.sound {
@@ -341,7 +341,7 @@ func TestReported(t *testing.T) {
 	found := []Finding{{Kind: IndexMissing, Namespace: "db.c", Shards: []catalog.ShardID{"b"}}, {Kind: ChunkGap, Namespace: "db.c"}}
 	for _, c := range []struct {
 		of    catalog.Inconsistency
-		added Kind
+		added FindingKind
 	}{
 		{catalog.Inconsistency{Type: "InconsistentIndex", Namespace: "db.c"}, ""},
 		{catalog.Inconsistency{Type: "RoutingTableRangeGap", Namespace: "db.c"}, ""},
@@ -351,7 +351,7 @@ func TestReported(t *testing.T) {
 		{catalog.Inconsistency{Type: "SomethingNew", Namespace: "db.c"}, OtherInconsistency},
 	} {
 		got := MergeInconsistencies(slices.Clone(found), []catalog.Inconsistency{c.of})
-		added := Kind("")
+		added := FindingKind("")
 		if len(got) > len(found) {
 			added = got[len(got)-1].Kind
 		}

@@ -17,7 +17,7 @@ func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 		doc bson.Raw
 	}
 	var zones []zone
-	add := func(k Kind, doc bson.Raw, text string) {
+	add := func(k FindingKind, doc bson.Raw, text string) {
 		list = append(list, Finding{Kind: k, Namespace: coll.Namespace, Count: 1, Text: text, Mend: repairZone(coll, doc)})
 	}
 	for _, doc := range docs {

@@ -74,14 +74,14 @@ func TestZones(t *testing.T) {
 	s := snaptest.SnapshotOf(3, collection(t, "db.c", 3, 128*mib, repeat(0, 12)...))
 	s = zoned(t, s, "db.c", "EU", 1500, 3000, 2)
 	p := mustMake(t, s, goal(plan.Zones))
-	var kinds []plan.Kind
+	var kinds []plan.StepKind
 	for _, step := range p.Steps {
 		kinds = append(kinds, step.Kind)
 		if step.Kind == plan.Move && (step.To != "s02" || step.Reason != policy.ReasonZoneViolation) {
 			t.Errorf("%+v", step)
 		}
 	}
-	if !slices.Equal(kinds, []plan.Kind{plan.Split, plan.Move, plan.Move}) || !p.ReachesGoal {
+	if !slices.Equal(kinds, []plan.StepKind{plan.Split, plan.Move, plan.Move}) || !p.ReachesGoal {
 		t.Fatalf("%v, reached %v, left %+v", kinds, p.ReachesGoal, p.Left)
 	}
 	if at := p.Steps[0].Points; len(at) != 1 || !at[0].Equal(key(t, 1500)) ||

@@ -63,7 +63,7 @@ func (b *builder) chooseSteps() error {
 		b.addLoadSteps()
 		return nil
 	case b.o.Goal.Kind == Defragment && !b.scope.start.Release().Defragments():
-		b.addPacking()
+		b.addLegacyDefragmentation()
 		return nil
 	}
 	if err := b.simulate(); err != nil {

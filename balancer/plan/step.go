@@ -7,15 +7,15 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Kind is the kind of a step.
-type Kind string
+// StepKind is the kind of a step.
+type StepKind string
 
 // Move, Split and Merge are the kinds of steps. A move or a merge is one command to a mongos; a split
 // is one command for each of its points.
 const (
-	Move  Kind = "move"
-	Split Kind = "split"
-	Merge Kind = "merge"
+	Move  StepKind = "move"
+	Split StepKind = "split"
+	Merge StepKind = "merge"
 )
 
 // Range is a range of shard keys.
@@ -34,7 +34,7 @@ type Step struct {
 	// After is the start of the step, counted from the time of the plan's basis. Takes is its duration.
 	After     time.Duration `json:"afterNanos"`
 	Takes     time.Duration `json:"takesNanos"`
-	Kind      Kind          `json:"kind"`
+	Kind      StepKind      `json:"kind"`
 	Namespace string        `json:"ns"`
 	// From is the shard that owns the range. To is the recipient of a move.
 	From catalog.ShardID `json:"from"`

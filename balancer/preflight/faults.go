@@ -75,7 +75,7 @@ func SentCommands(run Run, s *catalog.Snapshot) (list []advisory.Command) {
 	return list
 }
 
-func advisoryCommand(kind plan.Kind) advisory.Command {
+func advisoryCommand(kind plan.StepKind) advisory.Command {
 	switch kind {
 	case plan.Move:
 		return advisory.Move

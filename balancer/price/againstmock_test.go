@@ -41,7 +41,7 @@ func TestQuickestWayIsPicked(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			first := newWorld(t, seed)
 			q := first.quote(t)
-			truth, least := map[price.Kind]time.Duration{}, time.Duration(math.MaxInt64)
+			truth, least := map[price.WayKind]time.Duration{}, time.Duration(math.MaxInt64)
 			for _, w := range q.Ways {
 				if w.Refused != "" {
 					t.Logf("%s: %s", w.Kind, w.Refused)
@@ -210,7 +210,7 @@ func (w *world) read(t *testing.T) *catalog.Snapshot {
 }
 
 // take takes a way, and returns how long it took.
-func (w *world) take(t *testing.T, kind price.Kind) time.Duration {
+func (w *world) take(t *testing.T, kind price.WayKind) time.Duration {
 	t.Helper()
 	begin := w.cluster.Now()
 	switch kind {

@@ -7,23 +7,23 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// Kind is a way to a goal.
-type Kind string
+// WayKind is a way to a goal.
+type WayKind string
 
 // The ways.
 const (
 	// Moves: shardsh carries out a plan.
-	Moves Kind = "moves"
+	Moves WayKind = "moves"
 	// Balancer: the cluster's own balancer does the work.
-	Balancer Kind = "balancer"
+	Balancer WayKind = "balancer"
 	// MergeFirst: shardsh merges neighbouring chunks on the same shard, and then moves chunks.
-	MergeFirst Kind = "mergeFirst"
+	MergeFirst WayKind = "mergeFirst"
 	// DefragmentFirst: the balancer defragments the collection before shardsh moves chunks.
-	DefragmentFirst Kind = "defragmentFirst"
+	DefragmentFirst WayKind = "defragmentFirst"
 	// Reshard: reshardCollection with the same key rewrites the collection on all shards at once.
-	Reshard Kind = "reshard"
+	Reshard WayKind = "reshard"
 	// MoveCollection: moveCollection moves an unsharded collection to another shard.
-	MoveCollection Kind = "moveCollection"
+	MoveCollection WayKind = "moveCollection"
 )
 
 // Comparison compares the ways to a goal.
@@ -38,15 +38,15 @@ type Comparison struct {
 	Ways []Way `json:"ways"`
 	// Recommended is the quickest possible way; empty if there is none. Reason says why it is
 	// recommended.
-	Recommended Kind   `json:"recommended,omitzero"`
-	Reason      string `json:"reason"`
+	Recommended WayKind `json:"recommended,omitzero"`
+	Reason      string  `json:"reason"`
 	// Basis says what the times are based on.
 	Basis []string `json:"basis"`
 }
 
 // Way is one way with its price.
 type Way struct {
-	Kind Kind `json:"kind"`
+	Kind WayKind `json:"kind"`
 	// Refused is why the way is not possible; empty if the way is possible. If it is set, the fields
 	// below may be missing.
 	Refused string `json:"refused,omitzero"`
@@ -91,7 +91,7 @@ func (p Peak) Share() float64 {
 }
 
 // Way returns the way of a kind, and reports whether there is one.
-func (c Comparison) Way(kind Kind) (Way, bool) {
+func (c Comparison) Way(kind WayKind) (Way, bool) {
 	for _, w := range c.Ways {
 		if w.Kind == kind {
 			return w, true

@@ -42,7 +42,7 @@ func priced(t *testing.T, s *catalog.Snapshot, goal plan.Goal) price.Comparison 
 	return q
 }
 
-func way(t *testing.T, q price.Comparison, kind price.Kind) price.Way {
+func way(t *testing.T, q price.Comparison, kind price.WayKind) price.Way {
 	t.Helper()
 	w, there := q.Way(kind)
 	if !there {

@@ -148,7 +148,7 @@ func (p *comparer) fullness(id catalog.ShardID) float64 {
 }
 
 // Name returns the way in words.
-func (k Kind) Name() string {
+func (k WayKind) Name() string {
 	switch k {
 	case Moves:
 		return "moves by shardsh"

@@ -14,9 +14,9 @@ import (
 // Collection is the summary of a collection.
 type Collection struct {
 	Holding
-	Namespace string `json:"ns"`
-	Key       string `json:"key"`
-	State     State  `json:"state"`
+	Namespace string           `json:"ns"`
+	Key       string           `json:"key"`
+	State     CollectionStatus `json:"state"`
 	// Why is what the balancer would fix first, or why that is unknown.
 	Why string `json:"reason,omitzero"`
 	// Misplaced is the number of bytes that have to move before the collection is balanced; 0 if it is
@@ -38,23 +38,23 @@ type Part struct {
 	Shard catalog.ShardID `json:"shard"`
 }
 
-// State is the state of a collection in one word.
-type State string
+// CollectionStatus is the state of a collection in one word.
+type CollectionStatus string
 
 // The states, the worst first.
 const (
-	NotBalanced       State = "notBalanced"
-	Unknown           State = "unknown"
-	BalancingDisabled State = "held" // not balanced, and its balancing is disabled
-	Defragmenting     State = "defragmenting"
-	Balanced          State = "balanced"
-	Unsharded         State = "unsharded"
+	NotBalanced       CollectionStatus = "notBalanced"
+	Unknown           CollectionStatus = "unknown"
+	BalancingDisabled CollectionStatus = "held" // not balanced, and its balancing is disabled
+	Defragmenting     CollectionStatus = "defragmenting"
+	Balanced          CollectionStatus = "balanced"
+	Unsharded         CollectionStatus = "unsharded"
 )
 
-var states = []State{NotBalanced, Unknown, BalancingDisabled, Defragmenting, Balanced, Unsharded}
+var states = []CollectionStatus{NotBalanced, Unknown, BalancingDisabled, Defragmenting, Balanced, Unsharded}
 
 // Words returns the state in words.
-func (s State) Words() string {
+func (s CollectionStatus) Words() string {
 	switch s {
 	case NotBalanced:
 		return "not balanced"
@@ -102,7 +102,7 @@ func collectionOf(s *catalog.Snapshot, c *catalog.CollectionState) Collection {
 	return line
 }
 
-func stateOf(b diagnosis.Balance) (state State, why string) {
+func stateOf(b diagnosis.Balance) (state CollectionStatus, why string) {
 	switch {
 	case !b.Known:
 		return Unknown, b.Reason

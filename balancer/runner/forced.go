@@ -23,7 +23,7 @@ func (r *run) handleTooLarge(ctx context.Context, ns string, lower catalog.Key) 
 	if err != nil {
 		return err
 	}
-	if f := apply.EstimateForced(size.Bytes); r.o.ForceJumbo {
+	if f := apply.EstimateForcedMove(size.Bytes); r.o.ForceJumbo {
 		r.skipped.setForced(ns, lower, f)
 	} else {
 		r.skipRange(ns, lower, policy.JumboFlag, f.NeedsForceText())
@@ -74,6 +74,6 @@ func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 // noteForced keeps a range that was moved by force in place: a run moves a range by force only once.
 func (r *run) noteForced(m waitingMove) {
 	if m.forced != nil {
-		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(farFuture), "it was moved by force")
+		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(unlimitedSpan), "it was moved by force")
 	}
 }

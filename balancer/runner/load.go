@@ -65,9 +65,9 @@ func (r *run) runLoadRound(ctx context.Context) ([]Leftover, error) {
 	r.mu.Lock()
 	r.round.sizes = sizes
 	r.mu.Unlock()
-	var places []heat.Place
+	var places []heat.Recipient
 	for _, s := range read.Shards {
-		places = append(places, heat.NewPlace(s))
+		places = append(places, heat.NewRecipient(s))
 	}
 	d := heat.Decide(r.loadCollections(read, maps, sizes), places, r.heatOptions())
 	if err := r.splitHotChunks(ctx, d); err != nil {

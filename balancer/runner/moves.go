@@ -31,7 +31,7 @@ type waitingMove struct {
 	bytes    int64
 	maxBytes int64 // the maximum number of bytes that the recipient may get; 0 if no limit is checked
 	// forced describes a forced migration; nil for other migrations.
-	forced *apply.Forced
+	forced *apply.ForcedMove
 }
 
 func (m waitingMove) paceMove() pace.Move {

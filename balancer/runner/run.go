@@ -164,12 +164,12 @@ func (r *run) pauseBalancing(ctx context.Context, snapshot *catalog.Snapshot) (*
 	return apply.AwaitRoundEnd(ctx, r.cluster, r.namespaces, r.o.Clock)
 }
 
-// farFuture is a time longer than any window is closed.
-const farFuture = 366 * 24 * time.Hour
+// unlimitedSpan is a time longer than any window is closed.
+const unlimitedSpan = 366 * 24 * time.Hour
 
 // checkBalancerIdle returns an error unless the cluster's own balancer leaves the collections alone.
 func (r *run) checkBalancerIdle(ctx context.Context, snapshot *catalog.Snapshot, within time.Duration) error {
-	err := apply.CheckBalancerIdleTwice(ctx, r.cluster, snapshot, r.namespaces, cmp.Or(within, farFuture), r.o.Clock)
+	err := apply.CheckBalancerIdleTwice(ctx, r.cluster, snapshot, r.namespaces, cmp.Or(within, unlimitedSpan), r.o.Clock)
 	if e, ok := errors.AsType[*apply.BalancerError](err); ok && len(e.Defragmenting) == 0 {
 		e.Reenabled = r.o.PauseBalancing
 	}
@@ -179,7 +179,7 @@ func (r *run) checkBalancerIdle(ctx context.Context, snapshot *catalog.Snapshot,
 // CheckBalancerIdle returns a *BusyError if the cluster's own balancer works on the collections now or
 // within a time; zero means at any time.
 func CheckBalancerIdle(snapshot *catalog.Snapshot, namespaces []string, within time.Duration) error {
-	return asBusyError(apply.CheckBalancerIdle(snapshot, namespaces, cmp.Or(within, farFuture)))
+	return asBusyError(apply.CheckBalancerIdle(snapshot, namespaces, cmp.Or(within, unlimitedSpan)))
 }
 
 // asBusyError converts an *apply.BalancerError into a *BusyError and returns other errors unchanged.

@@ -41,7 +41,7 @@ type skippedRange struct {
 	// tooBigVersion is the version of the chunk that was too big to be moved.
 	tooBigVersion catalog.ChunkVersion
 	// forced describes the forced migration of the range; nil if it is not to be moved by force.
-	forced *apply.Forced
+	forced *apply.ForcedMove
 }
 
 func (s *skippedRanges) findOrAdd(ns string, lower catalog.Key) *skippedRange {
@@ -99,7 +99,7 @@ func (s *skippedRanges) noteTooBig(ns string, lower catalog.Key, v catalog.Chunk
 }
 
 // setForced lets the range be moved by force from now on.
-func (s *skippedRanges) setForced(ns string, lower catalog.Key, f apply.Forced) {
+func (s *skippedRanges) setForced(ns string, lower catalog.Key, f apply.ForcedMove) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.findOrAdd(ns, lower).forced = &f
@@ -107,7 +107,7 @@ func (s *skippedRanges) setForced(ns string, lower catalog.Key, f apply.Forced) 
 
 // forced returns the description of the forced migration of a range; nil if the range is not to be
 // moved by force.
-func (s *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
+func (s *skippedRanges) forced(ns string, lower catalog.Key) *apply.ForcedMove {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.findOrAdd(ns, lower).forced

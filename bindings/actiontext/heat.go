@@ -98,7 +98,7 @@ func writeLoadGrid(b *strings.Builder, c heat.Grid) {
 			continue
 		}
 		lines++
-		fmt.Fprintf(grid, "  %s\t%s\t|%s|\n", plaintext.Cut(r.MinText, 24), r.Shard, sparkline(r.Shares, most))
+		fmt.Fprintf(grid, "  %s\t%s\t|%s|\n", plaintext.Truncate(r.MinText, 24), r.Shard, sparkline(r.Shares, most))
 	}
 	_ = grid.Flush()
 }

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// Load returns a line for each collection.
-func Load(l action.OpsPreview) string {
+// OpsPreviewText returns a line for each collection.
+func OpsPreviewText(l action.OpsPreview) string {
 	var text strings.Builder
 	for _, ns := range slices.Sorted(maps.Keys(l.Collections)) {
 		shards := l.Collections[ns]

@@ -97,10 +97,10 @@ func movedText(r action.PlanResult) string {
 	text := fmt.Sprintf("%s and %s moved", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes))
 	took := humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second))
 	switch {
-	case r.StepsHere == 0 && r.Replans == 0:
+	case r.StepsThisRun == 0 && r.Replans == 0:
 		return text + " by earlier runs, nothing by this one"
-	case r.StepsHere < r.Steps && r.Replans == 0:
-		return fmt.Sprintf("%s, %s of them now in %s", text, humanize.Count(r.StepsHere, "step"), took)
+	case r.StepsThisRun < r.Steps && r.Replans == 0:
+		return fmt.Sprintf("%s, %s of them now in %s", text, humanize.Count(r.StepsThisRun, "step"), took)
 	}
 	return text + " in " + took
 }

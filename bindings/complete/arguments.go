@@ -30,8 +30,8 @@ func (s *Completer) calledFunction(callee string) (help script.Help, on resolved
 	return help, on, ok
 }
 
-// argumentNames returns the possible values of a string argument, by the name of the parameter.
-func (s *Completer) argumentNames(t *inputContext) []string {
+// argumentValues returns the possible values of a string argument, by the name of the parameter.
+func (s *Completer) argumentValues(t *inputContext) []string {
 	callee, i, within, ok := t.call()
 	if !ok {
 		return nil

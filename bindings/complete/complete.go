@@ -191,5 +191,5 @@ func (s *Completer) stringWords(t *inputContext) []string {
 			return s.memberNames(k)
 		}
 	}
-	return s.argumentNames(t)
+	return s.argumentValues(t)
 }

@@ -118,7 +118,7 @@ func (b *clientBulk) newResult(c *script.Call, admin *Database, reply bson.Raw, 
 	}
 	failures := newMap(c.JS)
 	failed := false
-	for _, doc := range admin.readRemaining(c, reply) {
+	for _, doc := range admin.readAllBatches(c, reply) {
 		i := int(rawdoc.Int(doc, "idx"))
 		if rawdoc.Int(doc, "ok") != 1 {
 			failed = true
@@ -164,8 +164,8 @@ func (b *clientBulk) addOperationResult(c *script.Call, o *goja.Object, i int, d
 	setMapEntry(c.JS, in("updateResults"), i, one)
 }
 
-// readRemaining returns all documents of a reply's cursor.
-func (d *Database) readRemaining(_ *script.Call, reply bson.Raw) []bson.Raw {
+// readAllBatches returns all documents of a reply's cursor.
+func (d *Database) readAllBatches(_ *script.Call, reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
 	batch := server.FirstBatch(reply)
 	for {

@@ -28,27 +28,29 @@ func databaseUserMethods() script.Methods[*Database] {
 			"Drops all users of this database."},
 		{"dropAllRoles", "writeConcern?:object", dropAllCommand("dropAllRolesFromDatabase"),
 			"Drops all roles of this database."},
-		{"grantRolesToUser", "name:string roles:object writeConcern?:object", updateListCommand("grantRolesToUser", "roles"),
+		{"grantRolesToUser", "name:string roles:object writeConcern?:object", grantOrRevokeCommand("grantRolesToUser",
+			"roles"),
 			"Gives roles to a user."},
 		{
 			"revokeRolesFromUser",
 			"name:string roles:object writeConcern?:object",
-			updateListCommand("revokeRolesFromUser", "roles"),
+			grantOrRevokeCommand("revokeRolesFromUser", "roles"),
 			"Takes roles from a user.",
 		},
-		{"grantRolesToRole", "name:string roles:object writeConcern?:object", updateListCommand("grantRolesToRole", "roles"),
+		{"grantRolesToRole", "name:string roles:object writeConcern?:object", grantOrRevokeCommand("grantRolesToRole",
+			"roles"),
 			"Gives roles to a role."},
 		{
 			"revokeRolesFromRole",
 			"name:string roles:object writeConcern?:object",
-			updateListCommand("revokeRolesFromRole", "roles"),
+			grantOrRevokeCommand("revokeRolesFromRole", "roles"),
 			"Takes roles from a role.",
 		},
 		{"grantPrivilegesToRole", "name:string privileges:object writeConcern?:object",
-			updateListCommand("grantPrivilegesToRole", "privileges"),
+			grantOrRevokeCommand("grantPrivilegesToRole", "privileges"),
 			"Gives privileges to a role."},
 		{"revokePrivilegesFromRole", "name:string privileges:object writeConcern?:object",
-			updateListCommand("revokePrivilegesFromRole", "privileges"),
+			grantOrRevokeCommand("revokePrivilegesFromRole", "privileges"),
 			"Takes privileges from a role."},
 		{"getUser", "name:string options?:object", principalMethod("user"), "Returns a user, or null."},
 		{"getUsers", "options?:object", func(c *script.Call, d *Database) goja.Value {
@@ -163,7 +165,7 @@ func changeUserPassword(c *script.Call, d *Database) goja.Value {
 		{Key: "pwd", Value: d.host.passwordArgOrPrompt(c, 1)}}, 2)))
 }
 
-func updateListCommand(name, field string) func(*script.Call, *Database) goja.Value {
+func grantOrRevokeCommand(name, field string) func(*script.Call, *Database) goja.Value {
 	return func(c *script.Call, d *Database) goja.Value {
 		return d.host.Display.ReplyValue(d.Run(writeConcernArgument(c, bson.D{{Key: name, Value: c.Text(0)},
 			{Key: field, Value: c.JS.BSONValue(c.Arg(1))}}, 2)))

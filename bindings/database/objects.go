@@ -70,7 +70,9 @@ func (c *Current) SwitchTo(to *Database) string {
 }
 
 // results returns the constructors for the results of writes.
-func (h *Host) results() write.Results { return write.Results{JS: h.JS, Gateway: h.Gateway} }
+func (h *Host) results() write.ResultBuilder {
+	return write.ResultBuilder{JS: h.JS, Gateway: h.Gateway}
+}
 
 // Mongo is a connection, which db.getMongo() returns.
 type Mongo struct {
@@ -271,7 +273,7 @@ func (coll *Collection) Write(ops []write.Op, opts write.Options) *write.Result 
 }
 
 // Results returns the constructors for the results of writes.
-func (coll *Collection) Results() write.Results { return coll.host.results() }
+func (coll *Collection) Results() write.ResultBuilder { return coll.host.results() }
 
 // Inspect formats a value as the shell shows it.
 func (coll *Collection) Inspect(v goja.Value) string { return coll.host.Display.Inspect(v) }

@@ -268,7 +268,7 @@ func shortKey(values []bson.RawValue) string {
 		case bson.TypeDateTime:
 			parts[i] = v.Time().UTC().Format("2006-01-02 15:04:05")
 		default:
-			parts[i] = Bound([]bson.RawValue{v})
+			parts[i] = BoundText([]bson.RawValue{v})
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -282,8 +282,8 @@ func countText(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Bound formats a bound of a chunk or of a zone: its values, without the field names of the shard key.
-func Bound(values []bson.RawValue) string {
+// BoundText formats a bound of a chunk or of a zone: its values, without the field names of the shard key.
+func BoundText(values []bson.RawValue) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		switch v.Type {

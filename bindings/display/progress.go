@@ -20,7 +20,7 @@ const (
 // Progress shows the progress of a long wait: on a terminal in one line that is rewritten, otherwise in
 // lines of the error stream. A nil Progress shows nothing. It uses the shell's clock.
 type Progress struct {
-	s         *Display
+	display   *Display
 	Interval  time.Duration
 	startedAt time.Time
 	shownAt   time.Time
@@ -48,35 +48,35 @@ func (d *Display) NewProgress(wanted bool) *Progress {
 		every = terminalInterval
 	}
 	now := d.JS.Clock.Now()
-	return &Progress{s: d, Interval: every, startedAt: now, shownAt: now}
+	return &Progress{display: d, Interval: every, startedAt: now, shownAt: now}
 }
 
 // IsDue reports whether the progress should be shown now.
 func (p *Progress) IsDue() bool {
-	return p != nil && p.s.JS.Clock.Now().Sub(p.shownAt) >= p.Interval
+	return p != nil && p.display.JS.Clock.Now().Sub(p.shownAt) >= p.Interval
 }
 
 // Restart resets the rate, because different work begins.
 func (p *Progress) Restart() {
 	if p != nil {
-		p.startedAt = p.s.JS.Clock.Now()
+		p.startedAt = p.display.JS.Clock.Now()
 	}
 }
 
 // Show shows an activity with its amount, rate and remaining time.
 func (p *Progress) Show(what string, a *Amount) {
-	now := p.s.JS.Clock.Now()
+	now := p.display.JS.Clock.Now()
 	p.shownAt = now
 	measured := ""
 	if a != nil {
 		measured = ": " + p.AmountText(a, now)
 	}
-	if !p.s.cfg.Terminal {
-		p.s.JS.Out.Warn(what + measured)
+	if !p.display.cfg.Terminal {
+		p.display.JS.Out.Warn(what + measured)
 		return
 	}
 	what = Clip(what, max(10, progressWidth-len(measured)))
-	p.s.JS.Out.WriteRaw(script.ClearLine + Clip(what+measured, progressWidth))
+	p.display.JS.Out.WriteRaw(script.ClearLine + Clip(what+measured, progressWidth))
 	p.lineShown = true
 }
 
@@ -111,7 +111,7 @@ func rateText(rate float64, text func(float64) string) string {
 // End clears the terminal's line.
 func (p *Progress) End() {
 	if p != nil && p.lineShown {
-		p.s.JS.Out.WriteRaw(script.ClearLine)
+		p.display.JS.Out.WriteRaw(script.ClearLine)
 		p.lineShown = false
 	}
 }

@@ -25,8 +25,8 @@ const (
 // Tables collects the headings, lines and grids that a terminal shows in place of a value. None is
 // wider than the screen.
 type Tables struct {
-	s *Display
-	b strings.Builder
+	display *Display
+	b       strings.Builder
 }
 
 // WithTable returns a value that a REPL on a terminal shows as tables. Scripts use the value, and print
@@ -36,7 +36,7 @@ func (d *Display) WithTable(o *goja.Object, draw func(*Tables)) *goja.Object {
 		return o
 	}
 	v := d.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
-		t := &Tables{s: d}
+		t := &Tables{display: d}
 		draw(t)
 		return d.JS.Runtime.ToValue(strings.TrimRight(t.b.String(), "\n"))
 	})
@@ -71,7 +71,7 @@ func (d *Display) renderTables(v goja.Value) (string, bool) {
 
 // TablesResult returns the result of a show command as tables.
 func (d *Display) TablesResult(draw func(*Tables)) goja.Value {
-	t := &Tables{s: d}
+	t := &Tables{display: d}
 	draw(t)
 	return d.JS.StyledResult(t.b.String())
 }
@@ -81,14 +81,14 @@ func (t *Tables) WriteHeading(text string) {
 	if t.b.Len() > 0 {
 		t.b.WriteString("\n")
 	}
-	t.b.WriteString(t.s.JS.Out.Paint(script.HeadingColor, Clip(text, t.s.Columns())) + "\n")
+	t.b.WriteString(t.display.JS.Out.Paint(script.HeadingColor, Clip(text, t.display.Columns())) + "\n")
 }
 
 // WriteLine writes a label and its wrapped text.
 func (t *Tables) WriteLine(label, text string) {
 	indent := strings.Repeat(" ", LabelWidth)
 	label = plaintext.EscapeLine(label)
-	for i, part := range plaintext.Wrap(plaintext.EscapeText(text), t.s.Columns()-LabelWidth-1) {
+	for i, part := range plaintext.Wrap(plaintext.EscapeText(text), t.display.Columns()-LabelWidth-1) {
 		head := indent
 		if i == 0 {
 			head = "  " + label + strings.Repeat(" ", max(1, LabelWidth-2-twwidth.Width(label)))
@@ -108,11 +108,11 @@ func (t *Tables) WriteGrid(header []string, rows [][]string) {
 			header[i], align[i] = numeric, tw.AlignRight
 		}
 	}
-	shrinkColumns(append([][]string{header}, rows...), t.s.Columns()-2)
+	shrinkColumns(append([][]string{header}, rows...), t.display.Columns()-2)
 	for i, line := range strings.Split(strings.TrimSuffix(drawGrid(header, rows, align), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
 		if i == 0 {
-			line = t.s.JS.Out.Paint(script.NameColor, line)
+			line = t.display.JS.Out.Paint(script.NameColor, line)
 		}
 		t.b.WriteString("  " + line + "\n")
 	}
@@ -130,7 +130,7 @@ func (t *Tables) WriteTopRows(header []string, rows [][]string, minRows int, oth
 
 // WriteNote writes a line of text below a table.
 func (t *Tables) WriteNote(text string) {
-	for _, part := range plaintext.Wrap(plaintext.EscapeText(text), t.s.Columns()-2) {
+	for _, part := range plaintext.Wrap(plaintext.EscapeText(text), t.display.Columns()-2) {
 		t.b.WriteString("  " + part + "\n")
 	}
 }
@@ -183,7 +183,7 @@ func Clip(text string, width int) string {
 	if twwidth.Width(text) <= width {
 		return text
 	}
-	return plaintext.Cut(text, width-1) + "…"
+	return plaintext.Truncate(text, width-1) + "…"
 }
 
 // drawGrid draws rows without borders.

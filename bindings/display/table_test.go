@@ -25,7 +25,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			{{long, "1", long}, {"", "22", "b"}},
 			{{"日本語日本語日本語日本語日本語日本語日本語日本語", "1", long}},
 		} {
-			tb := &Tables{s: s}
+			tb := &Tables{display: s}
 			tb.WriteHeading(long + long)
 			tb.WriteLine("label", long+" "+long+long)
 			tb.WriteGrid([]string{"first", "number#", "a longer name"}, rows)
@@ -50,19 +50,19 @@ func TestTablesShowAScreen(t *testing.T) {
 	for i := range 25 {
 		rows = append(rows, []string{strconv.Itoa(i), "x"})
 	}
-	tb := &Tables{s: s}
+	tb := &Tables{display: s}
 	tb.WriteTopRows([]string{"n#", "name"}, rows, 3, "elsewhere")
 	want := "   n  name\n   0  x\n"
 	if got := tb.b.String(); !strings.HasPrefix(got, want) ||
 		!strings.HasSuffix(got, "  19  x\n  … and 5 more: elsewhere\n") {
 		t.Error(got)
 	}
-	tb = &Tables{s: s}
+	tb = &Tables{display: s}
 	tb.WriteGrid([]string{"n#", "name"}, rows)
 	if got := tb.b.String(); strings.Count(got, "\n") != 26 {
 		t.Error(got)
 	}
-	tb = &Tables{s: s}
+	tb = &Tables{display: s}
 	tb.WriteTopRows([]string{"n#", "name"}, rows, 24, "elsewhere")
 	if got := tb.b.String(); !strings.HasSuffix(got, "  23  x\n  … and 1 more: elsewhere\n") {
 		t.Error(got)

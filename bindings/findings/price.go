@@ -9,9 +9,9 @@ import (
 	"shardsh/balancer/price"
 )
 
-// QuoteText returns the ways to a goal side by side, the recommended one with its reason and commands,
+// WayComparisonText returns the ways to a goal side by side, the recommended one with its reason and commands,
 // and notes on each way.
-func QuoteText(q price.Comparison) string {
+func WayComparisonText(q price.Comparison) string {
 	var p page
 	goal := string(q.Goal.Kind)
 	if q.Goal.Kind == plan.Drain {
@@ -24,7 +24,7 @@ func QuoteText(q price.Comparison) string {
 	p.writeWrapped(0, fmt.Sprintf("Ways for %s, %s:", q.Namespace, goal))
 	rows := [][]string{{"way", "time", "copied", "moves", "fullest disk", "needs"}}
 	for _, w := range q.Ways {
-		rows = append(rows, quoteRow(w, w.Kind == q.Recommended))
+		rows = append(rows, wayRow(w, w.Kind == q.Recommended))
 	}
 	p.writeGrid(rows, 2, 3)
 	for _, w := range q.Ways {
@@ -56,7 +56,7 @@ func QuoteText(q price.Comparison) string {
 	return p.String()
 }
 
-func quoteRow(w price.Way, recommended bool) []string {
+func wayRow(w price.Way, recommended bool) []string {
 	name, disk := w.Kind.Name(), "unknown"
 	if recommended {
 		name = "* " + name

@@ -153,7 +153,7 @@ func (c comparisonTable) writeCells(label string, cell func(i int) string) {
 func pad(text string, width int) string {
 	text = plaintext.EscapeLine(text)
 	if twwidth.Width(text) >= width {
-		text = plaintext.Cut(text, width-2) + "…"
+		text = plaintext.Truncate(text, width-2) + "…"
 	}
 	return text + strings.Repeat(" ", max(0, width-twwidth.Width(text)))
 }

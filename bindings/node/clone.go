@@ -10,7 +10,7 @@ import (
 // of other plain containers.
 func (s *Globals) newStructuredClone() goja.Value {
 	return s.newFunction("structuredClone", func(c *call) goja.Value {
-		return c.s.clone(c.Arg(0),
+		return c.globals.clone(c.Arg(0),
 			map[*goja.Object]*goja.Object{})
 	})
 }

@@ -33,7 +33,7 @@ func (s *Globals) newConsole() goja.Value {
 	joined := func(c *call, args []goja.Value) string {
 		texts := make([]string, len(args))
 		for i, v := range args {
-			texts[i] = c.s.Display.PrintedText(v)
+			texts[i] = c.globals.Display.PrintedText(v)
 		}
 		return strings.Join(texts, " ")
 	}
@@ -54,11 +54,11 @@ func (s *Globals) newConsole() goja.Value {
 	}
 	add("trace", func(c *call) { write(c, "Trace: "+joined(c, c.Args)) })
 	add("dir", func(c *call) {
-		o := c.s.Display.InspectOptions()
+		o := c.globals.Display.InspectOptions()
 		o.Depth = values.NodeInspectOptions().Depth
 		write(c, c.JS.Values.Inspect(c.Arg(0), o))
 	})
-	add("table", func(c *call) { write(c, c.s.Display.NodeTable(c.Arg(0))) })
+	add("table", func(c *call) { write(c, c.globals.Display.NodeTable(c.Arg(0))) })
 	add("assert", func(c *call) {
 		switch {
 		case c.Arg(0).ToBoolean():
@@ -86,7 +86,7 @@ func (s *Globals) newConsole() goja.Value {
 		write(c, fmt.Sprintf("%s: %d", label(c), counts[label(c)]))
 	})
 	add("countReset", func(c *call) { delete(counts, label(c)) })
-	add("clear", func(c *call) { c.s.Display.ClearScreen() })
+	add("clear", func(c *call) { c.globals.Display.ClearScreen() })
 	return o
 }
 

@@ -22,7 +22,7 @@ func fileGlobals() []global {
 			}
 			return c.JS.Runtime.ToValue(true)
 		}, "Runs a script."},
-		{"cat", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.readFile(c.Text(0))) },
+		{"cat", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.globals.readFile(c.Text(0))) },
 			"Returns the text of a file."},
 		{"ls", "directory?:string", func(c *call) goja.Value {
 			dir := "."
@@ -30,7 +30,7 @@ func fileGlobals() []global {
 				dir = c.Text(0)
 			}
 			var names []any
-			for _, e := range c.s.readDir(dir) {
+			for _, e := range c.globals.readDir(dir) {
 				name := filepath.Join(dir, e.Name())
 				if e.IsDir() {
 					name += "/"
@@ -45,7 +45,7 @@ func fileGlobals() []global {
 				dir = c.Text(0)
 			}
 			var items []any
-			for _, e := range c.s.readDir(dir) {
+			for _, e := range c.globals.readDir(dir) {
 				o := c.JS.NewObject("name", filepath.Join(dir, e.Name()), "baseName", e.Name(), "isDirectory", e.IsDir())
 				if info, err := e.Info(); err == nil && !e.IsDir() {
 					script.Must(o.Set("size", info.Size()))
@@ -54,42 +54,44 @@ func fileGlobals() []global {
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the files in a directory with their sizes."},
-		{"pwd", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) },
+		{"pwd", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.globals.workingDirectory()) },
 			"Returns the working directory."},
 		{"cd", "directory:string", func(c *call) goja.Value {
-			c.s.checkMayRead(c.Text(0))
+			c.globals.checkMayRead(c.Text(0))
 			if err := os.Chdir(c.Text(0)); err != nil {
 				c.JS.Rethrow(script.FileError(err, "chdir", c.Text(0)))
 			}
 			return nil
 		}, "Changes the working directory."},
 		{"mkdir", "directory:string", func(c *call) goja.Value {
-			c.s.checkMayWrite()
+			c.globals.checkMayWrite()
 			if err := os.MkdirAll(c.Text(0), 0o777); err != nil {
 				c.JS.Rethrow(script.FileError(err, "mkdir", c.Text(0)))
 			}
 			return c.JS.NewObject("exists", true, "created", true)
 		}, "Makes a directory."},
 		{"removeFile", "path:string", func(c *call) goja.Value {
-			c.s.checkMayWrite()
+			c.globals.checkMayWrite()
 			return c.JS.Runtime.ToValue(os.RemoveAll(c.Text(0)) == nil)
 		}, "Removes a file."},
 		{"writeFile", "path:string text:string", func(c *call) goja.Value {
-			c.s.writeFile(c.Text(0), c.Text(1), os.O_TRUNC)
+			c.globals.writeFile(c.Text(0), c.Text(1), os.O_TRUNC)
 			return nil
 		}, "Writes a file."},
-		{"fileExists", "path:string", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.fileExists(c.Text(0))) },
+		{"fileExists", "path:string", func(c *call) goja.Value {
+			return c.JS.Runtime.ToValue(c.globals.fileExists(c.Text(0)))
+		},
 			"Returns whether a file exists."},
 		{"md5sumFile", "path:string", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(digest("md5",
-				[]byte(c.s.readFile(c.Text(0)))))
+				[]byte(c.globals.readFile(c.Text(0)))))
 		},
 			"Returns the MD5 of a file."},
 		{"hostname", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) },
 			"Returns this machine's name."},
 		{"getHostName", "", func(c *call) goja.Value { return c.JS.Runtime.ToValue(hostname()) },
 			"The same as hostname."},
-		{"getMemInfo", "", func(c *call) goja.Value { return c.s.memoryUsage() },
+		{"getMemInfo", "", func(c *call) goja.Value { return c.globals.memoryUsage() },
 			"Returns this process's memory in MiB."},
 	}
 }

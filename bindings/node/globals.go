@@ -38,7 +38,7 @@ func New(js *script.Engine, d *display.Display, o Options) *Globals {
 // call is one call of a function of this package.
 type call struct {
 	*script.Call
-	s *Globals
+	globals *Globals
 }
 
 func (s *Globals) newFunction(name string, f func(c *call) goja.Value) *goja.Object {

@@ -25,17 +25,17 @@ import (
 
 // moduleBuilder builds the object of a built-in module.
 type moduleBuilder struct {
-	s *Globals
-	o *goja.Object
+	globals *Globals
+	o       *goja.Object
 }
 
 func (s *Globals) newModuleBuilder() moduleBuilder {
-	return moduleBuilder{s: s, o: s.JS.Runtime.NewObject()}
+	return moduleBuilder{globals: s, o: s.JS.Runtime.NewObject()}
 }
 
 // add defines a function. A nil result is undefined.
 func (m moduleBuilder) add(name string, f func(c *call) any) {
-	script.Must(m.o.Set(name, m.s.newFunction(name, func(c *call) goja.Value {
+	script.Must(m.o.Set(name, m.globals.newFunction(name, func(c *call) goja.Value {
 		v := f(c)
 		if v == nil {
 			return nil
@@ -77,14 +77,14 @@ func extension(path string) string {
 func (s *Globals) newFS() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("readFileSync", func(c *call) any {
-		text := c.s.readFile(c.Text(0))
+		text := c.globals.readFile(c.Text(0))
 		if c.Has(1) && (c.Object(1) == nil || script.Property(c.Object(1), "encoding") != nil) {
 			return strings.ToValidUTF8(text, "\uFFFD")
 		}
-		return c.s.newBuffer([]byte(text))
+		return c.globals.newBuffer([]byte(text))
 	})
 	m.add("rmSync", func(c *call) any {
-		c.s.checkMayWrite()
+		c.globals.checkMayWrite()
 		remove := removeFile
 		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
 			remove = os.RemoveAll
@@ -96,51 +96,59 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("rmdirSync", func(c *call) any {
-		c.s.checkMayWrite()
+		c.globals.checkMayWrite()
 		if err := removeDir(c.Text(0)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "rmdir", c.Text(0)))
 		}
 		return nil
 	})
 	m.add("copyFileSync", func(c *call) any {
-		c.s.writeFile(c.Text(1), c.s.readFile(c.Text(0)), os.O_TRUNC)
+		c.globals.writeFile(c.Text(1), c.globals.readFile(c.Text(0)), os.O_TRUNC)
 		return nil
 	})
 	m.add("mkdtempSync", func(c *call) any {
-		c.s.checkMayWrite()
+		c.globals.checkMayWrite()
 		dir, err := os.MkdirTemp(filepath.Dir(c.Text(0)), filepath.Base(c.Text(0))+"*")
 		if err != nil {
 			c.JS.Rethrow(script.FileError(err, "mkdtemp", c.Text(0)))
 		}
 		return dir
 	})
-	m.add("writeFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.textOrBytesArg(1), os.O_TRUNC); return nil })
-	m.add("appendFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.textOrBytesArg(1), os.O_APPEND); return nil })
-	m.add("existsSync", func(c *call) any { return c.s.fileExists(c.Text(0)) })
+	m.add("writeFileSync", func(c *call) any {
+		c.globals.writeFile(c.Text(0), c.textOrBytesArg(1),
+			os.O_TRUNC)
+		return nil
+	})
+	m.add("appendFileSync", func(c *call) any {
+		c.globals.writeFile(c.Text(0), c.textOrBytesArg(1),
+			os.O_APPEND)
+		return nil
+	})
+	m.add("existsSync", func(c *call) any { return c.globals.fileExists(c.Text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
-		for _, e := range c.s.readDir(c.Text(0)) {
+		for _, e := range c.globals.readDir(c.Text(0)) {
 			names = append(names, e.Name())
 		}
 		return c.JS.Runtime.NewArray(names...)
 	})
 	m.add("statSync", func(c *call) any {
-		c.s.checkMayRead(c.Text(0))
+		c.globals.checkMayRead(c.Text(0))
 		info, err := os.Stat(c.Text(0))
 		if err != nil {
 			c.JS.Rethrow(script.FileError(err, "stat", c.Text(0)))
 		}
 		o := c.JS.NewObject("size", info.Size(), "mode", int64(info.Mode().Perm()), "mtime", c.JS.FromGo(info.ModTime()),
 			"mtimeMs", info.ModTime().UnixMilli())
-		script.Define(o, "isFile", c.s.newFunction("isFile", func(c *call) goja.Value {
+		script.Define(o, "isFile", c.globals.newFunction("isFile", func(c *call) goja.Value {
 			return c.JS.Runtime.ToValue(info.Mode().IsRegular())
 		}))
-		script.Define(o, "isDirectory", c.s.newFunction("isDirectory",
+		script.Define(o, "isDirectory", c.globals.newFunction("isDirectory",
 			func(c *call) goja.Value { return c.JS.Runtime.ToValue(info.IsDir()) }))
 		return o
 	})
 	m.add("mkdirSync", func(c *call) any {
-		c.s.checkMayWrite()
+		c.globals.checkMayWrite()
 		mkdir := os.Mkdir
 		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
 			mkdir = os.MkdirAll
@@ -151,14 +159,14 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("unlinkSync", func(c *call) any {
-		c.s.checkMayWrite()
+		c.globals.checkMayWrite()
 		if err := removeFile(c.Text(0)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "unlink", c.Text(0)))
 		}
 		return nil
 	})
 	m.add("renameSync", func(c *call) any {
-		c.s.checkMayWrite()
+		c.globals.checkMayWrite()
 		if err := os.Rename(c.Text(0), c.Text(1)); err != nil {
 			c.JS.Rethrow(script.FileError(err, "rename", c.Text(0)))
 		}
@@ -179,7 +187,7 @@ func (s *Globals) newPath() *goja.Object {
 	}
 	m.add("join", func(c *call) any { return filepath.Join(texts(c)...) })
 	m.add("resolve", func(c *call) any {
-		path := c.s.workingDirectory()
+		path := c.globals.workingDirectory()
 		for _, p := range texts(c) {
 			if filepath.IsAbs(p) {
 				path = p
@@ -238,8 +246,8 @@ func (s *Globals) newOS() *goja.Object {
 	m.add("hostname", func(*call) any { return hostname() })
 	m.add("platform", func(*call) any { return platform() })
 	m.add("arch", func(*call) any { return arch() })
-	m.add("tmpdir", func(c *call) any { c.s.checkMayReadEnv("TMPDIR"); return os.TempDir() })
-	m.add("homedir", func(c *call) any { c.s.checkMayReadEnv("HOME"); return script.IgnoreError(os.UserHomeDir()) })
+	m.add("tmpdir", func(c *call) any { c.globals.checkMayReadEnv("TMPDIR"); return os.TempDir() })
+	m.add("homedir", func(c *call) any { c.globals.checkMayReadEnv("HOME"); return script.IgnoreError(os.UserHomeDir()) })
 	m.add("cpus", func(c *call) any {
 		list := make([]any, runtime.NumCPU())
 		for i := range list {
@@ -279,14 +287,14 @@ func (s *Globals) newCrypto() *goja.Object {
 		if make == nil {
 			c.JS.Throw("Error", "Digest method not supported")
 		}
-		return c.s.newHasher(make())
+		return c.globals.newHasher(make())
 	})
 	m.add("createHmac", func(c *call) any {
 		make := newHash(c.Text(0))
 		if make == nil {
 			c.JS.Throw("Error", "Invalid digest: %s", c.Text(0))
 		}
-		return c.s.newHasher(hmac.New(make, []byte(c.textOrBytesArg(1))))
+		return c.globals.newHasher(hmac.New(make, []byte(c.textOrBytesArg(1))))
 	})
 	m.add("randomBytes", func(c *call) any {
 		size := c.Arg(0).ToInteger()
@@ -296,7 +304,7 @@ func (s *Globals) newCrypto() *goja.Object {
 		}
 		data := make([]byte, size)
 		_, _ = crand.Read(data)
-		return c.s.newBuffer(data)
+		return c.globals.newBuffer(data)
 	})
 	m.add("randomUUID", func(*call) any {
 		var b [16]byte
@@ -327,7 +335,7 @@ func (s *Globals) newHasher(h hash.Hash) *goja.Object {
 	m.add("digest", func(c *call) any {
 		sum := h.Sum(nil)
 		if !c.Has(0) {
-			return c.s.newBuffer(sum)
+			return c.globals.newBuffer(sum)
 		}
 		return decodeBytes(sum, c.Text(0))
 	})

@@ -42,7 +42,7 @@ func (s *Globals) newProcess() goja.Value {
 		}
 		return c.Quit()
 	})
-	add("cwd", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.s.workingDirectory()) })
+	add("cwd", func(c *call) goja.Value { return c.JS.Runtime.ToValue(c.globals.workingDirectory()) })
 	add("uptime", func(c *call) goja.Value { return c.JS.Runtime.ToValue(time.Since(started).Seconds()) })
 	hrtime := s.newFunction("hrtime", func(c *call) goja.Value { return c.hrtime(time.Since(started)) })
 	script.Must(hrtime.Set("bigint", s.newFunction("bigint", func(c *call) goja.Value {

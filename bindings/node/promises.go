@@ -11,14 +11,14 @@ import (
 
 // addPromises adds the module promises of fs: its functions whose names end in Sync, which return promises there.
 func (m moduleBuilder) addPromises() {
-	promises := m.s.JS.Runtime.NewObject()
+	promises := m.globals.JS.Runtime.NewObject()
 	for _, name := range m.o.Keys() {
 		sync, _ := goja.AssertFunction(m.o.Get(name))
 		plain, ok := strings.CutSuffix(name, "Sync")
 		if !ok || plain == "exists" {
 			continue
 		}
-		script.Must(promises.Set(plain, m.s.newFunction(plain, func(c *call) goja.Value {
+		script.Must(promises.Set(plain, m.globals.newFunction(plain, func(c *call) goja.Value {
 			promise, resolve, reject := c.JS.Runtime.NewPromise()
 			v, err := sync(goja.Undefined(), c.Args...)
 			var thrown *goja.Exception

@@ -17,8 +17,8 @@ func (s *Globals) newUtil() *goja.Object {
 	m := s.newModuleBuilder()
 	script.Must(m.o.Set("inspect", s.JS.Values.InspectFunction()))
 	m.add("format", func(c *call) any { return c.format() })
-	script.Must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
-	script.Must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
+	script.Must(m.o.Set("promisify", m.globals.fromSource("<web>", webSource, "promisify")))
+	script.Must(m.o.Set("types", m.globals.fromSource("<web>", webSource, "types")))
 	m.add("isDeepStrictEqual", func(c *call) any { return script.DeepEqual(c.JS.Values, c.Arg(0), c.Arg(1), true) })
 	return m.o
 }

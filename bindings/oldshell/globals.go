@@ -30,7 +30,7 @@ type Host struct {
 	// Prototypes are the prototypes of the classes.
 	Prototypes database.Prototypes
 	Cursors    *cursor.Host
-	Results    write.Results
+	Results    write.ResultBuilder
 }
 
 // Sharding is the part of sh that the functions use.

@@ -14,7 +14,7 @@ func Wrap(text string, width int) (lines []string) {
 			if line != "" {
 				lines, line = append(lines, line), ""
 			}
-			head := Cut(word, width)
+			head := Truncate(word, width)
 			lines, word = append(lines, head), word[len(head):]
 		}
 		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
@@ -25,8 +25,8 @@ func Wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// Cut returns the longest beginning of a text that is no wider than width.
-func Cut(text string, width int) string {
+// Truncate returns the longest beginning of a text that is no wider than width.
+func Truncate(text string, width int) string {
 	for i, r := range text {
 		if width -= twwidth.Width(string(r)); width < 0 {
 			return text[:i]

@@ -124,7 +124,7 @@ func (d *ErrorDescriber) convertError(err error) error {
 		syntax      *goja.CompilerSyntaxError
 		usage       *usageError
 		transpiling *transpileError
-		noFile      *missingFileError
+		noFile      *fileSystemError
 	)
 	switch {
 	case errors.As(err, &interrupted):
@@ -319,7 +319,7 @@ func (s *Engine) Rethrow(err error) {
 	case errors.As(err, &exception):
 		panic(exception)
 	}
-	if file, ok := errors.AsType[*missingFileError](err); ok {
+	if file, ok := errors.AsType[*fileSystemError](err); ok {
 		e := s.Values.Errors.New("Error", file.text)
 		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {
 			if v != "" {

@@ -104,15 +104,15 @@ func (s *Modules) scriptPath(name string) string {
 	return name
 }
 
-// missingFileError is an error of the file system or of module resolution, with Node's code and
+// fileSystemError is an error of the file system or of module resolution, with Node's code and
 // message.
-type missingFileError struct{ code, syscall, path, text string }
+type fileSystemError struct{ code, syscall, path, text string }
 
-func (e *missingFileError) Error() string { return e.text }
+func (e *fileSystemError) Error() string { return e.text }
 
 // FileError converts an error of the file system to Node's error.
 func FileError(err error, operation, path string) error {
-	if known := (*missingFileError)(nil); errors.As(err, &known) {
+	if known := (*fileSystemError)(nil); errors.As(err, &known) {
 		return known
 	}
 	code, text := "EIO", err.Error()
@@ -134,7 +134,7 @@ func FileError(err error, operation, path string) error {
 			text = p.Err.Error()
 		}
 	}
-	return &missingFileError{code: code, syscall: operation, path: path,
+	return &fileSystemError{code: code, syscall: operation, path: path,
 		text: fmt.Sprintf("%s: %s, %s '%s'", code, text, operation, path)}
 }
 

@@ -177,9 +177,9 @@ func varsToAssignments(st ast.Statement) ast.Statement {
 		}
 		st.Body = varsToAssignments(st.Body)
 	case *ast.ForInStatement:
-		st.Into, st.Body = intoVariable(st.Into), varsToAssignments(st.Body)
+		st.Into, st.Body = forIntoAssignment(st.Into), varsToAssignments(st.Body)
 	case *ast.ForOfStatement:
-		st.Into, st.Body = intoVariable(st.Into), varsToAssignments(st.Body)
+		st.Into, st.Body = forIntoAssignment(st.Into), varsToAssignments(st.Body)
 	case *ast.WhileStatement:
 		st.Body = varsToAssignments(st.Body)
 	case *ast.DoWhileStatement:
@@ -211,7 +211,7 @@ func allVarsToAssignments(list []ast.Statement) {
 	}
 }
 
-func intoVariable(into ast.ForInto) ast.ForInto {
+func forIntoAssignment(into ast.ForInto) ast.ForInto {
 	if v, ok := into.(*ast.ForIntoVar); ok && v.Binding.Initializer == nil {
 		return &ast.ForIntoExpression{Expression: v.Binding.Target}
 	}

@@ -39,6 +39,6 @@ func ReadFile(path string) ([]byte, error) {
 }
 
 func newTooLargeError(path string, limit int64) error {
-	return &missingFileError{code: "ERR_FS_FILE_TOO_LARGE", syscall: "read", path: path,
+	return &fileSystemError{code: "ERR_FS_FILE_TOO_LARGE", syscall: "read", path: path,
 		text: fmt.Sprintf("File size of '%s' is greater than %d MiB", path, limit>>20)}
 }

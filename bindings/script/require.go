@@ -140,7 +140,7 @@ func (s *Modules) findModule(id string) (text, path string, err error) {
 			return s.readScript(IgnoreError(filepath.Abs(file)))
 		}
 	}
-	return "", "", &missingFileError{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
+	return "", "", &fileSystemError{code: "MODULE_NOT_FOUND", text: fmt.Sprintf("Cannot find module '%s'", id)}
 }
 
 // moduleFile returns the file for a name without its extension; empty when there is none.

@@ -56,7 +56,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	case result.Heat != nil:
 		return c.host.printableObject(result.Heat, actiontext.HeatPlan(*result.Heat))
 	case result.Load != nil:
-		return c.host.printableObject(result.Load, actiontext.Load(*result.Load))
+		return c.host.printableObject(result.Load, actiontext.OpsPreviewText(*result.Load))
 	case result.Plan != nil:
 		return c.host.planObject(result.Plan)
 	case c.JS.Context().Err() != nil:

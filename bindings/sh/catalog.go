@@ -34,6 +34,6 @@ func CatalogEntry(config *server.Database, ns string, stats []bson.Raw) bson.Raw
 
 // ChunkFilter returns a filter for the chunks of a collection: by uuid since 5.0, by namespace before.
 func ChunkFilter(entry bson.Raw) bson.D {
-	field, id := live.ChunkKey(entry)
+	field, id := live.ChunkCollectionRef(entry)
 	return bson.D{{Key: field, Value: id}}
 }

@@ -188,7 +188,7 @@ func (h *Helpers) waitForDrain(c *call, w *wait, id string, end drainFollowUp) g
 			h.moveUnsharded(d)
 			return workState{missing: d.String(), activity: "draining " + id}
 		case d.IsStuck():
-			return workState{stuckReason: w.forecast.remainderText(d), missing: d.String()}
+			return workState{stuckReason: w.forecast.remainingWorkText(d), missing: d.String()}
 		}
 		first = max(first, d.Chunks)
 		stuck := h.balancerOffText("shard " + id + " is not empty")

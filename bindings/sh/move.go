@@ -87,7 +87,7 @@ type unansweredMove struct {
 func (m *unansweredMove) await() goja.Value {
 	what := fmt.Sprintf("the move of %s to %s", m.move.Namespace, m.move.To)
 	w := &wait{
-		s:             m.c.host,
+		host:          m.c.host,
 		continuesText: what + " may be running or done",
 		progressHint:  "see show migrations; running it again is safe",
 		timeout:       defaultWaitTimeout,

@@ -87,7 +87,7 @@ func (c *call) compareWays(sh *Helpers, given helperOptions) goja.Value {
 	}
 	verb.Goal.Namespaces = names
 	q := runReadAction(c, sh, "plan", verb, names...)
-	return c.host.printableObject(q, findings.QuoteText(q))
+	return c.host.printableObject(q, findings.WayComparisonText(q))
 }
 
 // planArguments returns the plan's arguments: optional collections, and options.

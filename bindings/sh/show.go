@@ -90,7 +90,7 @@ func showChunks(c *call, d *server.Database) goja.Value {
 	config, ns := d.Sibling("config"), qualifiedNamespace(d, c.Text(1))
 	entry := c.host.helpersOn(d).requireEntry(ns)
 	if !c.host.Display.ShowsTables() {
-		r := &statusReport{s: c.host, config: config}
+		r := &statusReport{host: c.host, config: config}
 		return c.host.Display.ShownValue(r.listEntries("chunks", r.readFirstChunks(entry), maxStatusChunks, r.chunk))
 	}
 	n := c.host.readChunkCounts(d, rawdoc.Text(entry, "_id")).Count().Chunks

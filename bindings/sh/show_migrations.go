@@ -45,8 +45,8 @@ func (r *statusReport) recentMovesValue() *goja.Object {
 	moves := r.recentMoves()
 	items := make([]any, len(moves))
 	for i, e := range moves {
-		o := r.s.JS.NewObject("ns", e.Namespace, "from", string(e.From), "to", string(e.To), "min", r.boundValue(e.Lower),
-			"max", r.boundValue(e.Upper), "time", r.s.timeOrNull(e.Time), "tookMS", e.Took.Milliseconds())
+		o := r.host.JS.NewObject("ns", e.Namespace, "from", string(e.From), "to", string(e.To), "min", r.boundValue(e.Lower),
+			"max", r.boundValue(e.Upper), "time", r.host.timeOrNull(e.Time), "tookMS", e.Took.Milliseconds())
 		if e.Error == "" {
 			script.Must(o.Set("bytes", e.Bytes))
 		} else {
@@ -54,7 +54,7 @@ func (r *statusReport) recentMovesValue() *goja.Object {
 		}
 		items[i] = o
 	}
-	return r.s.JS.Runtime.NewArray(items...)
+	return r.host.JS.Runtime.NewArray(items...)
 }
 
 // boundValue returns a bound as a JavaScript value.
@@ -62,7 +62,7 @@ func (r *statusReport) boundValue(bound bson.Raw) goja.Value {
 	if bound == nil {
 		return goja.Null()
 	}
-	return r.s.JS.Values.DocToJS(bound)
+	return r.host.JS.Values.DocToJS(bound)
 }
 
 func (r *statusReport) drawMoves(t *display.Tables) {

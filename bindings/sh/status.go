@@ -30,7 +30,7 @@ const (
 
 // statusReport collects the sections of sh.status() (rules/04-objects §5.4).
 type statusReport struct {
-	s       *Host
+	host    *Host
 	d       *server.Database // the destination of commands
 	config  *server.Database
 	verbose bool
@@ -47,7 +47,7 @@ const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | l
 
 // readStatusReport reads parts of a cluster for a report.
 func (h *Host) readStatusReport(d, config *server.Database, parts live.Part) *statusReport {
-	r := &statusReport{s: h, d: d, config: config, now: h.JS.Clock.Now()}
+	r := &statusReport{host: h, d: d, config: config, now: h.JS.Clock.Now()}
 	r.seen = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
 	return r
 }
@@ -98,7 +98,7 @@ func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 		doc = bson.D{{Key: "runs are paused", Value: p.String()}}
 	}
 	if l == nil {
-		return r.s.JS.Values.DocToJS(rawdoc.MustMarshal(doc))
+		return r.host.JS.Values.DocToJS(rawdoc.MustMarshal(doc))
 	}
 	doc = append(doc, bson.E{Key: "run", Value: l.Holder()}, bson.E{Key: "running", Value: yesNo(l.Running)})
 	if !l.Since.IsZero() {
@@ -110,7 +110,7 @@ func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 			doc = append(doc, bson.E{Key: "to enable it", Value: "sh.balance({ giveBack: true })"})
 		}
 	}
-	return r.s.JS.Values.DocToJS(rawdoc.MustMarshal(doc))
+	return r.host.JS.Values.DocToJS(rawdoc.MustMarshal(doc))
 }
 
 // documents returns the stored documents of a small config collection.
@@ -159,11 +159,11 @@ func (r *statusReport) enabledSection(id string, byDefault bool) *goja.Object {
 	if doc := r.setting(id); doc != nil {
 		on = rawdoc.IsFieldTruthy(doc, "enabled")
 	}
-	return r.s.JS.NewObject("Currently enabled", yesNo(on))
+	return r.host.JS.NewObject("Currently enabled", yesNo(on))
 }
 
 func (r *statusReport) mongoses() (section string, value any) {
-	s := r.s
+	s := r.host
 	section, recent, newest := r.recentMongoses()
 	if newest == nil {
 		return section, "none"
@@ -211,7 +211,7 @@ func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
 }
 
 func (r *statusReport) balancer() *goja.Object {
-	s := r.s
+	s := r.host
 	settings := r.setting("balancer")
 	o := s.JS.NewObject("Currently enabled", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")),
 		"Currently running", r.runningText())
@@ -254,7 +254,7 @@ func (r *statusReport) runningText() string {
 // migrationResults counts the outcomes of the migrations of a day. The old form is an object whose keys
 // are the counts, and loses one of two equal counts; it is used only with Compat.
 func (r *statusReport) migrationResults() any {
-	s := r.s
+	s := r.host
 	results := recentOutcomes(r.seen)
 	if len(results) == 0 {
 		return "No recent migrations"
@@ -282,12 +282,12 @@ func (r *statusReport) dataDistribution() goja.Value {
 	if !r.seen.hasSizes() {
 		return goja.Undefined()
 	}
-	return r.s.JS.DocumentArray(r.seen.raw["shardedDataDistribution"])
+	return r.host.JS.DocumentArray(r.seen.raw["shardedDataDistribution"])
 }
 
 // databases returns every database with its sharded collections.
 func (r *statusReport) databases() goja.Value {
-	s := r.s
+	s := r.host
 	byName := map[string]bson.Raw{"config": configEntry()}
 	for _, doc := range r.documents("databases") {
 		byName[rawdoc.Text(doc, "_id")] = doc
@@ -323,7 +323,7 @@ func configEntry() bson.Raw {
 }
 
 func (r *statusReport) collection(entry bson.Raw) *goja.Object {
-	s := r.s
+	s := r.host
 	o := s.JS.NewObject(
 		"shardKey", s.JS.Values.ToJS(entry.Lookup("key")),
 		"unique", r.flag(entry, "unique", false),
@@ -348,16 +348,16 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
 	on := err == nil && catalog.IsTruthy(v)
-	shown := r.s.JS.Runtime.ToValue(on != negated)
+	shown := r.host.JS.Runtime.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown
 	}
-	return r.s.JS.Runtime.NewArray(shown, r.s.JS.NewObject(field, r.s.JS.Values.ToJS(v)))
+	return r.host.JS.Runtime.NewArray(shown, r.host.JS.NewObject(field, r.host.JS.Values.ToJS(v)))
 }
 
 func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
-	w := r.s.JS.Values
-	o := r.s.JS.NewObject(
+	w := r.host.JS.Values
+	o := r.host.JS.NewObject(
 		"min", w.ToJS(doc.Lookup("min")),
 		"max", w.ToJS(doc.Lookup("max")),
 		"on shard", w.ToJS(doc.Lookup("shard")),
@@ -370,7 +370,7 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
-	w := r.s.JS.Values
-	return w.SetOneLine(r.s.JS.NewObject(
+	w := r.host.JS.Values
+	return w.SetOneLine(r.host.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -91,7 +91,7 @@ func (r *statusReport) entriesOf(collection, ns string) []bson.Raw {
 func (r *statusReport) chunks(c *catalog.CollectionState) goja.Value {
 	docs := r.entriesOf("chunks", c.Namespace)
 	if len(docs) == 0 && c.Count().Chunks > maxStatusChunks {
-		return r.s.JS.Runtime.NewArray(fmt.Sprintf(tooManyText, "chunks"))
+		return r.host.JS.Runtime.NewArray(fmt.Sprintf(tooManyText, "chunks"))
 	}
 	return r.listEntries("chunks", docs, maxStatusChunks, r.chunk)
 }
@@ -113,5 +113,5 @@ func (r *statusReport) listEntries(
 		}
 		items = append(items, show(doc))
 	}
-	return r.s.JS.Runtime.NewArray(items...)
+	return r.host.JS.Runtime.NewArray(items...)
 }

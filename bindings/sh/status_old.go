@@ -96,7 +96,7 @@ func (r *statusReport) writeOldMongoses(w *oldStatus) {
 }
 
 func (r *statusReport) writeOldBalancer(w *oldStatus) {
-	s := r.s
+	s := r.host
 	settings := r.setting("balancer")
 	w.writeLine(2, "balancer:")
 	w.writeLine(8, "Currently enabled:  %s", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")))

@@ -69,7 +69,7 @@ func (r *statusReport) drawCollections(t *display.Tables) {
 	for i := range names {
 		names[i] = sharded[i].Namespace
 	}
-	asked := r.s.readCluster(r.d, r.config, live.ReaderOptions{
+	asked := r.host.readCluster(r.d, r.config, live.ReaderOptions{
 		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Required: lenientParts,
 	})
 	all := r.withReportedBalance(names, asked)
@@ -112,7 +112,7 @@ func drawOtherCollections(t *display.Tables, s *catalog.Snapshot, list []report.
 }
 
 func (r *statusReport) drawBalancer(t *display.Tables) {
-	s := r.s
+	s := r.host
 	t.WriteHeading("Balancer")
 	t.WriteLine("mode", r.modeText())
 	t.WriteLine("policy", r.sh().policyText())
@@ -166,7 +166,7 @@ func (r *statusReport) drawOutcomes(t *display.Tables) {
 	t.WriteGrid([]string{"result", "count#", "from", "to"}, rows)
 }
 
-func (r *statusReport) sh() *Helpers { return &Helpers{host: r.s, database: r.d} }
+func (r *statusReport) sh() *Helpers { return &Helpers{host: r.host, database: r.d} }
 
 // modeText returns the balancer's mode and whether a round is running.
 func (r *statusReport) modeText() string {
@@ -288,5 +288,5 @@ func boundTextAt(doc bson.Raw, field string) string {
 // boundText formats a bound of a chunk or of a zone.
 func boundText(key bson.Raw) string {
 	values, _ := key.Values()
-	return display.Bound(values)
+	return display.BoundText(values)
 }

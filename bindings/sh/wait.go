@@ -24,7 +24,7 @@ const waitOptionNames = "timeout,interval,progress,keepWaiting"
 
 // wait is a wait for work of the cluster: of the balancer, or of a resharding.
 type wait struct {
-	s                 *Host
+	host              *Host
 	continuesText     string // what continues when the user stops waiting
 	progressHint      string // how to see the progress, as a clause
 	timeout, interval time.Duration
@@ -59,7 +59,7 @@ type workState struct {
 // progressHint says how to see its progress.
 func (h helperOptions) newWait(continuesText, progressHint string) *wait {
 	return &wait{
-		s: h.c.host, continuesText: continuesText, progressHint: progressHint,
+		host: h.c.host, continuesText: continuesText, progressHint: progressHint,
 		timeout: h.duration("timeout", defaultWaitTimeout), interval: max(h.duration("interval", defaultPollInterval),
 			time.Millisecond),
 		progress:    h.c.host.Display.NewProgress(h.flag("progress", true)),
@@ -70,12 +70,12 @@ func (h helperOptions) newWait(continuesText, progressHint string) *wait {
 // waitUntilDone polls until the work is done, and returns the duration. It throws after the timeout,
 // and if the work cannot finish. Ctrl-C ends the wait, not the work.
 func (w *wait) waitUntilDone(readState func() workState) time.Duration {
-	began := w.s.JS.Clock.Now()
+	began := w.host.JS.Clock.Now()
 	w.answeredAt = began
 	defer w.finish()
 	for {
 		now := w.poll(readState)
-		waited := w.s.JS.Clock.Now().Sub(began)
+		waited := w.host.JS.Clock.Now().Sub(began)
 		if now.done {
 			return waited
 		}
@@ -87,7 +87,7 @@ func (w *wait) waitUntilDone(readState func() workState) time.Duration {
 			if now.answerErr != nil {
 				w.throwUnanswered(now.answerErr)
 			}
-			w.s.JS.Throw(script.RuntimeErrorName, "after %s: %s", humanize.Duration(w.timeout), now.missing)
+			w.host.JS.Throw(script.RuntimeErrorName, "after %s: %s", humanize.Duration(w.timeout), now.missing)
 		}
 		if now.answerErr == nil {
 			w.checkStuck(now)
@@ -95,16 +95,16 @@ func (w *wait) waitUntilDone(readState func() workState) time.Duration {
 				w.showProgress(now)
 			}
 		}
-		w.s.JS.Sleep(min(w.interval, w.timeout-waited))
+		w.host.JS.Sleep(min(w.interval, w.timeout-waited))
 	}
 }
 
 // poll polls the work once. A router that does not answer may come back: poll prints a line each time
 // that it becomes unavailable.
 func (w *wait) poll(readState func() workState) (now workState) {
-	ex := w.s.JS.Runtime.Try(func() { now = readState() })
+	ex := w.host.JS.Runtime.Try(func() { now = readState() })
 	if ex == nil {
-		w.unanswered, w.answeredAt = false, w.s.JS.Clock.Now()
+		w.unanswered, w.answeredAt = false, w.host.JS.Clock.Now()
 		return now
 	}
 	e, _ := ex.Value().(*goja.Object)
@@ -114,22 +114,22 @@ func (w *wait) poll(readState func() workState) (now workState) {
 	if !w.unanswered {
 		w.unanswered, w.warnedUnanswered = true, true
 		w.progress.End()
-		w.s.JS.Out.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
+		w.host.JS.Out.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
 			script.OptionalText(e.Get("message")), w.continuesText, w.progressHint))
 	}
 	return workState{answerErr: ex}
 }
 
 func (w *wait) isAnswerOverdue() bool {
-	return w.answerTimeout > 0 && w.s.JS.Clock.Now().Sub(w.answeredAt) >= w.answerTimeout
+	return w.answerTimeout > 0 && w.host.JS.Clock.Now().Sub(w.answeredAt) >= w.answerTimeout
 }
 
 // throwUnanswered throws the error of a missing reply. The message says what continues in the cluster
 // and how to see it.
 func (w *wait) throwUnanswered(lost *goja.Exception) {
 	if e, isObject := lost.Value().(*goja.Object); isObject {
-		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf("%s; no answer for %s. Meanwhile %s; %s.",
-			script.OptionalText(e.Get("message")), humanize.Duration(w.s.JS.Clock.Now().Sub(w.answeredAt)),
+		script.Define(e, "message", w.host.JS.Runtime.ToValue(fmt.Sprintf("%s; no answer for %s. Meanwhile %s; %s.",
+			script.OptionalText(e.Get("message")), humanize.Duration(w.host.JS.Clock.Now().Sub(w.answeredAt)),
 			w.continuesText, w.progressHint)))
 	}
 	panic(lost)
@@ -162,7 +162,7 @@ func (w *wait) showProgress(now workState) {
 	}
 	what := cmp.Or(now.activity, now.missing)
 	if w.forecast != nil {
-		switch toGo := w.forecast.remainingText(); {
+		switch toGo := w.forecast.remainingTimeText(); {
 		case a != nil:
 			a.RemainingTimeText = toGo
 		case toGo != "":
@@ -175,7 +175,7 @@ func (w *wait) showProgress(now workState) {
 // finish cleans up after the wait.
 func (w *wait) finish() {
 	w.progress.End()
-	if w.s.JS.Context().Err() != nil {
-		w.s.JS.Out.Warn(fmt.Sprintf("Stopped waiting; %s; %s.", w.continuesText, w.progressHint))
+	if w.host.JS.Context().Err() != nil {
+		w.host.JS.Out.Warn(fmt.Sprintf("Stopped waiting; %s; %s.", w.continuesText, w.progressHint))
 	}
 }

@@ -37,8 +37,8 @@ const (
 	refreshCostFactor  = 100 // multiple of the duration of the read
 )
 
-// remainingText returns the remaining time in words; empty if it is unknown.
-func (w *waitForecast) remainingText() string {
+// remainingTimeText returns the remaining time in words; empty if it is unknown.
+func (w *waitForecast) remainingTimeText() string {
 	w.refreshIfDue()
 	gone := w.sh.host.JS.Clock.Now().Sub(w.madeAt)
 	if w.unavailable || w.forecast.Never || w.forecast.Done || gone >= w.forecast.High {

@@ -33,7 +33,7 @@ func (w *wait) throwOrWarnStuck(why string) {
 		return
 	}
 	w.progress.End()
-	w.s.JS.Throw(script.StuckErrorName, "%s", why)
+	w.host.JS.Throw(script.StuckErrorName, "%s", why)
 }
 
 func (w *wait) warnOnce(text string) {
@@ -45,7 +45,7 @@ func (w *wait) warnOnce(text string) {
 	}
 	w.warned[text] = true
 	w.progress.End()
-	w.s.JS.Out.Warn(text)
+	w.host.JS.Out.Warn(text)
 }
 
 // obstacles returns the findings that block the goal now, if two consecutive forecasts agree, and those
@@ -84,9 +84,9 @@ func (w *waitForecast) throwIfStuck() {
 	}
 }
 
-// remainderText describes the work for the operator before a shard is empty, with the bounds of chunks.
+// remainingWorkText describes the work for the operator before a shard is empty, with the bounds of chunks.
 // It reads the cluster for that, once for each different remainder.
-func (w *waitForecast) remainderText(d diagnosis.Drain) string {
+func (w *waitForecast) remainingWorkText(d diagnosis.Drain) string {
 	plain := d.OperatorFinding().Text()
 	switch {
 	case d.WaitingJumbo == 0:

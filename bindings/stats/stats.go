@@ -74,9 +74,9 @@ func Call(c *script.Call, of Collection) goja.Value {
 // Fields of storageStats that are taken unchanged from the first shard that has them, and those that
 // are summed (rules/04-objects §6.4).
 var (
-	firstStats   = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
-	sumStats     = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}
-	scaledFields = []string{"size", "storageSize", "totalIndexSize", "totalSize", "maxSize"}
+	firstShardFields = []string{"userFlags", "capped", "max", "paddingFactorNote", "indexDetails", "wiredTiger"}
+	summedFields     = []string{"size", "count", "storageSize", "totalIndexSize", "totalSize", "numOrphanDocs"}
+	scaledFields     = []string{"size", "storageSize", "totalIndexSize", "totalSize", "maxSize"}
 )
 
 // Stats merges the statistics of all shards into one document.
@@ -136,11 +136,11 @@ func (m *statsMerge) add(doc bson.Raw) {
 	for _, el := range elems {
 		key, v := el.Key(), el.Value()
 		switch f, _ := v.AsFloat64OK(); {
-		case slices.Contains(firstStats, key):
+		case slices.Contains(firstShardFields, key):
 			if script.Property(m.merged, key) == nil {
 				script.Must(m.merged.Set(key, m.collection.JS.Values.ToJS(v)))
 			}
-		case slices.Contains(sumStats, key):
+		case slices.Contains(summedFields, key):
 			if _, ok := m.sums[key]; !ok {
 				m.sumNames = append(m.sumNames, key)
 			}

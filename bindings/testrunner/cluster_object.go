@@ -28,7 +28,7 @@ func (f *file) defineCluster() {
 				return call(c)
 			}))
 		}
-		f.cluster = o
+		f.clusterObject = o
 		return o
 	})
 }

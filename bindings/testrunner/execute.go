@@ -17,8 +17,8 @@ type testRun struct {
 	seed uint64
 	// fault is the fault to inject into one of its scripts; nil for none.
 	fault *fault
-	// runs are the runs of its scripts without a fault.
-	runs []cleanRun
+	// scriptRuns are the runs of its scripts without a fault.
+	scriptRuns []cleanRun
 	// notes are problems other than those of the test itself.
 	notes []Problem
 	// snapshotUses counts the snapshots of the test, by their names.

@@ -33,7 +33,7 @@ func (f *fault) String() string {
 // tryFaults repeats a test that has passed, with a fault at each command that its scripts have sent. It
 // stops at the first fault with problems.
 func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, tried *int) []Problem {
-	for i, clear := range clean.runs {
+	for i, clear := range clean.scriptRuns {
 		for k, name := range clear.commands {
 			for _, cut := range []bool{false, true} {
 				if ctx.Err() != nil {
@@ -76,7 +76,7 @@ func (f *file) runFaulted(r scriptRun) scriptResult {
 	if x == nil || x.run != number {
 		result := f.runScript(r)
 		if x == nil {
-			a.runs = append(a.runs, cleanRun{namesOf(result.commands), w.balancerState()})
+			a.scriptRuns = append(a.scriptRuns, cleanRun{namesOf(result.commands), w.balancerState()})
 		}
 		return result
 	}

@@ -35,8 +35,8 @@ type file struct {
 	testCluster *testCluster
 	currentRun  *testRun
 	callbacks   *callbacks
-	// cluster is the object cluster; nil until its first use.
-	cluster *goja.Object
+	// clusterObject is the object cluster; nil until its first use.
+	clusterObject *goja.Object
 
 	results   []Result
 	problem   *Problem
@@ -103,13 +103,13 @@ func (f *file) run(ctx context.Context) {
 	}
 	f.runSuite(ctx, root, startPoint{clusterOptions: &clusterOptions{release: f.release}, release: f.release})
 	if f.problem == nil {
-		f.problem = f.snapshots.finish(f.ranAllTests(ctx))
+		f.problem = f.snapshots.finish(f.allTestsPassed(ctx))
 	}
 }
 
-// ranAllTests reports whether every test of the file has passed, so that a snapshot that no test
+// allTestsPassed reports whether every test of the file has passed, so that a snapshot that no test
 // used is obsolete.
-func (f *file) ranAllTests(ctx context.Context) bool {
+func (f *file) allTestsPassed(ctx context.Context) bool {
 	if ctx.Err() != nil || f.options.Filter != nil || f.options.List {
 		return false
 	}

@@ -103,7 +103,8 @@ func (f *file) isAuditClean(m *expect.Match) bool {
 func (f *file) needCluster(m *expect.Match) {
 	js := f.shell.JS
 	js.Runtime.GlobalObject().Get("cluster")
-	if o, ok := m.Received.(*goja.Object); !ok || f.testCluster == nil || f.cluster == nil || !o.SameAs(f.cluster) {
+	if o, ok := m.Received.(*goja.Object); !ok || f.testCluster == nil || f.clusterObject == nil ||
+		!o.SameAs(f.clusterObject) {
 		js.Throw(expect.ErrorName, "this is for expect(cluster), inside of a test\nReceived: %s",
 			expect.ValueText(js, m.Received))
 	}

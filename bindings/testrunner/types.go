@@ -2,7 +2,7 @@ package testrunner
 
 import _ "embed"
 
-// Types are the words of tests, for editors that know TypeScript.
+// TypeScriptDefinitions are the words of tests, for editors that know TypeScript.
 //
 //go:embed types.d.ts
-var Types string
+var TypeScriptDefinitions string

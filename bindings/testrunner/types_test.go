@@ -17,7 +17,7 @@ func TestTypesCanBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"types.d.ts": testrunner.Types, "shardsh.d.mts": string(node)} {
+	for name, text := range map[string]string{"types.d.ts": testrunner.TypeScriptDefinitions, "shardsh.d.mts": string(node)} {
 		if r := api.Transform(text, api.TransformOptions{Loader: api.LoaderTS}); len(r.Errors) > 0 {
 			t.Errorf("%s: %+v", name, r.Errors)
 		}
@@ -40,7 +40,7 @@ it("a", () => {
 		case "help", "name", "length", "prototype", "constructor":
 			continue
 		}
-		if !regexp.MustCompile(`(?m)(^|[ {(])(declare const |declare function )?` + name + `\??[(:]`).MatchString(testrunner.Types) {
+		if !regexp.MustCompile(`(?m)(^|[ {(])(declare const |declare function )?` + name + `\??[(:]`).MatchString(testrunner.TypeScriptDefinitions) {
 			t.Errorf("%s is not in types.d.ts", name)
 		}
 	}

@@ -19,7 +19,7 @@ func (w *Realm) newBuffer(data []byte) goja.Value {
 			}
 		}
 	}
-	return w.js.typedArray("Uint8Array", array)
+	return w.intrinsics.typedArray("Uint8Array", array)
 }
 
 // bytesOf returns the memory of a Uint8Array, Buffer or ArrayBuffer.

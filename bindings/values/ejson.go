@@ -57,11 +57,11 @@ func (w *Realm) makeEJSON() goja.Value {
 		if !ok {
 			return goja.Undefined()
 		}
-		return w.js.parseJSON(w.rt, text)
+		return w.intrinsics.parseJSON(w.rt, text)
 	})
 	define("deserialize", func(args []goja.Value) goja.Value {
 		relaxed, legacy := readOptions(arg(args, 1))
-		text, err := w.js.stringify(nil, arg(args, 0))
+		text, err := w.intrinsics.stringify(nil, arg(args, 0))
 		if err != nil {
 			panic(err)
 		}
@@ -119,7 +119,7 @@ func (w *Realm) ejsonStringify(args []goja.Value) goja.Value {
 	if !ok {
 		return goja.Undefined()
 	}
-	replaced, err := w.js.stringify(nil, w.js.parseJSON(w.rt, text), replacer, space)
+	replaced, err := w.intrinsics.stringify(nil, w.intrinsics.parseJSON(w.rt, text), replacer, space)
 	if err != nil {
 		panic(err)
 	}

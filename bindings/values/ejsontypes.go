@@ -170,14 +170,14 @@ func (r *jsonReader) date(v goja.Value) goja.Value {
 	}
 	switch {
 	case goja.IsNumber(v):
-		return r.w.js.newDate(v)
+		return r.w.intrinsics.newDate(v)
 	case isString(v):
-		return r.w.js.newDate(r.w.js.parseDate(v))
+		return r.w.intrinsics.newDate(r.w.intrinsics.parseDate(v))
 	}
 	if p, ok := payloadOf(v); ok {
 		switch p.(type) {
 		case *int32Value, *doubleValue:
-			return r.w.js.newDate(r.w.rt.ToValue(v.ToFloat()))
+			return r.w.intrinsics.newDate(r.w.rt.ToValue(v.ToFloat()))
 		}
 	}
 	r.w.Errors.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)

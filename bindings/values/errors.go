@@ -16,9 +16,9 @@ const (
 
 // Errors creates JavaScript errors.
 type Errors struct {
-	rt    *goja.Runtime
-	js    *intrinsics
-	value func(any) goja.Value // converts the value of a field
+	rt         *goja.Runtime
+	intrinsics *intrinsics
+	value      func(any) goja.Value // converts the value of a field
 }
 
 // New returns a JavaScript Error with the given name, class and message. fields become enumerable
@@ -26,7 +26,7 @@ type Errors struct {
 // anything that the runtime can convert. The names Error, TypeError, RangeError, SyntaxError,
 // ReferenceError and EvalError select the runtime's own classes.
 func (x *Errors) New(name, message string, fields ...map[string]any) *goja.Object {
-	e, err := x.js.errorCtor(nil, x.rt.ToValue(message))
+	e, err := x.intrinsics.errorCtor(nil, x.rt.ToValue(message))
 	if err != nil {
 		panic(err)
 	}
@@ -63,17 +63,17 @@ func (x *Errors) prototype(name string) *goja.Object {
 	if name == "" || name == "Error" {
 		return nil
 	}
-	if p, ok := x.js.errors[name]; ok {
+	if p, ok := x.intrinsics.errors[name]; ok {
 		return p
 	}
-	p := x.rt.CreateObject(x.js.errProto)
+	p := x.rt.CreateObject(x.intrinsics.errProto)
 	ctor := newFunction(x.rt, name, func(call goja.FunctionCall) goja.Value {
 		return x.New(name, call.Argument(0).String())
 	})
 	defineHidden(ctor, "prototype", p)
 	defineHidden(p, "name", x.rt.ToValue(name))
 	defineHidden(p, "constructor", ctor)
-	x.js.errors[name] = p
+	x.intrinsics.errors[name] = p
 	return p
 }
 

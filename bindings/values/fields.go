@@ -12,11 +12,11 @@ import (
 
 // objectFields reads the fields of JavaScript objects, for conversion to BSON and JSON.
 type objectFields struct {
-	rt     *goja.Runtime
-	js     *intrinsics
-	memory *gojamem.Memory
-	order  *goja.Symbol       // on documents whose order JavaScript cannot preserve; nil before the first
-	names  []unistring.String // names of the fields that are being written
+	rt         *goja.Runtime
+	intrinsics *intrinsics
+	memory     *gojamem.Memory
+	order      *goja.Symbol       // on documents whose order JavaScript cannot preserve; nil before the first
+	names      []unistring.String // names of the fields that are being written
 }
 
 // each calls each for an object's own enumerable fields. The names are determined at the beginning.
@@ -94,9 +94,9 @@ func (f *objectFields) surelyLacks(o *goja.Object, name unistring.String) bool {
 	if !ok {
 		return false
 	}
-	from := f.js.objectProto
+	from := f.intrinsics.objectProto
 	if array {
-		from = f.js.arrayProto
+		from = f.intrinsics.arrayProto
 	}
 	return !slices.Contains(names, name) && o.Prototype() == from
 }
@@ -105,12 +105,12 @@ func (f *objectFields) surelyLacks(o *goja.Object, name unistring.String) bool {
 // checked once for each conversion.
 func (f *objectFields) nothingHasToBSON() bool {
 	const name = "toBSON"
-	if f.memory.Lacks(f.js.arrayProto, name) && f.memory.Lacks(f.js.objectProto, name) &&
-		f.js.arrayProto.Prototype() == f.js.objectProto && f.js.objectProto.Prototype() == nil {
+	if f.memory.Lacks(f.intrinsics.arrayProto, name) && f.memory.Lacks(f.intrinsics.objectProto, name) &&
+		f.intrinsics.arrayProto.Prototype() == f.intrinsics.objectProto && f.intrinsics.objectProto.Prototype() == nil {
 		return true
 	}
-	return f.js.arrayProto.Get(name) == nil && // usually inherited from Object.prototype
-		(f.js.arrayProto.Prototype() == f.js.objectProto || f.js.objectProto.Get(name) == nil)
+	return f.intrinsics.arrayProto.Get(name) == nil && // usually inherited from Object.prototype
+		(f.intrinsics.arrayProto.Prototype() == f.intrinsics.objectProto || f.intrinsics.objectProto.Get(name) == nil)
 }
 
 // callToBSON calls the method toBSON of an object; replaced is false if there is none, or if it returns

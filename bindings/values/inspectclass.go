@@ -17,7 +17,7 @@ import (
 // className returns the name of the object's constructor; known is false for an object without a
 // prototype.
 func (in *inspector) className(o *goja.Object) (name string, known bool) {
-	objects := &in.w.js
+	objects := &in.w.intrinsics
 	key := in.w.rt.ToValue("constructor")
 	switch proto := o.Prototype(); {
 	case proto == nil:
@@ -104,14 +104,14 @@ func (in *inspector) layoutOf(o *goja.Object, name string, known bool) entryLayo
 			s.entries = in.arrayEntries(o, n)
 		}
 	case isSet(o):
-		n := sizeOf(o, in.w.js.setSize)
+		n := sizeOf(o, in.w.intrinsics.setSize)
 		braces("Set", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {
 			s.entries = in.setEntries(o, n)
 		}
 	case isMap(o):
-		n := sizeOf(o, in.w.js.mapSize)
+		n := sizeOf(o, in.w.intrinsics.mapSize)
 		braces("Map", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {

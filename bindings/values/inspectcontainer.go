@@ -141,7 +141,7 @@ func (in *inspector) ownProperty(o *goja.Object, key goja.Value) (v goja.Value, 
 
 // descriptor describes an own property, if there is one.
 func (in *inspector) descriptor(o *goja.Object, key goja.Value) (*goja.Object, bool) {
-	d, err := in.w.js.getOwn(nil, o, key)
+	d, err := in.w.intrinsics.getOwnDescriptor(nil, o, key)
 	if err != nil {
 		panic(err)
 	}
@@ -236,7 +236,7 @@ func (in *inspector) setEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(members(o, in.w.js.setValues), func(v goja.Value) bool {
+		in.w.rt.ForOf(members(o, in.w.intrinsics.setValues), func(v goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}
@@ -253,7 +253,7 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(members(o, in.w.js.mapEntries), func(entry goja.Value) bool {
+		in.w.rt.ForOf(members(o, in.w.intrinsics.mapEntries), func(entry goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}

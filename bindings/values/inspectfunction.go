@@ -128,7 +128,7 @@ func (in *inspector) userOptions(depth int) *goja.Object {
 // customSymbol returns util.inspect.custom.
 func (w *Realm) customSymbol() *goja.Symbol {
 	if w.customInspect == nil {
-		v, err := w.js.symbolFor(goja.Undefined(), w.rt.ToValue("nodejs.util.inspect.custom"))
+		v, err := w.intrinsics.symbolFor(goja.Undefined(), w.rt.ToValue("nodejs.util.inspect.custom"))
 		must(err)
 		w.customInspect = v.(*goja.Symbol)
 	}

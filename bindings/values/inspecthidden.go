@@ -28,7 +28,7 @@ func isIndex(key string) bool {
 func (in *inspector) ownSymbols(o *goja.Object) []*goja.Symbol {
 	own := []*goja.Symbol{in.w.marks.fromServer, in.w.printers.text, in.w.printers.line, in.w.marks.original,
 		in.w.fields.order}
-	list, err := in.w.js.ownSymbols(nil, o)
+	list, err := in.w.intrinsics.ownSymbols(nil, o)
 	if err != nil {
 		panic(err)
 	}

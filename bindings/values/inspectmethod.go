@@ -25,7 +25,7 @@ func constructorCall(w *Realm, p payload) string {
 		if p.scope == nil {
 			return callText("Code", quoteJSON(p.text))
 		}
-		return callText("Code", quoteJSON(p.text), w.js.json(p.scope))
+		return callText("Code", quoteJSON(p.text), w.intrinsics.json(p.scope))
 	case *dbRef:
 		args := []string{quoteJSON(p.collection), `new ObjectId("` + p.oid.String() + `")`}
 		if p.db != "" {

@@ -11,7 +11,7 @@ type intrinsics struct {
 	date, regexp, errorCtor goja.Constructor
 	weakMap                 goja.Constructor
 	errors                  map[string]*goja.Object // prototypes of the error classes
-	getOwn                  goja.Callable           // Object.getOwnPropertyDescriptor
+	getOwnDescriptor        goja.Callable           // Object.getOwnPropertyDescriptor
 	ownSymbols              goja.Callable           // Object.getOwnPropertySymbols
 	symbolFor               goja.Callable           // Symbol.for
 	reflectSet              goja.Callable           // Reflect.set
@@ -40,18 +40,18 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 		array: object("Array"), arrayProto: proto("Array"),
 		dateProto: proto("Date"), errProto: proto("Error"),
 		date: constructor("Date"), regexp: constructor("RegExp"), errorCtor: constructor("Error"),
-		weakMap:     constructor("WeakMap"),
-		errors:      make(map[string]*goja.Object),
-		getOwn:      callable(object("Object").Get("getOwnPropertyDescriptor")),
-		ownSymbols:  callable(object("Object").Get("getOwnPropertySymbols")),
-		symbolFor:   callable(object("Symbol").Get("for")),
-		reflectSet:  callable(object("Reflect").Get("set")),
-		dateParse:   callable(object("Date").Get("parse")),
-		stringify:   callable(object("JSON").Get("stringify")),
-		parse:       callable(object("JSON").Get("parse")),
-		mapEntries:  callable(proto("Map").Get("entries")),
-		setValues:   callable(proto("Set").Get("values")),
-		typedArrays: make(map[string]goja.Constructor),
+		weakMap:          constructor("WeakMap"),
+		errors:           make(map[string]*goja.Object),
+		getOwnDescriptor: callable(object("Object").Get("getOwnPropertyDescriptor")),
+		ownSymbols:       callable(object("Object").Get("getOwnPropertySymbols")),
+		symbolFor:        callable(object("Symbol").Get("for")),
+		reflectSet:       callable(object("Reflect").Get("set")),
+		dateParse:        callable(object("Date").Get("parse")),
+		stringify:        callable(object("JSON").Get("stringify")),
+		parse:            callable(object("JSON").Get("parse")),
+		mapEntries:       callable(proto("Map").Get("entries")),
+		setValues:        callable(proto("Set").Get("values")),
+		typedArrays:      make(map[string]goja.Constructor),
 	}
 	for _, name := range [...]string{"TypeError", "RangeError", "SyntaxError", "ReferenceError", "EvalError", "URIError"} {
 		js.errors[name] = proto(name)
@@ -60,7 +60,7 @@ func intrinsicsOf(rt *goja.Runtime) intrinsics {
 		js.typedArrays[name] = constructor(name)
 	}
 	size := func(name string) goja.Callable {
-		d, _ := js.getOwn(nil, proto(name), rt.ToValue("size"))
+		d, _ := js.getOwnDescriptor(nil, proto(name), rt.ToValue("size"))
 		return callable(d.(*goja.Object).Get("get"))
 	}
 	js.mapSize, js.setSize = size("Map"), size("Set")

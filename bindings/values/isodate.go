@@ -17,22 +17,22 @@ func (w *Realm) makeISODate() goja.Value {
 		v := arg(args, 0)
 		switch {
 		case goja.IsUndefined(v):
-			return w.js.newDate(w.rt.ToValue(w.opts.Now().UnixMilli()))
+			return w.intrinsics.newDate(w.rt.ToValue(w.opts.Now().UnixMilli()))
 		case isString(v):
 			t, ok := parseISODate(v.String())
 			if !ok {
 				w.Errors.throwInput(fmt.Sprintf("%s is not a valid ISODate", quoteJSON(v.String())))
 			}
-			return w.js.newDate(w.rt.ToValue(t.UnixMilli()))
+			return w.intrinsics.newDate(w.rt.ToValue(t.UnixMilli()))
 		default:
-			return w.js.newDate(v)
+			return w.intrinsics.newDate(v)
 		}
 	}
 	f := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		return isoDate(call.Arguments).(*goja.Object)
 	}).(*goja.Object)
 	must(f.DefineDataProperty("name", w.rt.ToValue("ISODate"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(f.DefineDataProperty("prototype", w.js.dateProto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	must(f.DefineDataProperty("prototype", w.intrinsics.dateProto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	defineHidden(f, "now", w.newFunction("now", func(goja.FunctionCall) goja.Value {
 		return w.rt.ToValue(w.opts.Now().UnixMilli())
 	}))

@@ -20,7 +20,7 @@ func (j *jsonWriter) writeLazy(l *lazyDoc) bool {
 	if l.exposed || l.o.Prototype() != j.w.lazyGuard.proto {
 		return false
 	}
-	if _, ok := goja.AssertFunction(j.w.js.objectProto.Get("toBSON")); ok {
+	if _, ok := goja.AssertFunction(j.w.intrinsics.objectProto.Get("toBSON")); ok {
 		return false
 	}
 	return j.rawDocument(l.body, 0)

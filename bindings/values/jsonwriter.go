@@ -272,7 +272,7 @@ func (j *jsonWriter) array(o *goja.Object) {
 func (j *jsonWriter) set(o *goja.Object) {
 	j.open('[')
 	i := 0
-	j.w.rt.ForOf(members(o, j.w.js.setValues), func(v goja.Value) bool {
+	j.w.rt.ForOf(members(o, j.w.intrinsics.setValues), func(v goja.Value) bool {
 		j.element(i, v)
 		i++
 		return true
@@ -282,7 +282,7 @@ func (j *jsonWriter) set(o *goja.Object) {
 
 func (j *jsonWriter) mapObject(o *goja.Object) {
 	j.open('{')
-	j.w.rt.ForOf(members(o, j.w.js.mapEntries), func(entry goja.Value) bool {
+	j.w.rt.ForOf(members(o, j.w.intrinsics.mapEntries), func(entry goja.Value) bool {
 		pair := entry.(*goja.Object)
 		key := pair.Get("0")
 		if !isString(key) {

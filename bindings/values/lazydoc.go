@@ -66,10 +66,10 @@ func (w *Realm) newLazy(d []byte, level int) goja.Value {
 }
 
 // LazyObject returns an object whose fields are separate values from a server.
-func (w *Realm) LazyObject(fields bson.Raw) goja.Value { return w.newLazy(fields, ownLevel) }
+func (w *Realm) LazyObject(fields bson.Raw) goja.Value { return w.newLazy(fields, shellObjectLevel) }
 
-// ownLevel is the level of an object of the shell that contains documents.
-const ownLevel = -1
+// shellObjectLevel is the level of an object of the shell that contains documents.
+const shellObjectLevel = -1
 
 // lazyOf returns the lazy document of an object; nil if the object has none, or it was materialized.
 func lazyOf(o *goja.Object) *lazyDoc {
@@ -140,7 +140,7 @@ func (l *lazyDoc) Delete(key string) bool {
 // ownValue works like Get, for a document that was materialized but is still in use by the operation that
 // materialized it.
 func (l *lazyDoc) ownValue(key string) goja.Value {
-	d, err := l.w.js.getOwn(nil, l.o, l.w.rt.ToValue(key))
+	d, err := l.w.intrinsics.getOwnDescriptor(nil, l.o, l.w.rt.ToValue(key))
 	if err != nil {
 		panic(err)
 	}
@@ -310,7 +310,7 @@ func (l *lazyDoc) materialize() {
 	if order.orderLost {
 		w.fields.keepOrder(o, namesOf(l.body))
 	}
-	if l.level != ownLevel {
+	if l.level != shellObjectLevel {
 		ext, _ := extentOfItems(l.body, l.level)
 		w.marks.markFromServer(o, ext, l.level)
 	}

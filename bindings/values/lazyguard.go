@@ -8,9 +8,9 @@ import (
 
 // lazyGuard materializes a lazy document before a script can observe a difference.
 type lazyGuard struct {
-	rt    *goja.Runtime
-	js    *intrinsics
-	proto *goja.Object // prototype of lazy documents; nil before the first
+	rt         *goja.Runtime
+	intrinsics *intrinsics
+	proto      *goja.Object // prototype of lazy documents; nil before the first
 }
 
 // Materialize converts a lazy document to an ordinary object, for code that accesses objects in other ways
@@ -51,11 +51,11 @@ func (l *lazyGuard) prototype() *goja.Object {
 			Materialize(o)
 			o = o.Prototype()
 		}
-		done, err := l.js.reflectSet(nil, l.js.objectProto, name, v, receiver)
+		done, err := l.intrinsics.reflectSet(nil, l.intrinsics.objectProto, name, v, receiver)
 		must(err)
 		return done.ToBoolean()
 	}
-	target := l.rt.CreateObject(l.js.objectProto)
+	target := l.rt.CreateObject(l.intrinsics.objectProto)
 	proxy := l.rt.NewProxy(target, &goja.ProxyTrapConfig{SetSym: set})
 	l.proto = l.rt.ToValue(proxy).(*goja.Object)
 	return l.proto
@@ -79,11 +79,11 @@ func (l *lazyGuard) wrapMaterializingFunctions() {
 				l.materializeBefore(of.Get(name), func(call goja.FunctionCall) goja.Value { return call.Argument(0) }))
 		}
 	}
-	d, err := l.js.getOwn(nil, l.js.objectProto, l.rt.ToValue("__proto__"))
+	d, err := l.intrinsics.getOwnDescriptor(nil, l.intrinsics.objectProto, l.rt.ToValue("__proto__"))
 	must(err)
 	if accessor, ok := d.(*goja.Object); ok {
 		this := func(call goja.FunctionCall) goja.Value { return call.This }
-		must(l.js.objectProto.DefineAccessorProperty("__proto__", l.materializeBefore(accessor.Get("get"), this),
+		must(l.intrinsics.objectProto.DefineAccessorProperty("__proto__", l.materializeBefore(accessor.Get("get"), this),
 			l.materializeBefore(accessor.Get("set"), this), goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
 }

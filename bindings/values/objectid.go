@@ -66,7 +66,7 @@ func objectIDClass() classSpec {
 				newMethod(w, "toJSON", text),
 				newMethod(w, "valueOf", text),
 				newMethod(w, "getTimestamp", func(o *objectID, _ []goja.Value) goja.Value {
-					return w.js.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
+					return w.intrinsics.newDate(w.rt.ToValue(int64(binary.BigEndian.Uint32(o.id[:4])) * 1000))
 				}),
 				newMethod(w, "equals", func(o *objectID, args []goja.Value) goja.Value {
 					return w.rt.ToValue(o.equals(arg(args, 0)))

@@ -30,7 +30,7 @@ func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 		return
 	}
 	if p.weak == nil {
-		m, err := w.js.weakMap(nil)
+		m, err := w.intrinsics.weakMap(nil)
 		must(err)
 		p.weak, p.get, p.set = m, callable(m.Get("get")), callable(m.Get("set"))
 	}

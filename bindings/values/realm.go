@@ -35,9 +35,9 @@ type Realm struct {
 	// Errors creates and throws errors.
 	Errors Errors
 
-	classes [kindCount]*class
-	warned  map[string]bool
-	js      intrinsics
+	classes    [kindCount]*class
+	warned     map[string]bool
+	intrinsics intrinsics
 
 	marks         marks
 	customInspect *goja.Symbol // util.inspect.custom; nil before its first use
@@ -64,10 +64,10 @@ func Install(rt *goja.Runtime, opts Options) *Realm {
 		opts:     opts,
 		printers: printers{text: goja.NewSymbol("shardsh.printer"), line: goja.NewSymbol("shardsh.line")},
 	}
-	w.js = intrinsicsOf(rt)
-	w.marks = marks{rt: rt, js: &w.js, fromServer: goja.NewSymbol("shardsh.fromServer"),
+	w.intrinsics = intrinsicsOf(rt)
+	w.marks = marks{rt: rt, intrinsics: &w.intrinsics, fromServer: goja.NewSymbol("shardsh.fromServer"),
 		original: goja.NewSymbol("shardsh.original")}
-	w.Errors = Errors{rt: rt, js: &w.js, value: w.fieldValue}
+	w.Errors = Errors{rt: rt, intrinsics: &w.intrinsics, value: w.fieldValue}
 	global := rt.GlobalObject()
 	for _, g := range globals() {
 		w.DefineLazy(global, g.name, func() goja.Value {
@@ -80,8 +80,8 @@ func Install(rt *goja.Runtime, opts Options) *Realm {
 	}
 	w.defineExactBigInt()
 	w.Memory = gojamem.New(rt, opts.SafeMemory)
-	w.lazyGuard = lazyGuard{rt: rt, js: &w.js}
-	w.fields = objectFields{rt: rt, js: &w.js, memory: w.Memory}
+	w.lazyGuard = lazyGuard{rt: rt, intrinsics: &w.intrinsics}
+	w.fields = objectFields{rt: rt, intrinsics: &w.intrinsics, memory: w.Memory}
 	w.lazyGuard.wrapMaterializingFunctions()
 	return w
 }

@@ -94,7 +94,7 @@ func (w *Realm) regexToJS(pattern, options string) goja.Value {
 	if strings.Trim(options, "imsu") != "" || sortedOptions(options) != options {
 		return keep()
 	}
-	o, err := w.js.regexp(nil, w.rt.ToValue(pattern), w.rt.ToValue(options))
+	o, err := w.intrinsics.regexp(nil, w.rt.ToValue(pattern), w.rt.ToValue(options))
 	if err != nil {
 		return keep()
 	}

@@ -8,8 +8,8 @@ import (
 
 // marks are symbols for objects from a server, with data that JavaScript cannot represent.
 type marks struct {
-	rt *goja.Runtime
-	js *intrinsics
+	rt         *goja.Runtime
+	intrinsics *intrinsics
 
 	fromServer *goja.Symbol // on documents that were decoded from BSON
 	original   *goja.Symbol // on dates and regular expressions that JavaScript cannot represent exactly
@@ -40,9 +40,9 @@ const maxDateMillis = 8_640_000_000_000_000
 // value, so that it is written back unchanged.
 func (m *marks) newDate(ms int64) goja.Value {
 	if ms >= -maxDateMillis && ms <= maxDateMillis {
-		return m.js.newDate(m.rt.ToValue(ms))
+		return m.intrinsics.newDate(m.rt.ToValue(ms))
 	}
-	o := m.js.newDate(goja.NaN())
+	o := m.intrinsics.newDate(goja.NaN())
 	must(o.DefineDataPropertySymbol(m.original, m.rt.ToValue(strconv.FormatInt(ms, 10)), goja.FLAG_FALSE, goja.FLAG_FALSE,
 		goja.FLAG_FALSE))
 	return o

@@ -275,7 +275,7 @@ func (e *encoder) fields(o *goja.Object) {
 
 func (e *encoder) mapFields(o *goja.Object) {
 	e.enter(o)
-	e.w.rt.ForOf(members(o, e.w.js.mapEntries), func(entry goja.Value) bool {
+	e.w.rt.ForOf(members(o, e.w.intrinsics.mapEntries), func(entry goja.Value) bool {
 		pair := entry.(*goja.Object)
 		e.element(pair.Get("0").String(), pair.Get("1"))
 		return true
@@ -324,7 +324,7 @@ func (e *encoder) set(o *goja.Object) {
 	start, buf := bsoncore.AppendDocumentStart(e.buf)
 	e.buf = buf
 	i := 0
-	e.w.rt.ForOf(members(o, e.w.js.setValues), func(v goja.Value) bool {
+	e.w.rt.ForOf(members(o, e.w.intrinsics.setValues), func(v goja.Value) bool {
 		e.item(strconv.Itoa(i), v)
 		i++
 		return true

@@ -80,7 +80,7 @@ func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 		b.w.Errors.throwBSON("Binary datatype field is not " + array)
 	}
 	items := append([]byte(nil), b.data[2:]...)
-	return b.w.js.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
+	return b.w.intrinsics.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
 }
 
 // newVector implements Binary.fromInt8Array(items) and similar functions.

@@ -20,7 +20,7 @@ type bulk struct {
 // Collection is the target of a script's batch of writes.
 type Collection interface {
 	Write(ops []Op, opts Options) *Result
-	Results() Results
+	Results() ResultBuilder
 	Inspect(v goja.Value) string
 }
 

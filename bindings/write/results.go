@@ -15,28 +15,28 @@ import (
 // The results of writes, in the forms of rules/04-objects §6.6. The members of the old shell's results
 // exist as hidden members.
 
-// Results creates the results of writes.
-type Results struct {
+// ResultBuilder creates the results of writes.
+type ResultBuilder struct {
 	JS      *script.Engine
 	Gateway *server.Gateway
 }
 
 // InsertOneResult returns the result of insertOne.
-func (r Results) InsertOneResult(w *Result, id bson.RawValue) *goja.Object {
+func (r ResultBuilder) InsertOneResult(w *Result, id bson.RawValue) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedId", r.JS.Values.ToJS(id))
 	r.addOldShellMembers(o, w)
 	return o
 }
 
 // InsertManyResult returns the result of insertMany.
-func (r Results) InsertManyResult(w *Result, ops []Op) *goja.Object {
+func (r ResultBuilder) InsertManyResult(w *Result, ops []Op) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedIds", r.insertedIDs(ops, w))
 	r.addOldShellMembers(o, w)
 	return o
 }
 
 // insertedIDs returns an object that maps positions to the ids of the inserted documents.
-func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
+func (r ResultBuilder) insertedIDs(ops []Op, w *Result) goja.Value {
 	start, ids := bsoncore.AppendDocumentStart(nil)
 	failed := w.failedIndexes()
 	for _, op := range ops {
@@ -51,7 +51,7 @@ func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
 
 // UpdateResult returns the result of an update. Unlike other results, it has insertedId in place of
 // upsertedId.
-func (r Results) UpdateResult(w *Result) *goja.Object {
+func (r ResultBuilder) UpdateResult(w *Result) *goja.Object {
 	id := goja.Null()
 	if len(w.upserted) > 0 {
 		id = r.JS.Values.ToJS(w.upserted[0].id)
@@ -69,14 +69,14 @@ func (r Results) UpdateResult(w *Result) *goja.Object {
 }
 
 // DeleteResult returns the result of a delete.
-func (r Results) DeleteResult(w *Result) *goja.Object {
+func (r ResultBuilder) DeleteResult(w *Result) *goja.Object {
 	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "deletedCount", w.deleted)
 	r.addOldShellMembers(o, w)
 	return o
 }
 
 // BulkResult returns the result of a batch of writes.
-func (r Results) BulkResult(w *Result, ops []Op) *goja.Object {
+func (r ResultBuilder) BulkResult(w *Result, ops []Op) *goja.Object {
 	o := r.JS.NewObject(
 		"acknowledged", !w.unacknowledged,
 		"insertedCount", w.inserted,
@@ -91,7 +91,7 @@ func (r Results) BulkResult(w *Result, ops []Op) *goja.Object {
 	return o
 }
 
-func (r Results) upsertedIDs(w *Result) *goja.Object {
+func (r ResultBuilder) upsertedIDs(w *Result) *goja.Object {
 	ids := r.JS.Runtime.NewObject()
 	for _, u := range w.upserted {
 		script.Must(ids.Set(strconv.Itoa(u.index), r.JS.Values.ToJS(u.id)))
@@ -99,7 +99,7 @@ func (r Results) upsertedIDs(w *Result) *goja.Object {
 	return ids
 }
 
-func (r Results) addOldShellMembers(o *goja.Object, w *Result) {
+func (r ResultBuilder) addOldShellMembers(o *goja.Object, w *Result) {
 	for _, m := range []struct {
 		name  string
 		value any
@@ -114,7 +114,7 @@ func (r Results) addOldShellMembers(o *goja.Object, w *Result) {
 
 // Prototype returns the prototype with the methods of the old shell's results. Its class name is not
 // printed.
-func (r Results) Prototype() *goja.Object {
+func (r ResultBuilder) Prototype() *goja.Object {
 	return r.JS.Classes.BuildOnce("result", func() *goja.Object {
 		base := r.JS.Runtime.NewObject().Prototype()
 		p := r.JS.Runtime.CreateObject(base)
@@ -194,7 +194,7 @@ func indexedIDs(c *script.Call, v goja.Value) goja.Value {
 
 // ThrowFailures throws the errors of a batch of writes, if there are any: the server's error for a
 // single write, otherwise a bulk error with the partial result.
-func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
+func (r ResultBuilder) ThrowFailures(w *Result, ops []Op, bulk bool) {
 	switch {
 	case len(w.failures) > 0 && bulk:
 		panic(r.bulkError(w, ops, w.failures[0].raw))
@@ -208,7 +208,7 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 }
 
 // bulkError returns the error of a batch of writes, with the message and code of its first cause.
-func (r Results) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Object {
+func (r ResultBuilder) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Object {
 	e := r.JS.Values.Errors.New("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	r.Gateway.AddLabels(e, nil)
 	script.Must(e.Set("errorResponse", r.JS.Values.DocToJS(cause)))
@@ -227,7 +227,7 @@ func (r Results) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Object {
 
 // bulkCounts returns the result inside an error: an ordered batch ended at its first failure, an
 // unordered one carried out all other operations.
-func (r Results) bulkCounts(w *Result, ops []Op) *goja.Object {
+func (r ResultBuilder) bulkCounts(w *Result, ops []Op) *goja.Object {
 	if len(w.failures) > 0 && !w.unordered {
 		ops = ops[:min(w.failures[0].index, len(ops))]
 	}
@@ -255,7 +255,7 @@ func (r Results) bulkCounts(w *Result, ops []Op) *goja.Object {
 	return o
 }
 
-func (r Results) writeErrorObject(f failure) *goja.Object {
+func (r ResultBuilder) writeErrorObject(f failure) *goja.Object {
 	info := goja.Undefined()
 	if v, err := f.raw.LookupErr("errInfo"); err == nil {
 		info = r.JS.Values.ToJS(v)
@@ -276,7 +276,7 @@ func (r Results) writeErrorObject(f failure) *goja.Object {
 }
 
 // NamedPrototype returns a prototype whose objects print with a class name.
-func (r Results) NamedPrototype(class string) *goja.Object {
+func (r ResultBuilder) NamedPrototype(class string) *goja.Object {
 	return r.JS.Classes.BuildOnce("class "+class, func() *goja.Object {
 		p := r.JS.Runtime.NewObject()
 		ctor := r.JS.NewFunction(class, func(*script.Call) goja.Value { return nil })

@@ -63,7 +63,7 @@ func (o *changeFlags) takeAddressWord(env environment, words []string, hint stri
 
 func (o *changeFlags) connect(ctx context.Context, env environment) (*connection, error) {
 	return connect(ctx, env, &o.clusterFlags,
-		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 }
 
 // planActionFlags are the flags of the subcommands that apply a plan.
@@ -98,9 +98,9 @@ func (o *planActionFlags) planActionOptions() *planActionFlags { return o }
 // check validates the option combinations of a verb.
 func (o *planActionFlags) check(name string, a planAction) error {
 	if err := firstViolation(
-		rule{o.readOnly && !o.preflight,
+		constraint{o.readOnly && !o.preflight,
 			"--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
-		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
+		constraint{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
 	}

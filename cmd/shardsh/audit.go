@@ -40,7 +40,7 @@ func (o *auditFlags) parseArgs(env environment, words []string) error {
 	o.action = action.Audit{
 		Namespaces: o.namespaces, MetadataOnly: o.metadata, Sample: o.sample, ExportDir: o.export, Checkpoint: o.checkpoint,
 		MaxRereads: o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.time), Window: o.window.Window,
+		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.maxDuration), Window: o.window.Window,
 		Secondary: o.secondary,
 	}
 	if err := o.clusterFlags.check(); err != nil {

@@ -58,17 +58,17 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	if err := firstViolation(
-		rule{o.readOnly && !o.dryRun && !o.preflight,
+		constraint{o.readOnly && !o.dryRun && !o.preflight,
 			"--read-only and balance exclude each other: --dry-run shows what would be done"},
-		rule{o.script && (o.goal == string(runner.GoalOps) || o.goal == string(runner.GoalLoad)),
+		constraint{o.script && (o.goal == string(runner.GoalOps) || o.goal == string(runner.GoalLoad)),
 			"--goal " + o.goal + " has no --script: each round starts its own count"},
-		rule{o.script && o.json, "--script and --json exclude each other"},
-		rule{o.script && !o.dryRun, "--script is for --dry-run"},
-		rule{o.giveBack && o.preflight, "--give-back and --preflight exclude each other"},
-		rule{o.giveBack && o.script, "--give-back and --script exclude each other"},
-		rule{o.giveBack && (len(o.namespaces) > 0 || o.all),
+		constraint{o.script && o.json, "--script and --json exclude each other"},
+		constraint{o.script && !o.dryRun, "--script is for --dry-run"},
+		constraint{o.giveBack && o.preflight, "--give-back and --preflight exclude each other"},
+		constraint{o.giveBack && o.script, "--give-back and --script exclude each other"},
+		constraint{o.giveBack && (len(o.namespaces) > 0 || o.all),
 			"--give-back is for all that a run left: it takes no --ns or --all"},
-		rule{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
+		constraint{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func newBalanceReporter(
 	r.Reporter.WriteMove = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
 		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
-		r.ShowLoad = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.Load(l)) }
+		r.ShowLoad = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.OpsPreviewText(l)) }
 	}
 	if o.json {
 		r.move = func(e runner.Event) { _ = writeLine(env.jsonOut(), actiontext.BalanceEventOf(e)) }

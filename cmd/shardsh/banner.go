@@ -22,7 +22,7 @@ func banner(ctx context.Context, o *shellFlags, conn *connection) string {
 		return ""
 	}
 	b := sessionBanner{ShellVersion: buildinfo.Version(), Address: conn.address, ServerVersion: conn.serverVersion,
-		Cluster: conn.cluster}
+		Cluster: conn.clusterSummary}
 	if conn.client != nil && b.ServerVersion == "" {
 		var info struct{ Version string }
 		var list struct{ Shards []bson.Raw }

@@ -133,7 +133,7 @@ func BenchmarkMillionChunks(b *testing.B) {
 
 // One command through the driver and the in-memory connection.
 func BenchmarkCommand(b *testing.B) {
-	conn, err := connectMock(environment{}, new(clusterFlags), session{})
+	conn, err := connectMock(environment{}, new(clusterFlags), connectOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -181,7 +181,7 @@ func (cc *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	}
 	if cc.conn == nil {
 		var err error
-		about := session{readsOnly: true, quiet: cc.options.quiet || cc.options.fleet.isFleet()}
+		about := connectOptions{readsOnly: true, quiet: cc.options.quiet || cc.options.fleet.isFleet()}
 		if cc.conn, err = connect(ctx, cc.env, &cc.flags, about); err != nil {
 			return action.Source{Clock: script.WallClock(), TimeZone: cc.options.location}, err
 		}

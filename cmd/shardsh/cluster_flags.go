@@ -60,7 +60,7 @@ func (o *clusterFlags) takeOnlyAddress(env environment, words []string, hint str
 // requireCluster checks that the command line says which cluster, for verbs that don't begin a mock
 // of their own accord.
 func (o *clusterFlags) requireCluster(env environment) error {
-	return firstViolation(rule{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
+	return firstViolation(constraint{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
 		env.commandName() + " needs the address of a cluster, --mock, or --snapshot FILE"})
 }
 
@@ -68,14 +68,14 @@ func (o *clusterFlags) requireCluster(env environment) error {
 // cluster is, or --nodb that there is none.
 func (o *clusterFlags) usesMock() bool { return !o.nodb && !o.server.IsSet() }
 
-// rule is a constraint on the command line.
-type rule struct {
+// constraint is a constraint on the command line.
+type constraint struct {
 	violated bool
 	text     string
 }
 
 // firstViolation returns a usage error for the first rule that is broken.
-func firstViolation(rules ...rule) error {
+func firstViolation(rules ...constraint) error {
 	for _, r := range rules {
 		if r.violated {
 			return usagef("%s", r.text)
@@ -86,17 +86,18 @@ func firstViolation(rules ...rule) error {
 
 func (o *clusterFlags) check() error {
 	if err := firstViolation(
-		rule{o.nodb && o.mock != "", "--nodb and --mock exclude each other"},
-		rule{o.nodb && o.server.IsSet(), "--nodb needs no host, user or TLS; leave those options out"},
-		rule{o.mock != "" && o.server.Address != "",
+		constraint{o.nodb && o.mock != "", "--nodb and --mock exclude each other"},
+		constraint{o.nodb && o.server.IsSet(), "--nodb needs no host, user or TLS; leave those options out"},
+		constraint{o.mock != "" && o.server.Address != "",
 			"--mock and the address " + secret.Redact(o.server.Address) + " exclude each other"},
-		rule{o.mock != "" && (o.server.Host != "" || o.server.Port != ""), "--mock and --host or --port exclude each other"},
-		rule{
+		constraint{o.mock != "" && (o.server.Host != "" || o.server.Port != ""),
+			"--mock and --host or --port exclude each other"},
+		constraint{
 			o.mock != "" && o.server.FirstLiveOption() != "",
 			o.server.FirstLiveOption() + " is for a live cluster, not for the mock",
 		},
-		rule{!o.usesMock() && o.hasOrigin(), "--dbpath and --snapshot are for the mock cluster only"},
-		rule{!o.usesMock() && o.hasMockOptions(),
+		constraint{!o.usesMock() && o.hasOrigin(), "--dbpath and --snapshot are for the mock cluster only"},
+		constraint{!o.usesMock() && o.hasMockOptions(),
 			"--mock-time, --routers, --set-parameter, --seed, --memory, --server-version and --fcv are " +
 				"for the mock cluster only"},
 	); err != nil {
@@ -172,7 +173,8 @@ func (o *mockFlags) hasMockOptions() bool {
 
 func (o *mockFlags) check() error {
 	if err := firstViolation(
-		rule{o.mock != "" && o.snapshot != "", "--mock and --snapshot exclude each other: a snapshot has its own shards"},
+		constraint{o.mock != "" && o.snapshot != "",
+			"--mock and --snapshot exclude each other: a snapshot has its own shards"},
 	); err != nil {
 		return err
 	}

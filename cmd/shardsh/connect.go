@@ -41,20 +41,20 @@ type connection struct {
 	transcript     *transcript.Writer     // nil without --transcript
 	apiVersion     string
 	// For the banner: the server's version and a few words on its size.
-	serverVersion, cluster string
-	clock                  script.Clock
-	routers                []string // of the embedded mock
-	virtualTime            bool     // the clock advances only while a command waits
-	consent                action.Consent
-	close                  func()
+	serverVersion, clusterSummary string
+	clock                         script.Clock
+	routers                       []string // of the embedded mock
+	virtualTime                   bool     // the clock advances only while a command waits
+	consent                       action.Consent
+	close                         func()
 }
 
 // mockEpoch is the beginning of virtual time if a seed is given, so that runs are reproducible
 // including timestamps.
 var mockEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// session describes the purpose of a connection.
-type session struct {
+// connectOptions describes the purpose of a connection.
+type connectOptions struct {
 	interactive bool
 	quiet       bool   // print no notices
 	mode        string // of the safety flags
@@ -64,7 +64,7 @@ type session struct {
 }
 
 // connect opens the mock cluster, a live one, or none.
-func connect(ctx context.Context, env environment, o *clusterFlags, s session) (*connection, error) {
+func connect(ctx context.Context, env environment, o *clusterFlags, s connectOptions) (*connection, error) {
 	var allowed action.Consent
 	if !s.readsOnly {
 		var err error
@@ -100,7 +100,7 @@ func connect(ctx context.Context, env environment, o *clusterFlags, s session) (
 	return conn, nil
 }
 
-func connectMock(env environment, o *clusterFlags, s session) (*connection, error) {
+func connectMock(env environment, o *clusterFlags, s connectOptions) (*connection, error) {
 	topology, err := o.topology()
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		noRetryWrites: o.server.RetryWrites.Given && !o.server.RetryWrites.On, apiVersion: o.server.APIVersion,
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
-		cluster: fmt.Sprintf("%s, %s, %s time", what, humanize.Count(cluster.ShardCount(), "shard"),
+		clusterSummary: fmt.Sprintf("%s, %s, %s time", what, humanize.Count(cluster.ShardCount(), "shard"),
 			mockoptions.TimeName(cfg.RealTime, mockTime)),
 		clock:       cluster.Clock(),
 		virtualTime: !cfg.RealTime,

@@ -40,7 +40,7 @@ func (o *consentFlags) consent(env environment) (action.Consent, error) {
 	named, _ := env.getenv("SHARDSH_POLICY")
 	files := []string{named, o.policy}
 	for _, name := range []string{"policy.json", "policy.yaml"} {
-		file := filepath.Join(cmp.Or(env.policies, systemPolicies()), name)
+		file := filepath.Join(cmp.Or(env.policyDir, systemPolicies()), name)
 		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 			files = append(files, file)
 		}

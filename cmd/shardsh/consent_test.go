@@ -23,7 +23,7 @@ func runWith(t *testing.T, policies string, variables map[string]string, args ..
 	var out, errs strings.Builder
 	env := environment{
 		args: args, streams: streams{stdin: strings.NewReader(""), stdout: &out, stderr: &errs},
-		process: process{policies: policies},
+		process: process{policyDir: policies},
 		getenv: func(name string) (string, bool) {
 			value, is := variables[name]
 			return value, is

@@ -128,7 +128,7 @@ func (o *doctorFlags) diagnoseMock(ctx context.Context, env environment, lines [
 	lines = append(lines, doctor.SettingLines([]doctor.Setting{
 		{Name: "cluster", Value: "the embedded mock, as no address was given"},
 	})...)
-	conn, err := connectMock(env, &o.clusterFlags, session{})
+	conn, err := connectMock(env, &o.clusterFlags, connectOptions{})
 	if err != nil {
 		return nil, err
 	}

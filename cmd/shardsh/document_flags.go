@@ -16,12 +16,12 @@ import (
 type documentsFlags struct {
 	clusterFlags
 	commonFlags
-	namespaces                 []string
-	secondary, json            bool
-	settle                     int
-	settlePause, between, time cmdline.Duration
-	rate                       cmdline.Size
-	window                     windowFlag
+	namespaces                        []string
+	secondary, json                   bool
+	settle                            int
+	settlePause, between, maxDuration cmdline.Duration
+	rate                              cmdline.Size
+	window                            windowFlag
 }
 
 // group returns the subcommand's own options and the common ones. differing names, in the help, what is
@@ -35,7 +35,7 @@ func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.Fla
 		f.Var(&o.settlePause, "settle-pause", "`TIME` wait before that (2s)")
 		f.Var(&o.rate, "max-rate", "`SIZE` read no more than 50MB a second")
 		f.Var(&o.between, "pause-between", "`TIME` wait after each 16 MiB")
-		f.Var(&o.time, "for", "`TIME` end after 90, 30m, 4h")
+		f.Var(&o.maxDuration, "for", "`TIME` end after 90, 30m, 4h")
 		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` read only then")
 		f.BoolVar(&o.secondary, "secondary", false, "read documents from secondaries")
 		f.BoolVar(&o.json, "json", false, "print the result as JSON")
@@ -60,7 +60,7 @@ func (o *documentsFlags) connectAndRead(ctx context.Context, env environment,
 	run func(context.Context, action.Cluster, action.Reporter) (resume string, err error)) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
-	conn, err := connect(ctx, env, &o.clusterFlags, session{readsOnly: true, quiet: true})
+	conn, err := connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: true, quiet: true})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}

@@ -31,8 +31,8 @@ type environment struct {
 type process struct {
 	// releaseInterrupt leaves Ctrl-C to the REPL; nil in tests.
 	releaseInterrupt func()
-	// policies is the directory of the machine's policies; empty means the system's default.
-	policies string
+	// policyDir is the directory of the machine's policies; empty means the system's default.
+	policyDir string
 	// exit ends the process at once, for a script that can't be stopped otherwise; nil if the process
 	// must not be ended.
 	exit func(code int)

@@ -36,7 +36,7 @@ type exportFlags struct {
 	users                          []string // name:file
 	tlsCert, tlsKey                string
 	every, stale, forecast, giveUp cmdline.Duration
-	collections                    int
+	maxCollections                 int
 	heat, once                     bool
 	advisories                     string
 	action                         action.Export // the resulting action
@@ -51,7 +51,7 @@ func (o *exportFlags) groups() []cmdline.Group {
 		f.Var(&o.stale, "stale", "`TIME` export no older values (five times --every)")
 		f.Var(&o.giveUp, "timeout", "`TIME` give up a read after this time (1m)")
 		f.Var(&o.forecast, "forecast", "`TIME` compute the time to balance so often, 0 is never (5m)")
-		f.IntVar(&o.collections, "collections", action.DefaultExportCollections,
+		f.IntVar(&o.maxCollections, "collections", action.DefaultExportCollections,
 			"`N` series for the N worst collections, the rest is summed (20)")
 		f.BoolVar(&o.heat, "heat", false, "count the operations of each shard")
 		addAdvisoriesFlag(f, &o.advisories)
@@ -85,9 +85,9 @@ func (o *exportFlags) parseArgs(env environment, words []string) (err error) {
 	}
 	one := o.server.IsSet() || o.mock != ""
 	if err := firstViolation(
-		rule{o.targets != "" && one, "--targets FILE names the clusters: leave the address and --mock out"},
-		rule{o.targets == "" && !one, "export needs the address of a cluster, --targets FILE, or --mock"},
-		rule{o.tlsKey != "" && o.tlsCert == "", "--tls-key needs --tls-cert"},
+		constraint{o.targets != "" && one, "--targets FILE names the clusters: leave the address and --mock out"},
+		constraint{o.targets == "" && !one, "export needs the address of a cluster, --targets FILE, or --mock"},
+		constraint{o.tlsKey != "" && o.tlsCert == "", "--tls-key needs --tls-cert"},
 	); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (o *exportFlags) parseArgs(env environment, words []string) (err error) {
 	logger := slog.New(slog.NewTextHandler(plaintext.NewWriter(env.stderr), nil))
 	o.action = action.Export{Policy: policy, AdvisoriesFile: o.advisories, Every: time.Duration(o.every),
 		StaleAfter: time.Duration(o.stale), Timeout: time.Duration(o.giveUp), ForecastEvery: time.Duration(o.forecast),
-		Collections: o.collections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
+		Collections: o.maxCollections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
 		DescribeError: func(err error) string { return secret.Redact(err.Error()) }}
 	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
@@ -245,7 +245,7 @@ func checkExportable(t targets.Target) error {
 // newTarget returns a target with a new connection for each read.
 func (o *exportFlags) newTarget(env environment, name string, cluster clusterFlags) action.Target {
 	return action.Target{Name: name, Open: func(ctx context.Context) (action.Source, func(), error) {
-		conn, err := connect(ctx, env, &cluster, session{readsOnly: true, quiet: true})
+		conn, err := connect(ctx, env, &cluster, connectOptions{readsOnly: true, quiet: true})
 		if err != nil {
 			return action.Source{}, nil, err
 		}

@@ -59,10 +59,10 @@ func (o *fleetFlags) isFleet() bool { return len(o.list) > 0 }
 // selectTargets reads the targets file and selects clusters.
 func (o *fleetFlags) selectTargets() error {
 	if err := firstViolation(
-		rule{o.file == "" && (len(o.selects) > 0 || o.name != ""),
+		constraint{o.file == "" && (len(o.selects) > 0 || o.name != ""),
 			"--select and --cluster choose from the clusters of --targets FILE"},
-		rule{len(o.selects) > 0 && o.name != "", "--select and --cluster exclude each other"},
-		rule{o.parallel < 1, "--parallel takes a number of at least 1"},
+		constraint{len(o.selects) > 0 && o.name != "", "--select and --cluster exclude each other"},
+		constraint{o.parallel < 1, "--parallel takes a number of at least 1"},
 	); err != nil || o.file == "" {
 		return err
 	}
@@ -202,7 +202,7 @@ func writeFleet(to io.Writer, lines []fleetLine, columns int) error {
 	for _, l := range lines {
 		text := fmt.Sprintf("%-*s  %-*s  %s", state, l.state, name, l.name, plaintext.EscapeLine(l.text))
 		if columns > 0 {
-			text = plaintext.Cut(text, columns)
+			text = plaintext.Truncate(text, columns)
 		}
 		if _, err := fmt.Fprintln(to, strings.TrimRight(text, " ")); err != nil {
 			return err

@@ -16,7 +16,7 @@ type forecastFlags struct {
 	answerFlags
 	goal       goalFlag
 	namespaces []string
-	zone       string
+	timeZone   string
 	seed       uint64
 
 	action action.Forecast // the resulting action
@@ -26,7 +26,7 @@ func (o *forecastFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|load[=BY]` goal to forecast")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
-		addTimeZoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.timeZone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for unknown data")
 		o.addFlags(f, "text", "json")
 		o.addSizesFlag(f)
@@ -40,7 +40,7 @@ func (o *forecastFlags) parseArgs(env environment, words []string) error {
 	}
 	o.action = action.Forecast{
 		Goal:     o.goal.withNamespaces(o.namespaces),
-		TimeZone: o.zone, Seed: o.seed,
+		TimeZone: o.timeZone, Seed: o.seed,
 	}
 	if err := o.action.Validate(); err != nil {
 		return optionsUsageError(err)

@@ -17,7 +17,7 @@ func TestGoldenScenarios(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Setenv("ROUTER_B", "mongodb://mock2:27017/")
 			code, stdout, stderr := runProgram(t, "",
-				slices.Concat([]string{"--quiet"}, s.Options(t), s.WriteScripts(t))...)
+				slices.Concat([]string{"--quiet"}, s.MockArgs(t), s.WriteScripts(t))...)
 			if code != exitOK {
 				t.Fatalf("exit code %d\n%s", code, stderr)
 			}

@@ -17,13 +17,13 @@ import (
 // heatFlags are the flags of "shardsh heat".
 type heatFlags struct {
 	answerFlags
-	namespaces  []string
-	count, back cmdline.Duration
-	by          string
-	top         int
-	sample      float64
-	logs        []string
-	yes         bool
+	namespaces              []string
+	countDuration, lookback cmdline.Duration
+	by                      string
+	top                     int
+	sample                  float64
+	logs                    []string
+	yes                     bool
 
 	action action.Heat // the resulting action
 }
@@ -31,8 +31,8 @@ type heatFlags struct {
 func (o *heatFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` measure these, * is a wildcard; repeat to add")
-		f.Var(&o.count, "for", "`TIME` how long to count operations (1m)")
-		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
+		f.Var(&o.countDuration, "for", "`TIME` how long to count operations (1m)")
+		f.Var(&o.lookback, "back", "`TIME` read samples that are no older (1h)")
 		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
 		f.Float64Var(&o.sample, "sample", 0, "`N` sample N queries a second meanwhile; needs --yes")
@@ -48,15 +48,15 @@ func (o *heatFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	if err := firstViolation(
-		rule{o.from != "", "heat reads counters and samples, and --from FILE has none: name a cluster"},
-		rule{o.sample > 0 && !o.yes, "--sample has queries sampled (configureQueryAnalyzer) and ends that: add --yes"},
-		rule{o.yes && o.sample == 0, "--yes is for --sample"},
+		constraint{o.from != "", "heat reads counters and samples, and --from FILE has none: name a cluster"},
+		constraint{o.sample > 0 && !o.yes, "--sample has queries sampled (configureQueryAnalyzer) and ends that: add --yes"},
+		constraint{o.yes && o.sample == 0, "--yes is for --sample"},
 	); err != nil {
 		return err
 	}
 	o.changes = o.sample > 0
-	o.action = action.Heat{Namespaces: o.namespaces, CountDuration: time.Duration(o.count),
-		Lookback: time.Duration(o.back),
+	o.action = action.Heat{Namespaces: o.namespaces, CountDuration: time.Duration(o.countDuration),
+		Lookback: time.Duration(o.lookback),
 		LoadKind: heat.LoadKind(o.by), Top: o.top, SampleRate: o.sample, Logs: o.logs}
 	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
@@ -80,8 +80,9 @@ func (h *heatOption) addFlag(f *pflag.FlagSet) {
 
 func (h *heatOption) validate(from string) error {
 	return firstViolation(
-		rule{h.duration < 0, "--heat takes a time, such as 10s"},
-		rule{h.duration > 0 && from != "", "--heat reads counters and samples, and --from FILE has none: name a cluster"})
+		constraint{h.duration < 0, "--heat takes a time, such as 10s"},
+		constraint{h.duration > 0 && from != "",
+			"--heat reads counters and samples, and --from FILE has none: name a cluster"})
 }
 
 // measure measures the load of some collections of a cluster whose Snapshot was already read.

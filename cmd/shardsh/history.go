@@ -69,7 +69,7 @@ func (o *historyFlags) run(ctx context.Context, env environment) error {
 	defer cancel()
 	var client *mongo.Client
 	if o.action.ReadsCluster() {
-		conn, err := connect(ctx, env, &o.clusterFlags, session{readsOnly: true, quiet: true})
+		conn, err := connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: true, quiet: true})
 		if err != nil {
 			return preferTimeout(ctx, err)
 		}

@@ -66,7 +66,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		History:                 kept,
 		Banner:                  plaintext.EscapeText(banner(ctx, o, conn)),
 		Color:                   env.usesColor(),
-		ExitCode:                exitStatus,
+		ExitCode:                quitCode,
 		Explain:                 newFailure,
 		Page:                    newResultPager(env, shell, editor),
 		Suggestion:              shell.TakeSuggestion,
@@ -110,7 +110,7 @@ func lineEditor(env environment) repl.LineEditor {
 	return terminal.NewPlain(env.stdin, env.stdout)
 }
 
-func exitStatus(err error) (int, bool) {
+func quitCode(err error) (int, bool) {
 	var quit *script.ExitError
 	if !errors.As(err, &quit) {
 		return 0, false

@@ -130,7 +130,7 @@ func (o *jobFlags) parseArgs(env environment, words []string) error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstViolation(rule{o.readOnly && o.call != callStatus,
+	if err := firstViolation(constraint{o.readOnly && o.call != callStatus,
 		"--read-only and " + o.call + " exclude each other: status changes nothing"}); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}

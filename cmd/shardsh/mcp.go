@@ -44,8 +44,8 @@ func (o *mcpFlags) groups() []cmdline.Group {
 
 func (o *mcpFlags) parseArgs(env environment, words []string) error {
 	if err := firstViolation(
-		rule{o.approve != "" && o.plans == "", "--approve HASH needs --plans DIR, where the plan is"},
-		rule{o.plans != "" && o.from != "", "--plans and --from exclude each other: nothing changes in a file"},
+		constraint{o.approve != "" && o.plans == "", "--approve HASH needs --plans DIR, where the plan is"},
+		constraint{o.plans != "" && o.from != "", "--plans and --from exclude each other: nothing changes in a file"},
 	); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c *agentCluster) connection(ctx context.Context) (*connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn == nil {
-		conn, err := connect(ctx, c.env, &c.o.clusterFlags, session{readsOnly: c.o.plans == "", quiet: true})
+		conn, err := connect(ctx, c.env, &c.o.clusterFlags, connectOptions{readsOnly: c.o.plans == "", quiet: true})
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func TestGoldenScenariosThroughMongosh(t *testing.T) {
 			pace = "real"
 		}
 		served := startServeParallel(t, append([]string{"--topology", topology, "--mock-time", pace},
-			recorded.ServerParameters()...)...)
+			recorded.ServerParameterArgs()...)...)
 		scenarios = append(scenarios, s)
 		fmt.Fprintf(&all, "db = connect(%q);\n", served.uri)
 		for withLib := range slices.Chunk(s.WriteScripts(t), 2) {

@@ -71,7 +71,7 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	if err := firstViolation(
-		rule{o.readOnly && !o.verb.Show, "--read-only and pause exclude each other: --show only looks"},
+		constraint{o.readOnly && !o.verb.Show, "--read-only and pause exclude each other: --show only looks"},
 	); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{readsOnly: o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{readsOnly: o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}

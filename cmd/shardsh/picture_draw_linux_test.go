@@ -13,7 +13,7 @@ import (
 
 // What is drawn is XML, and has all of the text in its place.
 func TestDrawScreen(t *testing.T) {
-	svg := drawScreen("a & b", "<c>", 20, [][]ptytest.Run{
+	svg := drawScreen("a & b", "<c>", 20, [][]ptytest.StyledText{
 		{{Column: 0, Width: 4, Text: "x < ", Style: ""}, {Column: 4, Width: 2, Text: "A─", Style: "97;44"}},
 		nil,
 		{{Column: 3, Width: 3, Text: "   ", Style: "30;43"}},

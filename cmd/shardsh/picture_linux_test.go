@@ -50,7 +50,7 @@ func svgStyle() string {
 
 // drawScreen returns the picture of a terminal as an SVG. The title is above it, the
 // description for readers that cannot see it.
-func drawScreen(title, description string, columns int, rows [][]ptytest.Run) []byte {
+func drawScreen(title, description string, columns int, rows [][]ptytest.StyledText) []byte {
 	width, height := float64(columns)*charWidth+2*margin, titleBar+float64(len(rows))*charHeight+margin
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" `, width, height)
@@ -72,7 +72,7 @@ func drawScreen(title, description string, columns int, rows [][]ptytest.Run) []
 }
 
 // drawRun draws characters of one style: what is behind them first.
-func drawRun(b *bytes.Buffer, top float64, run ptytest.Run) {
+func drawRun(b *bytes.Buffer, top float64, run ptytest.StyledText) {
 	left, width := margin+float64(run.Column)*charWidth, float64(run.Width)*charWidth
 	var classes []string
 	for code := range strings.SplitSeq(run.Style, ";") {

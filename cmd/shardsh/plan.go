@@ -21,14 +21,14 @@ type planFlags struct {
 	bytes        cmdline.Size
 	moves        int
 	rounds       int
-	time         cmdline.Duration
+	maxDuration  cmdline.Duration
 	model        string
 	seed         uint64
 	ignoreWindow bool
-	zone         string
+	timeZone     string
 	disk         shareFlag
 	advisories   string
-	by           string
+	compareBy    string
 	detail       findings.PlanDetail
 
 	action action.Plan // the resulting action
@@ -38,18 +38,18 @@ type planFlags struct {
 func (o *planFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|consolidate` goal of the plan")
-		f.StringVar(&o.by, "by", "", "`auto` compare the ways to the goal for one --ns, and recommend one")
+		f.StringVar(&o.compareBy, "by", "", "`auto` compare the ways to the goal for one --ns, and recommend one")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
 		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than SIZE would move")
 		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
 		f.IntVar(&o.rounds, "max-rounds", 0, "`N` stop after N rounds")
-		f.Var(&o.time, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
+		f.Var(&o.maxDuration, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
 		cmdline.Alias(f, "max-time", "for")
 		addDiskLimitFlag(f, &o.disk)
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "ignore the balancer window")
-		addTimeZoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.timeZone)
 		addAdvisoriesFlag(f, &o.advisories)
 		f.BoolVar(&o.detail.All, "all", false, "print all steps and shards")
 		f.BoolVar(&o.detail.Why, "why", false, "print why each step is taken, with numbers")
@@ -65,23 +65,23 @@ func (o *planFlags) parseArgs(env environment, words []string) error {
 	}
 	o.action = action.Plan{
 		Goal:     o.goal.withNamespaces(o.namespaces),
-		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, MaxDuration: time.Duration(o.time),
-		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
+		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, MaxDuration: time.Duration(o.maxDuration),
+		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.timeZone,
 		DiskLimit: float64(o.disk), AdvisoriesFile: o.advisories,
 	}
-	o.price = action.Price{Goal: o.action.Goal, DiskLimit: float64(o.disk), Seed: o.seed, TimeZone: o.zone}
+	o.price = action.Price{Goal: o.action.Goal, DiskLimit: float64(o.disk), Seed: o.seed, TimeZone: o.timeZone}
 	validate, formats := o.action.Validate, []string{"text", "json", "script"}
-	switch o.by {
+	switch o.compareBy {
 	case "":
 	case "auto":
-		limited := o.bytes.Bytes > 0 || o.moves > 0 || o.rounds > 0 || o.time > 0
-		if err := firstViolation(rule{limited || o.model != "" || o.ignoreWindow,
+		limited := o.bytes.Bytes > 0 || o.moves > 0 || o.rounds > 0 || o.maxDuration > 0
+		if err := firstViolation(constraint{limited || o.model != "" || o.ignoreWindow,
 			"--by auto compares whole ways: leave limits, --model and --ignore-window out"}); err != nil {
 			return err
 		}
 		validate, formats = o.price.Validate, formats[:2]
 	default:
-		return usagef("--by takes auto, not %q", o.by)
+		return usagef("--by takes auto, not %q", o.compareBy)
 	}
 	if err := validate(); err != nil {
 		return optionsUsageError(err)
@@ -91,9 +91,9 @@ func (o *planFlags) parseArgs(env environment, words []string) error {
 
 // run implements "shardsh plan": it shows the steps to reach a goal.
 func (o *planFlags) run(ctx context.Context, env environment) error {
-	if o.by != "" {
+	if o.compareBy != "" {
 		return runReadAction(ctx, env, &o.sourceFlags, frequentGC, o.price, func(q price.Comparison) error {
-			return o.print(env, q, func() string { return findings.QuoteText(q) })
+			return o.print(env, q, func() string { return findings.WayComparisonText(q) })
 		})
 	}
 	return runReadAction(ctx, env, &o.sourceFlags, frequentGC, o.action, func(p *plan.Plan) error {

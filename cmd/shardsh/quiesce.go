@@ -64,7 +64,7 @@ func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstViolation(rule{o.readOnly && !o.dryRun,
+	if err := firstViolation(constraint{o.readOnly && !o.dryRun,
 		"--read-only and quiesce exclude each other: --dry-run shows what would be sent"}); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	connecting, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(connecting, env, &o.clusterFlags,
-		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return preferTimeout(connecting, err)
 	}

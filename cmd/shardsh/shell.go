@@ -117,7 +117,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		return err
 	}
 	o.rehearses = o.dryRun && !o.readOnly
-	conn, err := connect(bounded, env, &o.clusterFlags, session{
+	conn, err := connect(bounded, env, &o.clusterFlags, connectOptions{
 		readsOnly: o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
 		rehearses: o.rehearses, rules: o.sandboxRules(),
 	})
@@ -138,9 +138,9 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	switch {
 	case interactive: // the banner shows it
 	case o.snapshot != "":
-		notice(env.stderr, o.quiet, "Using a %s.", conn.cluster)
+		notice(env.stderr, o.quiet, "Using a %s.", conn.clusterSummary)
 	case o.usesMock() && o.mock == "":
-		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.cluster)
+		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.clusterSummary)
 	case conn.address != "":
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}

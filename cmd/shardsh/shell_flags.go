@@ -134,15 +134,15 @@ func (o *shellFlags) check() error {
 		return err
 	}
 	return firstViolation(
-		rule{o.wantsJSON() && !o.hasScripts(), "--json and --jsonl need --eval or a script"},
-		rule{o.wantsJSON() && slices.Contains(o.files, "-"),
+		constraint{o.wantsJSON() && !o.hasScripts(), "--json and --jsonl need --eval or a script"},
+		constraint{o.wantsJSON() && slices.Contains(o.files, "-"),
 			"--json and --jsonl need a script in a file, not on standard input"},
-		rule{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other"},
-		rule{!o.sandbox && len(o.allow.ReadPaths)+len(o.allow.EnvNames)+len(o.allow.Hosts) > 0,
+		constraint{o.wantsJSON() && (o.shell || o.interactive), "--json or --jsonl, and a shell exclude each other"},
+		constraint{!o.sandbox && len(o.allow.ReadPaths)+len(o.allow.EnvNames)+len(o.allow.Hosts) > 0,
 			"--allow-read, --allow-env and --allow-net are for --sandbox only; everything is allowed without it"},
-		rule{o.confirm && (o.readOnly || o.dryRun),
+		constraint{o.confirm && (o.readOnly || o.dryRun),
 			"--confirm, and --read-only or --dry-run exclude each other: these send no change"},
-		rule{o.timeout < 0, "--timeout takes a time above 0"},
+		constraint{o.timeout < 0, "--timeout takes a time above 0"},
 	)
 }
 

@@ -20,7 +20,7 @@ type simulateFlags struct {
 	alternatives []string
 	model        string
 	seed         uint64
-	zone         string
+	timeZone     string
 	all          bool
 
 	action action.Simulate // the resulting action
@@ -33,7 +33,7 @@ func (o *simulateFlags) groups() []cmdline.Group {
 			"`CHANGE;CHANGE…` compare with these changes; repeat to add")
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
-		addTimeZoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.timeZone)
 		f.BoolVar(&o.all, "all", false, "print all shards and links")
 		o.addFlags(f, "text", "json")
 		o.addSizesFlag(f)
@@ -48,7 +48,7 @@ func (o *simulateFlags) parseArgs(env environment, words []string) (err error) {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
-	o.action = action.Simulate{Model: o.model, Seed: o.seed, TimeZone: o.zone}
+	o.action = action.Simulate{Model: o.model, Seed: o.seed, TimeZone: o.timeZone}
 	if o.action.Alternatives, err = o.parseAlternatives(); err != nil {
 		return err
 	}

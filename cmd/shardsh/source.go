@@ -119,7 +119,7 @@ func (o *sourceFlags) withSource(
 
 // connect connects to the cluster.
 func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection, error) {
-	return connect(ctx, env, &o.clusterFlags, session{readsOnly: !o.changes, quiet: o.quiet})
+	return connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: !o.changes, quiet: o.quiet})
 }
 
 // open opens the source of the cluster; done closes it.

@@ -129,7 +129,7 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 func (o *testFlags) run(ctx context.Context, env environment) error {
 	switch {
 	case o.types:
-		_, err := io.WriteString(env.stdout, testrunner.Types)
+		_, err := io.WriteString(env.stdout, testrunner.TypeScriptDefinitions)
 		return err
 	case o.watch:
 		return o.watchFiles(ctx, env, o.paths)

@@ -36,7 +36,7 @@ func (o *traceFlags) group() cmdline.Group {
 }
 
 func (o *traceFlags) check() error {
-	return firstViolation(rule{o.logFormat != logText && o.logFormat != logJSON, "--log-format takes text or json"})
+	return firstViolation(constraint{o.logFormat != logText && o.logFormat != logJSON, "--log-format takes text or json"})
 }
 
 // isJSONLog reports whether the log is JSON, which suppresses notices for humans.

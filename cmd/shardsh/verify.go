@@ -41,10 +41,10 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 		words = words[1:]
 	}
 	if err := firstViolation(
-		rule{start && o.against != "", "verify start makes a digest: leave --against out, or the word start"},
-		rule{!start && o.against == "",
+		constraint{start && o.against != "", "verify start makes a digest: leave --against out, or the word start"},
+		constraint{!start && o.against == "",
 			"verify needs the word start, to make a digest, or --against FILE, to compare with one"},
-		rule{start && o.output == "", "verify start needs -o FILE"},
+		constraint{start && o.output == "", "verify start needs -o FILE"},
 	); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 		DifferencesFile: o.differences,
 		DocumentsFile:   o.documents,
 		MaxRereads:      o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.time), Window: o.window.Window,
+		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.maxDuration), Window: o.window.Window,
 		Secondary: o.secondary,
 	}
 	if err := o.clusterFlags.check(); err != nil {

@@ -124,7 +124,8 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 		return func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data would show nothing
-	conn, err := connect(ctx, env, &o.clusterFlags, session{readsOnly: true, interactive: true, quiet: o.quietChoice.On})
+	conn, err := connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: true, interactive: true,
+		quiet: o.quietChoice.On})
 	if err != nil {
 		return nil, preferTimeout(ctx, err)
 	}

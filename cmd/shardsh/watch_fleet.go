@@ -83,7 +83,8 @@ func (w *watchedCluster) read(ctx context.Context) error {
 		return err
 	}
 	if w.conn == nil {
-		conn, err := connect(ctx, w.env, &w.flags.clusterFlags, session{readsOnly: true, interactive: true, quiet: true})
+		conn, err := connect(ctx, w.env, &w.flags.clusterFlags, connectOptions{readsOnly: true, interactive: true,
+			quiet: true})
 		if err != nil {
 			return err
 		}

@@ -54,11 +54,11 @@ func writeImage(dir string, binaries map[string]string, version string, created 
 	if err := path.AppendIndex(annotated, named); err != nil {
 		return err
 	}
-	return check(dir)
+	return verifyLayout(dir)
 }
 
-// check reads a layout, and verifies all digests and sizes.
-func check(dir string) error {
+// verifyLayout reads a layout, and verifies all digests and sizes.
+func verifyLayout(dir string) error {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ func TestImagesAreReproducible(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "blobs", blob.Algorithm, blob.Hex), []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := check(dir); err == nil {
+	if err := verifyLayout(dir); err == nil {
 		t.Error("a damaged layer is not found")
 	}
 }

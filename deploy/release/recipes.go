@@ -22,14 +22,14 @@ type recipe struct {
 
 // Archive returns the URL of the archive for a platform.
 func (r recipe) Archive(system, architecture string) string {
-	return r.URL + "/" + r.name(system, architecture)
+	return r.URL + "/" + r.archiveName(system, architecture)
 }
 
 // Sum returns the checksum of the archive for a platform.
 func (r recipe) Sum(system, architecture string) (string, error) {
-	sum, known := r.sums[r.name(system, architecture)]
+	sum, known := r.sums[r.archiveName(system, architecture)]
 	if !known {
-		return "", fmt.Errorf("SHA256SUMS has no %s", r.name(system, architecture))
+		return "", fmt.Errorf("SHA256SUMS has no %s", r.archiveName(system, architecture))
 	}
 	return sum, nil
 }
@@ -48,7 +48,7 @@ func (recipe) Program(system string) string {
 	return "shardsh"
 }
 
-func (r recipe) name(system, architecture string) string {
+func (r recipe) archiveName(system, architecture string) string {
 	return "shardsh_" + r.Version + "_" + system + "_" + architecture + ".tar.gz"
 }
 

@@ -18,8 +18,8 @@ type Screen struct {
 	row, column   int // of the cursor; column equals columns if the next character wraps
 	style         string
 	pending       string // an incomplete sequence or character
-	// Strange holds the sequences that were not understood.
-	Strange []string
+	// UnknownSequences holds the sequences that were not understood.
+	UnknownSequences []string
 }
 
 // cell is one position; the second cell of a wide character is empty.
@@ -130,7 +130,7 @@ func (s *Screen) escapeSequence(text string) int {
 		return 0
 	}
 	if text[1] != '[' {
-		s.Strange = append(s.Strange, text[:2])
+		s.UnknownSequences = append(s.UnknownSequences, text[:2])
 		return 2
 	}
 	end := strings.IndexFunc(text[2:], func(r rune) bool { return r >= '@' && r <= '~' })
@@ -164,7 +164,7 @@ func (s *Screen) control(command byte, arguments string) {
 		s.setStyle(arguments)
 	case 'h', 'l': // modes, such as bracketed paste
 	default:
-		s.Strange = append(s.Strange, fmt.Sprintf("\x1b[%s%c", arguments, command))
+		s.UnknownSequences = append(s.UnknownSequences, fmt.Sprintf("\x1b[%s%c", arguments, command))
 	}
 }
 
@@ -198,15 +198,15 @@ func (s *Screen) String() string { return s.draw(false) }
 // ends.
 func (s *Screen) Styled() string { return s.draw(true) }
 
-// Run is a text in one style, in consecutive cells of a row.
-type Run struct {
+// StyledText is a text in one style, in consecutive cells of a row.
+type StyledText struct {
 	Column, Width int
 	Text, Style   string
 }
 
-// Runs returns the texts in each row, down to the last row that is not empty. Empty cells are left out,
+// StyledTexts returns the texts in each row, down to the last row that is not empty. Empty cells are left out,
 // except inside of a text.
-func (s *Screen) Runs() (rows [][]Run) {
+func (s *Screen) StyledTexts() (rows [][]StyledText) {
 	for _, row := range s.cells {
 		rows = append(rows, runs(row))
 	}
@@ -216,14 +216,14 @@ func (s *Screen) Runs() (rows [][]Run) {
 	return rows
 }
 
-func runs(row []cell) (list []Run) {
+func runs(row []cell) (list []StyledText) {
 	end := len(row)
 	for end > 0 && row[end-1] == blank {
 		end--
 	}
 	for i, cell := range row[:end] {
 		if len(list) == 0 || list[len(list)-1].Style != cell.style {
-			list = append(list, Run{Column: i, Style: cell.style})
+			list = append(list, StyledText{Column: i, Style: cell.style})
 		}
 		last := &list[len(list)-1]
 		last.Text += cell.text

@@ -23,8 +23,8 @@ func TestScreen(t *testing.T) {
 			s := NewScreen(4, 8)
 			s.WriteString(tt.printed[:cut])
 			s.WriteString(tt.printed[cut:])
-			if got := s.String(); got != tt.want || s.Strange != nil {
-				t.Errorf("%s: %q, want %q (%q)", tt.name, got, tt.want, s.Strange)
+			if got := s.String(); got != tt.want || s.UnknownSequences != nil {
+				t.Errorf("%s: %q, want %q (%q)", tt.name, got, tt.want, s.UnknownSequences)
 			}
 		}
 	}
@@ -41,8 +41,8 @@ func TestStyledScreen(t *testing.T) {
 func TestRuns(t *testing.T) {
 	s := NewScreen(4, 20)
 	s.WriteString("a b \x1b[97;44mA──\x1b[0m c\r\n\r\n日\x1b[1mx")
-	want := [][]Run{{{0, 4, "a b ", ""}, {4, 3, "A──", "97;44"}, {7, 2, " c", ""}}, nil, {{0, 2, "日", ""}, {2, 1, "x", "1"}}}
-	if got := s.Runs(); !reflect.DeepEqual(got, want) {
+	want := [][]StyledText{{{0, 4, "a b ", ""}, {4, 3, "A──", "97;44"}, {7, 2, " c", ""}}, nil, {{0, 2, "日", ""}, {2, 1, "x", "1"}}}
+	if got := s.StyledTexts(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

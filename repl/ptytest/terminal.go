@@ -150,13 +150,13 @@ func (term *Terminal) ExpectStyled(want string) {
 
 // ExpectPrompt waits until the terminal shows a prompt for the n-th time, with the cursor after it, and
 // returns the other text on the screen.
-func (term *Terminal) ExpectPrompt(prompt string, n int) [][]Run {
+func (term *Terminal) ExpectPrompt(prompt string, n int) [][]StyledText {
 	term.t.Helper()
 	term.wait(func() bool {
 		screen := "\n" + term.screen.String()
 		return strings.Count(screen, "\n"+prompt) == n && strings.HasSuffix(screen, "\n"+prompt+"▮")
 	}, func() string { return fmt.Sprintf("the screen is\n%s\n\nwant prompt %d, %q", term.screen, n, prompt) })
-	return term.screen.Runs()
+	return term.screen.StyledTexts()
 }
 
 // ExpectExit waits until the program exits, and checks the exit code.

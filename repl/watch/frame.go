@@ -27,8 +27,8 @@ type View struct {
 	Every   time.Duration
 	Trouble string
 	Paused  bool
-	// Keys says that keys can be pressed, which the last line lists.
-	Keys bool
+	// HasKeys says that keys can be pressed, which the last line lists.
+	HasKeys bool
 	// Tab is the visible tab, from the row Offset on.
 	Tab    Tab
 	Offset int
@@ -51,7 +51,7 @@ func Frame(v View, size Size) []string {
 	lines := v.header(width)
 	footer := v.footer()
 	lines = append(lines, v.body(width, height-len(lines)-len(footer))...)
-	if v.Keys {
+	if v.HasKeys {
 		for len(lines) < height-len(footer) {
 			lines = append(lines, nil)
 		}
@@ -65,7 +65,7 @@ func Frame(v View, size Size) []string {
 	return out
 }
 
-var severities = map[string]style{"fine": green, "info": cyan, "warning": yellow, "critical": red}
+var severityStyles = map[string]style{"fine": green, "info": cyan, "warning": yellow, "critical": red}
 
 func (v View) header(width int) []line {
 	o := v.Current
@@ -87,7 +87,7 @@ func (v View) header(width int) []line {
 	lines := append([]line{head}, wrap(v.balancerText(), width)...)
 	word := o.Verdict()
 	verdict := wrap(word+": "+o.Answer.Headline(), width)
-	verdict[0] = line{newSpan(word, severities[word]), newSpan(strings.TrimPrefix(verdict[0][0].text, word), plain)}
+	verdict[0] = line{newSpan(word, severityStyles[word]), newSpan(strings.TrimPrefix(verdict[0][0].text, word), plain)}
 	lines = append(lines, verdict...)
 	for _, f := range v.Forecasts[:min(len(v.Forecasts), 2)] {
 		lines = append(lines, wrap(forecastText(f, o.Time), width)...)
@@ -175,7 +175,7 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 }
 
 func (v View) footer() []line {
-	if !v.Keys {
+	if !v.HasKeys {
 		return nil
 	}
 	if v.Typing {

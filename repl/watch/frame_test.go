@@ -36,7 +36,7 @@ func TestFrame(t *testing.T) {
 	for _, shards := range []int{3, 100} {
 		before := snaptest.Large(t, snaptest.Scale{Shards: shards, Chunks: 2000, Collections: 3, EmptyShards: 1, JumboEvery: 500})
 		now := grown(before, "db.c0", "s001", 100<<20)
-		v := watch.View{Current: report.NewOverview(now), Earlier: report.NewOverview(before), Every: 2 * time.Second, Keys: true}
+		v := watch.View{Current: report.NewOverview(now), Earlier: report.NewOverview(before), Every: 2 * time.Second, HasKeys: true}
 		v.Forecasts = []forecast.Forecast{{
 			At: now.Time(), Low: time.Hour, Likely: 2 * time.Hour, High: 3 * time.Hour, Moves: 5, Bytes: 1 << 30,
 		}}
@@ -124,7 +124,7 @@ func fits(t *testing.T, name string, lines []string, size watch.Size) {
 // A wide screen has shards in columns, a tall one all of them: the worst first.
 func TestFrameOfManyShards(t *testing.T) {
 	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Chunks: 5000})
-	v := watch.View{Current: report.NewOverview(s), Tab: watch.Shards, Keys: true}
+	v := watch.View{Current: report.NewOverview(s), Tab: watch.Shards, HasKeys: true}
 	for _, c := range []struct {
 		size    watch.Size
 		visible int
@@ -159,7 +159,7 @@ func TestFrameShowsNamesAsText(t *testing.T) {
 	p.Collections[0].Namespace = "db." + hostile
 	p.Migrations = []catalog.ActiveMigration{{Namespace: hostile, From: catalog.ShardID(hostile), Since: p.Time}}
 	p.Reshardings = []catalog.ActiveResharding{{Namespace: hostile, Kind: hostile, State: hostile}}
-	v := watch.View{Current: report.NewOverview(catalog.NewSnapshot(p)), Trouble: hostile, Keys: true}
+	v := watch.View{Current: report.NewOverview(catalog.NewSnapshot(p)), Trouble: hostile, HasKeys: true}
 	for v.Tab = range watch.Moves + 1 {
 		size := watch.Size{Width: 120, Height: 40}
 		lines := watch.Frame(v, size)

@@ -55,7 +55,7 @@ func clip(text string, width int) string {
 	if width < 1 {
 		return ""
 	}
-	return plaintext.Cut(text, width-1) + "…"
+	return plaintext.Truncate(text, width-1) + "…"
 }
 
 // String returns the text of a span with its padding.

@@ -75,16 +75,16 @@ var plainSize = Size{Width: 100, Height: 60}
 // loop is the state of Run.
 type loop struct {
 	Config
-	view    View
-	last    *catalog.Snapshot
-	history []*report.Overview // the newest last, within the last rateSpan
-	events  map[string]bool    // IDs of the events of the last overview in the JSON output
+	view            View
+	last            *catalog.Snapshot
+	history         []*report.Overview // the newest last, within the last rateSpan
+	writtenEventIDs map[string]bool    // IDs of the events of the last overview in the JSON output
 
 	reading, forecasting bool
 	read                 chan readResult
 	forecastDone         chan forecastResult
 	nextRead             <-chan time.Time // fires when the next read is due
-	began                time.Time
+	readBegan            time.Time
 	nextForecastAt       time.Time // no new forecast before this time
 }
 
@@ -106,7 +106,7 @@ func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &loop{Config: c, read: make(chan readResult, 1), forecastDone: make(chan forecastResult, 1)}
-	l.view = View{Every: c.Every, Color: c.Color, Keys: c.Screen != nil}
+	l.view = View{Every: c.Every, Color: c.Color, HasKeys: c.Screen != nil}
 	if c.Once {
 		l.view.Every = 0
 	}
@@ -161,7 +161,7 @@ func (l *loop) startRead(ctx context.Context) {
 	if l.reading {
 		return
 	}
-	l.reading, l.began = true, l.Clock.Now()
+	l.reading, l.readBegan = true, l.Clock.Now()
 	old := l.last
 	go func() {
 		var seen readResult
@@ -192,7 +192,7 @@ func (l *loop) countOperations(ctx context.Context, seen readResult) {
 // handleRead handles the result of a read.
 func (l *loop) handleRead(ctx context.Context, seen readResult) (done bool, err error) {
 	l.reading = false
-	rest := max(l.Every-l.Clock.Now().Sub(l.began), restFactor*l.Clock.Now().Sub(l.began))
+	rest := max(l.Every-l.Clock.Now().Sub(l.readBegan), restFactor*l.Clock.Now().Sub(l.readBegan))
 	l.nextRead = l.Clock.After(rest)
 	switch {
 	case ctx.Err() != nil:
@@ -386,15 +386,15 @@ func (l *loop) writeJSON() error {
 	events := o.History.Events
 	o.History.Events = []report.Event{}
 	for _, e := range events {
-		if !l.events[e.ID] {
+		if !l.writtenEventIDs[e.ID] {
 			o.History.Events = append(o.History.Events, e)
 		}
 	}
 	if len(events) > 0 {
-		l.events = make(map[string]bool, len(events))
+		l.writtenEventIDs = make(map[string]bool, len(events))
 	}
 	for _, e := range events {
-		l.events[e.ID] = true
+		l.writtenEventIDs[e.ID] = true
 	}
 	encoder := json.NewEncoder(l.Out)
 	encoder.SetEscapeHTML(false)

@@ -287,7 +287,7 @@ func (v View) rateText(now report.Shard) string {
 // collectionsPart returns the part with all collections or, if bad, only those with problems.
 func (v View) collectionsPart(width int, bad bool) part {
 	p := part{title: "Collections"}
-	hidden := map[report.State]int{}
+	hidden := map[report.CollectionStatus]int{}
 	for _, c := range v.chosenCollections() {
 		if bad && (c.State == report.Balanced || c.State == report.Unsharded) && c.Jumbo == 0 {
 			hidden[c.State]++
@@ -307,7 +307,7 @@ func (v View) collectionsPart(width int, bad bool) part {
 }
 
 func collectionLine(c report.Collection, width int) line {
-	look := map[report.State]style{
+	look := map[report.CollectionStatus]style{
 		report.NotBalanced: red, report.Unknown: yellow, report.BalancingDisabled: yellow, report.Defragmenting: cyan,
 	}[c.State]
 	var notes []string
@@ -362,7 +362,7 @@ func (v View) sortedFindings() []diagnosis.Finding {
 
 // findingLine returns one line for a finding, with the actor and the remedy.
 func findingLine(f diagnosis.Finding) line {
-	return line{cell("  "+f.Severity.String(), 11, severities[f.Severity.String()]), newSpan(f.Sentence, plain)}
+	return line{cell("  "+f.Severity.String(), 11, severityStyles[f.Severity.String()]), newSpan(f.Sentence, plain)}
 }
 
 func remedyText(f diagnosis.Finding) string {

@@ -23,8 +23,8 @@ var (
 
 // checkers are all rules.
 var checkers = []trace.Checker{
-	trace.CheckChunks, trace.CheckZones, trace.CheckOrphanedChunks, trace.CheckRemovedShards, trace.CheckWrites, trace.CheckRounds(throttle), trace.CheckFence,
-	trace.CheckMigrations, trace.CheckFailedCommands, trace.CheckOneRunner, trace.CheckSwitchedOff, trace.CheckUndone, trace.CheckIndexes, trace.CheckRest,
+	trace.CheckChunks, trace.CheckZones, trace.CheckOrphanedChunks, trace.CheckRemovedShards, trace.CheckWrites, trace.CheckRounds(throttle), trace.CheckBalancerStop,
+	trace.CheckMigrations, trace.CheckFailedCommands, trace.CheckOneRunner, trace.CheckSwitchedOff, trace.CheckUndone, trace.CheckIndexes, trace.CheckAtRest,
 	trace.CheckUUIDs, trace.CheckAborts, trace.CheckSizes, trace.CheckDeletions,
 }
 

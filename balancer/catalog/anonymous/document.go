@@ -72,8 +72,8 @@ var kinds = map[string]fieldKind{
 	"newKey":    kindPattern,
 }
 
-// settings contains the _ids of the documents of config.settings.
-var settings = map[string]bool{
+// settingIDs contains the _ids of the documents of config.settings.
+var settingIDs = map[string]bool{
 	"balancer": true, "chunksize": true, "autosplit": true, "automerge": true, "ReadWriteConcernDefaults": true,
 }
 
@@ -106,7 +106,7 @@ func (w walk) storedValue(kind fieldKind, v bson.RawValue) (bson.RawValue, error
 		}
 		next, err := part(inside)
 		return bson.RawValue{Type: v.Type, Value: next}, err
-	case !isString || kind == kindWord || kind == kindName && settings[text]:
+	case !isString || kind == kindWord || kind == kindName && settingIDs[text]:
 		return v, nil
 	case kind == kindName && strings.Contains(text, "/"):
 		return stringValue(w.host(text)), nil

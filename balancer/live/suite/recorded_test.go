@@ -21,7 +21,7 @@ func scenarios(t *testing.T, c *target) {
 		t.Skipf("they were recorded on %s, this is %s", recordedVersion, c.version)
 	case !c.mock && !*asRecorded:
 		t.Skipf("they need shards that delete at once what was moved away, see suite/recorded: give -suite.recorded "+
-			"for a cluster that runs with %v", recorded.ServerParameters())
+			"for a cluster that runs with %v", recorded.ServerParameterArgs())
 	case strings.Join(c.shards, " ") != "shard0 shard1 shard2":
 		t.Skipf("they were recorded with shards shard0, shard1 and shard2, here are %v", c.shards)
 	}
@@ -46,7 +46,7 @@ func scenarios(t *testing.T, c *target) {
 			}
 			uri := c.uri
 			if s.ActsDuringRound && c.mock { // this one's rounds come faster than scripts look
-				uri = serve(t, append(recorded.ServerParameters(), "--mock-time", "real")...).uri
+				uri = serve(t, append(recorded.ServerParameterArgs(), "--mock-time", "real")...).uri
 			}
 			r := well(t, append([]string{"--quiet", uri}, s.WriteScripts(t)...)...)
 			s.Compare(t, []byte(r.stdout), recorded.KnownDifferences())

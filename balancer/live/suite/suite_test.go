@@ -56,7 +56,7 @@ func TestCluster(t *testing.T) {
 			t.Parallel()
 			// A merge that the auto-merger chose before it was switched off is still made.
 			args := []string{"--server-version", r.version, "--mock-time", "60x", "--set-parameter", "autoMergerThrottlingMS=1"}
-			uri := serve(t, append(args, recorded.ServerParameters()...)...).uri
+			uri := serve(t, append(args, recorded.ServerParameterArgs()...)...).uri
 			once(t, uri, "first", r.first)
 			if r.again != "" {
 				once(t, uri, "again", r.again)

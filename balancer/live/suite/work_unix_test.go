@@ -42,7 +42,7 @@ type rig struct {
 // newRig starts a cluster in real time whose own balancer is off.
 func newRig(t testing.TB, args ...string) *rig {
 	t.Helper()
-	args = append(append([]string{"--mock-time", "real"}, recorded.ServerParameters()...), args...)
+	args = append(append([]string{"--mock-time", "real"}, recorded.ServerParameterArgs()...), args...)
 	r := &rig{t: t, served: serve(t, args...), dir: t.TempDir()}
 	r.client = connect(t, r.served.uri)
 	r.admin("balancerStop", 1)

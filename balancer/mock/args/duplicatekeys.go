@@ -42,11 +42,11 @@ func (p fieldPath) String() string {
 type checkMode uint8
 
 const (
-	options          checkMode = iota // a document of options, or an array of such documents
-	opaque                            // not checked
-	pipeline                          // an array of stages
-	pipelineOrUpdate                  // a pipeline; a document is not checked
-	patterns                          // options; a key pattern is not checked
+	options             checkMode = iota // a document of options, or an array of such documents
+	opaque                               // not checked
+	pipeline                             // an array of stages
+	pipelineOrUpdate                     // a pipeline; a document is not checked
+	optionsOrKeyPattern                  // options; a key pattern is not checked
 )
 
 // shape says how a value is checked. fields holds the shapes of the fields of options. A field without
@@ -63,7 +63,7 @@ func (s shape) check(at fieldPath, v bson.RawValue) error {
 		return nil
 	case pipeline, pipelineOrUpdate:
 		return checkStages(v)
-	case patterns:
+	case optionsOrKeyPattern:
 		doc, _ := v.DocumentOK()
 		if doc.Lookup("keyPattern").IsZero() && doc.Lookup("name").IsZero() {
 			return nil

@@ -13,17 +13,17 @@ var commandFields = map[string]shape{
 	"partialFilterExpression": {mode: opaque}, "wildcardProjection": {mode: opaque}, "weights": {mode: opaque},
 	"storageEngine": {mode: opaque}, "runtimeConstants": {mode: opaque}, "legacyRuntimeConstants": {mode: opaque},
 	"let": variables, "c": variables, "constants": variables, "pipeline": {mode: pipeline},
-	"index": {mode: patterns, fields: map[string]shape{"keyPattern": {mode: opaque}}},
+	"index": {mode: optionsOrKeyPattern, fields: map[string]shape{"keyPattern": {mode: opaque}}},
 	"u":     {mode: pipelineOrUpdate}, "update": {mode: pipelineOrUpdate}, "updateMods": {mode: pipelineOrUpdate},
 }
 
 var (
 	// windowOutputShape is the output specification of $setWindowFields and $fill.
 	windowOutputShape = shape{fields: map[string]shape{"": {fields: map[string]shape{"": {mode: opaque}, "window": {}}}}}
-	buckets           = shape{fields: map[string]shape{
+	bucketShape       = shape{fields: map[string]shape{
 		"groupBy": {mode: opaque}, "boundaries": {mode: opaque}, "default": {mode: opaque}, "output": variables,
 	}}
-	partitions = shape{fields: map[string]shape{
+	windowFieldsShape = shape{fields: map[string]shape{
 		"partitionBy": {mode: opaque}, "sortBy": {mode: opaque}, "output": windowOutputShape,
 	}}
 )
@@ -40,10 +40,10 @@ var stageShapes = map[string]shape{
 	"$merge":           {fields: map[string]shape{"let": variables, "whenMatched": {mode: pipelineOrUpdate}}},
 	"$replaceRoot":     {fields: map[string]shape{"newRoot": {mode: opaque}}},
 	"$geoNear":         {fields: map[string]shape{"query": {mode: opaque}, "near": {mode: opaque}}},
-	"$bucket":          buckets,
-	"$bucketAuto":      buckets,
-	"$setWindowFields": partitions,
-	"$fill":            partitions,
+	"$bucket":          bucketShape,
+	"$bucketAuto":      bucketShape,
+	"$setWindowFields": windowFieldsShape,
+	"$fill":            windowFieldsShape,
 
 	"$out": {}, "$densify": {}, "$unwind": {}, "$sample": {}, "$changeStream": {}, "$collStats": {}, "$currentOp": {},
 	"$indexStats": {}, "$listCatalog": {}, "$listClusterCatalog": {}, "$listLocalSessions": {}, "$listSampledQueries": {},

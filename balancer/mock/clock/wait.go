@@ -53,9 +53,9 @@ func (c *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		c.mu.Unlock()
 	})
 	defer stop()
-	replaced := c.replacements.Load()
+	replaced := c.stateGeneration.Load()
 	for !done() {
-		if c.replacements.Load() != replaced {
+		if c.stateGeneration.Load() != replaced {
 			return ErrReplaced()
 		}
 		if err := ctx.Err(); err != nil {

@@ -41,7 +41,7 @@ type nameResolver struct {
 	tables      map[uint64]string // namespaces
 }
 
-func newNames() nameResolver {
+func newNameResolver() nameResolver {
 	return nameResolver{map[uint64]string{ConfigNumber: "config"}, map[uint64]Collection{}, map[uint64]string{}}
 }
 

@@ -33,7 +33,7 @@ func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 		return nil, err
 	}
 	in := &inspector{
-		found:          inspection{names: newNames()},
+		found:          inspection{names: newNameResolver()},
 		computedTotals: map[string]total{},
 		recordedTotals: map[string]total{},
 		keep:           keep,

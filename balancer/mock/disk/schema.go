@@ -4,14 +4,14 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 
 // State holds the clocks, the counters and the state of the random generator.
 type State struct {
-	Time    int64          `bson:"time"` // nanoseconds since 1970
-	Stamp   bson.Timestamp `bson:"stamp"`
-	IDs     int64          `bson:"ids"`
-	Term    int64          `bson:"term"`
-	Process []byte         `bson:"process"`
-	Chance  []byte         `bson:"chance"`
-	HadTwo  bool           `bson:"hadTwo"`
-	Release string         `bson:"release"`
+	Time          int64          `bson:"time"` // nanoseconds since 1970
+	Stamp         bson.Timestamp `bson:"stamp"`
+	ObjectIDCount int64          `bson:"ids"`
+	Term          int64          `bson:"term"`
+	Process       []byte         `bson:"process"`
+	RandState     []byte         `bson:"chance"`
+	HadTwoShards  bool           `bson:"hadTwo"`
+	Release       string         `bson:"release"`
 	// Installed are the server releases, by host:port, of the nodes whose release differs from the
 	// cluster's.
 	Installed map[string]string `bson:"installed,omitempty"`
@@ -56,14 +56,14 @@ type Table struct {
 
 // Deletion is a range deletion task. Files of older programs lack Donor and At.
 type Deletion struct {
-	Shard     int64          `bson:"shard"`
-	Namespace string         `bson:"ns"`
-	UUID      bson.Binary    `bson:"uuid"`
-	Min       bson.Raw       `bson:"min"`
-	Max       bson.Raw       `bson:"max"`
-	Now       bool           `bson:"now"`
-	Donor     string         `bson:"donor,omitempty"`
-	At        bson.Timestamp `bson:"at,omitempty"`
+	Shard          int64          `bson:"shard"`
+	Namespace      string         `bson:"ns"`
+	UUID           bson.Binary    `bson:"uuid"`
+	Min            bson.Raw       `bson:"min"`
+	Max            bson.Raw       `bson:"max"`
+	Immediate      bool           `bson:"now"`
+	Donor          string         `bson:"donor,omitempty"`
+	MigrationStart bson.Timestamp `bson:"at,omitempty"`
 }
 
 // VirtualRange is a range of virtual data. Its bounds are values of the routing table's shard key.

@@ -203,8 +203,8 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 
 // run runs a checked command.
 func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if c.Replacements != r.Cluster.LockedClock().Replacements() {
-		c.Replacements = r.Cluster.LockedClock().Replacements() // the state was replaced, with other users
+	if c.StateGeneration != r.Cluster.LockedClock().StateGeneration() {
+		c.StateGeneration = r.Cluster.LockedClock().StateGeneration() // the state was replaced, with other users
 		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
@@ -243,7 +243,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
 	}
-	c.Cmd, c.Replacements = cmd, r.Cluster.LockedClock().Replacements()
+	c.Cmd, c.StateGeneration = cmd, r.Cluster.LockedClock().StateGeneration()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}

@@ -18,13 +18,13 @@ import (
 
 // Options are the command-line options of check: rules, thresholds, exceptions.
 type Options struct {
-	policyFile, baseline  string
-	rules, maxima, grades []string
-	only, except, allow   []string
-	failOn                string
-	since                 cmdline.Duration
-	requireCollections    bool
-	allowMissing          bool
+	policyFile, baseline                  string
+	rules, maxima, severities             []string
+	namespaces, excludedNamespaces, allow []string
+	failOn                                string
+	since                                 cmdline.Duration
+	requireCollections                    bool
+	allowMissing                          bool
 }
 
 // Groups returns the options of a command line.
@@ -33,7 +33,7 @@ func (o *Options) Groups() []cmdline.Group {
 		cmdline.NewGroup("Rules", func(f *pflag.FlagSet) {
 			f.StringSliceVar(&o.rules, "rules", nil, "`NAME,…` rules to check: their names, usual or all (usual)")
 			f.StringSliceVar(&o.maxima, "max", nil, "`RULE=VALUE,…` thresholds: jumbo=5, uneven=20%, balancer=24h")
-			f.StringSliceVar(&o.grades, "severity", nil, "`RULE=GRADE,…` severity of a rule: info, warning or critical")
+			f.StringSliceVar(&o.severities, "severity", nil, "`RULE=GRADE,…` severity of a rule: info, warning or critical")
 			f.StringVar(&o.policyFile, "policy", "", "`FILE` policy file in YAML; options override it")
 			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
 			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` don't fail during draining, defragmenting, resharding")
@@ -41,8 +41,8 @@ func (o *Options) Groups() []cmdline.Group {
 			f.Var(&o.since, "since", "`TIME` count failed migrations of this period (10m)")
 		}),
 		cmdline.NewGroup("Collections", func(f *pflag.FlagSet) {
-			f.StringArrayVar(&o.only, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
-			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` exclude these collections; repeat to add")
+			f.StringArrayVar(&o.namespaces, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
+			f.StringArrayVar(&o.excludedNamespaces, "exclude", nil, "`GLOB` exclude these collections; repeat to add")
 			f.BoolVar(&o.allowMissing, "allow-missing", false, "a --ns that names no collection is unknown, not an error")
 			f.BoolVar(&o.requireCollections, "require-collections", false, "fail when there is no collection to check")
 		}),
@@ -68,7 +68,7 @@ func (o Options) Policy() (*check.Policy, error) {
 	}{
 		{"--rules", o.rules, func() error { return p.EnableOnly(o.rules) }},
 		{"--max", o.maxima, func() error { return eachRule(p, o.maxima, (*check.RuleChoice).SetMax) }},
-		{"--severity", o.grades, func() error { return eachRule(p, o.grades, setSeverity) }},
+		{"--severity", o.severities, func() error { return eachRule(p, o.severities, setSeverity) }},
 		{"--allow", o.allow, func() error { return p.SetAllow(o.allow) }},
 		{"--fail-on", nonEmptyList(o.failOn), func() (err error) {
 			p.FailOn, err = check.ParseSeverity(o.failOn)
@@ -83,8 +83,8 @@ func (o Options) Policy() (*check.Policy, error) {
 			return nil, cmdline.Usagef("%s: %w", set.option, withSuggestion(err))
 		}
 	}
-	p.Namespaces.Include = append(p.Namespaces.Include, o.only...)
-	p.Namespaces.Exclude = append(p.Namespaces.Exclude, o.except...)
+	p.Namespaces.Include = append(p.Namespaces.Include, o.namespaces...)
+	p.Namespaces.Exclude = append(p.Namespaces.Exclude, o.excludedNamespaces...)
 	if o.since != 0 {
 		p.FailureSpan = time.Duration(o.since)
 	}

@@ -38,7 +38,7 @@ func (c Cluster) Check(ctx context.Context) []Line {
 	if version != "" {
 		checkFeatures(s, version)
 		if c.Kind == "mongos" && c.Member == "" && !c.Mock {
-			c.checkKnownFaults(ctx, s)
+			c.checkAdvisories(ctx, s)
 		}
 	}
 	r := &section{name: "Rights"}

@@ -10,16 +10,17 @@ import (
 	"shardsh/balancer/live"
 )
 
-// maxFaults is how many known bugs get a line each.
-const maxFaults = 3
+// maxAdvisories is how many known bugs get a line each.
+const maxAdvisories = 3
 
-// faultParts are the parts that known bugs depend on, except for numbers of chunks.
-const faultParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Shards | live.Collections |
-	live.Zones | live.Routers | live.RunningMigrations | live.RunningReshardings | live.MemberVersions
+// advisoryParts are the parts that known bugs depend on, except for numbers of chunks.
+const advisoryParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Shards |
+	live.Collections | live.Zones | live.Routers | live.RunningMigrations | live.RunningReshardings | live.MemberVersions
 
-// checkKnownFaults reports the known bugs of the servers' versions that concern the cluster.
-func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
-	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: faultParts, MemberSettings: c.Settings}).
+// checkAdvisories reports the known bugs of the servers' versions that concern the cluster.
+func (c Cluster) checkAdvisories(ctx context.Context, s *section) {
+	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: advisoryParts,
+		MemberSettings: c.Settings}).
 		Read(ctx)
 	if err != nil {
 		s.add(Warn, "known faults", "", "not known: %s", live.ShortenUnauthorized(err.Error()))
@@ -31,14 +32,14 @@ func (c Cluster) checkKnownFaults(ctx context.Context, s *section) {
 		s.addOK("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
 		return
 	}
-	for _, h := range hits[:min(len(hits), maxFaults)] {
+	for _, h := range hits[:min(len(hits), maxAdvisories)] {
 		grade := Warn
 		if h.Finding().Severity == diagnosis.Info {
 			grade = OK
 		}
 		s.add(grade, "known fault", "", "%s", h)
 	}
-	if more := len(hits) - maxFaults; more > 0 {
+	if more := len(hits) - maxAdvisories; more > 0 {
 		s.addOK("known faults", "and %s: shardsh check --rules advisories", humanize.Count(int64(more), "milder one"))
 	}
 }

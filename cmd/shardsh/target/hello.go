@@ -54,7 +54,7 @@ type HelloReply struct {
 
 // Hello sends hello to a server. This also proves that the authentication has succeeded.
 func Hello(ctx context.Context, client *mongo.Client) (g HelloReply, err error) {
-	err = ask(ctx, client, "hello", &g)
+	err = runAdminCommand(ctx, client, "hello", &g)
 	return g, err
 }
 
@@ -71,7 +71,7 @@ func (g HelloReply) DescribeMember(ctx context.Context, client *mongo.Client) st
 		Enabled bool   `bson:"enabled"`
 		Shard   string `bson:"shardName"`
 	}
-	if err := ask(ctx, client, "shardingState", &state); err != nil || !state.Enabled {
+	if err := runAdminCommand(ctx, client, "shardingState", &state); err != nil || !state.Enabled {
 		return ""
 	}
 	return "a member of shard " + state.Shard
@@ -95,7 +95,7 @@ func (g HelloReply) Kind() string {
 	return "other"
 }
 
-func ask(ctx context.Context, client *mongo.Client, command string, reply any) error {
+func runAdminCommand(ctx context.Context, client *mongo.Client, command string, reply any) error {
 	raw, err := live.NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: command, Value: 1}})
 	if err != nil {
 		return err

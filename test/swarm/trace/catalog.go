@@ -216,9 +216,9 @@ func CheckUUIDs(t Trace) (found []Violation) {
 	return found
 }
 
-// resharding holds the commands that reshard, move or unshard a collection, and the commands that abort
+// reshardingCommands holds the commands that reshard, move or unshard a collection, and the commands that abort
 // these operations, which have the value "aborts".
-var resharding = map[string]string{
+var reshardingCommands = map[string]string{
 	"reshardCollection": "", "moveCollection": "", "unshardCollection": "",
 	"abortReshardCollection": "aborts", "abortMoveCollection": "aborts", "abortUnshardCollection": "aborts",
 }
@@ -227,7 +227,7 @@ var resharding = map[string]string{
 func CheckAborts(t Trace) (found []Violation) {
 	aborted := map[string]Event{}
 	for _, e := range t {
-		does, of := resharding[e.Cmd]
+		does, of := reshardingCommands[e.Cmd]
 		switch {
 		case of && does == "" && e.Kind == CmdBegin:
 			delete(aborted, e.NS)

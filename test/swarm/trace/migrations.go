@@ -170,8 +170,8 @@ func (e Event) isMerge() bool {
 	return e.After.Shard == e.Before.Shard && e.After.Min == e.Before.Min && e.After.Max > e.Before.Max
 }
 
-// isOfSessions reports whether the event is of the collection that the config server itself shards.
-func (e Event) isOfSessions() bool {
+// isOfSessionsCollection reports whether the event is of the collection that the config server itself shards.
+func (e Event) isOfSessionsCollection() bool {
 	return e.NS == policy.SessionsNamespace || e.Entry != nil && e.Entry.ID == policy.SessionsNamespace
 }
 
@@ -201,7 +201,7 @@ func CheckFailedCommands(t Trace) (found []Violation) {
 			if moveCommands[alone.Cmd] && e.isMerge() {
 				continue // of the auto-merger, which has no event
 			}
-			if e.isOfSessions() && alone.NS != policy.SessionsNamespace {
+			if e.isOfSessionsCollection() && alone.NS != policy.SessionsNamespace {
 				continue // the config server creates and splits it every five minutes
 			}
 			if e.Entry != nil || e.Before == nil || e.After == nil || !e.Before.sameOwner(*e.After) {

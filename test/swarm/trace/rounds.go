@@ -180,9 +180,9 @@ func boundOf(b *Bound) Bound {
 	return *b
 }
 
-// CheckFence checks that no migration of the balancer commits between the end of balancerStop and the
+// CheckBalancerStop checks that no migration of the balancer commits between the end of balancerStop and the
 // next start. A start that arrives while the stop is waiting counts as later.
-func CheckFence(t Trace) (found []Violation) {
+func CheckBalancerStop(t Trace) (found []Violation) {
 	fence := 0
 	asked := map[int]bool{} // stops that were not followed by a start
 	for _, e := range t {

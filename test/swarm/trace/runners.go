@@ -186,9 +186,9 @@ func CheckIndexes(t Trace) (found []Violation) {
 	return found
 }
 
-// CheckRest reports the violations that the cluster itself finds at rest, collections that are still
+// CheckAtRest reports the violations that the cluster itself finds at rest, collections that are still
 // switched off, and range deletions that are still pending.
-func CheckRest(t Trace) (found []Violation) {
+func CheckAtRest(t Trace) (found []Violation) {
 	waiting := map[string]Event{}
 	code := 0
 	for _, e := range t {

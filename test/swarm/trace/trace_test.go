@@ -13,9 +13,9 @@ var checkers = map[string]Checker{
 	"S3": CheckRounds(1_000_000), "C10": CheckRemovedShards, "writes": CheckWrites,
 	"S1": CheckRounds(1_000_000), "S2": CheckRounds(1_000_000), "S4": CheckRounds(1_000_000), "S7": CheckRounds(1_000_000), "S8": CheckRounds(1_000_000),
 	"S5": CheckRounds(1_000_000), "S6": CheckSizes, "S9": CheckRounds(1_000_000), "M8": CheckDeletions, "range deletions": CheckDeletions,
-	"fence": CheckFence, "M1": CheckMigrations, "M2": CheckMigrations, "M5": CheckMigrations, "M6": CheckMigrations, "S10": CheckFailedCommands,
+	"fence": CheckBalancerStop, "M1": CheckMigrations, "M2": CheckMigrations, "M5": CheckMigrations, "M6": CheckMigrations, "S10": CheckFailedCommands,
 	"lease": CheckOneRunner, "one runner": CheckOneRunner, "limit": CheckOneRunner, "switched off": CheckSwitchedOff, "undo": CheckUndone,
-	"indexes": CheckIndexes, "rest": CheckRest, "liveness": CheckRest,
+	"indexes": CheckIndexes, "rest": CheckAtRest, "liveness": CheckAtRest,
 }
 
 // Each rule has a file with traces written by hand: what is right, and what is wrong in one

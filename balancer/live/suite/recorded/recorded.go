@@ -18,9 +18,9 @@ import (
 //go:embed testdata/*.js testdata/*.json
 var files embed.FS
 
-// ServerParameters returns the server parameters of the recorded cluster: ranges can move back
+// ServerParameterArgs returns the server parameters of the recorded cluster: ranges can move back
 // immediately, and chunks can be merged immediately.
-func ServerParameters() (args []string) {
+func ServerParameterArgs() (args []string) {
 	for _, p := range []string{
 		"orphanCleanupDelaySecs=0", "minSnapshotHistoryWindowInSeconds=0", "transactionLifetimeLimitSeconds=1",
 		"reshardingMinimumOperationDurationMillis=0",
@@ -30,8 +30,8 @@ func ServerParameters() (args []string) {
 	return args
 }
 
-// Options are those of a mock that plays a scenario.
-func (s Scenario) Options(t testing.TB) []string {
+// MockArgs are those of a mock that plays a scenario.
+func (s Scenario) MockArgs(t testing.TB) []string {
 	t.Helper()
 	delay, args := "orphanCleanupDelaySecs=900", []string{"--routers", strconv.Itoa(s.Routers)}
 	switch {
@@ -42,7 +42,7 @@ func (s Scenario) Options(t testing.TB) []string {
 		}
 		delay, args = "orphanCleanupDelaySecs=0", []string{"--mock", path} // members.js makes it longer
 	case s.Routers == 0:
-		return ServerParameters()
+		return ServerParameterArgs()
 	}
 	for _, p := range []string{"enableTestCommands=1", delay,
 		"minSnapshotHistoryWindowInSeconds=300", "reshardingMinimumOperationDurationMillis=0"} {

@@ -54,8 +54,8 @@ type Call struct {
 	SnapshotTime *bson.Timestamp
 	// Slow reports whether the latency of the contacted nodes may delay the reply.
 	Slow bool
-	// Replacements is the number of the cluster state in which the command's privileges were checked.
-	Replacements int64
+	// StateGeneration is the number of the cluster state in which the command's privileges were checked.
+	StateGeneration int64
 	// OpID is the operation id for killOp.
 	OpID int32
 }
@@ -114,10 +114,10 @@ func (c *Call) WithoutLock(compute func(ctx context.Context) error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 	}
-	if err != nil || c.Replacements == c.Cluster.LockedClock().Replacements() {
+	if err != nil || c.StateGeneration == c.Cluster.LockedClock().StateGeneration() {
 		return err
 	}
-	c.Replacements = c.Cluster.LockedClock().Replacements() // the state was replaced, with other users
+	c.StateGeneration = c.Cluster.LockedClock().StateGeneration() // the state was replaced, with other users
 	return c.Node.CheckPrivileges(c.Cmd, c)
 }
 
@@ -164,7 +164,7 @@ func (c *Call) Let() (bson.Raw, error) {
 			return nil, err
 		}
 		if ahead := c.Node.ClockSkew(); ahead > 0 {
-			settled = expr.WithNow(settled, c.Now.Add(ahead))
+			settled = expr.LetWithNow(settled, c.Now.Add(ahead))
 		}
 		c.LetVariables = &settled
 	}

@@ -11,8 +11,8 @@ import (
 
 // InitialStage is a first pipeline stage that generates documents instead of changing them.
 type InitialStage struct {
-	// Database stages run with {aggregate: 1}.
-	Database bool
+	// OnDatabase stages run with {aggregate: 1}.
+	OnDatabase bool
 	// AdminOnly stages are allowed only on admin.
 	AdminOnly bool
 	// ChecksDatabase stages check the database themselves, with their own error code.

@@ -15,6 +15,6 @@ func AccountHandlers() map[string]call.Handler { return accountHandlers() }
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$listSessions":      {Run: sessionsStage},
-		"$listLocalSessions": {Database: true, Run: sessionsStage},
+		"$listLocalSessions": {OnDatabase: true, Run: sessionsStage},
 	}
 }

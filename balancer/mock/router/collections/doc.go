@@ -17,9 +17,9 @@ func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
 		"$collStats":  {Run: collStatsStage},
 		"$indexStats": {Run: indexStatsStage},
-		"$shardedDataDistribution": {Database: true, ChecksDatabase: true, Since: catalog.Release60,
+		"$shardedDataDistribution": {OnDatabase: true, ChecksDatabase: true, Since: catalog.Release60,
 			Run: dataDistributionStage},
-		"$listClusterCatalog": {Database: true, ChecksDatabase: true, Since: catalog.Release80,
+		"$listClusterCatalog": {OnDatabase: true, ChecksDatabase: true, Since: catalog.Release80,
 			Run: clusterCatalogStage},
 		"$planCacheStats": {Run: planCacheStage},
 	}

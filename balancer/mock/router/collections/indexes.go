@@ -162,9 +162,9 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 // storedIndexOptions are the options that change which entries an index has or how it is used.
 var storedIndexOptions = map[string]bool{"partialFilterExpression": true, "hidden": true, "prepareUnique": true}
 
-// ignoredIndexOptions are not stored among the options: the mock ignores them, or they are parts of an
+// unstoredIndexOptions are not stored among the options: the mock ignores them, or they are parts of an
 // IndexSpec.
-var ignoredIndexOptions = map[string]bool{
+var unstoredIndexOptions = map[string]bool{
 	"key": true, "name": true, "unique": true, "sparse": true, "v": true, "background": true, "ns": true,
 	"storageEngine": true, "clustered": true,
 }
@@ -175,7 +175,8 @@ func withoutUnknownOptions(doc bson.Raw) bson.Raw {
 	elems, _ := doc.Elements()
 	for _, e := range elems {
 		name := e.Key()
-		if ignoredIndexOptions[name] || storedIndexOptions[name] || kindOptions[name] != "" || name == "expireAfterSeconds" ||
+		if unstoredIndexOptions[name] || storedIndexOptions[name] || kindByOption[name] != "" ||
+			name == "expireAfterSeconds" ||
 			name == "collation" {
 			kept = append(kept, bson.E{Key: name, Value: e.Value()})
 		}
@@ -202,7 +203,7 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 			if collation, err = checkIndexCollation(v); err != nil {
 				return err
 			}
-		case ignoredIndexOptions[name]:
+		case unstoredIndexOptions[name]:
 		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
 			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s",
 				args.TypeName(v.Type))
@@ -213,7 +214,7 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 			kept = append(kept, bson.E{Key: name, Value: int32(expiryOf(v))})
 		case storedIndexOptions[name]:
 			kept = append(kept, bson.E{Key: name, Value: v})
-		case kindOptions[name] != "":
+		case kindByOption[name] != "":
 			ofKind = append(ofKind, bson.E{Key: name, Value: v})
 		default:
 			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,

@@ -35,9 +35,9 @@ func indexKind(key bson.Raw) string {
 	return ""
 }
 
-// kindOptions are the options of special indexes by kind. Indexes of other kinds may have them too, with
+// kindByOption are the options of special indexes by kind. Indexes of other kinds may have them too, with
 // two exceptions.
-var kindOptions = map[string]string{
+var kindByOption = map[string]string{
 	"weights": "text", "default_language": "text", "language_override": "text", "textIndexVersion": "text",
 	"2dsphereIndexVersion": "2dsphere", "bits": "2d", "min": "2d", "max": "2d", "wildcardProjection": "wildcard",
 }
@@ -51,9 +51,9 @@ func completeSpecialIndex(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 		if err := checkTextOption(o.Key, v); err != nil {
 			return nil, err
 		}
-		if kindOptions[o.Key] != kind && (o.Key == "weights" || o.Key == "wildcardProjection") {
+		if kindByOption[o.Key] != kind && (o.Key == "weights" || o.Key == "wildcardProjection") {
 			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "The field '%s' is only for indexes of type %s", o.Key,
-				kindOptions[o.Key])
+				kindByOption[o.Key])
 		}
 	}
 	if spec.Unique && (kind == "text" || kind == "wildcard") {

@@ -91,7 +91,7 @@ func explainAggregate(c *call.Call, level verbosity) (bson.D, error) {
 		all = append(slices.Clone(all), pipeline[len(pipeline)-1])
 	}
 	a.WritesToSharded = writesToSharded(c, a.Output)
-	if a.Source != nil || a.Database {
+	if a.Source != nil || a.OnDatabase {
 		return explainGenerated(c, a, all), nil
 	}
 	if err := a.Joins.Capture(c, a.JoinedNames); err != nil {

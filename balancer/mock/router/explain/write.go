@@ -91,7 +91,7 @@ func deleteStage(_ context.Context, p reads.ShardQuery, input *store.Stage) *sto
 	return newDeleteStage("DELETE", true, p, input)
 }
 
-func deleteStages(_ context.Context, p reads.ShardQuery, input *store.Stage) *store.Stage {
+func batchedDeleteStage(_ context.Context, p reads.ShardQuery, input *store.Stage) *store.Stage {
 	return newDeleteStage("BATCHED_DELETE", false, p, input)
 }
 
@@ -119,7 +119,7 @@ func explainDelete(c *call.Call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	stage := deleteStages
+	stage := batchedDeleteStage
 	if q.Limit == 1 {
 		stage = deleteStage
 	}

@@ -120,8 +120,9 @@ func memberSharding(c *call.Call) any {
 
 func memberShardingStatistics(c *call.Call) any {
 	id := c.Node.Member.ID
-	stats := append(c.Cluster.Statistics().Migrations(id), call.ZeroLongs("countTransitionToDedicatedConfigServerStarted",
-		"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
+	stats := append(c.Cluster.Statistics().MigrationCounters(id),
+		call.ZeroLongs("countTransitionToDedicatedConfigServerStarted",
+			"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
 	databases, _ := cacheDatabases(c) // reads the config server's own documents
 	stats = append(stats, bson.E{Key: "catalogCache",
 		Value: servers.CatalogCacheStatus(routing.Stats{

@@ -18,9 +18,9 @@ import (
 
 // Aggregation is a parsed and checked aggregate command.
 type Aggregation struct {
-	NS       string
-	Database bool // {aggregate: 1}
-	Env      pipeline.Env
+	NS         string
+	OnDatabase bool // {aggregate: 1}
+	Env        pipeline.Env
 	// Collation is nil for bytewise order.
 	Collation bson.Raw
 	// Joins are the collections that the stages read, JoinedNames their names.
@@ -185,7 +185,7 @@ func openInput(c *call.Call, a Aggregation, counted bool) (call.Source, error) {
 	case a.Source != nil:
 		docs, err := a.Source()
 		return sourceOf(docs), err
-	case a.Database:
+	case a.OnDatabase:
 		return sourceOf(nil), nil
 	}
 	return OpenQuery(c, a.Query)
@@ -196,7 +196,7 @@ func openInput(c *call.Call, a Aggregation, counted bool) (call.Source, error) {
 func ReadAggregate(c *call.Call) (Aggregation, error) {
 	var a Aggregation
 	var err error
-	if a.NS, a.Database, err = c.AggregateNamespace(); err != nil {
+	if a.NS, a.OnDatabase, err = c.AggregateNamespace(); err != nil {
 		return a, err
 	}
 	stages, err := call.WithoutLock(c, func(context.Context) ([]bson.Raw, error) { return readStages(c) })
@@ -261,7 +261,7 @@ func (a *Aggregation) compile(c *call.Call) error {
 	}
 	a.Stages = pipeline.Reorder(a.Stages)
 	a.JoinedNames = joinedNames(a.Stages)
-	if a.Source == nil && !a.Database {
+	if a.Source == nil && !a.OnDatabase {
 		return pushDown(c, a)
 	}
 	return nil
@@ -281,7 +281,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		if src.Since != (catalog.Release{}) && !c.Node.Release().AtLeast(src.Since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
-		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.ChecksDatabase {
+		if src.AdminOnly && c.DB != "admin" || src.OnDatabase != a.OnDatabase && !src.ChecksDatabase {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s is not allowed on %s", name, a.NS)
 		}
 		if err := checkMemberStage(c, name); err != nil {
@@ -294,7 +294,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		return nil, mongoerr.New(mongoerr.NotImplemented,
 			"the mock runs change streams only as the first stage of an aggregation, and does not explain them")
 	}
-	if a.Database && name != "$documents" { // the compiler rejects the stage
+	if a.OnDatabase && name != "$documents" { // the compiler rejects the stage
 		if name == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
 		}

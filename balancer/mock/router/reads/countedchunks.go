@@ -23,7 +23,7 @@ const chunksField = "chunks"
 // rewriteChunkCount rewrites an aggregation that only counts the documents of config.chunks, so that it
 // uses the counters of the routing tables. It returns false if the aggregation is unchanged.
 func rewriteChunkCount(c *call.Call, a *Aggregation) bool {
-	if a.NS != "config.chunks" || a.Source != nil || a.Database || c.Node.Member != nil || !a.Query.Hint.IsZero() {
+	if a.NS != "config.chunks" || a.Source != nil || a.OnDatabase || c.Node.Member != nil || !a.Query.Hint.IsZero() {
 		return false
 	}
 	if len(a.pushedStages) > 1 || len(a.pushedStages) == 1 && !isCountableMatch(a.pushedStages[0]) || len(a.Stages) == 0 {

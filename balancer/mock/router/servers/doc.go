@@ -15,7 +15,7 @@ func Handlers() map[string]call.Handler {
 // Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
-		"$currentOp":  {Database: true, AdminOnly: true, Run: currentOpStage},
-		"$queryStats": {Database: true, AdminOnly: true, Since: catalog.Release70, Run: queryStatsStage},
+		"$currentOp":  {OnDatabase: true, AdminOnly: true, Run: currentOpStage},
+		"$queryStats": {OnDatabase: true, AdminOnly: true, Since: catalog.Release70, Run: queryStatsStage},
 	}
 }

@@ -17,6 +17,6 @@ func Handlers() map[string]call.Handler {
 // Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
-		"$listSampledQueries": {Database: true, AdminOnly: true, Since: catalog.Release70, Run: sampledQueriesStage},
+		"$listSampledQueries": {OnDatabase: true, AdminOnly: true, Since: catalog.Release70, Run: sampledQueriesStage},
 	}
 }

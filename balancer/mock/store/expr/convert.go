@@ -144,7 +144,7 @@ func unsupportedConversion(v value.Value, to string) (value.Value, error) {
 }
 
 func convertToInt32(v value.Value) (value.Value, error) {
-	n, err := convertInt64To(v, "int")
+	n, err := convertToInteger(v, "int")
 	if err != nil {
 		return value.Value{}, err
 	}
@@ -158,11 +158,11 @@ func convertToInt64(v value.Value) (value.Value, error) {
 	if v.Type == bson.TypeDateTime {
 		return value.Int64(value.Int64At(v.Value)), nil
 	}
-	n, err := convertInt64To(v, "long")
+	n, err := convertToInteger(v, "long")
 	return value.Int64(n), err
 }
 
-func convertInt64To(v value.Value, to string) (int64, error) {
+func convertToInteger(v value.Value, to string) (int64, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
 		if value.BoolAt(v.Value) {
@@ -196,7 +196,7 @@ func convertInt64To(v value.Value, to string) (int64, error) {
 func convertToDouble(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
-		n, err := convertInt64To(v, "double")
+		n, err := convertToInteger(v, "double")
 		return value.Double(float64(n)), err
 	case bson.TypeDateTime:
 		return value.Double(float64(value.Int64At(v.Value))), nil
@@ -222,7 +222,7 @@ func convertToDouble(v value.Value) (value.Value, error) {
 func convertToDecimal(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeBoolean:
-		n, err := convertInt64To(v, "decimal")
+		n, err := convertToInteger(v, "decimal")
 		return value.Decimal(value.DecimalOfInt(n)), err
 	case bson.TypeDateTime:
 		return value.Decimal(value.DecimalOfInt(value.Int64At(v.Value))), nil
@@ -249,7 +249,7 @@ func convertToBool(v value.Value) (value.Value, error) {
 func convertToDate(v value.Value) (value.Value, error) {
 	switch v.Type {
 	case bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
-		n, err := convertInt64To(v, "date")
+		n, err := convertToInteger(v, "date")
 		return value.Date(n), err
 	case bson.TypeObjectID:
 		return value.Date(int64(binary.BigEndian.Uint32(v.Value)) * 1000), nil

@@ -41,9 +41,9 @@ func EvalLet(ctx context.Context, l Language, let bson.Raw) (bson.Raw, error) {
 	return document.New(out...), nil
 }
 
-// WithNow returns evaluated variables with another value of $$NOW. A router sends its own time to the
+// LetWithNow returns evaluated variables with another value of $$NOW. A router sends its own time to the
 // shards.
-func WithNow(let bson.Raw, now time.Time) bson.Raw {
+func LetWithNow(let bson.Raw, now time.Time) bson.Raw {
 	fields := []document.Field{{Name: nowName, Value: value.Date(now.UnixMilli())}}
 	for name, v := range document.Fields(let) {
 		fields = append(fields, document.Field{Name: string(name), Value: v})

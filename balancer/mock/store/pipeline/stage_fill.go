@@ -180,7 +180,7 @@ type fillState struct {
 	part      []bson.Raw // in sort order
 	lastIndex int        // the index of the last document with a value; -1 for none
 	nextIndex int        // the index of the next document with a value, once searched
-	line      fillLine
+	line      linearCheck
 }
 
 // fill returns a document with the missing value of its output filled in.
@@ -238,14 +238,14 @@ func (f *fillState) interpolate(w *quota.Meter, i int) (value.Value, error) {
 	return value.Double(y0 + (y1-y0)*(at[1]-at[0])/(at[2]-at[0])), nil
 }
 
-// fillLine checks the documents that an interpolation uses, in order.
-type fillLine struct {
+// linearCheck checks the documents that an interpolation uses, in order.
+type linearCheck struct {
 	started  bool
 	position float64 // sort key of the last document
 }
 
 // checkNext rejects a document with the same sort key as the previous one.
-func (l *fillLine) checkNext(order *order.Sort, doc bson.Raw) error {
+func (l *linearCheck) checkNext(order *order.Sort, doc bson.Raw) error {
 	place, err := sortKeyAsNumber(order, doc)
 	if err == nil && l.started && place == l.position {
 		err = servererr.NewCode(6050106, "There can be no repeated values in the sort field")
@@ -254,7 +254,7 @@ func (l *fillLine) checkNext(order *order.Sort, doc bson.Raw) error {
 	return err
 }
 
-func (*fillLine) checkValue(linear bool, v value.Value) error {
+func (*linearCheck) checkValue(linear bool, v value.Value) error {
 	if linear && !value.IsNumber(v) {
 		return servererr.TypeMismatch("Value to be filled must be numeric or nullish, but found %s", value.TypeName(v))
 	}

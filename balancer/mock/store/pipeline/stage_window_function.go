@@ -157,7 +157,7 @@ func linearFillFunction(c *compiler, s *windowStage, op string, arg value.Value,
 		if err != nil {
 			return nil, err
 		}
-		last, line := -1, fillLine{}
+		last, line := -1, linearCheck{}
 		places := make([]float64, len(part))
 		for i, v := range out {
 			if err := line.checkNext(s.order, part[i]); err != nil {
