@@ -173,7 +173,7 @@ func (c *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 		return
 	}
 	settings := c.balancer.loop.Settings()
-	if !settings.ShouldAutoSplit(c.clock.Now().Local()) {
+	if !settings.ShouldAutoSplit(c.clock.Now().In(c.location)) {
 		return
 	}
 	coll, ok, err := c.config.TrackedEntry(ns)

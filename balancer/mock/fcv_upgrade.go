@@ -13,10 +13,7 @@ import (
 // ones are rejected until the copy is complete (release notes of 9.0).
 
 // upgrade is a copy of metadata to the shards in progress.
-type upgrade struct {
-	to     string
-	minEnd time.Time // earliest end; the copy also waits for migrations
-}
+type upgrade struct{ to string }
 
 // Durations of a copy. They are estimates, not measurements.
 const (
@@ -52,7 +49,7 @@ func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) err
 	if d == 0 {
 		d = cp.metadataCopyTime()
 	}
-	u := &upgrade{to: version, minEnd: cp.clock.Now().Add(d)}
+	u := &upgrade{to: version}
 	cp.upgrade = u
 	if copies {
 		cp.reshardings.abortUncommitted()
