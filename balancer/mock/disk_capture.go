@@ -61,7 +61,7 @@ type trackedTable struct {
 	table  *catalog.RoutingTable
 }
 
-// newTracker returns an empty tracker. With once it does not enable change tracking, because it is used
+// newTracker returns an empty tracker. With singleUse it does not enable change tracking, because it is used
 // for a single capture.
 func newTracker(singleUse bool) *tracker {
 	return &tracker{
