@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"shardsh/balancer/humanize"
-
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // Advice is the advice on the shard key of a collection.
