@@ -161,8 +161,9 @@ func TestCurrentKey(t *testing.T) {
 		}
 	}
 	f.Current = key(t, `{"kind": 1}`)
-	if a := Advise(f, []Key{key(t, `{"customer": 1}`)}); !strings.Contains(a.Verdict, "and better than {kind: 1}, by which") {
-		t.Error(a.Verdict)
+	better := Advise(f, []Key{key(t, `{"customer": 1}`)})
+	if !strings.Contains(better.Verdict, "and better than {kind: 1}, by which") {
+		t.Error(better.Verdict)
 	}
 }
 

@@ -157,7 +157,8 @@ func TestSingleTimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	for _, ms := range []any{int64(2000), int32(2000), 2000} {
-		limited, command, done := live.WithSingleTimeout(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "maxTimeMS", Value: ms}})
+		limited, command, done := live.WithSingleTimeout(ctx,
+			bson.D{{Key: "find", Value: "c"}, {Key: "maxTimeMS", Value: ms}})
 		defer done()
 		if at, ok := limited.Deadline(); !ok || time.Until(at) > 2*time.Second {
 			t.Errorf("%T: the deadline is in %v", ms, time.Until(at))

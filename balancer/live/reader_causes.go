@@ -153,8 +153,8 @@ func servesKey(r catalog.Release, index bson.Raw, p catalog.KeyPattern) bool {
 	wildcard := !document(index, "key").Lookup("$**").IsZero()
 	locale := text(index, "spec", "collation", "locale")
 	simple := locale == "" || locale == "simple"
-	return partial == nil && simple && (!wildcard || r.WildcardServesKey()) && !catalog.IsTruthy(index.Lookup("spec", "sparse")) &&
-		beginsWith(document(index, "key"), p.Doc())
+	return partial == nil && simple && (!wildcard || r.WildcardServesKey()) &&
+		!catalog.IsTruthy(index.Lookup("spec", "sparse")) && beginsWith(document(index, "key"), p.Doc())
 }
 
 // beginsWith reports whether the first fields of an index are those of a key.

@@ -432,8 +432,8 @@ func TestLogEntries(t *testing.T) {
 	}
 	// A shard whose clock is slow writes later what seems older.
 	newest := p.Changes[1]
-	late := doc(t, e("_id", "late"), e("time", newest.Time.Add(-time.Minute)), e("what", "split"), e("ns", newest.Namespace),
-		e("details", bson.D{}))
+	late := doc(t, e("_id", "late"), e("time", newest.Time.Add(-time.Minute)), e("what", "split"),
+		e("ns", newest.Namespace), e("details", bson.D{}))
 	c.ok(t, "config", e("insert", "changelog"), e("documents", bson.A{late}))
 	since := c.read(t, live.ReaderOptions{}, first).Parts().Changes
 	ids := map[string]int{}

@@ -17,7 +17,8 @@ func TestUnevenness(t *testing.T) {
 	}
 	chunk := catalog.Chunk{ID: bson.NewObjectID(), Min: p.GlobalMin(), Max: p.GlobalMax(), Shard: "a",
 		Version: catalog.ChunkVersion{Major: 1}}
-	table, err := catalog.NewRoutingTable(p, bson.NewObjectID(), bson.Timestamp{T: 1}, slices.Values([]catalog.Chunk{chunk}))
+	table, err := catalog.NewRoutingTable(p, bson.NewObjectID(), bson.Timestamp{T: 1},
+		slices.Values([]catalog.Chunk{chunk}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -246,7 +246,8 @@ func TestStopsSamplingWithoutReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	var analyzer struct{ Mode string }
-	found := w.client.Database("config").Collection("queryAnalyzers").FindOne(t.Context(), bson.D{{Key: "_id", Value: orders}})
+	found := w.client.Database("config").Collection("queryAnalyzers").FindOne(t.Context(),
+		bson.D{{Key: "_id", Value: orders}})
 	if err := found.Decode(&analyzer); err != nil || analyzer.Mode != "off" {
 		t.Errorf("mode %q, %v", analyzer.Mode, err)
 	}
