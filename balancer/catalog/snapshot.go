@@ -87,6 +87,10 @@ type SnapshotParts struct {
 // LogSpan is the time before the Snapshot that its logs cover.
 const LogSpan = 24 * time.Hour
 
+// MaxLogLateness is how much older than the newest entry of a log a later entry can be: each server writes
+// with its own clock.
+const MaxLogLateness = 10 * time.Minute
+
 // SourceKind is the kind of the source of a Snapshot.
 type SourceKind string
 

@@ -47,11 +47,13 @@ func (d *differ) collectionNamed(s *catalog.Snapshot, ns string) *catalog.Collec
 }
 
 // findRenames returns the new names of renamed collections by their old names, and the set of the new
-// names.
+// names. Collections had no UUID before 3.6: of these, no rename is found.
 func (d *differ) findRenames() (to map[string]string, arrived map[string]bool) {
 	byUUID := map[string]string{}
 	for _, c := range d.new.Collections {
-		byUUID[string(c.UUID.Data)] = c.Namespace
+		if len(c.UUID.Data) > 0 {
+			byUUID[string(c.UUID.Data)] = c.Namespace
+		}
 	}
 	to, arrived = map[string]string{}, map[string]bool{}
 	for _, was := range d.old.Collections {
@@ -83,7 +85,7 @@ func (d *differ) addDropped(older *catalog.CollectionState) {
 	d.add(c, "%s was dropped: it had %s", displayName(older.Namespace), humanize.Count(older.Count().Chunks, "chunk"))
 }
 
-// addNewCollection adds a change for a new collection, with its non-default settings.
+// addNewCollection adds a change for a new collection. Of its settings, it mentions a unique key.
 func (d *differ) addNewCollection(newer *catalog.CollectionState) {
 	c := Change{Kind: Sharded, Namespace: newer.Namespace, New: newer.Pattern.String()}
 	if newer.Unsplittable {

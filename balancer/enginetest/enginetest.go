@@ -205,7 +205,7 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// newMigration moves the chunk of app.even at k.
+// newMigration returns a migration of the chunk at k of a collection.
 func (s *suite) newMigration(r balancer.Routing, k int, to catalog.ShardID) policy.Migration {
 	s.Helper()
 	c := r.Table.Find(s.key(r, k))

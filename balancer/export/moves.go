@@ -17,10 +17,6 @@ type MoveCounter struct {
 // donorCounts counts the migrations of one donor.
 type donorCounts struct{ moves, failures, bytes int64 }
 
-// maxLateness is how much older than the newest entry a later entry of a change log can be: each shard
-// writes with its own clock.
-const maxLateness = 10 * time.Minute
-
 // Add counts the migrations of a change log that were not counted before. The migrations of the first
 // log are not counted.
 func (m *MoveCounter) Add(changes []catalog.LogEntry) {
@@ -37,7 +33,7 @@ func (m *MoveCounter) Add(changes []catalog.LogEntry) {
 			continue
 		}
 		m.seen[id] = e.Time
-		if from := e.Time.Add(-maxLateness); from.After(until) {
+		if from := e.Time.Add(-catalog.MaxLogLateness); from.After(until) {
 			until = from
 		}
 		if !first {

@@ -10,7 +10,6 @@ import (
 // basis is the evidence for the times of a forecast.
 type basis struct {
 	rates     rates
-	evidence  evidence
 	window    balancerWindow
 	simulated simulation
 	at        time.Time

@@ -61,8 +61,7 @@ func (r *ratios) add(pair [2]catalog.ShardID, x ratio) {
 
 // setFastestLinks records for each shard the fastest of its links.
 func (r *ratios) setFastestLinks() {
-	pairs := slices.SortedFunc(maps.Keys(r.pairs), func(a, b [2]catalog.ShardID) int { return slices.Compare(a[:], b[:]) })
-	for _, pair := range pairs {
+	for _, pair := range sortedPairs(r.pairs) {
 		x := r.pairs[pair].mean()
 		for i, id := range pair {
 			if least, known := r.fastestRatio[id]; !known || x < least {
@@ -70,6 +69,11 @@ func (r *ratios) setFastestLinks() {
 			}
 		}
 	}
+}
+
+// sortedPairs returns the keys of a map in order, because sums of floats depend on the order.
+func sortedPairs[V any](m map[[2]catalog.ShardID]V) [][2]catalog.ShardID {
+	return slices.SortedFunc(maps.Keys(m), func(a, b [2]catalog.ShardID) int { return slices.Compare(a[:], b[:]) })
 }
 
 // fastestLead returns by how much the fastest shard is usually faster than the next one, as a

@@ -42,7 +42,7 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	opens := f.setRange(k, simulations, r, e.roundTime)
 	f.setReasons(s, likely, opens)
 	f.Done = likely.isIdle(s.Time()) && len(f.Because) == 0
-	f.Basis = append(changed, basis{r, e, k, likely, s.Time(), len(diagnosis.PendingDeletions(s))}.sentences()...)
+	f.Basis = append(changed, basis{r, k, likely, s.Time(), len(diagnosis.PendingDeletions(s))}.sentences()...)
 	return f, nil
 }
 

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -161,7 +162,8 @@ func bytesStdDevOf(moves []pastMigration) float64 {
 	}
 	const doubt = 3
 	n, squares := float64(doubt), doubt*assumedSkew*assumedSkew
-	for _, s := range by {
+	for _, ns := range slices.Sorted(maps.Keys(by)) { // sorted, because sums of floats depend on the order
+		s := by[ns]
 		n += s.n - 1
 		squares += math.Max(0, s.squares-s.sum*s.sum/s.n)
 	}

@@ -72,3 +72,29 @@ func TestSlowerOfTwoShards(t *testing.T) {
 }
 
 func shardName(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprint("s", i)) }
+
+// Equal evidence gives equal forecasts, to the last bit: sums of floats depend on the order, and the order
+// of a map is random.
+func TestSumsAreRepeatable(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var moves []pastMigration
+	periods, c := map[int64]ratio{}, simulation{linkTimes: map[[2]catalog.ShardID]time.Duration{}}
+	l := links{copying: newRatios(), otherSteps: newRatios()}
+	for i := range 300 {
+		moves = append(moves, pastMigration{ns: fmt.Sprint("db.c", i%100), bytes: 1 + r.Int64N(1<<40)})
+		periods[int64(i)] = ratio{measured: 1 + r.Float64(), predicted: 1 + r.Float64()}
+		pair := [2]catalog.ShardID{shardName(i % 17), shardName(i % 19)}
+		c.linkTimes[pair] = time.Duration(r.Int64N(1e12))
+		if i%3 == 0 {
+			l.otherSteps.add(pair, ratio{1 + r.Float64(), 1, 1})
+		}
+	}
+	l.otherSteps.setFastestLinks()
+	sums := func() [3]float64 { return [3]float64{bytesStdDevOf(moves), loadSpread(periods), c.unmeasuredShare(l)} }
+	first := sums()
+	for range 100 {
+		if again := sums(); again != first {
+			t.Fatalf("%v, then %v", first, again)
+		}
+	}
+}

@@ -58,7 +58,8 @@ func (c simulation) longestGap(start time.Time) (longest time.Duration) {
 // unknownShare.
 func (c simulation) unmeasuredShare(l links) float64 {
 	var unused, all float64
-	for pair, took := range c.linkTimes {
+	for _, pair := range sortedPairs(c.linkTimes) {
+		took := c.linkTimes[pair]
 		all += took.Seconds()
 		unused += took.Seconds() * l.unknownShare(pair[0], pair[1])
 	}

@@ -1,7 +1,9 @@
 package forecast
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -24,11 +26,13 @@ func loadSpread(periods map[int64]ratio) float64 {
 	const doubt = 3
 	n, squares := 0.0, doubt*assumedLoadStdDev*assumedLoadStdDev
 	var sum, weight float64
-	for _, x := range periods {
+	sorted := slices.Sorted(maps.Keys(periods)) // because sums of floats depend on the order
+	for _, at := range sorted {
+		x := periods[at]
 		sum, weight = sum+x.predicted*math.Log(x.mean()), weight+x.predicted
 	}
-	for _, x := range periods {
-		d := math.Log(x.mean()) - sum/weight
+	for _, at := range sorted {
+		d := math.Log(periods[at].mean()) - sum/weight
 		n++
 		squares += d * d
 	}

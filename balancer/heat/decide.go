@@ -260,15 +260,14 @@ func (d *decider) addStep() bool {
 	}
 	p, to, split := d.chooseMove(donor)
 	switch {
-	case split != nil && d.addSplit(donor, split):
-		return true
+	case split != nil:
+		d.addSplit(donor, split)
 	case p != nil:
 		d.addMove(p, donor, to)
-		return true
 	case d.exchange(donor):
-		return true
+	default:
+		d.markStuck(donor, d.obstacle(donor))
 	}
-	d.markStuck(donor, d.obstacle(donor))
 	return true
 }
 

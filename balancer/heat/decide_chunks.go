@@ -176,11 +176,11 @@ const minSplitSamples = 20
 
 // addSplit splits a piece at the median of its load. It does not split a piece without another key at
 // the median, or a piece with hardly any load besides a hot key.
-func (d *decider) addSplit(s *shardState, p *piece) bool {
+func (d *decider) addSplit(s *shardState, p *piece) {
 	at, below, ok := p.median(d.weights[p.coll])
 	if !ok || p.load-p.hotKeyLoad < minRelief*d.mean {
 		p.unsplittable = true
-		return true
+		return
 	}
 	d.decision.Steps = append(d.decision.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max, At: at,
 		From: s.Shard})
@@ -194,7 +194,6 @@ func (d *decider) addSplit(s *shardState, p *piece) bool {
 		}
 	}
 	s.pieces = append(s.pieces, &upper)
-	return true
 }
 
 // median returns the key for which the load below is closest to half, and the share of the load below

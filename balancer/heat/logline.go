@@ -35,13 +35,12 @@ type logLine struct {
 
 // operation holds the fields that log lines and profiler documents share.
 type operation struct {
-	Type        string          `json:"type"` // in a log line
-	Op          string          `json:"op"`   // in a profiler document
-	Namespace   string          `json:"ns"`
-	Command     json.RawMessage `json:"command"`
-	Originating json.RawMessage `json:"originatingCommand"`
-	Locks       json.RawMessage `json:"locks"`
-	Time        struct {
+	Type      string          `json:"type"` // in a log line
+	Op        string          `json:"op"`   // in a profiler document
+	Namespace string          `json:"ns"`
+	Command   json.RawMessage `json:"command"`
+	Locks     json.RawMessage `json:"locks"`
+	Time      struct {
 		Date json.RawMessage `json:"$date"`
 	} `json:"ts"`
 }

@@ -145,8 +145,8 @@ type estimate struct {
 	sampled bool
 }
 
-// chunkRanges holds the chunks that a sample targets, [from, to), for each of its ranges; empty means
-// all chunks.
+// chunkRanges holds the chunks that a sample targets, [from, to), for each of its ranges; nil means
+// all chunks, and an empty list none.
 type chunkRanges [][2]int
 
 // initMap sets the chunks and shards of the Map, without load.
@@ -191,6 +191,7 @@ func (e *estimate) reachedChunks(s Sample) (list chunkRanges) {
 		i := e.chunkIndex(s.Key)
 		return chunkRanges{{i, i + 1}}
 	}
+	list = chunkRanges{} // a filter that matches nothing reaches no chunk
 	for _, r := range s.Ranges {
 		from := e.chunkIndex(r.From)
 		to := sort.Search(len(e.m.Chunks), func(i int) bool { return e.m.Chunks[i].Min.Compare(r.To) >= 0 })

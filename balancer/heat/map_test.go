@@ -88,6 +88,7 @@ func TestRangesAndScatter(t *testing.T) {
 	m := heat.Estimate(heat.Input{Table: table, Span: time.Second, Samples: []heat.Sample{
 		sample(bson.D{{Key: "k", Value: bson.D{{Key: "$gte", Value: 5}, {Key: "$lt", Value: 25}}}}),
 		sample(bson.D{{Key: "x", Value: 1}}),
+		sample(bson.D{{Key: "k", Value: bson.D{{Key: "$in", Value: bson.A{}}}}}), // no shard's
 	}})
 	want := []float64{0, 0.5, 0.5, 1}
 	for i, c := range m.Chunks {
@@ -100,7 +101,7 @@ func TestRangesAndScatter(t *testing.T) {
 			t.Errorf("%s: %+v", s.Shard, s)
 		}
 	}
-	if m.Scattered.Reads != 0.5 {
+	if m.Scattered.Reads != 1.0/3 {
 		t.Errorf("%v of the reads go to all shards", m.Scattered.Reads)
 	}
 }

@@ -203,7 +203,7 @@ func (r filterReader) prefixSpans(v bson.RawValue, hashed bool) fieldSpans {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil || hashed || !r.simpleCollation || options != "" || parsed.Op != syntax.OpConcat ||
 		len(parsed.Sub) < 2 || parsed.Sub[0].Op != syntax.OpBeginText ||
-		parsed.Sub[1].Op != syntax.OpLiteral {
+		parsed.Sub[1].Op != syntax.OpLiteral || parsed.Sub[1].Flags&syntax.FoldCase != 0 {
 		return nil
 	}
 	text := string(parsed.Sub[1].Rune)

@@ -66,6 +66,8 @@ func TestRangesOf(t *testing.T) {
 		{k(bson.Regex{Pattern: "^ab"}), false, []int{4}},
 		{k(bson.Regex{Pattern: "^ab", Options: "i"}), false, nil},
 		{k(D{{Key: "$regex", Value: "^ab"}, {Key: "$options", Value: "i"}}), false, nil},
+		{k(bson.Regex{Pattern: "(?i)^ab"}), false, nil},
+		{k(bson.Regex{Pattern: "^(?i)ab"}), false, nil},
 		{k(bson.Regex{Pattern: "ab"}), false, nil},
 		{k(op("$ne", 1)), false, nil},
 		{k(op("$exists", true)), false, nil},

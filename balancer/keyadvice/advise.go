@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"shardsh/balancer/humanize"
-
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // Advice is the advice on the shard key of a collection.
@@ -82,7 +81,7 @@ func Advise(f Facts, asked []Key) Advice {
 	if len(asked) == 0 {
 		a.Candidates = shownCandidates(f, ranked)
 	}
-	if a.Verdict = verdict(f, best, len(asked) > 0); best.Score > 0 {
+	if a.Verdict = verdict(f, best, currentCandidate(f, ranked), len(asked) > 0); best.Score > 0 {
 		a.Best = &best
 		a.Commands = commands(f, best)
 	}
@@ -91,6 +90,18 @@ func Advise(f Facts, asked []Key) Advice {
 		a.Notes = append(a.Notes, betterKey(f, best)...)
 	}
 	return a
+}
+
+// currentCandidate returns the rating of the current key, about which the user may not have asked; zero
+// for a collection that is not sharded.
+func currentCandidate(f Facts, ranked []Candidate) Candidate {
+	if len(f.Current) == 0 {
+		return Candidate{}
+	}
+	if i := slices.IndexFunc(ranked, func(c Candidate) bool { return c.Key.Equal(f.Current) }); i >= 0 {
+		return ranked[i]
+	}
+	return Rank(f, []Key{f.Current})[0]
 }
 
 // betterKey returns a note on a clearly better key that the user did not ask about.
@@ -144,7 +155,7 @@ func basis(f Facts) []string {
 	}[f.QueriesFrom])
 }
 
-func verdict(f Facts, best Candidate, asked bool) string {
+func verdict(f Facts, best, current Candidate, asked bool) string {
 	among := ""
 	if asked {
 		among = " of those asked about"
@@ -155,6 +166,9 @@ func verdict(f Facts, best Candidate, asked bool) string {
 	case best.Key.Equal(f.Current):
 		return fmt.Sprintf("keep %s, which is %s: no other key%s is so much better that moving the data would pay", best.Key,
 			best.Grade, among)
+	case len(f.Current) > 0 && current.Score >= keepRatio*best.Score:
+		return fmt.Sprintf("%s is %s, but not so much better than %s, by which %s is sharded, that moving the data would pay",
+			best.Key, best.Grade, f.Current, f.Namespace)
 	case len(f.Current) > 0:
 		return fmt.Sprintf("%s is %s and better than %s, by which %s is sharded", best.Key, best.Grade, f.Current,
 			f.Namespace)

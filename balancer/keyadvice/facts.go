@@ -114,6 +114,16 @@ func (f Facts) ratedBytes() int64 {
 	return max(f.Bytes, f.ExpectBytes, MinChunksPerShard*int64(f.shards())*f.ChunkBytes)
 }
 
+// BytesOf returns the size of a number of documents, each of the collection's average size; 0 for an
+// empty collection. It is limited, as users may name any number.
+func (f Facts) BytesOf(docs int64) int64 {
+	const largest = 1 << 60
+	if f.Docs <= 0 {
+		return 0
+	}
+	return int64(min(float64(docs)*float64(f.Bytes)/float64(f.Docs), largest))
+}
+
 // shards returns the number of shards for which keys are rated, at least two: with one shard all keys
 // would be equal.
 func (f Facts) shards() int { return max(f.Shards, 2) }

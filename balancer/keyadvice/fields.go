@@ -17,7 +17,7 @@ const (
 )
 
 // FieldsOf returns the fields of documents whose values are suitable for a shard key: short, present in
-// most documents, and neither arrays nor measured numbers.
+// most documents, and neither arrays, booleans, regular expressions nor fractions.
 func FieldsOf(docs []bson.Raw) []string {
 	found := map[string]*fieldStats{}
 	var order []string

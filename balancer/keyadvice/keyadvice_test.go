@@ -153,6 +153,18 @@ func TestCurrentKey(t *testing.T) {
 			t.Errorf("%s is not told of", current)
 		}
 	}
+	// A key is not better than one that wasn't rated because the user didn't ask about it.
+	f.Current = key(t, `{"customer": 1}`)
+	for _, asked := range []string{`{"at": 1}`, `{"kind": 1}`} {
+		if a := Advise(f, []Key{key(t, asked)}); strings.Contains(a.Verdict, "and better than") {
+			t.Errorf("%s: %s", asked, a.Verdict)
+		}
+	}
+	f.Current = key(t, `{"kind": 1}`)
+	better := Advise(f, []Key{key(t, `{"customer": 1}`)})
+	if !strings.Contains(better.Verdict, "and better than {kind: 1}, by which") {
+		t.Error(better.Verdict)
+	}
 }
 
 // More documents make more of a value that many have: what was fine outgrows chunks.

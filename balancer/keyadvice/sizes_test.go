@@ -84,6 +84,19 @@ func TestPresplit(t *testing.T) {
 	}
 }
 
+// The size of documents that are expected does not overflow.
+func TestBytesOf(t *testing.T) {
+	f := Facts{Docs: 1_000_000_000, Bytes: 1_000_000_000_000}
+	for docs, want := range map[int64]int64{0: 0, 1000: 1_000_000, 20_000_000_000: 20_000_000_000_000, 1 << 62: 1 << 60} {
+		if got := f.BytesOf(docs); got != want {
+			t.Errorf("%d documents: %d bytes, want %d", docs, got, want)
+		}
+	}
+	if got := (Facts{}).BytesOf(5); got != 0 {
+		t.Errorf("%d bytes of a collection without documents", got)
+	}
+}
+
 // A zone has what lies in its ranges.
 func TestPresplitZones(t *testing.T) {
 	f := facts(t)

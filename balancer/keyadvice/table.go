@@ -83,9 +83,9 @@ func joinColumns(known map[string]column, docs []bson.Raw, names []string) []str
 
 // counts says how often the values of a key occur in the sample.
 type counts struct {
-	// perValue is the number of documents of each value, the most common value first. first is the
-	// index of a document with the most common value.
-	perValue      []int64
+	// perValue is the number of documents of each value, the most common value first.
+	perValue []int64
+	// mostCommonDoc is the index of a document with the most common value.
 	mostCommonDoc int
 	total         int64
 }

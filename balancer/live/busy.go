@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -45,7 +46,7 @@ type Busy struct {
 	Detail    string        `json:"detail,omitzero"`
 }
 
-// String returns a description such as "migration of shop.orders off shard0, for 12s".
+// String returns a description such as "migration of shop.orders on shard0, for 12s".
 func (b Busy) String() string {
 	var text string
 	switch b.Kind {
@@ -60,13 +61,7 @@ func (b Busy) String() string {
 	case BusyResharding:
 		text = cmp.Or(b.Detail, "resharding")
 	case BusyDeletion:
-		text = fmt.Sprintf("%d range deletions", b.Count)
-		if b.Count == 1 {
-			text = "1 range deletion"
-		}
-		if b.Detail != "" {
-			text = b.Detail
-		}
+		text = cmp.Or(b.Detail, humanize.Count(b.Count, "range deletion"))
 	default:
 		text = b.Detail
 	}
@@ -286,7 +281,7 @@ func (ar *ActivityReader) readOrphans(ctx context.Context) (list []Busy, err err
 		for id, data := range sizes {
 			if data.Orphans > 0 {
 				list = append(list, Busy{Kind: BusyDeletion, Namespace: text(doc, "ns"), Shard: id, Count: data.Orphans,
-					Detail: fmt.Sprintf("%d documents to delete", data.Orphans)})
+					Detail: humanize.Count(data.Orphans, "document") + " to delete"})
 			}
 		}
 	}

@@ -77,8 +77,15 @@ func WithSingleTimeout(ctx context.Context, command bson.D) (context.Context, bs
 		return ctx, command, func() {}
 	}
 	rest := slices.Delete(slices.Clone(command), i, i+1)
-	ms, ok := command[i].Value.(int64)
-	if !ok {
+	var ms int64
+	switch v := command[i].Value.(type) {
+	case int64:
+		ms = v
+	case int32:
+		ms = int64(v)
+	case int:
+		ms = int64(v)
+	default:
 		return ctx, rest, func() {}
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)

@@ -152,6 +152,23 @@ func TestReadingOutlivesACut(t *testing.T) {
 	}
 }
 
+// A command's own limit holds for a context with a later deadline, whatever the type of its number.
+func TestSingleTimeout(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for _, ms := range []any{int64(2000), int32(2000), 2000} {
+		limited, command, done := live.WithSingleTimeout(ctx,
+			bson.D{{Key: "find", Value: "c"}, {Key: "maxTimeMS", Value: ms}})
+		defer done()
+		if at, ok := limited.Deadline(); !ok || time.Until(at) > 2*time.Second {
+			t.Errorf("%T: the deadline is in %v", ms, time.Until(at))
+		}
+		if len(command) != 1 {
+			t.Errorf("%T: %v", ms, command)
+		}
+	}
+}
+
 // A read whose context has ended does not wait for a hung server to close its cursor.
 func TestReadingEndsOnAHungConnection(t *testing.T) {
 	cable := &line{cut: "getMore", freeze: true}

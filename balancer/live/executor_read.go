@@ -49,19 +49,9 @@ func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error 
 	if err != nil {
 		return err
 	}
-	databases, _ := reply.Lookup("databases").ArrayOK()
-	values, err := databases.Values()
+	bytes, err := bytesByShard(reply)
 	if err != nil {
 		return err
-	}
-	bytes := map[catalog.ShardID]int64{}
-	for _, db := range values {
-		doc, _ := db.DocumentOK()
-		parts, _ := doc.Lookup("shards").DocumentOK()
-		elements, _ := parts.Elements()
-		for _, e := range elements {
-			bytes[catalog.ShardID(e.Key())] += integer(parts, e.Key())
-		}
 	}
 	for i, s := range shards {
 		if s.MaxSizeMB > 0 {

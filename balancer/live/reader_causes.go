@@ -76,7 +76,7 @@ func (r causeReader) suspects() []*catalog.CollectionState {
 	}
 	suspicion := make(map[*catalog.CollectionState]int64, len(list))
 	for _, c := range list {
-		suspicion[c] = unevenness(c)
+		suspicion[c] = r.unevenness(c)
 		if marked(c) {
 			suspicion[c] = math.MaxInt64
 		}
@@ -86,10 +86,17 @@ func (r causeReader) suspects() []*catalog.CollectionState {
 }
 
 // unevenness returns the difference between the largest and the smallest amount on a shard, in bytes
-// or, if those are not known, in chunks.
-func unevenness(c *catalog.CollectionState) int64 {
+// or, if those are not known, in chunks. Shards without chunks count if they can get some: all that are
+// not draining, but only those with chunks if zones limit them.
+func (r causeReader) unevenness(c *catalog.CollectionState) int64 {
+	ids := slices.Clone(c.Owners())
+	for _, s := range r.parts.Shards {
+		if c.Zones.Len() == 0 && !s.Draining && !slices.Contains(ids, s.ID) {
+			ids = append(ids, s.ID)
+		}
+	}
 	least, most := int64(math.MaxInt64), int64(0)
-	for _, id := range c.Owners() {
+	for _, id := range ids {
 		n := c.CountOn(id).Chunks
 		if c.Sizes != nil {
 			n = c.Sizes[id].Bytes
@@ -134,16 +141,20 @@ func indexStages() []bson.D {
 	return []bson.D{
 		{{Key: "$indexStats", Value: bson.D{}}},
 		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1}, {Key: "name", Value: 1},
-			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
+			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1},
+			{Key: "spec.collation", Value: 1}}}},
 	}
 }
 
-// servesKey reports whether an index permits moving chunks.
+// servesKey reports whether an index permits moving chunks. A collation other than the simple one does
+// not; from 9.0 on, servers report the simple one, too.
 func servesKey(r catalog.Release, index bson.Raw, p catalog.KeyPattern) bool {
 	partial, _ := index.Lookup("spec", "partialFilterExpression").DocumentOK()
 	wildcard := !document(index, "key").Lookup("$**").IsZero()
-	return partial == nil && (!wildcard || r.WildcardServesKey()) && !catalog.IsTruthy(index.Lookup("spec", "sparse")) &&
-		beginsWith(document(index, "key"), p.Doc())
+	locale := text(index, "spec", "collation", "locale")
+	simple := locale == "" || locale == "simple"
+	return partial == nil && simple && (!wildcard || r.WildcardServesKey()) &&
+		!catalog.IsTruthy(index.Lookup("spec", "sparse")) && beginsWith(document(index, "key"), p.Doc())
 }
 
 // beginsWith reports whether the first fields of an index are those of a key.

@@ -44,17 +44,18 @@ func (r logReading) readLogs(ctx context.Context) error {
 }
 
 // readLog returns the entries of the older Snapshot that are still recent, followed by newer entries,
-// which it reads. Logs have no index on the time, so the newest entries are read first, up to a limit.
+// which it reads. Entries that can have been written later with an older time are read again. Logs have
+// no index on the time, so the newest entries are read first, up to a limit.
 func (r logReading) readLog(ctx context.Context, name string, old []catalog.LogEntry) ([]catalog.LogEntry, error) {
 	since := r.parts.Time.Add(-catalog.LogSpan)
 	old = slices.Clone(old)
 	old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.After(since) })
 	from := since
 	if len(old) > 0 {
-		// More entries with the latest time may have been written since.
-		from = old[len(old)-1].Time
-		old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.Before(from) })
-		from = from.Add(-1)
+		if late := old[len(old)-1].Time.Add(-catalog.MaxLogLateness); late.After(from) {
+			from = late
+		}
+		old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return e.Time.After(from) })
 	}
 	most := r.options.MaxLogEntries
 	docs, err := r.source.list(ctx, find(name, bson.D{{Key: "time", Value: bson.D{{Key: "$gt", Value: from}}}}).

@@ -59,7 +59,9 @@ func (r *reading) startAskingMembers(ctx context.Context) error {
 	at := r.parts.Time
 	all.Go(func() {
 		askMembers(ctx, r.options.MemberSettings, list)
-		r.memberCache.Store(&cachedMembers{slices.Clone(list), at})
+		if ctx.Err() == nil { // else members were not asked, or have not answered, only because the read ended
+			r.memberCache.Store(&cachedMembers{slices.Clone(list), at})
+		}
 	})
 	return nil
 }

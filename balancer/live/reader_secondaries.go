@@ -97,7 +97,8 @@ type configCursor struct {
 	secondaries *secondaryReads
 }
 
-// close records the cluster time of the last reply, and closes the cursor and the session.
+// close records the cluster time of the last reply, and ends the session. The cursor is closed by those
+// who read it.
 func (c configCursor) close(ctx context.Context) {
 	if c.session != nil {
 		c.secondaries.advanceClusterTime(c.session.OperationTime())

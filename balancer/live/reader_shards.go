@@ -43,32 +43,39 @@ func (r *reading) readShardSizes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	databases, ok := reply.Lookup("databases").ArrayOK()
-	if !ok {
-		return mongoerr.New(mongoerr.NoSuchKey, "listDatabases returned no databases")
-	}
-	list, err := databases.Values()
+	bytes, err := bytesByShard(reply)
 	if err != nil {
 		return err
 	}
+	for i := range r.parts.Shards {
+		s := &r.parts.Shards[i].Shard
+		s.SizeMB = bytes[s.ID] >> 20
+	}
+	return nil
+}
+
+// bytesByShard returns the size of all databases on each shard from the reply to listDatabases.
+func bytesByShard(reply bson.Raw) (map[catalog.ShardID]int64, error) {
+	databases, ok := reply.Lookup("databases").ArrayOK()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "listDatabases returned no databases")
+	}
+	list, err := databases.Values()
+	if err != nil {
+		return nil, err
+	}
 	bytes := map[catalog.ShardID]int64{}
 	for _, v := range list {
-		doc, _ := v.DocumentOK()
-		shards, _ := doc.Lookup("shards").DocumentOK()
+		shards := document(v.Value, "shards")
 		elements, err := shards.Elements()
 		if err != nil {
 			continue
 		}
 		for _, e := range elements {
-			n, _ := e.Value().AsInt64OK()
-			bytes[catalog.ShardID(e.Key())] += n
+			bytes[catalog.ShardID(e.Key())] += integer(shards, e.Key())
 		}
 	}
-	for i := range r.parts.Shards {
-		s := &r.parts.Shards[i].Shard
-		s.SizeMB = bytes[s.ID] / 1024 / 1024
-	}
-	return nil
+	return bytes, nil
 }
 
 // readDrains reads the state of the draining shards, or of the one wanted shard. Before 8.3 no command

@@ -416,7 +416,8 @@ func TestReadSinceAnotherCluster(t *testing.T) {
 // Only the newest entries of long logs are read.
 func TestLogEntries(t *testing.T) {
 	c := newConformance(t, catalog.Release80, asItIs)
-	all := c.read(t, live.ReaderOptions{}, nil).Parts().Changes
+	first := c.read(t, live.ReaderOptions{}, nil)
+	all := first.Parts().Changes
 	got, err := live.NewReader(c.client, live.ReaderOptions{MaxLogEntries: 2}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -428,6 +429,19 @@ func TestLogEntries(t *testing.T) {
 	}
 	if len(p.Source.Gaps) == 0 || p.Source.Gaps[len(p.Source.Gaps)-1].What != "changelog" {
 		t.Errorf("gaps %+v", p.Source.Gaps)
+	}
+	// A shard whose clock is slow writes later what seems older.
+	newest := p.Changes[1]
+	late := doc(t, e("_id", "late"), e("time", newest.Time.Add(-time.Minute)), e("what", "split"),
+		e("ns", newest.Namespace), e("details", bson.D{}))
+	c.ok(t, "config", e("insert", "changelog"), e("documents", bson.A{late}))
+	since := c.read(t, live.ReaderOptions{}, first).Parts().Changes
+	ids := map[string]int{}
+	for _, entry := range since {
+		ids[entry.Raw.Lookup("_id").String()]++
+	}
+	if ids[late.Lookup("_id").String()] != 1 || len(since) != len(all)+1 || len(ids) != len(since) {
+		t.Errorf("changes %v", ids)
 	}
 	// What is older than a day goes.
 	c.ok(t, "admin", e("mockAdvance", (25*time.Hour).Milliseconds()))

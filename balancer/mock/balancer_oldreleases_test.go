@@ -216,9 +216,11 @@ func TestTrap32JumboFlagOfReleases(t *testing.T) {
 
 // Up to 5.0 shards split chunks that inserts make larger than the chunk size.
 func TestAutoSplit(t *testing.T) {
+	var location *time.Location
 	grow := func(t *testing.T, release catalog.Release, prepare ...bson.D) int {
 		t.Helper()
-		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"settings":{"chunkSizeMB":1}}`, mock.Config{Release: release})
+		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"settings":{"chunkSizeMB":1}}`,
+			mock.Config{Release: release, Start: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), Location: location})
 		for _, command := range prepare {
 			m.ok(t, "config", command)
 		}
@@ -254,6 +256,16 @@ func TestAutoSplit(t *testing.T) {
 		d("$set", d("mode", "autoSplitOnly")), "upsert", true)})
 	if n := grow(t, catalog.Release44, stopped); n < 10 {
 		t.Errorf("mode autoSplitOnly: %d chunks", n)
+	}
+	// The window is in the time zone of the servers: at noon in UTC, midnight in this one.
+	location = time.FixedZone("", 12*3600)
+	for start, least := range map[string]int{"23:00": 10, "11:00": 1} {
+		stop := map[string]string{"23:00": "02:00", "11:00": "14:00"}[start]
+		window := d("update", "settings", "updates", bson.A{d("q", d("_id", "balancer"), "u",
+			d("$set", d("activeWindow", d("start", start, "stop", stop))), "upsert", true)})
+		if n := grow(t, catalog.Release44, window); n < least || least == 1 && n != 1 {
+			t.Errorf("window from %s to %s: %d chunks", start, stop, n)
+		}
 	}
 }
 

@@ -136,12 +136,11 @@ func (cf *ChangeFeed) note(ch Change) {
 			ch.UUID = &l.uuid
 		}
 	}
-	log := cf
-	log.list = append(log.list, ch)
-	log.bytes += len(ch.Before) + len(ch.After)
-	for len(log.list) > maxChanges || log.bytes > maxChangeBytes && len(log.list) > 1 {
-		oldest := log.list[0]
-		log.forgottenUntil, log.bytes, log.list = oldest.At, log.bytes-len(oldest.Before)-len(oldest.After), log.list[1:]
+	cf.list = append(cf.list, ch)
+	cf.bytes += len(ch.Before) + len(ch.After)
+	for len(cf.list) > maxChanges || cf.bytes > maxChangeBytes && len(cf.list) > 1 {
+		oldest := cf.list[0]
+		cf.forgottenUntil, cf.bytes, cf.list = oldest.At, cf.bytes-len(oldest.Before)-len(oldest.After), cf.list[1:]
 	}
 	cf.clock.Wake()
 }

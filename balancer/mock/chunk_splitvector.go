@@ -18,7 +18,7 @@ type SplitVectorRequest struct {
 	Namespace  string
 	Key        bson.Raw
 	Min, Max   bson.Raw
-	ChunkBytes int64 // zero for no limit
+	ChunkBytes int64 // not used with Force
 	MaxPoints  int64 // zero for no limit
 	MaxKeys    int64 // per piece; zero for the default
 	Force      bool  // return the median, regardless of sizes
@@ -173,7 +173,7 @@ func (c *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 		return
 	}
 	settings := c.balancer.loop.Settings()
-	if !settings.ShouldAutoSplit(c.clock.Now().Local()) {
+	if !settings.ShouldAutoSplit(c.clock.Now().In(c.location)) {
 		return
 	}
 	coll, ok, err := c.config.TrackedEntry(ns)

@@ -134,6 +134,7 @@ func New(cfg Config) (*Cluster, error) {
 	}
 	if cfg.FCV != "" {
 		if err := c.clusterParameters.SetFCV(cfg.FCV); err != nil {
+			c.storage.close()
 			return nil, fmt.Errorf("feature compatibility version: %w", err)
 		}
 	}

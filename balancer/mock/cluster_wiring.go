@@ -144,6 +144,6 @@ func (c *Cluster) Now() time.Time { return c.clock.Now() }
 // IDs returns the source of ObjectIds, UUIDs and logical times.
 func (c *Cluster) IDs() *ids.Source { return c.ids }
 
-// After schedules happens in d. happens is called with the lock held. Tests use it for faults at
-// arbitrary times. The caller holds the lock.
+// After schedules run in d, which is called with the lock held. Tests use it for faults at arbitrary
+// times. The caller holds the lock.
 func (c *Cluster) After(d time.Duration, run func()) { c.clock.After(d, run) }

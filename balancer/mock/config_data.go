@@ -48,11 +48,11 @@ type ConfigDB struct {
 	ids   *ids.Source
 
 	fcv fcvRecord
-	// collections holds the collections by namespace. existing returns one after it has flushed its
-	// pendingLogs.
+	// collections holds the collections by namespace. existingCollection returns one after it has
+	// flushed its pendingLogs.
 	collections map[string]*store.Collection
 	pendingLogs pendingLogs
-	// tables holds the routing tables by namespace; see table and setTable.
+	// tables holds the routing tables by namespace; see Table and setTable.
 	tables  map[string]*catalog.Draft
 	entries entryCache
 	// forbiddenSince holds the collection version at which migrations were disallowed. Shards see the

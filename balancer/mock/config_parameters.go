@@ -239,8 +239,8 @@ func (cp *ClusterParameters) DefaultConcerns() bson.D {
 		bson.E{Key: "defaultReadConcernSource", Value: source(read)})
 }
 
-// DefaultWriteConcern returns the effective write concern of a write whose write concern (said) has no
-// w, and its provenance: the default that was set, or the implicit default, which is majority since 5.0.
+// DefaultWriteConcern returns the effective write concern of a write whose requested write concern has
+// no w, and its provenance: the default that was set, or the implicit default, which is majority since 5.0.
 // The mock has no arbiters.
 func (cp *ClusterParameters) DefaultWriteConcern(requested bson.Raw) (concern bson.Raw, source string) {
 	raw, _ := cp.config.doc(configSettings, concernsSettingID)

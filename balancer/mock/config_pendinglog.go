@@ -33,7 +33,7 @@ const (
 type pendingLogs map[string]*pendingLog
 
 // add adds an entry to a log of at most limit bytes, including the entries that are already in its
-// collection (read).
+// collection.
 func (p pendingLogs) add(ns string, limit int64, e logEntry, id []byte, now time.Time, collection *store.Collection) {
 	q := p[ns]
 	if q == nil {
@@ -115,8 +115,8 @@ func (p *pendingLog) dropFirstBlock() {
 	p.blocks, p.firstOffset = p.blocks[1:], 0
 }
 
-// trim drops the oldest entries beyond the limit. read is the log's collection, with the entries
-// inserted before.
+// trim drops the oldest entries beyond the limit. The collection is the log's, with the entries inserted
+// before.
 func (p *pendingLog) trim(collection *store.Collection) {
 	p.trimWholeBlocks(collection)
 	for p.bytes > 0 && collection.Bytes()+p.bytes > p.limit {

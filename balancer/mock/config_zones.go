@@ -334,7 +334,7 @@ func (zs *Zones) renameNamespace(from, to string) {
 	}
 }
 
-// dropRanges removes the zone ranges of the namespaces for which meant returns true.
+// dropRanges removes the zone ranges of the namespaces for which matches returns true.
 func (zs *Zones) dropRanges(matches func(ns string) bool) {
 	tags := zs.config.Collection(configTags)
 	for record, raw := range tags.Scan() {

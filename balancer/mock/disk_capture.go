@@ -61,7 +61,7 @@ type capturedTable struct {
 	table  *catalog.RoutingTable
 }
 
-// newChangeCapture returns a changeCapture without state. With once it does not enable change tracking,
+// newChangeCapture returns a changeCapture without state. With singleUse it does not enable change tracking,
 // because it is used for a single capture.
 func newChangeCapture(singleUse bool) *changeCapture {
 	return &changeCapture{

@@ -157,7 +157,7 @@ func (l *stateLoader) readChunks(p catalog.KeyPattern, bucket string) (chunks []
 		x, errX := catalog.ParseChunk(p, a)
 		y, errY := catalog.ParseChunk(p, b)
 		if errX != nil || errY != nil {
-			return 0 // newRoutingTable reports the error
+			return 0 // NewRoutingTable reports the error
 		}
 		return x.Min.Compare(y.Min)
 	})

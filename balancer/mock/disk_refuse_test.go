@@ -33,6 +33,12 @@ func TestDiskRefuses(t *testing.T) {
 	if _, err := New(Config{DBPath: dir, Snapshot: snapshot}); !errors.Is(err, ErrHoldsCluster) {
 		t.Errorf("a snapshot for a cluster that is there: %v", err)
 	}
+	// After the refusal of a version, the directory is not locked.
+	refused(t, Config{DBPath: dir, FCV: "1.0"}, "feature compatibility version")
+	if c, err = New(Config{DBPath: dir}); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
 	refused(t, Config{DBPath: filepath.Join(snapshot, "below")}, "dbpath", "not a directory")
 
 	text := filepath.Join(t.TempDir(), disk.FileName)

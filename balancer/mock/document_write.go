@@ -20,7 +20,7 @@ import (
 // not exist.
 func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertDocument(ns, doc, true) }
 
-// InsertDocument is like Insert, but runs the collection's validator only if check is true.
+// InsertDocument is like Insert, but runs the collection's validator only if validate is true.
 func (rq *Request) InsertDocument(ns string, doc bson.Raw, validate bool) error {
 	known := rq.hasInsertTarget(ns)
 	if !known {

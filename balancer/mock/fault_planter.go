@@ -123,7 +123,7 @@ func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error 
 }
 
 // ResetChunkHistory replaces the history of the chunk that begins at bound, as a restore of the config
-// server from an older backup may do. The new history begins with the shard begins.
+// server from an older backup may do. The new history begins with firstShard.
 func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, firstShard catalog.ShardID) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()

@@ -13,10 +13,7 @@ import (
 // ones are rejected until the copy is complete (release notes of 9.0).
 
 // fcvChange is a change of the FCV in progress, which copies metadata to the shards.
-type fcvChange struct {
-	to     string
-	minEnd time.Time // earliest end; the copy also waits for migrations
-}
+type fcvChange struct{ to string }
 
 // Durations of a copy. They are estimates, not measurements.
 const (
@@ -52,7 +49,7 @@ func (cp *ClusterParameters) StartFCVChange(version string, d time.Duration) err
 	if d == 0 {
 		d = cp.metadataCopyTime()
 	}
-	u := &fcvChange{to: version, minEnd: cp.clock.Now().Add(d)}
+	u := &fcvChange{to: version}
 	cp.fcvChange = u
 	if copies {
 		cp.reshardings.abortUncommitted()

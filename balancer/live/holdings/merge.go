@@ -59,15 +59,17 @@ type orderField struct {
 
 // stream is the cursor on one shard.
 type stream struct {
-	reader       *MergedReader
-	shard        *Shard
-	cursor       *mongo.Cursor
-	ahead        *documents.AheadReader // of the cursor
-	current      bson.Raw
-	sortKey      []byte // of current, by the index's fields
-	spare        []byte // the room for the next one
-	resumeAt     bson.Raw
-	skipAtResume int // number of documents with the key resumeAt that were read already
+	reader   *MergedReader
+	shard    *Shard
+	cursor   *mongo.Cursor
+	ahead    *documents.AheadReader // of the cursor
+	current  bson.Raw
+	sortKey  []byte // of current, by the index's fields
+	spare    []byte // the room for the next one
+	resumeAt bson.Raw
+	// skipAtResume is the number of documents with the key resumeAt that were read already: at most 1, as
+	// keys of the index are unique.
+	skipAtResume int
 	ended        bool
 }
 

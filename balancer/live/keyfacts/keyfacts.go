@@ -103,7 +103,7 @@ func AdvisePresplit(ctx context.Context, client *mongo.Client, ns string, o Opti
 			return keyadvice.Presplit{}, fmt.Errorf("%s has no documents, so their size is unknown: "+
 				"pass the expected bytes in place of docs", ns)
 		}
-		f.ExpectBytes = max(f.ExpectBytes, o.ExpectDocs*f.Bytes/f.Docs)
+		f.ExpectBytes = max(f.ExpectBytes, f.BytesOf(o.ExpectDocs))
 	}
 	switch {
 	case len(f.Current) > 0:

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"shardsh/balancer/heat"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 )
 
@@ -228,6 +230,9 @@ func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) 
 		_, err = r.runner.RunCommand(ctx, "admin", bson.D{{Key: "configureQueryAnalyzer", Value: c.ns},
 			{Key: "mode", Value: "full"}, {Key: "samplesPerSecond", Value: r.SampleRate}})
 		if err != nil {
+			if !errors.As(live.ServerError(err), new(*mongoerr.ServerError)) {
+				asked = append(asked, c) // without a reply, the sampling may have started
+			}
 			return end, err
 		}
 		asked = append(asked, c)

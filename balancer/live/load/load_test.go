@@ -1,6 +1,9 @@
 package load_test
 
 import (
+	"context"
+	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -17,6 +20,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/workload"
+	"shardsh/balancer/mongoerr"
 )
 
 const orders = "shop.orders"
@@ -227,4 +231,35 @@ func TestReadsWithAShardDown(t *testing.T) {
 	if waited := w.cluster.Now().Sub(began); waited > time.Minute || time.Since(real) > 30*time.Second {
 		t.Errorf("it took %v of the cluster, %v in truth", waited, time.Since(real))
 	}
+}
+
+// A sampling whose start got no reply is stopped, too: it may have started.
+func TestStopsSamplingWithoutReply(t *testing.T) {
+	w := newWorld(t, "ranged", workload.Spec{Rate: 100, KeyDistribution: "uniform"}, 0)
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.BalancerParts}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = load.Read(t.Context(), lostReplies{live.NewCommandRunner(w.client)}, look, []string{orders},
+		load.Options{SampleRate: 5, Clock: w.cluster.Clock()})
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+	var analyzer struct{ Mode string }
+	found := w.client.Database("config").Collection("queryAnalyzers").FindOne(t.Context(),
+		bson.D{{Key: "_id", Value: orders}})
+	if err := found.Decode(&analyzer); err != nil || analyzer.Mode != "off" {
+		t.Errorf("mode %q, %v", analyzer.Mode, err)
+	}
+}
+
+// lostReplies loses the replies to commands that start a sampling.
+type lostReplies struct{ live.CommandRunner }
+
+func (r lostReplies) RunCommand(ctx context.Context, db string, command bson.D) (bson.Raw, error) {
+	reply, err := r.CommandRunner.RunCommand(ctx, db, command)
+	if command[0].Key == "configureQueryAnalyzer" && command[1].Value == "full" {
+		return nil, &mongoerr.UnansweredError{Cause: io.ErrUnexpectedEOF}
+	}
+	return reply, err
 }

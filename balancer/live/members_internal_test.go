@@ -1,0 +1,39 @@
+package live
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+)
+
+// The answers of members are not kept if the read was cancelled, as the next reads would show its errors.
+func TestCancelledReadKeepsNoMembers(t *testing.T) {
+	for _, cancelled := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if cancelled {
+			cancel()
+		}
+		r := &reading{Reader: &Reader{source: noAnswers{}}}
+		r.options.MemberSettings = options.Client()
+		r.parts.Shards = []catalog.ShardState{{Shard: catalog.Shard{ID: "a", Host: "rs/127.0.0.1:1"}}}
+		if err := r.startAskingMembers(ctx); err != nil {
+			t.Fatal(err)
+		}
+		members := r.awaitMembers()
+		if len(members) != 1 || members[0].Problem == "" || (r.memberCache.Load() == nil) != cancelled {
+			t.Errorf("cancelled %t: members %+v, cached %+v", cancelled, members, r.memberCache.Load())
+		}
+	}
+}
+
+// noAnswers is a source without answers.
+type noAnswers struct{ source }
+
+func (noAnswers) run(ctx context.Context, _ string, _ bson.D) (bson.Raw, error) {
+	return nil, context.Canceled
+}
