@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -68,6 +69,23 @@ func baseName(path string) string {
 	return filepath.Base(path)
 }
 
+// dirName returns a path without its last part.
+func dirName(path string) string {
+	if trimmed := strings.TrimRight(path, string(filepath.Separator)); trimmed != "" {
+		path = trimmed
+	}
+	return filepath.Dir(path)
+}
+
+// normalizePath cleans a path, but keeps the separator at its end.
+func normalizePath(path string) string {
+	clean, separator := filepath.Clean(path), string(filepath.Separator)
+	if strings.HasSuffix(path, separator) && clean != separator {
+		clean += separator
+	}
+	return clean
+}
+
 // extension returns the extension of a path with its dot. The dot that begins a name begins no extension.
 func extension(path string) string {
 	return filepath.Ext(strings.TrimPrefix(filepath.Base(path), "."))
@@ -77,11 +95,11 @@ func extension(path string) string {
 func (s *Globals) newFS() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("readFileSync", func(c *call) any {
-		text := c.s.readFile(c.Text(0))
-		if c.Has(1) && (c.Object(1) == nil || script.Property(c.Object(1), "encoding") != nil) {
-			return strings.ToValidUTF8(text, "\uFFFD")
+		data := []byte(c.s.readFile(c.Text(0)))
+		if encoding := c.encoding(1); encoding != "" && encoding != "buffer" {
+			return decodeBytes(data, encoding)
 		}
-		return c.s.newBuffer([]byte(text))
+		return c.s.newBuffer(data)
 	})
 	m.add("rmSync", func(c *call) any {
 		c.s.checkMayWrite()
@@ -103,7 +121,7 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("copyFileSync", func(c *call) any {
-		c.s.writeFile(c.Text(1), c.s.readFile(c.Text(0)), os.O_TRUNC)
+		c.s.writeFile(c.Text(1), c.s.readFile(c.Text(0)), openFlags["w"], newFileMode)
 		return nil
 	})
 	m.add("mkdtempSync", func(c *call) any {
@@ -114,8 +132,8 @@ func (s *Globals) newFS() *goja.Object {
 		}
 		return dir
 	})
-	m.add("writeFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.textOrBytesArg(1), os.O_TRUNC); return nil })
-	m.add("appendFileSync", func(c *call) any { c.s.writeFile(c.Text(0), c.textOrBytesArg(1), os.O_APPEND); return nil })
+	m.add("writeFileSync", func(c *call) any { c.writeFileSync("w"); return nil })
+	m.add("appendFileSync", func(c *call) any { c.writeFileSync("a"); return nil })
 	m.add("existsSync", func(c *call) any { return c.s.fileExists(c.Text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
@@ -177,7 +195,10 @@ func (s *Globals) newPath() *goja.Object {
 		}
 		return list
 	}
-	m.add("join", func(c *call) any { return filepath.Join(texts(c)...) })
+	m.add("join", func(c *call) any {
+		parts := slices.DeleteFunc(texts(c), func(part string) bool { return part == "" })
+		return normalizePath(strings.Join(parts, string(filepath.Separator)))
+	})
 	m.add("resolve", func(c *call) any {
 		path := c.s.workingDirectory()
 		for _, p := range texts(c) {
@@ -189,7 +210,7 @@ func (s *Globals) newPath() *goja.Object {
 		}
 		return filepath.Clean(path)
 	})
-	m.add("dirname", func(c *call) any { return filepath.Dir(c.Text(0)) })
+	m.add("dirname", func(c *call) any { return dirName(c.Text(0)) })
 	m.add("basename", func(c *call) any {
 		base := baseName(c.Text(0))
 		if c.Has(1) && base != c.Text(1) {
@@ -198,7 +219,7 @@ func (s *Globals) newPath() *goja.Object {
 		return base
 	})
 	m.add("extname", func(c *call) any { return extension(c.Text(0)) })
-	m.add("normalize", func(c *call) any { return filepath.Clean(c.Text(0)) })
+	m.add("normalize", func(c *call) any { return normalizePath(c.Text(0)) })
 	m.add("isAbsolute", func(c *call) any { return filepath.IsAbs(c.Text(0)) })
 	m.add("relative", func(c *call) any {
 		rel, err := filepath.Rel(c.Text(0), c.Text(1))
@@ -208,7 +229,10 @@ func (s *Globals) newPath() *goja.Object {
 		return rel
 	})
 	m.add("parse", func(c *call) any {
-		dir, base, ext := filepath.Dir(c.Text(0)), baseName(c.Text(0)), extension(c.Text(0))
+		dir, base, ext := dirName(c.Text(0)), baseName(c.Text(0)), extension(c.Text(0))
+		if dir == "." && !strings.HasPrefix(c.Text(0), "."+string(filepath.Separator)) {
+			dir = ""
+		}
 		root := ""
 		if filepath.IsAbs(c.Text(0)) {
 			root = "/"
@@ -269,6 +293,9 @@ func digest(name string, data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// maxRandomRange is the maximum range of randomInt, Node's.
+const maxRandomRange uint64 = 1<<48 - 1
+
 // maxRandomBytes is the maximum size of a result of randomBytes.
 const maxRandomBytes = 64 << 20
 
@@ -286,7 +313,7 @@ func (s *Globals) newCrypto() *goja.Object {
 		if make == nil {
 			c.JS.Throw("Error", "Invalid digest: %s", c.Text(0))
 		}
-		return c.s.newHasher(hmac.New(make, []byte(c.textOrBytesArg(1))))
+		return c.s.newHasher(hmac.New(make, []byte(c.textOrBytesArg(1, ""))))
 	})
 	m.add("randomBytes", func(c *call) any {
 		size := c.Arg(0).ToInteger()
@@ -312,6 +339,9 @@ func (s *Globals) newCrypto() *goja.Object {
 		if high <= low {
 			c.JS.Throw("RangeError", "max must be greater than min")
 		}
+		if uint64(high-low) > maxRandomRange { // an overflow is a large number, too
+			c.JS.Throw("RangeError", "The value of \"max - min\" is out of range. It must be <= %d", maxRandomRange)
+		}
 		return low + rand.Int64N(high-low)
 	})
 	return m.o
@@ -321,7 +351,7 @@ func (s *Globals) newCrypto() *goja.Object {
 func (s *Globals) newHasher(h hash.Hash) *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("update", func(c *call) any {
-		_, _ = h.Write([]byte(c.textOrBytesArg(0)))
+		_, _ = h.Write([]byte(c.textOrBytesArg(0, c.encoding(1))))
 		return c.This
 	})
 	m.add("digest", func(c *call) any {
