@@ -175,6 +175,18 @@ func TestRehearsal(t *testing.T) {
 }
 
 // The catalog, the balancer and time are the mock's from the first change on.
+func TestCursorsClosedEarlyEndTheirSessions(t *testing.T) {
+	r := rehearse(t)
+	insert(t, r.real.Database("app").Collection("large"), 300)
+	open := must[*mongo.Cursor](t)(r.dry.Database("app").Collection("large").Find(t.Context(), bson.D{}, options.Find().SetBatchSize(100)))
+	if n := r.real.NumberSessionsInProgress(); n != 1 {
+		t.Fatalf("%d sessions while the cursor is open", n)
+	}
+	if err := open.Close(t.Context()); err != nil || r.real.NumberSessionsInProgress() != 0 {
+		t.Errorf("%d sessions are left, %v", r.real.NumberSessionsInProgress(), err)
+	}
+}
+
 func TestRehearsalOfBalancing(t *testing.T) {
 	r := rehearse(t)
 	ctx := t.Context()
