@@ -244,6 +244,16 @@ func TestRehearsalOfRoles(t *testing.T) {
 	})
 }
 
+func TestOneNoteOfUsersThatCanNotBeRead(t *testing.T) {
+	r := rehearse(t)
+	must[bson.Raw](t)(r.real.Database("admin").RunCommand(t.Context(), bson.D{{Key: "mockFailNext", Value: "rolesInfo"},
+		{Key: "code", Value: 13}, {Key: "times", Value: 9}}).Raw())
+	_ = r.dry.Database("admin").RunCommand(t.Context(), bson.D{{Key: "dropUser", Value: "joe"}}).Err()
+	if len(r.notes) != 2 || !strings.Contains(r.notes[1], "its users and roles are not in the rehearsal") {
+		t.Errorf("notes: %q", r.notes)
+	}
+}
+
 // A pipeline's result is in the rehearsal; a transaction works, and says what it
 // lacks when it is given up.
 func TestRehearsalOfResultsAndTransactions(t *testing.T) {
