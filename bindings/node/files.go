@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/dop251/goja"
 
@@ -182,4 +183,20 @@ func (s *Globals) writeFile(path, text string, flag int, mode os.FileMode) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		s.JS.Rethrow(script.FileError(err, "write", path))
 	}
+}
+
+// removeFile removes a file, but not a directory.
+func removeFile(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return &os.PathError{Op: "unlink", Path: path, Err: syscall.EISDIR}
+	}
+	return os.Remove(path)
+}
+
+// removeDir removes an empty directory, but not a file.
+func removeDir(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
+		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.ENOTDIR}
+	}
+	return os.Remove(path)
 }

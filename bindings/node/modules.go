@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/dop251/goja"
 
@@ -43,22 +42,6 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 		}
 		return c.JS.Runtime.ToValue(v)
 	})))
-}
-
-// removeFile removes a file, but not a directory.
-func removeFile(path string) error {
-	if info, err := os.Lstat(path); err == nil && info.IsDir() {
-		return &os.PathError{Op: "unlink", Path: path, Err: syscall.EISDIR}
-	}
-	return os.Remove(path)
-}
-
-// removeDir removes an empty directory, but not a file.
-func removeDir(path string) error {
-	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
-		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.ENOTDIR}
-	}
-	return os.Remove(path)
 }
 
 // baseName returns the last part of a path; empty for an empty path.
