@@ -76,6 +76,8 @@ func TestAssert(t *testing.T) {
 	}
 	shelltest.Run(t, c,
 		step{"assert(false, 'why')", "AssertionError: why"},
+		step{"const deep = () => { let a = []; for (let i = 0; i < 20000; i++) a = [a]; return a }; assert.deepEqual(deep(), deep())",
+			"RangeError: Maximum call stack size exceeded"},
 		step{"assert.eq(1, 2, 'numbers')", "AssertionError: [1] != (should be equal) [2] : numbers"},
 		step{"assert.deepStrictEqual({a: 1}, {a: '1'})", "AssertionError: Expected values to be strictly deep-equal:\n+ actual - expected\n\n  {\n+   a: 1\n-   a: '1'\n  }\n"},
 		step{"assert.equal(1, 2)", "AssertionError: 1 == 2"},

@@ -54,6 +54,9 @@ func (d *deepComparison) same(a, b goja.Value) bool {
 	if _, isFunction := goja.AssertFunction(x); isFunction || x.ClassName() != y.ClassName() {
 		return false
 	}
+	if len(d.inProgress) == maxCallDepth {
+		panic(d.realm.Errors.New("RangeError", nestingMessage))
+	}
 	d.inProgress[pair] = true
 	defer delete(d.inProgress, pair)
 	switch x.ClassName() {
