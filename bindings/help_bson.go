@@ -37,7 +37,7 @@ func bsonForms() map[string][2]string {
 		"Code":             {"Code(code, scope)", "Makes a value of JavaScript code."},
 		"DBRef":            {"DBRef(collection, id, database)", "Makes a reference to a document."},
 		"BSONRegExp": {"BSONRegExp(pattern, options)",
-			"Makes a regular expression of the server's kind, with options JavaScript has not."},
+			"Makes a regular expression of the server's kind, with options that JavaScript lacks."},
 		"BSONSymbol": {"BSONSymbol(text)", "Makes a value of the old type symbol."},
 	}
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -30,7 +32,9 @@ func newDeletions() *deletions {
 
 func (d *deletions) add(x *deletion) {
 	d.byKey.Set(x)
-	d.due = append(d.due, x)
+	// A small range that came later may be deleted earlier.
+	at := sort.Search(len(d.due), func(i int) bool { return d.due[i].doneAt.After(x.doneAt) })
+	d.due = slices.Insert(d.due, at, x)
 }
 
 // expire removes the deletions that are done by now.

@@ -116,8 +116,7 @@ func (s *Completer) fileNames(typed string, onlyDirectories, shipped bool) []str
 		}
 	}
 	directory, start := filepath.Split(typed)
-	where := directory
-	where = cmp.Or(where, ".")
+	where := cmp.Or(directory, ".")
 	entries, err := os.ReadDir(where)
 	if err != nil {
 		return names

@@ -190,7 +190,7 @@ func (s *Completer) indexNames(d *server.Database, name string) []string {
 		})
 }
 
-// namespaces returns the sharded collections and, if every, also the other collections of the typed
+// namespaces returns the sharded collections and, if includeUnsharded, also the other collections of the typed
 // database.
 func (s *Completer) namespaces(m *server.Conn, typed string, includeUnsharded bool) []string {
 	sharded := s.configIDs(m, "collections")

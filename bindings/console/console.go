@@ -72,6 +72,6 @@ func (s *Console) Globals() script.Globals {
 		{"snippet", "", func(c *script.Call) goja.Value {
 			return c.JS.TextResult("Snippets are packages for mongosh and not available here. Scripts of your own: " +
 				"load(\"file.js\"), require(\"./file.js\") or ~/.shardshrc.js.")
-		}, "Tells where scripts come from."},
+		}, "Says where scripts come from."},
 	}
 }

@@ -148,6 +148,9 @@ func (cur *Cursor) stages() bson.A {
 // SetBatchSize sets the number of documents in a batch.
 func (cur *Cursor) SetBatchSize(n int32) { cur.batchSize, cur.batchSizeSet = n, true }
 
+// SetReadPreference sets where to read from; nil means the read preference of the connection.
+func (cur *Cursor) SetReadPreference(p *readpref.ReadPref) { cur.readPreference = p }
+
 // SetMaxAwait sets the maximum time that an open cursor waits for documents.
 func (cur *Cursor) SetMaxAwait(d time.Duration) { cur.serverCursor.SetMaxAwaitTime(d) }
 
@@ -274,4 +277,4 @@ func (cur *Cursor) NextPage(n int) []any {
 }
 
 // MayHaveMore reports whether the shell offers "it" (rules/04-command-line-and-prompt §2.6).
-func (cur *Cursor) MayHaveMore() bool { return !cur.isExhausted() || cur.buffered() > 0 }
+func (cur *Cursor) MayHaveMore() bool { return !cur.isClosed() }

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock"
 	"shardsh/bindings/shelltest"
 )
 
@@ -63,6 +64,18 @@ func TestCursorMethods(t *testing.T) {
 			`app {"aggregate":"orders","pipeline":[{"$sort":{"a":1}},{"$skip":1},{"$limit":2},{"$project":{"a":1}}],"cursor":{}}`, "true"},
 		{`db.orders.aggregate({$match: {a: 1}}, {$limit: 1}).hasNext()`, `app {"aggregate":"orders","pipeline":[{"$match":{"a":1}},{"$limit":1}],"cursor":{}}`, ""},
 	})
+}
+
+// TestReadPreferenceOfReads: a secondary that is behind has seen the first document only.
+func TestReadPreferenceOfReads(t *testing.T) {
+	shelltest.Run(t, shelltest.ConnectMock(t, mock.Config{Seed: 7}),
+		shelltest.Step{`db.c.insertOne({_id: 1}); db.adminCommand({listShards: 1}).shards.forEach(s => { mock.slow(s._id, {secondary: "10s"}) })`, ""},
+		shelltest.Step{`mock.advance("1m"); db.c.insertOne({_id: 2}, {writeConcern: {w: 1}}).acknowledged`, "true"},
+		shelltest.Step{`const c = db.c, o = {readPreference: "secondary"}; [c.find().readPref("secondary").count(), c.find({}, {}, o).itcount(), ` +
+			`c.aggregate([], o).itcount(), c.countDocuments({}, o), c.estimatedDocumentCount(o), c.count({}, o), c.distinct("_id", {}, o).length].join()`,
+			"DeprecationWarning: Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.\n1,1,1,1,1,1,1"},
+		shelltest.Step{`[c.findOne({_id: 2}, {}, {readPreference: {mode: "secondary"}}), c.findOne({_id: 2})._id, c.countDocuments()]`, "[ null, 2, 2 ]"},
+	)
 }
 
 // TestExplain: every method of db.c.explain() sends explain.

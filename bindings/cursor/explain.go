@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -29,9 +30,12 @@ func Verbosity(c *script.Call, i int) string {
 }
 
 // RunExplain runs explain for a command. It removes execution statistics that were not requested: some
-// servers return them anyway.
-func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goja.Value {
-	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Repeatable)
+// servers return them anyway. A nil read preference is that of the connection.
+func (h *Host) RunExplain(
+	d *server.Database, body bson.D, verbosity string, preference *readpref.ReadPref,
+) goja.Value {
+	reply := d.Run(bson.D{{Key: "explain", Value: body}, {Key: "verbosity", Value: verbosity}}, server.Repeatable,
+		server.ReadFrom(preference))
 	o := h.Display.ReplyValue(reply).(*goja.Object)
 	if verbosity == "queryPlanner" && script.Property(o, "executionStats") != nil {
 		script.Must(o.Delete("executionStats"))
@@ -41,11 +45,13 @@ func (h *Host) RunExplain(d *server.Database, body bson.D, verbosity string) goj
 
 // ExplainOutput returns the explain output of the query.
 func (cur *Cursor) ExplainOutput() goja.Value {
-	verbosity := cur.ExplainVerbosity
-	verbosity = cmp.Or(verbosity, "queryPlanner")
-	return cur.host.RunExplain(cur.d.ServerDatabase(), cur.command(), verbosity)
+	return cur.explain(cmp.Or(cur.ExplainVerbosity, "queryPlanner"))
 }
 
 func cursorExplain(c *script.Call, cur *Cursor) goja.Value {
-	return cur.host.RunExplain(cur.d.ServerDatabase(), cur.command(), Verbosity(c, 0))
+	return cur.explain(Verbosity(c, 0))
+}
+
+func (cur *Cursor) explain(verbosity string) goja.Value {
+	return cur.host.RunExplain(cur.d.ServerDatabase(), cur.command(), verbosity, cur.readPreference)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/timespan"
 	"shardsh/bindings/rawdoc"
@@ -49,7 +50,7 @@ func methods() script.Methods[*Cursor] {
 			return c.This
 		}, "Sets the read concern."},
 		{"readPref", "mode:string tags?:object hedge?:object", func(c *script.Call, cur *Cursor) goja.Value {
-			cur.readPreference = server.ParseReadPreference(c.JS, c.Arg(0), c.Arg(1), c.Arg(2))
+			cur.SetReadPreference(server.ParseReadPreference(c.JS, c.Arg(0), c.Arg(1), c.Arg(2)))
 			return c.This
 		}, "Sets the read preference."},
 		{"returnKey", "on?:boolean", cursorFlag("returnKey"), "Returns index keys instead of documents."},
@@ -122,10 +123,8 @@ func methods() script.Methods[*Cursor] {
 		{"isClosed", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) },
 			"Returns whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *script.Call, cur *Cursor) goja.Value {
-			return c.JS.Runtime.ToValue(cur.isExhausted() &&
-				cur.buffered() == 0)
-		},
-			"Returns whether the cursor is closed and every document was read."},
+			return c.JS.Runtime.ToValue(cur.isClosed())
+		}, "Returns whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) },
 			"Returns how many documents are at hand."},
 		{"close", "", func(_ *script.Call, cur *Cursor) goja.Value { cur.Close(); return nil }, "Closes the cursor."},
@@ -331,12 +330,13 @@ func cursorCount(c *script.Call, cur *Cursor) goja.Value {
 			body = append(body, e)
 		}
 	}
-	return cur.host.Count(cur.d, body)
+	return cur.host.Count(cur.d, body, cur.readPreference)
 }
 
-// Count runs a count command.
-func (h *Host) Count(d Database, body bson.D) goja.Value {
-	reply := h.Gateway.MustSend(d.ServerDatabase().Request(d.ReadBody(body), server.Repeatable))
+// Count runs a count command. A nil read preference is that of the connection.
+func (h *Host) Count(d Database, body bson.D, preference *readpref.ReadPref) goja.Value {
+	reply := h.Gateway.MustSend(
+		d.ServerDatabase().Request(d.ReadBody(body), server.Repeatable, server.ReadFrom(preference)))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return h.JS.Runtime.ToValue(0)

@@ -99,8 +99,8 @@ func replacementOrUpdate(c *script.Call, model *goja.Object, name string) *bson.
 	return write.ParseUpdateDocument(c.JS, script.OrUndefined(script.Property(model, "update")))
 }
 
-// newResult returns the result object. It throws for the first error of an ordered batch, or for any
-// error of an unordered one.
+// newResult returns the result object. It throws for the first error of an ordered batch, for any error of an
+// unordered one, and for a write concern that was not satisfied.
 func (b *clientBulk) newResult(c *script.Call, admin *Database, reply bson.Raw, ordered, verbose bool) goja.Value {
 	o := c.JS.NewObject(
 		"acknowledged", true,
@@ -130,17 +130,26 @@ func (b *clientBulk) newResult(c *script.Call, admin *Database, reply bson.Raw, 
 			b.addOperationResult(c, o, i, doc)
 		}
 	}
-	if !failed {
-		return o
+	concerns := c.JS.Runtime.NewArray()
+	if concern, ok := reply.Lookup("writeConcernError").DocumentOK(); ok {
+		concerns = c.JS.Runtime.NewArray(c.JS.NewObject("code", c.JS.Values.ToJS(concern.Lookup("code")),
+			"message", rawdoc.Text(concern, "errmsg")))
 	}
-	message := "Mongo client unordered bulk write encountered write errors."
-	if ordered {
+	var message string
+	switch {
+	case failed && ordered:
 		message = "Mongo client ordered bulk write encountered a write error."
+	case failed:
+		message = "Mongo client unordered bulk write encountered write errors."
+	case len(concerns.Keys()) > 0:
+		message = "Mongo client bulk write encountered errors during execution."
+	default:
+		return o
 	}
 	e := c.JS.Values.Errors.New("MongoClientBulkWriteError", message)
 	admin.host.Gateway.AddLabels(e, nil)
 	script.Must(e.Set("writeErrors", failures))
-	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))
+	script.Must(e.Set("writeConcernErrors", concerns))
 	script.Must(e.Set("partialResult", o))
 	panic(e)
 }

@@ -1,10 +1,12 @@
 package database
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/bindings/cursor"
 	"shardsh/bindings/plaintext"
@@ -23,7 +25,7 @@ func readMethods() script.Methods[*Collection] {
 			"Returns a cursor over the results of a pipeline."},
 		{"countDocuments", "query?:object options?:object", collCountDocuments, "Counts the documents that match."},
 		{"estimatedDocumentCount", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.count(c, c.JS.Merge(bson.D{{Key: "count", Value: coll.name}}, c.Arg(0)))
+			return coll.count(c, bson.D{{Key: "count", Value: coll.name}}, c.Arg(0))
 		}, "Returns the count kept in the collection's metadata."},
 		{"count", "query?:object options?:object", collCount,
 			"Deprecated: use countDocuments or estimatedDocumentCount."},
@@ -45,6 +47,11 @@ func readMethods() script.Methods[*Collection] {
 	}
 }
 
+// aggregateShellOptions returns the options of aggregate that are not fields of the command as they are.
+func aggregateShellOptions() []string {
+	return append(slices.Clone(shellOnlyOptions), "batchSize", "cursor", "maxAwaitTimeMS")
+}
+
 // filterArg returns the filter in an argument; a missing argument is an empty filter.
 func filterArg(c *script.Call, i int) bson.Raw { return c.JS.DocumentOrEmpty(c.Arg(i)) }
 
@@ -63,6 +70,22 @@ var shellOnlyOptions = []string{
 	"timeoutMS",
 }
 
+// readPreferenceOption returns the option readPreference of a read: a mode, or {mode, tags, hedge}. It returns nil
+// for none.
+func readPreferenceOption(js *script.Engine, options goja.Value) *readpref.ReadPref {
+	from, _ := options.(*goja.Object)
+	v := script.Property(from, "readPreference")
+	if v == nil || goja.IsNull(v) {
+		return nil
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return server.ParseReadPreference(js, v, goja.Undefined(), goja.Undefined())
+	}
+	part := func(name string) goja.Value { return script.OrUndefined(script.Property(o, name)) }
+	return server.ParseReadPreference(js, part("mode"), part("tags"), part("hedge"))
+}
+
 func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: filterArg(c, 0)}}
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
@@ -71,6 +94,7 @@ func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 	cur := coll.host.Cursors.New(coll.d, cursor.Find, c.JS.Merge(body, c.Arg(2),
 		append(shellOnlyOptions, "tailable", "awaitData", "maxAwaitTimeMS")...))
 	cur.Collection = coll.name
+	cur.SetReadPreference(readPreferenceOption(c.JS, c.Arg(2)))
 	if o := c.Object(2); o != nil {
 		if v := script.Property(o, "batchSize"); v != nil {
 			cur.SetBatchSize(int32(v.ToInteger()))
@@ -95,7 +119,8 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 	}
 	body = c.JS.Merge(body, c.Arg(2), append(shellOnlyOptions, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
-	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Repeatable))
+	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Repeatable,
+		server.ReadFrom(readPreferenceOption(c.JS, c.Arg(2)))))
 	docs, err := server.FirstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
@@ -146,15 +171,17 @@ func (d *Database) aggregate(c *script.Call, on any, pipeline, options goja.Valu
 		{Key: "cursor", Value: bson.D{}},
 	}
 	opts, _ := options.(*goja.Object)
-	body = c.JS.Merge(body, options, append(shellOnlyOptions, "batchSize", "cursor", "maxAwaitTimeMS")...)
+	preference := readPreferenceOption(c.JS, options)
+	body = c.JS.Merge(body, options, aggregateShellOptions()...)
 	if v := script.Property(opts, "explain"); v != nil && v.ToBoolean() {
 		verbosity := "queryPlanner"
 		if goja.IsString(v) {
 			verbosity = v.String()
 		}
-		return d.host.Cursors.RunExplain(d.Database, body, verbosity)
+		return d.host.Cursors.RunExplain(d.Database, body, verbosity, preference)
 	}
 	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
+	cur.SetReadPreference(preference)
 	cur.Pipeline = stages
 	if name, ok := on.(string); ok {
 		cur.Collection = name
@@ -203,34 +230,33 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages},
 		{Key: "cursor", Value: bson.D{}}}
 	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(1), append(shellOnlyOptions, "skip", "limit")...))
-	docs := coll.host.Gateway.ReadAll(coll.d.Request(body, server.Repeatable))
+	docs := coll.host.Gateway.ReadAll(coll.d.Request(body, server.Repeatable,
+		server.ReadFrom(readPreferenceOption(c.JS, c.Arg(1)))))
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
 	}
 	return c.JS.Values.ToJS(docs[0].Lookup("n"))
 }
 
-// count runs a count command.
-func (coll *Collection) count(c *script.Call, body bson.D) goja.Value {
-	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Repeatable))
-	n, err := reply.LookupErr("n")
-	if err != nil {
-		return c.JS.Runtime.ToValue(0)
-	}
-	return c.JS.Values.ToJS(n)
+// count runs a count command with the options of a script.
+func (coll *Collection) count(c *script.Call, body bson.D, options goja.Value) goja.Value {
+	return coll.host.Cursors.Count(coll.d, c.JS.Merge(body, options, shellOnlyOptions...),
+		readPreferenceOption(c.JS, options))
 }
 
 func collCount(c *script.Call, coll *Collection) goja.Value {
 	c.JS.Out.WarnDeprecated("Collection.count() is deprecated. Use countDocuments or estimatedDocumentCount.")
 	body := bson.D{{Key: "count", Value: coll.name}, {Key: "query", Value: filterArg(c, 0)}}
-	return coll.count(c, c.JS.Merge(body, c.Arg(1), shellOnlyOptions...))
+	return coll.count(c, body, c.Arg(1))
 }
 
 func collDistinct(c *script.Call, coll *Collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)},
 		{Key: "query", Value: filterArg(c, 1)}}
 	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(2), shellOnlyOptions...))
-	return c.JS.Values.ToJS(coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable)).Lookup("values"))
+	reply := coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable,
+		server.ReadFrom(readPreferenceOption(c.JS, c.Arg(2)))))
+	return c.JS.Values.ToJS(reply.Lookup("values"))
 }
 
 func collMapReduce(c *script.Call, coll *Collection) goja.Value {

@@ -212,6 +212,7 @@ func (coll *Collection) findAndModify(c *script.Call, body bson.D, options *goja
 	if err != nil {
 		coll.host.Gateway.Throw(err)
 	}
+	coll.host.Gateway.CheckWriteConcern(reply)
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
 		if v := script.Property(options, name); v != nil && v.ToBoolean() {
 			return coll.host.Display.ReplyValue(reply)

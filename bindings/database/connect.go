@@ -115,13 +115,19 @@ func (h *Host) checkSandboxAllows(uri string) {
 	}
 }
 
-// hostsAndParameters parses a connection string without DNS lookups.
+// hostsAndParameters parses a connection string without DNS lookups. It divides the string where the driver
+// does, or the sandbox would check other hosts and files than those that the driver uses: the user ends at the
+// first "@", which may follow a "?", and a ";" separates parameters, too.
 func hostsAndParameters(uri string) (hosts []string, parameters url.Values) {
 	_, rest, _ := strings.Cut(uri, "://")
-	rest, query, _ := strings.Cut(rest, "?")
-	rest = rest[strings.LastIndexByte(rest, '@')+1:]
-	list, _, _ := strings.Cut(rest, "/")
-	parameters, _ = url.ParseQuery(query)
+	rest = rest[strings.IndexByte(rest, '@')+1:]
+	list := rest
+	if end := strings.IndexAny(rest, "/?@"); end >= 0 {
+		list = rest[:end]
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	// An error is that of the driver, which refuses the connection string.
+	parameters, _ = url.ParseQuery(strings.ReplaceAll(query, ";", "&"))
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' }), parameters
 }
 

@@ -74,9 +74,7 @@ func dbSibling(c *script.Call, d *Database) goja.Value { return d.SiblingDatabas
 // runCommandArgument runs a command that a script has given.
 func (h *Host) runCommandArgument(c *script.Call, d *Database) goja.Value {
 	reply := h.Gateway.MustSend(d.Request(h.commandBody(c, 0)))
-	if concern, unmet := reply.Lookup("writeConcernError").DocumentOK(); unmet {
-		panic(h.Gateway.WriteConcernError(concern, reply))
-	}
+	h.Gateway.CheckWriteConcern(reply)
 	return h.Display.ReplyValue(reply)
 }
 
@@ -150,8 +148,7 @@ func dbDrop(c *script.Call, d *Database) goja.Value {
 	}
 	reply := d.Run(body)
 	o := c.JS.NewObject("ok", 1)
-	dropped := rawdoc.Text(reply, "dropped")
-	dropped = cmp.Or(dropped, d.Name)
+	dropped := cmp.Or(rawdoc.Text(reply, "dropped"), d.Name)
 	script.Must(o.Set("dropped", dropped))
 	return o
 }

@@ -28,7 +28,7 @@ func (coll *Collection) newExplainable(verbosity string) *explainable {
 }
 
 func (e *explainable) explain(_ *script.Call, body bson.D) goja.Value {
-	return e.coll.host.Cursors.RunExplain(e.coll.d.Database, body, e.verbosity)
+	return e.coll.host.Cursors.RunExplain(e.coll.d.Database, body, e.verbosity, nil)
 }
 
 func explainMethods() script.Methods[*explainable] {
@@ -44,7 +44,7 @@ func explainMethods() script.Methods[*explainable] {
 			pipeline, options := stageArguments(c)
 			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.BSONValue(pipeline)},
 				{Key: "cursor", Value: bson.D{}}}
-			return e.explain(c, c.JS.Merge(body, options, shellOnlyOptions...))
+			return e.explain(c, c.JS.Merge(body, options, aggregateShellOptions()...))
 		}, "Explains a pipeline."},
 		{"count", "query?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			body := bson.D{{Key: "count", Value: e.coll.name}, {Key: "query", Value: filterArg(c, 0)}}

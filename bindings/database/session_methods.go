@@ -90,12 +90,8 @@ func transactionOptions(c *script.Call, o *goja.Object) *options.TransactionOpti
 		}
 		opts.SetWriteConcern(wc)
 	}
-	if v := script.Property(o, "readPreference"); v != nil {
-		mode, tags := v, goja.Undefined()
-		if pref, ok := v.(*goja.Object); ok {
-			mode, tags = script.OrUndefined(script.Property(pref, "mode")), script.OrUndefined(script.Property(pref, "tags"))
-		}
-		opts.SetReadPreference(server.ParseReadPreference(c.JS, mode, tags, goja.Undefined()))
+	if preference := readPreferenceOption(c.JS, o); preference != nil {
+		opts.SetReadPreference(preference)
 	}
 	return opts
 }
@@ -252,34 +248,81 @@ func transactionStateErrors() []string {
 // do.
 const transactionTimeout = 120 * time.Second
 
+// transactionTries is one call of withTransaction.
+type transactionTries struct {
+	*script.Call
+	session *Session
+	f       goja.Callable
+	end     time.Time
+}
+
 // sessionWithTransaction commits the transaction of the function, or aborts it if the function throws.
 // It retries transient errors: the whole transaction for TransientTransactionError, the commit for
 // UnknownTransactionCommitResult.
 func sessionWithTransaction(c *script.Call, sess *Session) goja.Value {
 	f, _ := goja.AssertFunction(c.Arg(0))
-	end := c.JS.Clock.Now().Add(transactionTimeout)
+	t := &transactionTries{c, sess, f, c.JS.Clock.Now().Add(transactionTimeout)}
+	return t.run()
+}
+
+func (t *transactionTries) run() goja.Value {
 	for {
-		sess.checkTransactionStep(c, sess.startTransaction(c, c.Object(1)))
-		v, err := f(goja.Undefined(), sess.object)
+		t.session.checkTransactionStep(t.Call, t.session.startTransaction(t.Call, t.Object(1)))
+		v, err := t.f(goja.Undefined(), t.session.object)
 		if err != nil {
-			if sess.driverSession.TransactionRunning() {
-				_ = sess.driverSession.AbortTransaction(context.WithoutCancel(c.JS.Context()))
-			}
-			if hasErrorLabel(c, err, "TransientTransactionError") && c.JS.Clock.Now().Before(end) {
+			if t.abort(script.ThrownBy(err)) {
 				continue
 			}
-			c.JS.Rethrow(err)
+			t.JS.Rethrow(err)
 		}
-		if !sess.driverSession.TransactionRunning() { // the function has ended the transaction itself
+		if _, ok := script.AsPromise(v); ok {
+			return t.awaitPromise(v.(*goja.Object))
+		}
+		if t.commit() {
 			return v
 		}
-		again, err := sess.commitUntilKnown(c, end)
-		if again {
-			continue
-		}
-		sess.checkTransactionStep(c, err)
-		return v
 	}
+}
+
+// awaitPromise ends the transaction of an async function when its promise is settled. It returns a promise of
+// the outcome.
+func (t *transactionTries) awaitPromise(promise *goja.Object) goja.Value {
+	then, _ := goja.AssertFunction(promise.Get("then"))
+	outcome, err := then(promise,
+		t.JS.NewFunction("fulfilled", func(c *script.Call) goja.Value {
+			if t.commit() {
+				return c.Arg(0)
+			}
+			return t.run()
+		}),
+		t.JS.NewFunction("rejected", func(c *script.Call) goja.Value {
+			if t.abort(c.Arg(0)) {
+				return t.run()
+			}
+			panic(c.Arg(0))
+		}))
+	t.JS.Check(err)
+	return outcome
+}
+
+// abort aborts the transaction because of what the function has thrown. It reports whether to run it again.
+func (t *transactionTries) abort(thrown goja.Value) (again bool) {
+	if t.session.driverSession.TransactionRunning() {
+		_ = t.session.driverSession.AbortTransaction(context.WithoutCancel(t.JS.Context()))
+	}
+	return hasErrorLabel(t.Call, thrown, "TransientTransactionError") && t.JS.Clock.Now().Before(t.end)
+}
+
+// commit reports whether the transaction has ended; it has to run again if not.
+func (t *transactionTries) commit() (ended bool) {
+	if !t.session.driverSession.TransactionRunning() { // the function has ended the transaction itself
+		return true
+	}
+	again, err := t.session.commitUntilKnown(t.Call, t.end)
+	if !again {
+		t.session.checkTransactionStep(t.Call, err)
+	}
+	return !again
 }
 
 // commitUntilKnown retries the commit until its outcome is known. It reports whether the whole
@@ -302,8 +345,8 @@ func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (retryTrans
 }
 
 // hasErrorLabel reports whether a script's error has an error label of the server.
-func hasErrorLabel(c *script.Call, err error, label string) bool {
-	o, _ := script.ThrownBy(err).(*goja.Object)
+func hasErrorLabel(c *script.Call, thrown goja.Value, label string) bool {
+	o, _ := thrown.(*goja.Object)
 	set, _ := script.Property(o, "errorLabelSet").(*goja.Object)
 	if set == nil {
 		return false

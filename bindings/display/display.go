@@ -92,8 +92,7 @@ func (d *Display) Render(v goja.Value) string {
 func (d *Display) InspectOptions() values.InspectOptions {
 	o, look := values.DefaultInspectOptions(), d.cfg.Settings()
 	o.Color = d.cfg.Color
-	o.Depth = look.Depth
-	o.Depth = cmp.Or(o.Depth, values.TopLevel)
+	o.Depth = cmp.Or(look.Depth, values.TopLevel)
 	o.Compact = look.Compact
 	o.ErrorStacks = look.ErrorStacks
 	return o

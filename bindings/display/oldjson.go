@@ -2,7 +2,6 @@ package display
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/plaintext"
 )
 
@@ -60,9 +60,6 @@ func OldJSON(v bson.RawValue, indent string, oneLine bool) string {
 func oldContainer(doc bson.Raw, open, end string, named bool, indent string, oneLine bool) string {
 	elems, err := doc.Elements()
 	if err != nil || len(elems) == 0 {
-		if oneLine || !named {
-			return open + " " + end
-		}
 		return open + " " + end
 	}
 	parts := make([]string, len(elems))
@@ -118,8 +115,7 @@ func oldScalar(v bson.RawValue) string {
 	case bson.TypeBinary:
 		subtype, data := v.Binary()
 		if subtype == 4 && len(data) == 16 {
-			h := hex.EncodeToString(data)
-			return fmt.Sprintf("UUID(%q)", h[:8]+"-"+h[8:12]+"-"+h[12:16]+"-"+h[16:20]+"-"+h[20:])
+			return fmt.Sprintf("UUID(%q)", humanize.UUID(data))
 		}
 		return fmt.Sprintf("BinData(%d,%q)", subtype, base64.StdEncoding.EncodeToString(data))
 	case bson.TypeSymbol:

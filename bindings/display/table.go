@@ -15,7 +15,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// DefaultWidth is the width of tables without a terminal. MaxRows is about a screen.
+// DefaultWidth is the width of tables without a terminal, and LabelWidth that of the column of labels. MaxRows is about
+// a screen.
 const (
 	DefaultWidth = 80
 	MaxRows      = 20

@@ -36,6 +36,8 @@ type Match struct {
 	Received goja.Value
 	// Not says that the assertion is negated.
 	Not bool
+	// Settled says that the value is the outcome of a promise.
+	Settled bool
 	// Found is data that Holds stores for Explain.
 	Found any
 }
@@ -114,7 +116,7 @@ func (e *expectFunc) check(c *script.Call, on *subject, m Matcher) goja.Value {
 
 // evaluate runs a matcher and returns the failure message.
 func (e *expectFunc) evaluate(c *script.Call, on *subject, received goja.Value, m Matcher) (text string, ok bool) {
-	match := &Match{Call: c, Received: received, Not: on.not}
+	match := &Match{Call: c, Received: received, Not: on.not, Settled: on.promiseMode != ""}
 	if m.Holds(match) != on.not {
 		return "", true
 	}

@@ -44,6 +44,7 @@ func TestMatchers(t *testing.T) {
 		{`expect(new Date(5)).toEqual(new Date(6))`, "Expected: ISODate('1970-01-01T00:00:00.006Z')"},
 		{`const o = {}; o.o = o; const p = {}; p.o = p; expect(o).toEqual(p)`, ""},
 		{`expect(new Map([[1, 2]])).toEqual(new Map([[1, 3]]))`, "+   1 => 2\n-   1 => 3"},
+		{`expect(new Set([1, 2])).toEqual(new Set([2, 1]))`, ""},
 		{`expect(new Error("a")).toEqual(new Error("b"))`, "Expected: "},
 		{`expect({a: 1, b: [{c: 1, d: 2}]}).toMatchObject({b: [{c: 1}]})`, ""},
 		{`expect({a: 1}).toMatchObject({a: 2})`, "toMatchObject(expected)"},
@@ -92,6 +93,7 @@ func TestMatchers(t *testing.T) {
 		{`expect(3).toBeEven()`, "expect(received).toBeEven()\n\n3 is odd"},
 		{`expect(4).not.toBeEven()`, "4 is odd"}, // what the matcher says is its own
 		{`await expect(Promise.resolve(1)).resolves.toBe(1); await expect(Promise.reject(new Error("no"))).rejects.toThrow("no")`, ""},
+		{`expect(new Error("no")).toThrow()`, "the received value has to be a function"},
 		{`await expect(Promise.resolve(1)).resolves.toBe(2)`, "expect(received).resolves.toBe(expected)\n\nExpected: 2\nReceived: 1"},
 		{`await expect(Promise.resolve(1)).rejects.toThrow()`, "The promise was resolved instead: 1"},
 		{`await expect(Promise.reject(1)).resolves.toBe(1)`, "The promise was rejected instead: 1"},

@@ -57,7 +57,7 @@ func throwsError(m *Match) bool {
 		}); ex != nil {
 			t.value = ex.Value()
 		}
-	} else if e, ok := errorOf(m.Received); ok {
+	} else if e, ok := errorOf(m.Received); ok && m.Settled {
 		t.value = e
 	} else {
 		m.throwUnsuitable("a function")

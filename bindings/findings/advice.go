@@ -115,8 +115,7 @@ func PresplitText(a keyadvice.Presplit) string {
 		p.writeHeading("Zones")
 		rows := [][]string{{"zone", "shards", "documents", "chunks"}}
 		for _, z := range a.Zones {
-			name := z.Zone
-			name = cmp.Or(name, "(no zone)")
+			name := cmp.Or(z.Zone, "(no zone)")
 			rows = append(rows, []string{name, strconv.Itoa(z.Shards), humanize.Percent(z.Share),
 				strconv.FormatInt(z.Chunks, 10)})
 		}

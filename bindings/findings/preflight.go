@@ -16,12 +16,11 @@ func PreflightText(r preflight.Report, formatOption func(option string) string) 
 	if r.Plan != "" {
 		of += " (" + r.Plan + ")"
 	}
-	switch n := len(r.StoppingObstacles()); {
-	case n > 0:
-		p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: %s in the way", of, thingsText(n))))
-	default:
-		p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: no obstacles", of)))
+	found := "no obstacles"
+	if n := len(r.StoppingObstacles()); n > 0 {
+		found = thingsText(n) + " in the way"
 	}
+	p.writeWrapped(0, sentence(fmt.Sprintf("Preflight of %s: %s", of, found)))
 	p.writeObstacles("In the way", r.StoppingObstacles(), r.Time, formatOption)
 	p.writeObstacles("Worth knowing", r.Obstacles[len(r.StoppingObstacles()):], r.Time, formatOption)
 	if len(r.Unread) > 0 {

@@ -41,7 +41,7 @@ func WayComparisonText(q price.Comparison) string {
 		p.writeWrapped(2, sentence(humanize.Capitalized(q.Reason)))
 		p.writeWrapped(2, sentence("Writes wait: "+best.WritesBlocked))
 		if best.Irreversible == "" {
-			p.writeWrapped(2, "It can be stopped, gone on with and undone (shardsh apply --undo).")
+			p.writeWrapped(2, "It can be stopped, resumed and undone (shardsh apply --undo).")
 		} else {
 			p.writeWrapped(2, sentence("Can't be undone: "+best.Irreversible))
 		}

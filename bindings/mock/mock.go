@@ -68,14 +68,13 @@ func methods() script.Methods[*mockObject] {
 		{"partition", "shard:string to:string", pairMethod("mockPartition"),
 			"Cuts two nodes off from each other: shards, \"config\", \"router\"."},
 		{"heal", "shard?:string to?:string", pairMethod("mockHeal"),
-			"Ends a partition; with one node all of its, without any every fault but crashes."},
+			"Ends a partition; with one node all of its partitions, without nodes all faults but crashes."},
 		{"slow", "shard:string options?:object", commandMethod("mockSlow"),
-			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; or gives it {secondary: \"10s\"}, which is so " +
-				"far behind, to wait for and to read from; or has its member tell {lag: \"14s\", queue: 60}; " +
-				"or sets a router's clock " +
-				"{ahead: \"1m\"}; without them it is as before."},
+			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; or gives it a secondary that is " +
+				"{secondary: \"10s\"} behind, for writes to wait for and to read from; or makes its member report " +
+				"{lag: \"14s\", queue: 60}; or sets a router's clock {ahead: \"1m\"}; without options it is as before."},
 		{"failNext", "command:string options?:object", commandMethod("mockFailNext"),
-			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +
+			"Makes commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +
 				"{writeConcernError}."},
 		{"sameMachineId", "shard:string to:string", pairMethod("mockSameMachineId"),
 			"Gives the second shard the machine id of the first; the balancer's next round fails and mends it."},
@@ -83,14 +82,14 @@ func methods() script.Methods[*mockObject] {
 			return m.Reply(m.run(c, "mockStepDown", int32(1), c.Arg(0)))
 		}, "Gives the config server another primary, and with it a new balancer: {timeZone: \"America/Los_Angeles\"}."},
 		{"changeFCV", "version:string options?:object", commandMethod("mockChangeFCV"),
-			"Begins setFeatureCompatibilityVersion and returns: {takes: \"10m\"}. To 9.0, no chunk is split, merged or " +
-				"moved meanwhile."},
+			"Begins setFeatureCompatibilityVersion and returns at once: {takes: \"10m\"}. To 9.0, no chunk is split, " +
+				"merged or moved meanwhile."},
 		{"install", "options:object", func(c *script.Call, m *mockObject) goja.Value {
 			return m.Reply(m.run(c, "mockInstall", int32(1), c.Arg(0)))
-		}, "Has another version run on members or routers: {version: \"8.2.6\", shard: \"a\"}, configServers: true, " +
-			"member, router: \"host:port\", routers: true; without them on all."},
+		}, "Installs another version on members or routers: {version: \"8.2.6\", shard: \"a\"}, configServers: true, " +
+			"member, router: \"host:port\", routers: true; on all if none is named."},
 		{"fill", "ns:string options:object", commandMethod("mockFill"),
-			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
+			"Fills a collection's chunks with virtual data: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
 				"{shard: share}}."},
 		{"workload", "options:object", sendWorkload,
 			"Counts an application's operations as time passes, and runs none: {ns, rate: 5000, keys: \"zipf 1.1\" | " +

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 //go:embed bytes.js
@@ -92,12 +94,20 @@ func (s *Globals) newBuffer(data []byte) goja.Value {
 	return b
 }
 
-// textOrBytesArg returns an argument that is a string or bytes.
-func (c *call) textOrBytesArg(i int) string {
+// textOrBytesArg returns the bytes of an argument that is a string, in an encoding, or bytes.
+func (c *call) textOrBytesArg(i int, encoding string) string {
 	if o := c.Object(i); o != nil {
 		if data, ok := o.Export().([]byte); ok {
 			return string(data)
 		}
 	}
-	return c.Text(i)
+	return string(encodeText(c.Text(i), encoding))
+}
+
+// encoding returns the encoding that an argument names, or that it has among its options; empty for none.
+func (c *call) encoding(i int) string {
+	if o := c.Object(i); o != nil {
+		return script.OptionalText(script.Property(o, "encoding"))
+	}
+	return script.OptionalText(c.Arg(i))
 }

@@ -1,6 +1,9 @@
 package node
 
 import (
+	"reflect"
+	"slices"
+
 	"github.com/dop251/goja"
 
 	"shardsh/bindings/script"
@@ -26,6 +29,9 @@ func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.V
 	if class := script.CollectionClass(s.JS.Runtime, o); class != nil {
 		return s.cloneCollection(o, class, seen)
 	}
+	if _, isFunction := goja.AssertFunction(o); isFunction {
+		s.JS.Throw("DataCloneError", "a function could not be cloned")
+	}
 	var copied *goja.Object
 	switch o.ClassName() {
 	case "Array":
@@ -39,9 +45,11 @@ func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.V
 		if o.Get("_bsontype") != nil { // immutable values
 			return o
 		}
+		if data := s.cloneBytes(o); data != nil {
+			seen[o] = data
+			return data
+		}
 		copied = s.JS.Runtime.NewObject()
-	case "Function":
-		s.JS.Throw("DataCloneError", "a function could not be cloned")
 	default:
 		return o
 	}
@@ -50,6 +58,21 @@ func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.V
 		script.Must(copied.Set(k, s.clone(o.Get(k), seen)))
 	}
 	return copied
+}
+
+// cloneBytes returns a copy of a typed array or of an ArrayBuffer; nil for other objects.
+func (s *Globals) cloneBytes(o *goja.Object) *goja.Object {
+	switch t := o.ExportType(); {
+	case t == reflect.TypeFor[goja.ArrayBuffer]():
+		data := o.Export().(goja.ArrayBuffer).Bytes()
+		return s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(slices.Clone(data))).(*goja.Object)
+	case t.Kind() == reflect.Slice:
+		name := script.OptionalText(o.GetSymbol(goja.SymToStringTag))
+		copied, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get(name), o)
+		s.JS.Check(err)
+		return copied
+	}
+	return nil
 }
 
 // cloneCollection returns a deep copy of a Map or Set, which may contain itself.

@@ -1,10 +1,12 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/dop251/goja"
 
@@ -75,7 +77,7 @@ func fileGlobals() []global {
 			return c.JS.Runtime.ToValue(os.RemoveAll(c.Text(0)) == nil)
 		}, "Removes a file."},
 		{"writeFile", "path:string text:string", func(c *call) goja.Value {
-			c.globals.writeFile(c.Text(0), c.Text(1), os.O_TRUNC)
+			c.globals.writeFile(c.Text(0), c.Text(1), openFlags["w"], newFileMode)
 			return nil
 		}, "Writes a file."},
 		{"fileExists", "path:string", func(c *call) goja.Value {
@@ -146,10 +148,36 @@ func (s *Globals) throwRefusal(err error) {
 	s.JS.Check(err)
 }
 
-// writeFile writes a string; how is os.O_TRUNC or os.O_APPEND.
-func (s *Globals) writeFile(path, text string, flag int) {
+// openFlags are the flags with which Node's fs opens a file for writing.
+var openFlags = map[string]int{
+	"w": os.O_CREATE | os.O_TRUNC, "w+": os.O_CREATE | os.O_TRUNC,
+	"wx": os.O_CREATE | os.O_EXCL, "wx+": os.O_CREATE | os.O_EXCL,
+	"a": os.O_CREATE | os.O_APPEND, "a+": os.O_CREATE | os.O_APPEND,
+	"ax": os.O_CREATE | os.O_APPEND | os.O_EXCL, "ax+": os.O_CREATE | os.O_APPEND | os.O_EXCL,
+	"r+": 0,
+}
+
+// newFileMode are the permissions of new files, less the umask.
+const newFileMode os.FileMode = 0o666
+
+// writeFileSync writes a file for fs.writeFileSync and fs.appendFileSync, whose default flag is given.
+func (c *call) writeFileSync(flag string) {
+	options, mode := c.Object(2), newFileMode
+	flag = cmp.Or(script.OptionalText(script.Property(options, "flag")), flag)
+	how, ok := openFlags[flag]
+	if !ok {
+		c.JS.Throw("TypeError", "The argument 'flags' is invalid. Received '%s'", flag)
+	}
+	if v := script.Property(options, "mode"); v != nil {
+		mode = os.FileMode(v.ToInteger()).Perm()
+	}
+	c.globals.writeFile(c.Text(0), c.textOrBytesArg(1, c.encoding(2)), how, mode)
+}
+
+// writeFile writes a string to a file that it opens with a flag of openFlags.
+func (s *Globals) writeFile(path, text string, flag int, mode os.FileMode) {
 	s.checkMayWrite()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, 0o666)
+	f, err := os.OpenFile(path, os.O_WRONLY|flag, mode)
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "open", path))
 	}
@@ -157,4 +185,20 @@ func (s *Globals) writeFile(path, text string, flag int) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		s.JS.Rethrow(script.FileError(err, "write", path))
 	}
+}
+
+// removeFile removes a file, but not a directory.
+func removeFile(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return &os.PathError{Op: "unlink", Path: path, Err: syscall.EISDIR}
+	}
+	return os.Remove(path)
+}
+
+// removeDir removes an empty directory, but not a file.
+func removeDir(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
+		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.ENOTDIR}
+	}
+	return os.Remove(path)
 }

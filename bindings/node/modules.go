@@ -14,8 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/dop251/goja"
 
@@ -44,28 +44,29 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 	})))
 }
 
-// removeFile removes a file, but not a directory.
-func removeFile(path string) error {
-	if info, err := os.Lstat(path); err == nil && info.IsDir() {
-		return &os.PathError{Op: "unlink", Path: path, Err: syscall.EISDIR}
-	}
-	return os.Remove(path)
-}
-
-// removeDir removes an empty directory, but not a file.
-func removeDir(path string) error {
-	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
-		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.ENOTDIR}
-	}
-	return os.Remove(path)
-}
-
 // baseName returns the last part of a path; empty for an empty path.
 func baseName(path string) string {
 	if path == "" {
 		return ""
 	}
 	return filepath.Base(path)
+}
+
+// dirName returns a path without its last part.
+func dirName(path string) string {
+	if trimmed := strings.TrimRight(path, string(filepath.Separator)); trimmed != "" {
+		path = trimmed
+	}
+	return filepath.Dir(path)
+}
+
+// normalizePath cleans a path, but keeps the separator at its end.
+func normalizePath(path string) string {
+	clean, separator := filepath.Clean(path), string(filepath.Separator)
+	if strings.HasSuffix(path, separator) && clean != separator {
+		clean += separator
+	}
+	return clean
 }
 
 // extension returns the extension of a path with its dot. The dot that begins a name begins no extension.
@@ -77,11 +78,11 @@ func extension(path string) string {
 func (s *Globals) newFS() *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("readFileSync", func(c *call) any {
-		text := c.globals.readFile(c.Text(0))
-		if c.Has(1) && (c.Object(1) == nil || script.Property(c.Object(1), "encoding") != nil) {
-			return strings.ToValidUTF8(text, "\uFFFD")
+		data := []byte(c.globals.readFile(c.Text(0)))
+		if encoding := c.encoding(1); encoding != "" && encoding != "buffer" {
+			return decodeBytes(data, encoding)
 		}
-		return c.globals.newBuffer([]byte(text))
+		return c.globals.newBuffer(data)
 	})
 	m.add("rmSync", func(c *call) any {
 		c.globals.checkMayWrite()
@@ -103,7 +104,7 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("copyFileSync", func(c *call) any {
-		c.globals.writeFile(c.Text(1), c.globals.readFile(c.Text(0)), os.O_TRUNC)
+		c.globals.writeFile(c.Text(1), c.globals.readFile(c.Text(0)), openFlags["w"], newFileMode)
 		return nil
 	})
 	m.add("mkdtempSync", func(c *call) any {
@@ -114,16 +115,8 @@ func (s *Globals) newFS() *goja.Object {
 		}
 		return dir
 	})
-	m.add("writeFileSync", func(c *call) any {
-		c.globals.writeFile(c.Text(0), c.textOrBytesArg(1),
-			os.O_TRUNC)
-		return nil
-	})
-	m.add("appendFileSync", func(c *call) any {
-		c.globals.writeFile(c.Text(0), c.textOrBytesArg(1),
-			os.O_APPEND)
-		return nil
-	})
+	m.add("writeFileSync", func(c *call) any { c.writeFileSync("w"); return nil })
+	m.add("appendFileSync", func(c *call) any { c.writeFileSync("a"); return nil })
 	m.add("existsSync", func(c *call) any { return c.globals.fileExists(c.Text(0)) })
 	m.add("readdirSync", func(c *call) any {
 		names := []any{}
@@ -185,7 +178,10 @@ func (s *Globals) newPath() *goja.Object {
 		}
 		return list
 	}
-	m.add("join", func(c *call) any { return filepath.Join(texts(c)...) })
+	m.add("join", func(c *call) any {
+		parts := slices.DeleteFunc(texts(c), func(part string) bool { return part == "" })
+		return normalizePath(strings.Join(parts, string(filepath.Separator)))
+	})
 	m.add("resolve", func(c *call) any {
 		path := c.globals.workingDirectory()
 		for _, p := range texts(c) {
@@ -197,7 +193,7 @@ func (s *Globals) newPath() *goja.Object {
 		}
 		return filepath.Clean(path)
 	})
-	m.add("dirname", func(c *call) any { return filepath.Dir(c.Text(0)) })
+	m.add("dirname", func(c *call) any { return dirName(c.Text(0)) })
 	m.add("basename", func(c *call) any {
 		base := baseName(c.Text(0))
 		if c.Has(1) && base != c.Text(1) {
@@ -206,7 +202,7 @@ func (s *Globals) newPath() *goja.Object {
 		return base
 	})
 	m.add("extname", func(c *call) any { return extension(c.Text(0)) })
-	m.add("normalize", func(c *call) any { return filepath.Clean(c.Text(0)) })
+	m.add("normalize", func(c *call) any { return normalizePath(c.Text(0)) })
 	m.add("isAbsolute", func(c *call) any { return filepath.IsAbs(c.Text(0)) })
 	m.add("relative", func(c *call) any {
 		rel, err := filepath.Rel(c.Text(0), c.Text(1))
@@ -216,7 +212,10 @@ func (s *Globals) newPath() *goja.Object {
 		return rel
 	})
 	m.add("parse", func(c *call) any {
-		dir, base, ext := filepath.Dir(c.Text(0)), baseName(c.Text(0)), extension(c.Text(0))
+		dir, base, ext := dirName(c.Text(0)), baseName(c.Text(0)), extension(c.Text(0))
+		if dir == "." && !strings.HasPrefix(c.Text(0), "."+string(filepath.Separator)) {
+			dir = ""
+		}
 		root := ""
 		if filepath.IsAbs(c.Text(0)) {
 			root = "/"
@@ -277,6 +276,9 @@ func digest(name string, data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// maxRandomRange is the maximum range of randomInt, Node's.
+const maxRandomRange uint64 = 1<<48 - 1
+
 // maxRandomBytes is the maximum size of a result of randomBytes.
 const maxRandomBytes = 64 << 20
 
@@ -294,7 +296,7 @@ func (s *Globals) newCrypto() *goja.Object {
 		if make == nil {
 			c.JS.Throw("Error", "Invalid digest: %s", c.Text(0))
 		}
-		return c.globals.newHasher(hmac.New(make, []byte(c.textOrBytesArg(1))))
+		return c.globals.newHasher(hmac.New(make, []byte(c.textOrBytesArg(1, ""))))
 	})
 	m.add("randomBytes", func(c *call) any {
 		size := c.Arg(0).ToInteger()
@@ -320,6 +322,9 @@ func (s *Globals) newCrypto() *goja.Object {
 		if high <= low {
 			c.JS.Throw("RangeError", "max must be greater than min")
 		}
+		if uint64(high-low) > maxRandomRange { // an overflow is a large number, too
+			c.JS.Throw("RangeError", "The value of \"max - min\" is out of range. It must be <= %d", maxRandomRange)
+		}
 		return low + rand.Int64N(high-low)
 	})
 	return m.o
@@ -329,7 +334,7 @@ func (s *Globals) newCrypto() *goja.Object {
 func (s *Globals) newHasher(h hash.Hash) *goja.Object {
 	m := s.newModuleBuilder()
 	m.add("update", func(c *call) any {
-		_, _ = h.Write([]byte(c.textOrBytesArg(0)))
+		_, _ = h.Write([]byte(c.textOrBytesArg(0, c.encoding(1))))
 		return c.This
 	})
 	m.add("digest", func(c *call) any {

@@ -20,6 +20,7 @@ func TestOldShellNames(t *testing.T) {
 		step{"isNumber(5) && isString('x') && isObject({})", "true"},
 		step{"ErrorCodes.NamespaceNotFound", "26"},
 		step{"Random.setRandomSeed(5); const r1 = Random.rand(); Random.setRandomSeed(5); r1 == Random.rand() && Random.randInt(5) < 5", "true"},
+		step{"typeof Random.randInt([-(2 ** 62), 2 ** 62 + 2 ** 61])", "number"},
 		step{"Array.contains([1, 2], 2) && Array.sum([1, 2]) == 3 && Array.unique([1, 1, 2]).length == 2", "true"},
 		step{"Object.merge({a: {b: 1}}, {a: {c: 2}}, true)", "{ a: { c: 2 } }"},
 		step{"(7).zeroPad(3) + ' x '.ltrim() + 'ab'.pad(4)", "007x   ab"},

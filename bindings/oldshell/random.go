@@ -3,9 +3,10 @@ package oldshell
 import (
 	"math"
 	"math/rand/v2"
-	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
+
+	"shardsh/bindings/script"
 )
 
 // newRandom returns Random, the old shell's generator, which can be seeded.
@@ -40,7 +41,7 @@ func (h Host) newRandom() goja.Value {
 		if high <= low {
 			return low
 		}
-		return low + source.Int64N(high-low)
+		return low + int64(source.Uint64N(uint64(high-low))) // the range may exceed an int64
 	})
 	add("randNormal", func(c *script.Call) any { return c.Arg(0).ToFloat() + c.Arg(1).ToFloat()*source.NormFloat64() })
 	add("genExp", func(c *script.Call) any { return -c.Arg(0).ToFloat() * math.Log(1-source.Float64()) })

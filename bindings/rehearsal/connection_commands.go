@@ -66,10 +66,15 @@ func (h *handler) killCursors(ctx context.Context, s *clusterMock, req wire.Requ
 	if err != nil {
 		return nil, err
 	}
+	forward := s == nil
 	for _, v := range values {
-		if id, _ := v.AsInt64OK(); s == nil || h.source.ownsCursor(id) {
-			return h.source.forward(ctx, req)
+		if id, _ := v.AsInt64OK(); h.source.ownsCursor(id) {
+			defer h.source.forgetCursor(ctx, id)
+			forward = true
 		}
+	}
+	if forward {
+		return h.source.forward(ctx, req)
 	}
 	return s.router.Handle(ctx, mockRequest(req)), nil
 }

@@ -114,29 +114,28 @@ func (m *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Requ
 		!slices.Contains(userListCommands, req.Command) || !m.claimUserCopy(req.Database) {
 		return
 	}
-	of := func(command, field string, make func(doc bson.Raw) bson.D) {
+	of := func(command, field string, make func(doc bson.Raw) bson.D) (read bool) {
 		reply, err := from.client.Database(req.Database).RunCommand(ctx, bson.D{{Key: command, Value: 1},
 			{Key: "showPrivileges", Value: command == "rolesInfo"}}).Raw()
 		if err != nil {
 			m.addNote(req.Database, "its users and roles are not in the rehearsal: %v", err)
-			return
+			return false
 		}
 		for _, doc := range documents(reply.Lookup(field)) {
 			if reply := m.run(ctx, req.Database, make(doc)); isFailure(reply) {
 				m.addNote(req.Database, "%s", errmsg(reply))
 			}
 		}
+		return true
 	}
-	of("rolesInfo", "roles", func(doc bson.Raw) bson.D {
+	_ = of("rolesInfo", "roles", func(doc bson.Raw) bson.D {
 		name, _ := doc.Lookup("role").StringValueOK()
 		return bson.D{{Key: "createRole", Value: name}, {Key: "privileges", Value: doc.Lookup("privileges")},
 			{Key: "roles", Value: bson.A{}}}
-	})
-	of("rolesInfo", "roles", func(doc bson.Raw) bson.D { // roles may contain each other
+	}) && of("rolesInfo", "roles", func(doc bson.Raw) bson.D { // roles may contain each other
 		name, _ := doc.Lookup("role").StringValueOK()
 		return bson.D{{Key: "updateRole", Value: name}, {Key: "roles", Value: doc.Lookup("roles")}}
-	})
-	of("usersInfo", "users", func(doc bson.Raw) bson.D {
+	}) && of("usersInfo", "users", func(doc bson.Raw) bson.D {
 		name, _ := doc.Lookup("user").StringValueOK()
 		return bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: rand.Text()},
 			{Key: "roles", Value: doc.Lookup("roles")}}

@@ -68,8 +68,7 @@ func outputNamespaces(req wire.Request) []string {
 			doc, collection = into, "coll"
 		}
 		if name := stringField(doc, collection); name != "" {
-			in := stringField(doc, database)
-			in = cmp.Or(in, req.Database)
+			in := cmp.Or(stringField(doc, database), req.Database)
 			list = append(list, in+"."+name)
 		}
 	}

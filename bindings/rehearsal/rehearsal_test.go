@@ -175,6 +175,18 @@ func TestRehearsal(t *testing.T) {
 }
 
 // The catalog, the balancer and time are the mock's from the first change on.
+func TestCursorsClosedEarlyEndTheirSessions(t *testing.T) {
+	r := rehearse(t)
+	insert(t, r.real.Database("app").Collection("large"), 300)
+	open := must[*mongo.Cursor](t)(r.dry.Database("app").Collection("large").Find(t.Context(), bson.D{}, options.Find().SetBatchSize(100)))
+	if n := r.real.NumberSessionsInProgress(); n != 1 {
+		t.Fatalf("%d sessions while the cursor is open", n)
+	}
+	if err := open.Close(t.Context()); err != nil || r.real.NumberSessionsInProgress() != 0 {
+		t.Errorf("%d sessions are left, %v", r.real.NumberSessionsInProgress(), err)
+	}
+}
+
 func TestRehearsalOfBalancing(t *testing.T) {
 	r := rehearse(t)
 	ctx := t.Context()
@@ -230,6 +242,16 @@ func TestRehearsalOfRoles(t *testing.T) {
 			t.Errorf("users are %s", users)
 		}
 	})
+}
+
+func TestOneNoteOfUsersThatCanNotBeRead(t *testing.T) {
+	r := rehearse(t)
+	must[bson.Raw](t)(r.real.Database("admin").RunCommand(t.Context(), bson.D{{Key: "mockFailNext", Value: "rolesInfo"},
+		{Key: "code", Value: 13}, {Key: "times", Value: 9}}).Raw())
+	_ = r.dry.Database("admin").RunCommand(t.Context(), bson.D{{Key: "dropUser", Value: "joe"}}).Err()
+	if len(r.notes) != 2 || !strings.Contains(r.notes[1], "its users and roles are not in the rehearsal") {
+		t.Errorf("notes: %q", r.notes)
+	}
 }
 
 // A pipeline's result is in the rehearsal; a transaction works, and says what it

@@ -89,6 +89,16 @@ func (s *source) trackCursor(ctx context.Context, was, open int64, more bool, se
 	}
 }
 
+// forgetCursor ends the session of a cursor that was closed early.
+func (s *source) forgetCursor(ctx context.Context, cursor int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session := s.cursors[cursor]; session != nil {
+		session.EndSession(context.WithoutCancel(ctx))
+	}
+	delete(s.cursors, cursor)
+}
+
 // errorAsReply returns the server's reply, or the reply in the server's error.
 func errorAsReply(reply bson.Raw, err error) (bson.Raw, error) {
 	if refused, ok := errors.AsType[mongo.CommandError](err); ok && refused.Raw != nil {

@@ -9,11 +9,11 @@ import (
 // state records which parts of the cluster were changed in the mock or copied to it.
 type state struct {
 	mu sync.Mutex
-	// changed are the changed namespaces, databases their databases.
+	// changed are the changed namespaces, changedDatabases their databases.
 	changed, changedDatabases map[string]bool
 	// existing are the namespaces in the cluster, of databases with changes.
 	existing map[string]bool
-	// dropped are databases that were dropped in the mock. users are databases whose users and roles
+	// dropped are databases that were dropped in the mock. usersCopied are databases whose users and roles
 	// were copied.
 	dropped, usersCopied map[string]bool
 }

@@ -54,6 +54,8 @@ func TestSandboxGrants(t *testing.T) {
 		`new Mongo("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1")`:                             "Error: ",
 		`new Mongo("mongodb://127.0.0.1:2/?serverSelectionTimeoutMS=1")`:                             "scripts may not connect to 127.0.0.1:2",
 		`new Mongo("mongodb://127.0.0.1:1/?tls=true&tlsCAFile=" + encodeURIComponent("/etc/hosts"))`: refused + " /etc/hosts",
+		`new Mongo("mongodb://127.0.0.1:1?@other:2/")`:                                               "scripts may not connect to other:2",
+		`new Mongo("mongodb://127.0.0.1:1/?tls=true;tlsCAFile=%2Fetc%2Fhosts")`:                      refused + " /etc/hosts",
 	} {
 		if got, _ := c.Show(source); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", source, got)

@@ -51,10 +51,11 @@ type bundler struct {
 	onLoad    func(path string)
 }
 
+// nodeModules are the names of Node's modules that BuiltinModule returns.
+const nodeModules = "assert buffer crypto events fs fs/promises module os path process timers timers/promises url util"
+
 // builtinModules matches the names of modules that are not files.
-const builtinModules = `^(node:.*|shardsh:.*|assert|buffer|child_process|cluster|crypto|dgram|dns|events|` +
-	`fs|fs/promises|http|http2|https|net|os|path|process|readline|stream|timers|timers/promises|tls|url|util|v8|vm|` +
-	`worker_threads|zlib)$`
+var builtinModules = `^(node:.*|shardsh:.*|` + strings.ReplaceAll(nodeModules+" "+refusedModules, " ", "|") + `)$`
 
 func (b *bundler) setup(build api.PluginBuild) {
 	build.OnResolve(api.OnResolveOptions{Filter: builtinModules}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {

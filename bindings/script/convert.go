@@ -126,16 +126,15 @@ func IntegerIfExact(f float64) any {
 	return f
 }
 
-// Items returns the elements of an array.
+// Items returns the elements of an array. Holes are undefined.
 func Items(list *goja.Object) []goja.Value {
 	length := Property(list, "length")
 	if length == nil {
 		return nil
 	}
-	n := int(length.ToInteger())
-	items := make([]goja.Value, n)
+	items := make([]goja.Value, max(0, length.ToInteger()))
 	for i := range items {
-		items[i] = list.Get(strconv.Itoa(i))
+		items[i] = OrUndefined(list.Get(strconv.Itoa(i)))
 	}
 	return items
 }

@@ -15,6 +15,10 @@ func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.runPrepared(p, isFile)
+}
+
+func (s *Engine) runPrepared(p *program, isFile bool) (goja.Value, error) {
 	p.makeCommandsPrint(isFile)
 	s.useOwnScope(p)
 	compiled, err := p.compile()
@@ -57,7 +61,7 @@ func (s *Engine) runShowingValues(name, text string) error {
 		return err
 	}
 	if p.async {
-		v, err := s.runText(name, text, false)
+		v, err := s.runPrepared(p, false)
 		if err == nil {
 			v, err = s.AwaitResult(v)
 		}

@@ -29,8 +29,9 @@ type source struct {
 }
 
 func (s source) line(n int) string {
-	for i, line := range strings.Split(s.lines, "\n") {
-		if i+1 == n {
+	i := 0
+	for line := range strings.SplitSeq(s.lines, "\n") {
+		if i++; i == n {
 			return strings.TrimRight(line, "\r")
 		}
 	}

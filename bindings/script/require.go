@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -72,7 +73,7 @@ func (s *Modules) requireOrImport(id string) (exports func() goja.Value, done go
 	if m := s.builtinModule(name); m != nil {
 		return func() goja.Value { return m }, nil
 	}
-	if refusedModules()[name] || strings.HasPrefix(id, "node:") {
+	if slices.Contains(strings.Fields(refusedModules), name) || strings.HasPrefix(id, "node:") {
 		s.js.Throw("Error", "module '%s' is not available in shardsh", name)
 	}
 	text, path, err := s.findModule(id)
@@ -95,14 +96,9 @@ func exportsOf(m *goja.Object) func() goja.Value {
 	return func() goja.Value { return m.Get("exports") }
 }
 
-func refusedModules() map[string]bool {
-	names := map[string]bool{}
-	for name := range strings.FieldsSeq("child_process cluster dgram dns http http2 https inspector net readline repl " +
-		"tls tty v8 vm wasi worker_threads zlib stream") {
-		names[name] = true
-	}
-	return names
-}
+// refusedModules are the names of Node's modules that shardsh lacks.
+const refusedModules = "child_process cluster dgram dns http http2 https inspector net readline repl stream tls tty " +
+	"v8 vm wasi worker_threads zlib"
 
 // findModule finds a file. A name that starts with a dot is relative to the requiring file; other names
 // are searched in the node_modules directories above it, then in the working directory, then in the

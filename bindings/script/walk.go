@@ -71,8 +71,8 @@ func (w *walker) replaceExpression(place reflect.Value) {
 	}
 }
 
-// nodeFields returns the fields of a node type that hold nodes. Declarations are listed a second time
-// in addition to their own position.
+// nodeFields returns the fields of a node type that hold nodes. It leaves out DeclarationList, which repeats
+// declarations that the walker also finds at their own place.
 func (w *walker) nodeFields(t reflect.Type) []int {
 	list, known := w.fields[t]
 	if known {

@@ -46,6 +46,9 @@ func Repeatable(r *Request) { r.IsRepeatable = true }
 // PrimaryPreferred sets the read preference primaryPreferred.
 func PrimaryPreferred(r *Request) { r.ReadPreference = readpref.PrimaryPreferred() }
 
+// ReadFrom sets the read preference; nil leaves that of the connection.
+func ReadFrom(p *readpref.ReadPref) func(*Request) { return func(r *Request) { r.ReadPreference = p } }
+
 // Request returns a command for this database.
 func (d *Database) Request(body any, options ...requestOption) Request {
 	r := Request{Conn: d.Conn, Database: d.Name, Body: body, session: d.Session}

@@ -86,8 +86,15 @@ func (g *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	return e
 }
 
-// WriteConcernError makes the error of a reply that tells of a write concern that was not met: mongosh's driver throws
-// it, of any command (recording 22-secondaries).
+// CheckWriteConcern throws if a reply reports that its write concern was not satisfied, as mongosh's driver does for
+// every command (recording 22-secondaries).
+func (g *Gateway) CheckWriteConcern(reply bson.Raw) {
+	if concern, failed := reply.Lookup("writeConcernError").DocumentOK(); failed {
+		panic(g.WriteConcernError(concern, reply))
+	}
+}
+
+// WriteConcernError returns the error of a reply whose write concern was not satisfied.
 func (g *Gateway) WriteConcernError(concern, reply bson.Raw) *goja.Object {
 	e := g.ServerError(concern, nil)
 	script.Must(e.SetPrototype(g.JS.Values.Errors.New("MongoWriteConcernError", "").Prototype()))

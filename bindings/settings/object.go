@@ -78,7 +78,7 @@ func (o *object) help() string {
 	return o.js.Out.HelpTable("Config Class", [][2]string{
 		{"config", "Shows all settings."},
 		{"config.get(key)", "Returns the value of a setting."},
-		{"config.set(key, value)", "Changes a setting; one made at a prompt lasts."},
+		{"config.set(key, value)", "Changes a setting; a change at a prompt is kept."},
 		{"config.reset(key)", "Gives a setting its default value."},
 		{"displayBatchSize", "How many documents a page has."},
 		{"maxTimeMS", "How long the server may work on a read or command."},

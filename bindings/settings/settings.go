@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"math"
 	"slices"
 
 	"github.com/dop251/goja"
@@ -75,7 +76,7 @@ func allOptions() []option {
 	return []option{
 		integerOption("displayBatchSize", 1, func(s *Values) *int { return &s.DisplayBatchSize }),
 		{"maxTimeMS", func(s *Values) any { return nullWhenZero(s.MaxTimeMS) }, func(s *Values, v goja.Value) string {
-			if !goja.IsNull(v) && (!goja.IsNumber(v) || v.ToFloat() <= 0) {
+			if n := v.ToFloat(); !goja.IsNull(v) && (!goja.IsNumber(v) || n < 1 || n != math.Trunc(n)) { // or NaN
 				return "maxTimeMS must be null or a positive integer"
 			}
 			s.MaxTimeMS = v.ToInteger()

@@ -28,6 +28,7 @@ func TestSettingsLast(t *testing.T) {
 		step{"config.set('editor', 'vi -n')", changed("editor")},
 		step{"config.set('inspectCompact', false)", changed("inspectCompact")},
 		step{"config.set('maxTimeMS', 1000)", changed("maxTimeMS")},
+		step{"[0, 0.5, NaN].map(n => config.set('maxTimeMS', n))[1]", `Cannot set option "maxTimeMS": maxTimeMS must be null or a positive integer`},
 		step{"config.set('loadMongoshrc', true)", changed("loadMongoshrc")},
 		step{"config.set('historyLength', 7)", changed("historyLength")},
 		step{"config.reset('historyLength')", `Setting "historyLength" has been reset to its default value`},

@@ -52,13 +52,19 @@ func (h helperOptions) hasRunOption(others ...string) bool {
 	if given == "" {
 		return false
 	}
-	for _, name := range others {
+	h.refuseBalancerOptions(given, others)
+	return true
+}
+
+// refuseBalancerOptions throws for options that only apply to the balancer, because with what is given shardsh's own
+// engine runs.
+func (h helperOptions) refuseBalancerOptions(given string, names []string) {
+	for _, name := range names {
 		if h.value(name) != nil {
 			h.c.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine runs "+
 				"(its time limit is for)", h.helper, name, given)
 		}
 	}
-	return true
 }
 
 // pace returns the options that limit the pace of a run.

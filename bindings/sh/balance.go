@@ -7,17 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"shardsh/balancer/humanize"
+	"github.com/dop251/goja"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
-
-	"github.com/dop251/goja"
 )
 
 // shardBalanceMethods returns the helpers that report whether the cluster is balanced, and those that

@@ -48,7 +48,12 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("defragment")
 	o := c.options("defragment", at)
 	all := o.flag("all", false)
-	if o.hasRunOption("chunkSize", "wait", "timeout", "interval", "keepWaiting") || all || len(names) != 1 {
+	ofBalancer := []string{"chunkSize", "wait", "timeout", "interval", "keepWaiting"}
+	if o.hasRunOption(ofBalancer...) || all || len(names) != 1 {
+		if all {
+			o.refuseBalancerOptions("all", ofBalancer)
+		}
+		o.refuseBalancerOptions("several collections", ofBalancer)
 		return c.runPlanAction(sh, o, names, func(e action.RunOptions) planAction {
 			return action.Defragment{Namespaces: names, All: all, RunOptions: e}
 		})

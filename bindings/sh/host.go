@@ -94,11 +94,7 @@ func (h *Host) Object() goja.Value {
 
 // current returns the current database; it throws without a connection.
 func (h *Host) current() *server.Database {
-	d := h.DB()
-	if d == nil {
-		h.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNotConnected, "No connected database")
-	}
-	return d
+	return server.RequireDatabase(h.JS, h.DB())
 }
 
 // helpersOn returns the helpers on a database.

@@ -44,7 +44,14 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 		shards = nil
 	}
 	ns = rawdoc.Text(sh.requireEntry(ns), "_id")
-	before := c.host.readChunkCounts(sh.current(), ns)
+	readCounts := func() *catalog.CollectionState {
+		counts := c.host.readChunkCounts(sh.current(), ns)
+		if counts == nil { // dropped meanwhile
+			sh.throwNotSharded(ns)
+		}
+		return counts
+	}
+	before := readCounts()
 	if shards == nil {
 		shards = humanize.Texts(before.Owners())
 	}
@@ -56,7 +63,7 @@ func shMergeAll(c *call, sh *Helpers) goja.Value {
 	if len(replies) > 0 && rawdoc.IsFieldTruthy(replies[0], "dryRun") {
 		return c.host.Display.ReplyValue(replies[0])
 	}
-	after := c.host.readChunkCounts(sh.current(), ns)
+	after := readCounts()
 	items := make([]any, len(shards))
 	for i, id := range shards {
 		on := catalog.ShardID(id)

@@ -76,8 +76,7 @@ func shardOldShellMethods() []helper {
 			seen := c.host.readCluster(sh.current(), c.configArgument(sh, 0),
 				live.ReaderOptions{Parts: live.Outcomes, OutcomeSpan: outcomesSpan})
 			for _, m := range recentOutcomes(seen) {
-				id := m.Error
-				id = cmp.Or(id, "Success")
+				id := cmp.Or(m.Error, "Success")
 				o := c.JS.NewObject("_id", id, "count", m.Count)
 				if m.From != "" {
 					script.Must(o.Set("from", string(m.From)))

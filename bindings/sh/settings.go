@@ -65,12 +65,12 @@ func shardSettingMethods() []helper {
 	}
 }
 
-const balancerTimeoutMS = 60_000 // milliseconds
+const balancerTimeoutMS int32 = 60_000
 
 func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
 		longest, interval := c.timeoutAndInterval(map[bool]string{true: "startBalancer", false: "stopBalancer"}[on], 0)
-		timeout := any(int32(balancerTimeoutMS))
+		timeout := any(balancerTimeoutMS)
 		switch {
 		case goja.IsString(c.Arg(0)):
 			timeout = longest.Milliseconds()
@@ -85,9 +85,6 @@ func shBalancer(on bool) func(*call, *Helpers) goja.Value {
 // waits.
 func (h *Helpers) switchBalancer(
 	c *call, on bool, timeout any, wait func() (timeout, interval time.Duration)) goja.Value {
-	if ms, ok := timeout.(int); ok {
-		timeout = int32(ms)
-	}
 	if c.host.Gateway.HasGuard() && h.lacksModes() { // the guard shows the command that would be sent
 		return h.switchBefore34(c, on, 0, 0)
 	}
