@@ -59,7 +59,8 @@ func (c *Cluster) makeParts(configServer string) {
 	}
 	*c.collections = Collections{
 		clusterSettings: c.clusterSettings, changes: c.changes, clock: c.clock, config: c.config, ids: c.ids,
-		locator: c.locator, log: c.log, migrations: c.migrations, reshardings: c.reshardings, shards: c.shards, stats: c.stats, zones: c.zones,
+		locator: c.locator, log: c.log, migrations: c.migrations, reshardings: c.reshardings, shards: c.shards,
+		stats: c.stats, zones: c.zones,
 	}
 	*c.indexes = Indexes{
 		clusterSettings: c.clusterSettings, addresses: c.addresses, changes: c.changes, config: c.config, ids: c.ids,
@@ -84,7 +85,8 @@ func (c *Cluster) makeParts(configServer string) {
 	}
 	*c.migrations = Migrations{
 		clusterSettings: c.clusterSettings, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config,
-		deleter: c.deleter, faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards, stats: c.stats,
+		deleter: c.deleter, faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards,
+		stats: c.stats,
 		active: map[*migration]bool{}, failPoints: c.failPoints, zones: c.zones,
 	}
 	*c.reshardings = Reshardings{
