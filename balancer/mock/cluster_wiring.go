@@ -86,7 +86,7 @@ func (c *Cluster) makeParts(configServer string) {
 	*c.migrations = Migrations{
 		clusterSettings: c.clusterSettings, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config,
 		deleter: c.deleter, faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards,
-		stats: c.stats,
+		stats:  c.stats,
 		active: map[*migration]bool{}, failPoints: c.failPoints, zones: c.zones,
 	}
 	*c.reshardings = Reshardings{
