@@ -13,7 +13,7 @@ import (
 // decides by the code.
 //
 // A driver that runs a loop needs a Cluster and one of two ways to run a long operation: an
-// EventCluster starts the operation, a SharedCluster waits for its end.
+// EventCluster starts the operation, a ConcurrentCluster waits for its end.
 type Cluster interface {
 	Reader
 	Splitter
@@ -30,9 +30,9 @@ type EventCluster interface {
 	StartAction(a policy.StreamAction, done func(policy.ActionResult))
 }
 
-// SharedCluster is a Cluster that several goroutines use at once. Each goroutine waits for the end of
-// its own operation. Run needs a SharedCluster.
-type SharedCluster interface {
+// ConcurrentCluster is a Cluster that several goroutines use at once. Each goroutine waits for the end of
+// its own operation. Run needs a ConcurrentCluster.
+type ConcurrentCluster interface {
 	Mover
 	// With calls exchange with the cluster and returns when exchange has returned. Every exchange goes
 	// through With: a cluster that needs a lock for its exchanges takes the lock here.

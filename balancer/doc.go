@@ -10,7 +10,7 @@
 //
 // Both access the cluster through small interfaces, each declared beside the code that uses it: Reader
 // (reader.go), Mover (mover.go), Splitter (splits.go), EventLog (eventlog.go) and DefragmentationStore
-// (defragment.go). cluster.go composes them into the interfaces that the drivers need: SharedCluster
+// (defragment.go). cluster.go composes them into the interfaces that the drivers need: ConcurrentCluster
 // for Run, EventCluster for EventDriver. The mock cluster, a live cluster and the simulator implement
 // them.
 //

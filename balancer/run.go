@@ -13,7 +13,7 @@ import (
 // Run runs the loop and its streams in real time until ctx ends. It blocks. It starts one goroutine for
 // the streams and one for each migration and action in progress, and waits for all of them before it
 // returns.
-func Run(ctx context.Context, l *Loop, c SharedCluster) {
+func Run(ctx context.Context, l *Loop, c ConcurrentCluster) {
 	defer l.Close()
 	stop := context.AfterFunc(ctx, l.Terminate)
 	defer stop()
@@ -56,7 +56,7 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 	}
 }
 
-func runStreams(ctx context.Context, s *Streams, c SharedCluster) {
+func runStreams(ctx context.Context, s *Streams, c ConcurrentCluster) {
 	woken := make(chan struct{}, 1)
 	s.OnWake(func() {
 		select {
@@ -93,7 +93,7 @@ func runStreams(ctx context.Context, s *Streams, c SharedCluster) {
 func runAction(
 	ctx context.Context,
 	log *slog.Logger,
-	c SharedCluster,
+	c ConcurrentCluster,
 	a policy.StreamAction,
 ) (result policy.ActionResult) {
 	err := mongoerr.CatchPanic(log, "an action of the balancer", func() error {
@@ -123,7 +123,7 @@ func waitUntil(ctx context.Context, signal <-chan struct{}, until time.Time) {
 	}
 }
 
-func moveAll(ctx context.Context, log *slog.Logger, c SharedCluster, step Moves) []error {
+func moveAll(ctx context.Context, log *slog.Logger, c ConcurrentCluster, step Moves) []error {
 	results := make([]error, len(step.Migrations))
 	var wg sync.WaitGroup
 	for i, m := range step.Migrations {

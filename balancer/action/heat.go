@@ -57,7 +57,7 @@ func (h Heat) Validate() error {
 		return refuse("{top} must be a number of chunks, not negative")
 	case h.SampleRate > 0 && len(h.Logs) > 0:
 		return refuse("{log} and {sample} exclude each other")
-	case h.SampleRate < 0 || h.SampleRate > maxSampleRate:
+	case !(h.SampleRate >= 0 && h.SampleRate <= maxSampleRate): // also NaN
 		return refuse("{sample} is up to %d queries a second", maxSampleRate)
 	}
 	return nil

@@ -77,7 +77,7 @@ func (c Cluster) preflight(
 	}
 	look.facts.IsOwn = isShardshData
 	look.facts.BalancerConflict = look.balancerConflict()
-	look.readServer(ctx)
+	look.readHoldersAndPrivileges(ctx)
 	look.readMovingPrimary(ctx)
 	look.readIndexes(ctx)
 	look.readJumbo(ctx)
@@ -169,9 +169,8 @@ func (l *preflightReader) balancerConflict() error {
 	return apply.CheckBalancerIdle(l.facts.Snapshot, names, within)
 }
 
-// readServer reads which other runs are in progress, the privileges of the user, and the compatibility
-// version.
-func (l *preflightReader) readServer(ctx context.Context) {
+// readHoldersAndPrivileges reads which other runs are in progress, and the privileges of the user.
+func (l *preflightReader) readHoldersAndPrivileges(ctx context.Context) {
 	commands := live.NewCommandRunner(l.Client)
 	var err error
 	l.facts.LeaseHeldErr, l.facts.QuiescedErr, err = live.FindHolders(ctx, l.Client, l.facts.Snapshot.Time())

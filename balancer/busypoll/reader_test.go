@@ -141,14 +141,14 @@ func TestAlone(t *testing.T) {
 		if !ok {
 			t.Skip("with a single CPU nothing polls")
 		}
-		if r.isOnlyReader() {
+		if r.wasLastToRead() {
 			t.Errorf("%s: nothing has been read from it", network)
 		}
 		if _, err := ends[network][1].Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil || !r.isOnlyReader() {
-			t.Errorf("%s: %d bytes, error %v, alone %v", network, n, err, r.isOnlyReader())
+		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil || !r.wasLastToRead() {
+			t.Errorf("%s: %d bytes, error %v, alone %v", network, n, err, r.wasLastToRead())
 		}
 	}
 }

@@ -81,10 +81,10 @@ func (r *reader) pollOnce(fd uintptr) bool {
 		return true
 	}
 	began := time.Now()
-	if !r.isOnlyReader() || !r.backoff.shouldPoll(began) {
+	if !r.wasLastToRead() || !r.backoff.shouldPoll(began) {
 		return false
 	}
-	for now := began; r.isOnlyReader() && now.Sub(began) < pollTime; now = time.Now() {
+	for now := began; r.wasLastToRead() && now.Sub(began) < pollTime; now = time.Now() {
 		runtime.Gosched() // let other goroutines run first
 		if r.read(fd) {
 			r.backoff.record(true, now)
@@ -95,8 +95,8 @@ func (r *reader) pollOnce(fd uintptr) bool {
 	return false
 }
 
-// isOnlyReader reports whether this connection was the last one of the group to read.
-func (r *reader) isOnlyReader() bool { return r.group.lastReader.Load() == r }
+// wasLastToRead reports whether this connection was the last one of the group to read.
+func (r *reader) wasLastToRead() bool { return r.group.lastReader.Load() == r }
 
 // read reads once, and reports whether it returned bytes or an error.
 func (r *reader) read(fd uintptr) bool {

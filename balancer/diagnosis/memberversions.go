@@ -45,7 +45,7 @@ func (c VersionCounts) Versions() []string {
 	})
 }
 
-// String returns text such as "2 run 8.0.20, 3 run 8.2.6; 1 did not answer (h:27018)".
+// String returns text such as "2 run 8.0.20, 3 run 8.2.6; 1 member did not answer (h:27018)".
 func (c VersionCounts) String() string {
 	var parts []string
 	for _, v := range c.Versions() {

@@ -39,7 +39,7 @@ const Topology = `{
 
 // Subject is a cluster under test.
 type Subject struct {
-	Cluster balancer.SharedCluster
+	Cluster balancer.ConcurrentCluster
 	Release catalog.Release
 	// Command runs a command as a user of the cluster, to prepare a test or to check its effect.
 	Command func(ctx context.Context, db string, command bson.D) (bson.Raw, error)

@@ -57,7 +57,7 @@ func (r filterReader) filterRanges(filter bson.Raw, known []fieldSpans, depth in
 	if len(ors) == 0 || depth >= maxNesting {
 		return r.keyRanges(known)
 	}
-	var all []Range
+	all := []Range{} // nil would mean all keys
 	for _, branch := range ors[0] {
 		list := r.filterRanges(branch, known, depth+1)
 		if list == nil || len(all)+len(list) > maxRanges {

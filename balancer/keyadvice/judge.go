@@ -19,8 +19,8 @@ const maxTiedShare = 0.5
 // Weights of the rating.
 const (
 	jumboPenalty      = 0.9  // of the spread, if all data has values that exceed a chunk
-	narrowFactor      = 0.75 // of the spread, for keys whose values are about to exceed a chunk
-	ampleDigits       = 3    // powers of ten of free room in a chunk that are sufficient
+	fullChunkFactor   = 0.75 // of the spread, for keys whose values are about to exceed a chunk
+	ampleRoomLog10    = 3    // powers of ten of free room in a chunk that are sufficient
 	oneTargetFactor   = 0.15 // remaining factor for inserts that go to one shard
 	insertExponent    = 0.8  // exponent of the factor for inserts
 	noQueryFactor     = 0.3  // remaining factor for a key that no query uses
@@ -193,8 +193,8 @@ func (j *judge) rateValues(c *Candidate) {
 	}
 	documents := float64(c.Documents)
 	certain := math.Max(certainCount(int64(c.MostCommon*documents+0.5))/math.Max(1, documents), 1e-12)
-	room := clamp(math.Log10(math.Max(1, limit/certain))/ampleDigits, 0, 1)
-	c.spread = (1 - jumboPenalty*c.Outgrown) * (narrowFactor + (1-narrowFactor)*room)
+	room := clamp(math.Log10(math.Max(1, limit/certain))/ampleRoomLog10, 0, 1)
+	c.spread = (1 - jumboPenalty*c.Outgrown) * (fullChunkFactor + (1-fullChunkFactor)*room)
 	if even := 1 / float64(j.facts.shards()); c.MostCommon > even {
 		c.spread *= even / c.MostCommon
 	}

@@ -88,6 +88,9 @@ func WithSingleTimeout(ctx context.Context, command bson.D) (context.Context, bs
 	default:
 		return ctx, rest, func() {}
 	}
+	if ms <= 0 { // no limit
+		return ctx, rest, func() {}
+	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond)
 	return limit, rest, cancel
 }

@@ -37,8 +37,8 @@ type Executor struct {
 }
 
 var (
-	_ balancer.SharedCluster = (*Executor)(nil)
-	_ balancer.Cluster       = (*Executor)(nil)
+	_ balancer.ConcurrentCluster = (*Executor)(nil)
+	_ balancer.Cluster           = (*Executor)(nil)
 )
 
 // NewExecutor returns an Executor for the release of the server. The error is

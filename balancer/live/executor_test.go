@@ -47,7 +47,7 @@ func TestEngineOnTheMock(t *testing.T) {
 		t.Run(release.String(), func(t *testing.T) {
 			enginetest.TestCluster(t, func(t *testing.T) enginetest.Subject {
 				s, cluster, _ := subject(t, release)
-				s.Cluster = cluster.Balancer().SharedCluster()
+				s.Cluster = cluster.Balancer().ConcurrentCluster()
 				return s
 			})
 		})

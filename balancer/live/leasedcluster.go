@@ -45,8 +45,8 @@ type LeasedCluster struct {
 }
 
 var (
-	_ apply.Cluster          = (*LeasedCluster)(nil)
-	_ balancer.SharedCluster = (*LeasedCluster)(nil)
+	_ apply.Cluster              = (*LeasedCluster)(nil)
+	_ balancer.ConcurrentCluster = (*LeasedCluster)(nil)
 )
 
 // engineLease is the name of the only engine lease of a cluster: a shard takes part in one migration at

@@ -187,9 +187,9 @@ func (r *reading) steps() []step {
 	tables, logs, causes := &tableReading{reading: r}, logReading{r}, causeReader{r}
 	return []step{
 		{Identity, "hello", r.readIdentity},
-		{Identity, "time", r.readClusterTime},
+		{Identity, "time", r.readClusterIDAndClock},
 		{Compatibility, "compatibility", r.readCompatibility},
-		{Version, "version", r.readVersion},
+		{Version, "version", r.readConfigVersionDoc},
 		{Settings, "settings", r.readSettings},
 		{Balancer, "balancer", r.readBalancer},
 		{Shards, "shards", r.readShards},

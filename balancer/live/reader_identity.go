@@ -51,9 +51,9 @@ func (r *reading) readIdentity(ctx context.Context) error {
 	return nil
 }
 
-// readClusterTime reads the id of the cluster and the time of the config server. On a server that
+// readClusterIDAndClock reads the id of the cluster and the time of the config server. On a server that
 // simulates a cluster, hello may return another time.
-func (r *reading) readClusterTime(ctx context.Context) error {
+func (r *reading) readClusterIDAndClock(ctx context.Context) error {
 	docs, err := r.source.list(ctx, query{collection: "version", pipeline: []bson.D{
 		{{Key: "$limit", Value: int32(1)}},
 		{{Key: "$project", Value: bson.D{{Key: "clusterId", Value: int32(1)}, {Key: "now", Value: "$$NOW"}}}},
@@ -68,8 +68,8 @@ func (r *reading) readClusterTime(ctx context.Context) error {
 	return r.gapOrError(ctx, 0, catalog.Gap{What: "time"}, err)
 }
 
-// readVersion reads the document of config.version.
-func (r *reading) readVersion(ctx context.Context) error {
+// readConfigVersionDoc reads the document of config.version.
+func (r *reading) readConfigVersionDoc(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("version", bson.D{}))
 	r.retainDocuments("version", docs)
 	for _, doc := range docs {

@@ -204,11 +204,11 @@ func (e engineCluster) LogAction(_ context.Context, what string, details bson.D)
 // blocking calls release it while they wait.
 type sharedEngineCluster struct{ b *Balancer }
 
-var _ balancer.SharedCluster = sharedEngineCluster{}
+var _ balancer.ConcurrentCluster = sharedEngineCluster{}
 
-// SharedCluster returns the interface to the cluster for a balancer with its own goroutines. The caller does
+// ConcurrentCluster returns the interface to the cluster for a balancer with its own goroutines. The caller does
 // not hold the lock.
-func (b *Balancer) SharedCluster() balancer.SharedCluster { return sharedEngineCluster{b} }
+func (b *Balancer) ConcurrentCluster() balancer.ConcurrentCluster { return sharedEngineCluster{b} }
 
 func (s sharedEngineCluster) With(exchange func(balancer.Cluster)) {
 	s.b.clock.Lock()

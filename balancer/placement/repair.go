@@ -145,7 +145,7 @@ func repairZone(c catalog.Collection, doc bson.Raw) []string {
 	lines := []string{
 		fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, humanize.Literal(lower), humanize.Literal(upper)),
 	}
-	if !endsAtMaxKey(c.Pattern, z.Max) {
+	if !endsBeforeGlobalMax(c.Pattern, z.Max) {
 		return lines
 	}
 	return append(lines, fmt.Sprintf("sh.updateZoneKeyRange(%s, %s, %s, %s)", ns,

@@ -30,7 +30,7 @@ func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 		case !z.Min.Less(z.Max):
 			add(ZoneEmpty, doc, name+", holds no key")
 			continue
-		case endsAtMaxKey(coll.Pattern, z.Max):
+		case endsBeforeGlobalMax(coll.Pattern, z.Max):
 			add(ZoneEndsEarly, doc, name+", ends before the end of the key space: the balancer splits the last chunk there")
 		}
 		zones = append(zones, zone{z, doc})
@@ -49,9 +49,9 @@ func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 	return list
 }
 
-// endsAtMaxKey reports whether a bound is MaxKey in the first field but not in all fields: bounds that
+// endsBeforeGlobalMax reports whether a bound is MaxKey in the first field but not in all fields: bounds that
 // name only the first fields are extended by MinKey.
-func endsAtMaxKey(p catalog.KeyPattern, bound catalog.Key) bool {
+func endsBeforeGlobalMax(p catalog.KeyPattern, bound catalog.Key) bool {
 	end := p.GlobalMax()
 	if bound.Equal(end) {
 		return false

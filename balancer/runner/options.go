@@ -18,7 +18,7 @@ import (
 
 // Cluster is a sharded cluster on which we hold the lease.
 type Cluster interface {
-	balancer.SharedCluster
+	balancer.ConcurrentCluster
 	apply.SnapshotReader
 	// Release returns the release of the mongos.
 	Release() catalog.Release

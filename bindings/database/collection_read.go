@@ -287,7 +287,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 	var batch goja.Value
 	if o, ok := options.(*goja.Object); ok {
 		batch = script.Property(o, "batchSize")
-		opts = c.JS.Merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment")
+		opts = c.JS.Merge(opts, o, "batchSize", "maxAwaitTimeMS", "collation", "comment", "readPreference")
 	}
 	stages := bson.A{bson.D{{Key: "$changeStream", Value: opts}}}
 	if o, ok := pipeline.(*goja.Object); ok {
@@ -308,6 +308,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 	}
 	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
 	cur.Stream = true
+	cur.SetReadPreference(readPreferenceOption(c.JS, options))
 	if batch != nil {
 		cur.SetBatchSize(int32(batch.ToInteger()))
 	}

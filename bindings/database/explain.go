@@ -27,8 +27,13 @@ func (coll *Collection) newExplainable(verbosity string) *explainable {
 	return e
 }
 
-func (e *explainable) explain(_ *script.Call, body bson.D) goja.Value {
-	return e.coll.host.Cursors.RunExplain(e.coll.d.Database, body, e.verbosity, nil)
+func (e *explainable) explain(c *script.Call, body bson.D) goja.Value {
+	return e.explainRead(c, body, goja.Undefined())
+}
+
+// explainRead explains a command whose options may have a read preference.
+func (e *explainable) explainRead(c *script.Call, body bson.D, options goja.Value) goja.Value {
+	return e.coll.host.Cursors.RunExplain(e.coll.d.Database, body, e.verbosity, readPreferenceOption(c.JS, options))
 }
 
 func explainMethods() script.Methods[*explainable] {
@@ -44,16 +49,16 @@ func explainMethods() script.Methods[*explainable] {
 			pipeline, options := stageArguments(c)
 			body := bson.D{{Key: "aggregate", Value: e.coll.name}, {Key: "pipeline", Value: c.JS.BSONValue(pipeline)},
 				{Key: "cursor", Value: bson.D{}}}
-			return e.explain(c, c.JS.Merge(body, options, aggregateShellOptions()...))
+			return e.explainRead(c, c.JS.Merge(body, options, aggregateShellOptions()...), options)
 		}, "Explains a pipeline."},
 		{"count", "query?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			body := bson.D{{Key: "count", Value: e.coll.name}, {Key: "query", Value: filterArg(c, 0)}}
-			return e.explain(c, c.JS.Merge(body, c.Arg(1), shellOnlyOptions...))
+			return e.explainRead(c, c.JS.Merge(body, c.Arg(1), shellOnlyOptions...), c.Arg(1))
 		}, "Explains a count."},
 		{"distinct", "field:string query?:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			body := bson.D{{Key: "distinct", Value: e.coll.name}, {Key: "key", Value: c.Text(0)},
 				{Key: "query", Value: filterArg(c, 1)}}
-			return e.explain(c, c.JS.Merge(body, c.Arg(2), shellOnlyOptions...))
+			return e.explainRead(c, c.JS.Merge(body, c.Arg(2), shellOnlyOptions...), c.Arg(2))
 		}, "Explains a distinct."},
 		{"update", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			options := c.Object(2)

@@ -275,7 +275,9 @@ func (t *transactionTries) run() goja.Value {
 			}
 			t.JS.Rethrow(err)
 		}
-		if _, ok := script.AsPromise(v); ok {
+		// A fulfilled promise is that of an async function without an await: it commits at once, as scripts that
+		// do not await the call expect.
+		if p, ok := script.AsPromise(v); ok && p.State() != goja.PromiseStateFulfilled {
 			return t.awaitPromise(v.(*goja.Object))
 		}
 		if t.commit() {
@@ -290,6 +292,9 @@ func (t *transactionTries) awaitPromise(promise *goja.Object) goja.Value {
 	then, _ := goja.AssertFunction(promise.Get("then"))
 	outcome, err := then(promise,
 		t.JS.NewFunction("fulfilled", func(c *script.Call) goja.Value {
+			if t.session.ended { // and with it its transaction
+				c.JS.Throw("MongoExpiredSessionError", server.SessionEndedText)
+			}
 			if t.commit() {
 				return c.Arg(0)
 			}

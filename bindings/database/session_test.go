@@ -51,6 +51,10 @@ func TestTransaction(t *testing.T) {
 		{in + `s.withTransaction(() => { o.findOne(); s.abortTransaction(); return "gave up" })`, "", "gave up"},
 		{in + `await s.withTransaction(async () => { await null; o.insertOne({_id: 903}); return 8 })`,
 			`app {"insert":"orders","documents":[{"_id":903}],"ordered":true,"startTransaction":true,"autocommit":false}` + "\n" + `admin {"commitTransaction":1,"autocommit":false}`, "8"},
+		{in + `s.withTransaction(async () => { o.insertOne({_id: 905}) }); s.endSession(); s.hasEnded()`,
+			`app {"insert":"orders","documents":[{"_id":905}],"ordered":true,"startTransaction":true,"autocommit":false}` + "\n" + `admin {"commitTransaction":1,"autocommit":false}`, "true"},
+		{in + `const p = s.withTransaction(async () => { await null; o.insertOne({_id: 906}) }); s.endSession(); await p.catch(e => e.name)`,
+			"", "MongoExpiredSessionError"},
 		{in + `await s.withTransaction(async () => { await null; o.insertOne({_id: 904}); throw new Error("no") }).catch(e => e.message)`,
 			`app {"insert":"orders","documents":[{"_id":904}],"ordered":true,"startTransaction":true,"autocommit":false}` + "\n" + `admin {"abortTransaction":1,"autocommit":false}`, "no"},
 	})

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/dop251/goja"
@@ -154,7 +155,8 @@ var openFlags = map[string]int{
 	"wx": os.O_CREATE | os.O_EXCL, "wx+": os.O_CREATE | os.O_EXCL,
 	"a": os.O_CREATE | os.O_APPEND, "a+": os.O_CREATE | os.O_APPEND,
 	"ax": os.O_CREATE | os.O_APPEND | os.O_EXCL, "ax+": os.O_CREATE | os.O_APPEND | os.O_EXCL,
-	"r+": 0,
+	"as": os.O_CREATE | os.O_APPEND | os.O_SYNC, "as+": os.O_CREATE | os.O_APPEND | os.O_SYNC,
+	"r+": 0, "rs+": os.O_SYNC,
 }
 
 // newFileMode are the permissions of new files, less the umask.
@@ -169,9 +171,21 @@ func (c *call) writeFileSync(flag string) {
 		c.JS.Throw("TypeError", "The argument 'flags' is invalid. Received '%s'", flag)
 	}
 	if v := script.Property(options, "mode"); v != nil {
-		mode = os.FileMode(v.ToInteger()).Perm()
+		mode = c.fileMode(v)
 	}
 	c.globals.writeFile(c.Text(0), c.textOrBytesArg(1, c.encoding(2)), how, mode)
+}
+
+// fileMode returns the permissions that a script gives: a number, or a text with its octal digits.
+func (c *call) fileMode(v goja.Value) os.FileMode {
+	if !goja.IsString(v) {
+		return os.FileMode(v.ToInteger()).Perm()
+	}
+	n, err := strconv.ParseUint(v.String(), 8, 32)
+	if err != nil {
+		c.JS.Throw("TypeError", "The argument 'mode' must be a 32-bit unsigned integer or an octal string. Received '%s'", v)
+	}
+	return os.FileMode(n).Perm()
 }
 
 // writeFile writes a string to a file that it opens with a flag of openFlags.

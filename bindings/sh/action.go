@@ -61,8 +61,8 @@ func (h helperOptions) hasRunOption(others ...string) bool {
 func (h helperOptions) refuseBalancerOptions(given string, names []string) {
 	for _, name := range names {
 		if h.value(name) != nil {
-			h.c.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine runs "+
-				"(its time limit is for)", h.helper, name, given)
+			h.c.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine "+
+				"runs, whose time limit is the option \"for\"", h.helper, name, given)
 		}
 	}
 }

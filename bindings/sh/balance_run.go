@@ -30,6 +30,9 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("balance")
 	h := c.options("balance", at)
 	if h.flag("giveBack", false) {
+		if len(names) > 0 || h.flag("all", false) {
+			c.JS.ThrowInvalid("sh.balance: {giveBack} is for all that a run left: it takes no collections and no {all}")
+		}
 		return shGiveBack(c, sh, h)
 	}
 	b := action.Balance{

@@ -33,6 +33,7 @@ func TestBalance(t *testing.T) {
 		`sh.balance("shop.nope")`:                           "Collection shop.nope is not sharded",
 		`sh.balance("shop.orders", { goal: "best" })`:       "one of size, chunks, ops",
 		`sh.balance("shop.orders", { gaol: "size" })`:       "has no option gaol",
+		`sh.balance("shop.orders", { giveBack: true })`:     "{giveBack} is for all that a run left: it takes no collections",
 		`sh.balance("shop.orders", { maxMoves: -1 })`:       "a whole number",
 		`sh.balance("shop.orders", { order: "fastest" })`:   "one of chosen, largest, smallest, hottest",
 		`sh.balance("shop.orders", { takeOver: "please" })`: "of type boolean",

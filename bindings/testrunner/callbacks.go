@@ -58,6 +58,12 @@ func (c *callbacks) takeFailure() error {
 	return err
 }
 
+func (c *callbacks) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
 // close interrupts a running callback and rejects later ones.
 func (c *callbacks) close(cause error) {
 	c.mu.Lock()

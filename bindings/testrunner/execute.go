@@ -135,6 +135,9 @@ func (f *file) withCluster(ctx context.Context, from startPoint, seed uint64,
 	f.callbacks = newCallbacks(f.shell.JS.Runtime) // a hook may define callbacks for the test
 	limit := from.timeout(f.options.Timeout)
 	return body(func(hook goja.Callable) error {
+		if f.callbacks.isClosed() { // a test or hook before has timed out
+			f.callbacks = newCallbacks(f.shell.JS.Runtime)
+		}
 		bounded, end := f.withTimeout(ctx, limit)
 		defer end()
 		return f.runFunction(bounded, hook)

@@ -189,8 +189,8 @@ func (f *file) runFunction(ctx context.Context, body goja.Callable) error {
 		if err == nil {
 			v, err = f.shell.JS.AwaitResult(v)
 		}
-		if err == nil {
-			err = f.callbacks.takeFailure()
+		if failed := f.callbacks.takeFailure(); err == nil {
+			err = failed
 		}
 		return v, err
 	})

@@ -216,7 +216,7 @@ func (r ResultBuilder) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Obje
 	if name := rawdoc.Text(cause, "codeName"); name != "" {
 		script.Must(e.Set("codeName", name))
 	}
-	counts := r.bulkCounts(w, ops)
+	counts := r.partialBulkResult(w, ops)
 	script.Must(e.Set("writeErrors", counts.Get("writeErrors")))
 	script.Must(e.Set("result", counts))
 	for _, k := range counts.Keys() {
@@ -225,9 +225,9 @@ func (r ResultBuilder) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Obje
 	return e
 }
 
-// bulkCounts returns the result inside an error: an ordered batch ended at its first failure, an
+// partialBulkResult returns the result inside an error: an ordered batch ended at its first failure, an
 // unordered one carried out all other operations.
-func (r ResultBuilder) bulkCounts(w *Result, ops []Op) *goja.Object {
+func (r ResultBuilder) partialBulkResult(w *Result, ops []Op) *goja.Object {
 	if len(w.failures) > 0 && !w.unordered {
 		ops = ops[:min(w.failures[0].index, len(ops))]
 	}

@@ -174,7 +174,10 @@ func modifiedOptions(c *call.Call) (bson.D, error) {
 		if !(n > 0) && limit.kept == "size" { // also NaN
 			return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'cappedSize' value must be > 0, actual value '%v'", n)
 		}
-		changes = append(changes, bson.E{Key: limit.kept, Value: document.SmallestInt(int64(max(0, n)))})
+		if !(n > 0) {
+			n = 0
+		}
+		changes = append(changes, bson.E{Key: limit.kept, Value: document.SmallestInt(int64(n))})
 	}
 	return changes, nil
 }

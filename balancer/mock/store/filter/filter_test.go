@@ -112,6 +112,7 @@ func TestFilterOperators(t *testing.T) {
 		{`{"a": {"$mod": [4, -1]}}`, `{"a": -5}`, true},
 		{`{"a": {"$mod": [4.9, 1]}}`, `{"a": 5.8}`, true},
 		{`{"a": {"$mod": [2, 0]}}`, `{"a": {"$numberDouble": "Infinity"}}`, false},
+		{`{"a": {"$mod": [5, 2]}}`, `{"a": {"$numberLong": "9223372036854775807"}}`, true},
 		{`{"a": {"$bitsAllSet": [1, 3]}}`, `{"a": 10}`, true},
 		{`{"a": {"$bitsAnyClear": 3}}`, `{"a": 2}`, true},
 		{`{"a": {"$bitsAllClear": {"$numberLong": "5"}}}`, `{"a": 10}`, true},

@@ -82,6 +82,9 @@ func magnitude(n int64) uint64 {
 
 // FitsInt64 reports whether a number fits in an int64 after truncation.
 func FitsInt64(v Value) bool {
+	if v.Type == bson.TypeInt32 || v.Type == bson.TypeInt64 {
+		return true
+	}
 	f := ToDouble(v)
 	return !math.IsNaN(f) && f >= -1<<63 && f < 1<<63
 }
