@@ -135,7 +135,7 @@ func (s *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database 
 	answered func(bson.Raw, error), err error) {
 	var command bson.D
 	if !isDistributing(database, raw) || bson.Unmarshal(raw, &command) != nil {
-		return nil, nil // the server refuses what can't be read
+		return nil, nil //nolint:nilerr // the server refuses what can't be read
 	}
 	c := Cluster{Client: client, Clock: s.clock, Consent: s.consent}
 	names := namespacesOf(database, command)

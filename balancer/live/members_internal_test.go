@@ -34,6 +34,6 @@ func TestCancelledReadKeepsNoMembers(t *testing.T) {
 // noAnswers is a source without answers.
 type noAnswers struct{ source }
 
-func (noAnswers) run(ctx context.Context, _ string, _ bson.D) (bson.Raw, error) {
+func (noAnswers) run(_ context.Context, _ string, _ bson.D) (bson.Raw, error) {
 	return nil, context.Canceled
 }
