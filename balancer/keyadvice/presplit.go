@@ -84,14 +84,15 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 			"stand for",
 			humanize.Count(int64(len(f.Sample.Docs)), "document")))
 	}
-	f.addZoneParts(&a)
 	a.Verdict = fmt.Sprintf("cut %s into %s, %d for each shard", f.Namespace, humanize.Count(a.Chunks, "chunk"),
 		a.PerShard)
 	if n := int64(len(a.Points)) + 1; !k[0].Hashed && !empty && n < a.Chunks {
 		a.Verdict = fmt.Sprintf("cut %s into %s: there are no more values to cut between", f.Namespace,
 			humanize.Count(n, "chunk"))
+		a.PerShard = (a.PerShard*n + a.Chunks - 1) / a.Chunks
 		a.Chunks = n
 	}
+	f.addZoneParts(&a)
 	if c.Grows == k[0].Name {
 		a.Points, a.Commands = nil, nil
 		a.Verdict = fmt.Sprintf("cutting %s does not help what is inserted in order: %s grows with time, and all inserts "+

@@ -73,6 +73,9 @@ func TestPresplit(t *testing.T) {
 			!strings.Contains(strings.Join(a.Commands, "\n"), c.text) {
 			t.Errorf("%s: %s, %d points\n%q %q", name, a.Verdict, len(a.Points), a.Reasons, a.Commands)
 		}
+		if a.PerShard > a.Chunks || a.PerShard*int64(max(f.Shards, 1)) < a.Chunks {
+			t.Errorf("%s: %d for each of %d shards, of %d", name, a.PerShard, f.Shards, a.Chunks)
+		}
 		last := int32(-1)
 		for _, p := range a.Points {
 			if at, ok := bson.Raw(p).Lookup(strings.Trim(strings.Split(c.key, ":")[0], `{"`)).Int32OK(); !ok || at <= last {
