@@ -89,17 +89,12 @@ func (m *clusterMock) copyContents(ctx context.Context, from *source, database, 
 			}
 		}
 	}
-	query := bson.D{{Key: "find", Value: name}, {Key: "limit", Value: maxDocuments + 1}}
-	documents, err := from.listAll(ctx, database, query)
-	bytes := 0
-	for _, d := range documents {
-		bytes += len(d)
-	}
+	documents, complete, err := from.listSmall(ctx, database, name)
 	switch {
 	case err != nil:
 		m.addNote(ns, "its documents can't be read: %v", err)
-	case len(documents) > maxDocuments || bytes > maxBytes:
-		m.addNote(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
+	case !complete:
+		m.addNote(ns, "it is too large for the rehearsal: queries for its documents find none from here on")
 	case len(documents) > 0:
 		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
 		if reply := m.run(ctx, database, command); isFailure(reply) {
@@ -150,6 +145,23 @@ func isFailure(reply bson.Raw) bool {
 func errmsg(reply bson.Raw) string {
 	text, _ := reply.Lookup("errmsg").StringValueOK()
 	return text
+}
+
+// listSmall returns the documents of a collection; complete is false, and the rest is not read, if it has more than
+// maxDocuments or maxBytes.
+func (s *source) listSmall(ctx context.Context, database, name string) (docs []bson.Raw, complete bool, err error) {
+	cursor, err := s.client.Database(database).RunCommandCursor(ctx,
+		bson.D{{Key: "find", Value: name}, {Key: "limit", Value: maxDocuments + 1}})
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }()
+	for bytes := 0; cursor.Next(ctx); docs = append(docs, slices.Clone(cursor.Current)) {
+		if bytes += len(cursor.Current); len(docs) == maxDocuments || bytes > maxBytes {
+			return nil, false, nil
+		}
+	}
+	return docs, true, cursor.Err()
 }
 
 // listAll returns all documents of a command whose reply is a cursor.

@@ -140,7 +140,7 @@ func TestRehearsal(t *testing.T) {
 			t.Errorf("a collection that was not changed has %d documents", n)
 		}
 		must[*mongo.InsertOneResult](t)(app.Collection("large").InsertOne(ctx, bson.D{{Key: "_id", Value: "new"}}))
-		if n := count("large", bson.D{}); n != 1 || !strings.Contains(r.notes[len(r.notes)-1], "app.large: it has too many documents") {
+		if n := count("large", bson.D{}); n != 1 || !strings.Contains(r.notes[len(r.notes)-1], "app.large: it is too large") {
 			t.Errorf("a large one that was has %d, %v", n, r.notes)
 		}
 		n := 0
