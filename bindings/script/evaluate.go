@@ -15,10 +15,11 @@ func (s *Engine) runText(name, text string, isFile bool) (goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.runPrepared(p, isFile)
+	return p.run(s, isFile)
 }
 
-func (s *Engine) runPrepared(p *program, isFile bool) (goja.Value, error) {
+// run runs a prepared program.
+func (p *program) run(s *Engine, isFile bool) (goja.Value, error) {
 	p.makeCommandsPrint(isFile)
 	s.useOwnScope(p)
 	compiled, err := p.compile()
@@ -61,7 +62,7 @@ func (s *Engine) runShowingValues(name, text string) error {
 		return err
 	}
 	if p.async {
-		v, err := s.runPrepared(p, false)
+		v, err := p.run(s, false)
 		if err == nil {
 			v, err = s.AwaitResult(v)
 		}
