@@ -193,21 +193,15 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 	if len(pendingDeletion) == 0 {
 		return nil
 	}
-	of, since := map[string]*suspectDocument{}, bson.Timestamp{}
+	of := map[string]*suspectDocument{}
 	for _, s := range pendingDeletion {
 		of[string(keyorder.Append(nil, s.id))] = s
-		if since.IsZero() || s.verdict.Since.Compare(since) < 0 {
-			since = s.verdict.Since
-		}
 	}
 	until, now, err := documents.ReadClusterTime(ctx, d.cluster.Client)
 	if err != nil {
 		return err
 	}
-	if since.IsZero() { // before 6.0 range deletions don't record it
-		since.T = uint32(now.Add(-deletionLookback).Unix())
-	}
-	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
+	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, deletionsSince(pendingDeletion, now), until, func(w documents.Write) error {
 		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
 			for i, state := range s.verdict.States {
 				if state == placement.LoneAwaitingDeletion {
@@ -238,4 +232,19 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 			humanize.Count(n, "document"), d.coll.Namespace, first)
 	}
 	return nil
+}
+
+// deletionsSince returns the earliest beginning of a migration whose range deletion is pending. Where one is not
+// recorded, as before 6.0, deletionLookback before now counts.
+func deletionsSince(pending []*suspectDocument, now time.Time) (since bson.Timestamp) {
+	for _, s := range pending {
+		at := s.verdict.Since
+		if at.IsZero() {
+			at.T = uint32(now.Add(-deletionLookback).Unix())
+		}
+		if since.IsZero() || at.Compare(since) < 0 {
+			since = at
+		}
+	}
+	return since
 }

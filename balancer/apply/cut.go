@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// maxCuts limits how many times a range that is still too large is split again.
-const maxCuts = 1000
+// maxResplits limits how many times a range that is still too large is split again.
+const maxResplits = 1000
 
 // fetchSplitPoints asks the donor for the split points of a range that was too large to be moved at
 // once, and records them, since a plan can only estimate the distribution of the data.

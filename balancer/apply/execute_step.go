@@ -172,7 +172,7 @@ func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 				if errors.As(err, new(*NeedsForceError)) || err != nil && s.hardCtx.Err() != nil {
 					return err
 				}
-			case cuts < maxCuts:
+			case cuts < maxResplits:
 				err = nil
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// Audit is what an audit found in samples of the documents.
-type Audit struct {
+// AuditResult is what an audit found in samples of the documents.
+type AuditResult struct {
 	Findings []placement.Finding
 	// Unread names what could not be read or kept changing, with the reasons.
 	Unread []string

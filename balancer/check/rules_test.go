@@ -22,7 +22,7 @@ type cluster struct {
 	catalog.SnapshotParts
 	found     []catalog.Inconsistency
 	unasked   string
-	audited   *check.Audit
+	audited   *check.AuditResult
 	unaudited string
 	refused   string
 }

@@ -54,7 +54,7 @@ func TestReply(t *testing.T) {
 
 func TestMessagesShowDocumentsAsTheServerDoes(t *testing.T) {
 	doc, err := bson.Marshal(bson.D{
-		{Key: "a", Value: 1}, {Key: "s", Value: "x\"y"}, {Key: "d", Value: 2.0}, {Key: "f", Value: 0.5},
+		{Key: "a", Value: 1}, {Key: "s", Value: "x\"y"}, {Key: "d", Value: 2.0}, {Key: "f", Value: 0.5}, {Key: "g", Value: 1234567.0},
 		{Key: "n", Value: nil}, {Key: "min", Value: bson.MinKey{}}, {Key: "sub", Value: bson.D{{Key: "b", Value: true}}},
 		{Key: "list", Value: bson.A{1, "z"}}, {Key: "none", Value: bson.A{}}, {Key: "at", Value: bson.DateTime(5)},
 		{Key: "ts", Value: bson.Timestamp{T: 1, I: 2}}, {Key: "bin", Value: []byte{0xab}}, {Key: "e", Value: bson.D{}},
@@ -62,7 +62,7 @@ func TestMessagesShowDocumentsAsTheServerDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `no chunk for { a: 1, s: "x\"y", d: 2.0, f: 0.5, n: null, min: MinKey, sub: { b: true }, list: [ 1, "z" ` +
+	want := `no chunk for { a: 1, s: "x\"y", d: 2.0, f: 0.5, g: 1234567.0, n: null, min: MinKey, sub: { b: true }, list: [ 1, "z" ` +
 		`], none: [], ` +
 		`at: new Date(5), ts: Timestamp(1, 2), bin: BinData(0, AB), e: {} }`
 	if got := mongoerr.New(mongoerr.BadValue, "no chunk for %s", bson.Raw(doc)).Message; got != want {

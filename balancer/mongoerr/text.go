@@ -73,10 +73,10 @@ func arrayText(array bson.RawArray) string {
 	return "[ " + strings.Join(parts, ", ") + " ]"
 }
 
-// doubleText writes a double so that it does not look like an integer, as the
-// server does.
+// doubleText writes a double with up to 16 digits, and so that it does not look like an integer, as the server
+// does.
 func doubleText(f float64) string {
-	text := strconv.FormatFloat(f, 'g', -1, 64)
+	text := strconv.FormatFloat(f, 'g', 16, 64)
 	if strings.ContainsAny(text, ".eIN") {
 		return text
 	}

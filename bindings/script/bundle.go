@@ -126,7 +126,7 @@ func (b *bundler) bundle(path string) (*transpiledCode, error) {
 			ResolveDir: dir,
 			Sourcefile: "<entry>",
 		},
-		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformNode, Supported: unsupportedFeatures(),
+		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformNode, Supported: supportedFeatures(),
 		Charset: api.CharsetUTF8,
 		Outfile: filepath.Join(dir, "bundle.js"), Sourcemap: api.SourceMapExternal, AbsWorkingDir: dir, NodePaths: nodePaths,
 		LogLevel: api.LogLevelSilent, LegalComments: api.LegalCommentsNone,

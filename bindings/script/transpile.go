@@ -31,9 +31,9 @@ type transpileError struct {
 
 func (e *transpileError) Error() string { return e.message }
 
-// unsupportedFeatures returns the parts of the language that the engine cannot run
+// supportedFeatures returns which features the engine can run of those that esbuild translates
 // (rules/04-values-and-language §4.3).
-func unsupportedFeatures() map[string]bool {
+func supportedFeatures() map[string]bool {
 	return map[string]bool{
 		"for-await": false, "async-generator": false, "dynamic-import": false, "import-meta": false,
 		"class-private-brand-check": false,
@@ -41,8 +41,8 @@ func unsupportedFeatures() map[string]bool {
 	}
 }
 
-// mayNeedTranspiling reports quickly whether a text that the engine rejects may use one of the
-// unsupportedFeatures.
+// mayNeedTranspiling reports quickly whether a text that the engine rejects may use a feature that it does not
+// support.
 func mayNeedTranspiling(text string) bool {
 	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)
 }
@@ -66,7 +66,7 @@ func transpile(name, text string) (*transpiledCode, error) {
 		loader = api.LoaderTS
 	}
 	r := api.Transform(text, api.TransformOptions{
-		Loader: loader, Format: api.FormatESModule, Supported: unsupportedFeatures(), Platform: api.PlatformNode,
+		Loader: loader, Format: api.FormatESModule, Supported: supportedFeatures(), Platform: api.PlatformNode,
 		Charset:    api.CharsetUTF8,
 		Sourcefile: name, Sourcemap: api.SourceMapExternal, LogLevel: api.LogLevelSilent,
 		LegalComments: api.LegalCommentsNone,
