@@ -201,7 +201,8 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 	if err != nil {
 		return err
 	}
-	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, deletionsSince(pendingDeletion, now), until, func(w documents.Write) error {
+	since := deletionsSince(pendingDeletion, now)
+	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
 		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
 			for i, state := range s.verdict.States {
 				if state == placement.LoneAwaitingDeletion {
