@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/consent"
 )
 
@@ -74,59 +75,10 @@ func isDistributing(database string, command bson.Raw) bool {
 
 // otherConfigWrites returns the collections of the database config to which a command writes that names them
 // in its statements or its pipeline.
-func otherConfigWrites(database string, command bson.Raw) (names []string) {
-	add := func(target bson.RawValue) {
-		if ns := targetNamespace(database, target); strings.HasPrefix(ns, "config.") {
-			names = append(names, ns)
-		}
-	}
-	switch strings.ToLower(command.Index(0).Key()) {
-	case "bulkwrite":
-		for _, ns := range documentsIn(command.Lookup("nsInfo")) {
-			if text, _ := ns.Lookup("ns").StringValueOK(); strings.HasPrefix(text, "config.") {
-				names = append(names, text)
-			}
-		}
-	case "aggregate":
-		for _, stage := range documentsIn(command.Lookup("pipeline")) {
-			add(stage.Lookup("$out"))
-			add(stage.Lookup("$merge"))
-			add(stage.Lookup("$merge", "into"))
-		}
-	case "mapreduce":
-		add(command.Lookup("out"))
-	}
-	return names
-}
-
-// targetNamespace returns the collection to which $out, $merge or mapReduce write: a name in the command's own
-// database, or a document that may name another database. "" if it names no collection.
-func targetNamespace(database string, target bson.RawValue) string {
-	if name, ok := target.StringValueOK(); ok {
-		return database + "." + name
-	}
-	document, _ := target.DocumentOK()
-	if db, ok := document.Lookup("db").StringValueOK(); ok {
-		database = db
-	}
-	for _, field := range []string{"coll", "replace", "merge", "reduce"} {
-		if name, ok := document.Lookup(field).StringValueOK(); ok {
-			return database + "." + name
-		}
-	}
-	return ""
-}
-
-// documentsIn returns the documents in an array; none of another value.
-func documentsIn(array bson.RawValue) (documents []bson.Raw) {
-	list, _ := array.ArrayOK()
-	values, _ := list.Values()
-	for _, v := range values {
-		if document, ok := v.DocumentOK(); ok {
-			documents = append(documents, document)
-		}
-	}
-	return documents
+func otherConfigWrites(database string, command bson.Raw) []string {
+	return slices.DeleteFunc(catalog.OutputNamespaces(database, command), func(ns string) bool {
+		return !strings.HasPrefix(ns, "config.")
+	})
 }
 
 // Begin permits a command to the cluster of a client after writing it to the audit log. answered has to

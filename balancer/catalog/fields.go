@@ -37,6 +37,18 @@ func FieldNames(doc bson.Raw) (names []string) {
 	return names
 }
 
+// Documents returns the documents in an array; none of another value.
+func Documents(array bson.RawValue) (list []bson.Raw) {
+	elements, _ := array.ArrayOK()
+	values, _ := elements.Values()
+	for _, v := range values {
+		if doc, ok := v.DocumentOK(); ok {
+			list = append(list, doc)
+		}
+	}
+	return list
+}
+
 // IsTruthy reports whether a value counts as true, as in JavaScript: it exists, and is neither false, null, 0
 // nor an empty string.
 func IsTruthy(v bson.RawValue) bool {

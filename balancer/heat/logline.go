@@ -130,7 +130,7 @@ func (l LoggedOperation) ifFiltered() []LoggedOperation {
 
 // firstMatch returns the filter of the pipeline's first stage; empty if that stage is no $match.
 func firstMatch(command bson.Raw) bson.Raw {
-	stages := documentsIn(command.Lookup("pipeline"))
+	stages := catalog.Documents(command.Lookup("pipeline"))
 	if len(stages) > 0 {
 		if match, ok := stages[0].Lookup("$match").DocumentOK(); ok {
 			return match

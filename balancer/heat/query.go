@@ -78,11 +78,11 @@ func (r filterReader) narrow(filter bson.Raw, known []fieldSpans, depth int) (or
 		name, v := e.Key(), e.Value()
 		switch {
 		case name == "$and":
-			for _, part := range documentsIn(v) {
+			for _, part := range catalog.Documents(v) {
 				ors = append(ors, r.narrow(part, known, depth+1)...)
 			}
 		case name == "$or":
-			ors = append(ors, documentsIn(v))
+			ors = append(ors, catalog.Documents(v))
 		case !strings.HasPrefix(name, "$"):
 			if i := slices.Index(r.fields, name); i >= 0 {
 				known[i] = intersect(known[i], r.valueSpans(v, i == r.hashed))
@@ -90,17 +90,6 @@ func (r filterReader) narrow(filter bson.Raw, known []fieldSpans, depth int) (or
 		}
 	}
 	return ors
-}
-
-func documentsIn(v bson.RawValue) (list []bson.Raw) {
-	array, _ := v.ArrayOK()
-	values, _ := array.Values()
-	for _, v := range values {
-		if doc, ok := v.DocumentOK(); ok {
-			list = append(list, doc)
-		}
-	}
-	return list
 }
 
 // valueSpans returns the spans that a condition allows for one field.

@@ -40,7 +40,7 @@ func ParseSampledQuery(doc bson.Raw) (list []Statement) {
 		one.At = expires.Add(-SampleExpiration)
 	}
 	for _, field := range []string{"updates", "deletes"} {
-		for _, s := range documentsIn(cmd.Lookup(field)) {
+		for _, s := range catalog.Documents(cmd.Lookup(field)) {
 			write := one
 			write.Kind, write.Removes = Write, field == "deletes"
 			write.Filter, _ = s.Lookup("q").DocumentOK()

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -116,7 +117,7 @@ func (m *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Requ
 			m.addNote(req.Database, "its users and roles are not in the rehearsal: %v", err)
 			return false
 		}
-		for _, doc := range documents(reply.Lookup(field)) {
+		for _, doc := range catalog.Documents(reply.Lookup(field)) {
 			if reply := m.run(ctx, req.Database, make(doc)); isFailure(reply) {
 				m.addNote(req.Database, "%s", errmsg(reply))
 			}

@@ -107,12 +107,12 @@ func (m *clusterMock) mergedListDatabases(ctx context.Context, from *source, req
 			return e.Value(), true
 		}
 		list, seen := bson.A{}, map[string]bool{}
-		for _, d := range documents(e.Value()) {
+		for _, d := range catalog.Documents(e.Value()) {
 			if name := nameOf(d); !m.isDropped(name) {
 				list, seen[name] = append(list, d), true
 			}
 		}
-		for _, d := range documents(mine.Lookup("databases")) {
+		for _, d := range catalog.Documents(mine.Lookup("databases")) {
 			if name := nameOf(d); m.isDatabaseChanged(name) && !seen[name] {
 				list = append(list, d)
 			}
@@ -124,20 +124,6 @@ func (m *clusterMock) mergedListDatabases(ctx context.Context, from *source, req
 func nameOf(doc bson.Raw) string {
 	name, _ := doc.Lookup("name").StringValueOK()
 	return name
-}
-
-func documents(v bson.RawValue) (docs []bson.Raw) {
-	list, _ := v.ArrayOK()
-	values, err := list.Values()
-	if err != nil {
-		return nil
-	}
-	for _, v := range values {
-		if doc, ok := v.DocumentOK(); ok {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
 }
 
 // addNote adds a note about a collection.

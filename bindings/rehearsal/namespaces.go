@@ -1,10 +1,9 @@
 package rehearsal
 
 import (
-	"cmp"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -31,12 +30,7 @@ var changedNamespaces = map[string]func(req wire.Request) []string{
 		return append(fullNamespace(req), stringField(req.Body, "to"))
 	},
 	"aggregate": outputNamespaces,
-	"bulkWrite": func(req wire.Request) (list []string) {
-		for _, d := range documents(req.Body.Lookup("nsInfo")) {
-			list = append(list, stringField(d, "ns"))
-		}
-		return list
-	},
+	"bulkWrite": func(req wire.Request) []string { return catalog.OutputNamespaces(req.Database, req.Body) },
 }
 
 // namespacesChangedBy returns the namespaces of which a command changes more than the chunks.
@@ -57,29 +51,7 @@ func fullNamespace(req wire.Request) []string { return []string{stringField(req.
 
 // outputNamespaces returns the collection that is read, and those in $out, $merge and out.
 func outputNamespaces(req wire.Request) []string {
-	list := ownNamespace(req)
-	add := func(v bson.RawValue, database, collection string) {
-		if name, isText := v.StringValueOK(); isText {
-			list = append(list, req.Database+"."+name)
-			return
-		}
-		doc, _ := v.DocumentOK()
-		if into, isDocument := doc.Lookup(collection).DocumentOK(); isDocument {
-			doc, collection = into, "coll"
-		}
-		if name := stringField(doc, collection); name != "" {
-			in := cmp.Or(stringField(doc, database), req.Database)
-			list = append(list, in+"."+name)
-		}
-	}
-	for _, stage := range documents(req.Body.Lookup("pipeline")) {
-		add(stage.Lookup("$out"), "db", "coll")
-		add(stage.Lookup("$merge"), "db", "into")
-	}
-	for _, how := range []string{"replace", "merge", "reduce"} {
-		add(req.Body.Lookup("out"), "db", how)
-	}
-	return list
+	return append(ownNamespace(req), catalog.OutputNamespaces(req.Database, req.Body)...)
 }
 
 func stringField(doc bson.Raw, field string) string {

@@ -50,10 +50,11 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	all := o.flag("all", false)
 	ofBalancer := []string{"chunkSize", "wait", "timeout", "interval", "keepWaiting"}
 	if o.hasRunOption(ofBalancer...) || all || len(names) != 1 {
+		given := "several collections"
 		if all {
-			o.refuseBalancerOptions("all", ofBalancer)
+			given = "all"
 		}
-		o.refuseBalancerOptions("several collections", ofBalancer)
+		o.refuseBalancerOptions(given, ofBalancer)
 		return c.runPlanAction(sh, o, names, func(e action.RunOptions) planAction {
 			return action.Defragment{Namespaces: names, All: all, RunOptions: e}
 		})
