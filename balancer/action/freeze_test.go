@@ -86,11 +86,11 @@ func freezes() map[string]struct {
 	}{
 		"pause": {
 			func(w *world) error {
-				_, err := Pause{Reason: "incident 4711", For: 2 * time.Hour}.Run(w.Context(), w.actionCluster())
+				_, err := PauseRuns{Reason: "incident 4711", For: 2 * time.Hour}.Run(w.Context(), w.actionCluster())
 				return err
 			},
 			func(w *world) error {
-				_, err := Pause{End: true}.Run(w.Context(), w.actionCluster())
+				_, err := PauseRuns{End: true}.Run(w.Context(), w.actionCluster())
 				return err
 			}, "paused: incident 4711 (by "},
 		"balancer": {stop, start, "paused: another client has stopped the balancer during this run (at "},

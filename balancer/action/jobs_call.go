@@ -201,7 +201,7 @@ func (j *jobCall) newGoalRun(completion **drainCompletion) (goalRun, error) {
 
 // prepareExecution resumes the execution of the journal, or makes a plan for the first call.
 func (j *jobCall) prepareExecution(
-	ctx context.Context, l *leasedRun, a goalRun, journal *live.JobJournal, h *apply.History,
+	ctx context.Context, l *leasedRun, a goalRun, journal *live.JobJournal, h *apply.ParsedJournal,
 ) (*apply.Execution, error) {
 	if h == nil {
 		if err := journal.RemoveEarlierRuns(ctx); err != nil {
@@ -214,7 +214,7 @@ func (j *jobCall) prepareExecution(
 		work := apply.BeginInStore(p, journal)
 		return work, j.preflight(ctx, a, work, read)
 	}
-	h.KeepPaused(l.lease.PausedCollections())
+	h.RetainPaused(l.lease.PausedCollections())
 	moves, ok := h.MovedAmount(false)
 	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, ok.Bytes
 	work := apply.ResumeInStore(h, journal)
@@ -252,7 +252,7 @@ func (j *jobCall) countsTimeBetween() bool {
 
 // rules returns the rules of this call. They include what earlier calls have moved and how long these
 // calls have worked.
-func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
+func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.ParsedJournal) (pace.Rules, error) {
 	rules := e.rules()
 	rules.OnlyWorkingTime, rules.SpentBefore = true, j.job.Worked
 	if h == nil {

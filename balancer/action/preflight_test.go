@@ -202,7 +202,7 @@ func waysNotToDrain() []way {
 			}
 		}},
 		{name: "a pause", code: diagnosis.RunsPaused, says: "backup", waits: true, drain: whole, prepare: func(w *world) {
-			if _, err := (Pause{Reason: "backup", For: MaxPause}).Run(w.Context(), w.actionCluster()); err != nil {
+			if _, err := (PauseRuns{Reason: "backup", For: MaxRunPause}).Run(w.Context(), w.actionCluster()); err != nil {
 				w.Fatal(err)
 			}
 		}},

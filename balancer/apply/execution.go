@@ -21,7 +21,7 @@ type Execution struct {
 	// Store is a journal outside of a file; nil if there is none.
 	Store JournalStore
 
-	history        *History
+	history        *ParsedJournal
 	createdJournal bool // this Execution has created the journal
 	isUndo         bool
 }
@@ -37,7 +37,7 @@ type JournalStore interface {
 func BeginInStore(p *plan.Plan, in JournalStore) *Execution { return &Execution{Plan: p, Store: in} }
 
 // ResumeInStore prepares the next run of a stored journal.
-func ResumeInStore(h *History, in JournalStore) *Execution {
+func ResumeInStore(h *ParsedJournal, in JournalStore) *Execution {
 	h.path = in.Name()
 	return &Execution{Plan: h.Plan(), Store: in, history: h}
 }
@@ -134,7 +134,7 @@ func (e *Execution) RemainingSteps() []plan.Step {
 		return e.Plan.Steps
 	}
 	return slices.DeleteFunc(slices.Clone(e.Plan.Steps),
-		func(s plan.Step) bool { return e.history.lastChapter().done[s.Number] })
+		func(s plan.Step) bool { return e.history.lastPlan().done[s.Number] })
 }
 
 // Run executes the plan.

@@ -37,7 +37,7 @@ type Options struct {
 	// undone.
 	Log Log
 	// History is the content of the journal of earlier runs; nil for the first run.
-	History *History
+	History *ParsedJournal
 	// Undo executes the plan that UndoPlan makes from History, in its journal, instead of the remaining
 	// steps of the journal's plan.
 	Undo bool

@@ -51,8 +51,8 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.paused = o.History.Paused()
 		if !o.Undo {
 			r.plan = o.History.Plan()
-			maps.Copy(r.done, o.History.lastChapter().done)
-			for _, b := range o.History.lastChapter().startedSteps {
+			maps.Copy(r.done, o.History.lastPlan().done)
+			for _, b := range o.History.lastPlan().startedSteps {
 				r.restoreStep(b)
 			}
 		}

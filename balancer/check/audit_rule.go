@@ -36,7 +36,7 @@ func (rr *ruleRun) checkAudit() {
 		rr.addIfOverMax(
 			countQuantity(f.Count),
 			Finding{About: about, Sentence: fmt.Sprintf("%s: %s: %s", f.Namespace, f.Kind, f.Text),
-				Commands: f.Mend},
+				Commands: f.RepairCommands},
 		)
 	}
 	for _, text := range rr.Audit.Unread {

@@ -132,7 +132,7 @@ var chunkTexts = map[FindingKind]string{
 func (r *ChunkReader) addFinding(k FindingKind, what string) {
 	f := r.found[k]
 	if f == nil {
-		f = &Finding{Kind: k, Namespace: r.coll.Namespace, Mend: repairChunks(r.coll)}
+		f = &Finding{Kind: k, Namespace: r.coll.Namespace, RepairCommands: commandsForChunks(r.coll)}
 		r.found[k] = f
 	}
 	f.Count++

@@ -217,11 +217,11 @@ func (p page) Strip(c Collection) Chart {
 }
 
 // Timeline draws a column for each part of the day: moves, and on top of them failed moves.
-func (page) Timeline(h History) []Chart {
+func (page) Timeline(h DayHistory) []Chart {
 	return wideAndNarrow(func(width float64) Chart { return timeline(h, width) })
 }
 
-func timeline(h History, chartWidth float64) Chart {
+func timeline(h DayHistory, chartWidth float64) Chart {
 	c := Chart{W: chartWidth, H: plotHeight + axisHeight}
 	most := 0
 	for _, s := range h.Slots {

@@ -30,7 +30,7 @@ type Overview struct {
 	Shards      []Shard            `json:"shards"`
 	Collections []Collection       `json:"collections"`
 	UnderWay    []RunningOperation `json:"underWay"`
-	History     History            `json:"history"`
+	History     DayHistory            `json:"history"`
 	// Deletions are the pending range deletions. They are known where the reader could reach the
 	// shards.
 	Deletions      []Deletion `json:"deletions"`
@@ -222,7 +222,7 @@ func (o *Overview) totals() Totals {
 	return t
 }
 
-func runningOperations(s *catalog.Snapshot, h History) []RunningOperation {
+func runningOperations(s *catalog.Snapshot, h DayHistory) []RunningOperation {
 	list := []RunningOperation{}
 	for _, r := range s.Parts().Reshardings {
 		list = append(list, RunningOperation{

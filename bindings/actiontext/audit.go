@@ -26,7 +26,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 		if f.File != "" {
 			say("  Saved in %s.", f.File)
 		}
-		for i, command := range f.Mend {
+		for i, command := range f.RepairCommands {
 			if i == maxFixCommands {
 				say("  …")
 				break

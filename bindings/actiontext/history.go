@@ -14,7 +14,7 @@ import (
 )
 
 // History returns the audit log as text: a line for each run and each command.
-func History(r action.HistoryResult) string {
+func History(r action.AuditLogResult) string {
 	var b strings.Builder
 	if len(r.Records) == 0 {
 		b.WriteString("The audit has no entries.\n")

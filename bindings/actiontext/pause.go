@@ -7,7 +7,7 @@ import (
 )
 
 // PauseResult returns lines which say whether runs are paused. end is the command that ends the pause.
-func PauseResult(r action.PauseResult, end string) (lines []string) {
+func PauseResult(r action.PauseRunsResult, end string) (lines []string) {
 	p := r.Pause()
 	switch {
 	case r.Error != "":

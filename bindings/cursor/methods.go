@@ -192,7 +192,7 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 		return c.This
 	}
 	items := script.Items(o)
-	if len(items) == 2 && goja.IsString(items[0]) && !isDirectionless(items[1]) {
+	if len(items) == 2 && goja.IsString(items[0]) && !isFieldName(items[1]) {
 		items = []goja.Value{c.JS.Runtime.NewArray(items[0], items[1])}
 	}
 	for _, item := range items {
@@ -206,8 +206,8 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 	return c.This
 }
 
-// isDirectionless distinguishes ["a", "b"], which are two fields, from ["a", -1].
-func isDirectionless(v goja.Value) bool {
+// isFieldName distinguishes ["a", "b"], which are two fields, from ["a", -1].
+func isFieldName(v goja.Value) bool {
 	_, known := directions()[strings.ToLower(v.String())]
 	return goja.IsString(v) && !known
 }

@@ -41,7 +41,7 @@ func parseProgram(name, text string) (*program, error) {
 	p, err := parsePlain(name, text)
 	var usage *usageError
 	switch {
-	case err != nil && !errors.As(err, &usage) && mayNeedTranspiling(text), err == nil && failsToCompile(text):
+	case err != nil && !errors.As(err, &usage) && mayNeedTranspiling(text), err == nil && hasUncompilableSyntax(text):
 		return transpiledProgram(name, text)
 	}
 	return p, err

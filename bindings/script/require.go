@@ -218,7 +218,7 @@ func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 		text = "//" + text[2:]
 	}
 	s.js.sources[path] = source{lines: text}
-	if !isTypeScript(path) && !failsToCompile(text) {
+	if !isTypeScript(path) && !hasUncompilableSyntax(text) {
 		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
 		if err == nil || !mayNeedTranspiling(text) {
 			s.js.sources[path] = source{lines: text, shift: len(modulePrefix), tree: tree}

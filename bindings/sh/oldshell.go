@@ -177,7 +177,7 @@ func (h *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
 
 func (h *Helpers) waitForRound(timeout, interval time.Duration) {
 	if why := h.balancerOffText("no round begins"); why != "" {
-		h.host.JS.Throw(script.StuckErrorName, "%s", why)
+		h.host.JS.Throw(script.UnreachableStateErrorName, "%s", why)
 	}
 	_, before := h.readRounds()
 	grown := h.host.JS.Poll(timeout, interval, func() bool {

@@ -153,7 +153,7 @@ func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, 
 	switch {
 	case errors.As(err, &quit):
 		return quit.Code, nil
-	case script.IsStuck(err):
+	case script.IsUnreachableState(err):
 		return 3, err
 	case err != nil:
 		return 1, err

@@ -23,7 +23,7 @@ type pauseFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	verb  action.Pause
+	verb  action.PauseRuns
 	lasts cmdline.Duration
 	json  bool
 }
@@ -103,7 +103,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	return nil
 }
 
-func (o *pauseFlags) show(env environment, r action.PauseResult) error {
+func (o *pauseFlags) show(env environment, r action.PauseRunsResult) error {
 	if o.json {
 		return writeJSON(env.jsonOut(), r)
 	}

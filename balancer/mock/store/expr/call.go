@@ -48,7 +48,7 @@ type callExpression struct {
 	name string
 	args []Expression
 	call func(c *Evaluation, args []value.Value) (value.Value, error)
-	// settlesResult is the operator's entry in settlesByOperator; nil if all arguments are needed.
+	// settlesResult is the operator's entry in shortCircuitByOperator; nil if all arguments are needed.
 	settlesResult func(args []value.Value) bool
 	minArgs       int // the minimum number of arguments of call
 	// fallbacks are placeholders for onError and onNull, at their places among the arguments; nil for none. Such an
@@ -129,7 +129,7 @@ func (c *Compiler) compileCall(name string, f function, arg value.Value, sc *Sco
 	newCall := func(args []Expression) *callExpression {
 		e := &callExpression{name: name, args: args, call: f.call, minArgs: f.minArgs}
 		if len(args) > 1 { // a single argument of $mergeObjects may be an array
-			e.settlesResult, e.minArgs = settlesByOperator[name], max(f.minArgs, 2)
+			e.settlesResult, e.minArgs = shortCircuitByOperator[name], max(f.minArgs, 2)
 		}
 		return e
 	}

@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// History summarizes the logs of the last day.
-type History struct {
+// DayHistory summarizes the logs of the last day.
+type DayHistory struct {
 	// Since and Until are the limits of the day: Until is the time of the Snapshot.
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
@@ -113,9 +113,9 @@ var operatorEvents = []string{
 }
 
 // NewHistory reads the logs of a Snapshot.
-func NewHistory(s *catalog.Snapshot) History {
+func NewHistory(s *catalog.Snapshot) DayHistory {
 	h := &history{
-		History:   History{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
+		DayHistory:   DayHistory{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
 		durations: map[string][]time.Duration{}, failures: map[Failure]*Failure{},
 	}
 	for i := range h.Slots {
@@ -132,7 +132,7 @@ func NewHistory(s *catalog.Snapshot) History {
 
 // history builds a History.
 type history struct {
-	History
+	DayHistory
 	all       []loggedEvent
 	moves     catalog.MigrationFinder
 	durations map[string][]time.Duration
@@ -231,7 +231,7 @@ func (h *history) readAction(e catalog.LogEntry) {
 	}
 }
 
-func (h *history) finish() History {
+func (h *history) finish() DayHistory {
 	slices.Reverse(h.all) // events may have the same time
 	slices.SortStableFunc(h.all, func(a, b loggedEvent) int { return b.Time.Compare(a.Time) })
 	h.Events = []Event{}
@@ -253,12 +253,12 @@ func (h *history) finish() History {
 		slices.Sort(took)
 		h.medians[ns] = took[len(took)/2]
 	}
-	return h.History
+	return h.DayHistory
 }
 
 // MedianDuration returns the median duration of a collection's moves, or of all moves if the collection has
 // none; 0 without moves.
-func (h History) MedianDuration(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
+func (h DayHistory) MedianDuration(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
 
 // boundOf returns a bound as logged; nil if the entry has none.
 func boundOf(e catalog.LogEntry, name string) bson.Raw {
