@@ -43,7 +43,7 @@ func newMock(t *testing.T, release catalog.Release) *mock.Cluster {
 
 func asking(t *testing.T, r *router.Router) func(db string, command bson.Raw) bson.Raw {
 	t.Helper()
-	client := &wire.Client{ID: 1}
+	client := &wire.ClientConn{ID: 1}
 	return func(db string, command bson.Raw) bson.Raw {
 		first, err := command.IndexErr(0)
 		if err != nil {

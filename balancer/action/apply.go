@@ -138,6 +138,6 @@ func addUnmarkHook(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		if _, err := admin(ctx, "admin", live.StopDrainCommand(shard)); err != nil || l.lease == nil {
 			return live.ServerError(err)
 		}
-		return work.RecordShard(apply.RecordUnmarked, shard, l.Clock.Now())
+		return work.RecordShard(apply.RecordDrainStopped, shard, l.Clock.Now())
 	}
 }

@@ -154,7 +154,7 @@ func (df *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) 
 		if f.shard != "" {
 			parts = append(parts, string(f.shard))
 		}
-		name := filepath.Join(df.audit.ExportDir, strings.Map(plainName, strings.Join(parts, ".")))
+		name := filepath.Join(df.audit.ExportDir, strings.Map(fileNameRune, strings.Join(parts, ".")))
 		if f.file, f.path, err = df.createFile(name); err != nil {
 			return fmt.Errorf("exporting documents: %w", err)
 		}
@@ -180,8 +180,8 @@ func (df *documentFindings) createFile(name string) (file *os.File, path string,
 	}
 }
 
-// plainName replaces characters that are invalid in file names on some systems.
-func plainName(r rune) rune {
+// fileNameRune replaces characters that are invalid in file names on some systems.
+func fileNameRune(r rune) rune {
 	if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
 		return '_'
 	}

@@ -49,7 +49,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, previous *owner
 			return t, nil
 		}
 		reader := placement.NewChunkReader(t.coll, a.shards.IDs())
-		if err := a.shards.EachChunk(ctx, t.coll, reader.Put); err != nil {
+		if err := a.shards.EachChunk(ctx, t.coll, reader.Add); err != nil {
 			return nil, err
 		}
 		t.judge.Owners, t.findings = reader.Finish()

@@ -112,7 +112,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		return BalanceResult{}, err
 	}
 	reporter := &serialReporter{next: r}
-	if c.Guarded {
+	if c.AnswersChanges {
 		if err := c.sendGuardedWrite(ctx); err != nil {
 			return BalanceResult{}, err
 		}
@@ -164,7 +164,7 @@ func (c Cluster) sendGuardedWrite(ctx context.Context) error {
 		{Key: "update", Value: bson.D{}},
 	})
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	return nil
 }
@@ -279,7 +279,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 		LoadKind:       b.LoadKind,
 		ReadHeat:       func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
 		DiskLimit:      b.DiskLimit,
-		Volumes:        live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
+		ReadVolumes:    live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
 		MovesContext:   b.AbortContext,
 		ForceJumbo:     b.ForceJumbo,
 		OnEvent: func(e runner.Event) {
@@ -310,7 +310,7 @@ func (b Balance) acquireAndRun(
 	if hard == nil {
 		hard = context.WithoutCancel(ctx)
 	}
-	done := interruptOn(hard, b.StopMoves, lease, r)
+	done := stopMovesOn(hard, b.StopMoves, lease, r)
 	result, err := runner.Run(ctx, lease, o)
 	done()
 	explainEnabled(ctx, lease, err)

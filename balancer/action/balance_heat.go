@@ -30,7 +30,7 @@ type HeatStep struct {
 	Namespace string          `json:"ns"`
 	Min       string          `json:"min"`
 	Max       string          `json:"max"`
-	At        string          `json:"at,omitzero"`
+	Point     string          `json:"at,omitzero"`
 	From      catalog.ShardID `json:"from"`
 	To        catalog.ShardID `json:"to,omitzero"`
 	OfMean    float64         `json:"ofMean,omitzero"` // load that a move transfers, as a multiple of the mean
@@ -100,7 +100,7 @@ func (s Source) readHeat(
 	}
 	maps, err := readSampledHeat(ctx, s.Client, read, names, load.Options{Clock: s.Clock, Tell: r.note})
 	if err != nil {
-		return nil, &AccessError{err}
+		return nil, &NoAnswerError{err}
 	}
 	return maps, nil
 }
@@ -142,14 +142,14 @@ func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
 	}
 	for _, s := range d.Steps {
 		text := func(k catalog.Key) string { return humanize.Literal(patterns[s.Namespace].Bound(k)) }
-		step := HeatStep{Namespace: s.Namespace, Min: text(s.Min), Max: text(s.Max), From: s.From, To: s.To, OfMean: s.Share,
+		step := HeatStep{Namespace: s.Namespace, Min: text(s.Min), Max: text(s.Max), From: s.From, To: s.To, OfMean: s.OfMean,
 			Bytes: s.Bytes}
-		if !s.At.IsZero() {
-			step.At = text(s.At)
+		if !s.Point.IsZero() {
+			step.Point = text(s.Point)
 		}
 		p.Steps = append(p.Steps, step)
 	}
-	for _, left := range runner.LoadLeftovers(d, maps) {
+	for _, left := range runner.LeftoversOfLoad(d, maps) {
 		p.Left = append(p.Left, Leftover(left))
 	}
 	return p

@@ -14,11 +14,11 @@ import (
 // and nothing is running, the lease is marked as resting, so that a quiesce does not wait for the run.
 func (c Cluster) holdReason(
 	lease *atomic.Pointer[live.LeasedCluster], r *serialReporter,
-) func(context.Context, pace.HoldState) (string, error) {
+) func(context.Context, pace.HoldInput) (string, error) {
 	freeze := live.NewFreezeChecker(c.Client, c.Clock.Now)
 	looking := make(chan struct{}, 1) // full during a check
 	resting := false
-	return func(ctx context.Context, at pace.HoldState) (string, error) {
+	return func(ctx context.Context, at pace.HoldInput) (string, error) {
 		select {
 		case looking <- struct{}{}:
 		case <-ctx.Done(): // the check of another goroutine may take long
@@ -52,7 +52,7 @@ func (c Cluster) holdReason(
 
 // restoreThenCheck restores what a quiesce whose process is gone has stopped, and checks again.
 func (c Cluster) restoreThenCheck(
-	ctx context.Context, freeze *live.FreezeChecker, is live.FreezeState, at pace.HoldState, r *serialReporter,
+	ctx context.Context, freeze *live.FreezeChecker, is live.FreezeState, at pace.HoldInput, r *serialReporter,
 ) (live.FreezeState, error) {
 	note, err := c.restoreKilledQuiesce(ctx)
 	if errors.As(err, new(*live.HeldError)) {

@@ -205,13 +205,13 @@ func TestHoldsHearsTheEnd(t *testing.T) {
 	var over sync.WaitGroup
 	defer over.Wait()
 	defer cancel()
-	over.Go(func() { _, _ = look(first, pace.HoldState{}) })
+	over.Go(func() { _, _ = look(first, pace.HoldInput{}) })
 	<-asked
 	ended, end := context.WithCancel(t.Context())
 	end()
 	told := make(chan error, 1)
 	over.Go(func() {
-		_, err := look(ended, pace.HoldState{})
+		_, err := look(ended, pace.HoldInput{})
 		told <- err
 	})
 	select {

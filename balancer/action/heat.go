@@ -83,18 +83,18 @@ type CollectionHeat struct {
 	HotKeys   []HotKeyLoad        `json:"hotKeys,omitempty"`
 	Monotonic *heat.Monotonic     `json:"-"`
 	Findings  []diagnosis.Finding `json:"findings,omitempty"`
-	// Course is the load over time and key ranges; nil without samples.
-	Course *heat.Grid `json:"overTime,omitzero"`
-	Map    *heat.Map  `json:"-"`
+	// OverTime is the load over time and key ranges; nil without samples.
+	OverTime *heat.Grid `json:"overTime,omitzero"`
+	Map      *heat.Map  `json:"-"`
 }
 
 // HeatSource describes the data on which figures are based.
 type HeatSource struct {
-	Counters bool    `json:"counters"` // $collStats was read twice
-	Samples  int     `json:"samples"`  // sampled queries, or operations of logs
-	Logged   bool    `json:"logged"`   // samples are from logs
-	Inserts  int     `json:"inserts"`  // number of newest documents read
-	Sampling float64 `json:"samplesPerSecond"`
+	Counters         bool    `json:"counters"` // $collStats was read twice
+	Samples          int     `json:"samples"`  // sampled queries, or operations of logs
+	Logged           bool    `json:"logged"`   // samples are from logs
+	Inserts          int     `json:"inserts"`  // number of newest documents read
+	SamplesPerSecond float64 `json:"samplesPerSecond"`
 	// SamplingCommand is the command that starts the sampling of queries; empty if queries are sampled.
 	SamplingCommand string   `json:"enter,omitempty"`
 	Notes           []string `json:"notes,omitempty"`
@@ -118,19 +118,19 @@ type ShardLoad struct {
 	Unplaced heat.Load       `json:"unplaced"`
 	// OfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
 	// shard works.
-	OfMean float64 `json:"ofMean"`
-	Time   float64 `json:"time"`
-	Chunks int     `json:"chunks"`
+	OfMean               float64 `json:"ofMean"`
+	BusySecondsPerSecond float64 `json:"time"`
+	Chunks               int     `json:"chunks"`
 }
 
 // ChunkLoad is the load of one of the hottest chunks.
 type ChunkLoad struct {
-	Min     string          `json:"min"`
-	Max     string          `json:"max"`
-	Shard   catalog.ShardID `json:"shard"`
-	Load    heat.Load       `json:"perSecond"`
-	Between heat.Interval   `json:"between"` // of reads and writes together, with 95 % confidence
-	Samples int             `json:"samples"`
+	Min           string          `json:"min"`
+	Max           string          `json:"max"`
+	Shard         catalog.ShardID `json:"shard"`
+	Load          heat.Load       `json:"perSecond"`
+	TotalInterval heat.Interval   `json:"between"` // of reads and writes together, with 95 % confidence
+	Samples       int             `json:"samples"`
 }
 
 // HotKeyLoad is the load of one key.
@@ -209,7 +209,7 @@ func (h Heat) runOnSnapshot(
 	list, err := load.Read(ctx, runner, s, names, load.Options{Duration: h.CountDuration, MaxSampleAge: h.Lookback,
 		SampleRate: h.SampleRate, Logged: lines, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
-		return HeatResult{}, &AccessError{err}
+		return HeatResult{}, &NoAnswerError{err}
 	}
 	result := HeatResult{By: cmp.Or(h.LoadKind, heat.ByMixed), Seconds: cmp.Or(h.CountDuration, time.Minute).Seconds(),
 		Collections: []CollectionHeat{}}
@@ -275,9 +275,9 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, Scattered: heat.Load(m.Scattered), Map: m,
 		Monotonic: m.Monotonic, Findings: diagnosis.HeatFindings(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
 		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.Inserts, Inserts: m.Inserts, Logged: r.Logged,
-			Sampling: r.Analyzer.Rate, Notes: r.Notes}}
+			SamplesPerSecond: r.Analyzer.Rate, Notes: r.Notes}}
 	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
-		c.Source.Sampling = 0
+		c.Source.SamplesPerSecond = 0
 		c.Source.SamplingCommand = samplingCommand(m.Namespace)
 	}
 	if c.Source.Samples > 0 {
@@ -285,7 +285,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 		for i := range course.Ranges {
 			course.Ranges[i].MinText = boundText(m, course.Ranges[i].Min)
 		}
-		c.Course = &course
+		c.OverTime = &course
 	}
 	mean := m.Mean(w)
 	for _, s := range m.Shards {

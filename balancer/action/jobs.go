@@ -105,7 +105,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 		err = live.CheckSharded(ctx, c.runner()) // nothing is written elsewhere
 	}
 	if err != nil {
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	if job == nil || s.Replace && job.State.Ended() {
 		if err := c.checkTargetExists(ctx, opts); err != nil {
@@ -114,14 +114,14 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	}
 	if job == nil {
 		if job, err = jobs.FindOrCreate(ctx, id, opts.Verb, opts.text()); err != nil {
-			return JobStatus{}, &AccessError{err}
+			return JobStatus{}, &NoAnswerError{err}
 		}
 	}
 	ended := job.State.Ended()
 	switch {
 	case s.Replace && (ended || job.Options != opts.text()):
 		if job, err = jobs.SetOptions(ctx, job, opts.text()); err != nil {
-			return JobStatus{}, &AccessError{err}
+			return JobStatus{}, &NoAnswerError{err}
 		}
 	case job.Options != opts.text():
 		return c.statusOf(job), refuse("job %s exists with different options: %s; {replace} applies the new ones", id,
@@ -139,7 +139,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 // refuseIfGuarded returns an error if the cluster has a guard, after the guard was asked: a job
 // continues after the process ends.
 func (c Cluster) refuseIfGuarded(ctx context.Context) error {
-	if !c.Guarded {
+	if !c.AnswersChanges {
 		return nil
 	}
 	if err := c.sendGuardedWrite(ctx); err != nil {
@@ -159,7 +159,7 @@ func (j JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	}
 	job, err := live.NewJobs(c.Client).Find(ctx, id)
 	if err != nil {
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	if job == nil {
 		return c.noJobStatus(id, opts), nil
@@ -207,14 +207,14 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	job, err := jobs.Find(ctx, id)
 	switch {
 	case err != nil:
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	case job == nil:
 		return c.noJobStatus(id, opts), nil
 	case job.State.Ended():
 		return c.statusOf(job), nil
 	}
 	if job, err = jobs.Cancel(ctx, job); err != nil {
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	call := &jobCall{
 		Cluster: c, JobStart: JobStart{Verb: j.Verb, WorkFor: j.MaxWait, AbortContext: j.AbortContext}, jobs: jobs, job: job,
@@ -230,7 +230,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 	job, err := jobs.Find(ctx, id)
 	switch {
 	case err != nil:
-		return nil, &AccessError{err}
+		return nil, &NoAnswerError{err}
 	case job == nil:
 		return nil, fmt.Errorf("there is no job %s", id)
 	case !job.State.Ended():
@@ -239,7 +239,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 	}
 	journal, h, err := jobs.OpenJournal(ctx, job)
 	if err != nil {
-		return nil, &AccessError{err}
+		return nil, &NoAnswerError{err}
 	}
 	if h == nil {
 		return nil, fmt.Errorf("the job %s: %w", id, apply.ErrNothingToUndo)

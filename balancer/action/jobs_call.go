@@ -160,14 +160,14 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 		status.State = live.JobRunning
 		return status, nil
 	case err != nil:
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	j.job = job
 	return j.statusOf(job), nil
 }
 
 // newGoalRun returns the job as a goalRun.
-func (j *jobCall) newGoalRun(completion **drainCompletion) (goalRun, error) {
+func (j *jobCall) newGoalRun(completion **drainHooks) (goalRun, error) {
 	e, err := j.jobOpts.runOptions()
 	if err != nil {
 		return goalRun{}, err
@@ -268,7 +268,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.ParsedJourna
 	}
 	now, err := j.now(ctx)
 	if err != nil {
-		return rules, &AccessError{err}
+		return rules, &NoAnswerError{err}
 	}
 	if last := h.LastStepTime(); !last.IsZero() { // the step has the time of another machine's clock
 		rules.FirstPause = min(rules.Pause-now.Sub(last), rules.Pause)
@@ -280,7 +280,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.ParsedJourna
 type jobWork struct {
 	goalRun
 	*apply.Execution
-	completion *drainCompletion
+	completion *drainHooks
 	gate       *pace.Gate
 	leaveGate  func() // leaves the gate
 }
@@ -419,7 +419,7 @@ func (j *jobCall) isShardRemoved(ctx context.Context) (bool, error) {
 	}
 	s, err := live.NewReader(j.Client, live.ReaderOptions{Parts: live.Shards, Required: live.Shards}).Read(ctx)
 	if err != nil {
-		return false, &AccessError{live.ServerError(err)}
+		return false, &NoAnswerError{live.ServerError(err)}
 	}
 	_, ok := s.Shard(j.jobOpts.Shard)
 	return !ok && WasRemoved(ctx, j.Client, j.jobOpts.Shard), nil
@@ -463,7 +463,7 @@ func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
 	}
-	end := &drainCompletion{leasedRun: l, shard: j.jobOpts.Shard, journal: work, note: j.report.note}
+	end := &drainHooks{leasedRun: l, shard: j.jobOpts.Shard, journal: work, note: j.report.note}
 	if err := end.unmarkOrWarn(ctx); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 	}
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: parts, Required: parts}).Read(ctx)
 	if err != nil {
-		return &AccessError{live.ServerError(err)}
+		return &NoAnswerError{live.ServerError(err)}
 	}
 	if o.Shard == "" {
 		_, err = plan.MatchNamespaces(s, o.Namespaces)

@@ -77,7 +77,7 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (save bool, _ error) {
 		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(cmp.Or(r.Stopped, "stopped"), r.LimitIsFixed)}
 	default:
 		if errors.As(err, new(*mongoerr.UnansweredError)) {
-			return false, &AccessError{err}
+			return false, &NoAnswerError{err}
 		}
 		var inTheWay *preflight.Error
 		if errors.As(err, &inTheWay) {

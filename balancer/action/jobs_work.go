@@ -178,7 +178,7 @@ func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.
 			Parts: live.RunningMigrations, Required: live.RunningMigrations, Release: l.lease.Release(), MaxWait: time.Minute,
 		}).Read(ctx)
 		if err != nil {
-			return &AccessError{live.ServerError(err)}
+			return &NoAnswerError{live.ServerError(err)}
 		}
 		moving := findMigration(s.Parts().Migrations, steps)
 		if moving == nil {

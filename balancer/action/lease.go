@@ -63,7 +63,7 @@ func (c Cluster) acquire(
 		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
-		err = &AccessError{err}
+		err = &NoAnswerError{err}
 	}
 	return l, err
 }
@@ -76,9 +76,9 @@ func (c Cluster) configureSteps(ctx context.Context, steps *live.StepExecutor) {
 	}
 }
 
-// releaseLeftover releases the lease of a run that was killed after all its other work was done, since
+// releaseLeftoverLease releases the lease of a run that was killed after all its other work was done, since
 // a run that finds nothing to do takes no lease. It does not release a lease in use.
-func (c Cluster) releaseLeftover(ctx context.Context) error {
+func (c Cluster) releaseLeftoverLease(ctx context.Context) error {
 	// A user who may not read the lease has none to release.
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (l *leasedRun) run(
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(held, func() { stop(context.Cause(held)) })()
-	done := interruptOn(cmp.Or(given, context.WithoutCancel(ctx)), stopMoves, l.lease, r)
+	done := stopMovesOn(cmp.Or(given, context.WithoutCancel(ctx)), stopMoves, l.lease, r)
 	result, err := work.Run(running, l.steps, o)
 	done()
 	explainEnabled(ctx, l.lease, err)
@@ -142,7 +142,7 @@ func (l *leasedRun) run(
 func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Plan, error) {
 	parts := live.DefaultParts
 	if w.Limits.Disk > 0 {
-		parts |= live.Reusable
+		parts |= live.ReusableSpace
 	}
 	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, TimeZone: l.timeZone,
 		MemberSettings: l.ClientOptions}).
@@ -172,8 +172,8 @@ func holderFunc(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, 
 	}
 }
 
-// interruptOn asks the donors to stop running moves when stopMoves is closed, until done is called.
-func interruptOn(
+// stopMovesOn asks the donors to stop running moves when stopMoves is closed, until done is called.
+func stopMovesOn(
 	hard context.Context, stopMoves <-chan struct{}, lease *live.LeasedCluster, r *serialReporter,
 ) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
@@ -182,7 +182,7 @@ func interruptOn(
 		defer close(ended)
 		select {
 		case <-stopMoves:
-			interrupt(ctx, lease, r)
+			stopRunningMoves(ctx, lease, r)
 		case <-over:
 		}
 	}()
@@ -193,9 +193,9 @@ func interruptOn(
 	}
 }
 
-// interrupt asks the donors to stop the running moves of a lease, and reports the outcome. It reports
+// stopRunningMoves asks the donors to stop the running moves of a lease, and reports the outcome. It reports
 // nothing after ctx has ended, when no user waits any more.
-func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serialReporter) {
+func stopRunningMoves(ctx context.Context, lease *live.LeasedCluster, r *serialReporter) {
 	found := false
 	err := lease.Interrupt(ctx, func(s live.MoveStop) {
 		found = true

@@ -68,7 +68,7 @@ func TestForecastAndSimulationOfLoad(t *testing.T) {
 
 func (p HeatPlan) moves() (n int) {
 	for _, s := range p.Steps {
-		if s.At == "" {
+		if s.Point == "" {
 			n++
 		}
 	}

@@ -125,15 +125,15 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 	if err := p.Validate(); err != nil {
 		return result, err
 	}
-	if c.Guarded && !p.Show {
+	if c.AnswersChanges && !p.Show {
 		if err := c.sendGuardedWrite(ctx); err != nil {
 			return result, err
 		}
 	}
 	if err := live.CheckSharded(ctx, c.runner()); err != nil {
-		return result, &AccessError{err}
+		return result, &NoAnswerError{err}
 	}
-	if !p.Show && !c.Guarded {
+	if !p.Show && !c.AnswersChanges {
 		_, ended, refused := c.beginAudited(ctx, runStart{verb: "pause"})
 		if refused != nil {
 			return result, refused
@@ -141,10 +141,10 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 		defer func() { err = ended("", err) }()
 	}
 	switch {
-	case p.Show || c.Guarded && p.End:
+	case p.Show || c.AnswersChanges && p.End:
 		is, err := live.ReadPause(ctx, c.Client)
 		if err != nil {
-			return result, &AccessError{err}
+			return result, &NoAnswerError{err}
 		}
 		if is != nil {
 			result.setPause(*is)
@@ -152,7 +152,7 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 	case p.End:
 		was, err := live.EndPause(ctx, c.Client)
 		if err != nil {
-			return result, &AccessError{err}
+			return result, &NoAnswerError{err}
 		}
 		if was != nil {
 			result.setPause(*was)
@@ -171,7 +171,7 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 
 func (p PauseRuns) set(ctx context.Context, c Cluster, result *PauseRunsResult) error {
 	lasts, err := p.duration(c.Clock.Now())
-	if err != nil || c.Guarded {
+	if err != nil || c.AnswersChanges {
 		return err
 	}
 	is, err := live.SetPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)
@@ -181,7 +181,7 @@ func (p PauseRuns) set(ctx context.Context, c Cluster, result *PauseRunsResult) 
 		return err
 	}
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	result.setPause(is)
 	result.Done = "paused"

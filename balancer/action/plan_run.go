@@ -75,7 +75,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 }
 
 // isDryRun reports whether this is a dry run.
-func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.Guarded }
+func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.AnswersChanges }
 
 // checkAndSetLimits returns an error for a plan that a policy or the approval does not permit, and sets the
 // limits of the policies and of the plan.
@@ -243,7 +243,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 	o := apply.Options{
 		DryRun: l.lease == nil, ChangePolicy: p.changePolicy, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,
-		Clock:      l.Clock, Pace: gate, MovesContext: p.AbortContext, Tick: p.Tick,
+		Clock:      l.Clock, Gate: gate, MovesContext: p.AbortContext, Tick: p.Tick,
 		OnEvent: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.SetRemaining(pace.Remaining{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
@@ -261,7 +261,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 func (r RunOptions) createJournal(c Cluster, p *plan.Plan) (*apply.Execution, error) {
 	path := r.Journal
 	switch {
-	case r.NoJournal, r.DryRun, r.PreflightOnly, c.Guarded:
+	case r.NoJournal, r.DryRun, r.PreflightOnly, c.AnswersChanges:
 		path = ""
 	case path == "":
 		path = p.ID + ".journal"

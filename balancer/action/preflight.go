@@ -116,7 +116,7 @@ func (l *preflightReader) read(ctx context.Context, planSnapshot *catalog.Snapsh
 	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	l.unread = catalog.GapTexts(s.Parts().Source.Gaps)
 	switch {
@@ -173,7 +173,7 @@ func (l *preflightReader) balancerConflict() error {
 func (l *preflightReader) readHoldersAndPrivileges(ctx context.Context) {
 	commands := live.NewCommandRunner(l.Client)
 	var err error
-	l.facts.LeaseHeldErr, l.facts.QuiescedErr, err = live.FindHolders(ctx, l.Client, l.facts.Snapshot.Time())
+	l.facts.LeaseHeldErr, l.facts.QuiescedErr, err = live.FindHeldErrors(ctx, l.Client, l.facts.Snapshot.Time())
 	l.addUnread("the lease", err)
 	l.facts.Privileges, l.facts.Roles, err = live.ReadPrivileges(ctx, commands)
 	l.addUnread("the privileges", err)

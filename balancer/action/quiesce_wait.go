@@ -72,7 +72,7 @@ func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 		return err
 	})
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
-		err = &AccessError{err}
+		err = &NoAnswerError{err}
 	}
 	return err
 }
@@ -81,14 +81,14 @@ func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 func (q *quiesceRun) recordState(ctx context.Context) error {
 	now, err := q.cluster.now(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	if q.record, err = live.ReadQuiesceRecord(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	if q.record != nil && q.record.IsActive(now) {
 		return q.record.HeldError()
@@ -106,18 +106,18 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 	} else {
 		q.record = &live.QuiesceRecord{Mode: status.Mode}
 		if q.record.DisabledSettings, err = q.activity.ReadDisabledSwitches(ctx); err != nil {
-			return &AccessError{err}
+			return &NoAnswerError{err}
 		}
 		mark, err := live.ReadEndOfLog(ctx, q.activity.Commands, live.ActionLog)
 		if err != nil {
-			return &AccessError{err}
+			return &NoAnswerError{err}
 		}
 		q.record.BeforeStopMark = mark.Text()
 	}
 	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
 	q.result.Was, q.result.Stopped = q.record.Mode, now
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ const (
 
 // quietCheck is the result of one check.
 type quietCheck struct {
-	mark          live.LogPosition // the end of the change log before anything else was read
+	changeLogEnd  live.LogPosition // the end of the change log before anything else was read
 	before, after live.BalancerStatus
 	busy          []live.Busy
 	at            time.Time
@@ -183,7 +183,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 			if stepDown {
 				settled = settleTimeAfterStepDown
 			}
-			moved, err := q.movesSince(ctx, clean.mark, left)
+			moved, err := q.movesSince(ctx, clean.changeLogEnd, left)
 			switch {
 			case err != nil || len(moved) > 0:
 				clean = s
@@ -269,7 +269,7 @@ func (q *quiesceRun) readQuietCheck(
 		}
 	}
 	*stopped = *stopped || s.before.Mode == catalog.ModeOff
-	if s.mark, err = live.ReadEndOfLog(ctx, q.activity.Commands, live.ChangeLog); err != nil {
+	if s.changeLogEnd, err = live.ReadEndOfLog(ctx, q.activity.Commands, live.ChangeLog); err != nil {
 		return s, err
 	}
 	runs, err := live.ReadRunUnderWay(ctx, q.cluster.Client)
@@ -312,16 +312,16 @@ func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, l
 	defer func() { q.unanswered = ctx.Err() != nil; cancel() }()
 	now, err := q.cluster.now(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	actions, err := live.ReadEndOfLog(ctx, q.activity.Commands, live.ActionLog)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.record.QuietActionLogMark = actions.Text()
-	q.record.Quiet, q.record.Term, q.record.ChangeLogMark = now, last.after.Term, clean.mark.Text()
+	q.record.QuietAt, q.record.Term, q.record.ChangeLogMark = now, last.after.Term, clean.changeLogEnd.Text()
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.result.Quiet, q.result.Term, q.result.Running = now, last.after.Term, nil
 	text := "Quiet: no shard moves, merges or deletes data"
@@ -339,7 +339,7 @@ func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, l
 func (q *quiesceRun) detach(ctx context.Context) error {
 	q.record.Until = q.result.Quiet.Add(q.Hold)
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.result.Verdict, q.result.Until = VerdictQuiet, q.record.Until
 	return nil
@@ -373,7 +373,7 @@ func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 		if q.cluster.Clock.Sleep(ctx, min(left, watchInterval)) != nil || left <= watchInterval {
 			return
 		}
-		q.watch(ctx)
+		q.checkStillQuiet(ctx)
 	}
 }
 
@@ -397,7 +397,7 @@ func (q *quiesceRun) runWhileQuiet(ctx context.Context) error {
 			case <-over:
 				return
 			case <-tick.C:
-				q.watch(running)
+				q.checkStillQuiet(running)
 			}
 		}
 	}()

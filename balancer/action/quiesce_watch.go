@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/live"
 )
 
-// watch records the first violation, such as a started balancer. Violations that a failed read has
+// checkStillQuiet records the first violation, such as a started balancer. Violations that a failed read has
 // missed are found in the change log at the end.
-func (q *quiesceRun) watch(ctx context.Context) {
+func (q *quiesceRun) checkStillQuiet(ctx context.Context) {
 	if len(q.result.Broken) > 0 {
 		return
 	}

@@ -70,7 +70,7 @@ func (h ReadAuditLog) Run(ctx context.Context, client *mongo.Client, now time.Ti
 	}
 	var entries []audit.Entry
 	if h.ReadsCluster() {
-		entries, err = audit.ReadCluster(ctx, client, filter.Since)
+		entries, err = audit.ReadCollection(ctx, client, filter.Since)
 	} else {
 		entries, result.Torn, err = audit.ReadFile(h.AuditDestination)
 	}

@@ -49,9 +49,9 @@ type PlanResult struct {
 	// Left lists what prevents the goal, with remedies.
 	Left []string `json:"left,omitempty"`
 	// Commands are the commands that a dry run would have sent.
-	Commands []Command `json:"commands,omitempty"`
-	Journal  string    `json:"journal,omitzero"`
-	MS       int64     `json:"millis"`
+	Commands []UnsentCommand `json:"commands,omitempty"`
+	Journal  string          `json:"journal,omitzero"`
+	MS       int64           `json:"millis"`
 
 	// Verify says whether the documents are unchanged; nil if that was not requested, or if the run was
 	// interrupted.

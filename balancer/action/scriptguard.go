@@ -23,7 +23,7 @@ type ScriptGuard struct {
 	clock   apply.Clock
 
 	mu         sync.Mutex
-	changeLogs map[*mongo.Client]*changeLogger // of the clusters to which a script has sent such commands
+	changeLogs map[*mongo.Client]*auditLogger // of the clusters to which a script has sent such commands
 }
 
 // NewScriptGuard returns a ScriptGuard; nil if there is no policy and no audit log.
@@ -31,7 +31,7 @@ func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	if len(c.Policies)+len(c.AuditDestinations()) == 0 {
 		return nil
 	}
-	return &ScriptGuard{consent: c, clock: clock, changeLogs: map[*mongo.Client]*changeLogger{}}
+	return &ScriptGuard{consent: c, clock: clock, changeLogs: map[*mongo.Client]*auditLogger{}}
 }
 
 // distributingCommands are the commands that a ScriptGuard checks, besides writes to config. Servers also
@@ -120,14 +120,14 @@ func databasesAsPatterns(name string, names []string) []string {
 var databaseCommands = []string{"enableSharding", "movePrimary"}
 
 // changeLog opens the audit log at the first command to a cluster; nil if there is none.
-func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*changeLogger, error) {
+func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*auditLogger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	destinations, a := c.AuditDestinations(), s.changeLogs[c.Client]
 	if a != nil || len(destinations) == 0 {
 		return a, nil
 	}
-	a, err := newChangeLogger(ctx, c, destinations, runStart{verb: consent.VerbCommands})
+	a, err := newAuditLogger(ctx, c, destinations, runStart{verb: consent.VerbCommands})
 	if err != nil {
 		return nil, err
 	}

@@ -80,8 +80,8 @@ type VerifyResult struct {
 
 // The verdicts besides those of ranges.
 const (
-	VerifyDigest  = "digest"
-	VerifyUnknown = "unknown"
+	VerifyNotCompared = "digest"
+	VerifyUnknown     = "unknown"
 )
 
 // Unchanged reports whether all documents are unchanged, except for documents that were written since.
@@ -273,7 +273,7 @@ func (v *verifyRun) readAndJudge(ctx context.Context, result *VerifyResult) erro
 	if err := v.saveProgress(); err != nil {
 		return err
 	}
-	verdict := VerifyDigest
+	verdict := VerifyNotCompared
 	for _, ns := range v.Namespaces {
 		judged, err := v.judge(ctx, ns)
 		if err != nil {
@@ -291,7 +291,7 @@ func (v *verifyRun) readAndJudge(ctx context.Context, result *VerifyResult) erro
 
 // worstVerdict returns the worse one of two verdicts.
 func worstVerdict(a, b string) string {
-	order := []string{VerifyDigest, string(verify.Same), string(verify.Explained), string(verify.Written),
+	order := []string{VerifyNotCompared, string(verify.Same), string(verify.Explained), string(verify.Written),
 		VerifyUnknown, string(verify.Different)}
 	worst := a
 	for _, v := range order {

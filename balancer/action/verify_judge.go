@@ -32,7 +32,7 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 	c := v.file.Collection(ns)
 	total := c.Total()
 	result = VerifyCollection{
-		Namespace: ns, Verdict: VerifyDigest, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
+		Namespace: ns, Verdict: VerifyNotCompared, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
 	}
 	if v.baseline == nil {
 		return result, nil
@@ -216,7 +216,7 @@ func suspectWith(suspects []*differingRange, id bson.RawValue) *differingRange {
 // nameDifferences reads a range for the last time, and names the differing documents. With a list of
 // the earlier documents, it can name all of them.
 func (v *verifyRun) nameDifferences(
-	ctx context.Context, c *verify.Collection, s *differingRange, list *verify.ListReader,
+	ctx context.Context, c *verify.Collection, s *differingRange, list *verify.HashListReader,
 ) (d VerifyDifference, err error) {
 	var listed []verify.DocumentHash
 	if list != nil {

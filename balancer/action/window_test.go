@@ -131,7 +131,7 @@ func TestLooksSayTheZone(t *testing.T) {
 		t.Errorf("%s", f.Sentence)
 	}
 	made, err := Plan{}.Run(t.Context(), source, quiet{})
-	if err != nil || len(made.Steps) == 0 || made.Steps[0].After > 0 || !strings.Contains(made.Note, "unknown time zone") {
+	if err != nil || len(made.Steps) == 0 || made.Steps[0].Start > 0 || !strings.Contains(made.Note, "unknown time zone") {
 		t.Errorf("%v, %+v", err, made)
 	}
 	unsure, err := Forecast{}.Run(t.Context(), source, quiet{})
@@ -144,7 +144,7 @@ func TestLooksSayTheZone(t *testing.T) {
 			t.Errorf("%s", f.Sentence)
 		}
 	}
-	if made, err = (Plan{}).Run(t.Context(), source, quiet{}); err != nil || strings.Contains(made.Note, "window") || made.Steps[0].After < 3600e9 {
+	if made, err = (Plan{}).Run(t.Context(), source, quiet{}); err != nil || strings.Contains(made.Note, "window") || made.Steps[0].Start < 3600e9 {
 		t.Errorf("%v, %+v", err, made)
 	}
 }

@@ -183,7 +183,7 @@ func (r *run) pauseBalancing(ctx context.Context, s *catalog.Snapshot) (*catalog
 		if c == nil || c.NoBalance || slices.Contains(r.paused, ns) {
 			continue
 		}
-		if err := r.write(Record{What: recordPausing, Namespace: ns}); err != nil {
+		if err := r.write(Record{What: recordBalancingOff, Namespace: ns}); err != nil {
 			return nil, err
 		}
 		r.paused, on = append(r.paused, ns), append(on, ns)
@@ -234,7 +234,7 @@ func (r *run) resumeBalancing() error {
 	}
 	on := slices.Clone(r.paused)
 	for _, ns := range on {
-		if err := r.write(Record{What: recordResumed, Namespace: ns}); err != nil {
+		if err := r.write(Record{What: recordBalancingOn, Namespace: ns}); err != nil {
 			return err
 		}
 		r.paused = r.paused[1:]

@@ -376,7 +376,7 @@ func TestLimitsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := w.options()
-	o.Log, o.Pace = j, w.pace(pace.Rules{MaxMoves: 1})
+	o.Log, o.Gate = j, w.pace(pace.Rules{MaxMoves: 1})
 	r, err := apply.Run(t.Context(), w.steps, p, o)
 	if err != nil || r.Finished || r.Progress.MovesThisRun != 1 || r.Stopped != "the limit of 1 move is reached" {
 		t.Errorf("%+v, %v", r, err)
@@ -385,12 +385,12 @@ func TestLimitsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := w.history(path)
-	o.Log, o.History, o.Pace = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
+	o.Log, o.History, o.Gate = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
 	if r, err = apply.Run(t.Context(), w.steps, nil, o); err != nil || r.Progress.MovesThisRun != 1 || r.Progress.MovesDone != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Ctrl-C in the middle of a step: it comes to its end, and nothing more begins.
-	o.Pace = nil
+	o.Gate = nil
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := make(chan struct{}) // that it was interrupted
 	c := &hooked{Cluster: w.steps, before: func(int, apply.Command) error {

@@ -28,7 +28,7 @@ type Execution struct {
 
 // JournalStore is a journal that is stored elsewhere than in a file of this machine.
 type JournalStore interface {
-	Log
+	RecordWriter
 	// Name identifies the journal for resume and undo, instead of a path.
 	Name() string
 }
@@ -109,7 +109,7 @@ func (e *Execution) RecordShard(what RecordKind, shard catalog.ShardID, at time.
 	return log.Write(Record{What: what, At: at.UTC(), Shard: shard})
 }
 
-func (e *Execution) log() Log {
+func (e *Execution) log() RecordWriter {
 	switch {
 	case e.Store != nil:
 		return e.Store

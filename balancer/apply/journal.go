@@ -118,7 +118,7 @@ func (j *Journal) Path() string { return j.file.Name() }
 
 // Write appends a record, and returns when the record is on disk.
 func (j *Journal) Write(r Record) error {
-	j.acted = j.acted || r.What == recordBegan || r.What == recordPausing || r.What == RecordMarked
+	j.acted = j.acted || r.What == recordBegan || r.What == recordBalancingOff || r.What == RecordDraining
 	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))

@@ -102,7 +102,7 @@ func TestWindow(t *testing.T) {
 		return nil
 	}}
 	o := w.options()
-	o.Pace = w.pace(pace.Rules{Window: window, MaxMoves: 1})
+	o.Gate = w.pace(pace.Rules{Window: window, MaxMoves: 1})
 	r, err := apply.Run(t.Context(), c, p, o)
 	if err != nil || r.Stopped != "the limit of 1 move is reached" || r.Progress.MovesThisRun != 1 {
 		t.Errorf("%+v, %v", r, err)
@@ -123,7 +123,7 @@ func TestWaitsBesideSteps(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o := w.options()
-	o.Parallel, o.Pace = 2, pace.NewGate(pace.Rules{Pause: time.Hour}, stuck{w.cluster.Clock()})
+	o.Parallel, o.Gate = 2, pace.NewGate(pace.Rules{Pause: time.Hour}, stuck{w.cluster.Clock()})
 	var told []apply.EventKind
 	o.OnEvent = func(e apply.Event) {
 		told = append(told, e.Kind)

@@ -188,13 +188,13 @@ func (h *ParsedJournal) addRecord(r Record) error {
 		for i, b := range c.startedSteps {
 			c.startedSteps[i].done = b.done || b.step.Number == r.Step
 		}
-	case recordPausing:
+	case recordBalancingOff:
 		if !slices.Contains(h.paused, r.Namespace) {
 			h.paused = append(h.paused, r.Namespace)
 		}
-	case recordResumed:
+	case recordBalancingOn:
 		h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return ns == r.Namespace })
-	case RecordMarked, RecordUnmarked, RecordRemoved:
+	case RecordDraining, RecordDrainStopped, RecordRemoved:
 		h.recordShard(r.What, r.Shard)
 	case recordFinished:
 		c.finished = true
@@ -208,9 +208,9 @@ func (h *ParsedJournal) addRecord(r Record) error {
 // recordShard records that a shard was marked as draining, unmarked or removed.
 func (h *ParsedJournal) recordShard(what RecordKind, shard catalog.ShardID) {
 	switch what {
-	case RecordMarked:
+	case RecordDraining:
 		h.marked = shard
-	case RecordUnmarked:
+	case RecordDrainStopped:
 		h.marked = ""
 	case RecordRemoved:
 		h.removed = true

@@ -14,8 +14,8 @@ type Lease struct {
 	PID            int
 	Since, Expires time.Time // cluster time
 	// Running says that the lease had not expired when it was read.
-	Running bool
-	Paused  []string // sorted
+	Running           bool
+	PausedCollections []string // sorted
 }
 
 // Holder returns the holder, such as "balance shop.orders, process 42 on host".
@@ -33,7 +33,7 @@ func (s *Snapshot) BalancingDisabledBy(ns string) *Lease {
 	if l == nil {
 		return nil
 	}
-	if _, ok := slices.BinarySearch(l.Paused, ns); !ok {
+	if _, ok := slices.BinarySearch(l.PausedCollections, ns); !ok {
 		return nil
 	}
 	if c := s.Collection(ns); c == nil || !c.NoBalance {

@@ -49,8 +49,8 @@ func (r Release) ShardsOwnMetadata() bool { return r.AtLeast(Release90) }
 // config, and leaves the end of the range to the donor.
 func (r Release) RandomMovesByDonor() bool { return r.binaryAtLeast(Release90, 0) }
 
-// WarnsOfRecipients reports whether the server logs a warning if no shard of a zone can receive data.
-func (r Release) WarnsOfRecipients() bool { return r.binaryAtLeast(Release82, 0) }
+// WarnsOfMissingRecipients reports whether the server logs a warning if no shard of a zone can receive data.
+func (r Release) WarnsOfMissingRecipients() bool { return r.binaryAtLeast(Release82, 0) }
 
 // KnowsUnshardedFlag reports whether servers have the feature flag that would let the balancer move
 // unsharded collections. The flag is off. It is inferred that it was removed in 9.0 and not in 8.3.
@@ -70,9 +70,9 @@ func (r Release) FindsMaxKeyZones() bool { return r.AtLeast(Release90) }
 // with an error when the chunk's documents are deleted.
 func (r Release) EndsReadsOfOrphans() bool { return r.binaryAtLeast(Release82, 0) }
 
-// FindsLostDeletions reports whether checkMetadataConsistency finds range deletions without an index on
+// FindsDeletionsWithoutIndex reports whether checkMetadataConsistency finds range deletions without an index on
 // the shard key.
-func (r Release) FindsLostDeletions() bool { return r.binaryAtLeast(Release82, 0) }
+func (r Release) FindsDeletionsWithoutIndex() bool { return r.binaryAtLeast(Release82, 0) }
 
 // ShowsServices reports whether serverStatus has the field service.
 func (r Release) ShowsServices() bool { return !r.binaryAtLeast(Release83, 0) }
@@ -104,9 +104,9 @@ func (r Release) IgnoresDayWindows() bool {
 // not on the compatibility version: a parameter restores the old behaviour.
 func (r Release) YieldsNullsInArrays() bool { return r.binaryAtLeast(Release90, 0) }
 
-// FindsChunkHistories reports whether checkMetadataConsistency checks the histories of chunks
+// ChecksChunkHistories reports whether checkMetadataConsistency checks the histories of chunks
 // (SERVER-104975). It is inferred that 8.0.20 does, and that 8.1 and 8.2 do not.
-func (r Release) FindsChunkHistories() bool {
+func (r Release) ChecksChunkHistories() bool {
 	if r.Line() == Release80 {
 		return r.binaryAtLeast(Release80, 20)
 	}
@@ -149,9 +149,9 @@ func (r Release) CountsOverload() bool {
 	return r.binaryAtLeast(Release82, 0)
 }
 
-// FindsUniqueIndexes reports whether checkMetadataConsistency finds unique indexes of sharded
+// FindsIncompatibleUniqueIndexes reports whether checkMetadataConsistency finds unique indexes of sharded
 // collections that do not begin with the shard key.
-func (r Release) FindsUniqueIndexes() bool { return r.binaryAtLeast(Release90, 0) }
+func (r Release) FindsIncompatibleUniqueIndexes() bool { return r.binaryAtLeast(Release90, 0) }
 
 // ShowsCriticalSections reports whether serverStatus of shards counts the critical sections in
 // progress.

@@ -85,12 +85,12 @@ type ShardData struct {
 	Documents int64 // owned
 	// Orphans is the number of orphaned documents, and OrphanBytes is their size.
 	Orphans, OrphanBytes int64
-	// Reusable is the free space inside the collection's file, which only the collection's own data can
+	// ReusableBytes is the free space inside the collection's file, which only the collection's own data can
 	// use; 0 if it was not read.
-	Reusable int64
-	// Stored is the size of the file on disk, including reusable space. IndexBytes is the size of the
+	ReusableBytes int64
+	// StoredBytes is the size of the file on disk, including reusable space. IndexBytes is the size of the
 	// indexes. Both are 0 if they were not read.
-	Stored, IndexBytes int64
+	StoredBytes, IndexBytes int64
 }
 
 // ChunkSize is the measured size of the chunk that begins at Min.

@@ -49,8 +49,8 @@ func NewVolumes(s *Snapshot, limit float64) *Volumes {
 func (c *CollectionState) DiskRatio() float64 {
 	var onDisk, data int64
 	for _, d := range c.Sizes {
-		if d.Stored > 0 {
-			onDisk += max(0, d.Stored-d.Reusable) + d.IndexBytes
+		if d.StoredBytes > 0 {
+			onDisk += max(0, d.StoredBytes-d.ReusableBytes) + d.IndexBytes
 			data += d.Bytes + d.OrphanBytes
 		}
 	}
@@ -62,9 +62,9 @@ func (c *CollectionState) DiskRatio() float64 {
 
 // dataAndFileBytes returns the amount of data in the files of a collection, and the size of the files.
 func (d ShardData) dataAndFileBytes(ratio float64) (dataBytes, fileBytes int64) {
-	if d.Stored > 0 {
-		fileBytes = d.Stored + d.IndexBytes
-		return fileBytes - min(d.Reusable, fileBytes), fileBytes
+	if d.StoredBytes > 0 {
+		fileBytes = d.StoredBytes + d.IndexBytes
+		return fileBytes - min(d.ReusableBytes, fileBytes), fileBytes
 	}
 	dataBytes = scaleBytes(d.Bytes+d.OrphanBytes, ratio)
 	return dataBytes, dataBytes

@@ -409,7 +409,7 @@ func otherCases() []ruleCase {
 		off := coll("x.y")
 		off.NoBalance = true
 		return newCluster(off).with(func(p *catalog.SnapshotParts) {
-			p.Lease = &catalog.Lease{Doing: "balance", Host: "h", Running: running, Paused: []string{"x.y"}}
+			p.Lease = &catalog.Lease{Doing: "balance", Host: "h", Running: running, PausedCollections: []string{"x.y"}}
 		})
 	}
 	return []ruleCase{

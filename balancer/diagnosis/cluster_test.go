@@ -129,7 +129,7 @@ func sized(mibs map[catalog.ShardID]int64) func(*catalog.CollectionState) {
 // pausedBy gives the cluster a lease whose holder has disabled the balancing of collections.
 func (c *cluster) pausedBy(running bool, namespaces ...string) *cluster {
 	return c.with(func(c *cluster) {
-		c.Lease = &catalog.Lease{Doing: "balance shop.*", Host: "ops1", PID: 42, Running: running, Paused: namespaces}
+		c.Lease = &catalog.Lease{Doing: "balance shop.*", Host: "ops1", PID: 42, Running: running, PausedCollections: namespaces}
 	})
 }
 

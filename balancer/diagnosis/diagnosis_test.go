@@ -346,7 +346,7 @@ func TestComputedBalance(t *testing.T) {
 		tc.c.Release = tc.release
 		tc.want.Namespace, tc.want.Known, tc.want.Computed, tc.want.Defragmentation.Remaining = "x.y", true, true, -1
 		got := Balances(tc.c.snapshot())[0]
-		if first := got.FirstMove; (first == nil) != got.Balanced || first != nil && string(first.Step) == "" {
+		if first := got.FirstMove; (first == nil) != got.Balanced || first != nil && string(first.Reason) == "" {
 			t.Errorf("%s: the first move is %+v", tc.name, first)
 		}
 		got.FirstMove = nil

@@ -120,7 +120,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 
 // StuckText says why a shard keeps more load than other shards, without a full stop.
 func StuckText(s heat.StuckShard, maps []heat.Map) string {
-	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.Share)
+	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.OfMean)
 	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
 	switch s.Why {
 	case heat.ObstacleKey:
@@ -129,7 +129,7 @@ func StuckText(s heat.StuckShard, maps []heat.Map) string {
 	case heat.ObstacleMonotonic:
 		return fmt.Sprintf("%s: all inserts into %s go to the end of its shard key, and no move helps%s", has,
 			s.Namespace, advise)
-	case heat.ObstacleUnknown:
+	case heat.ObstacleUnsampled:
 		return has + ": no sample tells which of its chunks have the load"
 	}
 	return has + ": none of its chunks may move, because of its size, its zone, a lack of room, or a recent move"

@@ -19,7 +19,7 @@ func (d *Diagnosis) pausedFindings() []Finding {
 		return nil
 	}
 	var names []string
-	for _, ns := range l.Paused {
+	for _, ns := range l.PausedCollections {
 		if d.BalancingDisabledBy(ns) != nil {
 			names = append(names, ns)
 		}

@@ -78,7 +78,7 @@ func metrics() []metric {
 		{"shardsh_run_lease_info", gauge, machine.LeaseHelp, sampleLease},
 		{"shardsh_run_lease_since_seconds", gauge, machine.LeaseSinceHelp, sampleLeaseSince},
 		{"shardsh_run_lease_expires_seconds", gauge, machine.LeaseExpiresHelp, sampleLeaseExpires},
-		{"shardsh_runs_paused", gauge, "Whether all runs of shardsh are paused.", samplePaused},
+		{"shardsh_runs_paused", gauge, "Whether all runs of shardsh are paused.", sampleRunsPaused},
 	}
 }
 
@@ -281,7 +281,7 @@ func sampleLeaseExpires(r ClusterReading, sample func(float64, ...string)) {
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-func samplePaused(r ClusterReading, sample func(float64, ...string)) {
+func sampleRunsPaused(r ClusterReading, sample func(float64, ...string)) {
 	p := r.Report.Result.Parts().Pause
 	sample(machine.BoolValue(p != nil && p.Active))
 }

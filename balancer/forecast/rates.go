@@ -40,8 +40,8 @@ type rates struct {
 	// copiedTooLittle says that so little was copied that bytesPerSecond is also assumed.
 	copiedTooLittle bool
 	// failureShare is the share of failed migrations. Of all, refusedShare fail at once, and loggedFailureShare
-	// after the part failsAfter of their duration.
-	failureShare, refusedShare, loggedFailureShare, failsAfter float64
+	// after the part failureProgress of their duration.
+	failureShare, refusedShare, loggedFailureShare, failureProgress float64
 	// timeStdDev is the standard deviation of the logarithm of single times around the prediction of
 	// the links. effectiveCount is the number of equally weighted migrations that it is based on.
 	timeStdDev, effectiveCount float64
@@ -85,7 +85,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 			r.otherSteps.Seconds()*rest.slowdown(m.from, m.to)
 	})
 	r.links = links{&r, copying, rest, e.tallies()}
-	r.failsAfter = e.failsAfter()
+	r.failureProgress = e.failureProgress()
 	r.bytesStdDev = bytesStdDevOf(e.moves)
 	return r
 }
@@ -205,8 +205,8 @@ func (r *rates) measureScatter(moves []pastMigration, weights []float64, predict
 	r.loadStdDev = loadSpread(spells)
 }
 
-// failsAfter returns the part of its duration after which a begun migration fails.
-func (e *evidence) failsAfter() float64 {
+// failureProgress returns the part of its duration after which a begun migration fails.
+func (e *evidence) failureProgress() float64 {
 	if len(e.failures) == 0 {
 		return 1
 	}

@@ -120,7 +120,7 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 			t.Errorf("%d: %v stuck of a key with %.2f of a shard's mean", i, d.Stuck, m.HotKeys[0].ShardShare)
 		}
 		for _, s := range d.Steps {
-			if hot := m.HotKeys[0].Key; s.At.IsZero() && !hot.Less(s.Min) && hot.Less(s.Max) {
+			if hot := m.HotKeys[0].Key; s.Point.IsZero() && !hot.Less(s.Min) && hot.Less(s.Max) {
 				t.Errorf("%d: the chunk with the hot key moves: %v", i, s)
 			}
 		}

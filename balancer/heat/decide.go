@@ -53,12 +53,12 @@ type Collection struct {
 type Step struct {
 	Namespace string
 	Min, Max  catalog.Key
-	// At is the split point; zero for a move.
-	At       catalog.Key
+	// Point is the split point; zero for a move.
+	Point    catalog.Key
 	From, To catalog.ShardID
-	// Share is the load of the moved chunk, as a part of the mean load of a shard.
-	Share float64
-	Bytes int64
+	// OfMean is the load of the moved chunk, as a part of the mean load of a shard.
+	OfMean float64
+	Bytes  int64
 }
 
 // Obstacle says why a shard stays overloaded.
@@ -68,7 +68,7 @@ type Obstacle string
 const (
 	ObstacleKey       Obstacle = "hotKey"       // one key has the load
 	ObstacleMonotonic Obstacle = "monotonicKey" // all inserts go to the end of the key
-	ObstacleUnknown   Obstacle = "unsampled"    // no sample shows the keys of the load
+	ObstacleUnsampled Obstacle = "unsampled"    // no sample shows the keys of the load
 	ObstacleChunks    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
@@ -79,8 +79,8 @@ type StuckShard struct {
 	Why       Obstacle
 	// Key is the hot key.
 	Key catalog.Key
-	// Share is the load of the shard as a multiple of the mean.
-	Share float64
+	// OfMean is the load of the shard as a multiple of the mean.
+	OfMean float64
 }
 
 // Decision holds the steps that even out the load.
@@ -95,7 +95,7 @@ type Decision struct {
 // Moves returns the number of moves among the steps.
 func (d Decision) Moves() (n int) {
 	for _, s := range d.Steps {
-		if s.At.IsZero() {
+		if s.Point.IsZero() {
 			n++
 		}
 	}
@@ -308,7 +308,7 @@ func (d *decider) chooseDonor() (most *shardState) {
 
 // markStuck excludes a shard from further steps. Its load still counts for the mean.
 func (d *decider) markStuck(s *shardState, why StuckShard) {
-	why.Shard, why.Share = s.Shard, s.load/d.mean
+	why.Shard, why.OfMean = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
 		d.decision.Stuck = append(d.decision.Stuck, why)
 	}
@@ -319,7 +319,7 @@ func (d *decider) markStuck(s *shardState, why StuckShard) {
 func (d *decider) obstacle(s *shardState) StuckShard {
 	why := StuckShard{Why: ObstacleChunks}
 	if s.unplaced >= s.load-d.mean {
-		why.Why = ObstacleUnknown
+		why.Why = ObstacleUnsampled
 	}
 	var most *piece
 	for _, p := range s.pieces {

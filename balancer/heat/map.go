@@ -133,16 +133,16 @@ func (m *Map) Hottest(w Weights, n int) []Chunk {
 
 // estimate is the state of Estimate.
 type estimate struct {
-	in            Input
-	m             *Map
-	shardIndex    map[catalog.ShardID]int // their index in the Map
-	reached       []chunkRanges           // by sample
-	sampleCounts  [][3]float64            // by shard: samples of each kind that reach it
-	sampleWeights [][3]float64            // by shard: what a sample of each kind counts there
-	chunkShards   []int                   // by chunk: the index of its shard
-	partsBuffer   []int                   // the result buffer of parts
-	// sampled says that some queries were sampled.
-	sampled bool
+	in                Input
+	m                 *Map
+	shardIndex        map[catalog.ShardID]int // their index in the Map
+	reached           []chunkRanges           // by sample
+	sampleCounts      [][3]float64            // by shard: samples of each kind that reach it
+	sampleWeights     [][3]float64            // by shard: what a sample of each kind counts there
+	chunkShards       []int                   // by chunk: the index of its shard
+	chunkCountsBuffer []int                   // the result buffer of chunksPerShard
+	// hasQuerySamples says that some queries were sampled.
+	hasQuerySamples bool
 }
 
 // chunkRanges holds the chunks that a sample targets, [from, to), for each of its ranges; nil means
@@ -168,11 +168,11 @@ func (e *estimate) initMap() {
 	for _, c := range e.m.Chunks {
 		e.chunkShards = append(e.chunkShards, e.shardIndex[c.Shard])
 	}
-	e.partsBuffer = make([]int, len(ids))
+	e.chunkCountsBuffer = make([]int, len(ids))
 	e.sampleCounts, e.sampleWeights = make([][3]float64, len(ids)), make([][3]float64, len(ids))
 	e.reached = make([]chunkRanges, len(e.in.Samples))
 	for i, s := range e.in.Samples {
-		e.sampled = e.sampled || s.Kind != Insert
+		e.hasQuerySamples = e.hasQuerySamples || s.Kind != Insert
 		e.reached[i] = e.reachedChunks(s)
 		for at, n := range e.chunksPerShard(e.reached[i]) {
 			if n > 0 {
@@ -213,18 +213,18 @@ func (e *estimate) chunkIndex(k catalog.Key) int {
 // chunksPerShard returns how many chunks of each shard a sample targets, by the index of the shard. The
 // number is zero for shards that the sample does not target. The result is valid until the next call.
 func (e *estimate) chunksPerShard(to chunkRanges) []int {
-	clear(e.partsBuffer)
+	clear(e.chunkCountsBuffer)
 	if to == nil {
 		for i, s := range e.m.Shards {
-			e.partsBuffer[i] = s.Chunks
+			e.chunkCountsBuffer[i] = s.Chunks
 		}
 	}
 	for _, r := range to {
 		for _, at := range e.chunkShards[r[0]:r[1]] {
-			e.partsBuffer[at]++
+			e.chunkCountsBuffer[at]++
 		}
 	}
-	return e.partsBuffer
+	return e.chunkCountsBuffer
 }
 
 // setSampleWeights sets the weight of a sample on each shard, so that the sums agree with the counters.
@@ -237,7 +237,7 @@ func (e *estimate) setSampleWeights() {
 			continue
 		}
 		inserts := min(counter.Inserts, counter.Writes)
-		if e.sampleCounts[i][Write] == 0 && e.sampleCounts[i][Insert] > 0 && e.sampled {
+		if e.sampleCounts[i][Write] == 0 && e.sampleCounts[i][Insert] > 0 && e.hasQuerySamples {
 			inserts = counter.Writes // no write was sampled, because servers do not sample inserts
 		}
 		sums := [3]float64{counter.Reads, counter.Writes - inserts, inserts}

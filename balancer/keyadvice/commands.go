@@ -38,7 +38,7 @@ func commands(f Facts, c Candidate) []string {
 
 // zoneRangeCommands returns the commands that extend the ranges of zones to all fields of a key:
 // servers shard a collection only by exactly the fields of its zone ranges.
-func (f Facts) zoneRangeCommands(k Key) (list []string) {
+func (f Facts) zoneRangeCommands(k ShardKey) (list []string) {
 	ns := humanize.TextLiteral(f.Namespace)
 	for _, z := range f.ZoneRanges {
 		low, okLow := extendBound(z.Min, k)
@@ -56,7 +56,7 @@ func (f Facts) zoneRangeCommands(k Key) (list []string) {
 
 // extendBound adds MinKey for the fields of a key that a bound lacks. It reports whether the bound is a
 // proper prefix of the key.
-func extendBound(bound bson.Raw, k Key) (bson.Raw, bool) {
+func extendBound(bound bson.Raw, k ShardKey) (bson.Raw, bool) {
 	elements, err := bound.Elements()
 	if err != nil || len(elements) >= len(k) {
 		return nil, false

@@ -14,9 +14,9 @@ import (
 
 // Presplit is the advice on splitting a collection before data is loaded.
 type Presplit struct {
-	Namespace string `json:"ns"`
-	Verdict   string `json:"verdict"`
-	Key       Key    `json:"key"`
+	Namespace string   `json:"ns"`
+	Verdict   string   `json:"verdict"`
+	Key       ShardKey `json:"key"`
 	// Chunks is the advised number of chunks, PerShard the number for each shard.
 	Chunks   int64 `json:"chunks"`
 	PerShard int64 `json:"perShard"`
@@ -56,7 +56,7 @@ type ZonePart struct {
 const maxPresplitChunks = 100_000
 
 // AdvisePresplit returns into how many chunks to split a collection by a key, and the split points.
-func AdvisePresplit(f Facts, k Key) Presplit {
+func AdvisePresplit(f Facts, k ShardKey) Presplit {
 	a := Presplit{Namespace: f.Namespace, Key: k, Notes: f.Notes}
 	j := newJudge(f)
 	c := j.judge(k)
@@ -131,7 +131,7 @@ func (f Facts) countChunks(a *Presplit) {
 func clampCount(n, low, high int64) int64 { return max(low, min(n, high)) }
 
 // splitPoints divides the sample into parts with the same number of documents.
-func (j *judge) splitPoints(k Key, chunks int64) (points []Point) {
+func (j *judge) splitPoints(k ShardKey, chunks int64) (points []Point) {
 	raw, err := bson.Marshal(k.Doc())
 	if err != nil {
 		return nil
@@ -217,7 +217,7 @@ func (f Facts) addZoneParts(a *Presplit) {
 
 // zoneParts returns the share of the sampled documents in each zone, and the share outside of all
 // zones.
-func (f Facts) zoneParts(k Key) (parts []ZonePart, free float64) {
+func (f Facts) zoneParts(k ShardKey) (parts []ZonePart, free float64) {
 	raw, _ := bson.Marshal(k.Doc()) // names and numbers can always be marshalled
 	p, err := catalog.ParseKeyPattern(raw)
 	if err != nil {

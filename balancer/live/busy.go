@@ -225,7 +225,7 @@ func (ar *ActivityReader) findInConfig(ctx context.Context, command bson.D) ([]b
 	return docs, ServerError(err)
 }
 
-// readDeletions reads the number of pending range deletions of each shard. It reads them from the
+// readDeletionsAndVersions reads the number of pending range deletions of each shard. It reads them from the
 // shards' primaries or, if these can't be reached, from the mongos, as the number of known orphans.
 func (ar *ActivityReader) readDeletions(ctx context.Context) ([]Busy, error) {
 	if ar.Members == nil {

@@ -100,7 +100,7 @@ func (e *UnsupportedError) Error() string { return e.What + ": " + e.Why }
 func (e *UnsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // Failure says that a retry does not help.
-func (e *UnsupportedError) Failure() policy.Failure { return policy.AskOperator }
+func (e *UnsupportedError) Failure() policy.FailureClass { return policy.AskOperator }
 
 const noCommand = "mongos has no command for it"
 

@@ -67,11 +67,11 @@ func (e *MembersError) Error() string {
 func (e *MembersError) Unwrap() error { return e.Err }
 
 // Failure returns the class of the cause. A failed login is not retried.
-func (e *MembersError) Failure() policy.Failure {
+func (e *MembersError) Failure() policy.FailureClass {
 	if IsLoginError(e.Err) {
 		return policy.AskOperator
 	}
-	return policy.FailureOf(e.Err)
+	return policy.FailureClassOf(e.Err)
 }
 
 // IsLoginError reports whether a login was refused. The driver reports that only in its message.

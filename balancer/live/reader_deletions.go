@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// readDeletions reads the pending range deletions from the shards (rules/03-catalog-and-keys §3.14).
-func (r *reading) readDeletions(ctx context.Context) error {
+// readDeletionsAndVersions reads the pending range deletions from the shards (rules/03-catalog-and-keys §3.14).
+func (r *reading) readDeletionsAndVersions(ctx context.Context) error {
 	if r.options.ShardClient == nil {
 		return nil
 	}

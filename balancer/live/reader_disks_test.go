@@ -23,7 +23,7 @@ func TestReadsDisks(t *testing.T) {
 	client := mocktest.Connect(t, router.New(cluster, nil))
 	read := func() (*catalog.Snapshot, catalog.Disk) {
 		t.Helper()
-		s, err := live.NewReader(client, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable}).Read(t.Context())
+		s, err := live.NewReader(client, live.ReaderOptions{Parts: live.DefaultParts | live.ReusableSpace}).Read(t.Context())
 		if err != nil || len(s.Parts().Source.Gaps) > 0 {
 			t.Fatal(err, s.Parts().Source.Gaps)
 		}
@@ -46,7 +46,7 @@ func TestReadsDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, after := read()
-	if after.Used < disk.Used || s.Collection("shop.c").Sizes["a"].Reusable != 30e9 {
+	if after.Used < disk.Used || s.Collection("shop.c").Sizes["a"].ReusableBytes != 30e9 {
 		t.Errorf("%+v, %+v", after, s.Collection("shop.c").Sizes)
 	}
 }

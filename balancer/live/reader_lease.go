@@ -38,7 +38,7 @@ func (r *reading) readLeases(ctx context.Context) error {
 	lease := &catalog.Lease{}
 	for _, doc := range docs {
 		if ns := text(doc, "_id", "paused"); ns != "" {
-			lease.Paused = append(lease.Paused, ns)
+			lease.PausedCollections = append(lease.PausedCollections, ns)
 			if since := date(doc, "since"); lease.Doing == "" && (lease.Since.IsZero() || since.Before(lease.Since)) {
 				lease.Since = since
 			}
@@ -55,8 +55,8 @@ func (r *reading) readLeases(ctx context.Context) error {
 		lease.Since, lease.Expires = date(doc, "since"), date(doc, "expires")
 		lease.Running, _ = doc.Lookup("running").BooleanOK()
 	}
-	slices.Sort(lease.Paused)
-	if lease.Doing != "" || len(lease.Paused) > 0 {
+	slices.Sort(lease.PausedCollections)
+	if lease.Doing != "" || len(lease.PausedCollections) > 0 {
 		r.parts.Lease = lease
 	}
 	return nil

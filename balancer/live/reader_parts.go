@@ -14,7 +14,7 @@ const (
 	Shards                              // config.shards
 	ShardSizes                          // with Shards: the sizes of shards with a maxSize, before 6.0
 	Disks                               // with Shards: their volumes, with one dbStats
-	Reusable                            // with Sizes: files and their free space; a $collStats for each sharded collection
+	ReusableSpace                       // with Sizes: files and their free space; a $collStats for each sharded collection
 	Reachability                        // with Shards: which shards the mongos can't reach, with connPoolStats
 	Drains                              // with Shards, from 8.3: a shardDrainingStatus for each draining shard
 	Databases                           // config.databases

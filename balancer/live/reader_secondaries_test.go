@@ -143,7 +143,7 @@ func (c *configMembers) lag(t *testing.T, cluster *mock.Cluster, name string) {
 		t.Fatal(err)
 	}
 	reply := c.Handler.Handle(t.Context(), wire.Request{
-		Database: "config", Command: "find", Client: new(wire.Client), Body: body,
+		Database: "config", Command: "find", Client: new(wire.ClientConn), Body: body,
 	})
 	l := laggard{router: router.New(mocktest.Cluster(t, "", mock.Config{Snapshot: file}), nil)}
 	var found bool

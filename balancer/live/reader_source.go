@@ -85,7 +85,7 @@ func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) erro
 	if err != nil {
 		return err
 	}
-	defer cursor.close(ctx)
+	defer cursor.endSession(ctx)
 	return eachInCursor(ctx, cursor.Cursor, use)
 }
 

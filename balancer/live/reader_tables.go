@@ -24,7 +24,7 @@ const (
 func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) error {
 	var known, unknown, alone []*collectionRead
 	for _, t := range list {
-		if t.wasRead() {
+		if t.chunksWereRead() {
 			known = append(known, t)
 		}
 	}
@@ -35,8 +35,8 @@ func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) e
 	}
 	for _, t := range list {
 		switch {
-		case t.refused, t.wasRead() && len(known) > 1:
-		case t.wasRead(), t.tooLarge:
+		case t.refused, t.chunksWereRead() && len(known) > 1:
+		case t.chunksWereRead(), t.tooLarge:
 			alone = append(alone, t)
 		default:
 			unknown = append(unknown, t)

@@ -225,8 +225,8 @@ func boundsOf(coll catalog.Collection, keys []catalog.Key) bson.A {
 // have ended.
 const joinPoll = 100 * time.Millisecond
 
-// runner is the goroutine of a balancer on real time. done closes when it ends.
-type runner struct {
+// loopGoroutine is the goroutine of a balancer on real time. done closes when it ends.
+type loopGoroutine struct {
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -293,7 +293,7 @@ func (b *Balancer) startEngine() {
 func (b *Balancer) runLoop(loop *balancer.Loop) {
 	before := b.runner
 	ctx, stop := context.WithCancel(b.ctx)
-	b.runner = &runner{stop: stop, done: make(chan struct{})}
+	b.runner = &loopGoroutine{stop: stop, done: make(chan struct{})}
 	done, joined := b.runner.done, make(chan struct{})
 	b.joinMigrations(func() { close(joined) })
 	b.background.Go(func() {

@@ -25,7 +25,7 @@ type Chunks struct {
 	zones        *Zones
 	faults       *Faults
 	ids          *ids.Source
-	log          *changeLog
+	log          *configLogs
 	migrations   *Migrations
 	shards       shardSet
 }

@@ -98,7 +98,7 @@ type Cluster struct {
 	stats             *Statistics
 	faults            *Faults
 	failPoints        *FailPoints
-	log               *changeLog
+	log               *configLogs
 	changes           *ChangeFeed
 	ttl               *ttlMonitor
 	workloads         *Workloads

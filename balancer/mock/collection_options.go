@@ -124,7 +124,7 @@ type Collections struct {
 	zones       *Zones
 	ids         *ids.Source
 	locator     *locator
-	log         *changeLog
+	log         *configLogs
 	migrations  *Migrations
 	reshardings *Reshardings
 	shards      shardSet

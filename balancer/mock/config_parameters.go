@@ -21,7 +21,7 @@ type ClusterParameters struct {
 	clock       *clock.Clock
 	config      *ConfigDB
 	ids         *ids.Source
-	log         *changeLog
+	log         *configLogs
 	migrations  *Migrations
 	reshardings *Reshardings
 	fcvChange   *fcvChange // in progress; nil for none

@@ -21,7 +21,7 @@ type Databases struct {
 	zones       *Zones
 	faults      *Faults
 	ids         *ids.Source
-	log         *changeLog
+	log         *configLogs
 	membership  *Membership
 	shards      shardSet
 }

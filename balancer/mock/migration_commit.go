@@ -19,7 +19,7 @@ import (
 // insert, after for a delete.
 func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	if local := s.colls[ns]; local != nil {
-		local.writes++
+		local.writtenDocs++
 	}
 	m := s.migration
 	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns || m.local(s) == nil {
@@ -175,7 +175,7 @@ func (m *migration) commit() {
 	if m.ms.bugs.StaleRecipientIndexes {
 		_ = m.restoreIndexes(to) // indexes that cannot be built stay missing
 	}
-	from.fileBytes = from.storedBytes()
+	from.fileBytes = from.storageSize()
 	to.virtual.addAll(from.virtual.cutOut(m.coll.Pattern, m.min, m.max))
 	m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
 	m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, "success")

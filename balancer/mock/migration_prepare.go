@@ -65,7 +65,7 @@ type Migrations struct {
 	faults     *Faults
 	failPoints *FailPoints
 	ids        *ids.Source
-	log        *changeLog
+	log        *configLogs
 	membership *Membership
 	shards     shardSet
 	stats      *Statistics
@@ -323,7 +323,7 @@ func (m *migration) prepare() {
 			m.refuse(m.asStaleConfig(err))
 			return
 		}
-		m.startClone()
+		m.endChecks()
 	})
 }
 

@@ -57,7 +57,7 @@ var stepNames = map[int][]string{
 }
 
 // writeSteps logs the durations of the completed steps of a shard. all is the total number of steps.
-func (cl *changeLog) writeSteps(
+func (cl *configLogs) writeSteps(
 	by catalog.ShardID, what string, req *MoveRequest, times []time.Duration, all int, note string,
 ) {
 	start, dst := bsoncore.AppendDocumentStart(cl.scratch[:0])

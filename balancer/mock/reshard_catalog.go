@@ -37,7 +37,7 @@ func (r *resharding) clearEntry() {
 // enterState sets the state of the operation in its document, in the collection's entry and in the
 // change log.
 func (r *resharding) enterState(next reshardState) {
-	r.logTransition(next)
+	r.setState(next)
 	if docs, record, ok := r.findDocument(); ok {
 		if changed, err := bson.Marshal(r.doc()); err == nil {
 			_ = docs.Update(record, changed) // cannot fail: the _id is unchanged
@@ -63,8 +63,8 @@ func (r *resharding) enterState(next reshardState) {
 	}
 }
 
-// logTransition sets the state and logs the transition in the change log.
-func (r *resharding) logTransition(next reshardState) {
+// setState sets the state and logs the transition in the change log.
+func (r *resharding) setState(next reshardState) {
 	last := r.state
 	r.state = next
 	r.rs.log.writeChange(configShard, "resharding.coordinator.transition", r.request.Namespace, bson.D{
@@ -118,7 +118,7 @@ func (r *resharding) participantStates() (donors, recipients bson.A) {
 	for _, id := range r.donors {
 		state := bson.D{{Key: "state", Value: cmp.Or(donorStates[r.state], string(r.state))}}
 		if !r.cloneStartedAt.IsZero() {
-			part := r.parts[id]
+			part := r.donorStats[id]
 			state = append(state, bson.E{Key: "minFetchTimestamp", Value: r.cloneStartedAt},
 				bson.E{Key: "bytesToClone", Value: part.Bytes}, bson.E{Key: "documentsToClone", Value: part.Docs})
 		}
@@ -152,7 +152,7 @@ func (r *resharding) cloneProgress() bson.D {
 		return nil
 	}
 	var docs int64
-	for _, part := range r.parts {
+	for _, part := range r.donorStats {
 		docs += part.Docs
 	}
 	n := int64(len(r.recipients()))
@@ -281,7 +281,7 @@ type finishedReshard struct {
 }
 
 // finishedResult returns the completed resharding with the plan's UUID, if its result is still kept.
-func (rs *Reshardings) finishedResult(plan reshardPlan) (finishedReshard, bool) {
+func (rs *Reshardings) finishedResult(plan reshardRequest) (finishedReshard, bool) {
 	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserUUID != nil && plan.UserUUID.Equal(*kept.op.request.UserUUID)
 }
@@ -306,7 +306,7 @@ func (rs *Reshardings) dropResult(ns string) {
 	if docs, record, ok := kept.op.findDocument(); ok {
 		docs.Delete(record)
 	}
-	kept.op.logTransition(reshardDone)
+	kept.op.setState(reshardDone)
 }
 
 // userUUID returns the user-defined UUID of a request, nil if there is none.

@@ -56,8 +56,8 @@ type localCollection struct {
 	// writtenByChunk holds the bytes written to each chunk since the shard last checked whether to split
 	// it, by the encoded lower bound of the chunk.
 	writtenByChunk map[string]int64
-	// reads counts queries, writes counts written documents.
-	reads, writes           int64
+	// queries counts queries, writes counts written documents.
+	queries, writtenDocs    int64
 	readMicros, writeMicros int64 // durations of workload operations; real operations are not measured
 }
 
@@ -97,8 +97,8 @@ func (l *localCollection) counts() (docs, bytes int64) {
 	return docs + l.docs.Count(), bytes + l.docs.Bytes()
 }
 
-// storedBytes returns the size of the collection's file.
-func (l *localCollection) storedBytes() int64 {
+// storageSize returns the size of the collection's file.
+func (l *localCollection) storageSize() int64 {
 	_, bytes := l.counts()
 	return max(l.fileBytes, bytes, StorageUnit)
 }

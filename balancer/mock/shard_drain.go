@@ -128,10 +128,10 @@ func (m *Membership) RemoveConfigShard() (Removal, error) {
 	return m.removeStep(shard)
 }
 
-// cleanConfigShard checks whether a drained config server has user data left. It stays in the cluster,
+// checkConfigShardClean checks whether a drained config server has user data left. It stays in the cluster,
 // so its user data must be deleted. Newer releases drop the data once there are no unready range
 // deletions.
-func (m *Membership) cleanConfigShard(r *Removal) {
+func (m *Membership) checkConfigShardClean(r *Removal) {
 	s := m.shards[configShard]
 	if m.release.DropsOrphansOfConfig() {
 		r.PendingDeletions = int64(s.countUnready())
@@ -222,7 +222,7 @@ func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}
 	if r.IsEmpty() && shard.ID == configShard {
-		m.cleanConfigShard(&r)
+		m.checkConfigShardClean(&r)
 	}
 	return r
 }

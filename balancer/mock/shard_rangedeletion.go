@@ -24,7 +24,7 @@ type RangeDeleter struct {
 	failPoints *FailPoints
 	shards     shardSet
 	// readers are the open cursors; opened is the number of cursors ever opened.
-	readers map[*Reader]struct{}
+	readers map[*OpenCursor]struct{}
 	opened  int
 }
 
@@ -219,7 +219,7 @@ func (rd *RangeDeleter) deleteDocuments(s *shard, local *localCollection, task *
 			break
 		}
 	}
-	local.fileBytes = local.storedBytes()
+	local.fileBytes = local.storageSize()
 	before := local.docs.Bytes()
 	for _, record := range records {
 		local.docs.Delete(record)

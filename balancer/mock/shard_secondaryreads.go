@@ -88,7 +88,7 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	task.begun = true
 	var reads []*SecondaryRead
 	for r := range rd.readers {
-		if r.secondary.ownedByShard(s.id, task) && r.ns == task.coll.Namespace {
+		if r.secondary.readsRangeOn(s.id, task) && r.ns == task.coll.Namespace {
 			reads = append(reads, r.secondary)
 		}
 	}
@@ -107,8 +107,8 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	lose()
 }
 
-// ownedByShard reports whether a shard owned a part of the range when the read began.
-func (r *SecondaryRead) ownedByShard(id catalog.ShardID, task *rangeDeletion) bool {
+// readsRangeOn reports whether a shard owned a part of the range when the read began.
+func (r *SecondaryRead) readsRangeOn(id catalog.ShardID, task *rangeDeletion) bool {
 	return r != nil && r.tables[id] != nil && slices.Contains(r.tables[id].OwnersIn(task.min, task.max), id)
 }
 

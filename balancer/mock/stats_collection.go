@@ -100,7 +100,7 @@ func (st *Statistics) collectionOn(id catalog.ShardID, ns string) (LocalStats, b
 		Orphans: st.shards[id].orphanCount(ns), Indexes: indexNames(l.docs),
 		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, FreeBytes: max(0,
 			l.fileBytes-max(bytes, StorageUnit)),
-		Reads: l.reads, Writes: l.writes, ReadMicros: l.readMicros, WriteMicros: l.writeMicros,
+		Reads: l.queries, Writes: l.writtenDocs, ReadMicros: l.readMicros, WriteMicros: l.writeMicros,
 	}, true
 }
 
@@ -130,7 +130,7 @@ func (st *Statistics) configCollection(ns string) []LocalStats {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes
-		for _, spec := range st.configChunks.form().indexes() {
+		for _, spec := range st.configChunks.format().indexes() {
 			stats.Indexes = append(stats.Indexes, spec.Name)
 		}
 	case docs == nil:

@@ -27,7 +27,7 @@ type Gate struct {
 	readTime    func(context.Context) (time.Time, error)
 	readMembers func(context.Context, []catalog.ShardID) ([]Reading, error)
 	tell        func(Event)
-	readHold    func(context.Context, HoldState) (string, error) // nil if the run can't be held
+	readHold    func(context.Context, HoldInput) (string, error) // nil if the run can't be held
 	readRoom    func(context.Context, Move) (VolumeRoom, error)
 	// random returns numbers from 0 up to 1, so that the delays of several runs differ.
 	random func() float64
@@ -55,7 +55,7 @@ type Gate struct {
 	firstStepAt                    time.Time // when the first step began; shutBefore is how long a window was shut before
 	shutBefore                     time.Duration
 	byteTrajectory, stepTrajectory trajectory
-	left                           *Remaining // remaining work; nil if it is not known
+	remaining                      *Remaining // remaining work; nil if it is not known
 }
 
 // Done is the amount that a run has moved.
@@ -225,8 +225,8 @@ type obstacle struct {
 	text   string
 	// left is the duration of the obstacle, or the wait before the next check.
 	left time.Duration
-	// isMinimum says that the obstacle lasts for at least left.
-	isMinimum bool
+	// leftIsMinimum says that the obstacle lasts for at least left.
+	leftIsMinimum bool
 	// err is the error of the cluster.
 	err error
 }
@@ -242,7 +242,7 @@ func (g *Gate) localObstacleLocked(m Move) (*obstacle, error) {
 	if err := g.runOverError(m); err != nil {
 		return nil, err
 	}
-	if o := g.pauseObstacle(); o != nil {
+	if o := g.betweenMovesObstacle(); o != nil {
 		return o, nil
 	}
 	if o := g.overloadObstacle(); o != nil {
@@ -302,8 +302,8 @@ func (g *Gate) runOverError(m Move) error {
 	next := g.claimed
 	next.add(m, 1)
 	switch {
-	case g.failures.askErr != nil:
-		return g.failures.askErr
+	case g.failures.operatorErr != nil:
+		return g.failures.operatorErr
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.MovesNothing:
 		return r.MovesNote.reachedError(humanize.Count(r.MaxMoves, "move"))
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.MovesNothing:
@@ -336,7 +336,7 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 		switch {
 		case ends <= 0:
 			return g.timeLimitError()
-		case o.isMinimum && o.left >= ends && o.text != "":
+		case o.leftIsMinimum && o.left >= ends && o.text != "":
 			return &RunOverError{FromPolicy: g.rules.TimeNote.FromPolicy,
 				Why: fmt.Sprintf("no more moves before the limit of %s: %s",
 					humanize.Duration(g.rules.MaxTime), o.text)}

@@ -11,7 +11,7 @@ import (
 func TestHeldBeyondFor(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		looks := 0
-		g := NewGate(Rules{MaxTime: time.Hour}, wall{}, WithHold(func(context.Context, HoldState) (string, error) {
+		g := NewGate(Rules{MaxTime: time.Hour}, wall{}, WithHold(func(context.Context, HoldInput) (string, error) {
 			looks++
 			if looks > 1000 {
 				t.Fatal("it looks without end")
@@ -36,7 +36,7 @@ func TestTimeOfWork(t *testing.T) {
 		}
 		heldUntil := time.Now().Add(2 * time.Hour)
 		g := NewGate(Rules{MaxTime: 5 * time.Hour, OnlyWorkingTime: true, Window: window, Pause: 3 * time.Hour}, wall{},
-			WithHold(func(context.Context, HoldState) (string, error) {
+			WithHold(func(context.Context, HoldInput) (string, error) {
 				if time.Now().Before(heldUntil) {
 					return "an incident", nil
 				}

@@ -108,4 +108,4 @@ func (e *OperatorNeededError) Error() string {
 func (e *OperatorNeededError) Unwrap() error { return e.Err }
 
 // Failure returns policy.AskOperator.
-func (e *OperatorNeededError) Failure() policy.Failure { return policy.AskOperator }
+func (e *OperatorNeededError) Failure() policy.FailureClass { return policy.AskOperator }

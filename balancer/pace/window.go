@@ -95,5 +95,5 @@ func (w *Window) shutObstacle(now time.Time) *obstacle {
 		form = "2006-01-02 15:04"
 	}
 	text := fmt.Sprintf("the window %s opens at %s", w, opens.Format(form))
-	return &obstacle{reason: WaitWindow, text: text, left: left, isMinimum: true}
+	return &obstacle{reason: WaitWindow, text: text, left: left, leftIsMinimum: true}
 }

@@ -64,7 +64,7 @@ func read(t testing.TB, chunks ...span) (*Owners, []Finding) {
 	t.Helper()
 	r := NewChunkReader(collection(t, "x"), []catalog.ShardID{"a", "b"})
 	for _, c := range chunks {
-		r.Put(c.doc(t))
+		r.Add(c.doc(t))
 	}
 	return r.Finish()
 }

@@ -14,7 +14,7 @@ import (
 // builder builds a plan from the events of a simulation.
 type builder struct {
 	o     Options
-	scope *scope
+	scope *input
 	plan  *Plan
 
 	// holdings contains what each shard has after the last step.
@@ -62,7 +62,7 @@ type failurePeriod struct {
 	last         error
 }
 
-func newBuilder(sc *scope, o Options) *builder {
+func newBuilder(sc *input, o Options) *builder {
 	b := &builder{o: o, scope: sc}
 	b.holdings = b.initialHoldings()
 	b.plan = &Plan{Format: FormatVersion, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits,
@@ -125,7 +125,7 @@ func (b *builder) addStep(s Step, e sim.Event) {
 		s.Within = &Range{Min: e.Lowest, Max: e.Highest}
 	}
 	began := b.scope.start.Time()
-	s.After, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
+	s.Start, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
 	s.Number, s.Round = len(b.plan.Steps)+1, b.plan.Totals.Rounds
 	fresh := b.startsRound(s)
 	if fresh {
@@ -177,7 +177,7 @@ func (b *builder) limitExceededBy(s Step) string {
 		return "bytes"
 	case l.Rounds > 0 && s.Round > l.Rounds:
 		return "rounds"
-	case l.Time > 0 && s.After+s.Takes > l.Time:
+	case l.Time > 0 && s.Start+s.Takes > l.Time:
 		return "time"
 	}
 	return ""

@@ -31,12 +31,12 @@ func tight(t *rapid.T, shards, collections, mostChunks int, limit float64) *cata
 			id := snaptest.ShardID(k)
 			data := c.Sizes[id]
 			if asked && data.Bytes > 0 {
-				data.Reusable = rapid.Int64Range(0, 60).Draw(t, "reusable") * mib
-				data.Stored = data.Bytes*rapid.Int64Range(2, 10).Draw(t, "tenths")/10 + data.Reusable
+				data.ReusableBytes = rapid.Int64Range(0, 60).Draw(t, "reusable") * mib
+				data.StoredBytes = data.Bytes*rapid.Int64Range(2, 10).Draw(t, "tenths")/10 + data.ReusableBytes
 				data.IndexBytes = data.Bytes / 20
 				c.Sizes[id] = data
 			}
-			held[k] += max(data.Stored+data.IndexBytes, data.Bytes)
+			held[k] += max(data.StoredBytes+data.IndexBytes, data.Bytes)
 		}
 		colls = append(colls, c)
 	}
@@ -67,9 +67,9 @@ func newDisks(s *catalog.Snapshot, limit float64) *disks {
 		d.used[string(shard.ID)] = float64(shard.Disk.Used)
 		for _, c := range s.Collections() {
 			at, data := [2]string{c.Namespace, string(shard.ID)}, c.Sizes[shard.ID]
-			d.file[at] = float64(data.Stored + data.IndexBytes)
-			d.live[at] = d.file[at] - float64(data.Reusable)
-			if data.Stored == 0 {
+			d.file[at] = float64(data.StoredBytes + data.IndexBytes)
+			d.live[at] = d.file[at] - float64(data.ReusableBytes)
+			if data.StoredBytes == 0 {
 				d.live[at] = d.ratio(c) * float64(data.Bytes)
 				d.file[at] = d.live[at]
 			}
@@ -81,8 +81,8 @@ func newDisks(s *catalog.Snapshot, limit float64) *disks {
 func (d *disks) ratio(c *catalog.CollectionState) float64 {
 	var disk, data float64
 	for _, have := range c.Sizes {
-		if have.Stored > 0 {
-			disk += float64(have.Stored - have.Reusable + have.IndexBytes)
+		if have.StoredBytes > 0 {
+			disk += float64(have.StoredBytes - have.ReusableBytes + have.IndexBytes)
 			data += float64(have.Bytes)
 		}
 	}
@@ -124,13 +124,13 @@ func replay(s *catalog.Snapshot, p *plan.Plan, limit float64) error {
 	}
 	var later []deletion
 	steps := slices.Clone(p.Steps)
-	slices.SortStableFunc(steps, func(a, b plan.Step) int { return int(a.After - b.After) })
+	slices.SortStableFunc(steps, func(a, b plan.Step) int { return int(a.Start - b.Start) })
 	for _, step := range steps {
 		if step.Kind != plan.Move {
 			continue
 		}
 		later = slices.DeleteFunc(later, func(x deletion) bool {
-			gone := x.at <= step.After
+			gone := x.at <= step.Start
 			if gone {
 				d.goes(x.step.Namespace, string(x.step.From), x.step.Bytes)
 			}
@@ -138,9 +138,9 @@ func replay(s *catalog.Snapshot, p *plan.Plan, limit float64) error {
 		})
 		if !d.comes(step.Namespace, string(step.To), step.Bytes) {
 			return fmt.Errorf("step %d, %s of %s from %s to %s after %s, takes the volume over its limit", step.Number,
-				step.Min, step.Namespace, step.From, step.To, step.After)
+				step.Min, step.Namespace, step.From, step.To, step.Start)
 		}
-		later = append(later, deletion{step.After + step.Takes + 15*time.Minute, step})
+		later = append(later, deletion{step.Start + step.Takes + 15*time.Minute, step})
 	}
 	return nil
 }

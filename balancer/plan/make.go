@@ -20,7 +20,7 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	if err := o.setDefaults(s); err != nil {
 		return nil, err
 	}
-	sc, err := newScope(s, o)
+	sc, err := newInput(s, o)
 	if err != nil {
 		return nil, err
 	}

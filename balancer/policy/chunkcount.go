@@ -63,15 +63,15 @@ func ExplainStatusByCount(s CountSituation, why *Report) (Compliance, error) {
 // countSelection is the state of a selection for one collection.
 type countSelection struct {
 	CountSituation
-	members []countMember
-	layout  *zoneLayout
-	avail   *AvailableShards
-	why     *Report
-	chosen  []Migration
+	shards []countShard
+	layout *zoneLayout
+	avail  *AvailableShards
+	why    *Report
+	chosen []Migration
 }
 
-// countMember is a shard of the round with the number of its chunks of the collection.
-type countMember struct {
+// countShard is a shard of the round with the number of its chunks of the collection.
+type countShard struct {
 	catalog.Shard
 	free         bool
 	total        int
@@ -81,13 +81,13 @@ type countMember struct {
 func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *countSelection {
 	sel := &countSelection{
 		CountSituation: s,
-		members:        make([]countMember, len(s.Shards)),
+		shards:         make([]countShard, len(s.Shards)),
 		layout:         newZoneLayout(s.Table, s.Zones),
 		avail:          avail,
 		why:            why,
 	}
 	for i, shard := range s.Shards {
-		m := countMember{Shard: shard, free: avail.IsFree(shard.ID), total: s.Table.CountOn(shard.ID)}
+		m := countShard{Shard: shard, free: avail.IsFree(shard.ID), total: s.Table.CountOn(shard.ID)}
 		m.chunksByZone = make([]int, len(sel.layout.names))
 		zoned := 0
 		for zone := range sel.layout.noZone() {
@@ -97,7 +97,7 @@ func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *c
 			zoned += m.chunksByZone[zone]
 		}
 		m.chunksByZone[sel.layout.noZone()] = m.total - zoned
-		sel.members[i] = m
+		sel.shards[i] = m
 		if !m.free {
 			sel.addDecision(Decision{Code: ShardBusy, Shard: shard.ID})
 		}
@@ -116,13 +116,13 @@ func (sel *countSelection) isDone() bool {
 // drainShards chooses one chunk of each draining shard. In contrast to the rules by size, it does not
 // end when too few shards are available.
 func (sel *countSelection) drainShards() {
-	for i := range sel.members {
-		donor := &sel.members[i]
+	for i := range sel.shards {
+		donor := &sel.shards[i]
 		if !donor.Draining || !donor.free {
 			continue
 		}
 		if donor.total == 0 {
-			sel.addDecision(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+			sel.addDecision(Decision{Code: NothingToDrain, Reason: ReasonDrain, Shard: donor.ID})
 			continue
 		}
 		sel.evict(donor, ReasonDrain, func(int) bool { return true })
@@ -138,8 +138,8 @@ func (sel *countSelection) drainShards() {
 // repairZones chooses chunks outside of their zone, one from each shard that has some, for a shard of
 // their zone.
 func (sel *countSelection) repairZones() {
-	for i := range sel.members {
-		donor := &sel.members[i]
+	for i := range sel.shards {
+		donor := &sel.shards[i]
 		if !donor.free || sel.isDone() {
 			continue
 		}
@@ -149,9 +149,9 @@ func (sel *countSelection) repairZones() {
 
 // evict chooses the first chunk of a shard, in key order over the zones that concerns selects, that has
 // no jumbo flag and that another shard can receive.
-func (sel *countSelection) evict(donor *countMember, reason Reason, concerns func(zone int) bool) {
+func (sel *countSelection) evict(donor *countShard, reason Reason, concerns func(zone int) bool) {
 	var first catalog.Chunk
-	var to *countMember
+	var to *countShard
 	var of int
 	for zone, owned := range donor.chunksByZone {
 		if owned == 0 || !concerns(zone) {
@@ -162,12 +162,12 @@ func (sel *countSelection) evict(donor *countMember, reason Reason, concerns fun
 		}
 		recipient := sel.emptiestRecipient(zone)
 		if recipient == nil {
-			sel.reportZone(donor, zone, reason)
+			sel.reportNoRecipient(donor, zone, reason)
 		}
 		sel.reportFlagged(donor, zone, reason)
 		c, ok := sel.layout.firstNonJumbo(donor.ID, zone)
 		if sel.Fits != nil && recipient != nil {
-			c, recipient, ok = sel.findFitting(donor, zone, reason, func(*countMember) bool { return true })
+			c, recipient, ok = sel.findFitting(donor, zone, reason, func(*countShard) bool { return true })
 		}
 		if ok && recipient != nil && (to == nil || c.Min.Less(first.Min)) {
 			first, to, of = c, recipient, zone
@@ -179,7 +179,7 @@ func (sel *countSelection) evict(donor *countMember, reason Reason, concerns fun
 }
 
 // logFlagged logs the flagged chunks before the first chunk that may move.
-func (sel *countSelection) logFlagged(donor *countMember, zone int) {
+func (sel *countSelection) logFlagged(donor *countShard, zone int) {
 	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
 		return
 	}
@@ -218,8 +218,8 @@ func (sel *countSelection) balance() {
 // chunks of the collection count, including those of zones (rules/01-examples-and-traps §12, trap 36).
 func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	chunks, shards := 0, 0
-	for i := range sel.members {
-		m := &sel.members[i]
+	for i := range sel.shards {
+		m := &sel.shards[i]
 		chunks += m.chunksByZone[zone]
 		if sel.belongsToZone(m, zone) {
 			shards++
@@ -232,7 +232,7 @@ func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 		if zone != sel.layout.noZone() {
 			name := sel.layout.names[zone]
 			sel.logEvent(Event{ID: EventZoneWithoutShards, Zone: name})
-			sel.addDecision(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: name})
+			sel.addDecision(Decision{Code: ZoneWithoutShards, Reason: ReasonChunksImbalance, Zone: name})
 		}
 		return 0, false
 	}
@@ -256,7 +256,7 @@ func (sel *countSelection) balancePair(zone, ideal int) bool {
 		if len(sel.chosen) == 0 {
 			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: sel.layout.names[zone]})
 		}
-		sel.reportZone(donor, zone, ReasonChunksImbalance)
+		sel.reportNoRecipient(donor, zone, ReasonChunksImbalance)
 		return false
 	case recipient == donor:
 		return sel.reportPair(DonorIsRecipient, p)
@@ -278,7 +278,7 @@ func (sel *countSelection) balanceSpread(zone int) bool {
 	}
 	recipient := sel.emptiestRecipient(zone)
 	if recipient == nil {
-		sel.reportZone(donor, zone, ReasonChunksImbalance)
+		sel.reportNoRecipient(donor, zone, ReasonChunksImbalance)
 		return true
 	}
 	p := countPair{zone: zone, donor: donor, recipient: recipient, threshold: sel.threshold()}
@@ -300,7 +300,7 @@ func (sel *countSelection) moveFirstChunk(p countPair) bool {
 	sel.reportFlagged(p.donor, p.zone, ReasonChunksImbalance)
 	c, ok := sel.layout.firstNonJumbo(p.donor.ID, p.zone)
 	if ok && sel.Fits != nil {
-		c, p.recipient, ok = sel.findFitting(p.donor, p.zone, ReasonChunksImbalance, func(m *countMember) bool {
+		c, p.recipient, ok = sel.findFitting(p.donor, p.zone, ReasonChunksImbalance, func(m *countShard) bool {
 			return sel.isFarEnoughApart(p, m)
 		})
 		if !ok {
@@ -318,7 +318,7 @@ func (sel *countSelection) moveFirstChunk(p countPair) bool {
 
 // isFarEnoughApart reports whether a donor may give a chunk to a shard that is not the one with the
 // fewest chunks.
-func (sel *countSelection) isFarEnoughApart(p countPair, m *countMember) bool {
+func (sel *countSelection) isFarEnoughApart(p countPair, m *countShard) bool {
 	if sel.Rules.allowsOneMigrationPerCollection() {
 		return p.donor.chunksByZone[p.zone]-m.chunksByZone[p.zone] >= p.threshold
 	}
@@ -327,10 +327,10 @@ func (sel *countSelection) isFarEnoughApart(p countPair, m *countMember) bool {
 
 // fullestDonor returns the free shard with the most chunks of a zone, at least one; the first among
 // equals. Draining and full shards may be donors.
-func (sel *countSelection) fullestDonor(zone int) *countMember {
-	var best *countMember
-	for i := range sel.members {
-		if m := &sel.members[i]; m.free && m.chunksByZone[zone] > 0 &&
+func (sel *countSelection) fullestDonor(zone int) *countShard {
+	var best *countShard
+	for i := range sel.shards {
+		if m := &sel.shards[i]; m.free && m.chunksByZone[zone] > 0 &&
 			(best == nil || m.chunksByZone[zone] > best.chunksByZone[zone]) {
 			best = m
 		}
@@ -340,15 +340,15 @@ func (sel *countSelection) fullestDonor(zone int) *countMember {
 
 // emptiestRecipient returns the free shard with the fewest chunks of the collection, in all zones, that
 // may receive chunks of a zone; the first among equals.
-func (sel *countSelection) emptiestRecipient(zone int) *countMember {
-	return sel.emptiestOf(zone, func(*countMember) bool { return true })
+func (sel *countSelection) emptiestRecipient(zone int) *countShard {
+	return sel.emptiestOf(zone, func(*countShard) bool { return true })
 }
 
 // emptiestOf returns the same as emptiestRecipient, restricted to shards for which among returns true.
-func (sel *countSelection) emptiestOf(zone int, among func(*countMember) bool) *countMember {
-	var best *countMember
-	for i := range sel.members {
-		m := &sel.members[i]
+func (sel *countSelection) emptiestOf(zone int, among func(*countShard) bool) *countShard {
+	var best *countShard
+	for i := range sel.shards {
+		m := &sel.shards[i]
 		if m.free && !m.Full() && !m.Draining && sel.belongsToZone(m, zone) && (best == nil || m.total < best.total) &&
 			among(m) {
 			best = m
@@ -357,12 +357,12 @@ func (sel *countSelection) emptiestOf(zone int, among func(*countMember) bool) *
 	return best
 }
 
-func (sel *countSelection) belongsToZone(m *countMember, zone int) bool {
+func (sel *countSelection) belongsToZone(m *countShard, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
 func (sel *countSelection) addMigration(
-	donor, recipient *countMember,
+	donor, recipient *countShard,
 	zone int,
 	c catalog.Chunk,
 	reason Reason,
@@ -371,7 +371,7 @@ func (sel *countSelection) addMigration(
 	if sel.why.WantsDecisions() {
 		n.Unit = UnitChunks
 		sel.addDecision(Decision{
-			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
+			Code: Code(reason), Reason: reason, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
 		})
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 var rulesOfKind = map[string]Rules{
-	"chunkCount-4.4": RulesNearest, "chunkCount-4.2": RulesNearestGentle, "chunkCount-3.4": RulesCeiling, "chunkCount-2.2": RulesSpread,
+	"chunkCount-4.4": RulesNearest, "chunkCount-4.2": RulesNearestUnforced, "chunkCount-3.4": RulesCeiling, "chunkCount-2.2": RulesSpread,
 }
 
 func (s scene) counting(t testing.TB) CountSituation {
@@ -80,7 +80,7 @@ func TestThresholdsOfTheRules(t *testing.T) {
 		{RulesSpread, 80, false, 8}, {RulesSpread, 80, true, 2},
 		{RulesCeiling, 19, false, 1}, {RulesCeiling, 20, false, 2}, {RulesCeiling, 20, true, 1},
 		{RulesNearest, 5, false, 1}, {RulesNearest, 5000, false, 1}, {RulesNearest, 5000, true, 1},
-		{RulesNearestGentle, 5000, false, 1},
+		{RulesNearestUnforced, 5000, false, 1},
 	} {
 		if got := tt.rules.threshold(tt.chunks, tt.moved); got != tt.want {
 			t.Errorf("threshold of rules %d with %d chunks, moved %v: %d, want %d", tt.rules, tt.chunks, tt.moved, got, tt.want)
@@ -97,7 +97,7 @@ func TestThresholdsOfTheRules(t *testing.T) {
 
 func TestRulesOfReleases(t *testing.T) {
 	want := map[string]Rules{
-		"2.4": RulesSpread, "3.4": RulesCeiling, "3.6": RulesCeiling, "4.0": RulesNearestGentle, "4.2": RulesNearestGentle,
+		"2.4": RulesSpread, "3.4": RulesCeiling, "3.6": RulesCeiling, "4.0": RulesNearestUnforced, "4.2": RulesNearestUnforced,
 		"4.4": RulesNearest, "5.0": RulesNearest, "6.0": RulesDataSize, "7.0": RulesDataSize, "8.0": RulesDataSize,
 		"8.1": RulesDataSize, "8.2": RulesDataSize, "8.3": RulesDataSize,
 	}

@@ -5,7 +5,7 @@ import "shardsh/balancer/catalog"
 // countPair is a donor and a recipient that the rules before 6.0 compare in a zone. The ideal is zero
 // for RulesSpread.
 type countPair struct {
-	donor, recipient *countMember
+	donor, recipient *countShard
 	zone             int
 	ideal, threshold int
 }
@@ -38,7 +38,7 @@ func (sel *countSelection) addDecision(d Decision) {
 // reportNoDonor reports that no free shard has a chunk of a zone.
 func (sel *countSelection) reportNoDonor(zone int) {
 	sel.addDecision(Decision{
-		Code: NoDonor, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: UnitChunks},
+		Code: NoDonor, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: UnitChunks},
 	})
 }
 
@@ -48,7 +48,7 @@ func (sel *countSelection) reportPair(code Code, p countPair) bool {
 		return false
 	}
 	d := Decision{
-		Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[p.zone],
+		Code: code, Reason: ReasonChunksImbalance, Zone: sel.layout.names[p.zone],
 		Shard: p.donor.ID, Numbers: p.numbers(),
 	}
 	if p.recipient != nil {
@@ -61,14 +61,14 @@ func (sel *countSelection) reportPair(code Code, p countPair) bool {
 	return false
 }
 
-// reportZone reports, with numbers, why shards can't receive chunks of a zone.
-func (sel *countSelection) reportZone(donor *countMember, zone int, step Reason) {
+// reportNoRecipient reports, with numbers, why shards can't receive chunks of a zone.
+func (sel *countSelection) reportNoRecipient(donor *countShard, zone int, step Reason) {
 	if !sel.why.WantsDecisions() {
 		return
 	}
-	d := Decision{Code: NoRecipient, Step: step, Shard: donor.ID, Zone: sel.layout.names[zone]}
-	for i := range sel.members {
-		switch m := &sel.members[i]; {
+	d := Decision{Code: NoRecipient, Reason: step, Shard: donor.ID, Zone: sel.layout.names[zone]}
+	for i := range sel.shards {
+		switch m := &sel.shards[i]; {
 		case !sel.belongsToZone(m, zone):
 			d.Ineligible.OutsideZone++
 		case m.Full():
@@ -83,7 +83,7 @@ func (sel *countSelection) reportZone(donor *countMember, zone int, step Reason)
 }
 
 // reportFlagged reports the flagged chunks before the first chunk that may move.
-func (sel *countSelection) reportFlagged(donor *countMember, zone int, step Reason) {
+func (sel *countSelection) reportFlagged(donor *countShard, zone int, step Reason) {
 	if !sel.why.WantsDecisions() || sel.Table.JumboCount(donor.ID) == 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func (sel *countSelection) reportFlagged(donor *countMember, zone int, step Reas
 			return
 		}
 		sel.addDecision(Decision{
-			Code: JumboFlag, Step: step, Shard: donor.ID, Zone: sel.layout.names[zone], Min: c.Min, Max: c.Max,
+			Code: JumboFlag, Reason: step, Shard: donor.ID, Zone: sel.layout.names[zone], Min: c.Min, Max: c.Max,
 		})
 	}
 }

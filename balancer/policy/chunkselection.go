@@ -166,7 +166,7 @@ func (sel *selection) drainShard(donor *member) {
 		}
 	}
 	if empty {
-		sel.addDecision(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+		sel.addDecision(Decision{Code: NothingToDrain, Reason: ReasonDrain, Shard: donor.ID})
 	}
 }
 
@@ -301,7 +301,7 @@ func (sel *selection) reportFlagged(donor *member, zone int, c catalog.Chunk, re
 	if reason == ReasonZoneViolation {
 		sel.logEvent(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: name})
 	}
-	sel.addDecision(Decision{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
+	sel.addDecision(Decision{Code: JumboFlag, Reason: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
 }
 
 // hasTooFewShards reports whether fewer than two shards are available. This ends the selection for the
@@ -310,7 +310,7 @@ func (sel *selection) hasTooFewShards(step Reason) bool {
 	if sel.avail.Len() >= 2 {
 		return false
 	}
-	sel.addDecision(Decision{Code: TooFewShards, Step: step, Count: sel.avail.Len()})
+	sel.addDecision(Decision{Code: TooFewShards, Reason: step, Count: sel.avail.Len()})
 	return true
 }
 
@@ -325,7 +325,7 @@ const initialMigrations = 16
 func (sel *selection) addMigration(donor, recipient *member, zone int, c catalog.Chunk, reason Reason, n Numbers) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{
-			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
+			Code: Code(reason), Reason: reason, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
 		})
 	}

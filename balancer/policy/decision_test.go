@@ -16,7 +16,7 @@ func sameChoices(t *testing.T, why *Report, migrations []Migration) {
 	t.Helper()
 	var got, want []string
 	for d := range why.Chosen() {
-		got = append(got, fmt.Sprintf("%s %s %s→%s %s %s", d.Namespace, d.Code, d.Shard, d.Recipient, d.Min, d.Step))
+		got = append(got, fmt.Sprintf("%s %s %s→%s %s %s", d.Namespace, d.Code, d.Shard, d.Recipient, d.Min, d.Reason))
 	}
 	for _, m := range migrations {
 		want = append(want, fmt.Sprintf("%s %s %s→%s %s %s", m.Namespace, m.Reason, m.From, m.To, m.Min, m.Reason))
@@ -76,7 +76,7 @@ func TestChoicesHaveTheirNumbers(t *testing.T) {
 			}
 			for got := range why.Chosen() {
 				c := sit.Table.Find(got.Min)
-				tt.want.Namespace, tt.want.Step = sit.Namespace, Reason(tt.want.Code)
+				tt.want.Namespace, tt.want.Reason = sit.Namespace, Reason(tt.want.Code)
 				tt.want.Min, tt.want.Max = c.Min, c.Max
 				if got != tt.want {
 					t.Errorf("got %+v\nwant %+v", got, tt.want)

@@ -32,7 +32,7 @@ func (sel *selection) findFitting(donor *member, zone int, reason Reason, among 
 		return sel.smallestOf(zone, func(m *member) bool { return m != donor && among(m) && sel.Fits(m.ID, c) })
 	})
 	if to == nil && tried > 0 {
-		sel.addDecision(Decision{Code: NoRoom, Step: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: NoRoom, Reason: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
 	}
 	return c, to, to != nil
 }
@@ -52,13 +52,13 @@ func (sel *selection) moveFitting(donor *member, zone int, n Numbers) bool {
 
 // findFitting returns the first chunk of a shard in a zone for which at least one shard that among
 // selects has room, and the one of those shards with the fewest chunks.
-func (sel *countSelection) findFitting(donor *countMember, zone int, reason Reason, among func(*countMember) bool) (
-	c catalog.Chunk, to *countMember, ok bool) {
-	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *countMember {
-		return sel.emptiestOf(zone, func(m *countMember) bool { return m.ID != donor.ID && among(m) && sel.Fits(m.ID, c) })
+func (sel *countSelection) findFitting(donor *countShard, zone int, reason Reason, among func(*countShard) bool) (
+	c catalog.Chunk, to *countShard, ok bool) {
+	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *countShard {
+		return sel.emptiestOf(zone, func(m *countShard) bool { return m.ID != donor.ID && among(m) && sel.Fits(m.ID, c) })
 	})
 	if to == nil && tried > 0 {
-		sel.addDecision(Decision{Code: NoRoom, Step: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: NoRoom, Reason: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
 	}
 	return c, to, to != nil
 }

@@ -63,9 +63,9 @@ const OrphansNotCleared = "Migration failed because the " + orphansNotClearedPar
 	" didn't clear yet a portion of the " +
 	"range being migrated that was previously owned by the recipient shard."
 
-// HasOrphans reports whether a migration failed because the recipient has orphaned documents of the
+// IsOrphansError reports whether a migration failed because the recipient has orphaned documents of the
 // range that it has not deleted yet. The code alone does not tell, since it is used for many errors.
-func HasOrphans(err error) bool {
+func IsOrphansError(err error) bool {
 	return strings.Contains(err.Error(), orphansNotClearedPart) ||
 		strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
 }

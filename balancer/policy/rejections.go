@@ -6,18 +6,18 @@ import "shardsh/balancer/catalog"
 func (sel *selection) reportPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{
-			Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone],
+			Code: code, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Numbers: n, Count: flagged,
 		})
 	}
 }
 
-// reportZone reports, with numbers, why shards can't receive chunks of a zone.
+// reportNoRecipient reports, with numbers, why shards can't receive chunks of a zone.
 func (sel *selection) reportZone(donor catalog.ShardID, zone int, step Reason) {
 	if !sel.why.WantsDecisions() {
 		return
 	}
-	w := Decision{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
+	w := Decision{Code: NoRecipient, Reason: step, Shard: donor, Zone: sel.layout.names[zone]}
 	for i := range sel.members {
 		switch m := &sel.members[i]; {
 		case !sel.belongsToZone(m, zone):

@@ -11,9 +11,9 @@ const (
 	RulesDataSize Rules = iota
 	// RulesNearest balances chunks to the nearest whole number of chunks per shard: 4.4 and 5.0.
 	RulesNearest
-	// RulesNearestGentle is RulesNearest without migrations that are forced whatever the chunk's size:
+	// RulesNearestUnforced is RulesNearest without migrations that are forced whatever the chunk's size:
 	// late 4.0 and 4.2.
-	RulesNearestGentle
+	RulesNearestUnforced
 	// RulesCeiling balances chunks to the next whole number per shard, with a threshold of 2 for a
 	// collection of 20 chunks or more if no chunk moved in the last round: 3.4, 3.6.
 	RulesCeiling
@@ -30,7 +30,7 @@ func RulesOf(r catalog.Release) Rules {
 	case r.ForcesJumbo():
 		return RulesNearest
 	case r.AtLeast(catalog.Release40):
-		return RulesNearestGentle
+		return RulesNearestUnforced
 	case r.AtLeast(catalog.Release34):
 		return RulesCeiling
 	}
@@ -54,7 +54,7 @@ func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
 // AllowsOneMigrationPerShard reports whether a shard takes part in at most one migration per round, and the
 // collections, in random order, use the shards that are still available. Before 4.0 each collection may
 // use all shards, so that two collections may choose the same shard.
-func (r Rules) AllowsOneMigrationPerShard() bool { return r <= RulesNearestGentle }
+func (r Rules) AllowsOneMigrationPerShard() bool { return r <= RulesNearestUnforced }
 
 // allowsOneMigrationPerCollection reports whether a collection has at most one migration per round, and a round runs
 // its migrations one after the other.
@@ -65,7 +65,7 @@ func (r Rules) allowsOneMigrationPerCollection() bool { return r >= RulesSpread 
 func (r Rules) threshold(chunks int, moved bool) int {
 	small := moved || chunks < 20
 	switch {
-	case r <= RulesNearestGentle, r == RulesCeiling && small:
+	case r <= RulesNearestUnforced, r == RulesCeiling && small:
 		return 1
 	case r == RulesCeiling:
 		return 2

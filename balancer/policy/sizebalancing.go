@@ -36,13 +36,13 @@ func (sel *selection) ideal(zone int) (int64, error) {
 		return nothing, nil
 	case shards == 0:
 		sel.logEvent(Event{ID: EventZoneWithoutShards, Zone: sel.layout.names[zone]})
-		sel.addDecision(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: ZoneWithoutShards, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil
 	case total < 0:
 		return 0, mongoerr.New(mongoerr.InternalError, "the sizes of %s in zone %q add up to %d bytes", sel.Namespace,
 			sel.layout.names[zone], total)
 	case total == 0:
-		sel.addDecision(Decision{Code: NoData, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: NoData, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil
 	}
 	return total / shards, nil
@@ -57,13 +57,13 @@ func (sel *selection) balancePair(zone int, ideal int64) bool {
 	name := sel.layout.names[zone]
 	donor := sel.largestDonor(zone)
 	if donor == nil {
-		sel.addDecision(Decision{Code: NoDonor, Step: ReasonChunksImbalance, Zone: name})
+		sel.addDecision(Decision{Code: NoDonor, Reason: ReasonChunksImbalance, Zone: name})
 		return false
 	}
 	recipient := sel.smallestRecipient(zone)
 	if recipient == nil {
 		if len(sel.chosen) == 0 {
-			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: name, IsWarning: sel.Release.WarnsOfRecipients()})
+			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: name, IsWarning: sel.Release.WarnsOfMissingRecipients()})
 		}
 		sel.reportZone(donor.ID, zone, ReasonChunksImbalance)
 		return false

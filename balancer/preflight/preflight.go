@@ -192,7 +192,7 @@ func Check(run Run, facts Facts) Report {
 		report.Plan = run.Plan.ID
 	}
 	for _, part := range []func(){
-		l.checkOtherRuns, l.checkFrozen, l.checkKnownFaults, l.checkBalancer, l.checkPlanError,
+		l.checkOtherRuns, l.checkWaits, l.checkKnownFaults, l.checkBalancer, l.checkPlanError,
 		l.checkShards, l.checkRemaining, l.checkCollections, l.checkOperations, l.checkIndexes,
 		l.checkUnmovable, l.checkDeletions, l.checkFreeSpace, l.checkVersions, l.checkPrivileges,
 	} {
@@ -301,8 +301,8 @@ func (l *checker) checkOtherRuns() {
 			"sh.quiesce({ end: true })")).Err = l.QuiescedErr
 	}
 	lease := l.Snapshot.Parts().Lease
-	if lease != nil && !lease.Running && len(lease.Paused) > 0 {
-		f := diagnosis.PausedFinding(*lease, lease.Paused)
+	if lease != nil && !lease.Running && len(lease.PausedCollections) > 0 {
+		f := diagnosis.PausedFinding(*lease, lease.PausedCollections)
 		f.Sentence += "; this run will enable it again"
 		l.addWarning(f)
 	}
@@ -333,9 +333,9 @@ func (l *checker) checkBalancer() {
 	}
 }
 
-// checkFrozen reports why the run waits before its first step: a pause, or a change of the
+// checkWaits reports why the run waits before its first step: a pause, or a change of the
 // compatibility version.
-func (l *checker) checkFrozen() {
+func (l *checker) checkWaits() {
 	for _, f := range diagnosis.WaitingRunFindings(l.Snapshot) {
 		l.addBlocking(f).Waits = true
 	}

@@ -30,7 +30,7 @@ type Overview struct {
 	Shards      []Shard            `json:"shards"`
 	Collections []Collection       `json:"collections"`
 	UnderWay    []RunningOperation `json:"underWay"`
-	History     DayHistory            `json:"history"`
+	History     DayHistory         `json:"history"`
 	// Deletions are the pending range deletions. They are known where the reader could reach the
 	// shards.
 	Deletions      []Deletion `json:"deletions"`
@@ -62,8 +62,8 @@ type Balancer struct {
 	// opens; zero while it is open.
 	Window string    `json:"window,omitzero"`
 	Opens  time.Time `json:"opens,omitzero"`
-	// Unplaced says that Opens is the latest possible time, because the time zone is unknown.
-	Unplaced bool `json:"unplaced,omitzero"`
+	// LatestOpening says that Opens is the latest possible time, because the time zone is unknown.
+	LatestOpening bool `json:"unplaced,omitzero"`
 }
 
 // Totals are sums over a cluster.
@@ -202,7 +202,7 @@ func balancerOf(s *catalog.Snapshot) Balancer {
 		Mode: string(diagnosis.ModeOf(s)), InRound: state.InRound, Rounds: state.Rounds, Window: s.WindowText(),
 	}
 	if o := s.NextOpening(); !o.Never && !o.Latest.Equal(s.Time()) {
-		b.Unplaced = !o.IsExact()
+		b.LatestOpening = !o.IsExact()
 		b.Opens = o.Latest
 	}
 	return b

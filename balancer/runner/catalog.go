@@ -29,12 +29,12 @@ func (r *run) readCatalog(ctx context.Context) (*Catalog, error) {
 		r.mu.Unlock()
 		return read, nil
 	}
-	for ns := range r.forgotten {
+	for ns := range r.toReread {
 		if before != nil {
 			delete(before.Routings, ns)
 		}
 	}
-	r.forgotten = nil
+	r.toReread = nil
 	r.mu.Unlock()
 	read, err := r.cluster.ReadCatalog(ctx, r.namespaces, before)
 	if err != nil {
@@ -95,16 +95,16 @@ func (r *run) readRouting(ctx context.Context, ns string) (routing balancer.Rout
 func (r *run) forgetChunks(ns string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.forgotten == nil {
-		r.forgotten = map[string]bool{}
+	if r.toReread == nil {
+		r.toReread = map[string]bool{}
 	}
-	r.forgotten[ns] = true
+	r.toReread[ns] = true
 }
 
-// forgetDoubtful forgets the cached chunks of collections in which a round found nothing to move
+// forgetDoubtfulChunks forgets the cached chunks of collections in which a round found nothing to move
 // because of flags that may have changed since they were read. It reports whether there are such
 // collections.
-func (r *run) forgetDoubtful(ended round) (found bool) {
+func (r *run) forgetDoubtfulChunks(ended round) (found bool) {
 	if ended.catalog == nil {
 		return false
 	}

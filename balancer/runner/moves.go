@@ -129,7 +129,7 @@ func (r *run) noteLimit(err error) {
 // awaitPace waits until a move may begin.
 func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) error {
 	r.mu.Lock()
-	over := r.limitReached != "" || r.askErr != nil
+	over := r.limitReached != "" || r.operatorErr != nil
 	r.mu.Unlock()
 	if over || ctx.Err() != nil {
 		return pace.ErrNotBegun
@@ -180,8 +180,8 @@ func (r *run) recheckBalancerIdle(ctx context.Context, ns string) error {
 func (r *run) noteAskErr(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.askErr == nil {
-		r.askErr = err
+	if r.operatorErr == nil {
+		r.operatorErr = err
 	}
 }
 
@@ -189,9 +189,9 @@ func (r *run) noteAskErr(err error) {
 func (r *run) countStarted(m waitingMove) Move {
 	r.mu.Lock()
 	r.round.startedMoves++
-	r.number++
+	r.movesBegun++
 	move := Move{
-		Number: r.number, Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Reason: m.Reason,
+		Number: r.movesBegun, Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Reason: m.Reason,
 		Bytes: m.bytes,
 	}
 	r.mu.Unlock()
@@ -237,7 +237,7 @@ func (r *run) runMove(ctx context.Context, m waitingMove, reported Move) error {
 	if r.o.CoolDown > 0 {
 		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
-	r.noteForced(m)
+	r.skipForcedRange(m)
 	r.markFilesStale(m.Namespace)
 	r.tell(Event{Kind: Moved, Move: reported})
 	return nil
@@ -258,7 +258,7 @@ func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 		return
 	}
 	r.forgetChunks(m.Namespace)
-	then := policy.FailureOf(err)
+	then := policy.FailureClassOf(err)
 	r.mu.Lock()
 	r.result.Failed++
 	r.mu.Unlock()

@@ -141,8 +141,8 @@ type Options struct {
 	// DiskLimit is the maximum fraction of its volume that a shard may fill by receiving chunks; zero
 	// disables the check. The Gate checks again before each move.
 	DiskLimit float64
-	// Volumes reads the volumes of the shards and the files of some collections, for DiskLimit.
-	Volumes func(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
+	// ReadVolumes reads the volumes of the shards and the files of some collections, for DiskLimit.
+	ReadVolumes func(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
 	// CoolDown is the time for which a range that was moved is not moved again.
 	CoolDown time.Duration
 	// OpsInterval is how long operations are counted before each round, for the goals GoalOps and
@@ -208,7 +208,7 @@ type Event struct {
 	Wait time.Duration
 	Err  error
 	// Failure is the class of the error, which decides how the run proceeds.
-	Failure policy.Failure
+	Failure policy.FailureClass
 	Done    pace.Done // so far
 }
 

@@ -64,7 +64,7 @@ type run struct {
 	o             Options
 	hardCtx       context.Context
 	skipped       skippedRanges
-	spread        map[string]opsSpread // of operations, by collection
+	opsSpreads    map[string]opsSpread // of operations, by collection
 	coolingRanges []coolingRange       // of the goal GoalLoad
 
 	namespaces              []string        // of the run
@@ -75,12 +75,12 @@ type run struct {
 	round       round
 	lastCatalog *Catalog // of an earlier round
 	disks       disks
-	// forgotten are the collections whose chunks are to be read again.
-	forgotten    map[string]bool
+	// toReread are the collections whose chunks are to be read again.
+	toReread     map[string]bool
 	limitReached string // the limit that was reached, as text
-	askErr       error  // the error about which the operator has to decide
+	operatorErr  error  // the error about which the operator has to decide
 	result       Result
-	number       int // number of moves that have begun
+	movesBegun   int // number of moves that have begun
 	failedReads  int // number of consecutive rounds that could not be read to their end
 }
 

@@ -18,9 +18,9 @@ type Link struct {
 	Move      time.Duration
 	// Spread is the standard deviation of the logarithm of the durations. It does not change their mean.
 	Spread float64
-	// FailureShare is the share of migrations that fail: after the fraction FailsAfter of their duration, or
-	// after Costs.Failed if FailsAfter is 0.
-	FailureShare, FailsAfter float64
+	// FailureShare is the share of migrations that fail: after the fraction FailureProgress of their duration, or
+	// after Costs.Failed if FailureProgress is 0.
+	FailureShare, FailureProgress float64
 	// RefusalShare is the share of migrations that the donor rejects, after Costs.Refused.
 	RefusalShare float64
 }
@@ -93,8 +93,8 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 	switch {
 	case !l.failures.sample(l.FailureShare):
 		return took, nil
-	case l.FailsAfter == 0:
+	case l.FailureProgress == 0:
 		return c.costs.Failed, failure()
 	}
-	return time.Duration(l.FailsAfter * float64(took)), failure()
+	return time.Duration(l.FailureProgress * float64(took)), failure()
 }

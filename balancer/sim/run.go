@@ -128,7 +128,7 @@ func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
 func (r *Run) events(until time.Time, isOver func() bool) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c := r.cluster
-		for r.checkWatch() && !isOver() {
+		for r.mayContinue() && !isOver() {
 			due, ok := c.queue.NextDue()
 			if !ok || due.After(until) {
 				c.queue.Advance(until)

@@ -51,12 +51,12 @@ type Outcome struct {
 	// UnderWay counts the running migrations. The plan leaves them out; the times of the forecast
 	// include them.
 	UnderWay int `json:"underWay"`
-	// Links are the moves between pairs of shards, the most first.
-	Links []Link `json:"links"`
+	// Flows are the moves between pairs of shards, the most first.
+	Flows []Flow `json:"links"`
 }
 
-// Link sums up the moves from one shard to another.
-type Link struct {
+// Flow sums up the moves from one shard to another.
+type Flow struct {
 	From  catalog.ShardID `json:"from"`
 	To    catalog.ShardID `json:"to"`
 	Moves int             `json:"moves"`
@@ -83,7 +83,7 @@ func Simulate(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outco
 
 // simulate returns the outcome of one alternative.
 func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
-	out := Outcome{Name: a.Name, Changes: []string{}, Links: []Link{}}
+	out := Outcome{Name: a.Name, Changes: []string{}, Flows: []Flow{}}
 	for _, c := range a.Changes {
 		out.Changes = append(out.Changes, c.String())
 	}
@@ -104,13 +104,13 @@ func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
-	out.Links = sumLinks(out.Plan.Steps)
+	out.Flows = sumFlows(out.Plan.Steps)
 	return out, nil
 }
 
-// sumLinks sums the moves between each pair of shards.
-func sumLinks(steps []plan.Step) []Link {
-	list, at := []Link{}, map[[2]catalog.ShardID]int{}
+// sumFlows sums the moves between each pair of shards.
+func sumFlows(steps []plan.Step) []Flow {
+	list, at := []Flow{}, map[[2]catalog.ShardID]int{}
 	for _, step := range steps {
 		if step.Kind != plan.Move {
 			continue
@@ -120,12 +120,12 @@ func sumLinks(steps []plan.Step) []Link {
 		if !known {
 			i = len(list)
 			at[ends] = i
-			list = append(list, Link{From: step.From, To: step.To})
+			list = append(list, Flow{From: step.From, To: step.To})
 		}
 		list[i].Moves++
 		list[i].Bytes += step.Bytes
 	}
-	slices.SortFunc(list, func(a, b Link) int {
+	slices.SortFunc(list, func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Moves, a.Moves), cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To))
 	})

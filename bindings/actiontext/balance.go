@@ -14,16 +14,16 @@ import (
 )
 
 func (r *Reporter) reportMove(e runner.Event) {
-	if text := moveLine(e); text != "" && r.WriteMove != nil {
+	if text := eventLine(e); text != "" && r.WriteMove != nil {
 		r.Progress.End()
 		r.WriteMove(text)
 	}
 	if r.Progress.IsDue() {
-		r.Progress.Show(moveText(e), r.addEstimate(r.movesAmount(e)))
+		r.Progress.Show(progressText(e), r.addEstimate(r.movesAmount(e)))
 	}
 }
 
-func moveText(e runner.Event) string {
+func progressText(e runner.Event) string {
 	switch e.Kind {
 	case runner.Waiting:
 		return "waiting"
@@ -89,8 +89,8 @@ func GiveBackResult(r action.GiveBackResult) string {
 	return strings.Join(lines, "\n")
 }
 
-// moveLine returns an event as a line; empty for events that Progress shows.
-func moveLine(e runner.Event) string {
+// eventLine returns an event as a line; empty for events that Progress shows.
+func eventLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch m := e.Move; e.Kind {
 	case runner.BalancingPaused:
@@ -135,8 +135,8 @@ func moveLine(e runner.Event) string {
 func secondsText(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 // failureActionText says how a failure is handled.
-func failureActionText(f policy.Failure) string {
-	return map[policy.Failure]string{
+func failureActionText(f policy.FailureClass) string {
+	return map[policy.FailureClass]string{
 		policy.RetryNow: "trying again", policy.RetryLater: "trying again later", policy.SkipRange: "skipping the range",
 		policy.AskOperator: "needs you to decide",
 	}[f]

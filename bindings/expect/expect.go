@@ -91,7 +91,7 @@ func (e *expectFunc) defineModifier(name string, change func(subject) subject) {
 
 func (e *expectFunc) methods() []script.Method[*subject] {
 	var list []script.Method[*subject]
-	all := slices.Concat(equalityMatchers(), contentMatchers(), kindMatchers(), numberMatchers(), textMatchers(),
+	all := slices.Concat(equalityMatchers(), contentMatchers(), kindMatchers(), numberMatchers(), textAndThrowMatchers(),
 		e.options.Matchers)
 	for _, m := range all {
 		list = append(list, script.Method[*subject]{Name: m.Name, Signature: m.Signature, Help: m.Help,

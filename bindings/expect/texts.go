@@ -8,8 +8,8 @@ import (
 	"shardsh/bindings/script"
 )
 
-// textMatchers returns the matchers for strings and thrown errors.
-func textMatchers() []Matcher {
+// textAndThrowMatchers returns the matchers for strings and thrown errors.
+func textAndThrowMatchers() []Matcher {
 	throws := func(name string) Matcher {
 		return Matcher{name, "expected?:any", throwsError, explainThrown,
 			"Passes if the function throws: anything, a message with this text, one that a pattern matches, a class of errors."}

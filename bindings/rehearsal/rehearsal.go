@@ -88,7 +88,7 @@ func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, 
 			"the dry run can't continue: no mock of the cluster could be started: %v", err)
 	}
 	started := &clusterMock{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, snapshot: s,
-		state: newState()}
+		mirrorState: newState()}
 	r.mock.Store(started)
 	r.o.Note("Dry run: nothing is changed. From here on a mock in this process stands for the cluster, with its shards, " +
 		"chunks, zones and settings; of large collections that the script changes, the mock has only what the script wrote.")
@@ -121,7 +121,7 @@ func (h *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
 }
 
 // Leave removes a connection from the mock.
-func (h *handler) Leave(c *wire.Client) {
+func (h *handler) Leave(c *wire.ClientConn) {
 	if s := h.r.mock.Load(); s != nil {
 		s.router.Leave(c)
 	}

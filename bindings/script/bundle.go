@@ -216,7 +216,7 @@ func (s *Modules) addSources(sourceMap []byte, tree *ast.Program, absolute func(
 	}
 	for i, name := range m.Sources {
 		if i < len(m.SourcesContent) && !strings.HasPrefix(name, "shardsh:") {
-			s.js.sources[absolute(name)] = source{lines: m.SourcesContent[i], tree: tree}
+			s.js.sources[absolute(name)] = source{text: m.SourcesContent[i], tree: tree}
 		}
 	}
 }

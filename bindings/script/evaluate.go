@@ -31,7 +31,7 @@ func (p *program) run(s *Engine, isFile bool) (goja.Value, error) {
 
 func (s *Engine) prepare(name, text string) (*program, error) {
 	p, err := parseProgram(name, text)
-	s.sources[name] = source{lines: text}
+	s.sources[name] = source{text: text}
 	if err != nil {
 		return nil, err
 	}

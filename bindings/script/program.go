@@ -48,7 +48,7 @@ func parseProgram(name, text string) (*program, error) {
 }
 
 func parsePlain(name, text string) (*program, error) {
-	p := &program{text: source{lines: text}}
+	p := &program{text: source{text: text}}
 	tree, err := parseScript(name, text)
 	if err != nil {
 		tree, err = p.parseCommands(name, text, err)

@@ -148,7 +148,7 @@ func (t *transpiledCode) rewriteImports() {
 
 // transpiledProgram works like parseProgram, for texts that the engine does not support.
 func transpiledProgram(name, text string) (*program, error) {
-	p := &program{text: source{lines: text}}
+	p := &program{text: source{text: text}}
 	t, wrapped := transpileWrapped(name, text)
 	if !wrapped {
 		var err error
@@ -158,7 +158,7 @@ func transpiledProgram(name, text string) (*program, error) {
 		t.rewriteImports()
 		if t.isModule() {
 			return nil, &transpileError{message: "export is for files", file: name, line: 1, column: 1,
-				lineText: source{lines: text}.line(1)}
+				lineText: source{text: text}.line(1)}
 		}
 	}
 	var err error

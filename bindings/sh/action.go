@@ -61,7 +61,7 @@ func (h helperOptions) hasRunOption(others ...string) bool {
 func (h helperOptions) refuseBalancerOptions(given string, names []string) {
 	for _, name := range names {
 		if h.value(name) != nil {
-			h.c.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine "+
+			h.call.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine "+
 				"runs, whose time limit is the option \"for\"", h.helper, name, given)
 		}
 	}
@@ -86,12 +86,12 @@ func (h helperOptions) pace() action.Pace {
 	var err error
 	if text := h.text("window"); text != "" {
 		if p.Window, err = pace.ParseWindow(text, pace.LocalLocation()); err != nil {
-			h.c.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
+			h.call.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
 		}
 	}
 	if text := h.text("pauseWhen"); text != "" {
 		if p.PauseWhen, err = pace.ParseCondition(text); err != nil {
-			h.c.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
+			h.call.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
 		}
 	}
 	return p
@@ -105,7 +105,7 @@ func (h helperOptions) shareOption(name string) float64 {
 	}
 	share, err := pace.ParseShare(v.String())
 	if err != nil {
-		h.c.JS.ThrowInvalid("sh.%s: option %s: %s", h.helper, name, err)
+		h.call.JS.ThrowInvalid("sh.%s: option %s: %s", h.helper, name, err)
 	}
 	return share
 }
@@ -196,7 +196,7 @@ func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
 		Client: conn.Client, ClientOptions: conn.Settings, Address: conn.Address, Runner: c.host.commandRunner(sh),
-		Guarded: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
+		AnswersChanges: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
 	}
 }
 
@@ -311,7 +311,7 @@ func (h *Helpers) throwActionError(helper string, namespaces []string, err error
 	if wrong, ok := errors.AsType[*action.OptionError](err); ok && !began {
 		js.ThrowInvalid("sh.%s: %s", helper, wrong)
 	}
-	answered := errors.As(err, new(*action.AccessError)) || errors.As(err, new(*mongoerr.ServerError)) ||
+	answered := errors.As(err, new(*action.NoAnswerError)) || errors.As(err, new(*mongoerr.ServerError)) ||
 		errors.As(err, new(mongo.CommandError))
 	unknown, _ := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
@@ -323,7 +323,7 @@ func (h *Helpers) throwActionError(helper string, namespaces []string, err error
 	js.Throw(script.RuntimeErrorName, "%s%s", err, hint)
 }
 
-func commandBodies(commands []action.Command) (docs []bson.Raw) {
+func commandBodies(commands []action.UnsentCommand) (docs []bson.Raw) {
 	for _, command := range commands {
 		docs = append(docs, command.Body)
 	}

@@ -43,7 +43,7 @@ func (h *Helpers) readSummary() *balancerSummary {
 	return &balancerSummary{
 		Diagnosis: diagnosis.Diagnose(seen.Snapshot),
 		settings:  configDocument(seen, "settings", "balancer"),
-		policy:    h.policyText(),
+		policy:    h.balancingRulesText(),
 		shards:    report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)),
 		hasSizes:  seen.hasSizes(),
 	}

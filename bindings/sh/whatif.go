@@ -28,7 +28,7 @@ func shardWhatIfMethods() []helper {
 func shWhatIf(c *call, sh *Helpers) goja.Value {
 	out, err := tryReadAction(c, sh, c.simulateArguments())
 	switch {
-	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.AccessError)):
+	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.NoAnswerError)):
 		sh.throwActionError("whatIf", nil, err, "", false)
 	case err != nil:
 		c.JS.ThrowInvalid("%s (Shard.whatIf)", findings.WithSuggestion(err))
@@ -154,6 +154,6 @@ func (h *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		script.Must(one.Delete("plan"))
 		h.JS.Values.DefineLazy(one, "plan", func() goja.Value { return h.planObject(p) })
 	}
-	script.Define(o, "toJSON", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSON(h.JS, out) }))
+	script.Define(o, "toJSON", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSValue(h.JS, out) }))
 	return o
 }

@@ -56,7 +56,7 @@ func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error)
 	case s.saved != "":
 		cfg.Snapshot = s.saved
 	case s.clusterOptions.snapshot != "":
-		if err := o.LoadSnapshot(&cfg, s.clusterOptions.snapshot); err != nil {
+		if err := o.LoadClusterSnapshot(&cfg, s.clusterOptions.snapshot); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 	default:

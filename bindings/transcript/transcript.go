@@ -24,9 +24,9 @@ const maxDocumentBytes = 16 << 10
 
 // Writer writes a transcript. It is safe for use by several clients at once.
 type Writer struct {
-	out   io.WriteCloser
-	table map[string]*commands.Command
-	now   func() time.Time
+	out          io.WriteCloser
+	commandTable map[string]*commands.Command
+	now          func() time.Time
 
 	mu         sync.Mutex
 	number     int
@@ -49,10 +49,10 @@ type entry struct {
 
 // Head is the first line of a run.
 type Head struct {
-	Program string    `bson:"shardsh"`
-	Time    time.Time `bson:"time"`
-	Mode    string    `bson:"mode,omitempty"` // read-only, dry-run, confirm
-	Words   []string  `bson:"arguments"`
+	Program   string    `bson:"shardsh"`
+	Time      time.Time `bson:"time"`
+	Mode      string    `bson:"mode,omitempty"` // read-only, dry-run, confirm
+	Arguments []string  `bson:"arguments"`
 }
 
 // Open opens a file for appending. It creates the file if it does not exist; only its owner may read
@@ -74,7 +74,7 @@ func Open(path string, now func() time.Time) (*Writer, error) {
 
 // New returns a Writer that closes out at the end.
 func New(out io.WriteCloser, now func() time.Time) *Writer {
-	return &Writer{out: out, table: commands.ByName(), now: now, unanswered: map[int64]*entry{}}
+	return &Writer{out: out, commandTable: commands.ByName(), now: now, unanswered: map[int64]*entry{}}
 }
 
 // WriteHead writes the first line of a run.
@@ -82,8 +82,8 @@ func (w *Writer) WriteHead(h Head) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h.Time = w.now()
-	for i, word := range h.Words {
-		h.Words[i] = server.Redact(word)
+	for i, word := range h.Arguments {
+		h.Arguments[i] = server.Redact(word)
 	}
 	w.write(h)
 }
@@ -116,7 +116,7 @@ func (w *Writer) onStarted(e *event.CommandStartedEvent) {
 	defer w.mu.Unlock()
 	w.number++
 	begun := &entry{N: w.number, Time: w.now(), DB: e.DatabaseName, Name: e.CommandName, Sent: boundedCopy(e.Command)}
-	if e.CommandName != "endSessions" && !commands.IsReadOnly(w.table, e.Command) {
+	if e.CommandName != "endSessions" && !commands.IsReadOnly(w.commandTable, e.Command) {
 		w.write(begun)
 		begun.DB, begun.Name, begun.Sent = "", "", nil // they are in the first entry
 	}

@@ -122,7 +122,7 @@ const (
 	plainArray
 )
 
-func kindOf(o *goja.Object) objectKind {
+func objectKindOf(o *goja.Object) objectKind {
 	switch t := o.ExportType(); {
 	case t == typeOfPlain && o.ClassName() == "Object", t == typeOfLazy:
 		return plainObject

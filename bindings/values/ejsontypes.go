@@ -16,7 +16,7 @@ func (r *jsonReader) fromExtended(o *goja.Object) goja.Value {
 		return goja.Null()
 	}
 	for _, key := range o.Keys() {
-		read := extendedTypes(key)
+		read := extendedTypeReader(key)
 		if read == nil {
 			continue
 		}
@@ -35,8 +35,8 @@ func (r *jsonReader) fromExtended(o *goja.Object) goja.Value {
 	return r.dbRef(o)
 }
 
-// extendedTypes returns the reader for a key that names a type.
-func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value) goja.Value {
+// extendedTypeReader returns the reader for a key that names a type.
+func extendedTypeReader(key string) func(r *jsonReader, o *goja.Object, v goja.Value) goja.Value {
 	switch key {
 	case "$oid":
 		return (*jsonReader).oid

@@ -96,17 +96,17 @@ func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int,
 // namedValue returns the text after the colon of a property.
 func (in *inspector) namedValue(o *goja.Object, key goja.Value, level int, array bool) string {
 	if in.o.Compact != CompactFull || array {
-		return " " + in.slotText(o, key, level, 2)
+		return " " + in.propertyValueText(o, key, level, 2)
 	}
-	text := in.slotText(o, key, level, 3)
+	text := in.propertyValueText(o, key, level, 3)
 	if in.displayWidth(text) > in.o.Width {
 		return "\n" + strings.Repeat(" ", in.indent+3) + text
 	}
 	return " " + text
 }
 
-// slotText formats the value of a property, or describes its accessor. Accessors are never called.
-func (in *inspector) slotText(o *goja.Object, key goja.Value, level, indent int) string {
+// propertyValueText formats the value of a property, or describes its accessor. Accessors are never called.
+func (in *inspector) propertyValueText(o *goja.Object, key goja.Value, level, indent int) string {
 	v, accessor := in.ownProperty(o, key)
 	if accessor != "" {
 		return in.paint(styleSpecial, "["+accessor+"]")
@@ -189,7 +189,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 				i += holes
 				continue
 			}
-			output = append(output, in.slotText(o, in.w.rt.ToValue(key), level, 2))
+			output = append(output, in.propertyValueText(o, in.w.rt.ToValue(key), level, 2))
 			i++
 		}
 		return in.appendMore(output, length-i)

@@ -167,7 +167,7 @@ func (j *jsonWriter) number(f float64, form numberForm) {
 }
 
 func (j *jsonWriter) object(o *goja.Object) {
-	if kindOf(o) != otherObject {
+	if objectKindOf(o) != otherObject {
 		j.container(o)
 		return
 	}

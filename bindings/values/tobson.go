@@ -123,7 +123,7 @@ func (e *encoder) object(o *goja.Object) {
 		e.dateAt(ms)
 		return
 	}
-	switch kindOf(o) {
+	switch objectKindOf(o) {
 	case plainObject:
 		if !e.appendToBSON(o) {
 			e.document(o)

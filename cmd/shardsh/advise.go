@@ -98,7 +98,7 @@ func (o *adviseFlags) readKeys() error {
 		if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
 			return usagef("--key %s is not valid extended JSON: %w", text, err)
 		}
-		k, err := keyadvice.ParseKey(doc)
+		k, err := keyadvice.ParseShardKey(doc)
 		if err != nil {
 			return usagef("--key %s: %w", text, err)
 		}

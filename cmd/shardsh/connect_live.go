@@ -12,7 +12,7 @@ import (
 )
 
 // connectLive connects to a cluster with an address.
-func connectLive(ctx context.Context, env environment, s target.Server) (*connection, error) {
+func connectLive(ctx context.Context, env environment, s target.ConnectionFlags) (*connection, error) {
 	c, err := s.ConnectionString()
 	if err != nil {
 		return nil, err
@@ -67,5 +67,5 @@ func scriptClientOptions(ctx context.Context, env environment, uri string) (*opt
 	if err != nil {
 		return nil, err
 	}
-	return newDialer(env).Settings(ctx, target.Server{}, c)
+	return newDialer(env).Settings(ctx, target.ConnectionFlags{}, c)
 }

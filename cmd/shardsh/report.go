@@ -85,7 +85,7 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 		}
 		var list []report.Heat
 		for _, c := range r.Collections {
-			list = append(list, report.NewHeat(c.Map, r.By, c.Course, c.Source.Missing()))
+			list = append(list, report.NewHeat(c.Map, r.By, c.OverTime, c.Source.Missing()))
 		}
 		return o.report(env, s, list)
 	})

@@ -75,7 +75,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 	if c.tls, err = mockoptions.ReadTLS(o.tlsCert, o.tlsKey); err != nil {
 		return nil, err
 	}
-	if err := c.openCluster(ctx, o, topology); err != nil {
+	if err := c.openPortsAndCluster(ctx, o, topology); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 // slowStartCollections is the number of collections from which creating a cluster takes over a second.
 const slowStartCollections = 5000
 
-// openCluster opens the ports, and creates the cluster or opens the stored one.
-func (c *servedCluster) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
+// openPortsAndCluster opens the ports, and creates the cluster or opens the stored one.
+func (c *servedCluster) openPortsAndCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	for i := range max(1, cmp.Or(o.routers, topology.Routers)) {
 		name := "mongos"
 		if i > 0 {

@@ -125,7 +125,7 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 		}
 	}
 	if o.output == "-" {
-		err = buffered(env.stdout, func(to io.Writer) error { return snapfile.Write(to, s) })
+		err = writeBuffered(env.stdout, func(to io.Writer) error { return snapfile.Write(to, s) })
 	} else {
 		err = snapfile.Save(o.output, s)
 	}

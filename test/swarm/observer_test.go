@@ -54,7 +54,7 @@ func (o *observer) watch() {
 	c.Lock()
 	defer c.Unlock()
 	o.look()
-	c.LockedClock().BeforeTimePasses = o.look
+	c.ClockUnderLock().BeforeTimePasses = o.look
 	c.Migrations().Watch(o.migration)
 }
 
@@ -246,7 +246,7 @@ func (o *observer) lookAtBalancer() {
 // lookAtCursors notes which cursors were opened, and which are open no more.
 func (o *observer) lookAtCursors() {
 	now := map[int]bool{}
-	for _, c := range o.world.cluster.RangeDeleter().Readers() {
+	for _, c := range o.world.cluster.RangeDeleter().OpenCursors() {
 		now[c.ID] = true
 		if o.cursors[c.ID] {
 			continue

@@ -106,7 +106,7 @@ func (w walk) snapshot(p catalog.SnapshotParts) (catalog.SnapshotParts, error) {
 	if p.Lease != nil {
 		lease := *p.Lease
 		lease.Doing, lease.Host = w.text(lease.Doing), w.members(lease.Host)
-		lease.Paused = slices.Sorted(slices.Values(each(lease.Paused, w.name)))
+		lease.PausedCollections = slices.Sorted(slices.Values(each(lease.PausedCollections, w.name)))
 		p.Lease = &lease
 	}
 	if p.Pause != nil {

@@ -161,7 +161,7 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 			for same < len(rest) && rest[same].whole == whole {
 				same++
 			}
-			maskParts(rest[:same], chosen[i], done, random)
+			maskFractions(rest[:same], chosen[i], done, random)
 			rest = rest[same:]
 		}
 		list = list[n:]
@@ -171,8 +171,8 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 // maxWithFraction is the largest integer part whose double still has bits for a random fraction.
 const maxWithFraction = 1 << 33
 
-// maskParts masks numbers with equal integer parts.
-func maskParts(list []number, whole uint64, done map[number]number, random *rand.Rand) {
+// maskFractions masks numbers with equal integer parts.
+func maskFractions(list []number, whole uint64, done map[number]number, random *rand.Rand) {
 	parts := list
 	if len(list) > 0 && list[0].fraction == "" {
 		done[list[0]] = number{negative: list[0].negative, whole: whole}

@@ -135,7 +135,7 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 	}
 	if g.bool("leased") {
 		p.Lease = &catalog.Lease{Doing: "balance", Host: "ops1", PID: int(g.number("pid")), Since: g.time("leased since"),
-			Running: g.bool("running"), Paused: []string{"db.c0", "db.c1"}}
+			Running: g.bool("running"), PausedCollections: []string{"db.c0", "db.c1"}}
 	}
 	if g.bool("on hold") {
 		p.Pause = &catalog.Pause{Reason: "backup", User: "ann", Host: "ops1", Login: "admin.ann",
@@ -234,7 +234,7 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 	}
 	c.Table = g.table(c.Collection, shards)
 	c.Sizes = map[catalog.ShardID]catalog.ShardData{g.shard(shards): {Bytes: g.number("bytes"), Documents: 5, Orphans: 1,
-		OrphanBytes: 9, Reusable: g.number("reusable"), Stored: g.number("stored"), IndexBytes: 7}}
+		OrphanBytes: 9, ReusableBytes: g.number("reusable"), StoredBytes: g.number("stored"), IndexBytes: 7}}
 	for chunk := range c.Table.All() {
 		if g.bool("measured") {
 			size := catalog.ChunkSize{Min: chunk.Min, Bytes: g.number("bytes"), Documents: g.number("documents")}

@@ -87,7 +87,7 @@ func (r *reading) analyzeBestKeys(ctx context.Context) error {
 }
 
 // analyzeKey runs analyzeShardKey for one key. Key characteristics require a supporting index.
-func (r *reading) analyzeKey(ctx context.Context, k keyadvice.Key) (m keyadvice.Measurement, err error) {
+func (r *reading) analyzeKey(ctx context.Context, k keyadvice.ShardKey) (m keyadvice.Measurement, err error) {
 	indexed := slices.ContainsFunc(r.facts.Indexes, func(x keyadvice.Index) bool { return x.Serves(k) })
 	command := bson.D{{Key: "analyzeShardKey", Value: r.facts.Namespace}, {Key: "key", Value: k.Doc()},
 		{Key: "keyCharacteristics", Value: indexed}, r.maxTimeMS()}

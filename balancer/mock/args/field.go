@@ -188,15 +188,15 @@ func (s Spec) errorPrefix() string {
 	return s.Name
 }
 
-// ParseName checks the value of the command's own name only.
-func (s Spec) ParseName(body bson.Raw) (Values, error) {
+// ParseOnlyCommandValue checks the value of the command's own name only.
+func (s Spec) ParseOnlyCommandValue(body bson.Raw) (Values, error) {
 	parsed := Values{}
 	return parsed, s.parseCommandValue(body, parsed)
 }
 
-// ParseMaxTime checks maxTimeMS, and that all fields are known, if the command declares maxTimeMS. All
+// CheckMaxTimeAndFieldNames checks maxTimeMS, and that all fields are known, if the command declares maxTimeMS. All
 // other checks follow later.
-func (s Spec) ParseMaxTime(body bson.Raw) error {
+func (s Spec) CheckMaxTimeAndFieldNames(body bson.Raw) error {
 	f, declared := findField(s.Fields, "maxTimeMS")
 	if !declared {
 		return nil

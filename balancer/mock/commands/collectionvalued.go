@@ -20,7 +20,7 @@ var collectionValued = []string{
 // ParsesValueAsCollection reports whether a server reads the command's value as a collection name.
 func (c *Command) ParsesValueAsCollection() bool { return slices.Contains(collectionValued, c.Name) }
 
-// ParsesNameByHand reports whether the command reads the name of its collection by hand.
-func (c *Command) ParsesNameByHand() bool {
+// ParsesCollectionByHand reports whether the command reads the name of its collection by hand.
+func (c *Command) ParsesCollectionByHand() bool {
 	return len(c.Fields) > 0 && c.Fields[0].Kind() == args.OldCollection
 }

@@ -117,9 +117,9 @@ func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
 	case AtOnce:
 		return c.spec().Parse(body)
 	case NameFirst:
-		return c.spec().ParseName(body)
+		return c.spec().ParseOnlyCommandValue(body)
 	}
-	return nil, c.spec().ParseMaxTime(body)
+	return nil, c.spec().CheckMaxTimeAndFieldNames(body)
 }
 
 // ParseRest checks, when the command runs, the fields that ParseFirst did not check.

@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// allowsKeyUpdates is a field that routers add to an update that may move a document to another shard.
-const allowsKeyUpdates = "$_allowShardKeyUpdatesWithoutFullShardKeyInQuery"
+// keyUpdatesField is a field that routers add to an update that may move a document to another shard.
+const keyUpdatesField = "$_allowShardKeyUpdatesWithoutFullShardKeyInQuery"
 
 // documentCommands returns the commands that read and write documents.
 func documentCommands() []Command {
@@ -99,7 +99,7 @@ func documentCommands() []Command {
 				optional(args.Object, "query", "fields", "sort", "let", "encryptionInformation"),
 				optional(args.OldObject, "collation"), optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
 				optional(args.SafeBool, "remove", "upsert", "bypassDocumentValidation", "new"),
-				optional(args.OptionalBool, "bypassEmptyTsReplacement", allowsKeyUpdates),
+				optional(args.OptionalBool, "bypassEmptyTsReplacement", keyUpdatesField),
 				optional(args.Any, "update", "stmtId", "batchSize"), optional(args.Bool, "singleBatch"),
 				optional(args.Object, "runtimeConstants", "$_originalQuery", "$_originalCollation"),
 				optional(args.UUID, "sampleId"), rawDataFields(), routerFields()),

@@ -35,7 +35,7 @@ func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.C
 	switch {
 	case f.CloseConnection:
 		c.DropConnection()
-		return r.reply(nil, call.ErrCrashed()), true
+		return r.reply(nil, call.ErrConnectionClosed()), true
 	case f.Code != 0:
 		err := mongoerr.New(f.Code, "Failing command via 'failCommand' failpoint")
 		if f.Labels != nil {

@@ -147,6 +147,6 @@ func add[In any](s *Server, t tool, work func(context.Context, *call, In) (Answe
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
-		return nil, s.boundAnswer(a), err
+		return nil, s.limitAnswer(a), err
 	})
 }

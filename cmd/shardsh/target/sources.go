@@ -17,7 +17,7 @@ const (
 
 // Sources returns the source of each part of the connection string, which results from the address and
 // the options.
-func (d Dialer) Sources(s Server, c *ConnectionString) ([]Setting, error) {
+func (d Dialer) Sources(s ConnectionFlags, c *ConnectionString) ([]Setting, error) {
 	written, err := s.baseConnectionString()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (d Dialer) Sources(s Server, c *ConnectionString) ([]Setting, error) {
 	return list, nil
 }
 
-func (s Server) hostsSource() string {
+func (s ConnectionFlags) hostsSource() string {
 	switch {
 	case s.Host != "":
 		return "--host"
@@ -50,7 +50,7 @@ func (s Server) hostsSource() string {
 }
 
 // loginSources returns the user, and the source of the password.
-func (d Dialer) loginSources(s Server, c *ConnectionString) []Setting {
+func (d Dialer) loginSources(s ConnectionFlags, c *ConnectionString) []Setting {
 	if c.user == nil {
 		return []Setting{{"user", "none", fromDefault}}
 	}
@@ -78,7 +78,7 @@ func (d Dialer) loginSources(s Server, c *ConnectionString) []Setting {
 }
 
 // parameterSource returns the source of a parameter.
-func (s Server) parameterSource(written *ConnectionString, name string) string {
+func (s ConnectionFlags) parameterSource(written *ConnectionString, name string) string {
 	for _, p := range s.parameters() {
 		if !strings.EqualFold(p.name, name) {
 			continue

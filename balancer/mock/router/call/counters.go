@@ -76,7 +76,7 @@ func NewCounters() *Counters {
 func TargetedCommands() []string { return []string{"find", "insert", "update", "delete", "aggregate"} }
 
 // countConnection counts a connection when its first command arrives.
-func (c *Counters) countConnection(client *wire.Client) {
+func (c *Counters) countConnection(client *wire.ClientConn) {
 	if client != nil && client.State == nil {
 		c.OpenConnections.Add(1)
 		c.TotalConnections.Add(1)

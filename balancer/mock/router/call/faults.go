@@ -45,8 +45,8 @@ func (c *Call) DropConnection() {
 	}
 }
 
-// ErrCrashed returns the error for a call that has no client connection to close.
-func ErrCrashed() error {
+// ErrConnectionClosed returns the error for a call that has no client connection to close.
+func ErrConnectionClosed() error {
 	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
 }
 

@@ -250,7 +250,7 @@ func (c *Call) ReadSessionID(where string, v bson.RawValue) (*SessionID, error) 
 	case len(data) != 16:
 		return nil, mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
 	}
-	s := &SessionID{ID: [16]byte(data), User: c.Peer.Digest()}
+	s := &SessionID{ID: [16]byte(data), User: c.Peer.UserDigest()}
 	if _, uid, ok := doc.Lookup("uid").BinaryOK(); ok && len(uid) == len(s.User) {
 		if [sha256.Size]byte(uid) != s.User {
 			return nil, mongoerr.New(mongoerr.Unauthorized, "Unauthorized to set user digest in LogicalSessionId")

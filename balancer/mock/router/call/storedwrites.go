@@ -33,9 +33,9 @@ func (s SessionID) key() string { return string(s.ID[:]) + string(s.User[:]) }
 // StoreWrites stores the results of a retryable command and deletes those of ended sessions.
 func (n *Node) StoreWrites(c *Call) {
 	for _, id := range n.Sessions.takeEnded() {
-		n.Cluster.Storage().StoreWrite(id.key(), nil)
+		n.Cluster.Storage().StoreRetryableWrite(id.key(), nil)
 	}
-	if c.TxnNumber == nil || !n.Cluster.Storage().CanStoreWrites() || c.Session.Writes == nil ||
+	if c.TxnNumber == nil || !n.Cluster.Storage().CanStoreRetryableWrites() || c.Session.Writes == nil ||
 		!c.Session.Writes.Unsaved {
 		return
 	}
@@ -50,7 +50,7 @@ func (n *Node) StoreWrites(c *Call) {
 		n.Logger.Error("retryable write not stored", "error", err)
 		return
 	}
-	n.Cluster.Storage().StoreWrite(c.LSID.key(), raw)
+	n.Cluster.Storage().StoreRetryableWrite(c.LSID.key(), raw)
 }
 
 // RestoreWrites restores the results of a session's retryable write. It returns false if the session has

@@ -61,7 +61,7 @@ func TestHelloTellsTheMechanismsOfAUser(t *testing.T) {
 }
 
 // conversation sends commands on one connection.
-func onConnection(x *tester, client *wire.Client, db string, command bson.D) bson.Raw {
+func onConnection(x *tester, client *wire.ClientConn, db string, command bson.D) bson.Raw {
 	x.T.Helper()
 	body, err := bson.Marshal(command)
 	if err != nil {
@@ -73,18 +73,18 @@ func onConnection(x *tester, client *wire.Client, db string, command bson.D) bso
 func TestConversationsBelongToTheirConnection(t *testing.T) {
 	x := routertest.NewGuarded(t)
 	start := d("saslStart", 1, "mechanism", "SCRAM-SHA-256", "payload", bson.Binary{Data: []byte("n,,n=root,r=abc")})
-	mine := &wire.Client{ID: 1}
+	mine := &wire.ClientConn{ID: 1}
 	reply := onConnection(x, mine, "admin", start)
 	id := reply.Lookup("conversationId").Int32()
 	next := d("saslContinue", 1, "conversationId", id, "payload", bson.Binary{Data: []byte("c=biws,r=abc,p=AAAA")})
 	for _, tt := range []struct {
 		name   string
-		client *wire.Client
+		client *wire.ClientConn
 		db     string
 		next   bson.D
 		code   int32
 	}{
-		{"another connection", &wire.Client{ID: 2}, "admin", next, 17},
+		{"another connection", &wire.ClientConn{ID: 2}, "admin", next, 17},
 		{"another number", mine, "admin", d("saslContinue", 1, "conversationId", id+1, "payload", bson.Binary{}), 17},
 		{"another database", mine, "test", next, 17},
 		{"a wrong proof", mine, "admin", next, 18},

@@ -61,7 +61,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "maxWriteBatchSize", Value: int32(call.MaxWriteBatch)},
 		bson.E{
 			Key:   "localTime",
-			Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().NowUnlocked().Add(c.Node.ClockSkew())),
+			Value: bson.NewDateTimeFromTime(c.Cluster.ClockUnderLock().NowUnlocked().Add(c.Node.ClockSkew())),
 		},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.Client.ID},

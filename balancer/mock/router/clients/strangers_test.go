@@ -80,7 +80,7 @@ func heard(t *testing.T, x *tester, name string) string {
 	reply := x.OK("admin", d("hello", 1, "saslSupportedMechs", "admin."+name))
 	text := fmt.Sprint(reply.Lookup("saslSupportedMechs"))
 	for i, m := range []string{"SCRAM-SHA-1", "SCRAM-SHA-256"} {
-		reply := onConnection(x, &wire.Client{ID: int32(i)}, "admin",
+		reply := onConnection(x, &wire.ClientConn{ID: int32(i)}, "admin",
 			d("saslStart", 1, "mechanism", m, "payload", bson.Binary{Data: []byte("n,,n=" + name + ",r=abc")}))
 		_, payload, ok := reply.Lookup("payload").BinaryOK()
 		if !ok {

@@ -108,7 +108,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
 				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
-					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().StartTime())}}},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.ClockUnderLock().StartTime())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: index.Doc()},
 			})

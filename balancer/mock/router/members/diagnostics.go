@@ -25,22 +25,22 @@ func memberDiagnosticHandlers() map[string]call.Handler {
 
 // memberDiagnosticData returns the samples, since 8.0 grouped by service.
 func memberDiagnosticData(c *call.Call) (bson.D, error) {
-	own := []servers.Sample{{Name: "serverStatus", Take: servers.ServerStatus},
+	own := []servers.DiagnosticCommand{{Name: "serverStatus", Take: servers.ServerStatus},
 		{Name: "replSetGetStatus", Take: replicaSetStatus}}
-	pools := servers.Sample{Name: "connPoolStats", Take: servers.ConnPoolStats}
+	pools := servers.DiagnosticCommand{Name: "connPoolStats", Take: servers.ConnPoolStats}
 	if !c.Cluster.Release().AtLeast(catalog.Release80) {
-		data, err := servers.TakeSamples(c, append(own, pools)...)
+		data, err := servers.RunDiagnosticCommands(c, append(own, pools)...)
 		return bson.D{{Key: "data", Value: data}}, err
 	}
-	data, err := servers.TakeSamples(c)
+	data, err := servers.RunDiagnosticCommands(c)
 	if err != nil {
 		return nil, err
 	}
 	for _, service := range []struct {
 		name    string
-		samples []servers.Sample
-	}{{"shard", own}, {"router", []servers.Sample{pools}}, {"common", nil}} {
-		part, err := servers.TakeSamples(c, service.samples...)
+		samples []servers.DiagnosticCommand
+	}{{"shard", own}, {"router", []servers.DiagnosticCommand{pools}}, {"common", nil}} {
+		part, err := servers.RunDiagnosticCommands(c, service.samples...)
 		if err != nil {
 			return nil, err
 		}

@@ -60,7 +60,7 @@ func term(c *call.Call) int64 {
 }
 
 // electionTime returns when the member became primary.
-func electionTime(c *call.Call) time.Time { return c.Cluster.LockedClock().StartTime() }
+func electionTime(c *call.Call) time.Time { return c.Cluster.ClockUnderLock().StartTime() }
 
 // timestampOf returns the first timestamp in a second.
 func timestampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }

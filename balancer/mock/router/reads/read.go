@@ -109,7 +109,7 @@ func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
 		var batch bson.A
 		whole := false
 		err := c.WithoutLock(func(ctx context.Context) (err error) {
-			batch, whole, err = results.First(ctx, size)
+			batch, whole, err = results.FirstBatch(ctx, size)
 			return err
 		})
 		if err != nil || whole || c.Args.Bool("singleBatch") {

@@ -41,7 +41,7 @@ func clusterHandlers() map[string]call.Handler {
 			return bson.D{}, c.Cluster.Collections().CreateSessionsCollection()
 		},
 		"reapLogicalSessionCacheNow": call.OK,
-		"planCacheClear":             servers.OwnersReply(bson.D{}),
+		"planCacheClear":             servers.FixedReplyOfOwners(bson.D{}),
 	}
 }
 

@@ -236,14 +236,14 @@ func bulkReply(c *call.Call, ops []bulkStatement, b *batchResult, size int) (bso
 	if err != nil {
 		return nil, err
 	}
-	reply := b.statements.addRetried(bson.D{
+	reply := b.statementIDs.addRetried(bson.D{
 		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.ID}, {Key: "firstBatch", Value: cursor.Batch},
 			{Key: "ns", Value: ns}}},
 		{Key: "nErrors", Value: totals.errors}, {Key: "nInserted", Value: totals.inserted},
 		{Key: "nMatched", Value: totals.matched}, {Key: "nModified", Value: totals.modified},
 		{Key: "nUpserted", Value: totals.upserted}, {Key: "nDeleted", Value: totals.deleted},
 	})
-	if len(b.statements.retried) == 0 { // other writes omit an empty array
+	if len(b.statementIDs.retried) == 0 { // other writes omit an empty array
 		reply = append(reply, bson.E{Key: "retriedStmtIds", Value: bson.A{}})
 	}
 	return reply, nil

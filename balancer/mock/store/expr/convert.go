@@ -280,8 +280,8 @@ func convertToObjectID(v value.Value) (value.Value, error) {
 }
 
 func convertToString(v value.Value, how conversion) (value.Value, error) {
-	if _, known := extendedScalarText(v); how.extended && (known || value.IsObject(v) || value.IsArray(v)) {
-		return extendedText(how.meter, v)
+	if _, known := textOfAnyScalar(v); how.extended && (known || value.IsObject(v) || value.IsArray(v)) {
+		return textOfAnyType(how.meter, v)
 	}
 	switch v.Type {
 	case bson.TypeObjectID:

@@ -68,7 +68,7 @@ func (c *Compiler) compileExpr(_ string, v value.Value) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.canFail = true
+	c.hasExpression = true
 	return exprNode{e}, nil
 }
 
