@@ -82,7 +82,7 @@ func New(cfg Config) (*Shell, error) {
 	s.display.JS = s.JS
 	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, OnSend: cfg.OnSend}
 	s.gateway = server.NewGateway(s.JS, checks, cfg.NoRetryWrites)
-	s.makeParts()
+	s.makeHosts()
 	s.completer = complete.New(s.JS, completerShell{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{
 		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version, Environment: cfg.Environment,

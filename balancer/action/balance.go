@@ -313,7 +313,7 @@ func (b Balance) acquireAndRun(
 	done := stopMovesOn(hard, b.StopMoves, lease, r)
 	result, err := runner.Run(ctx, lease, o)
 	done()
-	explainEnabled(ctx, lease, err)
+	addWhoEnabled(ctx, lease, err)
 	if hard.Err() != nil {
 		r.note(serversContinueText(lease))
 	}

@@ -14,7 +14,7 @@ import (
 func (c Check) needs() check.Need {
 	needs := c.Policy.Needs()
 	if c.ReadCounts {
-		needs |= check.Sizes | check.Counts | check.BalanceStatuses | check.Zones
+		needs |= check.Sizes | check.ChunkCounts | check.BalanceStatuses | check.Zones
 	}
 	return needs
 }
@@ -25,9 +25,9 @@ var checkParts = []struct {
 	parts live.Part
 }{
 	{check.BalanceStatuses, live.Statuses},
-	{check.Counts, live.Counts},
+	{check.ChunkCounts, live.ChunkCounts},
 	{check.Sizes, live.Sizes | live.LegacySizes},
-	{check.Switches, live.Switches},
+	{check.BalancerSwitches, live.BalancerSwitches},
 	{check.Rounds, live.Rounds},
 	{check.Outcomes, live.Outcomes},
 	{check.Zones, live.Zones},
@@ -37,7 +37,7 @@ var checkParts = []struct {
 	{check.Reachability, live.Reachability},
 	{check.Leases, live.Leases},
 	{check.Disks, live.Disks},
-	{check.KnownFaults, live.MemberVersions | live.Routers | live.Zones | live.Counts | live.RunningMigrations |
+	{check.AdvisoryData, live.MemberVersions | live.Routers | live.Zones | live.ChunkCounts | live.RunningMigrations |
 		live.RunningReshardings | live.Compatibility},
 }
 
@@ -60,7 +60,7 @@ func (c Check) snapshot(
 	if err != nil {
 		return nil, err
 	}
-	refused := isBalanceUnknown(s)
+	refused := isBalanceRefused(s)
 	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
 		return s, nil
 	}
@@ -69,7 +69,7 @@ func (c Check) snapshot(
 		o.Parts = live.DefaultParts
 	}
 	if !needs.Has(check.Tables) {
-		o.Parts |= live.Counts
+		o.Parts |= live.ChunkCounts
 		o.WantsTable = unevenFilter()
 	}
 	return source.Reader(o).Read(ctx)
@@ -81,10 +81,10 @@ func hasWindow(s *catalog.Snapshot) bool {
 	return settings.HasWindow()
 }
 
-// isBalanceUnknown reports whether the server did not tell for some collection whether it is balanced,
+// isBalanceRefused reports whether the server did not tell for some collection whether it is balanced,
 // because the user has only the privileges for monitoring. The policies can decide it instead, unless
 // shards are down, since the policies need the data of all shards.
-func isBalanceUnknown(s *catalog.Snapshot) bool {
+func isBalanceRefused(s *catalog.Snapshot) bool {
 	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
 	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
 		return g.What == "balance" && !g.Down

@@ -67,7 +67,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		result.Warning = end.warning
 		result.NotUndoable = end.warning != "" || d.Remove && result.Finished
 	}
-	if result.Shard = d.Shard; result.Finished || result.Plan != "" {
+	if result.Shard = d.Shard; result.Finished || result.PlanID != "" {
 		removed := d.Remove && result.Finished
 		result.Removed = &removed
 	}

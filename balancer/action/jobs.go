@@ -175,7 +175,7 @@ func (j JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 func (c Cluster) noJobStatus(id string, o jobOptions) JobStatus {
 	return JobStatus{
 		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{},
-		NextSteps: []string{c.commandOf(o, "start")},
+		NextSteps: []string{c.jobCommandLine(o, "start")},
 	}
 }
 
@@ -235,7 +235,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 		return nil, fmt.Errorf("there is no job %s", id)
 	case !job.State.Ended():
 		return nil, fmt.Errorf("the job %s is %s: cancel it before it is undone (%s)", id, job.State,
-			c.commandOf(optionsOf(job), "cancel"))
+			c.jobCommandLine(optionsOf(job), "cancel"))
 	}
 	journal, h, err := jobs.OpenJournal(ctx, job)
 	if err != nil {
@@ -247,7 +247,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 	work := apply.ResumeInStore(h, journal)
 	if resumed && work.Plan.Goal.Kind != plan.Undo {
 		return nil, fmt.Errorf("no undo of job %s was started; to continue the job: %s", id,
-			c.commandOf(optionsOf(job), "start")+" --replace")
+			c.jobCommandLine(optionsOf(job), "start")+" --replace")
 	}
 	return work, work.SwitchToUndo()
 }

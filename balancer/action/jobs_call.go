@@ -371,7 +371,7 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	defer func() { w.leaveGate() }()
 	if err != nil {
 		leave := j.releaseLease
-		if j.keepsPaused(err) {
+		if j.keepsBalancingPaused(err) {
 			leave = func(ctx context.Context, l *leasedRun) error { return l.lease.Suspend(ctx, j.AbortContext) }
 		}
 		if ctx.Err() != nil {
@@ -390,9 +390,9 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	return j.setOutcome(result, j.withRoles(ctx, err))
 }
 
-// keepsPaused reports whether paused balancing and draining marks stay for the next call, because the
+// keepsBalancingPaused reports whether paused balancing and draining marks stay for the next call, because the
 // job continues soon. Waiting for a window or a hold may take long; then they are restored.
-func (j *jobCall) keepsPaused(err error) bool {
+func (j *jobCall) keepsBalancingPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.job.Cancel ||
@@ -437,7 +437,7 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 		}
 		l = again
 	}
-	err := j.unmark(ctx, l)
+	err := j.unmarkDraining(ctx, l)
 	off := l.lease.PausedCollections()
 	l.lease.OnResumeProgress = restoreProgress(j.report)
 	err = errors.Join(err, j.releaseLease(ctx, l))
@@ -449,8 +449,8 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 	return j.save(ctx)
 }
 
-// unmark removes the draining mark that the job has set.
-func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
+// unmarkDraining removes the draining mark that the job has set.
+func (j *jobCall) unmarkDraining(ctx context.Context, l *leasedRun) error {
 	journal, h, err := j.jobs.OpenJournal(ctx, j.job)
 	if err != nil || h == nil || j.jobOpts.Shard == "" {
 		return err

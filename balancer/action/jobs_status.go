@@ -27,15 +27,15 @@ func (c Cluster) statusOf(job *live.Job) JobStatus {
 		s.BlockedBy = []live.JobBlock{}
 	}
 	if job.Cancel && !job.State.Ended() {
-		s.NextSteps = append(s.NextSteps, c.commandOf(o, "cancel"))
+		s.NextSteps = append(s.NextSteps, c.jobCommandLine(o, "cancel"))
 		return s
 	}
 	switch job.State {
 	case live.JobDone:
 	case live.JobCancelled:
-		s.NextSteps = append(s.NextSteps, c.commandOf(o, "start")+" --replace")
+		s.NextSteps = append(s.NextSteps, c.jobCommandLine(o, "start")+" --replace")
 	default:
-		s.NextSteps = append(s.NextSteps, c.commandOf(o, "start"), c.commandOf(o, "cancel"))
+		s.NextSteps = append(s.NextSteps, c.jobCommandLine(o, "start"), c.jobCommandLine(o, "cancel"))
 	}
 	acted := job.Progress.StepsDone > 0 || job.Progress.MovesDone > 0
 	if job.State.Ended() && acted && (job.State == live.JobCancelled || !o.Remove) {

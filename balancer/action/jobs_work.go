@@ -47,7 +47,7 @@ func (j *jobCall) execute(
 		tell(e)
 	}
 	o.AlreadyChecked = j.resumed
-	o.WillContinue = func() bool { return j.keepsPaused(context.Cause(running)) }
+	o.WillContinue = func() bool { return j.keepsBalancingPaused(context.Cause(running)) }
 	l.steps = cancellableStepper{l.steps, j}
 	result, err := l.run(running, w.Execution, o, nil, j.report)
 	j.recordProgress(result.Progress)

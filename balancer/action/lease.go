@@ -120,7 +120,7 @@ func (l *leasedRun) run(
 	done := stopMovesOn(cmp.Or(given, context.WithoutCancel(ctx)), stopMoves, l.lease, r)
 	result, err := work.Run(running, l.steps, o)
 	done()
-	explainEnabled(ctx, l.lease, err)
+	addWhoEnabled(ctx, l.lease, err)
 	if given != nil && given.Err() != nil && stopMoves != nil {
 		r.note(serversContinueText(l.lease))
 	}

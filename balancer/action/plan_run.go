@@ -114,7 +114,7 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 		return result, err
 	}
 	defer func() { err = ended(result.Stopped, err) }()
-	proof, err := p.startProof(ctx, c, work, r)
+	proof, err := p.startVerification(ctx, c, work, r)
 	if err != nil {
 		return result, err
 	}
@@ -123,7 +123,7 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 
 // execute takes the lease and executes the plan. proof is nil if no documents are compared.
 func (p planRun) execute(
-	ctx context.Context, c Cluster, work *apply.Execution, proof *documentProof, r *serialReporter,
+	ctx context.Context, c Cluster, work *apply.Execution, proof *runVerification, r *serialReporter,
 ) (result PlanResult, err error) {
 	planned, dryRun := work.Plan, p.isDryRun(c)
 	var lease atomic.Pointer[live.LeasedCluster]

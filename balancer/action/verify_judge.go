@@ -262,7 +262,7 @@ func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), addNames 
 	n := verify.NewDifferenceNamer(s.before, s.now, &s.writes)
 	return n.Put, func(d *VerifyDifference) {
 		d.Verdict = n.Verdict()
-		for _, doc := range n.Documents() {
+		for _, doc := range n.Differing() {
 			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extJSON(doc.ID), doc.Before, doc.After})
 		}
 	}

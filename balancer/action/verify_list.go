@@ -190,7 +190,7 @@ func (v *verifyRun) nameByList(
 ) (put func(bson.Raw), told func(*VerifyDifference)) {
 	exact := verify.NewDocumentDiff(list, &s.writes)
 	return exact.Put, func(d *VerifyDifference) {
-		docs, verdict := exact.Documents()
+		docs, verdict := exact.Differing()
 		d.Verdict = verdict
 		shown := min(len(docs), maxNamedDifferences-v.namedCount)
 		d.More = len(docs) - shown

@@ -60,8 +60,8 @@ func (h *ParsedJournal) Finished() bool { return h.lastPlan().finished }
 // StepsDone returns the number of steps of the last plan that are done.
 func (h *ParsedJournal) StepsDone() int { return len(h.lastPlan().done) }
 
-// Paused returns the collections whose balancing is still switched off.
-func (h *ParsedJournal) Paused() []string { return slices.Clone(h.paused) }
+// PausedCollections returns the collections whose balancing is still switched off.
+func (h *ParsedJournal) PausedCollections() []string { return slices.Clone(h.paused) }
 
 // RetainPaused removes the paused collections that are not in list, because another client has enabled
 // their balancing again.

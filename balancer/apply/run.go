@@ -48,7 +48,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	}
 	r.cluster = r.retrying
 	if o.History != nil {
-		r.paused = o.History.Paused()
+		r.paused = o.History.PausedCollections()
 		if !o.Undo {
 			r.plan = o.History.Plan()
 			maps.Copy(r.done, o.History.lastPlan().done)

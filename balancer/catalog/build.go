@@ -205,20 +205,20 @@ func (b *TableBuilder) Table() (*RoutingTable, error) {
 
 // tableWriter divides a stream of chunks into blocks.
 type tableWriter struct {
-	shards      *shardNames
-	sharedNames bool // shards is shared with a table
-	layout      layout
-	fill        int
-	block       blockWriter
-	blocks      []*block
-	count       int
-	counters    []uint16
-	lastShard   uint16 // the shard of the last lookup
-	scratch     bound
+	shards       *shardNames
+	sharedNames  bool // shards is shared with a table
+	layout       layout
+	fill         int
+	block        blockWriter
+	blocks       []*block
+	count        int
+	shardScratch []uint16
+	lastShard    uint16 // the shard of the last lookup
+	scratch      bound
 }
 
 func newTableWriter(shards *shardNames, l layout) tableWriter {
-	return tableWriter{shards: shards, layout: l, fill: l.blockFill, counters: make([]uint16, len(shards.names))}
+	return tableWriter{shards: shards, layout: l, fill: l.blockFill, shardScratch: make([]uint16, len(shards.names))}
 }
 
 // len returns the number of chunks.
@@ -256,7 +256,7 @@ func (w *tableWriter) shardNumberByName(name []byte) (uint16, error) {
 		return cmp.Compare(w.shards.names[n], id)
 	})
 	w.shards.sorted = slices.Insert(w.shards.sorted, at, n)
-	w.counters = append(w.counters, 0)
+	w.shardScratch = append(w.shardScratch, 0)
 	w.lastShard = n
 	return n, nil
 }
@@ -273,7 +273,7 @@ func (w *tableWriter) addChunk(low bound, r row, size Estimate) {
 
 // finish finishes the current block.
 func (w *tableWriter) finish(encoded, types []byte) {
-	w.blocks = append(w.blocks, w.block.finish(encoded, types, w.counters))
+	w.blocks = append(w.blocks, w.block.finish(encoded, types, w.shardScratch))
 }
 
 // add adds a chunk with its history.

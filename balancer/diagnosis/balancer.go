@@ -43,7 +43,7 @@ func RoundsOf(s *catalog.Snapshot) Rounds {
 			continue
 		}
 		looked++
-		failed := catalog.IsTruthy(log[i].Detail("errorOccured")) || catalog.IsTruthy(log[i].Detail("errorOccurred"))
+		failed := catalog.IsTruthyInJS(log[i].Detail("errorOccured")) || catalog.IsTruthyInJS(log[i].Detail("errorOccurred"))
 		if !failed {
 			unbroken = unbroken && r.NewestFailed == nil
 			continue

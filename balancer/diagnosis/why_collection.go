@@ -222,8 +222,8 @@ func alignmentCommands(c *catalog.CollectionState) (list []string) {
 var disabledCodes = map[DisabledBy]Code{DisabledNoBalance: BalancingOff, DisabledNoMigrations: MigrationsForbidden,
 	DisabledFrozen: ChunksFrozen}
 
-// noteFindings returns findings that look like problems but are not.
-func (d *Diagnosis) noteFindings() (list []Finding) {
+// apparentFindings returns findings that look like problems but are not.
+func (d *Diagnosis) apparentFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		if d.Balances[i].Known && d.Balances[i].Balanced {
 			list = append(list, d.looksUnevenFindings(c)...)

@@ -120,7 +120,7 @@ func (r *rates) fit(
 	r.bytesPerSecond = 1 / math.Max(perByte, 1e-12)
 	r.waiting, r.otherSteps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
 	r.costs.Batch, r.costs.BatchBytes = 0, 0
-	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
+	r.costs.Bandwidth, r.costs.MoveOverhead = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
 }
 
 // fitWaiting returns the part of copying that does not grow with the bytes, if the amounts of bytes

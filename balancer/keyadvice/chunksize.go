@@ -19,9 +19,9 @@ const (
 	// maxImbalance is the lasting difference between shards that is acceptable, as a part of a shard's
 	// share.
 	maxImbalance = 0.2
-	// maxPerShard is how many chunks a shard may have: routers and config servers keep the routing
+	// maxChunksPerShard is how many chunks a shard may have: routers and config servers keep the routing
 	// table in memory.
-	maxPerShard = 10_000
+	maxChunksPerShard = 10_000
 	// minDocsPerChunk is the minimum number of documents in a chunk; smaller chunks can't be split
 	// evenly.
 	minDocsPerChunk = 32
@@ -30,8 +30,8 @@ const (
 	maxMoveTime = 2 * time.Minute
 )
 
-// ChunkSize is the advice on the chunk size of a collection.
-type ChunkSize struct {
+// ChunkSizeAdvice is the advice on the chunk size of a collection.
+type ChunkSizeAdvice struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
 	// CurrentMB is the size in effect, MB the advised size. All sizes between LowMB and HighMB are
@@ -67,8 +67,8 @@ func (b *bounds) requireAtMost(mb float64, format string, args ...any) {
 }
 
 // AdviseChunkSize returns the advice on the chunk size of a collection, for its expected size.
-func AdviseChunkSize(f Facts) ChunkSize {
-	a := ChunkSize{Namespace: f.Namespace, CurrentMB: f.ChunkBytes >> 20, Notes: f.Notes}
+func AdviseChunkSize(f Facts) ChunkSizeAdvice {
+	a := ChunkSizeAdvice{Namespace: f.Namespace, CurrentMB: f.ChunkBytes >> 20, Notes: f.Notes}
 	b := bounds{low: minAdvisedMB, high: maxMB}
 	f.limitBySpread(&b)
 	f.limitByDocuments(&b)
@@ -127,9 +127,9 @@ func (f Facts) limitBySpread(b *bounds) {
 		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
 			shown, humanize.Percent(maxImbalance)))
 	}
-	if least := math.Ceil(mib(share / maxPerShard)); least > minAdvisedMB {
+	if least := math.Ceil(mib(share / maxChunksPerShard)); least > minAdvisedMB {
 		b.requireAtLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
-			math.Min(least, maxMB), maxPerShard)
+			math.Min(least, maxMB), maxChunksPerShard)
 	}
 }
 

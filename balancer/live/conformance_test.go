@@ -182,7 +182,7 @@ func (c conformance) measured(t *testing.T, have *catalog.CollectionState) {
 	t.Helper()
 	told := 0
 	counted := map[catalog.ShardID]bool{}
-	for _, on := range c.cluster.Statistics().Distribution(have.Namespace) {
+	for _, on := range c.cluster.Statistics().CollectionWithOrphans(have.Namespace) {
 		data, known := have.Sizes[on.Shard]
 		if !known && have.Table.CountOn(on.Shard) == 0 {
 			continue // $collStats asks the owners of chunks only

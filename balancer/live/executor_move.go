@@ -137,7 +137,7 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 		return policy.ActionResult{Err: err}
 	}
 	size := integer(reply, "size")
-	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || catalog.IsTruthy(reply.Lookup("maxReached"))}
+	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || catalog.IsTruthyInJS(reply.Lookup("maxReached"))}
 }
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:
@@ -178,7 +178,7 @@ func (d *Executor) countChunks(ctx context.Context, coll catalog.Collection, sha
 	reply, err := d.runCommand(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"},
 		{Key: "query", Value: bson.D{coll.ChunkFilter(), {Key: "shard", Value: string(shard)}}},
-		Majority,
+		ReadConcernMajority,
 	})
 	return integer(reply, "n"), err
 }

@@ -86,7 +86,7 @@ func pauseError(doing string, err error) error {
 func parsePause(doc bson.Raw) *catalog.Pause {
 	return &catalog.Pause{
 		Reason: text(doc, "reason"), User: text(doc, "user"), Host: text(doc, "host"), Login: text(doc, "login"),
-		Since: date(doc, "since"), Until: date(doc, "expires"), Active: catalog.IsTruthy(doc.Lookup("running")),
+		Since: date(doc, "since"), Until: date(doc, "expires"), Active: catalog.IsTruthyInJS(doc.Lookup("running")),
 	}
 }
 

@@ -20,7 +20,7 @@ func (r *reading) readBalancer(ctx context.Context) error {
 	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err == nil {
 		r.parts.Balancer = catalog.BalancerState{
-			Mode: catalog.Mode(text(reply, "mode")), InRound: catalog.IsTruthy(reply.Lookup("inBalancerRound")),
+			Mode: catalog.Mode(text(reply, "mode")), InRound: catalog.IsTruthyInJS(reply.Lookup("inBalancerRound")),
 			Rounds: integer(reply, "numBalancerRounds"),
 		}
 	}
@@ -46,7 +46,7 @@ func (r *reading) readBalancerBefore34(ctx context.Context) error {
 	}
 	state := catalog.BalancerState{Mode: catalog.ModeFull}
 	for _, doc := range settings {
-		if catalog.IsTruthy(doc.Lookup("stopped")) {
+		if catalog.IsTruthyInJS(doc.Lookup("stopped")) {
 			state.Mode = catalog.ModeOff
 		}
 	}
@@ -121,7 +121,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 // parseStatus parses the reply of balancerCollectionStatus (rules/01-selection §7).
 func parseStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
-		Compliant: catalog.IsTruthy(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
+		Compliant: catalog.IsTruthyInJS(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
 		Phase: text(reply, "details", "currentPhase"), RemainingChunks: -1,
 	}
 	r.ChunkSizeMB, _ = reply.Lookup("chunkSize").AsFloat64OK()

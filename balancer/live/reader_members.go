@@ -144,7 +144,7 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 	if text(hello, "msg") == "isdbgrid" {
 		return errIsRouter
 	}
-	m.Primary = catalog.IsTruthy(hello.Lookup("isWritablePrimary"))
+	m.Primary = catalog.IsTruthyInJS(hello.Lookup("isWritablePrimary"))
 	m.Version = catalog.LineOfWireVersion(integer(hello, "maxWireVersion"))
 	if info, err := a.RunCommand(ctx, "admin", bson.D{{Key: "buildInfo", Value: int32(1)}}); err == nil {
 		m.Version = text(info, "version")

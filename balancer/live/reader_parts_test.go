@@ -54,7 +54,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 		}
 		seen, err := live.NewCommandReader(live.NewCommandRunner(client), live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
-				live.Unsharded | live.Statuses | live.Counts | live.Zones | live.Rounds | live.Outcomes | live.RunningMigrations,
+				live.Unsharded | live.Statuses | live.ChunkCounts | live.Zones | live.Rounds | live.Outcomes | live.RunningMigrations,
 			Now: whole.Time(), OutcomeSpan: diagnosis.FailureSpan, Release: release,
 		}).Read(t.Context())
 		if err != nil {
@@ -91,7 +91,7 @@ func TestOverview(t *testing.T) {
 		var distribution []bson.Raw
 		seen, err := live.NewCommandReader(a, live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
-				live.Statuses | live.Counts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations,
+				live.Statuses | live.ChunkCounts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations,
 			Now: time.Now(), OutcomeSpan: time.Hour, Release: release,
 			OnDocuments: func(of string, docs []bson.Raw) {
 				if of == "shardedDataDistribution" {
@@ -136,7 +136,7 @@ func TestOverviewOfAPart(t *testing.T) {
 		    {"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 0}}, {"shard": "b"}]},
 		    {"ns": "x.z", "key": {"k": 1}, "chunks": [{"shard": "a"}]}]
 		}`)
-		look := live.ReaderOptions{Parts: live.Collections | live.Counts, Shard: "a", Release: release}
+		look := live.ReaderOptions{Parts: live.Collections | live.ChunkCounts, Shard: "a", Release: release}
 		for _, of := range [][]string{nil, {"x.y"}, {"no.thing"}} {
 			look.Namespaces = of
 			seen, err := live.NewCommandReader(a, look).Read(t.Context())
@@ -217,7 +217,7 @@ func TestLooksAskForNoMore(t *testing.T) {
 		{live.ReaderOptions{Parts: live.Collections | live.Statuses},
 			"config.collections, balancerCollectionStatus x.y, balancerCollectionStatus x.z"},
 		{live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{"x.z"}}, "balancerCollectionStatus x.z"},
-		{live.ReaderOptions{Parts: live.Collections | live.Counts}, "config.collections, config.chunks"},
+		{live.ReaderOptions{Parts: live.Collections | live.ChunkCounts}, "config.collections, config.chunks"},
 		{live.ReaderOptions{Parts: live.Shards | live.Drains}, "config.shards"},
 		{live.ReaderOptions{Parts: live.Shards | live.Drains, Release: catalog.Release83},
 			"config.shards, shardDrainingStatus, getTransitionToDedicatedConfigServerStatus"},
@@ -312,7 +312,7 @@ func TestGapsTellRefusedFromDown(t *testing.T) {
 // TestOddEntries: documents that nobody parses still say whose chunks they have
 // and whether the balancer may touch them.
 func TestOddEntries(t *testing.T) {
-	look := live.ReaderOptions{Parts: live.Collections | live.Counts | live.Shards}
+	look := live.ReaderOptions{Parts: live.Collections | live.ChunkCounts | live.Shards}
 	seen, err := live.NewCommandReader(&scripted{docs: map[string][]bson.Raw{
 		"config.collections": {doc(t,
 			bson.E{Key: "_id", Value: "x.y"}, bson.E{Key: "key", Value: bson.D{{Key: "k", Value: 1}}},

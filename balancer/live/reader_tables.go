@@ -215,7 +215,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 }
 
 // selectsTables reports whether only the tables of some collections are read.
-func (r *reading) selectsTables() bool { return r.options.WantsTable != nil && r.wants(Counts) }
+func (r *reading) selectsTables() bool { return r.options.WantsTable != nil && r.wants(ChunkCounts) }
 
 // readSelectedTables reads the tables of the collections that WantsTable selects.
 func (r *tableReading) readSelectedTables(ctx context.Context) error {

@@ -19,7 +19,7 @@ import (
 
 // newLocal returns an empty collection on a shard. The caller has checked the options.
 func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns string) *localCollection {
-	l := &localCollection{uuid: uuid, options: options, docs: newDocs(language, ns)}
+	l := &localCollection{uuid: uuid, options: options, docs: newStoreCollection(language, ns)}
 	for _, o := range options {
 		switch v := o.Value.(type) {
 		case bson.Raw:
@@ -227,11 +227,11 @@ func (c *Collections) checkNotView(ns string) error {
 	return nil
 }
 
-// newFilledDocs returns a collection with the given documents. It fails with the cause of ctx when ctx
+// newFilledCollection returns a collection with the given documents. It fails with the cause of ctx when ctx
 // ends.
-func newFilledDocs(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
+func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
 	*store.Collection, error) {
-	docs := newDocs(l, ns)
+	docs := newStoreCollection(l, ns)
 	for _, spec := range indexes {
 		if err := docs.CreateIndex(spec); err != nil {
 			return nil, err
@@ -284,7 +284,7 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 		}
 		indexes, language := local.docs.Indexes(), local.docs.Language
 		err := rq.computeUnlocked(func(ctx context.Context) error {
-			docs, err = newFilledDocs(ctx, language, ns, indexes, prepared)
+			docs, err = newFilledCollection(ctx, language, ns, indexes, prepared)
 			return err
 		})
 		if err != nil {

@@ -78,8 +78,8 @@ func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 // onConfigServer reports whether the config server stores a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
-// newDocs returns an empty collection. Its duplicate key errors contain ns.
-func newDocs(l expr.Language, ns string) *store.Collection {
+// newStoreCollection returns an empty collection. Its duplicate key errors contain ns.
+func newStoreCollection(l expr.Language, ns string) *store.Collection {
 	docs := store.New()
 	docs.Namespace, docs.Language = ns, l
 	return docs
@@ -90,7 +90,7 @@ func newDocs(l expr.Language, ns string) *store.Collection {
 func (c *ConfigDB) ensureCollection(ns string) *store.Collection {
 	coll := c.existingCollection(ns)
 	if coll == nil {
-		coll = newDocs(expr.Language{}, ns)
+		coll = newStoreCollection(expr.Language{}, ns)
 		c.collections[ns] = coll
 	}
 	return coll

@@ -173,7 +173,7 @@ func (l *stateLoader) loadCollection(key, value []byte) error {
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
-	docs := newDocs(LanguageOf(l.c.release), form.Namespace)
+	docs := newStoreCollection(LanguageOf(l.c.release), form.Namespace)
 	for _, index := range form.Indexes {
 		if err := docs.CreateIndex(indexSpec(index)); err != nil {
 			return fmt.Errorf("index %s: %w", index.Name, err)

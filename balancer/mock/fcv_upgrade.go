@@ -104,7 +104,7 @@ func checkChunkOperations(cfg *ConfigDB) error {
 	if !cfg.isCopyingMetadata() {
 		return nil
 	}
-	return errChunkOperation()
+	return errChunksFrozen()
 }
 
 // awaitMetadataCopy waits until collections may be resharded or moved.

@@ -164,7 +164,7 @@ func (m *migration) commit() {
 	m.steps.endRecipientSteps(m.ms.clock.Now(), 7)
 	failure := m.ms.faults.takeCommandFailure(cmdCommitMigration, configShard)
 	if err := m.commitUnless(failure); err != nil {
-		m.rejected = true
+		m.commitRejected = true
 		m.fail(err)
 		m.ms.config.fence(m.req.Namespace, m.min, m.max, m.initialVersion)
 		return
@@ -319,14 +319,14 @@ func (m *migration) fail(err error) {
 	m.carryOutDecision(nil)
 	if m.recipient.migration == m {
 		note := "aborted"
-		if m.rejected {
+		if m.commitRejected {
 			// Nevertheless its critical section is released normally.
 			m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
 			note = "success"
 		}
 		m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, note)
 	}
-	if !m.rejected && !m.killed {
+	if !m.commitRejected && !m.killed {
 		m.logRange(m.donor.id, "moveChunk.error", nil)
 	}
 	m.finish(err)

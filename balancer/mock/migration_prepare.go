@@ -150,9 +150,9 @@ type migration struct {
 	virtualDocs, virtualBytes int64
 	cloning                   bool
 	cloneBegan                time.Time // zero before the clone
-	// rejected reports whether the config server rejected the commit.
-	rejected bool
-	mods     modifications
+	// commitRejected reports whether the config server rejected the commit.
+	commitRejected bool
+	mods           modifications
 	// modificationBytes is the memory of the ids of modifications in bytes.
 	modificationBytes int64
 	// blocksWrites reports whether writes to the collection wait for the clone.

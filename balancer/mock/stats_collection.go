@@ -104,8 +104,8 @@ func (st *Statistics) collectionOn(id catalog.ShardID, ns string) (LocalStats, b
 	}, true
 }
 
-// Distribution is like Collection and includes the shards that own no chunks but have orphans.
-func (st *Statistics) Distribution(ns string) []LocalStats {
+// CollectionWithOrphans is like Collection and includes the shards that own no chunks but have orphans.
+func (st *Statistics) CollectionWithOrphans(ns string) []LocalStats {
 	stats := st.Collection(ns)
 	for _, id := range st.shards.ids() {
 		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) ||

@@ -49,7 +49,7 @@ type pendingDeletion struct {
 // pendingDeletions returns the range deletions in the snapshot. The orphans of a collection on a shard
 // count as deleted with the last of its range deletions.
 func (b *builder) pendingDeletions() (list []pendingDeletion) {
-	s := b.scope.start
+	s := b.input.start
 	for _, x := range s.Parts().Deletions {
 		c := s.Collection(x.Namespace)
 		if c == nil || !c.UUID.Equal(x.UUID) {
@@ -78,7 +78,7 @@ func (b *builder) pendingDeletions() (list []pendingDeletion) {
 // waits for range deletions on its recipient if a file would otherwise grow permanently. scheduleInRoom
 // returns false if a step never has room.
 func (b *builder) scheduleInRoom(steps []Step) bool {
-	at, pending := b.scope.start.Time(), b.pendingDeletions()
+	at, pending := b.input.start.Time(), b.pendingDeletions()
 	for _, s := range steps {
 		for {
 			pending = slices.DeleteFunc(pending, func(d pendingDeletion) bool {

@@ -21,7 +21,7 @@ type LoadImbalance struct {
 
 // addLoadSteps adds the steps that balance the load.
 func (b *builder) addLoadSteps() {
-	colls, places := heat.SnapshotInput(b.scope.start, b.scope.heatMaps(b.o.Maps))
+	colls, places := heat.SnapshotInput(b.input.start, b.input.heatMaps(b.o.Maps))
 	d := heat.Decide(colls, places, heat.Options{LoadKind: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
 	b.plan.Load = &LoadImbalance{d.Before, d.After}
 	steps := make([]Step, 0, len(d.Steps))

@@ -300,8 +300,8 @@ func TestNobodyAskedCostsNothing(t *testing.T) {
 		return testing.AllocsPerRun(100, func() {
 			sel := newSelection(sit, NewAvailableShards(sit.Shards), why)
 			sel.addDecision(Decision{Code: NoData})
-			sel.reportPair(BelowThreshold, &sel.members[0], &sel.members[1], 0, Numbers{}, 0)
-			sel.addMigration(&sel.members[0], &sel.members[1], 0, sit.Table.At(0), ReasonDrain, Numbers{})
+			sel.reportPair(BelowThreshold, &sel.roundShards[0], &sel.roundShards[1], 0, Numbers{}, 0)
+			sel.addMigration(&sel.roundShards[0], &sel.roundShards[1], 0, sit.Table.At(0), ReasonDrain, Numbers{})
 		})
 	}
 	if silent, events := count(nil), count(&Report{EventsOnly: true}); events > silent+1 { // the report itself

@@ -61,7 +61,7 @@ func TestOverview(t *testing.T) {
 	}
 	var collections, shards []string
 	for _, c := range o.Collections {
-		collections = append(collections, fmt.Sprintf("%s %s %d", c.Namespace, c.State, c.Misplaced/mib))
+		collections = append(collections, fmt.Sprintf("%s %s %d", c.Namespace, c.State, c.MisplacedBytes/mib))
 	}
 	// A third of 1000 MiB is 333.3 MiB, a has 566 more; of shop.held 1333 more.
 	want := "shop.orders notBalanced 566, shop.held held 1333, shop.even balanced 0"

@@ -111,7 +111,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 		r.mu.Unlock()
 	}
 	average := sizes[m.From] / int64(table.CountOn(m.From))
-	if given, cut := policy.DocumentsToCut(average, m.MaxChunkSizeBytes); cut && m.Max.IsZero() {
+	if given, cut := policy.AmountToCut(average, m.MaxChunkSizeBytes); cut && m.Max.IsZero() {
 		return given
 	}
 	return average
@@ -137,7 +137,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	err := r.o.Gate.Enter(ctx, m.paceMove())
 	r.noteLimit(err)
 	if asks, ok := errors.AsType[*pace.OperatorNeededError](err); ok {
-		r.noteAskErr(asks)
+		r.noteOperatorErr(asks)
 	}
 	if err != nil {
 		return pace.ErrNotBegun
@@ -150,7 +150,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	} else if errors.As(err, new(*mongoerr.UnansweredError)) {
 		_ = r.noteError(err) // the round ends, and the next one waits
 	} else if err != nil {
-		r.noteAskErr(err)
+		r.noteOperatorErr(err)
 	}
 	if err != nil {
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
@@ -177,7 +177,7 @@ func (r *run) recheckBalancerIdle(ctx context.Context, ns string) error {
 	return r.checkBalancerIdle(ctx, look, maxMoveTime)
 }
 
-func (r *run) noteAskErr(err error) {
+func (r *run) noteOperatorErr(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.operatorErr == nil {
@@ -254,7 +254,7 @@ func (r *run) handleRefused(ns string) {
 func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 	if r.hardCtx.Err() != nil { // whether the move fails is not known yet
 		r.tell(Event{Kind: LeftToServers, Move: reported})
-		r.noteAskErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.noteOperatorErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
 	}
 	r.forgetChunks(m.Namespace)
@@ -269,7 +269,7 @@ func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 	}
 	switch {
 	case then == policy.AskOperator:
-		r.noteAskErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.noteOperatorErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 	case policy.IsTooBig(err) && !r.skipped.noteTooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it as jumbo.
 	case then == policy.SkipRange:

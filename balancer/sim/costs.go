@@ -15,9 +15,9 @@ type Costs struct {
 	// Batch is the round trip time of each batch of BatchBytes.
 	Batch      time.Duration
 	BatchBytes int64
-	// Move is the duration of a migration without its clone: checks, catching up and the commit. Refused
+	// MoveOverhead is the duration of a migration without its clone: checks, catching up and the commit. Refused
 	// is the duration of a migration that the donor rejects, Failed of one that fails later.
-	Move, Refused, Failed time.Duration
+	MoveOverhead, Refused, Failed time.Duration
 	// Prepare is the part of these three durations before the donor reads the chunk.
 	Prepare time.Duration
 	// Merge, MergeAll and Measure are the durations of the secondary thread's actions.
@@ -49,7 +49,7 @@ func (c Costs) actionTime(kind policy.ActionKind) time.Duration {
 func DefaultCosts(r catalog.Release) Costs {
 	return Costs{
 		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,
-		Move: 175 * time.Millisecond, Refused: 120 * time.Millisecond, Failed: 120 * time.Millisecond,
+		MoveOverhead: 175 * time.Millisecond, Refused: 120 * time.Millisecond, Failed: 120 * time.Millisecond,
 		Prepare: 20 * time.Millisecond,
 		Merge:   20 * time.Millisecond, MergeAll: 30 * time.Millisecond, Measure: 5 * time.Millisecond,
 		OrphanDelay: r.CleanupDelay(), DeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
@@ -72,7 +72,7 @@ func SnapshotCosts(s *catalog.Snapshot) Costs {
 
 // MoveTime returns the duration of a migration of the given size.
 func (c Costs) MoveTime(bytes int64) time.Duration {
-	took := c.Move + c.transferTime(bytes, c.Bandwidth)
+	took := c.MoveOverhead + c.transferTime(bytes, c.Bandwidth)
 	if c.BatchBytes > 0 {
 		took += time.Duration(max(1, (bytes+c.BatchBytes-1)/c.BatchBytes)) * c.Batch
 	}

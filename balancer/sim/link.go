@@ -14,8 +14,8 @@ import (
 // Zero fields do not override.
 type Link struct {
 	// Bandwidth and Move override the fields of Costs.
-	Bandwidth int64
-	Move      time.Duration
+	Bandwidth    int64
+	MoveOverhead time.Duration
 	// Spread is the standard deviation of the logarithm of the durations. It does not change their mean.
 	Spread float64
 	// FailureShare is the share of migrations that fail: after the fraction FailureProgress of their duration, or
@@ -85,7 +85,7 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 		return c.costs.Refused, failure()
 	}
 	costs := c.costs
-	costs.Bandwidth, costs.Move = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.Move, costs.Move)
+	costs.Bandwidth, costs.MoveOverhead = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.MoveOverhead, costs.MoveOverhead)
 	took := costs.MoveTime(bytes)
 	if l.Spread > 0 {
 		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.rand.NormFloat64()-l.Spread*l.Spread/2))

@@ -126,7 +126,7 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	}
 	perPiece := chunkSize / (local.Bytes / local.Documents)
 	documents := coll.contents(chunk).Documents
-	n, ok := policy.DocumentsToCut(documents, perPiece)
+	n, ok := policy.AmountToCut(documents, perPiece)
 	if !ok {
 		return catalog.Key{}, false
 	}

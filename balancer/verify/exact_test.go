@@ -76,7 +76,7 @@ func TestExactNamesAll(t *testing.T) {
 		for _, d := range after {
 			exact.Put(d)
 		}
-		named, verdict := exact.Documents()
+		named, verdict := exact.Differing()
 		var got []DifferenceKind
 		for _, d := range named {
 			got = append(got, d.Kind)
@@ -117,7 +117,7 @@ func TestExactTellsWritesApart(t *testing.T) {
 		for _, d := range c.after {
 			exact.Put(d)
 		}
-		if _, got := exact.Documents(); got != c.want {
+		if _, got := exact.Differing(); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/display"
 )
 
-func (r *Reporter) reportMove(e runner.Event) {
+func (r *Reporter) reportRunnerEvent(e runner.Event) {
 	if text := eventLine(e); text != "" && r.WriteMove != nil {
 		r.Progress.End()
 		r.WriteMove(text)

@@ -58,9 +58,9 @@ func (r *Reporter) Report(e action.Event) {
 			r.ShowWouldSend(e)
 		}
 	case action.StepEvent:
-		r.reportStep(e.Event)
+		r.reportApplyEvent(e.Event)
 	case action.EngineEvent:
-		r.reportMove(e.Event)
+		r.reportRunnerEvent(e.Event)
 	case action.Wait:
 		r.writeNote(humanize.Capitalized(e.Text) + ".")
 	case action.ReadProgress:

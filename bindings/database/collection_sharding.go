@@ -90,7 +90,7 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 	}
 	ns := rawdoc.Text(entry, "_id")
 	seen := coll.host.Sharding.ReadSnapshot(coll.database.Database, live.ReaderOptions{
-		Parts: live.Shards | live.Collections | live.Counts, Namespaces: []string{ns},
+		Parts: live.Shards | live.Collections | live.ChunkCounts, Namespaces: []string{ns},
 	})
 	var shares []shardStorage
 	for _, doc := range docs {

@@ -35,7 +35,7 @@ func (s *Engine) prepare(name, text string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.sources[name] = p.text
+	s.sources[name] = p.source
 	s.coverage.instrument(p.tree)
 	if err := s.regexps.expand(p.tree); err != nil {
 		return nil, err

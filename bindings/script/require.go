@@ -193,7 +193,7 @@ func (s *Modules) runModule(m *goja.Object, text, path string) (done goja.Value,
 		}
 		return nil, m.Set("exports", v)
 	}
-	if isModule(path, text) {
+	if isESModule(path, text) {
 		return s.runESModule(path, path, func(space *goja.Object) { Must(m.Set("exports", space)) })
 	}
 	tree, err := s.parseModule(text, path)

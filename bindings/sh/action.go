@@ -130,7 +130,7 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo: h.flag("forceJumbo", false), PreflightOptions: c.preflightOptions(h),
-		Journal: h.text("journal"), ResumeJournal: h.text("resume"), ProofOptions: h.proofOption(),
+		Journal: h.text("journal"), ResumeJournal: h.text("resume"), RunVerifyOptions: h.proofOption(),
 	}
 	for _, path := range []string{e.Journal, e.ResumeJournal} {
 		if path != "" {
@@ -142,13 +142,13 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 }
 
 // proofOption parses {verify: true}, or {verify: N} with the maximum number of bytes to read a second.
-func (h helperOptions) proofOption() (p action.ProofOptions) {
+func (h helperOptions) proofOption() (p action.RunVerifyOptions) {
 	switch v := h.value("verify"); {
 	case v == nil:
 	case script.TypeOf(v) == "boolean":
 		p.Verify = v.ToBoolean()
 	default:
-		p = action.ProofOptions{Verify: true, VerifyRate: h.size("verify")}
+		p = action.RunVerifyOptions{Verify: true, VerifyRate: h.size("verify")}
 	}
 	return p
 }
@@ -289,7 +289,7 @@ func (c *call) runPlanAction(
 	}
 	switch {
 	case err != nil:
-		sh.throwActionError(h.helper, about, err, again, result.Plan != "")
+		sh.throwActionError(h.helper, about, err, again, result.PlanID != "")
 	case c.JS.Context().Err() != nil:
 		c.JS.Out.Warn(actiontext.PlanResult(result) + again)
 	case result.Warning != "":

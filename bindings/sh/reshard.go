@@ -65,7 +65,7 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 		v, _ := e.Value.(bson.RawValue)
 		switch {
 		case e.Key == "progress":
-			p = c.host.Display.NewProgress(catalog.IsTruthy(v))
+			p = c.host.Display.NewProgress(catalog.IsTruthyInJS(v))
 		case e.Key == "interval" && p != nil:
 			p.Interval = max(c.DurationOf("Shard.reshardCollection", "options.interval", c.JS.FromGo(v)), time.Millisecond)
 		case e.Key != "interval":

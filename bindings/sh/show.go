@@ -38,7 +38,7 @@ func showShards(c *call, d *server.Database) goja.Value {
 		)
 	}
 	r := c.host.readStatusReport(d, d.Sibling("config"),
-		live.Shards|live.Collections|live.Unsharded|live.Counts|live.Sizes)
+		live.Shards|live.Collections|live.Unsharded|live.ChunkCounts|live.Sizes)
 	return c.host.Display.TablesResult(func(t *display.Tables) { r.drawShards(t, "") })
 }
 
@@ -119,7 +119,7 @@ func chunkRows(chunks []bson.Raw) (header []string, rows [][]string) {
 
 // showChunkCounts counts the chunks of all collections.
 func (c *call) showChunkCounts(d *server.Database) goja.Value {
-	seen := c.host.readCluster(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.Counts})
+	seen := c.host.readCluster(d, d.Sibling("config"), live.ReaderOptions{Parts: live.Collections | live.ChunkCounts})
 	collections := seen.Collections()
 	if c.host.Display.ShowsTables() {
 		return c.host.Display.TablesResult(func(t *display.Tables) {

@@ -43,7 +43,7 @@ type statusReport struct {
 // statusParts are the parts of the cluster that sh.status() reads, besides the routers, and the first
 // chunks and zones of each collection.
 const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
-	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations | live.Leases
+	live.ChunkCounts | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations | live.Leases
 
 // readStatusReport reads parts of a cluster for a report.
 func (h *Host) readStatusReport(d, config *server.Database, parts live.Part) *statusReport {
@@ -347,7 +347,7 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 // their meaning.
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
-	on := err == nil && catalog.IsTruthy(v)
+	on := err == nil && catalog.IsTruthyInJS(v)
 	shown := r.host.JS.Runtime.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown

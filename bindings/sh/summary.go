@@ -35,7 +35,7 @@ func (h *Helpers) readSummary() *balancerSummary {
 		required = lenientParts
 	}
 	seen := h.readCluster(live.ReaderOptions{
-		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
+		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.ChunkCounts |
 			live.Chunks | live.Zones | live.Outcomes | live.RunningMigrations | live.RunningReshardings | live.Unsharded |
 			live.Sizes | live.Databases,
 		WantsTable: needsChunks, OutcomeSpan: diagnosis.FailureSpan, Release: release, Required: required,

@@ -65,7 +65,7 @@ type clock struct{ f *file }
 // Now returns the cluster's time, or that of a new cluster if there is none.
 func (c clock) Now() time.Time {
 	if c.f.testCluster == nil {
-		return epoch()
+		return startTime()
 	}
 	return c.f.testCluster.cluster.Clock().Now()
 }

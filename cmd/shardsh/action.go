@@ -104,7 +104,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 
 // showResult prints the result of a run, and how to continue.
 func (o *planActionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
-	if r.Plan == "" && r.AlreadyReached == "" { // the run has not begun
+	if r.PlanID == "" && r.AlreadyReached == "" { // the run has not begun
 		return preferTimeout(ctx, err)
 	}
 	to := env.out()

@@ -111,12 +111,12 @@ func (o *planActionFlags) check(name string, a planAction) error {
 func (o *planActionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, ResumeJournal: o.resume,
-		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), ProofOptions: action.ProofOptions(o.verify),
+		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), RunVerifyOptions: action.RunVerifyOptions(o.verify),
 	}
 }
 
 // verifyFlag is a flag with an optional value, the maximum number of bytes a second.
-type verifyFlag action.ProofOptions
+type verifyFlag action.RunVerifyOptions
 
 func (v *verifyFlag) String() string { return "" }
 func (v *verifyFlag) Type() string   { return "SIZE" }

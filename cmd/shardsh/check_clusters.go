@@ -131,13 +131,13 @@ func (o *checkFlags) checkOne(
 	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // there is one progress line, for one cluster
 	verb := o.action
 	verb.Address, verb.ReadCounts = a.address(), o.format == "json" || o.format == "prometheus"
-	verb.DescribeError = func(err error) (check.RuleFailure, bool) {
+	verb.DescribeError = func(err error) (check.ReadFailure, bool) {
 		if o.fleet.isFleet() && !errors.As(context.Cause(ctx), new(signalError)) {
 			return ruleFailureOf(preferTimeout(bounded, err)), true // reported like the other clusters
 		}
 		unknown := errors.As(err, new(*diagnosis.NotFoundError)) && o.format != "nagios" // 2 is critical for Nagios
 		if unknown || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
-			return check.RuleFailure{}, false
+			return check.ReadFailure{}, false
 		}
 		return ruleFailureOf(preferTimeout(bounded, err)), true
 	}
@@ -227,11 +227,11 @@ func (cc *clusterCheck) address() string {
 }
 
 // ruleFailureOf converts an error to the form used in reports.
-func ruleFailureOf(err error) check.RuleFailure {
-	var t check.RuleFailure
+func ruleFailureOf(err error) check.ReadFailure {
+	var t check.ReadFailure
 	text, marshalErr := bson.Marshal(errorFields(err))
 	if marshalErr != nil || bson.Unmarshal(text, &t) != nil {
-		return check.RuleFailure{Name: "Error", Message: secret.Redact(err.Error())}
+		return check.ReadFailure{Name: "Error", Message: secret.Redact(err.Error())}
 	}
 	return t
 }

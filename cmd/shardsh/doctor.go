@@ -84,7 +84,7 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 	if err != nil {
 		return nil, err
 	}
-	sources, err := newDialer(env).Sources(o.server, c)
+	sources, err := newDialer(env).SettingOrigins(o.server, c)
 	if err != nil {
 		return nil, err
 	}

@@ -311,8 +311,8 @@ func collectionLine(c report.Collection, width int) line {
 		report.NotBalanced: red, report.Unknown: yellow, report.BalancingDisabled: yellow, report.Defragmenting: cyan,
 	}[c.State]
 	var notes []string
-	if c.Misplaced > 0 {
-		notes = append(notes, humanize.Bytes(c.Misplaced)+" to move")
+	if c.MisplacedBytes > 0 {
+		notes = append(notes, humanize.Bytes(c.MisplacedBytes)+" to move")
 	}
 	if c.Jumbo > 0 {
 		notes = append(notes, humanize.Count(c.Jumbo, "jumbo chunk"))

@@ -83,7 +83,7 @@ var mutants = []mutant{
 		"	defer l.status.end()\n",
 		"	defer func() {\n		if !l.isTerminating() {\n			l.status.end()\n		}\n	}()\n", "S9",
 	}, {
-		"a range deletion waits for no cursor", "balancer/mock/shard_readers.go",
+		"a range deletion waits for no cursor", "balancer/mock/shard_cursors.go",
 		"slices.Contains(r.shards, shard) && r.secondary == nil {", "slices.Contains(r.shards, shard) && r.secondary != nil {", "M8",
 	},
 }

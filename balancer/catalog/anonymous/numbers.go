@@ -144,7 +144,7 @@ func maskNumbers(all set[number], random *rand.Rand) map[number]number {
 // maskWholes masks the integer parts of sorted numbers with the same sign.
 func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 	for len(list) > 0 {
-		c := classOf(list[0].whole)
+		c := replacementRangeOf(list[0].whole)
 		n := 1
 		for n < len(list) && list[n].whole <= c.last {
 			n++
@@ -193,13 +193,13 @@ func maskFractions(list []number, whole uint64, done map[number]number, random *
 	}
 }
 
-// class is a range of numbers that can replace each other: they have the same number of digits, and
+// replacementRange is a range of numbers that can replace each other: they have the same number of digits, and
 // they all fit the same types.
-type class struct{ first, last uint64 }
+type replacementRange struct{ first, last uint64 }
 
 // ascending returns k numbers of the class in order. Large numbers are chosen such that doubles can
 // represent them.
-func (c class) ascending(k int, random *rand.Rand) []uint64 {
+func (c replacementRange) ascending(k int, random *rand.Rand) []uint64 {
 	first, apart := c.first, uint64(1)
 	if c.first > maxExactDouble && c.first < c.last {
 		first, apart = (c.first+doubleStep-1)/doubleStep*doubleStep, doubleStep
@@ -211,8 +211,8 @@ func (c class) ascending(k int, random *rand.Rand) []uint64 {
 	return list
 }
 
-func classOf(n uint64) class {
-	c := class{first: 1, last: 9}
+func replacementRangeOf(n uint64) replacementRange {
+	c := replacementRange{first: 1, last: 9}
 	for c.last < n {
 		c.first = c.last + 1
 		if c.first > math.MaxUint64/10 {
@@ -222,7 +222,7 @@ func classOf(n uint64) class {
 		c.last = c.first*10 - 1
 	}
 	if n == 0 {
-		return class{0, 0}
+		return replacementRange{0, 0}
 	}
 	for _, edge := range []uint64{math.MaxInt32, math.MaxInt32 + 1, maxExactDouble, math.MaxInt64, math.MaxInt64 + 1} {
 		switch {

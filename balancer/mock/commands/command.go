@@ -28,8 +28,8 @@ type Command struct {
 	ReadConcern bool
 	// WriteConcern commands accept a write concern. Others reject it with error 72.
 	WriteConcern bool
-	// AwaitsNodes commands wait for the nodes that their write concern names. Others wait for a majority.
-	AwaitsNodes bool
+	// AwaitsRequestedNodes commands wait for the nodes that their write concern names. Others wait for a majority.
+	AwaitsRequestedNodes bool
 	// Retryable commands accept txnNumber.
 	Retryable bool
 	// Contacts are the nodes that the command contacts in addition to the owners of its documents.

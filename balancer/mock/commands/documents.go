@@ -74,26 +74,26 @@ func documentCommands() []Command {
 		},
 
 		{
-			Name: "insert", Stable: true, WriteConcern: true, AwaitsNodes: true, Retryable: true, Effect: Writes,
+			Name: "insert", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayInsert, Strict: true,
 			Fields: fields(
 				required(args.Collection, "insert"), required(args.Array, "documents"), writeFields(),
 			),
 		},
 		{
-			Name: "update", Stable: true, WriteConcern: true, AwaitsNodes: true, Retryable: true, Effect: Writes,
+			Name: "update", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayUpdate, Strict: true,
 			Fields: fields(required(args.Collection, "update"), required(args.Array, "updates"),
 				optional(args.Object, "let", "runtimeConstants"), writeFields()),
 		},
 		{
-			Name: "delete", Stable: true, WriteConcern: true, AwaitsNodes: true, Retryable: true, Effect: Writes,
+			Name: "delete", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Retryable: true, Effect: Writes,
 			Privilege: access.OnCollection("remove"), Strict: true,
 			Fields: fields(required(args.Collection, "delete"), required(args.Array, "deletes"),
 				optional(args.Object, "let", "runtimeConstants"), writeFields()),
 		},
 		{
-			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true, AwaitsNodes: true,
+			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true, AwaitsRequestedNodes: true,
 			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.OldCollection, "findAndModify"),
 				optional(args.Object, "query", "fields", "sort", "let", "encryptionInformation"),
@@ -106,7 +106,7 @@ func documentCommands() []Command {
 		},
 
 		{
-			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true, AwaitsNodes: true,
+			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true, AwaitsRequestedNodes: true,
 			Retryable: true, Effect: Writes, Privilege: access.MayBulkWrite, ErrorPrefix: errorPrefix("clusterBulkWriteParse"),
 			Strict: true,
 			Fields: fields(required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),

@@ -41,7 +41,7 @@ func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 		c.Request.SetWaitsForNodes()
 	}
 	reply, err := r.runUnlessFailed(failure, cmd, c)
-	r.Counters.CountAsked(c.Request)
+	r.Counters.CountContacted(c.Request)
 	c.HasSlowNodes = c.Request.HasSlowNodes()
 	return reply, c.WithRetryLabel(err)
 }

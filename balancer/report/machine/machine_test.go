@@ -55,7 +55,7 @@ func reports(t *testing.T, name string) []check.Report {
 	return []check.Report{
 		p.Check(name, check.Cluster{Diagnosis: diagnosis.Diagnose(catalog.NewSnapshot(bad)), MetadataUnsupported: "it is a test"}),
 		p.Check("well", check.Cluster{Diagnosis: diagnosis.Diagnose(catalog.NewSnapshot(well))}),
-		{Address: "silent" + name, Failure: check.RuleFailure{Name: name, Message: "can't reach " + name}},
+		{Address: "silent" + name, Failure: check.ReadFailure{Name: name, Message: "can't reach " + name}},
 	}
 }
 

@@ -17,7 +17,7 @@ type snapshotArguments struct {
 }
 
 // diffParts are the parts that the tool diff compares.
-const diffParts = live.DefaultPartsAndStatus | live.Causes
+const diffParts = live.DefaultPartsAndStatus | live.ExplanationData
 
 // maxCollections is the maximum number of collections in an overview, unless they are named.
 const maxCollections = 40

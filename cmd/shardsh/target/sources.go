@@ -15,9 +15,9 @@ const (
 	fromDefault = "the default"
 )
 
-// Sources returns the source of each part of the connection string, which results from the address and
+// SettingOrigins returns the source of each part of the connection string, which results from the address and
 // the options.
-func (d Dialer) Sources(s ConnectionFlags, c *ConnectionString) ([]Setting, error) {
+func (d Dialer) SettingOrigins(s ConnectionFlags, c *ConnectionString) ([]Setting, error) {
 	written, err := s.baseConnectionString()
 	if err != nil {
 		return nil, err

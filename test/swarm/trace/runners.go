@@ -92,15 +92,15 @@ func CheckSwitchedOff(t Trace) []Violation {
 
 type switchedOff struct {
 	uuids        map[string]string // UUIDs by name; the name if the trace has no UUID
-	listed       []paused
+	listed       []listedCollection
 	off          map[string]Event // by name
 	administered map[string]bool  // names and UUIDs of collections that an administrator has switched
 	givenBack    bool
 	found        []Violation
 }
 
-// paused is a collection in the lease, with the UUID that its name had at that time.
-type paused struct{ ns, uuid string }
+// listedCollection is a collection in the lease, with the UUID that its name had at that time.
+type listedCollection struct{ ns, uuid string }
 
 func (s *switchedOff) fail(ns, text string, events ...int) {
 	if !s.administered[ns] && !s.administered[s.uuid(ns)] {
@@ -111,12 +111,12 @@ func (s *switchedOff) fail(ns, text string, events ...int) {
 func (s *switchedOff) uuid(ns string) string { return cmp.Or(s.uuids[ns], ns) }
 
 func (s *switchedOff) isListed(ns string) bool {
-	return slices.ContainsFunc(s.listed, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
+	return slices.ContainsFunc(s.listed, func(p listedCollection) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
 }
 
 func (s *switchedOff) apply(e Event) {
 	switch {
-	case e.Kind == Paused:
+	case e.Kind == SwitchedOff:
 		s.setListed(e)
 	case e.Kind == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
 		s.administered[e.NS], s.administered[s.uuid(e.NS)] = true, true
@@ -136,14 +136,14 @@ func (s *switchedOff) setListed(e Event) {
 	before := s.listed
 	s.listed = nil
 	for _, ns := range e.Names {
-		one := paused{ns, s.uuid(ns)}
-		if i := slices.IndexFunc(before, func(p paused) bool { return p.ns == ns }); i >= 0 {
+		one := listedCollection{ns, s.uuid(ns)}
+		if i := slices.IndexFunc(before, func(p listedCollection) bool { return p.ns == ns }); i >= 0 {
 			one = before[i]
 		}
 		s.listed = append(s.listed, one)
 	}
 	for _, ns := range slices.Sorted(maps.Keys(s.off)) {
-		was := slices.ContainsFunc(before, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
+		was := slices.ContainsFunc(before, func(p listedCollection) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
 		if was && !s.isListed(ns) {
 			s.fail(ns, " is off, and the lease does not name it any more", s.off[ns].Seq, e.Seq)
 		}

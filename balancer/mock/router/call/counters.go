@@ -35,8 +35,8 @@ type ShardCounts struct {
 	Overloaded int64
 }
 
-// CountAsked counts the shards that a request contacted.
-func (c *Counters) CountAsked(rq *mock.Request) {
+// CountContacted counts the shards that a request contacted.
+func (c *Counters) CountContacted(rq *mock.Request) {
 	rq.EachContacted(func(id catalog.ShardID, err error) {
 		n := c.Shards[id]
 		n.Attempted++

@@ -141,7 +141,7 @@ func dataDistributionStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.R
 	var docs []bson.Raw
 	for _, coll := range colls {
 		shards := bson.A{}
-		for _, p := range c.Cluster.Statistics().Distribution(coll.Namespace) {
+		for _, p := range c.Cluster.Statistics().CollectionWithOrphans(coll.Namespace) {
 			average, owned := int64(0), max(0, p.Docs-p.Orphans)
 			if p.Docs > 0 {
 				average = p.Bytes / p.Docs

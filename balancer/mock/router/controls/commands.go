@@ -373,7 +373,7 @@ func mockStatus(c *call.Call) (bson.D, error) {
 		{Key: "slow", Value: slow},
 		{Key: "failures", Value: failures},
 		{Key: "migrations", Value: int32(len(c.Cluster.Migrations().List()))},
-		{Key: "unfinishedMigrations", Value: int32(state.Unfinished)},
+		{Key: "unfinishedMigrations", Value: int32(state.UnfinishedMigrations)},
 	}, nil
 }
 

@@ -20,7 +20,7 @@ import (
 // collections. An empty db selects all databases.
 func memberNamespaces(c *call.Call, db string) []string {
 	list := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
-	for _, o := range ownCollections(c) {
+	for _, o := range internalCollections(c) {
 		list = append(list, o.ns)
 	}
 	if db == "" {
@@ -38,7 +38,7 @@ func memberNamespaces(c *call.Call, db string) []string {
 // memberStats returns the counters of a collection on the member. It returns false if the collection
 // does not exist.
 func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
-	if o, isOwn := ownCollectionOf(c, ns); isOwn {
+	if o, isOwn := internalCollectionOf(c, ns); isOwn {
 		s, err := o.stats(c)
 		return s, err == nil
 	}
@@ -78,7 +78,7 @@ func memberCollections(c *call.Call) (bson.D, error) {
 		uuid, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, ns)
 		infos = append(infos, mock.CollectionInfo{Name: name, UUID: uuid, Options: options})
 	}
-	for _, o := range ownCollections(c) {
+	for _, o := range internalCollections(c) {
 		if strings.HasPrefix(o.ns, c.DB+".") {
 			infos = append(infos, o.info(c))
 		}

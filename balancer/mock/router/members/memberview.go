@@ -17,7 +17,7 @@ type memberView struct{ *call.Member }
 var _ call.MemberState = memberView{}
 
 func (memberView) Read(c *call.Call, ns string) (*store.Collection, bool, error) {
-	o, isOwn := ownCollectionOf(c, ns)
+	o, isOwn := internalCollectionOf(c, ns)
 	if !isOwn {
 		return nil, false, nil
 	}

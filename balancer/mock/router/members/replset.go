@@ -27,8 +27,8 @@ const (
 const oplogVersion = int64(2)
 
 // localCollections returns the collections of database local.
-func localCollections() []ownCollection {
-	return []ownCollection{
+func localCollections() []internalCollection {
+	return []internalCollection{
 		{ns: "local.oplog.rs", docs: oplog, capped: oplogBytes, isLog: true},
 		{ns: "local.replset.election", docs: lastElection},
 		{ns: "local.replset.initialSyncId", docs: noDocuments},

@@ -26,7 +26,7 @@ func cachedCollections(c *call.Call) []string {
 	return slices.DeleteFunc(local, func(ns string) bool { return c.Cluster.ConfigDB().Table(ns) == nil })
 }
 
-func cacheChunks(c *call.Call, ns string) []bson.D {
+func chunksCacheDocs(c *call.Call, ns string) []bson.D {
 	table := c.Cluster.ConfigDB().Table(ns)
 	var docs []bson.D
 	for chunk := range table.All() {
@@ -42,7 +42,7 @@ func cacheChunks(c *call.Call, ns string) []bson.D {
 	return docs
 }
 
-func cacheCollections(c *call.Call) ([]bson.D, error) {
+func collectionsCacheDocs(c *call.Call) ([]bson.D, error) {
 	var docs []bson.D
 	for _, ns := range cachedCollections(c) {
 		coll, _, err := c.Cluster.ConfigDB().TrackedEntry(ns)
@@ -59,8 +59,8 @@ func cacheCollections(c *call.Call) ([]bson.D, error) {
 	return docs, nil
 }
 
-// cacheDatabases returns the databases that have collections on a shard.
-func cacheDatabases(c *call.Call) ([]bson.D, error) {
+// databasesCacheDocs returns the databases that have collections on a shard.
+func databasesCacheDocs(c *call.Call) ([]bson.D, error) {
 	if c.Node.Member.ID == catalog.ConfigServerID {
 		return nil, nil
 	}

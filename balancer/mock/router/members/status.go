@@ -57,7 +57,7 @@ func catalogCounts(c *call.Call) any {
 	return bson.D{
 		{Key: "collections", Value: count}, {Key: "capped", Value: capped}, {Key: "clustered", Value: int32(0)},
 		{Key: "timeseries", Value: int32(0)}, {Key: "views", Value: int32(0)},
-		{Key: "internalCollections", Value: int32(len(ownCollections(c)))}, {Key: "internalViews", Value: int32(0)},
+		{Key: "internalCollections", Value: int32(len(internalCollections(c)))}, {Key: "internalViews", Value: int32(0)},
 	}
 }
 
@@ -123,7 +123,7 @@ func memberShardingStatistics(c *call.Call) any {
 	stats := append(c.Cluster.Statistics().MigrationCounters(id),
 		call.ZeroLongs("countTransitionToDedicatedConfigServerStarted",
 			"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
-	databases, _ := cacheDatabases(c) // reads the config server's own documents
+	databases, _ := databasesCacheDocs(c) // reads the config server's own documents
 	stats = append(stats, bson.E{Key: "catalogCache",
 		Value: servers.CatalogCacheStatus(routing.Stats{
 			Databases: int64(len(databases)), Collections: int64(len(cachedCollections(c))),

@@ -210,7 +210,7 @@ func ReadAggregate(c *call.Call) (Aggregation, error) {
 	if err != nil {
 		return a, err
 	}
-	a.Joins, a.Env = environment(c, c.DB, let)
+	a.Joins, a.Env = pipelineEnvironment(c, c.DB, let)
 	if on, first, isView := c.Cluster.Collections().ResolveView(a.NS, c.DB); isView {
 		if a.Collation != nil {
 			return a, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation%s", a.NS)

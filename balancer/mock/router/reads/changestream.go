@@ -148,7 +148,7 @@ func streamPipeline(c *call.Call, stages []bson.Raw) (*pipeline.Pipeline, error)
 	if err != nil {
 		return nil, err
 	}
-	_, env := environment(c, c.DB, let)
+	_, env := pipelineEnvironment(c, c.DB, let)
 	return call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
 }
 

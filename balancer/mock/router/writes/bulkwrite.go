@@ -17,14 +17,14 @@ func bulkWriteHandlers() map[string]call.Handler {
 	}
 }
 
-// bulkOp describes one kind of bulkWrite operation.
-type bulkOp struct {
+// bulkOpKind describes one kind of bulkWrite operation.
+type bulkOpKind struct {
 	fields []args.Field
 	run    func(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error)
 }
 
-func bulkOps() map[string]bulkOp {
-	return map[string]bulkOp{
+func bulkOpKinds() map[string]bulkOpKind {
+	return map[string]bulkOpKind{
 		"insert": {[]args.Field{args.Required("insert", args.SafeInt), args.Required("document", args.Object)}, bulkInsert},
 		"update": {append([]args.Field{
 			args.Required("update", args.SafeInt), args.Required("filter", args.Object),
@@ -61,7 +61,7 @@ func bulkWrite(c *call.Call) (bson.D, error) {
 	if c.Args.Object("cursor").Lookup("batchSize").IsZero() {
 		size = -1
 	}
-	kinds := bulkOps()
+	kinds := bulkOpKinds()
 	on := func(i int) string { return ops[i].ns }
 	b, err := runBatch(c, len(ops), on, func(i int) (*call.Outcome, error) {
 		return kinds[ops[i].kind].run(c, ops[i].ns, ops[i].doc)
@@ -85,7 +85,7 @@ func bulkStatements(c *call.Call) ([]bulkStatement, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds := bulkOps()
+	kinds := bulkOpKinds()
 	ops := make([]bulkStatement, len(docs))
 	for i, doc := range docs {
 		first, err := doc.IndexErr(0)

@@ -14,8 +14,8 @@ import (
 	"shardsh/bindings/write"
 )
 
-// makeParts creates and connects the packages that define the shell's objects.
-func (s *Shell) makeParts() {
+// makeHosts creates and connects the packages that define the shell's objects.
+func (s *Shell) makeHosts() {
 	maxTime := func() int64 { return s.settings.MaxTimeMS }
 	cursors := &cursor.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display,

@@ -200,7 +200,7 @@ func TestHoldsHearsTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := Cluster{Client: client, Clock: ticking{now: time.Now}}.holdReason(new(atomic.Pointer[live.LeasedCluster]), &serialReporter{})
+	look := Cluster{Client: client, Clock: ticking{now: time.Now}}.newHoldReader(new(atomic.Pointer[live.LeasedCluster]), &serialReporter{})
 	first, cancel := context.WithCancel(t.Context())
 	var over sync.WaitGroup
 	defer over.Wait()
