@@ -121,8 +121,9 @@ func (r *reading) readStatuses(ctx context.Context) error {
 // parseStatus parses the reply of balancerCollectionStatus (rules/01-selection §7).
 func parseStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
-		Compliant: catalog.IsTruthyInJS(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
-		Phase: text(reply, "details", "currentPhase"), RemainingChunks: -1,
+		Compliant: catalog.IsTruthyInJS(reply.Lookup("balancerCompliant")),
+		Violation: text(reply, "firstComplianceViolation"),
+		Phase:     text(reply, "details", "currentPhase"), RemainingChunks: -1,
 	}
 	r.ChunkSizeMB, _ = reply.Lookup("chunkSize").AsFloat64OK()
 	if left, err := reply.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {

@@ -229,8 +229,9 @@ func (c *Collections) checkNotView(ns string) error {
 
 // newFilledCollection returns a collection with the given documents. It fails with the cause of ctx when ctx
 // ends.
-func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
-	*store.Collection, error) {
+func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec,
+	contents []bson.Raw,
+) (*store.Collection, error) {
 	docs := newStoreCollection(l, ns)
 	for _, spec := range indexes {
 		if err := docs.CreateIndex(spec); err != nil {

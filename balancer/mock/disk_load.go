@@ -64,7 +64,8 @@ func (l *stateLoader) loadMeta(key, value []byte) error {
 func (st *Storage) storedState() disk.State {
 	given := st.c.ids.State()
 	return disk.State{
-		Time: st.c.clock.Now().UnixNano(), ClusterTime: given.Stamp, ObjectIDCount: int64(given.Counter), Term: st.c.balancer.term,
+		Time: st.c.clock.Now().UnixNano(), ClusterTime: given.Stamp, ObjectIDCount: int64(given.Counter),
+		Term:    st.c.balancer.term,
 		Process: given.Process, RandState: given.PCG, HadTwoShards: st.c.membership.hadTwoShards,
 		Release:   st.c.release.String(),
 		Installed: st.c.installed.toStored(),

@@ -54,7 +54,8 @@ func collectionCommands() []Command {
 		},
 
 		{
-			Name: "createIndexes", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Contacts: Owners, Effect: Writes,
+			Name: "createIndexes", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Contacts: Owners,
+			Effect:    Writes,
 			Privilege: access.OnCollection("createIndex"), ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.CommitQuorum, "commitQuorum"),

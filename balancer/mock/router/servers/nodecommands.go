@@ -110,7 +110,8 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 
 // getDiagnosticData returns a sample of the data that a server samples every second.
 func getDiagnosticData(c *call.Call) (bson.D, error) {
-	data, err := RunDiagnosticCommands(c, DiagnosticCommand{"serverStatus", ServerStatus}, DiagnosticCommand{"connPoolStats", ConnPoolStats})
+	data, err := RunDiagnosticCommands(c, DiagnosticCommand{"serverStatus", ServerStatus},
+		DiagnosticCommand{"connPoolStats", ConnPoolStats})
 	return bson.D{{Key: "data", Value: data}}, err
 }
 
