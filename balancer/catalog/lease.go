@@ -15,7 +15,7 @@ type Lease struct {
 	Since, Expires time.Time // cluster time
 	// Running says that the lease had not expired when it was read.
 	Running           bool
-	PausedCollections []string // sorted
+	PausedCollections []string `bson:"paused"` // sorted
 }
 
 // Holder returns the holder, such as "balance shop.orders, process 42 on host".

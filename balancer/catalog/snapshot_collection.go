@@ -87,10 +87,11 @@ type ShardData struct {
 	Orphans, OrphanBytes int64
 	// ReusableBytes is the free space inside the collection's file, which only the collection's own data can
 	// use; 0 if it was not read.
-	ReusableBytes int64
+	ReusableBytes int64 `bson:"reusable"`
 	// StoredBytes is the size of the file on disk, including reusable space. IndexBytes is the size of the
 	// indexes. Both are 0 if they were not read.
-	StoredBytes, IndexBytes int64
+	StoredBytes int64 `bson:"stored"`
+	IndexBytes  int64
 }
 
 // ChunkSize is the measured size of the chunk that begins at Min.

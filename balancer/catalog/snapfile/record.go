@@ -13,7 +13,7 @@ import (
 )
 
 // Parts of a Snapshot that are plain values are stored in the default BSON form, with their field names
-// in lower case. Renaming such a field requires a new version. The types below are for the other parts.
+// in lower case. A field that gets another name needs a bson tag with the old one. The types below are for the other parts.
 
 // head is the first record. It contains the parts that exist once.
 type head struct {
