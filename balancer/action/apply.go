@@ -75,8 +75,8 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		a.Confirm = nil
 	}
 	return planRun{
-		verb: "apply", RunOptions: a.RunOptions, changePolicy: a.ChangePolicy, approved: a.ApprovedHash,
-		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, addHooks: addUnmarkHook,
+		verb: "apply", RunOptions: a.RunOptions, changePolicy: a.ChangePolicy, approvedHash: a.ApprovedHash,
+		openJournal: func() (*apply.Execution, error) { return a.open(ctx, c) }, addHooks: addUnmarkHook,
 	}.run(ctx, c, &serialReporter{next: r})
 }
 
@@ -84,7 +84,7 @@ func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
 	id, isJob := strings.CutPrefix(cmp.Or(a.UndoJournal, a.ResumeJournal), live.JobPrefix)
 	switch {
 	case isJob:
-		return c.undoJob(ctx, id, a.ResumeJournal != "")
+		return c.prepareJobUndo(ctx, id, a.ResumeJournal != "")
 	case a.ResumeJournal != "":
 		return apply.Resume(a.ResumeJournal)
 	case a.UndoJournal != "":

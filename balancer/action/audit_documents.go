@@ -187,7 +187,7 @@ func (d *documentAudit) scan(ctx context.Context) error {
 			return errSampled
 		}
 		docs := int64(len(copies))
-		if d.bytesSinceCheck+docs*d.docBytes >= cmp.Or(d.portion, readStepBytes) {
+		if d.bytesSinceCheck+docs*d.docBytes >= cmp.Or(d.stepBytes, readStepBytes) {
 			if err := d.saveProgress(copies[0].Doc); err != nil {
 				return err
 			}
@@ -279,7 +279,7 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs int64) error {
 	d.summary.Docs += docs
 	d.docsRead += docs
-	if d.bytesSinceCheck += docs * d.docBytes; d.bytesSinceCheck >= cmp.Or(d.portion, readStepBytes) {
+	if d.bytesSinceCheck += docs * d.docBytes; d.bytesSinceCheck >= cmp.Or(d.stepBytes, readStepBytes) {
 		d.bytesSinceCheck = 0
 		began := d.cluster.Clock.Now()
 		move := pace.Move{Namespace: d.coll.Namespace, MovesNothing: true}

@@ -114,7 +114,7 @@ func (d *documentAudit) addDuplicateKey(spec bson.Raw, copies []placement.Copy) 
 	}
 	d.addFindings(placement.Finding{
 		Kind: placement.DuplicateKey, Namespace: d.coll.Namespace, Shards: slices.Compact(shards), Count: 1,
-		Text: text, Documents: docs, RepairCommands: placement.CommandsForUnique(d.coll.Namespace, ids),
+		Text: text, Documents: docs, RepairCommands: placement.CommandsForDuplicateKey(d.coll.Namespace, ids),
 	})
 }
 

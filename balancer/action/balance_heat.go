@@ -67,7 +67,7 @@ func readSampledHeat(
 		return nil, err
 	}
 	for _, r := range list {
-		if r.Map.Samples > r.Map.Inserts {
+		if r.Map.Samples > r.Map.InsertSamples {
 			maps = append(maps, r.Map)
 		}
 	}

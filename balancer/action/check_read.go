@@ -118,6 +118,6 @@ func auditSampleDocuments(ctx context.Context, source Source, c *check.Cluster) 
 		c.NotAuditedReason = err.Error()
 		return ctx.Err()
 	}
-	c.Audit = &check.AuditResult{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
+	c.Audit = &check.AuditSummary{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
 	return nil
 }

@@ -31,7 +31,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 	var started *balancerStartedError
 	switch {
 	case errors.As(err, &started):
-		q.result.Verdict, q.result.Broken, err = VerdictBroken, []string{started.Error()}, nil
+		q.result.Verdict, q.result.Violations, err = VerdictBroken, []string{started.Error()}, nil
 	case err != nil:
 	case q.result.Quiet.IsZero():
 		q.result.Verdict = VerdictNotQuiet
@@ -46,7 +46,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 		err = q.holdQuiet(held)
 	}
 	if lost := context.Cause(held); errors.Is(lost, live.ErrLeaseLost) {
-		q.result.Broken = append(q.result.Broken, "the lease was lost: another process may have started the balancer")
+		q.result.Violations = append(q.result.Violations, "the lease was lost: another process may have started the balancer")
 		q.result.Verdict = VerdictBroken
 		return errors.Join(err, lost)
 	}
@@ -356,11 +356,11 @@ func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	q.result.Held = q.cluster.Clock.Now().Sub(began).Milliseconds()
 	checking, cancel := q.cleanupContext(ctx, finalCheckTimeout)
 	defer cancel()
-	if broken := q.findBroken(checking); len(broken) > 0 {
-		q.result.Broken = broken
+	if broken := q.findViolations(checking); len(broken) > 0 {
+		q.result.Violations = broken
 	}
 	q.result.Verdict = VerdictQuiet
-	if len(q.result.Broken) > 0 {
+	if len(q.result.Violations) > 0 {
 		q.result.Verdict = VerdictBroken
 	}
 	return err
@@ -405,7 +405,7 @@ func (q *quiesceRun) runWhileQuiet(ctx context.Context) error {
 	close(over)
 	<-watched
 	if cause := context.Cause(running); cause != nil && ctx.Err() == nil {
-		q.result.Broken = append(q.result.Broken, "the command was stopped: "+cause.Error())
+		q.result.Violations = append(q.result.Violations, "the command was stopped: "+cause.Error())
 		err = errors.Join(cause, err)
 	}
 	return err

@@ -180,7 +180,7 @@ func TestReplan(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := w.options()
-	o.ChangePolicy, o.Replan, o.Log = apply.ReplanOnChange, w.replan, j
+	o.ChangePolicy, o.Replan, o.Journal = apply.ReplanOnChange, w.replan, j
 	var told []apply.EventKind
 	o.OnEvent = func(e apply.Event) { told = append(told, e.Kind) }
 	before := w.layout()
@@ -376,7 +376,7 @@ func TestLimitsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := w.options()
-	o.Log, o.Gate = j, w.pace(pace.Rules{MaxMoves: 1})
+	o.Journal, o.Gate = j, w.pace(pace.Rules{MaxMoves: 1})
 	r, err := apply.Run(t.Context(), w.steps, p, o)
 	if err != nil || r.Finished || r.Progress.MovesThisRun != 1 || r.Stopped != "the limit of 1 move is reached" {
 		t.Errorf("%+v, %v", r, err)
@@ -385,7 +385,7 @@ func TestLimitsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := w.history(path)
-	o.Log, o.History, o.Gate = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
+	o.Journal, o.EarlierJournal, o.Gate = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
 	if r, err = apply.Run(t.Context(), w.steps, nil, o); err != nil || r.Progress.MovesThisRun != 1 || r.Progress.MovesDone != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -38,7 +38,7 @@ func TestTriesAgainAndAsks(t *testing.T) {
 	}}
 	o := w.options()
 	var told []apply.EventKind
-	o.Log, o.OnEvent = j, func(e apply.Event) { told = append(told, e.Kind) }
+	o.Journal, o.OnEvent = j, func(e apply.Event) { told = append(told, e.Kind) }
 	r, err := apply.Run(t.Context(), c, p, o)
 	if err != nil || !r.Finished || !slices.Contains(told, apply.Retrying) {
 		t.Fatalf("%+v, %v, told %v", r, err, told)

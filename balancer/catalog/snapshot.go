@@ -69,8 +69,8 @@ type SnapshotParts struct {
 	Reshardings []ActiveResharding
 	// Lease is the lease of shardsh; nil if there is none, or if it can't be read.
 	Lease *Lease
-	// Pause is the pause of all runs of shardsh; nil if there is none.
-	Pause *Pause
+	// RunsPause is the pause of all runs of shardsh; nil if there is none.
+	RunsPause *RunsPause
 
 	// Changes and Actions are the entries of config.changelog and config.actionlog of the last LogSpan,
 	// oldest first.

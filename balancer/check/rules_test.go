@@ -22,7 +22,7 @@ type cluster struct {
 	catalog.SnapshotParts
 	found     []catalog.Inconsistency
 	unasked   string
-	audited   *check.AuditResult
+	audited   *check.AuditSummary
 	unaudited string
 	refused   string
 }

@@ -230,8 +230,8 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("incomplete or out of order: %+v", d)
 		}
 		last = d.Severity
-		if Define(d.Code) != d {
-			t.Errorf("Define(%s) is %+v", d.Code, Define(d.Code))
+		if DefinitionOf(d.Code) != d {
+			t.Errorf("Define(%s) is %+v", d.Code, DefinitionOf(d.Code))
 		}
 	}
 	for code := range codes {
@@ -515,7 +515,7 @@ func TestFindingsAreWellFormed(t *testing.T) {
 		d := Diagnose(s)
 		last := Critical
 		for _, f := range d.Findings {
-			def := Define(f.Code)
+			def := DefinitionOf(f.Code)
 			if def.Code == "" || f.Severity > def.Severity || f.Severity == 0 || f.Severity > last || f.Actor != def.Actor {
 				rt.Errorf("%+v against %+v", f, def)
 			}

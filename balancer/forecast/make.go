@@ -236,7 +236,7 @@ func leftUnevenFindings(s *catalog.Snapshot, balanced []string) []diagnosis.Find
 // whole.
 func causeFindings(s *catalog.Snapshot, about diagnosis.Scope) (list []diagnosis.Finding) {
 	own := []diagnosis.Code{
-		diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowZoneUnknown, diagnosis.SettingsUnreadable,
+		diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowTimeZoneUnknown, diagnosis.SettingsUnreadable,
 	}
 	a := diagnosis.Why(s, about)
 	for _, f := range append(a.Causes, a.Symptoms...) {

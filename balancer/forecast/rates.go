@@ -119,7 +119,7 @@ func (r *rates) fit(
 	}
 	r.bytesPerSecond = 1 / math.Max(perByte, 1e-12)
 	r.waiting, r.otherSteps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
-	r.costs.Batch, r.costs.BatchBytes = 0, 0
+	r.costs.BatchTime, r.costs.BatchBytes = 0, 0
 	r.costs.Bandwidth, r.costs.MoveOverhead = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
 }
 

@@ -131,7 +131,7 @@ func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapsho
 	p := s.Parts()
 	r = r.WithPatch(21) // as servers have one
 	p.Time = p.Time.Add(48 * time.Hour)
-	p.Release, p.Config, p.Changes, p.Actions, p.Lease, p.Pause, p.Members = r, nil, nil, nil, nil, nil, nil
+	p.Release, p.Config, p.Changes, p.Actions, p.Lease, p.RunsPause, p.Members = r, nil, nil, nil, nil, nil, nil
 	settings := catalog.DefaultSettingsOf(r)
 	settings.Mode = catalog.ModeOff // or the first round may split chunks
 	settings.Window, settings.SecondaryThrottle = p.Settings.Window, p.Settings.SecondaryThrottle

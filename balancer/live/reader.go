@@ -166,7 +166,7 @@ type reading struct {
 	parts             catalog.SnapshotParts
 	shardTimeouts     shardTimeouts
 	awaitMembers      func() []catalog.Member // waits for the answers of members
-	probes            probeLimits
+	probeLimits       probeLimits
 	progress          progressCounter
 	reachabilityKnown bool // it is known which shards the router can reach
 	mu                sync.Mutex
@@ -214,7 +214,7 @@ func (r *reading) steps() []step {
 		{RunningMigrations | RunningReshardings, "operations", r.readActivity},
 		{Chunks, "collections", tables.readTablesWithOutlines},
 		{RecentMoves, "changelog", logs.readMoves},
-		{Leases, "lease", r.readLeases},
+		{Leases, "lease", r.readLeaseAndPause},
 		{Statuses, "balance", r.readStatuses},
 		{Deletions, "rangeDeletions", r.readDeletionsAndVersions},
 		{ExplanationData, "causes", causes.readAll},

@@ -91,7 +91,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 		r.addGap(catalog.Gap{What: "balance"}, fmt.Errorf("the server was asked about %d of %d collections only",
 			MaxStatusCollections, n))
 	}
-	var skipped atomic.Pointer[NoAnswerError]
+	var skipped atomic.Pointer[ShardTimeoutError]
 	defer func() {
 		if why := skipped.Load(); why != nil {
 			r.addGap(catalog.Gap{What: "balance"}, why) // one gap for all collections that were not asked
@@ -110,7 +110,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 			if err == nil {
 				c.Reported = parseStatus(reply)
 			}
-			if why, ok := errors.AsType[*NoAnswerError](err); ok && why.Within == 0 && r.options.Required&Statuses == 0 {
+			if why, ok := errors.AsType[*ShardTimeoutError](err); ok && why.Within == 0 && r.options.Required&Statuses == 0 {
 				skipped.Store(why)
 				return nil
 			}

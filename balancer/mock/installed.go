@@ -144,8 +144,8 @@ func (i *InstalledReleases) hostsOf(on ServerSelector) ([]string, error) {
 		}
 	}
 	for _, m := range i.addresses.Members() {
-		if on == (ServerSelector{}) || on.ConfigServers && m.ID == configShard || on.Shard != "" &&
-			on.Shard == string(m.ID) ||
+		if on == (ServerSelector{}) || on.ConfigServers && m.Shard == configShard || on.Shard != "" &&
+			on.Shard == string(m.Shard) ||
 			on.Member == m.Host {
 			all = append(all, m.Host)
 		}
@@ -158,10 +158,10 @@ func (i *InstalledReleases) hostsOf(on ServerSelector) ([]string, error) {
 
 // MemberAddress is the address of a member of a shard or of the config server.
 type MemberAddress struct {
-	ID   catalog.ShardID
-	Set  string
-	Host string   // of the member
-	All  []string // of all members of its set; the first is the primary
+	Shard       catalog.ShardID
+	Set         string
+	Host        string   // of the member
+	MemberHosts []string // of all members of its set; the first is the primary
 }
 
 // Members returns the members of the shards and of the config server. The caller holds the lock.

@@ -23,8 +23,8 @@ type RangeDeleter struct {
 	faults     *Faults
 	failPoints *FailPoints
 	shards     shardSet
-	// readers are the open cursors; opened is the number of cursors ever opened.
-	readers map[*OpenCursor]struct{}
+	// cursors are the open cursors; opened is the number of cursors ever opened.
+	cursors map[*OpenCursor]struct{}
 	opened  int
 }
 

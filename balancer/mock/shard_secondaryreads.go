@@ -87,7 +87,7 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	}
 	task.begun = true
 	var reads []*SecondaryRead
-	for r := range rd.readers {
+	for r := range rd.cursors {
 		if r.secondary.readsRangeOn(s.id, task) && r.ns == task.coll.Namespace {
 			reads = append(reads, r.secondary)
 		}

@@ -95,7 +95,7 @@ func shardChart(shards []Shard, chartWidth float64) Chart {
 		}
 	}
 	c.Labels = shardLabels(list, chartWidth)
-	if mean := SpreadOf(shards).Mean; mean > 0 {
+	if mean := ByteSpreadOf(shards).Mean; mean > 0 {
 		c.Lines = append(c.Lines, Box{X: 0, Y: roundToTenth(plotHeight - ratio(mean, most)*plotHeight), W: chartWidth,
 			Title: "mean " + humanize.Bytes(mean)})
 	}

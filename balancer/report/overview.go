@@ -181,7 +181,7 @@ func NewOverview(s *catalog.Snapshot) *Overview {
 	o := &Overview{
 		Source: p.Source.Name, Version: p.Version, Time: p.Time,
 		Balancer: balancerOf(s), Answer: diagnosis.Why(s, diagnosis.Scope{}),
-		History: NewHistory(s), DeletionsKnown: p.DeletionsKnown,
+		History: NewDayHistory(s), DeletionsKnown: p.DeletionsKnown,
 		Forecasts: []forecast.Forecast{}, Unread: []string{},
 	}
 	if !p.ClusterID.IsZero() {

@@ -136,8 +136,8 @@ func sourceText(s action.HeatSource) string {
 		}
 		parts = append(parts, text)
 	}
-	if s.Inserts > 0 {
-		parts = append(parts, humanize.Count(s.Inserts, "new document"))
+	if s.InsertSamples > 0 {
+		parts = append(parts, humanize.Count(s.InsertSamples, "new document"))
 	}
 	if len(parts) == 0 {
 		return "nothing: neither counters nor samples could be read"

@@ -296,7 +296,7 @@ func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, e
 		unwatch()
 		s.Runtime.ClearInterrupt()
 		if p := recover(); p != nil {
-			v, err = nil, s.Errors.describeFault(p)
+			v, err = nil, s.Errors.describePanic(p)
 		}
 		if err != nil {
 			if !s.cfg.Interactive || ctx.Err() != nil { // in a REPL, an error does not stop timers

@@ -58,8 +58,8 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		return c.host.preflightObject(*result.Preflight)
 	case result.Heat != nil:
 		return c.host.printableObject(result.Heat, actiontext.HeatPlan(*result.Heat))
-	case result.Load != nil:
-		return c.host.printableObject(result.Load, actiontext.OpsPreviewText(*result.Load))
+	case result.OpsPreview != nil:
+		return c.host.printableObject(result.OpsPreview, actiontext.OpsPreviewText(*result.OpsPreview))
 	case result.Plan != nil:
 		return c.host.planObject(result.Plan)
 	case c.JS.Context().Err() != nil:

@@ -23,7 +23,7 @@ type Helpers struct {
 // shardsh has, which require a mongos, and those of the old shell.
 func helperTables() [][]helper {
 	return slices.Concat(
-		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
+		[][]helper{shardMethods(), shardSettingMethods(), shardMoveCollectionMethods()},
 		requiringMongos(shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
 			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardHistoryMethods(), shardVerifyMethods(),
 			shardAuditMethods(), shardMergeMethods(), shardWindowMethods(), shardWhyMethods(),

@@ -173,7 +173,7 @@ func newBalanceReporter(
 	r.Reporter.WriteMove = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
 		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
-		r.ShowLoad = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.OpsPreviewText(l)) }
+		r.ShowOps = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.OpsPreviewText(l)) }
 	}
 	if o.json {
 		r.move = func(e runner.Event) { _ = writeLine(env.jsonOut(), actiontext.BalanceEventOf(e)) }
@@ -223,8 +223,8 @@ func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error
 		return writeJSON(env.jsonOut(), r.Heat)
 	case r.Heat != nil:
 		fmt.Fprint(env.out(), actiontext.HeatPlan(*r.Heat))
-	case o.json && r.Load != nil:
-		return writeJSON(env.jsonOut(), r.Load)
+	case o.json && r.OpsPreview != nil:
+		return writeJSON(env.jsonOut(), r.OpsPreview)
 	case o.json:
 		return writeJSON(env.jsonOut(), r.Plan)
 	case o.script:

@@ -112,7 +112,7 @@ func connectMock(env environment, o *clusterFlags, s connectOptions) (*connectio
 	cfg := mock.Config{
 		Topology:   topology,
 		RealTime:   o.mockTime == "real" || o.mockTime == "" && s.interactive,
-		Pace:       pace,
+		ClockSpeed: pace,
 		Seed:       o.seed.N,
 		Release:    o.serverVersion.Release,
 		FCV:        o.fcv,

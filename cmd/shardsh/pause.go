@@ -90,7 +90,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	result, err := o.verb.Run(ctx, conn.actionCluster(js.Clock))
-	paused := errors.As(err, new(*live.PauseError))
+	paused := errors.As(err, new(*live.AlreadyPausedError))
 	if err != nil && !paused {
 		return preferTimeout(ctx, withFlagNames(err))
 	}

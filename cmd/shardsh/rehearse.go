@@ -52,7 +52,7 @@ func startRehearsals(
 		r.options.Clock = script.WallClock()
 	}
 	if interactive {
-		r.options.Pace = 1
+		r.options.ClockSpeed = 1
 	}
 	r.connect = func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
 		return r.open(ctx, settings)

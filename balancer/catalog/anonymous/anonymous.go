@@ -109,10 +109,10 @@ func (w walk) snapshot(p catalog.SnapshotParts) (catalog.SnapshotParts, error) {
 		lease.PausedCollections = slices.Sorted(slices.Values(each(lease.PausedCollections, w.name)))
 		p.Lease = &lease
 	}
-	if p.Pause != nil {
-		pause := *p.Pause
+	if p.RunsPause != nil {
+		pause := *p.RunsPause
 		pause.Reason, pause.User, pause.Login, pause.Host = "left out", "somebody", "", w.members(pause.Host)
-		p.Pause = &pause
+		p.RunsPause = &pause
 	}
 	var err error
 	if p.Collections, err = tryEach(p.Collections, w.collection); err != nil {

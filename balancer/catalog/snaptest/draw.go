@@ -138,7 +138,7 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 			Running: g.bool("running"), PausedCollections: []string{"db.c0", "db.c1"}}
 	}
 	if g.bool("on hold") {
-		p.Pause = &catalog.Pause{Reason: "backup", User: "ann", Host: "ops1", Login: "admin.ann",
+		p.RunsPause = &catalog.RunsPause{Reason: "backup", User: "ann", Host: "ops1", Login: "admin.ann",
 			Since: g.time("on hold since"), Active: g.bool("on hold still")}
 		p.Compatibility = catalog.Compatibility{Version: "6.0", Target: "7.0"}
 	}

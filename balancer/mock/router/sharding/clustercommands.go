@@ -110,7 +110,7 @@ func setDefaultConcerns(c *call.Call) (bson.D, error) {
 func features(c *call.Call) (bson.D, error) {
 	id := catalog.ShardID(c.Node.Host())
 	if c.Node.Member != nil {
-		id = c.Node.Member.ID
+		id = c.Node.Member.Shard
 	}
 	reset := c.Body.Lookup("oidReset")
 	on, _ := reset.BooleanOK()

@@ -282,7 +282,7 @@ func sampleLeaseExpires(r ClusterReading, sample func(float64, ...string)) {
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func sampleRunsPaused(r ClusterReading, sample func(float64, ...string)) {
-	p := r.Report.Result.Parts().Pause
+	p := r.Report.Result.Parts().RunsPause
 	sample(machine.BoolValue(p != nil && p.Active))
 }
 
