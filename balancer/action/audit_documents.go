@@ -135,8 +135,8 @@ func (d *documentAudit) idIndex() bson.Raw {
 	return bsonOf(spec)
 }
 
-// newMerge reads documents by an index from a key on.
-func (d *documentAudit) newMerge(shards []*holdings.Shard, index, from bson.Raw) *holdings.MergedReader {
+// newMergedReader reads documents by an index from a key on.
+func (d *documentAudit) newMergedReader(shards []*holdings.Shard, index, from bson.Raw) *holdings.MergedReader {
 	order, _ := index.Lookup("key").DocumentOK()
 	name, _ := index.Lookup("name").StringValueOK()
 	return &holdings.MergedReader{
@@ -179,7 +179,7 @@ func (d *documentAudit) scan(ctx context.Context) error {
 		}
 	}
 	d.cursorOpened = d.cluster.Clock.Now()
-	m := d.newMerge(d.shards.ReadableShards(), d.idIndex(), from)
+	m := d.newMergedReader(d.shards.ReadableShards(), d.idIndex(), from)
 	m.IndexName = "" // buckets of time series have an order of _id, and no index of that name
 	groups := int64(0)
 	return m.Each(ctx, func(copies []placement.Copy) error {

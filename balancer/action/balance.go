@@ -32,7 +32,7 @@ type Balance struct {
 	Namespaces []string
 	All        bool
 	// Goal and Order default to runner.GoalSize and runner.OrderChosen.
-	Goal  runner.Goal
+	Goal  runner.BalanceGoal
 	Order runner.Order
 	// OpsInterval is the time for which operations are counted before each round, for the goal
 	// runner.GoalOps; zero means a minute.
@@ -62,7 +62,7 @@ type Balance struct {
 // Validate refuses options that exclude each other.
 func (b Balance) Validate() error {
 	if b.Goal != "" {
-		if _, err := runner.ParseGoal(string(b.Goal)); err != nil {
+		if _, err := runner.ParseBalanceGoal(string(b.Goal)); err != nil {
 			return refuse("{goal}: %v", err)
 		}
 	}

@@ -209,7 +209,7 @@ func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Exe
 	}
 	_, err = l.run(ctx, work, o, nil, &serialReporter{})
 	switch {
-	case errors.As(err, new(*apply.BalancerError)): // the preflight reports it separately
+	case errors.As(err, new(*apply.BalancerConflictError)): // the preflight reports it separately
 		return nil
 	case p.changePolicy == apply.ReplanOnChange && errors.As(err, new(*apply.ChangedError)): // the run makes a new plan
 		return nil

@@ -113,7 +113,7 @@ func (l *preflightReader) read(ctx context.Context, planSnapshot *catalog.Snapsh
 		o.Namespaces = l.namespaces()
 	}
 	if planSnapshot == nil {
-		o.MemberSettings = l.ClientOptions
+		o.MemberClientOptions = l.ClientOptions
 	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func NewTemplateReader(client *mongo.Client, address, ns string) func(ctx contex
 	return func(ctx context.Context) (*catalog.Snapshot, error) {
 		s, err := live.NewSecondaryReader(client, nil, live.ReaderOptions{
 			Parts: live.Identity | live.Settings | live.Shards | live.Collections | live.Chunks | live.Zones | live.Sizes |
-				live.LegacySizes | live.Samples,
+				live.LegacySizes | live.KeySamples,
 			Required: live.Shards | live.Collections | live.Chunks | live.Zones,
 			Source:   catalog.Source{Kind: catalog.SourceLive, Name: address}, Namespaces: []string{ns},
 		}).Read(ctx)

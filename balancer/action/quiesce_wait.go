@@ -159,7 +159,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	pause := minPollPause
 	for n := 0; ; n++ {
 		left := q.Timeout - q.cluster.Clock.Now().Sub(began)
-		s, off, err := q.checkQuiet(ctx, left, &stopped, n == 0)
+		s, off, err := q.stopAndCheckQuiet(ctx, left, &stopped, n == 0)
 		if err != nil {
 			return err
 		}
@@ -217,16 +217,16 @@ func primaryChanged(before, after live.BalancerStatus) bool {
 	return before.Term != after.Term || after.Rounds < before.Rounds
 }
 
-// checkQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
-// unless the user lacks a privilege, which is an error. checkQuiet stops the balancer if it is on. If
-// the balancer is on although it was stopped before, another client has started it; then checkQuiet
+// stopAndCheckQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
+// unless the user lacks a privilege, which is an error. stopAndCheckQuiet stops the balancer if it is on. If
+// the balancer is on although it was stopped before, another client has started it; then stopAndCheckQuiet
 // returns a *balancerStartedError.
-func (q *quiesceRun) checkQuiet(
+func (q *quiesceRun) stopAndCheckQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (*quietCheck, bool, error) {
 	looking, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	s, err := q.readQuietCheck(looking, left, stopped, all)
+	s, err := q.stopAndReadQuiet(looking, left, stopped, all)
 	switch {
 	case ctx.Err() != nil:
 		return nil, false, context.Cause(ctx)
@@ -249,7 +249,7 @@ func (*balancerStartedError) Error() string {
 	return "another client has started the balancer in the meantime"
 }
 
-func (q *quiesceRun) readQuietCheck(
+func (q *quiesceRun) stopAndReadQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (s *quietCheck, err error) {
 	s = new(quietCheck)

@@ -91,7 +91,7 @@ func TestNothingBesideAWindowElsewhere(t *testing.T) {
 					w = newWorld(t, nightly(tt.window), release, 1)
 				}
 				err := w.applyIn(tt.zone, tt.unknown)
-				works, busy := errors.AsType[*apply.BalancerError](err)
+				works, busy := errors.AsType[*apply.BalancerConflictError](err)
 				if busy != tt.refused || !busy && err != nil {
 					t.Fatalf("%v", err)
 				}

@@ -22,7 +22,7 @@ import (
 // Run executes a plan. When ctx ends, no new step begins, the running steps complete, and the Result
 // says that the run was stopped. The Result says what was done in any case.
 //
-// The error is a *ChangedError, a *BlockedError, a *BalancerError or a *StepError if the cluster is the
+// The error is a *ChangedError, a *BlockedError, a *BalancerConflictError or a *StepError if the cluster is the
 // reason. All but the last one are returned before any command was sent, unless the cluster has changed
 // during the run.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {

@@ -77,7 +77,7 @@ type SnapshotParts struct {
 	Changes, Actions []LogEntry
 	// Outcomes counts the outcomes of migrations, if the reader read them instead of the entries of the
 	// change log; otherwise nil.
-	Outcomes *Outcomes
+	Outcomes *MigrationOutcomes
 
 	// Config contains the documents of config's small collections as stored, by collection: settings,
 	// shards, databases, collections, tags, version. The documents of chunks are in the routing tables.

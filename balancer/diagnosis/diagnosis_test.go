@@ -421,7 +421,7 @@ func TestOutcomes(t *testing.T) {
 	c := newCluster(t).migrated(time.Hour, "success", "").migrated(time.Hour, "success", "odd").
 		migrated(2*time.Hour, "aborted", "").
 		migrated(25*time.Hour, "success", "").migrated(time.Hour, "success", "")
-	want := []catalog.Outcome{
+	want := []catalog.MigrationOutcome{
 		{Count: 2},
 		{Error: "aborted", From: "a", To: "b", Count: 1},
 		{Error: "odd", From: "a", To: "b", Count: 1},
@@ -429,7 +429,7 @@ func TestOutcomes(t *testing.T) {
 	if got := OutcomesSince(c.snapshot(), noon.Add(-24*time.Hour)); !slices.Equal(got, want) {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
-	c.Outcomes = &catalog.Outcomes{Counts: want[:1]}
+	c.Outcomes = &catalog.MigrationOutcomes{Counts: want[:1]}
 	if got := OutcomesSince(c.snapshot(), noon); !slices.Equal(got, want[:1]) {
 		t.Errorf("got %+v, want what the reader counted", got)
 	}

@@ -151,7 +151,7 @@ func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Relea
 
 // forcedMove returns the command that moves a chunk regardless of its size.
 func forcedMove(r catalog.Release, ns, lower, upper string) string {
-	if !r.AtLeast(catalog.Release60) {
+	if !r.FCVAtLeast(catalog.Release60) {
 		return fmt.Sprintf("db.adminCommand({ moveChunk: %q, bounds: [%s, %s], to: <shard>, forceJumbo: true })",
 			ns, lower, upper)
 	}

@@ -27,7 +27,7 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	}
 	e := readEvidence(s)
 	first, last := s.ExtremeTimeZones()
-	k := balancerWindow{settings: s.Settings(), locations: []*time.Location{first, last}, known: s.Parts().Clock}
+	k := balancerWindow{settings: s.Settings(), locations: []*time.Location{first, last}, clock: s.Parts().Clock}
 	prepared, changed := o.prepare(s)
 	r := fitRates(e, sim.SnapshotCosts(s))
 	simulations, err := o.simulations(prepared, r)

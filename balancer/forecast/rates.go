@@ -77,7 +77,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 	}
 	copying, rest := newRatios(), newRatios()
 	for i := range fitIterations {
-		r.fit(e.moves, weights, copying.endsSlowdown, i > 0)
+		r.fit(e.moves, weights, copying.slowdownOfEnds, i > 0)
 		copying, rest = r.compareByLink(e.moves, weights)
 	}
 	r.measureScatter(e.moves, weights, func(m pastMigration) float64 {

@@ -136,7 +136,7 @@ func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapsho
 	settings.Mode = catalog.ModeOff // or the first round may split chunks
 	settings.Window, settings.SecondaryThrottle = p.Settings.Window, p.Settings.SecondaryThrottle
 	settings.MaxChunkSizeBytes = (1 + p.Settings.MaxChunkSizeBytes%1024) << 20
-	if r.AtLeast(catalog.Release83) && len(p.Settings.Days) > 0 {
+	if r.FCVAtLeast(catalog.Release83) && len(p.Settings.Days) > 0 {
 		settings.Days, settings.Window = p.Settings.Days, nil
 	}
 	p.Settings, p.Balancer.Mode = settings, settings.Mode

@@ -17,7 +17,7 @@ import (
 func (r *reading) readSizes(ctx context.Context) error {
 	defer r.fillZeroSizes()
 	left := r.parts.Collections
-	if !r.wants(LegacySizes) || r.parts.Release.AtLeast(catalog.Release60) {
+	if !r.wants(LegacySizes) || r.parts.Release.FCVAtLeast(catalog.Release60) {
 		err := r.readDataDistribution(ctx)
 		old := r.wants(LegacySizes) && mongoerr.Is(ServerError(err), mongoerr.UnknownStage)
 		if down := r.wants(CollectionSizes) && isUnanswered(err); !old && !down {

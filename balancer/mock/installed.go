@@ -124,7 +124,7 @@ func (i *InstalledReleases) Install(on ServerSelector, r catalog.Release) error 
 // checkInstallable rejects releases whose servers would refuse to start with the cluster's data.
 func (i *InstalledReleases) checkInstallable(r catalog.Release) error {
 	own := i.defaults.release.Line()
-	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
+	if r.Line() != own && !(r.Line().FCVAtLeast(catalog.Release80) && own.FCVAtLeast(catalog.Release80)) {
 		return mongoerr.New(mongoerr.IllegalOperation, "a mock of release %s can't have servers of release %s", own, r.Line())
 	}
 	fcv, line := i.parameters.fcv(), r.Line().String()

@@ -39,9 +39,9 @@ type heldDeletion struct {
 // OpenCursor registers a cursor until it is closed.
 func (rd *RangeDeleter) OpenCursor(ns string, shards []catalog.ShardID, noTimeout bool,
 	secondary *SecondaryRead) *OpenCursor {
-	rd.opened++
+	rd.openedCursors++
 	r := &OpenCursor{
-		deleter: rd, id: rd.opened, ns: ns, shards: shards, noTimeout: noTimeout, secondary: secondary,
+		deleter: rd, id: rd.openedCursors, ns: ns, shards: shards, noTimeout: noTimeout, secondary: secondary,
 		lastUsed: rd.clock.Now(),
 	}
 	if rd.cursors == nil {

@@ -43,7 +43,7 @@ func (rq *Request) ReadFromSecondaries() {
 	release := rq.env.config.fcv.applyTo(rq.env.release)
 	rq.secondary = &SecondaryRead{
 		tables:   map[catalog.ShardID]*catalog.RoutingTable{},
-		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.AtLeast(catalog.Release82),
+		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.FCVAtLeast(catalog.Release82),
 	}
 }
 

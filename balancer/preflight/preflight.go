@@ -323,7 +323,7 @@ func (l *checker) checkBalancer() {
 	}
 	what := l.BalancerConflict.Error()
 	var commands []string
-	if e, ok := errors.AsType[*apply.BalancerError](l.BalancerConflict); ok {
+	if e, ok := errors.AsType[*apply.BalancerConflictError](l.BalancerConflict); ok {
 		what, commands = e.Summary(), []string{"sh.stopBalancer()"}
 	}
 	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))

@@ -170,7 +170,7 @@ func (l *checker) privilegeNeeds() (list []need) {
 		if m.splitsOrMerges {
 			add(on, "to split and merge chunks", true, "splitChunk")
 		}
-		byDonor := release.AtLeast(catalog.Release60) // donors split the moved ranges themselves
+		byDonor := release.FCVAtLeast(catalog.Release60) // donors split the moved ranges themselves
 		cuts := m.donorSplits && m.splitsOrMerges || !byDonor && l.needsSplit(ns, m)
 		if cuts {
 			add(on, "to cut ranges", true, asks...)

@@ -158,7 +158,7 @@ func (h *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 
 // supports reports whether the cluster's release has a command.
 func (m *clusterMock) supports(cmd *commands.Command) bool {
-	return cmd.Since == (catalog.Release{}) || m.cluster.Release().AtLeast(cmd.Since)
+	return cmd.Since == (catalog.Release{}) || m.cluster.Release().FCVAtLeast(cmd.Since)
 }
 
 // answerRead answers a read-only command from the cluster, or from the mock if its data

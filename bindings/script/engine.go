@@ -76,8 +76,8 @@ type Options struct {
 	CheckRun func(path string) error
 	// BuiltinModule returns the built-in module with a name; nil when there is none.
 	BuiltinModule func(name string) goja.Value
-	// Receivers returns how help texts name an object of each class, such as "db." for Database.
-	Receivers func() map[string]string
+	// ReceiverNames returns how help texts name an object of each class, such as "db." for Database.
+	ReceiverNames func() map[string]string
 }
 
 // Engine is one JavaScript runtime with its programs, timers, modules and classes. It belongs to one

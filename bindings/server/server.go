@@ -87,9 +87,9 @@ type Conn struct {
 	Client         *mongo.Client
 	Address        string             // without credentials
 	ReadPreference *readpref.ReadPref // nil for the primary
-	// Settings are the options to open the connection again, as another user or to other servers; nil
+	// ClientOptions are the options to open the connection again, as another user or to other servers; nil
 	// when they are unknown.
-	Settings       *options.ClientOptions
+	ClientOptions  *options.ClientOptions
 	hello          bson.Raw
 	defaultSession *mongo.Session
 	txnNumbers     map[string]int64 // the last numbers of sessions, by session id

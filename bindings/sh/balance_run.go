@@ -81,14 +81,15 @@ func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
 	return c.host.printableObject(result, actiontext.GiveBackResult(result))
 }
 
-func (c *call) runnerGoalOption(h helperOptions) (goal runner.Goal) {
+func (c *call) runnerGoalOption(h helperOptions) (goal runner.BalanceGoal) {
 	text := h.text("goal")
 	if text == "" {
 		return ""
 	}
-	goal, err := runner.ParseGoal(text)
+	goal, err := runner.ParseBalanceGoal(text)
 	if err != nil {
-		h.throwWrongOption("goal", "one of "+humanize.Join(runner.Goals(), ", "), c.host.Display.Inspect(h.value("goal")))
+		h.throwWrongOption("goal", "one of "+humanize.Join(runner.BalanceGoals(), ", "),
+			c.host.Display.Inspect(h.value("goal")))
 	}
 	return goal
 }

@@ -26,9 +26,9 @@ func helperTables() [][]helper {
 		[][]helper{shardMethods(), shardSettingMethods(), shardMoveCollectionMethods()},
 		requiringMongos(shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
 			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardHistoryMethods(), shardVerifyMethods(),
-			shardAuditMethods(), shardMergeMethods(), shardWindowMethods(), shardWhyMethods(),
+			shardAuditMethods(), shardChunkMethods(), shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
-			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardDiffMethods(), shardAdviseMethods(),
+			shardCommandMethods(), shardMapMethods(), shardSnapshotMethods(), shardDiffMethods(), shardAdviseMethods(),
 			shardHeatMethods()),
 		[][]helper{shardOldShellMethods()},
 	)

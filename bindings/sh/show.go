@@ -165,7 +165,8 @@ func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
 
 func showBalancer(c *call, d *server.Database) goja.Value {
 	r := c.host.readStatusReport(d, d.Sibling("config"),
-		live.Settings|live.Balancer|live.Clock|live.Rounds|live.Outcomes|live.RunningMigrations|live.RunningReshardings)
+		live.Settings|live.Balancer|live.Clock|live.Rounds|live.MigrationOutcomes|live.RunningMigrations|
+			live.RunningReshardings)
 	if c.host.Display.ShowsTables() {
 		return c.host.Display.TablesResult(r.drawBalancer)
 	}

@@ -20,7 +20,7 @@ import (
 // outcomes of the last day.
 func showMigrations(c *call, d *server.Database) goja.Value {
 	r := c.host.readStatusReport(d, d.Sibling("config"),
-		live.Outcomes|live.RunningMigrations|live.RunningReshardings|live.RecentMoves)
+		live.MigrationOutcomes|live.RunningMigrations|live.RunningReshardings|live.RecentMoves)
 	if c.host.Display.ShowsTables() {
 		return c.host.Display.TablesResult(r.drawMoves)
 	}

@@ -43,7 +43,7 @@ type statusReport struct {
 // statusParts are the parts of the cluster that sh.status() reads, besides the routers, and the first
 // chunks and zones of each collection.
 const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
-	live.ChunkCounts | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations | live.Leases
+	live.ChunkCounts | live.Sizes | live.Rounds | live.MigrationOutcomes | live.RunningMigrations | live.Leases
 
 // readStatusReport reads parts of a cluster for a report.
 func (h *Host) readStatusReport(d, config *server.Database, parts live.Part) *statusReport {

@@ -37,7 +37,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
 		f.BoolVar(&o.all, "all", false, "balance all sharded collections")
 		f.StringVar(&o.goal, "goal", string(runner.GoalSize),
-			"`"+humanize.Join(runner.Goals(), "|")+"` what to balance: bytes, chunks, operations")
+			"`"+humanize.Join(runner.BalanceGoals(), "|")+"` what to balance: bytes, chunks, operations")
 		f.StringVar(&o.order, "order", string(runner.OrderChosen),
 			"`"+humanize.Join(runner.Orders(), "|")+"` order of the moves in a round")
 		f.StringVar(&o.by, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
@@ -81,7 +81,7 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 // action returns the options of the action.
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
-		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
+		Namespaces: o.namespaces, All: o.all, Goal: runner.BalanceGoal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
 		LoadKind: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), PlanFirst: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,

@@ -60,7 +60,7 @@ func startRehearsals(
 	if conn.client == nil {
 		return r, nil
 	}
-	settings := *conn.settings
+	settings := *conn.clientOptions
 	if conn.transcript != nil {
 		settings.SetMonitor(conn.transcript.Monitor())
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // Parts of a Snapshot that are plain values are stored in the default BSON form, with their field names
-// in lower case. A field that gets another name needs a bson tag with the old one. The types below are for the other parts.
+// in lower case. A field that gets another name needs a bson tag with the old one. The types below are for
+// the other parts.
 
 // head is the first record. It contains the parts that exist once.
 type head struct {
@@ -29,7 +30,7 @@ type head struct {
 	Clock           clock // missing in old files
 	DeletionsKnown  bool
 	Unsharded       []catalog.UnshardedData
-	Outcomes        *catalog.Outcomes
+	Outcomes        *catalog.MigrationOutcomes
 	Lease           *catalog.Lease
 	Pause           *catalog.RunsPause    // missing in old files
 	Compatibility   catalog.Compatibility // missing in old files

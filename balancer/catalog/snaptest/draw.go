@@ -158,8 +158,8 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 		p.Actions = append(p.Actions, entry("balancer.round"))
 	}
 	if g.bool("outcomes") {
-		p.Outcomes = &catalog.Outcomes{Since: g.time("since"),
-			Counts: []catalog.Outcome{{Error: "aborted", From: "s0", To: "s1", Count: 3}}}
+		p.Outcomes = &catalog.MigrationOutcomes{Since: g.time("since"),
+			Counts: []catalog.MigrationOutcome{{Error: "aborted", From: "s0", To: "s1", Count: 3}}}
 	}
 }
 

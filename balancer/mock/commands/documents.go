@@ -109,8 +109,9 @@ func documentCommands() []Command {
 		{
 			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true,
 			AwaitsRequestedNodes: true,
-			Retryable:            true, Effect: Writes, Privilege: access.MayBulkWrite, ErrorPrefix: errorPrefix("clusterBulkWriteParse"),
-			Strict: true,
+			Retryable:            true, Effect: Writes, Privilege: access.MayBulkWrite,
+			ErrorPrefix: errorPrefix("clusterBulkWriteParse"),
+			Strict:      true,
 			Fields: fields(required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
 				withTypeNames("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),
 				optional(args.OptionalBool, "bypassEmptyTsReplacement"),

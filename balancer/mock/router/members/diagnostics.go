@@ -28,7 +28,7 @@ func memberDiagnosticData(c *call.Call) (bson.D, error) {
 	own := []servers.DiagnosticCommand{{Name: "serverStatus", Run: servers.ServerStatus},
 		{Name: "replSetGetStatus", Run: replicaSetStatus}}
 	pools := servers.DiagnosticCommand{Name: "connPoolStats", Run: servers.ConnPoolStats}
-	if !c.Cluster.Release().AtLeast(catalog.Release80) {
+	if !c.Cluster.Release().FCVAtLeast(catalog.Release80) {
 		data, err := servers.RunDiagnosticCommands(c, append(own, pools)...)
 		return bson.D{{Key: "data", Value: data}}, err
 	}
@@ -177,8 +177,8 @@ func memberParameter(c *call.Call, name string) (any, bool) {
 		return servers.AuthSchemaVersion, true
 	}
 	flag, known := featureFlags()[name]
-	if !known || !c.Cluster.Release().AtLeast(catalog.Release80) ||
-		name == unshardedFlag && !c.Cluster.Release().KnowsUnshardedFlag() {
+	if !known || !c.Cluster.Release().FCVAtLeast(catalog.Release80) ||
+		name == unshardedFlag && !c.Cluster.Release().HasBalanceUnshardedFlag() {
 		return nil, false
 	}
 	shown := bson.D{{Key: "value", Value: flag.on}}
