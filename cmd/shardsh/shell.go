@@ -176,6 +176,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		Settings:       conn.settings,
 		Routers:        conn.routers,
 		OnStuck:        func(cause error) { endStuck(env, cause) },
+		StuckTimeout:   env.stuckTimeout,
 		Compat:         o.compat,
 		Sandbox:        o.sandboxRules(),
 		ResultLimit:    o.pageLimit(),
