@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -67,7 +68,9 @@ func TestScriptThatCantBeStopped(t *testing.T) {
 // runStuck runs endless as a process of its own, and signals it once it is at it.
 func runStuck(t *testing.T, args []string, signal os.Signal) (code int, stderr string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestScriptThatCantBeStopped$")
+	ctx, cancel := context.WithTimeout(t.Context(), servePatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestScriptThatCantBeStopped$")
 	args = slices.Concat([]string{"--nodb", "--quiet"}, args, []string{"--eval", endless})
 	cmd.Env = append(os.Environ(), argsOfChild+"="+strings.Join(args, "\x1f"))
 	var told bytes.Buffer
