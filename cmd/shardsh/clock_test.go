@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync/atomic"
+	"testing"
 	"time"
 )
 
@@ -15,6 +16,12 @@ func (c *hurriedClock) Now() time.Time { return time.Now().Add(time.Duration(c.s
 func (c *hurriedClock) Sleep(ctx context.Context, d time.Duration) error {
 	c.slept.Add(int64(d))
 	return ctx.Err()
+}
+
+// hurried runs the program with a hurriedClock.
+func hurried(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return program{args: args, clock: new(hurriedClock)}.run(t)
 }
 
 // standingClock is a hurriedClock on which the waits after the first few don't end: a process that has it

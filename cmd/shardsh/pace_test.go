@@ -39,7 +39,7 @@ func TestPauseWhen(t *testing.T) {
 	run := func(args ...string) (int, string, string) {
 		t.Helper()
 		args = append(args, "-u", "root", "--passwordFile", writeFile(t, "password", "secret"))
-		return program{args: args, clock: new(hurriedClock)}.run(t)
+		return hurried(t, args...)
 	}
 	if code, _, stderr := run("plan", p.uri, "--json", "-o", plan); code != exitOK {
 		t.Fatal(stderr)
@@ -83,7 +83,7 @@ func TestPauseWhenDisks(t *testing.T) {
 		t.Helper()
 		args := append([]string{"apply"}, more...)
 		args = append(args, p.uri, "--yes", "--pause-when", when)
-		_, stdout, stderr := program{args: args, clock: new(hurriedClock)}.run(t)
+		_, stdout, stderr := hurried(t, args...)
 		return stdout, stderr
 	}
 	if stdout, stderr := apply("disk > 99% or deletions > 0 or config.queue > 50", plan, "--max-moves", "1", "--journal",
