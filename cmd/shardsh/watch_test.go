@@ -41,7 +41,6 @@ func TestWatchDemo(t *testing.T) {
 }
 
 func TestWatchEndsInTime(t *testing.T) {
-	t.Parallel() // most of it is waiting
 	code, stdout, stderr := runProgram(t, "", "watch", "--mock", "--interval", "0.5", "--timeout", "2")
 	if code != exitFailure || strings.Count(stdout, "Moving now") < 2 || !strings.Contains(stderr, "--timeout 2s") {
 		t.Errorf("exit code %d, errors %q, output\n%s", code, stderr, stdout)
