@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -80,6 +81,8 @@ type Config struct {
 	MemoryLimit uint64
 	// OnStuck is called for a script that can't be stopped; see [script.Options].
 	OnStuck func(cause error)
+	// StuckTimeout is how long OnStuck waits; 0 means script.StuckTimeout.
+	StuckTimeout time.Duration
 	// Version is the result of version().
 	Version string
 

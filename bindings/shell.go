@@ -66,6 +66,7 @@ func New(cfg Config) (*Shell, error) {
 		Interactive:   cfg.Interactive,
 		MemoryLimit:   cfg.MemoryLimit,
 		OnStuck:       cfg.OnStuck,
+		StuckTimeout:  cfg.StuckTimeout,
 		Scripts:       cfg.Scripts,
 		OnLoad:        cfg.OnLoad,
 		Cover:         cfg.Cover,

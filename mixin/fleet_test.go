@@ -140,15 +140,25 @@ func TestFleet(t *testing.T) {
 	exporter.RecordReloadFailure() // as if the file of targets were wrong
 	want["ShardshTargetsNotReloaded"] = true
 	began, third := time.Now(), *fleetTime/3
+	firing := func() bool { return server.alerts(t, `ALERTS{alertstate="firing"}`)["ShardshClusterDown down"] }
 	sleep(t, third/2)
 	down.Store(true)
-	sleep(t, third)
+	await(t, third, firing)
 	down.Store(false)
-	sleep(t, third)
+	await(t, third, func() bool { return !firing() })
+	sleep(t, *fleetTime*2/3-time.Since(began)) // what should not fire has had the time to
 	server.comparePanels(t)
-	sleep(t, *fleetTime-time.Since(began))
+	await(t, *fleetTime-time.Since(began), func() bool {
+		fired := server.fired(t)
+		for alert, must := range want {
+			if must && !fired[alert] {
+				return false
+			}
+		}
+		return true
+	})
 
-	fired := server.alerts(t, fmt.Sprintf(`max_over_time(ALERTS{alertstate="firing"}[%ds])`, int(fleetTime.Seconds())+1))
+	fired := server.fired(t)
 	for alert, must := range want {
 		if !fired[alert] && must {
 			t.Errorf("%s has not fired", alert)
@@ -162,8 +172,16 @@ func TestFleet(t *testing.T) {
 	if now := server.alerts(t, `ALERTS{alertstate="firing"}`); now["ShardshClusterDown down"] {
 		t.Error("ShardshClusterDown fires on when the cluster can be read again")
 	}
-	t.Logf("%d alerts have fired in %v, and no others: %v", len(fired), *fleetTime, fired)
+	t.Logf("%d alerts have fired in %v, and no others: %v", len(fired), time.Since(began), fired)
 	server.draw(t)
+}
+
+// await waits until something is so, for so long at most.
+func await(t *testing.T, most time.Duration, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(most); time.Now().Before(end) && !so(); {
+		sleep(t, 500*time.Millisecond)
+	}
 }
 
 func sleep(t *testing.T, d time.Duration) {
@@ -404,6 +422,12 @@ func (s *promServer) alerts(t *testing.T, query string) map[string]bool {
 			func(s string) bool { return s == "" }), " ")] = true
 	}
 	return found
+}
+
+// fired returns the alerts that have fired.
+func (s *promServer) fired(t *testing.T) map[string]bool {
+	t.Helper()
+	return s.alerts(t, fmt.Sprintf(`max_over_time(ALERTS{alertstate="firing"}[%ds])`, int(fleetTime.Seconds())+1))
 }
 
 // filled is a query of a panel for all that there is.

@@ -52,6 +52,7 @@ func heapBound(i int) bson.D {
 // Whatever chunks hold, each migration of an approved plan lies in one of its steps, between
 // its shards.
 func TestApprovedIsWhatRuns(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}

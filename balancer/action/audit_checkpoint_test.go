@@ -57,6 +57,7 @@ func (w *audited) killed(a Audit, looks int, atOnce bool) (AuditResult, bool) {
 // However often an audit is killed, it comes to the result of one that was not, reads little
 // twice, and takes its checkpoint away.
 func TestAuditGoesOnAfterKills(t *testing.T) {
+	t.Parallel()
 	kills := 0
 	for seed := range 12 {
 		w := newAudited(t, releases()[seed%len(releases())], uint64(seed))

@@ -350,6 +350,7 @@ func changed(doc bson.Raw, name string, value any) bson.Raw {
 
 // Whatever is planted is found, among moves and writers.
 func TestAuditFindsFaults(t *testing.T) {
+	t.Parallel()
 	times := 2
 	if *auditFull {
 		times = 1000/len(auditFaults()) + 1

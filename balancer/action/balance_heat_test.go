@@ -107,6 +107,7 @@ func (l *timely) once(t *testing.T) {
 // back within the cool-down: files of the mock never become smaller, so that what was reached at
 // any time shows at the end.
 func TestBalanceByLoadKeepsTheDiskLimit(t *testing.T) {
+	t.Parallel()
 	const limit = 0.8
 	moved, kept, seeds := 0, 0, []uint64{3, 4} // in one of them a shard lacks room
 	switch {
@@ -154,6 +155,7 @@ func TestBalanceByLoadKeepsTheDiskLimit(t *testing.T) {
 // operations without knowing which chunks they are of, and no range moves again within the
 // cool-down.
 func TestBalanceByLoad(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
@@ -193,6 +195,7 @@ func TestBalanceByLoad(t *testing.T) {
 // Where no move helps none is made, and it says why; without samples it refuses, and says
 // what to enter.
 func TestBalanceByLoadRefuses(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}

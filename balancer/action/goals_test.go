@@ -156,6 +156,7 @@ func testDrain(w *world, remove bool) {
 // cluster's own balancer. On a single one chance makes either better: which chunk goes
 // to which neighbour is drawn.
 func TestDefragmentedAsByTheBalancer(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}

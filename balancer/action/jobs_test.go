@@ -106,6 +106,7 @@ func crowded(chunks int) string {
 // A loop that calls start every ten seconds, each time from another process, drains and
 // removes a shard with 100 kills, and no step is carried out twice.
 func TestJobIsKilled(t *testing.T) {
+	t.Parallel()
 	most, chunks := 40, 30
 	switch {
 	case *full:
@@ -337,6 +338,7 @@ func TestJobIsCancelled(t *testing.T) {
 // A move that outlasts its call is left to the cluster. The next calls wait for it before
 // they begin anything, and find out what became of it.
 func TestJobLeavesMoves(t *testing.T) {
+	t.Parallel()
 	cluster, client := mocktest.New(t, crowded(1), mock.Config{Release: catalog.Release80, RealTime: true, Seed: 1})
 	w := &world{TB: t, cluster: cluster, client: client, release: catalog.Release80}
 	w.documents = w.count()
@@ -374,6 +376,7 @@ func TestJobLeavesMoves(t *testing.T) {
 // Balancing and defragmenting are jobs as well: killed now and then, they come to their
 // goal.
 func TestJobsOfCollections(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}

@@ -28,6 +28,7 @@ func small(chunks int) string {
 
 // A run whose limits nobody has named ends at the default ones, and says how to raise them.
 func TestDefaultLimits(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("thousands of moves, in one goroutine")
 	}

@@ -252,6 +252,7 @@ func (w *world) dropIndexOn(shard catalog.ShardID, name string) {
 // each way is named by the preflight, with its remedy, and the run itself sends nothing
 // that changes something.
 func TestPreflightNamesEachWay(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
@@ -471,6 +472,7 @@ var healthyClusters = flag.Int("preflight.clusters", 20, "how many random health
 
 // On healthy clusters nothing is named, and the drain works.
 func TestPreflightOfHealthyClusters(t *testing.T) {
+	t.Parallel()
 	seeds := *healthyClusters
 	if testing.Short() {
 		seeds = min(seeds, 3)

@@ -98,6 +98,7 @@ func (w *world) members() {
 // All servers get other versions one after the other, at any moment of a run and at any pace,
 // and then the compatibility version follows. Whatever runs ends well.
 func TestUpgradeStepByStepUnderARun(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(4)
 	switch {
 	case *full:

@@ -104,6 +104,7 @@ func (w *world) timed(clock apply.Clock) Cluster {
 // Somebody sets the compatibility version to 9.0 at any moment of a run, for any time. The run
 // says why it waits, counts nothing of that as a failure, and ends well.
 func TestUpgradeUnderARun(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(4)
 	switch {
 	case *full:

@@ -484,6 +484,7 @@ func (b busy) Sleep(ctx context.Context, d time.Duration) error {
 // Writers that are at work while the digest is made, and while it is compared, are not losses;
 // a loss beside them is one.
 func TestVerifyAmongWriters(t *testing.T) {
+	t.Parallel()
 	seeds := 20
 	if testing.Short() {
 		seeds = 4

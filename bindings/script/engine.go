@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ type Options struct {
 	// context has ended, with the cause of the end. Such a program is inside the engine, where only the
 	// end of the process can stop it.
 	OnStuck func(cause error)
+	// StuckTimeout is how long OnStuck waits; 0 means the constant.
+	StuckTimeout time.Duration
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
 	// OnLoad is called with each file that is read as a script or module. It may be nil.
@@ -282,7 +285,7 @@ func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, e
 		defer interrupting.Done()
 		s.Runtime.Interrupt(context.Cause(ctx))
 		if s.cfg.OnStuck != nil {
-			stuck = time.AfterFunc(StuckTimeout, func() { s.cfg.OnStuck(context.Cause(ctx)) })
+			stuck = time.AfterFunc(cmp.Or(s.cfg.StuckTimeout, StuckTimeout), func() { s.cfg.OnStuck(context.Cause(ctx)) })
 		}
 	})
 	unwatch := watchMemory(s.cfg.memoryLimit(), s.Runtime.Interrupt)

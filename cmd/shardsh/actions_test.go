@@ -26,6 +26,7 @@ type twoFaces struct {
 	line, call string
 	prepare    string // in the shell, on both clusters
 	topology   string
+	members    bool   // the shards have ports, for what asks them
 	reason     string // what it fails with
 }
 
@@ -39,7 +40,7 @@ func bothFaces(t *testing.T, c twoFaces) (line, call map[string]any, layouts [2]
 	}
 	results := [2]map[string]any{}
 	for face := range 2 {
-		address := serve(t, c.topology).address
+		address := serve(t, c.topology, func(s *setting) { s.members = c.members }).address
 		dir := t.TempDir()
 		if c.prepare != "" {
 			if out, errs, ok := eval(address, strings.ReplaceAll(c.prepare, "DIR", filepath.ToSlash(dir))); !ok {
@@ -226,7 +227,7 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 		{name: "a job that defragments", line: "defragment start ADDRESS --all --work-for 20s",
 			call: `sh.job("defragment", "start", { all: true, workFor: "20s" })`, topology: scatteredStopped},
 		{name: "no job", line: "drain cancel ADDRESS --shard a", call: `sh.job("drain", "cancel", { shard: "a" })`},
-		{name: "quiesce, a dry run", line: "quiesce ADDRESS --dry-run", call: `sh.quiesce({ dryRun: true })`},
+		{name: "quiesce, a dry run", line: "quiesce ADDRESS --dry-run", call: `sh.quiesce({ dryRun: true })`, members: true},
 		{name: "quiesce without one before", line: "quiesce ADDRESS --end", call: `sh.quiesce({ end: true })`},
 		{name: "the end of no pause", line: "pause ADDRESS --end", call: `sh.pause({ end: true })`},
 		{name: "the end of a pause", line: "pause ADDRESS --end", call: `sh.pause({ end: true })`,

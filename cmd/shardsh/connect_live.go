@@ -35,6 +35,7 @@ func connectLive(ctx context.Context, env environment, s target.ConnectionFlags)
 		client: client, address: c.Redacted(), setName: greeting.SetName, readPreference: settings.ReadPreference,
 		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
 		deployment:    greeting.Kind(), apiVersion: s.APIVersion, clientOptions: settings,
+		clock: env.clock,
 		close: func() { target.Disconnect(client) },
 	}
 	conn.memberText = greeting.DescribeMember(ctx, client)

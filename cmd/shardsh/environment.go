@@ -5,10 +5,12 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
 	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
 	"shardsh/bindings/transcript"
 )
 
@@ -36,6 +38,10 @@ type process struct {
 	// exit ends the process at once, for a script that can't be stopped otherwise; nil if the process
 	// must not be ended.
 	exit func(code int)
+	// clock is the clock of runs on clusters with an address; nil means the system's clock.
+	clock script.Clock
+	// stuckTimeout replaces script.StuckTimeout; 0 does not.
+	stuckTimeout time.Duration
 	// openTerminal opens the process's own terminal, regardless of its input and output; nil means that
 	// of the system.
 	openTerminal func() (io.ReadWriteCloser, error)

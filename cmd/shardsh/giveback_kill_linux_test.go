@@ -21,7 +21,7 @@ import (
 
 var (
 	killsWhileOff = flag.Int("giveback.kills", 3, "how often a run is killed that has disabled balancing")
-	offBeside     = flag.Int("giveback.collections", 300, "how many collections that run has disabled")
+	offBeside     = flag.Int("giveback.collections", 100, "how many collections that run has disabled")
 	offDelay      = flag.Duration("giveback.delay", time.Millisecond, "how long the cluster takes for each command")
 )
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"shardsh/bindings/script"
 )
 
 // program is one run of the whole program inside the test.
@@ -14,6 +16,7 @@ type program struct {
 	stdin string
 	env   map[string]string
 	args  []string
+	clock script.Clock // of runs on clusters with an address; nil for the system's
 }
 
 func (p program) run(t *testing.T) (code int, stdout, stderr string) {
@@ -21,7 +24,8 @@ func (p program) run(t *testing.T) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	env := environment{
 		args: p.args, streams: streams{stdin: strings.NewReader(p.stdin), stdout: &out, stderr: &errs},
-		getenv: func(name string) (string, bool) { v, ok := p.env[name]; return v, ok },
+		getenv:  func(name string) (string, bool) { v, ok := p.env[name]; return v, ok },
+		process: process{clock: p.clock},
 	}
 	code = env.run(context.Background())
 	return code, out.String(), errs.String()

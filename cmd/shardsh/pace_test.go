@@ -38,7 +38,8 @@ func TestPauseWhen(t *testing.T) {
 	plan := filepath.Join(t.TempDir(), "plan.json")
 	run := func(args ...string) (int, string, string) {
 		t.Helper()
-		return runProgram(t, "", append(args, "-u", "root", "--passwordFile", writeFile(t, "password", "secret"))...)
+		args = append(args, "-u", "root", "--passwordFile", writeFile(t, "password", "secret"))
+		return hurried(t, args...)
 	}
 	if code, _, stderr := run("plan", p.uri, "--json", "-o", plan); code != exitOK {
 		t.Fatal(stderr)
@@ -54,12 +55,12 @@ func TestPauseWhen(t *testing.T) {
 		when           string
 		stdout, stderr string
 	}{
-		{"lag > 10s and queue > 50", "was stopped: the limit of 1s is reached; 0 of 3 steps", "Paused: lag 14s on a/"},
-		{"queue > 50", "the limit of 1s is reached; 0 of 3", "Paused: queue 60 on a/127.0.0.1:"},
-		{"lag > 10s or dirty > 5%", "the limit of 1s is reached; 0 of 3", "No member reports dirty: --pause-when ignores it."},
+		{"lag > 10s and queue > 50", "was stopped: the limit of 10s is reached; 0 of 3 steps", "Paused: lag 14s on a/"},
+		{"queue > 50", "the limit of 10s is reached; 0 of 3", "Paused: queue 60 on a/127.0.0.1:"},
+		{"lag > 10s or dirty > 5%", "the limit of 10s is reached; 0 of 3", "No member reports dirty: --pause-when ignores it."},
 		{"lag > 20s or queue > 70 or oplog < 0s", "the limit of 1 move is reached; 1 of 3 steps", ""},
 	} {
-		code, stdout, stderr := run("apply", plan, p.uri, "--yes", "--pause-when", tt.when, "--for", "1s", "--max-moves", "1",
+		code, stdout, stderr := run("apply", plan, p.uri, "--yes", "--pause-when", tt.when, "--for", "10s", "--max-moves", "1",
 			"--journal", filepath.Join(t.TempDir(), "journal"))
 		if code != exitOK || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.stderr) {
 			t.Errorf("%s: exit code %d, %q, %q", tt.when, code, stdout, stderr)
@@ -81,7 +82,8 @@ func TestPauseWhenDisks(t *testing.T) {
 	apply := func(when string, more ...string) (string, string) {
 		t.Helper()
 		args := append([]string{"apply"}, more...)
-		_, stdout, stderr := runProgram(t, "", append(args, p.uri, "--yes", "--pause-when", when)...)
+		args = append(args, p.uri, "--yes", "--pause-when", when)
+		_, stdout, stderr := hurried(t, args...)
 		return stdout, stderr
 	}
 	if stdout, stderr := apply("disk > 99% or deletions > 0 or config.queue > 50", plan, "--max-moves", "1", "--journal",
@@ -99,8 +101,8 @@ func TestPauseWhenDisks(t *testing.T) {
 		"majority-lag > 5s": "Paused: majority-lag 9s on a/",
 		"config.queue > 50": "Paused: config.queue 70 on config/",
 	} {
-		stdout, stderr := apply(when, "--for", "1s", "--resume", journal)
-		if !strings.Contains(stdout, "the limit of 1s is reached; 1 of 3") || !strings.Contains(stderr, want) {
+		stdout, stderr := apply(when, "--for", "10s", "--resume", journal)
+		if !strings.Contains(stdout, "the limit of 10s is reached; 1 of 3") || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %q, %q", when, stdout, stderr)
 		}
 	}

@@ -18,13 +18,13 @@ func TestQuiesceRunsACommand(t *testing.T) {
 	}
 	runProgram(t, "", address, "--quiet", "--eval", "sh.startBalancer()")
 	for code, line := range map[int]string{exitOK: "echo inside", 7: "echo inside; exit 7"} {
-		exit, out, errs := runProgram(t, "", "quiesce", address, "--ignore-deletions", "--", "sh", "-c", line)
+		exit, out, errs := hurried(t, "quiesce", address, "--ignore-deletions", "--", "sh", "-c", line)
 		if exit != code || out != "inside\n" || !strings.Contains(errs, "Quiet from ") ||
 			!strings.Contains(errs, "The balancer is on again.") || mode() != "full" {
 			t.Errorf("%s: %d, %s, %s, the balancer is %s", line, exit, out, errs, mode())
 		}
 	}
-	if exit, _, errs := runProgram(t, "", "quiesce", address, "--ignore-deletions", "--", "no-such-program"); exit != exitFailure ||
+	if exit, _, errs := hurried(t, "quiesce", address, "--ignore-deletions", "--", "no-such-program"); exit != exitFailure ||
 		!strings.Contains(errs, "no-such-program") || mode() != "full" {
 		t.Errorf("a program that is not there: %d, %s, the balancer is %s", exit, errs, mode())
 	}
@@ -34,7 +34,7 @@ func TestQuiesceRunsACommand(t *testing.T) {
 func TestQuiesceDetachedAndEnded(t *testing.T) {
 	address := serve(t, heapedTopology).address
 	runProgram(t, "", address, "--quiet", "--eval", "sh.startBalancer()")
-	exit, out, errs := runProgram(t, "", "quiesce", address, "--ignore-deletions", "--detach", "--hold", "1h", "--json")
+	exit, out, errs := hurried(t, "quiesce", address, "--ignore-deletions", "--detach", "--hold", "1h", "--json")
 	var verdict struct {
 		Verdict, Quiet, Until string
 		Term                  int

@@ -23,6 +23,8 @@ import (
 const (
 	readDocs = 560
 	readSize = 128 << 10 // of a document: 70 MB, which are read in five steps
+	// afterTwo is a pause between steps with which progress is saved after two of them: every ten seconds.
+	afterTwo = "5s"
 )
 
 // reading is a cluster whose documents the program reads, and counts what it reads of them.
@@ -116,7 +118,8 @@ func (c *reading) ended(t *testing.T, args ...string) (result map[string]any, sc
 	return result, c.scanned
 }
 
-// dies starts the program as a process, and kills it at a command, or once something is there.
+// dies starts the program as a process, and kills it at a command, or once something is there. For the latter
+// two of the program's pauses take no time, and the third does not end.
 func (c *reading) dies(t *testing.T, at func(wire.Request) bool, there func() bool, args ...string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -125,6 +128,9 @@ func (c *reading) dies(t *testing.T, at func(wire.Request) bool, there func() bo
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), onTerminal+"=1")
+	if there != nil {
+		cmd.Env = append(cmd.Env, waitsOfChild+"=2")
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	c.victim.mu.Lock()
@@ -142,8 +148,12 @@ func (c *reading) dies(t *testing.T, at func(wire.Request) bool, there func() bo
 	}()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	late := time.After(servePatience)
 	for {
 		select {
+		case <-late:
+			_ = cmd.Process.Kill()
+			t.Fatalf("no moment to kill it: %.2000s", &out)
 		case <-ended:
 			c.victim.mu.Lock()
 			defer c.victim.mu.Unlock()
@@ -208,7 +218,7 @@ func TestReadingKilled(t *testing.T) {
 			{"when progress is kept", func(wire.Request) bool { return false }, func() bool {
 				text, err := os.ReadFile(verb.file)
 				return err == nil && verb.kept.Match(text)
-			}, "5s", readDocs - 64},
+			}, afterTwo, readDocs - 64},
 			{"while it reads again", readsAgain, nil, "1ms", verb.most},
 		} { // what the one that is killed has asked for counts, too
 			c.dies(t, m.at, m.there, append(args, "--pause-between", m.pause)...)
@@ -280,10 +290,11 @@ const (
 // killed kills the program at a moment, and enters it again.
 func (d digesting) killed(moment, part string, exit int, args []string, most int) {
 	d.Helper()
-	at, pause, kept := scans, "1ms", func() bool { return false }
+	at, pause := scans, "1ms"
+	var kept func() bool
 	switch moment {
 	case withProgress:
-		at, pause = func(wire.Request) bool { return false }, "5s"
+		at, pause = func(wire.Request) bool { return false }, afterTwo
 		some := regexp.MustCompile(`"docs": ?[1-9]`)
 		kept = func() bool {
 			text, err := os.ReadFile(d.in(part))

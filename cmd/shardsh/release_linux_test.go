@@ -55,6 +55,7 @@ func TestDebianPackage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
+	t.Parallel() // most of it is waiting for other programs
 	out := released(t)
 	archived(t, out)
 	root := t.TempDir()

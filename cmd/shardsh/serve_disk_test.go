@@ -102,7 +102,8 @@ func TestServeFullDisk(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), servePatience)
 	defer cancel()
 	uri, cmd, log := limited(ctx, t, dir, 600)
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetRetryWrites(false))
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetRetryWrites(false).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll))
 	if err != nil {
 		t.Fatal(err)
 	}

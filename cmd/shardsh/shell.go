@@ -176,6 +176,7 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 		ClientOptions:  conn.clientOptions,
 		Routers:        conn.routers,
 		OnStuck:        func(cause error) { endStuck(env, cause) },
+		StuckTimeout:   env.stuckTimeout,
 		Compat:         o.compat,
 		Sandbox:        o.sandboxRules(),
 		ResultLimit:    o.pageLimit(),

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		if slices.Equal(os.Args[1:], []string{asPager}) {
 			pageForTest()
 		}
+		if waits, err := strconv.Atoi(os.Getenv(waitsOfChild)); err == nil {
+			runStanding(waits)
+		}
 		main()
 	}
 	os.Exit(m.Run())

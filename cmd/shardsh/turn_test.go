@@ -15,9 +15,12 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
+// clientOf connects a client. Its monitor polls: a streaming one now and then takes ten seconds to notice
+// that its client is done.
 func clientOf(t *testing.T, address string) *mongo.Client {
 	t.Helper()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + address + "/?directConnection=true"))
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + address + "/?directConnection=true").
+		SetServerMonitoringMode(options.ServerMonitoringModePoll))
 	if err != nil {
 		t.Fatal(err)
 	}
