@@ -49,7 +49,10 @@ func (d *Database) clientBulkWrite(c *script.Call) goja.Value {
 	if wc := d.conn.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !d.inTransaction() {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
-	reply := d.host.Gateway.MustSend(d.Request(body))
+	reply, err := d.host.Gateway.Send(d.Request(body))
+	if err != nil {
+		d.host.Gateway.Throw(err)
+	}
 	return b.newResult(c, d, reply, ordered, verbose)
 }
 
