@@ -71,9 +71,6 @@ type ReaderOptions struct {
 	// MaxWait limits the total time that commands may spend on shards that do not answer:
 	// 6 s by default. Data that could not be read is a gap.
 	MaxWait time.Duration
-	// ShardClient connects to a shard, for the part Deletions. The Reader does not disconnect the
-	// client. Nil skips the part.
-	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
 	// MemberSettings are the settings of the cluster's client, for connections to members, for the part
 	// MemberVersions. Nil skips the part.
 	MemberSettings *options.ClientOptions
@@ -216,7 +213,6 @@ func (r *reading) steps() []step {
 		{RecentMoves, "changelog", logs.readMoves},
 		{Leases, "lease", r.readLeases},
 		{Statuses, "balance", r.readStatuses},
-		{Deletions, "rangeDeletions", r.readDeletions},
 		{Causes, "causes", causes.readAll},
 		{Samples, "keys", r.readSamples},
 		{MemberVersions, "members", r.collectVersions},

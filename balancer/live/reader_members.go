@@ -85,7 +85,10 @@ func (r *reading) collectVersions(context.Context) error {
 	if v := catalog.VersionOf(r.parts.Members, catalog.ConfigServerID); v != "" {
 		r.parts.ConfigVersion = v
 	}
-	r.useConfigRelease()
+	if release, known := catalog.ReleaseOf(r.parts.ConfigVersion); known {
+		r.parts.Release = r.parts.Compatibility.Release(release)
+		r.parts.Settings.Release = r.parts.Release
+	}
 	return nil
 }
 
