@@ -1,7 +1,6 @@
 package sh
 
 import (
-
 	"github.com/dop251/goja"
 
 	"shardsh/balancer/action"
