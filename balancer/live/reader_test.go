@@ -70,15 +70,6 @@ func what(r wire.Request) string {
 	return name
 }
 
-// memberTimeout is a reply with a field.
-func memberTimeout(field bson.E) bson.Raw {
-	raw, err := bson.Marshal(bson.D{e("ok", 1.0), field})
-	if err != nil {
-		panic(err)
-	}
-	return raw
-}
-
 func refusal(code int32) bson.Raw {
 	raw, err := bson.Marshal(bson.D{e("ok", 0.0), e("errmsg", "not authorized"), e("code", code),
 		e("codeName", "Unauthorized")})
