@@ -86,7 +86,7 @@ func (t *eventThread) resume(result any) {
 		case Sleep:
 			t.timer = t.queue.At(step.Until, func() { t.resume(nil) })
 			return
-		case Wait:
+		case WaitForWake:
 			t.waiting = true
 			if !step.Until.IsZero() {
 				t.timer = t.queue.At(step.Until, func() { t.resume(nil) })

@@ -75,7 +75,7 @@ func runStreams(ctx context.Context, s *Streams, c ConcurrentCluster) {
 		case Sleep:
 			sleepUntil(ctx, step.Until)
 			result = nil
-		case Wait:
+		case WaitForWake:
 			waitUntil(ctx, woken, step.Until)
 			result = nil
 		case Call:

@@ -22,9 +22,9 @@ type Sleep struct{ Until time.Time }
 // same length and order.
 type Moves struct{ Migrations []policy.Migration }
 
-// Wait asks to be resumed when the streams are woken, or at Until unless Until is zero. Its result is
+// WaitForWake asks to be resumed when the streams are woken, or at Until unless Until is zero. Its result is
 // nil.
-type Wait struct{ Until time.Time }
+type WaitForWake struct{ Until time.Time }
 
 // StartAction asks for a streaming action to be started. Its result is nil and is returned immediately;
 // Streams.ActionDone gets the result of the action.
@@ -43,7 +43,7 @@ type Call struct {
 type Stopped struct{}
 
 func (Sleep) step()       {}
-func (Wait) step()        {}
+func (WaitForWake) step()        {}
 func (StartAction) step() {}
 func (Moves) step()       {}
 func (Call) step()        {}

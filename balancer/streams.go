@@ -93,7 +93,7 @@ func (s *Streams) wait(failed bool) {
 		until = s.now.Add(s.backoff)
 	}
 	for !s.isReady() && !s.isTerminating() && (until.IsZero() || s.now.Before(until)) {
-		s.yield(Wait{until})
+		s.yield(WaitForWake{until})
 	}
 	s.mu.Lock()
 	s.mayHaveWork = false

@@ -43,7 +43,7 @@ func (c throttleCase) play(t *testing.T) {
 	s.begin(func() {
 		for _, step := range c.Trace {
 			if step.PickedAt > s.now.Sub(start).Milliseconds() {
-				s.yield(Wait{Until: at(step.PickedAt)})
+				s.yield(WaitForWake{Until: at(step.PickedAt)})
 			}
 			a := policy.StreamAction{Throttled: step.Throttled}
 			for a.Kind.String() != step.Action {
@@ -55,7 +55,7 @@ func (c throttleCase) play(t *testing.T) {
 	})
 	for now := start; ; {
 		switch step := s.Resume(now, nil).(type) {
-		case Wait:
+		case WaitForWake:
 			now = step.Until
 			continue
 		case Sleep:

@@ -30,7 +30,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkFindOne is one command there and back, in memory.
 func BenchmarkFindOne(b *testing.B) {
-	f := &shelltest.Fixture{Data: shelltest.FixtureData(time.Now()), CursorRest: map[int64][]bson.Raw{}}
+	f := &shelltest.ScriptedServer{Data: shelltest.FixtureData(time.Now()), CursorRest: map[int64][]bson.Raw{}}
 	s, err := bindings.New(bindings.Config{Client: shelltest.Dial(b, f), Database: "app"})
 	if err != nil {
 		b.Fatal(err)
@@ -45,7 +45,7 @@ func BenchmarkFindOne(b *testing.B) {
 
 // BenchmarkIterate reads documents through a cursor.
 func BenchmarkIterate(b *testing.B) {
-	f := &shelltest.Fixture{Data: shelltest.FixtureData(time.Now()), CursorRest: map[int64][]bson.Raw{}}
+	f := &shelltest.ScriptedServer{Data: shelltest.FixtureData(time.Now()), CursorRest: map[int64][]bson.Raw{}}
 	s, err := bindings.New(bindings.Config{Client: shelltest.Dial(b, f), Database: "app"})
 	if err != nil {
 		b.Fatal(err)

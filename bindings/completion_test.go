@@ -14,7 +14,7 @@ import (
 
 // deafServer answers lists of names only when told to.
 type deafServer struct {
-	*shelltest.Fixture
+	*shelltest.ScriptedServer
 	answer chan struct{}
 }
 
@@ -25,14 +25,14 @@ func (d *deafServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 		case <-ctx.Done():
 		}
 	}
-	return d.Fixture.Handle(ctx, r)
+	return d.ScriptedServer.Handle(ctx, r)
 }
 
 // A Tab does not wait for a server that does not answer, and a late answer is
 // there for the next one.
 func TestCompleteOnADeafServer(t *testing.T) {
 	c := shelltest.Connect(t)
-	server := &deafServer{Fixture: c.Fixture, answer: make(chan struct{})}
+	server := &deafServer{ScriptedServer: c.ScriptedServer, answer: make(chan struct{})}
 	c.Config.Client = shelltest.Dial(t, server)
 	c.Renew(t)
 	began := time.Now()

@@ -15,7 +15,7 @@ import (
 // stuckServer is a fixture whose commands on the collection stuck do not end by
 // themselves.
 type stuckServer struct {
-	*shelltest.Fixture
+	*shelltest.ScriptedServer
 	began  chan bson.Raw // sessions of commands that hang
 	killed chan bson.Raw // sessions to be killed
 }
@@ -31,7 +31,7 @@ func (s *stuckServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 		s.killed <- r.Body.Lookup("killSessions", "0").Document()
 		return shelltest.MustMarshal(ok())
 	case collection != "stuck":
-		return s.Fixture.Handle(ctx, r)
+		return s.ScriptedServer.Handle(ctx, r)
 	}
 	s.began <- r.Body.Lookup("lsid").Document()
 	<-ctx.Done()
@@ -56,7 +56,7 @@ func TestCtrlCKillsTheServersOperation(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := shelltest.Connect(t)
-			server := &stuckServer{Fixture: c.Fixture, began: make(chan bson.Raw), killed: make(chan bson.Raw, 1)}
+			server := &stuckServer{ScriptedServer: c.ScriptedServer, began: make(chan bson.Raw), killed: make(chan bson.Raw, 1)}
 			c.Config.Client = shelltest.Dial(t, server)
 			if tt.input == "db.stuck.find()" {
 				c.Config.Guard = refuseAll

@@ -43,7 +43,7 @@ func newMock(t *testing.T, release catalog.Release) *mock.Cluster {
 
 func asking(t *testing.T, r *router.Router) func(db string, command bson.Raw) bson.Raw {
 	t.Helper()
-	client := &wire.Client{ID: 1}
+	client := &wire.ClientConn{ID: 1}
 	return func(db string, command bson.Raw) bson.Raw {
 		first, err := command.IndexErr(0)
 		if err != nil {
@@ -80,7 +80,7 @@ func TestTheBoundaryOfTheMock(t *testing.T) {
 	}
 	ask, askNewest := mockAt(t, catalog.Release80), mockAt(t, catalog.Release83)
 	ask("app", document(t, `{"insert": "c", "documents": [{"_id": 1, "a": 1}]}`))
-	member := router.Member{ID: "shard0", Set: "rs0", Address: "127.0.0.1:27018"}
+	member := router.Member{Shard: "shard0", Set: "rs0", Address: "127.0.0.1:27018"}
 	askMember := asking(t, member.NewNode(router.New(newMock(t, catalog.Release80), nil)))
 	ofMongos, ofMember, found := strings.Cut(string(text), "\n## On the port of a shard")
 	if !found {

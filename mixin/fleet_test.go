@@ -111,7 +111,7 @@ func faultyMembers() []member {
 			{"shard": "s0", "bytes": 940000000, "docs": 918000, "max": {"x": 100}}, {"shard": "s1", "bytes": 940000000, "docs": 918000}]`),
 			nil, []string{"ShardshDiskFull"}},
 		{"paused", topologyOf("", "", evenChunks), func(t *testing.T, _ *mock.Cluster, client *mongo.Client) {
-			_, err := action.Pause{Reason: "incident", For: time.Hour}.Run(t.Context(), action.Cluster{Client: client, Clock: wall{}})
+			_, err := action.PauseRuns{Reason: "incident", For: time.Hour}.Run(t.Context(), action.Cluster{Client: client, Clock: wall{}})
 			if err != nil {
 				t.Fatal(err)
 			}

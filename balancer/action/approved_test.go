@@ -34,7 +34,7 @@ func TestApproved(t *testing.T) {
 			}
 		}
 		other := strings.Repeat("0", 64)
-		if r, err := w.approved(p, other); !errors.As(err, new(*plan.ApprovalError)) || r.Plan != "" ||
+		if r, err := w.approved(p, other); !errors.As(err, new(*plan.ApprovalError)) || r.PlanID != "" ||
 			!strings.Contains(err.Error(), p.Hash) || !strings.Contains(err.Error(), other) {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -42,12 +42,12 @@ type checkpoint struct {
 // auditedColl is a collection that was read completely.
 type auditedColl struct {
 	UUID bson.Binary `bson:"uuid"`
-	// ResultJSON is the JSON of an auditFound.
+	// ResultJSON is the JSON of an auditedResult.
 	ResultJSON string `bson:"what"`
 }
 
-// auditFound is the result of one collection.
-type auditFound struct {
+// auditedResult is the result of one collection.
+type auditedResult struct {
 	Collection        AuditCollection
 	Findings          []placement.Finding
 	Unseen, Unsettled []string
@@ -59,8 +59,8 @@ type auditedPart struct {
 	UUID      bson.Binary      `bson:"uuid"`
 	From      bson.Raw         `bson:"from"` // contains the next _id
 	Docs      int64            `bson:"docs"`
-	Waiting   int64            `bson:"waiting"`
-	Each      map[string]int64 `bson:"each"`
+	PendingDeletion   int64            `bson:"waiting"`
+	DocsByShard      map[string]int64 `bson:"each"`
 	Suspects  []bson.RawValue  `bson:"suspects"`
 }
 
@@ -120,7 +120,7 @@ func (a *auditRun) restoreResult(c *placement.Collection) (done bool, err error)
 		if !d.UUID.Equal(c.UUID) {
 			continue
 		}
-		var f auditFound
+		var f auditedResult
 		if err := json.Unmarshal([]byte(d.ResultJSON), &f); err != nil {
 			return false, fmt.Errorf("%s: %w", a.checkpoint.file, err)
 		}
@@ -144,7 +144,7 @@ func (a *auditRun) saveCollection(c *placement.Collection, before AuditResult) e
 		return nil
 	}
 	colls := a.result.Collections
-	text, err := json.Marshal(auditFound{
+	text, err := json.Marshal(auditedResult{
 		Collection: colls[len(colls)-1], Findings: a.result.Findings[len(before.Findings):],
 		Unseen: a.result.Unseen[len(before.Unseen):], Unsettled: a.result.Unsettled[len(before.Unsettled):],
 	})
@@ -163,9 +163,9 @@ func (d *documentAudit) resumePoint() *auditedPart {
 	if at == nil || at.Namespace != d.coll.Namespace || !at.UUID.Equal(d.coll.UUID) {
 		return nil
 	}
-	d.summary.Docs, d.summary.PendingDeletion = at.Docs, at.Waiting
+	d.summary.Docs, d.summary.PendingDeletion = at.Docs, at.PendingDeletion
 	d.docsExpected = max(0, d.docsExpected-at.Docs)
-	for id, n := range at.Each {
+	for id, n := range at.DocsByShard {
 		d.docsByShard[catalog.ShardID(id)] = n
 	}
 	d.allSuspects = slices.Clone(at.Suspects)
@@ -183,11 +183,11 @@ func (d *documentAudit) saveProgress(doc bson.Raw) error {
 		return err
 	}
 	at := &auditedPart{
-		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs, Waiting: d.summary.PendingDeletion,
-		Each: map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
+		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs, PendingDeletion: d.summary.PendingDeletion,
+		DocsByShard: map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
 	}
 	for id, n := range d.docsByShard {
-		at.Each[string(id)] = n
+		at.DocsByShard[string(id)] = n
 	}
 	d.checkpoint.At = at
 	if now := d.cluster.Clock.Now(); now.Sub(d.checkpoint.saved) >= saveInterval {

@@ -217,8 +217,8 @@ func TestAuditByCollation(t *testing.T) {
 				if !want || !strings.Contains(f.Text, part) {
 					t.Errorf("a false alarm: %+v", f)
 				}
-				if f.Kind == placement.Orphan && !strings.Contains(strings.Join(f.Mend, " "), `{collation: {locale: "simple"}}`) {
-					t.Errorf("what mends it would delete others: %q", f.Mend)
+				if f.Kind == placement.Orphan && !strings.Contains(strings.Join(f.RepairCommands, " "), `{collation: {locale: "simple"}}`) {
+					t.Errorf("what mends it would delete others: %q", f.RepairCommands)
 				}
 				delete(left, f.Kind)
 			}

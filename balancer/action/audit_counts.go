@@ -63,7 +63,7 @@ func (d *documentAudit) recount(ctx context.Context, s *holdings.Shard) error {
 				Kind: placement.CountDiffers, Namespace: d.coll.Namespace, Shards: []catalog.ShardID{s.ID}, Count: max(off, -off),
 				Text: fmt.Sprintf(
 					"%s reports %d documents, but has %d: count() and the balancer use the reported number", s.ID, told, has),
-				Mend: placement.RepairCount(d.coll.Namespace),
+				RepairCommands: placement.CommandsForCount(d.coll.Namespace),
 			})
 			return nil
 		}

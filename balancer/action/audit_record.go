@@ -197,7 +197,7 @@ func (df *documentFindings) finish() (err error) {
 		slices.Sort(f.shards)
 		df.audit.addFindings(placement.Finding{
 			Kind: f.kind, Namespace: df.coll.Namespace, Shards: f.shards, Count: f.count, Text: f.text(),
-			Documents: f.examples, Mend: df.fixCommands(f), File: f.path,
+			Documents: f.examples, RepairCommands: df.fixCommands(f), File: f.path,
 		})
 	}
 	df.list = nil
@@ -231,7 +231,7 @@ func (df *documentFindings) fixCommands(f *foundDocuments) []string {
 		if f.count > 1 {
 			lone = nil
 		}
-		return placement.RepairLone(df.coll.Namespace, lone, f.path)
+		return placement.CommandsForLone(df.coll.Namespace, lone, f.path)
 	case placement.Orphan:
 		host := ""
 		if shard := df.audit.shards.ReadableShard(f.shard); shard != nil {
@@ -242,9 +242,9 @@ func (df *documentFindings) fixCommands(f *foundDocuments) []string {
 			return []string{"// run the audit again with --export DIR: it saves the documents there and " +
 				"shows how to delete them"}
 		}
-		return placement.RepairOrphans(df.coll, f.shard, host, ids, f.path)
+		return placement.CommandsForOrphans(df.coll, f.shard, host, ids, f.path)
 	case placement.Unplaced:
-		return placement.RepairUnplaced()
+		return placement.CommandsForUnplaced()
 	}
 	return placement.RepairDuplicate(df.coll, f.firstCopies)
 }

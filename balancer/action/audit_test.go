@@ -374,7 +374,7 @@ func TestAuditFindsFaults(t *testing.T) {
 					if f.Kind != fault.kind && !slices.Contains(fault.besides, f.Kind) {
 						t.Errorf("seed %d: a false alarm: %+v", seed, f)
 					}
-					if len(f.Mend) == 0 || f.Text == "" || f.Count == 0 || len(f.Shards) == 0 && f.Kind < "chunk" {
+					if len(f.RepairCommands) == 0 || f.Text == "" || f.Count == 0 || len(f.Shards) == 0 && f.Kind < "chunk" {
 						t.Errorf("seed %d: %+v", seed, f)
 					}
 				}
@@ -440,8 +440,8 @@ func TestAuditExports(t *testing.T) {
 	text, err := os.ReadFile(f.File)
 	w.must(err)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 3 || !strings.Contains(f.Mend[0], "insertOne") {
-		t.Fatalf("%s, %q", text, f.Mend)
+	if len(lines) != 3 || !strings.Contains(f.RepairCommands[0], "insertOne") {
+		t.Fatalf("%s, %q", text, f.RepairCommands)
 	}
 	for _, line := range lines {
 		var doc bson.D

@@ -22,11 +22,11 @@ type OpsPreview struct {
 func (b Balance) previewOps(ctx context.Context, c Cluster) (OpsPreview, error) {
 	steps, err := live.NewStepExecutor(ctx, live.NewCommandRunner(c.Client))
 	if err != nil {
-		return OpsPreview{}, &AccessError{err}
+		return OpsPreview{}, &NoAnswerError{err}
 	}
 	look, err := steps.Snapshot(ctx, nil)
 	if err != nil {
-		return OpsPreview{}, &AccessError{err}
+		return OpsPreview{}, &NoAnswerError{err}
 	}
 	names, err := plan.MatchNamespaces(look, b.Namespaces)
 	if err != nil {

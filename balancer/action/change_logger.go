@@ -18,22 +18,22 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// newChangeLogger opens the audit log of a run.
-func newChangeLogger(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
+// newAuditLogger opens the audit log of a run.
+func newAuditLogger(ctx context.Context, c Cluster, destinations []string, o runStart) (*auditLogger, error) {
 	sink, err := audit.OpenAll(ctx, destinations, c.Client)
 	if err != nil {
 		return nil, err
 	}
-	a := &changeLogger{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, template: audit.Entry{
-		Run: bson.NewObjectID().Hex(), Actor: audit.CurrentActor(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
+	a := &auditLogger{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, template: audit.Entry{
+		Run: bson.NewObjectID().Hex(), Actor: audit.CurrentActor(), Verb: o.verb, Plan: o.plan, ApprovedHash: o.approved,
 	}}
 	a.template.MongoUser = mongoUser(ctx, c.Client)
 	return a, nil
 }
 
-// startChangeLog opens the audit log of a run, and writes the start of the run.
-func startChangeLog(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
-	a, err := newChangeLogger(ctx, c, destinations, o)
+// startAuditLog opens the audit log of a run, and writes the start of the run.
+func startAuditLog(ctx context.Context, c Cluster, destinations []string, o runStart) (*auditLogger, error) {
+	a, err := newAuditLogger(ctx, c, destinations, o)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func startChangeLog(ctx context.Context, c Cluster, destinations []string, o run
 }
 
 // endFunc returns a function that writes the end of the run to the audit log.
-func (c *changeLogger) endFunc(ctx context.Context, namespaces []string) func(stopped string, err error) error {
+func (c *auditLogger) endFunc(ctx context.Context, namespaces []string) func(stopped string, err error) error {
 	return func(stopped string, err error) error {
 		ended := c.template
 		ended.ID, ended.What, ended.Namespaces, ended.Outcome = ended.Run, audit.Ended, namespaces, audit.Done
@@ -81,8 +81,8 @@ func mongoUser(ctx context.Context, client *mongo.Client) string {
 	return strings.Join(names, ",")
 }
 
-// changeLogger writes the changes of a run to the audit log.
-type changeLogger struct {
+// auditLogger writes the changes of a run to the audit log.
+type auditLogger struct {
 	sink        audit.Sink
 	destination string
 	clock       interface{ Now() time.Time }
@@ -95,10 +95,10 @@ type changeLogger struct {
 }
 
 // now returns the time of an entry.
-func (c *changeLogger) now() time.Time { return c.clock.Now().UTC().Truncate(time.Millisecond) }
+func (c *auditLogger) now() time.Time { return c.clock.Now().UTC().Truncate(time.Millisecond) }
 
 // write writes the pending entries and then an entry.
-func (c *changeLogger) write(ctx context.Context, e *audit.Entry) error {
+func (c *auditLogger) write(ctx context.Context, e *audit.Entry) error {
 	e.At = c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *changeLogger) write(ctx context.Context, e *audit.Entry) error {
 }
 
 // logOutcome writes the outcome of a command, or keeps it until the next command if that fails.
-func (c *changeLogger) logOutcome(ctx context.Context, e audit.Entry) {
+func (c *auditLogger) logOutcome(ctx context.Context, e audit.Entry) {
 	e.At = c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *changeLogger) logOutcome(ctx context.Context, e audit.Entry) {
 	_ = c.flush(ctx) // tried again before the next command is sent
 }
 
-func (c *changeLogger) flush(ctx context.Context) error {
+func (c *auditLogger) flush(ctx context.Context) error {
 	for len(c.pending) > 0 {
 		if err := c.writeEntry(ctx, c.pending[0]); err != nil {
 			return err
@@ -128,20 +128,20 @@ func (c *changeLogger) flush(ctx context.Context) error {
 }
 
 // flushAll writes the pending entries at the end of a run.
-func (c *changeLogger) flushAll(ctx context.Context) error {
+func (c *auditLogger) flushAll(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.flush(ctx)
 }
 
-func (c *changeLogger) writeEntry(ctx context.Context, e audit.Entry) error {
+func (c *auditLogger) writeEntry(ctx context.Context, e audit.Entry) error {
 	if err := c.sink.Write(ctx, e); err != nil {
 		return &audit.Error{Destination: c.destination, Err: err}
 	}
 	return nil
 }
 
-func (c *changeLogger) setMillis(e *audit.Entry, began time.Time) {
+func (c *auditLogger) setMillis(e *audit.Entry, began time.Time) {
 	e.Millis = c.clock.Now().Sub(began).Milliseconds()
 }
 
@@ -149,7 +149,7 @@ func (c *changeLogger) setMillis(e *audit.Entry, began time.Time) {
 // they were answered.
 type auditedRunner struct {
 	live.CommandRunner
-	audit *changeLogger
+	audit *auditLogger
 }
 
 // RunCommand sends a command after it was written to the audit log. A command that restores settings
@@ -168,7 +168,7 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 }
 
 // logSending writes that a command, which changes collections, is about to be sent.
-func (c *changeLogger) logSending(ctx context.Context, database string, command bson.D, namespaces []string) (
+func (c *auditLogger) logSending(ctx context.Context, database string, command bson.D, namespaces []string) (
 	audit.Entry, error) {
 	entry := c.template
 	entry.ID = fmt.Sprintf("%s-%d", entry.Run, c.number.Add(1))
@@ -183,7 +183,7 @@ func (c *changeLogger) logSending(ctx context.Context, database string, command 
 }
 
 // logAnswer writes the outcome of a command.
-func (c *changeLogger) logAnswer(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
+func (c *auditLogger) logAnswer(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
 	entry.What = audit.Answered
 	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
 	c.setMillis(&entry, entry.At)

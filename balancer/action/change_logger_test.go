@@ -46,7 +46,7 @@ func (c *counter) RunCommand(ctx context.Context, database string, command bson.
 func readAudit(t *testing.T, w *world, destination string) []audit.Record {
 	t.Helper()
 	if destination == audit.ClusterDestination {
-		list, err := audit.ReadCluster(t.Context(), w.client, w.cluster.Clock().Now().AddDate(0, 0, -1))
+		list, err := audit.ReadCollection(t.Context(), w.client, w.cluster.Clock().Now().AddDate(0, 0, -1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestAuditLost(t *testing.T) {
 	}
 
 	sink := &failing{after: 8}
-	a := &changeLogger{sink: sink, destination: "failing", clock: w.cluster.Clock()}
+	a := &auditLogger{sink: sink, destination: "failing", clock: w.cluster.Clock()}
 	c.AuditDestination, c.Runner = "", auditedRunner{sent, a}
 	r, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 	if !errors.As(err, new(*audit.Error)) || r.Finished {

@@ -28,7 +28,7 @@ type Check struct {
 	Every time.Duration
 	// DescribeError converts an error that prevents the check into a failure of a rule. If it returns
 	// false, the check ends with the error. Nil converts all errors by their text.
-	DescribeError func(error) (check.RuleFailure, bool)
+	DescribeError func(error) (check.ReadFailure, bool)
 }
 
 // Opener opens the cluster or snapshot to be checked. It is called before each check, until all rules
@@ -87,7 +87,7 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serialReporter) (c
 		report, err := c.failureReport(err)
 		return report, source.Clock, err
 	}
-	if c.Policy.Needs().Has(check.KnownFaults) {
+	if c.Policy.Needs().Has(check.AdvisoryData) {
 		list, err := LoadAdvisories(c.AdvisoriesFile)
 		if err != nil {
 			return check.Report{}, source.Clock, err
@@ -102,7 +102,7 @@ func (c Check) checkOnce(ctx context.Context, open Opener, r *serialReporter) (c
 // err is to end the check.
 func (c Check) failureReport(err error) (check.Report, error) {
 	if c.DescribeError == nil {
-		return check.Report{Address: c.Address, Failure: check.RuleFailure{Name: "Error", Message: err.Error()}}, nil
+		return check.Report{Address: c.Address, Failure: check.ReadFailure{Name: "Error", Message: err.Error()}}, nil
 	}
 	trouble, described := c.DescribeError(err)
 	if !described {

@@ -14,7 +14,7 @@ import (
 func (c Check) needs() check.Need {
 	needs := c.Policy.Needs()
 	if c.ReadCounts {
-		needs |= check.Sizes | check.Counts | check.BalanceStatuses | check.Zones
+		needs |= check.Sizes | check.ChunkCounts | check.BalanceStatuses | check.Zones
 	}
 	return needs
 }
@@ -24,12 +24,12 @@ var checkParts = []struct {
 	need  check.Need
 	parts live.Part
 }{
-	{check.BalanceStatuses, live.Statuses},
-	{check.Counts, live.Counts},
+	{check.BalanceStatuses, live.BalanceStatuses},
+	{check.ChunkCounts, live.ChunkCounts},
 	{check.Sizes, live.Sizes | live.LegacySizes},
-	{check.Switches, live.Switches},
+	{check.BalancerSwitches, live.BalancerSwitches},
 	{check.Rounds, live.Rounds},
-	{check.Outcomes, live.Outcomes},
+	{check.MigrationOutcomes, live.MigrationOutcomes},
 	{check.Zones, live.Zones},
 	{check.Drains, live.Drains | live.Databases | live.Unsharded},
 	{check.RunningReshardings, live.RunningMigrations},
@@ -37,7 +37,7 @@ var checkParts = []struct {
 	{check.Reachability, live.Reachability},
 	{check.Leases, live.Leases},
 	{check.Disks, live.Disks},
-	{check.KnownFaults, live.MemberVersions | live.Routers | live.Zones | live.Counts | live.RunningMigrations |
+	{check.AdvisoryData, live.MemberVersions | live.Routers | live.Zones | live.ChunkCounts | live.RunningMigrations |
 		live.RunningReshardings | live.Compatibility},
 }
 
@@ -60,7 +60,7 @@ func (c Check) snapshot(
 	if err != nil {
 		return nil, err
 	}
-	refused := isBalanceUnknown(s)
+	refused := isBalanceRefused(s)
 	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
 		return s, nil
 	}
@@ -69,7 +69,7 @@ func (c Check) snapshot(
 		o.Parts = live.DefaultParts
 	}
 	if !needs.Has(check.Tables) {
-		o.Parts |= live.Counts
+		o.Parts |= live.ChunkCounts
 		o.WantsTable = unevenFilter()
 	}
 	return source.Reader(o).Read(ctx)
@@ -81,10 +81,10 @@ func hasWindow(s *catalog.Snapshot) bool {
 	return settings.HasWindow()
 }
 
-// isBalanceUnknown reports whether the server did not tell for some collection whether it is balanced,
+// isBalanceRefused reports whether the server did not tell for some collection whether it is balanced,
 // because the user has only the privileges for monitoring. The policies can decide it instead, unless
 // shards are down, since the policies need the data of all shards.
-func isBalanceUnknown(s *catalog.Snapshot) bool {
+func isBalanceRefused(s *catalog.Snapshot) bool {
 	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
 	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
 		return g.What == "balance" && !g.Down
@@ -93,7 +93,7 @@ func isBalanceUnknown(s *catalog.Snapshot) bool {
 
 // checkMetadata runs checkMetadataConsistency.
 func checkMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
-	if release := c.Release(); !release.AtLeast(catalog.Release70) {
+	if release := c.Release(); !release.FCVAtLeast(catalog.Release70) {
 		c.MetadataUnsupported = fmt.Sprintf("release %s does not support this check; it requires 7.0 or newer", release)
 		return nil
 	}
@@ -118,6 +118,6 @@ func auditSampleDocuments(ctx context.Context, source Source, c *check.Cluster) 
 		c.NotAuditedReason = err.Error()
 		return ctx.Err()
 	}
-	c.Audit = &check.AuditResult{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
+	c.Audit = &check.AuditSummary{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
 	return nil
 }

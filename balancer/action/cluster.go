@@ -29,9 +29,9 @@ type Cluster struct {
 	Address string
 	// Runner sends the commands that change something; if it is nil, Client sends them.
 	Runner live.CommandRunner
-	// Guarded says that Runner answers these commands itself instead of the cluster: every run is a dry
+	// AnswersChanges says that Runner answers these commands itself instead of the cluster: every run is a dry
 	// run.
-	Guarded bool
+	AnswersChanges bool
 	Clock   apply.Clock
 	Consent
 	// RunComputation wraps computations that take long or need much memory. If it is nil, they run directly.
@@ -57,7 +57,7 @@ func (c Cluster) withDiskLimit(limit float64) Cluster {
 // parts returns the parts of a snapshot that a plan needs.
 func (c Cluster) parts() live.Part {
 	if c.readsDisks {
-		return live.BalancerParts | live.Disks | live.Reusable
+		return live.BalancerParts | live.Disks | live.ReusableSpace
 	}
 	return live.BalancerParts
 }
@@ -84,25 +84,25 @@ func (c Cluster) compute(make func() (*plan.Plan, error)) (*plan.Plan, error) {
 	return c.RunComputation(make)
 }
 
-// AccessError says that the cluster did not answer a request whose answer an action needs before it
+// NoAnswerError says that the cluster did not answer a request whose answer an action needs before it
 // begins.
-type AccessError struct{ Err error }
+type NoAnswerError struct{ Err error }
 
 // Error returns the text of the cluster's error.
-func (e *AccessError) Error() string { return e.Err.Error() }
+func (e *NoAnswerError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cluster's error.
-func (e *AccessError) Unwrap() error { return e.Err }
+func (e *NoAnswerError) Unwrap() error { return e.Err }
 
 // snapshot reads the cluster for a plan. Collections whose balancing only this run, or an earlier run
 // that was killed, has switched off count as enabled. snapshot reports data that could not be read and
 // that a plan does not need.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serialReporter) (*catalog.Snapshot, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{
-		Parts: c.parts(), TimeZone: c.timeZone, OnProgress: r.reportRead, MemberSettings: c.ClientOptions,
+		Parts: c.parts(), TimeZone: c.timeZone, OnProgress: r.reportRead, MemberClientOptions: c.ClientOptions,
 	}).Read(ctx)
 	if err != nil {
-		return nil, &AccessError{err}
+		return nil, &NoAnswerError{err}
 	}
 	if err := checkGaps(s, namespaces); err != nil {
 		return nil, err
@@ -160,14 +160,14 @@ func checkSizesKnown(s *catalog.Snapshot, namespaces []string) error {
 	return nil
 }
 
-// Command is a command that a dry run did not send.
-type Command struct {
+// UnsentCommand is a command that a dry run did not send.
+type UnsentCommand struct {
 	Database string
 	Body     bson.Raw
 }
 
 // MarshalJSON returns the command as extended JSON.
-func (c Command) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Body, false, false) }
+func (c UnsentCommand) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Body, false, false) }
 
 // recorder records commands that change something instead of sending them. Several goroutines may use it at
 // once, as the steps of a round do.
@@ -176,7 +176,7 @@ type recorder struct {
 	report *serialReporter
 
 	mu             sync.Mutex
-	unsentCommands []Command
+	unsentCommands []UnsentCommand
 }
 
 // RunCommand answers commands that change something itself, and sends other commands.
@@ -197,7 +197,7 @@ func (r *recorder) recordUnsent(database string, command bson.D) error {
 		return err
 	}
 	r.mu.Lock()
-	r.unsentCommands = append(r.unsentCommands, Command{database, raw})
+	r.unsentCommands = append(r.unsentCommands, UnsentCommand{database, raw})
 	r.mu.Unlock()
 	r.report.Report(WouldSend{database, raw})
 	return nil

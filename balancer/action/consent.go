@@ -64,7 +64,7 @@ func (c Cluster) checkPermittedNow(ctx context.Context, o consent.Request) error
 		}
 		now, err := c.now(ctx)
 		if err != nil {
-			return &AccessError{err}
+			return &NoAnswerError{err}
 		}
 		if err := p.CheckHours(now); err != nil {
 			return err
@@ -186,7 +186,7 @@ func (c Cluster) beginAudited(ctx context.Context, o runStart) (
 	if len(destinations) == 0 {
 		return c, func(_ string, err error) error { return err }, nil
 	}
-	a, err := startChangeLog(ctx, c, destinations, o)
+	a, err := startAuditLog(ctx, c, destinations, o)
 	if err != nil {
 		return c, nil, err
 	}

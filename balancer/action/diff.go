@@ -51,7 +51,7 @@ func (r *DiffResult) AddRuns(ctx context.Context, client *mongo.Client, path str
 	if since <= 0 {
 		return nil
 	}
-	found, err := History{AuditDestination: path, MaxAge: since}.Run(ctx, client, now)
+	found, err := ReadAuditLog{AuditDestination: path, MaxAge: since}.Run(ctx, client, now)
 	for _, record := range found.Records {
 		if record.IsRun() && !record.At.After(r.New.Time) {
 			r.Runs = append(r.Runs, record)

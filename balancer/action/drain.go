@@ -52,7 +52,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		return PlanResult{}, err
 	}
 	reporter := &serialReporter{next: r}
-	var end *drainCompletion
+	var end *drainHooks
 	result, err := d.newGoalRun(c, reporter, &end).run(ctx, c, reporter)
 	already, ok := errors.AsType[*goalReachedError](err)
 	if d.PreflightOnly && result.Preflight != nil {
@@ -60,15 +60,15 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	if ok {
 		result, err = PlanResult{Finished: true, AlreadyReached: already.what}, nil
-		if !d.DryRun && !c.Guarded {
-			err = c.releaseLeftover(ctx)
+		if !d.DryRun && !c.AnswersChanges {
+			err = c.releaseLeftoverLease(ctx)
 		}
 	}
 	if end != nil {
 		result.Warning = end.warning
 		result.NotUndoable = end.warning != "" || d.Remove && result.Finished
 	}
-	if result.Shard = d.Shard; result.Finished || result.Plan != "" {
+	if result.Shard = d.Shard; result.Finished || result.PlanID != "" {
 		removed := d.Remove && result.Finished
 		result.Removed = &removed
 	}
@@ -76,7 +76,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 }
 
 // newGoalRun returns the goal of a run. The run sets *completion when it begins.
-func (d *Drain) newGoalRun(c Cluster, r *serialReporter, completion **drainCompletion) goalRun {
+func (d *Drain) newGoalRun(c Cluster, r *serialReporter, completion **drainHooks) goalRun {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {
 		alsoMoves = func(ctx context.Context) ([]string, error) { return d.unshardedOn(ctx, c) }
@@ -87,10 +87,10 @@ func (d *Drain) newGoalRun(c Cluster, r *serialReporter, completion **drainCompl
 		checkPlan:    d.adoptJournal,
 		preflightRun: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
 		addHooks: func(l *leasedRun, work *apply.Execution, o *apply.Options) {
-			*completion = &drainCompletion{
+			*completion = &drainHooks{
 				leasedRun: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
 				limited: l.pace.mayEndAtLimit(work.Plan.Totals), journal: work, note: r.note,
-				gate: o.Pace, retries: readRetry{l.Clock, r},
+				gate: o.Gate, retries: readRetry{l.Clock, r},
 			}
 			o.OnReady, o.BeforeBalancingResumes = (*completion).markBeforeSteps, (*completion).markDraining
 			o.OnAllDone, o.OnUnfinished = (*completion).finish, (*completion).unmarkOrWarn
@@ -119,9 +119,9 @@ func WasRemoved(ctx context.Context, client *mongo.Client, id catalog.ShardID) b
 	return client.Database("config").Collection("changelog").FindOne(ctx, entry).Err() == nil
 }
 
-// drainCompletion handles the parts of a drain besides moving ranges: the draining mark, unsharded
+// drainHooks handles the parts of a drain besides moving ranges: the draining mark, unsharded
 // data, and the removal of the shard.
-type drainCompletion struct {
+type drainHooks struct {
 	*leasedRun
 	shard                 catalog.ShardID
 	remove, movePrimaries bool
@@ -140,7 +140,7 @@ type drainCompletion struct {
 // markBeforeSteps marks the shard before the first step, so that no new data arrive. If the run ends
 // early, the cluster's balancer continues to drain the shard without limits. Therefore a run with
 // limits sets the mark at the end if no command can remove it.
-func (d *drainCompletion) markBeforeSteps(ctx context.Context) error {
+func (d *drainHooks) markBeforeSteps(ctx context.Context) error {
 	if d.limited && !d.canUnmark() {
 		return nil
 	}
@@ -148,10 +148,10 @@ func (d *drainCompletion) markBeforeSteps(ctx context.Context) error {
 }
 
 // canUnmark reports whether the release has a command that removes the mark.
-func (d *drainCompletion) canUnmark() bool { return d.lease.RouterRelease().HasDrainCommands() }
+func (d *drainHooks) canUnmark() bool { return d.lease.RouterRelease().HasDrainCommands() }
 
 // markDraining marks the shard as draining if the shard is to be removed.
-func (d *drainCompletion) markDraining(ctx context.Context) error {
+func (d *drainHooks) markDraining(ctx context.Context) error {
 	if !d.remove {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (d *drainCompletion) markDraining(ctx context.Context) error {
 	case state.State != diagnosis.DrainOff:
 		return nil // before 8.3, repeating the command would remove an empty shard
 	}
-	if err := d.record(apply.RecordMarked); err != nil {
+	if err := d.record(apply.RecordDraining); err != nil {
 		return err
 	}
 	_, err = d.lease.RunAdminCommand(ctx, live.StartDrainCommand(d.lease.RouterRelease(), d.shard))
@@ -175,8 +175,8 @@ func (d *drainCompletion) markDraining(ctx context.Context) error {
 }
 
 // record writes a change of the shard to the journal.
-func (d *drainCompletion) record(what apply.RecordKind) error {
-	d.marked = what == apply.RecordMarked
+func (d *drainHooks) record(what apply.RecordKind) error {
+	d.marked = what == apply.RecordDraining
 	if d.journal == nil {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (d *drainCompletion) record(what apply.RecordKind) error {
 
 // unmarkOrWarn removes the mark that this run has set, or warns that the cluster's balancer continues
 // to drain the shard.
-func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
+func (d *drainHooks) unmarkOrWarn(ctx context.Context) error {
 	state, found, err := d.lease.ReadDrain(ctx, d.shard)
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
@@ -199,7 +199,7 @@ func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
 			return err
 		}
 		d.note(fmt.Sprintf("Shard %s is not marked as draining any more: it is not empty yet.", d.shard))
-		return d.record(apply.RecordUnmarked)
+		return d.record(apply.RecordDrainStopped)
 	}
 	d.warning = fmt.Sprintf("Shard %s is still marked as draining: the cluster's balancer keeps moving data off it, "+
 		"without the limits of this run, unless it is stopped: sh.stopBalancer()", d.shard)
@@ -213,14 +213,14 @@ func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
 }
 
 // finish calls finishOnce again after temporary failures.
-func (d *drainCompletion) finish(ctx context.Context) error {
+func (d *drainHooks) finish(ctx context.Context) error {
 	_, err := retryRead(ctx, d.retries, func() (any, error) { return nil, d.finishOnce(ctx) })
 	return err
 }
 
 // finishOnce moves the unsharded data that the run may move off the shard, and removes the shard. The error
 // says what has to be moved by hand.
-func (d *drainCompletion) finishOnce(ctx context.Context) error {
+func (d *drainHooks) finishOnce(ctx context.Context) error {
 	if d.removing {
 		return d.removeShard(ctx)
 	}
@@ -257,7 +257,7 @@ func newUnshardedLeftError(left string) *unshardedLeftError {
 }
 
 // sendAdmin sends a command that moves data, once the gate is open.
-func (d *drainCompletion) sendAdmin(ctx context.Context, command bson.D) (bson.Raw, error) {
+func (d *drainHooks) sendAdmin(ctx context.Context, command bson.D) (bson.Raw, error) {
 	for d.gate != nil {
 		if err := d.gate.AwaitUnheld(ctx); err != nil {
 			return nil, err
@@ -270,7 +270,7 @@ func (d *drainCompletion) sendAdmin(ctx context.Context, command bson.D) (bson.R
 }
 
 // readRemaining reads the remaining data of the shard, and which shards can take them.
-func (d *drainCompletion) readRemaining(ctx context.Context) (left diagnosis.Drain, others TargetShards, err error) {
+func (d *drainHooks) readRemaining(ctx context.Context) (left diagnosis.Drain, others TargetShards, err error) {
 	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.BalancerParts}).Read(ctx)
 	if err != nil {
 		return left, nil, err
@@ -298,7 +298,7 @@ const removalPause = 2 * time.Second
 // removeShard removes the shard. A config server that leaves must have deleted the ranges it has given
 // away; removeShard waits for that. If a chunk has arrived whose migration had begun before the shard
 // was marked as draining, the error is an *apply.ChangedError.
-func (d *drainCompletion) removeShard(ctx context.Context) error {
+func (d *drainHooks) removeShard(ctx context.Context) error {
 	noted := false
 	for {
 		state, found, err := d.lease.ReadDrain(ctx, d.shard)

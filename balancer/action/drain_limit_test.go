@@ -110,7 +110,7 @@ func TestUndoOfAMarkedDrain(t *testing.T) {
 		dry := undo
 		dry.DryRun = true
 		if r, err := dry.Run(t.Context(), w.actionCluster(), nil); release == catalog.Release83 &&
-			(err != nil || !r.Applicable || !slices.ContainsFunc(r.Commands, func(c Command) bool {
+			(err != nil || !r.Applicable || !slices.ContainsFunc(r.Commands, func(c UnsentCommand) bool {
 				return c.Body.Lookup("stopShardDraining").StringValue() == "s0"
 			})) || !w.draining() {
 			t.Errorf("%s: %+v, %v", release, r, err)

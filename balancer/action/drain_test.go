@@ -28,7 +28,7 @@ func TestDrainOfWhatCame(t *testing.T) {
 	for _, release := range releases() {
 		w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), release, 1)
 		r, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, turn *leasedRun) {
-			d := &drainCompletion{leasedRun: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
+			d := &drainHooks{leasedRun: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
 			o.OnReady = func(ctx context.Context) error {
 				w.moveTo("s0")
 				return d.markDraining(ctx)
@@ -121,18 +121,18 @@ func TestTidyUp(t *testing.T) {
 		}
 		return n
 	}
-	if err := w.actionCluster().releaseLeftover(t.Context()); err != nil || leases() != 0 {
+	if err := w.actionCluster().releaseLeftoverLease(t.Context()); err != nil || leases() != 0 {
 		t.Errorf("%d leases where none was, %v", leases(), err)
 	}
 	_, err := live.Acquire(t.Context(), w.client, live.NewCommandRunner(w.client), live.Holder{Host: "ops1", PID: 42, Doing: "drain s0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.actionCluster().releaseLeftover(t.Context()); err != nil || leases() != 1 {
+	if err := w.actionCluster().releaseLeftoverLease(t.Context()); err != nil || leases() != 1 {
 		t.Errorf("%d leases of one who is at work, %v", leases(), err)
 	}
 	w.admin(bson.D{{Key: "mockAdvance", Value: (2 * time.Minute).Milliseconds()}})
-	if err := w.actionCluster().releaseLeftover(t.Context()); err != nil || leases() != 0 {
+	if err := w.actionCluster().releaseLeftoverLease(t.Context()); err != nil || leases() != 0 {
 		t.Errorf("%d leases of one who was killed, %v", leases(), err)
 	}
 }

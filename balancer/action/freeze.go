@@ -10,15 +10,15 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// holdReason returns the function that tells the gate why no step may start now. While the run waits
+// newHoldReader returns the function that tells the gate why no step may start now. While the run waits
 // and nothing is running, the lease is marked as resting, so that a quiesce does not wait for the run.
-func (c Cluster) holdReason(
+func (c Cluster) newHoldReader(
 	lease *atomic.Pointer[live.LeasedCluster], r *serialReporter,
-) func(context.Context, pace.HoldState) (string, error) {
-	freeze := live.NewFreezeChecker(c.Client, c.Clock.Now)
+) func(context.Context, pace.HoldInput) (string, error) {
+	freeze := live.NewRunHoldChecker(c.Client, c.Clock.Now)
 	looking := make(chan struct{}, 1) // full during a check
 	resting := false
-	return func(ctx context.Context, at pace.HoldState) (string, error) {
+	return func(ctx context.Context, at pace.HoldInput) (string, error) {
 		select {
 		case looking <- struct{}{}:
 		case <-ctx.Done(): // the check of another goroutine may take long
@@ -52,8 +52,8 @@ func (c Cluster) holdReason(
 
 // restoreThenCheck restores what a quiesce whose process is gone has stopped, and checks again.
 func (c Cluster) restoreThenCheck(
-	ctx context.Context, freeze *live.FreezeChecker, is live.FreezeState, at pace.HoldState, r *serialReporter,
-) (live.FreezeState, error) {
+	ctx context.Context, freeze *live.RunHoldChecker, is live.RunHold, at pace.HoldInput, r *serialReporter,
+) (live.RunHold, error) {
 	note, err := c.restoreKilledQuiesce(ctx)
 	if errors.As(err, new(*live.HeldError)) {
 		return is, nil
@@ -67,10 +67,10 @@ func (c Cluster) restoreThenCheck(
 	return freeze.Check(ctx, at.BalancerStopped)
 }
 
-// explainEnabled adds to the error about balancing that was enabled during a run who enabled it, if the
+// addWhoEnabled adds to the error about balancing that was enabled during a run who enabled it, if the
 // logs of the cluster tell.
-func explainEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
-	if e, ok := errors.AsType[*apply.BalancerError](err); ok && e.Reenabled && len(e.Namespaces) > 0 {
+func addWhoEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
+	if e, ok := errors.AsType[*apply.BalancerConflictError](err); ok && e.Reenabled && len(e.Namespaces) > 0 {
 		e.ReenabledBy = lease.ReadWhoEnabled(ctx, e.Namespaces[0])
 	}
 }

@@ -86,11 +86,11 @@ func freezes() map[string]struct {
 	}{
 		"pause": {
 			func(w *world) error {
-				_, err := Pause{Reason: "incident 4711", For: 2 * time.Hour}.Run(w.Context(), w.actionCluster())
+				_, err := PauseRuns{Reason: "incident 4711", For: 2 * time.Hour}.Run(w.Context(), w.actionCluster())
 				return err
 			},
 			func(w *world) error {
-				_, err := Pause{End: true}.Run(w.Context(), w.actionCluster())
+				_, err := PauseRuns{End: true}.Run(w.Context(), w.actionCluster())
 				return err
 			}, "paused: incident 4711 (by "},
 		"balancer": {stop, start, "paused: another client has stopped the balancer during this run (at "},
@@ -200,18 +200,18 @@ func TestHoldsHearsTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := Cluster{Client: client, Clock: ticking{now: time.Now}}.holdReason(new(atomic.Pointer[live.LeasedCluster]), &serialReporter{})
+	look := Cluster{Client: client, Clock: ticking{now: time.Now}}.newHoldReader(new(atomic.Pointer[live.LeasedCluster]), &serialReporter{})
 	first, cancel := context.WithCancel(t.Context())
 	var over sync.WaitGroup
 	defer over.Wait()
 	defer cancel()
-	over.Go(func() { _, _ = look(first, pace.HoldState{}) })
+	over.Go(func() { _, _ = look(first, pace.HoldInput{}) })
 	<-asked
 	ended, end := context.WithCancel(t.Context())
 	end()
 	told := make(chan error, 1)
 	over.Go(func() {
-		_, err := look(ended, pace.HoldState{})
+		_, err := look(ended, pace.HoldInput{})
 		told <- err
 	})
 	select {

@@ -35,18 +35,18 @@ type GiveBackResult struct {
 // balancing is in progress.
 func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBackResult, err error) {
 	reporter := &serialReporter{next: r}
-	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
-	if c.Guarded {
-		if err := c.sendGuardedWrite(ctx); err != nil {
+	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.AnswersChanges}
+	if c.AnswersChanges {
+		if err := c.askGuard(ctx); err != nil {
 			return result, err
 		}
 	}
 	left, err := live.ReadPausedCollections(ctx, c.Client)
 	if err != nil {
-		return result, &AccessError{err}
+		return result, &NoAnswerError{err}
 	}
 	if len(left) == 0 && !result.DryRun {
-		return result, c.releaseLeftover(ctx)
+		return result, c.releaseLeftoverLease(ctx)
 	}
 	if result.DryRun {
 		for _, p := range left {

@@ -132,7 +132,7 @@ func testDrain(w *world, remove bool) {
 	w.Helper()
 	goal := plan.Goal{Kind: plan.Drain, Shard: "s0"}
 	w.mustReach(goal, func(o *apply.Options, t *leasedRun) {
-		d := &drainCompletion{leasedRun: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
+		d := &drainHooks{leasedRun: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
 		o.OnReady, o.OnAllDone = d.markDraining, d.finish
 	})
 	s := w.snapshot()

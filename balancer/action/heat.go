@@ -65,7 +65,7 @@ func (h Heat) Validate() error {
 
 // HeatResult is the load of the collections.
 type HeatResult struct {
-	By          heat.LoadKind    `json:"by"`
+	LoadKind          heat.LoadKind    `json:"by"`
 	Seconds     float64          `json:"seconds"` // for which operations were counted
 	Collections []CollectionHeat `json:"collections"`
 }
@@ -83,8 +83,8 @@ type CollectionHeat struct {
 	HotKeys   []HotKeyLoad        `json:"hotKeys,omitempty"`
 	Monotonic *heat.Monotonic     `json:"-"`
 	Findings  []diagnosis.Finding `json:"findings,omitempty"`
-	// Course is the load over time and key ranges; nil without samples.
-	Course *heat.Grid `json:"overTime,omitzero"`
+	// OverTime is the load over time and key ranges; nil without samples.
+	OverTime *heat.Grid `json:"overTime,omitzero"`
 	Map    *heat.Map  `json:"-"`
 }
 
@@ -93,8 +93,8 @@ type HeatSource struct {
 	Counters bool    `json:"counters"` // $collStats was read twice
 	Samples  int     `json:"samples"`  // sampled queries, or operations of logs
 	Logged   bool    `json:"logged"`   // samples are from logs
-	Inserts  int     `json:"inserts"`  // number of newest documents read
-	Sampling float64 `json:"samplesPerSecond"`
+	InsertSamples  int     `json:"inserts"`  // number of newest documents read
+	SamplesPerSecond float64 `json:"samplesPerSecond"`
 	// SamplingCommand is the command that starts the sampling of queries; empty if queries are sampled.
 	SamplingCommand string   `json:"enter,omitempty"`
 	Notes           []string `json:"notes,omitempty"`
@@ -116,10 +116,10 @@ type ShardLoad struct {
 	Load     heat.Load       `json:"perSecond"`
 	Scatter  heat.Load       `json:"scatter"`
 	Unplaced heat.Load       `json:"unplaced"`
-	// OfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
+	// LoadOfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
 	// shard works.
 	OfMean float64 `json:"ofMean"`
-	Time   float64 `json:"time"`
+	BusySecondsPerSecond   float64 `json:"time"`
 	Chunks int     `json:"chunks"`
 }
 
@@ -129,7 +129,7 @@ type ChunkLoad struct {
 	Max     string          `json:"max"`
 	Shard   catalog.ShardID `json:"shard"`
 	Load    heat.Load       `json:"perSecond"`
-	Between heat.Interval   `json:"between"` // of reads and writes together, with 95 % confidence
+	TotalInterval heat.Interval   `json:"between"` // of reads and writes together, with 95 % confidence
 	Samples int             `json:"samples"`
 }
 
@@ -209,12 +209,12 @@ func (h Heat) runOnSnapshot(
 	list, err := load.Read(ctx, runner, s, names, load.Options{Duration: h.CountDuration, MaxSampleAge: h.Lookback,
 		SampleRate: h.SampleRate, Logged: lines, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
-		return HeatResult{}, &AccessError{err}
+		return HeatResult{}, &NoAnswerError{err}
 	}
-	result := HeatResult{By: cmp.Or(h.LoadKind, heat.ByMixed), Seconds: cmp.Or(h.CountDuration, time.Minute).Seconds(),
+	result := HeatResult{LoadKind: cmp.Or(h.LoadKind, heat.ByMixed), Seconds: cmp.Or(h.CountDuration, time.Minute).Seconds(),
 		Collections: []CollectionHeat{}}
 	for _, one := range list {
-		result.Collections = append(result.Collections, h.describe(one, result.By))
+		result.Collections = append(result.Collections, h.describe(one, result.LoadKind))
 	}
 	return result, nil
 }
@@ -274,10 +274,10 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	w := m.WeightsFor(by)
 	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, Scattered: heat.Load(m.Scattered), Map: m,
 		Monotonic: m.Monotonic, Findings: diagnosis.HeatFindings(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
-		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.Inserts, Inserts: m.Inserts, Logged: r.Logged,
-			Sampling: r.Analyzer.Rate, Notes: r.Notes}}
+		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.InsertSamples, InsertSamples: m.InsertSamples, Logged: r.Logged,
+			SamplesPerSecond: r.Analyzer.Rate, Notes: r.Notes}}
 	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
-		c.Source.Sampling = 0
+		c.Source.SamplesPerSecond = 0
 		c.Source.SamplingCommand = samplingCommand(m.Namespace)
 	}
 	if c.Source.Samples > 0 {
@@ -285,7 +285,7 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 		for i := range course.Ranges {
 			course.Ranges[i].MinText = boundText(m, course.Ranges[i].Min)
 		}
-		c.Course = &course
+		c.OverTime = &course
 	}
 	mean := m.Mean(w)
 	for _, s := range m.Shards {

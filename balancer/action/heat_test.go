@@ -53,7 +53,7 @@ func TestHeatSamplesOnlyIfAllowed(t *testing.T) {
 	}
 	cluster.Policies = nil
 	result, err := h.Run(t.Context(), source, nil)
-	if err != nil || len(result.Collections) != 1 || result.Collections[0].Source.Sampling != 5 {
+	if err != nil || len(result.Collections) != 1 || result.Collections[0].Source.SamplesPerSecond != 5 {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if modes := analyzers(); len(modes) != 1 || modes[0] != "off" {

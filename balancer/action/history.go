@@ -11,9 +11,9 @@ import (
 	"shardsh/balancer/audit"
 )
 
-// History reads the audit log: who has changed a cluster, with which verb, plan and command, and with
+// ReadAuditLog reads the audit log: who has changed a cluster, with which verb, plan and command, and with
 // which outcome.
-type History struct {
+type ReadAuditLog struct {
 	// AuditDestination is the destination of the audit log, as in Consent; empty means the collection in the
 	// cluster.
 	AuditDestination string
@@ -26,18 +26,18 @@ type History struct {
 	Last int
 }
 
-// DefaultHistoryEntries is the default number of entries to show.
-const DefaultHistoryEntries = 20
+// DefaultAuditLogEntries is the default number of entries to show.
+const DefaultAuditLogEntries = 20
 
-// HistoryResult contains the entries, the newest last.
-type HistoryResult struct {
+// AuditLogResult contains the entries, the newest last.
+type AuditLogResult struct {
 	Records []audit.Record `json:"records"`
 	// Torn is the number of lines that can't be read because the run was killed while it wrote them.
 	Torn int `json:"torn,omitzero"`
 }
 
 // Validate checks the options.
-func (h History) Validate() error {
+func (h ReadAuditLog) Validate() error {
 	switch {
 	case h.AuditDestination == audit.SyslogDestination:
 		return refuse("syslog can't be read back by shardsh: ask it for the tag shardsh (journalctl -t shardsh)")
@@ -55,12 +55,12 @@ func (h History) Validate() error {
 }
 
 // ReadsCluster reports whether the audit log is read from the cluster.
-func (h History) ReadsCluster() bool {
+func (h ReadAuditLog) ReadsCluster() bool {
 	return h.AuditDestination == "" || h.AuditDestination == audit.ClusterDestination
 }
 
 // Run reads the audit log as of a time. client is the client of the cluster; nil if a file is read.
-func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (result HistoryResult, err error) {
+func (h ReadAuditLog) Run(ctx context.Context, client *mongo.Client, now time.Time) (result AuditLogResult, err error) {
 	if err := h.Validate(); err != nil {
 		return result, err
 	}
@@ -70,7 +70,7 @@ func (h History) Run(ctx context.Context, client *mongo.Client, now time.Time) (
 	}
 	var entries []audit.Entry
 	if h.ReadsCluster() {
-		entries, err = audit.ReadCluster(ctx, client, filter.Since)
+		entries, err = audit.ReadCollection(ctx, client, filter.Since)
 	} else {
 		entries, result.Torn, err = audit.ReadFile(h.AuditDestination)
 	}

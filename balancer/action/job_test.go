@@ -64,7 +64,7 @@ func TestConfirmedIsTheLockedJournal(t *testing.T) {
 		var shown plans
 		before := asked
 		r, err := run(&shown)
-		if !errors.Is(err, errNo) || r.Plan != "" || asked != before+1 || len(shown) != 1 || (shown[0].Goal.Kind == plan.Undo) != (verb == "undo") {
+		if !errors.Is(err, errNo) || r.PlanID != "" || asked != before+1 || len(shown) != 1 || (shown[0].Goal.Kind == plan.Undo) != (verb == "undo") {
 			t.Errorf("%s: asked %d times, shown %d plans, %+v, %v", verb, asked-before, len(shown), r, err)
 		}
 		held, err := apply.OpenJournal(journal)

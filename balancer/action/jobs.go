@@ -105,7 +105,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 		err = live.CheckSharded(ctx, c.runner()) // nothing is written elsewhere
 	}
 	if err != nil {
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	if job == nil || s.Replace && job.State.Ended() {
 		if err := c.checkTargetExists(ctx, opts); err != nil {
@@ -114,14 +114,14 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	}
 	if job == nil {
 		if job, err = jobs.FindOrCreate(ctx, id, opts.Verb, opts.text()); err != nil {
-			return JobStatus{}, &AccessError{err}
+			return JobStatus{}, &NoAnswerError{err}
 		}
 	}
 	ended := job.State.Ended()
 	switch {
 	case s.Replace && (ended || job.Options != opts.text()):
 		if job, err = jobs.SetOptions(ctx, job, opts.text()); err != nil {
-			return JobStatus{}, &AccessError{err}
+			return JobStatus{}, &NoAnswerError{err}
 		}
 	case job.Options != opts.text():
 		return c.statusOf(job), refuse("job %s exists with different options: %s; {replace} applies the new ones", id,
@@ -139,10 +139,10 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 // refuseIfGuarded returns an error if the cluster has a guard, after the guard was asked: a job
 // continues after the process ends.
 func (c Cluster) refuseIfGuarded(ctx context.Context) error {
-	if !c.Guarded {
+	if !c.AnswersChanges {
 		return nil
 	}
-	if err := c.sendGuardedWrite(ctx); err != nil {
+	if err := c.askGuard(ctx); err != nil {
 		return err
 	}
 	return refuse("a job can't be rehearsed: use {dryRun} without a job")
@@ -159,7 +159,7 @@ func (j JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	}
 	job, err := live.NewJobs(c.Client).Find(ctx, id)
 	if err != nil {
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	if job == nil {
 		return c.noJobStatus(id, opts), nil
@@ -175,7 +175,7 @@ func (j JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 func (c Cluster) noJobStatus(id string, o jobOptions) JobStatus {
 	return JobStatus{
 		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{},
-		NextSteps: []string{c.commandOf(o, "start")},
+		NextSteps: []string{c.jobCommandLine(o, "start")},
 	}
 }
 
@@ -207,14 +207,14 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	job, err := jobs.Find(ctx, id)
 	switch {
 	case err != nil:
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	case job == nil:
 		return c.noJobStatus(id, opts), nil
 	case job.State.Ended():
 		return c.statusOf(job), nil
 	}
 	if job, err = jobs.Cancel(ctx, job); err != nil {
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	call := &jobCall{
 		Cluster: c, JobStart: JobStart{Verb: j.Verb, WorkFor: j.MaxWait, AbortContext: j.AbortContext}, jobs: jobs, job: job,
@@ -223,23 +223,23 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	return call.run(ctx)
 }
 
-// undoJob prepares the undo of a job that has ended. With resumed, it only continues an undo that was
+// prepareJobUndo prepares the undo of a job that has ended. With resumed, it only continues an undo that was
 // begun.
-func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
+func (c Cluster) prepareJobUndo(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
 	jobs := live.NewJobs(c.Client)
 	job, err := jobs.Find(ctx, id)
 	switch {
 	case err != nil:
-		return nil, &AccessError{err}
+		return nil, &NoAnswerError{err}
 	case job == nil:
 		return nil, fmt.Errorf("there is no job %s", id)
 	case !job.State.Ended():
 		return nil, fmt.Errorf("the job %s is %s: cancel it before it is undone (%s)", id, job.State,
-			c.commandOf(optionsOf(job), "cancel"))
+			c.jobCommandLine(optionsOf(job), "cancel"))
 	}
 	journal, h, err := jobs.OpenJournal(ctx, job)
 	if err != nil {
-		return nil, &AccessError{err}
+		return nil, &NoAnswerError{err}
 	}
 	if h == nil {
 		return nil, fmt.Errorf("the job %s: %w", id, apply.ErrNothingToUndo)
@@ -247,7 +247,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 	work := apply.ResumeInStore(h, journal)
 	if resumed && work.Plan.Goal.Kind != plan.Undo {
 		return nil, fmt.Errorf("no undo of job %s was started; to continue the job: %s", id,
-			c.commandOf(optionsOf(job), "start")+" --replace")
+			c.jobCommandLine(optionsOf(job), "start")+" --replace")
 	}
 	return work, work.SwitchToUndo()
 }

@@ -160,14 +160,14 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 		status.State = live.JobRunning
 		return status, nil
 	case err != nil:
-		return JobStatus{}, &AccessError{err}
+		return JobStatus{}, &NoAnswerError{err}
 	}
 	j.job = job
 	return j.statusOf(job), nil
 }
 
 // newGoalRun returns the job as a goalRun.
-func (j *jobCall) newGoalRun(completion **drainCompletion) (goalRun, error) {
+func (j *jobCall) newGoalRun(completion **drainHooks) (goalRun, error) {
 	e, err := j.jobOpts.runOptions()
 	if err != nil {
 		return goalRun{}, err
@@ -201,7 +201,7 @@ func (j *jobCall) newGoalRun(completion **drainCompletion) (goalRun, error) {
 
 // prepareExecution resumes the execution of the journal, or makes a plan for the first call.
 func (j *jobCall) prepareExecution(
-	ctx context.Context, l *leasedRun, a goalRun, journal *live.JobJournal, h *apply.History,
+	ctx context.Context, l *leasedRun, a goalRun, journal *live.JobJournal, h *apply.ParsedJournal,
 ) (*apply.Execution, error) {
 	if h == nil {
 		if err := journal.RemoveEarlierRuns(ctx); err != nil {
@@ -214,7 +214,7 @@ func (j *jobCall) prepareExecution(
 		work := apply.BeginInStore(p, journal)
 		return work, j.preflight(ctx, a, work, read)
 	}
-	h.KeepPaused(l.lease.PausedCollections())
+	h.RetainPaused(l.lease.PausedCollections())
 	moves, ok := h.MovedAmount(false)
 	j.earlierProgress.MovesDone, j.earlierProgress.BytesDone = moves, ok.Bytes
 	work := apply.ResumeInStore(h, journal)
@@ -252,9 +252,9 @@ func (j *jobCall) countsTimeBetween() bool {
 
 // rules returns the rules of this call. They include what earlier calls have moved and how long these
 // calls have worked.
-func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
+func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.ParsedJournal) (pace.Rules, error) {
 	rules := e.rules()
-	rules.OnlyWorkingTime, rules.SpentBefore = true, j.job.Worked
+	rules.CountOnlyOpenTime, rules.SpentBefore = true, j.job.Worked
 	if h == nil {
 		return rules, nil
 	}
@@ -268,7 +268,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 	}
 	now, err := j.now(ctx)
 	if err != nil {
-		return rules, &AccessError{err}
+		return rules, &NoAnswerError{err}
 	}
 	if last := h.LastStepTime(); !last.IsZero() { // the step has the time of another machine's clock
 		rules.FirstPause = min(rules.Pause-now.Sub(last), rules.Pause)
@@ -280,9 +280,9 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 type jobWork struct {
 	goalRun
 	*apply.Execution
-	completion *drainCompletion
+	completion *drainHooks
 	gate       *pace.Gate
-	leaveGate  func() // leaves the gate
+	closeGate  func() // leaves the gate
 }
 
 // earlierMoveError says that a move of an earlier call takes longer than this call.
@@ -296,7 +296,7 @@ func (e *earlierMoveError) Error() string {
 // last call first waits, without reading the cluster.
 func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration) (w jobWork, err error) {
 	began := time.Now()
-	w.leaveGate = func() {}
+	w.closeGate = func() {}
 	if w.goalRun, err = j.newGoalRun(&w.completion); err != nil {
 		return w, err
 	}
@@ -314,9 +314,9 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	w.gate, w.leaveGate, err = w.goalRun.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
+	w.gate, w.closeGate, err = w.goalRun.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
 	if err != nil {
-		w.leaveGate = func() {}
+		w.closeGate = func() {}
 		return w, err
 	}
 	j.mu.Lock()
@@ -368,10 +368,10 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	j.stop = stop
 	defer j.watchCancel(running)()
 	w, err := j.prepare(running, l, left)
-	defer func() { w.leaveGate() }()
+	defer func() { w.closeGate() }()
 	if err != nil {
 		leave := j.releaseLease
-		if j.keepsPaused(err) {
+		if j.keepsBalancingPaused(err) {
 			leave = func(ctx context.Context, l *leasedRun) error { return l.lease.Suspend(ctx, j.AbortContext) }
 		}
 		if ctx.Err() != nil {
@@ -390,9 +390,9 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	return j.setOutcome(result, j.withRoles(ctx, err))
 }
 
-// keepsPaused reports whether paused balancing and draining marks stay for the next call, because the
+// keepsBalancingPaused reports whether paused balancing and draining marks stay for the next call, because the
 // job continues soon. Waiting for a window or a hold may take long; then they are restored.
-func (j *jobCall) keepsPaused(err error) bool {
+func (j *jobCall) keepsBalancingPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.job.Cancel ||
@@ -419,7 +419,7 @@ func (j *jobCall) isShardRemoved(ctx context.Context) (bool, error) {
 	}
 	s, err := live.NewReader(j.Client, live.ReaderOptions{Parts: live.Shards, Required: live.Shards}).Read(ctx)
 	if err != nil {
-		return false, &AccessError{live.ServerError(err)}
+		return false, &NoAnswerError{live.ServerError(err)}
 	}
 	_, ok := s.Shard(j.jobOpts.Shard)
 	return !ok && WasRemoved(ctx, j.Client, j.jobOpts.Shard), nil
@@ -437,7 +437,7 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 		}
 		l = again
 	}
-	err := j.unmark(ctx, l)
+	err := j.unmarkDraining(ctx, l)
 	off := l.lease.PausedCollections()
 	l.lease.OnResumeProgress = restoreProgress(j.report)
 	err = errors.Join(err, j.releaseLease(ctx, l))
@@ -449,8 +449,8 @@ func (j *jobCall) finishCancel(ctx context.Context, l *leasedRun) (JobStatus, er
 	return j.save(ctx)
 }
 
-// unmark removes the draining mark that the job has set.
-func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
+// unmarkDraining removes the draining mark that the job has set.
+func (j *jobCall) unmarkDraining(ctx context.Context, l *leasedRun) error {
 	journal, h, err := j.jobs.OpenJournal(ctx, j.job)
 	if err != nil || h == nil || j.jobOpts.Shard == "" {
 		return err
@@ -463,7 +463,7 @@ func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
 	}
-	end := &drainCompletion{leasedRun: l, shard: j.jobOpts.Shard, journal: work, note: j.report.note}
+	end := &drainHooks{leasedRun: l, shard: j.jobOpts.Shard, journal: work, note: j.report.note}
 	if err := end.unmarkOrWarn(ctx); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 	}
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: parts, Required: parts}).Read(ctx)
 	if err != nil {
-		return &AccessError{live.ServerError(err)}
+		return &NoAnswerError{live.ServerError(err)}
 	}
 	if o.Shard == "" {
 		_, err = plan.MatchNamespaces(s, o.Namespaces)
@@ -33,8 +33,8 @@ func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 	return err
 }
 
-// commandOf returns the command line for a call of a job.
-func (c Cluster) commandOf(o jobOptions, do string) string {
+// jobCommandLine returns the command line for a call of a job.
+func (c Cluster) jobCommandLine(o jobOptions, do string) string {
 	line := o.targetFlags()
 	if do == "start" {
 		line = o.flags()

@@ -27,15 +27,15 @@ func (c Cluster) statusOf(job *live.Job) JobStatus {
 		s.BlockedBy = []live.JobBlock{}
 	}
 	if job.Cancel && !job.State.Ended() {
-		s.NextSteps = append(s.NextSteps, c.commandOf(o, "cancel"))
+		s.NextSteps = append(s.NextSteps, c.jobCommandLine(o, "cancel"))
 		return s
 	}
 	switch job.State {
 	case live.JobDone:
 	case live.JobCancelled:
-		s.NextSteps = append(s.NextSteps, c.commandOf(o, "start")+" --replace")
+		s.NextSteps = append(s.NextSteps, c.jobCommandLine(o, "start")+" --replace")
 	default:
-		s.NextSteps = append(s.NextSteps, c.commandOf(o, "start"), c.commandOf(o, "cancel"))
+		s.NextSteps = append(s.NextSteps, c.jobCommandLine(o, "start"), c.jobCommandLine(o, "cancel"))
 	}
 	acted := job.Progress.StepsDone > 0 || job.Progress.MovesDone > 0
 	if job.State.Ended() && acted && (job.State == live.JobCancelled || !o.Remove) {
@@ -77,7 +77,7 @@ func (j *jobCall) setOutcome(r apply.Result, err error) (save bool, _ error) {
 		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(cmp.Or(r.Stopped, "stopped"), r.LimitIsFixed)}
 	default:
 		if errors.As(err, new(*mongoerr.UnansweredError)) {
-			return false, &AccessError{err}
+			return false, &NoAnswerError{err}
 		}
 		var inTheWay *preflight.Error
 		if errors.As(err, &inTheWay) {
@@ -124,7 +124,7 @@ func limitBlock(why string, fixed bool) live.JobBlock {
 func blockOf(err error) (live.JobBlock, bool) {
 	var (
 		blocked  *apply.BlockedError
-		balancer *apply.BalancerError
+		balancer *apply.BalancerConflictError
 		stays    *apply.SkippedStepsError
 		changed  *apply.ChangedError
 		step     *apply.StepError

@@ -47,7 +47,7 @@ func (j *jobCall) execute(
 		tell(e)
 	}
 	o.AlreadyChecked = j.resumed
-	o.WillContinue = func() bool { return j.keepsPaused(context.Cause(running)) }
+	o.WillContinue = func() bool { return j.keepsBalancingPaused(context.Cause(running)) }
 	l.steps = cancellableStepper{l.steps, j}
 	result, err := l.run(running, w.Execution, o, nil, j.report)
 	j.recordProgress(result.Progress)
@@ -168,7 +168,7 @@ func (j *jobCall) Report(e Event) {
 
 // awaitEarlierMoves waits for the end of the moves that earlier calls have started and left to the
 // cluster. The error is a *earlierMoveError if a move takes longer than this call.
-func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.History, left time.Duration) error {
+func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.ParsedJournal, left time.Duration) error {
 	steps := h.UnfinishedSteps()
 	if len(steps) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.
 			Parts: live.RunningMigrations, Required: live.RunningMigrations, Release: l.lease.Release(), MaxWait: time.Minute,
 		}).Read(ctx)
 		if err != nil {
-			return &AccessError{live.ServerError(err)}
+			return &NoAnswerError{live.ServerError(err)}
 		}
 		moving := findMigration(s.Parts().Migrations, steps)
 		if moving == nil {

@@ -63,7 +63,7 @@ func (c Cluster) acquire(
 		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
-		err = &AccessError{err}
+		err = &NoAnswerError{err}
 	}
 	return l, err
 }
@@ -76,9 +76,9 @@ func (c Cluster) configureSteps(ctx context.Context, steps *live.StepExecutor) {
 	}
 }
 
-// releaseLeftover releases the lease of a run that was killed after all its other work was done, since
+// releaseLeftoverLease releases the lease of a run that was killed after all its other work was done, since
 // a run that finds nothing to do takes no lease. It does not release a lease in use.
-func (c Cluster) releaseLeftover(ctx context.Context) error {
+func (c Cluster) releaseLeftoverLease(ctx context.Context) error {
 	// A user who may not read the lease has none to release.
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (l *leasedRun) run(
 	done := interruptOn(cmp.Or(given, context.WithoutCancel(ctx)), stopMoves, l.lease, r)
 	result, err := work.Run(running, l.steps, o)
 	done()
-	explainEnabled(ctx, l.lease, err)
+	addWhoEnabled(ctx, l.lease, err)
 	if given != nil && given.Err() != nil && stopMoves != nil {
 		r.note(serversContinueText(l.lease))
 	}
@@ -142,10 +142,10 @@ func (l *leasedRun) run(
 func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Plan, error) {
 	parts := live.DefaultParts
 	if w.Limits.Disk > 0 {
-		parts |= live.Reusable
+		parts |= live.ReusableSpace
 	}
 	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, TimeZone: l.timeZone,
-		MemberSettings: l.ClientOptions}).
+		MemberClientOptions: l.ClientOptions}).
 		Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)

@@ -71,7 +71,7 @@ func writeLease(to io.Writer, h live.Holder) error {
 
 func writeProgress(to io.Writer, s pace.Stats) error {
 	var failures, waits []machine.Sample
-	for _, class := range []policy.Failure{policy.RetryNow, policy.RetryLater, policy.SkipRange, policy.AskOperator} {
+	for _, class := range []policy.FailureClass{policy.RetryNow, policy.RetryLater, policy.SkipRange, policy.AskOperator} {
 		failures = append(failures, machine.Sample{
 			Value: float64(s.Failures[class]), Labels: []string{"class", class.String()},
 		})

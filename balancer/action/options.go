@@ -114,7 +114,7 @@ type RunOptions struct {
 	Pace
 	Control
 	PreflightOptions
-	ProofOptions
+	RunVerifyOptions
 	// PauseBalancing switches off the cluster's own balancing of the collections during the run.
 	PauseBalancing bool
 	// ForceJumbo moves chunks by force that are too large and whose documents all have the same shard
@@ -136,7 +136,7 @@ func (r RunOptions) validate() error {
 	if r.Journal != "" && r.ResumeJournal != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
 	}
-	if err := cmp.Or(r.PreflightOptions.validate(), r.ProofOptions.validate()); err != nil {
+	if err := cmp.Or(r.PreflightOptions.validate(), r.RunVerifyOptions.validate()); err != nil {
 		return err
 	}
 	return r.Pace.validate()

@@ -27,7 +27,7 @@ func (s Source) withOutlines(ctx context.Context, goal plan.Goal, o live.ReaderO
 	if o.Parts == 0 {
 		o.Parts = live.DefaultParts
 	}
-	o.Parts |= live.Counts
+	o.Parts |= live.ChunkCounts
 	o.WantsTable = func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }
 	o.WantsOutline = settledFilter(goal)
 	return o

@@ -31,7 +31,7 @@ func (p Pace) newGate(
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
 	given := []pace.Option{pace.WithTime(c.now), pace.WithEvents(wait)}
 	if !dryRun {
-		given = append(given, pace.WithHold(c.holdReason(lease, r)))
+		given = append(given, pace.WithHold(c.newHoldReader(lease, r)))
 	}
 	if rules.DiskLimit > 0 {
 		given = append(given,

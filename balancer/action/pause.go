@@ -12,14 +12,14 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// Pause pauses all runs of shardsh on a cluster: they wait before their next step until the end of the
+// PauseRuns pauses all runs of shardsh on a cluster: they wait before their next step until the end of the
 // pause.
-type Pause struct {
+type PauseRuns struct {
 	// Reason is shown to the users of waiting runs.
 	Reason string
 	// For is the duration of the pause. Until is its end, by the clock and in the time zone of this
 	// machine: 18:00, "2026-03-02 18:00", or with a zone 2026-03-02T18:00:00Z. Without both, the
-	// duration is DefaultPause.
+	// duration is DefaultRunPause.
 	For   time.Duration
 	Until string
 	// Replace replaces an active pause.
@@ -28,14 +28,14 @@ type Pause struct {
 	Show, End bool
 }
 
-// DefaultPause is the default duration of a pause, and MaxPause is the maximum.
+// DefaultRunPause is the default duration of a pause, and MaxRunPause is the maximum.
 const (
-	DefaultPause = 4 * time.Hour
-	MaxPause     = 31 * 24 * time.Hour
+	DefaultRunPause = 4 * time.Hour
+	MaxRunPause     = 31 * 24 * time.Hour
 )
 
 // Validate refuses options that exclude each other.
-func (p Pause) Validate() error {
+func (p PauseRuns) Validate() error {
 	sets := p.Reason != "" || p.For != 0 || p.Until != "" || p.Replace
 	switch {
 	case p.Show && p.End, (p.Show || p.End) && sets:
@@ -48,7 +48,7 @@ func (p Pause) Validate() error {
 		return refuse("{for} and {until} exclude each other")
 	case p.For < 0:
 		return refuse("{for} can't be negative: %v", p.For)
-	case p.For > MaxPause:
+	case p.For > MaxRunPause:
 		return refuse("{for} may be 31 days at most")
 	case p.Until != "":
 		_, err := p.endTime(time.Time{}) // its form does not depend on the time
@@ -58,7 +58,7 @@ func (p Pause) Validate() error {
 }
 
 // endTime returns the end of a pause with Until.
-func (p Pause) endTime(now time.Time) (time.Time, error) {
+func (p PauseRuns) endTime(now time.Time) (time.Time, error) {
 	now = now.In(pace.LocalLocation())
 	for _, layout := range []string{"15:04", "2006-01-02 15:04", "2006-01-02T15:04", time.RFC3339} {
 		until, err := time.ParseInLocation(layout, p.Until, now.Location())
@@ -79,20 +79,20 @@ func (p Pause) endTime(now time.Time) (time.Time, error) {
 }
 
 // duration returns the duration of the pause from now on.
-func (p Pause) duration(now time.Time) (time.Duration, error) {
+func (p PauseRuns) duration(now time.Time) (time.Duration, error) {
 	if p.Until == "" {
-		return cmp.Or(p.For, DefaultPause), nil
+		return cmp.Or(p.For, DefaultRunPause), nil
 	}
 	until, err := p.endTime(now)
 	lasts := until.Sub(now)
-	if err == nil && (lasts <= 0 || lasts > MaxPause) {
+	if err == nil && (lasts <= 0 || lasts > MaxRunPause) {
 		err = refuse("{until} must be within the next 31 days: %s", p.Until)
 	}
 	return lasts, err
 }
 
-// PauseResult describes a pause, or says that there is none.
-type PauseResult struct {
+// PauseRunsResult describes a pause, or says that there is none.
+type PauseRunsResult struct {
 	// Paused says whether runs wait now.
 	Paused bool `json:"paused"`
 	// Done says what was done: "paused", "ended", or empty if nothing was changed.
@@ -103,37 +103,37 @@ type PauseResult struct {
 	Login  string    `json:"login,omitzero"`
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
-	// Balancer says that the cluster's own balancer is on; a pause does not stop the balancer.
-	Balancer bool   `json:"balancerOn"`
+	// BalancerOn says that the cluster's own balancer is on; a pause does not stop the balancer.
+	BalancerOn bool   `json:"balancerOn"`
 	Error    string `json:"error,omitzero"`
 }
 
 // Pause returns the pause that the result describes.
-func (r PauseResult) Pause() catalog.Pause {
-	return catalog.Pause{Reason: r.Reason, User: r.User, Host: r.Host, Login: r.Login, Since: r.Since, Until: r.Until,
+func (r PauseRunsResult) Pause() catalog.RunsPause {
+	return catalog.RunsPause{Reason: r.Reason, User: r.User, Host: r.Host, Login: r.Login, Since: r.Since, Until: r.Until,
 		Active: r.Paused}
 }
 
-func (r *PauseResult) setPause(p catalog.Pause) {
+func (r *PauseRunsResult) setPause(p catalog.RunsPause) {
 	r.Paused, r.Reason, r.User, r.Host, r.Login, r.Since, r.Until = p.Active, p.Reason, p.User, p.Host, p.Login, p.Since,
 		p.Until
 }
 
 // Run sets, shows or ends the pause. If another pause is active and is not to be replaced, the error is
-// a *live.PauseError, and the result describes the other pause.
-func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err error) {
+// a *live.AlreadyPausedError, and the result describes the other pause.
+func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, err error) {
 	if err := p.Validate(); err != nil {
 		return result, err
 	}
-	if c.Guarded && !p.Show {
-		if err := c.sendGuardedWrite(ctx); err != nil {
+	if c.AnswersChanges && !p.Show {
+		if err := c.askGuard(ctx); err != nil {
 			return result, err
 		}
 	}
 	if err := live.CheckSharded(ctx, c.runner()); err != nil {
-		return result, &AccessError{err}
+		return result, &NoAnswerError{err}
 	}
-	if !p.Show && !c.Guarded {
+	if !p.Show && !c.AnswersChanges {
 		_, ended, refused := c.beginAudited(ctx, runStart{verb: "pause"})
 		if refused != nil {
 			return result, refused
@@ -141,18 +141,18 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 		defer func() { err = ended("", err) }()
 	}
 	switch {
-	case p.Show || c.Guarded && p.End:
-		is, err := live.ReadPause(ctx, c.Client)
+	case p.Show || c.AnswersChanges && p.End:
+		is, err := live.ReadRunsPause(ctx, c.Client)
 		if err != nil {
-			return result, &AccessError{err}
+			return result, &NoAnswerError{err}
 		}
 		if is != nil {
 			result.setPause(*is)
 		}
 	case p.End:
-		was, err := live.EndPause(ctx, c.Client)
+		was, err := live.EndRunsPause(ctx, c.Client)
 		if err != nil {
-			return result, &AccessError{err}
+			return result, &NoAnswerError{err}
 		}
 		if was != nil {
 			result.setPause(*was)
@@ -161,27 +161,27 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 	default:
 		err = p.set(ctx, c, &result)
 	}
-	if err != nil && !errors.As(err, new(*live.PauseError)) {
+	if err != nil && !errors.As(err, new(*live.AlreadyPausedError)) {
 		return result, err
 	}
 	status, asked := (&live.ActivityReader{Commands: live.NewCommandRunner(c.Client)}).ReadStatus(ctx)
-	result.Balancer = asked == nil && status.Mode != catalog.ModeOff
+	result.BalancerOn = asked == nil && status.Mode != catalog.ModeOff
 	return result, err
 }
 
-func (p Pause) set(ctx context.Context, c Cluster, result *PauseResult) error {
+func (p PauseRuns) set(ctx context.Context, c Cluster, result *PauseRunsResult) error {
 	lasts, err := p.duration(c.Clock.Now())
-	if err != nil || c.Guarded {
+	if err != nil || c.AnswersChanges {
 		return err
 	}
-	is, err := live.SetPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)
-	if errors.As(err, new(*live.PauseError)) {
+	is, err := live.SetRunsPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)
+	if errors.As(err, new(*live.AlreadyPausedError)) {
 		result.setPause(is)
 		result.Error = err.Error()
 		return err
 	}
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	result.setPause(is)
 	result.Done = "paused"

@@ -88,7 +88,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	options := live.ReaderOptions{}
 	switch {
 	case p.DiskLimit > 0:
-		options.Parts = live.DefaultParts | live.Reusable
+		options.Parts = live.DefaultParts | live.ReusableSpace
 	case p.Presplit == nil:
 		options = source.withOutlines(ctx, p.Goal, options)
 	}

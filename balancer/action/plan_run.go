@@ -20,10 +20,10 @@ type planRun struct {
 	verb string
 	RunOptions
 	changePolicy apply.ChangePolicy
-	// approved is the hash of the only plan that may be executed; empty allows any plan.
-	approved string
-	// open opens and locks the journal, and returns the execution with its plan.
-	open func() (*apply.Execution, error)
+	// approvedHash is the hash of the only plan that may be executed; empty allows any plan.
+	approvedHash string
+	// openJournal opens and locks the journal, and returns the execution with its plan.
+	openJournal func() (*apply.Execution, error)
 	// hasGoal says that the run has a goal, and not only steps.
 	hasGoal bool
 	// preflightRun is the input of the preflight besides the plan. planSnapshot returns the snapshot
@@ -42,7 +42,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 	if c, err = c.withTimeZone(p.TimeZone); err != nil {
 		return result, err
 	}
-	work, err := p.open()
+	work, err := p.openJournal()
 	if err != nil {
 		return result, err
 	}
@@ -75,7 +75,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 }
 
 // isDryRun reports whether this is a dry run.
-func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.Guarded }
+func (p planRun) isDryRun(c Cluster) bool { return p.DryRun || c.AnswersChanges }
 
 // checkAndSetLimits returns an error for a plan that a policy or the approval does not permit, and sets the
 // limits of the policies and of the plan.
@@ -85,13 +85,13 @@ func (p *planRun) checkAndSetLimits(ctx context.Context, c Cluster, planned *pla
 	}
 	if !p.isDryRun(c) && !p.PreflightOnly {
 		if err := c.checkPermittedNow(ctx, consent.Request{
-			Verb: p.verb, Namespaces: changedNamespaces(planned), Approved: p.approved != "",
+			Verb: p.verb, Namespaces: changedNamespaces(planned), Approved: p.approvedHash != "",
 		}); err != nil {
 			return err
 		}
 	}
-	if p.approved != "" {
-		if err := planned.CheckApprovedHash(p.approved); err != nil {
+	if p.approvedHash != "" {
+		if err := planned.CheckApprovedHash(p.approvedHash); err != nil {
 			return err
 		}
 		p.Pace = p.withPlanLimits(planned.Limits)
@@ -109,12 +109,12 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 	if err := p.confirm(ctx, "Apply it?"); err != nil {
 		return result, err
 	}
-	c, ended, err := c.beginAudited(ctx, runStart{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approved})
+	c, ended, err := c.beginAudited(ctx, runStart{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approvedHash})
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = ended(result.Stopped, err) }()
-	proof, err := p.startProof(ctx, c, work, r)
+	proof, err := p.startVerification(ctx, c, work, r)
 	if err != nil {
 		return result, err
 	}
@@ -123,7 +123,7 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 
 // execute takes the lease and executes the plan. proof is nil if no documents are compared.
 func (p planRun) execute(
-	ctx context.Context, c Cluster, work *apply.Execution, proof *documentProof, r *serialReporter,
+	ctx context.Context, c Cluster, work *apply.Execution, proof *runVerification, r *serialReporter,
 ) (result PlanResult, err error) {
 	planned, dryRun := work.Plan, p.isDryRun(c)
 	var lease atomic.Pointer[live.LeasedCluster]
@@ -143,7 +143,7 @@ func (p planRun) execute(
 	if err == nil && p.hasGoal && !dryRun {
 		err = unreachedError(did)
 	}
-	if p.approved != "" {
+	if p.approvedHash != "" {
 		err = explainNotApproved(err)
 	}
 	result = planResult(did, err, dryRun)
@@ -178,7 +178,7 @@ func (p planRun) acquireLease(
 	if l.restoredNote != "" {
 		r.note(l.restoredNote)
 	}
-	if p.approved != "" {
+	if p.approvedHash != "" {
 		l.steps = approvedStepper{l.steps, planned}
 	}
 	return l, nil
@@ -209,7 +209,7 @@ func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Exe
 	}
 	_, err = l.run(ctx, work, o, nil, &serialReporter{})
 	switch {
-	case errors.As(err, new(*apply.BalancerError)): // the preflight reports it separately
+	case errors.As(err, new(*apply.BalancerConflictError)): // the preflight reports it separately
 		return nil
 	case p.changePolicy == apply.ReplanOnChange && errors.As(err, new(*apply.ChangedError)): // the run makes a new plan
 		return nil
@@ -243,7 +243,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 	o := apply.Options{
 		DryRun: l.lease == nil, ChangePolicy: p.changePolicy, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,
-		Clock:      l.Clock, Pace: gate, MovesContext: p.AbortContext, Tick: p.Tick,
+		Clock:      l.Clock, Gate: gate, MovesContext: p.AbortContext, Tick: p.Tick,
 		OnEvent: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.SetRemaining(pace.Remaining{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
@@ -261,7 +261,7 @@ func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r
 func (r RunOptions) createJournal(c Cluster, p *plan.Plan) (*apply.Execution, error) {
 	path := r.Journal
 	switch {
-	case r.NoJournal, r.DryRun, r.PreflightOnly, c.Guarded:
+	case r.NoJournal, r.DryRun, r.PreflightOnly, c.AnswersChanges:
 		path = ""
 	case path == "":
 		path = p.ID + ".journal"

@@ -120,7 +120,7 @@ func TestRefusalNamesTheRoles(t *testing.T) {
 	w.asRunner(&changing{}, &access.Privilege{Resource: access.ClusterResource(), Actions: []access.Action{"removeShard"}})
 	c := Cluster{Client: w.runner, Clock: w.cluster.Clock()}
 	_, err := c.runner().RunCommand(t.Context(), "admin", bson.D{{Key: "removeShard", Value: "s0"}})
-	text := live.ShortenUnauthorized(c.withRoles(t.Context(), &AccessError{live.ServerError(err)}).Error())
+	text := live.ShortenUnauthorized(c.withRoles(t.Context(), &NoAnswerError{live.ServerError(err)}).Error())
 	if !strings.Contains(text, "grant the role shardshEngine") || !strings.HasSuffix(text, "; the user has engine@admin") {
 		t.Error(text)
 	}

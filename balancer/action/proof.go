@@ -17,15 +17,15 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// ProofOptions compares the documents of the collections that a run moves, before the first step and after the
+// RunVerifyOptions compares the documents of the collections that a run moves, before the first step and after the
 // end of the run, whatever the outcome.
-type ProofOptions struct {
+type RunVerifyOptions struct {
 	Verify bool
 	// VerifyRate is the maximum number of bytes read per second; zero means no limit.
 	VerifyRate int64
 }
 
-func (p ProofOptions) validate() error {
+func (p RunVerifyOptions) validate() error {
 	if p.VerifyRate < 0 {
 		return refuse("{verify} can't be negative: %d", p.VerifyRate)
 	}
@@ -35,21 +35,21 @@ func (p ProofOptions) validate() error {
 // digestSuffix is the suffix of a run's digest file, which is created beside the journal.
 const digestSuffix = ".digest"
 
-// documentProof is a run whose documents are compared.
-type documentProof struct {
+// runVerification is a run whose documents are compared.
+type runVerification struct {
 	Cluster
 	report  *serialReporter
 	work    *apply.Execution
 	options Verify // options of the comparison
 }
 
-// startProof makes the digest of the collections that a run moves, or takes the digest of the run that
+// startVerification makes the digest of the collections that a run moves, or takes the digest of the run that
 // is resumed. It returns nil if nothing is to be compared. It takes as long as reading all documents.
-func (p planRun) startProof(
+func (p planRun) startVerification(
 	ctx context.Context, c Cluster, work *apply.Execution, r *serialReporter,
-) (*documentProof, error) {
+) (*runVerification, error) {
 	verb := Verify{MaxRereads: DefaultMaxRereads, RereadPause: DefaultRereadPause, MaxRate: p.VerifyRate, Window: p.Window}
-	proof := &documentProof{Cluster: c, report: r, work: work}
+	proof := &runVerification{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
 		verb.Output = path + digestSuffix
 		if work.Plan.Goal.Kind == plan.Undo { // an undo has the journal of the original run
@@ -119,7 +119,7 @@ func (p planRun) movedNamespaces(ctx context.Context, work *apply.Execution) ([]
 
 // compare reads the documents again, and returns whether they are unchanged. It returns nil if the run
 // was interrupted, or if there is a baseline file and no step was executed.
-func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
+func (p *runVerification) compare(ctx context.Context) (*VerifyResult, error) {
 	if p.options.BaselineFile != "" && !p.work.HasRecords() {
 		return nil, os.Remove(p.options.BaselineFile)
 	}

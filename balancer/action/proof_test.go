@@ -18,7 +18,7 @@ import (
 func (v *verified) proven(change func(*Drain), atStep func()) (PlanResult, []string, error) {
 	v.Helper()
 	d := Drain{Shard: "s1", RunOptions: RunOptions{
-		Pace: Pace{Parallel: 1}, ProofOptions: ProofOptions{Verify: true}, Journal: v.path("run.journal"),
+		Pace: Pace{Parallel: 1}, RunVerifyOptions: RunVerifyOptions{Verify: true}, Journal: v.path("run.journal"),
 	}}
 	if change != nil {
 		change(&d)
@@ -120,7 +120,7 @@ func TestRunIsNotVerified(t *testing.T) {
 	}
 	result, _, err := w.proven(nil, func() { t.Error("a step began") })
 	w.atNote = nil
-	if err == nil || !strings.Contains(err.Error(), "before the first step") || result.Plan != "" {
+	if err == nil || !strings.Contains(err.Error(), "before the first step") || result.PlanID != "" {
 		t.Errorf("%v, %+v", err, result)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -148,7 +148,7 @@ func TestUndoIsVerified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := Apply{UndoJournal: w.path("run.journal"), RunOptions: RunOptions{Pace: Pace{Parallel: 1}, ProofOptions: ProofOptions{Verify: true}}}.
+	result, err := Apply{UndoJournal: w.path("run.journal"), RunOptions: RunOptions{Pace: Pace{Parallel: 1}, RunVerifyOptions: RunVerifyOptions{Verify: true}}}.
 		Run(t.Context(), w.cluster(), nil)
 	if err != nil || !result.Finished || result.Verify == nil || result.Verify.Verdict != string(verify.Same) {
 		t.Errorf("%v, %+v", err, result)

@@ -96,13 +96,13 @@ type QuiesceResult struct {
 	// running.
 	WaitedFor []live.Busy `json:"waitedFor,omitempty"`
 	Running   []live.Busy `json:"running,omitempty"`
-	// Broken lists the events that should not have happened while the cluster was quiet.
-	Broken []string `json:"broken,omitempty"`
+	// Violations lists the events that should not have happened while the cluster was quiet.
+	Violations []string `json:"broken,omitempty"`
 	// GivenBack describes how the balancer was restored; empty while it is kept stopped.
 	GivenBack string `json:"givenBack,omitzero"`
 	Error     string `json:"error,omitzero"`
 	// Commands are the commands that a dry run would have sent.
-	Commands []Command `json:"commands,omitempty"`
+	Commands []UnsentCommand `json:"commands,omitempty"`
 }
 
 // Succeeded reports whether the verdict is a success.
@@ -151,7 +151,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 		return QuiesceResult{}, run.timeoutError(ctx, opening, err)
 	}
 	var err error
-	if q.DryRun || c.Guarded {
+	if q.DryRun || c.AnswersChanges {
 		err = run.timeoutError(ctx, opening, run.rehearse(opening))
 	} else if refused := q.checkPermitted(opening, c); refused != nil {
 		err = run.timeoutError(ctx, opening, refused)
@@ -188,10 +188,10 @@ type quiesceRun struct {
 // checkAccess returns an error if the cluster can't be quiesced, or not by this user.
 func (q *quiesceRun) checkAccess(ctx context.Context) error {
 	if err := live.CheckSharded(ctx, q.cluster.runner()); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
-	if q.cluster.Guarded {
-		return q.cluster.sendGuardedWrite(ctx)
+	if q.cluster.AnswersChanges {
+		return q.cluster.askGuard(ctx)
 	}
 	return nil
 }
@@ -210,12 +210,12 @@ func (q *quiesceRun) rehearse(ctx context.Context) error {
 	q.result.Verdict = VerdictDryRun
 	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.result.Was, q.result.Term = status.Mode, status.Term
 	busy, err := q.activity.ReadBusy(ctx, true)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.result.Running = busy
 	q.estimateWait(ctx, busy)

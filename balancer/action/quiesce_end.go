@@ -24,15 +24,15 @@ func (q *quiesceRun) end(ctx context.Context) error {
 	if q.record, err = live.ReadQuiesceRecord(opening, q.cluster.Client); err != nil || q.record == nil {
 		q.result.Verdict = VerdictEnded
 		if err != nil {
-			err = q.timeoutError(ctx, opening, &AccessError{err})
+			err = q.timeoutError(ctx, opening, &NoAnswerError{err})
 		}
 		leaving, cancel := q.cleanupContext(ctx, closeTimeout)
 		defer cancel()
 		return errors.Join(err, leave(leaving))
 	}
 	q.copyRecordToResult()
-	if !q.record.Quiet.IsZero() {
-		if q.result.Broken = q.findBroken(held); len(q.result.Broken) > 0 {
+	if !q.record.QuietAt.IsZero() {
+		if q.result.Violations = q.findViolations(held); len(q.result.Violations) > 0 {
 			q.result.Verdict = VerdictBroken
 		}
 	}
@@ -43,7 +43,7 @@ func (q *quiesceRun) end(ctx context.Context) error {
 func (q *quiesceRun) copyRecordToResult() {
 	r := q.record
 	q.result.Verdict, q.result.Was, q.result.Term = VerdictEnded, r.Mode, r.Term
-	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.Quiet, r.Until
+	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.QuietAt, r.Until
 }
 
 // restoreKilledQuiesce restores what a Quiesce has stopped that was killed or whose time is over, so

@@ -31,7 +31,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 	var started *balancerStartedError
 	switch {
 	case errors.As(err, &started):
-		q.result.Verdict, q.result.Broken, err = VerdictBroken, []string{started.Error()}, nil
+		q.result.Verdict, q.result.Violations, err = VerdictBroken, []string{started.Error()}, nil
 	case err != nil:
 	case q.result.Quiet.IsZero():
 		q.result.Verdict = VerdictNotQuiet
@@ -46,7 +46,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 		err = q.holdQuiet(held)
 	}
 	if lost := context.Cause(held); errors.Is(lost, live.ErrLeaseLost) {
-		q.result.Broken = append(q.result.Broken, "the lease was lost: another process may have started the balancer")
+		q.result.Violations = append(q.result.Violations, "the lease was lost: another process may have started the balancer")
 		q.result.Verdict = VerdictBroken
 		return errors.Join(err, lost)
 	}
@@ -72,7 +72,7 @@ func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 		return err
 	})
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
-		err = &AccessError{err}
+		err = &NoAnswerError{err}
 	}
 	return err
 }
@@ -81,14 +81,14 @@ func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
 func (q *quiesceRun) recordState(ctx context.Context) error {
 	now, err := q.cluster.now(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	if q.record, err = live.ReadQuiesceRecord(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	status, err := q.activity.ReadStatus(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	if q.record != nil && q.record.IsActive(now) {
 		return q.record.HeldError()
@@ -106,18 +106,18 @@ func (q *quiesceRun) recordState(ctx context.Context) error {
 	} else {
 		q.record = &live.QuiesceRecord{Mode: status.Mode}
 		if q.record.DisabledSettings, err = q.activity.ReadDisabledSwitches(ctx); err != nil {
-			return &AccessError{err}
+			return &NoAnswerError{err}
 		}
 		mark, err := live.ReadEndOfLog(ctx, q.activity.Commands, live.ActionLog)
 		if err != nil {
-			return &AccessError{err}
+			return &NoAnswerError{err}
 		}
 		q.record.BeforeStopMark = mark.Text()
 	}
 	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
 	q.result.Was, q.result.Stopped = q.record.Mode, now
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ const (
 
 // quietCheck is the result of one check.
 type quietCheck struct {
-	mark          live.LogPosition // the end of the change log before anything else was read
+	changeLogEnd          live.LogPosition // the end of the change log before anything else was read
 	before, after live.BalancerStatus
 	busy          []live.Busy
 	at            time.Time
@@ -159,7 +159,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	pause := minPollPause
 	for n := 0; ; n++ {
 		left := q.Timeout - q.cluster.Clock.Now().Sub(began)
-		s, off, err := q.checkQuiet(ctx, left, &stopped, n == 0)
+		s, off, err := q.stopAndCheckQuiet(ctx, left, &stopped, n == 0)
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 			if stepDown {
 				settled = settleTimeAfterStepDown
 			}
-			moved, err := q.movesSince(ctx, clean.mark, left)
+			moved, err := q.movesSince(ctx, clean.changeLogEnd, left)
 			switch {
 			case err != nil || len(moved) > 0:
 				clean = s
@@ -217,16 +217,16 @@ func primaryChanged(before, after live.BalancerStatus) bool {
 	return before.Term != after.Term || after.Rounds < before.Rounds
 }
 
-// checkQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
-// unless the user lacks a privilege, which is an error. checkQuiet stops the balancer if it is on. If
-// the balancer is on although it was stopped before, another client has started it; then checkQuiet
+// stopAndCheckQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
+// unless the user lacks a privilege, which is an error. stopAndCheckQuiet stops the balancer if it is on. If
+// the balancer is on although it was stopped before, another client has started it; then stopAndCheckQuiet
 // returns a *balancerStartedError.
-func (q *quiesceRun) checkQuiet(
+func (q *quiesceRun) stopAndCheckQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (*quietCheck, bool, error) {
 	looking, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	s, err := q.readQuietCheck(looking, left, stopped, all)
+	s, err := q.stopAndReadQuiet(looking, left, stopped, all)
 	switch {
 	case ctx.Err() != nil:
 		return nil, false, context.Cause(ctx)
@@ -249,7 +249,7 @@ func (*balancerStartedError) Error() string {
 	return "another client has started the balancer in the meantime"
 }
 
-func (q *quiesceRun) readQuietCheck(
+func (q *quiesceRun) stopAndReadQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (s *quietCheck, err error) {
 	s = new(quietCheck)
@@ -269,7 +269,7 @@ func (q *quiesceRun) readQuietCheck(
 		}
 	}
 	*stopped = *stopped || s.before.Mode == catalog.ModeOff
-	if s.mark, err = live.ReadEndOfLog(ctx, q.activity.Commands, live.ChangeLog); err != nil {
+	if s.changeLogEnd, err = live.ReadEndOfLog(ctx, q.activity.Commands, live.ChangeLog); err != nil {
 		return s, err
 	}
 	runs, err := live.ReadRunUnderWay(ctx, q.cluster.Client)
@@ -312,16 +312,16 @@ func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, l
 	defer func() { q.unanswered = ctx.Err() != nil; cancel() }()
 	now, err := q.cluster.now(ctx)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	actions, err := live.ReadEndOfLog(ctx, q.activity.Commands, live.ActionLog)
 	if err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.record.QuietActionLogMark = actions.Text()
-	q.record.Quiet, q.record.Term, q.record.ChangeLogMark = now, last.after.Term, clean.mark.Text()
+	q.record.QuietAt, q.record.Term, q.record.ChangeLogMark = now, last.after.Term, clean.changeLogEnd.Text()
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.result.Quiet, q.result.Term, q.result.Running = now, last.after.Term, nil
 	text := "Quiet: no shard moves, merges or deletes data"
@@ -339,7 +339,7 @@ func (q *quiesceRun) recordQuiet(ctx context.Context, clean, last *quietCheck, l
 func (q *quiesceRun) detach(ctx context.Context) error {
 	q.record.Until = q.result.Quiet.Add(q.Hold)
 	if err := q.record.Save(ctx, q.cluster.Client); err != nil {
-		return &AccessError{err}
+		return &NoAnswerError{err}
 	}
 	q.result.Verdict, q.result.Until = VerdictQuiet, q.record.Until
 	return nil
@@ -356,11 +356,11 @@ func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	q.result.Held = q.cluster.Clock.Now().Sub(began).Milliseconds()
 	checking, cancel := q.cleanupContext(ctx, finalCheckTimeout)
 	defer cancel()
-	if broken := q.findBroken(checking); len(broken) > 0 {
-		q.result.Broken = broken
+	if broken := q.findViolations(checking); len(broken) > 0 {
+		q.result.Violations = broken
 	}
 	q.result.Verdict = VerdictQuiet
-	if len(q.result.Broken) > 0 {
+	if len(q.result.Violations) > 0 {
 		q.result.Verdict = VerdictBroken
 	}
 	return err
@@ -373,7 +373,7 @@ func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 		if q.cluster.Clock.Sleep(ctx, min(left, watchInterval)) != nil || left <= watchInterval {
 			return
 		}
-		q.watch(ctx)
+		q.checkStillQuiet(ctx)
 	}
 }
 
@@ -397,7 +397,7 @@ func (q *quiesceRun) runWhileQuiet(ctx context.Context) error {
 			case <-over:
 				return
 			case <-tick.C:
-				q.watch(running)
+				q.checkStillQuiet(running)
 			}
 		}
 	}()
@@ -405,7 +405,7 @@ func (q *quiesceRun) runWhileQuiet(ctx context.Context) error {
 	close(over)
 	<-watched
 	if cause := context.Cause(running); cause != nil && ctx.Err() == nil {
-		q.result.Broken = append(q.result.Broken, "the command was stopped: "+cause.Error())
+		q.result.Violations = append(q.result.Violations, "the command was stopped: "+cause.Error())
 		err = errors.Join(cause, err)
 	}
 	return err

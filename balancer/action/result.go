@@ -14,8 +14,8 @@ import (
 
 // PlanResult is the result of executing a plan.
 type PlanResult struct {
-	// Plan is the ID of the last plan that was executed; empty if none was.
-	Plan     string `json:"plan,omitzero"`
+	// PlanID is the ID of the last plan that was executed; empty if none was.
+	PlanID     string `json:"plan,omitzero"`
 	Finished bool   `json:"finished"`
 	// DryRun says that no step was executed. Then Applicable says whether all steps could be executed.
 	DryRun     bool `json:"dryRun,omitzero"`
@@ -49,7 +49,7 @@ type PlanResult struct {
 	// Left lists what prevents the goal, with remedies.
 	Left []string `json:"left,omitempty"`
 	// Commands are the commands that a dry run would have sent.
-	Commands []Command `json:"commands,omitempty"`
+	Commands []UnsentCommand `json:"commands,omitempty"`
 	Journal  string    `json:"journal,omitzero"`
 	MS       int64     `json:"millis"`
 
@@ -78,7 +78,7 @@ type ChunkCounts struct {
 func planResult(r apply.Result, err error, dryRun bool) PlanResult {
 	p := r.Progress
 	result := PlanResult{
-		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
+		PlanID: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
 		Applicable: r.Applicable && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
 		StepsThisRun: p.StepsThisRun, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
 		Replans: r.Replans, DocumentsDone: p.DocumentsDone, BytesPlanned: p.BytesPlanned,
@@ -119,7 +119,7 @@ func (c Cluster) chunkCounts(ctx context.Context, p *plan.Plan) (list []ChunkCou
 		names = append(names, of.Namespace)
 	}
 	s, err := live.NewCommandReader(live.NewCommandRunner(c.Client), live.ReaderOptions{
-		Parts: live.Collections | live.Counts, Required: live.AllParts, Namespaces: names,
+		Parts: live.Collections | live.ChunkCounts, Required: live.AllParts, Namespaces: names,
 	}).Read(ctx)
 	if err != nil {
 		return nil

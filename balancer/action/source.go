@@ -55,7 +55,7 @@ func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapsh
 	o.Source = s.Origin
 	read, err := s.Reader(o).Read(ctx)
 	if err != nil {
-		return nil, &AccessError{err}
+		return nil, &NoAnswerError{err}
 	}
 	return read, nil
 }
@@ -65,7 +65,7 @@ func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	if s.report != nil {
 		o.OnProgress = s.report.reportRead
 	}
-	o.MemberSettings = s.ClientOptions
+	o.MemberClientOptions = s.ClientOptions
 	return live.NewSecondaryReader(s.Client, s.ReadPreference, o)
 }
 

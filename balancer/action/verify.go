@@ -80,7 +80,7 @@ type VerifyResult struct {
 
 // The verdicts besides those of ranges.
 const (
-	VerifyDigest  = "digest"
+	VerifyNotCompared  = "digest"
 	VerifyUnknown = "unknown"
 )
 
@@ -98,7 +98,7 @@ type VerifyCollection struct {
 	Ranges    int    `json:"ranges"`
 	// DocsBefore and Before are the number of documents and the time of the earlier digest.
 	DocsBefore int64     `json:"docsBefore,omitzero"`
-	Before     time.Time `json:"before,omitzero"`
+	BaselineTime     time.Time `json:"before,omitzero"`
 	// Differing contains the number of differing ranges, by verdict.
 	Differing map[verify.Verdict]int `json:"differing,omitempty"`
 	// Written is the number of documents in these ranges that were written since.
@@ -273,7 +273,7 @@ func (v *verifyRun) readAndJudge(ctx context.Context, result *VerifyResult) erro
 	if err := v.saveProgress(); err != nil {
 		return err
 	}
-	verdict := VerifyDigest
+	verdict := VerifyNotCompared
 	for _, ns := range v.Namespaces {
 		judged, err := v.judge(ctx, ns)
 		if err != nil {
@@ -291,7 +291,7 @@ func (v *verifyRun) readAndJudge(ctx context.Context, result *VerifyResult) erro
 
 // worstVerdict returns the worse one of two verdicts.
 func worstVerdict(a, b string) string {
-	order := []string{VerifyDigest, string(verify.Same), string(verify.Explained), string(verify.Written),
+	order := []string{VerifyNotCompared, string(verify.Same), string(verify.Explained), string(verify.Written),
 		VerifyUnknown, string(verify.Different)}
 	worst := a
 	for _, v := range order {

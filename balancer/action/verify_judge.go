@@ -32,13 +32,13 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 	c := v.file.Collection(ns)
 	total := c.Total()
 	result = VerifyCollection{
-		Namespace: ns, Verdict: VerifyDigest, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
+		Namespace: ns, Verdict: VerifyNotCompared, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
 	}
 	if v.baseline == nil {
 		return result, nil
 	}
 	earlier := v.baseline.Collection(ns)
-	result.Verdict, result.DocsBefore, result.Before = string(verify.Same), earlier.Total().Docs, earlier.Ended
+	result.Verdict, result.DocsBefore, result.BaselineTime = string(verify.Same), earlier.Total().Docs, earlier.Ended
 	if earlier.UUID != c.UUID {
 		result.Notes = append(result.Notes, "it has another UUID: it was restored, resharded, or renamed")
 	}
@@ -216,7 +216,7 @@ func suspectWith(suspects []*differingRange, id bson.RawValue) *differingRange {
 // nameDifferences reads a range for the last time, and names the differing documents. With a list of
 // the earlier documents, it can name all of them.
 func (v *verifyRun) nameDifferences(
-	ctx context.Context, c *verify.Collection, s *differingRange, list *verify.ListReader,
+	ctx context.Context, c *verify.Collection, s *differingRange, list *verify.HashListReader,
 ) (d VerifyDifference, err error) {
 	var listed []verify.DocumentHash
 	if list != nil {
@@ -262,7 +262,7 @@ func (v *verifyRun) nameBySums(s *differingRange) (put func(bson.Raw), addNames 
 	n := verify.NewDifferenceNamer(s.before, s.now, &s.writes)
 	return n.Put, func(d *VerifyDifference) {
 		d.Verdict = n.Verdict()
-		for _, doc := range n.Documents() {
+		for _, doc := range n.Differing() {
 			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extJSON(doc.ID), doc.Before, doc.After})
 		}
 	}

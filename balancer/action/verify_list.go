@@ -61,7 +61,7 @@ func (v *verifyRun) createList() (err error) {
 // continues, and whether the header of the collection is still to be written, since the progress is
 // saved before the header.
 func (v *verifyRun) listResumePoint(file *os.File) (at int64, needsHeader bool, err error) {
-	reader := verify.NewListReader(file)
+	reader := verify.NewHashListReader(file)
 	for _, c := range v.file.Collections {
 		at = reader.Offset()
 		err := reader.SkipToCollection(c.Namespace)
@@ -82,7 +82,7 @@ func (v *verifyRun) listResumePoint(file *os.File) (at int64, needsHeader bool, 
 }
 
 // checkListed reads all documents of a collection.
-func checkListed(reader *verify.ListReader, d verify.Digest) error {
+func checkListed(reader *verify.HashListReader, d verify.Digest) error {
 	for i, r := range d.Ranges {
 		if _, err := reader.ReadRange(r.From, d.RangeEnd(i), r.Sum); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (l *documentList) close() error {
 }
 
 // openList opens the list that was written beside the digest; nil if there is none.
-func (v *verifyRun) openList(ns string) (reader *verify.ListReader, end func() error, err error) {
+func (v *verifyRun) openList(ns string) (reader *verify.HashListReader, end func() error, err error) {
 	if v.DocumentsFile == "" {
 		return nil, func() error { return nil }, nil
 	}
@@ -177,7 +177,7 @@ func (v *verifyRun) openList(ns string) (reader *verify.ListReader, end func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	reader = verify.NewListReader(file)
+	reader = verify.NewHashListReader(file)
 	if err := reader.SkipToCollection(ns); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", v.DocumentsFile, err), file.Close())
 	}
@@ -190,11 +190,11 @@ func (v *verifyRun) nameByList(
 ) (put func(bson.Raw), told func(*VerifyDifference)) {
 	exact := verify.NewDocumentDiff(list, &s.writes)
 	return exact.Put, func(d *VerifyDifference) {
-		docs, verdict := exact.Documents()
+		docs, verdict := exact.Differing()
 		d.Verdict = verdict
-		shown := min(len(docs), maxNamedDifferences-v.namedCount)
+		shown := min(len(docs), maxNamedDifferences-v.namedDocs)
 		d.More = len(docs) - shown
-		v.namedCount += shown
+		v.namedDocs += shown
 		for _, doc := range docs[:shown] {
 			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extJSON(doc.ID), doc.Before, doc.After})
 		}

@@ -58,7 +58,7 @@ type verifyRun struct {
 	readRetry                   readRetry
 
 	listing    *documentList
-	namedCount int // number of differing documents that are named
+	namedDocs int // number of differing documents that are named
 }
 
 // resume reads the progress of an earlier run.
@@ -233,7 +233,7 @@ func mayRetryRead(err error) bool {
 	if !errors.As(err, new(*mongoerr.ServerError)) {
 		return errors.As(err, new(*mongoerr.UnansweredError))
 	}
-	return policy.FailureOf(err).IsTransient() || mongoerr.Is(err, mongoerr.CursorNotFound)
+	return policy.FailureClassOf(err).IsTransient() || mongoerr.Is(err, mongoerr.CursorNotFound)
 }
 
 // read puts documents into a Scan, from its current position, as long as a cursor may be used.

@@ -75,7 +75,7 @@ func (v *verified) cluster() Cluster { return Cluster{Client: v.client, Clock: v
 func (v *verified) start() VerifyResult {
 	v.Helper()
 	result, err := Verify{Namespaces: []string{"db.c"}, Output: v.path("before")}.Run(v.Context(), v.cluster(), nil)
-	if err != nil || result.Verdict != VerifyDigest || result.Collections[0].Docs != verifyDocuments {
+	if err != nil || result.Verdict != VerifyNotCompared || result.Collections[0].Docs != verifyDocuments {
 		v.Fatalf("%v, %+v", err, result)
 	}
 	return result

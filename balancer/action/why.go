@@ -67,7 +67,7 @@ const defaultFullTableLimit = 500_000
 // readerOptions returns which parts to read: the routing tables of the named collection, or of the
 // collections that may not be balanced; in a small cluster the routing tables of all collections.
 func (w Why) readerOptions() live.ReaderOptions {
-	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes | live.Counts}
+	o := live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.ExplanationData | live.ChunkCounts}
 	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsNamespace(w.Namespace) }
 	if w.Namespace != "" {
 		o.WantsDetails = asked

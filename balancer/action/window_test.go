@@ -91,7 +91,7 @@ func TestNothingBesideAWindowElsewhere(t *testing.T) {
 					w = newWorld(t, nightly(tt.window), release, 1)
 				}
 				err := w.applyIn(tt.zone, tt.unknown)
-				works, busy := errors.AsType[*apply.BalancerError](err)
+				works, busy := errors.AsType[*apply.BalancerConflictError](err)
 				if busy != tt.refused || !busy && err != nil {
 					t.Fatalf("%v", err)
 				}
@@ -118,20 +118,20 @@ func TestLooksSayTheZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range answer.Answer.Causes {
-			if f.Code == diagnosis.WindowShut || f.Code == diagnosis.WindowZoneUnknown {
+			if f.Code == diagnosis.WindowShut || f.Code == diagnosis.WindowTimeZoneUnknown {
 				return f
 			}
 		}
 		t.Fatalf("no window in %+v", answer.Answer.Causes)
 		return diagnosis.Finding{}
 	}
-	if f := window(Why{}); f.Code != diagnosis.WindowZoneUnknown ||
+	if f := window(Why{}); f.Code != diagnosis.WindowTimeZoneUnknown ||
 		!strings.Contains(f.Sentence, "06:00-08:00 in an unknown time zone") ||
 		!strings.Contains(f.Sentence, "may be open now, or open in up to 21h4") {
 		t.Errorf("%s", f.Sentence)
 	}
 	made, err := Plan{}.Run(t.Context(), source, quiet{})
-	if err != nil || len(made.Steps) == 0 || made.Steps[0].After > 0 || !strings.Contains(made.Note, "unknown time zone") {
+	if err != nil || len(made.Steps) == 0 || made.Steps[0].Start > 0 || !strings.Contains(made.Note, "unknown time zone") {
 		t.Errorf("%v, %+v", err, made)
 	}
 	unsure, err := Forecast{}.Run(t.Context(), source, quiet{})
@@ -144,7 +144,7 @@ func TestLooksSayTheZone(t *testing.T) {
 			t.Errorf("%s", f.Sentence)
 		}
 	}
-	if made, err = (Plan{}).Run(t.Context(), source, quiet{}); err != nil || strings.Contains(made.Note, "window") || made.Steps[0].After < 3600e9 {
+	if made, err = (Plan{}).Run(t.Context(), source, quiet{}); err != nil || strings.Contains(made.Note, "window") || made.Steps[0].Start < 3600e9 {
 		t.Errorf("%v, %+v", err, made)
 	}
 }

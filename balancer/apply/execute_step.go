@@ -22,7 +22,7 @@ func retryPauses() []time.Duration {
 func (r *run) readSnapshot(ctx context.Context) (s *catalog.Snapshot, err error) {
 	for _, pause := range append(retryPauses(), 0) {
 		s, err = r.cluster.Snapshot(ctx, r.namespaces)
-		if err == nil || !policy.FailureOf(err).IsTransient() || ctx.Err() != nil || r.hardCtx.Err() != nil {
+		if err == nil || !policy.FailureClassOf(err).IsTransient() || ctx.Err() != nil || r.hardCtx.Err() != nil {
 			return s, err
 		}
 		if r.o.Clock.Sleep(ctx, pause) != nil {
@@ -45,7 +45,7 @@ type stepRun struct {
 // cluster whether the step is done nevertheless. If it is not, the remaining commands are sent again
 // after a transient error, when the gate permits it, and a range that is too large is split. The error
 // is a *pace.RunOverError if the gate permits no more steps.
-func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcomes chan<- outcome) error {
+func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcomes chan<- stepMessage) error {
 	k := &stepRun{run: r, step: s, admitted: r.paceMove(s), entered: true}
 	var waited, gone time.Duration
 	for broken := 0; ; {
@@ -57,11 +57,11 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 		}
 		t, err = again.remaining, again.err
 		left, pause := errors.Unwrap(err), time.Duration(0) // without the step's name
-		refused := k.o.Pace.CheckRefusal(k.hardCtx, err)
+		refused := k.o.Gate.CheckRefusal(k.hardCtx, err)
 		switch {
 		case refused: // the step waits, and the gate reports the reason
 			left = pace.ErrNotBegun
-		case policy.HasOrphans(err) && waited < maxDeletionWait:
+		case policy.IsOrphansError(err) && waited < maxDeletionWait:
 			left, pause = pace.ErrNotBegun, deletionPollInterval
 			waited += pause
 		case isUnanswered(err) && gone < maxRouterWait: // the command may continue for longer than a connection lasts
@@ -75,9 +75,9 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 		switch {
 		case isUnanswered(err), refused: // the user was informed already
 		case pause > 0 && waited == pause: // reported once
-			outcomes <- outcome{step: s, err: err, retryKind: WaitingForDeletion}
+			outcomes <- stepMessage{step: s, err: err, retryKind: WaitingForDeletion}
 		case pause == 0:
-			outcomes <- outcome{step: s, err: err, retryKind: Retrying}
+			outcomes <- stepMessage{step: s, err: err, retryKind: Retrying}
 		}
 		if r.o.Clock.Sleep(ctx, pause) != nil {
 			return err
@@ -93,7 +93,7 @@ func (r *run) runStep(ctx context.Context, s plan.Step, t remainingWork, outcome
 
 // awaitPace waits until the next migration, or a retry of the same migration, may begin.
 func (s *stepRun) awaitPace(ctx context.Context) error {
-	err := s.o.Pace.Enter(ctx, s.admitted)
+	err := s.o.Gate.Enter(ctx, s.admitted)
 	s.entered = err == nil
 	switch {
 	case err == nil, errors.As(err, new(*pace.RunOverError)):
@@ -119,7 +119,7 @@ func (s *stepRun) awaitPaceFor(ctx context.Context, c Command) error {
 func (s *stepRun) leavePace(err error) {
 	if s.entered {
 		s.entered = false
-		s.o.Pace.Leave(s.admitted, err)
+		s.o.Gate.Leave(s.admitted, err)
 	}
 }
 
@@ -151,7 +151,7 @@ func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 		if over := new(stopError); errors.As(err, &over) {
 			return over.error
 		}
-		if err == nil && !more && (s.step.Within != nil || !s.mayBeCut()) {
+		if err == nil && !more && (s.step.Within != nil || !s.mayHaveBeenCut()) {
 			return nil
 		}
 		if err != nil {
@@ -198,17 +198,17 @@ func (s *stepRun) tryOnce(ctx context.Context, t remainingWork) error {
 		case checkErr == nil:
 			t = now
 		}
-		if policy.FailureOf(err).IsTransient() {
+		if policy.FailureClassOf(err).IsTransient() {
 			return &retryError{t, err}
 		}
 		return err
 	}
 }
 
-func isTransient(err error) bool { return err != nil && policy.FailureOf(err).IsTransient() }
+func isTransient(err error) bool { return err != nil && policy.FailureClassOf(err).IsTransient() }
 
-// mayBeCut reports whether the donor has split chunks of the step, or may have split them.
-func (s *stepRun) mayBeCut() bool {
+// mayHaveBeenCut reports whether the donor has split chunks of the step, or may have split them.
+func (s *stepRun) mayHaveBeenCut() bool {
 	if s.donorsOnlyHalve { // a run that was killed may have split them
 		return true
 	}
@@ -269,6 +269,6 @@ func (r *run) recheckStep(s plan.Step) (remainingWork, error) {
 	if err != nil {
 		return remainingWork{}, err
 	}
-	r.o.Pace.NoteBalancer(isBalancerOn(look))
+	r.o.Gate.NoteBalancer(isBalancerOn(look))
 	return r.newClusterState(look).check(r.hardCtx, s)
 }

@@ -21,14 +21,14 @@ type Execution struct {
 	// Store is a journal outside of a file; nil if there is none.
 	Store JournalStore
 
-	history        *History
+	history        *ParsedJournal
 	createdJournal bool // this Execution has created the journal
 	isUndo         bool
 }
 
 // JournalStore is a journal that is stored elsewhere than in a file of this machine.
 type JournalStore interface {
-	Log
+	RecordWriter
 	// Name identifies the journal for resume and undo, instead of a path.
 	Name() string
 }
@@ -37,7 +37,7 @@ type JournalStore interface {
 func BeginInStore(p *plan.Plan, in JournalStore) *Execution { return &Execution{Plan: p, Store: in} }
 
 // ResumeInStore prepares the next run of a stored journal.
-func ResumeInStore(h *History, in JournalStore) *Execution {
+func ResumeInStore(h *ParsedJournal, in JournalStore) *Execution {
 	h.path = in.Name()
 	return &Execution{Plan: h.Plan(), Store: in, history: h}
 }
@@ -109,7 +109,7 @@ func (e *Execution) RecordShard(what RecordKind, shard catalog.ShardID, at time.
 	return log.Write(Record{What: what, At: at.UTC(), Shard: shard})
 }
 
-func (e *Execution) log() Log {
+func (e *Execution) log() RecordWriter {
 	switch {
 	case e.Store != nil:
 		return e.Store
@@ -134,14 +134,14 @@ func (e *Execution) RemainingSteps() []plan.Step {
 		return e.Plan.Steps
 	}
 	return slices.DeleteFunc(slices.Clone(e.Plan.Steps),
-		func(s plan.Step) bool { return e.history.lastChapter().done[s.Number] })
+		func(s plan.Step) bool { return e.history.lastPlan().done[s.Number] })
 }
 
 // Run executes the plan.
 func (e *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
-	o.History, o.Undo = e.history, e.isUndo
+	o.EarlierJournal, o.Undo = e.history, e.isUndo
 	if !o.DryRun {
-		o.Log = e.log()
+		o.Journal = e.log()
 	}
 	return Run(ctx, c, e.Plan, o)
 }

@@ -16,12 +16,12 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// History is the parsed content of a journal.
-type History struct {
+// ParsedJournal is the parsed content of a journal.
+type ParsedJournal struct {
 	// ClusterID is the ID of the journal's cluster.
 	ClusterID bson.ObjectID
-	// chapters contains the plans in order; the last one is the current plan.
-	chapters []chapter
+	// plans contains the plans in order; the last one is the current plan.
+	plans []journaledPlan
 	// paused are the collections whose balancing the run has switched off.
 	paused []string
 	// marked is the shard that the run has marked as draining. removed says that the shard has left the
@@ -33,8 +33,8 @@ type History struct {
 	size       int64 // bytes without an incomplete last line
 }
 
-// chapter is one plan of a journal.
-type chapter struct {
+// journaledPlan is one plan of a journal.
+type journaledPlan struct {
 	plan         *plan.Plan
 	startedSteps []startedStep
 	done         map[int]bool // by number of the step
@@ -52,27 +52,27 @@ type startedStep struct {
 }
 
 // Plan returns the journal's current (last) plan.
-func (h *History) Plan() *plan.Plan { return h.lastChapter().plan }
+func (h *ParsedJournal) Plan() *plan.Plan { return h.lastPlan().plan }
 
 // Finished reports whether the last plan was executed completely.
-func (h *History) Finished() bool { return h.lastChapter().finished }
+func (h *ParsedJournal) Finished() bool { return h.lastPlan().finished }
 
 // StepsDone returns the number of steps of the last plan that are done.
-func (h *History) StepsDone() int { return len(h.lastChapter().done) }
+func (h *ParsedJournal) StepsDone() int { return len(h.lastPlan().done) }
 
-// Paused returns the collections whose balancing is still switched off.
-func (h *History) Paused() []string { return slices.Clone(h.paused) }
+// PausedCollections returns the collections whose balancing is still switched off.
+func (h *ParsedJournal) PausedCollections() []string { return slices.Clone(h.paused) }
 
-// KeepPaused removes the paused collections that are not in list, because another client has enabled
+// RetainPaused removes the paused collections that are not in list, because another client has enabled
 // their balancing again.
-func (h *History) KeepPaused(list []string) {
+func (h *ParsedJournal) RetainPaused(list []string) {
 	h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return !slices.Contains(list, ns) })
 }
 
 // MovedAmount returns the amount that the plans of the journal have moved; with includeLast
 // also the last plan.
-func (h *History) MovedAmount(includeLast bool) (moves int, sum RangeAmount) {
-	chapters := h.chapters
+func (h *ParsedJournal) MovedAmount(includeLast bool) (moves int, sum RangeAmount) {
+	chapters := h.plans
 	if !includeLast {
 		chapters = chapters[:len(chapters)-1]
 	}
@@ -92,14 +92,14 @@ func (h *History) MovedAmount(includeLast bool) (moves int, sum RangeAmount) {
 }
 
 // LastStepTime returns the time of the last record about a step; zero if there is none.
-func (h *History) LastStepTime() time.Time { return h.lastStepAt }
+func (h *ParsedJournal) LastStepTime() time.Time { return h.lastStepAt }
 
 // HasBegun reports whether a step of the last plan has begun.
-func (h *History) HasBegun() bool { return len(h.lastChapter().startedSteps) > 0 }
+func (h *ParsedJournal) HasBegun() bool { return len(h.lastPlan().startedSteps) > 0 }
 
 // UnfinishedSteps returns the steps of the last plan that have begun and are not known to be done.
-func (h *History) UnfinishedSteps() (steps []plan.Step) {
-	for _, b := range h.lastChapter().startedSteps {
+func (h *ParsedJournal) UnfinishedSteps() (steps []plan.Step) {
+	for _, b := range h.lastPlan().startedSteps {
 		if !b.done {
 			steps = append(steps, b.step)
 		}
@@ -107,7 +107,7 @@ func (h *History) UnfinishedSteps() (steps []plan.Step) {
 	return steps
 }
 
-func (h *History) lastChapter() *chapter { return &h.chapters[len(h.chapters)-1] }
+func (h *ParsedJournal) lastPlan() *journaledPlan { return &h.plans[len(h.plans)-1] }
 
 // ErrNoJournal says that a file is not the journal of a run.
 var ErrNoJournal = errors.New("not a journal of shardsh apply")
@@ -118,8 +118,8 @@ var errNothingStarted = fmt.Errorf("%w: it ends before its plan; nothing had beg
 
 // ReadJournal parses a journal. It ignores an incomplete last line: the operation that the line was to
 // record had not begun.
-func ReadJournal(from io.Reader) (*History, error) {
-	h := &History{}
+func ReadJournal(from io.Reader) (*ParsedJournal, error) {
+	h := &ParsedJournal{}
 	lines := bufio.NewReaderSize(from, 1<<16)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
@@ -141,21 +141,21 @@ func ReadJournal(from io.Reader) (*History, error) {
 		}
 		h.size += int64(len(line))
 	}
-	if len(h.chapters) == 0 {
+	if len(h.plans) == 0 {
 		return nil, errNothingStarted
 	}
 	return h, nil
 }
 
 // addRecord applies one record.
-func (h *History) addRecord(r Record) error {
+func (h *ParsedJournal) addRecord(r Record) error {
 	if r.What == recordPlan {
-		return h.beginChapter(r)
+		return h.addPlan(r)
 	}
-	if len(h.chapters) == 0 {
+	if len(h.plans) == 0 {
 		return fmt.Errorf("%w: it does not begin with a plan", ErrNoJournal)
 	}
-	c := h.lastChapter()
+	c := h.lastPlan()
 	if r.Step != 0 {
 		h.lastStepAt = r.At
 	}
@@ -188,13 +188,13 @@ func (h *History) addRecord(r Record) error {
 		for i, b := range c.startedSteps {
 			c.startedSteps[i].done = b.done || b.step.Number == r.Step
 		}
-	case recordPausing:
+	case recordBalancingOff:
 		if !slices.Contains(h.paused, r.Namespace) {
 			h.paused = append(h.paused, r.Namespace)
 		}
-	case recordResumed:
+	case recordBalancingOn:
 		h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return ns == r.Namespace })
-	case RecordMarked, RecordUnmarked, RecordRemoved:
+	case RecordDraining, RecordDrainStopped, RecordRemoved:
 		h.recordShard(r.What, r.Shard)
 	case recordFinished:
 		c.finished = true
@@ -206,25 +206,25 @@ func (h *History) addRecord(r Record) error {
 }
 
 // recordShard records that a shard was marked as draining, unmarked or removed.
-func (h *History) recordShard(what RecordKind, shard catalog.ShardID) {
+func (h *ParsedJournal) recordShard(what RecordKind, shard catalog.ShardID) {
 	switch what {
-	case RecordMarked:
+	case RecordDraining:
 		h.marked = shard
-	case RecordUnmarked:
+	case RecordDrainStopped:
 		h.marked = ""
 	case RecordRemoved:
 		h.removed = true
 	}
 }
 
-func (h *History) beginChapter(r Record) error {
+func (h *ParsedJournal) addPlan(r Record) error {
 	p, err := plan.Read(bytes.NewReader(r.Plan))
 	if err != nil {
 		return fmt.Errorf("%w: its plan: %w", ErrNoJournal, err)
 	}
-	if len(h.chapters) == 0 {
+	if len(h.plans) == 0 {
 		h.ClusterID = r.Cluster
 	}
-	h.chapters = append(h.chapters, chapter{plan: p, done: map[int]bool{}})
+	h.plans = append(h.plans, journaledPlan{plan: p, done: map[int]bool{}})
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 type Journal struct {
 	file *os.File
 	// History is the content of the file when it was opened; nil for a new file.
-	History *History
+	History *ParsedJournal
 	// acted says that a step or command was, or may have been, executed.
 	acted bool
 }
@@ -87,7 +87,7 @@ func OpenJournal(path string) (*Journal, error) {
 }
 
 // LoadJournal reads a journal that another process may be writing.
-func LoadJournal(path string) (*History, error) {
+func LoadJournal(path string) (*ParsedJournal, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (j *Journal) Path() string { return j.file.Name() }
 
 // Write appends a record, and returns when the record is on disk.
 func (j *Journal) Write(r Record) error {
-	j.acted = j.acted || r.What == recordBegan || r.What == recordPausing || r.What == RecordMarked
+	j.acted = j.acted || r.What == recordBegan || r.What == recordBalancingOff || r.What == RecordDraining
 	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))

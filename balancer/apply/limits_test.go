@@ -118,7 +118,7 @@ func TestLimitsHold(t *testing.T) {
 			rules.MaxBytes = int64(1+r.IntN(8)) * mib
 		}
 		o := w.options()
-		o.Pace, o.Parallel = w.pace(rules), 1+r.IntN(3)
+		o.Gate, o.Parallel = w.pace(rules), 1+r.IntN(3)
 		if r.IntN(2) == 0 {
 			o.ChangePolicy, o.Replan = apply.ReplanOnChange, w.replan
 		}

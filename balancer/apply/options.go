@@ -33,11 +33,11 @@ type ReplanRequest struct {
 
 // Options say how a plan is executed.
 type Options struct {
-	// Log is the write-ahead journal. With nil, the run can't be resumed after a kill, and can't be
+	// Journal is the write-ahead journal. With nil, the run can't be resumed after a kill, and can't be
 	// undone.
-	Log Log
-	// History is the content of the journal of earlier runs; nil for the first run.
-	History *History
+	Journal RecordWriter
+	// EarlierJournal is the content of the journal of earlier runs; nil for the first run.
+	EarlierJournal *ParsedJournal
 	// Undo executes the plan that UndoPlan makes from History, in its journal, instead of the remaining
 	// steps of the journal's plan.
 	Undo bool
@@ -80,9 +80,9 @@ type Options struct {
 	// Parallel is the maximum number of steps of one round that run at once; zero means 1. A shard
 	// takes part in one step at a time.
 	Parallel int
-	// Pace decides when steps may begin or be retried. Its limits apply to this run only. Nil admits
+	// Gate decides when steps may begin or be retried. Its limits apply to this run only. Nil admits
 	// all steps, with delays after failures.
-	Pace *pace.Gate
+	Gate *pace.Gate
 
 	Clock Clock
 	// OnEvent is called for each event, never concurrently; nil ignores events.

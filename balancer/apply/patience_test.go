@@ -125,7 +125,7 @@ func TestHowLongARouterIsWaitedFor(t *testing.T) {
 		{"gone for good, no limit", 0, 0, 25 * time.Hour},
 	} {
 		o := w.options()
-		o.Pace = pace.NewGate(pace.Rules{MaxTime: tt.limit}, o.Clock)
+		o.Gate = pace.NewGate(pace.Rules{MaxTime: tt.limit}, o.Clock)
 		began := w.cluster.Clock().Now()
 		b := &blinking{Cluster: w.steps, stays: 1 << 30, away: tt.stays}
 		_, err := apply.Run(t.Context(), b, p, o)

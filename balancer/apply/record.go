@@ -27,15 +27,15 @@ const (
 	recordMoved RecordKind = "moved"
 	// recordStays is written for a step that is not done because it would need a forced move.
 	recordStays RecordKind = "stays"
-	// RecordMarked is written before a shard is marked as draining, RecordUnmarked after the mark was
+	// RecordDraining is written before a shard is marked as draining, RecordDrainStopped after the mark was
 	// removed, and RecordRemoved after the shard has left the cluster.
-	RecordMarked   RecordKind = "marked"
-	RecordUnmarked RecordKind = "unmarked"
+	RecordDraining   RecordKind = "marked"
+	RecordDrainStopped RecordKind = "unmarked"
 	RecordRemoved  RecordKind = "removed"
-	// recordPausing is written before a collection's balancing is switched off, and recordResumed after
+	// recordBalancingOff is written before a collection's balancing is switched off, and recordBalancingOn after
 	// it was switched on again.
-	recordPausing RecordKind = "pausing"
-	recordResumed RecordKind = "balancing"
+	recordBalancingOff RecordKind = "pausing"
+	recordBalancingOn RecordKind = "balancing"
 	// recordFinished ends a plan, recordStopped ends one run of it.
 	recordFinished RecordKind = "finished"
 	recordStopped  RecordKind = "stopped"
@@ -61,8 +61,8 @@ type Record struct {
 	Documents int64 `json:"documents,omitzero"`
 	// Points are the split points.
 	Points []catalog.Key `json:"points,omitempty"`
-	// Already says that there was nothing to do.
-	Already   bool   `json:"already,omitzero"`
+	// AlreadyDone says that there was nothing to do.
+	AlreadyDone   bool   `json:"already,omitzero"`
 	Error     string `json:"error,omitzero"`
 	Namespace string `json:"ns,omitzero"`
 	// Shard is the shard that was marked, unmarked or removed.
@@ -70,7 +70,7 @@ type Record struct {
 	Reason string          `json:"reason,omitzero"`
 }
 
-// Log receives records. A record is durable when Write returns.
-type Log interface {
+// RecordWriter receives records. A record is durable when Write returns.
+type RecordWriter interface {
 	Write(r Record) error
 }

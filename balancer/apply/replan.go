@@ -16,7 +16,7 @@ import (
 // again. If finish finds new steps, these may already be done when the cluster is read again; then
 // finish repeats its work.
 func (r *run) finish(ctx context.Context) (more bool, err error) {
-	if err := r.handlePaceError(ctx, r.o.Pace.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" {
+	if err := r.handlePaceError(ctx, r.o.Gate.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" {
 		return false, err
 	}
 	if r.o.BeforeBalancingResumes != nil && !r.o.DryRun {
@@ -90,7 +90,7 @@ func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 // mergeSteps returns the steps that have merged chunks, including those of earlier plans. The size of
 // the merged chunks is derived from their number.
 func (r *run) mergeSteps() []plan.Step {
-	list := slices.Clip(r.merged)
+	list := slices.Clip(r.earlierMerges)
 	for _, s := range r.plan.Steps {
 		if s.Kind == plan.Merge && r.done[s.Number] {
 			list = append(list, s)
@@ -110,9 +110,9 @@ func (r *run) switchToPlan(p *plan.Plan, because *ChangedError) error {
 			"the goal is not reached after %d new plans: the cluster changes too fast", maxReplans)
 	}
 	r.carryTallyOver()
-	r.merged = r.mergeSteps()
+	r.earlierMerges = r.mergeSteps()
 	r.plan, r.done, r.began, r.splitPoints = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
-	r.spans, r.priorChunks, r.moves = map[int]plan.Range{}, map[int][]priorChunk{}, map[int]tally{}
+	r.spans, r.priorChunks, r.movedByStep = map[int]plan.Range{}, map[int][]priorChunk{}, map[int]tally{}
 	r.markNeedsForce()
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// outcome is a message from a running step: the step may begin, has ended, or is retried. The latter is
+// stepMessage is a message from a running step: the step may begin, has ended, or is retried. The latter is
 // the kind of an event.
-type outcome struct {
+type stepMessage struct {
 	step      plan.Step
 	entered   bool
 	err       error
@@ -22,7 +22,7 @@ type outcome struct {
 // runRound runs the steps of one round. Steps without a common shard run in parallel; steps with a
 // common shard keep their order.
 func (r *run) runRound(ctx context.Context, waiting []plan.Step) (failure error) {
-	outcomes := make(chan outcome)
+	outcomes := make(chan stepMessage)
 	var running []plan.Step
 	entering := false
 	for {
@@ -74,8 +74,8 @@ func (r *run) paceMove(s plan.Step) pace.Move {
 }
 
 // requestEntry waits in a goroutine until a step may begin.
-func (r *run) requestEntry(ctx context.Context, s plan.Step, outcomes chan<- outcome) {
-	go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, r.paceMove(s))} }()
+func (r *run) requestEntry(ctx context.Context, s plan.Step, outcomes chan<- stepMessage) {
+	go func() { outcomes <- stepMessage{step: s, entered: true, err: r.o.Gate.Enter(ctx, r.paceMove(s))} }()
 }
 
 // errBalancerStopped says that the balancer was stopped by a user: an admitted step waits again.
@@ -85,7 +85,7 @@ func isBalancerOn(look *catalog.Snapshot) bool { return look.Parts().Balancer.Mo
 
 // startEntered begins a step that may begin. It reports whether the step is running, or waits at the
 // gate again.
-func (r *run) startEntered(ctx context.Context, out outcome, outcomes chan<- outcome, over bool) (
+func (r *run) startEntered(ctx context.Context, out stepMessage, outcomes chan<- stepMessage, over bool) (
 	goes, entering bool, err error) {
 	if err := r.handlePaceError(ctx, out.err); err != nil || out.err != nil {
 		return false, false, err
@@ -96,15 +96,15 @@ func (r *run) startEntered(ctx context.Context, out outcome, outcomes chan<- out
 		t, err = r.beginStep(ctx, s)
 	}
 	if errors.Is(err, errBalancerStopped) {
-		r.o.Pace.Leave(r.paceMove(s), pace.ErrNotBegun)
+		r.o.Gate.Leave(r.paceMove(s), pace.ErrNotBegun)
 		r.requestEntry(ctx, s, outcomes)
 		return true, true, nil
 	}
 	if err != nil || len(t.commands) == 0 {
-		r.o.Pace.Leave(r.paceMove(s), pace.ErrNotBegun)
+		r.o.Gate.Leave(r.paceMove(s), pace.ErrNotBegun)
 		return false, false, err
 	}
-	go func() { outcomes <- outcome{step: s, err: r.runStep(ctx, s, t, outcomes)} }()
+	go func() { outcomes <- stepMessage{step: s, err: r.runStep(ctx, s, t, outcomes)} }()
 	return true, false, nil
 }
 
@@ -127,8 +127,8 @@ func (r *run) handlePaceError(ctx context.Context, err error) error {
 
 // nextOutcome waits for an outcome or, the first time, for the end of ctx. At the end of ctx it emits
 // an event if steps are running. While it waits, it may report the running step.
-func (r *run) nextOutcome(ctx context.Context, outcomes <-chan outcome, running []plan.Step, busy bool) (
-	out outcome, ended bool) {
+func (r *run) nextOutcome(ctx context.Context, outcomes <-chan stepMessage, running []plan.Step, busy bool) (
+	out stepMessage, ended bool) {
 	stop := ctx.Done()
 	if r.result.Stopped != "" {
 		stop = nil
@@ -198,7 +198,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 	if err != nil {
 		return t, err
 	}
-	if !r.o.Pace.NoteBalancer(isBalancerOn(look)) {
+	if !r.o.Gate.NoteBalancer(isBalancerOn(look)) {
 		return t, errBalancerStopped
 	}
 	if err := CheckBalancerIdle(look, r.namespaces, defaultStepTime); err != nil {
@@ -208,7 +208,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 		return t, err
 	}
 	if len(t.commands) == 0 {
-		if err := r.write(Record{What: recordEnded, Step: s.Number, Already: true}); err != nil {
+		if err := r.write(Record{What: recordEnded, Step: s.Number, AlreadyDone: true}); err != nil {
 			return t, err
 		}
 		r.done[s.Number] = true
@@ -234,7 +234,7 @@ func (r *run) beginStep(ctx context.Context, s plan.Step) (t remainingWork, err 
 }
 
 // endStep records the outcome of a step.
-func (r *run) endStep(ctx context.Context, out outcome) error {
+func (r *run) endStep(ctx context.Context, out stepMessage) error {
 	if over, ok := errors.AsType[*pace.RunOverError](out.err); ok { // a resumed run continues the step
 		r.result.Stopped, r.result.LimitIsFixed = over.Why, over.FromPolicy
 		return nil

@@ -22,37 +22,37 @@ import (
 // Run executes a plan. When ctx ends, no new step begins, the running steps complete, and the Result
 // says that the run was stopped. The Result says what was done in any case.
 //
-// The error is a *ChangedError, a *BlockedError, a *BalancerError or a *StepError if the cluster is the
+// The error is a *ChangedError, a *BlockedError, a *BalancerConflictError or a *StepError if the cluster is the
 // reason. All but the last one are returned before any command was sent, unless the cluster has changed
 // during the run.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, moves: map[int]tally{}, needsForce: map[int]bool{},
+		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{}, needsForce: map[int]bool{},
 	}
 	if r.hardCtx = o.MovesContext; r.hardCtx == nil {
 		r.hardCtx = context.WithoutCancel(ctx)
 	}
-	if o.Pace == nil {
-		r.o.Pace = pace.NewGate(pace.Rules{}, o.Clock)
+	if o.Gate == nil {
+		r.o.Gate = pace.NewGate(pace.Rules{}, o.Clock)
 	}
 	if o.DryRun {
-		r.cluster, r.o.Log, r.o.Pace = newRehearsal(c, true), nil, r.o.Pace.Rehearsal()
+		r.cluster, r.o.Journal, r.o.Gate = newRehearsal(c, true), nil, r.o.Gate.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
 	r.retrying = &retryingCluster{
 		Cluster:       r.cluster,
 		clock:         o.Clock,
-		deadline:      r.o.Pace.EndTime(),
+		deadline:      r.o.Gate.EndTime(),
 		onUnreachable: r.tellUnreachable,
 	}
 	r.cluster = r.retrying
-	if o.History != nil {
-		r.paused = o.History.Paused()
+	if o.EarlierJournal != nil {
+		r.paused = o.EarlierJournal.PausedCollections()
 		if !o.Undo {
-			r.plan = o.History.Plan()
-			maps.Copy(r.done, o.History.lastChapter().done)
-			for _, b := range o.History.lastChapter().startedSteps {
+			r.plan = o.EarlierJournal.Plan()
+			maps.Copy(r.done, o.EarlierJournal.lastPlan().done)
+			for _, b := range o.EarlierJournal.lastPlan().startedSteps {
 				r.restoreStep(b)
 			}
 		}
@@ -68,7 +68,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	}
 	if o.DryRun {
 		r.result.Applicable, r.result.Finished = r.result.Finished && err == nil, false
-		r.done, r.thisRun, r.moves = before, Progress{}, map[int]tally{}
+		r.done, r.thisRun, r.movedByStep = before, Progress{}, map[int]tally{}
 	}
 	r.result.Plan, r.result.Ended, r.result.Progress = r.plan, o.Clock.Now(), r.progress()
 	return r.result, err
@@ -89,19 +89,19 @@ type run struct {
 	paused          []string          // collections whose balancing is to be switched on again
 	thisRun         Progress          // amounts of this run; guarded by mu
 	replans         int               // number of new plans that count against maxReplans
-	merged          []plan.Step       // of earlier plans
+	earlierMerges          []plan.Step       // of earlier plans
 	ready           bool              // Options.OnReady was called
 	maxMoveBytes    map[string]int64  // maximum bytes of a move, by collection
-	bySize          bool              // the plan balances bytes
+	balancesBytes          bool              // the plan balances bytes
 	donorsOnlyHalve bool              // donors split ranges at the median: the router does not return split points
 
 	mu                  sync.Mutex            // guards the log and, by step:
 	splitPoints         map[int][]catalog.Key // split points that the donor has returned
 	priorChunks         map[int][]priorChunk  // the chunks in the step's range before the step
 	spans               map[int]plan.Range    // the actual range of steps with estimated bounds
-	moves               map[int]tally         // the moved amounts
+	movedByStep               map[int]tally         // the moved amounts
 	chunkSize           int64                 // the largest chunk size of the collections
-	earlierPlans        tally                 // of earlier plans, with their expected amount
+	movedByEarlierPlans        tally                 // of earlier plans, with their expected amount
 	earlierPlannedBytes int64
 	// needsForce contains the steps that need force. leftBehind contains the ranges that they leave in
 	// place.
@@ -123,8 +123,8 @@ func (r *run) restoreStep(b startedStep) {
 		r.spans[n] = b.span
 	}
 	for _, m := range b.moved {
-		t := r.moves[n]
-		r.moves[n] = tally{t.moves + 1, t.bytes + m.Bytes, t.documents + m.Documents}
+		t := r.movedByStep[n]
+		r.movedByStep[n] = tally{t.moves + 1, t.bytes + m.Bytes, t.documents + m.Documents}
 	}
 }
 
@@ -164,13 +164,13 @@ func Describe(s plan.Step) string {
 }
 
 func (r *run) write(rec Record) error {
-	if r.o.Log == nil {
+	if r.o.Journal == nil {
 		return nil
 	}
 	rec.At = r.o.Clock.Now().UTC()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.o.Log.Write(rec); err != nil {
+	if err := r.o.Journal.Write(rec); err != nil {
 		return &logError{err}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (r *run) tellUnreachable(err error) {
 
 // awaitStart waits until the pace admits the run. Nothing is changed before that.
 func (r *run) awaitStart(ctx context.Context) error {
-	if err := r.handlePaceError(ctx, r.o.Pace.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" ||
+	if err := r.handlePaceError(ctx, r.o.Gate.AwaitUnheld(ctx)); err != nil || r.result.Stopped != "" ||
 		r.o.BeforeRun == nil {
 		return err
 	}
@@ -243,10 +243,10 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 	for _, c := range look.Collections() { // donors move up to twice the chunk size for one chunk
 		r.maxMoveBytes[c.Namespace] = 2 * c.ChunkSize(look.Settings())
 	}
-	r.bySize = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
+	r.balancesBytes = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
 	r.donorsOnlyHalve = !look.Release().ShowsSplitPoints()
-	r.o.Pace.NoteBalancer(isBalancerOn(look))
-	if first && (r.o.History == nil || r.o.Undo) {
+	r.o.Gate.NoteBalancer(isBalancerOn(look))
+	if first && (r.o.EarlierJournal == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
 			return err
 		}
@@ -332,8 +332,8 @@ func (r *run) adoptPlan() error {
 func (r *run) checkClusterID(look *catalog.Snapshot) error {
 	actual := look.Parts().ClusterID
 	expected := r.plan.Basis.ClusterID
-	if r.o.History != nil {
-		expected = r.o.History.ClusterID
+	if r.o.EarlierJournal != nil {
+		expected = r.o.EarlierJournal.ClusterID
 	}
 	if expected != actual && !expected.IsZero() {
 		return &BlockedError{
@@ -417,8 +417,8 @@ func (r *run) progress() Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.thisRun
-	p.Moves, p.MovesDone = r.earlierPlans.moves, r.earlierPlans.moves
-	p.Bytes, p.BytesDone, p.DocumentsDone = r.earlierPlans.bytes, r.earlierPlans.bytes, r.earlierPlans.documents
+	p.Moves, p.MovesDone = r.movedByEarlierPlans.moves, r.movedByEarlierPlans.moves
+	p.Bytes, p.BytesDone, p.DocumentsDone = r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.documents
 	p.BytesPlanned = r.earlierPlannedBytes + r.plan.Totals.Bytes
 	for _, s := range r.plan.Steps {
 		done := r.done[s.Number]
@@ -429,7 +429,7 @@ func (r *run) progress() Progress {
 		if s.Kind != plan.Move {
 			continue
 		}
-		t, counted := r.moves[s.Number]
+		t, counted := r.movedByStep[s.Number]
 		if done && !counted {
 			t = tally{1, s.Bytes, s.Documents}
 		}
@@ -450,7 +450,7 @@ func (r *run) remainingTime() time.Duration {
 		return 0
 	}
 	last := left[len(left)-1]
-	return last.After + last.Takes - left[0].After + defaultStepTime
+	return last.Start + last.Takes - left[0].Start + defaultStepTime
 }
 
 // defaultStepTime is the assumed time of a step without an estimate.

@@ -33,15 +33,15 @@ func (s *stepRun) countMove(c Command) RangeAmount {
 		Documents: counted.Documents,
 	})
 	s.mu.Lock()
-	t := s.moves[s.step.Number]
-	s.moves[s.step.Number] = tally{t.moves + 1, t.bytes + counted.Bytes, t.documents + counted.Documents}
+	t := s.movedByStep[s.step.Number]
+	s.movedByStep[s.step.Number] = tally{t.moves + 1, t.bytes + counted.Bytes, t.documents + counted.Documents}
 	s.thisRun.MovesThisRun++
 	s.thisRun.BytesThisRun += counted.Bytes
 	s.chunkSize = max(s.chunkSize, c.ChunkSize)
 	s.mu.Unlock()
 	if s.entered {
 		s.entered = false
-		s.o.Pace.LeaveMoved(s.admitted, counted.Bytes)
+		s.o.Gate.LeaveMoved(s.admitted, counted.Bytes)
 	}
 	return counted
 }
@@ -52,10 +52,10 @@ func (r *run) carryTallyOver() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.plan.Steps {
-		if t, ok := r.moves[s.Number]; ok {
-			r.earlierPlans.moves += t.moves
-			r.earlierPlans.bytes += t.bytes
-			r.earlierPlans.documents += t.documents
+		if t, ok := r.movedByStep[s.Number]; ok {
+			r.movedByEarlierPlans.moves += t.moves
+			r.movedByEarlierPlans.bytes += t.bytes
+			r.movedByEarlierPlans.documents += t.documents
 			r.earlierPlannedBytes += s.Bytes
 		}
 	}
@@ -81,7 +81,7 @@ func (r *run) checkNotTooMuch(at plan.Step) error {
 // the plan. Draining a shard and moving chunks into their zones do not depend on the amount.
 func (r *run) checkNotTooLittle(at plan.Step) error {
 	d := r.difference(r.done)
-	if r.hasNoExpectation() || !r.bySize || d.planned-d.moved <= d.allowed {
+	if r.hasNoExpectation() || !r.balancesBytes || d.planned-d.moved <= d.allowed {
 		return nil
 	}
 	return d.newChangedError(at, "less")
@@ -99,7 +99,7 @@ func (r *run) difference(done map[int]bool) (d difference) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.plan.Steps {
-		if t, ok := r.moves[s.Number]; ok && (done == nil || done[s.Number]) {
+		if t, ok := r.movedByStep[s.Number]; ok && (done == nil || done[s.Number]) {
 			d.planned, d.moved = d.planned+s.Bytes, d.moved+t.bytes
 		}
 	}

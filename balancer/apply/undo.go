@@ -19,19 +19,19 @@ var ErrNothingToUndo = errors.New("there is nothing to undo")
 //
 // Undo does not restore the history and the versions of chunks, flags that a move or a split has
 // cleared, and the time that a range deletion takes.
-func UndoPlan(h *History) (*plan.Plan, error) {
-	if h.lastChapter().plan.Goal.Kind == plan.Undo {
+func UndoPlan(h *ParsedJournal) (*plan.Plan, error) {
+	if h.lastPlan().plan.Goal.Kind == plan.Undo {
 		if h.Finished() {
 			return nil, fmt.Errorf("%w: it is undone already", ErrNothingToUndo)
 		}
 		return nil, errors.New("its undo has begun: resume it (--resume)")
 	}
-	p := plan.Plan{Basis: h.lastChapter().plan.Basis, Model: h.lastChapter().plan.Model, Undoes: h.path}
+	p := plan.Plan{Basis: h.lastPlan().plan.Basis, Model: h.lastPlan().plan.Model, Undoes: h.path}
 	p.Goal.Kind = plan.Undo
 	u := undoBuilder{}
 	bases := map[string]plan.CollectionBasis{}
-	for i := len(h.chapters) - 1; i >= 0; i-- {
-		c := h.chapters[i]
+	for i := len(h.plans) - 1; i >= 0; i-- {
+		c := h.plans[i]
 		for _, b := range c.plan.Basis.Collections {
 			bases[b.Namespace] = b
 		}

@@ -54,7 +54,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-func (w *world) history(path string) *apply.History {
+func (w *world) history(path string) *apply.ParsedJournal {
 	w.Helper()
 	h, err := apply.LoadJournal(path)
 	if err != nil {

@@ -49,8 +49,8 @@ func (c collectionSink) Write(ctx context.Context, e Entry) error {
 // Close does nothing: the client belongs to the caller.
 func (c collectionSink) Close() error { return nil }
 
-// ReadCluster returns the entries of the collection since a time.
-func ReadCluster(ctx context.Context, client *mongo.Client, since time.Time) (entries []Entry, err error) {
+// ReadCollection returns the entries of the collection since a time.
+func ReadCollection(ctx context.Context, client *mongo.Client, since time.Time) (entries []Entry, err error) {
 	filter := bson.D{}
 	if !since.IsZero() {
 		filter = bson.D{{Key: "at", Value: bson.D{{Key: "$gte", Value: since}}}}

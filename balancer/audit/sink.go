@@ -89,4 +89,4 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Failure returns AskOperator: an operator has to repair the destination first.
-func (e *Error) Failure() policy.Failure { return policy.AskOperator }
+func (e *Error) Failure() policy.FailureClass { return policy.AskOperator }

@@ -133,7 +133,7 @@ func (d *Draft) collectReplaced(changed []Chunk) bool {
 			n++
 		}
 		end := left[n-1].Max
-		if n < len(left) && left[n].Min.Compare(end) <= 0 || !d.collectTiled(left[0].Min, end) {
+		if n < len(left) && left[n].Min.Compare(end) <= 0 || !d.collectCovering(left[0].Min, end) {
 			return false
 		}
 		for _, c := range left[:n] {
@@ -150,9 +150,9 @@ func (d *Draft) collectReplaced(changed []Chunk) bool {
 	return !slices.ContainsFunc(d.replacedChunks, isNewest) || slices.ContainsFunc(changed, isNewest)
 }
 
-// collectTiled adds the chunks that exactly cover a range to replacedChunks; it returns false if there
+// collectCovering adds the chunks that exactly cover a range to replacedChunks; it returns false if there
 // are none.
-func (d *Draft) collectTiled(from, to Key) bool {
+func (d *Draft) collectCovering(from, to Key) bool {
 	if c := d.find(from, nil); c.Min == from && c.Max == to { // the usual case
 		d.replacedChunks = append(d.replacedChunks, c)
 		return true

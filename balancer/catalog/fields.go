@@ -49,9 +49,9 @@ func Documents(array bson.RawValue) (list []bson.Raw) {
 	return list
 }
 
-// IsTruthy reports whether a value counts as true, as in JavaScript: it exists, and is neither false, null, 0
+// IsTruthyInJS reports whether a value counts as true, as in JavaScript: it exists, and is neither false, null, 0
 // nor an empty string.
-func IsTruthy(v bson.RawValue) bool {
+func IsTruthyInJS(v bson.RawValue) bool {
 	switch v.Type {
 	case 0, bson.TypeNull, bson.TypeUndefined:
 		return false

@@ -2,10 +2,10 @@ package catalog
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// IntendedEnd returns MaxKey in all fields for a bound that has MaxKey in its first fields and MinKey
+// IntendedUpperBound returns MaxKey in all fields for a bound that has MaxKey in its first fields and MinKey
 // in all others; false for other bounds. Servers completed { x: MaxKey } of a compound key with MinKey,
 // so that a range that was meant to reach the end does not contain documents with x: MaxKey.
-func IntendedEnd(bound bson.Raw) (end bson.Raw, changed bool) {
+func IntendedUpperBound(bound bson.Raw) (end bson.Raw, changed bool) {
 	elements, err := bound.Elements()
 	if err != nil {
 		return nil, false

@@ -17,21 +17,21 @@ import (
 // HasChunksByNamespace reports whether chunks contain the namespace and the epoch of their collection
 // instead of its UUID. The metadata of these releases have no timestamps, and a dropped collection
 // stays in config.collections, marked as dropped.
-func (r Release) HasChunksByNamespace() bool { return !r.AtLeast(Release50) }
+func (r Release) HasChunksByNamespace() bool { return !r.FCVAtLeast(Release50) }
 
 // HasTextChunkIDs reports whether the _id of a chunk consists of its namespace and its lower bound, and
 // the _id of a zone range likewise. Newer releases use other _ids because of refined shard keys
 // (SERVER-42299).
-func (r Release) HasTextChunkIDs() bool { return !r.AtLeast(Release44) }
+func (r Release) HasTextChunkIDs() bool { return !r.FCVAtLeast(Release44) }
 
 // KeepsHistory reports whether chunks contain the history of their shards.
-func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
+func (r Release) KeepsHistory() bool { return r.FCVAtLeast(Release40) }
 
 // MarksPartitioned reports whether documents of config.databases have the field partitioned.
-func (r Release) MarksPartitioned() bool { return !r.AtLeast(Release60) }
+func (r Release) MarksPartitioned() bool { return !r.FCVAtLeast(Release60) }
 
 // HasDatabaseVersions reports whether databases have a version.
-func (r Release) HasDatabaseVersions() bool { return r.AtLeast(Release42) }
+func (r Release) HasDatabaseVersions() bool { return r.FCVAtLeast(Release42) }
 
 // TextChunkID returns the _id of a chunk in releases that name chunks: its namespace, and the fields of
 // its lower bound in the format of the server's shell of that time (SERVER-42106).
@@ -41,13 +41,13 @@ func (r Release) TextChunkID(ns string, lower bson.Raw) string {
 	for e, rest, ok := keyorder.Next(keyorder.Body(lower)); ok; e, rest, ok = keyorder.Next(rest) {
 		b.Write(e.Name)
 		b.WriteByte('_')
-		r.writeNameValue(b, e.Value)
+		r.writeIDValue(b, e.Value)
 	}
 	return b.String()
 }
 
-// writeNameValue writes a value in the format of chunk names.
-func (r Release) writeNameValue(b *strings.Builder, v bson.RawValue) {
+// writeIDValue writes a value in the format of chunk names.
+func (r Release) writeIDValue(b *strings.Builder, v bson.RawValue) {
 	switch v.Type {
 	case bson.TypeMinKey:
 		b.WriteString("MinKey")
@@ -56,7 +56,7 @@ func (r Release) writeNameValue(b *strings.Builder, v bson.RawValue) {
 	case bson.TypeNull:
 		b.WriteString("null")
 	case bson.TypeDouble:
-		b.WriteString(nameDouble(v.Double()))
+		b.WriteString(doubleIDText(v.Double()))
 	case bson.TypeString, bson.TypeSymbol:
 		text, ok := v.StringValueOK()
 		if !ok {
@@ -72,25 +72,25 @@ func (r Release) writeNameValue(b *strings.Builder, v bson.RawValue) {
 		fmt.Fprintf(b, "Timestamp(%d, %d)", t, i)
 	case bson.TypeBinary:
 		subtype, data := v.Binary()
-		b.WriteString(r.nameBinary(subtype, data))
+		b.WriteString(r.binaryIDText(subtype, data))
 	case bson.TypeEmbeddedDocument:
 		b.WriteString("{ ")
 		for e, rest, ok := keyorder.Next(keyorder.Body(v.Value)); ok; {
 			b.Write(e.Name)
 			b.WriteString(": ")
-			r.writeNameValue(b, e.Value)
+			r.writeIDValue(b, e.Value)
 			if e, rest, ok = keyorder.Next(rest); ok {
 				b.WriteString(", ")
 			}
 		}
 		b.WriteString(" }")
 	default:
-		b.WriteString(namePlain(v))
+		b.WriteString(plainIDText(v))
 	}
 }
 
-// nameDouble formats a double so that it cannot be mistaken for an integer.
-func nameDouble(x float64) string {
+// doubleIDText formats a double so that it cannot be mistaken for an integer.
+func doubleIDText(x float64) string {
 	text := strconv.FormatFloat(x, 'g', 16, 64)
 	if strings.ContainsAny(text, ".eIN") {
 		return text
@@ -98,15 +98,15 @@ func nameDouble(x float64) string {
 	return text + ".0"
 }
 
-// nameBinary formats binary data. Since 3.6, UUIDs have a separate format (SERVER-47745).
-func (r Release) nameBinary(subtype byte, data []byte) string {
-	if subtype == bson.TypeBinaryUUID && len(data) == 16 && r.AtLeast(Release36) {
+// binaryIDText formats binary data. Since 3.6, UUIDs have a separate format (SERVER-47745).
+func (r Release) binaryIDText(subtype byte, data []byte) string {
+	if subtype == bson.TypeBinaryUUID && len(data) == 16 && r.FCVAtLeast(Release36) {
 		return fmt.Sprintf(`UUID("%x-%x-%x-%x-%x")`, data[:4], data[4:6], data[6:8], data[8:10], data[10:])
 	}
 	return fmt.Sprintf("BinData(%d, %X)", subtype, data)
 }
 
-func namePlain(v bson.RawValue) string {
+func plainIDText(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
 		return strconv.FormatInt(v.AsInt64(), 10)

@@ -40,7 +40,7 @@ func TestPartsOfARelease(t *testing.T) {
 	if n, known := r.Patch(); n != 20 || !known || r.Line() != Release80 || r.FCV() != Release80 || r.IsNewerThanKnown() {
 		t.Errorf("8.0.20 is %+v", r)
 	}
-	if old := r.WithFCV("7.0"); old.AtLeast(Release80) || !old.AtLeast(Release70) || old.FCV() != Release70 ||
+	if old := r.WithFCV("7.0"); old.FCVAtLeast(Release80) || !old.FCVAtLeast(Release70) || old.FCV() != Release70 ||
 		old.Line() != Release80 || !old.DonorBelongsToZone() || old.WithFCV("") != r || old.WithFCV("8.0") != r ||
 		r.WithFCV("9.0") != r {
 		t.Errorf("8.0.20 with 7.0 is %+v", old)
@@ -73,15 +73,15 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
 		{"the balancer's settings are one structure", Release.ParsesBalancerSettingsStrictly, "--------xx"},
 		{"random migrations of config, by the donor", Release.RandomMovesByDonor, "---------x"},
-		{"that nothing can receive is a warning", Release.WarnsOfRecipients, "-----xxxxx"},
-		{"the flag for unsharded collections is known", Release.KnowsUnshardedFlag, "xxxxxxxxx-"},
+		{"that nothing can receive is a warning", Release.WarnsOfMissingRecipients, "-----xxxxx"},
+		{"the flag for unsharded collections is known", Release.HasBalanceUnshardedFlag, "xxxxxxxxx-"},
 		{"config servers check the range of a move", Release.ChecksMovedRanges, "---------x"},
 		{"config servers look for zones that end early", Release.FindsMaxKeyZones, "---------x"},
 		{"reads of orphans end", Release.EndsReadsOfOrphans, "-----xxxxx"},
-		{"range deletions without an index are found", Release.FindsLostDeletions, "-----xxxxx"},
-		{"histories of chunks are looked at", Release.FindsChunkHistories, "---x----xx"},
+		{"range deletions without an index are found", Release.FindsDeletionsWithoutIndex, "-----xxxxx"},
+		{"histories of chunks are looked at", Release.ChecksChunkHistories, "---x----xx"},
 		{"buckets without options are found", Release.FindsMalformedBuckets, "--------xx"},
-		{"unique indexes without the shard key are found", Release.FindsUniqueIndexes, "---------x"},
+		{"unique indexes without the shard key are found", Release.FindsIncompatibleUniqueIndexes, "---------x"},
 		{"serverStatus shows critical sections", Release.ShowsCriticalSections, "--------xx"},
 		{"one query in a hundred is counted", Release.SamplesQueryStats, "---------x"},
 		{"refused requests are counted by shard", Release.CountsOverload, "---x-xxxxx"},
@@ -90,7 +90,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"ignoreRemovedShards", Release.SupportsIgnoreRemovedShards, "--------xx"},
 		{"fields of $group need a name", Release.RefusesEmptyGroupFields, "---------x"},
 		{"null matches within arrays", Release.YieldsNullsInArrays, "---------x"},
-		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
+		{"serverStatus has the field service", Release.ShowsServiceField, "xxxxxxxx--"},
 		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
 		{"compound wildcard indexes serve the key", Release.WildcardServesKey, "xx--xx----"},
 		{"an hour until deletions", func(r Release) bool { return r.CleanupDelay() == time.Hour }, "-----xxxxx"},

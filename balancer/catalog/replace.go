@@ -75,7 +75,7 @@ func (u *tableUpdate) withValues(old *block, changed []Chunk) (*block, error) {
 	}
 	b.history = old.history.withPatches(old.len(), patches)
 	if !b.reuseOwners(old, patches) {
-		b.computeOwnership(u.writer.counters)
+		b.computeOwnership(u.writer.shardScratch)
 	}
 	return &b, nil
 }

@@ -85,7 +85,7 @@ func (w *tableWriter) splice(s section, end Key) (*block, error) {
 	if b.encoded = x.encoded.String(); r.stride == 0 {
 		b.offsets = append(b.offsets, uint32(len(b.encoded)))
 	}
-	b.computeOwnership(w.counters)
+	b.computeOwnership(w.shardScratch)
 	return b, nil
 }
 

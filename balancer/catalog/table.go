@@ -54,13 +54,13 @@ func (t *RoutingTable) Version() Version { return Version{t.epoch, t.timestamp, 
 // Len returns the number of chunks, at least 1.
 func (t *RoutingTable) Len() int { return int(t.starts[len(t.groups)]) }
 
-// chunkIndex is the position of a chunk: the index of its group, of its block in the group, and of the
+// chunkLocation is the position of a chunk: the index of its group, of its block in the group, and of the
 // chunk in the block.
-type chunkIndex struct{ group, block, chunk int }
+type chunkLocation struct{ group, block, chunk int }
 
 // locate returns the position of the chunk that contains a key.
-func (t *RoutingTable) locate(encoded string) chunkIndex {
-	var p chunkIndex
+func (t *RoutingTable) locate(encoded string) chunkLocation {
+	var p chunkLocation
 	p.group = lastAtMost(t.groupMins, encoded)
 	s := t.groups[p.group]
 	p.block = lastAtMost(s.blockMins, encoded)
@@ -82,9 +82,9 @@ func lastAtMost(lows []string, encoded string) int {
 	return from
 }
 
-// chunkIndexAt returns the position of chunk i.
-func (t *RoutingTable) chunkIndexAt(i int) chunkIndex {
-	var p chunkIndex
+// locationAt returns the position of chunk i.
+func (t *RoutingTable) locationAt(i int) chunkLocation {
+	var p chunkLocation
 	p.group = sort.Search(len(t.groups)-1, func(s int) bool { return i < int(t.starts[s+1]) })
 	s := t.groups[p.group]
 	i -= int(t.starts[p.group])
@@ -93,14 +93,14 @@ func (t *RoutingTable) chunkIndexAt(i int) chunkIndex {
 	return p
 }
 
-func (t *RoutingTable) block(p chunkIndex) *block { return t.groups[p.group].blocks[p.block] }
+func (t *RoutingTable) block(p chunkLocation) *block { return t.groups[p.group].blocks[p.block] }
 
 // indexOf returns the index of a position among all chunks.
-func (t *RoutingTable) indexOf(p chunkIndex) int {
+func (t *RoutingTable) indexOf(p chunkLocation) int {
 	return int(t.starts[p.group]) + int(t.groups[p.group].starts[p.block]) + p.chunk
 }
 
-func (t *RoutingTable) chunk(p chunkIndex) Chunk {
+func (t *RoutingTable) chunk(p chunkLocation) Chunk {
 	return t.block(p).chunk(p.chunk, t.shards.names)
 }
 
@@ -119,7 +119,7 @@ func (t *RoutingTable) IndexOf(k Key) int {
 }
 
 // At returns the chunk at an index, 0 to Len()-1. Like a slice, it panics for other indexes.
-func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.chunkIndexAt(i)) }
+func (t *RoutingTable) At(i int) Chunk { return t.chunk(t.locationAt(i)) }
 
 // ShardOf returns the owner of the key. It is faster than Find, because it does not build the chunk.
 func (t *RoutingTable) ShardOf(k Key) ShardID {
@@ -178,7 +178,7 @@ func (t *RoutingTable) Newest() Chunk {
 			}
 		}
 	}
-	return t.chunk(chunkIndex{})
+	return t.chunk(chunkLocation{})
 }
 
 // allBlocks returns the blocks in key order.

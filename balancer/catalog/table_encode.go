@@ -130,9 +130,9 @@ func (w *pageWriter) finish() []byte {
 	for _, f := range w.typesList {
 		w.writeText(f)
 	}
-	w.writePlacement()
-	w.writeVersions()
-	w.writeIDs()
+	w.writeShardsAndFlags()
+	w.writeVersionsAndSince()
+	w.writeIDsAndEstimates()
 	w.writeHistories()
 	w.writeBounds()
 	w.count, w.keyBytes = 0, 0
@@ -158,7 +158,7 @@ func (w *pageWriter) rows() iter.Seq[*row] {
 	}
 }
 
-func (w *pageWriter) writePlacement() {
+func (w *pageWriter) writeShardsAndFlags() {
 	for r := range w.rows() {
 		w.out = binary.AppendUvarint(w.out, uint64(w.shards[r.shard]))
 	}
@@ -180,7 +180,7 @@ func (w *pageWriter) hasEstimates() bool {
 	return false
 }
 
-func (w *pageWriter) writeVersions() {
+func (w *pageWriter) writeVersionsAndSince() {
 	last := int64(0)
 	for r := range w.rows() {
 		w.out = binary.AppendVarint(w.out, int64(r.version.Major)-last)
@@ -199,7 +199,7 @@ func (w *pageWriter) writeVersions() {
 	}
 }
 
-func (w *pageWriter) writeIDs() {
+func (w *pageWriter) writeIDsAndEstimates() {
 	for r := range w.rows() {
 		w.out = append(w.out, r.id[:]...)
 	}

@@ -71,7 +71,7 @@ func (u *tableUpdate) rewrite(changed []Chunk) error {
 	}
 	old, next := u.old, 0 // next is the first group that is not processed
 	for len(runs) > 0 {
-		first := old.chunkIndexAt(runs[0].from).group
+		first := old.locationAt(runs[0].from).group
 		u.groups = append(u.groups, old.groups[next:first]...)
 		st := blockSequence{blocks: old.groups[first].blocks, starts: old.groups[first].starts, base: int(old.starts[first])}
 		n := 0
@@ -86,7 +86,7 @@ func (u *tableUpdate) rewrite(changed []Chunk) error {
 			st = st.appendGroup(old.groups[next])
 		}
 		removed, added := len(u.removed), len(u.writer.blocks)
-		blocks, err := u.rewriteStrip(st, runs[:n])
+		blocks, err := u.rewriteBlocks(st, runs[:n])
 		if err != nil {
 			return err
 		}
@@ -126,8 +126,8 @@ func (st blockSequence) find(i int) (block, chunk int) {
 	return block, i - int(st.starts[block])
 }
 
-// rewriteStrip writes the blocks again that the runs change.
-func (u *tableUpdate) rewriteStrip(st blockSequence, runs []changedRun) ([]*block, error) {
+// rewriteBlocks writes the blocks again that the runs change.
+func (u *tableUpdate) rewriteBlocks(st blockSequence, runs []changedRun) ([]*block, error) {
 	out := make([]*block, 0, len(st.blocks)+1)
 	next := 0 // the first block that is not processed
 	for len(runs) > 0 {

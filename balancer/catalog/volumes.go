@@ -157,9 +157,9 @@ func (v *Volumes) FreeBytes(id ShardID) int64 {
 	return v.freeBytes[i]
 }
 
-// NotLargerThan reports whether every file is at most as large as in other Volumes of the same cluster
+// FilesNotLargerThan reports whether every file is at most as large as in other Volumes of the same cluster
 // and limit.
-func (v *Volumes) NotLargerThan(w *Volumes) bool {
+func (v *Volumes) FilesNotLargerThan(w *Volumes) bool {
 	for i, size := range v.fileBytes {
 		if size > w.fileBytes[i] {
 			return false

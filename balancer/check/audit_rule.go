@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// AuditResult is what an audit found in samples of the documents.
-type AuditResult struct {
+// AuditSummary is what an audit found in samples of the documents.
+type AuditSummary struct {
 	Findings []placement.Finding
 	// Unread names what could not be read or kept changing, with the reasons.
 	Unread []string
@@ -36,7 +36,7 @@ func (rr *ruleRun) checkAudit() {
 		rr.addIfOverMax(
 			countQuantity(f.Count),
 			Finding{About: about, Sentence: fmt.Sprintf("%s: %s: %s", f.Namespace, f.Kind, f.Text),
-				Commands: f.Mend},
+				Commands: f.RepairCommands},
 		)
 	}
 	for _, text := range rr.Audit.Unread {

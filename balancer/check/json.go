@@ -18,7 +18,7 @@ type reportJSON struct {
 	// Cluster and Labels are set for the clusters of a fleet.
 	Cluster string            `json:"cluster,omitzero"`
 	Labels  map[string]string `json:"labels,omitzero"`
-	Error   *RuleFailure      `json:"error,omitempty"`
+	Error   *ReadFailure      `json:"error,omitempty"`
 	*resultJSON
 }
 

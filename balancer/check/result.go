@@ -56,12 +56,12 @@ type Report struct {
 	Labels  map[string]string
 	// Result is nil when the cluster could not be read. Failure says why.
 	Result  *Result
-	Failure RuleFailure
+	Failure ReadFailure
 }
 
-// RuleFailure says why a cluster could not be read. Code and CodeName are those of the server's error,
+// ReadFailure says why a cluster could not be read. Code and CodeName are those of the server's error,
 // if the server returned one.
-type RuleFailure struct {
+type ReadFailure struct {
 	Name     string `json:"name"`
 	Message  string `json:"message"`
 	Code     int32  `json:"code,omitzero"`

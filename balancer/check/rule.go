@@ -30,11 +30,11 @@ type Need uint
 // the number of chunks.
 const (
 	BalanceStatuses    Need = 1 << iota // whether each collection is balanced, according to the server
-	Counts                              // chunks by shard
+	ChunkCounts                              // chunks by shard
 	Sizes                               // data by shard
-	Switches                            // when the balancer was turned on or off
+	BalancerSwitches                            // when the balancer was turned on or off
 	Rounds                              // the newest balancer rounds
-	Outcomes                            // how migrations ended
+	MigrationOutcomes                            // how migrations ended
 	Zones                               // ranges of zones
 	Drains                              // remaining data on draining shards
 	RunningReshardings                  // running reshardings
@@ -42,7 +42,7 @@ const (
 	Reachability                        // which shards answer
 	Leases                              // the lease of a shardsh run
 	Disks                               // disk volumes of the shards
-	KnownFaults                         // data that known server bugs depend on
+	AdvisoryData                         // data that known server bugs depend on
 	Metadata                            // checkMetadataConsistency
 	Audits                              // samples of the documents, on each shard
 	Tables                              // every chunk, with sizes and logs: the whole Snapshot
@@ -58,25 +58,25 @@ func Rules() []Rule {
 		{"shards", "every shard answers", diagnosis.Critical,
 			Quantity{}, nil, true, Reachability, (*ruleRun).checkShards},
 		{"balancer", "how long the balancer may be off", diagnosis.Warning,
-			Quantity{3600, diagnosis.Seconds}, spans, true, Switches, (*ruleRun).checkBalancer},
+			Quantity{3600, diagnosis.Seconds}, spans, true, BalancerSwitches, (*ruleRun).checkBalancer},
 		{"rounds", "rounds that may fail of the last five", diagnosis.Warning,
 			countQuantity(0), counts, true, Rounds, (*ruleRun).checkRounds},
 		{"moves", "migrations that may fail from one shard to another", diagnosis.Warning,
-			countQuantity(0), counts, true, Outcomes, (*ruleRun).checkMoves},
+			countQuantity(0), counts, true, MigrationOutcomes, (*ruleRun).checkMoves},
 		{"compliant", "every collection is balanced", diagnosis.Warning,
 			Quantity{}, nil, true, BalanceStatuses, (*ruleRun).checkCompliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
-			Quantity{}, nil, true, Drains | Counts | Zones, (*ruleRun).checkDraining},
+			Quantity{}, nil, true, Drains | ChunkCounts | Zones, (*ruleRun).checkDraining},
 		{"zones", "every zone with ranges has a shard for their chunks, and no range ends early by mistake",
 			diagnosis.Warning, Quantity{}, nil, true, Zones, (*ruleRun).checkZones},
 		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,
-			countQuantity(0), counts, true, Counts, (*ruleRun).checkJumbo},
+			countQuantity(0), counts, true, ChunkCounts, (*ruleRun).checkJumbo},
 		{"paused", "no run of shardsh that has ended left balancing disabled", diagnosis.Warning,
 			Quantity{}, nil, true, Leases, (*ruleRun).checkPaused},
 		{"versions", "all routers, and all members that can be reached, run the same version", diagnosis.Warning,
 			Quantity{}, nil, true, Routers, (*ruleRun).checkVersions},
 		{"advisories", "no known fault of the servers concerns the cluster", diagnosis.Critical,
-			Quantity{}, nil, false, KnownFaults, (*ruleRun).checkAdvisories},
+			Quantity{}, nil, false, AdvisoryData, (*ruleRun).checkAdvisories},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
 			countQuantity(100_000), counts, false, Sizes, (*ruleRun).checkOrphans},
 		{"disk", "how full the volume of a shard may be", diagnosis.Warning,
@@ -87,9 +87,9 @@ func Rules() []Rule {
 			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones,
 			(*ruleRun).checkUneven},
 		{"fragmentation", "chunks that may be more than their data need", diagnosis.Warning,
-			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | Counts | Zones, (*ruleRun).checkFragmentation},
+			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | ChunkCounts | Zones, (*ruleRun).checkFragmentation},
 		{"chunks", "chunks that a shard may have", diagnosis.Warning,
-			countQuantity(100_000), counts, false, Counts, (*ruleRun).checkChunks},
+			countQuantity(100_000), counts, false, ChunkCounts, (*ruleRun).checkChunks},
 		{"window", "how long the balancer may need in its window", diagnosis.Warning,
 			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*ruleRun).checkWindow},
 		{"metadata", "checkMetadataConsistency finds nothing", diagnosis.Critical,

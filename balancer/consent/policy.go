@@ -62,7 +62,7 @@ func (e *RefusedError) Error() string {
 }
 
 // Failure says that a retry is pointless.
-func (e *RefusedError) Failure() policy.Failure { return policy.AskOperator }
+func (e *RefusedError) Failure() policy.FailureClass { return policy.AskOperator }
 
 // Refusal returns an error which says that a rule forbids a change.
 func (p *Policy) Refusal(rule, format string, args ...any) error {

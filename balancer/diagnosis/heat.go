@@ -96,7 +96,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 	for _, c := range m.Chunks {
 		sum += w.Weigh(c.Load)
 	}
-	if m.Samples == m.Inserts { // the chunk of other operations is unknown
+	if m.Samples == m.InsertSamples { // the chunk of other operations is unknown
 		return nil
 	}
 	average := sum / float64(len(m.Chunks))
@@ -120,16 +120,16 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 
 // StuckText says why a shard keeps more load than other shards, without a full stop.
 func StuckText(s heat.StuckShard, maps []heat.Map) string {
-	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.Share)
+	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.OfMean)
 	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
 	switch s.Why {
-	case heat.ObstacleKey:
+	case heat.ObstacleHotKey:
 		return fmt.Sprintf("%s: one shard key of %s, %s, has most of it, and no move helps%s", has, s.Namespace,
 			keyText(maps, s), advise)
 	case heat.ObstacleMonotonic:
 		return fmt.Sprintf("%s: all inserts into %s go to the end of its shard key, and no move helps%s", has,
 			s.Namespace, advise)
-	case heat.ObstacleUnknown:
+	case heat.ObstacleUnsampled:
 		return has + ": no sample tells which of its chunks have the load"
 	}
 	return has + ": none of its chunks may move, because of its size, its zone, a lack of room, or a recent move"
@@ -146,7 +146,7 @@ func keyText(maps []heat.Map, s heat.StuckShard) string {
 
 // StuckLoadFindings returns findings about shards whose load cannot be evened out.
 func StuckLoadFindings(d heat.Decision, maps []heat.Map) (list []Finding) {
-	codes := map[heat.Obstacle]Code{heat.ObstacleKey: HotKey, heat.ObstacleMonotonic: MonotonicKey}
+	codes := map[heat.Obstacle]Code{heat.ObstacleHotKey: HotKey, heat.ObstacleMonotonic: MonotonicKey}
 	for _, s := range d.Stuck {
 		code, named := codes[s.Why]
 		if !named {

@@ -29,7 +29,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
 		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
 		f.InsteadOfWaiting,
-		Define(f.Code).Remedy,
+		DefinitionOf(f.Code).Remedy,
 	})
 }
 
@@ -60,7 +60,7 @@ type chunkAnswerJSON struct {
 	Chunk     catalog.Chunk  `json:"chunk"`
 	Zone      string         `json:"zone,omitempty"`
 	Decisions []decisionJSON `json:"decisions"`
-	Verdicts  []Verdict      `json:"verdicts"`
+	Verdicts  []RecipientVerdict      `json:"verdicts"`
 }
 
 type decisionJSON struct {

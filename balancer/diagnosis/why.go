@@ -45,7 +45,7 @@ var causeCodes = []Code{
 	SettingsUnreadable,
 	BalancerOff,
 	WindowShut,
-	WindowZoneUnknown,
+	WindowTimeZoneUnknown,
 	DuplicateMachineIDs,
 	RoundsFailing,
 	Resharding,
@@ -101,7 +101,7 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 	}
 	d := Diagnose(s)
 	a := Answer{About: about, Time: s.Time()}
-	findings := slices.Concat(d.Findings, d.decisionFindings(), d.noteFindings())
+	findings := slices.Concat(d.Findings, d.decisionFindings(), d.apparentFindings())
 	if ModeOf(s) == catalog.ModeOff {
 		findings = append(findings, windowFindings(s)...) // with the balancer off, the window is the next obstacle
 	}

@@ -18,14 +18,14 @@ type ChunkAnswer struct {
 	// Decisions are the decisions that a round would make about the chunk now, in order.
 	Decisions []policy.Decision
 	// Verdicts says for each shard, by id, whether the shard could receive the chunk.
-	Verdicts []Verdict
+	Verdicts []RecipientVerdict
 }
 
-// Verdict says whether a shard could receive a chunk.
-type Verdict struct {
+// RecipientVerdict says whether a shard could receive a chunk.
+type RecipientVerdict struct {
 	Shard catalog.ShardID `json:"shard"`
-	// Can says that nothing keeps the shard from receiving the chunk. Reason says what does.
-	Can    bool   `json:"can"`
+	// CanReceive says that nothing keeps the shard from receiving the chunk. Reason says what does.
+	CanReceive    bool   `json:"can"`
 	Reason string `json:"reason"`
 	// Bytes is the size of the collection on the shard; -1 when the shard did not report it.
 	Bytes int64 `json:"bytes"`
@@ -55,8 +55,8 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 	}
 	for _, shard := range s.Shards() {
 		v := newVerdict(s, c, shard, a.Chunk, a.Zone)
-		if v.Can {
-			v.Can, v.Reason = d.canReceiveNow(c, shard.ID, a.Chunk)
+		if v.CanReceive {
+			v.CanReceive, v.Reason = d.canReceiveNow(c, shard.ID, a.Chunk)
 		}
 		a.Verdicts = append(a.Verdicts, v)
 	}
@@ -87,8 +87,8 @@ func (d *Diagnosis) canReceiveNow(
 
 func newVerdict(
 	s *catalog.Snapshot, c *catalog.CollectionState, shard catalog.ShardState, chunk catalog.Chunk, zone string,
-) Verdict {
-	v := Verdict{Shard: shard.ID, Bytes: -1}
+) RecipientVerdict {
+	v := RecipientVerdict{Shard: shard.ID, Bytes: -1}
 	data, measured := s.OwnedData(c, shard)
 	if measured {
 		v.Bytes = data.Bytes
@@ -107,7 +107,7 @@ func newVerdict(
 	case !measured && s.Release().BalancesBySize():
 		v.Reason = "reported no size for the collection"
 	default:
-		v.Can, v.Reason = true, "can receive it"
+		v.CanReceive, v.Reason = true, "can receive it"
 	}
 	return v
 }

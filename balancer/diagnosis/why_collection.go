@@ -172,7 +172,7 @@ func evenOutCommands(s *catalog.Snapshot, c *catalog.CollectionState, zone strin
 		for chunk := range c.Table.OwnedChunks(from.Shard, catalog.Key{}, catalog.Key{}) {
 			if from.Shard != to.Shard && chunk.Jumbo != catalog.JumboTrue && c.Zones.ZoneOf(chunk.Min, chunk.Max) == zone {
 				bound := humanize.Literal(c.Pattern.Bound(chunk.Min))
-				if !s.Release().AtLeast(catalog.Release60) {
+				if !s.Release().FCVAtLeast(catalog.Release60) {
 					return []string{fmt.Sprintf("sh.moveChunk(%q, %s, %q)", c.Namespace, bound, string(to.Shard))}
 				}
 				return []string{fmt.Sprintf("sh.moveRange(%q, %q, %s)", c.Namespace, string(to.Shard), bound)}
@@ -222,8 +222,8 @@ func alignmentCommands(c *catalog.CollectionState) (list []string) {
 var disabledCodes = map[DisabledBy]Code{DisabledNoBalance: BalancingOff, DisabledNoMigrations: MigrationsForbidden,
 	DisabledFrozen: ChunksFrozen}
 
-// noteFindings returns findings that look like problems but are not.
-func (d *Diagnosis) noteFindings() (list []Finding) {
+// apparentFindings returns findings that look like problems but are not.
+func (d *Diagnosis) apparentFindings() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		if d.Balances[i].Known && d.Balances[i].Balanced {
 			list = append(list, d.looksUnevenFindings(c)...)

@@ -266,7 +266,7 @@ func TestBusyShardsAreNoFinding(t *testing.T) {
 	d := Diagnose(newCluster(t).collection("x.y", []string{"a", "b"}).snapshot())
 	decided := func(why policy.Ineligible) []Code {
 		return codesOf(d.rejectedFindings(&policy.Report{Decisions: []policy.Decision{
-			{Code: NoRecipient, Namespace: "x.y", Shard: "a", Step: policy.ReasonDrain, Ineligible: why},
+			{Code: NoRecipient, Namespace: "x.y", Shard: "a", Reason: policy.ReasonDrain, Ineligible: why},
 		}}, "x.y"))
 	}
 	if got := decided(policy.Ineligible{Draining: 1, Busy: 2}); got != nil {

@@ -138,7 +138,7 @@ func (d *Diagnosis) zoneFindings() (list []Finding) {
 // earlyEndFindings finds ranges that end before MaxKey although MaxKey was probably meant.
 func earlyEndFindings(s *catalog.Snapshot) (list []Finding) {
 	for zone, r := range zoneRanges(s) {
-		end, early := catalog.IntendedEnd(r.Max)
+		end, early := catalog.IntendedUpperBound(r.Max)
 		if c := s.Collection(r.Namespace); !early || c == nil || c.Unsplittable {
 			continue
 		}

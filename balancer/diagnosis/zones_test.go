@@ -38,7 +38,7 @@ func TestMeantEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if end, early := catalog.IntendedEnd(raw); early {
+		if end, early := catalog.IntendedUpperBound(raw); early {
 			got = humanize.Literal(end)
 		}
 		if got != tt.want {

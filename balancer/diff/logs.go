@@ -23,7 +23,7 @@ func (d *differ) attachLogs() {
 	found := map[about]*LogSummary{}
 	for _, e := range slices.Concat(d.new.Changes, d.new.Actions) {
 		if e.Time.After(d.old.Time) {
-			at := about{e.What, entryName(e)}
+			at := about{e.What, entryObject(e)}
 			if found[at] == nil {
 				found[at] = &LogSummary{First: e.Time}
 			}
@@ -33,15 +33,15 @@ func (d *differ) attachLogs() {
 	for i := range d.result.Changes {
 		c := &d.result.Changes[i]
 		for _, what := range called[c.Kind] {
-			if l := found[about{what, c.logName()}]; l != nil {
+			if l := found[about{what, c.logObject()}]; l != nil {
 				c.Logged = c.Logged.merge(l)
 			}
 		}
 	}
 }
 
-// entryName returns the object of an entry: a namespace, a shard, or an empty string.
-func entryName(e catalog.LogEntry) string {
+// entryObject returns the object of an entry: a namespace, a shard, or an empty string.
+func entryObject(e catalog.LogEntry) string {
 	switch e.What {
 	case "addShard":
 		return e.DetailText("name")
@@ -51,8 +51,8 @@ func entryName(e catalog.LogEntry) string {
 	return e.Namespace
 }
 
-// logName returns the object of a change in the form in which log entries name it.
-func (c Change) logName() string {
+// logObject returns the object of a change in the form in which log entries name it.
+func (c Change) logObject() string {
 	switch {
 	case c.Kind == Renamed:
 		return c.Old

@@ -83,7 +83,7 @@ func (d *differ) compareDatabases() {
 			d.add(c, "%s is new, on %s", c.Database, c.Shard)
 		case p.new == nil:
 			c.Kind, c.Shard = DatabaseDropped, p.old.Primary
-			d.add(c, "%s was dropped%s", c.Database, d.collectionsIn(c.Database))
+			d.add(c, "%s was dropped%s", c.Database, d.collectionCountText(c.Database))
 		case p.old.Primary != p.new.Primary:
 			c.Kind, c.Old, c.New = DatabasePrimaryMoved, string(p.old.Primary), string(p.new.Primary)
 			d.add(c, "the primary of %s is %s, was %s", c.Database, c.New, c.Old)
@@ -91,8 +91,8 @@ func (d *differ) compareDatabases() {
 	}
 }
 
-// collectionsIn returns the names of the sharded collections that a database had.
-func (d *differ) collectionsIn(database string) string {
+// collectionCountText returns the names of the sharded collections that a database had.
+func (d *differ) collectionCountText(database string) string {
 	n := 0
 	for _, c := range d.old.Collections {
 		if !c.Unsplittable && strings.HasPrefix(c.Namespace, database+".") {
@@ -119,7 +119,7 @@ func (d *differ) compareRuns() {
 			d.add(Change{Kind: RunStarted, New: is}, "running: %s", is)
 		}
 	}
-	before, now := pauseText(d.old.Pause), pauseText(d.new.Pause)
+	before, now := pauseText(d.old.RunsPause), pauseText(d.new.RunsPause)
 	if before != now {
 		if before != "" {
 			d.add(Change{Kind: PauseEnded, Old: before}, "not paused any more: %s", before)
@@ -137,7 +137,7 @@ func leaseText(l *catalog.Lease) string {
 	return l.Holder() + ", since " + humanize.Time(l.Since.UTC())
 }
 
-func pauseText(p *catalog.Pause) string {
+func pauseText(p *catalog.RunsPause) string {
 	if p == nil || !p.Active {
 		return ""
 	}

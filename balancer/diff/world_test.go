@@ -85,7 +85,7 @@ func (w *world) setting(id string, fields bson.D) {
 
 func (w *world) read() *catalog.Snapshot {
 	w.t.Helper()
-	s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes}).Read(context.Background())
+	s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.ExplanationData}).Read(context.Background())
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}

@@ -26,8 +26,8 @@ func (l links) link(from, to catalog.ShardID) sim.Link {
 	}
 	return sim.Link{
 		Bandwidth: int64(math.Max(1, r.bytesPerSecond/l.copying.slowdown(from, to))),
-		Move:      r.waiting + time.Duration(float64(r.otherSteps)*l.otherSteps.slowdown(from, to)),
-		Spread:    r.timeStdDev, FailureShare: l.failureShare(from, to), FailsAfter: r.failsAfter,
+		MoveOverhead:      r.waiting + time.Duration(float64(r.otherSteps)*l.otherSteps.slowdown(from, to)),
+		Spread:    r.timeStdDev, FailureShare: l.failureShare(from, to), FailureProgress: r.failureProgress,
 		RefusalShare: r.refusedShare,
 	}
 }
@@ -96,7 +96,7 @@ func (r ratios) slowdown(from, to catalog.ShardID) float64 {
 		return 1
 	}
 	const doubt = 1 // the ratio of the ends counts as much as one migration
-	prior := r.endsSlowdown(from, to)
+	prior := r.slowdownOfEnds(from, to)
 	own, known := r.pairs[[2]catalog.ShardID{from, to}]
 	if !known {
 		return prior
@@ -104,9 +104,9 @@ func (r ratios) slowdown(from, to catalog.ShardID) float64 {
 	return (own.weight*own.mean() + doubt*prior) / (own.weight + doubt)
 }
 
-// endsSlowdown returns the ratio that the ends of a link show on their fastest links: that of the
+// slowdownOfEnds returns the ratio that the ends of a link show on their fastest links: that of the
 // slower end.
-func (r ratios) endsSlowdown(from, to catalog.ShardID) (slower float64) {
+func (r ratios) slowdownOfEnds(from, to catalog.ShardID) (slower float64) {
 	if r.all.predicted == 0 {
 		return 1
 	}

@@ -29,7 +29,7 @@ func outlined(s, judged *catalog.Snapshot) (next *catalog.Snapshot, n int) {
 func TestOutlinesAreEnough(t *testing.T) {
 	settled, moves := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := snaptest.DrawAges(t)
+		s := snaptest.DrawAgedSnapshot(t)
 		o := forecast.Options{Seed: rapid.Uint64Range(0, 3).Draw(t, "seed")}
 		o.Goal.Kind = rapid.SampledFrom([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones}).Draw(t, "goal")
 		judged := s

@@ -40,8 +40,8 @@ type rates struct {
 	// copiedTooLittle says that so little was copied that bytesPerSecond is also assumed.
 	copiedTooLittle bool
 	// failureShare is the share of failed migrations. Of all, refusedShare fail at once, and loggedFailureShare
-	// after the part failsAfter of their duration.
-	failureShare, refusedShare, loggedFailureShare, failsAfter float64
+	// after the part failureProgress of their duration.
+	failureShare, refusedShare, loggedFailureShare, failureProgress float64
 	// timeStdDev is the standard deviation of the logarithm of single times around the prediction of
 	// the links. effectiveCount is the number of equally weighted migrations that it is based on.
 	timeStdDev, effectiveCount float64
@@ -77,7 +77,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 	}
 	copying, rest := newRatios(), newRatios()
 	for i := range fitIterations {
-		r.fit(e.moves, weights, copying.endsSlowdown, i > 0)
+		r.fit(e.moves, weights, copying.slowdownOfEnds, i > 0)
 		copying, rest = r.compareByLink(e.moves, weights)
 	}
 	r.measureScatter(e.moves, weights, func(m pastMigration) float64 {
@@ -85,7 +85,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 			r.otherSteps.Seconds()*rest.slowdown(m.from, m.to)
 	})
 	r.links = links{&r, copying, rest, e.tallies()}
-	r.failsAfter = e.failsAfter()
+	r.failureProgress = e.failureProgress()
 	r.bytesStdDev = bytesStdDevOf(e.moves)
 	return r
 }
@@ -119,8 +119,8 @@ func (r *rates) fit(
 	}
 	r.bytesPerSecond = 1 / math.Max(perByte, 1e-12)
 	r.waiting, r.otherSteps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
-	r.costs.Batch, r.costs.BatchBytes = 0, 0
-	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
+	r.costs.BatchTime, r.costs.BatchBytes = 0, 0
+	r.costs.Bandwidth, r.costs.MoveOverhead = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
 }
 
 // fitWaiting returns the part of copying that does not grow with the bytes, if the amounts of bytes
@@ -205,8 +205,8 @@ func (r *rates) measureScatter(moves []pastMigration, weights []float64, predict
 	r.loadStdDev = loadSpread(spells)
 }
 
-// failsAfter returns the part of its duration after which a begun migration fails.
-func (e *evidence) failsAfter() float64 {
+// failureProgress returns the part of its duration after which a begun migration fails.
+func (e *evidence) failureProgress() float64 {
 	if len(e.failures) == 0 {
 		return 1
 	}

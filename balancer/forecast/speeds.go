@@ -29,10 +29,10 @@ func (v Speeds) MoveTime(from, to catalog.ShardID, bytes int64) time.Duration {
 	link, costs := v.rates.links.link(from, to), v.rates.costs
 	took := costs.MoveTime(bytes)
 	if link.Bandwidth > 0 {
-		took = link.Move + seconds(float64(bytes)/float64(link.Bandwidth))
+		took = link.MoveOverhead + seconds(float64(bytes)/float64(link.Bandwidth))
 	}
 	failed := math.Min(0.9, link.FailureShare)
-	return took + seconds(took.Seconds()*failed/(1-failed)*math.Max(link.FailsAfter, 0.01))
+	return took + seconds(took.Seconds()*failed/(1-failed)*math.Max(link.FailureProgress, 0.01))
 }
 
 // CopyTime returns the time in which shards copy concurrently, each its number of bytes: that of the slowest

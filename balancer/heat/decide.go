@@ -53,11 +53,11 @@ type Collection struct {
 type Step struct {
 	Namespace string
 	Min, Max  catalog.Key
-	// At is the split point; zero for a move.
-	At       catalog.Key
+	// Point is the split point; zero for a move.
+	Point       catalog.Key
 	From, To catalog.ShardID
-	// Share is the load of the moved chunk, as a part of the mean load of a shard.
-	Share float64
+	// OfMean is the load of the moved chunk, as a part of the mean load of a shard.
+	OfMean float64
 	Bytes int64
 }
 
@@ -66,10 +66,10 @@ type Obstacle string
 
 // The obstacles.
 const (
-	ObstacleKey       Obstacle = "hotKey"       // one key has the load
+	ObstacleHotKey       Obstacle = "hotKey"       // one key has the load
 	ObstacleMonotonic Obstacle = "monotonicKey" // all inserts go to the end of the key
-	ObstacleUnknown   Obstacle = "unsampled"    // no sample shows the keys of the load
-	ObstacleChunks    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
+	ObstacleUnsampled   Obstacle = "unsampled"    // no sample shows the keys of the load
+	ObstacleNoChunk    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
 // StuckShard is a shard that stays overloaded.
@@ -79,8 +79,8 @@ type StuckShard struct {
 	Why       Obstacle
 	// Key is the hot key.
 	Key catalog.Key
-	// Share is the load of the shard as a multiple of the mean.
-	Share float64
+	// OfMean is the load of the shard as a multiple of the mean.
+	OfMean float64
 }
 
 // Decision holds the steps that even out the load.
@@ -95,7 +95,7 @@ type Decision struct {
 // Moves returns the number of moves among the steps.
 func (d Decision) Moves() (n int) {
 	for _, s := range d.Steps {
-		if s.At.IsZero() {
+		if s.Point.IsZero() {
 			n++
 		}
 	}
@@ -193,7 +193,7 @@ func (d *decider) markUnmovable() {
 	for _, s := range d.shards {
 		for _, p := range s.pieces {
 			if p.hotKeyLoad > 0 && least+p.hotKeyLoad > d.o.Trigger*d.mean {
-				p.unmovable = ObstacleKey
+				p.unmovable = ObstacleHotKey
 			}
 		}
 	}
@@ -279,7 +279,7 @@ const maxUnmovableShare = 0.9
 func (s *shardState) unmovableLoad() (sum float64) {
 	for _, p := range s.pieces {
 		switch p.unmovable {
-		case ObstacleKey:
+		case ObstacleHotKey:
 			sum += p.hotKeyLoad
 		case ObstacleMonotonic:
 			sum += p.load
@@ -308,7 +308,7 @@ func (d *decider) chooseDonor() (most *shardState) {
 
 // markStuck excludes a shard from further steps. Its load still counts for the mean.
 func (d *decider) markStuck(s *shardState, why StuckShard) {
-	why.Shard, why.Share = s.Shard, s.load/d.mean
+	why.Shard, why.OfMean = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
 		d.decision.Stuck = append(d.decision.Stuck, why)
 	}
@@ -317,9 +317,9 @@ func (d *decider) markStuck(s *shardState, why StuckShard) {
 
 // obstacle returns what keeps a shard from donating chunks.
 func (d *decider) obstacle(s *shardState) StuckShard {
-	why := StuckShard{Why: ObstacleChunks}
+	why := StuckShard{Why: ObstacleNoChunk}
 	if s.unplaced >= s.load-d.mean {
-		why.Why = ObstacleUnknown
+		why.Why = ObstacleUnsampled
 	}
 	var most *piece
 	for _, p := range s.pieces {
@@ -329,7 +329,7 @@ func (d *decider) obstacle(s *shardState) StuckShard {
 	}
 	if most != nil {
 		why.Namespace = d.namespace(most)
-		if most.unmovable != "" && why.Why == ObstacleChunks {
+		if most.unmovable != "" && why.Why == ObstacleNoChunk {
 			why.Why, why.Key = most.unmovable, most.hotKey
 		}
 	}

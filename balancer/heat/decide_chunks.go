@@ -157,7 +157,7 @@ func (d *decider) isWorthMoving(p *piece) bool {
 
 func (d *decider) addMove(p *piece, from, to *shardState) {
 	d.decision.Steps = append(d.decision.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max,
-		From: from.Shard, To: to.Shard, Share: p.load / d.mean, Bytes: p.bytes})
+		From: from.Shard, To: to.Shard, OfMean: p.load / d.mean, Bytes: p.bytes})
 	d.moves++
 	from.load, to.load = from.load-p.load, to.load+p.load
 	if to.MaxBytes >= 0 {
@@ -182,7 +182,7 @@ func (d *decider) addSplit(s *shardState, p *piece) {
 		p.unsplittable = true
 		return
 	}
-	d.decision.Steps = append(d.decision.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max, At: at,
+	d.decision.Steps = append(d.decision.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max, Point: at,
 		From: s.Shard})
 	upper := *p
 	cut, _ := slices.BinarySearchFunc(p.keys, at, func(k KeyLoad, at catalog.Key) int { return k.Key.Compare(at) })

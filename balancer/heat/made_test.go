@@ -215,7 +215,7 @@ func (w *world) apply(s heat.Step, coolDown time.Duration) {
 	}
 	w.version = catalog.ChunkVersion{Major: max(w.version.Major, 1) + 1}
 	changed := []catalog.Chunk{chunk}
-	if s.At.IsZero() {
+	if s.Point.IsZero() {
 		if at, is := w.moved[s.Min.String()]; is && w.now.Sub(at) < coolDown {
 			w.t.Errorf("%s moves again after %v", s.Min, w.now.Sub(at))
 		}
@@ -234,7 +234,7 @@ func (w *world) apply(s heat.Step, coolDown time.Duration) {
 		changed[0].Shard = s.To
 	} else {
 		upper := chunk
-		changed[0].Max, upper.Min = s.At, s.At
+		changed[0].Max, upper.Min = s.Point, s.Point
 		changed = append(changed, upper)
 	}
 	for i := range changed {

@@ -39,7 +39,7 @@ type Map struct {
 	// alone, and the real load may be a multiple.
 	Counted bool
 	Samples int
-	Inserts int // among the samples
+	InsertSamples int // among the samples
 	Span    time.Duration
 	Total   Load
 	// Scattered holds the shares of queries that go to all shards.
@@ -47,7 +47,7 @@ type Map struct {
 	// ReadTime and WriteTime are averages.
 	ReadTime, WriteTime time.Duration
 	Shards              []ShardHeat
-	Chunks              []Chunk // sorted by key
+	Chunks              []ChunkHeat // sorted by key
 	HotKeys             []HotKey
 	Monotonic           *Monotonic
 }
@@ -67,8 +67,8 @@ type ShardHeat struct {
 	BusySecondsPerSecond float64
 }
 
-// Chunk is the load of a chunk.
-type Chunk struct {
+// ChunkHeat is the load of a chunk.
+type ChunkHeat struct {
 	Min, Max catalog.Key
 	Shard    catalog.ShardID
 	// Load is the load of the chunk, which would move with the chunk. A query of several chunks on one
@@ -125,9 +125,9 @@ func (m *Map) WeightsFor(by LoadKind) Weights {
 }
 
 // Hottest returns the chunks with most load, the hottest first.
-func (m *Map) Hottest(w Weights, n int) []Chunk {
+func (m *Map) Hottest(w Weights, n int) []ChunkHeat {
 	list := slices.Clone(m.Chunks)
-	slices.SortStableFunc(list, func(a, b Chunk) int { return cmp.Compare(w.Weigh(b.Load), w.Weigh(a.Load)) })
+	slices.SortStableFunc(list, func(a, b ChunkHeat) int { return cmp.Compare(w.Weigh(b.Load), w.Weigh(a.Load)) })
 	return list[:min(n, len(list))]
 }
 
@@ -140,9 +140,9 @@ type estimate struct {
 	sampleCounts  [][3]float64            // by shard: samples of each kind that reach it
 	sampleWeights [][3]float64            // by shard: what a sample of each kind counts there
 	chunkShards   []int                   // by chunk: the index of its shard
-	partsBuffer   []int                   // the result buffer of parts
-	// sampled says that some queries were sampled.
-	sampled bool
+	chunkCountsBuffer   []int                   // the result buffer of parts
+	// hasQuerySamples says that some queries were sampled.
+	hasQuerySamples bool
 }
 
 // chunkRanges holds the chunks that a sample targets, [from, to), for each of its ranges; nil means
@@ -152,7 +152,7 @@ type chunkRanges [][2]int
 // initMap sets the chunks and shards of the Map, without load.
 func (e *estimate) initMap() {
 	for c := range e.in.Table.All() {
-		e.m.Chunks = append(e.m.Chunks, Chunk{Min: c.Min, Max: c.Max, Shard: c.Shard})
+		e.m.Chunks = append(e.m.Chunks, ChunkHeat{Min: c.Min, Max: c.Max, Shard: c.Shard})
 	}
 	ids := slices.Clone(e.in.Shards)
 	for _, id := range e.in.Table.Owners() {
@@ -168,11 +168,11 @@ func (e *estimate) initMap() {
 	for _, c := range e.m.Chunks {
 		e.chunkShards = append(e.chunkShards, e.shardIndex[c.Shard])
 	}
-	e.partsBuffer = make([]int, len(ids))
+	e.chunkCountsBuffer = make([]int, len(ids))
 	e.sampleCounts, e.sampleWeights = make([][3]float64, len(ids)), make([][3]float64, len(ids))
 	e.reached = make([]chunkRanges, len(e.in.Samples))
 	for i, s := range e.in.Samples {
-		e.sampled = e.sampled || s.Kind != Insert
+		e.hasQuerySamples = e.hasQuerySamples || s.Kind != Insert
 		e.reached[i] = e.reachedChunks(s)
 		for at, n := range e.chunksPerShard(e.reached[i]) {
 			if n > 0 {
@@ -213,18 +213,18 @@ func (e *estimate) chunkIndex(k catalog.Key) int {
 // chunksPerShard returns how many chunks of each shard a sample targets, by the index of the shard. The
 // number is zero for shards that the sample does not target. The result is valid until the next call.
 func (e *estimate) chunksPerShard(to chunkRanges) []int {
-	clear(e.partsBuffer)
+	clear(e.chunkCountsBuffer)
 	if to == nil {
 		for i, s := range e.m.Shards {
-			e.partsBuffer[i] = s.Chunks
+			e.chunkCountsBuffer[i] = s.Chunks
 		}
 	}
 	for _, r := range to {
 		for _, at := range e.chunkShards[r[0]:r[1]] {
-			e.partsBuffer[at]++
+			e.chunkCountsBuffer[at]++
 		}
 	}
-	return e.partsBuffer
+	return e.chunkCountsBuffer
 }
 
 // setSampleWeights sets the weight of a sample on each shard, so that the sums agree with the counters.
@@ -237,7 +237,7 @@ func (e *estimate) setSampleWeights() {
 			continue
 		}
 		inserts := min(counter.Inserts, counter.Writes)
-		if e.sampleCounts[i][Write] == 0 && e.sampleCounts[i][Insert] > 0 && e.sampled {
+		if e.sampleCounts[i][Write] == 0 && e.sampleCounts[i][Insert] > 0 && e.hasQuerySamples {
 			inserts = counter.Writes // no write was sampled, because servers do not sample inserts
 		}
 		sums := [3]float64{counter.Reads, counter.Writes - inserts, inserts}
@@ -320,7 +320,7 @@ func (e *estimate) setScattered() {
 			every[s.Kind]++
 		}
 	}
-	e.m.Inserts = int(all[Insert])
+	e.m.InsertSamples = int(all[Insert])
 	if all[Read] > 0 {
 		e.m.Scattered.Reads = every[Read] / all[Read]
 	}

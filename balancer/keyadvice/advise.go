@@ -34,7 +34,7 @@ const MaxShown = 6
 const keepRatio = 0.85
 
 // Rank returns all candidates, the best first.
-func Rank(f Facts, keys []Key) []Candidate {
+func Rank(f Facts, keys []ShardKey) []Candidate {
 	j := newJudge(f)
 	var list []Candidate
 	for _, k := range keys {
@@ -45,7 +45,7 @@ func Rank(f Facts, keys []Key) []Candidate {
 }
 
 // Advise ranks the keys that the user asked about or, without any, the result of Propose.
-func Advise(f Facts, asked []Key) Advice {
+func Advise(f Facts, asked []ShardKey) Advice {
 	if len(f.Queries) == 0 {
 		f.QueriesFrom = QueriesGuessed
 		if slices.ContainsFunc(f.Indexes, func(x Index) bool { return x.UseCount > 0 }) {
@@ -90,7 +90,7 @@ func Advise(f Facts, asked []Key) Advice {
 	}
 	a.Notes = append(a.Notes, notes(f, best)...)
 	if len(asked) > 0 {
-		a.Notes = append(a.Notes, betterKey(f, best)...)
+		a.Notes = append(a.Notes, betterKeyNotes(f, best)...)
 	}
 	return a
 }
@@ -104,11 +104,11 @@ func currentCandidate(f Facts, ranked []Candidate) Candidate {
 	if i := slices.IndexFunc(ranked, func(c Candidate) bool { return c.Key.Equal(f.Current) }); i >= 0 {
 		return ranked[i]
 	}
-	return Rank(f, []Key{f.Current})[0]
+	return Rank(f, []ShardKey{f.Current})[0]
 }
 
-// betterKey returns a note on a clearly better key that the user did not ask about.
-func betterKey(f Facts, than Candidate) []string {
+// betterKeyNotes returns a note on a clearly better key that the user did not ask about.
+func betterKeyNotes(f Facts, than Candidate) []string {
 	ranked := Rank(f, Propose(f))
 	if len(ranked) == 0 || than.Score > keepRatio*ranked[0].Score {
 		return nil
@@ -189,7 +189,7 @@ func notes(f Facts, best Candidate) (list []string) {
 		list = append(list, "these are the chunks of GridFS: {files_id: 1, n: 1} keeps a file together and serves all that "+
 			"drivers ask, and its unique index allows no hash; files_id grows, so new files go to one shard at a time")
 	}
-	if len(f.Current) > 0 && !f.Release.AtLeast(catalog.Release50) && !best.Key.Equal(f.Current) {
+	if len(f.Current) > 0 && !f.Release.FCVAtLeast(catalog.Release50) && !best.Key.Equal(f.Current) {
 		list = append(list, "before release 5.0 a collection can't be resharded: its documents have to be copied into "+
 			"another one")
 	}

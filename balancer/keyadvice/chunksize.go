@@ -19,9 +19,9 @@ const (
 	// maxImbalance is the lasting difference between shards that is acceptable, as a part of a shard's
 	// share.
 	maxImbalance = 0.2
-	// maxPerShard is how many chunks a shard may have: routers and config servers keep the routing
+	// maxChunksPerShard is how many chunks a shard may have: routers and config servers keep the routing
 	// table in memory.
-	maxPerShard = 10_000
+	maxChunksPerShard = 10_000
 	// minDocsPerChunk is the minimum number of documents in a chunk; smaller chunks can't be split
 	// evenly.
 	minDocsPerChunk = 32
@@ -30,8 +30,8 @@ const (
 	maxMoveTime = 2 * time.Minute
 )
 
-// ChunkSize is the advice on the chunk size of a collection.
-type ChunkSize struct {
+// ChunkSizeAdvice is the advice on the chunk size of a collection.
+type ChunkSizeAdvice struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
 	// CurrentMB is the size in effect, MB the advised size. All sizes between LowMB and HighMB are
@@ -67,8 +67,8 @@ func (b *bounds) requireAtMost(mb float64, format string, args ...any) {
 }
 
 // AdviseChunkSize returns the advice on the chunk size of a collection, for its expected size.
-func AdviseChunkSize(f Facts) ChunkSize {
-	a := ChunkSize{Namespace: f.Namespace, CurrentMB: f.ChunkBytes >> 20, Notes: f.Notes}
+func AdviseChunkSize(f Facts) ChunkSizeAdvice {
+	a := ChunkSizeAdvice{Namespace: f.Namespace, CurrentMB: f.ChunkBytes >> 20, Notes: f.Notes}
 	b := bounds{low: minAdvisedMB, high: maxMB}
 	f.limitBySpread(&b)
 	f.limitByDocuments(&b)
@@ -96,7 +96,7 @@ func AdviseChunkSize(f Facts) ChunkSize {
 		a.Verdict = fmt.Sprintf("%s: use chunks of %d MB (%d to %d MB are fine); now %d MB", f.Namespace, a.MB,
 			a.LowMB, a.HighMB, a.CurrentMB)
 	}
-	if len(a.Commands) > 0 && f.Release.AtLeast(catalog.Release60) {
+	if len(a.Commands) > 0 && f.Release.FCVAtLeast(catalog.Release60) {
 		a.Notes = append(a.Notes, "chunks that are there stay as they are: larger ones are cut as they move, and "+
 			"sh.defragment() merges smaller ones")
 	}
@@ -112,7 +112,7 @@ func mib(bytes float64) float64 { return bytes / (1 << 20) }
 func (f Facts) limitBySpread(b *bounds) {
 	share := float64(f.expectedBytes()) / float64(f.shards())
 	shown := humanize.Bytes(int64(share))
-	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.AtLeast(catalog.Release60) && most < maxMB {
+	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.FCVAtLeast(catalog.Release60) && most < maxMB {
 		b.requireAtMost(
 			math.Max(minAdvisedMB, most),
 			"a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
@@ -123,13 +123,13 @@ func (f Facts) limitBySpread(b *bounds) {
 			humanize.Percent(maxImbalance),
 			minAdvisedMB,
 		)
-	} else if f.Release.AtLeast(catalog.Release60) {
+	} else if f.Release.FCVAtLeast(catalog.Release60) {
 		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
 			shown, humanize.Percent(maxImbalance)))
 	}
-	if least := math.Ceil(mib(share / maxPerShard)); least > minAdvisedMB {
+	if least := math.Ceil(mib(share / maxChunksPerShard)); least > minAdvisedMB {
 		b.requireAtLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
-			math.Min(least, maxMB), maxPerShard)
+			math.Min(least, maxMB), maxChunksPerShard)
 	}
 }
 
@@ -192,7 +192,7 @@ func nearestPowerOfTwo(from, low, high int64) int64 {
 }
 
 // hasCollectionChunkSize reports whether a collection can have a chunk size of its own.
-func (f Facts) hasCollectionChunkSize() bool { return f.Release.AtLeast(catalog.Release60) }
+func (f Facts) hasCollectionChunkSize() bool { return f.Release.FCVAtLeast(catalog.Release60) }
 
 func (f Facts) chunkSizeCommands(mb int64) []string {
 	switch {

@@ -25,9 +25,9 @@ func commands(f Facts, c Candidate) []string {
 	case len(f.Current) == 0:
 		list = append(list, f.zoneRangeCommands(c.Key)...)
 		return append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, c.Key))
-	case c.Key.extends(f.Current) && f.Release.AtLeast(catalog.Release44):
+	case c.Key.extends(f.Current) && f.Release.FCVAtLeast(catalog.Release44):
 		return append(list, fmt.Sprintf("sh.refineCollectionShardKey(%s, %s)", ns, c.Key))
-	case f.Release.AtLeast(catalog.Release50):
+	case f.Release.FCVAtLeast(catalog.Release50):
 		return append(list, fmt.Sprintf("sh.reshardCollection(%s, %s)", ns, c.Key))
 	}
 	return nil
@@ -35,7 +35,7 @@ func commands(f Facts, c Candidate) []string {
 
 // zoneRangeCommands returns the commands that extend the ranges of zones to all fields of a key:
 // servers shard a collection only by exactly the fields of its zone ranges.
-func (f Facts) zoneRangeCommands(k Key) (list []string) {
+func (f Facts) zoneRangeCommands(k ShardKey) (list []string) {
 	ns := humanize.TextLiteral(f.Namespace)
 	for _, z := range f.ZoneRanges {
 		low, okLow := extendBound(z.Min, k)
@@ -53,7 +53,7 @@ func (f Facts) zoneRangeCommands(k Key) (list []string) {
 
 // extendBound adds MinKey for the fields of a key that a bound lacks. It reports whether the bound is a
 // proper prefix of the key.
-func extendBound(bound bson.Raw, k Key) (bson.Raw, bool) {
+func extendBound(bound bson.Raw, k ShardKey) (bson.Raw, bool) {
 	elements, err := bound.Elements()
 	if err != nil || len(elements) >= len(k) {
 		return nil, false

@@ -32,14 +32,14 @@ func (j *judge) explain(c *Candidate) {
 		add(outOfZoneFactor, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
 			strings.Join(j.facts.ZoneFields, ", "))
 	}
-	c.parts = []part{{c.spread, j.spreadText(*c)}, {c.writes, j.growthText(*c)}, {c.queries, j.queriesText(*c)}}
-	add(c.spread, "%s", c.parts[0].text)
+	c.scoreFactors = []scoreFactor{{c.spreadFactor, j.spreadText(*c)}, {c.writeFactor, j.growthText(*c)}, {c.queryFactor, j.queriesText(*c)}}
+	add(c.spreadFactor, "%s", c.scoreFactors[0].text)
 	if c.Missing >= 0.01 {
 		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value",
 			humanize.Percent(c.Missing))
 	}
-	add(c.writes, "%s", c.parts[1].text)
-	add(c.queries, "%s", c.parts[2].text)
+	add(c.writeFactor, "%s", c.scoreFactors[1].text)
+	add(c.queryFactor, "%s", c.scoreFactors[2].text)
 	if c.KeyUpdates > 0 {
 		add(1-c.KeyUpdates/2, "%s of the writes change the key of a document, which may move it to another shard",
 			humanize.Percent(c.KeyUpdates))
@@ -49,8 +49,8 @@ func (j *judge) explain(c *Candidate) {
 	}
 }
 
-// part is one factor of a score, with its explanation.
-type part struct {
+// scoreFactor is one factor of a score, with its explanation.
+type scoreFactor struct {
 	factor float64
 	text   string
 }
@@ -64,8 +64,8 @@ func (c Candidate) disadvantage(best Candidate) string {
 		return c.Drawback
 	}
 	least, text := sameRatio, ""
-	for i, p := range c.parts {
-		if ratio := p.factor / best.parts[i].factor; ratio < least {
+	for i, p := range c.scoreFactors {
+		if ratio := p.factor / best.scoreFactors[i].factor; ratio < least {
 			least, text = ratio, p.text
 		}
 	}
@@ -87,7 +87,7 @@ func (j *judge) spreadText(c Candidate) string {
 	if c.Distinct == c.Documents && c.Documents > 0 {
 		values = fmt.Sprintf("no two of %d documents have the same value", c.Documents)
 	}
-	if c.Outgrown == 0 {
+	if c.JumboShare == 0 {
 		if c.MostCommon*float64(c.Documents) >= 2 {
 			values += fmt.Sprintf(", the most common one in %s of them", humanize.Percent(c.MostCommon))
 		}
@@ -95,7 +95,7 @@ func (j *judge) spreadText(c Candidate) string {
 	}
 	size := c.MostCommon * float64(j.facts.ratedBytes())
 	text := fmt.Sprintf("%s; %s of the data has values that outgrow a chunk of %s: the most common one, %s, has %s, "+
-		"that is %s of %s, in a jumbo chunk that nothing can split", values, humanize.Percent(c.Outgrown),
+		"that is %s of %s, in a jumbo chunk that nothing can split", values, humanize.Percent(c.JumboShare),
 		humanize.Bytes(j.facts.ChunkBytes),
 		c.mostCommonText, humanize.Percent(c.MostCommon), humanize.Bytes(int64(size)), humanize.Bytes(j.facts.ratedBytes()))
 	if c.MostCommon*float64(j.facts.shards()) > 1 {

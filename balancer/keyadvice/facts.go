@@ -19,7 +19,7 @@ type Facts struct {
 	// Docs and Bytes are the current size of the collection. ExpectBytes is its expected size, 0 if unknown.
 	Docs, Bytes, ExpectBytes int64
 	// Current is the current shard key; empty when the collection is not sharded.
-	Current Key
+	Current ShardKey
 	Indexes []Index
 	// ZoneFields are the shard key fields that the collection's zone ranges use, in order.
 	ZoneFields []string

@@ -16,9 +16,9 @@ const (
 	maxFields     = 60
 )
 
-// FieldsOf returns the fields of documents whose values are suitable for a shard key: short, present in
+// SuitableFields returns the fields of documents whose values are suitable for a shard key: short, present in
 // most documents, and neither arrays, booleans, regular expressions nor fractions.
-func FieldsOf(docs []bson.Raw) []string {
+func SuitableFields(docs []bson.Raw) []string {
 	found := map[string]*fieldStats{}
 	var order []string
 	for _, doc := range docs {

@@ -56,7 +56,7 @@ const (
 
 // Candidate is a key with its rating.
 type Candidate struct {
-	Key Key `json:"key"`
+	Key ShardKey `json:"key"`
 	// Score is the overall rating from 0 to 100.
 	Score float64 `json:"score"`
 	Grade Grade   `json:"grade"`
@@ -69,7 +69,7 @@ type Candidate struct {
 	// those that lack a field. Outgrown is the share of those whose values exceed a chunk.
 	MostCommon float64 `json:"mostCommon"`
 	Missing    float64 `json:"missing"`
-	Outgrown   float64 `json:"outgrown"`
+	JumboShare   float64 `json:"outgrown"`
 	// Grows is the first field that grows with time, and Correlation is its correlation with the
 	// insertion order. Without such a field, Correlation is that of the key's first field. Both are
 	// absent when they are unknown.
@@ -97,13 +97,13 @@ type Candidate struct {
 	mostCommonText string
 	queriesKnown   bool // whether the queries are known
 	fitsZones      bool
-	parts          []part // factors of the score, with their texts; empty for an impossible key
+	scoreFactors          []scoreFactor // factors of the score, with their texts; empty for an impossible key
 	// Factors of the score: 1 for a perfect key.
-	spread, writes, queries float64
+	spreadFactor, writeFactor, queryFactor float64
 }
 
 // judge rates one key.
-func (j *judge) judge(k Key) Candidate {
+func (j *judge) judge(k ShardKey) Candidate {
 	c := Candidate{Key: k, MeasuredBy: "sample", queriesKnown: true}
 	j.rateValues(&c)
 	j.rateGrowth(&c)
@@ -116,9 +116,9 @@ func (j *judge) judge(k Key) Candidate {
 	c.fitsZones = j.fitsZones(k)
 	c.Impossible = j.whyImpossible(k)
 	shards := float64(j.facts.shards())
-	c.writes = math.Pow(oneTargetFactor+(1-oneTargetFactor)*(c.InsertShards-1)/(shards-1), insertExponent)
-	c.queries = noQueryFactor + (1-noQueryFactor)*mean
-	score := c.spread * c.writes * c.queries * (1 - c.KeyUpdates/2)
+	c.writeFactor = math.Pow(oneTargetFactor+(1-oneTargetFactor)*(c.InsertShards-1)/(shards-1), insertExponent)
+	c.queryFactor = noQueryFactor + (1-noQueryFactor)*mean
+	score := c.spreadFactor * c.writeFactor * c.queryFactor * (1 - c.KeyUpdates/2)
 	if !c.fitsZones {
 		score *= outOfZoneFactor
 	}
@@ -151,9 +151,9 @@ func (c Candidate) grade(isolation float64) Grade {
 	switch {
 	case c.Impossible != "":
 		return Impossible
-	case len(c.BlockingIndexes) > 0, !c.fitsZones, c.spread < 0.4, c.writes < 0.4, c.queriesKnown && isolation < 0.05:
+	case len(c.BlockingIndexes) > 0, !c.fitsZones, c.spreadFactor < 0.4, c.writeFactor < 0.4, c.queriesKnown && isolation < 0.05:
 		return Poor
-	case c.spread < 0.75, c.writes < 0.7, isolation < 0.4:
+	case c.spreadFactor < 0.75, c.writeFactor < 0.7, isolation < 0.4:
 		return Fair
 	}
 	return Good
@@ -170,7 +170,7 @@ func (j *judge) rateValues(c *Candidate) {
 		}
 	}
 	limit := chunk / float64(j.facts.ratedBytes())
-	c.Outgrown = n.shareAbove(limit)
+	c.JumboShare = n.shareAbove(limit)
 	unique := j.isUnique(c.Key)
 	top := ""
 	if n.total > 0 {
@@ -185,24 +185,24 @@ func (j *judge) rateValues(c *Candidate) {
 		if c.MostCommon = measured.largestShare(); len(m.CommonValues) > 0 && !c.Key.hasHashed() {
 			top = documentText(m.CommonValues[0].Value)
 		}
-		c.Outgrown = max(c.Outgrown, measured.shareAbove(limit))
+		c.JumboShare = max(c.JumboShare, measured.shareAbove(limit))
 	}
 	c.KeyUpdates = j.facts.Measurements[c.Key.String()].QueryDistribution.KeyUpdates
 	if c.mostCommonText = top; unique || c.MostCommon*float64(c.Documents) < 1.5 {
-		c.MostCommon, c.Outgrown = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
+		c.MostCommon, c.JumboShare = 1/math.Max(1, float64(max(j.facts.Docs, c.Documents))), 0
 	}
 	documents := float64(c.Documents)
 	certain := math.Max(certainCount(int64(c.MostCommon*documents+0.5))/math.Max(1, documents), 1e-12)
 	room := clamp(math.Log10(math.Max(1, limit/certain))/ampleRoomLog10, 0, 1)
-	c.spread = (1 - jumboPenalty*c.Outgrown) * (fullChunkFactor + (1-fullChunkFactor)*room)
+	c.spreadFactor = (1 - jumboPenalty*c.JumboShare) * (fullChunkFactor + (1-fullChunkFactor)*room)
 	if even := 1 / float64(j.facts.shards()); c.MostCommon > even {
-		c.spread *= even / c.MostCommon
+		c.spreadFactor *= even / c.MostCommon
 	}
 }
 
 // serverStats returns the server's measurement of a key's values. A hashed key has the same number of
 // values, with the same frequencies, as the plain key.
-func (j *judge) serverStats(k Key) Measurement {
+func (j *judge) serverStats(k ShardKey) Measurement {
 	if m := j.facts.Measurements[k.String()]; m.Docs > 0 {
 		return m
 	}
@@ -232,7 +232,7 @@ func (j *judge) rateGrowth(c *Candidate) {
 
 // arrivalCorrelation returns the correlation of a field with the insertion order, among documents with
 // the same values in the fields of prefix.
-func (j *judge) arrivalCorrelation(prefix Key, field Field) float64 {
+func (j *judge) arrivalCorrelation(prefix ShardKey, field Field) float64 {
 	if len(prefix) == 0 {
 		m := j.facts.Measurements[plainKey(field.Name).String()]
 		if m.Docs > 0 && !math.IsNaN(m.Correlation) &&
@@ -251,7 +251,7 @@ func mostCommonCount(m Measurement) int64 {
 }
 
 // fitsZones reports whether the collection's zones can have ranges of the key.
-func (j *judge) fitsZones(k Key) bool {
+func (j *judge) fitsZones(k ShardKey) bool {
 	for i, name := range j.facts.ZoneFields {
 		if i >= len(k) || k[i].Name != name || k[i].Hashed {
 			return false
@@ -262,7 +262,7 @@ func (j *judge) fitsZones(k Key) bool {
 
 // isUnique reports whether a unique index guarantees that no two documents have the same values of the
 // key.
-func (j *judge) isUnique(k Key) bool {
+func (j *judge) isUnique(k ShardKey) bool {
 	return slices.ContainsFunc(j.facts.Indexes, func(x Index) bool {
 		isID := len(x.Fields()) == 1 && x.Fields()[0] == "_id"
 		return (x.Unique && !x.Partial || isID) && isSubset(x.Fields(), k.Names())
@@ -276,7 +276,7 @@ func isSubset(list, in []string) bool {
 
 // blockingIndexes returns the names of the unique indexes that a collection with this key can't have:
 // those that do not begin with all fields of the key. Unique indexes never contain hashed fields.
-func (j *judge) blockingIndexes(k Key) (names []string) {
+func (j *judge) blockingIndexes(k ShardKey) (names []string) {
 	for _, x := range j.facts.Indexes {
 		fields := x.Fields()
 		if !x.Unique || len(fields) == 1 && fields[0] == "_id" {
@@ -290,7 +290,7 @@ func (j *judge) blockingIndexes(k Key) (names []string) {
 }
 
 // servingIndex returns an index that begins with the key.
-func (j *judge) servingIndex(k Key) string {
+func (j *judge) servingIndex(k ShardKey) string {
 	for _, x := range j.facts.Indexes {
 		if x.Serves(k) {
 			return x.Name
@@ -300,13 +300,13 @@ func (j *judge) servingIndex(k Key) string {
 }
 
 // Serves reports whether a collection with the index can be sharded by the key.
-func (i Index) Serves(k Key) bool {
-	have, err := ParseKey(i.Key)
+func (i Index) Serves(k ShardKey) bool {
+	have, err := ParseShardKey(i.Key)
 	return err == nil && !i.Partial && len(have) >= len(k) && have[:len(k)].Equal(k)
 }
 
 // whyImpossible returns why no collection can have the key; empty when the key is possible.
-func (j *judge) whyImpossible(k Key) string {
+func (j *judge) whyImpossible(k ShardKey) string {
 	for _, p := range k {
 		if col := j.table.column(p.Name); col.arrays > 0 {
 			return fmt.Sprintf("%s is an array in %d of %d documents, and a shard key can have none", p.Name, col.arrays,

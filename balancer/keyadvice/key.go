@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Key is a shard key, its fields in order.
-type Key []Field
+// ShardKey is a shard key, its fields in order.
+type ShardKey []Field
 
 // Field is a field of a key.
 type Field struct {
@@ -22,8 +22,8 @@ type Field struct {
 	Hashed bool
 }
 
-// ParseKey parses a key such as {customer: 1, _id: "hashed"}.
-func ParseKey(doc bson.Raw) (Key, error) {
+// ParseShardKey parses a key such as {customer: 1, _id: "hashed"}.
+func ParseShardKey(doc bson.Raw) (ShardKey, error) {
 	p, err := catalog.ParseKeyPattern(doc)
 	if err != nil && len(doc) > len(bson.Raw{5, 0, 0, 0, 0}) {
 		return nil, errors.New("each field of a shard key must be 1 or \"hashed\", and only one field may be \"hashed\"")
@@ -31,7 +31,7 @@ func ParseKey(doc bson.Raw) (Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	var k Key
+	var k ShardKey
 	for i, name := range p.Fields() {
 		if k.indexOf(name) >= 0 {
 			return nil, errors.New("the field " + name + " occurs twice in the key")
@@ -42,8 +42,8 @@ func ParseKey(doc bson.Raw) (Key, error) {
 }
 
 // plainKey returns a key of the fields, without a hashed field.
-func plainKey(names ...string) Key {
-	k := make(Key, len(names))
+func plainKey(names ...string) ShardKey {
+	k := make(ShardKey, len(names))
 	for i, name := range names {
 		k[i].Name = name
 	}
@@ -51,7 +51,7 @@ func plainKey(names ...string) Key {
 }
 
 // Doc returns the key as a document for commands.
-func (k Key) Doc() bson.D {
+func (k ShardKey) Doc() bson.D {
 	doc := make(bson.D, len(k))
 	for i, p := range k {
 		doc[i] = bson.E{Key: p.Name, Value: int32(1)}
@@ -65,7 +65,7 @@ func (k Key) Doc() bson.D {
 var plainName = regexp.MustCompile(`^[A-Za-z_$][\w$]*$`)
 
 // String returns the literal of the key in the shell.
-func (k Key) String() string {
+func (k ShardKey) String() string {
 	parts := make([]string, len(k))
 	for i, p := range k {
 		if parts[i] = p.Name; !plainName.MatchString(p.Name) {
@@ -79,13 +79,13 @@ func (k Key) String() string {
 }
 
 // MarshalJSON returns the key as a document.
-func (k Key) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(k.Doc(), false, false) }
+func (k ShardKey) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(k.Doc(), false, false) }
 
 // Equal reports whether both keys are equal.
-func (k Key) Equal(o Key) bool { return slices.Equal(k, o) }
+func (k ShardKey) Equal(o ShardKey) bool { return slices.Equal(k, o) }
 
 // Names returns the names of the fields.
-func (k Key) Names() []string {
+func (k ShardKey) Names() []string {
 	list := make([]string, len(k))
 	for i, p := range k {
 		list[i] = p.Name
@@ -94,14 +94,14 @@ func (k Key) Names() []string {
 }
 
 // indexOf returns the index of a field; -1 when the key does not have the field.
-func (k Key) indexOf(name string) int {
+func (k ShardKey) indexOf(name string) int {
 	return slices.IndexFunc(k, func(p Field) bool { return p.Name == name })
 }
 
-func (k Key) hasHashed() bool { return slices.ContainsFunc(k, func(p Field) bool { return p.Hashed }) }
+func (k ShardKey) hasHashed() bool { return slices.ContainsFunc(k, func(p Field) bool { return p.Hashed }) }
 
 // withFields returns the key extended by those fields that it does not contain.
-func (k Key) withFields(more ...Field) Key {
+func (k ShardKey) withFields(more ...Field) ShardKey {
 	longer := slices.Clone(k)
 	for _, p := range more {
 		if longer.indexOf(p.Name) < 0 {
@@ -112,4 +112,4 @@ func (k Key) withFields(more ...Field) Key {
 }
 
 // extends reports whether the other key is a proper prefix of the key.
-func (k Key) extends(o Key) bool { return len(k) > len(o) && k[:len(o)].Equal(o) }
+func (k ShardKey) extends(o ShardKey) bool { return len(k) > len(o) && k[:len(o)].Equal(o) }

@@ -78,9 +78,9 @@ func facts(t testing.TB) Facts {
 	return f
 }
 
-func key(t testing.TB, text string) Key {
+func key(t testing.TB, text string) ShardKey {
 	t.Helper()
-	k, err := ParseKey(raw(t, text))
+	k, err := ParseShardKey(raw(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,10 +97,10 @@ func TestReleases(t *testing.T) {
 		if got := slices.ContainsFunc(Propose(f), compound.Equal); got != want {
 			t.Errorf("%s proposes %s: %v", release, compound, got)
 		}
-		if got := Rank(f, []Key{compound})[0].Impossible == ""; got != want {
+		if got := Rank(f, []ShardKey{compound})[0].Impossible == ""; got != want {
 			t.Errorf("%s can have %s: %v", release, compound, got)
 		}
-		if got := Rank(f, []Key{key(t, `{"gone": 1}`)})[0].Impossible == ""; got != want {
+		if got := Rank(f, []ShardKey{key(t, `{"gone": 1}`)})[0].Impossible == ""; got != want {
 			t.Errorf("%s can have a key that documents lack: %v", release, got)
 		}
 	}
@@ -129,7 +129,7 @@ func TestCommands(t *testing.T) {
 		if f.Release = c.release; c.current != "" {
 			f.Current = key(t, c.current)
 		}
-		a := Advise(f, []Key{key(t, c.asked)})
+		a := Advise(f, []ShardKey{key(t, c.asked)})
 		if c.want == "" && len(a.Commands) > 0 || c.want != "" && !slices.Contains(a.Commands, c.want) {
 			t.Errorf("%s: %q", name, a.Commands)
 		}
@@ -156,13 +156,13 @@ func TestCurrentKey(t *testing.T) {
 	// A key is not better than one that wasn't rated because the user didn't ask about it.
 	f.Current = key(t, `{"customer": 1}`)
 	for _, asked := range []string{`{"at": 1}`, `{"kind": 1}`} {
-		a := Advise(f, []Key{key(t, asked)})
+		a := Advise(f, []ShardKey{key(t, asked)})
 		if !strings.Contains(a.Verdict, "no better than {customer: 1}, by which") || len(a.Commands) > 0 {
 			t.Errorf("%s: %s %q", asked, a.Verdict, a.Commands)
 		}
 	}
 	f.Current = key(t, `{"kind": 1}`)
-	better := Advise(f, []Key{key(t, `{"customer": 1}`)})
+	better := Advise(f, []ShardKey{key(t, `{"customer": 1}`)})
 	if !strings.Contains(better.Verdict, "and better than {kind: 1}, by which") {
 		t.Error(better.Verdict)
 	}
@@ -176,11 +176,11 @@ func TestExpect(t *testing.T) {
 		f.Sample.Docs = append(f.Sample.Docs, raw(t, fmt.Sprintf(`{"_id": %d, "customer": %d}`, i, i*149%400)))
 	}
 	f.Sample.Arrival = f.Sample.Docs
-	small := Rank(f, []Key{key(t, `{"customer": 1}`)})[0]
+	small := Rank(f, []ShardKey{key(t, `{"customer": 1}`)})[0]
 	f.ExpectBytes = 1 << 40
-	large := Rank(f, []Key{key(t, `{"customer": 1}`)})[0]
-	if small.Outgrown != 0 || large.Outgrown < 0.3 || small.Grade != Good || large.Score > small.Score*0.8 {
-		t.Errorf("score %v, then %v, with %v outgrown", small.Score, large.Score, large.Outgrown)
+	large := Rank(f, []ShardKey{key(t, `{"customer": 1}`)})[0]
+	if small.JumboShare != 0 || large.JumboShare < 0.3 || small.Grade != Good || large.Score > small.Score*0.8 {
+		t.Errorf("score %v, then %v, with %v outgrown", small.Score, large.Score, large.JumboShare)
 	}
 	if !strings.Contains(strings.Join(large.Reasons, "\n"), "outgrow a chunk of 128 MiB") {
 		t.Errorf("reasons %q", large.Reasons)
@@ -210,13 +210,13 @@ func TestMeasured(t *testing.T) {
 	k := key(t, `{"customer": 1}`)
 	f.Measurements = map[string]Measurement{k.String(): {Docs: 100_000, Distinct: 3, Correlation: 0.99,
 		CommonValues: []CommonValue{{raw(t, `{"customer": 5}`), 30_000}}}}
-	c := Rank(f, []Key{k})[0]
-	if c.MeasuredBy != "analyzeShardKey" || c.Distinct != 3 || c.Grows != "customer" || c.InsertShards != 1 || c.Outgrown < 0.2 {
+	c := Rank(f, []ShardKey{k})[0]
+	if c.MeasuredBy != "analyzeShardKey" || c.Distinct != 3 || c.Grows != "customer" || c.InsertShards != 1 || c.JumboShare < 0.2 {
 		t.Errorf("%+v", c)
 	}
 	f.Measurements[k.String()] = Measurement{Docs: 100_000, Distinct: 3, Correlation: 0.99,
 		CommonValues: []CommonValue{{raw(t, `{"customer": 5}`), 90_000}}}
-	if c := Rank(f, []Key{k})[0]; c.Grows != "" {
+	if c := Rank(f, []ShardKey{k})[0]; c.Grows != "" {
 		t.Errorf("%+v", c)
 	}
 }

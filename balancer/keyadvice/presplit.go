@@ -16,7 +16,7 @@ import (
 type Presplit struct {
 	Namespace string `json:"ns"`
 	Verdict   string `json:"verdict"`
-	Key       Key    `json:"key"`
+	Key       ShardKey    `json:"key"`
 	// Chunks is the advised number of chunks, PerShard the number for each shard.
 	Chunks   int64 `json:"chunks"`
 	PerShard int64 `json:"perShard"`
@@ -56,7 +56,7 @@ type ZonePart struct {
 const maxPresplitChunks = 100_000
 
 // AdvisePresplit returns into how many chunks to split a collection by a key, and the split points.
-func AdvisePresplit(f Facts, k Key) Presplit {
+func AdvisePresplit(f Facts, k ShardKey) Presplit {
 	a := Presplit{Namespace: f.Namespace, Key: k, Notes: f.Notes}
 	j := newJudge(f)
 	c := j.judge(k)
@@ -70,7 +70,7 @@ func AdvisePresplit(f Facts, k Key) Presplit {
 	case k[0].Hashed:
 		a.Commands = f.evenCommands(a)
 		a.Reasons = append(a.Reasons, "the key begins with a hash: its values are spread evenly, and split evenly")
-		if len(f.Current) == 0 && f.Docs == 0 && !f.Release.AtLeast(catalog.Release70) {
+		if len(f.Current) == 0 && f.Docs == 0 && !f.Release.FCVAtLeast(catalog.Release70) {
 			a.Notes = append(a.Notes, fmt.Sprintf("while it is empty, sh.shardCollection(%s, %s, false, {numInitialChunks: "+
 				"%d}) cuts it, too; later releases ignore that", humanize.TextLiteral(f.Namespace), k, a.Chunks))
 		}
@@ -119,7 +119,7 @@ func (f Facts) countChunks(a *Presplit) {
 		text = fmt.Sprintf("its future size is not given ({expect: \"500GB\"}): %d chunks a shard are enough to begin "+
 			"with",
 			MinChunksPerShard)
-	case f.Release.AtLeast(catalog.Release60) && full > MinChunksPerShard:
+	case f.Release.FCVAtLeast(catalog.Release60) && full > MinChunksPerShard:
 		a.PerShard = MinChunksPerShard
 		text += fmt.Sprintf("; from 6.0 on chunks may outgrow their size and are cut as they move, so that %d are enough "+
 			"for data to go everywhere at once", MinChunksPerShard)
@@ -131,7 +131,7 @@ func (f Facts) countChunks(a *Presplit) {
 func clampCount(n, low, high int64) int64 { return max(low, min(n, high)) }
 
 // splitPoints divides the sample into parts with the same number of documents.
-func (j *judge) splitPoints(k Key, chunks int64) (points []Point) {
+func (j *judge) splitPoints(k ShardKey, chunks int64) (points []Point) {
 	raw, err := bson.Marshal(k.Doc())
 	if err != nil {
 		return nil
@@ -217,7 +217,7 @@ func (f Facts) addZoneParts(a *Presplit) {
 
 // zoneParts returns the share of the sampled documents in each zone, and the share outside of all
 // zones.
-func (f Facts) zoneParts(k Key) (parts []ZonePart, free float64) {
+func (f Facts) zoneParts(k ShardKey) (parts []ZonePart, free float64) {
 	raw, _ := bson.Marshal(k.Doc()) // names and numbers can always be marshalled
 	p, err := catalog.ParseKeyPattern(raw)
 	if err != nil {

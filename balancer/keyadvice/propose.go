@@ -23,17 +23,17 @@ const (
 
 // Propose returns the keys to rate: keys from indexes, from queries and from fields with many values,
 // also in hashed form and with further fields where those may help.
-func Propose(f Facts) []Key { return newProposer(f).keys() }
+func Propose(f Facts) []ShardKey { return newProposer(f).keys() }
 
 type proposer struct {
 	facts Facts
 	table *sampleTable
-	list  []Key
+	list  []ShardKey
 }
 
 func newProposer(f Facts) *proposer { return &proposer{facts: f, table: newTable(f.Sample)} }
 
-func (p *proposer) keys() []Key {
+func (p *proposer) keys() []ShardKey {
 	if len(p.facts.Current) > 0 {
 		p.add(p.facts.Current)
 	}
@@ -50,7 +50,7 @@ func (p *proposer) keys() []Key {
 }
 
 // add adds a key if the release allows it and the key is new.
-func (p *proposer) add(k Key) {
+func (p *proposer) add(k ShardKey) {
 	if len(p.list) >= maxKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > maxKeyFields+len(p.facts.ZoneFields) {
 		return
 	}
@@ -67,11 +67,11 @@ func (p *proposer) add(k Key) {
 }
 
 // allowsCompoundHashed reports whether a compound key may have a hashed field.
-func (f Facts) allowsCompoundHashed() bool { return f.Release.AtLeast(catalog.Release44) }
+func (f Facts) allowsCompoundHashed() bool { return f.Release.FCVAtLeast(catalog.Release44) }
 
 // bases returns the keys from which variants are derived.
-func (p *proposer) bases() (list []Key) {
-	put := func(k Key) {
+func (p *proposer) bases() (list []ShardKey) {
+	put := func(k ShardKey) {
 		if len(k) > 0 && !slices.ContainsFunc(list, k.Equal) {
 			list = append(list, k)
 		}
@@ -100,8 +100,8 @@ func (p *proposer) bases() (list []Key) {
 }
 
 // variants returns a key, its hashed form, and the key followed by fields with many values.
-func (p *proposer) variants(k Key) []Key {
-	list := []Key{k}
+func (p *proposer) variants(k ShardKey) []ShardKey {
+	list := []ShardKey{k}
 	last := slices.Clone(k)
 	last[len(last)-1].Hashed = true
 	list = append(list, last)
@@ -117,7 +117,7 @@ func (p *proposer) variants(k Key) []Key {
 // suffixes returns the fields with the most values, first those in indexes, then those that do not grow
 // with time.
 func (p *proposer) suffixes() []string {
-	names := FieldsOf(p.table.docs)
+	names := SuitableFields(p.table.docs)
 	names = slices.DeleteFunc(names, func(name string) bool {
 		c := p.table.counts([]string{name})
 		return name == "_id" || p.table.column(name).arrays > 0 ||

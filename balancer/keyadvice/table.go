@@ -15,7 +15,7 @@ import (
 // sampleTable holds the values of a sample by field, in encodings that compare like keys.
 type sampleTable struct {
 	docs, arrival   []bson.Raw
-	random, ordered map[string]column
+	randomColumns, arrivalColumns map[string]column
 	counted         map[string]counts
 	correlated      map[string]float64
 }
@@ -29,12 +29,12 @@ type column struct {
 }
 
 func newTable(s Sample) *sampleTable {
-	return &sampleTable{docs: s.Docs, arrival: s.Arrival, random: map[string]column{}, ordered: map[string]column{},
+	return &sampleTable{docs: s.Docs, arrival: s.Arrival, randomColumns: map[string]column{}, arrivalColumns: map[string]column{},
 		counted: map[string]counts{}, correlated: map[string]float64{}}
 }
 
 // column returns the values of a field in the randomly drawn documents.
-func (t *sampleTable) column(name string) column { return columnOf(t.random, t.docs, name) }
+func (t *sampleTable) column(name string) column { return columnOf(t.randomColumns, t.docs, name) }
 
 func columnOf(known map[string]column, docs []bson.Raw, name string) column {
 	if c, ok := known[name]; ok {
@@ -97,7 +97,7 @@ func (t *sampleTable) counts(names []string) counts {
 	}
 	c := counts{total: int64(len(t.docs))}
 	number, firsts := map[string]int{}, []int(nil)
-	for i, v := range joinColumns(t.random, t.docs, names) {
+	for i, v := range joinColumns(t.randomColumns, t.docs, names) {
 		n, ok := number[v]
 		if !ok {
 			n = len(c.perValue)
@@ -163,9 +163,9 @@ func (t *sampleTable) correlation(prefix []string, name string) float64 {
 		return r
 	}
 	r := math.NaN()
-	values := columnOf(t.ordered, t.arrival, name).values
+	values := columnOf(t.arrivalColumns, t.arrival, name).values
 	if len(prefix) > 0 {
-		r = meanWithinGroups(joinColumns(t.ordered, t.arrival, prefix), values)
+		r = meanWithinGroups(joinColumns(t.arrivalColumns, t.arrival, prefix), values)
 	}
 	if math.IsNaN(r) {
 		r = spearman(values)

@@ -62,7 +62,7 @@ func isHashed(key bson.Raw) bool {
 
 // isolation returns the mean isolation of the queries with a key, and the shares of the queries that go
 // to one shard, to several, and to all.
-func (j *judge) isolation(k Key) (mean, single, several, every float64) {
+func (j *judge) isolation(k ShardKey) (mean, single, several, every float64) {
 	if d := j.facts.Measurements[k.String()].QueryDistribution; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		shards := float64(j.facts.shards())
 		part := j.partialScore(clamp(shards*d.RangesPercent/100, 1, shards))
@@ -94,7 +94,7 @@ func (j *judge) partialScore(reached float64) float64 {
 }
 
 // queryScore rates how few shards a query reaches with a key.
-func (j *judge) queryScore(q Query, k Key) float64 {
+func (j *judge) queryScore(q Query, k ShardKey) float64 {
 	n := 0
 	for n < len(k) && slices.Contains(q.Equal, k[n].Name) {
 		n++

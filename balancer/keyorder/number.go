@@ -159,13 +159,13 @@ func appendFraction(dst []byte, d decimal) ([]byte, bool) {
 		more := rest.Sign() != 0
 		return appendMixed(dst, whole.Uint64(), fraction.Uint64(), more, d.negative), more
 	}
-	double, more := truncate(numerator, denominator)
+	double, more := truncateToDouble(numerator, denominator)
 	return appendApproximate(dst, double, more, d.negative), more
 }
 
-// truncate returns the bits of the largest double not above the fraction, and
+// truncateToDouble returns the bits of the largest double not above the fraction, and
 // whether it is below. The fraction is positive.
-func truncate(numerator, denominator *big.Int) (double uint64, below bool) {
+func truncateToDouble(numerator, denominator *big.Int) (double uint64, below bool) {
 	// Scale by 2^shift so that the quotient has the 53 bits of a mantissa;
 	// subnormal numbers have fewer.
 	shift := 53 - numerator.BitLen() + denominator.BitLen()

@@ -128,7 +128,7 @@ func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on b
 			{Key: "update", Value: "collections"}, {Key: "updates", Value: updates}, {Key: "ordered", Value: false},
 			{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
 		})
-		if err == nil && !catalog.IsTruthy(reply.Lookup("writeErrors")) {
+		if err == nil && !catalog.IsTruthyInJS(reply.Lookup("writeErrors")) {
 			continue
 		}
 		for i, ns := range some {

@@ -111,7 +111,7 @@ func (ar *ActivityReader) ReadStatus(ctx context.Context) (s BalancerStatus, err
 		return s, ServerError(err)
 	}
 	return BalancerStatus{
-		Mode: catalog.Mode(text(reply, "mode")), InRound: catalog.IsTruthy(reply.Lookup("inBalancerRound")),
+		Mode: catalog.Mode(text(reply, "mode")), InRound: catalog.IsTruthyInJS(reply.Lookup("inBalancerRound")),
 		Rounds: integer(reply, "numBalancerRounds"), Term: integer(reply, "term"),
 	}, nil
 }

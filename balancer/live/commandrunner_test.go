@@ -106,8 +106,8 @@ func onLine(t *testing.T, topology string) func(*testing.T, *line) *mongo.Client
 // reads from an answer.
 func TestReadingOutlivesACut(t *testing.T) {
 	connect := onLine(t, variety)
-	look := live.ReaderOptions{Parts: live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses |
-		live.Counts | live.Sizes | live.Switches | live.Zones | live.Databases | live.RunningMigrations}
+	look := live.ReaderOptions{Parts: live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections | live.BalanceStatuses |
+		live.ChunkCounts | live.Sizes | live.BalancerSwitches | live.Zones | live.Databases | live.RunningMigrations}
 	for name, read := range map[string]func(context.Context, *mongo.Client) ([]string, error){
 		"look": func(ctx context.Context, c *mongo.Client) ([]string, error) {
 			s, err := live.NewCommandReader(live.NewCommandRunner(c), look).Read(ctx)
@@ -117,7 +117,7 @@ func TestReadingOutlivesACut(t *testing.T) {
 			return gapsOf(s), nil
 		},
 		"reader": func(ctx context.Context, c *mongo.Client) ([]string, error) {
-			s, err := live.NewReader(c, live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes}).Read(ctx)
+			s, err := live.NewReader(c, live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.ExplanationData}).Read(ctx)
 			if err != nil {
 				return nil, err
 			}

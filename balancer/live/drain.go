@@ -63,7 +63,7 @@ func ReadDrain(read func(ReaderOptions) (*catalog.Snapshot, error), r catalog.Re
 		return d, false, nil
 	}
 	if shard.Draining || shard.Reported != nil {
-		o.Parts = Databases | Collections | Unsharded | Counts
+		o.Parts = Databases | Collections | Unsharded | ChunkCounts
 		rest, err := read(o)
 		if err != nil {
 			return d, false, err

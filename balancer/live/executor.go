@@ -95,7 +95,7 @@ func (e *UnsupportedError) Error() string { return e.What + ": " + e.Why }
 func (e *UnsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // Failure says that a retry does not help.
-func (e *UnsupportedError) Failure() policy.Failure { return policy.AskOperator }
+func (e *UnsupportedError) Failure() policy.FailureClass { return policy.AskOperator }
 
 const noCommand = "mongos has no command for it"
 
@@ -148,15 +148,15 @@ func (d *Executor) findInConfig(
 	filter bson.D,
 	more ...bson.E,
 ) ([]bson.Raw, error) {
-	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, fullBatch, Majority}
+	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, fullBatch, ReadConcernMajority}
 	return d.listDocs(ctx, "config", append(command, more...))
 }
 
 // fullBatch makes servers fill their first reply.
 var fullBatch = bson.E{Key: "batchSize", Value: int32(chunkBatch)}
 
-// Majority is the read concern of reads on which decisions depend.
-var Majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
+// ReadConcernMajority is the read concern of reads on which decisions depend.
+var ReadConcernMajority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}
 
 // sortBy returns a sort by one field.
 func sortBy(field string, direction int) bson.E {

@@ -187,7 +187,7 @@ func (d *Executor) readTables(
 		docs, err := d.listDocsWithin(ctx, tableTimeout, "config", bson.D{
 			{Key: "find", Value: "chunks"},
 			{Key: "filter", Value: bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}},
-			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "lastmod", Value: 1}}}, fullBatch, Majority,
+			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "lastmod", Value: 1}}}, fullBatch, ReadConcernMajority,
 		})
 		if err != nil {
 			return err

@@ -103,7 +103,7 @@ func (d *Executor) readRouting(ctx context.Context, ns string) (r balancer.Routi
 	}
 	docs, err := d.listDocsWithin(ctx, tableTimeout, "config", bson.D{
 		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sortBy("lastmod", 1),
-		fullBatch, Majority,
+		fullBatch, ReadConcernMajority,
 	})
 	if err != nil {
 		return r, err
@@ -218,7 +218,7 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 				{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
 			bson.D{{Key: "$group", Value: bson.D{
 				{Key: "_id", Value: bson.D{{Key: "shard", Value: "$shard"}, {Key: "uuid", Value: "$uuid"}}},
-			}}}), Majority))
+			}}}), ReadConcernMajority))
 		if err != nil {
 			return nil, err
 		}

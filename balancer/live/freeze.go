@@ -12,10 +12,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// FreezeChecker checks whether runs of shardsh must not start new work, because of a pause, a quiesce,
+// RunHoldChecker checks whether runs of shardsh must not start new work, because of a pause, a quiesce,
 // a change of the feature compatibility version, or because another client has stopped the balancer. It
 // is not safe for concurrent use.
-type FreezeChecker struct {
+type RunHoldChecker struct {
 	client   *mongo.Client
 	commands CommandRunner
 	now      func() time.Time
@@ -27,13 +27,13 @@ type FreezeChecker struct {
 	balancerStoppedBy   string // who has stopped the balancer; empty until it was read
 }
 
-// NewFreezeChecker returns a FreezeChecker for a run. now is only used to measure durations.
-func NewFreezeChecker(client *mongo.Client, now func() time.Time) *FreezeChecker {
-	return &FreezeChecker{client: client, commands: NewCommandRunner(client), now: now}
+// NewRunHoldChecker returns a RunHoldChecker for a run. now is only used to measure durations.
+func NewRunHoldChecker(client *mongo.Client, now func() time.Time) *RunHoldChecker {
+	return &RunHoldChecker{client: client, commands: NewCommandRunner(client), now: now}
 }
 
-// FreezeState is the result of a check.
-type FreezeState struct {
+// RunHold is the result of a check.
+type RunHold struct {
 	// Reason is the reason with its remedy; empty if runs may continue.
 	Reason string
 	// Abandoned says that the process of a quiesce has ended without restoring the balancer, so that
@@ -41,8 +41,8 @@ type FreezeState struct {
 	Abandoned bool
 }
 
-// freezeReadTimeout limits the read of the records.
-const freezeReadTimeout = 15 * time.Second
+// runHoldReadTimeout limits the read of the records.
+const runHoldReadTimeout = 15 * time.Second
 
 // compatibilityTTL is the time for which a compatibility version is cached, so that a step costs one
 // read, not two.
@@ -50,9 +50,9 @@ const compatibilityTTL = 5 * time.Second
 
 // Check reads the records with one command, and sometimes sends a second one. It reads the balancer's
 // mode only if the balancer was found stopped.
-func (f *FreezeChecker) Check(ctx context.Context, stopped bool) (FreezeState, error) {
+func (f *RunHoldChecker) Check(ctx context.Context, stopped bool) (RunHold, error) {
 	frozen, err := f.checkRecords(ctx)
-	if err != nil || frozen != (FreezeState{}) {
+	if err != nil || frozen != (RunHold{}) {
 		return frozen, err
 	}
 	if !f.compatibilityDenied &&
@@ -67,23 +67,23 @@ func (f *FreezeChecker) Check(ctx context.Context, stopped bool) (FreezeState, e
 			if compatible.MovesMetadataToShards() {
 				why += ", and no chunk can be split, merged or moved until that ends"
 			}
-			return FreezeState{Reason: why + ": runs go on when setFeatureCompatibilityVersion has ended"}, nil
+			return RunHold{Reason: why + ": runs go on when setFeatureCompatibilityVersion has ended"}, nil
 		}
 		f.compatibilityReadAt = f.now()
 	}
 	if !stopped {
-		return FreezeState{}, nil
+		return RunHold{}, nil
 	}
 	return f.checkBalancer(ctx)
 }
 
 // Invalidate clears the cache.
-func (f *FreezeChecker) Invalidate() {
+func (f *RunHoldChecker) Invalidate() {
 	f.compatibilityReadAt = time.Time{}
 }
 
 // checkRecords reads the pause, and the record of a quiesce with its lease.
-func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, err error) {
+func (f *RunHoldChecker) checkRecords(ctx context.Context) (frozen RunHold, err error) {
 	after := func(field string, time any) bson.D { return bson.D{{Key: "$gt", Value: bson.A{field, time}}} }
 	docs, err := f.commands.RunCursorCommand(ctx, LeaseDatabase, bson.D{
 		{Key: "aggregate", Value: LeaseCollection},
@@ -93,7 +93,7 @@ func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, e
 			bson.D{{Key: "$set", Value: bson.D{
 				{Key: "running", Value: after("$expires", clusterTime)}, {Key: "lasts", Value: after("$until", "$$NOW")}}}},
 		}},
-		{Key: "cursor", Value: bson.D{}}, Majority, {Key: "maxTimeMS", Value: freezeReadTimeout.Milliseconds()},
+		{Key: "cursor", Value: bson.D{}}, ReadConcernMajority, {Key: "maxTimeMS", Value: runHoldReadTimeout.Milliseconds()},
 	})
 	if err = ServerError(err); err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
@@ -107,13 +107,13 @@ func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, e
 		switch text(doc, "_id") {
 		case pauseID:
 			if p := parsePause(doc); p.Active {
-				return FreezeState{Reason: p.String() + "; to end it: shardsh pause --end"}, nil
+				return RunHold{Reason: p.String() + "; to end it: shardsh pause --end"}, nil
 			}
 		case quiesceRecordID:
 			quiesced = doc
-			held = held || catalog.IsTruthy(doc.Lookup("lasts"))
+			held = held || catalog.IsTruthyInJS(doc.Lookup("lasts"))
 		case quiesceLease:
-			held = held || catalog.IsTruthy(doc.Lookup("running"))
+			held = held || catalog.IsTruthyInJS(doc.Lookup("running"))
 		}
 	}
 	if quiesced == nil {
@@ -126,7 +126,7 @@ func (f *FreezeChecker) checkRecords(ctx context.Context) (frozen FreezeState, e
 }
 
 // checkBalancer checks whether the balancer is still stopped, and reads once who has stopped it.
-func (f *FreezeChecker) checkBalancer(ctx context.Context) (frozen FreezeState, err error) {
+func (f *RunHoldChecker) checkBalancer(ctx context.Context) (frozen RunHold, err error) {
 	status, err := (&ActivityReader{Commands: f.commands}).ReadStatus(ctx)
 	if err != nil {
 		return frozen, err
@@ -137,7 +137,7 @@ func (f *FreezeChecker) checkBalancer(ctx context.Context) (frozen FreezeState, 
 	}
 	if f.balancerStoppedBy == "" {
 		f.balancerStoppedBy = "another client has stopped the balancer during this run"
-		seen, err := NewReader(f.client, ReaderOptions{Parts: Switches}).Read(ctx)
+		seen, err := NewReader(f.client, ReaderOptions{Parts: BalancerSwitches}).Read(ctx)
 		if err == nil {
 			if s := seen.Parts().Balancer.Switched; s != nil && !s.On {
 				f.balancerStoppedBy += " (at " + s.Time.UTC().Format(time.RFC3339)
@@ -148,5 +148,5 @@ func (f *FreezeChecker) checkBalancer(ctx context.Context) (frozen FreezeState, 
 			}
 		}
 	}
-	return FreezeState{Reason: f.balancerStoppedBy + "; to go on: sh.startBalancer()"}, nil
+	return RunHold{Reason: f.balancerStoppedBy + "; to go on: sh.startBalancer()"}, nil
 }

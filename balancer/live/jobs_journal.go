@@ -48,7 +48,7 @@ type recordDoc struct {
 
 // OpenJournal returns the journal of a job and its content; nil if the journal is empty. Later records are
 // written with a context that has the values of ctx but does not end with it.
-func (j *Jobs) OpenJournal(ctx context.Context, job *Job) (*JobJournal, *apply.History, error) {
+func (j *Jobs) OpenJournal(ctx context.Context, job *Job) (*JobJournal, *apply.ParsedJournal, error) {
 	journal := &JobJournal{ctx: context.WithoutCancel(ctx), journals: j.journals, job: job.ID, run: job.Run}
 	cursor, err := j.journals.Find(ctx, journal.recordsFilter(job.Run),
 		options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))

@@ -74,7 +74,7 @@ func (lostError) Error() string { return "the lease was lost" }
 
 // Failure returns policy.AskOperator, since a retry does not help while another process holds the
 // lease.
-func (lostError) Failure() policy.Failure { return policy.AskOperator }
+func (lostError) Failure() policy.FailureClass { return policy.AskOperator }
 
 // LeaseOptions are the options of AcquireLease.
 type LeaseOptions struct {

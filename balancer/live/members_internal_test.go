@@ -20,7 +20,7 @@ func TestCancelledReadKeepsNoMembers(t *testing.T) {
 			cancel()
 		}
 		r := &reading{Reader: &Reader{source: noAnswers{}}}
-		r.options.MemberSettings = options.Client()
+		r.options.MemberClientOptions = options.Client()
 		r.parts.Shards = []catalog.ShardState{{Shard: catalog.Shard{ID: "a", Host: "rs/127.0.0.1:1"}}}
 		if err := r.startAskingMembers(ctx); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func (oldMember) RunCommand(_ context.Context, _ string, command bson.D) (bson.R
 
 func TestHelloOfOldMembers(t *testing.T) {
 	hello, err := greetMember(t.Context(), oldMember{})
-	if err != nil || !catalog.IsTruthy(hello.Lookup("ismaster")) {
+	if err != nil || !catalog.IsTruthyInJS(hello.Lookup("ismaster")) {
 		t.Error(hello, err)
 	}
 }

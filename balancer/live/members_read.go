@@ -59,11 +59,11 @@ func (m *replicaSetClient) readQuantities(
 			own.Values[pace.CPU] = busy
 		}
 	}
-	return list, readDisks(ctx, a, own.Values, wants)
+	return list, readDisksAndDeletions(ctx, a, own.Values, wants)
 }
 
-// readDisks reads the fraction of the volume in use, and the data to be deleted.
-func readDisks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float64,
+// readDisksAndDeletions reads the fraction of the volume in use, and the data to be deleted.
+func readDisksAndDeletions(ctx context.Context, a CommandRunner, values map[pace.Quantity]float64,
 	wants func(...pace.Quantity) bool) error {
 	if wants(pace.Disk) {
 		database, command := VolumesCommand()

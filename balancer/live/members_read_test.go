@@ -119,7 +119,7 @@ func TestMembersError(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want string
-		then policy.Failure
+		then policy.FailureClass
 	}{
 		{errors.New("server selection error"), "cannot be reached; allow connections to them from this host", policy.RetryLater},
 		{errors.New("connection() error occurred during connection handshake: auth error: sasl"), "create the user on each shard",
@@ -129,8 +129,8 @@ func TestMembersError(t *testing.T) {
 	} {
 		err := &MembersError{"s1", "set/h:1", tt.err}
 		if got := err.Error(); !strings.HasPrefix(got, "the members of s1 (set/h:1) ") || !strings.Contains(got, tt.want) ||
-			policy.FailureOf(err) != tt.then {
-			t.Errorf("%s, %s", got, policy.FailureOf(err))
+			policy.FailureClassOf(err) != tt.then {
+			t.Errorf("%s, %s", got, policy.FailureClassOf(err))
 		}
 	}
 }

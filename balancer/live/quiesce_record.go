@@ -46,9 +46,9 @@ type QuiesceRecord struct {
 	BeforeStopMark string `bson:"actions"`
 	Restarting     bool   `bson:"restarting"`
 
-	// Quiet is the time at which the cluster was found quiet, in Term, after the entry ChangeLogMark of
+	// QuietAt is the time at which the cluster was found quiet, in Term, after the entry ChangeLogMark of
 	// the change log and QuietActionLogMark of the action log.
-	Quiet              time.Time `bson:"quiet"`
+	QuietAt              time.Time `bson:"quiet"`
 	Term               int64     `bson:"term"`
 	ChangeLogMark      string    `bson:"changes"`
 	QuietActionLogMark string    `bson:"starts"`

@@ -71,9 +71,9 @@ type ReaderOptions struct {
 	// MaxWait limits the total time that commands may spend on shards that do not answer:
 	// 6 s by default. Data that could not be read is a gap.
 	MaxWait time.Duration
-	// MemberSettings are the settings of the cluster's client, for connections to members, for the part
+	// MemberClientOptions are the settings of the cluster's client, for connections to members, for the part
 	// MemberVersions. Nil skips the part.
-	MemberSettings *options.ClientOptions
+	MemberClientOptions *options.ClientOptions
 	// OnProgress, if set, is called with the progress of reading routing tables. It is never called
 	// concurrently.
 	OnProgress func(Progress)
@@ -163,7 +163,7 @@ type reading struct {
 	parts             catalog.SnapshotParts
 	shardTimeouts     shardTimeouts
 	awaitMembers      func() []catalog.Member // waits for the answers of members
-	probes            probeLimits
+	probeLimits            probeLimits
 	progress          progressCounter
 	reachabilityKnown bool // it is known which shards the router can reach
 	mu                sync.Mutex
@@ -196,25 +196,25 @@ func (r *reading) steps() []step {
 		{Disks, "disks", r.readDisks},
 		{Drains, "draining", r.readDrains},
 		{Databases, "databases", r.readDatabases},
-		{Collections | Statuses | Counts | Sizes, "collections", tables.readCollections},
-		{Counts, "chunks", r.readCounts},
+		{Collections | BalanceStatuses | ChunkCounts | Sizes, "collections", tables.readCollections},
+		{ChunkCounts, "chunks", r.readCounts},
 		{Zones, "tags", r.readZones},
 		{Routers, "mongos", r.readRouters},
 		{Sizes, "sizes", r.readSizes},
 		{Chunks, "collections", tables.readSelectedTables},
-		{Reusable, "reusable storage", r.readReusable},
-		{Logs, "logs", logs.readLogs},
+		{ReusableSpace, "reusable storage", r.readReusableSpace},
+		{ConfigLogs, "logs", logs.readLogs},
 		{Rounds, "actionlog", logs.readRounds},
-		{Switches, "actionlog", logs.readLastSwitch},
-		{Outcomes, "changelog", logs.countOutcomes},
+		{BalancerSwitches, "actionlog", logs.readLastSwitch},
+		{MigrationOutcomes, "changelog", logs.countOutcomes},
 		{Clock, "clock", r.readTimeZone},
 		{RunningMigrations | RunningReshardings, "operations", r.readActivity},
 		{Chunks, "collections", tables.readTablesWithOutlines},
 		{RecentMoves, "changelog", logs.readMoves},
-		{Leases, "lease", r.readLeases},
-		{Statuses, "balance", r.readStatuses},
-		{Causes, "causes", causes.readAll},
-		{Samples, "keys", r.readSamples},
+		{Leases, "lease", r.readLeaseAndPause},
+		{BalanceStatuses, "balance", r.readStatuses},
+		{ExplanationData, "causes", causes.readAll},
+		{KeySamples, "keys", r.readSamples},
 		{MemberVersions, "members", r.collectVersions},
 	}
 }

@@ -26,11 +26,11 @@ func (r *reading) readActivity(ctx context.Context) error {
 		list.addOperation(op, r.parts.Time)
 	}
 	for _, op := range ops {
-		if err := r.addNamelessWorker(ctx, op, &list); err != nil {
+		if err := r.addWorkerMigration(ctx, op, &list); err != nil {
 			return err
 		}
 	}
-	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.AtLeast(catalog.Release50)
+	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.FCVAtLeast(catalog.Release50)
 	if r.wants(RunningMigrations) && before50 {
 		if err := r.readListedMigrations(ctx, &list); err != nil {
 			return err
@@ -118,9 +118,9 @@ func (a *activity) addMigration(m catalog.ActiveMigration) {
 	}
 }
 
-// addNamelessWorker adds the migration of a worker without a command, because the command was killed or
+// addWorkerMigration adds the migration of a worker without a command, because the command was killed or
 // its sender has stepped down. Workers do not name their collection; the change log does.
-func (r *reading) addNamelessWorker(ctx context.Context, op bson.Raw, list *activity) error {
+func (r *reading) addWorkerMigration(ctx context.Context, op bson.Raw, list *activity) error {
 	shard, party := catalog.ShardID(text(op, "shard")), "to"
 	switch text(op, "desc") {
 	case "MoveChunk":

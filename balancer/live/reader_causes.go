@@ -29,7 +29,7 @@ type causeReader struct{ *reading }
 // chunks and of zone ranges, and the amount of unsharded data.
 func (r causeReader) readAll(ctx context.Context) error {
 	suspects := r.suspects()
-	r.probes = newProbeLimits(len(suspects))
+	r.probeLimits = newProbeLimits(len(suspects))
 	err := inParallel(ctx, r.options.Parallel, suspects,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			for _, probe := range []struct {
@@ -37,7 +37,7 @@ func (r causeReader) readAll(ctx context.Context) error {
 				read func(context.Context, *catalog.CollectionState) error
 			}{{"indexes", r.checkIndexes}, {"jumbo chunks", r.probeJumboChunks}, {"ranges of zones", r.probeZoneContents}} {
 				err := probe.read(ctx, c)
-				if err := r.gapOrError(ctx, Causes, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
+				if err := r.gapOrError(ctx, ExplanationData, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
 					return err
 				}
 			}
@@ -46,7 +46,7 @@ func (r causeReader) readAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.gapOrError(ctx, Causes, catalog.Gap{What: "unsharded data"}, r.readUnsharded(ctx))
+	return r.gapOrError(ctx, ExplanationData, catalog.Gap{What: "unsharded data"}, r.readUnsharded(ctx))
 }
 
 // probeLimits contains the maximum numbers of jumbo chunks and zone ranges per collection whose
@@ -154,7 +154,7 @@ func servesKey(r catalog.Release, index bson.Raw, p catalog.KeyPattern) bool {
 	locale := text(index, "spec", "collation", "locale")
 	simple := locale == "" || locale == "simple"
 	return partial == nil && simple && (!wildcard || r.WildcardServesKey()) &&
-		!catalog.IsTruthy(index.Lookup("spec", "sparse")) && beginsWith(document(index, "key"), p.Doc())
+		!catalog.IsTruthyInJS(index.Lookup("spec", "sparse")) && beginsWith(document(index, "key"), p.Doc())
 }
 
 // beginsWith reports whether the first fields of an index are those of a key.

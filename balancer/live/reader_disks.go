@@ -20,10 +20,10 @@ func VolumesCommand() (database string, command bson.D) {
 	return "admin", bson.D{{Key: "dbStats", Value: int32(1)}}
 }
 
-// readDisks reads the volumes of the shards.
+// readDisksAndDeletions reads the volumes of the shards.
 func (r *reading) readDisks(ctx context.Context) error {
 	if r.unreachableText() != "" { // the mongos would wait for the shard
-		return &NoAnswerError{Why: r.unreachableText()}
+		return &ShardTimeoutError{Why: r.unreachableText()}
 	}
 	database, command := VolumesCommand()
 	reply, err := r.askShards(ctx, database, command)
@@ -77,15 +77,15 @@ func shardReply(reply bson.Raw, host string) bson.Raw {
 	return nil
 }
 
-// maxReusableReads is the maximum number of collections whose reusable space is read. For other
+// maxReusableSpaceReads is the maximum number of collections whose reusable space is read. For other
 // collections it counts as 0.
-const maxReusableReads = 100
+const maxReusableSpaceReads = 100
 
-// readReusable reads the size and the reusable space of the files of the sharded collections.
-func (r *reading) readReusable(ctx context.Context) error {
+// readReusableSpace reads the size and the reusable space of the files of the sharded collections.
+func (r *reading) readReusableSpace(ctx context.Context) error {
 	var list []*catalog.CollectionState
 	for _, c := range r.parts.Collections {
-		if !c.Unsplittable && len(list) < maxReusableReads {
+		if !c.Unsplittable && len(list) < maxReusableSpaceReads {
 			list = append(list, c)
 		}
 	}
@@ -93,14 +93,14 @@ func (r *reading) readReusable(ctx context.Context) error {
 	return inParallel(ctx, r.options.Parallel, list, func(ctx context.Context, c *catalog.CollectionState) error {
 		gap := catalog.Gap{What: "reusable storage", Namespace: c.Namespace}
 		if slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
-			return r.gapOrError(ctx, Reusable, gap, &NoAnswerError{Why: r.unreachableText()})
+			return r.gapOrError(ctx, ReusableSpace, gap, &ShardTimeoutError{Why: r.unreachableText()})
 		}
-		return r.gapOrError(ctx, Reusable, gap, r.readCollectionReusable(ctx, c))
+		return r.gapOrError(ctx, ReusableSpace, gap, r.readCollectionReusableSpace(ctx, c))
 	})
 }
 
-// readCollectionReusable reads the size and the reusable space of the files of one collection.
-func (r *reading) readCollectionReusable(ctx context.Context, c *catalog.CollectionState) error {
+// readCollectionReusableSpace reads the size and the reusable space of the files of one collection.
+func (r *reading) readCollectionReusableSpace(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.
 		}).Read(ctx)
 	}
 	return NewCommandReader(v.commands, ReaderOptions{
-		Parts: Shards | Disks | Collections | Sizes | LegacySizes | Reusable, Required: Shards | Disks | Collections | Sizes,
+		Parts: Shards | Disks | Collections | Sizes | LegacySizes | ReusableSpace, Required: Shards | Disks | Collections | Sizes,
 		// With a release before 6.0, the Reader does not compute the sizes of all collections to get
 		// those of a few.
 		Namespaces: namespaces, Release: catalog.Release50, MaxWait: volumesTimeout,

@@ -23,7 +23,7 @@ func TestReadsDisks(t *testing.T) {
 	client := mocktest.Connect(t, router.New(cluster, nil))
 	read := func() (*catalog.Snapshot, catalog.Disk) {
 		t.Helper()
-		s, err := live.NewReader(client, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable}).Read(t.Context())
+		s, err := live.NewReader(client, live.ReaderOptions{Parts: live.DefaultParts | live.ReusableSpace}).Read(t.Context())
 		if err != nil || len(s.Parts().Source.Gaps) > 0 {
 			t.Fatal(err, s.Parts().Source.Gaps)
 		}

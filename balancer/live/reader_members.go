@@ -35,7 +35,7 @@ type cachedMembers struct {
 // concurrently with the rest of the read. A member that does not answer is not a gap: firewalls often
 // block such connections.
 func (r *reading) startAskingMembers(ctx context.Context) error {
-	if r.options.MemberSettings == nil {
+	if r.options.MemberClientOptions == nil {
 		return nil
 	}
 	if k := r.memberCache.Load(); k != nil && r.old != nil && r.parts.Time.Sub(k.readAt) < memberCacheTTL {
@@ -58,7 +58,7 @@ func (r *reading) startAskingMembers(ctx context.Context) error {
 	}
 	at := r.parts.Time
 	all.Go(func() {
-		askMembers(ctx, r.options.MemberSettings, list)
+		askMembers(ctx, r.options.MemberClientOptions, list)
 		if ctx.Err() == nil { // else members were not asked, or have not answered, only because the read ended
 			r.memberCache.Store(&cachedMembers{slices.Clone(list), at})
 		}
@@ -153,7 +153,7 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 	if err != nil {
 		return err
 	}
-	m.Primary = catalog.IsTruthy(hello.Lookup("isWritablePrimary")) || catalog.IsTruthy(hello.Lookup("ismaster"))
+	m.Primary = catalog.IsTruthyInJS(hello.Lookup("isWritablePrimary")) || catalog.IsTruthyInJS(hello.Lookup("ismaster"))
 	m.Version = catalog.LineOfWireVersion(integer(hello, "maxWireVersion"))
 	if info, err := a.RunCommand(ctx, "admin", bson.D{{Key: "buildInfo", Value: int32(1)}}); err == nil {
 		m.Version = text(info, "version")

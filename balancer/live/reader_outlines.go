@@ -57,8 +57,8 @@ func (r *tableReading) outlineTable(t *collectionRead) {
 	}
 }
 
-// wasRead reports whether the chunks of the collection were read already.
-func (c *collectionRead) wasRead() bool { return c.table != nil || c.outline != nil }
+// chunksWereRead reports whether the chunks of the collection were read already.
+func (c *collectionRead) chunksWereRead() bool { return c.table != nil || c.outline != nil }
 
 // version returns the version of the chunks that were read before.
 func (c *collectionRead) version() catalog.ChunkVersion {

@@ -29,7 +29,7 @@ func TestOutlinesOfARead(t *testing.T) {
 		"settings": {"balancer": {"mode": "off"}}, "collections": [`+strings.Join(list, ",")+`]}`)
 	whole := readBy(t, live.NewReader(client, live.ReaderOptions{}))
 	less := readBy(t, live.NewReader(client, live.ReaderOptions{
-		Parts:      live.DefaultParts | live.Counts,
+		Parts:      live.DefaultParts | live.ChunkCounts,
 		WantsTable: func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }, WantsOutline: diagnosis.IsSettled,
 	}))
 	tables := 0

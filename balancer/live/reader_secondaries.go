@@ -97,9 +97,9 @@ type configCursor struct {
 	secondaries *secondaryReads
 }
 
-// close records the cluster time of the last reply, and ends the session. The cursor is closed by those
+// endSession records the cluster time of the last reply, and ends the session. The cursor is closed by those
 // who read it.
-func (c configCursor) close(ctx context.Context) {
+func (c configCursor) endSession(ctx context.Context) {
 	if c.session != nil {
 		c.secondaries.advanceClusterTime(c.session.OperationTime())
 		c.session.EndSession(ctx)
@@ -117,7 +117,7 @@ func (s *secondaryReads) open(
 	list.Cursor, err = client.Database("config").RunCommandCursor(mongo.NewSessionContext(ctx, list.session),
 		append(slices.Clip(command), s.readConcern()), options.RunCmd().SetReadPreference(prefer))
 	if err != nil {
-		list.close(ctx)
+		list.endSession(ctx)
 	}
 	return list, err
 }

@@ -143,7 +143,7 @@ func (c *configMembers) lag(t *testing.T, cluster *mock.Cluster, name string) {
 		t.Fatal(err)
 	}
 	reply := c.Handler.Handle(t.Context(), wire.Request{
-		Database: "config", Command: "find", Client: new(wire.Client), Body: body,
+		Database: "config", Command: "find", Client: new(wire.ClientConn), Body: body,
 	})
 	l := laggard{router: router.New(mocktest.Cluster(t, "", mock.Config{Snapshot: file}), nil)}
 	var found bool
@@ -154,7 +154,7 @@ func (c *configMembers) lag(t *testing.T, cluster *mock.Cluster, name string) {
 }
 
 // largeParts are what is read of the large collections of config.
-const largeParts = live.BalancerParts | live.Counts
+const largeParts = live.BalancerParts | live.ChunkCounts
 
 // A look reads what is large from secondaries, and sees what a read of the primary sees,
 // however far behind which of them is. Without the time that each read names it does not.

@@ -22,7 +22,7 @@ func (r *reading) readShards(ctx context.Context) error {
 			r.addGap(catalog.Gap{What: "shards"}, err)
 			shard = catalog.Shard{
 				ID: catalog.ShardID(text(doc, "_id")), Host: text(doc, "host"),
-				Draining: catalog.IsTruthy(doc.Lookup("draining")), Zones: texts(doc, "tags"),
+				Draining: catalog.IsTruthyInJS(doc.Lookup("draining")), Zones: texts(doc, "tags"),
 			}
 		}
 		if shard.ID != "" {
@@ -148,10 +148,10 @@ func parseReachability(stats bson.Raw, host string) (problem string, ping time.D
 	answering := 0
 	for _, v := range values {
 		member, _ := v.DocumentOK()
-		if !catalog.IsTruthy(member.Lookup("ok")) {
+		if !catalog.IsTruthyInJS(member.Lookup("ok")) {
 			continue
 		}
-		if answering++; catalog.IsTruthy(member.Lookup("ismaster")) {
+		if answering++; catalog.IsTruthyInJS(member.Lookup("ismaster")) {
 			return "", time.Duration(integer(member, "pingTimeMillis")) * time.Millisecond
 		}
 	}

@@ -85,7 +85,7 @@ func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) erro
 	if err != nil {
 		return err
 	}
-	defer cursor.close(ctx)
+	defer cursor.endSession(ctx)
 	return eachInCursor(ctx, cursor.Cursor, use)
 }
 
@@ -118,7 +118,7 @@ func (s clientSource) openAt(
 	case q.database != "":
 		list.Cursor, err = s.client.Database(q.database).RunCommandCursor(ctx, command)
 	case s.secondaries == nil:
-		list.Cursor, err = s.client.Database("config").RunCommandCursor(ctx, append(command, Majority))
+		list.Cursor, err = s.client.Database("config").RunCommandCursor(ctx, append(command, ReadConcernMajority))
 	default:
 		list, err = s.secondaries.open(ctx, s.client, command, prefer)
 	}

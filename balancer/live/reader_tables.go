@@ -24,7 +24,7 @@ const (
 func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) error {
 	var known, unknown, alone []*collectionRead
 	for _, t := range list {
-		if t.wasRead() {
+		if t.chunksWereRead() {
 			known = append(known, t)
 		}
 	}
@@ -35,8 +35,8 @@ func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) e
 	}
 	for _, t := range list {
 		switch {
-		case t.refused, t.wasRead() && len(known) > 1:
-		case t.wasRead(), t.tooLarge:
+		case t.refused, t.chunksWereRead() && len(known) > 1:
+		case t.chunksWereRead(), t.tooLarge:
 			alone = append(alone, t)
 		default:
 			unknown = append(unknown, t)
@@ -204,7 +204,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 			t.outline = nil // the collection is read again
 		}
 		if err == nil && t.fromOldSnapshot && r.wants(ChunkFlags) {
-			err = r.readFlags(ctx, t)
+			err = r.readUnversioned(ctx, t)
 		}
 		t.fromOldSnapshot, t.unchanged = false, len(changed) == 0
 		if err := r.handleFailure(ctx, t, err); err != nil {
@@ -215,7 +215,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 }
 
 // selectsTables reports whether only the tables of some collections are read.
-func (r *reading) selectsTables() bool { return r.options.WantsTable != nil && r.wants(Counts) }
+func (r *reading) selectsTables() bool { return r.options.WantsTable != nil && r.wants(ChunkCounts) }
 
 // readSelectedTables reads the tables of the collections that WantsTable selects.
 func (r *tableReading) readSelectedTables(ctx context.Context) error {

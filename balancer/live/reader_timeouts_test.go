@@ -38,8 +38,8 @@ func (c conformance) took(work func()) time.Duration {
 // A shard that is down is waited for 20 s by each command (recording 20-live, 10-shard-down):
 // a look waits for it some seconds in all, and says what it could not have and why.
 func TestLooksDoNotWaitForAShardThatIsDown(t *testing.T) {
-	for _, parts := range []live.Part{live.DefaultPartsAndStatus | live.Causes, live.BalancerParts, live.Identity | live.Shards |
-		live.Collections | live.Statuses | live.Sizes | live.RunningMigrations} {
+	for _, parts := range []live.Part{live.DefaultPartsAndStatus | live.ExplanationData, live.BalancerParts, live.Identity | live.Shards |
+		live.Collections | live.BalanceStatuses | live.Sizes | live.RunningMigrations} {
 		c := served(t, catalog.Release80, threeEvenChunks(40), asItIs)
 		c.ok(t, "admin", e("mockCrash", "b"))
 		var seen *catalog.Snapshot

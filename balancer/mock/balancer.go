@@ -32,7 +32,7 @@ type Balancer struct {
 	zones       *Zones
 	ctx         context.Context
 	faults      *Faults
-	log         *changeLog
+	log         *configLogs
 	machineIDs  *MachineIDs
 	migrations  *Migrations
 	reshardings *Reshardings
@@ -43,7 +43,7 @@ type Balancer struct {
 
 	loop           *balancer.Loop
 	driver         *balancer.EventDriver // on virtual time
-	runner         *runner               // on real time
+	goroutine         *loopGoroutine               // on real time
 	scheduler      schedulerState
 	runningActions []*balancerAction // of all terms
 	// zoneScanFailed reports whether the last scan of the zones failed.

@@ -225,8 +225,8 @@ func boundsOf(coll catalog.Collection, keys []catalog.Key) bson.A {
 // have ended.
 const joinPoll = 100 * time.Millisecond
 
-// runner is the goroutine of a balancer on real time. done closes when it ends.
-type runner struct {
+// loopGoroutine is the goroutine of a balancer on real time. done closes when it ends.
+type loopGoroutine struct {
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -256,8 +256,8 @@ func (b *Balancer) stopLoop() {
 	if b.driver != nil {
 		b.driver.Stop()
 	}
-	if b.runner != nil {
-		b.runner.stop()
+	if b.goroutine != nil {
+		b.goroutine.stop()
 	}
 }
 
@@ -291,10 +291,10 @@ func (b *Balancer) startEngine() {
 
 // runLoop starts the goroutine of a loop on real time.
 func (b *Balancer) runLoop(loop *balancer.Loop) {
-	before := b.runner
+	before := b.goroutine
 	ctx, stop := context.WithCancel(b.ctx)
-	b.runner = &runner{stop: stop, done: make(chan struct{})}
-	done, joined := b.runner.done, make(chan struct{})
+	b.goroutine = &loopGoroutine{stop: stop, done: make(chan struct{})}
+	done, joined := b.goroutine.done, make(chan struct{})
 	b.joinMigrations(func() { close(joined) })
 	b.background.Go(func() {
 		defer close(done)

@@ -20,7 +20,7 @@ func (m *model) handle(b *testing.B, db string, command bson.D) bson.Raw {
 	b.Helper()
 	body := raw(b, command)
 	reply := m.router.Handle(context.Background(), wire.Request{Database: db, Command: command[0].Key, Body: body,
-		Client: &wire.Client{ID: 1}})
+		Client: &wire.ClientConn{ID: 1}})
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
 		b.Fatalf("%s answered %s", command[0].Key, reply)
 	}

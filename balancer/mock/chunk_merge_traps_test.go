@@ -150,7 +150,7 @@ func trapExplicitFalse(t *testing.T) {
 // trapOrphansCount: documents that the shard does not own make the average.
 func trapOrphansCount(t *testing.T) {
 	c := exampleCluster(t, 900, catalog.Release80)
-	local := &localCollection{docs: newDocs(expr.Language{}, exampleNS)}
+	local := &localCollection{docs: newStoreCollection(expr.Language{}, exampleNS)}
 	m := &migration{ms: c.migrations, req: MoveRequest{MaxChunkSizeBytes: 1 << 20}}
 	local.virtual.docs, local.virtual.bytes, m.virtualDocs = 100, 100*(100<<10), 20
 	if err := m.checkSize(local); err != nil {

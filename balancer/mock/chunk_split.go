@@ -25,7 +25,7 @@ type Chunks struct {
 	zones        *Zones
 	faults       *Faults
 	ids          *ids.Source
-	log          *changeLog
+	log          *configLogs
 	migrations   *Migrations
 	shards       shardSet
 }
@@ -77,10 +77,10 @@ func (c *Chunks) checkNotFrozen(coll catalog.Collection) error {
 	if !coll.ForbidsChunkOperations(c.installed.configRelease()) {
 		return nil
 	}
-	return errChunkOperation()
+	return errChunksFrozen()
 }
 
-func errChunkOperation() error {
+func errChunksFrozen() error {
 	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 		"Collection is undergoing changes so the chunk operation is not allowed")
 }
@@ -289,7 +289,7 @@ func pickSplitPoints(keys [][]byte, from, count, n, limit int) (points []int, re
 // virtualPoint applies the rule of splitPoint to virtual data.
 func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Key, docs, perPiece int64,
 	dir direction) (catalog.Key, bool) {
-	n, ok := policy.DocumentsToCut(docs, perPiece)
+	n, ok := policy.AmountToCut(docs, perPiece)
 	if !ok {
 		return catalog.Key{}, false
 	}

@@ -16,7 +16,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.addresses = &Addresses{config: c.config, shards: c.shards, configHost: configServer}
 	c.locator = &locator{config: c.config, configChunks: c.configChunks, shards: c.shards, addresses: c.addresses}
 	c.machineIDs = &MachineIDs{ids: c.ids, config: c.config, shards: c.shards, addresses: c.addresses}
-	c.log = &changeLog{}
+	c.log = &configLogs{}
 	c.changes = &ChangeFeed{}
 	c.faults = &Faults{}
 	c.failPoints = newFailPoints(c.clock, c.ids)
@@ -41,7 +41,7 @@ func (c *Cluster) makeParts(configServer string) {
 
 	c.installed.addresses, c.installed.routers = c.addresses, c.routers
 	c.installed.parameters, c.installed.balancer = c.clusterParameters, c.balancer
-	*c.log = changeLog{
+	*c.log = configLogs{
 		clusterSettings: c.clusterSettings, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids,
 		changelogLimit: changelogKeptBytes,
 		actionlogLimit: actionlogKeptBytes, placementLimit: maxPlacements,
@@ -131,8 +131,8 @@ type Clock = clock.SharedClock
 // Clock returns the clock of the cluster.
 func (c *Cluster) Clock() Clock { return c.clock.Shared() }
 
-// LockedClock returns the cluster's clock for callers that hold the lock: waits, jumps, events.
-func (c *Cluster) LockedClock() *clock.Clock { return c.clock }
+// ClockUnderLock returns the cluster's clock for callers that hold the lock: waits, jumps, events.
+func (c *Cluster) ClockUnderLock() *clock.Clock { return c.clock }
 
 // Lock takes the cluster's lock.
 func (c *Cluster) Lock() { c.clock.Lock() }

@@ -156,7 +156,7 @@ func (ix *Indexes) List(ns string) ([]store.IndexSpec, bool) {
 		return nil, false
 	}
 	if ns == chunksNamespace {
-		return ix.configChunks.form().indexes(), true
+		return ix.configChunks.format().indexes(), true
 	}
 	if ix.config.holdsCollection(ns) {
 		docs := ix.config.existingCollection(ns)

@@ -19,7 +19,7 @@ import (
 
 // newLocal returns an empty collection on a shard. The caller has checked the options.
 func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns string) *localCollection {
-	l := &localCollection{uuid: uuid, options: options, docs: newDocs(language, ns)}
+	l := &localCollection{uuid: uuid, options: options, docs: newStoreCollection(language, ns)}
 	for _, o := range options {
 		switch v := o.Value.(type) {
 		case bson.Raw:
@@ -32,7 +32,7 @@ func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns strin
 			l.setLimit(o.Key, v)
 		case string:
 			l.warnOnly = l.warnOnly || o.Key == "validationAction" && v == "warn"
-			l.lenient = l.lenient || o.Key == "validationLevel" && v != "strict"
+			l.moderate = l.moderate || o.Key == "validationLevel" && v != "strict"
 			if o.Key == "validationLevel" && v == "off" {
 				l.warnOnly = true
 			}
@@ -68,7 +68,7 @@ func (l *localCollection) trim() {
 // validation is the document validation of a collection. It can be used without the lock.
 type validation struct {
 	filter            *filter.Filter // nil to accept all documents
-	warnOnly, lenient bool
+	warnOnly, moderate bool
 	validatorDoc      bson.Raw
 }
 
@@ -76,7 +76,7 @@ func (l *localCollection) validation() validation {
 	if l.validator == nil {
 		return validation{}
 	}
-	return validation{l.validator, l.warnOnly, l.lenient, l.validatorDoc()}
+	return validation{l.validator, l.warnOnly, l.moderate, l.validatorDoc()}
 }
 
 // validate checks a document with the collection's validator. The error code is 121. With
@@ -90,7 +90,7 @@ func (v validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 		ok, _ := v.filter.Tester(ctx)(doc) // a document for which the filter fails does not match
 		return ok
 	}
-	good := matches(doc) || v.lenient && before != nil && !matches(before)
+	good := matches(doc) || v.moderate && before != nil && !matches(before)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -124,7 +124,7 @@ type Collections struct {
 	zones       *Zones
 	ids         *ids.Source
 	locator     *locator
-	log         *changeLog
+	log         *configLogs
 	migrations  *Migrations
 	reshardings *Reshardings
 	shards      shardSet
@@ -227,11 +227,11 @@ func (c *Collections) checkNotView(ns string) error {
 	return nil
 }
 
-// newFilledDocs returns a collection with the given documents. It fails with the cause of ctx when ctx
+// newFilledCollection returns a collection with the given documents. It fails with the cause of ctx when ctx
 // ends.
-func newFilledDocs(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
+func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
 	*store.Collection, error) {
-	docs := newDocs(l, ns)
+	docs := newStoreCollection(l, ns)
 	for _, spec := range indexes {
 		if err := docs.CreateIndex(spec); err != nil {
 			return nil, err
@@ -284,7 +284,7 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 		}
 		indexes, language := local.docs.Indexes(), local.docs.Language
 		err := rq.computeUnlocked(func(ctx context.Context) error {
-			docs, err = newFilledDocs(ctx, language, ns, indexes, prepared)
+			docs, err = newFilledCollection(ctx, language, ns, indexes, prepared)
 			return err
 		})
 		if err != nil {

@@ -37,9 +37,9 @@ const routerName = hostName + ":27017"
 // configShard is the shard id in log entries of the config server.
 const configShard = catalog.ConfigServerID
 
-// changeLog writes the logs of the config database: config.changelog, config.actionlog and
+// configLogs writes the logs of the config database: config.changelog, config.actionlog and
 // config.placementHistory.
-type changeLog struct {
+type configLogs struct {
 	*clusterSettings
 	clock  *clock.Clock
 	config *ConfigDB
@@ -58,18 +58,18 @@ type changeLog struct {
 }
 
 // writeChange writes an entry of config.changelog.
-func (cl *changeLog) writeChange(by catalog.ShardID, what, ns string, details bson.D) {
+func (cl *configLogs) writeChange(by catalog.ShardID, what, ns string, details bson.D) {
 	raw, err := document.Encode(details)
 	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by, what, ns, raw, err})
 }
 
 // writeChangeEncoded is like writeChange, with encoded details that the log does not keep.
-func (cl *changeLog) writeChangeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
+func (cl *configLogs) writeChangeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
 	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by: by, what: what, ns: ns, details: details})
 }
 
 // WriteAction writes an entry of config.actionlog.
-func (cl *changeLog) WriteAction(what string, details bson.D) {
+func (cl *configLogs) WriteAction(what string, details bson.D) {
 	raw, err := document.Encode(details)
 	cl.append("config."+configActionlog, cl.actionlogLimit, logEntry{configShard, what, "", raw, err})
 }
@@ -84,7 +84,7 @@ type logEntry struct {
 
 // append adds an entry in the format of rules/03-catalog-and-keys §3.7 to a log that is limited to limit
 // bytes. Like the server, it logs a failure as a warning.
-func (cl *changeLog) append(log string, limit int64, e logEntry) {
+func (cl *configLogs) append(log string, limit int64, e logEntry) {
 	if err := cl.faults.checkReachable(e.by, configShard); err != nil {
 		cl.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
 		return
@@ -124,7 +124,7 @@ func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersi
 
 // writePlacement records which shards have data of a namespace from now on (rules/03-catalog-and-keys
 // §3.10).
-func (cl *changeLog) writePlacement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
+func (cl *configLogs) writePlacement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
 	doc := bson.D{{Key: "_id", Value: cl.ids.NewObjectID()}, {Key: "nss", Value: ns}}
 	if uuid != nil {
 		doc = append(doc, bson.E{Key: "uuid", Value: *uuid})
@@ -147,7 +147,7 @@ func (cl *changeLog) writePlacement(ns string, uuid *bson.Binary, at bson.Timest
 
 // prunePlacements deletes the older half of the rows, except the newest row of each namespace that is
 // still on a shard. It records the time from which on the remaining rows are complete.
-func (cl *changeLog) prunePlacements(rows *store.Collection) {
+func (cl *configLogs) prunePlacements(rows *store.Collection) {
 	old, n, half := map[string]store.RecordID{}, int64(0), rows.Count()/2
 	var marker store.RecordID
 	var since bson.Timestamp

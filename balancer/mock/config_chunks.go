@@ -39,14 +39,14 @@ func (c *Cluster) ConfigChunks() *ConfigChunks { return c.configChunks }
 
 // chunkView is a consistent snapshot of the source of config.chunks. It can be used without the lock.
 type chunkView struct {
-	form      chunkFormat
+	format      chunkFormat
 	colls     *store.Collection // config.collections
 	tables    map[string]*catalog.RoutingTable
 	overrides map[string]func(bson.Raw) bson.Raw
 }
 
 func (cc *ConfigChunks) view() *chunkView {
-	return &chunkView{cc.form(), cc.config.Collection(configCollections).Snapshot(), maps.Collect(cc.config.allTables()),
+	return &chunkView{cc.format(), cc.config.Collection(configCollections).Snapshot(), maps.Collect(cc.config.allTables()),
 		cc.overrides}
 }
 
@@ -54,10 +54,10 @@ func (cc *ConfigChunks) view() *chunkView {
 // collections.
 func (v *chunkView) collections(filter *filter.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
 	return func(yield func(catalog.Collection, *catalog.RoutingTable) bool) {
-		owners, byOwner := collectionsIn(filter, v.form.ownerField())
+		owners, byOwner := collectionsIn(filter, v.format.ownerField())
 		for raw := range v.colls.Documents() {
 			if byOwner {
-				if _, asked := owners[string(v.form.ownerValue(raw).Value)]; !asked {
+				if _, asked := owners[string(v.format.ownerValue(raw).Value)]; !asked {
 					continue
 				}
 			}
@@ -73,7 +73,7 @@ func (v *chunkView) collections(filter *filter.Filter) iter.Seq2[catalog.Collect
 // while they are read.
 func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[bson.Raw] {
 	return func(yield func(bson.Raw) bool) {
-		owners, _ := collectionsIn(filter, v.form.ownerField())
+		owners, _ := collectionsIn(filter, v.format.ownerField())
 		for coll, table := range v.collections(filter) {
 			chunks := matchingChunks(table, filter, order)
 			if from := owners[collectionFieldBytes(coll)]; from != (catalog.ChunkVersion{}) {
@@ -81,7 +81,7 @@ func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[
 			}
 			change := v.overrides[coll.Namespace]
 			for chunk := range chunks {
-				doc := v.form.document(coll, chunk)
+				doc := v.format.document(coll, chunk)
 				if change != nil {
 					doc = change(doc)
 				}
@@ -104,13 +104,13 @@ func (cc *ConfigChunks) currentChunk(doc bson.Raw) (bson.Raw, bool) {
 	if err != nil {
 		return nil, false
 	}
-	now := cc.form().document(coll, cc.config.Table(coll.Namespace).Find(was.Min))
+	now := cc.format().document(coll, cc.config.Table(coll.Namespace).Find(was.Min))
 	return now, now.Lookup("_id").Equal(doc.Lookup("_id"))
 }
 
 // collectionOf returns the tracked collection of a document of config.chunks.
 func (cc *ConfigChunks) collectionOf(chunk bson.Raw) (catalog.Collection, bool, error) {
-	form := cc.form()
+	form := cc.format()
 	owner := chunk.Lookup(form.ownerField())
 	for _, raw := range cc.config.Collection(configCollections).Scan() {
 		if form.ownerValue(raw).Equal(owner) {
@@ -128,7 +128,7 @@ type chunkFormat struct {
 	release     catalog.Release
 }
 
-func (cc *ConfigChunks) form() chunkFormat {
+func (cc *ConfigChunks) format() chunkFormat {
 	return chunkFormat{cc.release.HasChunksByNamespace(), cc.release}
 }
 
@@ -225,7 +225,7 @@ func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 		return 0, false
 	}
 	var owner, shard bson.RawValue
-	form := cc.form()
+	form := cc.format()
 	for _, e := range elems {
 		switch v := e.Value(); {
 		case e.Key() == form.ownerField() && (v.Type == bson.TypeBinary || v.Type == bson.TypeString):

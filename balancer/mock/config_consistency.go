@@ -232,7 +232,7 @@ func (cc *consistencyCheck) checkDeletions(id catalog.ShardID) {
 		return
 	}
 	_, indexed := local.keyIndex(cc.coll.Pattern)
-	if !indexed && c.installed.shardRelease(id).FindsLostDeletions() &&
+	if !indexed && c.installed.shardRelease(id).FindsDeletionsWithoutIndex() &&
 		slices.ContainsFunc(c.shards[id].deletions, waits) {
 		cc.report("RangeDeletionMissingShardKeyIndex",
 			"Found a range deletion of a collection without an index on its shard key",

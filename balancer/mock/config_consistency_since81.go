@@ -16,7 +16,7 @@ import (
 // checkHistory reports a chunk whose newest history entry is not that of its current shard, or has
 // another time than onCurrentShardSince. Chunks of a cluster without migrations may have no history.
 func (cc *consistencyCheck) checkHistory(chunk catalog.Chunk) {
-	if !cc.cluster.release.FindsChunkHistories() || len(chunk.History) == 0 {
+	if !cc.cluster.release.ChecksChunkHistories() || len(chunk.History) == 0 {
 		return
 	}
 	newest := chunk.History[0]
@@ -31,7 +31,7 @@ func (cc *consistencyCheck) checkHistory(chunk catalog.Chunk) {
 // them, because equal values may be on different shards.
 func (cc *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
 	local := cc.cluster.shards[id].colls[cc.coll.Namespace]
-	if local == nil || cc.coll.Unsplittable || !cc.cluster.installed.shardRelease(id).FindsUniqueIndexes() {
+	if local == nil || cc.coll.Unsplittable || !cc.cluster.installed.shardRelease(id).FindsIncompatibleUniqueIndexes() {
 		return
 	}
 	fields := cc.coll.Pattern.Fields()

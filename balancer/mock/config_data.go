@@ -78,8 +78,8 @@ func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 // onConfigServer reports whether the config server stores a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
-// newDocs returns an empty collection. Its duplicate key errors contain ns.
-func newDocs(l expr.Language, ns string) *store.Collection {
+// newStoreCollection returns an empty collection. Its duplicate key errors contain ns.
+func newStoreCollection(l expr.Language, ns string) *store.Collection {
 	docs := store.New()
 	docs.Namespace, docs.Language = ns, l
 	return docs
@@ -90,7 +90,7 @@ func newDocs(l expr.Language, ns string) *store.Collection {
 func (c *ConfigDB) ensureCollection(ns string) *store.Collection {
 	coll := c.existingCollection(ns)
 	if coll == nil {
-		coll = newDocs(expr.Language{}, ns)
+		coll = newStoreCollection(expr.Language{}, ns)
 		c.collections[ns] = coll
 	}
 	return coll
@@ -297,9 +297,9 @@ func (c *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
 func (c *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := isValidBalancerDoc
 	switch {
-	case !c.release.AtLeast(catalog.Release60):
+	case !c.release.FCVAtLeast(catalog.Release60):
 		return nil
-	case !c.release.AtLeast(catalog.Release80):
+	case !c.release.FCVAtLeast(catalog.Release80):
 		balancerDoc = acceptAny
 	case c.installed.configRelease().ReadsDayWindows():
 		balancerDoc = func(doc bson.Raw) bool { return isValidBalancerDoc(withoutField(doc, "activeWindowDOW")) }

@@ -273,7 +273,7 @@ func (c *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 	if !ok {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
 	}
-	form := c.configChunks.form()
+	form := c.configChunks.format()
 	fixed := []string{"_id", form.ownerField(), "min", "max"}
 	if form.byNamespace {
 		fixed = append(fixed, "lastmodEpoch")
@@ -306,7 +306,7 @@ func (c *Chunks) rebuildTable(coll catalog.Collection, changed catalog.Chunk) er
 		if i != at && chunk.Version == changed.Version {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
 				"%s_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
-				c.configChunks.form().ownerField(), chunk.Version.Major, chunk.Version.Minor)
+				c.configChunks.format().ownerField(), chunk.Version.Major, chunk.Version.Minor)
 		}
 	}
 	chunks[at] = changed

@@ -206,7 +206,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	if err := zones.Add(catalog.ZoneRange{Min: lower, Max: upper, Zone: zone}); err != nil {
 		return err
 	}
-	return zs.upsertRange(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
+	return zs.addRange(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
 }
 
 // notPrefixError returns the error for the first bound that is not a prefix of a key.
@@ -282,8 +282,8 @@ func unshardedBoundsPattern(min, max bson.Raw) (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(raw)
 }
 
-// upsertRange upserts a zone range by namespace and lower bound.
-func (zs *Zones) upsertRange(ns string, min, max bson.Raw, zone string) error {
+// addRange upserts a zone range by namespace and lower bound.
+func (zs *Zones) addRange(ns string, min, max bson.Raw, zone string) error {
 	tags := zs.config.Collection(configTags)
 	for _, raw := range tags.Scan() {
 		if isZoneRangeAt(raw, ns, min) {
@@ -307,7 +307,7 @@ func (zs *Zones) upsertRange(ns string, min, max bson.Raw, zone string) error {
 func (zs *Zones) replaceRanges(ns string, zones *catalog.ZoneSet) error {
 	zs.dropRanges(func(of string) bool { return of == ns })
 	for _, r := range zones.Ranges() {
-		if err := zs.upsertRange(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
+		if err := zs.addRange(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func (b *Balancer) hasEarlyEndingZone() (bool, error) {
 			return false, err
 		}
 		end, _ := raw.Lookup("max").DocumentOK()
-		if _, early := catalog.IntendedEnd(end); known && early && len(fieldNames(end)) == coll.Pattern.Len() {
+		if _, early := catalog.IntendedUpperBound(end); known && early && len(fieldNames(end)) == coll.Pattern.Len() {
 			return true, nil
 		}
 	}

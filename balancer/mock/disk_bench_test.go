@@ -61,7 +61,7 @@ func insertOne(b *testing.B, r *router.Router, id int64) {
 		b.Fatal(err)
 	}
 	reply := r.Handle(context.Background(), wire.Request{
-		Database: "db", Command: "insert", Body: body, Client: &wire.Client{ID: 1},
+		Database: "db", Command: "insert", Body: body, Client: &wire.ClientConn{ID: 1},
 	})
 	if reply.Lookup("n").AsInt64() != 1 {
 		b.Fatal(reply)
@@ -126,7 +126,7 @@ func command(b *testing.B, r *router.Router, db string, command bson.D) {
 		b.Fatal(err)
 	}
 	reply := r.Handle(context.Background(), wire.Request{
-		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1},
+		Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1},
 	})
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 {
 		b.Fatal(reply)

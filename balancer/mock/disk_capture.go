@@ -28,14 +28,14 @@ type changeCapture struct {
 	users  map[string][]byte
 	meta   map[string][]byte
 
-	counters counters // as last written
+	lastLazyState lazyState // as last written
 
 	emit         func(disk.Entry)
 	foundChanges bool // whether this capture has found a change
 }
 
-// counters are state that is written only together with other changes or when forced.
-type counters struct {
+// lazyState are state that is written only together with other changes or when forced.
+type lazyState struct {
 	stamp     bson.Timestamp
 	ids       uint32
 	term      int64
@@ -92,9 +92,9 @@ func (t *changeCapture) capture(c *Cluster, force bool, emit func(disk.Entry)) b
 	})
 	t.captureSmallBucket(disk.BucketUsers, t.users, len(c.storage.users), maps.All(c.storage.users))
 	t.captureMeta(disk.MetaParameters, mustEncode(c.parameters.Values()))
-	now := counters{c.ids.LastStamp, c.ids.ObjectIDCount(), c.balancer.term, c.installed.byHost.Load()}
-	if t.foundChanges || force || t.counters != now {
-		t.counters = now
+	now := lazyState{c.ids.LastStamp, c.ids.ObjectIDCount(), c.balancer.term, c.installed.byHost.Load()}
+	if t.foundChanges || force || t.lastLazyState != now {
+		t.lastLazyState = now
 		t.captureMeta(disk.MetaState, mustEncode(c.storage.storedState()))
 	}
 	t.emit = nil

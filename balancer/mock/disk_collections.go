@@ -15,7 +15,7 @@ type capturedCollection struct {
 	number   uint64
 	lastPass uint64
 	docs     *store.Collection
-	form     disk.Collection
+	definition     disk.Collection
 	stored   []byte
 	// local is nil for collections of the config server.
 	local  *localCollection
@@ -47,7 +47,7 @@ func (t *changeCapture) captureCollections(c *Cluster) {
 		t.emitEntry(disk.BucketCollections, disk.NumberKey(known.number), nil)
 		t.emitEntry(disk.NumberedBucket(disk.BucketDocuments, known.number), nil, nil)
 		if known.ranges != nil {
-			t.emitEntry(disk.NumberedBucket(disk.BucketExtents, known.number), nil, nil)
+			t.emitEntry(disk.NumberedBucket(disk.BucketVirtualRanges, known.number), nil, nil)
 		}
 		delete(t.colls, docs)
 	}
@@ -63,23 +63,23 @@ func (t *changeCapture) captureCollection(form disk.Collection, docs *store.Coll
 	}
 	known.lastPass = t.pass
 	same := known.stored != nil && known.local == local &&
-		known.form.Shard == form.Shard && known.form.Namespace == form.Namespace
+		known.definition.Shard == form.Shard && known.definition.Namespace == form.Namespace
 	known.local = local
-	if same && (local == nil || len(local.options) == 0 && len(known.form.Options) == 0) {
+	if same && (local == nil || len(local.options) == 0 && len(known.definition.Options) == 0) {
 		return
 	}
-	known.form = form
+	known.definition = form
 	t.captureDefinition(known)
 }
 
 // captureDefinition writes a collection's entry if it has changed.
 func (t *changeCapture) captureDefinition(known *capturedCollection) {
-	known.form.Options = nil
+	known.definition.Options = nil
 	if known.local != nil && len(known.local.options) > 0 {
-		known.form.Options = mustEncode(known.local.options)
+		known.definition.Options = mustEncode(known.local.options)
 	}
-	known.form.Indexes = storedIndexes(known.docs)
-	if stored := mustEncode(known.form); !bytes.Equal(known.stored, stored) {
+	known.definition.Indexes = storedIndexes(known.docs)
+	if stored := mustEncode(known.definition); !bytes.Equal(known.stored, stored) {
 		known.stored = stored
 		t.emitEntry(disk.BucketCollections, disk.NumberKey(known.number), stored)
 	}
@@ -135,11 +135,11 @@ func (t *changeCapture) captureVirtualRanges(c *Cluster) {
 		if l == nil || l.virtual.watch == nil && l.virtual.ranges == nil && known.ranges == nil {
 			continue
 		}
-		table := c.config.Table(known.form.Namespace)
+		table := c.config.Table(known.definition.Namespace)
 		if table == nil {
 			continue // virtual data belongs to chunks
 		}
-		bucket, p := disk.NumberedBucket(disk.BucketExtents, known.number), table.Pattern()
+		bucket, p := disk.NumberedBucket(disk.BucketVirtualRanges, known.number), table.Pattern()
 		if l.virtual.watch == nil || l.virtual.watch != known.ranges {
 			t.rewriteVirtualRanges(known, bucket, p)
 			continue
@@ -150,7 +150,7 @@ func (t *changeCapture) captureVirtualRanges(c *Cluster) {
 		for min := range known.ranges.changed {
 			var value []byte
 			if e, ok := l.virtual.ranges.Get(virtualRange{min: min}); ok {
-				value = mustEncode(storeRange(p, e))
+				value = mustEncode(storedRange(p, e))
 			}
 			t.emitEntry(bucket, disk.BoundKey(min), value)
 		}
@@ -163,7 +163,7 @@ func (t *changeCapture) rewriteVirtualRanges(known *capturedCollection, bucket s
 		t.emitEntry(bucket, nil, nil)
 	}
 	for e := range known.local.virtual.all() {
-		t.emitEntry(bucket, disk.BoundKey(e.min), mustEncode(storeRange(p, e)))
+		t.emitEntry(bucket, disk.BoundKey(e.min), mustEncode(storedRange(p, e)))
 	}
 	known.ranges = &rangeWatch{changed: map[catalog.Key]struct{}{}}
 	if !t.singleUse {
@@ -192,7 +192,7 @@ func indexSpec(s disk.Index) store.IndexSpec {
 	return store.IndexSpec{Name: s.Name, Key: s.Key, Unique: s.Unique, Sparse: s.Sparse, Options: s.Options}
 }
 
-func storeRange(p catalog.KeyPattern, e virtualRange) disk.VirtualRange {
+func storedRange(p catalog.KeyPattern, e virtualRange) disk.VirtualRange {
 	return disk.VirtualRange{Min: p.Bound(e.min), Max: p.Bound(e.max), Docs: e.docs, Bytes: e.bytes}
 }
 

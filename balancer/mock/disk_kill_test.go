@@ -57,7 +57,7 @@ func (v *victim) run(db string, command bson.D) (bson.Raw, bool) {
 		panic(err)
 	}
 	reply := v.router.Handle(context.Background(), wire.Request{
-		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1},
+		Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1},
 	})
 	n, _ := reply.Lookup("ok").AsFloat64OK()
 	return reply, n == 1 && reply.Lookup("writeErrors").IsZero()

@@ -64,8 +64,8 @@ func (l *stateLoader) loadMeta(key, value []byte) error {
 func (st *Storage) storedState() disk.State {
 	given := st.c.ids.State()
 	return disk.State{
-		Time: st.c.clock.Now().UnixNano(), Stamp: given.Stamp, ObjectIDCount: int64(given.Counter), Term: st.c.balancer.term,
-		Process: given.Process, RandState: given.PCG, HadTwoShards: st.c.membership.hadTwoShards,
+		Time: st.c.clock.Now().UnixNano(), ClusterTime: given.Stamp, ObjectIDCount: int64(given.Counter), Term: st.c.balancer.term,
+		ObjectIDProcess: given.Process, RandState: given.PCG, HadTwoShards: st.c.membership.hadTwoShards,
 		Release:   st.c.release.String(),
 		Installed: st.c.installed.toStored(),
 	}
@@ -81,7 +81,7 @@ func (st *Storage) restoreState(s disk.State) error {
 	if err := st.c.installed.restore(s.Installed); err != nil {
 		return err
 	}
-	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.ObjectIDCount), Process: s.Process, PCG: s.RandState}
+	stored := ids.State{Stamp: s.ClusterTime, Counter: uint32(s.ObjectIDCount), Process: s.ObjectIDProcess, PCG: s.RandState}
 	if err := st.c.ids.Restore(stored); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (l *stateLoader) loadCollection(key, value []byte) error {
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
-	docs := newDocs(LanguageOf(l.c.release), form.Namespace)
+	docs := newStoreCollection(LanguageOf(l.c.release), form.Namespace)
 	for _, index := range form.Indexes {
 		if err := docs.CreateIndex(indexSpec(index)); err != nil {
 			return fmt.Errorf("index %s: %w", index.Name, err)
@@ -189,7 +189,7 @@ func (l *stateLoader) loadCollection(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	known := &capturedCollection{number: number, docs: docs, form: form, stored: slices.Clone(value)}
+	known := &capturedCollection{number: number, docs: docs, definition: form, stored: slices.Clone(value)}
 	if known.local, err = l.attachCollection(form, docs); err != nil {
 		return err
 	}
@@ -223,11 +223,11 @@ func (l *stateLoader) attachCollection(form disk.Collection, docs *store.Collect
 }
 
 func (l *stateLoader) loadVirtualRanges(known *capturedCollection) error {
-	table := l.c.config.Table(known.form.Namespace)
+	table := l.c.config.Table(known.definition.Namespace)
 	if known.local == nil || table == nil {
 		return nil
 	}
-	err := disk.Read(l.from, disk.NumberedBucket(disk.BucketExtents, known.number), func(_, value []byte) error {
+	err := disk.Read(l.from, disk.NumberedBucket(disk.BucketVirtualRanges, known.number), func(_, value []byte) error {
 		var form disk.VirtualRange
 		if err := bson.Unmarshal(value, &form); err != nil {
 			return err

@@ -20,8 +20,8 @@ type Storage struct {
 	c *Cluster
 
 	disk *diskWriter // nil to store nothing
-	// writes are the retryable writes in the stored state when the cluster was opened.
-	writes []StoredWrite
+	// storedWrites are the retryable writes in the stored state when the cluster was opened.
+	storedWrites []StoredRetryableWrite
 	// users are the stored users of the router by database and name.
 	users map[string][]byte
 }
@@ -34,11 +34,11 @@ func (c *Cluster) Storage() *Storage { return c.storage }
 type diskWriter struct {
 	file    *disk.Disk
 	tracker *changeCapture
-	// writes are the results of retryable writes since the last capture, by session; nil deletes an
+	// retryableWrites are the results of retryable writes since the last capture, by session; nil deletes an
 	// entry.
-	writes map[string]bson.Raw
-	// writesVoided reports that all previously stored retryable writes are to be deleted.
-	writesVoided bool
+	retryableWrites map[string]bson.Raw
+	// retryableWritesVoided reports that all previously stored retryable writes are to be deleted.
+	retryableWritesVoided bool
 	// queueWasFull reports that the queue was full at the last capture. The changes since the capture
 	// before are in the next batch.
 	queueWasFull bool
@@ -79,7 +79,7 @@ func (st *Storage) initialize(k *diskWriter, cfg Config) error {
 			return err
 		}
 		for session, write := range from.Each(disk.BucketWrites) {
-			st.writes = append(st.writes, StoredWrite{string(session), slices.Clone(write)})
+			st.storedWrites = append(st.storedWrites, StoredRetryableWrite{string(session), slices.Clone(write)})
 		}
 		return nil
 	})
@@ -131,14 +131,14 @@ func (d *diskWriter) captureChanges(c *Cluster, last bool) {
 
 // captureWrites calls emit for the changed retryable writes and reports whether there were any.
 func (d *diskWriter) captureWrites(emit func(disk.Entry)) bool {
-	found := d.writesVoided || len(d.writes) > 0
-	if d.writesVoided {
+	found := d.retryableWritesVoided || len(d.retryableWrites) > 0
+	if d.retryableWritesVoided {
 		emit(disk.Entry{Bucket: disk.BucketWrites})
 	}
-	for session, write := range d.writes {
+	for session, write := range d.retryableWrites {
 		emit(disk.Entry{Bucket: disk.BucketWrites, Key: []byte(session), Value: write})
 	}
-	d.writes, d.writesVoided = nil, false
+	d.retryableWrites, d.retryableWritesVoided = nil, false
 	return found
 }
 
@@ -229,39 +229,39 @@ func (st *Storage) StoreUser(name string, user bson.Raw) {
 // StoredUsers returns the stored users by name. The caller holds the lock.
 func (st *Storage) StoredUsers() map[string][]byte { return st.users }
 
-// StoredWrite is the stored newest retryable write of a session.
-type StoredWrite struct {
+// StoredRetryableWrite is the stored newest retryable write of a session.
+type StoredRetryableWrite struct {
 	Session string
 	Write   bson.Raw
 }
 
-// StoreWrite stores a session's newest retryable write if the cluster is stored on disk; nil deletes it.
+// StoreRetryableWrite stores a session's newest retryable write if the cluster is stored on disk; nil deletes it.
 // It is written together with the changes of the write itself. The caller holds the lock.
-func (st *Storage) StoreWrite(session string, write bson.Raw) {
+func (st *Storage) StoreRetryableWrite(session string, write bson.Raw) {
 	if st.disk == nil {
 		return
 	}
-	if st.disk.writes == nil {
-		st.disk.writes = map[string]bson.Raw{}
+	if st.disk.retryableWrites == nil {
+		st.disk.retryableWrites = map[string]bson.Raw{}
 	}
-	st.disk.writes[session] = write
+	st.disk.retryableWrites[session] = write
 }
 
-// CanStoreWrites reports whether StoreWrite has an effect.
-func (st *Storage) CanStoreWrites() bool { return st.disk != nil }
+// CanStoreRetryableWrites reports whether StoreRetryableWrite has an effect.
+func (st *Storage) CanStoreRetryableWrites() bool { return st.disk != nil }
 
-// TakeWrites returns the retryable writes that were stored when the cluster was opened. Further calls
+// TakeRetryableWrites returns the retryable writes that were stored when the cluster was opened. Further calls
 // return nothing.
-func (st *Storage) TakeWrites() []StoredWrite {
-	taken := st.writes
-	st.writes = nil
+func (st *Storage) TakeRetryableWrites() []StoredRetryableWrite {
+	taken := st.storedWrites
+	st.storedWrites = nil
 	return taken
 }
 
 // forgetWrites deletes all stored retryable writes.
 func (st *Storage) forgetWrites() {
-	st.writes = nil
+	st.storedWrites = nil
 	if st.disk != nil {
-		st.disk.writes, st.disk.writesVoided = nil, true
+		st.disk.retryableWrites, st.disk.retryableWritesVoided = nil, true
 	}
 }

@@ -52,7 +52,7 @@ func (c *Cluster) loadMetadata(cfg Config) error {
 	p := cfg.Metadata.Parts()
 	state := c.storage.storedState()
 	state.Term = 0 // the first election is still to come
-	state.Time, state.Stamp, state.Release, state.HadTwoShards =
+	state.Time, state.ClusterTime, state.Release, state.HadTwoShards =
 		p.Time.UnixNano(), p.ClusterTime, p.Release.String(), len(p.Shards) > 1
 	if err := c.storage.restoreState(state); err != nil {
 		return err

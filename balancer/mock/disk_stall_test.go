@@ -61,7 +61,7 @@ func (s *stalled) run(ctx context.Context, command bson.D) bson.Raw {
 		return nil
 	}
 	return s.router.Handle(ctx, wire.Request{
-		Database: "db", Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1},
+		Database: "db", Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1},
 	})
 }
 

@@ -57,8 +57,8 @@ type documentChange struct {
 	after    bson.Raw
 	returned bson.Raw // the result of UpdateRequest.Show
 	changed  bool
-	invalid  error // the validator's error for after
-	failure  error // the error of computing after
+	validationErr  error // the validator's error for after
+	prepareErr  error // the error of computing after
 }
 
 // writeStatement is a write statement in progress. It searches the matching documents and computes their
@@ -147,7 +147,7 @@ func (w *writeStatement) prepareBatch(ctx context.Context, found []documentChang
 			return context.Cause(ctx)
 		}
 		if w.prepare != nil {
-			found[i].failure = w.prepare(ctx, &found[i])
+			found[i].prepareErr = w.prepare(ctx, &found[i])
 		}
 	}
 	return nil
@@ -190,10 +190,10 @@ func (w *writeStatement) applyOne(p *documentChange) (applied bool, err error) {
 		switch {
 		case !ok:
 			return false, nil
-		case bytes.Equal(now.doc, p.doc) && p.failure != nil:
-			return false, p.failure
+		case bytes.Equal(now.doc, p.doc) && p.prepareErr != nil:
+			return false, p.prepareErr
 		case bytes.Equal(now.doc, p.doc):
-			now.after, now.returned, now.changed, now.invalid = p.after, p.returned, p.changed, p.invalid
+			now.after, now.returned, now.changed, now.validationErr = p.after, p.returned, p.changed, p.validationErr
 			return true, w.apply(now)
 		}
 		*p = now

@@ -32,7 +32,7 @@ func (lo *locator) capture(t target) Read {
 		r.Shard = t.shard.id
 	}
 	if t.local != nil {
-		t.local.reads++
+		t.local.queries++
 	}
 	r.Host = lo.addresses.HostOf(r.Shard)
 	r.target.docs, r.rules = t.docs.Snapshot(), t.validation()
@@ -115,7 +115,7 @@ func (lo *locator) targetOn(
 	if m != nil {
 		has, t.local = m.State(ns, now), nil
 		db := catalog.DatabaseOf(ns)
-		homeless = known == nil && m.Knows(db) && !m.State(db, now).IsHome
+		homeless = known == nil && m.Knows(db) && !m.State(db, now).IsPrimaryShard
 		// Of a collection that it has not heard of it learns from its primary, and waits until it has that.
 		homeless = homeless || known == nil && has.Docs == nil && s.colls[ns] != nil
 	}
@@ -169,7 +169,7 @@ func (lo *locator) isStillAt(ns string, p documentChange) bool {
 // stateOf returns the current state of a collection or database on a shard.
 func (lo *locator) stateOf(s *shard, name string) secondary.State {
 	if !strings.Contains(name, ".") {
-		return secondary.State{IsHome: lo.config.isPrimary(name, s.id)}
+		return secondary.State{IsPrimaryShard: lo.config.isPrimary(name, s.id)}
 	}
 	state := secondary.State{Table: lo.config.Table(name)}
 	if l := s.colls[name]; l != nil {
@@ -236,7 +236,7 @@ func (r routerView) refreshAfterRefusal(ns string) {
 // countCreation counts the implicit creation of a collection.
 func (r routerView) countCreation() {
 	if r.cache != nil {
-		r.cache.CountCreation()
+		r.cache.CountStaleOnCreation()
 	}
 }
 

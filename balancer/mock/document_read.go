@@ -95,7 +95,7 @@ func (rq *Request) FindPoint(ns string, filter *filter.Filter) (docs []bson.Raw,
 	}
 	for _, t := range targets {
 		if t.local != nil {
-			t.local.reads++
+			t.local.queries++
 		}
 	}
 	rq.shardsReached = len(targets)
@@ -161,7 +161,7 @@ func PlanReads(reads []Read, q store.Query) ([]Read, error) {
 // not exclude.
 func (r Read) planChunks(q store.Query) (Read, error) {
 	like := store.New()
-	for _, spec := range r.chunks.form.indexes()[1:] {
+	for _, spec := range r.chunks.format.indexes()[1:] {
 		if err := like.CreateIndex(spec); err != nil {
 			return r, err
 		}
@@ -170,7 +170,7 @@ func (r Read) planChunks(q store.Query) (Read, error) {
 		return r, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
-	order := r.chunks.form.orderOf(q.Filter, q.Sort)
+	order := r.chunks.format.orderOf(q.Filter, q.Sort)
 	if order != noOrder {
 		natural.Sort = nil
 	}

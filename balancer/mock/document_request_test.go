@@ -40,7 +40,7 @@ func TestRequestsDoNotMix(t *testing.T) {
 				ended = true
 			}
 			beside(t, c, realTime, other)
-			if err := c.LockedClock().Await(t.Context(), time.Time{}, func() bool { return ended }); err != nil {
+			if err := c.ClockUnderLock().Await(t.Context(), time.Time{}, func() bool { return ended }); err != nil {
 				t.Fatal(err)
 			}
 			if err := first.Contact("big.data", nil); !mongoerr.Is(err, mongoerr.HostNotFound) || first.ShardsReached() != 0 {
@@ -127,7 +127,7 @@ func TestInsertSeesWhatOthersDo(t *testing.T) {
 				if err := insert.Insert(ns, raw(t, d("_id", 1))); err != nil {
 					t.Fatal(err)
 				}
-				err := c.LockedClock().WithoutLock(func() error {
+				err := c.ClockUnderLock().WithoutLock(func() error {
 					c.Lock()
 					defer c.Unlock()
 					return tt.between(c, ns)
@@ -176,7 +176,7 @@ func TestInsertSeesAViewMadeMeanwhile(t *testing.T) {
 		return c.BackgroundRequest().CreateView(ns, "app", mock.View{ViewOn: "other"})
 	})
 	insert.SetContext(t.Context(), time.Time{}, func(compute func(context.Context) error) error {
-		return c.LockedClock().WithoutLock(func() error { return errors.Join(compute(t.Context()), makeView()) })
+		return c.ClockUnderLock().WithoutLock(func() error { return errors.Join(compute(t.Context()), makeView()) })
 	})
 	for i := range 3 {
 		if err := insert.Insert(ns, raw(t, d("_id", i, "a", 1))); !mongoerr.Is(err, mongoerr.CommandNotSupportedOnView) {

@@ -289,7 +289,7 @@ func (d *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) e
 	if d.returned, err = req.computeReturned(ctx, d.doc, d.after); err != nil || !d.changed || req.Unchecked {
 		return err
 	}
-	d.invalid, err = d.rules.validate(ctx, d.doc, d.after)
+	d.validationErr, err = d.rules.validate(ctx, d.doc, d.after)
 	return err
 }
 
@@ -371,7 +371,7 @@ func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, 
 		return err
 	}
 	if check && local.validator == p.rules.filter {
-		err = p.invalid
+		err = p.validationErr
 	} else if check {
 		var invalid error
 		invalid, err = local.validation().validate(context.Background(), p.doc, after)

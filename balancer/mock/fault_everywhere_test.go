@@ -90,7 +90,7 @@ func undertakings() []undertaking {
 				}, func(error) {})
 			},
 			ended: func(c *mock.Cluster) bool {
-				left := len(c.Migrations().List()) + c.Faults().State().Unfinished
+				left := len(c.Migrations().List()) + c.Faults().State().UnfinishedMigrations
 				for _, id := range []catalog.ShardID{"shard0", "shard1"} {
 					left += c.Statistics().RangeDeletionCount(id)
 				}

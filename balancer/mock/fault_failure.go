@@ -53,20 +53,20 @@ func (fs *Faults) FailNext(f Failure) error {
 		f.Shard = id
 	}
 	fs.failures = append(fs.failures, &f)
-	fs.maybeArmed.Store(true)
+	fs.mayHaveFailures.Store(true)
 	return nil
 }
 
 // TakeFailure counts a command that does not use the cluster and returns its failure, nil if there is
 // none. It takes the lock only if failures exist.
 func (fs *Faults) TakeFailure(command string) *Failure {
-	if !fs.maybeArmed.Load() {
+	if !fs.mayHaveFailures.Load() {
 		return nil
 	}
 	fs.clock.Lock()
 	defer fs.clock.Unlock()
 	if len(fs.failures) == 0 {
-		fs.maybeArmed.Store(false)
+		fs.mayHaveFailures.Store(false)
 	}
 	return fs.takeFailure(command, "")
 }

@@ -41,8 +41,8 @@ type Faults struct {
 	// secondaries holds the lagging secondaries.
 	secondaries map[catalog.ShardID]*secondary.Member
 	failures    []*Failure
-	// maybeArmed reports whether there may be failures, for callers without the lock.
-	maybeArmed atomic.Bool
+	// mayHaveFailures reports whether there may be failures, for callers without the lock.
+	mayHaveFailures atomic.Bool
 }
 
 // Faults returns the Faults of the cluster.
@@ -256,13 +256,13 @@ type FaultState struct {
 	Partitions [][2]string
 	Slow       map[string]Slowness
 	Failures   []Failure
-	// Unfinished is the number of migrations that wait for the recovery of a node.
-	Unfinished int
+	// UnfinishedMigrations is the number of migrations that wait for the recovery of a node.
+	UnfinishedMigrations int
 }
 
 // State returns the current faults.
 func (fs *Faults) State() FaultState {
-	state := FaultState{Slow: map[string]Slowness{}, Unfinished: fs.listener.unfinishedMigrations()}
+	state := FaultState{Slow: map[string]Slowness{}, UnfinishedMigrations: fs.listener.unfinishedMigrations()}
 	for _, id := range append(fs.shards.ids(), configShard) {
 		if fs.isDown(id) {
 			state.Down = append(state.Down, string(id))

@@ -22,8 +22,8 @@ func errDropped() error {
 	return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped")
 }
 
-// startClone logs the start, checks the size and sends the request to the recipient.
-func (m *migration) startClone() {
+// endChecks logs the start, checks the size and sends the request to the recipient.
+func (m *migration) endChecks() {
 	m.steps.endDonorStep(m.ms.clock.Now()) // step 2: checks done
 	m.pauseDonor(2, (*migration).beginClone)
 }

@@ -19,7 +19,7 @@ import (
 // insert, after for a delete.
 func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	if local := s.colls[ns]; local != nil {
-		local.writes++
+		local.writtenDocs++
 	}
 	m := s.migration
 	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns || m.local(s) == nil {
@@ -164,7 +164,7 @@ func (m *migration) commit() {
 	m.steps.endRecipientSteps(m.ms.clock.Now(), 7)
 	failure := m.ms.faults.takeCommandFailure(cmdCommitMigration, configShard)
 	if err := m.commitUnless(failure); err != nil {
-		m.rejected = true
+		m.commitRejected = true
 		m.fail(err)
 		m.ms.config.fence(m.req.Namespace, m.min, m.max, m.initialVersion)
 		return
@@ -175,7 +175,7 @@ func (m *migration) commit() {
 	if m.ms.bugs.StaleRecipientIndexes {
 		_ = m.restoreIndexes(to) // indexes that cannot be built stay missing
 	}
-	from.fileBytes = from.storedBytes()
+	from.fileBytes = from.storageSize()
 	to.virtual.addAll(from.virtual.cutOut(m.coll.Pattern, m.min, m.max))
 	m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
 	m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, "success")
@@ -319,14 +319,14 @@ func (m *migration) fail(err error) {
 	m.carryOutDecision(nil)
 	if m.recipient.migration == m {
 		note := "aborted"
-		if m.rejected {
+		if m.commitRejected {
 			// Nevertheless its critical section is released normally.
 			m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
 			note = "success"
 		}
 		m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, note)
 	}
-	if !m.rejected && !m.killed {
+	if !m.commitRejected && !m.killed {
 		m.logRange(m.donor.id, "moveChunk.error", nil)
 	}
 	m.finish(err)

@@ -154,7 +154,7 @@ func (j jumboCase) play(t *testing.T) {
 	case j.Fence != nil:
 		c.config.fence(exampleNS, key(j.Fence[0]), key(j.Fence[1]), readVersion(t, j.Fence[2]))
 	default:
-		local := &localCollection{docs: newDocs(expr.Language{}, exampleNS)}
+		local := &localCollection{docs: newStoreCollection(expr.Language{}, exampleNS)}
 		local.virtual.docs, local.virtual.bytes = j.NumRecords, j.DataSize
 		req := MoveRequest{MaxChunkSizeBytes: j.MaxChunkSizeBytes, Force: j.Force}
 		m := &migration{ms: c.migrations, virtualDocs: j.Docs, req: req}

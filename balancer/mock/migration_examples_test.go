@@ -279,7 +279,7 @@ func (p *played) check(want state) {
 			p.t.Errorf("%s holds %d documents, want %d", shard, got, held)
 		}
 	}
-	if got := p.cluster.Faults().State().Unfinished; want.Unfinished != nil && got != *want.Unfinished {
+	if got := p.cluster.Faults().State().UnfinishedMigrations; want.Unfinished != nil && got != *want.Unfinished {
 		p.t.Errorf("%d unfinished migrations, want %d", got, *want.Unfinished)
 	}
 	if got := table.Len(); want.Chunks != 0 && got != want.Chunks {

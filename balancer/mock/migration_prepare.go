@@ -65,7 +65,7 @@ type Migrations struct {
 	faults     *Faults
 	failPoints *FailPoints
 	ids        *ids.Source
-	log        *changeLog
+	log        *configLogs
 	membership *Membership
 	shards     shardSet
 	stats      *Statistics
@@ -150,8 +150,8 @@ type migration struct {
 	virtualDocs, virtualBytes int64
 	cloning                   bool
 	cloneBegan                time.Time // zero before the clone
-	// rejected reports whether the config server rejected the commit.
-	rejected bool
+	// commitRejected reports whether the config server rejected the commit.
+	commitRejected bool
 	mods     modifications
 	// modificationBytes is the memory of the ids of modifications in bytes.
 	modificationBytes int64
@@ -323,7 +323,7 @@ func (m *migration) prepare() {
 			m.refuse(m.asStaleConfig(err))
 			return
 		}
-		m.startClone()
+		m.endChecks()
 	})
 }
 

@@ -148,7 +148,7 @@ func (m *migration) applyDecision(then func()) bool {
 			return true // its range deletion was dropped, so nothing is left to do
 		}
 		m.donorTask.ready = true
-		m.ms.deleter.runAfterReaders(m.req.Namespace, m.donor.id, func() {
+		m.ms.deleter.runAfterCursors(m.req.Namespace, m.donor.id, func() {
 			if then != nil {
 				m.ms.deleter.delete(m.donor, m.donorTask, 0, then)
 			} else {

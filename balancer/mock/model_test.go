@@ -41,7 +41,7 @@ func (m *model) run(db string, command bson.D) (bson.Raw, bool) {
 		panic(err)
 	}
 	reply := m.router.Handle(context.Background(), wire.Request{
-		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1},
+		Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1},
 	})
 	n, _ := reply.Lookup("ok").AsFloat64OK()
 	ok := n == 1 && reply.Lookup("writeErrors").IsZero()

@@ -31,7 +31,7 @@ type environment struct {
 	ids          *ids.Source
 	indexes      *Indexes
 	locator      *locator
-	log          *changeLog
+	log          *configLogs
 	migrations   *Migrations
 	shards       shardSet
 	stats        *Statistics

@@ -118,7 +118,7 @@ func (r *resharding) participantStates() (donors, recipients bson.A) {
 	for _, id := range r.donors {
 		state := bson.D{{Key: "state", Value: cmp.Or(donorStates[r.state], string(r.state))}}
 		if !r.cloneStartedAt.IsZero() {
-			part := r.parts[id]
+			part := r.donorStats[id]
 			state = append(state, bson.E{Key: "minFetchTimestamp", Value: r.cloneStartedAt},
 				bson.E{Key: "bytesToClone", Value: part.Bytes}, bson.E{Key: "documentsToClone", Value: part.Docs})
 		}
@@ -152,7 +152,7 @@ func (r *resharding) cloneProgress() bson.D {
 		return nil
 	}
 	var docs int64
-	for _, part := range r.parts {
+	for _, part := range r.donorStats {
 		docs += part.Docs
 	}
 	n := int64(len(r.recipients()))
@@ -281,7 +281,7 @@ type finishedReshard struct {
 }
 
 // finishedResult returns the completed resharding with the plan's UUID, if its result is still kept.
-func (rs *Reshardings) finishedResult(plan reshardPlan) (finishedReshard, bool) {
+func (rs *Reshardings) finishedResult(plan reshardRequest) (finishedReshard, bool) {
 	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserUUID != nil && plan.UserUUID.Equal(*kept.op.request.UserUUID)
 }

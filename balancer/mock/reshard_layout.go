@@ -79,7 +79,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err := rs.checkUniqueIndexes(req.Namespace, pattern); err != nil {
 		return err
 	}
-	return rs.run(ctx, deadline, reshardPlan{
+	return rs.run(ctx, deadline, reshardRequest{
 		Namespace:     req.Namespace,
 		Provenance:    ProvenanceReshard,
 		Pattern:       pattern,
@@ -141,11 +141,11 @@ func (rs *Reshardings) checkOptions(coll catalog.Collection, pattern catalog.Key
 		}
 	}
 	if req.Chunks != nil {
-		if _, err := rs.parseRanges(pattern, presetChunks, req.Chunks); err != nil {
+		if _, err := rs.parseRanges(pattern, presetChunkErrors, req.Chunks); err != nil {
 			return err
 		}
 	}
-	if _, _, err := rs.distribution(pattern, req.Distribution); err != nil {
+	if _, _, err := rs.parseDistribution(pattern, req.Distribution); err != nil {
 		return err
 	}
 	return checkZoneRequests(req.Zones)
@@ -222,9 +222,9 @@ func extendedBound(p catalog.KeyPattern, bound bson.Raw) (catalog.Key, error) {
 func (rs *Reshardings) newChunks(coll catalog.Collection, pattern catalog.KeyPattern, zones *catalog.ZoneSet,
 	req ReshardRequest) ([]catalog.Chunk, error) {
 	if req.Chunks != nil {
-		return rs.parseRanges(pattern, presetChunks, req.Chunks)
+		return rs.parseRanges(pattern, presetChunkErrors, req.Chunks)
 	}
-	targets, ranges, err := rs.distribution(pattern, req.Distribution)
+	targets, ranges, err := rs.parseDistribution(pattern, req.Distribution)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ type reshardLayout struct {
 func (l *reshardLayout) build() ([]catalog.Chunk, error) {
 	if l.ranges != nil {
 		chunks := l.cutRanges()
-		return chunks, l.checkRanges(chunks)
+		return chunks, l.checkRangeShards(chunks)
 	}
 	bounds, err := l.bounds()
 	if err == nil {
@@ -271,8 +271,8 @@ func (l *reshardLayout) checkZones() error {
 	return nil
 }
 
-// checkRanges rejects requested chunks on shards outside of their zone or on draining shards.
-func (l *reshardLayout) checkRanges(chunks []catalog.Chunk) error {
+// checkRangeShards rejects requested chunks on shards outside of their zone or on draining shards.
+func (l *reshardLayout) checkRangeShards(chunks []catalog.Chunk) error {
 	for _, c := range chunks {
 		shard, err := l.rs.config.ShardByID(string(c.Shard))
 		if err != nil {

@@ -9,21 +9,21 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// rangesKind holds the error code and the error messages for a list of ranges.
-type rangesKind struct {
+// rangeErrors holds the error code and the error messages for a list of ranges.
+type rangeErrors struct {
 	code                    mongoerr.Code
 	start, end, gap, fields string
 }
 
 var (
-	distributionRanges = rangesKind{
+	distributionErrors = rangeErrors{
 		code:   mongoerr.InvalidOptions,
 		start:  "ShardKeyRange must start at global min for the new shard key",
 		end:    "ShardKeyRange must end at global max for the new shard key",
 		gap:    "ShardKeyRanges must be continuous",
 		fields: "ShardKeyRange %s should follow shard key's keyPattern",
 	}
-	presetChunks = rangesKind{
+	presetChunkErrors = rangeErrors{
 		code:   mongoerr.BadValue,
 		start:  "Chunk range must start at global min for new shard key",
 		end:    "Chunk range must end at global max for new shard key",
@@ -32,8 +32,8 @@ var (
 	}
 )
 
-// distribution parses shardDistribution: shards, or ranges of shards that tile the key space.
-func (rs *Reshardings) distribution(pattern catalog.KeyPattern, list []ShardRange) (
+// parseDistribution parses shardDistribution: shards, or ranges of shards that tile the key space.
+func (rs *Reshardings) parseDistribution(pattern catalog.KeyPattern, list []ShardRange) (
 	targets []catalog.Shard, ranges []catalog.Chunk, err error) {
 	if list == nil {
 		shards, err := rs.config.Shards()
@@ -62,7 +62,7 @@ func (rs *Reshardings) distribution(pattern catalog.KeyPattern, list []ShardRang
 		}
 	}
 	if bounded {
-		ranges, err = rs.parseRanges(pattern, distributionRanges, list)
+		ranges, err = rs.parseRanges(pattern, distributionErrors, list)
 	}
 	return targets, ranges, err
 }
@@ -70,7 +70,7 @@ func (rs *Reshardings) distribution(pattern catalog.KeyPattern, list []ShardRang
 // parseRanges parses ranges in any order, which must tile the key space.
 func (rs *Reshardings) parseRanges(
 	pattern catalog.KeyPattern,
-	kind rangesKind,
+	kind rangeErrors,
 	list []ShardRange,
 ) ([]catalog.Chunk, error) {
 	var chunks []catalog.Chunk
@@ -96,7 +96,7 @@ func (rs *Reshardings) parseRanges(
 }
 
 // check checks that sorted chunks tile the key space.
-func (kind rangesKind) check(pattern catalog.KeyPattern, chunks []catalog.Chunk) error {
+func (kind rangeErrors) check(pattern catalog.KeyPattern, chunks []catalog.Chunk) error {
 	if len(chunks) == 0 || !chunks[0].Min.Equal(pattern.GlobalMin()) {
 		return mongoerr.New(kind.code, "%s", kind.start)
 	}

@@ -58,7 +58,7 @@ type Reshardings struct {
 	faults      *Faults
 	ids         *ids.Source
 	locator     *locator
-	log         *changeLog
+	log         *configLogs
 	membership  *Membership
 	migrations  *Migrations
 	failPoints  *FailPoints
@@ -110,7 +110,7 @@ type resharding struct {
 	rs *Reshardings
 
 	id        bson.Binary
-	request   reshardPlan
+	request   reshardRequest
 	before    catalog.Collection
 	entryUUID bson.Binary // UUID in the collection's entry; an entry with another UUID belongs to a new collection
 	donors    []catalog.ShardID
@@ -120,9 +120,9 @@ type resharding struct {
 	cloneDuration time.Duration
 	cloneEnds     time.Time
 	bytes         int64
-	// parts are the sizes on the donors at the start, cloneStartedAt is the cluster time at the start of the
+	// donorStats are the sizes on the donors at the start, cloneStartedAt is the cluster time at the start of the
 	// clone.
-	parts           map[catalog.ShardID]LocalStats
+	donorStats           map[catalog.ShardID]LocalStats
 	cloneStartedAt  bson.Timestamp
 	commitRequested bool  // enter the critical section
 	abortReason     error // the reason of an abort
@@ -131,8 +131,8 @@ type resharding struct {
 	resume func()
 }
 
-// reshardPlan is a checked resharding request.
-type reshardPlan struct {
+// reshardRequest is a checked resharding request.
+type reshardRequest struct {
 	Namespace  string
 	Provenance Provenance
 	Pattern    catalog.KeyPattern
@@ -151,7 +151,7 @@ type reshardPlan struct {
 }
 
 // start starts an operation, or joins a running one with the same request. An event calls done once.
-func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
+func (rs *Reshardings) start(plan reshardRequest, done func(error)) {
 	if err := rs.faults.checkReachesShards(configShard); err != nil {
 		rs.clock.After(0, func() { done(err) })
 		return
@@ -185,11 +185,11 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		state:     reshardUnused,
 		started:   rs.clock.Now(),
 		waiters:   []func(error){done},
-		parts:     map[catalog.ShardID]LocalStats{},
+		donorStats:     map[catalog.ShardID]LocalStats{},
 	}
 	for _, part := range rs.stats.Collection(plan.Namespace) {
 		op.bytes += part.Bytes
-		op.parts[part.Shard] = part
+		op.donorStats[part.Shard] = part
 	}
 	rs.dropResult(plan.Namespace)
 	rs.active[plan.Namespace] = op

@@ -48,7 +48,7 @@ type localCollection struct {
 	validator *filter.Filter // nil if there is none
 	// warnOnly accepts invalid documents with a warning. lenient allows documents that were invalid
 	// before to stay invalid.
-	warnOnly, lenient bool
+	warnOnly, moderate bool
 	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
 
 	// fileBytes is the size of the collection's file, which does not shrink when ranges are deleted.
@@ -56,8 +56,8 @@ type localCollection struct {
 	// writtenByChunk holds the bytes written to each chunk since the shard last checked whether to split
 	// it, by the encoded lower bound of the chunk.
 	writtenByChunk map[string]int64
-	// reads counts queries, writes counts written documents.
-	reads, writes           int64
+	// queries counts queries, writes counts written documents.
+	queries, writtenDocs           int64
 	readMicros, writeMicros int64 // durations of workload operations; real operations are not measured
 }
 
@@ -97,8 +97,8 @@ func (l *localCollection) counts() (docs, bytes int64) {
 	return docs + l.docs.Count(), bytes + l.docs.Bytes()
 }
 
-// storedBytes returns the size of the collection's file.
-func (l *localCollection) storedBytes() int64 {
+// storageSize returns the size of the collection's file.
+func (l *localCollection) storageSize() int64 {
 	_, bytes := l.counts()
 	return max(l.fileBytes, bytes, StorageUnit)
 }
@@ -298,7 +298,7 @@ func (ms *Migrations) CriticalSection(id catalog.ShardID) (lasts time.Duration, 
 		len(s.migration.steps.donor) != donorStepsBeforeCritical {
 		return 0, false
 	}
-	return ms.clock.Now().Sub(s.migration.steps.donorAt), true
+	return ms.clock.Now().Sub(s.migration.steps.donorStepEnded), true
 }
 
 // StatusSection returns the section of serverStatus for the migration in which a shard takes part, nil

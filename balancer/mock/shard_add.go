@@ -26,7 +26,7 @@ type Membership struct {
 	zones             *Zones
 	faults            *Faults
 	ids               *ids.Source
-	log               *changeLog
+	log               *configLogs
 	reshardings       *Reshardings
 	shards            shardSet
 

@@ -128,10 +128,10 @@ func (m *Membership) RemoveConfigShard() (Removal, error) {
 	return m.removeStep(shard)
 }
 
-// cleanConfigShard checks whether a drained config server has user data left. It stays in the cluster,
+// checkConfigShardClean checks whether a drained config server has user data left. It stays in the cluster,
 // so its user data must be deleted. Newer releases drop the data once there are no unready range
 // deletions.
-func (m *Membership) cleanConfigShard(r *Removal) {
+func (m *Membership) checkConfigShardClean(r *Removal) {
 	s := m.shards[configShard]
 	if m.release.DropsOrphansOfConfig() {
 		r.PendingDeletions = int64(s.countUnready())
@@ -215,14 +215,14 @@ func (m *Membership) StopDraining(shard catalog.Shard) error {
 // move to it.
 func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
 	r := Removal{Shard: shard.ID, Databases: m.config.databasesOn(shard.ID),
-		Collections: m.config.unshardedOn(shard.ID)}
+		Collections: m.config.trackedUnshardedOn(shard.ID)}
 	r.Chunks = m.reshardings.incomingChunks(shard.ID)
 	for _, table := range m.config.allTables() {
 		r.Chunks += int64(table.CountOn(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
 	}
 	if r.IsEmpty() && shard.ID == configShard {
-		m.cleanConfigShard(&r)
+		m.checkConfigShardClean(&r)
 	}
 	return r
 }
@@ -249,7 +249,7 @@ func (m *Membership) CommitRemoval(shard catalog.Shard) error {
 
 // CollectionsToMove returns the unsharded collections on a shard, tracked or not.
 func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
-	list := m.config.unshardedOn(id)
+	list := m.config.trackedUnshardedOn(id)
 	for ns := range m.shards[id].colls {
 		db, name, _ := strings.Cut(ns, ".")
 		primary, _ := m.config.Primary(db)
@@ -274,8 +274,8 @@ func (m *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 	return sum
 }
 
-// unshardedOn returns the tracked unsharded collections on a shard, which the balancer does not move.
-func (c *ConfigDB) unshardedOn(id catalog.ShardID) []string {
+// trackedUnshardedOn returns the tracked unsharded collections on a shard, which the balancer does not move.
+func (c *ConfigDB) trackedUnshardedOn(id catalog.ShardID) []string {
 	list := []string{}
 	for ns, table := range c.allTables() {
 		coll, _, err := c.TrackedEntry(ns)

@@ -23,9 +23,9 @@ type RangeDeleter struct {
 	faults     *Faults
 	failPoints *FailPoints
 	shards     shardSet
-	// readers are the open cursors; opened is the number of cursors ever opened.
-	readers map[*Reader]struct{}
-	opened  int
+	// cursors are the open cursors; opened is the number of cursors ever opened.
+	cursors map[*OpenCursor]struct{}
+	openedCursors  int
 }
 
 // RangeDeleter returns the RangeDeleter of the cluster.
@@ -219,7 +219,7 @@ func (rd *RangeDeleter) deleteDocuments(s *shard, local *localCollection, task *
 			break
 		}
 	}
-	local.fileBytes = local.storedBytes()
+	local.fileBytes = local.storageSize()
 	before := local.docs.Bytes()
 	for _, record := range records {
 		local.docs.Delete(record)

@@ -43,7 +43,7 @@ func (rq *Request) ReadFromSecondaries() {
 	release := rq.env.config.fcv.applyTo(rq.env.release)
 	rq.secondary = &SecondaryRead{
 		tables:   map[catalog.ShardID]*catalog.RoutingTable{},
-		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.AtLeast(catalog.Release82),
+		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.FCVAtLeast(catalog.Release82),
 	}
 }
 
@@ -87,8 +87,8 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	}
 	task.begun = true
 	var reads []*SecondaryRead
-	for r := range rd.readers {
-		if r.secondary.ownedByShard(s.id, task) && r.ns == task.coll.Namespace {
+	for r := range rd.cursors {
+		if r.secondary.readsRangeOn(s.id, task) && r.ns == task.coll.Namespace {
 			reads = append(reads, r.secondary)
 		}
 	}
@@ -107,8 +107,8 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	lose()
 }
 
-// ownedByShard reports whether a shard owned a part of the range when the read began.
-func (r *SecondaryRead) ownedByShard(id catalog.ShardID, task *rangeDeletion) bool {
+// readsRangeOn reports whether a shard owned a part of the range when the read began.
+func (r *SecondaryRead) readsRangeOn(id catalog.ShardID, task *rangeDeletion) bool {
 	return r != nil && r.tables[id] != nil && slices.Contains(r.tables[id].OwnersIn(task.min, task.max), id)
 }
 

@@ -100,12 +100,12 @@ func (st *Statistics) collectionOn(id catalog.ShardID, ns string) (LocalStats, b
 		Orphans: st.shards[id].orphanCount(ns), Indexes: indexNames(l.docs),
 		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, FreeBytes: max(0,
 			l.fileBytes-max(bytes, StorageUnit)),
-		Reads: l.reads, Writes: l.writes, ReadMicros: l.readMicros, WriteMicros: l.writeMicros,
+		Reads: l.queries, Writes: l.writtenDocs, ReadMicros: l.readMicros, WriteMicros: l.writeMicros,
 	}, true
 }
 
-// Distribution is like Collection and includes the shards that own no chunks but have orphans.
-func (st *Statistics) Distribution(ns string) []LocalStats {
+// CollectionWithOrphans is like Collection and includes the shards that own no chunks but have orphans.
+func (st *Statistics) CollectionWithOrphans(ns string) []LocalStats {
 	stats := st.Collection(ns)
 	for _, id := range st.shards.ids() {
 		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) ||
@@ -130,7 +130,7 @@ func (st *Statistics) configCollection(ns string) []LocalStats {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes
-		for _, spec := range st.configChunks.form().indexes() {
+		for _, spec := range st.configChunks.format().indexes() {
 			stats.Indexes = append(stats.Indexes, spec.Name)
 		}
 	case docs == nil:
@@ -272,7 +272,7 @@ func (ms *Migrations) List() []MigrationInfo {
 		}
 		if len(m.waiters) > 0 {
 			info.Command = moveCommand(m.ms.installed.configRelease(), m.originalRequest(), m.coll)
-			if ms.release.AtLeast(catalog.Release80) && !m.req.Comment.IsZero() {
+			if ms.release.FCVAtLeast(catalog.Release80) && !m.req.Comment.IsZero() {
 				info.Command = append(info.Command, bson.E{Key: "comment", Value: m.req.Comment})
 			}
 		}

@@ -163,7 +163,7 @@ func (st *Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) 
 		return 0, 0, mongoerr.New(mongoerr.BadValue, "max value %s does not have shard key", req.Max)
 	}
 	for _, part := range parts {
-		n, size, err := st.rangeOn(part, req.Namespace, pattern, lower, upper)
+		n, size, err := st.rangeSizeOn(part, req.Namespace, pattern, lower, upper)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -194,9 +194,9 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 	return unshardedBoundsPattern(req.Min, req.Max)
 }
 
-// rangeOn returns the size of a range on one shard or on the config server. It fails without an index
+// rangeSizeOn returns the size of a range on one shard or on the config server. It fails without an index
 // that begins with the key.
-func (st *Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
+func (st *Statistics) rangeSizeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
 	bytes int64, err error) {
 	l := st.shards.collection(part.Shard, ns)
 	if held := st.config.existingCollection(ns); l == nil && held != nil {

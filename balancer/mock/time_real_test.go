@@ -30,7 +30,7 @@ func TestManyClientsOnRealTime(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		r.Handle(ctx, wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1}})
+		r.Handle(ctx, wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1}})
 	}
 	run(t.Context(), "config", d("update", "settings", "updates",
 		bson.A{d("q", d("_id", "chunksize"), "u", d("$set", d("value", 1)), "upsert", true)}))

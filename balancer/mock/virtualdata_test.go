@@ -235,7 +235,7 @@ func TestRealTime(t *testing.T) {
 	cancel()
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if err := m.cluster.LockedClock().Await(ctx, time.Time{}, func() bool { return false }); err == nil {
+	if err := m.cluster.ClockUnderLock().Await(ctx, time.Time{}, func() bool { return false }); err == nil {
 		t.Error("a wait outlived its client")
 	}
 }

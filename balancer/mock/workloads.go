@@ -146,7 +146,7 @@ func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable
 	for id, c := range work.Counts {
 		if local := ws.shards.collection(id, w.Namespace); local != nil {
 			reads, writes := int64(c.Reads), int64(c.Inserts+c.Updates+c.Deletes)
-			local.reads, local.writes = local.reads+reads, local.writes+writes
+			local.queries, local.writtenDocs = local.queries+reads, local.writtenDocs+writes
 			local.readMicros, local.writeMicros = local.readMicros+reads*readMicros, local.writeMicros+writes*writeMicros
 		}
 	}

@@ -141,7 +141,7 @@ func (g *Gate) reportUnreported(unreported []Quantity) {
 // refused the request.
 func noAnswerObstacle(what string, err error) (*obstacle, error) {
 	err = fmt.Errorf("%s: %w", what, err)
-	if !policy.FailureOf(err).IsTransient() {
+	if !policy.FailureClassOf(err).IsTransient() {
 		return nil, &OperatorNeededError{Err: err}
 	}
 	return &obstacle{reason: WaitNoAnswer, text: "waiting: " + err.Error(), left: retryInterval, err: err}, nil

@@ -31,8 +31,8 @@ type failures struct {
 	until        time.Time
 	last         error
 	pairs        map[pair]*pairFailures
-	askErr       error
-	countByClass map[policy.Failure]int
+	operatorErr       error
+	countByClass map[policy.FailureClass]int
 }
 
 type pairFailures struct {
@@ -45,16 +45,16 @@ func newFailures(maxInRow int) failures {
 	return failures{
 		maxInRow:     cmp.Or(maxInRow, defaultMaxFailures),
 		pairs:        map[pair]*pairFailures{},
-		countByClass: map[policy.Failure]int{},
+		countByClass: map[policy.FailureClass]int{},
 	}
 }
 
 // addFailure records a failure. A chunk that is too big does not count: it is split, or skipped.
 func (f *failures) addFailure(m Move, err error, now time.Time) {
-	class := policy.FailureOf(err)
+	class := policy.FailureClassOf(err)
 	f.countByClass[class]++
 	if class == policy.AskOperator {
-		f.askErr = &OperatorNeededError{Err: err}
+		f.operatorErr = &OperatorNeededError{Err: err}
 		return
 	}
 	if policy.IsTooBig(err) {
@@ -62,7 +62,7 @@ func (f *failures) addFailure(m Move, err error, now time.Time) {
 	}
 	f.last = err
 	if f.inRow++; f.inRow >= f.maxInRow {
-		f.askErr = &OperatorNeededError{InARow: f.inRow, Err: err}
+		f.operatorErr = &OperatorNeededError{InARow: f.inRow, Err: err}
 	}
 	if !class.IsTransient() {
 		return
@@ -114,7 +114,7 @@ func (f *failures) obstacle(m Move, now time.Time) *obstacle {
 		times = fmt.Sprintf("%d failures in a row", n)
 	}
 	text := fmt.Sprintf("waiting %s after %s: %v", humanize.Duration(left), times, last)
-	return &obstacle{reason: WaitFailures, text: text, left: left, isMinimum: true}
+	return &obstacle{reason: WaitFailures, text: text, left: left, leftIsMinimum: true}
 }
 
 // hasMovedNothing reports whether it is certain that a failed move has moved nothing.

@@ -27,7 +27,7 @@ type Gate struct {
 	readTime    func(context.Context) (time.Time, error)
 	readMembers func(context.Context, []catalog.ShardID) ([]Reading, error)
 	tell        func(Event)
-	readHold    func(context.Context, HoldState) (string, error) // nil if the run can't be held
+	readHold    func(context.Context, HoldInput) (string, error) // nil if the run can't be held
 	readRoom    func(context.Context, Move) (VolumeRoom, error)
 	// random returns numbers from 0 up to 1, so that the delays of several runs differ.
 	random func() float64
@@ -55,7 +55,7 @@ type Gate struct {
 	firstStepAt                    time.Time // when the first step began; shutBefore is how long a window was shut before
 	shutBefore                     time.Duration
 	byteTrajectory, stepTrajectory trajectory
-	left                           *Remaining // remaining work; nil if it is not known
+	remaining                           *Remaining // remaining work; nil if it is not known
 }
 
 // Done is the amount that a run has moved.
@@ -130,7 +130,7 @@ func (g *Gate) spent() time.Duration {
 	now := g.clock.Now()
 	spent := now.Sub(g.began)
 	for _, r := range []Reason{WaitWindow, WaitPaused} {
-		if w := g.waits[r]; w != nil && g.rules.OnlyWorkingTime {
+		if w := g.waits[r]; w != nil && g.rules.CountOnlyOpenTime {
 			spent -= w.waitedTime(now)
 		}
 	}
@@ -231,8 +231,8 @@ type obstacle struct {
 	text   string
 	// left is the duration of the obstacle, or the wait before the next check.
 	left time.Duration
-	// isMinimum says that the obstacle lasts for at least left.
-	isMinimum bool
+	// leftIsMinimum says that the obstacle lasts for at least left.
+	leftIsMinimum bool
 	// err is the error of the cluster.
 	err error
 }
@@ -248,7 +248,7 @@ func (g *Gate) localObstacleLocked(m Move) (*obstacle, error) {
 	if err := g.runOverError(m); err != nil {
 		return nil, err
 	}
-	if o := g.pauseObstacle(); o != nil {
+	if o := g.betweenMovesObstacle(); o != nil {
 		return o, nil
 	}
 	if o := g.overloadObstacle(); o != nil {
@@ -308,8 +308,8 @@ func (g *Gate) runOverError(m Move) error {
 	next := g.claimed
 	next.add(m, 1)
 	switch {
-	case g.failures.askErr != nil:
-		return g.failures.askErr
+	case g.failures.operatorErr != nil:
+		return g.failures.operatorErr
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.MovesNothing:
 		return r.MovesNote.reachedError(humanize.Count(r.MaxMoves, "move"))
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.MovesNothing:
@@ -336,13 +336,13 @@ const maxSleep = time.Minute
 // sleep waits for an obstacle, or returns an error if the obstacle lasts longer than the run may.
 func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	left := min(o.left, maxSleep)
-	free := g.rules.OnlyWorkingTime && (o.reason == WaitWindow || o.reason == WaitPaused)
+	free := g.rules.CountOnlyOpenTime && (o.reason == WaitWindow || o.reason == WaitPaused)
 	if g.rules.MaxTime > 0 && !free {
 		ends := g.rules.MaxTime - g.Spent()
 		switch {
 		case ends <= 0:
 			return g.timeLimitError()
-		case o.isMinimum && o.left >= ends && o.text != "":
+		case o.leftIsMinimum && o.left >= ends && o.text != "":
 			return &RunOverError{FromPolicy: g.rules.TimeNote.FromPolicy,
 				Why: fmt.Sprintf("no more moves before the limit of %s: %s",
 					humanize.Duration(g.rules.MaxTime), o.text)}

@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// HoldState is the input for the check whether the run is held.
-type HoldState struct {
+// HoldInput is the input for the check whether the run is held.
+type HoldInput struct {
 	// BalancerStopped says that the balancer was on and was found stopped during the run.
 	BalancerStopped bool
 	// Idle says that nothing is running.
@@ -19,7 +19,7 @@ type HoldState struct {
 
 // WithHold sets the function that reads why no move may begin, such as a pause or a freeze. An empty
 // text means that the run is not held.
-func WithHold(read func(context.Context, HoldState) (why string, err error)) Option {
+func WithHold(read func(context.Context, HoldInput) (why string, err error)) Option {
 	return func(g *Gate) { g.readHold = read }
 }
 
@@ -36,7 +36,7 @@ func (g *Gate) readHoldObstacleNow(ctx context.Context, refused bool) (*obstacle
 		return nil, nil
 	}
 	g.mu.Lock()
-	at := HoldState{BalancerStopped: g.balancerStopped, Idle: g.admittedSteps == 0 && g.checkingSteps <= 1,
+	at := HoldInput{BalancerStopped: g.balancerStopped, Idle: g.admittedSteps == 0 && g.checkingSteps <= 1,
 		CommandRefused: refused}
 	g.mu.Unlock()
 	why, err := g.readHold(ctx, at)
@@ -88,16 +88,16 @@ func (g *Gate) AwaitOpen(ctx context.Context) error {
 		if o == nil && err == nil {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			o = g.pauseObstacle()
+			o = g.betweenMovesObstacle()
 		}
 		return o, o == nil, err
 	})
 }
 
-// pauseObstacle returns the rest of the pause after the last move. The lock is held.
-func (g *Gate) pauseObstacle() *obstacle {
+// betweenMovesObstacle returns the rest of the pause after the last move. The lock is held.
+func (g *Gate) betweenMovesObstacle() *obstacle {
 	if left := g.pauseEnds.Sub(g.clock.Now()); left > 0 {
-		return &obstacle{reason: WaitBetweenMoves, left: left, isMinimum: true}
+		return &obstacle{reason: WaitBetweenMoves, left: left, leftIsMinimum: true}
 	}
 	return nil
 }

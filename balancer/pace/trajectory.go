@@ -108,7 +108,7 @@ func durationOfSeconds(s float64) time.Duration {
 func (g *Gate) SetRemaining(l Remaining) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.left = &l
+	g.remaining = &l
 }
 
 // addMarks records that a step has succeeded.
@@ -132,13 +132,13 @@ func (g *Gate) workedTime() time.Duration {
 // timeToGo returns the time of the remaining work, or of the part of it that the limits of bytes and time
 // permit; nil if it is not known yet.
 func (g *Gate) timeToGo() *DurationRange {
-	if g.left == nil || g.firstStepAt.IsZero() {
+	if g.remaining == nil || g.firstStepAt.IsZero() {
 		return nil
 	}
-	left, c := float64(g.left.Bytes), &g.byteTrajectory
+	left, c := float64(g.remaining.Bytes), &g.byteTrajectory
 	switch most := g.rules.MaxBytes; {
 	case left == 0:
-		left, c = float64(g.left.Steps), &g.stepTrajectory
+		left, c = float64(g.remaining.Steps), &g.stepTrajectory
 	case most > 0:
 		left = min(left, float64(max(0, most-g.rules.MovedBefore.Bytes-g.done.Bytes)))
 	}

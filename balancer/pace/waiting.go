@@ -137,7 +137,7 @@ func (g *Gate) removeWaiter(r Reason) (e Event, told bool) {
 type Stats struct {
 	Done
 	// Failures contains the numbers of failures by class.
-	Failures map[policy.Failure]int
+	Failures map[policy.FailureClass]int
 	// Waited is the time that moves have waited, including moves that still wait.
 	Waited map[Reason]time.Duration
 	// Left is the remaining work. TimeToGo is the estimated time for it, or for the part that the limits of
@@ -155,6 +155,6 @@ func (g *Gate) Stats() Stats {
 	for r, w := range g.waits {
 		s.Waited[r] = w.waitedTime(g.clock.Now())
 	}
-	s.Left, s.TimeToGo = g.left, g.timeToGo()
+	s.Left, s.TimeToGo = g.remaining, g.timeToGo()
 	return s
 }

@@ -70,7 +70,7 @@ func (c *Collection) IsTimeSeries() bool {
 
 func (c *Collection) newFinding(k FindingKind, shards []catalog.ShardID, text string, mend []string) Finding {
 	n := int64(max(1, len(shards)))
-	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, Mend: mend}
+	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, RepairCommands: mend}
 }
 
 // findMisplaced finds shards that have the collection but should not.
@@ -80,7 +80,7 @@ func (c *Collection) findMisplaced(expected ...catalog.ShardID) (list []Finding)
 			continue
 		}
 		f := c.newFinding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, but it belongs only on %s",
-			h.Shard, humanize.Count(h.Docs, "document"), expected[0]), repairMisplaced(c.Namespace, h))
+			h.Shard, humanize.Count(h.Docs, "document"), expected[0]), commandsForMisplaced(c.Namespace, h))
 		f.Count = max(1, h.Docs)
 		list = append(list, f)
 	}
@@ -102,7 +102,7 @@ func (c *Collection) compareUUIDs() (list []Finding) {
 		if !h.UUID.Equal(c.UUID) {
 			list = append(list, c.newFinding(UUIDDiffers, []catalog.ShardID{h.Shard}, fmt.Sprintf(
 				"%s has it with the UUID %x, the config database has %x", h.Shard, h.UUID.Data, c.UUID.Data),
-				repairMisplaced(c.Namespace, h)))
+				commandsForMisplaced(c.Namespace, h)))
 		}
 	}
 	return list
@@ -113,7 +113,7 @@ func (c *Collection) findAbsent(owning []Holding) (list []Finding) {
 		has := slices.ContainsFunc(owning, func(h Holding) bool { return h.Shard == id })
 		if !has && !slices.Contains(c.Unreadable, id) {
 			list = append(list, c.newFinding(Absent, []catalog.ShardID{id},
-				fmt.Sprintf("%s owns chunks of it and has no such collection", id), repairAbsent(c.Namespace)))
+				fmt.Sprintf("%s owns chunks of it and has no such collection", id), commandsForAbsent(c.Namespace)))
 		}
 	}
 	return list
@@ -162,7 +162,7 @@ func (c *Collection) compareOptions(owning []Holding) (list []Finding) {
 		}
 	}
 	return []Finding{c.newFinding(OptionsDiffer, differ, "options differ: "+strings.Join(parts, ", "),
-		repairOptions(c.Namespace, all[0].value, all[1:]))}
+		commandsForOptions(c.Namespace, all[0].value, all[1:]))}
 }
 
 // compareIndexes compares indexes by their names.
@@ -195,13 +195,13 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 			list = append(list,
 				c.newFinding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
 					n, humanize.Join(absent.shards, ", "), humanize.Join(all[0].shards, ", ")),
-					repairIndex(c.Namespace, all[0].value)))
+					commandsForIndex(c.Namespace, all[0].value)))
 		}
 		for _, v := range all[1:] {
 			list = append(list, c.newFinding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,
 				humanize.Literal(v.value), humanize.Join(v.shards, ", "), humanize.Literal(all[0].value),
 				humanize.Join(all[0].shards, ", ")),
-				replaceIndex(c.Namespace, n, all[0].value)))
+				commandsForReplacedIndex(c.Namespace, n, all[0].value)))
 		}
 	}
 	return list

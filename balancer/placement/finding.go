@@ -71,8 +71,8 @@ type Finding struct {
 	Text string `json:"text"`
 	// Documents are the first affected documents.
 	Documents []Document `json:"documents,omitempty"`
-	// Mend holds the commands that repair the inconsistency, or instructions, one a line.
-	Mend []string `json:"mend"`
+	// RepairCommands holds the commands that repair the inconsistency, or instructions, one a line.
+	RepairCommands []string `json:"mend"`
 	// File is the file in which the documents were saved.
 	File string `json:"file,omitzero"`
 }

@@ -56,7 +56,7 @@ func MergeInconsistencies(found []Finding, reported []catalog.Inconsistency) []F
 			Namespace: r.Namespace,
 			Count:     1,
 			Text:      r.Type + ": " + r.Description,
-			Mend:      repairReported(),
+			RepairCommands:      commandsForReported(),
 		}
 		if r.Shard != "" {
 			f.Shards = []catalog.ShardID{r.Shard}

@@ -46,8 +46,8 @@ func (o *Owners) OwnerOf(key []byte) (catalog.ShardID, bool) {
 // Shards returns the shards that own keys, sorted by id.
 func (o *Owners) Shards() []catalog.ShardID { return slices.Sorted(slices.Values(o.shards)) }
 
-// ChunkReader builds Owners from the documents of config.chunks, and finds inconsistencies in them.
-type ChunkReader struct {
+// OwnersBuilder builds Owners from the documents of config.chunks, and finds inconsistencies in them.
+type OwnersBuilder struct {
 	coll      catalog.Collection
 	shards    []catalog.ShardID
 	owners    Owners
@@ -55,16 +55,16 @@ type ChunkReader struct {
 	found     map[FindingKind]*Finding
 }
 
-// NewChunkReader returns a ChunkReader for a collection; known are the shards of the cluster.
-func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *ChunkReader {
-	return &ChunkReader{
+// NewOwnersBuilder returns a OwnersBuilder for a collection; known are the shards of the cluster.
+func NewOwnersBuilder(coll catalog.Collection, known []catalog.ShardID) *OwnersBuilder {
+	return &OwnersBuilder{
 		coll: coll, shards: known, owners: Owners{pattern: coll.Pattern}, coveredTo: coll.Pattern.GlobalMin(),
 		found: map[FindingKind]*Finding{},
 	}
 }
 
-// Put adds the next chunk; chunks have to be sorted by min.
-func (r *ChunkReader) Put(doc bson.Raw) {
+// Add adds the next chunk; chunks have to be sorted by min.
+func (r *OwnersBuilder) Add(doc bson.Raw) {
 	c, err := catalog.ParseChunk(r.coll.Pattern, doc)
 	if err != nil {
 		r.addFinding(ChunkInvalid, fmt.Sprintf("%s: %v", idText(doc), err))
@@ -78,7 +78,7 @@ func (r *ChunkReader) Put(doc bson.Raw) {
 	}
 	lower := c.Min
 	if c.Min.Less(r.coveredTo) {
-		r.addFinding(ChunkOverlap, r.rangeText(c.Min, minKey(r.coveredTo, c.Max)))
+		r.addFinding(ChunkOverlap, r.rangeText(c.Min, lesserKey(r.coveredTo, c.Max)))
 		lower = r.coveredTo
 	}
 	if r.coveredTo.Less(c.Max) {
@@ -88,7 +88,7 @@ func (r *ChunkReader) Put(doc bson.Raw) {
 }
 
 // Finish returns the owners of all keys, and the inconsistencies.
-func (r *ChunkReader) Finish() (*Owners, []Finding) {
+func (r *OwnersBuilder) Finish() (*Owners, []Finding) {
 	if end := r.coll.Pattern.GlobalMax(); r.coveredTo.Less(end) {
 		r.addGap(end)
 	}
@@ -101,20 +101,20 @@ func (r *ChunkReader) Finish() (*Owners, []Finding) {
 	return &r.owners, list
 }
 
-func (r *ChunkReader) addGap(to catalog.Key) {
+func (r *OwnersBuilder) addGap(to catalog.Key) {
 	r.addFinding(ChunkGap, r.rangeText(r.coveredTo, to))
 	r.addRange(r.coveredTo, -1)
 	r.coveredTo = to
 }
 
-func (r *ChunkReader) addRange(from catalog.Key, shard int32) {
+func (r *OwnersBuilder) addRange(from catalog.Key, shard int32) {
 	if n := len(r.owners.ranges); n > 0 && r.owners.ranges[n-1].shard == shard {
 		return
 	}
 	r.owners.ranges = append(r.owners.ranges, ownedRange{from, shard})
 }
 
-func (r *ChunkReader) shardIndex(id catalog.ShardID) int32 {
+func (r *OwnersBuilder) shardIndex(id catalog.ShardID) int32 {
 	i := slices.Index(r.owners.shards, id)
 	if i < 0 {
 		i = len(r.owners.shards)
@@ -129,10 +129,10 @@ var chunkTexts = map[FindingKind]string{
 	ChunkInvalid: "invalid chunk: ",
 }
 
-func (r *ChunkReader) addFinding(k FindingKind, what string) {
+func (r *OwnersBuilder) addFinding(k FindingKind, what string) {
 	f := r.found[k]
 	if f == nil {
-		f = &Finding{Kind: k, Namespace: r.coll.Namespace, Mend: repairChunks(r.coll)}
+		f = &Finding{Kind: k, Namespace: r.coll.Namespace, RepairCommands: commandsForChunks(r.coll)}
 		r.found[k] = f
 	}
 	f.Count++
@@ -146,11 +146,11 @@ func (r *ChunkReader) addFinding(k FindingKind, what string) {
 	}
 }
 
-func (r *ChunkReader) rangeText(from, to catalog.Key) string {
+func (r *OwnersBuilder) rangeText(from, to catalog.Key) string {
 	return humanize.Literal(r.coll.Pattern.Bound(from)) + " to " + humanize.Literal(r.coll.Pattern.Bound(to))
 }
 
-func minKey(a, b catalog.Key) catalog.Key {
+func lesserKey(a, b catalog.Key) catalog.Key {
 	if a.Less(b) {
 		return a
 	}

@@ -62,9 +62,9 @@ func (s span) doc(t testing.TB) bson.Raw {
 
 func read(t testing.TB, chunks ...span) (*Owners, []Finding) {
 	t.Helper()
-	r := NewChunkReader(collection(t, "x"), []catalog.ShardID{"a", "b"})
+	r := NewOwnersBuilder(collection(t, "x"), []catalog.ShardID{"a", "b"})
 	for _, c := range chunks {
-		r.Put(c.doc(t))
+		r.Add(c.doc(t))
 	}
 	return r.Finish()
 }
@@ -166,7 +166,7 @@ func TestZones(t *testing.T) {
 		mend := ""
 		for _, f := range CheckZones(collection(t, "x", "y"), c.zones) {
 			kinds = append(kinds, f.Kind)
-			mend += strings.Join(f.Mend, "\n")
+			mend += strings.Join(f.RepairCommands, "\n")
 		}
 		if !slices.Equal(kinds, c.kinds) || !strings.Contains(mend, c.mend) {
 			t.Errorf("%s: %v %s", c.name, kinds, mend)
@@ -284,7 +284,7 @@ func TestCompare(t *testing.T) {
 		mend := ""
 		for _, f := range c.of.FindDifferences() {
 			got = append(got, fmt.Sprintf("%s %v", f.Kind, f.Shards))
-			mend += strings.Join(f.Mend, "\n")
+			mend += strings.Join(f.RepairCommands, "\n")
 		}
 		if !slices.Equal(got, c.want) || !strings.Contains(mend, c.mend) {
 			t.Errorf("%s: %v, %s", c.name, got, mend)

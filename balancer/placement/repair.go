@@ -33,9 +33,9 @@ func onShardComment(id catalog.ShardID, host string) string {
 	return fmt.Sprintf("// on the primary of %s (%s), from 8.0 on with the role directShardOperations:", id, host)
 }
 
-// RepairLone returns how to restore lone documents that have been saved in a file; an empty file means
+// CommandsForLone returns how to restore lone documents that have been saved in a file; an empty file means
 // that they have not been saved yet.
-func RepairLone(ns string, documents []bson.Raw, file string) []string {
+func CommandsForLone(ns string, documents []bson.Raw, file string) []string {
 	switch {
 	case file != "":
 		each := fmt.Sprintf(`fs.readFileSync(%s, "utf8").trim().split("\n")`, humanize.TextLiteral(file))
@@ -46,9 +46,9 @@ func RepairLone(ns string, documents []bson.Raw, file string) []string {
 	return []string{"// enter it again with --export DIR: the documents are saved there, and it says how to insert them"}
 }
 
-// RepairOrphans says how orphans are deleted for which nothing waits: cleanupOrphaned only waits for range
+// CommandsForOrphans says how orphans are deleted for which nothing waits: cleanupOrphaned only waits for range
 // deletions from 4.4 on.
-func RepairOrphans(c *Collection, id catalog.ShardID, host string, ids []bson.RawValue, file string) []string {
+func CommandsForOrphans(c *Collection, id catalog.ShardID, host string, ids []bson.RawValue, file string) []string {
 	values := make([]string, len(ids))
 	for i, v := range ids {
 		values[i] = humanize.ValueLiteral(v)
@@ -102,8 +102,8 @@ func DocumentQuery(p catalog.KeyPattern, doc bson.Raw) bson.Raw {
 	return raw
 }
 
-// RepairUnplaced returns how to repair documents whose key is in no chunk.
-func RepairUnplaced() []string {
+// CommandsForUnplaced returns how to repair documents whose key is in no chunk.
+func CommandsForUnplaced() []string {
 	return []string{"// mend the chunks first; a document with an array in its shard key has to be rewritten"}
 }
 
@@ -116,12 +116,12 @@ func RepairUnique(ns string, ids []bson.RawValue) []string {
 	return lines
 }
 
-// RepairCount returns the commands that make shards recount their documents.
-func RepairCount(ns string) []string {
+// CommandsForCount returns the commands that make shards recount their documents.
+func CommandsForCount(ns string) []string {
 	return []string{commandText(ns, "{validate: "+collName(ns)+"}")}
 }
 
-func repairChunks(c catalog.Collection) []string {
+func commandsForChunks(c catalog.Collection) []string {
 	return []string{
 		"// no command of a router mends that: stop the balancer, and save the config database",
 		"sh.stopBalancer()",
@@ -129,9 +129,9 @@ func repairChunks(c catalog.Collection) []string {
 	}
 }
 
-// repairZone returns the commands that remove a range of a zone. The router refuses to remove a range
+// commandsForZone returns the commands that remove a range of a zone. The router refuses to remove a range
 // that it would not assign.
-func repairZone(c catalog.Collection, doc bson.Raw) []string {
+func commandsForZone(c catalog.Collection, doc bson.Raw) []string {
 	z, err := catalog.ParseZone(c.Pattern, doc)
 	if err != nil || !z.Min.Less(z.Max) {
 		return []string{
@@ -153,7 +153,7 @@ func repairZone(c catalog.Collection, doc bson.Raw) []string {
 		humanize.TextLiteral(z.Zone)))
 }
 
-func repairMisplaced(ns string, h Holding) []string {
+func commandsForMisplaced(ns string, h Holding) []string {
 	return []string{
 		"// save it, for it may have documents that are nowhere else:",
 		fmt.Sprintf("// mongodump --host %s --db %s --collection %s", h.Host, strings.SplitN(ns, ".", 2)[0], collName(ns)),
@@ -162,7 +162,7 @@ func repairMisplaced(ns string, h Holding) []string {
 	}
 }
 
-func repairAbsent(ns string) []string {
+func commandsForAbsent(ns string) []string {
 	return []string{
 		"// the shard has lost it: restore its documents from a backup. An empty one is made by",
 		collectionText(ns) + ".createIndex({_id: 1})",
@@ -178,8 +178,8 @@ var collModOptions = map[string]string{
 	"expireAfterSeconds":           `"off"`,
 }
 
-// repairOptions returns the commands that set the most common options on all shards.
-func repairOptions(ns string, wanted bson.Raw, others []variant) []string {
+// commandsForOptions returns the commands that set the most common options on all shards.
+func commandsForOptions(ns string, wanted bson.Raw, others []variant) []string {
 	var parts []string
 	fixed := false
 	names := catalog.FieldNames(wanted)
@@ -210,17 +210,17 @@ func repairOptions(ns string, wanted bson.Raw, others []variant) []string {
 	return lines
 }
 
-// repairIndex makes an index on the shards that don't have it; on others nothing happens.
-func repairIndex(ns string, spec bson.Raw) []string {
+// commandsForIndex makes an index on the shards that don't have it; on others nothing happens.
+func commandsForIndex(ns string, spec bson.Raw) []string {
 	return []string{commandText(ns, "{createIndexes: "+collName(ns)+", indexes: ["+humanize.Literal(spec)+"]}")}
 }
 
-func replaceIndex(ns, name string, wanted bson.Raw) []string {
+func commandsForReplacedIndex(ns, name string, wanted bson.Raw) []string {
 	return append(
 		[]string{collectionText(ns) + ".dropIndex(" + humanize.TextLiteral(name) + ")"},
-		repairIndex(ns, wanted)...)
+		commandsForIndex(ns, wanted)...)
 }
 
-func repairReported() []string {
+func commandsForReported() []string {
 	return []string{"// see db.adminCommand({checkMetadataConsistency: 1}), and MongoDB's manual about it"}
 }

@@ -20,7 +20,7 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard
 		_, partial := spec.Lookup("partialFilterExpression").DocumentOK()
 		sparse, _ := spec.Lookup("sparse").BooleanOK()
 		switch {
-		case beginsWith(key, p.Fields()) && CollationOf(spec) == nil:
+		case beginsWithInAnyOrder(key, p.Fields()) && CollationOf(spec) == nil:
 			if !partial {
 				enforced = append(enforced, spec)
 			}
@@ -33,8 +33,8 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (enforced, perShard
 	return enforced, perShard, incomparable
 }
 
-// beginsWith reports whether the fields of a shard key are the first fields of an index, in any order.
-func beginsWith(key bson.Raw, fields []string) bool {
+// beginsWithInAnyOrder reports whether the fields of a shard key are the first fields of an index, in any order.
+func beginsWithInAnyOrder(key bson.Raw, fields []string) bool {
 	elements, err := key.Elements()
 	if err != nil || len(elements) < len(fields) {
 		return false

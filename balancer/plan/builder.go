@@ -14,7 +14,7 @@ import (
 // builder builds a plan from the events of a simulation.
 type builder struct {
 	o     Options
-	scope *scope
+	input *input
 	plan  *Plan
 
 	// holdings contains what each shard has after the last step.
@@ -62,8 +62,8 @@ type failurePeriod struct {
 	last         error
 }
 
-func newBuilder(sc *scope, o Options) *builder {
-	b := &builder{o: o, scope: sc}
+func newBuilder(sc *input, o Options) *builder {
+	b := &builder{o: o, input: sc}
 	b.holdings = b.initialHoldings()
 	b.plan = &Plan{Format: FormatVersion, Goal: o.Goal, Model: o.Model.Name, Seed: o.Seed, Limits: o.Limits,
 		Steps: []Step{}}
@@ -76,7 +76,7 @@ func newBuilder(sc *scope, o Options) *builder {
 // initialHoldings returns what each shard has before the first step.
 func (b *builder) initialHoldings() map[catalog.ShardID]Holding {
 	held := map[catalog.ShardID]Holding{}
-	for _, c := range b.scope.colls {
+	for _, c := range b.input.colls {
 		for id, data := range c.Sizes {
 			addHolding(held, id, Holding{Bytes: data.Bytes})
 		}
@@ -121,11 +121,11 @@ func (b *builder) addStep(s Step, e sim.Event) {
 		return
 	}
 	s.Namespace, s.From, s.Min, s.Max = e.Namespace, e.From, e.Min, e.Max
-	if !e.Lowest.IsZero() {
-		s.Within = &Range{Min: e.Lowest, Max: e.Highest}
+	if !e.KnownBoundBelow.IsZero() {
+		s.Within = &Range{Min: e.KnownBoundBelow, Max: e.KnownBoundAbove}
 	}
-	began := b.scope.start.Time()
-	s.After, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
+	began := b.input.start.Time()
+	s.Start, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
 	s.Number, s.Round = len(b.plan.Steps)+1, b.plan.Totals.Rounds
 	fresh := b.startsRound(s)
 	if fresh {
@@ -177,7 +177,7 @@ func (b *builder) limitExceededBy(s Step) string {
 		return "bytes"
 	case l.Rounds > 0 && s.Round > l.Rounds:
 		return "rounds"
-	case l.Time > 0 && s.After+s.Takes > l.Time:
+	case l.Time > 0 && s.Start+s.Takes > l.Time:
 		return "time"
 	}
 	return ""
@@ -224,7 +224,7 @@ func (b *builder) isGoalReached() bool {
 	case Drain:
 		return b.holdings[b.o.Goal.Shard].Chunks == 0
 	case Defragment:
-		return b.defragmentedCount >= len(b.scope.colls)
+		return b.defragmentedCount >= len(b.input.colls)
 	}
 	return false
 }

@@ -66,7 +66,7 @@ func (c *checker) checkStep(s Step) error {
 		return fmt.Errorf("%q is not one of its collections", s.Namespace)
 	case s.From == "":
 		return errors.New("it has no shard")
-	case s.Bytes < 0 || s.Documents < 0 || s.After < 0 || s.Takes < 0:
+	case s.Bytes < 0 || s.Documents < 0 || s.Start < 0 || s.Takes < 0:
 		return errors.New("a quantity is negative")
 	}
 	bounds := append([]catalog.Key{s.Min, s.Max}, s.Points...)
@@ -145,7 +145,7 @@ func (s Step) shards() []catalog.ShardID {
 
 // add adds a step to the totals.
 func (t *Totals) add(s Step) {
-	t.Rounds, t.Time = s.Round, max(t.Time, s.After+s.Takes)
+	t.Rounds, t.Time = s.Round, max(t.Time, s.Start+s.Takes)
 	switch s.Kind {
 	case Move:
 		t.Moves++

@@ -12,18 +12,18 @@ import (
 // addConsolidation adds merges of all adjacent chunks on a shard that can be merged, whatever their
 // age. A round has one merge on each shard.
 func (b *builder) addConsolidation() {
-	b.balancerIdle, b.endSnapshot = true, b.scope.start
+	b.balancerIdle, b.endSnapshot = true, b.input.start
 	var work [][]mergeRun
-	for _, shard := range b.scope.start.Shards() {
+	for _, shard := range b.input.start.Shards() {
 		var runs []mergeRun
-		for _, c := range b.scope.colls {
+		for _, c := range b.input.colls {
 			runs = append(runs, findMergeRuns(c, shard.ID)...)
 		}
 		if len(runs) > 0 {
 			work = append(work, runs)
 		}
 	}
-	at := b.scope.start.Time()
+	at := b.input.start.Time()
 	for len(work) > 0 && !b.closed {
 		left := work[:0]
 		for _, runs := range work {

@@ -27,7 +27,7 @@ func (b *builder) finish() (*Plan, error) {
 func (b *builder) noteGuesses() {
 	var guessed []string
 	for _, s := range b.plan.Steps {
-		c := b.scope.start.Collection(s.Namespace)
+		c := b.input.start.Collection(s.Namespace)
 		if s.Within != nil && c != nil && !c.KnowsKeyDistribution() && !slices.Contains(guessed, s.Namespace) {
 			guessed = append(guessed, s.Namespace)
 		}

@@ -31,9 +31,9 @@ func (b *builder) searchFittingOrder() error {
 	if err != nil {
 		return err
 	}
-	other := newBuilder(b.scope, b.o)
+	other := newBuilder(b.input, b.o)
 	other.plan.Basis, other.plan.Note = b.plan.Basis, b.plan.Note
-	other.volumes = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk)
+	other.volumes = catalog.NewVolumes(b.input.start, b.o.Limits.Disk)
 	if !other.scheduleInRoom(f.steps(moves)) {
 		return nil
 	}
@@ -42,12 +42,12 @@ func (b *builder) searchFittingOrder() error {
 	return nil
 }
 
-// maxSearchMoves limits a search by the product of chunks and shards, which is the maximum number of
+// maxMovesPerState limits a search by the product of chunks and shards, which is the maximum number of
 // moves in each state. maxStates is the maximum number of states that are kept, and maxPlaces is the
 // maximum number of chunk positions in all of them. A small cluster has fewer states, so that a failed
 // search proves that there is no such order.
 const (
-	maxSearchMoves = 4_000
+	maxMovesPerState = 4_000
 	maxStates      = 20_000
 	maxPlaces      = 2_000_000
 )
@@ -77,7 +77,7 @@ type fitChunk struct {
 
 // newFitSearch returns a search; nil if the cluster is too large.
 func newFitSearch(b *builder) *fitSearch {
-	f := &fitSearch{b: b, colls: b.scope.colls, shards: b.scope.start.Shards(), tried: map[string][]*catalog.Volumes{}}
+	f := &fitSearch{b: b, colls: b.input.colls, shards: b.input.start.Shards(), tried: map[string][]*catalog.Volumes{}}
 	count := 0
 	for _, c := range f.colls {
 		if c.Table == nil {
@@ -85,7 +85,7 @@ func newFitSearch(b *builder) *fitSearch {
 		}
 		count += c.Table.Len()
 	}
-	if len(f.shards) > 250 || count*len(f.shards) > maxSearchMoves {
+	if len(f.shards) > 250 || count*len(f.shards) > maxMovesPerState {
 		return nil
 	}
 	for i := range f.colls {
@@ -94,7 +94,7 @@ func newFitSearch(b *builder) *fitSearch {
 			return nil
 		}
 	}
-	f.start = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk)
+	f.start = catalog.NewVolumes(b.input.start, b.o.Limits.Disk)
 	for _, d := range b.pendingDeletions() { // a search may wait for all of them
 		f.start.RemoveData(d.ns, d.shard, d.bytes)
 	}
@@ -104,15 +104,15 @@ func newFitSearch(b *builder) *fitSearch {
 // addCollection adds the chunks of a collection to the search. It returns false if a chunk is on a
 // shard that does not exist.
 func (f *fitSearch) addCollection(i int) bool {
-	c, release := f.colls[i], f.b.scope.start.Release()
-	size := c.ChunkSize(f.b.scope.start.Settings())
+	c, release := f.colls[i], f.b.input.start.Release()
+	size := c.ChunkSize(f.b.input.start.Settings())
 	contents := f.b.o.Model.Contents(c, size)
 	stays := policy.ReportBlocked(c.Collection, release, nil)
 	for chunk := range c.Table.All() {
 		amount, data := contents(chunk), c.Sizes[chunk.Shard]
 		most := policy.MaxDocuments(release, data.Documents+data.Orphans, data.Bytes+data.OrphanBytes, size)
 		one := fitChunk{Chunk: chunk, coll: i, bytes: amount.Bytes, docs: amount.Documents}
-		if _, ok := f.b.scope.start.Shard(chunk.Shard); !ok {
+		if _, ok := f.b.input.start.Shard(chunk.Shard); !ok {
 			return false
 		}
 		for at, shard := range f.shards {
@@ -162,7 +162,7 @@ func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 			return s.path(), true, nil
 		}
 		if watch := f.b.o.Watch; watch != nil {
-			if err := watch(sim.Progress{Moves: s.moves, At: f.b.scope.start.Time()}); err != nil {
+			if err := watch(sim.Progress{Moves: s.moves, At: f.b.input.start.Time()}); err != nil {
 				return nil, false, err
 			}
 		}
@@ -211,7 +211,7 @@ func (f *fitSearch) nextStates(s *searchState) func(yield func(*searchState) boo
 func (f *fitSearch) remember(s *searchState) bool {
 	key := string(s.places)
 	for _, had := range f.tried[key] {
-		if had.NotLargerThan(s.volumes) {
+		if had.FilesNotLargerThan(s.volumes) {
 			return false
 		}
 	}

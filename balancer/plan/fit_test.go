@@ -124,13 +124,13 @@ func replay(s *catalog.Snapshot, p *plan.Plan, limit float64) error {
 	}
 	var later []deletion
 	steps := slices.Clone(p.Steps)
-	slices.SortStableFunc(steps, func(a, b plan.Step) int { return int(a.After - b.After) })
+	slices.SortStableFunc(steps, func(a, b plan.Step) int { return int(a.Start - b.Start) })
 	for _, step := range steps {
 		if step.Kind != plan.Move {
 			continue
 		}
 		later = slices.DeleteFunc(later, func(x deletion) bool {
-			gone := x.at <= step.After
+			gone := x.at <= step.Start
 			if gone {
 				d.goes(x.step.Namespace, string(x.step.From), x.step.Bytes)
 			}
@@ -138,9 +138,9 @@ func replay(s *catalog.Snapshot, p *plan.Plan, limit float64) error {
 		})
 		if !d.comes(step.Namespace, string(step.To), step.Bytes) {
 			return fmt.Errorf("step %d, %s of %s from %s to %s after %s, takes the volume over its limit", step.Number,
-				step.Min, step.Namespace, step.From, step.To, step.After)
+				step.Min, step.Namespace, step.From, step.To, step.Start)
 		}
-		later = append(later, deletion{step.After + step.Takes + 15*time.Minute, step})
+		later = append(later, deletion{step.Start + step.Takes + 15*time.Minute, step})
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (f *fitSearch) shardSizes(i int, places []uint8) []int64 {
 // isUneven reports whether the balancer certainly moves chunks of a collection without zones. In that
 // case the policy need not be run.
 func (f *fitSearch) isUneven(i int, sizes []int64) bool {
-	c, start := f.colls[i], f.b.scope.start
+	c, start := f.colls[i], f.b.input.start
 	if c.Zones.Len() > 0 || !start.Release().BalancesBySize() || len(c.Sizes) < len(f.shards) || c.Count().Jumbo > 0 ||
 		policy.ReportBlocked(c.Collection, start.Release(), nil) {
 		return false
@@ -90,8 +90,8 @@ func (f *fitSearch) isUneven(i int, sizes []int64) bool {
 
 // isSettled reports whether the balancer chooses nothing in a collection.
 func (f *fitSearch) isSettled(s policy.Situation) bool {
-	release := f.b.scope.start.Release()
-	c := f.b.scope.start.Collection(s.Namespace)
+	release := f.b.input.start.Release()
+	c := f.b.input.start.Collection(s.Namespace)
 	if policy.ReportBlocked(c.Collection, release, nil) {
 		return true
 	}
@@ -119,7 +119,7 @@ func (f *fitSearch) newSituation(i int, places []uint8) policy.Situation {
 		shards[i] = shard.Shard
 	}
 	return balancer.NewSituation(balancer.Routing{Collection: c.Collection, Table: c.Table, Zones: c.Zones}, sizes, shards,
-		f.b.scope.start.Settings())
+		f.b.input.start.Settings())
 }
 
 // endChunk returns the index after the last chunk of a collection.
@@ -175,7 +175,7 @@ func (f *fitSearch) placesAfter(moves []fitMove) []uint8 {
 
 // snapshotAt returns the cluster with a distribution of chunks.
 func (f *fitSearch) snapshotAt(places []uint8) (*catalog.Snapshot, error) {
-	s := f.b.scope.start
+	s := f.b.input.start
 	for i := range f.colls {
 		c, err := f.collectionAt(i, places)
 		if err != nil {

@@ -43,20 +43,20 @@ type pendingDeletion struct {
 	shard     catalog.ShardID
 	min, max  catalog.Key // zero if not known
 	bytes     int64
-	deletedAt time.Time
+	dueAt time.Time
 }
 
 // pendingDeletions returns the range deletions in the snapshot. The orphans of a collection on a shard
 // count as deleted with the last of its range deletions.
 func (b *builder) pendingDeletions() (list []pendingDeletion) {
-	s := b.scope.start
+	s := b.input.start
 	for _, x := range s.Parts().Deletions {
 		c := s.Collection(x.Namespace)
 		if c == nil || !c.UUID.Equal(x.UUID) {
 			continue
 		}
 		d := pendingDeletion{ns: x.Namespace, shard: x.Shard, bytes: c.Sizes[x.Shard].OrphanBytes,
-			deletedAt: sim.DeletionDue(x, s.Time(), b.o.Costs.OrphanDelay)}
+			dueAt: sim.DeletionDue(x, s.Time(), b.o.Costs.OrphanDelay)}
 		d.min, _ = c.Pattern.ParseKey(x.Min)
 		d.max, _ = c.Pattern.ParseKey(x.Max)
 		at := slices.IndexFunc(list, func(had pendingDeletion) bool {
@@ -64,7 +64,7 @@ func (b *builder) pendingDeletions() (list []pendingDeletion) {
 		})
 		switch {
 		case at < 0:
-		case list[at].deletedAt.Before(d.deletedAt):
+		case list[at].dueAt.Before(d.dueAt):
 			list[at].bytes = 0
 		default:
 			d.bytes = 0
@@ -78,11 +78,11 @@ func (b *builder) pendingDeletions() (list []pendingDeletion) {
 // waits for range deletions on its recipient if a file would otherwise grow permanently. scheduleInRoom
 // returns false if a step never has room.
 func (b *builder) scheduleInRoom(steps []Step) bool {
-	at, pending := b.scope.start.Time(), b.pendingDeletions()
+	at, pending := b.input.start.Time(), b.pendingDeletions()
 	for _, s := range steps {
 		for {
 			pending = slices.DeleteFunc(pending, func(d pendingDeletion) bool {
-				gone := !d.deletedAt.After(at)
+				gone := !d.dueAt.After(at)
 				if gone {
 					b.volumes.RemoveData(d.ns, d.shard, d.bytes)
 				}
@@ -118,8 +118,8 @@ func firstDeletionFor(pending []pendingDeletion, s Step, grows bool) (first time
 	for _, d := range pending {
 		same := d.shard == s.From || d.shard == s.To
 		overlaps := same && !d.min.IsZero() && !d.max.IsZero() && catalog.Overlap(d.min, d.max, s.Min, s.Max)
-		if d.ns == s.Namespace && (overlaps || grows && d.shard == s.To) && (first.IsZero() || d.deletedAt.Before(first)) {
-			first = d.deletedAt
+		if d.ns == s.Namespace && (overlaps || grows && d.shard == s.To) && (first.IsZero() || d.dueAt.Before(first)) {
+			first = d.dueAt
 		}
 	}
 	return first

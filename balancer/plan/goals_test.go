@@ -143,7 +143,7 @@ func TestLimits(t *testing.T) {
 		"moves":               {plan.Limits{Moves: 5}, 5},
 		"bytes":               {plan.Limits{Bytes: 4*128*mib + 100}, 4},
 		"rounds":              {plan.Limits{Rounds: 3}, 3},
-		"time":                {plan.Limits{Time: all.Steps[6].After + all.Steps[6].Takes}, 7},
+		"time":                {plan.Limits{Time: all.Steps[6].Start + all.Steps[6].Takes}, 7},
 		"the smallest of all": {plan.Limits{Moves: 9, Bytes: 2 * 128 * mib}, 2},
 	} {
 		p := mustMake(t, s, plan.Options{Limits: c.limits})

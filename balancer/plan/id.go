@@ -114,7 +114,7 @@ func (p *Plan) hashID(withProse bool) (string, error) {
 // appendForm appends a form of the step that is different for different steps.
 func (s Step) appendForm(to []byte) []byte {
 	for _, n := range []int64{
-		int64(s.Number), int64(s.Round), int64(s.After), int64(s.Takes), int64(s.Chunks), s.Bytes, s.Documents,
+		int64(s.Number), int64(s.Round), int64(s.Start), int64(s.Takes), int64(s.Chunks), s.Bytes, s.Documents,
 		int64(len(s.Points)), boolToInt(s.ForceJumbo),
 	} {
 		to = binary.AppendVarint(to, n)

@@ -17,7 +17,7 @@ import (
 // balancer of later releases does the same, without the upper limit.
 func (b *builder) addLegacyDefragmentation() {
 	var steps []Step
-	for _, c := range b.scope.colls {
+	for _, c := range b.input.colls {
 		steps = append(steps, b.packCollection(c)...)
 	}
 	b.schedule(steps)
@@ -43,14 +43,14 @@ type cell struct {
 }
 
 func (b *builder) packCollection(c *catalog.CollectionState) []Step {
-	if c.ForbidsChunkOperations(b.scope.start.Release()) {
+	if c.ForbidsChunkOperations(b.input.start.Release()) {
 		return nil
 	}
 	p := &packedCollection{
-		coll: c, limit: c.ChunkSize(b.scope.start.Settings()),
+		coll: c, limit: c.ChunkSize(b.input.start.Settings()),
 		shardBytes: map[catalog.ShardID]int64{}, builder: b,
 		mayReceive: func(zone string, id catalog.ShardID) bool {
-			return slices.Contains(eligibleShards(b.scope.start, zone), id)
+			return slices.Contains(eligibleShards(b.input.start, zone), id)
 		},
 	}
 	contents := b.o.Model.Contents(c, p.limit)

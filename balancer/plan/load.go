@@ -21,25 +21,25 @@ type LoadImbalance struct {
 
 // addLoadSteps adds the steps that balance the load.
 func (b *builder) addLoadSteps() {
-	colls, places := heat.SnapshotInput(b.scope.start, b.scope.loadMaps(b.o.Maps))
-	d := heat.Decide(colls, places, heat.Options{LoadKind: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
+	colls, places := heat.SnapshotInput(b.input.start, b.input.heatMaps(b.o.HeatMaps))
+	d := heat.Decide(colls, places, heat.Options{LoadKind: b.o.Goal.LoadKind, Horizon: b.o.Horizon, Volumes: b.volumes})
 	b.plan.Load = &LoadImbalance{d.Before, d.After}
 	steps := make([]Step, 0, len(d.Steps))
 	for _, s := range d.Steps {
 		step := Step{Kind: Move, Namespace: s.Namespace, From: s.From, To: s.To, Min: s.Min, Max: s.Max, Bytes: s.Bytes,
-			Why: fmt.Sprintf("It has %.0f%% of the load that a shard has on average.", s.Share*100)}
-		if !s.At.IsZero() {
-			step.Kind, step.Points = Split, []catalog.Key{s.At}
+			Why: fmt.Sprintf("It has %.0f%% of the load that a shard has on average.", s.OfMean*100)}
+		if !s.Point.IsZero() {
+			step.Kind, step.Points = Split, []catalog.Key{s.Point}
 			step.Why = "It has more load than another shard may take as a whole."
 		}
 		steps = append(steps, step)
 	}
 	b.schedule(steps)
-	b.obstacles = append(b.obstacles, diagnosis.StuckLoadFindings(d, b.o.Maps)...)
+	b.obstacles = append(b.obstacles, diagnosis.StuckLoadFindings(d, b.o.HeatMaps)...)
 }
 
-// loadMaps returns the heat maps of the plan's collections.
-func (sc *scope) loadMaps(maps []heat.Map) (list []heat.Map) {
+// heatMaps returns the heat maps of the plan's collections.
+func (sc *input) heatMaps(maps []heat.Map) (list []heat.Map) {
 	for _, m := range maps {
 		if c := sc.start.Collection(m.Namespace); c != nil && !c.NoBalance {
 			list = append(list, m)

@@ -20,7 +20,7 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	if err := o.setDefaults(s); err != nil {
 		return nil, err
 	}
-	sc, err := newScope(s, o)
+	sc, err := newInput(s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (b *builder) chooseSteps() error {
 	case b.o.Goal.Kind == Load:
 		b.addLoadSteps()
 		return nil
-	case b.o.Goal.Kind == Defragment && !b.scope.start.Release().Defragments():
+	case b.o.Goal.Kind == Defragment && !b.input.start.Release().Defragments():
 		b.addLegacyDefragmentation()
 		return nil
 	}
@@ -92,21 +92,21 @@ func (o *Options) setDefaults(s *catalog.Snapshot) error {
 // simConfig returns the configuration of the simulated engine.
 func (b *builder) simConfig() sim.Config {
 	return sim.Config{
-		Location: b.scope.start.BalancerTime().Location(), Rand: b.o.newRand(), Parameters: b.o.Parameters, IgnoreMode: true,
-		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, OnDecisions: b.onDecisions,
+		Location: b.input.start.BalancerTime().Location(), Rand: b.o.newRand(), Parameters: b.o.Parameters, IgnoreMode: true,
+		Reasons: b.input.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, OnDecisions: b.onDecisions,
 		ChosenOnly: true, Watch: b.o.Watch, DiskLimit: b.o.Limits.Disk,
 	}
 }
 
 // simulate takes the steps from a simulation of the balancer.
 func (b *builder) simulate() error {
-	run, err := sim.New(b.scope.start, b.simConfig())
+	run, err := sim.New(b.input.start, b.simConfig())
 	if err != nil {
 		return err
 	}
 	defer run.Close()
 	if !b.isGoalReached() {
-		for e := range run.EventsToRest(b.scope.start.Time().Add(maxPlanTime)) {
+		for e := range run.EventsToRest(b.input.start.Time().Add(maxPlanTime)) {
 			b.addEvent(e)
 			if b.isOver() {
 				break

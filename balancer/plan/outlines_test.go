@@ -31,7 +31,7 @@ func TestOutlinesAreEnough(t *testing.T) {
 	}
 	settled, steps := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := snaptest.DrawAges(t)
+		s := snaptest.DrawAgedSnapshot(t)
 		o := plan.Options{Seed: rapid.Uint64Range(0, 3).Draw(t, "seed")}
 		o.Goal.Kind = rapid.SampledFrom([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones, plan.Consolidate}).Draw(t, "goal")
 		judged := s

@@ -27,7 +27,7 @@ type piece struct {
 // the pieces that have to move, those next to another piece on the same shard are chosen first, so that
 // adjacent keys are on many shards.
 func (b *builder) addPresplit() error {
-	c := b.scope.colls[0]
+	c := b.input.colls[0]
 	points, err := b.presplitPoints(c)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (b *builder) addPresplit() error {
 	}
 	for _, zone := range slices.Sorted(maps.Keys(byZone)) {
 		members := byZone[zone]
-		b.spreadPieces(c, pieces, members, eligibleShards(b.scope.start, zone))
+		b.spreadPieces(c, pieces, members, eligibleShards(b.input.start, zone))
 	}
 	steps := splits
 	for _, p := range pieces {
@@ -57,7 +57,7 @@ func (b *builder) addPresplit() error {
 
 // warnOfMerges adds a note that the auto-merger will undo some of the splits.
 func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
-	s := b.scope.start
+	s := b.input.start
 	if !s.Release().AutoMerges() || !s.Settings().AutoMerge || !c.EnableAutoMerge {
 		return
 	}
@@ -104,7 +104,7 @@ func (b *builder) presplitPoints(c *catalog.CollectionState) ([]catalog.Key, err
 
 // splitCollection returns the splits, and the collection in pieces.
 func (b *builder) splitCollection(c *catalog.CollectionState, points []catalog.Key) (splits []Step, pieces []piece) {
-	contents := b.o.Model.Contents(c, c.ChunkSize(b.scope.start.Settings()))
+	contents := b.o.Model.Contents(c, c.ChunkSize(b.input.start.Settings()))
 	for chunk := range c.Table.All() {
 		first := 0
 		for first < len(points) && !chunk.Min.Less(points[first]) {

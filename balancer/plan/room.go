@@ -26,7 +26,7 @@ func (b *builder) initVolumes(s *catalog.Snapshot) error {
 	if !slices.ContainsFunc(s.Shards(), known) {
 		return errNoVolumes
 	}
-	b.volumes, b.shortages = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk), map[sim.Shortage]int64{}
+	b.volumes, b.shortages = catalog.NewVolumes(b.input.start, b.o.Limits.Disk), map[sim.Shortage]int64{}
 	return nil
 }
 

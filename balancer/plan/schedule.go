@@ -12,7 +12,7 @@ import (
 // schedule adds steps that were chosen without the engine, in an order in which each step can be
 // executed. A step begins in the first round after all earlier steps that use one of its shards.
 func (b *builder) schedule(steps []Step) {
-	b.balancerIdle, b.endSnapshot = true, b.scope.start
+	b.balancerIdle, b.endSnapshot = true, b.input.start
 	after := map[catalog.ShardID]int{}
 	for i := range steps {
 		s := &steps[i]
@@ -24,7 +24,7 @@ func (b *builder) schedule(steps []Step) {
 		}
 	}
 	slices.SortStableFunc(steps, func(x, y Step) int { return cmp.Compare(x.Round, y.Round) })
-	at, until := b.scope.start.Time(), b.scope.start.Time()
+	at, until := b.input.start.Time(), b.input.start.Time()
 	for i, s := range steps {
 		if i > 0 && s.Round != steps[i-1].Round {
 			at = until

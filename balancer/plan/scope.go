@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// scope is the input of a plan: the initial cluster, changed so that the engine works towards the goal.
-type scope struct {
+// input is the input of a plan: the initial cluster, changed so that the engine works towards the goal.
+type input struct {
 	goal  Goal
 	start *catalog.Snapshot
 	colls []*catalog.CollectionState // by namespace
@@ -20,7 +20,7 @@ type scope struct {
 	reasons []policy.Reason
 }
 
-func (sc *scope) namespaces() []string {
+func (sc *input) namespaces() []string {
 	names := make([]string, len(sc.colls))
 	for i, c := range sc.colls {
 		names[i] = c.Namespace
@@ -28,12 +28,12 @@ func (sc *scope) namespaces() []string {
 	return names
 }
 
-func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
+func newInput(s *catalog.Snapshot, o Options) (*input, error) {
 	names, err := MatchNamespaces(s, o.Goal.Namespaces)
 	if err != nil {
 		return nil, err
 	}
-	sc := &scope{goal: o.Goal, start: s}
+	sc := &input{goal: o.Goal, start: s}
 	if o.IgnoreWindow {
 		settings := s.Settings()
 		settings.Window, settings.Days = nil, nil
@@ -65,14 +65,14 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 	return sc, nil
 }
 
-func (sc *scope) changeCollection(c *catalog.CollectionState, change func(*catalog.CollectionState)) {
+func (sc *input) changeCollection(c *catalog.CollectionState, change func(*catalog.CollectionState)) {
 	next := *c
 	change(&next)
 	sc.start = sc.start.WithCollection(&next)
 }
 
 // applyGoal changes the cluster so that the engine works towards the goal.
-func (sc *scope) applyGoal() error {
+func (sc *input) applyGoal() error {
 	switch sc.goal.Kind {
 	case Balance, Consolidate, Load:
 		return nil
@@ -111,7 +111,7 @@ func (sc *scope) applyGoal() error {
 // clearJumboFlags clears the jumbo flags of chunks on a shard, or on all shards if shard is empty. The
 // balancer skips flagged chunks. A plan lets the donor split them, since chunks that can be split are
 // not moved by force.
-func (sc *scope) clearJumboFlags(shard catalog.ShardID) error {
+func (sc *input) clearJumboFlags(shard catalog.ShardID) error {
 	for _, c := range sc.start.Collections() {
 		if c.Table == nil {
 			continue

@@ -31,8 +31,8 @@ type Step struct {
 	// splits before a move.
 	Number int `json:"number"`
 	Round  int `json:"round"`
-	// After is the start of the step, counted from the time of the plan's basis. Takes is its duration.
-	After     time.Duration `json:"afterNanos"`
+	// Start is the start of the step, counted from the time of the plan's basis. Takes is its duration.
+	Start     time.Duration `json:"afterNanos"`
 	Takes     time.Duration `json:"takesNanos"`
 	Kind      StepKind      `json:"kind"`
 	Namespace string        `json:"ns"`

@@ -37,7 +37,7 @@ func (b *builder) splitOrMergeReason(s Step) string {
 	if s.Kind == Merge {
 		return fmt.Sprintf("%d adjacent chunks on %s are merged.", s.Chunks, s.From)
 	}
-	c := b.scope.start.Collection(s.Namespace)
+	c := b.input.start.Collection(s.Namespace)
 	for _, r := range c.Zones.Ranges() {
 		if slices.ContainsFunc(s.Points, func(k catalog.Key) bool { return k.Equal(r.Min) || k.Equal(r.Max) }) {
 			return fmt.Sprintf("A boundary of zone %s lies inside the chunk at %s on %s.", r.Zone, s.Min, s.From)

@@ -52,12 +52,12 @@ func NewCandidates(s Situation, avail *AvailableShards) *Candidates {
 	if s.allows(ReasonZoneViolation) && s.Zones.Len() > 0 {
 		for i, strays := range sel.findStrays() {
 			if len(strays) > 0 {
-				p.mustGive = append(p.mustGive, avail.index[sel.members[i].ID])
+				p.mustGive = append(p.mustGive, avail.index[sel.roundShards[i].ID])
 			}
 		}
 	}
-	for i := range sel.members {
-		m := &sel.members[i]
+	for i := range sel.roundShards {
+		m := &sel.roundShards[i]
 		if m.Draining && s.allows(ReasonDrain) && s.Table.CountOn(m.ID) > 0 {
 			p.mustGive = append(p.mustGive, avail.index[m.ID])
 		}
@@ -80,8 +80,8 @@ func NoCandidates(avail *AvailableShards) *Candidates { return &Candidates{numbe
 // donors returns the shards that may give data of a zone, the largest first.
 func (sel *selection) donors(zone int) []shardSize {
 	list := []shardSize{}
-	for i := range sel.members {
-		if m := &sel.members[i]; sel.mayDonate(m, zone) {
+	for i := range sel.roundShards {
+		if m := &sel.roundShards[i]; sel.mayDonate(m, zone) {
 			list = append(list, shardSize{m.ID, sel.avail.index[m.ID], m.size})
 		}
 	}
@@ -126,8 +126,8 @@ func (c *Candidates) addZone(sel *selection, zone int) {
 	if len(donors) == 0 {
 		return
 	}
-	for i := range sel.members {
-		m := &sel.members[i]
+	for i := range sel.roundShards {
+		m := &sel.roundShards[i]
 		if m.measured && !m.Draining && donors[0].size-m.size >= c.threshold && sel.belongsToZone(m, zone) {
 			z.recipients = append(z.recipients, shardSize{m.ID, sel.avail.index[m.ID], m.size})
 		}
@@ -151,7 +151,7 @@ func (c *Candidates) MayChoose(avail *AvailableShards) bool {
 	}
 	for i := range c.zones {
 		z := &c.zones[i]
-		smallest := firstFree(z.recipients, avail)
+		smallest := fromFirstFree(z.recipients, avail)
 		if len(smallest) == 0 {
 			continue
 		}
@@ -159,7 +159,7 @@ func (c *Candidates) MayChoose(avail *AvailableShards) bool {
 		if z.donors != nil {
 			donors = z.donors
 		}
-		largest := firstFree(donors, avail)
+		largest := fromFirstFree(donors, avail)
 		if len(largest) == 0 {
 			continue
 		}
@@ -171,8 +171,8 @@ func (c *Candidates) MayChoose(avail *AvailableShards) bool {
 	return false
 }
 
-// firstFree returns the rest of a slice from the first available shard on.
-func firstFree(list []shardSize, avail *AvailableShards) []shardSize {
+// fromFirstFree returns the rest of a slice from the first available shard on.
+func fromFirstFree(list []shardSize, avail *AvailableShards) []shardSize {
 	for i := range list {
 		if avail.free[list[i].number] {
 			return list[i:]

@@ -63,7 +63,7 @@ func ExplainStatusByCount(s CountSituation, why *Report) (Compliance, error) {
 // countSelection is the state of a selection for one collection.
 type countSelection struct {
 	CountSituation
-	members []countMember
+	shards []countMember
 	layout  *zoneLayout
 	avail   *AvailableShards
 	why     *Report
@@ -81,7 +81,7 @@ type countMember struct {
 func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *countSelection {
 	sel := &countSelection{
 		CountSituation: s,
-		members:        make([]countMember, len(s.Shards)),
+		shards:        make([]countMember, len(s.Shards)),
 		layout:         newZoneLayout(s.Table, s.Zones),
 		avail:          avail,
 		why:            why,
@@ -97,7 +97,7 @@ func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *c
 			zoned += m.chunksByZone[zone]
 		}
 		m.chunksByZone[sel.layout.noZone()] = m.total - zoned
-		sel.members[i] = m
+		sel.shards[i] = m
 		if !m.free {
 			sel.addDecision(Decision{Code: ShardBusy, Shard: shard.ID})
 		}
@@ -116,13 +116,13 @@ func (sel *countSelection) isDone() bool {
 // drainShards chooses one chunk of each draining shard. In contrast to the rules by size, it does not
 // end when too few shards are available.
 func (sel *countSelection) drainShards() {
-	for i := range sel.members {
-		donor := &sel.members[i]
+	for i := range sel.shards {
+		donor := &sel.shards[i]
 		if !donor.Draining || !donor.free {
 			continue
 		}
 		if donor.total == 0 {
-			sel.addDecision(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+			sel.addDecision(Decision{Code: NothingToDrain, Reason: ReasonDrain, Shard: donor.ID})
 			continue
 		}
 		sel.evict(donor, ReasonDrain, func(int) bool { return true })
@@ -138,8 +138,8 @@ func (sel *countSelection) drainShards() {
 // repairZones chooses chunks outside of their zone, one from each shard that has some, for a shard of
 // their zone.
 func (sel *countSelection) repairZones() {
-	for i := range sel.members {
-		donor := &sel.members[i]
+	for i := range sel.shards {
+		donor := &sel.shards[i]
 		if !donor.free || sel.isDone() {
 			continue
 		}
@@ -162,7 +162,7 @@ func (sel *countSelection) evict(donor *countMember, reason Reason, concerns fun
 		}
 		recipient := sel.emptiestRecipient(zone)
 		if recipient == nil {
-			sel.reportZone(donor, zone, reason)
+			sel.reportNoRecipient(donor, zone, reason)
 		}
 		sel.reportFlagged(donor, zone, reason)
 		c, ok := sel.layout.firstNonJumbo(donor.ID, zone)
@@ -218,8 +218,8 @@ func (sel *countSelection) balance() {
 // chunks of the collection count, including those of zones (rules/01-examples-and-traps §12, trap 36).
 func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 	chunks, shards := 0, 0
-	for i := range sel.members {
-		m := &sel.members[i]
+	for i := range sel.shards {
+		m := &sel.shards[i]
 		chunks += m.chunksByZone[zone]
 		if sel.belongsToZone(m, zone) {
 			shards++
@@ -232,7 +232,7 @@ func (sel *countSelection) ideal(zone int) (ideal int, ok bool) {
 		if zone != sel.layout.noZone() {
 			name := sel.layout.names[zone]
 			sel.logEvent(Event{ID: EventZoneWithoutShards, Zone: name})
-			sel.addDecision(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: name})
+			sel.addDecision(Decision{Code: ZoneWithoutShards, Reason: ReasonChunksImbalance, Zone: name})
 		}
 		return 0, false
 	}
@@ -251,19 +251,19 @@ func (sel *countSelection) balancePair(zone, ideal int) bool {
 	p.donor, p.recipient = donor, recipient
 	switch {
 	case donor.chunksByZone[zone] <= ideal:
-		return sel.reportPair(DonorAtIdeal, p)
+		return sel.rejectPair(DonorAtIdeal, p)
 	case recipient == nil:
 		if len(sel.chosen) == 0 {
 			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: sel.layout.names[zone]})
 		}
-		sel.reportZone(donor, zone, ReasonChunksImbalance)
+		sel.reportNoRecipient(donor, zone, ReasonChunksImbalance)
 		return false
 	case recipient == donor:
-		return sel.reportPair(DonorIsRecipient, p)
+		return sel.rejectPair(DonorIsRecipient, p)
 	case recipient.chunksByZone[zone] >= ideal:
-		return sel.reportPair(RecipientAtIdeal, p)
+		return sel.rejectPair(RecipientAtIdeal, p)
 	case donor.chunksByZone[zone]-ideal < p.threshold:
-		return sel.reportPair(DonorNearIdeal, p)
+		return sel.rejectPair(DonorNearIdeal, p)
 	}
 	return sel.moveFirstChunk(p)
 }
@@ -278,15 +278,15 @@ func (sel *countSelection) balanceSpread(zone int) bool {
 	}
 	recipient := sel.emptiestRecipient(zone)
 	if recipient == nil {
-		sel.reportZone(donor, zone, ReasonChunksImbalance)
+		sel.reportNoRecipient(donor, zone, ReasonChunksImbalance)
 		return true
 	}
 	p := countPair{zone: zone, donor: donor, recipient: recipient, threshold: sel.threshold()}
 	if donor == recipient {
-		return sel.reportPair(DonorIsRecipient, p)
+		return sel.rejectPair(DonorIsRecipient, p)
 	}
 	if donor.chunksByZone[zone]-recipient.chunksByZone[zone] < p.threshold {
-		return sel.reportPair(BelowThreshold, p)
+		return sel.rejectPair(BelowThreshold, p)
 	}
 	return sel.moveFirstChunk(p)
 }
@@ -310,7 +310,7 @@ func (sel *countSelection) moveFirstChunk(p countPair) bool {
 	if !ok {
 		owned := p.donor.chunksByZone[p.zone]
 		sel.logEvent(Event{ID: EventOnlyJumboChunks, Shard: p.donor.ID, Zone: sel.layout.names[p.zone], Flagged: owned})
-		return sel.reportPair(OnlyJumboChunks, p)
+		return sel.rejectPair(OnlyJumboChunks, p)
 	}
 	sel.addMigration(p.donor, p.recipient, p.zone, c, ReasonChunksImbalance, p.numbers())
 	return true
@@ -329,8 +329,8 @@ func (sel *countSelection) isFarEnoughApart(p countPair, m *countMember) bool {
 // equals. Draining and full shards may be donors.
 func (sel *countSelection) fullestDonor(zone int) *countMember {
 	var best *countMember
-	for i := range sel.members {
-		if m := &sel.members[i]; m.free && m.chunksByZone[zone] > 0 &&
+	for i := range sel.shards {
+		if m := &sel.shards[i]; m.free && m.chunksByZone[zone] > 0 &&
 			(best == nil || m.chunksByZone[zone] > best.chunksByZone[zone]) {
 			best = m
 		}
@@ -347,8 +347,8 @@ func (sel *countSelection) emptiestRecipient(zone int) *countMember {
 // emptiestOf returns the same as emptiestRecipient, restricted to shards for which among returns true.
 func (sel *countSelection) emptiestOf(zone int, among func(*countMember) bool) *countMember {
 	var best *countMember
-	for i := range sel.members {
-		m := &sel.members[i]
+	for i := range sel.shards {
+		m := &sel.shards[i]
 		if m.free && !m.Full() && !m.Draining && sel.belongsToZone(m, zone) && (best == nil || m.total < best.total) &&
 			among(m) {
 			best = m
@@ -371,7 +371,7 @@ func (sel *countSelection) addMigration(
 	if sel.why.WantsDecisions() {
 		n.Unit = UnitChunks
 		sel.addDecision(Decision{
-			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
+			Code: Code(reason), Reason: reason, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
 		})
 	}

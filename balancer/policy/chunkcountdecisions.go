@@ -38,17 +38,17 @@ func (sel *countSelection) addDecision(d Decision) {
 // reportNoDonor reports that no free shard has a chunk of a zone.
 func (sel *countSelection) reportNoDonor(zone int) {
 	sel.addDecision(Decision{
-		Code: NoDonor, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: UnitChunks},
+		Code: NoDonor, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone], Numbers: Numbers{Unit: UnitChunks},
 	})
 }
 
-// reportPair reports why a donor gives a recipient nothing; it always returns false.
-func (sel *countSelection) reportPair(code Code, p countPair) bool {
+// rejectPair reports why a donor gives a recipient nothing; it always returns false.
+func (sel *countSelection) rejectPair(code Code, p countPair) bool {
 	if !sel.why.WantsDecisions() {
 		return false
 	}
 	d := Decision{
-		Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[p.zone],
+		Code: code, Reason: ReasonChunksImbalance, Zone: sel.layout.names[p.zone],
 		Shard: p.donor.ID, Numbers: p.numbers(),
 	}
 	if p.recipient != nil {
@@ -61,14 +61,14 @@ func (sel *countSelection) reportPair(code Code, p countPair) bool {
 	return false
 }
 
-// reportZone reports, with numbers, why shards can't receive chunks of a zone.
-func (sel *countSelection) reportZone(donor *countMember, zone int, step Reason) {
+// reportNoRecipient reports, with numbers, why shards can't receive chunks of a zone.
+func (sel *countSelection) reportNoRecipient(donor *countMember, zone int, step Reason) {
 	if !sel.why.WantsDecisions() {
 		return
 	}
-	d := Decision{Code: NoRecipient, Step: step, Shard: donor.ID, Zone: sel.layout.names[zone]}
-	for i := range sel.members {
-		switch m := &sel.members[i]; {
+	d := Decision{Code: NoRecipient, Reason: step, Shard: donor.ID, Zone: sel.layout.names[zone]}
+	for i := range sel.shards {
+		switch m := &sel.shards[i]; {
 		case !sel.belongsToZone(m, zone):
 			d.Ineligible.OutsideZone++
 		case m.Full():
@@ -92,7 +92,7 @@ func (sel *countSelection) reportFlagged(donor *countMember, zone int, step Reas
 			return
 		}
 		sel.addDecision(Decision{
-			Code: JumboFlag, Step: step, Shard: donor.ID, Zone: sel.layout.names[zone], Min: c.Min, Max: c.Max,
+			Code: JumboFlag, Reason: step, Shard: donor.ID, Zone: sel.layout.names[zone], Min: c.Min, Max: c.Max,
 		})
 	}
 }

@@ -81,7 +81,7 @@ func (sel *selection) result() ([]Migration, Reason, error) {
 // selection is the state of a selection for one collection.
 type selection struct {
 	Situation
-	members  []member
+	roundShards  []roundShard
 	layout   *zoneLayout
 	avail    *AvailableShards
 	why      *Report
@@ -89,8 +89,8 @@ type selection struct {
 	maxChunk int64
 }
 
-// member is a shard of the round with the collection's size on it.
-type member struct {
+// roundShard is a shard of the round with the collection's size on it.
+type roundShard struct {
 	*catalog.Shard
 	free     bool
 	measured bool
@@ -100,7 +100,7 @@ type member struct {
 func newSelection(s Situation, avail *AvailableShards, why *Report) *selection {
 	sel := &selection{
 		Situation: s,
-		members:   make([]member, len(s.Shards)),
+		roundShards:   make([]roundShard, len(s.Shards)),
 		layout:    newZoneLayout(s.Table, s.Zones),
 		avail:     avail,
 		why:       why,
@@ -109,8 +109,8 @@ func newSelection(s Situation, avail *AvailableShards, why *Report) *selection {
 	for i := range s.Shards {
 		shard := &s.Shards[i]
 		size, measured := s.Sizes.ByShard[shard.ID]
-		sel.members[i] = member{shard, avail.IsFree(shard.ID), measured, size}
-		if !sel.members[i].free {
+		sel.roundShards[i] = roundShard{shard, avail.IsFree(shard.ID), measured, size}
+		if !sel.roundShards[i].free {
 			sel.addDecision(Decision{Code: ShardBusy, Shard: shard.ID})
 		}
 		if !measured {
@@ -123,8 +123,8 @@ func newSelection(s Situation, avail *AvailableShards, why *Report) *selection {
 // drainShards chooses one chunk of each draining shard, whatever the sizes (rules/01-selection §6.3).
 // It returns false if too few shards are available for the rest of the round.
 func (sel *selection) drainShards() bool {
-	for i := range sel.members {
-		donor := &sel.members[i]
+	for i := range sel.roundShards {
+		donor := &sel.roundShards[i]
 		if !donor.Draining || !donor.free {
 			continue
 		}
@@ -141,7 +141,7 @@ func (sel *selection) drainShards() bool {
 
 // countFlagged counts the flagged chunks of a shard that gives nothing: all of them up to 8.1; in later
 // releases those before the first chunk of each zone that has no recipient.
-func (sel *selection) countFlagged(donor *member) (n int) {
+func (sel *selection) countFlagged(donor *roundShard) (n int) {
 	all := sel.Table.JumboCount(donor.ID)
 	if sel.Release.DrainingShardsDonate() || all == 0 {
 		return all
@@ -157,7 +157,7 @@ func (sel *selection) countFlagged(donor *member) (n int) {
 	return n
 }
 
-func (sel *selection) drainShard(donor *member) {
+func (sel *selection) drainShard(donor *roundShard) {
 	empty := true
 	for zone := range sel.layout.zonesOf(donor.ID) {
 		empty = false
@@ -166,7 +166,7 @@ func (sel *selection) drainShard(donor *member) {
 		}
 	}
 	if empty {
-		sel.addDecision(Decision{Code: NothingToDrain, Step: ReasonDrain, Shard: donor.ID})
+		sel.addDecision(Decision{Code: NothingToDrain, Reason: ReasonDrain, Shard: donor.ID})
 	}
 }
 
@@ -178,8 +178,8 @@ func (sel *selection) repairZones() bool {
 		return true
 	}
 	strays := sel.findStrays()
-	for i := range sel.members {
-		donor := &sel.members[i]
+	for i := range sel.roundShards {
+		donor := &sel.roundShards[i]
 		if !donor.free || donor.Draining && !sel.Release.DrainingShardsDonate() { // its chunks were considered before
 			continue
 		}
@@ -199,17 +199,17 @@ func (sel *selection) repairZones() bool {
 // member, the first such interval of each zone, in key order, which is the order of the first chunks.
 // It searches each interval once for all shards, which avoids a search of the table for each shard.
 func (sel *selection) findStrays() [][]int {
-	index := make(map[catalog.ShardID]int, len(sel.members))
-	for i := range sel.members {
-		index[sel.members[i].ID] = i
+	index := make(map[catalog.ShardID]int, len(sel.roundShards))
+	for i := range sel.roundShards {
+		index[sel.roundShards[i].ID] = i
 	}
-	strays := make([][]int, len(sel.members))
+	strays := make([][]int, len(sel.roundShards))
 	for zone, own := range sel.layout.byZone[:sel.layout.noZone()] {
 		for _, at := range own {
 			s := sel.layout.intervals[at]
 			for _, shard := range sel.Table.OwnersIn(s.min, s.max) {
 				i, known := index[shard]
-				if !known || sel.belongsToZone(&sel.members[i], zone) {
+				if !known || sel.belongsToZone(&sel.roundShards[i], zone) {
 					continue
 				}
 				// Intervals of a zone follow each other, so a known zone is the last one.
@@ -228,7 +228,7 @@ func (sel *selection) findStrays() [][]int {
 
 // evict moves the first chunk of a zone without a jumbo flag off a shard. The recipient is the same for
 // all chunks of the zone, so it is searched once.
-func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
+func (sel *selection) evict(donor *roundShard, zone int, reason Reason) bool {
 	recipient := sel.smallestRecipient(zone)
 	if recipient == nil {
 		sel.reportStranded(donor, zone, reason)
@@ -239,7 +239,7 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 	if sel.Fits == nil {
 		c, _, ok = sel.firstMovable(donor, zone, reason)
 	} else {
-		c, recipient, ok = sel.findFitting(donor, zone, reason, func(*member) bool { return true })
+		c, recipient, ok = sel.findFitting(donor, zone, reason, func(*roundShard) bool { return true })
 	}
 	if ok {
 		sel.addMigration(donor, recipient, zone, c, reason, Numbers{Donor: donor.size, Recipient: recipient.size})
@@ -249,7 +249,7 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 
 // firstMovable returns the first chunk without a jumbo flag that a shard owns in a zone. With a report,
 // it reports and counts the flagged chunks before that chunk.
-func (sel *selection) firstMovable(donor *member, zone int, reason Reason) (c catalog.Chunk, flagged int, ok bool) {
+func (sel *selection) firstMovable(donor *roundShard, zone int, reason Reason) (c catalog.Chunk, flagged int, ok bool) {
 	if sel.why == nil || sel.Table.JumboCount(donor.ID) == 0 {
 		c, ok = sel.layout.firstNonJumbo(donor.ID, zone)
 		return c, 0, ok
@@ -265,7 +265,7 @@ func (sel *selection) firstMovable(donor *member, zone int, reason Reason) (c ca
 }
 
 // reportStranded reports the chunks of a zone that no shard can receive.
-func (sel *selection) reportStranded(donor *member, zone int, reason Reason) {
+func (sel *selection) reportStranded(donor *roundShard, zone int, reason Reason) {
 	if sel.why == nil {
 		return
 	}
@@ -273,7 +273,7 @@ func (sel *selection) reportStranded(donor *member, zone int, reason Reason) {
 	if reason == ReasonZoneViolation {
 		event.ID = EventNoZoneRecipient
 	}
-	sel.reportZone(donor.ID, zone, reason)
+	sel.reportNoRecipient(donor.ID, zone, reason)
 
 	// The iteration ends at the last flagged chunk of the shard, since later chunks add nothing to the
 	// report.
@@ -293,7 +293,7 @@ func (sel *selection) reportStranded(donor *member, zone int, reason Reason) {
 }
 
 // reportFlagged reports a chunk that stays because of its jumbo flag.
-func (sel *selection) reportFlagged(donor *member, zone int, c catalog.Chunk, reason Reason) {
+func (sel *selection) reportFlagged(donor *roundShard, zone int, c catalog.Chunk, reason Reason) {
 	if sel.why == nil {
 		return
 	}
@@ -301,7 +301,7 @@ func (sel *selection) reportFlagged(donor *member, zone int, c catalog.Chunk, re
 	if reason == ReasonZoneViolation {
 		sel.logEvent(Event{ID: EventJumboOutsideZone, ChunkMin: c.Min, Zone: name})
 	}
-	sel.addDecision(Decision{Code: JumboFlag, Step: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
+	sel.addDecision(Decision{Code: JumboFlag, Reason: reason, Shard: donor.ID, Zone: name, Min: c.Min, Max: c.Max})
 }
 
 // hasTooFewShards reports whether fewer than two shards are available. This ends the selection for the
@@ -310,22 +310,22 @@ func (sel *selection) hasTooFewShards(step Reason) bool {
 	if sel.avail.Len() >= 2 {
 		return false
 	}
-	sel.addDecision(Decision{Code: TooFewShards, Step: step, Count: sel.avail.Len()})
+	sel.addDecision(Decision{Code: TooFewShards, Reason: step, Count: sel.avail.Len()})
 	return true
 }
 
 // belongsToZone reports whether a shard may own chunks of a zone.
-func (sel *selection) belongsToZone(m *member, zone int) bool {
+func (sel *selection) belongsToZone(m *roundShard, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
 }
 
 // initialMigrations is the initial capacity for migrations.
 const initialMigrations = 16
 
-func (sel *selection) addMigration(donor, recipient *member, zone int, c catalog.Chunk, reason Reason, n Numbers) {
+func (sel *selection) addMigration(donor, recipient *roundShard, zone int, c catalog.Chunk, reason Reason, n Numbers) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{
-			Code: Code(reason), Step: reason, Zone: sel.layout.names[zone],
+			Code: Code(reason), Reason: reason, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Min: c.Min, Max: c.Max, Numbers: n,
 		})
 	}

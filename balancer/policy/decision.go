@@ -15,7 +15,7 @@ import (
 type Decision struct {
 	Code      Code
 	Namespace string          // empty if it concerns the cluster
-	Step      Reason          // the reason for which something moves, or would have moved; empty = any reason
+	Reason      Reason          // the reason for which something moves, or would have moved; empty = any reason
 	Shard     catalog.ShardID // the donor, or the shard that would have been the donor; or the shard itself
 	Recipient catalog.ShardID
 	Zone      string
@@ -103,7 +103,7 @@ func (d Decision) Text() string {
 // two shards.
 func NewChoice(m Migration) Decision {
 	return Decision{
-		Code: Code(m.Reason), Namespace: m.Namespace, Step: m.Reason,
+		Code: Code(m.Reason), Namespace: m.Namespace, Reason: m.Reason,
 		Shard: m.From, Recipient: m.To, Min: m.Min, Max: m.Max,
 	}
 }

@@ -16,7 +16,7 @@ func sameChoices(t *testing.T, why *Report, migrations []Migration) {
 	t.Helper()
 	var got, want []string
 	for d := range why.Chosen() {
-		got = append(got, fmt.Sprintf("%s %s %s→%s %s %s", d.Namespace, d.Code, d.Shard, d.Recipient, d.Min, d.Step))
+		got = append(got, fmt.Sprintf("%s %s %s→%s %s %s", d.Namespace, d.Code, d.Shard, d.Recipient, d.Min, d.Reason))
 	}
 	for _, m := range migrations {
 		want = append(want, fmt.Sprintf("%s %s %s→%s %s %s", m.Namespace, m.Reason, m.From, m.To, m.Min, m.Reason))
@@ -76,7 +76,7 @@ func TestChoicesHaveTheirNumbers(t *testing.T) {
 			}
 			for got := range why.Chosen() {
 				c := sit.Table.Find(got.Min)
-				tt.want.Namespace, tt.want.Step = sit.Namespace, Reason(tt.want.Code)
+				tt.want.Namespace, tt.want.Reason = sit.Namespace, Reason(tt.want.Code)
 				tt.want.Min, tt.want.Max = c.Min, c.Max
 				if got != tt.want {
 					t.Errorf("got %+v\nwant %+v", got, tt.want)
@@ -300,8 +300,8 @@ func TestNobodyAskedCostsNothing(t *testing.T) {
 		return testing.AllocsPerRun(100, func() {
 			sel := newSelection(sit, NewAvailableShards(sit.Shards), why)
 			sel.addDecision(Decision{Code: NoData})
-			sel.reportPair(BelowThreshold, &sel.members[0], &sel.members[1], 0, Numbers{}, 0)
-			sel.addMigration(&sel.members[0], &sel.members[1], 0, sit.Table.At(0), ReasonDrain, Numbers{})
+			sel.reportPair(BelowThreshold, &sel.roundShards[0], &sel.roundShards[1], 0, Numbers{}, 0)
+			sel.addMigration(&sel.roundShards[0], &sel.roundShards[1], 0, sit.Table.At(0), ReasonDrain, Numbers{})
 		})
 	}
 	if silent, events := count(nil), count(&Report{EventsOnly: true}); events > silent+1 { // the report itself

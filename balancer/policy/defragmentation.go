@@ -64,7 +64,7 @@ func maxSmallChunk(maxChunkSize int64) int64 { return maxChunkSize / 100 * 25 }
 func NewPhase(name PhaseName, s Situation) Phase {
 	switch name {
 	case PhaseMergeAndMeasure, PhaseMerge:
-		return newRunsPhase(name, s)
+		return newMergeRunsPhase(name, s)
 	case PhaseMoveAndMerge:
 		return newMovePhase(s)
 	}

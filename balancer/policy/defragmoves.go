@@ -22,13 +22,13 @@ type movePhase struct {
 	moving    map[catalog.Key]pair
 	merging   map[span]pair
 	toMerge   []pair
-	reached   rank                                      // reached in the current scan of small chunks
+	scannedUpTo   rank                                      // reached in the current scan of small chunks
 	fits      func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
 
-	// barren marks the shards that had nothing to give to the shards in barrenFor. When a round takes
+	// barren marks the shards that had nothing to give to the shards in exhaustedFor. When a round takes
 	// more shards, there is not more to give. Any result resets the marks.
-	barrenFor *AvailableShards
-	barren    []bool
+	exhaustedFor *AvailableShards
+	exhausted    []bool
 }
 
 // pair is a chunk that moves to the shard of its sibling.
@@ -98,16 +98,16 @@ func (p *movePhase) NextMigration(avail *AvailableShards, now time.Time) (Migrat
 	if p.aborted {
 		return Migration{}, false
 	}
-	if p.barrenFor != avail {
-		p.barrenFor, p.barren = avail, make([]bool, len(p.shards))
+	if p.exhaustedFor != avail {
+		p.exhaustedFor, p.exhausted = avail, make([]bool, len(p.shards))
 	}
 	for _, n := range p.order {
-		if p.barren[n] || !avail.IsFree(p.shards[n].id) {
+		if p.exhausted[n] || !avail.IsFree(p.shards[n].id) {
 			continue
 		}
 		found, ok := p.pick(n, avail, now)
 		if !ok {
-			p.barren[n] = true
+			p.exhausted[n] = true
 			continue
 		}
 		p.updatePair(found, func(c, s *chunkNode) { c.busy, s.busy = true, true })
@@ -229,7 +229,7 @@ func (p *movePhase) RecordMigrationResult(m Migration, err error) {
 	}
 	delete(p.moving, m.Min)
 	p.outstanding--
-	p.barrenFor = nil
+	p.exhaustedFor = nil
 	if p.aborted {
 		return
 	}
@@ -278,7 +278,7 @@ func (p *movePhase) RecordActionResult(a StreamAction, r ActionResult) *Measurem
 	}
 	delete(p.merging, a.chunkSpan)
 	p.outstanding--
-	p.barrenFor = nil
+	p.exhaustedFor = nil
 	switch {
 	case p.aborted:
 	case r.Err == nil:

@@ -8,10 +8,10 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// runsPhase merges runs of adjacent chunks on one shard and in one zone. It is the first phase, which
+// mergeRunsPhase merges runs of adjacent chunks on one shard and in one zone. It is the first phase, which
 // also measures the merged chunks, and the last phase (rules/02-defragmentation-and-merging §2.4,
 // §2.6).
-type runsPhase struct {
+type mergeRunsPhase struct {
 	phaseCollection
 	completion
 	name      PhaseName
@@ -26,8 +26,8 @@ type shardRuns struct {
 	toMerge, toMeasure []span
 }
 
-func newRunsPhase(name PhaseName, s Situation) *runsPhase {
-	p := &runsPhase{phaseCollection: newPhaseCollection(s), name: name, measures: name == PhaseMergeAndMeasure}
+func newMergeRunsPhase(name PhaseName, s Situation) *mergeRunsPhase {
+	p := &mergeRunsPhase{phaseCollection: newPhaseCollection(s), name: name, measures: name == PhaseMergeAndMeasure}
 	p.normalNext = PhaseFinished
 	if p.measures {
 		p.normalNext = PhaseMoveAndMerge
@@ -91,11 +91,11 @@ func findRuns(t *catalog.RoutingTable, zones *catalog.ZoneSet) iter.Seq[chunkRun
 	}
 }
 
-func (p *runsPhase) Name() PhaseName { return p.name }
+func (p *mergeRunsPhase) Name() PhaseName { return p.name }
 
 // NextAction serves the shards in turn. On a shard with more chunks to measure than to merge, it
 // measures.
-func (p *runsPhase) NextAction() (StreamAction, bool) {
+func (p *mergeRunsPhase) NextAction() (StreamAction, bool) {
 	for range p.shards {
 		w := &p.shards[p.nextShard]
 		p.nextShard = (p.nextShard + 1) % len(p.shards)
@@ -118,7 +118,7 @@ func popSpan(list *[]span) span {
 	return r
 }
 
-func (p *runsPhase) RecordActionResult(a StreamAction, r ActionResult) *Measurement {
+func (p *mergeRunsPhase) RecordActionResult(a StreamAction, r ActionResult) *Measurement {
 	p.outstanding--
 	if p.aborted {
 		return nil
@@ -146,19 +146,19 @@ func (p *runsPhase) RecordActionResult(a StreamAction, r ActionResult) *Measurem
 	return nil
 }
 
-func (*runsPhase) NextMigration(*AvailableShards, time.Time) (Migration, bool) {
+func (*mergeRunsPhase) NextMigration(*AvailableShards, time.Time) (Migration, bool) {
 	return Migration{}, false
 }
-func (*runsPhase) RecordMigrationResult(Migration, error) {}
+func (*mergeRunsPhase) RecordMigrationResult(Migration, error) {}
 
-func (p *runsPhase) Abort(next PhaseName) {
+func (p *mergeRunsPhase) Abort(next PhaseName) {
 	p.abort(next)
 	p.shards, p.nextShard = nil, 0
 }
 
-func (p *runsPhase) IsComplete() bool { return p.Remaining() == 0 }
+func (p *mergeRunsPhase) IsComplete() bool { return p.Remaining() == 0 }
 
-func (p *runsPhase) Remaining() int64 {
+func (p *mergeRunsPhase) Remaining() int64 {
 	left := p.outstanding
 	for _, w := range p.shards {
 		left += len(w.toMerge) + len(w.toMeasure)

@@ -26,21 +26,21 @@ func firstFitting[M any](l *zoneLayout, donor catalog.ShardID, zone int, recipie
 
 // findFitting returns the first chunk of a shard in a zone for which at least one shard that among
 // selects has room, and the smallest of those shards.
-func (sel *selection) findFitting(donor *member, zone int, reason Reason, among func(*member) bool) (
-	c catalog.Chunk, to *member, ok bool) {
-	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *member {
-		return sel.smallestOf(zone, func(m *member) bool { return m != donor && among(m) && sel.Fits(m.ID, c) })
+func (sel *selection) findFitting(donor *roundShard, zone int, reason Reason, among func(*roundShard) bool) (
+	c catalog.Chunk, to *roundShard, ok bool) {
+	c, to, tried := firstFitting(sel.layout, donor.ID, zone, func(c catalog.Chunk) *roundShard {
+		return sel.smallestOf(zone, func(m *roundShard) bool { return m != donor && among(m) && sel.Fits(m.ID, c) })
 	})
 	if to == nil && tried > 0 {
-		sel.addDecision(Decision{Code: NoRoom, Step: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: NoRoom, Reason: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
 	}
 	return c, to, to != nil
 }
 
 // moveFitting moves a chunk of a zone from the largest shard to the smallest shard that has room for
 // it, if they differ enough. It also returns false if all chunks of the donor have the jumbo flag.
-func (sel *selection) moveFitting(donor *member, zone int, n Numbers) bool {
-	c, to, ok := sel.findFitting(donor, zone, ReasonChunksImbalance, func(m *member) bool {
+func (sel *selection) moveFitting(donor *roundShard, zone int, n Numbers) bool {
+	c, to, ok := sel.findFitting(donor, zone, ReasonChunksImbalance, func(m *roundShard) bool {
 		return m.size < n.Ideal && donor.size-m.size >= n.Threshold
 	})
 	if ok {
@@ -58,7 +58,7 @@ func (sel *countSelection) findFitting(donor *countMember, zone int, reason Reas
 		return sel.emptiestOf(zone, func(m *countMember) bool { return m.ID != donor.ID && among(m) && sel.Fits(m.ID, c) })
 	})
 	if to == nil && tried > 0 {
-		sel.addDecision(Decision{Code: NoRoom, Step: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: NoRoom, Reason: reason, Shard: donor.ID, Zone: sel.layout.names[zone]})
 	}
 	return c, to, to != nil
 }

@@ -8,13 +8,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Failure is the class of an error of a move, a split or a merge. It says how to proceed.
-type Failure int
+// FailureClass is the class of an error of a move, a split or a merge. It says how to proceed.
+type FailureClass int
 
 // These are the classes.
 const (
 	// AskOperator stops and asks the operator: a retry would fail in the same way.
-	AskOperator Failure = iota
+	AskOperator FailureClass = iota
 	// RetryNow is for a lost race: the catalog is read again, and the operation is retried.
 	RetryNow
 	// RetryLater is for temporary conditions.
@@ -24,12 +24,12 @@ const (
 )
 
 // String returns the class in two words, as in metrics and JSON.
-func (f Failure) String() string {
+func (f FailureClass) String() string {
 	return [...]string{"ask", "again now", "again later", "skip range"}[f]
 }
 
 // IsTransient reports whether a retry may succeed.
-func (f Failure) IsTransient() bool { return f == RetryNow || f == RetryLater }
+func (f FailureClass) IsTransient() bool { return f == RetryNow || f == RetryLater }
 
 // FailureInfo is a row in the table of failures.
 type FailureInfo struct {
@@ -37,23 +37,23 @@ type FailureInfo struct {
 	Code mongoerr.Code
 	// Text is a part of the error message, for codes that have several causes.
 	Text  string
-	Class Failure
+	Class FailureClass
 	// Meaning is a sentence. Remedy is what an operator can do.
 	Meaning, Remedy string
 }
 
 // Failures returns the table of failures. For each code, rows with a Text come first.
 func Failures() []FailureInfo {
-	return slices.Concat(raceFailures, laterFailures, rangeFailures, askFailures)
+	return slices.Concat(raceFailures, temporaryFailures, rangeFailures, operatorFailures)
 }
 
-// FailureOf returns the class of an error (rules/02-migration-and-metadata §5.10). Errors that no
+// FailureClassOf returns the class of an error (rules/02-migration-and-metadata §5.10). Errors that no
 // server has sent are network errors, unless they have a method Failure() Failure.
-func FailureOf(err error) Failure { return FailureInfoOf(err).Class }
+func FailureClassOf(err error) FailureClass { return FailureInfoOf(err).Class }
 
 // FailureInfoOf returns the row for an error.
 func FailureInfoOf(err error) FailureInfo {
-	var own interface{ Failure() Failure }
+	var own interface{ Failure() FailureClass }
 	var refused *mongoerr.ServerError
 	switch {
 	case errors.As(err, &own):

@@ -47,7 +47,7 @@ func pageOfFailures() string {
 		"from the table in `balancer/policy/failuretable.go`.\n")
 	for _, section := range []struct {
 		title string
-		class Failure
+		class FailureClass
 	}{
 		{"Retry now", RetryNow}, {"Retry later", RetryLater}, {"Skip the range", SkipRange}, {"Stop", AskOperator},
 	} {
@@ -148,7 +148,7 @@ func TestEveryCodeIsClassified(t *testing.T) {
 // (rules/02-defragmentation-and-merging §2.7).
 func TestWhatServersCallRetriable(t *testing.T) {
 	for _, code := range mongoerr.Codes() {
-		if code.InCategory("RetriableError") && !FailureOf(mongoerr.New(code, "x")).IsTransient() {
+		if code.InCategory("RetriableError") && !FailureClassOf(mongoerr.New(code, "x")).IsTransient() {
 			t.Errorf("%s is not tried again", code.Name())
 		}
 	}
@@ -176,13 +176,13 @@ func TestTableOfFailures(t *testing.T) {
 
 type stubborn struct{ error }
 
-func (stubborn) Failure() Failure { return AskOperator }
+func (stubborn) Failure() FailureClass { return AskOperator }
 
 func TestFailureOf(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		err  error
-		want Failure
+		want FailureClass
 	}{
 		{"a broken connection", errors.New("EOF"), RetryLater},
 		{"a deadline", fmt.Errorf("moving: %w", context.DeadlineExceeded), RetryLater},
@@ -207,7 +207,7 @@ func TestFailureOf(t *testing.T) {
 		{"never heard of", mongoerr.New(987654, "x"), AskOperator},
 		{"never heard of, and retriable", mongoerr.New(462, "x"), RetryLater},
 	} {
-		if got := FailureOf(tt.err); got != tt.want {
+		if got := FailureClassOf(tt.err); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}

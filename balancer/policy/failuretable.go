@@ -63,15 +63,15 @@ const OrphansNotCleared = "Migration failed because the " + orphansNotClearedPar
 	" didn't clear yet a portion of the " +
 	"range being migrated that was previously owned by the recipient shard."
 
-// HasOrphans reports whether a migration failed because the recipient has orphaned documents of the
+// IsOrphansError reports whether a migration failed because the recipient has orphaned documents of the
 // range that it has not deleted yet. The code alone does not tell, since it is used for many errors.
-func HasOrphans(err error) bool {
+func IsOrphansError(err error) bool {
 	return strings.Contains(err.Error(), orphansNotClearedPart) ||
 		strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
 }
 
-// laterFailures are temporary.
-var laterFailures = []FailureInfo{
+// temporaryFailures are temporary.
+var temporaryFailures = []FailureInfo{
 	{mongoerr.LockTimeout, "", RetryLater, "The collection is locked, for example by an index build.", remedyWait},
 	{mongoerr.LockBusy, "", RetryLater, "The collection or its database is locked.", remedyWait},
 	{mongoerr.MaxTimeMSExpired, "", RetryLater, "A server exceeded its time limit.", remedyWait},
@@ -160,8 +160,8 @@ var rangeFailures = []FailureInfo{
 	{mongoerr.ChunkTooBig, "", SkipRange, "The range is too large to move.", remedySplit},
 }
 
-// askFailures need an operator.
-var askFailures = []FailureInfo{
+// operatorFailures need an operator.
+var operatorFailures = []FailureInfo{
 	{
 		mongoerr.FailedToParse,
 		"",

@@ -5,11 +5,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// DocumentsToCut returns how many documents of a chunk its donor gives if the chunk is too large to
+// AmountToCut returns how many documents of a chunk its donor gives if the chunk is too large to
 // move as a whole. perPiece is the number of documents of one chunk size. The donor gives one chunk
 // size if the chunk has at least 1.8 chunk sizes, and half of the chunk between 1.33 and 1.8. Below
 // that cut is false, and the whole chunk moves (rules/01-selection §6.8).
-func DocumentsToCut(documents, perPiece int64) (n int64, cut bool) {
+func AmountToCut(documents, perPiece int64) (n int64, cut bool) {
 	perPiece = max(perPiece, 1)
 	switch pieces := float64(documents) / float64(perPiece); {
 	case pieces < 1.33:
@@ -35,7 +35,7 @@ func MaxDocuments(r catalog.Release, documents, bytes, maxChunkSize int64) int64
 	average := bytes / documents
 	average = cmp.Or(average, 5)
 	perChunk := max(maxChunkSize/average, 1)
-	if !r.AtLeast(catalog.Release50) {
+	if !r.FCVAtLeast(catalog.Release50) {
 		return 130 * perChunk / 100
 	}
 	return 2 * perChunk

@@ -2,24 +2,24 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// reportPair reports why the largest shard gives nothing to the smallest one.
-func (sel *selection) reportPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
+// rejectPair reports why the largest shard gives nothing to the smallest one.
+func (sel *selection) reportPair(code Code, donor, recipient *roundShard, zone int, n Numbers, flagged int) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{
-			Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone],
+			Code: code, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone],
 			Shard: donor.ID, Recipient: recipient.ID, Numbers: n, Count: flagged,
 		})
 	}
 }
 
-// reportZone reports, with numbers, why shards can't receive chunks of a zone.
-func (sel *selection) reportZone(donor catalog.ShardID, zone int, step Reason) {
+// reportNoRecipient reports, with numbers, why shards can't receive chunks of a zone.
+func (sel *selection) reportNoRecipient(donor catalog.ShardID, zone int, step Reason) {
 	if !sel.why.WantsDecisions() {
 		return
 	}
-	w := Decision{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
-	for i := range sel.members {
-		switch m := &sel.members[i]; {
+	w := Decision{Code: NoRecipient, Reason: step, Shard: donor, Zone: sel.layout.names[zone]}
+	for i := range sel.roundShards {
+		switch m := &sel.roundShards[i]; {
 		case !sel.belongsToZone(m, zone):
 			w.Ineligible.OutsideZone++
 		case m.Draining:

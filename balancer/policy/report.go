@@ -29,7 +29,7 @@ func (r *Report) Log(e Event) {
 // Add adds a decision.
 func (r *Report) Add(d Decision) {
 	// The code of a chosen migration is its reason, with one exception.
-	chosen := string(d.Code) == string(d.Step) || d.Code == ChosenAtRandom
+	chosen := string(d.Code) == string(d.Reason) || d.Code == ChosenAtRandom
 	if !r.WantsDecisions() || r.ChosenOnly && !chosen {
 		return
 	}
@@ -92,7 +92,7 @@ func (d Decision) forChunk(c catalog.Chunk, zone string) (Decision, bool) {
 	case subject == SubjectShard:
 		return d, d.Shard == c.Shard
 	case subject == SubjectZone:
-		return d, d.Zone == zone && (d.Step == ReasonChunksImbalance || d.Shard == c.Shard)
+		return d, d.Zone == zone && (d.Reason == ReasonChunksImbalance || d.Shard == c.Shard)
 	}
 	return d, true
 }

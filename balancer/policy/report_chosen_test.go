@@ -7,7 +7,7 @@ import "testing"
 func TestReportOfWhatIsChosen(t *testing.T) {
 	for _, info := range Codes() {
 		r := &Report{ChosenOnly: true}
-		r.Add(Decision{Code: info.Code, Step: stepOf(info)})
+		r.Add(Decision{Code: info.Code, Reason: stepOf(info)})
 		if kept := len(r.Decisions) == 1; kept != info.Chosen {
 			t.Errorf("%s: kept %v", info.Code, kept)
 		}

@@ -122,7 +122,7 @@ func TestBelowThresholdHasItsNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Decision{
-		Code: BelowThreshold, Namespace: "db.D02", Step: ReasonChunksImbalance, Shard: "oslo", Recipient: "bern",
+		Code: BelowThreshold, Namespace: "db.D02", Reason: ReasonChunksImbalance, Shard: "oslo", Recipient: "bern",
 		Numbers: Numbers{Donor: 883 * mib, Recipient: 500 * mib, Ideal: 691*mib + mib/2, Threshold: 402653184},
 	}
 	if len(why.Decisions) != 1 || why.Decisions[0] != want {

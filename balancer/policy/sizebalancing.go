@@ -25,8 +25,8 @@ func (sel *selection) balanceSizes() error {
 func (sel *selection) ideal(zone int) (int64, error) {
 	const nothing = -1
 	var total, shards int64
-	for i := range sel.members {
-		if m := &sel.members[i]; m.measured && sel.belongsToZone(m, zone) {
+	for i := range sel.roundShards {
+		if m := &sel.roundShards[i]; m.measured && sel.belongsToZone(m, zone) {
 			total += m.size
 			shards++
 		}
@@ -36,13 +36,13 @@ func (sel *selection) ideal(zone int) (int64, error) {
 		return nothing, nil
 	case shards == 0:
 		sel.logEvent(Event{ID: EventZoneWithoutShards, Zone: sel.layout.names[zone]})
-		sel.addDecision(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: ZoneWithoutShards, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil
 	case total < 0:
 		return 0, mongoerr.New(mongoerr.InternalError, "the sizes of %s in zone %q add up to %d bytes", sel.Namespace,
 			sel.layout.names[zone], total)
 	case total == 0:
-		sel.addDecision(Decision{Code: NoData, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
+		sel.addDecision(Decision{Code: NoData, Reason: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
 		return nothing, nil
 	}
 	return total / shards, nil
@@ -57,15 +57,15 @@ func (sel *selection) balancePair(zone int, ideal int64) bool {
 	name := sel.layout.names[zone]
 	donor := sel.largestDonor(zone)
 	if donor == nil {
-		sel.addDecision(Decision{Code: NoDonor, Step: ReasonChunksImbalance, Zone: name})
+		sel.addDecision(Decision{Code: NoDonor, Reason: ReasonChunksImbalance, Zone: name})
 		return false
 	}
 	recipient := sel.smallestRecipient(zone)
 	if recipient == nil {
 		if len(sel.chosen) == 0 {
-			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: name, IsWarning: sel.Release.WarnsOfRecipients()})
+			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: name, IsWarning: sel.Release.WarnsOfMissingRecipients()})
 		}
-		sel.reportZone(donor.ID, zone, ReasonChunksImbalance)
+		sel.reportNoRecipient(donor.ID, zone, ReasonChunksImbalance)
 		return false
 	}
 	threshold := ImbalanceFactor * sel.maxChunk
@@ -108,10 +108,10 @@ func (sel *selection) balancePair(zone int, ideal int64) bool {
 
 // largestDonor returns the largest free shard that may give data of a zone, the first among equals; nil
 // if there is none (rules/01-selection §6.2).
-func (sel *selection) largestDonor(zone int) *member {
-	var best *member
-	for i := range sel.members {
-		if m := &sel.members[i]; m.free && (best == nil || m.size > best.size) && sel.mayDonate(m, zone) {
+func (sel *selection) largestDonor(zone int) *roundShard {
+	var best *roundShard
+	for i := range sel.roundShards {
+		if m := &sel.roundShards[i]; m.free && (best == nil || m.size > best.size) && sel.mayDonate(m, zone) {
 			best = m
 		}
 	}
@@ -119,22 +119,22 @@ func (sel *selection) largestDonor(zone int) *member {
 }
 
 // mayDonate reports whether a shard may give data of a zone to balance sizes.
-func (sel *selection) mayDonate(m *member, zone int) bool {
+func (sel *selection) mayDonate(m *roundShard, zone int) bool {
 	return m.measured && (!m.Draining || sel.Release.DrainingShardsDonate()) &&
 		(!sel.Release.DonorBelongsToZone() || sel.belongsToZone(m, zone))
 }
 
 // smallestRecipient returns the smallest free shard that may receive chunks of a zone, the first among
 // equals; nil if there is none (rules/01-selection §6.2).
-func (sel *selection) smallestRecipient(zone int) *member {
-	return sel.smallestOf(zone, func(*member) bool { return true })
+func (sel *selection) smallestRecipient(zone int) *roundShard {
+	return sel.smallestOf(zone, func(*roundShard) bool { return true })
 }
 
 // smallestOf returns the same as smallestRecipient, restricted to shards for which among returns true.
-func (sel *selection) smallestOf(zone int, among func(*member) bool) *member {
-	var best *member
-	for i := range sel.members {
-		m := &sel.members[i]
+func (sel *selection) smallestOf(zone int, among func(*roundShard) bool) *roundShard {
+	var best *roundShard
+	for i := range sel.roundShards {
+		m := &sel.roundShards[i]
 		if m.free && m.measured && !m.Draining && (best == nil || m.size < best.size) && sel.belongsToZone(m, zone) &&
 			among(m) {
 			best = m

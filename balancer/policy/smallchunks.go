@@ -63,7 +63,7 @@ const reachedIndex int32 = -1
 
 func (p *movePhase) rank(i int32) rank {
 	if i == reachedIndex {
-		return p.reached
+		return p.scannedUpTo
 	}
 	c := &p.chunks[i]
 	return rank{c.postponedAt, c.size, c.from}
@@ -191,7 +191,7 @@ func (p *movePhase) updatePair(of pair, do func(c, s *chunkNode)) {
 func (p *movePhase) scan(n int, avail *AvailableShards) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for i := p.smallest(n, avail, false); i >= 0; i = p.smallest(n, avail, true) {
-			p.reached = p.rank(i)
+			p.scannedUpTo = p.rank(i)
 			if !yield(i) {
 				return
 			}

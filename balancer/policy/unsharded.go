@@ -16,9 +16,9 @@ type RandomSource interface {
 	Shuffle(n int, swap func(i, j int))
 }
 
-// maxReshardingTime is the maximum value of the minimum duration of a resharding for which unsharded
+// maxMinReshardingTime is the maximum value of the minimum duration of a resharding for which unsharded
 // collections are moved: with a longer one, a round would wait for it.
-const maxReshardingTime = 5 * time.Second
+const maxMinReshardingTime = 5 * time.Second
 
 // Unsharded is a collection that is not sharded, so that one shard has all of it.
 type Unsharded struct {
@@ -45,7 +45,7 @@ type UnshardedSituation struct {
 // this only for its own tests, while the fail point for random migrations is on (rules/01-selection
 // §8); callers must check that. SelectUnsharded takes both shards out of avail.
 func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, random RandomSource) (Migration, bool) {
-	if avail.Len() < 2 || s.MinReshardingTime > maxReshardingTime {
+	if avail.Len() < 2 || s.MinReshardingTime > maxMinReshardingTime {
 		return Migration{}, false
 	}
 	var draining, others []catalog.ShardID
@@ -63,7 +63,7 @@ func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, random Random
 
 	m, ok := s.pick(draining, others, random)
 	if !ok {
-		if s.hasSharded() && random.IntN(2) == 1 {
+		if s.prefersSharded() && random.IntN(2) == 1 {
 			return Migration{}, false
 		}
 		if m, ok = s.pick(others, others, random); !ok {
@@ -74,9 +74,9 @@ func SelectUnsharded(s UnshardedSituation, avail *AvailableShards, random Random
 	return m, true
 }
 
-// hasSharded reports whether sharded collections take precedence. Collections of config count only
+// prefersSharded reports whether sharded collections take precedence. Collections of config count only
 // while a shard is draining.
-func (s UnshardedSituation) hasSharded() bool {
+func (s UnshardedSituation) prefersSharded() bool {
 	drains := anyDraining(s.Shards)
 	return slices.ContainsFunc(s.Sharded, func(ns string) bool { return drains || !strings.HasPrefix(ns, "config.") })
 }

@@ -192,7 +192,7 @@ func Check(run Run, facts Facts) Report {
 		report.Plan = run.Plan.ID
 	}
 	for _, part := range []func(){
-		l.checkOtherRuns, l.checkFrozen, l.checkKnownFaults, l.checkBalancer, l.checkPlanError,
+		l.checkOtherRuns, l.checkWaits, l.checkKnownFaults, l.checkBalancer, l.checkPlanError,
 		l.checkShards, l.checkRemaining, l.checkCollections, l.checkOperations, l.checkIndexes,
 		l.checkUnmovable, l.checkDeletions, l.checkFreeSpace, l.checkVersions, l.checkPrivileges,
 	} {
@@ -246,7 +246,7 @@ func (l *checker) isDrain() bool { return l.Shard != "" }
 // moves summarizes the steps that move a collection.
 type moves struct {
 	from, to    []catalog.ShardID
-	splits      bool  // or merges
+	splitsOrMerges      bool  // or merges
 	donorSplits bool  // the donor chooses the split points
 	maxBytes    int64 // maximum bytes of a step
 }
@@ -275,7 +275,7 @@ func (l *checker) movesByNamespace() map[string]*moves {
 			add(&m.from, s.From)
 			add(&m.to, s.To)
 		} else {
-			m.splits = true
+			m.splitsOrMerges = true
 		}
 		m.donorSplits, m.maxBytes = m.donorSplits || s.Within != nil, max(m.maxBytes, s.Bytes)
 	}
@@ -323,7 +323,7 @@ func (l *checker) checkBalancer() {
 	}
 	what := l.BalancerConflict.Error()
 	var commands []string
-	if e, ok := errors.AsType[*apply.BalancerError](l.BalancerConflict); ok {
+	if e, ok := errors.AsType[*apply.BalancerConflictError](l.BalancerConflict); ok {
 		what, commands = e.Summary(), []string{"sh.stopBalancer()"}
 	}
 	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
@@ -333,9 +333,9 @@ func (l *checker) checkBalancer() {
 	}
 }
 
-// checkFrozen reports why the run waits before its first step: a pause, or a change of the
+// checkWaits reports why the run waits before its first step: a pause, or a change of the
 // compatibility version.
-func (l *checker) checkFrozen() {
+func (l *checker) checkWaits() {
 	for _, f := range diagnosis.WaitingRunFindings(l.Snapshot) {
 		l.addBlocking(f).Waits = true
 	}

@@ -202,7 +202,7 @@ func (w *world) run(t *testing.T, c bson.D) bson.Raw {
 
 func (w *world) read(t *testing.T) *catalog.Snapshot {
 	t.Helper()
-	s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.DefaultParts | live.Reusable}).Read(t.Context())
+	s, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.DefaultParts | live.ReusableSpace}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

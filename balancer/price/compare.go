@@ -58,7 +58,7 @@ func Compare(s *catalog.Snapshot, o Options) (Comparison, error) {
 	}
 	q.Namespace = c.Namespace
 	o.Goal.Namespaces = []string{c.Namespace}
-	p := &comparer{s: s, c: c, o: o, speeds: forecast.MeasureSpeeds(s)}
+	p := &comparer{snapshot: s, coll: c, options: o, speeds: forecast.MeasureSpeeds(s)}
 	q.Basis = append(q.Basis, p.speeds.Basis())
 	var err error
 	if q.Ways, err = p.listWays(); err != nil {
@@ -72,9 +72,9 @@ func Compare(s *catalog.Snapshot, o Options) (Comparison, error) {
 
 // comparer computes the ways for one collection.
 type comparer struct {
-	s      *catalog.Snapshot
-	c      *catalog.CollectionState
-	o      Options
+	snapshot      *catalog.Snapshot
+	coll      *catalog.CollectionState
+	options      Options
 	speeds forecast.Speeds
 	notes  []string
 }
@@ -82,10 +82,10 @@ type comparer struct {
 // listWays returns the ways; those that keep most options open come first. It returns none where
 // nothing is to be done.
 func (p *comparer) listWays() ([]Way, error) {
-	if p.c.Unsplittable {
+	if p.coll.Unsplittable {
 		return p.moveCollectionWays(), nil
 	}
-	moves, steps, err := p.movesWay(p.s)
+	moves, steps, err := p.movesWay(p.snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (p *comparer) listWays() ([]Way, error) {
 			list = append(list, w)
 		}
 	}
-	if !slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
+	if !slices.ContainsFunc(p.snapshot.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
 		p.notes = append(p.notes, "how full disks are is unknown: no way was refused because of disks")
 	}
 	return list, nil

@@ -16,7 +16,7 @@ const reshardingReserve = 1.1
 
 // addMoves adds the bytes that the steps copy, and refuses a way that does not fit on a disk.
 func (p *comparer) addMoves(w *Way, steps []plan.Step) {
-	volumes := catalog.NewVolumes(p.s, 1)
+	volumes := catalog.NewVolumes(p.snapshot, 1)
 	links := map[[2]catalog.ShardID]int64{}
 	for _, s := range steps {
 		if s.Kind != plan.Move {
@@ -30,7 +30,7 @@ func (p *comparer) addMoves(w *Way, steps []plan.Step) {
 	}
 	w.Links = sortedLinks(links)
 	w.Peaks = []Peak{}
-	for _, shard := range p.s.Shards() {
+	for _, shard := range p.snapshot.Shards() {
 		used := shard.Disk.Total - volumes.FreeBytes(shard.ID)
 		w.Peaks = append(w.Peaks, Peak{shard.ID, used, shard.Disk.Total})
 	}
@@ -40,10 +40,10 @@ func (p *comparer) addMoves(w *Way, steps []plan.Step) {
 // addRewrite adds the space of a new copy of the collection besides the present one.
 func (p *comparer) addRewrite(w *Way, shares map[catalog.ShardID]int64) {
 	links, total := map[[2]catalog.ShardID]int64{}, int64(0)
-	for _, data := range p.c.Sizes {
+	for _, data := range p.coll.Sizes {
 		total += data.Bytes
 	}
-	for from, data := range p.c.Sizes {
+	for from, data := range p.coll.Sizes {
 		for to, share := range shares {
 			if n := int64(float64(data.Bytes) * float64(share) / float64(max(1, total))); n > 0 && from != to {
 				links[[2]catalog.ShardID{from, to}] += n
@@ -51,8 +51,8 @@ func (p *comparer) addRewrite(w *Way, shares map[catalog.ShardID]int64) {
 		}
 	}
 	w.Bytes, w.Links, w.Peaks = total, sortedLinks(links), []Peak{}
-	for _, shard := range p.s.Shards() {
-		need := int64(reshardingReserve * p.c.DiskRatio() * float64(shares[shard.ID]))
+	for _, shard := range p.snapshot.Shards() {
+		need := int64(reshardingReserve * p.coll.DiskRatio() * float64(shares[shard.ID]))
 		peak := Peak{Shard: shard.ID, Total: shard.Disk.Total, Used: need}
 		if shard.Disk.Known() {
 			peak.Used += shard.Disk.Used
@@ -65,11 +65,11 @@ func (p *comparer) addRewrite(w *Way, shares map[catalog.ShardID]int64) {
 // checkDisks refuses a way in which received data would fill a volume above the limit.
 func (p *comparer) checkDisks(w *Way) {
 	for _, peak := range w.Peaks {
-		shard, _ := p.s.Shard(peak.Shard)
+		shard, _ := p.snapshot.Shard(peak.Shard)
 		grows := peak.Used > shard.Disk.Used
-		if peak.Total > 0 && grows && peak.Share() > p.o.DiskLimit && w.Refused == "" {
+		if peak.Total > 0 && grows && peak.Share() > p.options.DiskLimit && w.Refused == "" {
 			w.Refused = fmt.Sprintf("the disk of shard %s would be %s full, and may be %s", peak.Shard,
-				humanize.Percent(peak.Share()), humanize.Percent(p.o.DiskLimit))
+				humanize.Percent(peak.Share()), humanize.Percent(p.options.DiskLimit))
 		}
 	}
 }

@@ -21,8 +21,8 @@ const blockedByMoves = "each range while its move is committed, as a rule well b
 func (p *comparer) movesWay(from *catalog.Snapshot) (Way, []plan.Step, error) {
 	w := Way{Kind: Moves, WritesBlocked: blockedByMoves,
 		Needs:    "any release; shardsh must run meanwhile, and the cluster's balancer must not work on the collection",
-		Commands: []string{p.command(p.o.Goal)}}
-	made, err := plan.Make(from, p.planOptions(p.o.Goal, p.o.DiskLimit))
+		Commands: []string{p.command(p.options.Goal)}}
+	made, err := plan.Make(from, p.planOptions(p.options.Goal, p.options.DiskLimit))
 	if err != nil {
 		return w, nil, err
 	}
@@ -39,8 +39,8 @@ func (p *comparer) missesGoal(made *plan.Plan) bool {
 	if made.ReachesGoal || len(made.Left) == 0 {
 		return false
 	}
-	return p.o.Goal.Kind != plan.Drain || slices.ContainsFunc(made.Shards, func(s plan.ShardChange) bool {
-		return s.Shard == p.o.Goal.Shard && s.After.Chunks > 0
+	return p.options.Goal.Kind != plan.Drain || slices.ContainsFunc(made.Shards, func(s plan.ShardChange) bool {
+		return s.Shard == p.options.Goal.Shard && s.After.Chunks > 0
 	})
 }
 
@@ -51,17 +51,17 @@ func (p *comparer) command(goal plan.Goal) string {
 		return fmt.Sprintf("shardsh drain ADDRESS --shard %s --pause-balancing", goal.Shard)
 	case plan.Consolidate:
 		return fmt.Sprintf("shardsh plan ADDRESS --goal consolidate --ns %s -o merge.json && "+
-			"shardsh apply merge.json ADDRESS --pause-balancing", p.c.Namespace)
+			"shardsh apply merge.json ADDRESS --pause-balancing", p.coll.Namespace)
 	}
 	return fmt.Sprintf("shardsh plan ADDRESS --ns %s -o plan.json && shardsh apply plan.json ADDRESS --pause-balancing "+
-		"--on-change replan", p.c.Namespace)
+		"--on-change replan", p.coll.Namespace)
 }
 
 // planOptions returns the options of a plan. Disks limit the plan where their sizes are known; a limit
 // of zero means no limit.
 func (p *comparer) planOptions(goal plan.Goal, limit float64) plan.Options {
-	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed, Watch: p.o.Watch}
-	if slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
+	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.options.Seed, Watch: p.options.Watch}
+	if slices.ContainsFunc(p.snapshot.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
 		o.Limits.Disk = limit
 	}
 	return o
@@ -81,26 +81,26 @@ func bytesSigma(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64(
 func (p *comparer) balancerWay() (Way, bool, error) {
 	w := Way{Kind: Balancer, WritesBlocked: blockedByMoves, Irreversible: "its moves: nothing takes them back",
 		Needs:    "any release; the balancer on",
-		Commands: []string{fmt.Sprintf("sh.startBalancer(); sh.enableBalancing(%q)", p.c.Namespace)}}
-	if p.o.Goal.Kind == plan.Drain {
-		w.Commands = []string{fmt.Sprintf("sh.startBalancer(); sh.drain(%q)", p.o.Goal.Shard)}
+		Commands: []string{fmt.Sprintf("sh.startBalancer(); sh.enableBalancing(%q)", p.coll.Namespace)}}
+	if p.options.Goal.Kind == plan.Drain {
+		w.Commands = []string{fmt.Sprintf("sh.startBalancer(); sh.drain(%q)", p.options.Goal.Shard)}
 	}
-	on := p.s
-	if p.c.NoBalance {
-		next := *p.c
+	on := p.snapshot
+	if p.coll.NoBalance {
+		next := *p.coll
 		next.NoBalance = false
 		on = on.WithCollection(&next)
 	}
-	f, err := forecast.Make(on, forecast.Options{Goal: p.o.Goal, Seed: p.o.Seed, Watch: p.o.Watch})
+	f, err := forecast.Make(on, forecast.Options{Goal: p.options.Goal, Seed: p.options.Seed, Watch: p.options.Watch})
 	if err != nil {
 		return w, false, err
 	}
 	w.Low, w.Likely, w.High = f.Low, f.Likely, f.High
 	never := f.Never && len(f.Because) > 0 && !(f.AssumesBalancerOn && len(f.Because) == 1)
-	if never && (p.o.Goal.Kind != plan.Drain || f.StuckChunks > 0) {
+	if never && (p.options.Goal.Kind != plan.Drain || f.StuckChunks > 0) {
 		w.Refused = f.Because[len(f.Because)-1].Sentence
 	}
-	made, err := plan.Make(on, p.planOptions(p.o.Goal, 0))
+	made, err := plan.Make(on, p.planOptions(p.options.Goal, 0))
 	if err != nil {
 		return w, false, err
 	}
@@ -110,22 +110,22 @@ func (p *comparer) balancerWay() (Way, bool, error) {
 
 // mergeFirstWay prices the merges that need no copy, followed by moves.
 func (p *comparer) mergeFirstWay() (Way, bool, error) {
-	goal := plan.Goal{Kind: plan.Consolidate, Namespaces: []string{p.c.Namespace}}
-	merges, err := plan.Make(p.s, p.planOptions(goal, 0))
-	if err != nil || len(merges.Steps) == 0 || !p.s.Release().BalancesBySize() { // before 6.0, the balancer counts chunks
+	goal := plan.Goal{Kind: plan.Consolidate, Namespaces: []string{p.coll.Namespace}}
+	merges, err := plan.Make(p.snapshot, p.planOptions(goal, 0))
+	if err != nil || len(merges.Steps) == 0 || !p.snapshot.Release().BalancesBySize() { // before 6.0, the balancer counts chunks
 		return Way{}, false, err
 	}
 	merged, err := p.collectionAfterMerges(merges.Steps)
 	if err != nil {
 		return Way{}, false, err
 	}
-	w, steps, err := p.movesWay(p.s.WithCollection(merged))
+	w, steps, err := p.movesWay(p.snapshot.WithCollection(merged))
 	if err != nil {
 		return w, false, err
 	}
 	w.Kind, w.Moves, w.Bytes = MergeFirst, 0, 0
 	w.Needs = "6.0; shardsh must run meanwhile, and the cluster's balancer must not work on the collection"
-	w.Commands = []string{p.command(goal), p.command(p.o.Goal)}
+	w.Commands = []string{p.command(goal), p.command(p.options.Goal)}
 	p.setStepTimes(&w, slices.Concat(merges.Steps, steps))
 	w.High = scaled(w.High, mergedFactor(w.Moves))
 	return w, true, nil
@@ -140,11 +140,11 @@ func mergedFactor(moves int) float64 { return 1 + bytesSigma(moves) }
 func (p *comparer) collectionAfterMerges(steps []plan.Step) (*catalog.CollectionState, error) {
 	var runs [][]catalog.Chunk
 	for _, s := range steps {
-		runs = append(runs, slices.Collect(p.c.Table.Overlapping(s.Min, s.Max)))
+		runs = append(runs, slices.Collect(p.coll.Table.Overlapping(s.Min, s.Max)))
 	}
-	draft := catalog.NewDraft(p.c.Table)
+	draft := catalog.NewDraft(p.coll.Table)
 	ids := uint32(0)
-	commit := catalog.CommitRules{Release: p.s.Release(), HistoryWindow: p.speeds.Costs().HistoryWindow,
+	commit := catalog.CommitRules{Release: p.snapshot.Release(), HistoryWindow: p.speeds.Costs().HistoryWindow,
 		NewID: func() bson.ObjectID {
 			ids++
 			return bson.ObjectID{0: 'p', 8: byte(ids >> 24), 9: byte(ids >> 16), 10: byte(ids >> 8), 11: byte(ids)}
@@ -152,7 +152,7 @@ func (p *comparer) collectionAfterMerges(steps []plan.Step) (*catalog.Collection
 	if err := draft.Put(commit.MergeRuns(draft, runs)...); err != nil {
 		return nil, fmt.Errorf("price: %w", err)
 	}
-	next := p.c.WithTable(draft.Table())
+	next := p.coll.WithTable(draft.Table())
 	next.ChunkSizes = p.mergedSizes(next.Table)
 	return next, nil
 }
@@ -162,7 +162,7 @@ func (p *comparer) mergedSizes(table *catalog.RoutingTable) (list []catalog.Chun
 	contents := p.contents()
 	for chunk := range table.All() {
 		size := catalog.ChunkSize{Min: chunk.Min}
-		for part := range p.c.Table.Overlapping(chunk.Min, chunk.Max) {
+		for part := range p.coll.Table.Overlapping(chunk.Min, chunk.Max) {
 			amount := contents(part)
 			size.Bytes, size.Documents = size.Bytes+amount.Bytes, size.Documents+amount.Documents
 		}
@@ -172,20 +172,20 @@ func (p *comparer) mergedSizes(table *catalog.RoutingTable) (list []catalog.Chun
 }
 
 func (p *comparer) contents() func(catalog.Chunk) sim.Amount {
-	return sim.Measured(p.c, p.c.ChunkSize(p.s.Settings()))
+	return sim.Measured(p.coll, p.coll.ChunkSize(p.snapshot.Settings()))
 }
 
 // defragmentFirstWay prices a defragmentation by the balancer, followed by moves.
 func (p *comparer) defragmentFirstWay() (Way, bool, error) {
-	if !p.s.Release().Defragments() || p.c.Defragment {
+	if !p.snapshot.Release().Defragments() || p.coll.Defragment {
 		return Way{}, false, nil
 	}
-	goal := plan.Goal{Kind: plan.Defragment, Namespaces: []string{p.c.Namespace}}
-	f, err := forecast.Make(p.s, forecast.Options{Goal: goal, Seed: p.o.Seed, Watch: p.o.Watch})
+	goal := plan.Goal{Kind: plan.Defragment, Namespaces: []string{p.coll.Namespace}}
+	f, err := forecast.Make(p.snapshot, forecast.Options{Goal: goal, Seed: p.options.Seed, Watch: p.options.Watch})
 	if err != nil || f.Done {
 		return Way{}, false, err
 	}
-	made, err := plan.Make(p.s, p.planOptions(goal, 0))
+	made, err := plan.Make(p.snapshot, p.planOptions(goal, 0))
 	if err != nil {
 		return Way{}, false, err
 	}
@@ -200,7 +200,7 @@ func (p *comparer) defragmentFirstWay() (Way, bool, error) {
 	w.Kind, w.Moves, w.Bytes = DefragmentFirst, 0, 0
 	w.Irreversible = "the defragmentation's merges and moves: nothing takes them back"
 	w.Needs = "6.0; the balancer on at first"
-	w.Commands = []string{fmt.Sprintf("sh.defragment(%q, { wait: true })", p.c.Namespace), p.command(p.o.Goal)}
+	w.Commands = []string{fmt.Sprintf("sh.defragment(%q, { wait: true })", p.coll.Namespace), p.command(p.options.Goal)}
 	waits := p.deletionWaits(gone, steps, after.Time())
 	w.Likely += f.Likely + waits
 	w.Low, w.High = scaled(w.Low+f.Low, 1/defragmentFactor), scaled(w.High+f.High, defragmentFactor)+defragmentDelay
@@ -245,24 +245,24 @@ func (p *comparer) deletionWaits(defragMoves []sim.Event, steps []plan.Step, beg
 // simulateDefragmentation returns the cluster after the balancer has defragmented the collection, and
 // the moves of the defragmentation.
 func (p *comparer) simulateDefragmentation() (after *catalog.Snapshot, moved []sim.Event, err error) {
-	settings := p.s.Settings()
+	settings := p.snapshot.Settings()
 	settings.AutoMerge, settings.Window, settings.Days = false, nil, nil
-	next := *p.c
+	next := *p.coll
 	next.Defragment = true
-	begin := p.s.WithSettings(settings).WithCollection(&next)
+	begin := p.snapshot.WithSettings(settings).WithCollection(&next)
 	run, err := sim.New(begin, sim.Config{Location: time.UTC, IgnoreMode: true, Reasons: []policy.Reason{},
-		Contents: sim.Measured, Costs: p.speeds.Costs(), Watch: p.o.Watch})
+		Contents: sim.Measured, Costs: p.speeds.Costs(), Watch: p.options.Watch})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer run.Close()
-	for e := range run.EventsToRest(p.s.Time().Add(365 * 24 * time.Hour)) {
+	for e := range run.EventsToRest(p.snapshot.Time().Add(365 * 24 * time.Hour)) {
 		if e.Kind == sim.Moved {
 			moved = append(moved, e)
 		}
-		if !run.IsDefragmenting(p.c.Namespace) {
+		if !run.IsDefragmenting(p.coll.Namespace) {
 			break
 		}
 	}
-	return run.Snapshot().WithSettings(p.s.Settings()), moved, run.Err()
+	return run.Snapshot().WithSettings(p.snapshot.Settings()), moved, run.Err()
 }

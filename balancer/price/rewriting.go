@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// reshardingSteps is the duration of a resharding besides the copy.
-	reshardingSteps = time.Second
+	// reshardingOverhead is the duration of a resharding besides the copy.
+	reshardingOverhead = time.Second
 	blockedAtEnd    = "the whole collection at the end, up to 5 s (reshardingCriticalSectionTimeoutMillis)"
 )
 
@@ -27,18 +27,18 @@ func (p *comparer) reshardWay() (Way, bool, error) {
 			"sh.abortReshardCollection() before",
 		Needs: "8.0; an index for the shard key; room for a second copy"}
 	options := "forceRedistribution: true"
-	if p.o.Goal.Kind == plan.Drain {
+	if p.options.Goal.Kind == plan.Drain {
 		var list []string
 		for _, id := range targets {
 			list = append(list, fmt.Sprintf("{ shard: %q }", id))
 		}
 		options += ", shardDistribution: [" + strings.Join(list, ", ") + "]"
 	}
-	w.Commands = []string{fmt.Sprintf("sh.reshardCollection(%q, %s, false, { %s })", p.c.Namespace, p.c.Pattern, options)}
-	switch r := p.s.Release(); {
+	w.Commands = []string{fmt.Sprintf("sh.reshardCollection(%q, %s, false, { %s })", p.coll.Namespace, p.coll.Pattern, options)}
+	switch r := p.snapshot.Release(); {
 	case !r.ReshardsToSameKey():
 		w.Refused = fmt.Sprintf("servers of release %s do not reshard to the same key", r)
-	case strings.HasPrefix(p.c.Namespace, "config."):
+	case strings.HasPrefix(p.coll.Namespace, "config."):
 		w.Refused = "collections of config are not resharded"
 	case len(targets) == 0:
 		w.Refused = "no shard is left to take it"
@@ -54,8 +54,8 @@ func (p *comparer) reshardWay() (Way, bool, error) {
 
 // targetShards returns the shards that receive chunks of a zone.
 func (p *comparer) targetShards(zone string) (ids []catalog.ShardID) {
-	for _, shard := range p.s.Shards() {
-		gone := shard.Draining || p.o.Goal.Kind == plan.Drain && shard.ID == p.o.Goal.Shard
+	for _, shard := range p.snapshot.Shards() {
+		gone := shard.Draining || p.options.Goal.Kind == plan.Drain && shard.ID == p.options.Goal.Shard
 		if !gone && (zone == catalog.NoZone || shard.HasZone(zone)) {
 			ids = append(ids, shard.ID)
 		}
@@ -68,8 +68,8 @@ func (p *comparer) targetShards(zone string) (ids []catalog.ShardID) {
 func (p *comparer) targetShares() (shares map[catalog.ShardID]int64, unplaced string) {
 	contents := p.contents()
 	byZone := map[string]int64{}
-	for chunk := range p.c.Table.All() {
-		byZone[p.c.Zones.ZoneOf(chunk.Min, chunk.Max)] += contents(chunk).Bytes
+	for chunk := range p.coll.Table.All() {
+		byZone[p.coll.Zones.ZoneOf(chunk.Min, chunk.Max)] += contents(chunk).Bytes
 	}
 	shares = map[catalog.ShardID]int64{}
 	for zone, bytes := range byZone {
@@ -88,35 +88,35 @@ func (p *comparer) targetShares() (shares map[catalog.ShardID]int64, unplaced st
 // the rates of migrations, not of reshardings, so the range is wider.
 func (p *comparer) setCopyTimes(w *Way, shares map[catalog.ShardID]int64) {
 	bytes, most := map[catalog.ShardID]int64{}, int64(0)
-	for _, shard := range p.s.Shards() {
-		bytes[shard.ID] = max(shares[shard.ID], p.c.Sizes[shard.ID].Bytes)
+	for _, shard := range p.snapshot.Shards() {
+		bytes[shard.ID] = max(shares[shard.ID], p.coll.Sizes[shard.ID].Bytes)
 		most = max(most, bytes[shard.ID])
 	}
 	copying := p.speeds.CopyTime(bytes)
 	low, high := p.speeds.Range(copying, most, 1, 0)
 	const least = balancer.DefaultReshardingDuration
-	w.Likely = max(least, copying+reshardingSteps)
+	w.Likely = max(least, copying+reshardingOverhead)
 	w.Low, w.High = max(least, low), max(least, high)+forecast.MaxRoundDelay
 }
 
 // moveCollectionWays prices the move of an unsharded collection; it returns none where no move is
 // needed.
 func (p *comparer) moveCollectionWays() []Way {
-	owners := p.c.Owners()
-	if len(owners) == 0 && len(p.c.Sizes) == 1 {
-		for id := range p.c.Sizes {
+	owners := p.coll.Owners()
+	if len(owners) == 0 && len(p.coll.Sizes) == 1 {
+		for id := range p.coll.Sizes {
 			owners = append(owners, id)
 		}
 	}
-	if len(owners) != 1 || p.o.Goal.Kind != plan.Drain || owners[0] != p.o.Goal.Shard {
+	if len(owners) != 1 || p.options.Goal.Kind != plan.Drain || owners[0] != p.options.Goal.Shard {
 		return []Way{}
 	}
 	w := Way{Kind: MoveCollection, WritesBlocked: blockedAtEnd,
 		Irreversible: "all of it once it has committed; sh.abortMoveCollection() before",
 		Needs:        "8.0; room for it on the other shard", Links: []Link{}, Peaks: []Peak{}}
-	if !p.s.Release().MovesCollections() {
+	if !p.snapshot.Release().MovesCollections() {
 		w.Refused = fmt.Sprintf("servers of release %s do not move collections that are not sharded: movePrimary moves "+
-			"all of a database", p.s.Release())
+			"all of a database", p.snapshot.Release())
 	}
 	targets := slices.DeleteFunc(p.targetShards(catalog.NoZone), func(id catalog.ShardID) bool { return id == owners[0] })
 	if len(targets) == 0 {
@@ -124,24 +124,24 @@ func (p *comparer) moveCollectionWays() []Way {
 		return []Way{w}
 	}
 	to := slices.MinFunc(targets, func(a, b catalog.ShardID) int { return cmp.Compare(p.fullness(a), p.fullness(b)) })
-	w.Commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", p.c.Namespace, to)}
-	shares := map[catalog.ShardID]int64{to: p.c.Sizes[owners[0]].Bytes}
+	w.Commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", p.coll.Namespace, to)}
+	shares := map[catalog.ShardID]int64{to: p.coll.Sizes[owners[0]].Bytes}
 	p.addRewrite(&w, shares)
 	p.setCopyTimes(&w, shares)
 	if w.Bytes == 0 {
 		p.notes = append(p.notes, fmt.Sprintf(
-			"the size of %s is unknown, or 0: the time of its copy is not included", p.c.Namespace))
+			"the size of %s is unknown, or 0: the time of its copy is not included", p.coll.Namespace))
 	}
 	return []Way{w}
 }
 
 // fullness returns how full a shard is: the use of its disk, or the bytes of the known collections.
 func (p *comparer) fullness(id catalog.ShardID) float64 {
-	if shard, _ := p.s.Shard(id); shard.Disk.Known() {
+	if shard, _ := p.snapshot.Shard(id); shard.Disk.Known() {
 		return shard.Disk.UsedShare()
 	}
 	var sum int64
-	for _, c := range p.s.Collections() {
+	for _, c := range p.snapshot.Collections() {
 		sum += c.Sizes[id].Bytes
 	}
 	return float64(sum)

@@ -14,7 +14,7 @@ import (
 // A range comes back to a shard once that has deleted it: 15 minutes after it was given away.
 func TestWhatComesBackWaits(t *testing.T) {
 	s := snaptest.SnapshotOfChunks(t, 3, 3, func(i int) (int, int64) { return i, 1 << 20 })
-	p := &comparer{s: s, speeds: forecast.MeasureSpeeds(s)}
+	p := &comparer{snapshot: s, speeds: forecast.MeasureSpeeds(s)}
 	begin, pattern := s.Time(), snaptest.IntPattern(t)
 	key := func(i int) catalog.Key { return snaptest.IntKey(t, pattern, i) }
 	gone := []sim.Event{{Kind: sim.Moved, From: "s00", To: "s01", Min: key(0), Max: key(1000), Ended: begin.Add(-5 * time.Minute)}}

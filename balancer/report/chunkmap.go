@@ -11,8 +11,8 @@ import (
 // draws cells as characters, a page draws them as rectangles.
 type ChunkMap struct {
 	Namespace string `json:"ns"`
-	// Basis says what widths represent.
-	Basis Basis `json:"widths"`
+	// Widths says what widths represent.
+	Widths WidthBasis `json:"widths"`
 	// ChunkSize is the chunk size in effect for the collection, in bytes.
 	ChunkSize int64 `json:"chunkSize"`
 	Chunks    int   `json:"chunks"`
@@ -29,23 +29,23 @@ type ChunkMap struct {
 	Heat *MapHeat `json:"heat,omitzero"`
 }
 
-// Basis says what the widths of a map represent.
-type Basis string
+// WidthBasis says what the widths of a map represent.
+type WidthBasis string
 
 // The bases.
 const (
 	// ByCount gives all chunks the same width, because their sizes are unknown.
-	ByCount Basis = "count"
+	ByCount WidthBasis = "count"
 	// ByShard divides the size of a shard evenly among its unmeasured chunks. The chunks of a shard
 	// that did not report its size have half of the chunk size.
-	ByShard Basis = "shard"
+	ByShard WidthBasis = "shard"
 	// ByChunk gives each chunk its measured size.
-	ByChunk Basis = "chunk"
+	ByChunk WidthBasis = "chunk"
 )
 
 // String says what the widths represent.
-func (b Basis) String() string {
-	return map[Basis]string{
+func (b WidthBasis) String() string {
+	return map[WidthBasis]string{
 		ByCount: "equal widths, chunk sizes unknown",
 		ByShard: "bytes, averaged over each shard's chunks",
 		ByChunk: "measured bytes",
@@ -94,7 +94,7 @@ type MapZone struct {
 // the collection. If there are enough cells, each chunk has its own.
 func NewChunkMap(c *catalog.CollectionState, chunkSize int64, width int) ChunkMap {
 	m := ChunkMap{
-		Namespace: c.Namespace, Basis: ByCount, ChunkSize: chunkSize, Bytes: -1,
+		Namespace: c.Namespace, Widths: ByCount, ChunkSize: chunkSize, Bytes: -1,
 	}
 	for _, id := range c.Owners() {
 		n := c.CountOn(id)
@@ -109,7 +109,7 @@ func NewChunkMap(c *catalog.CollectionState, chunkSize int64, width int) ChunkMa
 		return m
 	}
 	var s strip
-	s, m.Basis = stripOf(c, &m)
+	s, m.Widths = stripOf(c, &m)
 	m.Cells = s.cells(c.Table, len(m.Shards), max(width, 1))
 	for _, z := range c.Zones.Ranges() {
 		m.Zones = append(m.Zones, m.zoneCells(c.Table, z))

@@ -24,7 +24,7 @@ type piece struct {
 
 // stripOf returns a strip in which each chunk is as wide as its bytes, or all chunks have equal widths
 // if no sizes are known.
-func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b Basis) {
+func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b WidthBasis) {
 	number := make(map[catalog.ShardID]int, len(m.Shards))
 	for i, shard := range m.Shards {
 		number[shard.ID] = i
@@ -45,7 +45,7 @@ func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b Basis) {
 }
 
 // basisOf returns what is known about the sizes of chunks.
-func basisOf(c *catalog.CollectionState) Basis {
+func basisOf(c *catalog.CollectionState) WidthBasis {
 	measured := map[string]bool{}
 	for _, size := range c.ChunkSizes {
 		if c.Table.HasLowerBound(size.Min) {

@@ -107,7 +107,7 @@ func TestCells(t *testing.T) {
 		owners string
 		sizes  map[catalog.ShardID]int64
 		width  int
-		basis  report.Basis
+		basis  report.WidthBasis
 		want   string
 	}{
 		{"one chunk", "a", nil, 4, report.ByCount, "Aaaa"},
@@ -131,8 +131,8 @@ func TestCells(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := report.NewChunkMap(laid(t, words(tt.owners), tt.sizes), 20, tt.width)
-			if got := wideAndNarrow(m); got != tt.want || m.Basis != tt.basis {
-				t.Errorf("%s by %s, want %s by %s", got, m.Basis, tt.want, tt.basis)
+			if got := wideAndNarrow(m); got != tt.want || m.Widths != tt.basis {
+				t.Errorf("%s by %s, want %s by %s", got, m.Widths, tt.want, tt.basis)
 			}
 		})
 	}
@@ -142,13 +142,13 @@ func TestMeasuredChunks(t *testing.T) {
 	c := laid(t, []string{"a", "a", "a"}, map[catalog.ShardID]int64{"a": 100})
 	c.ChunkSizes = []catalog.ChunkSize{{Min: key(t, c, 0), Bytes: 80}}
 	m := report.NewChunkMap(c, 1, 13)
-	if got, want := wideAndNarrow(m), "AaAaaaaaaaaAa"; got != want || m.Basis != report.ByShard {
-		t.Errorf("%s by %s, want %s", got, m.Basis, want)
+	if got, want := wideAndNarrow(m), "AaAaaaaaaaaAa"; got != want || m.Widths != report.ByShard {
+		t.Errorf("%s by %s, want %s", got, m.Widths, want)
 	}
 	c.ChunkSizes = append(c.ChunkSizes, catalog.ChunkSize{Min: c.Pattern.GlobalMin()},
 		catalog.ChunkSize{Min: key(t, c, 1), Bytes: 20})
-	if m := report.NewChunkMap(c, 1, 13); wideAndNarrow(m) != "AAaaaaaaaaAaa" || m.Basis != report.ByChunk {
-		t.Errorf("%s by %s", wideAndNarrow(m), m.Basis)
+	if m := report.NewChunkMap(c, 1, 13); wideAndNarrow(m) != "AAaaaaaaaaAaa" || m.Widths != report.ByChunk {
+		t.Errorf("%s by %s", wideAndNarrow(m), m.Widths)
 	}
 }
 

@@ -19,9 +19,9 @@ type Collection struct {
 	State     CollectionStatus `json:"state"`
 	// Why is what the balancer would fix first, or why that is unknown.
 	Why string `json:"reason,omitzero"`
-	// Misplaced is the number of bytes that have to move before the collection is balanced; 0 if it is
+	// MisplacedBytes is the number of bytes that have to move before the collection is balanced; 0 if it is
 	// unknown.
-	Misplaced int64 `json:"misplaced,omitzero"`
+	MisplacedBytes int64 `json:"misplaced,omitzero"`
 	// ChunkSize is the chunk size in effect in bytes; 0 before 6.0.
 	ChunkSize int64 `json:"chunkSize,omitzero"`
 	// Unsplittable collections are tracked but not sharded.
@@ -73,7 +73,7 @@ func CollectionsOf(s *catalog.Snapshot) []Collection {
 	}
 	slices.SortFunc(list, func(a, b Collection) int {
 		return cmp.Or(cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State)),
-			cmp.Compare(b.Misplaced, a.Misplaced), cmp.Compare(b.Jumbo, a.Jumbo), cmp.Compare(b.Bytes, a.Bytes),
+			cmp.Compare(b.MisplacedBytes, a.MisplacedBytes), cmp.Compare(b.Jumbo, a.Jumbo), cmp.Compare(b.Bytes, a.Bytes),
 			strings.Compare(a.Namespace, b.Namespace))
 	})
 	return list
@@ -97,7 +97,7 @@ func collectionOf(s *catalog.Snapshot, c *catalog.CollectionState) Collection {
 	line.State, line.Why = stateOf(b)
 	line.ChunkSize = int64(b.ChunkSizeMB * (1 << 20))
 	if !b.Balanced {
-		line.Misplaced, _ = diagnosis.MisplacedBytes(s, c, b.Violation)
+		line.MisplacedBytes, _ = diagnosis.MisplacedBytes(s, c, b.Violation)
 	}
 	return line
 }

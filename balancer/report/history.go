@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// History summarizes the logs of the last day.
-type History struct {
+// DayHistory summarizes the logs of the last day.
+type DayHistory struct {
 	// Since and Until are the limits of the day: Until is the time of the Snapshot.
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
@@ -78,7 +78,7 @@ const (
 	Moved       EventKind = "moved"
 	MoveFailed  EventKind = "moveFailed"
 	RoundFailed EventKind = "roundFailed"
-	Change      EventKind = "change"
+	OperatorChange      EventKind = "change"
 )
 
 // Event is an entry of the logs.
@@ -112,10 +112,10 @@ var operatorEvents = []string{
 	"configureCollectionBalancing", "setPermitMigrations", "balancer.start", "balancer.stop",
 }
 
-// NewHistory reads the logs of a Snapshot.
-func NewHistory(s *catalog.Snapshot) History {
+// NewDayHistory reads the logs of a Snapshot.
+func NewDayHistory(s *catalog.Snapshot) DayHistory {
 	h := &history{
-		History:   History{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
+		DayHistory:   DayHistory{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
 		durations: map[string][]time.Duration{}, failures: map[Failure]*Failure{},
 	}
 	for i := range h.Slots {
@@ -132,9 +132,9 @@ func NewHistory(s *catalog.Snapshot) History {
 
 // history builds a History.
 type history struct {
-	History
+	DayHistory
 	all       []loggedEvent
-	moves     catalog.MigrationFinder
+	migrationFinder     catalog.MigrationFinder
 	durations map[string][]time.Duration
 	failures  map[Failure]*Failure
 }
@@ -151,7 +151,7 @@ func (h *history) addEvent(e Event, entry catalog.LogEntry) {
 }
 
 func (h *history) readChange(e catalog.LogEntry) {
-	if m, ended := h.moves.ReadEntry(e); ended {
+	if m, ended := h.migrationFinder.ReadEntry(e); ended {
 		h.addMove(m)
 		return
 	}
@@ -171,7 +171,7 @@ func (h *history) readChange(e catalog.LogEntry) {
 
 func (h *history) addOperatorChange(e catalog.LogEntry) {
 	if slices.Contains(operatorEvents, e.What) {
-		h.addEvent(Event{Kind: Change, Namespace: e.Namespace}, e)
+		h.addEvent(Event{Kind: OperatorChange, Namespace: e.Namespace}, e)
 	}
 }
 
@@ -231,7 +231,7 @@ func (h *history) readAction(e catalog.LogEntry) {
 	}
 }
 
-func (h *history) finish() History {
+func (h *history) finish() DayHistory {
 	slices.Reverse(h.all) // events may have the same time
 	slices.SortStableFunc(h.all, func(a, b loggedEvent) int { return b.Time.Compare(a.Time) })
 	h.Events = []Event{}
@@ -253,12 +253,12 @@ func (h *history) finish() History {
 		slices.Sort(took)
 		h.medians[ns] = took[len(took)/2]
 	}
-	return h.History
+	return h.DayHistory
 }
 
 // MedianDuration returns the median duration of a collection's moves, or of all moves if the collection has
 // none; 0 without moves.
-func (h History) MedianDuration(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
+func (h DayHistory) MedianDuration(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
 
 // boundOf returns a bound as logged; nil if the entry has none.
 func boundOf(e catalog.LogEntry, name string) bson.Raw {

@@ -30,7 +30,7 @@ type Overview struct {
 	Shards      []Shard            `json:"shards"`
 	Collections []Collection       `json:"collections"`
 	UnderWay    []RunningOperation `json:"underWay"`
-	History     History            `json:"history"`
+	History     DayHistory            `json:"history"`
 	// Deletions are the pending range deletions, if they are known.
 	Deletions      []Deletion `json:"deletions"`
 	DeletionsKnown bool       `json:"deletionsKnown"`
@@ -120,16 +120,16 @@ type Deletion struct {
 func NewFullOverview(s *catalog.Snapshot) *Overview {
 	o := NewOverview(s)
 	o.AddMaps(s)
-	_ = o.AddForecasts(s, nil) // without a watch, no error is possible
+	_ = o.AddForecastsAndPlan(s, nil) // without a watch, no error is possible
 	return o
 }
 
 // maxDrains is the maximum number of draining shards with a forecast.
 const maxDrains = 3
 
-// AddForecasts adds forecasts and a plan. watch observes the simulations; it may be nil. The returned
+// AddForecastsAndPlan adds forecasts and a plan. watch observes the simulations; it may be nil. The returned
 // error is that of watch.
-func (o *Overview) AddForecasts(s *catalog.Snapshot, watch sim.Watch) error {
+func (o *Overview) AddForecastsAndPlan(s *catalog.Snapshot, watch sim.Watch) error {
 	var ended error
 	seen := func(p sim.Progress) error {
 		if watch != nil {
@@ -180,7 +180,7 @@ func NewOverview(s *catalog.Snapshot) *Overview {
 	o := &Overview{
 		Source: p.Source.Name, Version: p.Version, Time: p.Time,
 		Balancer: balancerOf(s), Answer: diagnosis.Why(s, diagnosis.Scope{}),
-		History: NewHistory(s), DeletionsKnown: p.DeletionsKnown,
+		History: NewDayHistory(s), DeletionsKnown: p.DeletionsKnown,
 		Forecasts: []forecast.Forecast{}, Unread: []string{},
 	}
 	if !p.ClusterID.IsZero() {
@@ -221,7 +221,7 @@ func (o *Overview) totals() Totals {
 	return t
 }
 
-func runningOperations(s *catalog.Snapshot, h History) []RunningOperation {
+func runningOperations(s *catalog.Snapshot, h DayHistory) []RunningOperation {
 	list := []RunningOperation{}
 	for _, r := range s.Parts().Reshardings {
 		list = append(list, RunningOperation{

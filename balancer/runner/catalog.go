@@ -101,10 +101,10 @@ func (r *run) forgetChunks(ns string) {
 	r.forgotten[ns] = true
 }
 
-// forgetDoubtful forgets the cached chunks of collections in which a round found nothing to move
+// forgetDoubtfulChunks forgets the cached chunks of collections in which a round found nothing to move
 // because of flags that may have changed since they were read. It reports whether there are such
 // collections.
-func (r *run) forgetDoubtful(ended round) (found bool) {
+func (r *run) forgetDoubtfulChunks(ended round) (found bool) {
 	if ended.catalog == nil {
 		return false
 	}

@@ -33,7 +33,7 @@ func (r *run) readDisks(ctx context.Context) error {
 	}
 	r.disks.changed = nil // what moves from now on is read in the next round
 	r.mu.Unlock()
-	s, err := r.o.Volumes(ctx, names)
+	s, err := r.o.ReadVolumes(ctx, names)
 	if err != nil {
 		for _, ns := range names {
 			r.markFilesStale(ns)

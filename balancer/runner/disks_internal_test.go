@@ -15,7 +15,7 @@ func TestFilesOfWhatMovesMeanwhileAreReadAgain(t *testing.T) {
 	var asked []string
 	var during func() error
 	r := &run{namespaces: []string{"x.a", "x.b"}, o: Options{DiskLimit: 0.9,
-		Volumes: func(_ context.Context, names []string) (*catalog.Snapshot, error) {
+		ReadVolumes: func(_ context.Context, names []string) (*catalog.Snapshot, error) {
 			asked = names
 			return catalog.NewSnapshot(catalog.SnapshotParts{}), during()
 		}}}

@@ -71,8 +71,8 @@ func (r *run) forceIfNeeded(m *waitingMove) (helps bool) {
 	return helps
 }
 
-// noteForced keeps a range that was moved by force in place: a run moves a range by force only once.
-func (r *run) noteForced(m waitingMove) {
+// skipForcedRange keeps a range that was moved by force in place: a run moves a range by force only once.
+func (r *run) skipForcedRange(m waitingMove) {
 	if m.forced != nil {
 		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(unlimitedSpan), "it was moved by force")
 	}

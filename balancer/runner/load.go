@@ -69,7 +69,7 @@ func (r *run) runLoadRound(ctx context.Context) ([]Leftover, error) {
 	for _, s := range read.Shards {
 		places = append(places, heat.NewRecipient(s))
 	}
-	d := heat.Decide(r.loadCollections(read, maps, sizes), places, r.heatOptions())
+	d := heat.Decide(r.collectionsWithLoad(read, maps, sizes), places, r.heatOptions())
 	if err := r.splitHotChunks(ctx, d); err != nil {
 		return nil, err
 	}
@@ -80,11 +80,11 @@ func (r *run) runLoadRound(ctx context.Context) ([]Leftover, error) {
 	for _, wave := range splitIntoWaves(chosen) {
 		r.runMoves(ctx, wave)
 	}
-	return LoadLeftovers(d, maps), nil
+	return LeftoversOfLoad(d, maps), nil
 }
 
-// loadCollections returns the collections whose load is known, as input for the decision.
-func (r *run) loadCollections(
+// collectionsWithLoad returns the collections whose load is known, as input for the decision.
+func (r *run) collectionsWithLoad(
 	read *Catalog, maps []heat.Map, sizes map[string]map[catalog.ShardID]int64,
 ) (list []heat.Collection) {
 	for i := range maps {
@@ -125,7 +125,7 @@ func (r *run) heatOptions() heat.Options {
 // splitHotChunks executes the splits of a decision. They come before its moves.
 func (r *run) splitHotChunks(ctx context.Context, d heat.Decision) error {
 	for _, s := range d.Steps {
-		if s.At.IsZero() {
+		if s.Point.IsZero() {
 			continue
 		}
 		routing, found, err := r.readRouting(ctx, s.Namespace)
@@ -139,7 +139,7 @@ func (r *run) splitHotChunks(ctx context.Context, d heat.Decision) error {
 		r.cluster.With(func(c balancer.Cluster) {
 			err = engineCluster{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard,
 				Version: routing.Table.Version(), ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
-				Points: []catalog.Key{s.At}})
+				Points: []catalog.Key{s.Point}})
 		})
 		if err != nil {
 			return fmt.Errorf("splitting the chunk of %s at %s: %w", s.Namespace, chunk.Min, err)
@@ -152,7 +152,7 @@ func (r *run) splitHotChunks(ctx context.Context, d heat.Decision) error {
 func (r *run) chosenMoves(ctx context.Context, d heat.Decision) (list []policy.Migration, err error) {
 	until := r.o.Clock.Now().Add(r.o.CoolDown)
 	for _, s := range d.Steps {
-		if !s.At.IsZero() {
+		if !s.Point.IsZero() {
 			continue
 		}
 		routing, found, err := r.readRouting(ctx, s.Namespace)
@@ -194,8 +194,8 @@ func splitIntoWaves(all []policy.Migration) (list [][]policy.Migration) {
 	return list
 }
 
-// LoadLeftovers returns the reasons why shards keep more load than others.
-func LoadLeftovers(d heat.Decision, maps []heat.Map) (list []Leftover) {
+// LeftoversOfLoad returns the reasons why shards keep more load than others.
+func LeftoversOfLoad(d heat.Decision, maps []heat.Map) (list []Leftover) {
 	for _, s := range d.Stuck {
 		list = append(list, Leftover{
 			Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckText(s, maps) + ".",

@@ -77,7 +77,7 @@ func (r *run) orderMoves(ctx context.Context, chosen []policy.Migration) []waiti
 			maxBytes: r.maxChunkMove(m.Namespace, m.From, m.MaxChunkSizeBytes)}
 	}
 	if r.o.Order == OrderHottest {
-		load := r.readLoad(ctx, chosen)
+		load := r.readOperations(ctx, chosen)
 		slices.SortStableFunc(list, func(a, b waitingMove) int {
 			return cmp.Compare(load[b.Namespace][b.From], load[a.Namespace][a.From])
 		})
@@ -111,7 +111,7 @@ func (r *run) expectedBytes(ctx context.Context, m policy.Migration) int64 {
 		r.mu.Unlock()
 	}
 	average := sizes[m.From] / int64(table.CountOn(m.From))
-	if given, cut := policy.DocumentsToCut(average, m.MaxChunkSizeBytes); cut && m.Max.IsZero() {
+	if given, cut := policy.AmountToCut(average, m.MaxChunkSizeBytes); cut && m.Max.IsZero() {
 		return given
 	}
 	return average
@@ -129,7 +129,7 @@ func (r *run) noteLimit(err error) {
 // awaitPace waits until a move may begin.
 func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) error {
 	r.mu.Lock()
-	over := r.limitReached != "" || r.askErr != nil
+	over := r.limitReached != "" || r.operatorErr != nil
 	r.mu.Unlock()
 	if over || ctx.Err() != nil {
 		return pace.ErrNotBegun
@@ -137,7 +137,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	err := r.o.Gate.Enter(ctx, m.paceMove())
 	r.noteLimit(err)
 	if asks, ok := errors.AsType[*pace.OperatorNeededError](err); ok {
-		r.noteAskErr(asks)
+		r.noteOperatorErr(asks)
 	}
 	if err != nil {
 		return pace.ErrNotBegun
@@ -150,7 +150,7 @@ func (r *run) awaitPace(ctx context.Context, m waitingMove, chosen time.Time) er
 	} else if errors.As(err, new(*mongoerr.UnansweredError)) {
 		_ = r.noteError(err) // the round ends, and the next one waits
 	} else if err != nil {
-		r.noteAskErr(err)
+		r.noteOperatorErr(err)
 	}
 	if err != nil {
 		r.o.Gate.Leave(m.paceMove(), pace.ErrNotBegun)
@@ -177,11 +177,11 @@ func (r *run) recheckBalancerIdle(ctx context.Context, ns string) error {
 	return r.checkBalancerIdle(ctx, look, maxMoveTime)
 }
 
-func (r *run) noteAskErr(err error) {
+func (r *run) noteOperatorErr(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.askErr == nil {
-		r.askErr = err
+	if r.operatorErr == nil {
+		r.operatorErr = err
 	}
 }
 
@@ -189,9 +189,9 @@ func (r *run) noteAskErr(err error) {
 func (r *run) countStarted(m waitingMove) Move {
 	r.mu.Lock()
 	r.round.startedMoves++
-	r.number++
+	r.movesBegun++
 	move := Move{
-		Number: r.number, Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Reason: m.Reason,
+		Number: r.movesBegun, Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Reason: m.Reason,
 		Bytes: m.bytes,
 	}
 	r.mu.Unlock()
@@ -237,7 +237,7 @@ func (r *run) runMove(ctx context.Context, m waitingMove, reported Move) error {
 	if r.o.CoolDown > 0 {
 		r.skipped.skipUntil(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
-	r.noteForced(m)
+	r.skipForcedRange(m)
 	r.markFilesStale(m.Namespace)
 	r.tell(Event{Kind: Moved, Move: reported})
 	return nil
@@ -254,11 +254,11 @@ func (r *run) handleRefused(ns string) {
 func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 	if r.hardCtx.Err() != nil { // whether the move fails is not known yet
 		r.tell(Event{Kind: LeftToServers, Move: reported})
-		r.noteAskErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.noteOperatorErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
 	}
 	r.forgetChunks(m.Namespace)
-	then := policy.FailureOf(err)
+	then := policy.FailureClassOf(err)
 	r.mu.Lock()
 	r.result.Failed++
 	r.mu.Unlock()
@@ -269,7 +269,7 @@ func (r *run) handleFailed(m waitingMove, reported Move, err error) {
 	}
 	switch {
 	case then == policy.AskOperator:
-		r.noteAskErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
+		r.noteOperatorErr(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 	case policy.IsTooBig(err) && !r.skipped.noteTooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it as jumbo.
 	case then == policy.SkipRange:

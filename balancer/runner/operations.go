@@ -42,10 +42,10 @@ func CountOperations(ctx context.Context, c interface {
 	return after, nil
 }
 
-// operationSizes converts operation counts into sizes for the policy. The scale is such that the
+// countOperationsAsSizes converts operation counts into sizes for the policy. The scale is such that the
 // threshold of the policy, 3 chunk sizes, corresponds to a tenth of the operations that each shard
 // should have.
-func (r *run) operationSizes(ctx context.Context, colls []catalog.Collection) (
+func (r *run) countOperationsAsSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error) {
 	var shards []catalog.Shard
 	names := make([]string, len(colls))
@@ -65,7 +65,7 @@ func (r *run) operationSizes(ctx context.Context, colls []catalog.Collection) (
 		return nil, err
 	}
 	r.mu.Lock()
-	r.round.load = load
+	r.round.operations = load
 	r.mu.Unlock()
 	sizes := map[string]map[catalog.ShardID]int64{}
 	for _, c := range colls {
@@ -122,17 +122,17 @@ func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []ca
 	if total == 0 {
 		return
 	}
-	if r.spread == nil {
-		r.spread = map[string]opsSpread{}
+	if r.opsSpreads == nil {
+		r.opsSpreads = map[string]opsSpread{}
 	}
 	now := float64(most-fewest) / float64(total)
-	s, known := r.spread[ns]
+	s, known := r.opsSpreads[ns]
 	if !known || now < s.best-minImprovement {
-		r.spread[ns] = opsSpread{best: now}
+		r.opsSpreads[ns] = opsSpread{best: now}
 		return
 	}
 	s.notImproved++
-	r.spread[ns] = s
+	r.opsSpreads[ns] = s
 	if s.notImproved >= maxNotImproved {
 		why := fmt.Sprintf("%d rounds of moves have not spread its operations better: a few keys may have most of them",
 			maxNotImproved)
@@ -141,11 +141,11 @@ func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []ca
 	}
 }
 
-// readLoad returns the operations on the collections of some migrations: the operations that were
+// readOperations returns the operations on the collections of some migrations: the operations that were
 // counted for the round, or else all since the shards were started.
-func (r *run) readLoad(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
+func (r *run) readOperations(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
 	r.mu.Lock()
-	load := r.round.load
+	load := r.round.operations
 	r.mu.Unlock()
 	if load != nil {
 		return load

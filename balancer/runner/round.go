@@ -25,7 +25,7 @@ type round struct {
 	err                error // the first error of an exchange
 	tables             map[string]*catalog.RoutingTable
 	sizes              map[string]map[catalog.ShardID]int64
-	load               map[string]map[catalog.ShardID]int64 // operations, if they were counted
+	operations               map[string]map[catalog.ShardID]int64 // operations, if they were counted
 	catalog            *Catalog
 	changedCollections map[string]bool                      // changed by the round itself
 	allSizes           map[string]map[catalog.ShardID]int64 // sizes of all collections of the run
@@ -44,7 +44,7 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	ended := r.round
 	r.round = round{start: r.o.Clock.Now()}
 	r.result.Rounds++
-	limit, asked := r.limitReached, r.askErr
+	limit, asked := r.limitReached, r.operatorErr
 	r.mu.Unlock()
 	r.tell(Event{Kind: RoundEnded})
 	switch {
@@ -65,7 +65,7 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	if at, waits := r.skipped.nextRetry(ended.start); waits {
 		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "failed ranges are tried again then")
 	}
-	if r.forgetDoubtful(ended) {
+	if r.forgetDoubtfulChunks(ended) {
 		return false, nil
 	}
 	r.result.Reached, r.result.Left = true, r.listLeftovers(ended.decisions)
@@ -78,7 +78,7 @@ func (r *run) waitAfterFailedRead(ctx context.Context, err error) error {
 	if !mongoerr.IsOverloaded(err) { // an overloaded cluster is waited for without a limit
 		r.failedReads++
 	}
-	if r.failedReads >= maxReadTries || policy.FailureOf(err) == policy.AskOperator {
+	if r.failedReads >= maxReadTries || policy.FailureClassOf(err) == policy.AskOperator {
 		return err
 	}
 	return r.wait(ctx, readPause, fmt.Sprintf("the cluster could not be read: %v", err))
@@ -198,7 +198,7 @@ func (r *run) measureSizes(ctx context.Context, read interface {
 	DataSizes(context.Context, []catalog.Collection) (map[string]map[catalog.ShardID]int64, error)
 }, colls []catalog.Collection) (sizes map[string]map[catalog.ShardID]int64, err error) {
 	if r.o.Goal == GoalOps {
-		return r.operationSizes(ctx, colls)
+		return r.countOperationsAsSizes(ctx, colls)
 	}
 	err = errors.ErrUnsupported
 	if r.cluster.Release().BalancesBySize() {

@@ -25,7 +25,7 @@ type cluster struct {
 	settingDocs map[string]bson.Raw // config.settings by id
 	shards      []catalog.Shard
 
-	order       []*collection
+	orderedCollections       []*collection
 	entries     []catalog.Collection // entries of order; nil after a change
 	collections map[string]*collection
 
@@ -87,7 +87,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 			continue
 		}
 		coll := newCollection(s, state, cfg.Contents, state.ChunkSize(c.settings))
-		c.order = append(c.order, coll)
+		c.orderedCollections = append(c.orderedCollections, coll)
 		c.collections[state.Namespace] = coll
 	}
 	if cfg.DiskLimit > 0 {
@@ -108,8 +108,8 @@ func (c *cluster) Shards(context.Context) ([]catalog.Shard, error) { return c.sh
 // Collections returns the entries of the sharded collections.
 func (c *cluster) Collections(context.Context) ([]catalog.Collection, error) {
 	if c.entries == nil {
-		c.entries = make([]catalog.Collection, len(c.order))
-		for i, coll := range c.order {
+		c.entries = make([]catalog.Collection, len(c.orderedCollections))
+		for i, coll := range c.orderedCollections {
 			c.entries[i] = coll.entry
 		}
 	}
@@ -173,7 +173,7 @@ func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 	cutoff := c.mergeCutoff()
 	sorted := slices.SortedFunc(slices.Values(c.shards), byID)
 	work := make([]policy.MergeWork, len(sorted))
-	for _, coll := range c.order {
+	for _, coll := range c.orderedCollections {
 		if coll.entry.Defragment || !coll.entry.EnableAutoMerge {
 			continue
 		}
@@ -196,7 +196,7 @@ func (c *cluster) mergeCutoff() bson.Timestamp {
 }
 
 func (c *cluster) isDefragmenting() bool {
-	return slices.ContainsFunc(c.order, func(coll *collection) bool { return coll.entry.Defragment })
+	return slices.ContainsFunc(c.orderedCollections, func(coll *collection) bool { return coll.entry.Defragment })
 }
 
 // newID returns the _id of a new chunk.
@@ -209,14 +209,14 @@ func (c *cluster) newID() bson.ObjectID {
 	return id
 }
 
-func (c *cluster) newCommit() catalog.CommitRules {
+func (c *cluster) commitRules() catalog.CommitRules {
 	return catalog.CommitRules{Release: c.initial.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
 }
 
 // snapshot returns the current state of the cluster.
 func (c *cluster) snapshot() *catalog.Snapshot {
 	s := c.initial.WithTime(c.queue.Now())
-	for _, coll := range c.order {
+	for _, coll := range c.orderedCollections {
 		if coll.changed {
 			s = s.WithCollection(coll.state())
 		}

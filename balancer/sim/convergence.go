@@ -27,7 +27,7 @@ func (e *NotConvergingError) Error() string {
 
 // countPieces returns the approximate maximum number of chunks.
 func (c *cluster) countPieces() (n int64) {
-	for _, coll := range c.order {
+	for _, coll := range c.orderedCollections {
 		if coll.isOutlineOnly() {
 			continue
 		}

@@ -30,7 +30,7 @@ func TestMigrationsUnderWayEndFirst(t *testing.T) {
 	s := underWay(snaptest.SnapshotOfChunks(t, 2, 12, func(int) (int, int64) { return 0, 128 * mib }), 10*time.Second)
 	costs := sim.DefaultCosts(s.Release())
 	costs.Bandwidth = 8 * mib // 16 s each
-	usual := 16*time.Second + 8*costs.Batch + costs.Move
+	usual := 16*time.Second + 8*costs.BatchTime + costs.MoveOverhead
 	r, events := rest(t, s, sim.Config{Resume: true, Costs: costs})
 	defer r.Close()
 	moved := of(events, sim.Moved)
@@ -157,7 +157,7 @@ func TestWatch(t *testing.T) {
 func TestLinksThatFail(t *testing.T) {
 	s := snaptest.SnapshotOfChunks(t, 2, 60, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, _ catalog.ShardID) sim.Link {
-		return sim.Link{FailureShare: 0.2, FailsAfter: 0.5, RefusalShare: 0.1}
+		return sim.Link{FailureShare: 0.2, FailureProgress: 0.5, RefusalShare: 0.1}
 	}})
 	defer r.Close()
 	moved := of(events, sim.Moved)

@@ -15,12 +15,12 @@ import (
 type Link struct {
 	// Bandwidth and Move override the fields of Costs.
 	Bandwidth int64
-	Move      time.Duration
+	MoveOverhead      time.Duration
 	// Spread is the standard deviation of the logarithm of the durations. It does not change their mean.
 	Spread float64
-	// FailureShare is the share of migrations that fail: after the fraction FailsAfter of their duration, or
-	// after Costs.Failed if FailsAfter is 0.
-	FailureShare, FailsAfter float64
+	// FailureShare is the share of migrations that fail: after the fraction FailureProgress of their duration, or
+	// after Costs.Failed if FailureProgress is 0.
+	FailureShare, FailureProgress float64
 	// RefusalShare is the share of migrations that the donor rejects, after Costs.Refused.
 	RefusalShare float64
 }
@@ -85,7 +85,7 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 		return c.costs.Refused, failure()
 	}
 	costs := c.costs
-	costs.Bandwidth, costs.Move = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.Move, costs.Move)
+	costs.Bandwidth, costs.MoveOverhead = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.MoveOverhead, costs.MoveOverhead)
 	took := costs.MoveTime(bytes)
 	if l.Spread > 0 {
 		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.rand.NormFloat64()-l.Spread*l.Spread/2))
@@ -93,8 +93,8 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 	switch {
 	case !l.failures.sample(l.FailureShare):
 		return took, nil
-	case l.FailsAfter == 0:
+	case l.FailureProgress == 0:
 		return c.costs.Failed, failure()
 	}
-	return time.Duration(l.FailsAfter * float64(took)), failure()
+	return time.Duration(l.FailureProgress * float64(took)), failure()
 }

@@ -6,7 +6,7 @@ import "shardsh/balancer/catalog"
 // but finds nothing to do for it.
 func (c *cluster) addOutlined(state *catalog.CollectionState) {
 	coll := &collection{initial: state, entry: state.Collection}
-	c.order = append(c.order, coll)
+	c.orderedCollections = append(c.orderedCollections, coll)
 	c.collections[state.Namespace] = coll
 }
 

@@ -129,7 +129,7 @@ func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
 func (r *Run) events(until time.Time, isOver func() bool) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c := r.cluster
-		for r.checkWatch() && !isOver() {
+		for r.mayContinue() && !isOver() {
 			due, ok := c.queue.NextDue()
 			if !ok || due.After(until) {
 				c.queue.Advance(until)
@@ -185,7 +185,7 @@ func (r *Run) Snapshot() *catalog.Snapshot { return r.cluster.snapshot() }
 
 // ChunkCount returns the number of a shard's chunks of the given collections, or of all if none is given.
 func (r *Run) ChunkCount(shard catalog.ShardID, namespaces ...string) (n int) {
-	for _, coll := range r.cluster.order {
+	for _, coll := range r.cluster.orderedCollections {
 		if len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace) {
 			n += coll.chunkCount(shard)
 		}
@@ -196,7 +196,7 @@ func (r *Run) ChunkCount(shard catalog.ShardID, namespaces ...string) (n int) {
 // IsDefragmenting reports whether one of the given collections, or of all if none is given, is being
 // defragmented.
 func (r *Run) IsDefragmenting(namespaces ...string) bool {
-	return slices.ContainsFunc(r.cluster.order, func(coll *collection) bool {
+	return slices.ContainsFunc(r.cluster.orderedCollections, func(coll *collection) bool {
 		return coll.entry.Defragment && (len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace))
 	})
 }

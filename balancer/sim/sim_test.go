@@ -447,7 +447,7 @@ func TestLinks(t *testing.T) {
 	s := snaptest.SnapshotOfChunks(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
 	r, events := rest(t, s, sim.Config{Link: func(_, to catalog.ShardID) sim.Link {
 		if to == snaptest.ShardID(2) {
-			return sim.Link{Bandwidth: 32 * mib, Move: 340 * time.Millisecond}
+			return sim.Link{Bandwidth: 32 * mib, MoveOverhead: 340 * time.Millisecond}
 		}
 		return sim.Link{FailureShare: 0.25}
 	}})

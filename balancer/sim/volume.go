@@ -102,7 +102,7 @@ func (c *cluster) scheduleOrphanRemoval(last map[collectionOnShard]time.Time) {
 	if c.volumes == nil {
 		return
 	}
-	for _, coll := range c.order { // same order in each run
+	for _, coll := range c.orderedCollections { // same order in each run
 		for _, shard := range c.shards {
 			if gone, waits := last[collectionOnShard{coll, shard.ID}]; waits {
 				c.freeSpaceAt(coll, shard.ID, gone, coll.initial.Sizes[shard.ID].OrphanBytes)

@@ -15,8 +15,8 @@ type Progress struct {
 // watchInterval is the number of events between two calls of Watch.
 const watchInterval = 256
 
-// checkWatch reports whether a run may continue.
-func (r *Run) checkWatch() bool {
+// mayContinue reports whether a run may continue.
+func (r *Run) mayContinue() bool {
 	if r.eventCount++; r.cfg.Watch == nil || r.eventCount%watchInterval != 0 {
 		return r.err == nil
 	}

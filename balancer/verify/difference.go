@@ -100,9 +100,9 @@ func (n *DifferenceNamer) add(d DifferingDocument) {
 	n.differing = append(n.differing, d)
 }
 
-// Documents returns the documents that differ. It returns none where several differ, or where a
+// Differing returns the documents that differ. It returns none where several differ, or where a
 // document is gone and there is another difference.
-func (n *DifferenceNamer) Documents() []DifferingDocument {
+func (n *DifferenceNamer) Differing() []DifferingDocument {
 	if lost, ok := n.lost(); ok {
 		return append(slices.Clone(n.differing), DifferingDocument{Kind: Lost, Before: &lost})
 	}
@@ -124,7 +124,7 @@ func (n *DifferenceNamer) Verdict() Verdict {
 	if n.writes.isEmpty() || n.before.Docs < n.untouched+least || n.before.Docs > n.untouched+most {
 		return Different
 	}
-	named := n.Documents()
+	named := n.Differing()
 	for _, d := range named {
 		if d.Kind == Doubled || d.ID.Type != 0 && !n.writes.contains(d.ID) {
 			return Different

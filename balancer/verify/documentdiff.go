@@ -26,9 +26,9 @@ func (dd *DocumentDiff) Put(doc bson.Raw) {
 	dd.after = append(dd.after, DocumentHash{bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)}, HashOf(doc)})
 }
 
-// Documents returns all documents that differ, and the worst verdict on the range, which is never
+// Differing returns all documents that differ, and the worst verdict on the range, which is never
 // Written.
-func (dd *DocumentDiff) Documents() (list []DifferingDocument, worst Verdict) {
+func (dd *DocumentDiff) Differing() (list []DifferingDocument, worst Verdict) {
 	worst = Same
 	before, after := dd.before, dd.after
 	for len(before) > 0 || len(after) > 0 {

@@ -36,7 +36,7 @@ func list(t testing.TB, docs []bson.Raw) []byte {
 // readList returns the documents of a range, by a list.
 func readList(t testing.TB, text []byte, from, to bson.RawValue, sum Sum) ([]DocumentHash, error) {
 	t.Helper()
-	reader := NewListReader(bytes.NewReader(text))
+	reader := NewHashListReader(bytes.NewReader(text))
 	if err := reader.SkipToCollection("db.c"); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestExactNamesAll(t *testing.T) {
 		for _, d := range after {
 			exact.Put(d)
 		}
-		named, verdict := exact.Documents()
+		named, verdict := exact.Differing()
 		var got []DifferenceKind
 		for _, d := range named {
 			got = append(got, d.Kind)
@@ -117,7 +117,7 @@ func TestExactTellsWritesApart(t *testing.T) {
 		for _, d := range c.after {
 			exact.Put(d)
 		}
-		if _, got := exact.Documents(); got != c.want {
+		if _, got := exact.Differing(); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
@@ -135,7 +135,7 @@ func TestListIsChecked(t *testing.T) {
 	for i := range text {
 		damaged := slices.Clone(text)
 		damaged[i] ^= 4
-		reader := NewListReader(bytes.NewReader(damaged))
+		reader := NewHashListReader(bytes.NewReader(damaged))
 		err := reader.SkipToCollection("db.c")
 		if err == nil {
 			var listed []DocumentHash
@@ -150,7 +150,7 @@ func TestListIsChecked(t *testing.T) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 	}
-	if err := NewListReader(strings.NewReader("")).SkipToCollection("db.c"); !errors.Is(err, ErrListMismatch) {
+	if err := NewHashListReader(strings.NewReader("")).SkipToCollection("db.c"); !errors.Is(err, ErrListMismatch) {
 		t.Error(err)
 	}
 }
@@ -160,7 +160,7 @@ func FuzzList(f *testing.F) {
 	f.Add([]byte{}, int64(0))
 	f.Add(list(f, []bson.Raw{doc(f, "_id", 1), doc(f, "_id", 2)}), int64(2))
 	f.Fuzz(func(_ *testing.T, text []byte, docs int64) {
-		reader := NewListReader(bytes.NewReader(text))
+		reader := NewHashListReader(bytes.NewReader(text))
 		if reader.SkipToCollection("db.c") == nil {
 			_, _ = reader.ReadRange(bson.RawValue{}, bson.RawValue{}, Sum{Docs: docs}) // it ends, without a panic
 		}

@@ -50,23 +50,23 @@ const maxEntryBytes = 17 << 20
 // ErrListMismatch says that a list is damaged, or belongs to another digest.
 var ErrListMismatch = errors.New("the list of documents does not fit the digest")
 
-// ListReader reads a list sequentially.
-type ListReader struct {
+// HashListReader reads a list sequentially.
+type HashListReader struct {
 	from   *bufio.Reader
 	offset int64    // offset of the next entry
 	next   bson.Raw // the entry that peek has read
 }
 
-// NewListReader returns a ListReader.
-func NewListReader(from io.Reader) *ListReader {
-	return &ListReader{from: bufio.NewReaderSize(from, 1<<20)}
+// NewHashListReader returns a HashListReader.
+func NewHashListReader(from io.Reader) *HashListReader {
+	return &HashListReader{from: bufio.NewReaderSize(from, 1<<20)}
 }
 
 // Offset returns the offset of the next entry in bytes.
-func (l *ListReader) Offset() int64 { return l.offset }
+func (l *HashListReader) Offset() int64 { return l.offset }
 
 // peek returns the next entry, or io.EOF at the end and for a truncated last entry.
-func (l *ListReader) peek() (bson.Raw, error) {
+func (l *HashListReader) peek() (bson.Raw, error) {
 	if l.next != nil {
 		return l.next, nil
 	}
@@ -89,13 +89,13 @@ func (l *ListReader) peek() (bson.Raw, error) {
 	return raw, nil
 }
 
-func (l *ListReader) take() {
+func (l *HashListReader) take() {
 	l.offset += int64(len(l.next))
 	l.next = nil
 }
 
 // SkipToCollection skips to the documents of a collection.
-func (l *ListReader) SkipToCollection(ns string) error {
+func (l *HashListReader) SkipToCollection(ns string) error {
 	for {
 		raw, err := l.peek()
 		if errors.Is(err, io.EOF) {
@@ -113,7 +113,7 @@ func (l *ListReader) SkipToCollection(ns string) error {
 
 // ReadUntil calls each with the documents of the collection below the _id to; the zero value reads to
 // the end of the collection.
-func (l *ListReader) ReadUntil(to bson.RawValue, each func(DocumentHash)) error {
+func (l *HashListReader) ReadUntil(to bson.RawValue, each func(DocumentHash)) error {
 	for {
 		raw, err := l.peek()
 		if errors.Is(err, io.EOF) {
@@ -137,7 +137,7 @@ func (l *ListReader) ReadUntil(to bson.RawValue, each func(DocumentHash)) error 
 
 // ReadRange returns the documents of the range that follows the documents already read. It returns an error
 // unless they add up to sum.
-func (l *ListReader) ReadRange(from, to bson.RawValue, sum Sum) (list []DocumentHash, err error) {
+func (l *HashListReader) ReadRange(from, to bson.RawValue, sum Sum) (list []DocumentHash, err error) {
 	if from.Type != 0 {
 		if err := l.ReadUntil(from, func(DocumentHash) {}); err != nil {
 			return nil, err
@@ -168,7 +168,7 @@ func (s Sum) withHash(h Hash) Sum { return Sum{s.Docs + 1, s.Bytes, s.XOR.xor(h)
 
 // CheckPrefix reads the documents that belong to the complete ranges of an unfinished digest, and
 // returns the offset at which to write the others.
-func (l *ListReader) CheckPrefix(d Digest) (at int64, err error) {
+func (l *HashListReader) CheckPrefix(d Digest) (at int64, err error) {
 	var got Sum
 	if next := d.NextID(); next.Type != 0 {
 		err = l.ReadUntil(next, func(one DocumentHash) { got = got.withHash(one.Hash) })

@@ -267,7 +267,7 @@ func name(before, after Digest, i int, docs []bson.Raw) []DifferingDocument {
 			n.Put(d)
 		}
 	}
-	return n.Documents()
+	return n.Differing()
 }
 
 // A document that comes three times leaves the XOR as it is.

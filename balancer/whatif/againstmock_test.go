@@ -276,7 +276,7 @@ func goOn(t *testing.T, cfg mock.Config, before *catalog.Snapshot, text string) 
 		}
 	}
 	var bytes int64
-	for _, link := range said.Links {
+	for _, link := range said.Flows {
 		bytes += link.Bytes
 	}
 	if bytes != said.Plan.Totals.Bytes {

@@ -27,8 +27,8 @@ type Options struct {
 	// Model is the model of chunk contents, Seed the seed for unknown data; see plan.Options.
 	Model plan.Model
 	Seed  uint64
-	// Maps show the distribution of the load, which the load goal needs.
-	Maps []heat.Map
+	// HeatMaps show the distribution of the load, which the load goal needs.
+	HeatMaps []heat.Map
 	// Watch receives the progress of simulations, and may end them with an error. It may be nil.
 	Watch sim.Watch
 }
@@ -51,12 +51,12 @@ type Outcome struct {
 	// UnderWay counts the running migrations. The plan leaves them out; the times of the forecast
 	// include them.
 	UnderWay int `json:"underWay"`
-	// Links are the moves between pairs of shards, the most first.
-	Links []Link `json:"links"`
+	// Flows are the moves between pairs of shards, the most first.
+	Flows []Flow `json:"links"`
 }
 
-// Link sums up the moves from one shard to another.
-type Link struct {
+// Flow sums up the moves from one shard to another.
+type Flow struct {
 	From  catalog.ShardID `json:"from"`
 	To    catalog.ShardID `json:"to"`
 	Moves int             `json:"moves"`
@@ -83,7 +83,7 @@ func Simulate(s *catalog.Snapshot, alternatives []Alternative, o Options) (Outco
 
 // simulate returns the outcome of one alternative.
 func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
-	out := Outcome{Name: a.Name, Changes: []string{}, Links: []Link{}}
+	out := Outcome{Name: a.Name, Changes: []string{}, Flows: []Flow{}}
 	for _, c := range a.Changes {
 		out.Changes = append(out.Changes, c.String())
 	}
@@ -94,23 +94,23 @@ func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	}
 	out.Mode, out.UnderWay = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
 	goal := a.goal()
-	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, Maps: o.Maps, Seed: o.Seed, Watch: o.Watch})
+	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, HeatMaps: o.HeatMaps, Seed: o.Seed, Watch: o.Watch})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
 	out.Plan, err = plan.Make(changed, plan.Options{
-		Goal: goal, Maps: o.Maps, Model: o.Model, Seed: o.Seed, Watch: o.Watch,
+		Goal: goal, HeatMaps: o.HeatMaps, Model: o.Model, Seed: o.Seed, Watch: o.Watch,
 	})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
-	out.Links = sumLinks(out.Plan.Steps)
+	out.Flows = sumFlows(out.Plan.Steps)
 	return out, nil
 }
 
-// sumLinks sums the moves between each pair of shards.
-func sumLinks(steps []plan.Step) []Link {
-	list, at := []Link{}, map[[2]catalog.ShardID]int{}
+// sumFlows sums the moves between each pair of shards.
+func sumFlows(steps []plan.Step) []Flow {
+	list, at := []Flow{}, map[[2]catalog.ShardID]int{}
 	for _, step := range steps {
 		if step.Kind != plan.Move {
 			continue
@@ -120,12 +120,12 @@ func sumLinks(steps []plan.Step) []Link {
 		if !known {
 			i = len(list)
 			at[ends] = i
-			list = append(list, Link{From: step.From, To: step.To})
+			list = append(list, Flow{From: step.From, To: step.To})
 		}
 		list[i].Moves++
 		list[i].Bytes += step.Bytes
 	}
-	slices.SortFunc(list, func(a, b Link) int {
+	slices.SortFunc(list, func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Moves, a.Moves), cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To))
 	})

@@ -26,7 +26,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 		if f.File != "" {
 			say("  Saved in %s.", f.File)
 		}
-		for i, command := range f.Mend {
+		for i, command := range f.RepairCommands {
 			if i == maxFixCommands {
 				say("  …")
 				break
@@ -37,7 +37,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 	lines = append(lines, unknownLines("unsettled", r.Unsettled)...)
 	lines = append(lines, unknownLines("unseen", r.Unseen)...)
 	for _, c := range r.Collections {
-		say("%s: read %s%s.", c.Namespace, humanize.Count(c.Docs, "document"), waitingText(c))
+		say("%s: read %s%s.", c.Namespace, humanize.Count(c.Docs, "document"), orphansText(c))
 		for _, note := range c.Notes {
 			say("  Note: %s.", note)
 		}
@@ -65,7 +65,7 @@ func unknownLines(what string, list []string) (lines []string) {
 	return lines
 }
 
-func waitingText(c action.AuditCollection) string {
+func orphansText(c action.AuditCollection) string {
 	text := ""
 	if c.PendingDeletion > 0 {
 		text += fmt.Sprintf(", of them %s that wait to be deleted", humanize.Count(c.PendingDeletion, "orphan"))

@@ -13,7 +13,7 @@ import (
 	"shardsh/bindings/display"
 )
 
-func (r *Reporter) reportMove(e runner.Event) {
+func (r *Reporter) reportRunnerEvent(e runner.Event) {
 	if text := moveLine(e); text != "" && r.WriteMove != nil {
 		r.Progress.End()
 		r.WriteMove(text)
@@ -135,8 +135,8 @@ func moveLine(e runner.Event) string {
 func secondsText(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 // failureActionText says how a failure is handled.
-func failureActionText(f policy.Failure) string {
-	return map[policy.Failure]string{
+func failureActionText(f policy.FailureClass) string {
+	return map[policy.FailureClass]string{
 		policy.RetryNow: "trying again", policy.RetryLater: "trying again later", policy.SkipRange: "skipping the range",
 		policy.AskOperator: "needs you to decide",
 	}[f]

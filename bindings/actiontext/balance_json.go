@@ -26,7 +26,7 @@ type BalanceEvent struct {
 	Error     string           `json:"error,omitzero"`
 	Then      string           `json:"then,omitzero"`
 	Moves     int              `json:"moves"` // so far
-	Moved     int64            `json:"movedBytes"`
+	MovedBytes     int64            `json:"movedBytes"`
 }
 
 // BalanceEventOf returns the document of an event.
@@ -34,7 +34,7 @@ func BalanceEventOf(e runner.Event) BalanceEvent {
 	m := BalanceEvent{
 		Event: e.Kind, At: e.At.UTC(), Number: e.Move.Number, Namespace: e.Namespace, From: e.Move.From, To: e.Move.To,
 		Reason: e.Move.Reason, Bytes: e.Move.Bytes, MS: e.Move.Took.Milliseconds(), Points: e.Points, Why: e.Why,
-		Moves: e.Done.Moves, Moved: e.Done.Bytes,
+		Moves: e.Done.Moves, MovedBytes: e.Done.Bytes,
 	}
 	lower := e.Min
 	if e.Move.Number > 0 {

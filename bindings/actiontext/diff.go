@@ -30,7 +30,7 @@ func Diff(r action.DiffResult, long bool) string {
 	}
 	if len(r.Runs) > 0 {
 		d.writeLine("\nBy the audit")
-		for line := range strings.Lines(History(action.HistoryResult{Records: r.Runs})) {
+		for line := range strings.Lines(History(action.AuditLogResult{Records: r.Runs})) {
 			d.writeLine("  %s", strings.TrimRight(line, "\n"))
 		}
 	}

@@ -38,8 +38,8 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 	fmt.Fprintln(grid, "  \treads/s\twrites/s\tof the mean\tto all shards\tchunks\tbusy\t")
 	for _, s := range c.Shards {
 		busy := ""
-		if s.Time > 0 {
-			busy = fmt.Sprintf("%.2f s/s", s.Time)
+		if s.BusySecondsPerSecond > 0 {
+			busy = fmt.Sprintf("%.2f s/s", s.BusySecondsPerSecond)
 		}
 		fmt.Fprintf(grid, "  %s\t%s\t%s\t%.2f\t%s\t%d\t%s\t\n", s.Shard, perSecond(s.Load.Reads), perSecond(s.Load.Writes),
 			s.OfMean, perSecond(s.Scatter.Total()), s.Chunks, busy)
@@ -51,12 +51,12 @@ func writeCollectionHeat(b *strings.Builder, c action.CollectionHeat) {
 		fmt.Fprintln(grid, "  from\ton\treads/s\twrites/s\tboth, with 95 %\tsamples")
 		for _, k := range c.Chunks {
 			fmt.Fprintf(grid, "  %s\t%s\t%s\t%s\t%s\t%d\n", k.Min, k.Shard, perSecond(k.Load.Reads), perSecond(k.Load.Writes),
-				intervalText(k.Between), k.Samples)
+				intervalText(k.TotalInterval), k.Samples)
 		}
 		_ = grid.Flush()
 	}
-	if c.Course != nil {
-		writeLoadGrid(b, *c.Course)
+	if c.OverTime != nil {
+		writeLoadGrid(b, *c.OverTime)
 	}
 	if len(c.Findings) > 0 {
 		b.WriteString("\n")
@@ -131,13 +131,13 @@ func sourceText(s action.HeatSource) string {
 		if s.Logged {
 			text = humanize.Count(s.Samples, "logged operation")
 		}
-		if s.Sampling > 0 && !s.Logged {
-			text += fmt.Sprintf(" (%g a second at most)", s.Sampling)
+		if s.SamplesPerSecond > 0 && !s.Logged {
+			text += fmt.Sprintf(" (%g a second at most)", s.SamplesPerSecond)
 		}
 		parts = append(parts, text)
 	}
-	if s.Inserts > 0 {
-		parts = append(parts, humanize.Count(s.Inserts, "new document"))
+	if s.InsertSamples > 0 {
+		parts = append(parts, humanize.Count(s.InsertSamples, "new document"))
 	}
 	if len(parts) == 0 {
 		return "nothing: neither counters nor samples could be read"
@@ -169,12 +169,12 @@ func HeatPlan(p action.HeatPlan) string {
 		fmt.Fprintf(&b, ", %.2f after these steps. Later rounds count again.\n", p.After)
 	}
 	for _, s := range p.Steps {
-		if s.At != "" {
-			fmt.Fprintf(&b, "  split %s at %s\n", s.Namespace, s.At)
+		if s.Point != "" {
+			fmt.Fprintf(&b, "  split %s at %s\n", s.Namespace, s.Point)
 			continue
 		}
 		fmt.Fprintf(&b, "  move %s %s from %s to %s: %.0f%% of the mean load, %s\n", s.Namespace, s.Min, s.From, s.To,
-			s.OfMean*100, humanize.Bytes(s.Bytes))
+			s.LoadOfMean*100, humanize.Bytes(s.Bytes))
 	}
 	for _, left := range p.Left {
 		fmt.Fprintf(&b, "  %s: %s\n", left.Code, left.Text)

@@ -14,7 +14,7 @@ import (
 )
 
 // History returns the audit log as text: a line for each run and each command.
-func History(r action.HistoryResult) string {
+func History(r action.AuditLogResult) string {
 	var b strings.Builder
 	if len(r.Records) == 0 {
 		b.WriteString("The audit has no entries.\n")
@@ -50,7 +50,7 @@ func recordSubject(r audit.Record) string {
 	if r.Plan != "" {
 		about = r.Plan + ", " + about
 	}
-	if r.Approved != "" {
+	if r.ApprovedHash != "" {
 		about += ", approved"
 	}
 	return "run: " + about

@@ -13,8 +13,8 @@ import (
 	"shardsh/bindings/server"
 )
 
-func (r *Reporter) reportStep(e apply.Event) {
-	if text := stepLine(e); text != "" {
+func (r *Reporter) reportApplyEvent(e apply.Event) {
+	if text := applyEventLine(e); text != "" {
 		r.writeNote(text)
 		return
 	}
@@ -72,19 +72,19 @@ func PlanResult(r action.PlanResult) string {
 	case r.DryRun && r.Steps == 0 && r.Stopped == "":
 		return "Nothing to move, split or merge."
 	case r.Applicable:
-		return fmt.Sprintf("%s can be applied: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
+		return fmt.Sprintf("%s can be applied: %s; nothing was sent.", r.PlanID, humanize.Count(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
-		return fmt.Sprintf("%s can't be applied completely: %s; nothing was sent.", r.Plan, r.Stopped)
+		return fmt.Sprintf("%s can't be applied completely: %s; nothing was sent.", r.PlanID, r.Stopped)
 	case r.DryRun:
-		return fmt.Sprintf("%s can't be applied as things stand; nothing was sent.", r.Plan)
+		return fmt.Sprintf("%s can't be applied as things stand; nothing was sent.", r.PlanID)
 	case r.Finished && r.Steps == 0:
 		return "Nothing to move, split or merge."
 	case r.Finished:
-		return fmt.Sprintf("%s is applied: %s.", r.Plan, what)
+		return fmt.Sprintf("%s is applied: %s.", r.PlanID, what)
 	}
-	text := fmt.Sprintf("%s is not applied: %s.", r.Plan, what)
+	text := fmt.Sprintf("%s is not applied: %s.", r.PlanID, what)
 	if r.Stopped != "" {
-		text = fmt.Sprintf("%s was stopped: %s; %s.", r.Plan, r.Stopped, what)
+		text = fmt.Sprintf("%s was stopped: %s; %s.", r.PlanID, r.Stopped, what)
 	}
 	if r.Warning != "" {
 		text += " " + r.Warning
@@ -105,8 +105,8 @@ func movedText(r action.PlanResult) string {
 	return text + " in " + took
 }
 
-// stepLine returns an event as a line; empty for events that the progress shows.
-func stepLine(e apply.Event) string {
+// applyEventLine returns an event as a line; empty for events that the progress shows.
+func applyEventLine(e apply.Event) string {
 	switch e.Kind {
 	case apply.Retrying:
 		return fmt.Sprintf("Trying again: %s.", strings.TrimSuffix(e.Err.Error(), "."))

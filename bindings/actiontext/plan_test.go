@@ -31,7 +31,7 @@ func TestPlanResultOfADryRun(t *testing.T) {
 		},
 		"plan-1 can't be applied as things stand; nothing was sent.": {}, // the error says why
 	} {
-		r.Plan, r.Steps, r.DryRun = "plan-1", 4, true
+		r.PlanID, r.Steps, r.DryRun = "plan-1", 4, true
 		if got := PlanResult(r); got != want {
 			t.Errorf("%q of %+v", got, r)
 		}

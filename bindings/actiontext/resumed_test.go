@@ -19,7 +19,7 @@ func TestResumedResult(t *testing.T) {
 		{0, 40, "30 steps and 2 GiB moved by earlier runs, nothing by this one."},
 	} {
 		text := PlanResult(action.PlanResult{
-			Plan: "plan-1", Finished: true, Steps: 30, StepsDone: 30, StepsThisRun: tt.here, Bytes: 2 << 30, BytesPlanned: 2 << 30, MS: tt.ms,
+			PlanID: "plan-1", Finished: true, Steps: 30, StepsDone: 30, StepsThisRun: tt.here, Bytes: 2 << 30, BytesPlanned: 2 << 30, MS: tt.ms,
 		})
 		if !strings.HasSuffix(text, "is applied: "+tt.want) {
 			t.Errorf("%d here: %s", tt.here, text)

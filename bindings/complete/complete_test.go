@@ -171,7 +171,7 @@ func TestCompleteFields(t *testing.T) {
 	sampled := func() bool {
 		return slices.ContainsFunc(c.TakeCommands(), func(sent string) bool { return strings.Contains(sent, "$sample") })
 	}
-	c.Fixture.Data["app.orders"] = []bson.Raw{
+	c.ScriptedServer.Data["app.orders"] = []bson.Raw{
 		shelltest.MustMarshal(bson.D{field("_id", 1), field("customer", bson.D{field("name", "Ada"), field("no", 1)})}),
 		shelltest.MustMarshal(bson.D{field("_id", 2), field("count", 1)}),
 	}

@@ -37,7 +37,7 @@ func (s *Completer) fieldNames(t *inputContext) []string {
 	database := d.Name
 	return s.lists.get(d.Conn.Client, "fields of "+database+"."+name,
 		func(ctx context.Context, client *mongo.Client) []string {
-			reply := server.TryRun(ctx, client, database, bson.D{
+			reply := server.RunOrNil(ctx, client, database, bson.D{
 				{Key: "aggregate", Value: name}, {Key: "cursor", Value: bson.D{}},
 				{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sample", Value: bson.D{{Key: "size", Value: sampleSize}}}}}},
 			})

@@ -133,7 +133,7 @@ func (s *Completer) boundKeys(parameter, ns string) []string {
 		return nil
 	}
 	return s.lists.get(d.Conn.Client, "shard key of "+ns, func(ctx context.Context, client *mongo.Client) []string {
-		docs, err := server.FirstBatch(server.TryRun(ctx, client, "config", bson.D{
+		docs, err := server.FirstBatch(server.RunOrNil(ctx, client, "config", bson.D{
 			{Key: "find", Value: "collections"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: ns}}},
 			{Key: "projection", Value: bson.D{{Key: "key", Value: int32(1)}}}, server.LimitField(1),
 		})).Values()

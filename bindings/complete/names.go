@@ -137,7 +137,7 @@ func fieldTexts(list bson.RawArray, field string) []string {
 
 func (s *Completer) databaseNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "databases", func(ctx context.Context, client *mongo.Client) []string {
-		reply := server.TryRun(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
+		reply := server.RunOrNil(ctx, client, "admin", server.Command("listDatabases", bson.E{Key: "nameOnly", Value: true}))
 		list, _ := reply.Lookup("databases").ArrayOK()
 		return fieldTexts(list, "name")
 	})
@@ -145,7 +145,7 @@ func (s *Completer) databaseNames(m *server.Conn) []string {
 
 func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 	return s.lists.get(m.Client, "collections of "+database, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldTexts(server.FirstBatch(server.TryRun(ctx, client, database, server.Command("listCollections",
+		return fieldTexts(server.FirstBatch(server.RunOrNil(ctx, client, database, server.Command("listCollections",
 			bson.E{Key: "nameOnly", Value: true}, bson.E{Key: "authorizedCollections", Value: true},
 			bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10000)}}}))), "name")
 	})
@@ -154,7 +154,7 @@ func (s *Completer) collectionNames(m *server.Conn, database string) []string {
 // configIDs returns the _ids in a collection of the config database.
 func (s *Completer) configIDs(m *server.Conn, collection string) []string {
 	return s.lists.get(m.Client, "config."+collection, func(ctx context.Context, client *mongo.Client) []string {
-		return fieldTexts(server.FirstBatch(server.TryRun(ctx, client, "config", bson.D{
+		return fieldTexts(server.FirstBatch(server.RunOrNil(ctx, client, "config", bson.D{
 			{Key: "find", Value: collection}, {Key: "filter", Value: shardedFilter()},
 			{Key: "projection", Value: bson.D{{Key: "_id", Value: int32(1)}}},
 			{Key: "limit", Value: int32(10000)}, {Key: "batchSize", Value: int32(10000)}, {Key: "singleBatch", Value: true},
@@ -173,7 +173,7 @@ func shardedFilter() bson.D {
 func (s *Completer) zoneNames(m *server.Conn) []string {
 	return s.lists.get(m.Client, "zones", func(ctx context.Context, client *mongo.Client) (names []string) {
 		for _, from := range [][2]string{{"shards", "tags"}, {"tags", "tag"}} {
-			names = append(names, rawdoc.Texts(server.TryRun(ctx, client, "config",
+			names = append(names, rawdoc.Texts(server.RunOrNil(ctx, client, "config",
 				bson.D{{Key: "distinct", Value: from[0]}, {Key: "key", Value: from[1]}}), "values")...)
 		}
 		slices.Sort(names)
@@ -185,7 +185,7 @@ func (s *Completer) indexNames(d *server.Database, name string) []string {
 	database := d.Name
 	return s.lists.get(d.Conn.Client, "indexes of "+database+"."+name,
 		func(ctx context.Context, client *mongo.Client) []string {
-			return fieldTexts(server.FirstBatch(server.TryRun(ctx, client, database,
+			return fieldTexts(server.FirstBatch(server.RunOrNil(ctx, client, database,
 				bson.D{{Key: "listIndexes", Value: name}, {Key: "cursor", Value: bson.D{}}})), "name")
 		})
 }

@@ -64,7 +64,7 @@ func (p *Prompt) edition(conn *server.Conn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), editionWait)
 	defer cancel()
 	text := ""
-	modules, _ := server.TryRun(ctx, conn.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
+	modules, _ := server.RunOrNil(ctx, conn.Client, "admin", server.Command("buildInfo")).Lookup("modules").ArrayOK()
 	if values, err := modules.Values(); err == nil && slices.ContainsFunc(values, isEnterprise) {
 		text = "Enterprise "
 	}

@@ -41,7 +41,7 @@ type Cursor struct {
 	Pipeline    bson.RawValue
 	addedStages bson.A // stages that methods added to the pipeline
 	IsReadOnly  bool
-	Stream      bool // a change stream, which has no end
+	IsChangeStream      bool // a change stream, which has no end
 
 	batchSize    int32
 	batchSizeSet bool
@@ -59,8 +59,8 @@ type Cursor struct {
 // Database is the destination of a cursor's commands.
 type Database interface {
 	ServerDatabase() *server.Database
-	// ReadBody adds the read options of the connection and of the settings to a command.
-	ReadBody(body bson.D) bson.D
+	// WithReadOptions adds the read options of the connection and of the settings to a command.
+	WithReadOptions(body bson.D) bson.D
 }
 
 // Host provides what cursors need from the shell.
@@ -132,7 +132,7 @@ func (cur *Cursor) command() bson.D {
 	case Command:
 		return body
 	}
-	return cur.d.ReadBody(body)
+	return cur.d.WithReadOptions(body)
 }
 
 func (cur *Cursor) stages() bson.A {

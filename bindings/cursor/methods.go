@@ -17,17 +17,17 @@ import (
 func methods() script.Methods[*Cursor] {
 	return script.Methods[*Cursor]{
 		{"sort", "spec:object|string", cursorSort, "Sorts the results."},
-		{"projection", "spec:object", cursorDocument("projection", "$project"), "Chooses the fields of the results."},
-		{"project", "spec:object", cursorDocument("projection", "$project"), "The same as projection."},
+		{"projection", "spec:object", documentSetter("projection", "$project"), "Chooses the fields of the results."},
+		{"project", "spec:object", documentSetter("projection", "$project"), "The same as projection."},
 		{"limit", "n:any", cursorLimit, "Takes at most n documents."},
 		{"skip", "n:any", cursorSkip, "Leaves out the first n documents."},
-		{"hint", "index:string|object", cursorValue("hint"), "Forces an index."},
-		{"comment", "text:any", cursorValue("comment"), "Adds a comment that shows in logs and currentOp."},
-		{"collation", "spec:object", cursorValue("collation"), "Sets how strings compare."},
-		{"min", "bound:object", cursorValue("min"), "Sets the lower bound of an index."},
-		{"max", "bound:object", cursorValue("max"), "Sets the upper bound of an index."},
-		{"let", "variables:object", cursorValue("let"), "Defines variables of the query."},
-		{"maxTimeMS", "ms:any", cursorMilliseconds("maxTimeMS"), "Limits the time the server spends."},
+		{"hint", "index:string|object", valueSetter("hint"), "Forces an index."},
+		{"comment", "text:any", valueSetter("comment"), "Adds a comment that shows in logs and currentOp."},
+		{"collation", "spec:object", valueSetter("collation"), "Sets how strings compare."},
+		{"min", "bound:object", valueSetter("min"), "Sets the lower bound of an index."},
+		{"max", "bound:object", valueSetter("max"), "Sets the upper bound of an index."},
+		{"let", "variables:object", valueSetter("let"), "Defines variables of the query."},
+		{"maxTimeMS", "ms:any", millisecondsSetter("maxTimeMS"), "Limits the time the server spends."},
 		{"maxAwaitTimeMS", "ms:any", func(c *script.Call, cur *Cursor) goja.Value {
 			if !goja.IsNumber(c.Arg(0)) {
 				c.JS.Throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
@@ -53,16 +53,16 @@ func methods() script.Methods[*Cursor] {
 			cur.SetReadPreference(server.ParseReadPreference(c.JS, c.Arg(0), c.Arg(1), c.Arg(2)))
 			return c.This
 		}, "Sets the read preference."},
-		{"returnKey", "on?:boolean", cursorFlag("returnKey"), "Returns index keys instead of documents."},
-		{"showRecordId", "on?:boolean", cursorFlag("showRecordId"), "Adds the record id to each document."},
-		{"noCursorTimeout", "on?:boolean", cursorFlag("noCursorTimeout"), "Keeps the cursor on the server."},
-		{"allowPartialResults", "on?:boolean", cursorFlag("allowPartialResults"),
+		{"returnKey", "on?:boolean", flagSetter("returnKey"), "Returns index keys instead of documents."},
+		{"showRecordId", "on?:boolean", flagSetter("showRecordId"), "Adds the record id to each document."},
+		{"noCursorTimeout", "on?:boolean", flagSetter("noCursorTimeout"), "Keeps the cursor on the server."},
+		{"allowPartialResults", "on?:boolean", flagSetter("allowPartialResults"),
 			"Takes the results of the shards that answer."},
 		{"allowDiskUse", "on?:boolean", func(c *script.Call, cur *Cursor) goja.Value {
 			if cur.kind == Find && !server.HasField(cur.Body, "sort") {
 				c.JS.Throw("MongoInvalidArgumentError", "Option \"allowDiskUse\" requires a sort specification")
 			}
-			return cursorFlag("allowDiskUse")(c, cur)
+			return flagSetter("allowDiskUse")(c, cur)
 		}, "Lets the server use disk for sorting."},
 		{"tailable", "options?:object", func(c *script.Call, cur *Cursor) goja.Value {
 			cur.SetOption("tailable", true)
@@ -91,7 +91,7 @@ func methods() script.Methods[*Cursor] {
 		{"finish", "", func(_ *script.Call, cur *Cursor) goja.Value { return cur.ExplainOutput() },
 			"Returns the plan of an explained query."},
 		{"tryNext", "", func(c *script.Call, cur *Cursor) goja.Value {
-			if cur.Stream && cur.isClosed() {
+			if cur.IsChangeStream && cur.isClosed() {
 				c.JS.Throw(script.RuntimeErrorName, "Cannot call tryNext on closed cursor")
 			}
 			if cur.peeked == nil && !cur.advance(true) {
@@ -107,7 +107,7 @@ func methods() script.Methods[*Cursor] {
 			return c.JS.Runtime.ToValue(len(cur.NextPage(UnlimitedPage)))
 		},
 			""},
-		{"showDiskLoc", "", cursorFlag("showRecordId"), ""},
+		{"showDiskLoc", "", flagSetter("showRecordId"), ""},
 		{"snapshot", "", func(c *script.Call, _ *Cursor) goja.Value { return c.This }, ""},
 		{"readOnly", "", func(c *script.Call, _ *Cursor) goja.Value { return c.This }, ""},
 		{"itcount", "", cursorItcount, "Counts the documents by reading them."},
@@ -145,8 +145,8 @@ func integerArg(c *script.Call, i int, operation string) int64 {
 	return n
 }
 
-// cursorDocument returns a method that sets a document, or adds a stage to a pipeline.
-func cursorDocument(field, stage string) func(*script.Call, *Cursor) goja.Value {
+// documentSetter returns a method that sets a document, or adds a stage to a pipeline.
+func documentSetter(field, stage string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
 		if cur.kind == Aggregate {
 			cur.addStage(stage, c.JS.Document(c.Arg(0)))
@@ -175,7 +175,7 @@ func (cur *Cursor) addStage(name string, value any) {
 func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 	o := c.Object(0)
 	if o == nil || cur.kind == Aggregate {
-		return cursorDocument("sort", "$sort")(c, cur)
+		return documentSetter("sort", "$sort")(c, cur)
 	}
 	spec := bson.D{}
 	add := func(field, way goja.Value) {
@@ -192,7 +192,7 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 		return c.This
 	}
 	items := script.Items(o)
-	if len(items) == 2 && goja.IsString(items[0]) && !isDirectionless(items[1]) {
+	if len(items) == 2 && goja.IsString(items[0]) && !isFieldName(items[1]) {
 		items = []goja.Value{c.JS.Runtime.NewArray(items[0], items[1])}
 	}
 	for _, item := range items {
@@ -206,8 +206,8 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 	return c.This
 }
 
-// isDirectionless distinguishes ["a", "b"], which are two fields, from ["a", -1].
-func isDirectionless(v goja.Value) bool {
+// isFieldName distinguishes ["a", "b"], which are two fields, from ["a", -1].
+func isFieldName(v goja.Value) bool {
 	_, known := directions()[strings.ToLower(v.String())]
 	return goja.IsString(v) && !known
 }
@@ -228,7 +228,7 @@ func direction(c *script.Call, v goja.Value) any {
 	return nil
 }
 
-func cursorMilliseconds(field string) func(*script.Call, *Cursor) goja.Value {
+func millisecondsSetter(field string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
 		if d, err := timespan.Parse(script.OptionalText(c.Arg(0))); err == nil && goja.IsString(c.Arg(0)) {
 			cur.SetOption(field, d.Milliseconds())
@@ -237,18 +237,18 @@ func cursorMilliseconds(field string) func(*script.Call, *Cursor) goja.Value {
 		if !goja.IsNumber(c.Arg(0)) {
 			c.JS.Throw("MongoInvalidArgumentError", "Argument for %s must be a number", field)
 		}
-		return cursorValue(field)(c, cur)
+		return valueSetter(field)(c, cur)
 	}
 }
 
-func cursorValue(field string) func(*script.Call, *Cursor) goja.Value {
+func valueSetter(field string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
 		cur.SetOption(field, c.JS.BSONValue(c.Arg(0)))
 		return c.This
 	}
 }
 
-func cursorFlag(field string) func(*script.Call, *Cursor) goja.Value {
+func flagSetter(field string) func(*script.Call, *Cursor) goja.Value {
 	return func(c *script.Call, cur *Cursor) goja.Value {
 		cur.SetOption(field, !c.Has(0) || c.Arg(0).ToBoolean())
 		return c.This
@@ -336,7 +336,7 @@ func cursorCount(c *script.Call, cur *Cursor) goja.Value {
 // Count runs a count command. A nil read preference is that of the connection.
 func (h *Host) Count(d Database, body bson.D, preference *readpref.ReadPref) goja.Value {
 	reply := h.Gateway.MustSend(
-		d.ServerDatabase().Request(d.ReadBody(body), server.Repeatable, server.ReadFrom(preference)))
+		d.ServerDatabase().Request(d.WithReadOptions(body), server.Repeatable, server.ReadFrom(preference)))
 	n, err := reply.LookupErr("n")
 	if err != nil {
 		return h.JS.Runtime.ToValue(0)

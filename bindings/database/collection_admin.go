@@ -25,7 +25,7 @@ func adminMethods() script.Methods[*Collection] {
 			return c.JS.Values.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name},
+			return coll.host.Display.ReplyValue(coll.database.Run(bson.D{{Key: "convertToCapped", Value: coll.name},
 				{Key: "size", Value: c.JS.BSONValue(c.Arg(0))}}))
 		}, "Makes the collection capped."},
 		{"validate", "full?:boolean|object", func(c *script.Call, coll *Collection) goja.Value {
@@ -35,7 +35,7 @@ func adminMethods() script.Methods[*Collection] {
 			} else {
 				body = c.JS.Merge(body, c.Arg(0))
 			}
-			return coll.host.Display.ReplyValue(coll.d.Run(body, server.Repeatable))
+			return coll.host.Display.ReplyValue(coll.database.Run(body, server.Repeatable))
 		}, "Checks the collection's data and indexes."},
 		{"stats", "scaleOrOptions?:number|object", func(c *script.Call, coll *Collection) goja.Value {
 			return stats.Call(c, coll.statsCollection())
@@ -53,7 +53,7 @@ func adminMethods() script.Methods[*Collection] {
 			return nil
 		}, ""},
 		{"checkMetadataConsistency", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.host.Cursors.RunCommand(coll.d, c.JS.Merge(bson.D{{Key: "checkMetadataConsistency",
+			return coll.host.Cursors.RunCommand(coll.database, c.JS.Merge(bson.D{{Key: "checkMetadataConsistency",
 				Value: coll.name}}, c.Arg(0)))
 		}, "Checks the sharding metadata of the collection for inconsistencies."},
 	}
@@ -62,7 +62,7 @@ func adminMethods() script.Methods[*Collection] {
 // listCollectionsEntry returns the collection's entry in listCollections; nil when there is
 // none.
 func (coll *Collection) listCollectionsEntry() bson.Raw {
-	infos := coll.d.ListCollections(rawdoc.MustMarshal(bson.D{{Key: "name", Value: coll.name}}), false, nil)
+	infos := coll.database.ListCollections(rawdoc.MustMarshal(bson.D{{Key: "name", Value: coll.name}}), false, nil)
 	if len(infos) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (coll *Collection) listCollectionsEntry() bson.Raw {
 }
 
 func collDrop(c *script.Call, coll *Collection) goja.Value {
-	_, err := coll.host.Gateway.Send(coll.d.Request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
+	_, err := coll.host.Gateway.Send(coll.database.Request(c.JS.Merge(bson.D{{Key: "drop", Value: coll.name}}, c.Arg(0))))
 	if server.CodeOf(err) == mongoerr.NamespaceNotFound {
 		return c.JS.Runtime.ToValue(false)
 	}
@@ -81,9 +81,9 @@ func collDrop(c *script.Call, coll *Collection) goja.Value {
 }
 
 func collRename(c *script.Call, coll *Collection) goja.Value {
-	coll.d.RunAdmin(bson.D{
+	coll.database.RunAdmin(bson.D{
 		{Key: "renameCollection", Value: coll.Namespace()},
-		{Key: "to", Value: coll.d.Name + "." + c.Text(0)},
+		{Key: "to", Value: coll.database.Name + "." + c.Text(0)},
 		{Key: "dropTarget", Value: c.Arg(1).ToBoolean()},
 	})
 	return c.JS.NewObject("ok", 1)
@@ -103,7 +103,7 @@ func collSize(name, field string) func(*script.Call, *Collection) goja.Value {
 		if len(c.Args) > 0 {
 			c.JS.ThrowInvalid("\"%s\" takes no argument. Use db.collection.stats to get detailed information.", name)
 		}
-		docs := coll.d.AggregateAll(coll.name,
+		docs := coll.database.AggregateAll(coll.name,
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil},
 				{Key: "value", Value: bson.D{{Key: "$sum", Value: field}}}}}},

@@ -29,7 +29,7 @@ func indexMethods() script.Methods[*Collection] {
 		{"getIndices", "", collGetIndexes, "The same as getIndexes."},
 		{"getIndexSpecs", "", collGetIndexes, "The same as getIndexes."},
 		{"getIndexKeys", "", func(c *script.Call, coll *Collection) goja.Value {
-			indexes := coll.d.ListIndexes(coll.name)
+			indexes := coll.database.ListIndexes(coll.name)
 			keys := make([]any, len(indexes))
 			for i, ix := range indexes {
 				keys[i] = c.JS.Values.ToJS(ix.Lookup("key"))
@@ -42,7 +42,7 @@ func indexMethods() script.Methods[*Collection] {
 			if c.Has(0) {
 				index = c.JS.BSONValue(c.Arg(0))
 			}
-			return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index",
+			return coll.host.Display.ReplyValue(coll.database.Run(bson.D{{Key: "dropIndexes", Value: coll.name}, {Key: "index",
 				Value: index}}))
 		}, "Drops indexes; all but the one on _id without an argument."},
 		{"hideIndex", "index:string|object", func(c *script.Call, coll *Collection) goja.Value {
@@ -58,7 +58,7 @@ func indexMethods() script.Methods[*Collection] {
 			if goja.IsString(c.Arg(0)) {
 				stage = bson.D{{Key: "name", Value: c.Text(0)}}
 			}
-			return c.JS.DocumentArray(coll.d.AggregateAll(coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
+			return c.JS.DocumentArray(coll.database.AggregateAll(coll.name, bson.D{{Key: "$listSearchIndexes", Value: stage}}))
 		}, "Returns the search indexes."},
 		{"createSearchIndex", "nameOrDefinition:string|object typeOrDefinition?:string|object definition?:object",
 			func(c *script.Call, coll *Collection) goja.Value {
@@ -68,16 +68,16 @@ func indexMethods() script.Methods[*Collection] {
 			return coll.createSearchIndexes(c, script.Items(c.Object(0)))
 		}, "Creates search indexes and returns their names."},
 		{"dropSearchIndex", "name:string", func(c *script.Call, coll *Collection) goja.Value {
-			coll.d.Run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}})
+			coll.database.Run(bson.D{{Key: "dropSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)}})
 			return nil
 		}, "Drops a search index."},
 		{"updateSearchIndex", "name:string definition:object", func(c *script.Call, coll *Collection) goja.Value {
-			coll.d.Run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)},
+			coll.database.Run(bson.D{{Key: "updateSearchIndex", Value: coll.name}, {Key: "name", Value: c.Text(0)},
 				{Key: "definition", Value: c.JS.Document(c.Arg(1))}})
 			return nil
 		}, "Changes a search index."},
 		{"reIndex", "", func(_ *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "reIndex", Value: coll.name}}))
+			return coll.host.Display.ReplyValue(coll.database.Run(bson.D{{Key: "reIndex", Value: coll.name}}))
 		}, "Builds all indexes again."},
 	}
 }
@@ -104,7 +104,7 @@ func (coll *Collection) createIndexes(c *script.Call, keys []goja.Value) []any {
 	if c.Has(2) {
 		body = append(body, bson.E{Key: "commitQuorum", Value: c.JS.BSONValue(c.Arg(2))})
 	}
-	coll.d.Run(body)
+	coll.database.Run(body)
 	return names
 }
 
@@ -140,7 +140,7 @@ func indexName(key bson.Raw) string {
 }
 
 func collGetIndexes(c *script.Call, coll *Collection) goja.Value {
-	return c.JS.DocumentArray(coll.d.ListIndexes(coll.name))
+	return c.JS.DocumentArray(coll.database.ListIndexes(coll.name))
 }
 
 func collDropIndex(c *script.Call, coll *Collection) goja.Value {
@@ -151,7 +151,7 @@ func collDropIndex(c *script.Call, coll *Collection) goja.Value {
 	if !goja.IsString(c.Arg(0)) && (o == nil || o.ClassName() == "Array") {
 		c.JS.ThrowInvalid("The index to drop must be either the index name or the index specification document.")
 	}
-	return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "dropIndexes", Value: coll.name},
+	return coll.host.Display.ReplyValue(coll.database.Run(bson.D{{Key: "dropIndexes", Value: coll.name},
 		{Key: "index", Value: c.JS.BSONValue(c.Arg(0))}}))
 }
 
@@ -160,7 +160,7 @@ func (coll *Collection) setHidden(c *script.Call, hidden bool) goja.Value {
 	if goja.IsString(c.Arg(0)) {
 		which = "name"
 	}
-	return coll.host.Display.ReplyValue(coll.d.Run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
+	return coll.host.Display.ReplyValue(coll.database.Run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
 		{Key: which, Value: c.JS.BSONValue(c.Arg(0))}, {Key: "hidden", Value: hidden},
 	}}}))
 }
@@ -205,7 +205,7 @@ func (coll *Collection) createSearchIndexes(c *script.Call, specs []goja.Value) 
 		}
 		indexes[i] = c.JS.Document(o)
 	}
-	reply := coll.d.Run(bson.D{{Key: "createSearchIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}})
+	reply := coll.database.Run(bson.D{{Key: "createSearchIndexes", Value: coll.name}, {Key: "indexes", Value: indexes}})
 	list, _ := reply.Lookup("indexesCreated").ArrayOK()
 	values, _ := list.Values()
 	names := make([]any, len(values))

@@ -35,11 +35,11 @@ func readMethods() script.Methods[*Collection] {
 			return coll.newExplainable(cursor.Verbosity(c, 0)).object
 		}, "Returns an object whose methods explain instead of running."},
 		{"latencyStats", "options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return c.JS.DocumentArray(coll.d.AggregateAll(coll.name, bson.D{{Key: "$collStats",
+			return c.JS.DocumentArray(coll.database.AggregateAll(coll.name, bson.D{{Key: "$collStats",
 				Value: bson.D{{Key: "latencyStats", Value: c.JS.DocumentOrEmpty(c.Arg(0))}}}}))
 		}, "Returns the collection's latencies."},
 		{"watch", "pipeline?:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.d.watch(c, coll.name, nil, c.Arg(0), c.Arg(1))
+			return coll.database.watch(c, coll.name, nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this collection."},
 		{"mapReduce", "map?: reduce?: optionsOrOut?:", collMapReduce, "Deprecated: use aggregate."},
 		{"getPlanCache", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.newPlanCache() },
@@ -91,7 +91,7 @@ func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
 		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
 	}
-	cur := coll.host.Cursors.New(coll.d, cursor.Find, c.JS.Merge(body, c.Arg(2),
+	cur := coll.host.Cursors.New(coll.database, cursor.Find, c.JS.Merge(body, c.Arg(2),
 		append(shellOnlyOptions, "tailable", "awaitData", "maxAwaitTimeMS")...))
 	cur.Collection = coll.name
 	cur.SetReadPreference(readPreferenceOption(c.JS, c.Arg(2)))
@@ -119,7 +119,7 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 	}
 	body = c.JS.Merge(body, c.Arg(2), append(shellOnlyOptions, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
-	reply := coll.host.Gateway.MustSend(coll.d.Request(coll.d.ReadBody(body), server.Repeatable,
+	reply := coll.host.Gateway.MustSend(coll.database.Request(coll.database.WithReadOptions(body), server.Repeatable,
 		server.ReadFrom(readPreferenceOption(c.JS, c.Arg(2)))))
 	docs, err := server.FirstBatch(reply).Values()
 	if err != nil || len(docs) == 0 {
@@ -129,8 +129,8 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 	return c.JS.Values.LazyDoc(doc)
 }
 
-// ReadBody adds the read options of the connection and of the settings to a command.
-func (d *Database) ReadBody(body bson.D) bson.D {
+// WithReadOptions adds the read options of the connection and of the settings to a command.
+func (d *Database) WithReadOptions(body bson.D) bson.D {
 	if d.conn.readConcern != nil && !d.inTransaction() && !server.HasField(body, "readConcern") {
 		body = append(body, bson.E{Key: "readConcern", Value: d.conn.readConcern})
 	}
@@ -143,7 +143,7 @@ func (d *Database) ReadBody(body bson.D) bson.D {
 
 func collAggregate(c *script.Call, coll *Collection) goja.Value {
 	pipeline, options := stageArguments(c)
-	return coll.d.aggregate(c, coll.name, pipeline, options)
+	return coll.database.aggregate(c, coll.name, pipeline, options)
 }
 
 // stageArguments returns the pipeline and the options, or the stages given as separate arguments.
@@ -229,8 +229,8 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 	}}})
 	body := bson.D{{Key: "aggregate", Value: coll.name}, {Key: "pipeline", Value: stages},
 		{Key: "cursor", Value: bson.D{}}}
-	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(1), append(shellOnlyOptions, "skip", "limit")...))
-	docs := coll.host.Gateway.ReadAll(coll.d.Request(body, server.Repeatable,
+	body = coll.database.WithReadOptions(c.JS.Merge(body, c.Arg(1), append(shellOnlyOptions, "skip", "limit")...))
+	docs := coll.host.Gateway.ReadAll(coll.database.Request(body, server.Repeatable,
 		server.ReadFrom(readPreferenceOption(c.JS, c.Arg(1)))))
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
@@ -240,7 +240,7 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 
 // count runs a count command with the options of a script.
 func (coll *Collection) count(c *script.Call, body bson.D, options goja.Value) goja.Value {
-	return coll.host.Cursors.Count(coll.d, c.JS.Merge(body, options, shellOnlyOptions...),
+	return coll.host.Cursors.Count(coll.database, c.JS.Merge(body, options, shellOnlyOptions...),
 		readPreferenceOption(c.JS, options))
 }
 
@@ -253,8 +253,8 @@ func collCount(c *script.Call, coll *Collection) goja.Value {
 func collDistinct(c *script.Call, coll *Collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)},
 		{Key: "query", Value: filterArg(c, 1)}}
-	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(2), shellOnlyOptions...))
-	reply := coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable,
+	body = coll.database.WithReadOptions(c.JS.Merge(body, c.Arg(2), shellOnlyOptions...))
+	reply := coll.host.Gateway.MustSend(coll.database.Request(body, server.Repeatable,
 		server.ReadFrom(readPreferenceOption(c.JS, c.Arg(2)))))
 	return c.JS.Values.ToJS(reply.Lookup("values"))
 }
@@ -262,7 +262,7 @@ func collDistinct(c *script.Call, coll *Collection) goja.Value {
 func collMapReduce(c *script.Call, coll *Collection) goja.Value {
 	c.JS.Out.WarnDeprecated("Collection.mapReduce() is deprecated. Use an aggregation instead.\nSee " +
 		"https://mongodb.com/docs/manual/core/map-reduce for details.")
-	return coll.host.Display.ReplyValue(coll.d.Run(coll.mapReduceBody(c)))
+	return coll.host.Display.ReplyValue(coll.database.Run(coll.mapReduceBody(c)))
 }
 
 func (coll *Collection) mapReduceBody(c *script.Call) bson.D {
@@ -307,7 +307,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 		}
 	}
 	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
-	cur.Stream = true
+	cur.IsChangeStream = true
 	cur.SetReadPreference(readPreferenceOption(c.JS, options))
 	if batch != nil {
 		cur.SetBatchSize(int32(batch.ToInteger()))

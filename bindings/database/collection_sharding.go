@@ -23,13 +23,13 @@ func shardingMethods() script.Methods[*Collection] {
 	return script.Methods[*Collection]{
 		{"getShardVersion", "", func(_ *script.Call, coll *Collection) goja.Value {
 			return coll.host.Display.ReplyValue(
-				coll.d.RunAdmin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Repeatable),
+				coll.database.RunAdmin(bson.D{{Key: "getShardVersion", Value: coll.Namespace()}}, server.Repeatable),
 			)
 		}, "Returns the version of the collection's routing table."},
 		{"getShardDistribution", "", collShardDistribution, "Shows how data and chunks spread over the shards."},
 		{"getShardLocation", "", collShardLocation, "Returns the shards that hold the collection."},
 		{"analyzeShardKey", "key:object options?:object", func(c *script.Call, coll *Collection) goja.Value {
-			return coll.host.Display.ReplyValue(coll.d.RunAdmin(c.JS.Merge(bson.D{
+			return coll.host.Display.ReplyValue(coll.database.RunAdmin(c.JS.Merge(bson.D{
 				{Key: "analyzeShardKey", Value: coll.Namespace()}, {Key: "key", Value: c.JS.Document(c.Arg(0))},
 			}, c.Arg(1)), server.Repeatable))
 		}, "Measures how good a shard key would be."},
@@ -48,16 +48,16 @@ func collConfigureQueryAnalyzer(c *script.Call, coll *Collection) goja.Value {
 			}
 		}
 	}
-	return coll.host.Display.ReplyValue(coll.d.RunAdmin(body))
+	return coll.host.Display.ReplyValue(coll.database.RunAdmin(body))
 }
 
 func collShardLocation(c *script.Call, coll *Collection) goja.Value {
-	if stats, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
+	if stats, err := coll.database.TryAggregate(coll.name, bson.D{{Key: "$collStats", Value: bson.D{}}}); err != nil {
 		coll.host.Gateway.Throw(err)
 	} else if len(stats) == 0 {
 		c.JS.Throw(script.RuntimeErrorName, "collection %s not found", coll.Namespace())
 	}
-	docs := coll.d.AggregateAll(int32(1),
+	docs := coll.database.AggregateAll(int32(1),
 		bson.D{{Key: "$listClusterCatalog", Value: bson.D{{Key: "shards", Value: true}}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "ns", Value: coll.Namespace()}}}},
 		bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: int32(0)}, {Key: "shards", Value: int32(1)},
@@ -78,8 +78,8 @@ type shardStorage struct {
 
 // collShardDistribution follows rules/04-objects §6.4, with the shards sorted by name.
 func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
-	config := coll.d.Sibling("config")
-	docs, err := coll.d.TryAggregate(coll.name, bson.D{{Key: "$collStats",
+	config := coll.database.Sibling("config")
+	docs, err := coll.database.TryAggregate(coll.name, bson.D{{Key: "$collStats",
 		Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}})
 	if err != nil {
 		coll.host.Gateway.Throw(err)
@@ -89,8 +89,8 @@ func collShardDistribution(c *script.Call, coll *Collection) goja.Value {
 		c.JS.ThrowCoded(script.InvalidInputErrorName, script.CodeNotSharded, "Collection %s is not sharded", coll.name)
 	}
 	ns := rawdoc.Text(entry, "_id")
-	seen := coll.host.Sharding.ReadSnapshot(coll.d.Database, live.ReaderOptions{
-		Parts: live.Shards | live.Collections | live.Counts, Namespaces: []string{ns},
+	seen := coll.host.Sharding.ReadSnapshot(coll.database.Database, live.ReaderOptions{
+		Parts: live.Shards | live.Collections | live.ChunkCounts, Namespaces: []string{ns},
 	})
 	var shares []shardStorage
 	for _, doc := range docs {

@@ -14,7 +14,7 @@ func NamespaceOf(v goja.Value) (d *server.Database, collectionName string) {
 		return d.Database, ""
 	}
 	if coll, ok := script.Receiver[*Collection](v); ok {
-		return coll.d.Database, coll.name
+		return coll.database.Database, coll.name
 	}
 	return nil, ""
 }
@@ -76,9 +76,9 @@ func (h *Host) collectionMethodResult(coll *Collection, method string) (goja.Val
 	case "initializeOrderedBulkOp", "initializeUnorderedBulkOp":
 		return nil, write.BulkPrototype(h.JS)
 	case "getDB":
-		return coll.d.object, nil
+		return coll.database.object, nil
 	case "getMongo":
-		return coll.d.conn.Object(), nil
+		return coll.database.conn.Object(), nil
 	}
 	return nil, nil
 }

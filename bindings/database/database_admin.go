@@ -148,11 +148,11 @@ func dbCurrentOp(c *script.Call, d *Database) goja.Value {
 		for _, el := range elems {
 			switch el.Key() {
 			case "$all":
-				spec[1].Value = catalog.IsTruthy(el.Value())
+				spec[1].Value = catalog.IsTruthyInJS(el.Value())
 			case "$ownOps":
-				spec[0].Value = !catalog.IsTruthy(el.Value())
+				spec[0].Value = !catalog.IsTruthyInJS(el.Value())
 			case "$truncateOps":
-				spec[2].Value = catalog.IsTruthy(el.Value())
+				spec[2].Value = catalog.IsTruthyInJS(el.Value())
 			default:
 				match = append(match, bson.E{Key: el.Key(), Value: el.Value()})
 			}

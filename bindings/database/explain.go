@@ -33,7 +33,7 @@ func (e *explainable) explain(c *script.Call, body bson.D) goja.Value {
 
 // explainRead explains a command whose options may have a read preference.
 func (e *explainable) explainRead(c *script.Call, body bson.D, options goja.Value) goja.Value {
-	return e.coll.host.Cursors.RunExplain(e.coll.d.Database, body, e.verbosity, readPreferenceOption(c.JS, options))
+	return e.coll.host.Cursors.RunExplain(e.coll.database.Database, body, e.verbosity, readPreferenceOption(c.JS, options))
 }
 
 func explainMethods() script.Methods[*explainable] {
@@ -127,10 +127,10 @@ func planCacheMethods() script.Methods[*planCache] {
 					stages = append(stages, c.JS.Merge(bson.D{}, st))
 				}
 			}
-			return c.JS.DocumentArray(p.coll.d.AggregateAll(p.coll.name, stages...))
+			return c.JS.DocumentArray(p.coll.database.AggregateAll(p.coll.name, stages...))
 		}, "Returns the cached plans."},
 		{"clear", "", func(_ *script.Call, p *planCache) goja.Value {
-			return p.coll.host.Display.ReplyValue(p.coll.d.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
+			return p.coll.host.Display.ReplyValue(p.coll.database.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
 		}, "Forgets all plans."},
 		{"clearPlansByQuery", "query:object projection?:object sort?:object", func(c *script.Call, p *planCache) goja.Value {
 			body := bson.D{{Key: "planCacheClear", Value: p.coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))}}
@@ -139,7 +139,7 @@ func planCacheMethods() script.Methods[*planCache] {
 					body = append(body, bson.E{Key: name, Value: c.JS.Document(c.Arg(i + 1))})
 				}
 			}
-			return p.coll.host.Display.ReplyValue(p.coll.d.Run(body))
+			return p.coll.host.Display.ReplyValue(p.coll.database.Run(body))
 		}, "Forgets the plans of one kind of query."},
 		{
 			"listQueryShapes",

@@ -229,7 +229,7 @@ func (d *Database) SiblingDatabase(name string) *Database {
 type Collection struct {
 	script.OpaqueObject
 	host   *Host
-	d      *Database
+	database      *Database
 	name   string
 	object *goja.Object
 	// writeConcern is the write concern of the collection; nil means that of the database.
@@ -237,7 +237,7 @@ type Collection struct {
 }
 
 func newCollection(d *Database, name string) *Collection {
-	c := &Collection{host: d.host, d: d, name: name}
+	c := &Collection{host: d.host, database: d, name: name}
 	c.object = d.host.JS.NewInstance(c, d.host.Prototypes.Collection())
 	d.host.JS.Values.SetPrinter(c.object, func() string { return plaintext.EscapeLine(c.Namespace()) })
 	return c
@@ -247,14 +247,14 @@ func newCollection(d *Database, name string) *Collection {
 func (coll *Collection) Object() *goja.Object { return coll.object }
 
 // Namespace returns the full name.
-func (coll *Collection) Namespace() string { return coll.d.Name + "." + coll.name }
+func (coll *Collection) Namespace() string { return coll.database.Name + "." + coll.name }
 
 // Get returns the collection for a name that is no method of collections: db.a.b is the collection a.b.
 func (coll *Collection) Get(name string) goja.Value {
 	if !isCollectionProperty(name, coll.host.Prototypes.Collection()) {
 		return nil
 	}
-	return coll.d.Collection(coll.name + "." + name).object
+	return coll.database.Collection(coll.name + "." + name).object
 }
 
 func (d *Database) effectiveWriteConcern() bson.Raw {
@@ -267,8 +267,8 @@ func (d *Database) effectiveWriteConcern() bson.Raw {
 // Write sends operations with the write concern in effect.
 func (coll *Collection) Write(ops []write.Op, opts write.Options) *write.Result {
 	return write.Target{
-		Gateway: coll.host.Gateway, Database: coll.d.Database, Collection: coll.name,
-		Concern: coll.effectiveWriteConcern(), InTransaction: coll.d.inTransaction(),
+		Gateway: coll.host.Gateway, Database: coll.database.Database, Collection: coll.name,
+		Concern: coll.effectiveWriteConcern(), InTransaction: coll.database.inTransaction(),
 	}.Send(ops, opts)
 }
 
@@ -281,7 +281,7 @@ func (coll *Collection) Inspect(v goja.Value) string { return coll.host.Display.
 // statsCollection returns the collection for package stats.
 func (coll *Collection) statsCollection() stats.Collection {
 	return stats.Collection{
-		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.d.Database, Name: coll.name,
+		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.database.Database, Name: coll.name,
 	}
 }
 
@@ -289,7 +289,7 @@ func (coll *Collection) effectiveWriteConcern() bson.Raw {
 	if coll.writeConcern != nil {
 		return coll.writeConcern
 	}
-	return coll.d.effectiveWriteConcern()
+	return coll.database.effectiveWriteConcern()
 }
 
 // Session is the object that startSession() returns.

@@ -88,8 +88,8 @@ func objectOf(v goja.Value) *goja.Object {
 func collectionOldShellMethods() script.Methods[*Collection] {
 	methods := writeConcernMethods(func(coll *Collection) *bson.Raw { return &coll.writeConcern },
 		(*Collection).effectiveWriteConcern)
-	secondary := func(c *script.Call, coll *Collection) goja.Value { return dbSecondaryOk(c, coll.d) }
-	allow := func(_ *script.Call, coll *Collection) goja.Value { coll.d.conn.AllowSecondaries(); return nil }
+	secondary := func(c *script.Call, coll *Collection) goja.Value { return dbSecondaryOk(c, coll.database) }
+	allow := func(_ *script.Call, coll *Collection) goja.Value { coll.database.conn.AllowSecondaries(); return nil }
 	return append(methods, script.Methods[*Collection]{
 		{"tojson", "", func(c *script.Call, coll *Collection) goja.Value {
 			return c.JS.Runtime.ToValue(coll.Namespace())
@@ -105,7 +105,7 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 			if goja.IsString(c.Arg(0)) {
 				body = rawdoc.MustMarshal(c.JS.Merge(bson.D{{Key: c.Text(0), Value: coll.name}}, c.Arg(1)))
 			}
-			return coll.host.Display.ReplyValue(coll.host.Gateway.MustSend(coll.d.Request(body, server.Repeatable)))
+			return coll.host.Display.ReplyValue(coll.host.Gateway.MustSend(coll.database.Request(body, server.Repeatable)))
 		}, ""},
 		{"group", "", removedInVersion[*Collection]("group", "4.2", "aggregate()"), ""},
 		{"groupcmd", "", removedInVersion[*Collection]("groupcmd", "4.2", "aggregate()"), ""},
@@ -160,7 +160,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 			return server.FieldValue(c.JS, ask(m, server.Command("hello")), "$clusterTime")
 		}, ""},
 		{"isTLS", "", func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Runtime.ToValue(m.Settings != nil && m.Settings.TLSConfig != nil)
+			return c.JS.Runtime.ToValue(m.ClientOptions != nil && m.ClientOptions.TLSConfig != nil)
 		}, "Returns whether the connection is encrypted."},
 		{"tojson", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue("connection to " + m.hosts())

@@ -252,7 +252,7 @@ const transactionTimeout = 120 * time.Second
 type transactionTries struct {
 	*script.Call
 	session *Session
-	f       goja.Callable
+	callback       goja.Callable
 	end     time.Time
 }
 
@@ -268,7 +268,7 @@ func sessionWithTransaction(c *script.Call, sess *Session) goja.Value {
 func (t *transactionTries) run() goja.Value {
 	for {
 		t.session.checkTransactionStep(t.Call, t.session.startTransaction(t.Call, t.Object(1)))
-		v, err := t.f(goja.Undefined(), t.session.object)
+		v, err := t.callback(goja.Undefined(), t.session.object)
 		if err != nil {
 			if t.abort(script.ThrownBy(err)) {
 				continue

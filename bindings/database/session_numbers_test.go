@@ -18,7 +18,7 @@ import (
 // numbersServer is a fixture that notes the numbers of writes and transactions,
 // and keeps to a server's rule: those of a session grow.
 type numbersServer struct {
-	*shelltest.Fixture
+	*shelltest.ScriptedServer
 	mu     sync.Mutex
 	newest map[string]int64
 	seen   []string // "insert 1", "find 2 in a transaction"
@@ -29,7 +29,7 @@ func (s *numbersServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	if n, ok := r.Body.Lookup("txnNumber").Int64OK(); ok {
 		s.note(r, n)
 	}
-	return s.Fixture.Handle(ctx, r)
+	return s.ScriptedServer.Handle(ctx, r)
 }
 
 func (s *numbersServer) note(r wire.Request, n int64) {
@@ -75,7 +75,7 @@ func awaitPooling(t *testing.T, client *mongo.Client) {
 // id comes back goes on counting.
 func TestNumbersOfSessions(t *testing.T) {
 	c := shelltest.Connect(t)
-	server := &numbersServer{Fixture: c.Fixture, newest: map[string]int64{}}
+	server := &numbersServer{ScriptedServer: c.ScriptedServer, newest: map[string]int64{}}
 	c.Config.Client = shelltest.Dial(t, server)
 	awaitPooling(t, c.Config.Client)
 	c.Renew(t)
@@ -109,7 +109,7 @@ func TestNumbersOfSessions(t *testing.T) {
 // that it may.
 func TestWritesOfSessionsAreSentAgain(t *testing.T) {
 	c := shelltest.Connect(t)
-	server := &numbersServer{Fixture: c.Fixture, newest: map[string]int64{}}
+	server := &numbersServer{ScriptedServer: c.ScriptedServer, newest: map[string]int64{}}
 	c.Config.Client = shelltest.Dial(t, server)
 	c.Renew(t)
 	c.SetAnswers(map[string]bson.D{"insert": {

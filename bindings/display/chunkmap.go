@@ -112,7 +112,7 @@ func (d *drawing) writeHead() {
 		d.writeLine("  no map: the chunks were not read")
 		return
 	}
-	for _, part := range plaintext.Wrap("widths: "+d.Basis.String()+d.glyphKeys(), d.options.width()) {
+	for _, part := range plaintext.Wrap("widths: "+d.Widths.String()+d.glyphKeys(), d.options.width()) {
 		d.writeLine("  %s", part)
 	}
 	d.writeLine("")

@@ -20,7 +20,7 @@ import (
 // "-" goes on with the chunk before, "!" makes the cell before jumbo, "%" is of
 // both a and b, and some of c.
 func mapped(cells string, shards ...report.MapShard) report.ChunkMap {
-	m := report.ChunkMap{Namespace: "x.y", Basis: report.ByShard, Bytes: -1, Shards: shards}
+	m := report.ChunkMap{Namespace: "x.y", Widths: report.ByShard, Bytes: -1, Shards: shards}
 	for _, s := range shards {
 		m.Chunks, m.Jumbo, m.Bytes = m.Chunks+s.Chunks, m.Jumbo+s.Jumbo, m.Bytes+s.Bytes
 	}

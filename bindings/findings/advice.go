@@ -87,7 +87,7 @@ func candidateRows(list []keyadvice.Candidate) [][]string {
 }
 
 // ChunkSizeText returns the advice about a chunk size.
-func ChunkSizeText(a keyadvice.ChunkSize) string {
+func ChunkSizeText(a keyadvice.ChunkSizeAdvice) string {
 	var p page
 	p.writeWrapped(0, sentence(a.Verdict))
 	p.writeReasons(a.Reasons)

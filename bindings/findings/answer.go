@@ -42,10 +42,10 @@ func AnswerText(a diagnosis.Answer, long bool) string {
 			})
 		}), a.Time)
 		p.writeFindings("Notes", a.Notes, a.Time)
-		p.writeKnownFaults(a.Faults, maxFaults)
+		p.writeAdvisories(a.Faults, maxAdvisories)
 	} else {
 		p.writeSummary(summary, a)
-		p.writeKnownFaults(a.Faults, 1)
+		p.writeAdvisories(a.Faults, 1)
 	}
 	p.writeSpreads(a.Spreads)
 	return p.String()
@@ -106,7 +106,7 @@ func (p *page) writeToDo(g diagnosis.Group) {
 	case len(f.Commands) > 0:
 		p.writeCommands(indent, f.Commands)
 	case f.Actor == diagnosis.Operator:
-		p.writeWrapped(indent, diagnosis.Define(f.Code).Remedy)
+		p.writeWrapped(indent, diagnosis.DefinitionOf(f.Code).Remedy)
 	}
 }
 

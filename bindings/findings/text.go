@@ -84,11 +84,11 @@ func (p *page) writeFindings(title string, list []diagnosis.Finding, now time.Ti
 	}
 }
 
-// maxFaults is the maximum number of known server bugs that are named.
-const maxFaults = 3
+// maxAdvisories is the maximum number of known server bugs that are named.
+const maxAdvisories = 3
 
-// writeKnownFaults writes the worst known server bugs, and how many more there are.
-func (p *page) writeKnownFaults(list []diagnosis.Finding, most int) {
+// writeAdvisories writes the worst known server bugs, and how many more there are.
+func (p *page) writeAdvisories(list []diagnosis.Finding, most int) {
 	if len(list) == 0 {
 		return
 	}
@@ -136,7 +136,7 @@ func (p *page) writeRemedy(f diagnosis.Finding, now time.Time) {
 			p.writeLine(indent+2, command)
 		}
 	default:
-		p.writeWrapped(indent, who+diagnosis.Define(f.Code).Remedy)
+		p.writeWrapped(indent, who+diagnosis.DefinitionOf(f.Code).Remedy)
 	}
 	for i, command := range f.InsteadOfWaiting {
 		if i == 0 {
@@ -180,14 +180,14 @@ func timeText(t time.Time, distance time.Duration, form string) string {
 	return text + " (" + fmt.Sprintf(form, humanize.Duration(distance)) + ")"
 }
 
-func (p *page) writeVerdicts(list []diagnosis.Verdict) {
+func (p *page) writeVerdicts(list []diagnosis.RecipientVerdict) {
 	width := 0
 	for _, v := range list {
 		width = max(width, twwidth.Width(plaintext.EscapeLine(string(v.Shard))))
 	}
 	for _, v := range list {
 		mark := "no "
-		if v.Can {
+		if v.CanReceive {
 			mark = "yes"
 		}
 		name := plaintext.EscapeLine(string(v.Shard))

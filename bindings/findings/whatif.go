@@ -125,7 +125,7 @@ type comparisonTable struct {
 func labelColumnWidth(o whatif.Outcomes, columns int) int {
 	width := labelWidth
 	for _, a := range o.Alternatives {
-		for _, link := range a.Links {
+		for _, link := range a.Flows {
 			width = max(width, twwidth.Width("  "+string(link.From)+" to "+string(link.To))+2)
 		}
 		for _, shard := range a.Plan.Shards {
@@ -313,7 +313,7 @@ func (c comparisonTable) writeLinks() {
 	for _, i := range c.shown {
 		a := c.o.Alternatives[i]
 		bytes[i] = map[string]int64{}
-		for _, link := range a.Links {
+		for _, link := range a.Flows {
 			name := string(link.From) + " to " + string(link.To)
 			if _, known := weight[name]; !known {
 				names = append(names, name)

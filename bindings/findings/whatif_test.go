@@ -33,7 +33,7 @@ func TestWhatIfLeft(t *testing.T) {
 func TestWhatIfWithEqualNames(t *testing.T) {
 	outcome := func(bytes int64) whatif.Outcome {
 		shards := []plan.ShardChange{{Shard: "a", After: plan.Holding{Bytes: bytes}}}
-		return whatif.Outcome{Name: "the same", Plan: &plan.Plan{Shards: shards}, Links: []whatif.Link{{From: "a", To: "b", Bytes: bytes + 1<<10}}}
+		return whatif.Outcome{Name: "the same", Plan: &plan.Plan{Shards: shards}, Flows: []whatif.Flow{{From: "a", To: "b", Bytes: bytes + 1<<10}}}
 	}
 	text := WhatIfText(whatif.Outcomes{Alternatives: []whatif.Outcome{outcome(1 << 20), outcome(2 << 20), outcome(3 << 20)}}, false)
 	for _, want := range []string{"1 MiB", "2 MiB", "3 MiB"} {

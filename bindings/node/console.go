@@ -96,5 +96,5 @@ func (s *Globals) newLog() goja.Value {
 	for _, name := range []string{"info", "warn", "error", "fatal", "debug", "getPath"} {
 		m.add(name, func(*call) any { return nil })
 	}
-	return m.o
+	return m.object
 }

@@ -24,5 +24,5 @@ func (s *Globals) newModuleModule() *goja.Object {
 		}
 		return c.JS.Modules.NewRequire(filepath.Dir(file))
 	})
-	return m.o
+	return m.object
 }

@@ -52,8 +52,8 @@ type global struct {
 	help            string
 }
 
-// Files returns the functions for files and the host.
-func (s *Globals) Files() []script.Global {
+// FileGlobals returns the functions for files and the host.
+func (s *Globals) FileGlobals() []script.Global {
 	var list []script.Global
 	for _, g := range fileGlobals() {
 		list = append(list, script.Global{
@@ -66,7 +66,7 @@ func (s *Globals) Files() []script.Global {
 
 // Define defines the Node globals. Each is built on first access.
 func (s *Globals) Define() {
-	for _, g := range s.Files() {
+	for _, g := range s.FileGlobals() {
 		s.JS.DefineGlobal(g)
 	}
 	for name, build := range map[string]func() goja.Value{

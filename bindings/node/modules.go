@@ -26,16 +26,16 @@ import (
 // moduleBuilder builds the object of a built-in module.
 type moduleBuilder struct {
 	globals *Globals
-	o       *goja.Object
+	object       *goja.Object
 }
 
 func (s *Globals) newModuleBuilder() moduleBuilder {
-	return moduleBuilder{globals: s, o: s.JS.Runtime.NewObject()}
+	return moduleBuilder{globals: s, object: s.JS.Runtime.NewObject()}
 }
 
 // add defines a function. A nil result is undefined.
 func (m moduleBuilder) add(name string, f func(c *call) any) {
-	script.Must(m.o.Set(name, m.globals.newFunction(name, func(c *call) goja.Value {
+	script.Must(m.object.Set(name, m.globals.newFunction(name, func(c *call) goja.Value {
 		v := f(c)
 		if v == nil {
 			return nil
@@ -166,7 +166,7 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.addPromises()
-	return m.o
+	return m.object
 }
 
 func (s *Globals) newPath() *goja.Object {
@@ -234,10 +234,10 @@ func (s *Globals) newPath() *goja.Object {
 		}
 		return dir + string(filepath.Separator) + base
 	})
-	script.Must(m.o.Set("posix", m.o))
-	script.Must(m.o.Set("sep", string(filepath.Separator)))
-	script.Must(m.o.Set("delimiter", string(filepath.ListSeparator)))
-	return m.o
+	script.Must(m.object.Set("posix", m.object))
+	script.Must(m.object.Set("sep", string(filepath.Separator)))
+	script.Must(m.object.Set("delimiter", string(filepath.ListSeparator)))
+	return m.object
 }
 
 func (s *Globals) newOS() *goja.Object {
@@ -261,8 +261,8 @@ func (s *Globals) newOS() *goja.Object {
 			"linux": "Linux", "darwin": "Darwin", "windows": "Windows_NT", "freebsd": "FreeBSD",
 		}[runtime.GOOS]
 	})
-	script.Must(m.o.Set("EOL", "\n"))
-	return m.o
+	script.Must(m.object.Set("EOL", "\n"))
+	return m.object
 }
 
 func newHash(name string) func() hash.Hash {
@@ -327,7 +327,7 @@ func (s *Globals) newCrypto() *goja.Object {
 		}
 		return low + rand.Int64N(high-low)
 	})
-	return m.o
+	return m.object
 }
 
 // newHasher returns the object that createHash returns, with update and digest.
@@ -344,7 +344,7 @@ func (s *Globals) newHasher(h hash.Hash) *goja.Object {
 		}
 		return decodeBytes(sum, c.Text(0))
 	})
-	return m.o
+	return m.object
 }
 
 // Module returns a built-in module, which is built once; nil when there is none.

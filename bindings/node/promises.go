@@ -12,8 +12,8 @@ import (
 // addPromises adds the module promises of fs: its functions whose names end in Sync, which return promises there.
 func (m moduleBuilder) addPromises() {
 	promises := m.globals.JS.Runtime.NewObject()
-	for _, name := range m.o.Keys() {
-		sync, _ := goja.AssertFunction(m.o.Get(name))
+	for _, name := range m.object.Keys() {
+		sync, _ := goja.AssertFunction(m.object.Get(name))
 		plain, ok := strings.CutSuffix(name, "Sync")
 		if !ok || plain == "exists" {
 			continue
@@ -33,5 +33,5 @@ func (m moduleBuilder) addPromises() {
 			return c.JS.Runtime.ToValue(promise)
 		})))
 	}
-	script.Must(m.o.Set("promises", promises))
+	script.Must(m.object.Set("promises", promises))
 }

@@ -35,5 +35,5 @@ func (s *Globals) newTimerPromises() *goja.Object {
 			return promise
 		})
 	}
-	return m.o
+	return m.object
 }

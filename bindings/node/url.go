@@ -16,7 +16,7 @@ func (s *Globals) newURLModule() *goja.Object {
 	m := s.JS.NewObject("exports", s.JS.Runtime.NewObject())
 	url.Require(s.JS.Runtime, m)
 	exports := m.Get("exports").(*goja.Object)
-	add := moduleBuilder{globals: s, o: exports}.add
+	add := moduleBuilder{globals: s, object: exports}.add
 	add("parse", func(c *call) any {
 		u, err := c.JS.Runtime.New(exports.Get("URL"), c.Arg(0))
 		c.JS.Check(err)

@@ -15,12 +15,12 @@ import (
 // does.
 func (s *Globals) newUtil() *goja.Object {
 	m := s.newModuleBuilder()
-	script.Must(m.o.Set("inspect", s.JS.Values.InspectFunction()))
+	script.Must(m.object.Set("inspect", s.JS.Values.InspectFunction()))
 	m.add("format", func(c *call) any { return c.format() })
-	script.Must(m.o.Set("promisify", m.globals.fromSource("<web>", webSource, "promisify")))
-	script.Must(m.o.Set("types", m.globals.fromSource("<web>", webSource, "types")))
+	script.Must(m.object.Set("promisify", m.globals.fromSource("<web>", webSource, "promisify")))
+	script.Must(m.object.Set("types", m.globals.fromSource("<web>", webSource, "types")))
 	m.add("isDeepStrictEqual", func(c *call) any { return script.DeepEqual(c.JS.Values, c.Arg(0), c.Arg(1), true) })
-	return m.o
+	return m.object
 }
 
 // format implements util.format, the only function that interprets placeholders such as %s.

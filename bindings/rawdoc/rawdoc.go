@@ -55,7 +55,7 @@ func MinimalInt(n int64) any {
 // IsFieldTruthy reports whether a field is true to JavaScript; a missing one is not.
 func IsFieldTruthy(doc bson.Raw, path ...string) bool {
 	v, err := doc.LookupErr(path...)
-	return err == nil && catalog.IsTruthy(v)
+	return err == nil && catalog.IsTruthyInJS(v)
 }
 
 // Text returns a string field; empty for other types.

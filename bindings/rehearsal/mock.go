@@ -22,7 +22,7 @@ type clusterMock struct {
 	note     func(string)
 	snapshot *catalog.Snapshot
 
-	state
+	mirrorState
 }
 
 // mockRequest converts a command for the mock. Retryable writes keep their transaction number;
@@ -48,7 +48,7 @@ func mockRequest(req wire.Request) wire.Request {
 func (m *clusterMock) run(ctx context.Context, database string, command bson.D) bson.Raw {
 	body := marshalReply(append(command, bson.E{Key: "$db", Value: database}))
 	return m.router.Handle(ctx, wire.Request{
-		Database: database, Command: command[0].Key, Body: body, Client: new(wire.Client),
+		Database: database, Command: command[0].Key, Body: body, Client: new(wire.ClientConn),
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// state records which parts of the cluster were changed in the mock or copied to it.
-type state struct {
+// mirrorState records which parts of the cluster were changed in the mock or copied to it.
+type mirrorState struct {
 	mu sync.Mutex
 	// changed are the changed namespaces, changedDatabases their databases.
 	changed, changedDatabases map[string]bool
@@ -18,36 +18,36 @@ type state struct {
 	dropped, usersCopied map[string]bool
 }
 
-func newState() state {
-	return state{changed: map[string]bool{}, changedDatabases: map[string]bool{}, dropped: map[string]bool{},
+func newState() mirrorState {
+	return mirrorState{changed: map[string]bool{}, changedDatabases: map[string]bool{}, dropped: map[string]bool{},
 		existing: map[string]bool{}, usersCopied: map[string]bool{}}
 }
 
-func (s *state) isChanged(ns string) bool {
+func (s *mirrorState) isChanged(ns string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed[ns] || s.dropped[catalog.DatabaseOf(ns)]
 }
 
-func (s *state) isDatabaseChanged(database string) bool {
+func (s *mirrorState) isDatabaseChanged(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changedDatabases[database]
 }
 
-func (s *state) noteExisting(ns string) {
+func (s *mirrorState) noteExisting(ns string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.existing[ns] = true
 }
 
-func (s *state) exists(ns string) bool {
+func (s *mirrorState) exists(ns string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.existing[ns]
 }
 
-func (s *state) isDropped(database string) bool {
+func (s *mirrorState) isDropped(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped[database]
@@ -55,7 +55,7 @@ func (s *state) isDropped(database string) bool {
 
 // markChanged records that a namespace is changed. It reports whether this is the first change of the
 // namespace, and of its database.
-func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
+func (s *mirrorState) markChanged(ns string) (first, firstInDatabase bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	database := catalog.DatabaseOf(ns)
@@ -66,14 +66,14 @@ func (s *state) markChanged(ns string) (first, firstInDatabase bool) {
 
 // markDropped records that a database is dropped. Everything created in the database afterwards exists
 // only in the mock.
-func (s *state) markDropped(database string) {
+func (s *mirrorState) markDropped(database string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changedDatabases[database], s.dropped[database] = true, true
 }
 
 // claimUserCopy reports whether the users of a database have yet to be copied. It returns true once.
-func (s *state) claimUserCopy(database string) bool {
+func (s *mirrorState) claimUserCopy(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.usersCopied[database] {

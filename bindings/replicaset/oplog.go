@@ -139,7 +139,7 @@ func addSecondaryInfo(h Host, d *server.Database, o *goja.Object) {
 		section := h.JS.Runtime.NewObject()
 		_, optimeErr := m.LookupErr("optime")
 		health, healthErr := m.LookupErr("health")
-		if optimeErr == nil && (healthErr != nil || catalog.IsTruthy(health)) {
+		if optimeErr == nil && (healthErr != nil || catalog.IsTruthyInJS(health)) {
 			at, _ := m.Lookup("optimeDate").TimeOK()
 			ago := newest.Sub(at).Seconds()
 			script.Must(section.Set("syncedTo", dateText(at)))

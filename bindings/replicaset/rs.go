@@ -269,7 +269,7 @@ func (rs *Object) checkNoVoteYet(c *script.Call, index int64, member *goja.Objec
 	for _, m := range members {
 		raw := rawdoc.MustMarshal(m)
 		if rawdoc.Number(raw, "_id") == id {
-			if votes, err := raw.LookupErr("votes"); err == nil && catalog.IsTruthy(votes) {
+			if votes, err := raw.LookupErr("votes"); err == nil && catalog.IsTruthyInJS(votes) {
 				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index,
 					c.JS.Values.ToJS(votes))
 			}

@@ -18,8 +18,8 @@ import (
 // errAsyncModule is the error of require for a module that awaits at its top level.
 var errAsyncModule = &Error{Name: "Error", Message: "the module awaits at its top level; use import"}
 
-// isModule reports whether a file is an ES module: by its name, or because it has imports or exports.
-func isModule(path, text string) bool {
+// isESModule reports whether a file is an ES module: by its name, or because it has imports or exports.
+func isESModule(path, text string) bool {
 	switch filepath.Ext(path) {
 	case ".mjs", ".mts":
 		return true
@@ -216,7 +216,7 @@ func (s *Modules) addSources(sourceMap []byte, tree *ast.Program, absolute func(
 	}
 	for i, name := range m.Sources {
 		if i < len(m.SourcesContent) && !strings.HasPrefix(name, "shardsh:") {
-			s.js.sources[absolute(name)] = source{lines: m.SourcesContent[i], tree: tree}
+			s.js.sources[absolute(name)] = source{text: m.SourcesContent[i], tree: tree}
 		}
 	}
 }

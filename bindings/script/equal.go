@@ -115,7 +115,7 @@ func (d *deepComparison) sameItems(x, y *goja.Object) bool {
 	}
 	// Items that are no member of the other as they are may be equal to one of it.
 	var left []goja.Value
-	for _, item := range spread(d.realm.Runtime(), x) {
+	for _, item := range iterableItems(d.realm.Runtime(), x) {
 		if !hasMember(y, key(item)) {
 			left = append(left, item)
 			continue
@@ -127,7 +127,7 @@ func (d *deepComparison) sameItems(x, y *goja.Object) bool {
 			return false
 		}
 	}
-	others := spread(d.realm.Runtime(), y)
+	others := iterableItems(d.realm.Runtime(), y)
 	others = slices.DeleteFunc(others, func(item goja.Value) bool { return hasMember(x, key(item)) })
 	if len(left) != len(others) {
 		return false
@@ -167,8 +167,8 @@ func CollectionClass(rt *goja.Runtime, o *goja.Object) *goja.Object {
 	return nil
 }
 
-// spread returns the items of an iterable.
-func spread(rt *goja.Runtime, v goja.Value) []goja.Value {
+// iterableItems returns the items of an iterable.
+func iterableItems(rt *goja.Runtime, v goja.Value) []goja.Value {
 	var items []goja.Value
 	rt.ForOf(v, func(item goja.Value) bool {
 		items = append(items, item)

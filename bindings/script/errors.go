@@ -100,9 +100,9 @@ type ErrorDescriber struct {
 	cause   error // why the engine itself has interrupted the current call
 }
 
-// describeFault describes a fault of the JavaScript engine itself, which no script can catch. The
+// describePanic describes a fault of the JavaScript engine itself, which no script can catch. The
 // engine has already left its calls, so the position is that of the outermost call.
-func (d *ErrorDescriber) describeFault(fault any) *Error {
+func (d *ErrorDescriber) describePanic(fault any) *Error {
 	e := &Error{Name: internalErrorName, Stack: string(debug.Stack()),
 		Message: fmt.Sprintf("a fault of the JavaScript engine in the call here: %v", fault)}
 	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))
@@ -252,8 +252,8 @@ func OptionalText(v goja.Value) string {
 const (
 	InvalidInputErrorName = "MongoshInvalidInputError"
 	RuntimeErrorName      = "MongoshRuntimeError"
-	// StuckErrorName ends a wait for a state that can't be reached. Its message says what has to be done.
-	StuckErrorName         = "StuckError"
+	// UnreachableStateErrorName ends a wait for a state that can't be reached. Its message says what has to be done.
+	UnreachableStateErrorName         = "StuckError"
 	DeprecatedErrorName    = "MongoshDeprecatedError"
 	UnimplementedErrorName = "MongoshUnimplementedError"
 	internalErrorName      = "MongoshInternalError"
@@ -270,10 +270,10 @@ const (
 	CodeNoEncryption     = "SHAPI-10005"
 )
 
-// IsStuck reports whether a script ended with a StuckErrorName.
-func IsStuck(err error) bool {
+// IsUnreachableState reports whether a script ended with a UnreachableStateErrorName.
+func IsUnreachableState(err error) bool {
 	thrown, ok := errors.AsType[*Error](err)
-	return ok && thrown.Name == StuckErrorName
+	return ok && thrown.Name == UnreachableStateErrorName
 }
 
 // Throw ends the running Go code with a JavaScript error.

@@ -31,11 +31,11 @@ func (p *program) run(s *Engine, isFile bool) (goja.Value, error) {
 
 func (s *Engine) prepare(name, text string) (*program, error) {
 	p, err := parseProgram(name, text)
-	s.sources[name] = source{lines: text}
+	s.sources[name] = source{text: text}
 	if err != nil {
 		return nil, err
 	}
-	s.sources[name] = p.text
+	s.sources[name] = p.source
 	s.coverage.instrument(p.tree)
 	if err := s.regexps.expand(p.tree); err != nil {
 		return nil, err

@@ -59,9 +59,9 @@ func numberArg(v goja.Value) (f float64) {
 	return f
 }
 
-// numericArg replaces an argument by its numeric value, once, because the conversion of an object may
+// replaceByNumber replaces an argument by its numeric value, once, because the conversion of an object may
 // have side effects.
-func numericArg(s limits, call *goja.FunctionCall, i int) float64 {
+func replaceByNumber(s limits, call *goja.FunctionCall, i int) float64 {
 	if i >= len(call.Arguments) {
 		return 0
 	}
@@ -99,7 +99,7 @@ func lengthOf(v goja.Value) float64 {
 func sizeGuards() map[string]map[string]func(s limits, call *goja.FunctionCall) {
 	type check = func(s limits, call *goja.FunctionCall)
 	pads := func(s limits, call *goja.FunctionCall) {
-		if length := numericArg(s, call, 0); length > textLength(call.This) &&
+		if length := replaceByNumber(s, call, 0); length > textLength(call.This) &&
 			(goja.IsUndefined(call.Argument(1)) || call.Argument(1).String() != "") {
 			s.checkStringLength(length)
 		}
@@ -134,7 +134,7 @@ func sizeGuards() map[string]map[string]func(s limits, call *goja.FunctionCall) 
 		}},
 		"String.prototype": {
 			"repeat": func(s limits, call *goja.FunctionCall) {
-				if count := numericArg(s, call, 0); count > 0 && !math.IsInf(count, 1) {
+				if count := replaceByNumber(s, call, 0); count > 0 && !math.IsInf(count, 1) {
 					s.checkStringLength(textLength(call.This) * count)
 				}
 			},
@@ -190,7 +190,7 @@ func (l limits) checkConcat(call *goja.FunctionCall) {
 
 // checkFlat limits the depth of nested arrays.
 func (l limits) checkFlat(call *goja.FunctionCall) {
-	if len(call.Arguments) == 0 || numericArg(l, call, 0) <= maxCallDepth {
+	if len(call.Arguments) == 0 || replaceByNumber(l, call, 0) <= maxCallDepth {
 		return
 	}
 	if l.arraysNestDeeper(call.This, maxCallDepth) {

@@ -22,7 +22,7 @@ func (s *Modules) Load(name string) (goja.Value, error) {
 		return nil, err
 	}
 	return s.runAsFile(path, func() (goja.Value, error) {
-		if !isModule(path, text) {
+		if !isESModule(path, text) {
 			return s.js.runText(name, text, true)
 		}
 		done, err := s.runESModule(name, path, func(*goja.Object) {})

@@ -17,7 +17,7 @@ type sources map[string]source
 
 // source holds the text of a program and the data for its positions.
 type source struct {
-	lines string
+	text string
 	// name is the user's name of the file; positions contain the path.
 	name string
 	// shift is how many columns a wrapper has shifted the first line to the right.
@@ -30,7 +30,7 @@ type source struct {
 
 func (s source) line(n int) string {
 	i := 0
-	for line := range strings.SplitSeq(s.lines, "\n") {
+	for line := range strings.SplitSeq(s.text, "\n") {
 		if i++; i == n {
 			return strings.TrimRight(line, "\r")
 		}

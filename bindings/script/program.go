@@ -19,7 +19,7 @@ type program struct {
 	commands map[int]bool
 	// async says that the program returns a promise of its value.
 	async bool
-	text  source
+	source  source
 	// takenNames are the names of globals, for a program with its own scope; nil for a program whose
 	// variables are globals.
 	takenNames map[unistring.String]bool
@@ -41,14 +41,14 @@ func parseProgram(name, text string) (*program, error) {
 	p, err := parsePlain(name, text)
 	var usage *usageError
 	switch {
-	case err != nil && !errors.As(err, &usage) && mayNeedTranspiling(text), err == nil && failsToCompile(text):
+	case err != nil && !errors.As(err, &usage) && mayNeedTranspiling(text), err == nil && hasUncompilableSyntax(text):
 		return transpiledProgram(name, text)
 	}
 	return p, err
 }
 
 func parsePlain(name, text string) (*program, error) {
-	p := &program{text: source{lines: text}}
+	p := &program{source: source{text: text}}
 	tree, err := parseScript(name, text)
 	if err != nil {
 		tree, err = p.parseCommands(name, text, err)
@@ -61,7 +61,7 @@ func parsePlain(name, text string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.tree, p.text.tree = tree, tree
+	p.tree, p.source.tree = tree, tree
 	prepareTree(tree)
 	makeRedeclarable(tree)
 	return p, nil
@@ -92,7 +92,7 @@ func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 			return nil, false
 		}
 		p.async = true
-		p.text.shift = len(awaitPrefix)
+		p.source.shift = len(awaitPrefix)
 		hoistToProgram(tree, func(string) bool { return true })
 		return tree, true
 	case strings.Contains(body, "return"):
@@ -100,7 +100,7 @@ func (p *program) parseWrapped(name, text string) (*ast.Program, bool) {
 		if err != nil {
 			return nil, false
 		}
-		p.text.shift = len(returnPrefix)
+		p.source.shift = len(returnPrefix)
 		return tree, true
 	}
 	return nil, false

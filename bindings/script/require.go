@@ -193,7 +193,7 @@ func (s *Modules) runModule(m *goja.Object, text, path string) (done goja.Value,
 		}
 		return nil, m.Set("exports", v)
 	}
-	if isModule(path, text) {
+	if isESModule(path, text) {
 		return s.runESModule(path, path, func(space *goja.Object) { Must(m.Set("exports", space)) })
 	}
 	tree, err := s.parseModule(text, path)
@@ -217,11 +217,11 @@ func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text[2:]
 	}
-	s.js.sources[path] = source{lines: text}
-	if !isTypeScript(path) && !failsToCompile(text) {
+	s.js.sources[path] = source{text: text}
+	if !isTypeScript(path) && !hasUncompilableSyntax(text) {
 		tree, err := parseScript(path, modulePrefix+text+moduleSuffix)
 		if err == nil || !mayNeedTranspiling(text) {
-			s.js.sources[path] = source{lines: text, shift: len(modulePrefix), tree: tree}
+			s.js.sources[path] = source{text: text, shift: len(modulePrefix), tree: tree}
 			return tree, err
 		}
 	}
@@ -230,7 +230,7 @@ func (s *Modules) parseModule(text, path string) (*ast.Program, error) {
 		return nil, err
 	}
 	tree, async, err := t.parse(path, strings.TrimPrefix(modulePrefix, "("), "})", nil)
-	s.js.sources[path] = source{lines: text, tree: tree}
+	s.js.sources[path] = source{text: text, tree: tree}
 	if async {
 		return nil, errAsyncModule
 	}

@@ -40,11 +40,11 @@ func (p *program) sharesVariables(isBuiltin func(module string) bool) bool {
 			found = found || sharingNames[n.Name] && !alone[n]
 		}
 	})
-	return found || namesGlobalObject(p.tree)
+	return found || usesGlobalThis(p.tree)
 }
 
-// namesGlobalObject reports whether a program uses this outside of functions and classes.
-func namesGlobalObject(tree *ast.Program) (found bool) {
+// usesGlobalThis reports whether a program uses this outside of functions and classes.
+func usesGlobalThis(tree *ast.Program) (found bool) {
 	w := walker{fields: map[reflect.Type][]int{}, visit: func(n ast.Node) {
 		_, this := n.(*ast.ThisExpression)
 		found = found || this

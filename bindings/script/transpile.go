@@ -47,9 +47,9 @@ func mayNeedTranspiling(text string) bool {
 	return regexp.MustCompile(`\b(import|export)\b|\bfor\s+await\b`).MatchString(text)
 }
 
-// failsToCompile finds syntax that the engine parses but cannot compile: async generators and "#name in
+// hasUncompilableSyntax finds syntax that the engine parses but cannot compile: async generators and "#name in
 // object".
-func failsToCompile(text string) bool {
+func hasUncompilableSyntax(text string) bool {
 	return strings.Contains(text, "async") && regexp.MustCompile(`\basync\s*(function\b\s*)?\*`).MatchString(text) ||
 		strings.Contains(text, "#") && regexp.MustCompile(`#[\w$]+\s+in\b`).MatchString(text)
 }
@@ -110,7 +110,7 @@ func transpileFailsAtEnd(err error) bool {
 		e != nil && strings.Contains(e.message, "but found end of file")
 }
 
-// isModule reports whether a translated text has imports or exports.
+// isESModule reports whether a translated text has imports or exports.
 func (t *transpiledCode) isModule() bool {
 	return regexp.MustCompile(`(?m)^(import|export) `).MatchString(t.code)
 }
@@ -148,7 +148,7 @@ func (t *transpiledCode) rewriteImports() {
 
 // transpiledProgram works like parseProgram, for texts that the engine does not support.
 func transpiledProgram(name, text string) (*program, error) {
-	p := &program{text: source{lines: text}}
+	p := &program{source: source{text: text}}
 	t, wrapped := transpileWrapped(name, text)
 	if !wrapped {
 		var err error
@@ -158,7 +158,7 @@ func transpiledProgram(name, text string) (*program, error) {
 		t.rewriteImports()
 		if t.isModule() {
 			return nil, &transpileError{message: "export is for files", file: name, line: 1, column: 1,
-				lineText: source{lines: text}.line(1)}
+				lineText: source{text: text}.line(1)}
 		}
 	}
 	var err error
@@ -170,7 +170,7 @@ func transpiledProgram(name, text string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.text.tree = p.tree
+	p.source.tree = p.tree
 	prepareTree(p.tree)
 	hoistToProgram(p.tree, func(id string) bool {
 		return regexp.MustCompile(`(^|[^\w$])` + regexp.QuoteMeta(id) + `($|[^\w$])`).MatchString(text)

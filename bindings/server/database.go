@@ -150,9 +150,9 @@ func HasField(d bson.D, key string) bool {
 	return slices.ContainsFunc(d, func(e bson.E) bool { return e.Key == key })
 }
 
-// TryRun runs a command of the shell itself, such as for completion. It ignores errors and returns nil
+// RunOrNil runs a command of the shell itself, such as for completion. It ignores errors and returns nil
 // then.
-func TryRun(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
+func RunOrNil(ctx context.Context, client *mongo.Client, database string, body bson.D) bson.Raw {
 	reply, err := client.Database(database).RunCommand(ctx, body).Raw()
 	if err != nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 func TestServerErrors(t *testing.T) {
 	c := shelltest.Connect(t)
 	c.SetAnswers(map[string]bson.D{
-		"coded": {field("ok", 0.0), field("errmsg", "no"), field("code", int32(20)), field("codeName", "IllegalOperation"), field("errorLabels", bson.A{"X"}), field("errInfo", shelltest.Doc(field("a", int32(1)))), shelltest.FixtureClusterTime[0], shelltest.FixtureClusterTime[1]},
+		"coded": {field("ok", 0.0), field("errmsg", "no"), field("code", int32(20)), field("codeName", "IllegalOperation"), field("errorLabels", bson.A{"X"}), field("errInfo", shelltest.Doc(field("a", int32(1)))), shelltest.ScriptedClusterTime[0], shelltest.ScriptedClusterTime[1]},
 		"bare":  {field("ok", 0.0), field("errmsg", "old style")},
 		"empty": {field("ok", 0.0)},
 		"insert": append(ok(field("n", int32(1))), field("writeErrors", bson.A{shelltest.Doc(field("index", int32(0)), field("code", int32(121)),
@@ -64,14 +64,14 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 	c := shelltest.Connect(t)
 	shelltest.Run(t, c, step{`db.t.insertOne({_id: 1, l: NumberLong("9007199254740993"), i: NumberInt(3), d: Double(2), n: 2, s: "x", u: undefined, f: 2 ** 40}); db.t.findOne()`,
 		"{\n  _id: 1,\n  l: Long('9007199254740993'),\n  i: 3,\n  d: 2,\n  n: 2,\n  s: 'x',\n  u: null,\n  f: 1099511627776\n}"})
-	doc := c.Fixture.Data["app.t"][0]
+	doc := c.ScriptedServer.Data["app.t"][0]
 	for name, kind := range map[string]bson.Type{"l": bson.TypeInt64, "i": bson.TypeInt32, "d": bson.TypeDouble, "n": bson.TypeInt32, "u": bson.TypeNull, "f": bson.TypeDouble} {
 		if got := doc.Lookup(name).Type; got != kind {
 			t.Errorf("%s is stored as %s", name, got)
 		}
 	}
 	shelltest.Run(t, c, step{"const o = {b: 1}; db.t.insertOne(o); o._id instanceof ObjectId && Object.keys(o).join()", "b,_id"})
-	if first, _ := c.Fixture.Data["app.t"][1].IndexErr(0); first.Key() != "_id" {
+	if first, _ := c.ScriptedServer.Data["app.t"][1].IndexErr(0); first.Key() != "_id" {
 		t.Errorf("the first field sent is %s", first.Key())
 	}
 }
@@ -84,14 +84,14 @@ func TestBatches(t *testing.T) {
 		step{"const s = 'x'.repeat(6e6); db.wide.insertMany([{s}, {s}, {s}]).acknowledged", "true"},
 	)
 	var sizes []int
-	c.Fixture.Mu.Lock()
-	for _, cmd := range c.Fixture.Sent {
+	c.ScriptedServer.Mu.Lock()
+	for _, cmd := range c.ScriptedServer.Sent {
 		if docs, isArray := cmd.Body.Lookup("documents").ArrayOK(); isArray {
 			values, _ := docs.Values()
 			sizes = append(sizes, len(values))
 		}
 	}
-	c.Fixture.Mu.Unlock()
+	c.ScriptedServer.Mu.Unlock()
 	if want := []int{100000, 50001, 2, 1}; !equalInts(sizes, want) {
 		t.Errorf("batches of %v, want %v", sizes, want)
 	}
@@ -143,7 +143,7 @@ func TestLostConnections(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := shelltest.Connect(t)
 	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: c.Fixture}
+	server := &wire.Server{Handler: c.ScriptedServer}
 	go func() { _ = server.Serve(context.Background(), pipe) }()
 	t.Cleanup(func() { _ = pipe.Close(); _ = server.Close() })
 	var cut atomic.Value

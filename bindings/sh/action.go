@@ -61,7 +61,7 @@ func (h helperOptions) hasRunOption(others ...string) bool {
 func (h helperOptions) refuseBalancerOptions(given string, names []string) {
 	for _, name := range names {
 		if h.value(name) != nil {
-			h.c.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine "+
+			h.call.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine "+
 				"runs, whose time limit is the option \"for\"", h.helper, name, given)
 		}
 	}
@@ -86,12 +86,12 @@ func (h helperOptions) pace() action.Pace {
 	var err error
 	if text := h.text("window"); text != "" {
 		if p.Window, err = pace.ParseWindow(text, pace.LocalLocation()); err != nil {
-			h.c.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
+			h.call.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
 		}
 	}
 	if text := h.text("pauseWhen"); text != "" {
 		if p.PauseWhen, err = pace.ParseCondition(text); err != nil {
-			h.c.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
+			h.call.JS.ThrowInvalid("sh.%s: %s", h.helper, err)
 		}
 	}
 	return p
@@ -105,7 +105,7 @@ func (h helperOptions) shareOption(name string) float64 {
 	}
 	share, err := pace.ParseShare(v.String())
 	if err != nil {
-		h.c.JS.ThrowInvalid("sh.%s: option %s: %s", h.helper, name, err)
+		h.call.JS.ThrowInvalid("sh.%s: option %s: %s", h.helper, name, err)
 	}
 	return share
 }
@@ -130,7 +130,7 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo: h.flag("forceJumbo", false), PreflightOptions: c.preflightOptions(h),
-		Journal: h.text("journal"), ResumeJournal: h.text("resume"), ProofOptions: h.proofOption(),
+		Journal: h.text("journal"), ResumeJournal: h.text("resume"), RunVerifyOptions: h.verifyOption(),
 	}
 	for _, path := range []string{e.Journal, e.ResumeJournal} {
 		if path != "" {
@@ -141,14 +141,14 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	return e
 }
 
-// proofOption parses {verify: true}, or {verify: N} with the maximum number of bytes to read a second.
-func (h helperOptions) proofOption() (p action.ProofOptions) {
+// verifyOption parses {verify: true}, or {verify: N} with the maximum number of bytes to read a second.
+func (h helperOptions) verifyOption() (p action.RunVerifyOptions) {
 	switch v := h.value("verify"); {
 	case v == nil:
 	case script.TypeOf(v) == "boolean":
 		p.Verify = v.ToBoolean()
 	default:
-		p = action.ProofOptions{Verify: true, VerifyRate: h.size("verify")}
+		p = action.RunVerifyOptions{Verify: true, VerifyRate: h.size("verify")}
 	}
 	return p
 }
@@ -195,8 +195,8 @@ func (h *Host) preflightObject(r preflight.Report) *goja.Object {
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, ClientOptions: conn.Settings, Address: conn.Address, Runner: c.host.commandRunner(sh),
-		Guarded: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
+		Client: conn.Client, ClientOptions: conn.ClientOptions, Address: conn.Address, Runner: c.host.commandRunner(sh),
+		AnswersChanges: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
 	}
 }
 
@@ -289,7 +289,7 @@ func (c *call) runPlanAction(
 	}
 	switch {
 	case err != nil:
-		sh.throwActionError(h.helper, about, err, again, result.Plan != "")
+		sh.throwActionError(h.helper, about, err, again, result.PlanID != "")
 	case c.JS.Context().Err() != nil:
 		c.JS.Out.Warn(actiontext.PlanResult(result) + again)
 	case result.Warning != "":
@@ -311,7 +311,7 @@ func (h *Helpers) throwActionError(helper string, namespaces []string, err error
 	if wrong, ok := errors.AsType[*action.OptionError](err); ok && !began {
 		js.ThrowInvalid("sh.%s: %s", helper, wrong)
 	}
-	answered := errors.As(err, new(*action.AccessError)) || errors.As(err, new(*mongoerr.ServerError)) ||
+	answered := errors.As(err, new(*action.NoAnswerError)) || errors.As(err, new(*mongoerr.ServerError)) ||
 		errors.As(err, new(mongo.CommandError))
 	unknown, _ := errors.AsType[*diagnosis.NotFoundError](err)
 	switch {
@@ -323,7 +323,7 @@ func (h *Helpers) throwActionError(helper string, namespaces []string, err error
 	js.Throw(script.RuntimeErrorName, "%s%s", err, hint)
 }
 
-func commandBodies(commands []action.Command) (docs []bson.Raw) {
+func commandBodies(commands []action.UnsentCommand) (docs []bson.Raw) {
 	for _, command := range commands {
 		docs = append(docs, command.Body)
 	}

@@ -108,7 +108,7 @@ func (h helperOptions) queries() (list []keyadvice.Query) {
 	}
 	array, ok := v.(*goja.Object)
 	if !ok || array.ClassName() != "Array" {
-		h.throwWrongOption("queries", "an array of { filter, weight }", h.c.host.Display.Inspect(v))
+		h.throwWrongOption("queries", "an array of { filter, weight }", h.call.host.Display.Inspect(v))
 	}
 	for _, i := range array.Keys() {
 		list = append(list, h.query(array.Get(i)))
@@ -127,27 +127,27 @@ func (h helperOptions) query(v goja.Value) keyadvice.Query {
 		}
 	}
 	if _, isObject := filter.(*goja.Object); !isObject || len(o.Keys()) != known {
-		h.throwWrongOption("queries", wanted, h.c.host.Display.Inspect(v))
+		h.throwWrongOption("queries", wanted, h.call.host.Display.Inspect(v))
 	}
-	q := keyadvice.QueryOf(h.c.JS.Document(filter))
+	q := keyadvice.QueryOf(h.call.JS.Document(filter))
 	if q.Weight = 1; weight != nil {
 		var ok bool
-		if q.Weight, ok = h.c.asNumber(weight); !ok || q.Weight <= 0 {
-			h.throwWrongOption("queries", wanted, h.c.host.Display.Inspect(v))
+		if q.Weight, ok = h.call.asNumber(weight); !ok || q.Weight <= 0 {
+			h.throwWrongOption("queries", wanted, h.call.host.Display.Inspect(v))
 		}
 	}
 	return q
 }
 
 // keysArgument returns a shard key, or an array of them; none for null.
-func (c *call) keysArgument(i int) []keyadvice.Key {
+func (c *call) keysArgument(i int) []keyadvice.ShardKey {
 	if v := c.Object(i); v != nil {
 		return c.keysOf("adviseKey", "keys", v)
 	}
 	return nil
 }
 
-func (c *call) keysOf(helper, name string, v goja.Value) (list []keyadvice.Key) {
+func (c *call) keysOf(helper, name string, v goja.Value) (list []keyadvice.ShardKey) {
 	values := []goja.Value{v}
 	if array, ok := v.(*goja.Object); ok && array.ClassName() == "Array" && helper == "adviseKey" {
 		values = nil
@@ -163,7 +163,7 @@ func (c *call) keysOf(helper, name string, v goja.Value) (list []keyadvice.Key) 
 		}
 		doc := c.JS.Document(o)
 		c.JS.CheckKeyOrder(o, doc)
-		k, err := keyadvice.ParseKey(doc)
+		k, err := keyadvice.ParseShardKey(doc)
 		if err != nil {
 			c.ThrowArgument("Shard."+helper, name, wanted+" (options come after it; null for no key)",
 				c.host.Display.Inspect(one))

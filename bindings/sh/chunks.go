@@ -13,7 +13,7 @@ import (
 // is not sharded.
 func (h *Host) readChunkCounts(d *server.Database, ns string) *catalog.CollectionState {
 	seen := h.readCluster(d, d.Sibling("config"),
-		live.ReaderOptions{Parts: live.Collections | live.Counts, Namespaces: []string{ns}})
+		live.ReaderOptions{Parts: live.Collections | live.ChunkCounts, Namespaces: []string{ns}})
 	return seen.Collection(ns)
 }
 

@@ -38,7 +38,7 @@ func shDiff(c *call, sh *Helpers) goja.Value {
 	if err != nil {
 		sh.throwActionError("diff", nil, err, "", false)
 	}
-	return c.host.printableInParts(result, func(long bool) string { return actiontext.Diff(result, long) })
+	return c.host.printableWithFullText(result, func(long bool) string { return actiontext.Diff(result, long) })
 }
 
 // snapshotKey is the symbol under which the object of sh.snapshot() stores its Snapshot, with all

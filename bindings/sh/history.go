@@ -21,10 +21,10 @@ func shardHistoryMethods() []helper {
 
 func shHistory(c *call, sh *Helpers) goja.Value {
 	h := c.options("history", 0)
-	verb := action.History{
+	verb := action.ReadAuditLog{
 		AuditDestination: cmp.Or(h.text("audit"), c.host.Consent.HistorySource()), MaxAge: h.duration("since", 0),
 		Verb: h.text("verb"),
-		Last: action.DefaultHistoryEntries,
+		Last: action.DefaultAuditLogEntries,
 	}
 	if ns := h.text("ns"); ns != "" {
 		verb.Namespaces = []string{ns}

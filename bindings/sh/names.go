@@ -109,14 +109,14 @@ func (h *Helpers) didYouMean(kind nameKind, name string) string {
 		return ""
 	}
 	if kind == namespaceName {
-		list = slices.DeleteFunc(list, func(other string) bool { return !areBothNear(name, other) })
+		list = slices.DeleteFunc(list, func(other string) bool { return !areNamespacesNear(name, other) })
 	}
 	return plaintext.DidYouMean(name, list)
 }
 
-// areBothNear reports whether both the databases and the collections of two namespaces are similar. A
+// areNamespacesNear reports whether both the databases and the collections of two namespaces are similar. A
 // common beginning of the namespaces does not mean much.
-func areBothNear(a, b string) bool {
+func areNamespacesNear(a, b string) bool {
 	aDatabase, aName, _ := strings.Cut(a, ".")
 	bDatabase, bName, _ := strings.Cut(b, ".")
 	return plaintext.Nearest(aDatabase, []string{bDatabase}) != "" && plaintext.Nearest(aName, []string{bName}) != ""

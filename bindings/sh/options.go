@@ -14,19 +14,19 @@ import (
 // helperOptions is the last argument of a helper: an object with known names. For an unknown name, the
 // helper throws and does nothing.
 type helperOptions struct {
-	c      *call
+	call      *call
 	helper string
-	o      *goja.Object // nil without options
+	object      *goja.Object // nil without options
 }
 
 // options returns the options in the argument at position i. The helper's signature lists their names.
 func (c *call) options(helper string, i int) helperOptions {
-	h := helperOptions{c: c, helper: helper, o: c.Object(i)}
-	if h.o == nil {
+	h := helperOptions{call: c, helper: helper, object: c.Object(i)}
+	if h.object == nil {
 		return h
 	}
 	known := optionNames(helper)
-	for _, name := range h.o.Keys() {
+	for _, name := range h.object.Keys() {
 		if now, old := oldOptionNames()[name]; !slices.Contains(known, name) && (!old || !slices.Contains(known, now)) {
 			c.JS.ThrowInvalid("sh.%s has no option %s (options: %s)%s", helper, name, strings.Join(known, ", "),
 				plaintext.DidYouMean(name, known))
@@ -66,13 +66,13 @@ func (h helperOptions) value(name string) goja.Value {
 
 // valueOrNull returns the value of an option; null if it is null, nil if it is missing.
 func (h helperOptions) valueOrNull(name string) goja.Value {
-	if h.o == nil {
+	if h.object == nil {
 		return nil
 	}
-	v := script.Property(h.o, name)
+	v := script.Property(h.object, name)
 	for old, now := range oldOptionNames() {
 		if now == name && v == nil {
-			v = script.Property(h.o, old)
+			v = script.Property(h.object, old)
 		}
 	}
 	return v
@@ -88,7 +88,7 @@ func (h helperOptions) isNull(name string) bool {
 
 // throwWrongOption throws for an option of a wrong type.
 func (h helperOptions) throwWrongOption(name, wanted, got string) {
-	h.c.ThrowArgument("Shard."+h.helper, "options."+name, wanted, got)
+	h.call.ThrowArgument("Shard."+h.helper, "options."+name, wanted, got)
 }
 
 func (h helperOptions) text(name string) string {
@@ -119,7 +119,7 @@ func (h helperOptions) duration(name string, byDefault time.Duration) time.Durat
 	if v == nil {
 		return byDefault
 	}
-	return h.c.DurationOf("Shard."+h.helper, "options."+name, v)
+	return h.call.DurationOf("Shard."+h.helper, "options."+name, v)
 }
 
 // asNumber converts a number of any BSON type.

@@ -75,7 +75,7 @@ func TestCollectionsOfASummary(t *testing.T) {
 	}
 	c := shelltest.Connect(t, onTerminal)
 	for i := range 25 {
-		c.Fixture.Data["config.collections"] = append(c.Fixture.Data["config.collections"],
+		c.ScriptedServer.Data["config.collections"] = append(c.ScriptedServer.Data["config.collections"],
 			shelltest.MustMarshal(shelltest.Doc(field("_id", fmt.Sprintf("app.more%d", i)), field("key", shelltest.Doc(field("k", int32(1)))),
 				field("uuid", bson.Binary{Subtype: 4, Data: []byte(fmt.Sprintf("%016d", i))}), field("timestamp", bson.Timestamp{T: 5}))))
 	}
@@ -96,7 +96,7 @@ func TestManyDatabases(t *testing.T) {
 	for i := range 30 {
 		others = append(others, shelltest.MustMarshal(shelltest.Doc(field("_id", fmt.Sprintf("aa%02d", i)), field("primary", "sh1"))))
 	}
-	c.Fixture.Data["config.databases"] = append(others, c.Fixture.Data["config.databases"]...)
+	c.ScriptedServer.Data["config.databases"] = append(others, c.ScriptedServer.Data["config.databases"]...)
 	got, failed := c.Show("sh.status()")
 	if n := strings.Count(got, ", no sharded collections"); failed || n != 19 ||
 		!strings.Contains(got, "app           primary sh0, 2 sharded collections") || !strings.Contains(got, "… and 12 more: show dbs") {
@@ -121,19 +121,19 @@ func TestShardsByData(t *testing.T) {
 }
 
 // reshardingSeen is a fixture on which a moveCollection is under way.
-type reshardingSeen struct{ *shelltest.Fixture }
+type reshardingSeen struct{ *shelltest.ScriptedServer }
 
 func newReshardingSeen() reshardingSeen {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	data := shelltest.FixtureData(now)
 	data["config.reshardingOperations"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(field("_id", "x"), field("ns", "app.small"),
 		field("state", "cloning"), field("startTime", now.Add(-time.Hour)), field("provenance", "moveCollection")))}
-	return reshardingSeen{&shelltest.Fixture{Data: data, CursorRest: map[int64][]bson.Raw{}, Now: now}}
+	return reshardingSeen{&shelltest.ScriptedServer{Data: data, CursorRest: map[int64][]bson.Raw{}, Now: now}}
 }
 
 func (r reshardingSeen) Handle(ctx context.Context, q wire.Request) bson.Raw {
 	if q.Command != "aggregate" || !strings.Contains(q.Body.String(), "$currentOp") {
-		return r.Fixture.Handle(ctx, q)
+		return r.ScriptedServer.Handle(ctx, q)
 	}
 	return shelltest.MustMarshal(ok(field("cursor", shelltest.Doc(field("id", int64(0)), field("ns", "admin.$cmd.aggregate"),
 		field("firstBatch", []bson.D{shelltest.Doc(

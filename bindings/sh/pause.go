@@ -21,7 +21,7 @@ func shardPauseMethods() []helper {
 
 func shPause(c *call, sh *Helpers) goja.Value {
 	h := c.options("pause", 0)
-	verb := action.Pause{
+	verb := action.PauseRuns{
 		Reason: h.text("reason"), For: h.duration("for", 0), Until: h.text("until"), Replace: h.flag("replace", false),
 		End: h.flag("end", false), Show: h.flag("show", false),
 	}
@@ -33,7 +33,7 @@ func shPause(c *call, sh *Helpers) goja.Value {
 }
 
 func pausedRemedy(err error) string {
-	if errors.As(err, new(*live.PauseError)) {
+	if errors.As(err, new(*live.AlreadyPausedError)) {
 		return ". To end it: sh.pause({ end: true }); to have this one take its place: {replace: true}"
 	}
 	return ""

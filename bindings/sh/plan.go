@@ -51,7 +51,7 @@ func planMethods() []script.Method[*Plan] {
 				return c.JS.Runtime.ToValue(b.String())
 			}},
 		{Name: "toJSON", Help: `Returns what JSON.stringify(plan) writes, which "shardsh apply" reads.`,
-			Call: func(c *script.Call, p *Plan) goja.Value { return plainJSON(c.JS, p.plan) }},
+			Call: func(c *script.Call, p *Plan) goja.Value { return plainJSValue(c.JS, p.plan) }},
 	}
 }
 
@@ -174,9 +174,9 @@ func (h helperOptions) parseNumber(name, kind string, isOfKind func(float64) boo
 	if v == nil {
 		return 0
 	}
-	n, ok := h.c.asNumber(v)
+	n, ok := h.call.asNumber(v)
 	if !ok || n < 0 || isOfKind != nil && !isOfKind(n) {
-		h.throwWrongOption(name, kind, h.c.host.Display.Inspect(v))
+		h.throwWrongOption(name, kind, h.call.host.Display.Inspect(v))
 	}
 	return n
 }
@@ -189,7 +189,7 @@ func (h helperOptions) size(name string) int64 {
 	}
 	n, err := catalog.ParseSize(v.String())
 	if err != nil {
-		h.throwWrongOption(name, "a size such as 10GB", h.c.host.Display.Inspect(v))
+		h.throwWrongOption(name, "a size such as 10GB", h.call.host.Display.Inspect(v))
 	}
 	return n
 }
@@ -257,8 +257,8 @@ func (h *Host) stepObjects(p *plan.Plan) goja.Value {
 	return h.JS.Runtime.NewArray(list...)
 }
 
-// plainJSON returns the JSON form of a value, with plain JavaScript numbers and objects.
-func plainJSON(js *script.Engine, v any) goja.Value {
+// plainJSValue returns the JSON form of a value, with plain JavaScript numbers and objects.
+func plainJSValue(js *script.Engine, v any) goja.Value {
 	text, err := json.Marshal(v)
 	if err != nil {
 		js.Throw(script.RuntimeErrorName, "%s", err)

@@ -2,8 +2,8 @@ package sh
 
 import "shardsh/balancer/policy"
 
-// policyText describes what the server's balancer evens out, which depends only on its release.
-func (h *Helpers) policyText() string {
+// balancingRulesText describes what the server's balancer evens out, which depends only on its release.
+func (h *Helpers) balancingRulesText() string {
 	release, known := h.release()
 	if !known {
 		return "unknown"

@@ -50,9 +50,9 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.PresplitM
 	if script.Property(goal, string(plan.Presplit)) == nil {
 		return nil
 	}
-	h.helper, h.o = "plan.presplit", c.JS.Runtime.ToValue(goal.Get(string(plan.Presplit))).ToObject(c.JS.Runtime)
+	h.helper, h.object = "plan.presplit", c.JS.Runtime.ToValue(goal.Get(string(plan.Presplit))).ToObject(c.JS.Runtime)
 	known := strings.Split(cutOptionNames, ",")
-	for _, name := range h.o.Keys() {
+	for _, name := range h.object.Keys() {
 		if !slices.Contains(known, name) {
 			c.JS.ThrowInvalid("the goal presplit has no option %s (options: %s)%s", name, strings.Join(known, ", "),
 				plaintext.DidYouMean(name, known))

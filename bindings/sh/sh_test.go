@@ -150,9 +150,9 @@ func TestStatus(t *testing.T) {
 
 func TestBalancerHistory(t *testing.T) {
 	c := shelltest.Connect(t)
-	day := field("time", c.Fixture.Now.Add(-3600e9))
+	day := field("time", c.ScriptedServer.Now.Add(-3600e9))
 	add := func(ns string, doc bson.D) {
-		c.Fixture.Data[ns] = append(c.Fixture.Data[ns], shelltest.MustMarshal(doc))
+		c.ScriptedServer.Data[ns] = append(c.ScriptedServer.Data[ns], shelltest.MustMarshal(doc))
 	}
 	for range 2 {
 		add("config.changelog", shelltest.Doc(day, field("what", "moveChunk.from"), field("details", shelltest.Doc(field("note", "success"), field("from", "sh0"), field("to", "sh1")))))
@@ -171,7 +171,7 @@ func TestBalancerHistory(t *testing.T) {
 		}
 	}
 	compat := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Compat = true })
-	compat.Fixture.Data["config.changelog"] = c.Fixture.Data["config.changelog"][:1]
+	compat.ScriptedServer.Data["config.changelog"] = c.ScriptedServer.Data["config.changelog"][:1]
 	if got, _ := compat.Show(`sh.status().balancer["Migration Results for the last 24 hours"]`); got != "{ '1': 'Success' }" {
 		t.Errorf("with Compat: %s", got)
 	}

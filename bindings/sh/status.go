@@ -36,19 +36,19 @@ type statusReport struct {
 	verbose bool
 	now     time.Time
 
-	seen        *clusterView
+	cluster        *clusterView
 	entriesRead map[string]map[string][]bson.Raw // chunks and tags by namespace
 }
 
 // statusParts are the parts of the cluster that sh.status() reads, besides the routers, and the first
 // chunks and zones of each collection.
 const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
-	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations | live.Leases
+	live.ChunkCounts | live.Sizes | live.Rounds | live.MigrationOutcomes | live.RunningMigrations | live.Leases
 
 // readStatusReport reads parts of a cluster for a report.
 func (h *Host) readStatusReport(d, config *server.Database, parts live.Part) *statusReport {
 	r := &statusReport{host: h, d: d, config: config, now: h.JS.Clock.Now()}
-	r.seen = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
+	r.cluster = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
 	return r
 }
 
@@ -78,8 +78,8 @@ func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 		section("automerge", h.JS.NewObject("Currently enabled", yesNo(rawdoc.IsFieldTruthy(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
-	if p := r.seen.Parts(); (p.Lease != nil || p.Pause != nil && p.Pause.Active) && !h.Compat {
-		section("shardsh", r.lease(p.Lease, p.Pause))
+	if p := r.cluster.Parts(); (p.Lease != nil || p.RunsPause != nil && p.RunsPause.Active) && !h.Compat {
+		section("shardsh", r.runs(p.Lease, p.RunsPause))
 	}
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
@@ -90,9 +90,9 @@ func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	return h.Display.WithTable(value, r.draw)
 }
 
-// lease returns the pause of runs, the run that changes the cluster, and the collections whose
+// runs returns the pause of runs, the run that changes the cluster, and the collections whose
 // balancing that run has disabled.
-func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
+func (r *statusReport) runs(l *catalog.Lease, p *catalog.RunsPause) goja.Value {
 	var doc bson.D
 	if p != nil && p.Active {
 		doc = bson.D{{Key: "runs are paused", Value: p.String()}}
@@ -115,7 +115,7 @@ func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 
 // documents returns the stored documents of a small config collection.
 func (r *statusReport) documents(collection string) []bson.Raw {
-	return r.seen.Parts().Config[collection]
+	return r.cluster.Parts().Config[collection]
 }
 
 // sortedByID returns documents sorted by _id.
@@ -126,7 +126,7 @@ func sortedByID(docs []bson.Raw) []bson.Raw {
 }
 
 // setting returns a document of config.settings; nil if there is none.
-func (r *statusReport) setting(id string) bson.Raw { return configDocument(r.seen, "settings", id) }
+func (r *statusReport) setting(id string) bson.Raw { return configDocument(r.cluster, "settings", id) }
 
 // shardedEntries returns the catalog entries of the sharded collections.
 func (r *statusReport) shardedEntries() []bson.Raw {
@@ -137,7 +137,7 @@ func (r *statusReport) shardedEntries() []bson.Raw {
 
 // collectionOf returns the state of the collection of an entry.
 func (r *statusReport) collectionOf(entry bson.Raw) *catalog.CollectionState {
-	return r.seen.Collection(rawdoc.Text(entry, "_id"))
+	return r.cluster.Collection(rawdoc.Text(entry, "_id"))
 }
 
 func withoutFields(o *goja.Object, names ...string) *goja.Object {
@@ -215,7 +215,7 @@ func (r *statusReport) balancer() *goja.Object {
 	settings := r.setting("balancer")
 	o := s.JS.NewObject("Currently enabled", yesNo(settings == nil || !rawdoc.IsFieldTruthy(settings, "stopped")),
 		"Currently running", r.runningText())
-	failed := s.failedRounds(r.seen)
+	failed := s.failedRounds(r.cluster)
 	script.Must(o.Set("Failed balancer rounds in last 5 attempts", failed.count))
 	if failed.count > 0 {
 		script.Must(o.Set("Last reported error", failed.message))
@@ -226,7 +226,7 @@ func (r *statusReport) balancer() *goja.Object {
 			s.plainText(window.Lookup("stop")))
 		script.Must(o.Set("Balancer active window is set between", text))
 	}
-	if active := listedMigrations(r.seen); len(active) > 0 {
+	if active := listedMigrations(r.cluster); len(active) > 0 {
 		items := make([]any, len(active))
 		for i, m := range active {
 			items[i] = migrationText(m)
@@ -245,17 +245,17 @@ func (h *Host) plainText(v bson.RawValue) string {
 }
 
 func (r *statusReport) runningText() string {
-	if unreadReason(r.seen, "balancer") != "" {
+	if unreadReason(r.cluster, "balancer") != "" {
 		return "unknown"
 	}
-	return yesNo(r.seen.Parts().Balancer.InRound)
+	return yesNo(r.cluster.Parts().Balancer.InRound)
 }
 
 // migrationResults counts the outcomes of the migrations of a day. The old form is an object whose keys
 // are the counts, and loses one of two equal counts; it is used only with Compat.
 func (r *statusReport) migrationResults() any {
 	s := r.host
-	results := recentOutcomes(r.seen)
+	results := recentOutcomes(r.cluster)
 	if len(results) == 0 {
 		return "No recent migrations"
 	}
@@ -279,10 +279,10 @@ func (r *statusReport) migrationResults() any {
 }
 
 func (r *statusReport) dataDistribution() goja.Value {
-	if !r.seen.hasSizes() {
+	if !r.cluster.hasSizes() {
 		return goja.Undefined()
 	}
-	return r.host.JS.DocumentArray(r.seen.raw["shardedDataDistribution"])
+	return r.host.JS.DocumentArray(r.cluster.raw["shardedDataDistribution"])
 }
 
 // databases returns every database with its sharded collections.
@@ -347,7 +347,7 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 // their meaning.
 func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Value {
 	v, err := entry.LookupErr(field)
-	on := err == nil && catalog.IsTruthy(v)
+	on := err == nil && catalog.IsTruthyInJS(v)
 	shown := r.host.JS.Runtime.ToValue(on != negated)
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown

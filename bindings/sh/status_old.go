@@ -105,20 +105,20 @@ func (r *statusReport) writeOldBalancer(w *oldStatus) {
 		w.writeLine(8, "Balancer active window is set between %s and %s server local time",
 			s.plainText(window.Lookup("start")), s.plainText(window.Lookup("stop")))
 	}
-	if active := listedMigrations(r.seen); len(active) > 0 {
+	if active := listedMigrations(r.cluster); len(active) > 0 {
 		w.writeLine(8, "Collections with active migrations: ")
 		for _, m := range active {
 			w.writeLine(16, "%s", migrationText(m))
 		}
 	}
-	failed := s.failedRounds(r.seen)
+	failed := s.failedRounds(r.cluster)
 	w.writeLine(8, "Failed balancer rounds in last 5 attempts:  %d", failed.count)
 	if failed.count > 0 {
 		w.writeLine(8, "Last reported error:  %s", script.OptionalText(failed.message))
 		w.writeLine(8, "Time of Reported error:  %s", script.OptionalText(failed.when))
 	}
 	w.writeLine(8, "Migration Results for the last 24 hours: ")
-	results := recentOutcomes(r.seen)
+	results := recentOutcomes(r.cluster)
 	for _, m := range results {
 		w.writeLine(16, "%d : %s", m.Count, outcomeLine(m))
 	}

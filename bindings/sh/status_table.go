@@ -39,10 +39,10 @@ func (r *statusReport) draw(t *display.Tables) {
 // drawShards draws the shards. If there are many, it draws only the first ones; others says where the
 // remaining shards are shown.
 func (r *statusReport) drawShards(t *display.Tables, others string) {
-	known := r.seen.hasSizes()
-	shards := report.ShardsOf(r.seen.Snapshot, report.CollectionsOf(r.seen.Snapshot))
+	known := r.cluster.hasSizes()
+	shards := report.ShardsOf(r.cluster.Snapshot, report.CollectionsOf(r.cluster.Snapshot))
 	hosts := func(id string) string {
-		shard, _ := r.seen.Shard(catalog.ShardID(id))
+		shard, _ := r.cluster.Shard(catalog.ShardID(id))
 		return shard.Host
 	}
 	header, rows := shardGrid(shards, known, hosts)
@@ -59,7 +59,7 @@ func (r *statusReport) drawShards(t *display.Tables, others string) {
 // drawCollections draws the unbalanced collections first. If there are many collections, only the
 // worst unbalanced ones get tables.
 func (r *statusReport) drawCollections(t *display.Tables) {
-	sharded := slices.DeleteFunc(report.CollectionsOf(r.seen.Snapshot), func(c report.Collection) bool {
+	sharded := slices.DeleteFunc(report.CollectionsOf(r.cluster.Snapshot), func(c report.Collection) bool {
 		return c.Unsplittable
 	})
 	if len(sharded) == 0 {
@@ -70,7 +70,7 @@ func (r *statusReport) drawCollections(t *display.Tables) {
 		names[i] = sharded[i].Namespace
 	}
 	asked := r.host.readCluster(r.d, r.config, live.ReaderOptions{
-		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Required: lenientParts,
+		Parts: live.Shards | live.Zones | live.BalanceStatuses, Namespaces: names, Required: lenientParts,
 	})
 	all := r.withReportedBalance(names, asked)
 	ranked := report.CollectionsOf(all)
@@ -92,7 +92,7 @@ func (r *statusReport) drawCollections(t *display.Tables) {
 func (r *statusReport) withReportedBalance(names []string, asked *clusterView) *catalog.Snapshot {
 	all := asked.Snapshot
 	for _, ns := range names {
-		c := *r.seen.Collection(ns)
+		c := *r.cluster.Collection(ns)
 		c.Reported = asked.Collection(ns).Reported
 		all = all.WithCollection(&c)
 	}
@@ -115,13 +115,13 @@ func (r *statusReport) drawBalancer(t *display.Tables) {
 	s := r.host
 	t.WriteHeading("Balancer")
 	t.WriteLine("mode", r.modeText())
-	t.WriteLine("policy", r.sh().policyText())
-	t.WriteLine("window", windowText(r.setting("balancer"), windowClock(r.seen.Snapshot)))
+	t.WriteLine("policy", r.sh().balancingRulesText())
+	t.WriteLine("window", windowText(r.setting("balancer"), windowClock(r.cluster.Snapshot)))
 	t.WriteLine("chunk size", megabytesText(r.sh().chunkSizeMiB(nil, r.setting("chunksize"))))
 	if automerge := r.setting("automerge"); automerge != nil {
 		t.WriteLine("auto-merger", humanize.OnOff(rawdoc.IsFieldTruthy(automerge, "enabled")))
 	}
-	failed := s.failedRounds(r.seen)
+	failed := s.failedRounds(r.cluster)
 	t.WriteLine("failed rounds", fmt.Sprintf("%d of the last 5", failed.count))
 	if failed.count > 0 {
 		t.WriteLine("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.Display.Inspect(failed.when)))
@@ -132,8 +132,8 @@ func (r *statusReport) drawBalancer(t *display.Tables) {
 
 // drawDrains says what an operator has to do before draining shards are empty.
 func (r *statusReport) drawDrains(t *display.Tables) {
-	for _, shard := range r.seen.Shards() {
-		if d := diagnosis.DrainOf(r.seen.Snapshot, shard); shard.Draining && len(d.Commands()) > 0 {
+	for _, shard := range r.cluster.Shards() {
+		if d := diagnosis.DrainOf(r.cluster.Snapshot, shard); shard.Draining && len(d.Commands()) > 0 {
 			t.WriteLine("problem", d.OperatorFinding().Text())
 		}
 	}
@@ -145,7 +145,7 @@ func (r *statusReport) drawMigrations(t *display.Tables) {
 }
 
 func (r *statusReport) drawActiveOperations(t *display.Tables) {
-	p := r.seen.Parts()
+	p := r.cluster.Parts()
 	if len(p.Migrations)+len(p.Reshardings) == 0 {
 		t.WriteLine("moving now", "nothing")
 	}
@@ -153,7 +153,7 @@ func (r *statusReport) drawActiveOperations(t *display.Tables) {
 }
 
 func (r *statusReport) drawOutcomes(t *display.Tables) {
-	results := recentOutcomes(r.seen)
+	results := recentOutcomes(r.cluster)
 	if len(results) == 0 {
 		t.WriteLine("last 24 hours", "no migrations")
 		return
@@ -170,10 +170,10 @@ func (r *statusReport) sh() *Helpers { return &Helpers{host: r.host, database: r
 
 // modeText returns the balancer's mode and whether a round is running.
 func (r *statusReport) modeText() string {
-	if why := unreadReason(r.seen, "balancer"); why != "" {
+	if why := unreadReason(r.cluster, "balancer"); why != "" {
 		return "unknown: " + why
 	}
-	b := r.seen.Parts().Balancer
+	b := r.cluster.Parts().Balancer
 	return fmt.Sprintf("%s, %s (%s so far)", b.Mode, roundText(b), humanize.Count(int(b.Rounds), "round"))
 }
 
@@ -210,8 +210,8 @@ func (r *statusReport) drawDatabases(t *display.Tables) {
 
 // drawCollection draws one collection: its properties, its balance, and a row for each shard.
 func (r *statusReport) drawCollection(t *display.Tables, ns string, asked *clusterView) {
-	entry := configDocument(r.seen, "collections", ns)
-	c := *r.seen.Collection(ns)
+	entry := configDocument(r.cluster, "collections", ns)
+	c := *r.cluster.Collection(ns)
 	c.Reported = asked.Collection(c.Namespace).Reported
 	t.WriteHeading(c.Namespace)
 	key := display.OldJSON(entry.Lookup("key"), "", true)

@@ -125,7 +125,7 @@ func TestStatusReadsLittle(t *testing.T) {
 // TestShowZonesByRange: in the order of the ranges, not of the zones' names, which are shown as they are.
 func TestShowZonesByRange(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Fixture.Data["config.tags"] = append(c.Fixture.Data["config.tags"],
+	c.ScriptedServer.Data["config.tags"] = append(c.ScriptedServer.Data["config.tags"],
 		shelltest.MustMarshal(shelltest.Doc(field("ns", "app.orders"), field("tag", "A  B"), field("min", shelltest.Doc(field("k", int32(500)))), field("max", shelltest.Doc(field("k", int32(900)))))))
 	shelltest.Run(t, c, step{"show zones", `{
   'app.orders': [
@@ -220,7 +220,7 @@ func TestActiveMigrations(t *testing.T) {
 	// Servers up to 4.4 list them on the config server.
 	c = shelltest.Connect(t)
 	c.SetAnswers(map[string]bson.D{"buildInfo": ok(field("version", "4.4.29"), field("bits", int32(64)))})
-	c.Fixture.Data["config.migrations"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(field("_id", "app.users-h_0"), field("ns", "app.users"), field("fromShard", "sh1"), field("toShard", "sh0")))}
+	c.ScriptedServer.Data["config.migrations"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(field("_id", "app.users-h_0"), field("ns", "app.users"), field("fromShard", "sh1"), field("toShard", "sh0")))}
 	shelltest.Run(t, c,
 		step{`sh.getActiveMigrations()`, "[ { _id: 'app.users', when: null } ]"},
 		step{`sh.balancerSummary().activeMigrations`, "[ { ns: 'app.users', from: 'sh1', to: 'sh0', since: null } ]"},
@@ -230,7 +230,7 @@ func TestActiveMigrations(t *testing.T) {
 
 func TestBalancerSummary(t *testing.T) {
 	c := shelltest.Connect(t)
-	c.Fixture.Data["config.tags"] = append(c.Fixture.Data["config.tags"],
+	c.ScriptedServer.Data["config.tags"] = append(c.ScriptedServer.Data["config.tags"],
 		shelltest.MustMarshal(shelltest.Doc(field("ns", "app.users"), field("tag", "MOON"), field("min", shelltest.Doc(field("h", int64(0)))), field("max", shelltest.Doc(field("h", int64(9)))))))
 	shelltest.Run(t, c,
 		step{"sh.balancerSummary().collections", `[

@@ -57,7 +57,7 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 		sh.throwActionError("verify", nil, err, "", false)
 	}
 	object := c.host.jsonFormObject(result)
-	if result.Verdict == action.VerifyDigest {
+	if result.Verdict == action.VerifyNotCompared {
 		script.Define(object, "digest", c.JS.Runtime.ToValue(result.Text))
 	}
 	lines := actiontext.VerifyResult(result)
@@ -77,12 +77,12 @@ func (h helperOptions) readExpectedDigest(verb *action.Verify) {
 	case *goja.Object:
 		digest := script.Property(v, "digest")
 		if digest == nil || !goja.IsString(digest) {
-			h.throwWrongOption("against", wanted, h.c.host.Display.Inspect(v))
+			h.throwWrongOption("against", wanted, h.call.host.Display.Inspect(v))
 		}
 		verb.BaselineDigest = digest.String()
 	default:
 		if !goja.IsString(v) {
-			h.throwWrongOption("against", wanted, h.c.host.Display.Inspect(v))
+			h.throwWrongOption("against", wanted, h.call.host.Display.Inspect(v))
 		}
 		verb.BaselineFile = v.String()
 	}

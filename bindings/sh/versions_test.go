@@ -120,8 +120,8 @@ func TestVersionIsAskedOnce(t *testing.T) {
 func TestChunksAreMatchedByWhatTheServerHas(t *testing.T) {
 	c := shelltest.Connect(t)
 	shelltest.Run(t, c, step{`sh.chunks("app.users").map(c => c.shard).toArray().join()`, "sh0,sh1"})
-	c.Fixture.Data["config.collections"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(field("_id", "app.old"), field("key", shelltest.Doc(field("k", int32(1))))))}
-	c.Fixture.Data["config.chunks"] = []bson.Raw{
+	c.ScriptedServer.Data["config.collections"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(field("_id", "app.old"), field("key", shelltest.Doc(field("k", int32(1))))))}
+	c.ScriptedServer.Data["config.chunks"] = []bson.Raw{
 		shelltest.MustMarshal(shelltest.Doc(field("ns", "app.old"), field("min", shelltest.Doc(field("k", int32(0)))), field("max", shelltest.Doc(field("k", int32(1)))), field("shard", "sh1"))),
 		shelltest.MustMarshal(shelltest.Doc(field("ns", "app.other"), field("shard", "sh0"))),
 	}

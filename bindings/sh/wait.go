@@ -59,10 +59,10 @@ type workState struct {
 // progressHint says how to see its progress.
 func (h helperOptions) newWait(continuesText, progressHint string) *wait {
 	return &wait{
-		host: h.c.host, continuesText: continuesText, progressHint: progressHint,
+		host: h.call.host, continuesText: continuesText, progressHint: progressHint,
 		timeout: h.duration("timeout", defaultWaitTimeout), interval: max(h.duration("interval", defaultPollInterval),
 			time.Millisecond),
-		progress:    h.c.host.Display.NewProgress(h.flag("progress", true)),
+		progress:    h.call.host.Display.NewProgress(h.flag("progress", true)),
 		keepWaiting: h.flag("keepWaiting", false),
 	}
 }

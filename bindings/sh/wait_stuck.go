@@ -33,7 +33,7 @@ func (w *wait) throwOrWarnStuck(why string) {
 		return
 	}
 	w.progress.End()
-	w.host.JS.Throw(script.StuckErrorName, "%s", why)
+	w.host.JS.Throw(script.UnreachableStateErrorName, "%s", why)
 }
 
 func (w *wait) warnOnce(text string) {
@@ -80,7 +80,7 @@ func (w *waitForecast) notHandledByCaller(list []diagnosis.Finding) (rest []diag
 // throwIfStuck throws if the awaited state can't be reached.
 func (w *waitForecast) throwIfStuck() {
 	if stuck, _ := w.obstacles(); len(stuck) > 0 {
-		w.sh.host.JS.Throw(script.StuckErrorName, "%s", findingsText(stuck))
+		w.sh.host.JS.Throw(script.UnreachableStateErrorName, "%s", findingsText(stuck))
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // unfolding is a fixture some of whose replies change: each is given once, the
 // last one ever after.
 type unfolding struct {
-	*shelltest.Fixture
+	*shelltest.ScriptedServer
 	turn    sync.Mutex
 	replies map[string][]bson.D
 }
@@ -34,7 +34,7 @@ func (u *unfolding) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	}
 	u.turn.Unlock()
 	if len(list) == 0 {
-		return u.Fixture.Handle(ctx, r)
+		return u.ScriptedServer.Handle(ctx, r)
 	}
 	return shelltest.MustMarshal(list[0])
 }
@@ -43,7 +43,7 @@ func (u *unfolding) Handle(ctx context.Context, r wire.Request) bson.Raw {
 func watching(t *testing.T, replies map[string][]bson.D, change ...func(*bindings.Config)) *connected {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	u := &unfolding{Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}, replies: replies}
+	u := &unfolding{ScriptedServer: &shelltest.ScriptedServer{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}, replies: replies}
 	u.Data["config.actionlog"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(
 		field("_id", "cfg-2026-11-20T11:00:00.000+00:00-6b049f1990b60ad9021444fa"), field("server", "cfg"),
 		field("shard", "config"), field("time", now.Add(-time.Hour)), field("what", "balancer.start")))}
@@ -114,7 +114,7 @@ func TestWaitForBalanceDuringResharding(t *testing.T) {
 	} {
 		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		u := &unfolding{
-			Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now},
+			ScriptedServer: &shelltest.ScriptedServer{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now},
 			replies: map[string][]bson.D{"balancerCollectionStatus": {collectionStatus("")}},
 		}
 		u.Data["config.collections"] = append(u.Data["config.collections"], shelltest.MustMarshal(
@@ -298,7 +298,7 @@ func TestDrainOnMockOf83(t *testing.T) {
 
 // resharding holds reshardCollection back until its progress was asked for.
 type resharding struct {
-	*shelltest.Fixture
+	*shelltest.ScriptedServer
 	asked chan struct{}
 	once  sync.Once
 }
@@ -310,7 +310,7 @@ func (r *resharding) Handle(ctx context.Context, q wire.Request) bson.Raw {
 		case <-ctx.Done():
 		}
 	}
-	reply := r.Fixture.Handle(ctx, q)
+	reply := r.ScriptedServer.Handle(ctx, q)
 	if q.Command == "aggregate" && strings.Contains(q.Body.String(), "ReshardingMetrics") {
 		r.once.Do(func() { close(r.asked) })
 	}
@@ -319,7 +319,7 @@ func (r *resharding) Handle(ctx context.Context, q wire.Request) bson.Raw {
 
 func TestReshardingTellsHowFarItIs(t *testing.T) {
 	now := time.Now()
-	h := &resharding{Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}, asked: make(chan struct{})}
+	h := &resharding{ScriptedServer: &shelltest.ScriptedServer{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}, asked: make(chan struct{})}
 	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Client, cfg.Clock = shelltest.Dial(t, h), nil })
 	got, _ := c.Show(`config.set("maxTimeMS", 60000); sh.reshardCollection("app.orders", {j: 1}, {numInitialChunks: 2, interval: 1}).ok`)
 	if !strings.HasPrefix(got, "resharding app.orders\n") || !strings.HasSuffix(got, "\n1") {

@@ -28,7 +28,7 @@ func shardWhatIfMethods() []helper {
 func shWhatIf(c *call, sh *Helpers) goja.Value {
 	out, err := tryReadAction(c, sh, c.simulateArguments())
 	switch {
-	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.AccessError)):
+	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.NoAnswerError)):
 		sh.throwActionError("whatIf", nil, err, "", false)
 	case err != nil:
 		c.JS.ThrowInvalid("%s (Shard.whatIf)", findings.WithSuggestion(err))
@@ -147,13 +147,13 @@ func (h *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		plans[i], a.Plan = a.Plan, nil
 		heads.Alternatives[i] = a
 	}
-	o := h.printableInParts(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(h.JS.Runtime)
+	o := h.printableWithFullText(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(h.JS.Runtime)
 	list := o.Get("alternatives").ToObject(h.JS.Runtime)
 	for i, p := range plans {
 		one := list.Get(strconv.Itoa(i)).ToObject(h.JS.Runtime)
 		script.Must(one.Delete("plan"))
 		h.JS.Values.DefineLazy(one, "plan", func() goja.Value { return h.planObject(p) })
 	}
-	script.Define(o, "toJSON", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSON(h.JS, out) }))
+	script.Define(o, "toJSON", h.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSValue(h.JS, out) }))
 	return o
 }

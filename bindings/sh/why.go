@@ -32,7 +32,7 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 		verb.Key = c.JS.Document(c.Arg(1))
 	}
 	result := runReadAction(c, sh, "why", verb)
-	return c.host.printableInParts(result, func(long bool) string { return actiontext.Why(result, long) })
+	return c.host.printableWithFullText(result, func(long bool) string { return actiontext.Why(result, long) })
 }
 
 // scopeArgument returns the scope of the question: nothing, a collection, or an object that names a
@@ -79,9 +79,9 @@ func (h *Host) printableObject(answer any, text string) goja.Value {
 	return o
 }
 
-// printableInParts works like printableObject, for a result with a short text; its method text(true)
+// printableWithFullText works like printableObject, for a result with a short text; its method text(true)
 // returns the full text.
-func (h *Host) printableInParts(answer any, text func(all bool) string) goja.Value {
+func (h *Host) printableWithFullText(answer any, text func(all bool) string) goja.Value {
 	o := h.printableObject(answer, text(false)).ToObject(h.JS.Runtime)
 	script.Define(o, "text", h.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return h.JS.Runtime.ToValue(text(call.Argument(0).ToBoolean()))

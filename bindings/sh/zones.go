@@ -54,11 +54,11 @@ func shZones(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.WithTable(c.JS.Runtime.NewArray(items...), func(t *display.Tables) { drawZones(t, zones) })
 }
 
-// shPutIntoZone warns about a collection that is not sharded: the server keeps the range until the
+// shUpdateZoneKeyRange warns about a collection that is not sharded: the server keeps the range until the
 // collection is sharded.
-func shPutIntoZone(c *call, sh *Helpers) goja.Value {
+func shUpdateZoneKeyRange(c *call, sh *Helpers) goja.Value {
 	if goja.IsNull(c.Arg(3)) {
-		return shRemoveRange(c, sh)
+		return shRemoveRangeFromZone(c, sh)
 	}
 	reply := simpleCommand("updateZoneKeyRange", "min", "max", "zone")(c, sh)
 	ns := c.Text(0)
@@ -68,7 +68,7 @@ func shPutIntoZone(c *call, sh *Helpers) goja.Value {
 	return reply
 }
 
-func shRemoveRange(c *call, sh *Helpers) goja.Value {
+func shRemoveRangeFromZone(c *call, sh *Helpers) goja.Value {
 	ns, lower, upper := c.Text(0), c.JS.BSONValue(c.Arg(1)), c.JS.BSONValue(c.Arg(2))
 	bounds := bson.D{{Key: "min", Value: lower}, {Key: "max", Value: upper}}
 	known := sh.config().FindOne("tags", append(bson.D{{Key: "ns", Value: ns}}, bounds...))
@@ -80,7 +80,7 @@ func shRemoveRange(c *call, sh *Helpers) goja.Value {
 	return c.host.Display.ReplyValue(reply)
 }
 
-func shTakeFromZone(c *call, sh *Helpers) goja.Value {
+func shRemoveShardFromZone(c *call, sh *Helpers) goja.Value {
 	id, zone := c.Text(0), c.Text(1)
 	member := sh.config().FindOne("shards", bson.D{{Key: "_id", Value: id}, {Key: "tags", Value: zone}})
 	reply := simpleCommand("removeShardFromZone", "zone")(c, sh)

@@ -22,9 +22,9 @@ import (
 	"shardsh/bindings/rawdoc"
 )
 
-// Fixture is the scripted server of rules/04-outputs-and-traps, Appendix B. It implements enough of a
+// ScriptedServer is the scripted server of rules/04-outputs-and-traps, Appendix B. It implements enough of a
 // mongos for the observed pairs of commands and replies, and records every command.
-type Fixture struct {
+type ScriptedServer struct {
 	Mu           sync.Mutex
 	Sent         []sentCommand
 	Data         map[string][]bson.Raw // by namespace
@@ -41,7 +41,7 @@ type sentCommand struct {
 }
 
 // Handle replies as the scripted server did.
-func (f *Fixture) Handle(_ context.Context, r wire.Request) bson.Raw {
+func (f *ScriptedServer) Handle(_ context.Context, r wire.Request) bson.Raw {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	switch r.Command {
@@ -84,8 +84,8 @@ func errorReply(err error) bson.Raw {
 		Value: int32(code)}, {Key: "codeName", Value: e.CodeName()}})
 }
 
-// FixtureClusterTime holds the cluster time fields in replies of the fixture.
-var FixtureClusterTime = bson.D{
+// ScriptedClusterTime holds the cluster time fields in replies of the fixture.
+var ScriptedClusterTime = bson.D{
 	{Key: "$clusterTime", Value: bson.D{
 		{Key: "clusterTime", Value: bson.Timestamp{T: 1700000100, I: 5}},
 		{Key: "signature", Value: bson.D{{Key: "hash", Value: bson.Binary{Data: make([]byte, 20)}}, {Key: "keyId",
@@ -100,7 +100,7 @@ func OK(fields ...bson.E) bson.D { return append(fields, bson.E{Key: "ok", Value
 // Field returns a field of a document.
 func Field(key string, value any) bson.E { return bson.E{Key: key, Value: value} }
 
-func (f *Fixture) answer(r wire.Request) (bson.D, error) {
+func (f *ScriptedServer) answer(r wire.Request) (bson.D, error) {
 	if a, found := f.answers[r.Command]; found {
 		return a, nil
 	}
@@ -151,12 +151,12 @@ func (f *Fixture) answer(r wire.Request) (bson.D, error) {
 		return reply, nil
 	}
 	if slices.Contains(strings.Fields(acknowledgedCommands), r.Command) {
-		return append(OK(), FixtureClusterTime...), nil
+		return append(OK(), ScriptedClusterTime...), nil
 	}
 	return nil, mongoerr.New(59, "no such command: '%s'", r.Command)
 }
 
-func (f *Fixture) cursor(ns string, docs []bson.Raw, batch int) bson.D {
+func (f *ScriptedServer) cursor(ns string, docs []bson.Raw, batch int) bson.D {
 	id := int64(0)
 	batch = cmp.Or(batch, 101)
 	if len(docs) > batch {
@@ -172,7 +172,7 @@ func (f *Fixture) cursor(ns string, docs []bson.Raw, batch int) bson.D {
 	return OK(Field("cursor", bson.D{Field("firstBatch", list), Field("id", id), Field("ns", ns)}))
 }
 
-func (f *Fixture) getMore(r wire.Request, ns string) (bson.D, error) {
+func (f *ScriptedServer) getMore(r wire.Request, ns string) (bson.D, error) {
 	id, _ := r.Body.Lookup("getMore").AsInt64OK()
 	docs := f.CursorRest[id]
 	n := len(docs)
@@ -192,7 +192,7 @@ func (f *Fixture) getMore(r wire.Request, ns string) (bson.D, error) {
 	return OK(Field("cursor", bson.D{Field("nextBatch", list), Field("id", id), Field("ns", ns)})), nil
 }
 
-func (f *Fixture) find(r wire.Request, ns string) (bson.D, error) {
+func (f *ScriptedServer) find(r wire.Request, ns string) (bson.D, error) {
 	if ns == "app.boom" {
 		return nil, mongoerr.New(13, "not authorized on app to execute command")
 	}
@@ -233,7 +233,7 @@ func (f *Fixture) find(r wire.Request, ns string) (bson.D, error) {
 	return f.cursor(ns, docs, int(rawdoc.Int(r.Body, "batchSize"))), nil
 }
 
-func (f *Fixture) matching(ns string, query bson.Raw) ([]bson.Raw, error) {
+func (f *ScriptedServer) matching(ns string, query bson.Raw) ([]bson.Raw, error) {
 	if query == nil {
 		query = rawdoc.Empty
 	}
@@ -250,7 +250,7 @@ func (f *Fixture) matching(ns string, query bson.Raw) ([]bson.Raw, error) {
 	return docs, nil
 }
 
-func (f *Fixture) aggregate(r wire.Request, ns string) (bson.D, error) {
+func (f *ScriptedServer) aggregate(r wire.Request, ns string) (bson.D, error) {
 	array, _ := r.Body.Lookup("pipeline").ArrayOK()
 	values, _ := array.Values()
 	docs := f.Data[ns]
@@ -280,7 +280,7 @@ func (f *Fixture) aggregate(r wire.Request, ns string) (bson.D, error) {
 	return f.cursor(ns, out, int(rawdoc.Int(r.Body, "cursor", "batchSize"))), nil
 }
 
-func (f *Fixture) countOrDistinct(r wire.Request, ns string) (bson.D, error) {
+func (f *ScriptedServer) countOrDistinct(r wire.Request, ns string) (bson.D, error) {
 	query, _ := r.Body.Lookup("query").DocumentOK()
 	docs, err := f.matching(ns, query)
 	if err != nil {
@@ -301,7 +301,7 @@ func (f *Fixture) countOrDistinct(r wire.Request, ns string) (bson.D, error) {
 	return OK(Field("n", int32(len(docs)))), nil
 }
 
-func (f *Fixture) listCollections(r wire.Request) (bson.D, error) {
+func (f *ScriptedServer) listCollections(r wire.Request) (bson.D, error) {
 	infos := []bson.Raw{}
 	for _, c := range [][2]string{{"orders", "collection"}, {"users", "collection"}, {"vw", "view"}, {"system.views",
 		"collection"}, {"ts", "timeseries"}} {
@@ -317,7 +317,7 @@ func (f *Fixture) listCollections(r wire.Request) (bson.D, error) {
 func jsonOf(v bson.RawValue) string { return display.OldJSON(v, "", true) }
 
 // write stores inserted documents; updates and deletes are only counted.
-func (f *Fixture) write(r wire.Request, ns string) (bson.D, error) {
+func (f *ScriptedServer) write(r wire.Request, ns string) (bson.D, error) {
 	list := func(name string) []bson.Raw {
 		array, _ := r.Body.Lookup(name).ArrayOK()
 		values, _ := array.Values()
@@ -379,7 +379,7 @@ func (f *Fixture) write(r wire.Request, ns string) (bson.D, error) {
 }
 
 // TakeCommands returns the commands since the last call, as "database {…}".
-func (f *Fixture) TakeCommands() []string {
+func (f *ScriptedServer) TakeCommands() []string {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	var list []string

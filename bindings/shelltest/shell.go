@@ -25,7 +25,7 @@ import (
 // Connected is a shell that is connected to a fixture.
 type Connected struct {
 	*bindings.Shell
-	*Fixture
+	*ScriptedServer
 	Config    bindings.Config
 	Out, Errs *bytes.Buffer
 }
@@ -34,9 +34,9 @@ type Connected struct {
 func Connect(t *testing.T, change ...func(*bindings.Config)) *Connected {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	f := &Fixture{Data: FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}
+	f := &ScriptedServer{Data: FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}
 	client := Dial(t, f)
-	c := &Connected{Fixture: f, Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
+	c := &Connected{ScriptedServer: f, Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
 	cfg := bindings.Config{
 		Client: client, Address: "mongodb://user:secret@fixture:27017/", Database: "app", Deployment: "direct: mongos",
 		Stdout: c.Out, Stderr: c.Errs, Clock: &StillClock{now: now}, Interactive: true, Version: "1.2.3",
@@ -51,9 +51,9 @@ func Connect(t *testing.T, change ...func(*bindings.Config)) *Connected {
 
 // SetAnswers sets replies that replace the fixture's own, by command name.
 func (c *Connected) SetAnswers(answers map[string]bson.D) {
-	c.Fixture.Mu.Lock()
-	defer c.Fixture.Mu.Unlock()
-	c.Fixture.answers = answers
+	c.ScriptedServer.Mu.Lock()
+	defer c.ScriptedServer.Mu.Unlock()
+	c.ScriptedServer.answers = answers
 }
 
 // Renew creates a new shell on the same connection, with the initial data.
@@ -64,9 +64,9 @@ func (c *Connected) Renew(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Shell = s
-	c.Fixture.Mu.Lock()
-	defer c.Fixture.Mu.Unlock()
-	c.Fixture.Data, c.Fixture.lastCursorID = FixtureData(c.Fixture.Now), 0
+	c.ScriptedServer.Mu.Lock()
+	defer c.ScriptedServer.Mu.Unlock()
+	c.ScriptedServer.Data, c.ScriptedServer.lastCursorID = FixtureData(c.ScriptedServer.Now), 0
 }
 
 // Dial serves a handler in memory and connects a client to it.

@@ -117,7 +117,7 @@ func (t *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
 				continue
 			}
 			a.fired++
-			_ = t.cluster.LockedClock().WithoutLock(func() error {
+			_ = t.cluster.ClockUnderLock().WithoutLock(func() error {
 				calls.call(a.action, calls.runtime.ToValue(map[string]any{
 					"event": e.Name, "ns": e.Namespace, "from": string(e.From), "to": string(e.To)}))
 				return nil

@@ -97,8 +97,8 @@ func shortPath(path string) string {
 	return abs
 }
 
-// Spans formats line numbers in short form: 3, 7-9.
-func Spans(lines []int) string {
+// LinesText formats line numbers in short form: 3, 7-9.
+func LinesText(lines []int) string {
 	var parts []string
 	for i := 0; i < len(lines); {
 		j := i

@@ -77,7 +77,7 @@ for (const name of ["plain.js", "typed.ts", "module.mjs"])
 	if got, want := lcov.String(), "TN:\nSF:a.js\nDA:1,2\nDA:3,0\nLF:2\nLH:1\nend_of_record\n"; got != want {
 		t.Errorf("lcov:\n%s\nwant\n%s", got, want)
 	}
-	if got := fmt.Sprint(testrunner.Spans([]int{1, 3, 4, 5, 9})); got != "1, 3-5, 9" {
+	if got := fmt.Sprint(testrunner.LinesText([]int{1, 3, 4, 5, 9})); got != "1, 3-5, 9" {
 		t.Error(got)
 	}
 }

@@ -45,8 +45,8 @@ type Options struct {
 	Version, Executable string
 	// ErrorText formats an error that ends a script.
 	ErrorText func(error) string
-	// LoadSnapshot configures a mock to start with the cluster in a file.
-	LoadSnapshot func(cfg *mock.Config, path string) error
+	// LoadClusterSnapshot configures a mock to start with the cluster in a file.
+	LoadClusterSnapshot func(cfg *mock.Config, path string) error
 	// OnStuck is called for a script that can't be stopped.
 	OnStuck func(cause error)
 

@@ -42,12 +42,12 @@ type testCluster struct {
 	lostDocuments []string
 }
 
-// epoch returns the time at which the virtual time of a test begins.
-func epoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
+// startTime returns the time at which the virtual time of a test begins.
+func startTime() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // newTestCluster creates a cluster. A saved state takes precedence over the options of the start point.
 func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error) {
-	cfg := mock.Config{Start: epoch(), Seed: seed, Release: s.clusterOptions.release,
+	cfg := mock.Config{Start: startTime(), Seed: seed, Release: s.clusterOptions.release,
 		Parameters: s.clusterOptions.parameters}
 	if s.clusterOptions.seed != nil {
 		cfg.Seed = *s.clusterOptions.seed
@@ -56,7 +56,7 @@ func newTestCluster(o *Options, s startPoint, seed uint64) (*testCluster, error)
 	case s.saved != "":
 		cfg.Snapshot = s.saved
 	case s.clusterOptions.snapshot != "":
-		if err := o.LoadSnapshot(&cfg, s.clusterOptions.snapshot); err != nil {
+		if err := o.LoadClusterSnapshot(&cfg, s.clusterOptions.snapshot); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 	default:

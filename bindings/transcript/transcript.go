@@ -52,7 +52,7 @@ type Head struct {
 	Program string    `bson:"shardsh"`
 	Time    time.Time `bson:"time"`
 	Mode    string    `bson:"mode,omitempty"` // read-only, dry-run, confirm
-	Words   []string  `bson:"arguments"`
+	Arguments   []string  `bson:"arguments"`
 }
 
 // Open opens a file for appending. It creates the file if it does not exist; only its owner may read
@@ -82,8 +82,8 @@ func (w *Writer) WriteHead(h Head) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h.Time = w.now()
-	for i, word := range h.Words {
-		h.Words[i] = server.Redact(word)
+	for i, word := range h.Arguments {
+		h.Arguments[i] = server.Redact(word)
 	}
 	w.write(h)
 }

@@ -26,12 +26,12 @@ func parameterNames(constructor string) []string {
 
 // callee is the called constructor or function, whose name is used in errors about its arguments.
 type callee struct {
-	w    *Realm
+	realm    *Realm
 	name string
 }
 
 // throwArgument throws the shell's error for an argument.
-func (c callee) throwArgument(problem string) { c.w.Errors.throwInput(problem + " (" + c.name + ")") }
+func (c callee) throwArgument(problem string) { c.realm.Errors.throwInput(problem + " (" + c.name + ")") }
 
 // checkTypes checks positional arguments: types[i] lists the allowed types of argument i, as results of
 // JavaScript's typeof or names of BSON classes.
@@ -122,7 +122,7 @@ const (
 	plainArray
 )
 
-func kindOf(o *goja.Object) objectKind {
+func objectKindOf(o *goja.Object) objectKind {
 	switch t := o.ExportType(); {
 	case t == typeOfPlain && o.ClassName() == "Object", t == typeOfLazy:
 		return plainObject

@@ -15,13 +15,13 @@ import (
 
 type binaryValue struct {
 	readOnlyFields
-	w    *Realm
+	realm    *Realm
 	sub  byte
 	data []byte
 }
 
 func (w *Realm) newBinary(sub byte, data []byte) *goja.Object {
-	return w.wrap(&binaryValue{w: w, sub: sub, data: data})
+	return w.wrap(&binaryValue{realm: w, sub: sub, data: data})
 }
 
 // kind returns UUID for every binary that can be shown as one.
@@ -38,11 +38,11 @@ func (b *binaryValue) Has(k string) bool { return hasField(b, k) }
 func (b *binaryValue) Get(key string) goja.Value {
 	switch key {
 	case "sub_type":
-		return b.w.rt.ToValue(b.sub)
+		return b.realm.rt.ToValue(b.sub)
 	case "buffer":
-		return b.w.newBuffer(b.data)
+		return b.realm.newBuffer(b.data)
 	case "position":
-		return b.w.rt.ToValue(len(b.data))
+		return b.realm.rt.ToValue(len(b.data))
 	}
 	return nil
 }
@@ -201,14 +201,14 @@ func newBinaryFrom(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	sub := callee{w, "Binary"}.subtype(arg(args, 1))
 	if isMissing(v) {
-		return &binaryValue{w: w, sub: sub}
+		return &binaryValue{realm: w, sub: sub}
 	}
 	if data, ok := bytesOf(v); ok {
-		return &binaryValue{w: w, sub: sub, data: slices.Clone(data)}
+		return &binaryValue{realm: w, sub: sub, data: slices.Clone(data)}
 	}
 	if p, ok := payloadOf(v); ok {
 		if b, ok := p.(*binaryValue); ok {
-			return &binaryValue{w: w, sub: sub, data: slices.Clone(b.data)}
+			return &binaryValue{realm: w, sub: sub, data: slices.Clone(b.data)}
 		}
 	}
 	o, ok := v.(*goja.Object)
@@ -223,7 +223,7 @@ func newBinaryFrom(w *Realm, args []goja.Value) payload {
 	for i := range n {
 		data = append(data, byte(integerItem(o.Get(strconv.Itoa(i)))))
 	}
-	return &binaryValue{w: w, sub: sub, data: data}
+	return &binaryValue{realm: w, sub: sub, data: data}
 }
 
 // integerItem converts an item of an array to an integer; other values count as 0.
@@ -247,21 +247,21 @@ func newBinData(w *Realm, args []goja.Value) payload {
 	c := callee{w, "BinData"}
 	c.checkTypes(args, []string{"number"}, []string{"string"})
 	data, _ := decodeBase64(args[1].String())
-	return &binaryValue{w: w, sub: c.subtype(args[0]), data: data}
+	return &binaryValue{realm: w, sub: c.subtype(args[0]), data: data}
 }
 
 // newHexData implements HexData(subtype, hex).
 func newHexData(w *Realm, args []goja.Value) payload {
 	c := callee{w, "HexData"}
 	c.checkTypes(args, []string{"number"}, []string{"string"})
-	return &binaryValue{w: w, sub: c.subtype(args[0]), data: c.hexBytes(args[1].String())}
+	return &binaryValue{realm: w, sub: c.subtype(args[0]), data: c.hexBytes(args[1].String())}
 }
 
 // newMD5 implements MD5(hex).
 func newMD5(w *Realm, args []goja.Value) payload {
 	c := callee{w, "MD5"}
 	c.checkTypes(args, []string{"string"})
-	return &binaryValue{w: w, sub: bson.TypeBinaryMD5, data: c.hexBytes(args[0].String())}
+	return &binaryValue{realm: w, sub: bson.TypeBinaryMD5, data: c.hexBytes(args[0].String())}
 }
 
 func (c callee) hexBytes(text string) []byte {

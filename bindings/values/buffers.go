@@ -34,7 +34,7 @@ func (r *reusableBuffers) giveBuffer(text []byte) {
 func (r *reusableBuffers) takeEncoder(w *Realm) *encoder {
 	e := r.encoder
 	if e == nil {
-		return &encoder{w: w}
+		return &encoder{realm: w}
 	}
 	r.encoder = nil
 	return e
@@ -43,7 +43,7 @@ func (r *reusableBuffers) takeEncoder(w *Realm) *encoder {
 // giveEncoder returns an encoder for reuse. It drops the references to the objects that it has encoded.
 func (r *reusableBuffers) giveEncoder(e *encoder) {
 	if cap(e.buf) <= maxKeptBuffer {
-		*e = encoder{w: e.w, buf: e.buf[:0]}
+		*e = encoder{realm: e.realm, buf: e.buf[:0]}
 		r.encoder = e
 	}
 }

@@ -9,7 +9,7 @@ import (
 // code is JavaScript code as a value, with or without a scope.
 type code struct {
 	readOnlyFields
-	w     *Realm
+	realm     *Realm
 	text  string
 	scope *goja.Object
 }
@@ -22,7 +22,7 @@ func (c *code) Has(k string) bool { return hasField(c, k) }
 func (c *code) Get(key string) goja.Value {
 	switch {
 	case key == "code":
-		return c.w.rt.ToValue(c.text)
+		return c.realm.rt.ToValue(c.text)
 	case key != "scope":
 		return nil
 	case c.scope == nil:
@@ -48,9 +48,9 @@ func (c *code) encode(e *encoder) {
 
 func (c *code) inspectText(in *inspector) string {
 	if c.scope == nil {
-		return "Code(" + in.nested(c.w.rt.ToValue(c.text)) + ")"
+		return "Code(" + in.nested(c.realm.rt.ToValue(c.text)) + ")"
 	}
-	return "Code(" + in.nested(c.w.rt.ToValue(c.text)) + ", " + in.nested(c.scope) + ")"
+	return "Code(" + in.nested(c.realm.rt.ToValue(c.text)) + ", " + in.nested(c.scope) + ")"
 }
 
 func (c *code) writeEJSON(j *jsonWriter) {
@@ -85,7 +85,7 @@ func codeClass() classSpec {
 // newCode implements Code(text or function[, scope]).
 func newCode(w *Realm, args []goja.Value) payload {
 	callee{w, "Code"}.checkTypes(args, []string{"string", "function", optionalArg}, []string{"object", optionalArg})
-	c := &code{w: w}
+	c := &code{realm: w}
 	if v := arg(args, 0); !goja.IsUndefined(v) {
 		c.text = v.String()
 	}

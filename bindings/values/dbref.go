@@ -12,7 +12,7 @@ import (
 // fields, or the deprecated pointer type.
 type dbRef struct {
 	readOnlyFields
-	w          *Realm
+	realm          *Realm
 	collection string
 	oid        goja.Value
 	db         string
@@ -29,17 +29,17 @@ func (d *dbRef) Has(k string) bool {
 func (d *dbRef) Get(key string) goja.Value {
 	switch key {
 	case "collection", "namespace", "$ref":
-		return d.w.rt.ToValue(d.collection)
+		return d.realm.rt.ToValue(d.collection)
 	case "oid", "$id":
 		return d.oid
 	case "db", "$db":
 		if d.db == "" {
 			return goja.Undefined()
 		}
-		return d.w.rt.ToValue(d.db)
+		return d.realm.rt.ToValue(d.db)
 	case "fields":
 		if d.fields == nil {
-			d.fields = d.w.rt.NewObject()
+			d.fields = d.realm.rt.NewObject()
 		}
 		return d.fields
 	}
@@ -88,9 +88,9 @@ func (d *dbRef) encode(e *encoder) {
 }
 
 func (d *dbRef) inspectText(in *inspector) string {
-	parts := []string{in.nested(d.w.rt.ToValue(d.collection)), in.nested(d.oid)}
+	parts := []string{in.nested(d.realm.rt.ToValue(d.collection)), in.nested(d.oid)}
 	if d.db != "" {
-		parts = append(parts, in.nested(d.w.rt.ToValue(d.db)))
+		parts = append(parts, in.nested(d.realm.rt.ToValue(d.db)))
 	}
 	if d.fields != nil && len(d.fields.Keys()) > 0 {
 		parts = append(parts, in.nested(d.fields))
@@ -155,7 +155,7 @@ func newDBRef(w *Realm, args []goja.Value) payload {
 		c.checkTypes(args, []string{"string"}, any)
 	}
 	c.checkTypes(args, []string{"string"})
-	d := &dbRef{w: w, collection: args[0].String(), oid: args[1]}
+	d := &dbRef{realm: w, collection: args[0].String(), oid: args[1]}
 	if v := arg(args, 2); !isMissing(v) {
 		if !isString(v) {
 			c.throwArgument("Argument db must be of type string, got " + typeOf(v) + " instead")

@@ -15,7 +15,7 @@ import (
 
 type decimal128 struct {
 	readOnlyFields
-	w *Realm
+	realm *Realm
 	d bson.Decimal128
 }
 
@@ -27,7 +27,7 @@ func (d *decimal128) Get(key string) goja.Value {
 	if key != "bytes" {
 		return nil
 	}
-	return d.w.newBuffer(decimalBytes(d.d))
+	return d.realm.newBuffer(decimalBytes(d.d))
 }
 
 // decimalBytes returns the 16 bytes in BSON: little endian, low half first.
@@ -51,7 +51,7 @@ func (d *decimal128) writeEJSON(j *jsonWriter) { j.pair("$numberDecimal", d.d.St
 func (d *decimal128) decimalText() string { return d.d.String() }
 
 // primitiveValue returns the value in arithmetic and comparison: the nearest number.
-func (d *decimal128) primitiveValue() goja.Value { return d.w.rt.ToValue(d.float()) }
+func (d *decimal128) primitiveValue() goja.Value { return d.realm.rt.ToValue(d.float()) }
 
 func (d *decimal128) float() float64 {
 	if d.d.IsNaN() {
@@ -88,10 +88,10 @@ func decimal128Class() classSpec {
 		},
 		statics: func(w *Realm, c *class) {
 			w.defineStatic(c, "fromString", func(args []goja.Value) goja.Value {
-				return w.wrap(&decimal128{w: w, d: parseDecimal(w, arg(args, 0).String())})
+				return w.wrap(&decimal128{realm: w, d: parseDecimal(w, arg(args, 0).String())})
 			})
 			w.defineStatic(c, "fromStringWithRounding", func(args []goja.Value) goja.Value {
-				return w.wrap(&decimal128{w: w, d: parseDecimalRounding(w, arg(args, 0).String())})
+				return w.wrap(&decimal128{realm: w, d: parseDecimalRounding(w, arg(args, 0).String())})
 			})
 		},
 	}
@@ -179,26 +179,26 @@ func parseDecimalRounding(w *Realm, text string) bson.Decimal128 {
 func newNumberDecimal(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
-		return &decimal128{w: w, d: parseDecimal(w, "0")}
+		return &decimal128{realm: w, d: parseDecimal(w, "0")}
 	}
 	callee{w, "NumberDecimal"}.checkTypes(args, []string{"string", "number", "Long", "Int32", "Decimal128"})
 	if p, ok := payloadOf(v); ok {
 		if d, ok := p.(*decimal128); ok {
-			return &decimal128{w: w, d: d.d}
+			return &decimal128{realm: w, d: d.d}
 		}
 	}
 	if goja.IsNumber(v) {
 		w.warnOnce("NumberDecimal" + numberWarning)
-		return &decimal128{w: w, d: parseDecimal(w, numberText(w.rt, v.ToFloat()))}
+		return &decimal128{realm: w, d: parseDecimal(w, numberText(w.rt, v.ToFloat()))}
 	}
-	return &decimal128{w: w, d: parseDecimal(w, v.String())}
+	return &decimal128{realm: w, d: parseDecimal(w, v.String())}
 }
 
 // newDecimal128From implements Decimal128(text or 16 bytes).
 func newDecimal128From(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if isString(v) {
-		return &decimal128{w: w, d: parseDecimal(w, v.String())}
+		return &decimal128{realm: w, d: parseDecimal(w, v.String())}
 	}
 	data, ok := bytesOf(v)
 	if !ok {
@@ -208,5 +208,5 @@ func newDecimal128From(w *Realm, args []goja.Value) payload {
 		w.Errors.throwBSON("Decimal128 must take a Buffer of 16 bytes")
 	}
 	low, high := binary.LittleEndian.Uint64(data[:8]), binary.LittleEndian.Uint64(data[8:])
-	return &decimal128{w: w, d: bson.NewDecimal128(high, low)}
+	return &decimal128{realm: w, d: bson.NewDecimal128(high, low)}
 }

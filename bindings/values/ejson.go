@@ -10,7 +10,7 @@ import (
 // indent, every member is on a separate line. It returns "" for a function or symbol, which JSON cannot
 // represent. Errors are *goja.Exception: a BSONError for cycles, or the exception of a getter.
 func (w *Realm) EJSON(v goja.Value, canonical bool, indent string) (string, error) {
-	j := jsonWriter{w: w, canonical: canonical, gap: indent}
+	j := jsonWriter{realm: w, canonical: canonical, gap: indent}
 	var text string
 	if ex := w.rt.Try(func() { text, _ = j.write(v) }); ex != nil {
 		return "", ex
@@ -35,9 +35,9 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 	}
 	j.path = append(j.initial.path[:0], step{name: "(root)"})
 	j.counts = j.initial.counts[:0]
-	j.buf, j.nothingHasToBSON = j.w.reusable.takeBuffer(), j.w.fields.nothingHasToBSON()
+	j.buf, j.nothingHasToBSON = j.realm.reusable.takeBuffer(), j.realm.fields.nothingHasToBSON()
 	j.value(v)
-	defer j.w.reusable.giveBuffer(j.buf)
+	defer j.realm.reusable.giveBuffer(j.buf)
 	return string(j.buf), true
 }
 
@@ -75,7 +75,7 @@ func (w *Realm) makeEJSON() goja.Value {
 
 func newJSONWriter(w *Realm, options goja.Value, gap string) *jsonWriter {
 	relaxed, legacy := readOptions(options)
-	j := &jsonWriter{w: w, canonical: !relaxed, legacy: legacy, gap: gap}
+	j := &jsonWriter{realm: w, canonical: !relaxed, legacy: legacy, gap: gap}
 	if o, ok := options.(*goja.Object); ok {
 		v := o.Get("ignoreUndefined")
 		j.ignoreUndefined = v != nil && v.ToBoolean()

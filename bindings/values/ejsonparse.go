@@ -14,7 +14,7 @@ import (
 // jsonReader parses JSON into JavaScript values, and converts objects with the $-keys of extended JSON,
 // innermost first.
 type jsonReader struct {
-	w       *Realm
+	realm       *Realm
 	src     string
 	pos     int
 	depth   int
@@ -23,7 +23,7 @@ type jsonReader struct {
 }
 
 func (w *Realm) parseEJSON(text string, relaxed, legacy bool) goja.Value {
-	r := &jsonReader{w: w, src: text, relaxed: relaxed, legacy: legacy}
+	r := &jsonReader{realm: w, src: text, relaxed: relaxed, legacy: legacy}
 	v := r.value()
 	r.skipSpace()
 	if r.pos < len(r.src) {
@@ -35,10 +35,10 @@ func (w *Realm) parseEJSON(text string, relaxed, legacy bool) goja.Value {
 // unexpected throws a SyntaxError for the character at pos.
 func (r *jsonReader) unexpected() {
 	if r.pos >= len(r.src) {
-		panic(r.w.Errors.New("SyntaxError", "Unexpected end of JSON input"))
+		panic(r.realm.Errors.New("SyntaxError", "Unexpected end of JSON input"))
 	}
 	c, _ := utf8.DecodeRuneInString(r.src[r.pos:])
-	panic(r.w.Errors.New("SyntaxError", fmt.Sprintf("Unexpected token '%c' in JSON at position %d", c,
+	panic(r.realm.Errors.New("SyntaxError", fmt.Sprintf("Unexpected token '%c' in JSON at position %d", c,
 		utf16Length(r.src[:r.pos]))))
 }
 
@@ -80,9 +80,9 @@ func (r *jsonReader) value() goja.Value {
 	case c == '-' || c >= '0' && c <= '9':
 		return r.number()
 	case c == 't':
-		return r.readLiteral("true", r.w.rt.ToValue(true))
+		return r.readLiteral("true", r.realm.rt.ToValue(true))
 	case c == 'f':
-		return r.readLiteral("false", r.w.rt.ToValue(false))
+		return r.readLiteral("false", r.realm.rt.ToValue(false))
 	case c == 'n':
 		return r.readLiteral("null", goja.Null())
 	default:
@@ -93,7 +93,7 @@ func (r *jsonReader) value() goja.Value {
 
 func (r *jsonReader) nested(read func(*jsonReader) goja.Value) goja.Value {
 	if r.depth++; r.depth > maxNesting {
-		panic(r.w.Errors.New("RangeError", "JSON text is nested more than "+strconv.Itoa(maxNesting)+" levels"))
+		panic(r.realm.Errors.New("RangeError", "JSON text is nested more than "+strconv.Itoa(maxNesting)+" levels"))
 	}
 	v := read(r)
 	r.depth--
@@ -115,13 +115,13 @@ func (r *jsonReader) array() goja.Value {
 	var items []any
 	if r.peek() == ']' {
 		r.pos++
-		return r.w.rt.NewArray()
+		return r.realm.rt.NewArray()
 	}
 	for {
 		items = append(items, r.value())
 		if r.peek() == ']' {
 			r.pos++
-			return r.w.rt.NewArray(items...)
+			return r.realm.rt.NewArray(items...)
 		}
 		r.expect(',')
 	}
@@ -129,7 +129,7 @@ func (r *jsonReader) array() goja.Value {
 
 func (r *jsonReader) object() goja.Value {
 	r.pos++
-	o := r.w.rt.NewObject()
+	o := r.realm.rt.NewObject()
 	special := false
 	order := orderWatch{highest: -1}
 	var names []string
@@ -143,7 +143,7 @@ func (r *jsonReader) object() goja.Value {
 		}
 		key := r.string().String()
 		if strings.IndexByte(key, 0) >= 0 {
-			r.w.Errors.throwBSON("BSON Document field names cannot contain null bytes, found: " + quoteJSON(key))
+			r.realm.Errors.throwBSON("BSON Document field names cannot contain null bytes, found: " + quoteJSON(key))
 		}
 		r.expect(':')
 		setField(o, key, r.value())
@@ -160,7 +160,7 @@ func (r *jsonReader) object() goja.Value {
 		return r.fromExtended(o)
 	}
 	if order.orderLost {
-		r.w.fields.keepOrder(o, names)
+		r.realm.fields.keepOrder(o, names)
 	}
 	return o
 }
@@ -174,7 +174,7 @@ func (r *jsonReader) string() goja.Value {
 		case c == '"':
 			s := r.src[start:r.pos]
 			r.pos++
-			return r.w.rt.ToValue(strings.Clone(s))
+			return r.realm.rt.ToValue(strings.Clone(s))
 		case c == '\\':
 			return r.escapedString(start)
 		case c < 0x20:
@@ -269,7 +269,7 @@ func (r *jsonReader) number() goja.Value {
 	}
 	f, _ := strconv.ParseFloat(r.src[start:r.pos], 64) // overflow becomes infinity, as in JavaScript
 	if r.relaxed || r.legacy {
-		return r.w.rt.ToValue(f)
+		return r.realm.rt.ToValue(f)
 	}
 	return r.typedNumber(f)
 }
@@ -278,10 +278,10 @@ func (r *jsonReader) number() goja.Value {
 func (r *jsonReader) typedNumber(f float64) goja.Value {
 	switch {
 	case isInt32(f):
-		return r.w.wrap(&int32Value{w: r.w, n: int32(f)})
+		return r.realm.wrap(&int32Value{realm: r.realm, n: int32(f)})
 	case f == math.Trunc(f) && math.Abs(f) <= 1<<63 && !(f == 0 && math.Signbit(f)):
-		return r.w.newLong(clampInt64(f, false))
+		return r.realm.newLong(clampInt64(f, false))
 	default:
-		return r.w.wrap(&doubleValue{w: r.w, f: f})
+		return r.realm.wrap(&doubleValue{realm: r.realm, f: f})
 	}
 }

@@ -16,7 +16,7 @@ func (r *jsonReader) fromExtended(o *goja.Object) goja.Value {
 		return goja.Null()
 	}
 	for _, key := range o.Keys() {
-		read := extendedTypes(key)
+		read := extendedTypeReader(key)
 		if read == nil {
 			continue
 		}
@@ -28,15 +28,15 @@ func (r *jsonReader) fromExtended(o *goja.Object) goja.Value {
 	case !isMissing(o.Get("$date")):
 		return r.date(o.Get("$date"))
 	case !isMissing(o.Get("$code")):
-		c := &code{w: r.w, text: o.Get("$code").String()}
+		c := &code{realm: r.realm, text: o.Get("$code").String()}
 		c.scope, _ = o.Get("$scope").(*goja.Object)
-		return r.w.wrap(c)
+		return r.realm.wrap(c)
 	}
 	return r.dbRef(o)
 }
 
-// extendedTypes returns the reader for a key that names a type.
-func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value) goja.Value {
+// extendedTypeReader returns the reader for a key that names a type.
+func extendedTypeReader(key string) func(r *jsonReader, o *goja.Object, v goja.Value) goja.Value {
 	switch key {
 	case "$oid":
 		return (*jsonReader).oid
@@ -46,7 +46,7 @@ func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value)
 		return (*jsonReader).uuid
 	case "$symbol":
 		return func(r *jsonReader, _ *goja.Object, v goja.Value) goja.Value {
-			return r.w.wrap(&bsonSymbol{w: r.w, text: v.String()})
+			return r.realm.wrap(&bsonSymbol{realm: r.realm, text: v.String()})
 		}
 	case "$numberInt":
 		return (*jsonReader).numberInt
@@ -56,11 +56,11 @@ func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value)
 		return (*jsonReader).numberDouble
 	case "$numberDecimal":
 		return func(r *jsonReader, _ *goja.Object, v goja.Value) goja.Value {
-			return r.w.wrap(&decimal128{w: r.w, d: parseDecimal(r.w, v.String())})
+			return r.realm.wrap(&decimal128{realm: r.realm, d: parseDecimal(r.realm, v.String())})
 		}
 	case "$minKey", "$maxKey":
 		return func(r *jsonReader, _ *goja.Object, _ goja.Value) goja.Value {
-			return r.w.wrap(&minMaxKey{max: key == "$maxKey"})
+			return r.realm.wrap(&minMaxKey{max: key == "$maxKey"})
 		}
 	case "$regex", "$regularExpression":
 		return (*jsonReader).regex
@@ -74,13 +74,13 @@ func extendedTypes(key string) func(r *jsonReader, o *goja.Object, v goja.Value)
 func (r *jsonReader) oid(_ *goja.Object, v goja.Value) goja.Value {
 	id, ok := objectIDFromHex(v.String())
 	if !ok {
-		r.w.Errors.throwBSON(badObjectIDText)
+		r.realm.Errors.throwBSON(badObjectIDText)
 	}
-	return r.w.newObjectID(id)
+	return r.realm.newObjectID(id)
 }
 
 func (r *jsonReader) uuid(_ *goja.Object, v goja.Value) goja.Value {
-	return r.w.newBinary(bson.TypeBinaryUUID, callee{r.w, "UUID"}.uuidBytes(v.String()))
+	return r.realm.newBinary(bson.TypeBinaryUUID, callee{r.realm, "UUID"}.uuidBytes(v.String()))
 }
 
 func (r *jsonReader) binary(o *goja.Object, v goja.Value) goja.Value {
@@ -89,10 +89,10 @@ func (r *jsonReader) binary(o *goja.Object, v goja.Value) goja.Value {
 		text, sub = inner.Get("base64"), inner.Get("subType")
 	}
 	if isMissing(text) {
-		r.w.Errors.throwBSON("Unexpected Binary Extended JSON format " + quoteJSON(v.String()))
+		r.realm.Errors.throwBSON("Unexpected Binary Extended JSON format " + quoteJSON(v.String()))
 	}
 	data, _ := decodeBase64(text.String())
-	return r.w.newBinary(subtypeOf(sub), data)
+	return r.realm.newBinary(subtypeOf(sub), data)
 }
 
 // subtypeOf parses the hexadecimal string, or the number, of a binary subtype.
@@ -109,21 +109,21 @@ func subtypeOf(v goja.Value) byte {
 }
 
 func (r *jsonReader) numberInt(_ *goja.Object, v goja.Value) goja.Value {
-	n := callee{r.w, "$numberInt"}.integerFrom(v, 32)
+	n := callee{r.realm, "$numberInt"}.integerFrom(v, 32)
 	if r.relaxed || r.legacy {
-		return r.w.rt.ToValue(n)
+		return r.realm.rt.ToValue(n)
 	}
-	return r.w.wrap(&int32Value{w: r.w, n: int32(n)})
+	return r.realm.wrap(&int32Value{realm: r.realm, n: int32(n)})
 }
 
 // numberLong returns a Long where a JavaScript number would not be exact (rules/04-values-and-language
 // §4.10, fix).
 func (r *jsonReader) numberLong(_ *goja.Object, v goja.Value) goja.Value {
-	n := callee{r.w, "$numberLong"}.integerFrom(v, 64)
+	n := callee{r.realm, "$numberLong"}.integerFrom(v, 64)
 	if r.relaxed && isSafeInteger(n) {
-		return r.w.rt.ToValue(n)
+		return r.realm.rt.ToValue(n)
 	}
-	return r.w.newLong(n)
+	return r.realm.newLong(n)
 }
 
 func (r *jsonReader) numberDouble(_ *goja.Object, v goja.Value) goja.Value {
@@ -132,9 +132,9 @@ func (r *jsonReader) numberDouble(_ *goja.Object, v goja.Value) goja.Value {
 		f = math.Copysign(0, -1)
 	}
 	if r.relaxed {
-		return r.w.rt.ToValue(f)
+		return r.realm.rt.ToValue(f)
 	}
-	return r.w.wrap(&doubleValue{w: r.w, f: f})
+	return r.realm.wrap(&doubleValue{realm: r.realm, f: f})
 }
 
 func (r *jsonReader) regex(o *goja.Object, _ goja.Value) goja.Value {
@@ -149,7 +149,7 @@ func (r *jsonReader) regex(o *goja.Object, _ goja.Value) goja.Value {
 	if !isMissing(options) {
 		text = options.String()
 	}
-	return r.w.wrap(regExpClass().construct(r.w, []goja.Value{pattern, r.w.rt.ToValue(text)}))
+	return r.realm.wrap(regExpClass().construct(r.realm, []goja.Value{pattern, r.realm.rt.ToValue(text)}))
 }
 
 func (r *jsonReader) timestamp(_ *goja.Object, v goja.Value) goja.Value {
@@ -157,30 +157,30 @@ func (r *jsonReader) timestamp(_ *goja.Object, v goja.Value) goja.Value {
 	if !ok {
 		n, err := strconv.ParseUint(v.String(), 10, 64)
 		if err != nil {
-			r.w.Errors.throwBSON(badTimestamp)
+			r.realm.Errors.throwBSON(badTimestamp)
 		}
-		return r.w.newTimestamp(uint32(n>>32), uint32(n))
+		return r.realm.newTimestamp(uint32(n>>32), uint32(n))
 	}
-	return r.w.wrap(newTimestampFrom(r.w, []goja.Value{o}))
+	return r.realm.wrap(newTimestampFrom(r.realm, []goja.Value{o}))
 }
 
 func (r *jsonReader) date(v goja.Value) goja.Value {
 	if p, ok := payloadOf(v); ok && isLong(p) {
-		return r.w.marks.newDate(p.(*long).n)
+		return r.realm.marks.newDate(p.(*long).n)
 	}
 	switch {
 	case goja.IsNumber(v):
-		return r.w.intrinsics.newDate(v)
+		return r.realm.intrinsics.newDate(v)
 	case isString(v):
-		return r.w.intrinsics.newDate(r.w.intrinsics.parseDate(v))
+		return r.realm.intrinsics.newDate(r.realm.intrinsics.parseDate(v))
 	}
 	if p, ok := payloadOf(v); ok {
 		switch p.(type) {
 		case *int32Value, *doubleValue:
-			return r.w.intrinsics.newDate(r.w.rt.ToValue(v.ToFloat()))
+			return r.realm.intrinsics.newDate(r.realm.rt.ToValue(v.ToFloat()))
 		}
 	}
-	r.w.Errors.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)
+	r.realm.Errors.Throw("BSONRuntimeError", "Unrecognized type for EJSON date: "+typeOf(v), nil)
 	return nil
 }
 
@@ -197,7 +197,7 @@ func (r *jsonReader) dbRef(o *goja.Object) goja.Value {
 	if !isString(collection) || isMissing(id) || !(isMissing(db) || isString(db)) {
 		return o
 	}
-	ref := &dbRef{w: r.w, collection: collection.String(), oid: id}
+	ref := &dbRef{realm: r.realm, collection: collection.String(), oid: id}
 	if isString(db) {
 		ref.db = db.String()
 	}
@@ -208,11 +208,11 @@ func (r *jsonReader) dbRef(o *goja.Object) goja.Value {
 			return o
 		default:
 			if ref.fields == nil {
-				ref.fields = r.w.rt.NewObject()
+				ref.fields = r.realm.rt.NewObject()
 			}
 			setField(ref.fields, key, d.Get(key))
 		}
 	}
 	ref.splitNamespace()
-	return r.w.wrap(ref)
+	return r.realm.wrap(ref)
 }

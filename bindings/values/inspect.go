@@ -104,7 +104,7 @@ func (w *Realm) PrintjsonText(v goja.Value) string {
 
 // text inspects a value. It catches exceptions of a script's own methods.
 func (in *inspector) text(v goja.Value) (text string) {
-	if ex := in.w.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
+	if ex := in.realm.rt.Try(func() { text = in.value(v, 0, false) }); ex != nil {
 		// a trap or a toString of the script's own failed
 		return "[Uninspectable: " + plaintext.EscapeText(ex.Value().String()) + "]"
 	}
@@ -114,7 +114,7 @@ func (in *inspector) text(v goja.Value) (text string) {
 // inspector is the state of one call of Inspect. It follows Node's algorithm step by step, because the
 // layout depends on the order in which values are visited.
 type inspector struct {
-	w *Realm
+	realm *Realm
 	o InspectOptions
 
 	indent      int // column at which the value begins
@@ -142,7 +142,7 @@ func newInspector(w *Realm, o InspectOptions) *inspector {
 	o.MaxString = limit(o.MaxString, defaultMaxString)
 	o.Width = limit(o.Width, lineWidth)
 	o.Compact = cmp.Or(o.Compact, defaultCompact)
-	return &inspector{w: w, o: o}
+	return &inspector{realm: w, o: o}
 }
 
 func (in *inspector) maxItems() int {
@@ -188,7 +188,7 @@ func (in *inspector) value(v goja.Value, level int, single bool) string {
 	case goja.IsBigInt(v):
 		return in.paint(styleBigInt, v.String()+"n")
 	case goja.IsNumber(v):
-		return in.paint(styleNumber, numberText(in.w.rt, v.ToFloat()))
+		return in.paint(styleNumber, numberText(in.realm.rt, v.ToFloat()))
 	default:
 		return in.paint(styleBoolean, strconv.FormatBool(v.ToBoolean()))
 	}
@@ -205,7 +205,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if p, ok := payloadOf(o); ok {
 		return p.inspectText(in)
 	}
-	if in.w.printers.isOneLine(o) {
+	if in.realm.printers.isOneLine(o) {
 		return in.oneLine(o)
 	}
 	if isProxy(o) {
@@ -224,7 +224,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if text, ok := in.custom(o, level); ok {
 		return text
 	}
-	if b := in.w.minMaxKeyOfConstructor(o); b != nil {
+	if b := in.realm.minMaxKeyOfConstructor(o); b != nil {
 		return b.inspectText(in)
 	}
 	if o.ClassName() == "Date" {
@@ -238,7 +238,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if o.ClassName() == "Error" && !in.o.ErrorStacks {
 		return in.errorLine(o)
 	}
-	if in.w.marks.isFromServer(o) {
+	if in.realm.marks.isFromServer(o) {
 		in.serverDepth++
 		defer func() { in.serverDepth-- }()
 	}
@@ -247,7 +247,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 
 // printerText returns the text of an object with a printer. The text may contain the shell's colours.
 func (in *inspector) printerText(o *goja.Object) (string, bool) {
-	text, ok := in.w.printers.printerText(o)
+	text, ok := in.realm.printers.printerText(o)
 	if in.o.Color {
 		return plaintext.EscapeStyled(text), ok
 	}
@@ -269,7 +269,7 @@ func (in *inspector) reference(o *goja.Object) int {
 
 // oneLine formats an object as a leaf on a line of any width.
 func (in *inspector) oneLine(o *goja.Object) string {
-	line := &inspector{w: in.w, o: in.o, serverDepth: in.serverDepth}
+	line := &inspector{realm: in.realm, o: in.o, serverDepth: in.serverDepth}
 	line.o.Width = math.MaxInt
 	line.o.Compact = CompactFull
 	return line.container(o, 0)

@@ -17,8 +17,8 @@ import (
 // className returns the name of the object's constructor; known is false for an object without a
 // prototype.
 func (in *inspector) className(o *goja.Object) (name string, known bool) {
-	objects := &in.w.intrinsics
-	key := in.w.rt.ToValue("constructor")
+	objects := &in.realm.intrinsics
+	key := in.realm.rt.ToValue("constructor")
 	switch proto := o.Prototype(); {
 	case proto == nil:
 		return "", false
@@ -34,7 +34,7 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 		if !ok || !isFunction(ctor) || !in.isInstance(o, ctor) {
 			continue
 		}
-		if n, _ := in.ownProperty(ctor, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
+		if n, _ := in.ownProperty(ctor, in.realm.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
 			return n.String(), true
 		}
 	}
@@ -47,7 +47,7 @@ func (in *inspector) className(o *goja.Object) (name string, known bool) {
 
 // isInstance works like instanceof, without running script code.
 func (in *inspector) isInstance(o, ctor *goja.Object) bool {
-	proto, _ := in.ownProperty(ctor, in.w.rt.ToValue("prototype"))
+	proto, _ := in.ownProperty(ctor, in.realm.rt.ToValue("prototype"))
 	for p := o.Prototype(); p != nil; p = p.Prototype() {
 		if goja.Value(p) == proto {
 			return true
@@ -104,14 +104,14 @@ func (in *inspector) layoutOf(o *goja.Object, name string, known bool) entryLayo
 			s.entries = in.arrayEntries(o, n)
 		}
 	case isSet(o):
-		n := sizeOf(o, in.w.intrinsics.setSize)
+		n := sizeOf(o, in.realm.intrinsics.setSize)
 		braces("Set", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {
 			s.entries = in.setEntries(o, n)
 		}
 	case isMap(o):
-		n := sizeOf(o, in.w.intrinsics.mapSize)
+		n := sizeOf(o, in.realm.intrinsics.mapSize)
 		braces("Map", sized(n))
 		s.keys = o.Keys()
 		if n > 0 {
@@ -144,7 +144,7 @@ func (in *inspector) layoutOf(o *goja.Object, name string, known bool) entryLayo
 
 // setPlainLayout works like layoutOf, for objects that are neither collections nor functions.
 func (in *inspector) setPlainLayout(o *goja.Object, s *entryLayout, name string, known bool, tag string) {
-	s.keys = in.w.fields.keys(o)
+	s.keys = in.realm.fields.keys(o)
 	switch class := o.ClassName(); {
 	case class == "RegExp":
 		// The engine escapes slashes.
@@ -229,7 +229,7 @@ func bufferText(o *goja.Object) string {
 // functionText returns text such as [Function: name] or [class A extends B].
 func (in *inspector) functionText(o *goja.Object, class string, known bool, tag string) string {
 	name := ""
-	if n, _ := in.ownProperty(o, in.w.rt.ToValue("name")); n != nil && isString(n) {
+	if n, _ := in.ownProperty(o, in.realm.rt.ToValue("name")); n != nil && isString(n) {
 		name = n.String()
 	}
 	if o.ExportType() == typeOfCtor && strings.HasPrefix(o.String(), "class") {
@@ -271,7 +271,7 @@ func (in *inspector) classText(o *goja.Object, name, class string, known bool, t
 		return "[" + text + " extends [null prototype]]"
 	}
 	if parent := o.Prototype(); parent != nil {
-		if n, _ := in.ownProperty(parent, in.w.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
+		if n, _ := in.ownProperty(parent, in.realm.rt.ToValue("name")); n != nil && isString(n) && n.String() != "" {
 			text += " extends " + n.String()
 		}
 	}
@@ -296,7 +296,7 @@ func boxedType(o *goja.Object) string {
 func (in *inspector) boxed(o *goja.Object, class string) string {
 	style := map[string]style{"Number": styleNumber, "String": styleString, "Boolean": styleBoolean, "BigInt": styleBigInt,
 		"Symbol": styleSymbol}[class]
-	plain := inspector{w: in.w, o: in.o, indent: in.indent}
+	plain := inspector{realm: in.realm, o: in.o, indent: in.indent}
 	plain.o.Color = false
 	return in.paint(style, "["+class+": "+plain.value(unboxed(o), 0, false)+"]")
 }

@@ -31,7 +31,7 @@ func (in *inspector) container(o *goja.Object, level int) string {
 	s := in.layoutOf(o, name, known)
 	s.opening = plaintext.EscapeText(s.opening)
 	if in.o.ShowHidden {
-		s.keys, s.symbols = in.hiddenKeys(o), in.ownSymbols(o)
+		s.keys, s.symbols = in.allOwnKeys(o), in.ownSymbols(o)
 	}
 	if s.entries == nil && len(s.keys) == 0 && len(s.symbols) == 0 {
 		if s.baseSuffices {
@@ -83,10 +83,10 @@ func (in *inspector) container(o *goja.Object, level int) string {
 // property shows one entry of an object: its key and its value.
 func (in *inspector) property(o *goja.Object, key string, level int, array bool) string {
 	shown := in.key(key)
-	if in.o.ShowHidden && !in.enumerable(o, in.w.rt.ToValue(key)) {
+	if in.o.ShowHidden && !in.enumerable(o, in.realm.rt.ToValue(key)) {
 		shown = "[" + plaintext.EscapeLine(key) + "]"
 	}
-	return shown + ":" + in.namedValue(o, in.w.rt.ToValue(key), level, array)
+	return shown + ":" + in.namedValue(o, in.realm.rt.ToValue(key), level, array)
 }
 
 func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int, array bool) string {
@@ -96,17 +96,17 @@ func (in *inspector) symbolProperty(o *goja.Object, sym *goja.Symbol, level int,
 // namedValue returns the text after the colon of a property.
 func (in *inspector) namedValue(o *goja.Object, key goja.Value, level int, array bool) string {
 	if in.o.Compact != CompactFull || array {
-		return " " + in.slotText(o, key, level, 2)
+		return " " + in.propertyValueText(o, key, level, 2)
 	}
-	text := in.slotText(o, key, level, 3)
+	text := in.propertyValueText(o, key, level, 3)
 	if in.displayWidth(text) > in.o.Width {
 		return "\n" + strings.Repeat(" ", in.indent+3) + text
 	}
 	return " " + text
 }
 
-// slotText formats the value of a property, or describes its accessor. Accessors are never called.
-func (in *inspector) slotText(o *goja.Object, key goja.Value, level, indent int) string {
+// propertyValueText formats the value of a property, or describes its accessor. Accessors are never called.
+func (in *inspector) propertyValueText(o *goja.Object, key goja.Value, level, indent int) string {
 	v, accessor := in.ownProperty(o, key)
 	if accessor != "" {
 		return in.paint(styleSpecial, "["+accessor+"]")
@@ -141,7 +141,7 @@ func (in *inspector) ownProperty(o *goja.Object, key goja.Value) (v goja.Value, 
 
 // descriptor describes an own property, if there is one.
 func (in *inspector) descriptor(o *goja.Object, key goja.Value) (*goja.Object, bool) {
-	d, err := in.w.intrinsics.getOwnDescriptor(nil, o, key)
+	d, err := in.realm.intrinsics.getOwnDescriptor(nil, o, key)
 	if err != nil {
 		panic(err)
 	}
@@ -189,7 +189,7 @@ func (in *inspector) arrayEntries(o *goja.Object, length int) func(level int) []
 				i += holes
 				continue
 			}
-			output = append(output, in.slotText(o, in.w.rt.ToValue(key), level, 2))
+			output = append(output, in.propertyValueText(o, in.realm.rt.ToValue(key), level, 2))
 			i++
 		}
 		return in.appendMore(output, length-i)
@@ -210,7 +210,7 @@ func itemIndexes(o *goja.Object) (list []int) {
 
 // hasItem reports whether an array itself holds an item, rather than a hole, at key.
 func (in *inspector) hasItem(o *goja.Object, key string) bool {
-	_, ok := in.descriptor(o, in.w.rt.ToValue(key))
+	_, ok := in.descriptor(o, in.realm.rt.ToValue(key))
 	return ok
 }
 
@@ -236,7 +236,7 @@ func (in *inspector) setEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(members(o, in.w.intrinsics.setValues), func(v goja.Value) bool {
+		in.realm.rt.ForOf(members(o, in.realm.intrinsics.setValues), func(v goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}
@@ -253,7 +253,7 @@ func (in *inspector) mapEntries(o *goja.Object, size int) func(level int) []stri
 		var output []string
 		limit := in.maxItems()
 		in.indent += 2
-		in.w.rt.ForOf(members(o, in.w.intrinsics.mapEntries), func(entry goja.Value) bool {
+		in.realm.rt.ForOf(members(o, in.realm.intrinsics.mapEntries), func(entry goja.Value) bool {
 			if len(output) == limit {
 				return false
 			}

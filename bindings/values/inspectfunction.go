@@ -109,7 +109,7 @@ func (in *inspector) userOptions(depth int) *goja.Object {
 	default:
 		compact = in.o.Compact
 	}
-	o := in.w.rt.NewObject()
+	o := in.realm.rt.NewObject()
 	for _, field := range []struct {
 		name  string
 		value any
@@ -140,7 +140,7 @@ func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
 	if in.o.IgnoreCustom {
 		return "", false
 	}
-	show, isCallable := goja.AssertFunction(o.GetSymbol(in.w.customSymbol()))
+	show, isCallable := goja.AssertFunction(o.GetSymbol(in.realm.customSymbol()))
 	if !isCallable || isPrototype(o) {
 		return "", false
 	}
@@ -149,14 +149,14 @@ func (in *inspector) custom(o *goja.Object, level int) (text string, ok bool) {
 		depth -= level
 	}
 	options := in.userOptions(in.o.Depth)
-	must(options.Set("stylize", in.w.newFunction("stylize", func(call goja.FunctionCall) goja.Value {
+	must(options.Set("stylize", in.realm.newFunction("stylize", func(call goja.FunctionCall) goja.Value {
 		return call.Argument(0)
 	})))
-	levels := in.w.rt.ToValue(depth)
+	levels := in.realm.rt.ToValue(depth)
 	if depth == math.MaxInt {
-		levels = in.w.rt.ToValue(math.Inf(1))
+		levels = in.realm.rt.ToValue(math.Inf(1))
 	}
-	v, err := show(o, levels, options, in.w.InspectFunction())
+	v, err := show(o, levels, options, in.realm.InspectFunction())
 	if err != nil {
 		panic(err)
 	}

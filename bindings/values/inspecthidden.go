@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// hiddenKeys returns the names of all own properties of an object, except the items of an array.
-func (in *inspector) hiddenKeys(o *goja.Object) []string {
+// allOwnKeys returns the names of all own properties of an object, except the items of an array.
+func (in *inspector) allOwnKeys(o *goja.Object) []string {
 	names := o.GetOwnPropertyNames()
 	switch {
 	case o.ClassName() == "Array", o.ClassName() == "String", isTypedArray(o):
@@ -26,14 +26,14 @@ func isIndex(key string) bool {
 // ownSymbols returns an object's own symbols, except those of this package, which scripts cannot refer
 // to.
 func (in *inspector) ownSymbols(o *goja.Object) []*goja.Symbol {
-	own := []*goja.Symbol{in.w.marks.fromServer, in.w.printers.text, in.w.printers.line, in.w.marks.original,
-		in.w.fields.order}
-	list, err := in.w.intrinsics.ownSymbols(nil, o)
+	own := []*goja.Symbol{in.realm.marks.fromServer, in.realm.printers.text, in.realm.printers.line, in.realm.marks.original,
+		in.realm.fields.order}
+	list, err := in.realm.intrinsics.ownSymbols(nil, o)
 	if err != nil {
 		panic(err)
 	}
 	var symbols []*goja.Symbol
-	in.w.rt.ForOf(list, func(v goja.Value) bool {
+	in.realm.rt.ForOf(list, func(v goja.Value) bool {
 		if s, ok := v.(*goja.Symbol); ok && !slices.Contains(own, s) {
 			symbols = append(symbols, s)
 		}
@@ -55,7 +55,7 @@ func (in *inspector) sort(entries []string) {
 		return
 	}
 	slices.SortStableFunc(entries, func(a, b string) int {
-		v, err := in.o.Compare(in.w.rt.ToValue(a), in.w.rt.ToValue(b))
+		v, err := in.o.Compare(in.realm.rt.ToValue(a), in.realm.rt.ToValue(b))
 		if err != nil {
 			panic(err)
 		}

@@ -42,7 +42,7 @@ func constructorCall(w *Realm, p payload) string {
 }
 
 func inspectPayload(w *Realm, p payload) string {
-	return p.inspectText(&inspector{w: w, o: DefaultInspectOptions()})
+	return p.inspectText(&inspector{realm: w, o: DefaultInspectOptions()})
 }
 
 func callText(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }

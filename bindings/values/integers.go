@@ -43,7 +43,7 @@ func (c callee) integerFromNumber(f float64, bits int) int64 {
 		return math.MaxInt64
 	}
 	if math.IsNaN(f) || t >= limit || t < -limit {
-		c.throwNotInteger(c.w.rt.ToValue(f).String(), bits)
+		c.throwNotInteger(c.realm.rt.ToValue(f).String(), bits)
 	}
 	return int64(t)
 }
@@ -84,21 +84,21 @@ func (c callee) integerFrom(v goja.Value, bits int) int64 {
 func newNumberLong(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
-		return &long{w: w}
+		return &long{realm: w}
 	}
 	c := callee{w, "NumberLong"}
 	c.checkTypes(args, []string{"string", "number", "Long", "Int32"})
 	if goja.IsNumber(v) {
 		w.warnOnce("NumberLong" + numberWarning)
 	}
-	return &long{w: w, n: c.integerFrom(v, 64)}
+	return &long{realm: w, n: c.integerFrom(v, 64)}
 }
 
 // newLongFrom implements Long(x) and Long(low, high[, unsigned]).
 func newLongFrom(w *Realm, args []goja.Value) payload {
 	first, second := arg(args, 0), arg(args, 1)
 	if goja.IsNumber(first) && goja.IsNumber(second) {
-		return &long{w: w, n: fromBits(first, second), unsigned: arg(args, 2).ToBoolean()}
+		return &long{realm: w, n: fromBits(first, second), unsigned: arg(args, 2).ToBoolean()}
 	}
 	c := callee{w, "Long"}
 	unsigned := typeOf(second) == "boolean" && second.ToBoolean()
@@ -107,12 +107,12 @@ func newLongFrom(w *Realm, args []goja.Value) payload {
 		if err != nil {
 			c.throwNotInteger(first.String(), 64)
 		}
-		return &long{w: w, n: int64(n), unsigned: true}
+		return &long{realm: w, n: int64(n), unsigned: true}
 	}
 	if p, ok := payloadOf(first); ok && isLong(p) {
-		return &long{w: w, n: p.(*long).n, unsigned: unsigned || p.(*long).unsigned}
+		return &long{realm: w, n: p.(*long).n, unsigned: unsigned || p.(*long).unsigned}
 	}
-	return &long{w: w, n: c.integerFrom(first, 64), unsigned: unsigned}
+	return &long{realm: w, n: c.integerFrom(first, 64), unsigned: unsigned}
 }
 
 func isLong(p payload) bool {
@@ -124,14 +124,14 @@ func isLong(p payload) bool {
 func newNumberInt(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
-		return &int32Value{w: w}
+		return &int32Value{realm: w}
 	}
 	c := callee{w, "NumberInt"}
 	c.checkTypes(args, []string{"string", "number", "Long", "Int32"})
-	return &int32Value{w: w, n: int32(c.integerFrom(v, 32))}
+	return &int32Value{realm: w, n: int32(c.integerFrom(v, 32))}
 }
 
 // newInt32From implements Int32(x).
 func newInt32From(w *Realm, args []goja.Value) payload {
-	return &int32Value{w: w, n: int32(callee{w, "Int32"}.integerFrom(arg(args, 0), 32))}
+	return &int32Value{realm: w, n: int32(callee{w, "Int32"}.integerFrom(arg(args, 0), 32))}
 }

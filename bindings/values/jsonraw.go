@@ -17,10 +17,10 @@ const maxRawDepth = 100
 
 // writeLazy writes a document from its bytes. It returns false if its object may have other content.
 func (j *jsonWriter) writeLazy(l *lazyDoc) bool {
-	if l.exposed || l.o.Prototype() != j.w.lazyGuard.proto {
+	if l.exposed || l.o.Prototype() != j.realm.lazyGuard.proto {
 		return false
 	}
-	if _, ok := goja.AssertFunction(j.w.intrinsics.objectProto.Get("toBSON")); ok {
+	if _, ok := goja.AssertFunction(j.realm.intrinsics.objectProto.Get("toBSON")); ok {
 		return false
 	}
 	return j.rawDocument(l.body, 0)
@@ -135,7 +135,7 @@ func (j *jsonWriter) rawValue(name []byte, t bson.Type, value []byte, depth int)
 			return
 		}
 	}
-	j.nestedValue(string(name), j.w.decodeLazy(t, value, depth))
+	j.nestedValue(string(name), j.realm.decodeLazy(t, value, depth))
 }
 
 // rawNumber writes a number that is a plain JavaScript number.

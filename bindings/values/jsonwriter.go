@@ -13,7 +13,7 @@ import (
 
 // jsonWriter writes a JavaScript value as extended JSON, in the layout of JSON.stringify.
 type jsonWriter struct {
-	w                *Realm
+	realm                *Realm
 	nothingHasToBSON bool // see objectFields.nothingHasToBSON
 	canonical        bool
 	legacy           bool
@@ -97,7 +97,7 @@ func (j *jsonWriter) isOmitted(v goja.Value) bool {
 	case *goja.Symbol:
 		return true
 	case *goja.Object:
-		return isFunction(v) && j.w.minMaxKeyOfConstructor(v) == nil
+		return isFunction(v) && j.realm.minMaxKeyOfConstructor(v) == nil
 	case nil:
 		return false
 	default:
@@ -123,7 +123,7 @@ func (j *jsonWriter) value(v goja.Value) {
 	case goja.IsNumber(v):
 		j.rawNumber(v.ToFloat())
 	case goja.IsBigInt(v):
-		(&long{w: j.w, n: low64Bits(v.Export().(*big.Int))}).writeEJSON(j)
+		(&long{realm: j.realm, n: low64Bits(v.Export().(*big.Int))}).writeEJSON(j)
 	case typeOf(v) == "symbol":
 		j.raw("null")
 	default:
@@ -144,7 +144,7 @@ const (
 // although it is sent as a double (rules/04-values-and-language §4.10).
 func (j *jsonWriter) number(f float64, form numberForm) {
 	finite := !math.IsNaN(f) && !math.IsInf(f, 0)
-	text := j.w.rt.ToValue(f).String()
+	text := j.realm.rt.ToValue(f).String()
 	if finite && (!j.canonical || j.legacy && form != numberAny) {
 		j.raw(text)
 		return
@@ -167,7 +167,7 @@ func (j *jsonWriter) number(f float64, form numberForm) {
 }
 
 func (j *jsonWriter) object(o *goja.Object) {
-	if kindOf(o) != otherObject {
+	if objectKindOf(o) != otherObject {
 		j.container(o)
 		return
 	}
@@ -176,12 +176,12 @@ func (j *jsonWriter) object(o *goja.Object) {
 		p.writeEJSON(j)
 		return
 	}
-	if b := j.w.minMaxKeyOfConstructor(o); b != nil {
+	if b := j.realm.minMaxKeyOfConstructor(o); b != nil {
 		b.writeEJSON(j)
 		return
 	}
 	if data, ok := bytesOf(o); ok {
-		(&binaryValue{w: j.w, data: data}).writeEJSON(j)
+		(&binaryValue{realm: j.realm, data: data}).writeEJSON(j)
 		return
 	}
 	if isFunction(o) {
@@ -209,7 +209,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	if l := lazyOf(o); l != nil && j.writeLazy(l) {
 		return
 	}
-	if v, other := j.w.fields.callToBSON(o, j.nothingHasToBSON); other {
+	if v, other := j.realm.fields.callToBSON(o, j.nothingHasToBSON); other {
 		j.nestedValue("toBSON()", v) // the result may have a toBSON of its own, without end
 		return
 	}
@@ -228,7 +228,7 @@ func (j *jsonWriter) container(o *goja.Object) {
 	}
 }
 
-func (j *jsonWriter) fields(o *goja.Object) { j.w.fields.each(o, j.member) }
+func (j *jsonWriter) fields(o *goja.Object) { j.realm.fields.each(o, j.member) }
 
 func (j *jsonWriter) member(key string, v goja.Value) {
 	if j.isOmitted(v) {
@@ -241,7 +241,7 @@ func (j *jsonWriter) member(key string, v goja.Value) {
 // nestedValue writes v one level deeper.
 func (j *jsonWriter) nestedValue(name string, v goja.Value) {
 	if len(j.path) >= maxNesting {
-		j.w.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to EJSON")
+		j.realm.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to EJSON")
 	}
 	j.path = append(j.path, step{name: name})
 	j.value(v)
@@ -264,7 +264,7 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 func (j *jsonWriter) array(o *goja.Object) {
 	j.open('[')
 	for i := range arrayLength(o) {
-		j.element(i, j.w.fields.item(o, i))
+		j.element(i, j.realm.fields.item(o, i))
 	}
 	j.close(']')
 }
@@ -272,7 +272,7 @@ func (j *jsonWriter) array(o *goja.Object) {
 func (j *jsonWriter) set(o *goja.Object) {
 	j.open('[')
 	i := 0
-	j.w.rt.ForOf(members(o, j.w.intrinsics.setValues), func(v goja.Value) bool {
+	j.realm.rt.ForOf(members(o, j.realm.intrinsics.setValues), func(v goja.Value) bool {
 		j.element(i, v)
 		i++
 		return true
@@ -282,11 +282,11 @@ func (j *jsonWriter) set(o *goja.Object) {
 
 func (j *jsonWriter) mapObject(o *goja.Object) {
 	j.open('{')
-	j.w.rt.ForOf(members(o, j.w.intrinsics.mapEntries), func(entry goja.Value) bool {
+	j.realm.rt.ForOf(members(o, j.realm.intrinsics.mapEntries), func(entry goja.Value) bool {
 		pair := entry.(*goja.Object)
 		key := pair.Get("0")
 		if !isString(key) {
-			j.w.Errors.throwBSON("Can only serialize maps with string keys")
+			j.realm.Errors.throwBSON("Can only serialize maps with string keys")
 		}
 		j.member(key.String(), pair.Get("1"))
 		return true
@@ -301,7 +301,7 @@ func (j *jsonWriter) date(o *goja.Object) {
 		return
 	}
 	text := "NaN"
-	if ms, kept := j.w.marks.originalDate(o); kept {
+	if ms, kept := j.realm.marks.originalDate(o); kept {
 		text = strconv.FormatInt(ms, 10)
 	}
 	j.dateMillis(text)
@@ -356,7 +356,7 @@ func (j *jsonWriter) dateMillis(text string) {
 func (j *jsonWriter) enter(o *goja.Object) {
 	for i := range len(j.path) - 1 {
 		if j.path[i].obj == o {
-			j.w.Errors.throwBSON(cycleMessage(j.path, i))
+			j.realm.Errors.throwBSON(cycleMessage(j.path, i))
 		}
 	}
 	if len(j.path) > 0 {

@@ -18,7 +18,7 @@ import (
 // Until it is materialized, the object differs from ordinary objects in its prototype, and in the effect of
 // functions such as Object.freeze. lazyGuard hides both differences.
 type lazyDoc struct {
-	w            *Realm
+	realm            *Realm
 	o            *goja.Object // the object of scripts
 	body         []byte       // the elements
 	fields       []lazyField  // sorted; nil until several fields were requested
@@ -59,7 +59,7 @@ func (w *Realm) newLazy(d []byte, level int) goja.Value {
 		v, _ := w.decode(bson.TypeEmbeddedDocument, d, level)
 		return v
 	}
-	l := &lazyDoc{w: w, body: body, level: level}
+	l := &lazyDoc{realm: w, body: body, level: level}
 	l.o = w.rt.NewDynamicObject(l)
 	must(l.o.SetPrototype(w.lazyGuard.prototype()))
 	return l.o
@@ -140,7 +140,7 @@ func (l *lazyDoc) Delete(key string) bool {
 // ownValue works like Get, for a document that was materialized but is still in use by the operation that
 // materialized it.
 func (l *lazyDoc) ownValue(key string) goja.Value {
-	d, err := l.w.intrinsics.getOwnDescriptor(nil, l.o, l.w.rt.ToValue(key))
+	d, err := l.realm.intrinsics.getOwnDescriptor(nil, l.o, l.realm.rt.ToValue(key))
 	if err != nil {
 		panic(err)
 	}
@@ -254,7 +254,7 @@ func (l *lazyDoc) value(f *lazyField) goja.Value {
 }
 
 func (l *lazyDoc) decode(t bson.Type, value []byte) goja.Value {
-	return l.w.decodeLazy(t, value, l.level+1)
+	return l.realm.decodeLazy(t, value, l.level+1)
 }
 
 // decodeLazy decodes a value; documents in it are lazy.
@@ -287,7 +287,7 @@ func (l *lazyDoc) materialize() {
 		return
 	}
 	l.materialized = true
-	w := l.w
+	w := l.realm
 	o := w.rt.NewObject()
 	order := orderWatch{highest: -1}
 	for at, n := 0, 0; at < len(l.body); n++ {

@@ -17,19 +17,19 @@ const maxSafe = 1<<53 - 1
 
 type long struct {
 	readOnlyFields
-	w        *Realm
+	realm        *Realm
 	n        int64
 	unsigned bool
 }
 
-func (w *Realm) newLong(n int64) *goja.Object { return w.wrap(&long{w: w, n: n}) }
+func (w *Realm) newLong(n int64) *goja.Object { return w.wrap(&long{realm: w, n: n}) }
 
 func (*long) kind() kind          { return kindLong }
 func (*long) Keys() []string      { return []string{"high", "low", "unsigned"} }
 func (l *long) Has(k string) bool { return hasField(l, k) }
 
 func (l *long) Get(key string) goja.Value {
-	return l.w.longField(key, l.n, l.unsigned)
+	return l.realm.longField(key, l.n, l.unsigned)
 }
 
 func (w *Realm) longField(key string, n int64, unsigned bool) goja.Value {
@@ -93,7 +93,7 @@ func (l *long) decimalText() string { return l.text(10) }
 
 // primitiveValue returns the value in arithmetic and comparison: the nearest number
 // (rules/04-values-and-language §4.8).
-func (l *long) primitiveValue() goja.Value { return l.w.rt.ToValue(l.float()) }
+func (l *long) primitiveValue() goja.Value { return l.realm.rt.ToValue(l.float()) }
 
 func (l *long) isExact() bool { return isSafeInteger(l.n) && !(l.unsigned && l.n < 0) }
 
@@ -109,13 +109,13 @@ func (l *long) losesPrecision() bool {
 func (l *long) compare(o *long) int { return l.big().Cmp(o.big()) }
 
 func (l *long) newLike(n int64) goja.Value {
-	return l.w.wrap(&long{w: l.w, n: n, unsigned: l.unsigned})
+	return l.realm.wrap(&long{realm: l.realm, n: n, unsigned: l.unsigned})
 }
 
 // divide returns the quotient rounded towards zero; it throws for a zero divisor.
 func (l *long) divide(o *long) int64 {
 	if o.n == 0 {
-		l.w.Errors.throwBSON("division by zero")
+		l.realm.Errors.throwBSON("division by zero")
 	}
 	if l.unsigned {
 		return int64(uint64(l.n) / uint64(o.n))
@@ -125,7 +125,7 @@ func (l *long) divide(o *long) int64 {
 
 func (l *long) modulo(o *long) int64 {
 	if o.n == 0 {
-		l.w.Errors.throwBSON("division by zero")
+		l.realm.Errors.throwBSON("division by zero")
 	}
 	if l.unsigned {
 		return int64(uint64(l.n) % uint64(o.n))
@@ -153,7 +153,7 @@ func newIntegerMethod(w *Realm, name string, f func(self *long, args []goja.Valu
 		case *long:
 			return f(p, call.Arguments)
 		case *timestamp:
-			return f(&long{w: w, n: p.bits(), unsigned: true}, call.Arguments)
+			return f(&long{realm: w, n: p.bits(), unsigned: true}, call.Arguments)
 		}
 		w.Errors.throwType("Method " + name + " called on incompatible receiver")
 		return nil
@@ -229,7 +229,7 @@ func longMethods(w *Realm) []method {
 		return value(int32(l.n))
 	}, "toInt")
 	add(func(l *long, _ []goja.Value) goja.Value { return w.newLong(l.n) }, "toSigned")
-	add(func(l *long, _ []goja.Value) goja.Value { return w.wrap(&long{w: w, n: l.n, unsigned: true}) }, "toUnsigned")
+	add(func(l *long, _ []goja.Value) goja.Value { return w.wrap(&long{realm: w, n: l.n, unsigned: true}) }, "toUnsigned")
 	add(func(l *long, _ []goja.Value) goja.Value {
 		if l.isExact() {
 			return l.primitiveValue()
@@ -306,26 +306,26 @@ func (w *Realm) longOf(v goja.Value) *long {
 		case *long:
 			return p
 		case *timestamp:
-			return &long{w: w, n: p.bits(), unsigned: true}
+			return &long{realm: w, n: p.bits(), unsigned: true}
 		case *int32Value:
-			return &long{w: w, n: int64(p.n)}
+			return &long{realm: w, n: int64(p.n)}
 		case *doubleValue:
-			return &long{w: w, n: clampInt64(p.f, false)}
+			return &long{realm: w, n: clampInt64(p.f, false)}
 		}
 	}
 	switch typeOf(v) {
 	case "number":
-		return &long{w: w, n: clampInt64(v.ToFloat(), false)}
+		return &long{realm: w, n: clampInt64(v.ToFloat(), false)}
 	case "bigint":
 		b := v.Export().(*big.Int)
-		return &long{w: w, n: low64Bits(b)}
+		return &long{realm: w, n: low64Bits(b)}
 	case "string":
-		return &long{w: w, n: callee{w, "Long"}.parseInteger(v.String(), 64)}
+		return &long{realm: w, n: callee{w, "Long"}.parseInteger(v.String(), 64)}
 	case "object":
 		if o, ok := v.(*goja.Object); ok {
 			low, high := o.Get("low"), o.Get("high")
 			if goja.IsNumber(low) && goja.IsNumber(high) {
-				return &long{w: w, n: fromBits(low, high)}
+				return &long{realm: w, n: fromBits(low, high)}
 			}
 		}
 	}

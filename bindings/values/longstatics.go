@@ -20,17 +20,17 @@ func longStatics(w *Realm, c *class) {
 		{"UZERO", 0, true}, {"UONE", 1, true}, {"MAX_UNSIGNED_VALUE", -1, true},
 	}
 	for _, k := range constants {
-		defineHidden(c.ctor, k.name, w.wrapAs(&long{w: w, n: k.n, unsigned: k.unsigned}, c.proto))
+		defineHidden(c.ctor, k.name, w.wrapAs(&long{realm: w, n: k.n, unsigned: k.unsigned}, c.proto))
 	}
 	of := func(n int64, unsigned goja.Value) goja.Value {
-		return w.wrap(&long{w: w, n: n, unsigned: unsigned.ToBoolean()})
+		return w.wrap(&long{realm: w, n: n, unsigned: unsigned.ToBoolean()})
 	}
 	w.defineStatic(c, "fromInt", func(args []goja.Value) goja.Value {
 		return of(int64(int32(arg(args, 0).ToInteger())), arg(args, 1))
 	})
 	w.defineStatic(c, "fromNumber", func(args []goja.Value) goja.Value {
 		unsigned := arg(args, 1).ToBoolean()
-		return w.wrap(&long{w: w, n: clampInt64(arg(args, 0).ToFloat(), unsigned), unsigned: unsigned})
+		return w.wrap(&long{realm: w, n: clampInt64(arg(args, 0).ToFloat(), unsigned), unsigned: unsigned})
 	})
 	w.defineStatic(c, "fromBigInt", func(args []goja.Value) goja.Value {
 		b, ok := arg(args, 0).Export().(*big.Int)
@@ -74,7 +74,7 @@ func (w *Realm) parseLong(args []goja.Value, strict bool) goja.Value {
 	inRange := ok && (signed && b.IsInt64() || !signed && b.IsUint64())
 	switch {
 	case inRange:
-		return w.wrap(&long{w: w, n: low64Bits(b), unsigned: !signed})
+		return w.wrap(&long{realm: w, n: low64Bits(b), unsigned: !signed})
 	case strict && !ok:
 		w.Errors.throwBSON(fmt.Sprintf("Input: '%s' contains invalid characters for radix: %d", text, radix))
 	case strict:

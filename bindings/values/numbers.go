@@ -13,7 +13,7 @@ import (
 // int32Value is a number with the BSON type int32.
 type int32Value struct {
 	readOnlyFields
-	w *Realm
+	realm *Realm
 	n int32
 }
 
@@ -23,7 +23,7 @@ func (*int32Value) Has(key string) bool { return key == "value" }
 
 func (v *int32Value) Get(key string) goja.Value {
 	if key == "value" {
-		return v.w.rt.ToValue(v.n)
+		return v.realm.rt.ToValue(v.n)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func int32Class() classSpec {
 // doubleValue is a number with the BSON type double.
 type doubleValue struct {
 	readOnlyFields
-	w *Realm
+	realm *Realm
 	f float64
 }
 
@@ -74,7 +74,7 @@ func (*doubleValue) Has(key string) bool { return key == "value" }
 
 func (v *doubleValue) Get(key string) goja.Value {
 	if key == "value" {
-		return v.w.rt.ToValue(v.f)
+		return v.realm.rt.ToValue(v.f)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (v *doubleValue) encode(e *encoder) {
 }
 
 func (v *doubleValue) inspectText(in *inspector) string {
-	return "Double(" + in.paint(styleNumber, numberText(v.w.rt, v.f)) + ")"
+	return "Double(" + in.paint(styleNumber, numberText(v.realm.rt, v.f)) + ")"
 }
 
 func (v *doubleValue) writeEJSON(j *jsonWriter) { j.number(v.f, numberDouble) }
@@ -104,13 +104,13 @@ func doubleClass() classSpec {
 		construct: func(w *Realm, args []goja.Value) payload {
 			v := arg(args, 0)
 			if p, ok := payloadOf(v); ok && isLong(p) {
-				return &doubleValue{w: w, f: p.(*long).float()}
+				return &doubleValue{realm: w, f: p.(*long).float()}
 			}
 			if b, ok := v.Export().(*big.Int); ok {
 				f, _ := new(big.Float).SetInt(b).Float64()
-				return &doubleValue{w: w, f: f}
+				return &doubleValue{realm: w, f: f}
 			}
-			return &doubleValue{w: w, f: v.ToFloat()}
+			return &doubleValue{realm: w, f: v.ToFloat()}
 		},
 		methods: func(w *Realm) []method {
 			value := func(v *doubleValue, _ []goja.Value) goja.Value { return w.rt.ToValue(v.f) }

@@ -13,14 +13,14 @@ import (
 
 type objectID struct {
 	readOnlyFields
-	w  *Realm
+	realm  *Realm
 	id bson.ObjectID
 }
 
 // ObjectID returns an ObjectId.
 func (w *Realm) ObjectID(id bson.ObjectID) goja.Value { return w.newObjectID(id) }
 
-func (w *Realm) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{w: w, id: id}) }
+func (w *Realm) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{realm: w, id: id}) }
 
 func (*objectID) kind() kind     { return kindObjectID }
 func (*objectID) Keys() []string { return []string{"i0", "i1", "i2", "i3"} }
@@ -33,7 +33,7 @@ func (o *objectID) Get(key string) goja.Value {
 		return nil
 	}
 	group := o.id[(key[1]-'0')*3:]
-	return o.w.rt.ToValue(uint32(group[0])<<16 | uint32(group[1])<<8 | uint32(group[2]))
+	return o.realm.rt.ToValue(uint32(group[0])<<16 | uint32(group[1])<<8 | uint32(group[2]))
 }
 
 func (o *objectID) encode(e *encoder) {
@@ -160,13 +160,13 @@ func newObjectIDFrom(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optionalArg})
 	if isMissing(v) {
-		return &objectID{w: w, id: bson.NewObjectIDFromTimestamp(w.opts.Now())}
+		return &objectID{realm: w, id: bson.NewObjectIDFromTimestamp(w.opts.Now())}
 	}
 	id, problem := objectIDOf(v)
 	if problem != "" {
 		w.Errors.throwBSON(problem)
 	}
-	return &objectID{w: w, id: id}
+	return &objectID{realm: w, id: id}
 }
 
 // objectIDOf converts an argument of ObjectId; problem is the message of the BSONError if that is

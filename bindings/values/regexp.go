@@ -12,7 +12,7 @@ import (
 // bsonRegExp is a regular expression that is represented as BSON, not as a RegExp.
 type bsonRegExp struct {
 	readOnlyFields
-	w                *Realm
+	realm                *Realm
 	pattern, options string
 }
 
@@ -23,9 +23,9 @@ func (r *bsonRegExp) Has(k string) bool { return hasField(r, k) }
 func (r *bsonRegExp) Get(key string) goja.Value {
 	switch key {
 	case "pattern":
-		return r.w.rt.ToValue(r.pattern)
+		return r.realm.rt.ToValue(r.pattern)
 	case "options":
-		return r.w.rt.ToValue(r.options)
+		return r.realm.rt.ToValue(r.options)
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func (r *bsonRegExp) Get(key string) goja.Value {
 func (r *bsonRegExp) encode(e *encoder) { e.regex(r.pattern, r.options) }
 
 func (r *bsonRegExp) inspectText(in *inspector) string {
-	return "BSONRegExp(" + in.nested(r.w.rt.ToValue(r.pattern)) + ", " + in.nested(r.w.rt.ToValue(r.options)) + ")"
+	return "BSONRegExp(" + in.nested(r.realm.rt.ToValue(r.pattern)) + ", " + in.nested(r.realm.rt.ToValue(r.options)) + ")"
 }
 
 func (r *bsonRegExp) writeEJSON(j *jsonWriter) { j.regex(r.pattern, r.options) }
@@ -44,7 +44,7 @@ func regExpClass() classSpec {
 		construct: func(w *Realm, args []goja.Value) payload {
 			pattern, options := arg(args, 0), arg(args, 1)
 			callee{w, "BSONRegExp"}.checkTypes(args, []string{"string"})
-			r := &bsonRegExp{w: w, pattern: pattern.String()}
+			r := &bsonRegExp{realm: w, pattern: pattern.String()}
 			if !isMissing(options) {
 				r.options = sortedOptions(options.String())
 			}
@@ -89,7 +89,7 @@ func bsonOptions(flags string) string {
 // options.
 func (w *Realm) regexToJS(pattern, options string) goja.Value {
 	keep := func() goja.Value {
-		return w.wrap(&bsonRegExp{w: w, pattern: pattern, options: options})
+		return w.wrap(&bsonRegExp{realm: w, pattern: pattern, options: options})
 	}
 	if strings.Trim(options, "imsu") != "" || sortedOptions(options) != options {
 		return keep()

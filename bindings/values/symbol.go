@@ -9,7 +9,7 @@ import (
 // bsonSymbol is the deprecated BSON type symbol.
 type bsonSymbol struct {
 	readOnlyFields
-	w    *Realm
+	realm    *Realm
 	text string
 }
 
@@ -19,7 +19,7 @@ func (*bsonSymbol) Has(k string) bool { return k == "value" }
 
 func (s *bsonSymbol) Get(key string) goja.Value {
 	if key == "value" {
-		return s.w.rt.ToValue(s.text)
+		return s.realm.rt.ToValue(s.text)
 	}
 	return nil
 }
@@ -30,7 +30,7 @@ func (s *bsonSymbol) encode(e *encoder) {
 }
 
 func (s *bsonSymbol) inspectText(in *inspector) string {
-	return "BSONSymbol(" + in.nested(s.w.rt.ToValue(s.text)) + ")"
+	return "BSONSymbol(" + in.nested(s.realm.rt.ToValue(s.text)) + ")"
 }
 
 func (s *bsonSymbol) writeEJSON(j *jsonWriter) { j.pair("$symbol", s.text) }
@@ -40,7 +40,7 @@ func symbolClass() classSpec {
 		name: "BSONSymbol", bsontype: "BSONSymbol", parent: noParent,
 		construct: func(w *Realm, args []goja.Value) payload {
 			callee{w, "BSONSymbol"}.checkTypes(args, []string{"string"})
-			return &bsonSymbol{w: w, text: args[0].String()}
+			return &bsonSymbol{realm: w, text: args[0].String()}
 		},
 		methods: func(w *Realm) []method {
 			text := func(s *bsonSymbol, _ []goja.Value) goja.Value { return w.rt.ToValue(s.text) }

@@ -13,17 +13,17 @@ import (
 
 type timestamp struct {
 	readOnlyFields
-	w    *Realm
+	realm    *Realm
 	t, i uint32
 }
 
-func (w *Realm) newTimestamp(t, i uint32) *goja.Object { return w.wrap(&timestamp{w: w, t: t, i: i}) }
+func (w *Realm) newTimestamp(t, i uint32) *goja.Object { return w.wrap(&timestamp{realm: w, t: t, i: i}) }
 
 func (*timestamp) kind() kind           { return kindTimestamp }
 func (*timestamp) Keys() []string       { return []string{"high", "low", "unsigned"} }
 func (ts *timestamp) Has(k string) bool { return hasField(ts, k) }
 
-func (ts *timestamp) Get(key string) goja.Value { return ts.w.longField(key, ts.bits(), true) }
+func (ts *timestamp) Get(key string) goja.Value { return ts.realm.longField(key, ts.bits(), true) }
 
 // bits returns the value as the server compares it: the seconds in the high half, the increment in the
 // low half.
@@ -35,9 +35,9 @@ func (ts *timestamp) decimalText() string { return strconv.FormatUint(uint64(ts.
 // a second differ only in the last digits, and < has to distinguish them.
 func (ts *timestamp) primitiveValue() goja.Value {
 	if n := ts.bits(); isSafeInteger(n) && n >= 0 {
-		return ts.w.rt.ToValue(n)
+		return ts.realm.rt.ToValue(n)
 	}
-	return ts.w.rt.ToValue(new(big.Int).SetUint64(uint64(ts.bits())))
+	return ts.realm.rt.ToValue(new(big.Int).SetUint64(uint64(ts.bits())))
 }
 
 func (*timestamp) losesPrecision() bool { return false }
@@ -106,14 +106,14 @@ func newTimestampFrom(w *Realm, args []goja.Value) payload {
 	first, second := arg(args, 0), arg(args, 1)
 	if typeOf(first) == "bigint" {
 		n := w.longOf(first).n
-		return &timestamp{w: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
+		return &timestamp{realm: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
 	}
 	callee{w, "Timestamp"}.checkTypes(args, []string{"number", "object", optionalArg}, []string{"number", optionalArg})
 	if p, ok := payloadOf(first); ok {
 		switch p.(type) {
 		case *long, *timestamp:
 			n := w.longOf(first).n
-			return &timestamp{w: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
+			return &timestamp{realm: w, t: uint32(uint64(n) >> 32), i: uint32(n)}
 		}
 	}
 	if o, ok := first.(*goja.Object); ok {
@@ -121,7 +121,7 @@ func newTimestampFrom(w *Realm, args []goja.Value) payload {
 		if isMissing(t) || isMissing(i) {
 			w.Errors.throwBSON(badTimestamp)
 		}
-		return &timestamp{w: w, t: w.timestampPart("t", t), i: w.timestampPart("i", i)}
+		return &timestamp{realm: w, t: w.timestampPart("t", t), i: w.timestampPart("i", i)}
 	}
 	zero := w.rt.ToValue(0)
 	if isMissing(first) {
@@ -130,7 +130,7 @@ func newTimestampFrom(w *Realm, args []goja.Value) payload {
 	if goja.IsUndefined(second) {
 		second = zero
 	}
-	return &timestamp{w: w, t: w.timestampPart("t", first), i: w.timestampPart("i", second)}
+	return &timestamp{realm: w, t: w.timestampPart("t", first), i: w.timestampPart("i", second)}
 }
 
 const badTimestamp = "A Timestamp can only be constructed with: bigint, Long, or { t: number; i: number }"

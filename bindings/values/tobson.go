@@ -20,7 +20,7 @@ const maxNesting = 2000
 // instances documents. Errors are *goja.Exception with a BSONError, or with the exception of a getter
 // or toBSON method of the value.
 func (w *Realm) ToBSON(v goja.Value) (bson.RawValue, error) {
-	e := encoder{w: w}
+	e := encoder{realm: w}
 	if ex := w.rt.Try(func() { e.begin(v) }); ex != nil {
 		return bson.RawValue{}, ex
 	}
@@ -45,7 +45,7 @@ func (w *Realm) DocFromJS(v goja.Value) (bson.Raw, error) {
 // encoder appends BSON to buf. value sets typ to the type of the appended value, or to 0 if BSON cannot
 // represent the value.
 type encoder struct {
-	w                *Realm
+	realm                *Realm
 	nothingHasToBSON bool // see objectFields.nothingHasToBSON
 	buf              []byte
 	typ              bson.Type
@@ -54,25 +54,25 @@ type encoder struct {
 }
 
 func (e *encoder) begin(v goja.Value) {
-	e.nothingHasToBSON = e.w.fields.nothingHasToBSON()
+	e.nothingHasToBSON = e.realm.fields.nothingHasToBSON()
 	e.value(v)
 }
 
 func (e *encoder) appendRoot(v goja.Value) {
 	o, ok := v.(*goja.Object)
 	if !ok {
-		e.w.Errors.throwBSON("serialize does not support non-object as the root input")
+		e.realm.Errors.throwBSON("serialize does not support non-object as the root input")
 	}
 	e.begin(o)
 	switch e.typ {
 	case bson.TypeEmbeddedDocument:
 	case bson.TypeArray:
-		e.w.Errors.throwBSON("serialize does not support an array as the root input")
+		e.realm.Errors.throwBSON("serialize does not support an array as the root input")
 	default:
 		if _, wrapped := payloadOf(o); wrapped {
-			e.w.Errors.throwBSON("BSON types cannot be serialized as a document")
+			e.realm.Errors.throwBSON("BSON types cannot be serialized as a document")
 		}
-		e.w.Errors.throwBSON("date, regexp, typedarray, and arraybuffer cannot be BSON documents")
+		e.realm.Errors.throwBSON("date, regexp, typedarray, and arraybuffer cannot be BSON documents")
 	}
 }
 
@@ -119,11 +119,11 @@ func (e *encoder) number(v goja.Value) {
 }
 
 func (e *encoder) object(o *goja.Object) {
-	if ms, ok := e.w.Memory.DateMillis(o); ok {
+	if ms, ok := e.realm.Memory.DateMillis(o); ok {
 		e.dateAt(ms)
 		return
 	}
-	switch kindOf(o) {
+	switch objectKindOf(o) {
 	case plainObject:
 		if !e.appendToBSON(o) {
 			e.document(o)
@@ -176,7 +176,7 @@ func (e *encoder) object(o *goja.Object) {
 // appendToBSON appends the result of the method toBSON. It returns false if there is none, or if it
 // returns the object itself.
 func (e *encoder) appendToBSON(o *goja.Object) bool {
-	v, other := e.w.fields.callToBSON(o, e.nothingHasToBSON)
+	v, other := e.realm.fields.callToBSON(o, e.nothingHasToBSON)
 	if other {
 		e.enter(o) // a result may have a toBSON of its own, without end
 		e.value(v)
@@ -195,7 +195,7 @@ func unboxed(o *goja.Object) goja.Value {
 }
 
 func (e *encoder) function(o *goja.Object) {
-	if b := e.w.minMaxKeyOfConstructor(o); b != nil {
+	if b := e.realm.minMaxKeyOfConstructor(o); b != nil {
 		b.encode(e)
 		return
 	}
@@ -208,9 +208,9 @@ func (e *encoder) date(o *goja.Object) {
 		e.dateAt(t.UnixMilli())
 		return
 	}
-	ms, kept := e.w.marks.originalDate(o)
+	ms, kept := e.realm.marks.originalDate(o)
 	if !kept {
-		e.w.Errors.throwBSON("Invalid Date cannot be converted to BSON")
+		e.realm.Errors.throwBSON("Invalid Date cannot be converted to BSON")
 	}
 	e.dateAt(ms)
 }
@@ -223,7 +223,7 @@ func (e *encoder) dateAt(ms int64) {
 func (e *encoder) regexp(o *goja.Object) {
 	source, flags := sourceAndFlags(o)
 	if strings.ContainsRune(source, 0) {
-		e.w.Errors.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(source))
+		e.realm.Errors.throwBSON("BSON Regex patterns cannot contain null bytes, found: " + quoteJSON(source))
 	}
 	e.regex(source, bsonOptions(flags))
 }
@@ -232,11 +232,11 @@ func (e *encoder) regexp(o *goja.Object) {
 func (e *encoder) enter(o *goja.Object) {
 	for _, outer := range e.stack {
 		if outer == o {
-			e.w.Errors.throwBSON("Cannot convert circular structure to BSON")
+			e.realm.Errors.throwBSON("Cannot convert circular structure to BSON")
 		}
 	}
 	if len(e.stack) >= maxNesting {
-		e.w.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
+		e.realm.Errors.throwBSON("Cannot convert a value nested more than " + strconv.Itoa(maxNesting) + " levels to BSON")
 	}
 	if e.stack == nil {
 		e.stack = e.initialStack[:0]
@@ -262,20 +262,20 @@ func (e *encoder) document(o *goja.Object) {
 func (e *encoder) end(start int32) {
 	e.buf = append(e.buf, 0)
 	if len(e.buf) > math.MaxInt32 {
-		e.w.Errors.throwBSON("Document is larger than the maximum size 2147483647")
+		e.realm.Errors.throwBSON("Document is larger than the maximum size 2147483647")
 	}
 	e.buf = bsoncore.UpdateLength(e.buf, start, int32(len(e.buf))-start)
 }
 
 func (e *encoder) fields(o *goja.Object) {
 	e.enter(o)
-	e.w.fields.each(o, e.element)
+	e.realm.fields.each(o, e.element)
 	e.leave()
 }
 
 func (e *encoder) mapFields(o *goja.Object) {
 	e.enter(o)
-	e.w.rt.ForOf(members(o, e.w.intrinsics.mapEntries), func(entry goja.Value) bool {
+	e.realm.rt.ForOf(members(o, e.realm.intrinsics.mapEntries), func(entry goja.Value) bool {
 		pair := entry.(*goja.Object)
 		e.element(pair.Get("0").String(), pair.Get("1"))
 		return true
@@ -286,7 +286,7 @@ func (e *encoder) mapFields(o *goja.Object) {
 // element appends one field; it appends nothing for a value that BSON cannot represent.
 func (e *encoder) element(key string, v goja.Value) {
 	if strings.IndexByte(key, 0) >= 0 {
-		e.w.Errors.throwBSON("key " + key + " must not contain null bytes")
+		e.realm.Errors.throwBSON("key " + key + " must not contain null bytes")
 	}
 	header := len(e.buf)
 	e.buf = append(append(append(e.buf, 0), key...), 0)
@@ -304,7 +304,7 @@ func (e *encoder) array(o *goja.Object) {
 	e.buf = buf
 	n := arrayLength(o)
 	for i := range n {
-		e.item(strconv.Itoa(i), e.w.fields.item(o, i))
+		e.item(strconv.Itoa(i), e.realm.fields.item(o, i))
 	}
 	e.end(start)
 	e.leave()
@@ -324,7 +324,7 @@ func (e *encoder) set(o *goja.Object) {
 	start, buf := bsoncore.AppendDocumentStart(e.buf)
 	e.buf = buf
 	i := 0
-	e.w.rt.ForOf(members(o, e.w.intrinsics.setValues), func(v goja.Value) bool {
+	e.realm.rt.ForOf(members(o, e.realm.intrinsics.setValues), func(v goja.Value) bool {
 		e.item(strconv.Itoa(i), v)
 		i++
 		return true

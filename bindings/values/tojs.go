@@ -196,7 +196,7 @@ func (w *Realm) decodeScalar(t bson.Type, value []byte) goja.Value {
 		return w.newBinary(sub, append([]byte(nil), data...))
 	case bson.TypeDecimal128:
 		high, low, _, _ := bsoncore.ReadDecimal128(value)
-		return w.wrap(&decimal128{w: w, d: bson.NewDecimal128(high, low)})
+		return w.wrap(&decimal128{realm: w, d: bson.NewDecimal128(high, low)})
 	case bson.TypeMinKey, bson.TypeMaxKey:
 		return w.wrap(&minMaxKey{max: t == bson.TypeMaxKey})
 	default:
@@ -211,16 +211,16 @@ func (w *Realm) decodeRare(t bson.Type, value []byte) goja.Value {
 		return w.regexToJS(pattern, options)
 	case bson.TypeJavaScript:
 		text, _, _ := bsoncore.ReadJavaScript(value)
-		return w.wrap(&code{w: w, text: text})
+		return w.wrap(&code{realm: w, text: text})
 	case bson.TypeCodeWithScope:
 		text, scope, _, _ := bsoncore.ReadCodeWithScope(value)
-		return w.wrap(&code{w: w, text: text, scope: w.DocToJS(scope)})
+		return w.wrap(&code{realm: w, text: text, scope: w.DocToJS(scope)})
 	case bson.TypeSymbol:
 		text, _, _ := bsoncore.ReadSymbol(value)
-		return w.wrap(&bsonSymbol{w: w, text: text})
+		return w.wrap(&bsonSymbol{realm: w, text: text})
 	case bson.TypeDBPointer:
 		ns, id, _, _ := bsoncore.ReadDBPointer(value)
-		return w.wrap(&dbRef{w: w, collection: ns, oid: w.newObjectID(id), pointer: true})
+		return w.wrap(&dbRef{realm: w, collection: ns, oid: w.newObjectID(id), pointer: true})
 	default:
 		return goja.Undefined()
 	}
@@ -263,7 +263,7 @@ func isDBRef(body []byte) bool {
 
 // decodeDBRef decodes a document for which isDBRef returns true.
 func (w *Realm) decodeDBRef(body []byte, level int) goja.Value {
-	ref := &dbRef{w: w}
+	ref := &dbRef{realm: w}
 	for position := 0; len(body) > 0; position++ {
 		t, key, value, rest, _ := rawdoc.NextElement(body)
 		body = rest

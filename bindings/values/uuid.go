@@ -20,9 +20,9 @@ func uuidClass() classSpec {
 			c := callee{w, "UUID"}
 			c.checkTypes(args, []string{"string", optionalArg})
 			if goja.IsUndefined(arg(args, 0)) {
-				return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: randomUUID()}
+				return &binaryValue{realm: w, sub: bson.TypeBinaryUUID, data: randomUUID()}
 			}
-			return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: c.uuidBytes(args[0].String())}
+			return &binaryValue{realm: w, sub: bson.TypeBinaryUUID, data: c.uuidBytes(args[0].String())}
 		},
 		methods: func(w *Realm) []method {
 			dashed := func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(humanize.UUID(b.data)) }
@@ -122,6 +122,6 @@ func newLegacyUUID(name string, order byteOrder) func(*Realm, []goja.Value) payl
 			data = c.uuidBytes(strings.Trim(v.String(), "{}"))
 		}
 		order(data)
-		return &binaryValue{w: w, sub: bson.TypeBinaryUUIDOld, data: data}
+		return &binaryValue{realm: w, sub: bson.TypeBinaryUUIDOld, data: data}
 	}
 }

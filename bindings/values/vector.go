@@ -42,7 +42,7 @@ func (b *binaryValue) vectorText(in *inspector) (string, bool) {
 		call, array = "fromFloat32Array", "Float32Array"
 		for ; len(items) > 0; items = items[4:] {
 			f := math.Float32frombits(binary.LittleEndian.Uint32(items))
-			texts = append(texts, numberText(b.w.rt, float64(f)))
+			texts = append(texts, numberText(b.realm.rt, float64(f)))
 		}
 	case vectorBits:
 		call, array = "fromPackedBits", "Uint8Array"
@@ -77,10 +77,10 @@ func floatItem(v goja.Value) float64 {
 // typedVector returns the items as a typed array, if they are of the wanted type.
 func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 	if b.sub != subtypeVector || len(b.data) < 2 || b.data[0] != want {
-		b.w.Errors.throwBSON("Binary datatype field is not " + array)
+		b.realm.Errors.throwBSON("Binary datatype field is not " + array)
 	}
 	items := append([]byte(nil), b.data[2:]...)
-	return b.w.intrinsics.typedArray(array, b.w.rt.ToValue(b.w.rt.NewArrayBuffer(items)))
+	return b.realm.intrinsics.typedArray(array, b.realm.rt.ToValue(b.realm.rt.NewArrayBuffer(items)))
 }
 
 // newVector implements Binary.fromInt8Array(items) and similar functions.

@@ -87,7 +87,7 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 // actionCluster returns the cluster for actions.
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
-		Client: c.client, ClientOptions: c.settings, Address: c.address, Clock: clock, Consent: c.consent,
+		Client: c.client, ClientOptions: c.clientOptions, Address: c.address, Clock: clock, Consent: c.consent,
 		RunComputation: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return withGC(frequentGC, compute) },
 	}
 }
@@ -104,7 +104,7 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 
 // showResult prints the result of a run, and how to continue.
 func (o *planActionFlags) showResult(ctx context.Context, env environment, r action.PlanResult, err error) error {
-	if r.Plan == "" && r.AlreadyReached == "" { // the run has not begun
+	if r.PlanID == "" && r.AlreadyReached == "" { // the run has not begun
 		return preferTimeout(ctx, err)
 	}
 	to := env.out()

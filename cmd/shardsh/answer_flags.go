@@ -68,7 +68,7 @@ func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
 		if o.format == "json" {
 			to = env.jsonOut()
 		}
-		return buffered(to, show)
+		return writeBuffered(to, show)
 	}
 	return safefile.Replace(o.file, show)
 }
@@ -84,7 +84,7 @@ func (o *answerFlags) print(env environment, value any, text func() string) erro
 	})
 }
 
-func buffered(to io.Writer, show func(io.Writer) error) error {
+func writeBuffered(to io.Writer, show func(io.Writer) error) error {
 	b := bufio.NewWriter(to)
 	if err := show(b); err != nil {
 		return err

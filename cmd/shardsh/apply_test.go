@@ -206,7 +206,7 @@ func TestRunSaysThatDocumentsDiffer(t *testing.T) {
 	} {
 		var out strings.Builder
 		err := new(planActionFlags).showResult(t.Context(), environment{streams: streams{stdout: &out, stderr: io.Discard}}, action.PlanResult{
-			Plan: "plan-1", Steps: 1, Finished: step.err == nil, Verify: step.verify}, step.err)
+			PlanID: "plan-1", Steps: 1, Finished: step.err == nil, Verify: step.verify}, step.err)
 		if code := exitCode(t.Context(), err); code != step.code || !strings.Contains(out.String(), step.stdout) {
 			t.Errorf("%+v: exit code %d, %q", step, code, out.String())
 		}

@@ -93,7 +93,7 @@ func (o *checkFlags) refuse(env environment, err error) error {
 	if !slices.Contains(env.args, "--output=nagios") && (at < 0 || at+1 >= len(env.args) || env.args[at+1] != "nagios") {
 		return err
 	}
-	reports := []check.Report{{Failure: check.RuleFailure{Message: secret.Redact(err.Error())}}}
+	reports := []check.Report{{Failure: check.ReadFailure{Message: secret.Redact(err.Error())}}}
 	return errors.Join(machine.WriteNagios(env.out(), reports), nagiosExit(reports))
 }
 

@@ -25,8 +25,8 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// checkedCluster is one of the clusters to be checked.
-type checkedCluster struct {
+// clusterToCheck is one of the clusters to be checked.
+type clusterToCheck struct {
 	flags  clusterFlags
 	from   string
 	target targets.Target // for a cluster of a fleet
@@ -40,10 +40,10 @@ func (o *checkFlags) flagsForAddress(address string) clusterFlags {
 }
 
 // clusters returns the clusters of the command line, or of the fleet.
-func (o *checkFlags) clusters() (list []checkedCluster) {
+func (o *checkFlags) clusters() (list []clusterToCheck) {
 	for _, t := range o.fleet.list {
 		one := o.flagsForTarget(t)
-		list = append(list, checkedCluster{one.clusterFlags, one.from, t})
+		list = append(list, clusterToCheck{one.clusterFlags, one.from, t})
 	}
 	if o.fleet.isFleet() {
 		return list
@@ -53,7 +53,7 @@ func (o *checkFlags) clusters() (list []checkedCluster) {
 		addresses = []string{o.server.Address}
 	}
 	for _, address := range addresses {
-		list = append(list, checkedCluster{flags: o.flagsForAddress(address), from: o.from})
+		list = append(list, clusterToCheck{flags: o.flagsForAddress(address), from: o.from})
 	}
 	return list
 }
@@ -101,7 +101,7 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 }
 
 // askPasswordOnce asks the user for a password before several clusters need it at the same time.
-func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clusters []checkedCluster) error {
+func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clusters []clusterToCheck) error {
 	password, _ := env.getenv(target.PasswordVariable)
 	if len(clusters) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
 		password != "" {
@@ -122,7 +122,7 @@ func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clust
 // checkOne checks one cluster; with --wait it repeats the check until it passes. The error is that of a
 // signal, or of the command line.
 func (o *checkFlags) checkOne(
-	ctx context.Context, env environment, cluster checkedCluster, of int,
+	ctx context.Context, env environment, cluster clusterToCheck, of int,
 ) (check.Report, error) {
 	bounded, cancel := o.withTimeout(ctx)
 	defer cancel()
@@ -131,15 +131,15 @@ func (o *checkFlags) checkOne(
 	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // there is one progress line, for one cluster
 	verb := o.action
 	verb.Address, verb.ReadCounts = a.address(), o.format == "json" || o.format == "prometheus"
-	verb.DescribeError = func(err error) (check.RuleFailure, bool) {
+	verb.DescribeError = func(err error) (check.ReadFailure, bool) {
 		if o.fleet.isFleet() && !errors.As(context.Cause(ctx), new(signalError)) {
-			return asTrouble(preferTimeout(bounded, err)), true // reported like the other clusters
+			return ruleFailureOf(preferTimeout(bounded, err)), true // reported like the other clusters
 		}
 		unknown := errors.As(err, new(*diagnosis.NotFoundError)) && o.format != "nagios" // 2 is critical for Nagios
 		if unknown || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
-			return check.RuleFailure{}, false
+			return check.ReadFailure{}, false
 		}
-		return asTrouble(preferTimeout(bounded, err)), true
+		return ruleFailureOf(preferTimeout(bounded, err)), true
 	}
 	report, err := verb.Run(bounded, a.open, a)
 	a.progress.clearLine()
@@ -226,12 +226,12 @@ func (cc *clusterCheck) address() string {
 	return c.Location()
 }
 
-// asTrouble converts an error to the form used in reports.
-func asTrouble(err error) check.RuleFailure {
-	var t check.RuleFailure
+// ruleFailureOf converts an error to the form used in reports.
+func ruleFailureOf(err error) check.ReadFailure {
+	var t check.ReadFailure
 	text, marshalErr := bson.Marshal(errorFields(err))
 	if marshalErr != nil || bson.Unmarshal(text, &t) != nil {
-		return check.RuleFailure{Name: "Error", Message: secret.Redact(err.Error())}
+		return check.ReadFailure{Name: "Error", Message: secret.Redact(err.Error())}
 	}
 	return t
 }

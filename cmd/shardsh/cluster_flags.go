@@ -17,7 +17,7 @@ import (
 // clusterFlags select the cluster of a command: a live cluster, a mock, or none.
 type clusterFlags struct {
 	mockFlags
-	server     target.Server
+	server     target.ConnectionFlags
 	database   string // of the mock; that of a live cluster is in the address
 	nodb       bool
 	transcript string

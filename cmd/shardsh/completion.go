@@ -33,7 +33,7 @@ func (*completionFlags) runWords(_ context.Context, env environment) (bool, erro
 	default:
 		return false, nil
 	}
-	return true, buffered(env.stdout, completionTables().Complete(words).Write)
+	return true, writeBuffered(env.stdout, completionTables().Complete(words).Write)
 }
 
 func (o *completionFlags) parseArgs(_ environment, words []string) (err error) {
@@ -79,25 +79,25 @@ func completionTables() complete.Tables {
 	}
 	return complete.Tables{
 		Shell: shellCommand(new(shellFlags), new(helpFlags)), Commands: verbCommands(),
-		Operands: map[string]complete.Answer{
+		Operands: map[string]complete.Completions{
 			"":           {Files: complete.KindFiles, Suffixes: scriptSuffixes},
 			"apply":      {Files: complete.KindFiles, Suffixes: []string{".json"}},
 			"run":        libraryScripts(),
 			"test":       {Files: complete.KindFiles, Suffixes: []string{".js", ".mjs", ".ts"}},
-			"completion": complete.NewAnswer(slices.Sorted(maps.Keys(complete.Shells()))...),
+			"completion": complete.NewCompletions(slices.Sorted(maps.Keys(complete.Shells()))...),
 		},
-		Values: map[string]complete.Answer{
-			"authenticationMechanism": complete.NewAnswer(target.Mechanisms()...),
+		Values: map[string]complete.Completions{
+			"authenticationMechanism": complete.NewCompletions(target.Mechanisms()...),
 			"file":                    {Files: complete.KindFiles, Suffixes: scriptSuffixes},
-			"rules":                   complete.NewAnswer(append([]string{"usual", "all"}, rules...)...),
-			"server-version":          complete.NewAnswer(releases...),
-			"tlsDisabledProtocols":    complete.NewAnswer("TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"),
+			"rules":                   complete.NewCompletions(append([]string{"usual", "all"}, rules...)...),
+			"server-version":          complete.NewCompletions(releases...),
+			"tlsDisabledProtocols":    complete.NewCompletions("TLS1_0", "TLS1_1", "TLS1_2", "TLS1_3"),
 		},
 	}
 }
 
 // libraryScripts returns the scripts of the library.
-func libraryScripts() (answer complete.Answer) {
+func libraryScripts() (answer complete.Completions) {
 	for _, s := range scripts.List() {
 		answer.Words = append(answer.Words, complete.Word{Text: s.Name, About: s.About})
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // connectLive connects to a cluster with an address.
-func connectLive(ctx context.Context, env environment, s target.Server) (*connection, error) {
+func connectLive(ctx context.Context, env environment, s target.ConnectionFlags) (*connection, error) {
 	c, err := s.ConnectionString()
 	if err != nil {
 		return nil, err
@@ -34,10 +34,10 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 	conn := &connection{
 		client: client, address: c.Redacted(), setName: greeting.SetName, readPreference: settings.ReadPreference,
 		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
-		deployment:    greeting.Kind(), apiVersion: s.APIVersion, settings: settings,
+		deployment:    greeting.Kind(), apiVersion: s.APIVersion, clientOptions: settings,
 		close: func() { target.Disconnect(client) },
 	}
-	conn.member = greeting.DescribeMember(ctx, client)
+	conn.memberText = greeting.DescribeMember(ctx, client)
 	if settings.Direct != nil && *settings.Direct && conn.deployment != "" {
 		conn.deployment = "direct: " + conn.deployment
 	}
@@ -67,5 +67,5 @@ func scriptClientOptions(ctx context.Context, env environment, uri string) (*opt
 	if err != nil {
 		return nil, err
 	}
-	return newDialer(env).Settings(ctx, target.Server{}, c)
+	return newDialer(env).Settings(ctx, target.ConnectionFlags{}, c)
 }

@@ -163,7 +163,7 @@ func (o *diffFlags) readCluster(ctx context.Context, env environment, done *func
 	}
 	*done, o.client = leave, source.Client
 	s, err := source.Read(ctx,
-		live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.Causes, OnProgress: o.progress.showReading})
+		live.ReaderOptions{Parts: live.DefaultPartsAndStatus | live.ExplanationData, OnProgress: o.progress.showReading})
 	if err != nil {
 		return nil, preferTimeout(ctx, err)
 	}

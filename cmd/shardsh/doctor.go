@@ -26,9 +26,9 @@ import (
 // doctorFlags are the flags of "shardsh doctor".
 type doctorFlags struct {
 	clusterFlags
-	timeout commonFlags
+	common commonFlags
 	asJSON  bool
-	file    string // of advisories
+	advisoriesFile    string // of advisories
 
 	advisories advisory.List
 }
@@ -36,8 +36,8 @@ type doctorFlags struct {
 func (o *doctorFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.asJSON, "json", false, "print the report as JSON")
-		addAdvisoriesFlag(f, &o.file)
-		o.timeout.addTimeoutFlag(f)
+		addAdvisoriesFlag(f, &o.advisoriesFile)
+		o.common.addTimeoutFlag(f)
 	})}
 	return append(groups, o.server.Flags()...)
 }
@@ -46,7 +46,7 @@ func (o *doctorFlags) parseArgs(env environment, words []string) (err error) {
 	if err := o.takeOnlyAddress(env, words, ""); err != nil {
 		return err
 	}
-	if o.advisories, err = action.LoadAdvisories(o.file); err != nil {
+	if o.advisories, err = action.LoadAdvisories(o.advisoriesFile); err != nil {
 		return optionsUsageError(err)
 	}
 	return o.clusterFlags.check()
@@ -55,7 +55,7 @@ func (o *doctorFlags) parseArgs(env environment, words []string) (err error) {
 // run implements "shardsh doctor": it checks whether the user can work on this cluster from this
 // machine.
 func (o *doctorFlags) run(ctx context.Context, env environment) error {
-	bounded, cancel := o.timeout.withTimeout(ctx)
+	bounded, cancel := o.common.withTimeout(ctx)
 	defer cancel()
 	lines, err := o.diagnose(bounded, env)
 	if err != nil {
@@ -84,7 +84,7 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 	if err != nil {
 		return nil, err
 	}
-	sources, err := newDialer(env).Sources(o.server, c)
+	sources, err := newDialer(env).SettingOrigins(o.server, c)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 		return append(lines, connectionFailureLine(err, remedy)), signalCause(ctx)
 	}
 	defer target.Disconnect(client)
-	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Settings: settings, Kind: greeting.Kind(),
+	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), ClientOptions: settings, Kind: greeting.Kind(),
 		Member: greeting.DescribeMember(ctx, client),
 		Now:    time.Now, Advisories: o.advisories}
 	return append(lines, seen.Check(ctx)...), signalCause(ctx)

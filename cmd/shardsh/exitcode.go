@@ -86,7 +86,7 @@ func exitCode(ctx context.Context, err error) int {
 		return plugin.state
 	case errors.As(err, &usage), errors.As(err, new(*diagnosis.NotFoundError)):
 		return exitUsage
-	case errors.As(err, &findings), script.IsStuck(err):
+	case errors.As(err, &findings), script.IsUnreachableState(err):
 		return exitFindings
 	case errors.As(err, new(*consent.RefusedError)):
 		return exitRefused

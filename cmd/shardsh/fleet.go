@@ -131,7 +131,7 @@ func (m fleetMember[R]) errText() string {
 	if m.err == nil {
 		return ""
 	}
-	return asTrouble(m.err).Message
+	return ruleFailureOf(m.err).Message
 }
 
 // readFleet reads all clusters, several concurrently, each with its own timeout. A cluster that is down
@@ -227,7 +227,7 @@ func fleetJSON[R any](members []fleetMember[R], name string) []map[string]any {
 			one["labels"] = m.Labels
 		}
 		if m.err != nil {
-			one["error"] = asTrouble(m.err)
+			one["error"] = ruleFailureOf(m.err)
 		} else {
 			one[name] = m.answer
 		}

@@ -54,7 +54,7 @@ func (o *heatFlags) parseArgs(env environment, words []string) error {
 	); err != nil {
 		return err
 	}
-	o.changes = o.sample > 0
+	o.mayChange = o.sample > 0
 	o.action = action.Heat{Namespaces: o.namespaces, CountDuration: time.Duration(o.countDuration),
 		Lookback: time.Duration(o.lookback),
 		LoadKind: heat.LoadKind(o.by), Top: o.top, SampleRate: o.sample, Logs: o.logs}

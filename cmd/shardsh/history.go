@@ -22,7 +22,7 @@ type historyFlags struct {
 	verb       string
 	last       int
 
-	action action.History
+	action action.ReadAuditLog
 }
 
 func (o *historyFlags) groups() []cmdline.Group {
@@ -31,7 +31,7 @@ func (o *historyFlags) groups() []cmdline.Group {
 		f.Var(&o.since, "since", "`TIME` only the last 90, 30m, 24h, 7d")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
 		f.StringVar(&o.verb, "verb", "", "`VERB` only runs of apply, balance, drain, …")
-		f.IntVar(&o.last, "last", action.DefaultHistoryEntries, "`N` the newest ones; 0 is all")
+		f.IntVar(&o.last, "last", action.DefaultAuditLogEntries, "`N` the newest ones; 0 is all")
 		f.BoolVar(&o.json, "json", false, "print JSON")
 		o.commonFlags.addFlags(f)
 	})}
@@ -51,7 +51,7 @@ func (o *historyFlags) parseArgs(env environment, words []string) error {
 	if o.audit == "" {
 		o.audit = allowed.HistorySource()
 	}
-	o.action = action.History{
+	o.action = action.ReadAuditLog{
 		AuditDestination: o.audit, MaxAge: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
 	}
 	if o.action.ReadsCluster() && o.mock == "" && o.snapshot == "" && !o.server.IsSet() {

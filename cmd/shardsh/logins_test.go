@@ -129,13 +129,13 @@ func TestSRV(t *testing.T) {
 	}
 	env := environment{getenv: func(string) (string, bool) { return "", false }}
 	settings := func(uri string) *target.ConnectionString {
-		c, err := target.Server{Address: uri}.ConnectionString()
+		c, err := target.ConnectionFlags{Address: uri}.ConnectionString()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	o, err := newDialer(env).Settings(t.Context(), target.Server{}, settings("mongodb+srv://joe:pw@shop.example.com/app"))
+	o, err := newDialer(env).Settings(t.Context(), target.ConnectionFlags{}, settings("mongodb+srv://joe:pw@shop.example.com/app"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestSRV(t *testing.T) {
 		o.Auth.AuthSource != "users" || o.Direct != nil && *o.Direct {
 		t.Errorf("hosts %v, TLS %v, user of %s", o.Hosts, o.TLSConfig != nil, o.Auth.AuthSource)
 	}
-	if o, err = newDialer(env).Settings(t.Context(), target.Server{}, settings("mongodb+srv://shop.example.com/app?tls=false")); err != nil {
+	if o, err = newDialer(env).Settings(t.Context(), target.ConnectionFlags{}, settings("mongodb+srv://shop.example.com/app?tls=false")); err != nil {
 		t.Fatal(err)
 	}
 	client, err := mongo.Connect(o.SetDialer(dialTo(listen(t, unbalanced))))

@@ -26,7 +26,7 @@ func (*manFlags) parseArgs(_ environment, words []string) error {
 // run implements "shardsh man": it prints the manual page, which is built from the help of all
 // subcommands.
 func (*manFlags) run(_ context.Context, env environment) error {
-	return buffered(env.stdout, manualPage().Write)
+	return writeBuffered(env.stdout, manualPage().Write)
 }
 
 func manText() cmdline.HelpText {

@@ -91,7 +91,7 @@ func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.Colle
 		return err
 	}
 	if onScreen {
-		return buffered(env.stdout, show) // names are already escaped, and colours have to stay
+		return writeBuffered(env.stdout, show) // names are already escaped, and colours have to stay
 	}
 	return o.write(env, show)
 }

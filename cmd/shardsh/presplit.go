@@ -19,18 +19,18 @@ import (
 // presplitFlags are the options of "shardsh presplit".
 type presplitFlags struct {
 	planActionFlags
-	cuts   action.PresplitMethod
+	method   action.PresplitMethod
 	points string
 	like   string
 }
 
 func (o *presplitFlags) groups() []cmdline.Group {
 	return o.groupsWith("PLAN_ID", func(f *pflag.FlagSet) {
-		f.StringVar(&o.cuts.Namespace, "ns", "", "`DB.COLLECTION` collection to split")
-		f.IntVar(&o.cuts.Chunks, "chunks", 0, "`N` split the range of hashes into N equal chunks")
-		f.IntVar(&o.cuts.PerShard, "per-shard", 0, "`N` the same, with N chunks for each shard")
+		f.StringVar(&o.method.Namespace, "ns", "", "`DB.COLLECTION` collection to split")
+		f.IntVar(&o.method.Chunks, "chunks", 0, "`N` split the range of hashes into N equal chunks")
+		f.IntVar(&o.method.PerShard, "per-shard", 0, "`N` the same, with N chunks for each shard")
 		f.StringVar(&o.points, "points", "", "`FILE` split at these keys, JSON a line each; - is standard input")
-		f.IntVar(&o.cuts.ChunksFromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
+		f.IntVar(&o.method.ChunksFromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
 		f.StringVar(&o.like, "like", "", "`FILE|mongodb://…` chunks and spread of another cluster's collection")
 	})
 }
@@ -40,12 +40,12 @@ func (o *presplitFlags) parseArgs(env environment, words []string) (err error) {
 		return err
 	}
 	if o.points != "" && o.resume == "" {
-		if o.cuts.Points, err = readKeys(env, o.points); err != nil {
+		if o.method.Points, err = readKeys(env, o.points); err != nil {
 			return err
 		}
 	}
 	if o.like != "" {
-		o.cuts.ReadTemplate = func(ctx context.Context) (*catalog.Snapshot, error) { return o.readLayoutSource(ctx, env) }
+		o.method.ReadTemplate = func(ctx context.Context) (*catalog.Snapshot, error) { return o.readLayoutSource(ctx, env) }
 	}
 	return o.check("presplit", o.action(o.runOptions()))
 }
@@ -63,11 +63,11 @@ func (o *presplitFlags) readLayoutSource(ctx context.Context, env environment) (
 		return nil, err
 	}
 	defer conn.close()
-	return action.NewTemplateReader(conn.client, conn.address, o.cuts.Namespace)(ctx)
+	return action.NewTemplateReader(conn.client, conn.address, o.method.Namespace)(ctx)
 }
 
 func (o *presplitFlags) action(e action.RunOptions) planAction {
-	return action.Presplit{PresplitMethod: o.cuts, RunOptions: e}
+	return action.Presplit{PresplitMethod: o.method, RunOptions: e}
 }
 
 // readKeys reads a file of keys, or standard input.

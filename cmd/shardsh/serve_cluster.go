@@ -75,7 +75,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 	if c.tls, err = mockoptions.ReadTLS(o.tlsCert, o.tlsKey); err != nil {
 		return nil, err
 	}
-	if err := c.openCluster(ctx, o, topology); err != nil {
+	if err := c.openPortsAndCluster(ctx, o, topology); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedClus
 // slowStartCollections is the number of collections from which creating a cluster takes over a second.
 const slowStartCollections = 5000
 
-// openCluster opens the ports, and creates the cluster or opens the stored one.
-func (c *servedCluster) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
+// openPortsAndCluster opens the ports, and creates the cluster or opens the stored one.
+func (c *servedCluster) openPortsAndCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	for i := range max(1, cmp.Or(o.routers, topology.Routers)) {
 		name := "mongos"
 		if i > 0 {
@@ -146,7 +146,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
+		Topology: topology, ClockSpeed: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
 		Release: o.serverVersion.Release, FCV: o.fcv, Seed: o.seed.N,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
@@ -201,7 +201,7 @@ func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topolo
 		if err != nil {
 			return err
 		}
-		n.member = &router.Member{ID: id, Address: n.address()}
+		n.member = &router.Member{Shard: id, Address: n.address()}
 		if !own[id] {
 			addresses[id] = n.address()
 		}
@@ -253,8 +253,8 @@ func (c *servedCluster) setReplicaSetNames() error {
 			continue
 		}
 		host := c.cluster.Addresses().ConfigServer()
-		if n.member.ID != catalog.ConfigServerID {
-			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.ID))
+		if n.member.Shard != catalog.ConfigServerID {
+			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.Shard))
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ func TestSimulate(t *testing.T) {
 		Alternatives []struct {
 			Name    string
 			Changes []string
-			Links   []whatif.Link
+			Links   []whatif.Flow
 			Plan    struct {
 				Shards []struct {
 					Shard string

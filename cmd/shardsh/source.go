@@ -27,8 +27,8 @@ type sourceFlags struct {
 	sizes        string         // file with the sizes for from
 	timeZoneName string         // for the subcommands that call addTimeZoneFlag
 	location     *time.Location // the time zone of timeZoneName
-	// changes says that the subcommand may change the cluster, so that policies are read.
-	changes bool
+	// mayChange says that the subcommand may change the cluster, so that policies are read.
+	mayChange bool
 
 	progress *progress // set by runWithTimeout
 }
@@ -119,7 +119,7 @@ func (o *sourceFlags) withSource(
 
 // connect connects to the cluster.
 func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection, error) {
-	return connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: !o.changes, quiet: o.quiet})
+	return connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: !o.mayChange, quiet: o.quiet})
 }
 
 // open opens the source of the cluster; done closes it.
@@ -134,9 +134,9 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	}
 	source = conn.source(o.usesMock())
 	source.TimeZone = o.location
-	if o.changes {
+	if o.mayChange {
 		source.WritableCluster = &action.Cluster{
-			Client: conn.client, ClientOptions: conn.settings, Address: conn.address, Clock: source.Clock, Consent: conn.consent,
+			Client: conn.client, ClientOptions: conn.clientOptions, Address: conn.address, Clock: source.Clock, Consent: conn.consent,
 		}
 	}
 	return source, conn.close, nil
@@ -168,7 +168,7 @@ func (c *connection) source(isMock bool) action.Source {
 		clock = script.WallClock()
 	}
 	return action.Source{
-		Client: c.client, ReadPreference: c.readPreference, ClientOptions: c.settings, Clock: clock,
+		Client: c.client, ReadPreference: c.readPreference, ClientOptions: c.clientOptions, Clock: clock,
 		Origin: catalog.Source{Kind: kind, Name: c.address},
 	}
 }

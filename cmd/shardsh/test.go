@@ -116,7 +116,7 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 	o.EveryFault = o.everyFault
 	o.Scripts, o.Version, o.Executable = scripts.Files, buildinfo.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
-	o.LoadSnapshot = func(cfg *mock.Config, path string) error {
+	o.LoadClusterSnapshot = func(cfg *mock.Config, path string) error {
 		_, err := metadata.ConfigureMock(cfg, path)
 		return err
 	}

@@ -17,7 +17,7 @@ func openTranscript(env environment, path, mode string) (*transcript.Writer, err
 	if err != nil {
 		return nil, usagef("--transcript: %w", err)
 	}
-	w.WriteHead(transcript.Head{Program: buildinfo.Version(), Mode: mode, Words: secret.MaskSecrets(env.args)})
+	w.WriteHead(transcript.Head{Program: buildinfo.Version(), Mode: mode, Arguments: secret.MaskSecrets(env.args)})
 	return w, nil
 }
 

@@ -92,7 +92,7 @@ func (o *verifyFlags) show(env environment, r action.VerifyResult) error {
 	switch {
 	case r.Stopped != "":
 		return fmt.Errorf("stopped: %s", r.Stopped)
-	case r.Verdict == action.VerifyDigest:
+	case r.Verdict == action.VerifyNotCompared:
 		notice(env.stderr, o.quiet, "Read in %s. To compare later: shardsh verify --against %s ADDRESS", took, r.Output)
 		return nil
 	case r.Verdict == string(verify.Different):

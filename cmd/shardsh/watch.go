@@ -103,7 +103,7 @@ func (o *watchFlags) takeTerminal(env environment, c *watch.Config) (leave func(
 	if o.once || o.json || !isFile || !alsoFile || !isTerminal(in) || !isTerminal(out) {
 		return func() {}, nil
 	}
-	terminal, err := watch.Open(in, out)
+	terminal, err := watch.OpenTerminal(in, out)
 	if err != nil {
 		return nil, err
 	}

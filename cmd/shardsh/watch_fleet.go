@@ -31,7 +31,7 @@ func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 	c.ReadMember = func(ctx context.Context, i int) (*report.Overview, error) {
 		overview, err := clusters[i].refresh(ctx)
 		if err != nil {
-			return nil, errors.New(asTrouble(err).Message)
+			return nil, errors.New(ruleFailureOf(err).Message)
 		}
 		return overview, nil
 	}

@@ -23,9 +23,9 @@ const (
 
 	// The keys that liner receives for Ctrl-C: move to the end of the line, insert the mark, return the
 	// line. The result shows whether the line was empty.
-	endOfLine = "\x05" // Ctrl-E
+	moveToLineEnd = "\x05" // Ctrl-E
 	stopMark  = "^C"
-	stopKeys  = endOfLine + stopMark + "\r"
+	stopKeys  = moveToLineEnd + stopMark + "\r"
 
 	// maxListed is the maximum number of completions that liner lists without asking.
 	maxListed = 100
@@ -174,7 +174,7 @@ func (k *keyboard) printIfUntouched(print func()) bool {
 	}
 	fmt.Print("\r\x1b[K")
 	print()
-	k.send(endOfLine)
+	k.send(moveToLineEnd)
 	return true
 }
 

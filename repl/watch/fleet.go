@@ -159,8 +159,8 @@ func (f *fleet) show() error {
 	return err
 }
 
-// stateStyles are the styles of verdicts.
-var stateStyles = map[string]style{
+// verdictStyles are the styles of verdicts.
+var verdictStyles = map[string]style{
 	"critical": red, report.VerdictUnknown: yellow, "warning": yellow, "info": cyan, "fine": green,
 }
 
@@ -177,7 +177,7 @@ func FleetFrame(members []report.FleetCluster, now time.Time, width int, color b
 			rightCell("uneven", 8, dim), rightCell("moving", 8, dim), rightCell("failed", 8, dim), newSpan("  what", dim)},
 	}
 	for _, m := range members {
-		l := line{cell(m.Verdict(), 9, stateStyles[m.Verdict()]), cell(m.Cluster, name+2, bold)}
+		l := line{cell(m.Verdict(), 9, verdictStyles[m.Verdict()]), cell(m.Cluster, name+2, bold)}
 		if o := m.Overview; o != nil {
 			l = append(l, rightCell(humanize.Number(o.Totals.Shards), 7, plain),
 				rightCell(humanize.Bytes(o.Totals.Bytes), 11, plain), rightCell(humanize.Number(o.Totals.NotBalanced), 8, plain),

@@ -32,8 +32,8 @@ type Terminal struct {
 	closed bool
 }
 
-// Open switches a terminal to its alternate screen, without a cursor, and reads single keys.
-func Open(in, out *os.File) (*Terminal, error) {
+// OpenTerminal switches a terminal to its alternate screen, without a cursor, and reads single keys.
+func OpenTerminal(in, out *os.File) (*Terminal, error) {
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func (w *world) direct(over <-chan struct{}) {
 			return
 		default:
 		}
-		due, more := w.cluster.LockedClock().Drive(time.Now())
+		due, more := w.cluster.ClockUnderLock().Drive(time.Now())
 		synctest.Wait()
 		if next := w.gate.take(w.chance.IntN); next != nil {
 			if v, goes := w.decide(next); goes {

@@ -54,7 +54,7 @@ func (o *observer) watch() {
 	c.Lock()
 	defer c.Unlock()
 	o.look()
-	c.LockedClock().BeforeTimePasses = o.look
+	c.ClockUnderLock().BeforeTimePasses = o.look
 	c.Migrations().Watch(o.migration)
 }
 
@@ -127,7 +127,7 @@ func (o *observer) both(of string, found map[[2]string]trace.Entry) (ids [][2]st
 func sameEntry(a, b trace.Entry) bool {
 	zones := slices.Equal(a.Zones, b.Zones)
 	a.Zones, b.Zones = nil, nil
-	return zones && a.Collection == b.Collection && a.ID == b.ID && a.UUID == b.UUID && a.Unsplittable == b.Unsplittable && a.NoBalance == b.NoBalance && a.Frozen == b.Frozen &&
+	return zones && a.Collection == b.Collection && a.ID == b.ID && a.UUID == b.UUID && a.Unsplittable == b.Unsplittable && a.NoBalance == b.NoBalance && a.NoMigrations == b.NoMigrations &&
 		a.Draining == b.Draining && a.Zone == b.Zone && a.Min == b.Min && a.Max == b.Max && a.Mode == b.Mode && a.Removed == b.Removed
 }
 
@@ -140,7 +140,7 @@ func collectionEntry(doc bson.Raw) (e trace.Entry, ok bool) {
 	c, err := catalog.ParseCollection(doc)
 	e = trace.Entry{
 		ID: c.Namespace, UUID: fmt.Sprintf("%x", c.UUID.Data), Unsplittable: c.Unsplittable, NoBalance: c.NoBalance,
-		Frozen: !c.AllowMigrations || !c.PermitMigrations,
+		NoMigrations: !c.AllowMigrations || !c.PermitMigrations,
 	}
 	dropped, _ := doc.Lookup("dropped").BooleanOK()
 	return e, err == nil && !dropped
@@ -246,7 +246,7 @@ func (o *observer) lookAtBalancer() {
 // lookAtCursors notes which cursors were opened, and which are open no more.
 func (o *observer) lookAtCursors() {
 	now := map[int]bool{}
-	for _, c := range o.world.cluster.RangeDeleter().Readers() {
+	for _, c := range o.world.cluster.RangeDeleter().OpenCursors() {
 		now[c.ID] = true
 		if o.cursors[c.ID] {
 			continue
@@ -416,7 +416,7 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 		now.by = last.by
 	}
 	if !slices.Equal(now.paused, last.paused) {
-		o.world.note(trace.Event{Kind: trace.Paused, By: by, Names: now.paused})
+		o.world.note(trace.Event{Kind: trace.SwitchedOff, By: by, Names: now.paused})
 	}
 	*last = now
 }

@@ -105,7 +105,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.cluster.LockedClock().Drive(w.began)
+	w.cluster.ClockUnderLock().Drive(w.began)
 	w.router = router.New(w.cluster, nil)
 	w.note(trace.Event{Kind: trace.Start, Text: s.Release.String()})
 	w.observer = newObserver(w)
@@ -298,7 +298,7 @@ func (w *world) does(by, command string) bson.Raw {
 		cancel()
 	})
 	defer late.Stop()
-	reply := p.Handle(ctx, wire.Request{Database: db, Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1}})
+	reply := p.Handle(ctx, wire.Request{Database: db, Command: doc[0].Key, Body: raw, Client: &wire.ClientConn{ID: 1}})
 	if strings.HasPrefix(doc[0].Key, "mock") {
 		w.observer.watch() // the fault may have taken its place
 		w.note(trace.Event{Kind: trace.Fault, Text: command, Code: codeOf(reply)})

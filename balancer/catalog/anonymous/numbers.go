@@ -144,7 +144,7 @@ func maskNumbers(all set[number], random *rand.Rand) map[number]number {
 // maskWholes masks the integer parts of sorted numbers with the same sign.
 func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 	for len(list) > 0 {
-		c := classOf(list[0].whole)
+		c := replacementRangeOf(list[0].whole)
 		n := 1
 		for n < len(list) && list[n].whole <= c.last {
 			n++
@@ -161,7 +161,7 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 			for same < len(rest) && rest[same].whole == whole {
 				same++
 			}
-			maskParts(rest[:same], chosen[i], done, random)
+			maskFractions(rest[:same], chosen[i], done, random)
 			rest = rest[same:]
 		}
 		list = list[n:]
@@ -171,8 +171,8 @@ func maskWholes(list []number, done map[number]number, random *rand.Rand) {
 // maxWithFraction is the largest integer part whose double still has bits for a random fraction.
 const maxWithFraction = 1 << 33
 
-// maskParts masks numbers with equal integer parts.
-func maskParts(list []number, whole uint64, done map[number]number, random *rand.Rand) {
+// maskFractions masks numbers with equal integer parts.
+func maskFractions(list []number, whole uint64, done map[number]number, random *rand.Rand) {
 	parts := list
 	if len(list) > 0 && list[0].fraction == "" {
 		done[list[0]] = number{negative: list[0].negative, whole: whole}
@@ -193,13 +193,13 @@ func maskParts(list []number, whole uint64, done map[number]number, random *rand
 	}
 }
 
-// class is a range of numbers that can replace each other: they have the same number of digits, and
+// replacementRange is a range of numbers that can replace each other: they have the same number of digits, and
 // they all fit the same types.
-type class struct{ first, last uint64 }
+type replacementRange struct{ first, last uint64 }
 
 // ascending returns k numbers of the class in order. Large numbers are chosen such that doubles can
 // represent them.
-func (c class) ascending(k int, random *rand.Rand) []uint64 {
+func (c replacementRange) ascending(k int, random *rand.Rand) []uint64 {
 	first, apart := c.first, uint64(1)
 	if c.first > maxExactDouble && c.first < c.last {
 		first, apart = (c.first+doubleStep-1)/doubleStep*doubleStep, doubleStep
@@ -211,8 +211,8 @@ func (c class) ascending(k int, random *rand.Rand) []uint64 {
 	return list
 }
 
-func classOf(n uint64) class {
-	c := class{first: 1, last: 9}
+func replacementRangeOf(n uint64) replacementRange {
+	c := replacementRange{first: 1, last: 9}
 	for c.last < n {
 		c.first = c.last + 1
 		if c.first > math.MaxUint64/10 {
@@ -222,7 +222,7 @@ func classOf(n uint64) class {
 		c.last = c.first*10 - 1
 	}
 	if n == 0 {
-		return class{0, 0}
+		return replacementRange{0, 0}
 	}
 	for _, edge := range []uint64{math.MaxInt32, math.MaxInt32 + 1, maxExactDouble, math.MaxInt64, math.MaxInt64 + 1} {
 		switch {

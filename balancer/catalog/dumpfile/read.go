@@ -41,8 +41,8 @@ func (r *reader) addGap(what, ns, format string, args ...any) {
 		catalog.Gap{What: what, Namespace: ns, Reason: fmt.Sprintf(format, args...)})
 }
 
-// maxDocument is an upper limit of the size of a document, in bytes.
-const maxDocument = 17 << 20
+// maxDocumentBytes is an upper limit of the size of a document, in bytes.
+const maxDocumentBytes = 17 << 20
 
 // readDocuments returns the documents of a collection, which share the memory of its
 // file.
@@ -57,7 +57,7 @@ func (r *reader) readDocuments(name string) ([]bson.Raw, error) {
 			return nil, fmt.Errorf("%s.bson: %w: it is cut short after %d documents", name, ErrDamaged, len(docs))
 		}
 		size := int64(binary.LittleEndian.Uint32(rest))
-		if size < 5 || size > maxDocument {
+		if size < 5 || size > maxDocumentBytes {
 			return nil, fmt.Errorf("%s.bson: %w: document %d has %d bytes", name, ErrDamaged, len(docs)+1, size)
 		}
 		if size > int64(len(rest)) {

@@ -43,8 +43,8 @@ func List(dir string) ([]File, error) {
 	return list, nil
 }
 
-// listSome lists a directory that must have a snapshot.
-func listSome(dir string) ([]File, error) {
+// listNonEmpty lists a directory that must have a snapshot.
+func listNonEmpty(dir string) ([]File, error) {
 	list, err := List(dir)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%s: %w", dir, ErrEmpty)
@@ -54,7 +54,7 @@ func listSome(dir string) ([]File, error) {
 
 // Newest returns the newest snapshot.
 func Newest(dir string) (File, error) {
-	list, err := listSome(dir)
+	list, err := listNonEmpty(dir)
 	if err != nil {
 		return File{}, err
 	}
@@ -64,7 +64,7 @@ func Newest(dir string) (File, error) {
 // NewestBefore returns the newest snapshot that is not newer than a time. If there is none, it returns
 // the oldest snapshot and false.
 func NewestBefore(dir string, at time.Time) (File, bool, error) {
-	list, err := listSome(dir)
+	list, err := listNonEmpty(dir)
 	if err != nil {
 		return File{}, false, err
 	}

@@ -37,8 +37,8 @@ const (
 type Limits struct {
 	// Bytes is the size of all records, uncompressed: 4 GiB by default.
 	Bytes int64
-	// Record is the size of one record in bytes: 64 MiB by default.
-	Record int64
+	// RecordBytes is the size of one record in bytes: 64 MiB by default.
+	RecordBytes int64
 	// Chunks is the number of chunks of all collections: 50 million by default.
 	Chunks int64
 	// Records is the number of records: 20 million by default.
@@ -49,7 +49,7 @@ func (l Limits) orDefault() Limits {
 	for _, d := range []struct {
 		limit *int64
 		value int64
-	}{{&l.Bytes, 4 << 30}, {&l.Record, 64 << 20}, {&l.Chunks, 50_000_000}, {&l.Records, 20_000_000}} {
+	}{{&l.Bytes, 4 << 30}, {&l.RecordBytes, 64 << 20}, {&l.Chunks, 50_000_000}, {&l.Records, 20_000_000}} {
 		if *d.limit == 0 {
 			*d.limit = d.value
 		}

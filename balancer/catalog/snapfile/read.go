@@ -137,7 +137,7 @@ func (r *reader) readRecord() (recordKind, error) {
 	if err != nil {
 		return 0, err
 	}
-	if length > uint64(r.limits.Record) || length > uint64(r.limits.Bytes) {
+	if length > uint64(r.limits.RecordBytes) || length > uint64(r.limits.Bytes) {
 		return 0, fmt.Errorf("%w: a record of %d bytes", ErrTooLarge, length)
 	}
 	r.limits.Bytes -= int64(length)
@@ -203,7 +203,7 @@ func (r *reader) addHead() error {
 		p.Settings.Release = p.Release
 	}
 	p.Balancer, p.DeletionsKnown, p.Unsharded, p.Outcomes = h.Balancer, h.DeletionsKnown, h.Unsharded, h.Outcomes
-	p.Lease, p.Pause, p.Compatibility, p.Members = h.Lease, h.Pause, h.Compatibility, h.Members
+	p.Lease, p.RunsPause, p.Compatibility, p.Members = h.Lease, h.Pause, h.Compatibility, h.Members
 	return nil
 }
 

@@ -168,7 +168,7 @@ func TestHostileFiles(t *testing.T) {
 			snapfile.ErrDamaged},
 		{"a huge length", packed(t, head, []byte{2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10}), snapfile.Limits{},
 			snapfile.ErrTooLarge},
-		{"a long record", packed(t, head, record(2, make([]byte, 2000)), end), snapfile.Limits{Record: 1000},
+		{"a long record", packed(t, head, record(2, make([]byte, 2000)), end), snapfile.Limits{RecordBytes: 1000},
 			snapfile.ErrTooLarge},
 		{"many records", packed(t, head, many, end), snapfile.Limits{Records: 100}, snapfile.ErrTooLarge},
 		{"many bytes", packed(t, head, many, end), snapfile.Limits{Bytes: 1000}, snapfile.ErrTooLarge},

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// DrawAges draws a cluster with balanced and unbalanced collections of different ages, with and without
+// DrawAgedSnapshot draws a cluster with balanced and unbalanced collections of different ages, with and without
 // chunks to merge.
-func DrawAges(t *rapid.T) *catalog.Snapshot {
+func DrawAgedSnapshot(t *rapid.T) *catalog.Snapshot {
 	const shards = 4
 	var list []*catalog.CollectionState
 	// 110 are more than one batch of sizes.

@@ -185,7 +185,7 @@ func (s *stream) open(ctx context.Context) error {
 	command := bson.D{
 		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: s.reader.Order},
 		{Key: "hint", Value: s.reader.hint()}, {Key: "projection", Value: s.reader.projection()},
-		{Key: "batchSize", Value: int32(batchSize)}, live.Majority,
+		{Key: "batchSize", Value: int32(batchSize)}, live.ReadConcernMajority,
 	}
 	if s.reader.Collation != nil {
 		command = append(command, bson.E{Key: "collation", Value: s.reader.Collation})

@@ -242,7 +242,7 @@ func (s *Shard) CountByScan(ctx context.Context, ns string) (n int64, err error)
 func (s *Shard) ReadDeletions(ctx context.Context, uuid bson.Binary) ([]bson.Raw, error) {
 	return s.runCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "rangeDeletions"}, {Key: "filter", Value: bson.D{{Key: "collectionUuid", Value: uuid}}},
-		live.Majority,
+		live.ReadConcernMajority,
 	})
 }
 
@@ -294,7 +294,7 @@ func (s *Shard) FindDocs(ctx context.Context, ns string, q DocumentQuery) ([]bso
 	if err != nil {
 		return nil, err
 	}
-	command := bson.D{{Key: "find", Value: name}, {Key: "filter", Value: q.Filter}, live.Majority}
+	command := bson.D{{Key: "find", Value: name}, {Key: "filter", Value: q.Filter}, live.ReadConcernMajority}
 	if q.Projection != nil {
 		command = append(command, bson.E{Key: "projection", Value: q.Projection})
 	}

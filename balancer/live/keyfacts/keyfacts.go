@@ -23,7 +23,7 @@ import (
 // Options say what is read, and set limits.
 type Options struct {
 	// Keys are the shard keys to evaluate; if empty, candidates are proposed.
-	Keys []keyadvice.Key
+	Keys []keyadvice.ShardKey
 	// Queries are the queries on the collection; if empty, sampled queries are read.
 	Queries []keyadvice.Query
 	// ExpectBytes is the expected size of the collection; 0 means unknown.
@@ -81,7 +81,7 @@ func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (ke
 }
 
 // AdviseChunkSize reads a collection and recommends a chunk size.
-func AdviseChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSize, error) {
+func AdviseChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSizeAdvice, error) {
 	o.MeasureSpeed = true
 	f, err := ReadFacts(ctx, client, ns, o)
 	return keyadvice.AdviseChunkSize(f), err
@@ -147,7 +147,7 @@ func newReading(ctx context.Context, client *mongo.Client, ns string, o Options)
 	r.facts.Shards = len(s.StayingShards())
 	r.facts.Release, r.facts.ChunkBytes = s.Release(), s.Settings().MaxChunkSizeBytes
 	if c := s.Collection(ns); c != nil && !c.Unsplittable {
-		if r.facts.Current, err = keyadvice.ParseKey(c.Pattern.Doc()); err != nil {
+		if r.facts.Current, err = keyadvice.ParseShardKey(c.Pattern.Doc()); err != nil {
 			return r, fmt.Errorf("the shard key of %s: %w", ns, err)
 		}
 		r.facts.ChunkBytes = c.ChunkSize(s.Settings())

@@ -63,7 +63,7 @@ func (r *reading) maxDocs() int64 {
 // candidateFields returns the fields that could be in a key, and the fields used by queries, zones and
 // indexes.
 func (r *reading) candidateFields(docs []bson.Raw) []string {
-	names := append(keyadvice.FieldsOf(docs), r.facts.ZoneFields...)
+	names := append(keyadvice.SuitableFields(docs), r.facts.ZoneFields...)
 	for _, x := range r.facts.Indexes {
 		names = append(names, x.Fields()...)
 	}

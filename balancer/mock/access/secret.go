@@ -88,8 +88,8 @@ func (d *Directory) UseSecret(secret []byte) error {
 	return nil
 }
 
-// pseudonym returns an HMAC of a name. Only the owner of the secret can tell it from random bytes.
-func pseudonym(secret []byte, use string, database, name string) []byte {
+// nameHMAC returns an HMAC of a name. Only the owner of the secret can tell it from random bytes.
+func nameHMAC(secret []byte, use string, database, name string) []byte {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(use + "\x00" + database + "\x00" + name))
 	return mac.Sum(nil)
@@ -97,7 +97,7 @@ func pseudonym(secret []byte, use string, database, name string) []byte {
 
 // saltFor returns the salt of an unknown name or of a configured user.
 func saltFor(secret []byte, m Mechanism, database, name string) []byte {
-	return pseudonym(secret, string(m), database, name)[:schemes[m].saltBytes]
+	return nameHMAC(secret, string(m), database, name)[:schemes[m].saltBytes]
 }
 
 // decoyCredentials returns credentials that no password matches. The salt of a name is always the same.
@@ -121,7 +121,7 @@ func (d *Directory) AdvertisedMechanisms(database, name string) []Mechanism {
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	switch pseudonym(d.secret, "mechanisms", database, name)[0] % 16 {
+	switch nameHMAC(d.secret, "mechanisms", database, name)[0] % 16 {
 	case 0:
 		return []Mechanism{SHA1}
 	case 1:

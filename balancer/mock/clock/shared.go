@@ -11,15 +11,15 @@ type SharedClock struct{ clock *Clock }
 // Shared returns the clock for callers that do not hold the lock.
 func (c *Clock) Shared() SharedClock { return SharedClock{c} }
 
-// lookDuration is the virtual time that one read of the clock takes, so that a loop that polls the time
+// readDuration is the virtual time that one read of the clock takes, so that a loop that polls the time
 // without sleeping terminates.
-const lookDuration = 10 * time.Microsecond
+const readDuration = 10 * time.Microsecond
 
-// Now returns the cluster's time. Each call advances virtual time by lookDuration.
+// Now returns the cluster's time. Each call advances virtual time by readDuration.
 func (s SharedClock) Now() time.Time {
 	s.clock.Lock()
 	defer s.clock.Unlock()
-	s.clock.Spend(lookDuration)
+	s.clock.Spend(readDuration)
 	return s.clock.Now()
 }
 

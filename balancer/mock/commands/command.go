@@ -28,8 +28,8 @@ type Command struct {
 	ReadConcern bool
 	// WriteConcern commands accept a write concern. Others reject it with error 72.
 	WriteConcern bool
-	// AwaitsNodes commands wait for the nodes that their write concern names. Others wait for a majority.
-	AwaitsNodes bool
+	// AwaitsRequestedNodes commands wait for the nodes that their write concern names. Others wait for a majority.
+	AwaitsRequestedNodes bool
 	// Retryable commands accept txnNumber.
 	Retryable bool
 	// Contacts are the nodes that the command contacts in addition to the owners of its documents.
@@ -108,7 +108,7 @@ func (c *Command) Parse(body bson.Raw) (args.Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parsed, c.spec().CheckNames(parsed)
+	return parsed, c.spec().CheckNamespaces(parsed)
 }
 
 // ParseFirst checks the fields that a server checks before all other checks.
@@ -117,9 +117,9 @@ func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
 	case AtOnce:
 		return c.spec().Parse(body)
 	case NameFirst:
-		return c.spec().ParseName(body)
+		return c.spec().ParseOnlyCommandValue(body)
 	}
-	return nil, c.spec().ParseMaxTime(body)
+	return nil, c.spec().CheckMaxTimeAndFieldNames(body)
 }
 
 // ParseRest checks, when the command runs, the fields that ParseFirst did not check.
@@ -127,7 +127,7 @@ func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, erro
 	if c.ParsedAt != AtOnce {
 		return c.Parse(body)
 	}
-	return first, c.spec().CheckNames(first)
+	return first, c.spec().CheckNamespaces(first)
 }
 
 func (c *Command) spec() args.Spec {
@@ -136,7 +136,7 @@ func (c *Command) spec() args.Spec {
 
 // ExistsIn reports whether a release has the command.
 func (c *Command) ExistsIn(r catalog.Release) bool {
-	return c.Since == catalog.Release{} || r.AtLeast(c.Since)
+	return c.Since == catalog.Release{} || r.FCVAtLeast(c.Since)
 }
 
 // ForRelease returns the command without the fields of later releases.

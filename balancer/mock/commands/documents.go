@@ -6,8 +6,8 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// allowsKeyUpdates is a field that routers add to an update that may move a document to another shard.
-const allowsKeyUpdates = "$_allowShardKeyUpdatesWithoutFullShardKeyInQuery"
+// keyUpdatesField is a field that routers add to an update that may move a document to another shard.
+const keyUpdatesField = "$_allowShardKeyUpdatesWithoutFullShardKeyInQuery"
 
 // documentCommands returns the commands that read and write documents.
 func documentCommands() []Command {
@@ -29,8 +29,8 @@ func documentCommands() []Command {
 		{
 			Name: "getMore", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
 			Fields: fields(required(args.Long, "getMore"), required(args.String, "collection"),
-				typeOrder("decimal, double, long, int", optional(args.Count, "batchSize")),
-				typeOrder("decimal, double, long, int", optional(args.SafeInt, "maxTimeMS")),
+				withTypeNames("decimal, double, long, int", optional(args.Count, "batchSize")),
+				withTypeNames("decimal, double, long, int", optional(args.SafeInt, "maxTimeMS")),
 				optional(args.Any, "term", "lastKnownCommittedOpTime"), optional(args.Bool, "includeQueryStatsMetrics")),
 		},
 		{
@@ -41,9 +41,9 @@ func documentCommands() []Command {
 			Name: "aggregate", Stable: true, ReadConcern: true, WriteConcern: true, Effect: Reads,
 			Privilege: access.MayAggregate, ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.CollectionOrOne, "aggregate"), required(args.Any, "pipeline"),
-				typeOrder("double, bool, decimal, int, long", optional(args.SafeBool, "explain", "bypassDocumentValidation")),
+				withTypeNames("double, bool, decimal, int, long", optional(args.SafeBool, "explain", "bypassDocumentValidation")),
 				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "includeQueryStatsMetrics"),
-				typeOrder("int, double, long, decimal", optional(args.SafeInt, "maxTimeMS")),
+				withTypeNames("int, double, long, decimal", optional(args.SafeInt, "maxTimeMS")),
 				optional(args.Any, "cursor", "exchange", "runtimeConstants", "fromMongos", "fromRouter"),
 				optional(args.Any, "needsMerge", "unwrappedReadPref"), optional(args.Hint, "hint"),
 				optional(args.Object, "let", "collation", "encryptionInformation", "querySettings"),
@@ -57,7 +57,7 @@ func documentCommands() []Command {
 				required(args.OldCollection, "count"),
 				optional(args.Object, "query", "collation", "encryptionInformation"),
 				optional(args.Limit, "limit"),
-				typeOrder("decimal, int, long, double", optional(args.Count, "skip")),
+				withTypeNames("decimal, int, long, double", optional(args.Count, "skip")),
 				optional(args.Hint, "hint"),
 				optional(args.Any, "fields", "queryOptions"),
 				internalReadFields(),
@@ -74,43 +74,43 @@ func documentCommands() []Command {
 		},
 
 		{
-			Name: "insert", Stable: true, WriteConcern: true, AwaitsNodes: true, Retryable: true, Effect: Writes,
+			Name: "insert", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayInsert, Strict: true,
 			Fields: fields(
 				required(args.Collection, "insert"), required(args.Array, "documents"), writeFields(),
 			),
 		},
 		{
-			Name: "update", Stable: true, WriteConcern: true, AwaitsNodes: true, Retryable: true, Effect: Writes,
+			Name: "update", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Retryable: true, Effect: Writes,
 			Privilege: access.MayUpdate, Strict: true,
 			Fields: fields(required(args.Collection, "update"), required(args.Array, "updates"),
 				optional(args.Object, "let", "runtimeConstants"), writeFields()),
 		},
 		{
-			Name: "delete", Stable: true, WriteConcern: true, AwaitsNodes: true, Retryable: true, Effect: Writes,
+			Name: "delete", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Retryable: true, Effect: Writes,
 			Privilege: access.OnCollection("remove"), Strict: true,
 			Fields: fields(required(args.Collection, "delete"), required(args.Array, "deletes"),
 				optional(args.Object, "let", "runtimeConstants"), writeFields()),
 		},
 		{
-			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true, AwaitsNodes: true,
+			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true, AwaitsRequestedNodes: true,
 			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.OldCollection, "findAndModify"),
 				optional(args.Object, "query", "fields", "sort", "let", "encryptionInformation"),
 				optional(args.OldObject, "collation"), optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
 				optional(args.SafeBool, "remove", "upsert", "bypassDocumentValidation", "new"),
-				optional(args.OptionalBool, "bypassEmptyTsReplacement", allowsKeyUpdates),
+				optional(args.OptionalBool, "bypassEmptyTsReplacement", keyUpdatesField),
 				optional(args.Any, "update", "stmtId", "batchSize"), optional(args.Bool, "singleBatch"),
 				optional(args.Object, "runtimeConstants", "$_originalQuery", "$_originalCollation"),
 				optional(args.UUID, "sampleId"), rawDataFields(), routerFields()),
 		},
 
 		{
-			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true, AwaitsNodes: true,
+			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true, AwaitsRequestedNodes: true,
 			Retryable: true, Effect: Writes, Privilege: access.MayBulkWrite, ErrorPrefix: errorPrefix("clusterBulkWriteParse"),
 			Strict: true,
 			Fields: fields(required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
-				typeOrder("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),
+				withTypeNames("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),
 				optional(args.OptionalBool, "bypassEmptyTsReplacement"),
 				optional(args.Bool, "ordered", "errorsOnly"), optional(args.Any, "stmtId", "stmtIds"),
 				optional(args.Object, "let"), cursorFields(), rawDataFields()),

@@ -95,10 +95,10 @@ func openTotalledBucket(tx *bbolt.Tx, name string) (*totalledBucket, error) {
 		if stored := of.Get(key); stored != nil {
 			value, err := unseal(holder, key, stored)
 			if err != nil {
-				return nil, &RecordError{holder, key, err}
+				return nil, &EntryError{holder, key, err}
 			}
 			if t.total, err = parseTotal(value); err != nil {
-				return nil, &RecordError{holder, key, err}
+				return nil, &EntryError{holder, key, err}
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (c *cluster) run(db string, command bson.D) bson.Raw {
 		c.Fatal(err)
 	}
 	reply := c.router.Handle(context.Background(), wire.Request{
-		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1},
+		Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1},
 	})
 	if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 || !reply.Lookup("writeErrors").IsZero() {
 		c.Errorf("%v: %s", command[0], reply)

@@ -41,7 +41,7 @@ func inspect(file *os.File, keep func(Entry)) (*inspection, error) {
 	if in.found.format, err = readFormat(file, info.Size()); err != nil {
 		return nil, err
 	}
-	in.sealed = in.found.format != formatWithoutChecksums
+	in.hasChecksums = in.found.format != formatWithoutChecksums
 	p := &fileReader{file: file, onEntry: in.addEntry, onDamage: in.addDamage}
 	if err := p.read(info.Size()); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func readFormat(file io.ReaderAt, size int64) (format int, err error) {
 // inspector compares the contents of a file with its recorded totals.
 type inspector struct {
 	found                          inspection
-	sealed                         bool
+	hasChecksums                         bool
 	computedTotals, recordedTotals map[string]total
 	metaKeys                       map[string]bool
 	keep                           func(Entry)
@@ -84,7 +84,7 @@ func (in *inspector) addDamage(d damage) { in.found.damages = append(in.found.da
 
 func (in *inspector) addEntry(page uint64, bucket string, key, stored []byte) {
 	value := stored
-	if in.sealed {
+	if in.hasChecksums {
 		sum := in.computedTotals[bucket]
 		sum.add(stored)
 		in.computedTotals[bucket] = sum
@@ -134,7 +134,7 @@ func (in *inspector) addMetaKey(key string) {
 // checkCompleteness records missing entries as damages.
 func (in *inspector) checkCompleteness() {
 	needed := []string{MetaFormat, MetaState, MetaParameters}
-	if in.sealed {
+	if in.hasChecksums {
 		needed = append(needed, MetaTotals)
 	}
 	for _, key := range needed {
@@ -142,7 +142,7 @@ func (in *inspector) checkCompleteness() {
 			in.addDamage(damage{bucket: BucketMeta, key: []byte(key), err: errors.New("it is missing")})
 		}
 	}
-	if !in.sealed {
+	if !in.hasChecksums {
 		return
 	}
 	delete(in.computedTotals, BucketMeta)

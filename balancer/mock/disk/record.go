@@ -34,7 +34,7 @@ const (
 	BucketUsers       = "users"       // by database and name
 	BucketWrites      = "writes"      // retryable writes by session
 	BucketDocuments   = "documents/"  // by record
-	BucketExtents     = "extents/"    // virtual data, by lower bound
+	BucketVirtualRanges     = "extents/"    // virtual data, by lower bound
 	BucketChunks      = "chunks/"     // by lower bound
 )
 
@@ -66,14 +66,14 @@ type Source interface {
 	Each(bucket string) iter.Seq2[[]byte, []byte]
 }
 
-// RecordError is the error for an invalid entry of a state.
-type RecordError struct {
+// EntryError is the error for an invalid entry of a state.
+type EntryError struct {
 	Bucket string
 	Key    []byte
 	Err    error
 }
 
-func (e *RecordError) Error() string {
+func (e *EntryError) Error() string {
 	kind, number, contents := strings.Cut(e.Bucket, "/")
 	if kind = strings.TrimSuffix(kind, "s"); contents {
 		return fmt.Sprintf("%s %x of %s: %s", kind, e.Key, number, e.Err)
@@ -81,17 +81,17 @@ func (e *RecordError) Error() string {
 	return fmt.Sprintf("%s %q: %s", kind, e.Key, e.Err)
 }
 
-func (e *RecordError) Unwrap() error { return e.Err }
+func (e *EntryError) Unwrap() error { return e.Err }
 
-// Read calls read for each entry of a bucket in key order. It stops with a *RecordError at the first
+// Read calls read for each entry of a bucket in key order. It stops with a *EntryError at the first
 // entry for which read fails.
 func Read(from Source, bucket string, read func(key, value []byte) error) error {
 	for key, value := range from.Each(bucket) {
 		if err := read(key, value); err != nil {
-			if errors.As(err, new(*RecordError)) {
+			if errors.As(err, new(*EntryError)) {
 				return err // of an entry that belongs to this one
 			}
-			return &RecordError{bucket, append([]byte(nil), key...), err}
+			return &EntryError{bucket, append([]byte(nil), key...), err}
 		}
 	}
 	return nil

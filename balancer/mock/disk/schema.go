@@ -5,10 +5,10 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 // State holds the clocks, the counters and the state of the random generator.
 type State struct {
 	Time          int64          `bson:"time"` // nanoseconds since 1970
-	Stamp         bson.Timestamp `bson:"stamp"`
+	ClusterTime         bson.Timestamp `bson:"stamp"`
 	ObjectIDCount int64          `bson:"ids"`
 	Term          int64          `bson:"term"`
-	Process       []byte         `bson:"process"`
+	ObjectIDProcess       []byte         `bson:"process"`
 	RandState     []byte         `bson:"chance"`
 	HadTwoShards  bool           `bson:"hadTwo"`
 	Release       string         `bson:"release"`

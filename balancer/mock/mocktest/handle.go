@@ -17,7 +17,7 @@ import (
 type Mock struct {
 	t       testing.TB
 	handler wire.Handler
-	client  *wire.Client
+	client  *wire.ClientConn
 	routers []string
 }
 

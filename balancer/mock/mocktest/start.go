@@ -120,7 +120,7 @@ func Start(t testing.TB, shards int, options ...Option) (uri string) {
 		uris = append(uris, listen(t, end, func(address string) (wire.Handler, error) { return first.NewSibling(address) }))
 	}
 	if s.handle != nil {
-		*s.handle = Mock{t: t, handler: first, client: &wire.Client{}, routers: uris}
+		*s.handle = Mock{t: t, handler: first, client: &wire.ClientConn{}, routers: uris}
 	}
 	return uris[0]
 }

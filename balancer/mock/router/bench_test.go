@@ -28,7 +28,7 @@ func sender(b *testing.B) func(command bson.D) bson.Raw {
 		if err != nil {
 			b.Fatal(err)
 		}
-		reply := r.Handle(context.Background(), wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1}})
+		reply := r.Handle(context.Background(), wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1}})
 		if n, _ := reply.Lookup("ok").AsFloat64OK(); n != 1 || !reply.Lookup("writeErrors").IsZero() {
 			b.Fatalf("%v answered %s", command, reply)
 		}

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// checkMaxTimeOption rejects the obsolete option $maxTimeMs.
-func checkMaxTimeOption(c *call.Call) error {
+// rejectObsoleteMaxTime rejects the obsolete option $maxTimeMs.
+func rejectObsoleteMaxTime(c *call.Call) error {
 	if !c.Body.Lookup("$maxTimeMs").IsZero() {
 		return mongoerr.New(mongoerr.InvalidOptions, "no such command option $maxTimeMs; use maxTimeMS instead")
 	}

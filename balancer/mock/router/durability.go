@@ -30,7 +30,7 @@ func checkDisk(cmd *call.Command, c *call.Call) error {
 // linearizable or snapshot, explicitly or by default, or it reads a change stream. An aggregation that
 // writes its results is not a read.
 func readsDurably(c *call.Call) bool {
-	if !c.Cluster.Storage().CanStoreWrites() {
+	if !c.Cluster.Storage().CanStoreRetryableWrites() {
 		return false
 	}
 	if id, ok := c.Body.Lookup("getMore").AsInt64OK(); ok {

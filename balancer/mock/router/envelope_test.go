@@ -315,7 +315,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	}
 	ended := make(chan bson.Raw, 1)
 	go func() {
-		ended <- x.Router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.Client{}})
+		ended <- x.Router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.ClientConn{}})
 	}()
 	for len(x.Migrations()) == 0 {
 		time.Sleep(time.Millisecond)

@@ -16,7 +16,7 @@ func (r *Router) failPointFor(cmd *call.Command, c *call.Call) *failpoint.Failur
 	if cmd == nil || cmd.MockOnly {
 		return nil
 	}
-	return call.FailPointOf(&r.FailPoints.Command, cmd, c)
+	return call.TakeFailure(&r.FailPoints.Command, cmd, c)
 }
 
 // failBefore applies the part of a failure that precedes the command. done is true if the command must
@@ -35,7 +35,7 @@ func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.C
 	switch {
 	case f.CloseConnection:
 		c.DropConnection()
-		return r.reply(nil, call.ErrCrashed()), true
+		return r.reply(nil, call.ErrConnectionClosed()), true
 	case f.Code != 0:
 		err := mongoerr.New(f.Code, "Failing command via 'failCommand' failpoint")
 		if f.Labels != nil {

@@ -41,14 +41,14 @@ func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 		c.Request.SetWaitsForNodes()
 	}
 	reply, err := r.runUnlessFailed(failure, cmd, c)
-	r.Counters.CountAsked(c.Request)
-	c.Slow = c.Request.HasSlowNodes()
+	r.Counters.CountContacted(c.Request)
+	c.HasSlowNodes = c.Request.HasSlowNodes()
 	return reply, c.WithRetryLabel(err)
 }
 
 // delayReply returns the reply after the effects of slow nodes, and its delay on real time.
 func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
-	if !c.Slow {
+	if !c.HasSlowNodes {
 		return raw, 0
 	}
 	r.Cluster.Lock()
@@ -58,17 +58,17 @@ func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) 
 		took = max(0, c.Deadline.Sub(r.Cluster.Now()))
 		raw = r.reply(nil, call.ErrMaxTime())
 	}
-	if r.Cluster.LockedClock().IsRealTime() || r.Cluster.LockedClock().IsDriven() {
+	if r.Cluster.ClockUnderLock().IsRealTime() || r.Cluster.ClockUnderLock().IsDriven() {
 		return raw, answerDelay(took)
 	}
-	r.Cluster.LockedClock().Spend(took)
+	r.Cluster.ClockUnderLock().Spend(took)
 	return raw, 0
 }
 
 func (r *Router) runUnlessFailed(failure *mock.Failure, cmd *call.Command, c *call.Call) (bson.D, error) {
 	if failure != nil && failure.CloseConnection {
 		c.DropConnection()
-		return nil, call.ErrCrashed()
+		return nil, call.ErrConnectionClosed()
 	}
 	if failure != nil && failure.Code != 0 {
 		return nil, failure.Err()
@@ -146,7 +146,7 @@ func (r *Router) failWithoutLock(cmd *call.Command, c *call.Call) error {
 	}
 	if failure.CloseConnection {
 		c.DropConnection()
-		return call.ErrCrashed()
+		return call.ErrConnectionClosed()
 	}
 	return failure.Err()
 }
@@ -158,7 +158,7 @@ func (r *Router) isCrashedMember() bool {
 	}
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
-	return r.Cluster.Faults().IsDown(r.Member.ID)
+	return r.Cluster.Faults().IsDown(r.Member.Shard)
 }
 
 // contactParticipants fails if a node that the command always contacts is unavailable.

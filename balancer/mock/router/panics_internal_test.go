@@ -30,7 +30,7 @@ func TestAPanickingHandlerCostsItsCommandOnly(t *testing.T) {
 				return err
 			}
 			r.Handle(context.Background(), wire.Request{Database: "admin", Command: name, Body: body,
-				Client: &wire.Client{ID: 1}})
+				Client: &wire.ClientConn{ID: 1}})
 			return nil
 		})
 	}

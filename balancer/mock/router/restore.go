@@ -14,9 +14,9 @@ func (r *Router) restore() {
 	r.restoreSecret()
 	r.ConfiguredUsers = r.Users.Clone()
 	r.restoreUsers(r.Users)
-	for _, w := range r.Cluster.Storage().TakeWrites() {
+	for _, w := range r.Cluster.Storage().TakeRetryableWrites() {
 		if !r.RestoreWrites(w.Session, w.Write) {
-			r.Cluster.Storage().StoreWrite(w.Session, nil)
+			r.Cluster.Storage().StoreRetryableWrite(w.Session, nil)
 		}
 	}
 	r.Cluster.OnReplaced(r.adoptState)

@@ -122,7 +122,7 @@ func (r *Router) countWorkload(random *rand.Rand) func(mock.Work) {
 }
 
 // Leave is called when a connection ends.
-func (r *Router) Leave(client *wire.Client) {
+func (r *Router) Leave(client *wire.ClientConn) {
 	if client.State != nil {
 		r.Counters.OpenConnections.Add(-1)
 	}
@@ -134,7 +134,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	r.LogoutDropped(c.Peer)
 	if r.isCrashedMember() {
 		c.DropConnection()
-		return r.reply(nil, call.ErrCrashed())
+		return r.reply(nil, call.ErrConnectionClosed())
 	}
 	if cmd != nil {
 		if err := r.RequireLogin(cmd, c); err != nil {
@@ -154,8 +154,8 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	if v := c.Body.Lookup("lsid"); !v.IsZero() {
 		c.LSID, c.LSIDErr = c.ReadSessionID("OperationSessionInfo.lsid", v)
 	}
-	if r.Cluster.LockedClock().IsRealTime() {
-		c.Now = r.Cluster.LockedClock().NowUnlocked()
+	if r.Cluster.ClockUnderLock().IsRealTime() {
+		c.Now = r.Cluster.ClockUnderLock().NowUnlocked()
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer r.Operations.Begin(req.Command, c, kill)()
@@ -190,7 +190,7 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
 	if c.Now.IsZero() {
-		r.Cluster.LockedClock().Spend(commandTime)
+		r.Cluster.ClockUnderLock().Spend(commandTime)
 		c.Now = r.Cluster.Now()
 		err = r.check(cmd, c)
 	}
@@ -203,8 +203,8 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 
 // run runs a checked command.
 func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if c.StateGeneration != r.Cluster.LockedClock().StateGeneration() {
-		c.StateGeneration = r.Cluster.LockedClock().StateGeneration() // the state was replaced, with other users
+	if c.StateGeneration != r.Cluster.ClockUnderLock().StateGeneration() {
+		c.StateGeneration = r.Cluster.ClockUnderLock().StateGeneration() // the state was replaced, with other users
 		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
@@ -222,7 +222,7 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 
 // runWithoutLock runs a command that does not use the cluster.
 func (r *Router) runWithoutLock(cmd *call.Command, c *call.Call) (bson.D, error) {
-	c.Now = r.Cluster.LockedClock().NowUnlocked()
+	c.Now = r.Cluster.ClockUnderLock().NowUnlocked()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return nil, err
 	}
@@ -243,11 +243,11 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
 	}
-	c.Cmd, c.StateGeneration = cmd, r.Cluster.LockedClock().StateGeneration()
+	c.Cmd, c.StateGeneration = cmd, r.Cluster.ClockUnderLock().StateGeneration()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}
-	if err := readSnapshot(c, cmd); err != nil {
+	if err := setSnapshotTime(c, cmd); err != nil {
 		return err
 	}
 	if c.DB == "local" && r.Member == nil {
@@ -277,7 +277,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 // checkFirst makes the checks that a server makes first, for any command: the fields that are parsed at
 // once, then the generic arguments.
 func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
-	if err := checkMaxTimeOption(c); err != nil {
+	if err := rejectObsoleteMaxTime(c); err != nil {
 		return err
 	}
 	first, err := cmd.ParseFirst(c.Body.Raw)

@@ -94,7 +94,7 @@ func (rs Routers) Names() []string {
 	return append(names, slices.Sorted(maps.Keys(rs.others))...)
 }
 
-func (rs Routers) routerFor(client *wire.Client) *Router {
+func (rs Routers) routerFor(client *wire.ClientConn) *Router {
 	if client == nil {
 		return rs.first
 	}
@@ -114,4 +114,4 @@ func (rs Routers) Handle(ctx context.Context, req wire.Request) bson.Raw {
 }
 
 // Leave is called when a connection ends.
-func (rs Routers) Leave(client *wire.Client) { rs.routerFor(client).Leave(client) }
+func (rs Routers) Leave(client *wire.ClientConn) { rs.routerFor(client).Leave(client) }

@@ -46,7 +46,7 @@ func (c *client) send(db string, command bson.D) bson.Raw {
 		return nil
 	}
 	return c.routers[c.rand.IntN(2)].Handle(context.Background(),
-		wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: int32(c.number)}})
+		wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: int32(c.number)}})
 }
 
 // write changes one document of the client's, and has to succeed.

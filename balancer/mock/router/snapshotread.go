@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// readSnapshot sets the time of a read with read concern snapshot. The mock stores no older versions of
+// setSnapshotTime sets the time of a read with read concern snapshot. The mock stores no older versions of
 // documents. It can read the current state, or an older one if nothing has changed since.
-func readSnapshot(c *call.Call, cmd *call.Command) error {
+func setSnapshotTime(c *call.Call, cmd *call.Command) error {
 	if level := args.Text(c.Body.Lookup("readConcern", "level")); level != "snapshot" || !cmd.ReadConcern {
 		return nil
 	}

@@ -168,7 +168,7 @@ func (st *specTester) play(c specCase) {
 	}
 	before := ""
 	if c.Nothing || !c.Step.Code.IsZero() && !c.Raises {
-		before = st.State()
+		before = st.ConfigText()
 	}
 	st.step("the command", c.Step)
 	if before != "" {
@@ -186,7 +186,7 @@ func (st *specTester) play(c specCase) {
 
 func (st *specTester) unchanged(before string) {
 	st.T.Helper()
-	was, is := strings.Split(before, "\n"), strings.Split(st.State(), "\n")
+	was, is := strings.Split(before, "\n"), strings.Split(st.ConfigText(), "\n")
 	for i := range was {
 		if was[i] != is[i] {
 			st.T.Errorf("it has changed\n%s\nto\n%s", was[i], is[i])

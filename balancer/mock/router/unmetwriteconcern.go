@@ -22,7 +22,7 @@ import (
 // name a number of nodes waits for the default. Commands that change collections always wait for a majority and
 // return no error (recording 22-secondaries). A pipeline that writes fails instead.
 func awaitWriteConcern(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if !cmd.WriteConcern || !cmd.AwaitsNodes && !commands.WritesResults(c.Body.Raw) {
+	if !cmd.WriteConcern || !cmd.AwaitsRequestedNodes && !commands.WritesResults(c.Body.Raw) {
 		return nil, nil
 	}
 	concern, isDoc := c.Body.Lookup("writeConcern").DocumentOK()

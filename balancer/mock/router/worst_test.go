@@ -138,7 +138,7 @@ func startCommand(ctx context.Context, x *tester, id int32, db string, command b
 	replied := make(chan bson.Raw, 1)
 	go func() {
 		replied <- x.Router.Handle(ctx, wire.Request{
-			Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: id, Remote: "test:1"},
+			Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: id, Remote: "test:1"},
 		})
 	}()
 	return replied

@@ -22,8 +22,8 @@ type State struct {
 	Docs *store.Collection
 	// Table is the routing table by which the shard owns documents; nil for an untracked collection.
 	Table *catalog.RoutingTable
-	// IsHome reports whether the shard is the primary of the database.
-	IsHome bool
+	// IsPrimaryShard reports whether the shard is the primary of the database.
+	IsPrimaryShard bool
 }
 
 // version is a state that the primary has had since a time.
@@ -32,8 +32,8 @@ type version struct {
 	State
 }
 
-// mark is the newest cluster time at a time.
-type mark struct {
+// clusterTimeMark is the newest cluster time at a time.
+type clusterTimeMark struct {
 	from  time.Time
 	stamp bson.Timestamp
 }
@@ -45,7 +45,7 @@ type Member struct {
 	// from before the lag began, and the secondary does not go back when its lag increases.
 	floor time.Time
 	colls map[string][]version // the oldest version is the secondary's state
-	marks []mark
+	clusterTimeMarks []clusterTimeMark
 }
 
 // New returns a secondary that has all of the primary's data now and lags behind it from now on.
@@ -74,9 +74,9 @@ func (m *Member) CurrentLag(now time.Time) time.Duration { return now.Sub(m.repl
 // millisecond, come together.
 const stepsPerLag = 1000
 
-// step returns the beginning of the step that contains a time. For a time after floor it returns a time
+// stepStart returns the beginning of the step that contains a time. For a time after floor it returns a time
 // after floor, so that a write after the lag began is not replicated at once.
-func (m *Member) step(now time.Time) time.Time {
+func (m *Member) stepStart(now time.Time) time.Time {
 	t := now.Truncate(min(max(m.lag/stepsPerLag, time.Millisecond), max(m.lag, 1)))
 	switch {
 	case t.After(m.floor):
@@ -91,7 +91,7 @@ func (m *Member) step(now time.Time) time.Time {
 // databases; stateOf returns the state of a name, which may be a dropped collection. The caller must call
 // Record before time advances.
 func (m *Member) Record(now time.Time, stamp bson.Timestamp, names iter.Seq[string], stateOf func(ns string) State) {
-	from, old := m.step(now), m.replicatedUntil(now)
+	from, old := m.stepStart(now), m.replicatedUntil(now)
 	for ns := range m.colls {
 		m.recordState(ns, from, old, stateOf(ns))
 	}
@@ -100,15 +100,15 @@ func (m *Member) Record(now time.Time, stamp bson.Timestamp, names iter.Seq[stri
 			m.recordState(ns, from, old, stateOf(ns))
 		}
 	}
-	switch n := len(m.marks); {
-	case n > 0 && m.marks[n-1].stamp == stamp:
-	case n > 0 && m.marks[n-1].from.Equal(from):
-		m.marks[n-1].stamp = stamp
+	switch n := len(m.clusterTimeMarks); {
+	case n > 0 && m.clusterTimeMarks[n-1].stamp == stamp:
+	case n > 0 && m.clusterTimeMarks[n-1].from.Equal(from):
+		m.clusterTimeMarks[n-1].stamp = stamp
 	default:
-		m.marks = append(m.marks, mark{from, stamp})
+		m.clusterTimeMarks = append(m.clusterTimeMarks, clusterTimeMark{from, stamp})
 	}
-	for len(m.marks) > 1 && !m.marks[1].from.After(old) {
-		m.marks = m.marks[1:]
+	for len(m.clusterTimeMarks) > 1 && !m.clusterTimeMarks[1].from.After(old) {
+		m.clusterTimeMarks = m.clusterTimeMarks[1:]
 	}
 }
 
@@ -127,7 +127,7 @@ func (m *Member) recordState(ns string, from, old time.Time, s State) {
 	}
 	switch {
 	case past == 0:
-	case len(list) == past+1 && list[past].Docs == nil && !list[past].IsHome:
+	case len(list) == past+1 && list[past].Docs == nil && !list[past].IsPrimaryShard:
 		delete(m.colls, ns) // also dropped on the secondary
 		return
 	default:
@@ -174,7 +174,7 @@ func (m *Member) NextChange(now time.Time, names ...string) (at time.Time, ok bo
 // ClusterTime returns the newest cluster time up to which the secondary has all writes.
 func (m *Member) ClusterTime(now time.Time) (t bson.Timestamp) {
 	has := m.replicatedUntil(now)
-	for _, k := range m.marks {
+	for _, k := range m.clusterTimeMarks {
 		if !k.from.After(has) {
 			t = k.stamp
 		}
@@ -190,7 +190,7 @@ func (m *Member) WhenReplicated(stamp bson.Timestamp, now time.Time) (at time.Ti
 		return time.Time{}, false
 	}
 	has := m.replicatedUntil(now)
-	for _, k := range m.marks {
+	for _, k := range m.clusterTimeMarks {
 		if !k.stamp.Before(stamp) {
 			return k.from.Add(m.lag), k.from.After(has)
 		}

@@ -86,10 +86,10 @@ func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bo
 	return dst, found, true
 }
 
-// extractKeys computes the entries of a document with arrays. If shownKey is one of them, its values are
+// extractKeys computes the entries of a document with arrays. If duplicateKey is one of them, its values are
 // kept.
 func (ix *Index) extractKeys(doc bson.Raw, shownKey []byte) (keyExtraction, error) {
-	x := keyExtraction{ix: ix, shownKey: shownKey}
+	x := keyExtraction{ix: ix, duplicateKey: shownKey}
 	at := make([]paths.Position, len(ix.fields))
 	for i, f := range ix.fields {
 		at[i] = paths.Position{Value: value.Object(doc), Rest: f.path}
@@ -107,8 +107,8 @@ func (ix *Index) extractKeys(doc bson.Raw, shownKey []byte) (keyExtraction, erro
 type keyExtraction struct {
 	ix       *Index
 	out      indexKeys
-	shownKey []byte        // the key that an error message shows; nil for none
-	shown    []value.Value // its values
+	duplicateKey []byte        // the key that an error message shows; nil for none
+	duplicateValues    []value.Value // its values
 }
 
 // expand follows every field to its value or to the first array. It emits a key if there is no array,
@@ -182,9 +182,9 @@ func (k *keyExtraction) emit(at []paths.Position) {
 	for i, p := range at {
 		key = k.ix.fields[i].append(key, p.Value)
 	}
-	if k.shown == nil && k.shownKey != nil && bytes.Equal(key, k.shownKey) {
+	if k.duplicateValues == nil && k.duplicateKey != nil && bytes.Equal(key, k.duplicateKey) {
 		for _, p := range at {
-			k.shown = append(k.shown, p.Value)
+			k.duplicateValues = append(k.duplicateValues, p.Value)
 		}
 	}
 	k.out.keys = append(k.out.keys, key)
@@ -200,7 +200,7 @@ func (ix *Index) duplicateKeyError(ns string, doc bson.Raw, taken []byte) error 
 	var shown strings.Builder
 	var keyValue bson.D
 	for i, f := range ix.fields {
-		v := x.shown[i]
+		v := x.duplicateValues[i]
 		if value.IsMissing(v) {
 			v = value.Null()
 		}

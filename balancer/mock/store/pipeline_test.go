@@ -382,8 +382,8 @@ func TestSortLaws(t *testing.T) {
 		}
 		for _, x := range docs {
 			for _, y := range docs {
-				if s.Compare(x, y) != bytes.Compare(s.DocumentKey(x), s.DocumentKey(y)) {
-					t.Fatalf("%s and %s: Compare %d, keys %d", x, y, s.Compare(x, y), bytes.Compare(s.DocumentKey(x), s.DocumentKey(y)))
+				if s.Compare(x, y) != bytes.Compare(s.SortKey(x), s.SortKey(y)) {
+					t.Fatalf("%s and %s: Compare %d, keys %d", x, y, s.Compare(x, y), bytes.Compare(s.SortKey(x), s.SortKey(y)))
 				}
 			}
 		}

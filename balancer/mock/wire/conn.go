@@ -29,7 +29,7 @@ const (
 type conn struct {
 	service *service
 	nc      net.Conn
-	client  *Client
+	client  *ClientConn
 	ctx     context.Context // ends when the peer disconnects
 	cancel  context.CancelCauseFunc
 
@@ -50,7 +50,7 @@ type conn struct {
 	// receiving: part of a message has arrived. hasReadDeadline: the connection has one.
 	receiving, hasReadDeadline bool
 	closesWhenIdle             bool
-	watch                      watch
+	watch                      longCommandWatch
 }
 
 // baton is a lock. Unlike waiting for a sync.Mutex, waiting for a baton is durably blocking in a
@@ -69,7 +69,7 @@ func newConn(s *service, nc net.Conn) *conn {
 		in:       bufio.NewReaderSize(s.server.Poll.Reader(nc), readBufferBytes),
 		handling: newBaton(),
 	}
-	c.client = &Client{
+	c.client = &ClientConn{
 		ID:     s.server.clientCount.Add(1),
 		Remote: nc.RemoteAddr().String(),
 		Local:  nc.LocalAddr().String(),

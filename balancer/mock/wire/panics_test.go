@@ -67,7 +67,7 @@ func TestPanicOfAListenerIsItsError(t *testing.T) {
 // leaving panics when a client leaves.
 type leaving struct{ *toy }
 
-func (leaving) Leave(*wire.Client) { panic("boom") }
+func (leaving) Leave(*wire.ClientConn) { panic("boom") }
 
 // A panic anywhere in the goroutines of a connection costs that connection:
 // others are served, and the server comes to its end.

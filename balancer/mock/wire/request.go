@@ -21,11 +21,11 @@ type Request struct {
 	Legacy bool
 	// Client is the connection of the command. The pointer stays the same for the life of the
 	// connection.
-	Client *Client
+	Client *ClientConn
 }
 
-// Client identifies a connection.
-type Client struct {
+// ClientConn identifies a connection.
+type ClientConn struct {
 	// ID numbers the connections of a Server from 1. It is the connectionId of hello.
 	ID int32
 	// Remote is the peer's address.
@@ -43,10 +43,10 @@ type Client struct {
 
 // Drop closes the connection instead of sending the reply to the current command, like a server that has
 // crashed. Only the handler of that command may call it.
-func (c *Client) Drop() { c.dropped = true }
+func (c *ClientConn) Drop() { c.dropped = true }
 
 // Trust lifts the limit on message size for untrusted clients.
-func (c *Client) Trust() { c.trusted.Store(true) }
+func (c *ClientConn) Trust() { c.trusted.Store(true) }
 
 // Handler executes commands.
 type Handler interface {
@@ -64,5 +64,5 @@ type Handler interface {
 // progress.
 type Leaver interface {
 	// Leave is called once for each connection, after its last command.
-	Leave(c *Client)
+	Leave(c *ClientConn)
 }

@@ -171,7 +171,7 @@ func (s *Server) messageBytes() int32 {
 }
 
 // maxBytesFrom returns the maximum size of a message from a client.
-func (s *Server) maxBytesFrom(c *Client) int32 {
+func (s *Server) maxBytesFrom(c *ClientConn) int32 {
 	if s.Limits.UntrustedBytes > 0 && !c.trusted.Load() {
 		return min(s.Limits.UntrustedBytes, s.messageBytes())
 	}

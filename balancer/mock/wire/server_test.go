@@ -61,7 +61,7 @@ func (t *toy) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	return raw
 }
 
-func (t *toy) Leave(c *wire.Client) {
+func (t *toy) Leave(c *wire.ClientConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.left = append(t.left, c.ID)

@@ -9,8 +9,8 @@ import (
 // consecutive checks takes long. Only then is a goroutine that detects a disconnect worth its cost.
 const watchInterval = 10 * time.Millisecond
 
-// watch is the periodic check of a busy connection. The connection's state lock guards it.
-type watch struct {
+// longCommandWatch is the periodic check of a busy connection. The connection's state lock guards it.
+type longCommandWatch struct {
 	timer          *time.Timer
 	isTimerRunning bool   // the timer is running
 	seen           uint64 // the newest message at the last check

@@ -47,7 +47,7 @@ func New(s Spec, t *catalog.RoutingTable, r *rand.Rand) (*Workload, error) {
 		s.DocumentBytes = 1 << 10
 	}
 	w := &Workload{Spec: s, pattern: t.Pattern(), rand: r}
-	w.distribution, _ = parseKeys(s.KeyDistribution)
+	w.distribution, _ = parseKeyDistribution(s.KeyDistribution)
 	if err := w.makeKeys(t); err != nil {
 		return nil, err
 	}

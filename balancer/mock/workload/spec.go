@@ -49,7 +49,7 @@ type keyDistribution struct {
 // distributionArgs are the key distributions with the number of their arguments.
 var distributionArgs = map[string]int{"uniform": 0, "zipf": 1, "hot": 2, "latest": 0, "key": 1}
 
-func parseKeys(text string) (f keyDistribution, err error) {
+func parseKeyDistribution(text string) (f keyDistribution, err error) {
 	words := strings.Fields(text)
 	wrong := fmt.Errorf(`keys: %q is not one of "uniform", "zipf 1.1", "hot 5%% 80%%", "latest", "key 50%%"`, text)
 	if len(words) == 0 {
@@ -77,7 +77,7 @@ func parseKeys(text string) (f keyDistribution, err error) {
 
 // Check rejects an invalid Spec.
 func (s Spec) Check() error {
-	if _, err := parseKeys(s.KeyDistribution); err != nil {
+	if _, err := parseKeyDistribution(s.KeyDistribution); err != nil {
 		return err
 	}
 	m := s.Mix

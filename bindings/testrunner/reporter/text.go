@@ -186,7 +186,7 @@ func (x Text) writeCoverage(b *strings.Builder, files []testrunner.FileCoverage)
 		text := fmt.Sprintf("  %4s  %s: %d of %d", percent(f.Covered(), len(f.Lines)), plaintext.EscapeLine(f.Path),
 			f.Covered(), len(f.Lines))
 		if missed := f.Missed(); len(missed) > 0 {
-			text += ", not " + testrunner.Spans(missed)
+			text += ", not " + testrunner.LinesText(missed)
 		}
 		b.WriteString(text + "\n")
 	}

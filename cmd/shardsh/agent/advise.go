@@ -43,7 +43,7 @@ func adviseTool(ctx context.Context, c *call, in adviseArguments) (Answer, error
 		if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
 			return Answer{}, fmt.Errorf("keys: %.80q is not valid extended JSON: %w", text, err)
 		}
-		key, err := keyadvice.ParseKey(doc)
+		key, err := keyadvice.ParseShardKey(doc)
 		if err != nil {
 			return Answer{}, fmt.Errorf("keys: %w", err)
 		}

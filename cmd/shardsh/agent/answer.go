@@ -26,8 +26,8 @@ const (
 	maxEntryLength = 400
 )
 
-// boundAnswer truncates an answer and escapes invisible characters in it.
-func (s *Server) boundAnswer(a Answer) Answer {
+// limitAnswer truncates an answer and escapes invisible characters in it.
+func (s *Server) limitAnswer(a Answer) Answer {
 	a.Answer = s.redact(strings.TrimRight(a.Answer, "\n"))
 	whole := utf8.RuneCountInString(a.Answer)
 	a.Answer = s.clean(a.Answer, maxAnswer)
@@ -35,11 +35,11 @@ func (s *Server) boundAnswer(a Answer) Answer {
 		a.Truncated = true
 		a.Answer += fmt.Sprintf("\n… cut: these are the first %d of %d characters", maxAnswer, whole)
 	}
-	a.Sources, a.NextSteps = s.boundEntries(a.Sources), s.boundEntries(a.NextSteps)
+	a.Sources, a.NextSteps = s.limitEntries(a.Sources), s.limitEntries(a.NextSteps)
 	return a
 }
 
-func (s *Server) boundEntries(list []string) []string {
+func (s *Server) limitEntries(list []string) []string {
 	bounded := []string{}
 	for i, entry := range list {
 		if i == maxEntries {

@@ -69,7 +69,7 @@ func New(o Options) *Server {
 	s.protocol = mcp.NewServer(&mcp.Implementation{Name: "shardsh", Version: o.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addReadTools()
-	s.addMetadata()
+	s.addSnapshot()
 	s.addDiff()
 	s.addAdvise()
 	s.addDocs()
@@ -147,6 +147,6 @@ func add[In any](s *Server, t tool, work func(context.Context, *call, In) (Answe
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
-		return nil, s.boundAnswer(a), err
+		return nil, s.limitAnswer(a), err
 	})
 }

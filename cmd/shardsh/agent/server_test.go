@@ -12,7 +12,7 @@ import (
 // The protocol's own client lists the tools, and each of them answers, with where that
 // comes from.
 func TestEveryTool(t *testing.T) {
-	approvals := &Plans{Dir: t.TempDir(), Command: "approve", Now: fixed}
+	approvals := &Plans{Dir: t.TempDir(), ApprovalCommand: "approve", Now: fixed}
 	w := newWorld(t, heaped, approvals)
 	var people []any
 	for i := range 300 {
@@ -135,7 +135,7 @@ func TestMessageIsTooLong(t *testing.T) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	s := New(Options{})
-	long := s.boundAnswer(Answer{
+	long := s.limitAnswer(Answer{
 		Answer: strings.Repeat("é", maxAnswer+5), Sources: slices.Repeat([]string{strings.Repeat("s", 900)}, 40),
 	})
 	if !long.Truncated || !strings.HasSuffix(long.Answer, fmt.Sprintf("first %d of %d characters", maxAnswer, maxAnswer+5)) {
@@ -145,7 +145,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		long.Sources[maxEntries] != "… and 28 more" {
 		t.Errorf("%d sources, the last %q", len(long.Sources), long.Sources[len(long.Sources)-1])
 	}
-	if short := s.boundAnswer(Answer{Answer: "fine\n"}); short.Truncated || short.Answer != "fine" {
+	if short := s.limitAnswer(Answer{Answer: "fine\n"}); short.Truncated || short.Answer != "fine" {
 		t.Errorf("%+v", short)
 	}
 }

@@ -11,8 +11,8 @@ type Group struct {
 	Title string
 	Flags *pflag.FlagSet
 	// Page is the help page of options that many commands share; empty for options of one command.
-	// Short is the short name of these options in references to the page.
-	Page, Short string
+	// ShortTitle is the short name of these options in references to the page.
+	Page, ShortTitle string
 }
 
 // NewGroup returns a section; add defines its options.
@@ -25,7 +25,7 @@ func NewGroup(title string, add func(f *pflag.FlagSet)) Group {
 
 // OnPage returns the group with its own help page.
 func (g Group) OnPage(page, short string) Group {
-	g.Page, g.Short = page, short
+	g.Page, g.ShortTitle = page, short
 	return g
 }
 

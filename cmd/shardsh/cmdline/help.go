@@ -71,8 +71,8 @@ func (c Command) otherPages() string {
 		if g.Page != "" && titles[g.Page] == nil {
 			pages = append(pages, g.Page)
 		}
-		if g.Short != "" {
-			titles[g.Page] = append(titles[g.Page], g.Short)
+		if g.ShortTitle != "" {
+			titles[g.Page] = append(titles[g.Page], g.ShortTitle)
 		}
 	}
 	text, width := "", 0

@@ -25,8 +25,8 @@ const (
 // Word is one completion.
 type Word struct{ Text, About string }
 
-// Answer is the set of possible completions.
-type Answer struct {
+// Completions is the set of possible completions.
+type Completions struct {
 	Words    []Word
 	Files    FileKind
 	Suffixes []string // of files; empty means all files
@@ -37,15 +37,15 @@ type Tables struct {
 	Shell    cmdline.Command   // the program without a subcommand
 	Commands []cmdline.Command // the subcommands
 	// Operands holds the possible words that are not options, by subcommand; "" is the shell itself.
-	Operands map[string]Answer
+	Operands map[string]Completions
 	// Values holds the possible values of options, by option name. For other options, they are taken
 	// from the placeholder in the help.
-	Values map[string]Answer
+	Values map[string]Completions
 }
 
 // Complete completes a command line. The last word is incomplete, and may be empty. words does not contain
 // the program's name.
-func (t Tables) Complete(words []string) Answer {
+func (t Tables) Complete(words []string) Completions {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -55,19 +55,19 @@ func (t Tables) Complete(words []string) Answer {
 	case asked:
 		return t.subcommands(last)
 	case slices.Contains(before, "--"):
-		return Answer{Files: KindFiles} // the arguments of a script
+		return Completions{Files: KindFiles} // the arguments of a script
 	}
 	if option, value, isValue := strings.Cut(last, "="); isValue && strings.HasPrefix(option, "-") {
 		if f := command.Find(option); f != nil {
 			return t.optionValue(f, value, option+"=")
 		}
-		return Answer{Files: KindNone}
+		return Completions{Files: KindNone}
 	}
 	if f := openOption(command, before); f != nil {
 		return t.optionValue(f, last, "")
 	}
 	if strings.HasPrefix(last, "-") {
-		return optionAnswer(command, last)
+		return optionCompletions(command, last)
 	}
 	answer := t.Operands[command.Name].withPrefix(last, "")
 	if len(before) == 0 {
@@ -97,11 +97,11 @@ func (t Tables) findCommand(words []string) (c cmdline.Command, rest []string, a
 }
 
 // subcommands returns the subcommands.
-func (t Tables) subcommands(prefix string) Answer { return t.subcommandsAfter("", prefix) }
+func (t Tables) subcommands(prefix string) Completions { return t.subcommandsAfter("", prefix) }
 
 // subcommandsAfter returns the words that may follow a subcommand.
-func (t Tables) subcommandsAfter(name, prefix string) Answer {
-	answer := Answer{Files: KindNone}
+func (t Tables) subcommandsAfter(name, prefix string) Completions {
+	answer := Completions{Files: KindNone}
 	for _, c := range t.Commands {
 		if word, ok := strings.CutPrefix(c.Name, name); ok && word != "" && !strings.Contains(strings.TrimSpace(word), " ") {
 			answer.Words = append(answer.Words, Word{strings.TrimSpace(word), c.About})
@@ -126,9 +126,9 @@ func openOption(c cmdline.Command, before []string) *pflag.Flag {
 	return f
 }
 
-// optionAnswer returns the options that begin with a prefix, in any spelling.
-func optionAnswer(c cmdline.Command, prefix string) Answer {
-	answer := Answer{Files: KindNone}
+// optionCompletions returns the options that begin with a prefix, in any spelling.
+func optionCompletions(c cmdline.Command, prefix string) Completions {
+	answer := Completions{Files: KindNone}
 	folded := cmdline.Fold(prefix)
 	c.VisitVisible(func(f *pflag.Flag) {
 		if strings.HasPrefix(cmdline.Fold(f.Name), folded) {
@@ -141,7 +141,7 @@ func optionAnswer(c cmdline.Command, prefix string) Answer {
 
 // optionValue returns the possible values of an option. lead precedes each of them: it is "--json=" if
 // this is part of the incomplete word.
-func (t Tables) optionValue(f *pflag.Flag, prefix, lead string) Answer {
+func (t Tables) optionValue(f *pflag.Flag, prefix, lead string) Completions {
 	if known, ok := t.Values[f.Name]; ok {
 		return known.withPrefix(prefix, lead)
 	}
@@ -150,19 +150,19 @@ func (t Tables) optionValue(f *pflag.Flag, prefix, lead string) Answer {
 	case strings.Contains(form, "|"):
 		return alternatives(form).withPrefix(prefix, lead)
 	case form == "FILE" || form == "PATH" || form == "JOURNAL":
-		return Answer{Files: KindFiles}
+		return Completions{Files: KindFiles}
 	case form == "DIR":
-		return Answer{Files: KindDirectories}
+		return Completions{Files: KindDirectories}
 	case f.Value.Type() == "bool":
 		return alternatives("true|false").withPrefix(prefix, lead)
 	}
-	return Answer{Files: KindNone}
+	return Completions{Files: KindNone}
 }
 
 // alternatives parses a placeholder such as text|json or N|FILE. Names in capitals are placeholders
 // themselves.
-func alternatives(form string) Answer {
-	answer := Answer{Files: KindNone}
+func alternatives(form string) Completions {
+	answer := Completions{Files: KindNone}
 	for text := range strings.SplitSeq(form, "|") {
 		text, _, _ = strings.Cut(text, "[") // skewed[=SPREAD]
 		if name, value, found := strings.Cut(text, "="); found && value == strings.ToUpper(value) {
@@ -178,9 +178,9 @@ func alternatives(form string) Answer {
 	return answer
 }
 
-// NewAnswer returns an Answer with words.
-func NewAnswer(words ...string) Answer {
-	answer := Answer{Files: KindNone}
+// NewCompletions returns an Answer with words.
+func NewCompletions(words ...string) Completions {
+	answer := Completions{Files: KindNone}
 	for _, w := range words {
 		answer.Words = append(answer.Words, Word{Text: w})
 	}
@@ -188,7 +188,7 @@ func NewAnswer(words ...string) Answer {
 }
 
 // withPrefix keeps the words that begin with a prefix, and adds lead before them.
-func (a Answer) withPrefix(prefix, lead string) Answer {
+func (a Completions) withPrefix(prefix, lead string) Completions {
 	var words []Word
 	for _, w := range a.Words {
 		if strings.HasPrefix(w.Text, prefix) {

@@ -38,12 +38,12 @@ func tables() complete.Tables {
 			})},
 			{Name: "completion", About: "this"},
 		},
-		Operands: map[string]complete.Answer{
+		Operands: map[string]complete.Completions{
 			"":           {Files: complete.KindFiles, Suffixes: []string{".js"}},
-			"completion": complete.NewAnswer("bash", "fish"),
+			"completion": complete.NewCompletions("bash", "fish"),
 		},
-		Values: map[string]complete.Answer{
-			"release": complete.NewAnswer("7.0", "8.0"),
+		Values: map[string]complete.Completions{
+			"release": complete.NewCompletions("7.0", "8.0"),
 			"file":    {Files: complete.KindFiles, Suffixes: []string{".js"}},
 		},
 	}

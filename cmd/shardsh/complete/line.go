@@ -44,7 +44,7 @@ func Split(line string) []string {
 
 // Write writes an answer for the completion scripts: a line with the kind of file names and their
 // suffixes, then each word with its description after a tab.
-func (a Answer) Write(to io.Writer) error {
+func (a Completions) Write(to io.Writer) error {
 	if _, err := fmt.Fprintln(to, strings.Join(append([]string{string(a.Files)}, a.Suffixes...), " ")); err != nil {
 		return err
 	}

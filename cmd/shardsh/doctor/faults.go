@@ -20,13 +20,13 @@ const advisoryParts = live.Identity | live.Compatibility | live.Settings | live.
 // checkAdvisories reports the known bugs of the servers' versions that concern the cluster.
 func (c Cluster) checkAdvisories(ctx context.Context, s *section) {
 	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: advisoryParts,
-		MemberSettings: c.Settings}).
+		MemberClientOptions: c.ClientOptions}).
 		Read(ctx)
 	if err != nil {
 		s.add(Warn, "known faults", "", "not known: %s", live.ShortenUnauthorized(err.Error()))
 		return
 	}
-	c.checkMembers(s, snapshot)
+	c.checkMemberVersions(s, snapshot)
 	hits := c.Advisories.Matching(advisory.Cluster{Snapshot: snapshot})
 	if len(hits) == 0 {
 		s.addOK("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
@@ -44,8 +44,8 @@ func (c Cluster) checkAdvisories(ctx context.Context, s *section) {
 	}
 }
 
-// checkMembers reports the versions of the members of shards and config servers.
-func (c Cluster) checkMembers(s *section, snapshot *catalog.Snapshot) {
+// checkMemberVersions reports the versions of the members of shards and config servers.
+func (c Cluster) checkMemberVersions(s *section, snapshot *catalog.Snapshot) {
 	counts := diagnosis.MemberVersions(snapshot)
 	if n := len(counts.Unanswered); n > 0 {
 		first := counts.Unanswered[0]

@@ -42,7 +42,7 @@ func NewMemoryBudget(memory cmdline.Size) *quota.Budget {
 
 // SnapshotsInDBPath returns the function that finds the snapshots of a served mock in its dbpath,
 // because its clients must not access other files of this machine. It returns nil without a dbpath.
-func SnapshotsInDBPath(dbpath string) router.SnapshotFile {
+func SnapshotsInDBPath(dbpath string) router.SnapshotPathFunc {
 	if dbpath == "" {
 		return nil
 	}
@@ -62,7 +62,7 @@ func SnapshotsInDBPath(dbpath string) router.SnapshotFile {
 
 // SnapshotsAnywhere returns the function that finds the snapshots of the mock in this process, in any
 // file that rules allow: its script has the permissions of this process.
-func SnapshotsAnywhere(rules *sandbox.Rules) router.SnapshotFile {
+func SnapshotsAnywhere(rules *sandbox.Rules) router.SnapshotPathFunc {
 	return func(name string, write bool) (string, error) {
 		may := rules.CheckRead(name)
 		if write {

@@ -19,7 +19,7 @@ const (
 
 // ConnectionString returns the connection string that results from the address and the options
 // (rules/04-command-line-and-prompt §1.3 and §1.4).
-func (s Server) ConnectionString() (*ConnectionString, error) {
+func (s ConnectionFlags) ConnectionString() (*ConnectionString, error) {
 	c, err := s.baseConnectionString()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s Server) ConnectionString() (*ConnectionString, error) {
 }
 
 // baseConnectionString returns the connection string of the address, --host and --port.
-func (s Server) baseConnectionString() (*ConnectionString, error) {
+func (s ConnectionFlags) baseConnectionString() (*ConnectionString, error) {
 	if err := s.checkHost(); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func splitAddress(address string) (host, database string, err error) {
 
 const hostCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:[]_-,/"
 
-func (s Server) checkHost() error {
+func (s ConnectionFlags) checkHost() error {
 	if IsURI(s.Host) {
 		return cmdline.Usagef("--host takes a host; give a connection string as the address")
 	}
@@ -129,7 +129,7 @@ func (s Server) checkHost() error {
 }
 
 // parseHosts returns the hosts in --host, with the port of --port.
-func (s Server) parseHosts(list string) ([]string, error) {
+func (s ConnectionFlags) parseHosts(list string) ([]string, error) {
 	port := cmp.Or(s.Port, defaultPort)
 	var hosts []string
 	for host := range strings.SplitSeq(list, ",") {

@@ -8,7 +8,7 @@ import (
 )
 
 // parsed reads a command line that says where the cluster is.
-func parsed(args []string) (s Server, err error) {
+func parsed(args []string) (s ConnectionFlags, err error) {
 	address, _, _, err := cmdline.Parse(s.Flags(), args)
 	if err != nil {
 		return s, err

@@ -17,10 +17,10 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// isLoginRefusedText reports whether the text of an error says that an authentication failed. The
+// readLoginRefusal reports whether the text of an error says that an authentication failed. The
 // driver also returns such an error, without the server's error, for a connection pool that a failed
 // authentication has closed.
-func isLoginRefusedText(err error, refused *driver.Error) bool {
+func readLoginRefusal(err error, refused *driver.Error) bool {
 	_, message, found := strings.Cut(err.Error(), "(AuthenticationFailed) ")
 	if found {
 		refused.Code, refused.Message = int32(mongoerr.AuthenticationFailed), message
@@ -67,7 +67,7 @@ func unreachableError(c *ConnectionString, err error) error {
 		}
 	}
 	if refused, ok := errors.AsType[driver.Error](reason); ok && refused.Code != 0 ||
-		isLoginRefusedText(reason, &refused) {
+		readLoginRefusal(reason, &refused) {
 		source, ok := c.get("authSource")
 		if !ok {
 			source = "admin"

@@ -9,7 +9,7 @@ import (
 )
 
 // Flags returns the options for the connection to a live cluster.
-func (s *Server) Flags() []cmdline.Group {
+func (s *ConnectionFlags) Flags() []cmdline.Group {
 	return []cmdline.Group{
 		cmdline.NewGroup("Connection", func(f *pflag.FlagSet) {
 			f.StringVar(&s.Host, "host", "", "`HOST` host, host:port or set/host1,host2")

@@ -26,7 +26,7 @@ type Dialer struct {
 
 // FillPassword completes the credentials of a connection string (rules/04-command-line-and-prompt
 // §1.10): from --passwordFile, from the environment, or by asking.
-func (d Dialer) FillPassword(ctx context.Context, s Server, c *ConnectionString) error {
+func (d Dialer) FillPassword(ctx context.Context, s ConnectionFlags, c *ConnectionString) error {
 	switch {
 	case c.user == nil:
 		return nil
@@ -57,7 +57,7 @@ func wantsPassword(c *ConnectionString) bool {
 
 // keyPassword returns the password of the key file. It asks for the password if the file is encrypted
 // and no password was given.
-func (d Dialer) keyPassword(ctx context.Context, s Server, path string) (string, error) {
+func (d Dialer) keyPassword(ctx context.Context, s ConnectionFlags, path string) (string, error) {
 	encrypted, err := secret.CheckKeyFile(path)
 	switch {
 	case err != nil:

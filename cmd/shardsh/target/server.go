@@ -8,8 +8,8 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Server holds the address of a live cluster, and the options of the connection.
-type Server struct {
+// ConnectionFlags holds the address of a live cluster, and the options of the connection.
+type ConnectionFlags struct {
 	Address    string
 	Host, Port string
 
@@ -29,12 +29,12 @@ type Server struct {
 }
 
 // IsSet reports whether an address or any connection option was given.
-func (s Server) IsSet() bool {
+func (s ConnectionFlags) IsSet() bool {
 	return s.Address != "" || s.Host != "" || s.Port != "" || s.FirstLiveOption() != ""
 }
 
 // FirstLiveOption returns the first option that only makes sense with a live cluster.
-func (s Server) FirstLiveOption() string {
+func (s ConnectionFlags) FirstLiveOption() string {
 	for _, o := range []struct {
 		name  string
 		given bool
@@ -64,7 +64,7 @@ var errKerberos = cmdline.Usagef("Kerberos is not supported, as it needs a C lib
 	strings.Join(Mechanisms(), ", "))
 
 // Check returns a usage error for invalid combinations.
-func (s Server) Check() error {
+func (s ConnectionFlags) Check() error {
 	hasUser := s.Username != "" || strings.Contains(s.Address, "@")
 	switch {
 	case s.Password.Given && !hasUser:
@@ -90,7 +90,7 @@ func (s Server) Check() error {
 }
 
 // portHint explains that -p is not the port.
-func (s Server) portHint() string {
+func (s ConnectionFlags) portHint() string {
 	if s.Port == "" && s.Password.Value != "" && isValidPort(s.Password.Value) {
 		return "; -p is short for --password, not for --port"
 	}
@@ -98,7 +98,7 @@ func (s Server) portHint() string {
 }
 
 // parameters returns the parameters of the connection string that options set.
-func (s Server) parameters() []parameter {
+func (s ConnectionFlags) parameters() []parameter {
 	list := s.tls.parameters()
 	if s.authDatabase != "" {
 		list = append(list, parameter{"authSource", s.authDatabase})

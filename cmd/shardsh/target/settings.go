@@ -12,7 +12,7 @@ import (
 )
 
 // Settings returns the options for the driver.
-func (d Dialer) Settings(ctx context.Context, s Server,
+func (d Dialer) Settings(ctx context.Context, s ConnectionFlags,
 	c *ConnectionString) (*options.ClientOptions, error) {
 	checks, err := takeTLSChecks(c)
 	if err != nil {
@@ -60,7 +60,7 @@ func (d Dialer) Settings(ctx context.Context, s Server,
 }
 
 // addAWSToken adds the session token of a temporary AWS key to the credentials.
-func (d Dialer) addAWSToken(ctx context.Context, s Server, login *options.Credential) (err error) {
+func (d Dialer) addAWSToken(ctx context.Context, s ConnectionFlags, login *options.Credential) (err error) {
 	token := s.awsToken.Value
 	switch {
 	case !s.awsToken.Given:

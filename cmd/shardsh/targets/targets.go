@@ -32,7 +32,7 @@ type Target struct {
 
 // Server returns the connection options of a cluster with an address: those of the command line, which
 // apply to all clusters, unless the file overrides them.
-func (t Target) Server(options target.Server) target.Server {
+func (t Target) Server(options target.ConnectionFlags) target.ConnectionFlags {
 	options.Address = t.URI
 	if t.Username != "" {
 		options.Username = t.Username

@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 
 // What the file says of a cluster goes before the options, which are for all.
 func TestServer(t *testing.T) {
-	all := target.Server{Username: "me", PasswordFile: "mine", Address: "x"}
+	all := target.ConnectionFlags{Username: "me", PasswordFile: "mine", Address: "x"}
 	for _, tt := range []struct {
 		of                              Target
 		address, username, passwordFile string

@@ -11,7 +11,7 @@ import (
 // cloned into a range with a pending deletion, each commit has a later time than all earlier ones and
 // sets the right versions, and the owner of a range changes only by a commit.
 func CheckMigrations(t Trace) []Violation {
-	m := &migrations{
+	m := &migrationChecker{
 		catalog: newCatalog(), byDonor: map[string]Event{}, byRecipient: map[string]Event{},
 		pendingDeletions: map[string][]Event{}, started: map[migration]int{},
 	}
@@ -31,7 +31,7 @@ func CheckMigrations(t Trace) []Violation {
 	return m.found
 }
 
-type migrations struct {
+type migrationChecker struct {
 	catalog          *catalog
 	found            []Violation
 	byDonor          map[string]Event   // by donor, the migration
@@ -40,11 +40,11 @@ type migrations struct {
 	started          map[migration]int  // event number by migration without bounds
 }
 
-func (m *migrations) fail(rule string, events []int, format string, args ...any) {
+func (m *migrationChecker) fail(rule string, events []int, format string, args ...any) {
 	m.found = append(m.found, Violation{rule, fmt.Sprintf(format, args...), events})
 }
 
-func (m *migrations) apply(e Event) {
+func (m *migrationChecker) apply(e Event) {
 	switch e.Kind {
 	case MigrationStart:
 		m.started[migration{ns: e.NS, from: e.From, to: e.To}] = e.Seq
@@ -69,13 +69,13 @@ func sameRange(a, b Event) bool {
 	return a.NS == b.NS && amin == bmin && amax == bmax
 }
 
-func (m *migrations) end(of map[string]Event, shard string, e Event) {
+func (m *migrationChecker) end(of map[string]Event, shard string, e Event) {
 	if other := of[shard]; other.NS == e.NS && other.From == e.From && other.To == e.To {
 		delete(of, shard)
 	}
 }
 
-func (m *migrations) begin(e Event) {
+func (m *migrationChecker) begin(e Event) {
 	for _, at := range []struct {
 		shard string
 		of    map[string]Event
@@ -97,7 +97,7 @@ func (m *migrations) begin(e Event) {
 }
 
 // checkCommits checks the catalog changes of one transaction. after holds the events after them.
-func (m *migrations) checkCommits(batch, after Trace) {
+func (m *migrationChecker) checkCommits(batch, after Trace) {
 	before := map[string][]Chunk{}
 	for _, e := range batch {
 		if e.Entry == nil && before[e.NS] == nil {
@@ -127,7 +127,7 @@ func ownerOf(chunks []Chunk, at Bound) Chunk {
 	return chunks[i]
 }
 
-func (m *migrations) checkMove(e Event, previous Chunk, before []Chunk, after Trace) {
+func (m *migrationChecker) checkMove(e Event, previous Chunk, before []Chunk, after Trace) {
 	events := []int{e.Seq}
 	committed := func(o Event) bool {
 		return o.Kind == MigrationCommitted && o.NS == e.NS && o.From == previous.Shard &&

@@ -27,7 +27,7 @@ func migrationOf(e Event) migration {
 // microseconds.
 func CheckRounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
-		r := &rounds{catalog: newCatalog(), throttle: throttle, lastBatchEnd: -1, open: map[migration]bool{}}
+		r := &roundChecker{catalog: newCatalog(), throttle: throttle, lastBatchEnd: -1, open: map[migration]bool{}}
 		for _, e := range t {
 			r.apply(e)
 		}
@@ -35,12 +35,12 @@ func CheckRounds(throttle int64) Checker {
 	}
 }
 
-type rounds struct {
+type roundChecker struct {
 	catalog  *catalog
 	throttle int64
 	found    []Violation
 
-	donorsInZone   bool // the release evens out a zone only from donors in the zone
+	onlyDonorsInZone   bool // the release evens out a zone only from donors in the zone
 	balancerEnded  bool // the balancer is not running
 	inRound        bool
 	entriesAtBegin map[[2]string]Entry // the catalog's documents at the beginning of the round
@@ -54,16 +54,16 @@ type rounds struct {
 	lastBatchEndSeq int                // number of the event that ended it
 }
 
-func (r *rounds) fail(rule string, e Event, format string, args ...any) {
+func (r *roundChecker) fail(rule string, e Event, format string, args ...any) {
 	r.found = append(r.found, Violation{rule, fmt.Sprintf(format, args...), []int{e.Seq}})
 }
 
-func (r *rounds) apply(e Event) {
+func (r *roundChecker) apply(e Event) {
 	r.catalog.apply(e)
 	switch e.Kind {
 	case Start:
 		release, _ := catalogs.ReleaseOf(e.Text)
-		r.donorsInZone = release.DonorBelongsToZone()
+		r.onlyDonorsInZone = release.DonorBelongsToZone()
 	case BalancerBegin:
 		r.balancerEnded = false
 	case BalancerEnd:
@@ -86,7 +86,7 @@ func (r *rounds) apply(e Event) {
 	}
 }
 
-func (r *rounds) changeRound(e Event) {
+func (r *roundChecker) changeRound(e Event) {
 	if e.Term != r.term {
 		r.term, r.number, r.inRound = e.Term, 0, false
 		r.lastBatchEnd = -1 // a new primary does not know the previous batch
@@ -112,7 +112,7 @@ func (r *rounds) changeRound(e Event) {
 	r.inRound, r.number = false, e.Number
 }
 
-func (r *rounds) checkStart(e Event) {
+func (r *roundChecker) checkStart(e Event) {
 	if e.By != "balancer" || !r.inRound { // a migration of the previous term may start late
 		return
 	}
@@ -142,7 +142,7 @@ func (r *rounds) checkStart(e Event) {
 
 // checkClone checks a migration whose bounds are known. The balancer may not have seen changes since the
 // beginning of the round.
-func (r *rounds) checkClone(e Event) {
+func (r *roundChecker) checkClone(e Event) {
 	m := migrationOf(e)
 	m.min = MinKey
 	if !r.open[m] {
@@ -156,7 +156,7 @@ func (r *rounds) checkClone(e Event) {
 	}
 	shard[1] = e.From
 	had, has = r.entriesAtBegin[shard].Zones, r.catalog.entries[shard].Zones
-	evens := r.donorsInZone && e.Reason == "chunksImbalance"
+	evens := r.onlyDonorsInZone && e.Reason == "chunksImbalance"
 	if evens && was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
 		r.fail("S5", e, "the balancer evens out zone %s with a range of %s, which is not in it", is, e.From)
 	}

@@ -83,40 +83,40 @@ func CheckOneRunner(t Trace) (found []Violation) {
 // lease as long as it is off, and that no collection is off after the end of all runs. Collections are
 // identified by UUID, because they may be renamed, or by name, because resharding changes the UUID.
 func CheckSwitchedOff(t Trace) []Violation {
-	s := &switchedOff{uuids: map[string]string{}, off: map[string]Event{}, administered: map[string]bool{}}
+	s := &switchedOffChecker{uuids: map[string]string{}, off: map[string]Event{}, administered: map[string]bool{}}
 	for _, e := range t {
 		s.apply(e)
 	}
 	return s.found
 }
 
-type switchedOff struct {
+type switchedOffChecker struct {
 	uuids        map[string]string // UUIDs by name; the name if the trace has no UUID
-	listed       []paused
+	listed       []listedCollection
 	off          map[string]Event // by name
 	administered map[string]bool  // names and UUIDs of collections that an administrator has switched
 	givenBack    bool
 	found        []Violation
 }
 
-// paused is a collection in the lease, with the UUID that its name had at that time.
-type paused struct{ ns, uuid string }
+// listedCollection is a collection in the lease, with the UUID that its name had at that time.
+type listedCollection struct{ ns, uuid string }
 
-func (s *switchedOff) fail(ns, text string, events ...int) {
+func (s *switchedOffChecker) fail(ns, text string, events ...int) {
 	if !s.administered[ns] && !s.administered[s.uuid(ns)] {
 		s.found = append(s.found, Violation{"switched off", "the balancing of " + ns + text, events})
 	}
 }
 
-func (s *switchedOff) uuid(ns string) string { return cmp.Or(s.uuids[ns], ns) }
+func (s *switchedOffChecker) uuid(ns string) string { return cmp.Or(s.uuids[ns], ns) }
 
-func (s *switchedOff) isListed(ns string) bool {
-	return slices.ContainsFunc(s.listed, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
+func (s *switchedOffChecker) isListed(ns string) bool {
+	return slices.ContainsFunc(s.listed, func(p listedCollection) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
 }
 
-func (s *switchedOff) apply(e Event) {
+func (s *switchedOffChecker) apply(e Event) {
 	switch {
-	case e.Kind == Paused:
+	case e.Kind == SwitchedOff:
 		s.setListed(e)
 	case e.Kind == CmdBegin && !isRunner(e.By) && e.Cmd == "configureCollectionBalancing":
 		s.administered[e.NS], s.administered[s.uuid(e.NS)] = true, true
@@ -132,18 +132,18 @@ func (s *switchedOff) apply(e Event) {
 }
 
 // setListed updates the collections that the lease lists.
-func (s *switchedOff) setListed(e Event) {
+func (s *switchedOffChecker) setListed(e Event) {
 	before := s.listed
 	s.listed = nil
 	for _, ns := range e.Names {
-		one := paused{ns, s.uuid(ns)}
-		if i := slices.IndexFunc(before, func(p paused) bool { return p.ns == ns }); i >= 0 {
+		one := listedCollection{ns, s.uuid(ns)}
+		if i := slices.IndexFunc(before, func(p listedCollection) bool { return p.ns == ns }); i >= 0 {
 			one = before[i]
 		}
 		s.listed = append(s.listed, one)
 	}
 	for _, ns := range slices.Sorted(maps.Keys(s.off)) {
-		was := slices.ContainsFunc(before, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
+		was := slices.ContainsFunc(before, func(p listedCollection) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
 		if was && !s.isListed(ns) {
 			s.fail(ns, " is off, and the lease does not name it any more", s.off[ns].Seq, e.Seq)
 		}
@@ -151,7 +151,7 @@ func (s *switchedOff) setListed(e Event) {
 }
 
 // applyEntry applies a change of a collection's entry.
-func (s *switchedOff) applyEntry(e Event, doc Entry) {
+func (s *switchedOffChecker) applyEntry(e Event, doc Entry) {
 	if doc.Removed {
 		delete(s.uuids, doc.ID)
 	} else {

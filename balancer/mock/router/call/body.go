@@ -10,18 +10,18 @@ import (
 // repeatedly.
 type Body struct {
 	bson.Raw
-	spots []spot
+	spots []fieldSpan
 }
 
-// spot is the position of a field in a document: its name, its value and its end.
-type spot struct{ name, value, end uint32 }
+// fieldSpan is the position of a field in a document: its name, its value and its end.
+type fieldSpan struct{ name, value, end uint32 }
 
 // NewBody indexes the positions of a document's fields. It uses buf if buf is large enough.
-func NewBody(doc bson.Raw, buf []spot) Body {
+func NewBody(doc bson.Raw, buf []fieldSpan) Body {
 	b := Body{Raw: doc, spots: buf[:0]}
 	at := uint32(len("size"))
 	for w := keyorder.NewWalk(doc); w.Next(); {
-		m := spot{name: at + 1}
+		m := fieldSpan{name: at + 1}
 		m.value = m.name + uint32(len(w.Name)) + 1
 		m.end = m.value + uint32(len(w.Value.Value))
 		b.spots = append(b.spots, m)

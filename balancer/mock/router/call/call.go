@@ -22,11 +22,11 @@ type Call struct {
 	Cluster      *mock.Cluster
 	DB           string
 	Body         Body
-	spotBuf      [16]spot // the buffer for the index of Body
+	fieldBuf      [16]fieldSpan // the buffer for the index of Body
 	Args         args.Values
 	Cmd          *Command
 	PreparedFind PreparedQuery
-	Client       *wire.Client
+	Client       *wire.ClientConn
 	Peer         *Peer
 	Now          time.Time // cluster time at which the command arrived
 	// Request is the command as the cluster's nodes receive it.
@@ -47,13 +47,13 @@ type Call struct {
 	TxnNumber *int64
 	// ReadPreference says which nodes the command reads from.
 	ReadPreference args.ReadPreference
-	// IsMerging reports whether an aggregation is writing its results. It then reads on the nodes that
+	// IsWritingResults reports whether an aggregation is writing its results. It then reads on the nodes that
 	// it writes to.
-	IsMerging bool
+	IsWritingResults bool
 	// SnapshotTime is the time of a read with read concern snapshot; nil for other levels.
 	SnapshotTime *bson.Timestamp
-	// Slow reports whether the latency of the contacted nodes may delay the reply.
-	Slow bool
+	// HasSlowNodes reports whether the latency of the contacted nodes may delay the reply.
+	HasSlowNodes bool
 	// StateGeneration is the number of the cluster state in which the command's privileges were checked.
 	StateGeneration int64
 	// OpID is the operation id for killOp.
@@ -67,7 +67,7 @@ func (n *Node) Begin(ctx context.Context, req wire.Request) *Call {
 		DB: req.Database, Invoked: req.Command,
 		Client: req.Client, Peer: peerOf(req.Client),
 	}
-	c.Body = NewBody(req.Body, c.spotBuf[:])
+	c.Body = NewBody(req.Body, c.fieldBuf[:])
 	return c
 }
 
@@ -109,15 +109,15 @@ func (c *Call) WithoutLock(compute func(ctx context.Context) error) error {
 	}
 	c.Node.StoreWrites(c)
 	began := time.Now()
-	err := c.Cluster.LockedClock().WithoutLock(func() error { return compute(c.limitedCtx) })
+	err := c.Cluster.ClockUnderLock().WithoutLock(func() error { return compute(c.limitedCtx) })
 	c.computeTime += time.Since(began)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 	}
-	if err != nil || c.StateGeneration == c.Cluster.LockedClock().StateGeneration() {
+	if err != nil || c.StateGeneration == c.Cluster.ClockUnderLock().StateGeneration() {
 		return err
 	}
-	c.StateGeneration = c.Cluster.LockedClock().StateGeneration() // the state was replaced, with other users
+	c.StateGeneration = c.Cluster.ClockUnderLock().StateGeneration() // the state was replaced, with other users
 	return c.Node.CheckPrivileges(c.Cmd, c)
 }
 

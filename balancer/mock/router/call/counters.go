@@ -35,8 +35,8 @@ type ShardCounts struct {
 	Overloaded int64
 }
 
-// CountAsked counts the shards that a request contacted.
-func (c *Counters) CountAsked(rq *mock.Request) {
+// CountContacted counts the shards that a request contacted.
+func (c *Counters) CountContacted(rq *mock.Request) {
 	rq.EachContacted(func(id catalog.ShardID, err error) {
 		n := c.Shards[id]
 		n.Attempted++
@@ -76,7 +76,7 @@ func NewCounters() *Counters {
 func TargetedCommands() []string { return []string{"find", "insert", "update", "delete", "aggregate"} }
 
 // countConnection counts a connection when its first command arrives.
-func (c *Counters) countConnection(client *wire.Client) {
+func (c *Counters) countConnection(client *wire.ClientConn) {
 	if client != nil && client.State == nil {
 		c.OpenConnections.Add(1)
 		c.TotalConnections.Add(1)

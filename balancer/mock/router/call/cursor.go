@@ -39,7 +39,7 @@ type Cursor struct {
 	NS       string
 	Buffered []bson.Raw
 	Stream   *stream // nil if there is none or it is exhausted
-	// unwatch ends the watch for a refusal of the memory budget (see watchRefusal); nil without a watch.
+	// unwatch ends the watch for a refusal of the memory budget (see watchBudget); nil without a watch.
 	unwatch func() bool
 	used    time.Time
 	// timeLeft is the rest of maxTimeMS of the command that created the cursor, for all later computations;
@@ -59,8 +59,8 @@ type Cursor struct {
 	HeldBytes *ByteCount
 	// bytes is the maximum memory that the cursor holds.
 	bytes int64
-	// reader prevents the deletion of the ranges that the cursor reads; nil if it reads none.
-	reader *mock.Reader
+	// keptRanges prevents the deletion of the ranges that the cursor reads; nil if it reads none.
+	keptRanges *mock.OpenCursor
 	// secondaryRead tracks the documents that the cursor loses on secondaries; nil if it reads primaries.
 	secondaryRead *mock.SecondaryRead
 	// collectionUUID is the UUID of the collection that a find reads. It is empty for other cursors, which
@@ -86,8 +86,8 @@ func (c *Cursor) HasChangeEvents() bool {
 // close ends the reads of the cursor. If a getMore is reading, close interrupts it, and the getMore
 // closes the stream.
 func (c *Cursor) close() {
-	c.reader.Close()
-	c.reader = nil
+	c.keptRanges.Close()
+	c.keptRanges = nil
 	if c.unwatch != nil {
 		c.unwatch()
 	}
@@ -169,7 +169,7 @@ const sweepInterval = 4 * time.Second
 // migration may wait for them.
 func (n *Node) scheduleSweep() {
 	now := time.Now()
-	if !n.Cluster.LockedClock().IsRealTime() || len(n.Cursors.Open) == 0 || now.Before(n.Cursors.nextSweep) {
+	if !n.Cluster.ClockUnderLock().IsRealTime() || len(n.Cursors.Open) == 0 || now.Before(n.Cursors.nextSweep) {
 		return
 	}
 	n.Cursors.nextSweep = now.Add(sweepInterval)
@@ -302,7 +302,7 @@ func OpenCursor(call *Call, c *Cursor, size int, single bool) (OpenedCursor, err
 	}
 	id, err := call.Node.keepCursor(c)
 	if kept = err == nil; kept && c.Stream != nil {
-		call.Node.watchRefusal(id, c)
+		call.Node.watchBudget(id, c)
 		c.keepRanges(call)
 	}
 	return OpenedCursor{ID: id, Batch: batch}, err
@@ -320,7 +320,7 @@ func (c *Cursor) keepRanges(call *Call) {
 		}
 	})
 	c.secondaryRead = call.Request.SecondaryRead()
-	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.NoTimeout, c.secondaryRead)
+	c.keptRanges = call.Cluster.RangeDeleter().OpenCursor(c.NS, shards, c.NoTimeout, c.secondaryRead)
 	if call.Invoked == "find" && len(shards) > 0 {
 		c.collectionUUID, c.firstShard = call.Cluster.Collections().UUID(c.NS), shards[0]
 	}
@@ -338,8 +338,8 @@ func (c *Cursor) CheckCollection(call *Call) error {
 	return nil
 }
 
-// watchRefusal frees the results of an idle cursor when the memory budget refuses it.
-func (n *Node) watchRefusal(id int64, c *Cursor) {
+// watchBudget frees the results of an idle cursor when the memory budget refuses it.
+func (n *Node) watchBudget(id int64, c *Cursor) {
 	rest := c.Stream
 	c.unwatch = context.AfterFunc(rest.ctx, func() {
 		n.Cluster.Lock()
@@ -382,7 +382,7 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 			call.Node.Cursors.Kill(id)
 		}
 		c.used = time.Now()
-		c.reader.Touch()
+		c.keptRanges.Touch()
 	}()
 	call.limit = c.timeLeft // a getMore has no limit of its own
 	if err = c.secondaryRead.Err(); err != nil {

@@ -26,7 +26,7 @@ type Conversation struct {
 }
 
 // peerOf returns the state of a connection. A request without a client gets a new state.
-func peerOf(c *wire.Client) *Peer {
+func peerOf(c *wire.ClientConn) *Peer {
 	if c == nil {
 		return &Peer{}
 	}
@@ -46,8 +46,8 @@ func (n *Node) RequireLogin(cmd *Command, c *Call) error {
 	return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", cmd.Name)
 }
 
-// Digest returns the uid of a session id, which separates the sessions of different users.
-func (p *Peer) Digest() [sha256.Size]byte { return sha256.Sum256([]byte(p.UserName())) }
+// UserDigest returns the uid of a session id, which separates the sessions of different users.
+func (p *Peer) UserDigest() [sha256.Size]byte { return sha256.Sum256([]byte(p.UserName())) }
 
 // UserName returns the user of a connection as name@db, empty if it is not authenticated.
 func (p *Peer) UserName() string {

@@ -37,15 +37,15 @@ type Query struct {
 	NoDisk bool
 }
 
-// IsPlain reports whether the query may use the express path by _id.
-func (q Query) IsPlain() bool {
+// AllowsExpress reports whether the query may use the express path by _id.
+func (q Query) AllowsExpress() bool {
 	return q.Skip == 0 && q.Hint.IsZero() && !q.ReturnKey && !q.ShowRecord
 }
 
 // StoreQuery returns the query in the format of a shard's store.
 func (q Query) StoreQuery() store.Query {
 	return store.Query{Filter: q.Filter, Sort: q.SortPattern, Hint: q.Hint, Min: q.Min, Max: q.Max,
-		AllowExpress: q.IsPlain(),
+		AllowExpress: q.AllowsExpress(),
 		HasCollation: q.Collation != nil,
 		Shape:        store.ResultShape{Projection: q.ProjectionSpec, IsCount: q.CountOnly}}
 }

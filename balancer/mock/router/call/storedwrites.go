@@ -33,13 +33,13 @@ func (s SessionID) key() string { return string(s.ID[:]) + string(s.User[:]) }
 // StoreWrites stores the results of a retryable command and deletes those of ended sessions.
 func (n *Node) StoreWrites(c *Call) {
 	for _, id := range n.Sessions.takeEnded() {
-		n.Cluster.Storage().StoreWrite(id.key(), nil)
+		n.Cluster.Storage().StoreRetryableWrite(id.key(), nil)
 	}
-	if c.TxnNumber == nil || !n.Cluster.Storage().CanStoreWrites() || c.Session.Writes == nil ||
-		!c.Session.Writes.Unsaved {
+	if c.TxnNumber == nil || !n.Cluster.Storage().CanStoreRetryableWrites() || c.Session.LastWrite == nil ||
+		!c.Session.LastWrite.Unsaved {
 		return
 	}
-	w := c.Session.Writes
+	w := c.Session.LastWrite
 	w.Unsaved = false
 	kept := storedWrites{Number: w.Number, User: c.Session.user, Used: time.Now()}
 	for id, o := range w.Done {
@@ -50,7 +50,7 @@ func (n *Node) StoreWrites(c *Call) {
 		n.Logger.Error("retryable write not stored", "error", err)
 		return
 	}
-	n.Cluster.Storage().StoreWrite(c.LSID.key(), raw)
+	n.Cluster.Storage().StoreRetryableWrite(c.LSID.key(), raw)
 }
 
 // RestoreWrites restores the results of a session's retryable write. It returns false if the session has
@@ -69,9 +69,9 @@ func (n *Node) RestoreWrites(session string, raw bson.Raw) bool {
 		return false
 	}
 	s.used = kept.Used
-	s.Writes = &RetryableWrite{Number: kept.Number, Done: map[int32]*Outcome{}}
+	s.LastWrite = &RetryableWrite{Number: kept.Number, Done: map[int32]*Outcome{}}
 	for _, o := range kept.Done {
-		s.Writes.Done[o.ID] = &Outcome{Matched: o.Matched, Modified: o.Modified, Upserted: o.Upserted, Removed: o.Removed,
+		s.LastWrite.Done[o.ID] = &Outcome{Matched: o.Matched, Modified: o.Modified, Upserted: o.Upserted, Removed: o.Removed,
 			Reply: o.Reply}
 	}
 	return true

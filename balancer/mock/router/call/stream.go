@@ -87,8 +87,8 @@ func (s *stream) batch(ctx context.Context, n int) (bson.A, error) {
 	return b.docs, nil
 }
 
-// First reads one batch and closes the stream. whole reports whether the batch contains all documents.
-func (s Source) First(ctx context.Context, n int) (batch bson.A, whole bool, err error) {
+// FirstBatch reads one batch and closes the stream. whole reports whether the batch contains all documents.
+func (s Source) FirstBatch(ctx context.Context, n int) (batch bson.A, whole bool, err error) {
 	b := batcher{maxDocs: n, docs: bson.A{}}
 	if n == 0 {
 		return b.docs, false, nil

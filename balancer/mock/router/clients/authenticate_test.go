@@ -13,7 +13,7 @@ import (
 )
 
 func TestBeforeAuthentication(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	for _, tt := range []struct {
 		command bson.D
 		code    int
@@ -50,7 +50,7 @@ func TestBeforeAuthentication(t *testing.T) {
 }
 
 func TestHelloTellsTheMechanismsOfAUser(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	reply := x.OK("admin", d("hello", 1, "saslSupportedMechs", "admin.root"))
 	if got := reply.Lookup("saslSupportedMechs").String(); got != `["SCRAM-SHA-1","SCRAM-SHA-256"]` {
 		t.Errorf("mechanisms %s", got)
@@ -61,7 +61,7 @@ func TestHelloTellsTheMechanismsOfAUser(t *testing.T) {
 }
 
 // conversation sends commands on one connection.
-func onConnection(x *tester, client *wire.Client, db string, command bson.D) bson.Raw {
+func onConnection(x *tester, client *wire.ClientConn, db string, command bson.D) bson.Raw {
 	x.T.Helper()
 	body, err := bson.Marshal(command)
 	if err != nil {
@@ -71,20 +71,20 @@ func onConnection(x *tester, client *wire.Client, db string, command bson.D) bso
 }
 
 func TestConversationsBelongToTheirConnection(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	start := d("saslStart", 1, "mechanism", "SCRAM-SHA-256", "payload", bson.Binary{Data: []byte("n,,n=root,r=abc")})
-	mine := &wire.Client{ID: 1}
+	mine := &wire.ClientConn{ID: 1}
 	reply := onConnection(x, mine, "admin", start)
 	id := reply.Lookup("conversationId").Int32()
 	next := d("saslContinue", 1, "conversationId", id, "payload", bson.Binary{Data: []byte("c=biws,r=abc,p=AAAA")})
 	for _, tt := range []struct {
 		name   string
-		client *wire.Client
+		client *wire.ClientConn
 		db     string
 		next   bson.D
 		code   int32
 	}{
-		{"another connection", &wire.Client{ID: 2}, "admin", next, 17},
+		{"another connection", &wire.ClientConn{ID: 2}, "admin", next, 17},
 		{"another number", mine, "admin", d("saslContinue", 1, "conversationId", id+1, "payload", bson.Binary{}), 17},
 		{"another database", mine, "test", next, 17},
 		{"a wrong proof", mine, "admin", next, 18},
@@ -97,7 +97,7 @@ func TestConversationsBelongToTheirConnection(t *testing.T) {
 }
 
 func TestUsersThroughTheDriver(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	ctx := context.Background()
 	root := x.Client(&options.Credential{Username: "root", Password: "secret"})
 	admin, app := root.Database("admin"), root.Database("app")

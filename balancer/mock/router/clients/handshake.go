@@ -61,7 +61,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "maxWriteBatchSize", Value: int32(call.MaxWriteBatch)},
 		bson.E{
 			Key:   "localTime",
-			Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().NowUnlocked().Add(c.Node.ClockSkew())),
+			Value: bson.NewDateTimeFromTime(c.Cluster.ClockUnderLock().NowUnlocked().Add(c.Node.ClockSkew())),
 		},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.Client.ID},
@@ -69,7 +69,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "minWireVersion", Value: int32(0)})
 	if m := c.Node.Member; m != nil {
 		reply = append(reply, bson.E{Key: "readOnly", Value: false})
-		if m.ID == catalog.ConfigServerID {
+		if m.Shard == catalog.ConfigServerID {
 			reply = append(reply, bson.E{Key: "configsvr", Value: int32(2)})
 		}
 	}

@@ -44,7 +44,7 @@ func TestClientsSayOnceWhatTheyAre(t *testing.T) {
 	driver := func(name string) bson.D {
 		return d("driver", d("name", name, "version", "1"), "os", d("type", "Linux"))
 	}
-	conn := &wire.Client{ID: 7}
+	conn := &wire.ClientConn{ID: 7}
 	for _, tt := range []struct {
 		name   string
 		client any

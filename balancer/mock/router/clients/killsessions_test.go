@@ -31,7 +31,7 @@ func TestKillSessionsEndsWhatRunsInThem(t *testing.T) {
 	}
 	ended := make(chan bson.Raw, 1)
 	go func() {
-		ended <- x.Router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.Client{}})
+		ended <- x.Router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.ClientConn{}})
 	}()
 	for len(x.Migrations()) == 0 {
 		time.Sleep(time.Millisecond)

@@ -47,7 +47,7 @@ func readSessionIDs(c *call.Call) ([]call.SessionID, error) {
 
 func startSession(c *call.Call) (bson.D, error) {
 	id := c.Cluster.IDs().NewUUID()
-	made := call.SessionID{ID: [16]byte(id.Data), User: c.Peer.Digest()}
+	made := call.SessionID{ID: [16]byte(id.Data), User: c.Peer.UserDigest()}
 	if _, err := c.Node.Sessions.Use(made, c.Peer.UserName()); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func killSessions(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if len(ids) == 0 {
-		mine := c.Peer.Digest()
+		mine := c.Peer.UserDigest()
 		killWhere(c, func(id call.SessionID) bool { return id.User == mine })
 		return bson.D{}, nil
 	}
@@ -132,7 +132,7 @@ func sessionsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, erro
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
 			"$listSessions options must be specified in an object, but found: %s", args.TypeName(spec.Type))
 	}
-	all, mine := c.Node.Sessions.List(), c.Peer.Digest()
+	all, mine := c.Node.Sessions.List(), c.Peer.UserDigest()
 	if args.ReadBool(options.Lookup("allUsers")) {
 		return all, nil
 	}

@@ -80,7 +80,7 @@ func heard(t *testing.T, x *tester, name string) string {
 	reply := x.OK("admin", d("hello", 1, "saslSupportedMechs", "admin."+name))
 	text := fmt.Sprint(reply.Lookup("saslSupportedMechs"))
 	for i, m := range []string{"SCRAM-SHA-1", "SCRAM-SHA-256"} {
-		reply := onConnection(x, &wire.Client{ID: int32(i)}, "admin",
+		reply := onConnection(x, &wire.ClientConn{ID: int32(i)}, "admin",
 			d("saslStart", 1, "mechanism", m, "payload", bson.Binary{Data: []byte("n,,n=" + name + ",r=abc")}))
 		_, payload, ok := reply.Lookup("payload").BinaryOK()
 		if !ok {
@@ -133,7 +133,7 @@ func TestStrangersLearnNoNames(t *testing.T) {
 
 // Each of the mechanisms' lists that a user may have, some unknown name has too.
 func TestUnknownNamesHaveAnyMechanisms(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	lists := map[string]int{}
 	for i := range 500 {
 		lists[fmt.Sprint(x.OK("admin", d("hello", 1, "saslSupportedMechs", fmt.Sprint("admin.u", i))).Lookup("saslSupportedMechs"))]++

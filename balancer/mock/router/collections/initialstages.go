@@ -108,7 +108,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
 				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
-					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().StartTime())}}},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.ClockUnderLock().StartTime())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: index.Doc()},
 			})
@@ -141,7 +141,7 @@ func dataDistributionStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.R
 	var docs []bson.Raw
 	for _, coll := range colls {
 		shards := bson.A{}
-		for _, p := range c.Cluster.Statistics().Distribution(coll.Namespace) {
+		for _, p := range c.Cluster.Statistics().CollectionWithOrphans(coll.Namespace) {
 			average, owned := int64(0), max(0, p.Docs-p.Orphans)
 			if p.Docs > 0 {
 				average = p.Bytes / p.Docs

@@ -107,7 +107,7 @@ func mockAdvance(c *call.Call) (bson.D, error) {
 	if d > timespan.Max {
 		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", timespan.Max)
 	}
-	if err := c.Cluster.LockedClock().Advance(d); err != nil {
+	if err := c.Cluster.ClockUnderLock().Advance(d); err != nil {
 		return nil, err
 	}
 	return mockNow(c)
@@ -356,7 +356,7 @@ func mockStatus(c *call.Call) (bson.D, error) {
 		failures = append(failures, failureDoc(f))
 	}
 	clock := "virtual"
-	if c.Cluster.LockedClock().IsRealTime() {
+	if c.Cluster.ClockUnderLock().IsRealTime() {
 		clock = "real"
 	}
 	routers := bson.A{}
@@ -373,7 +373,7 @@ func mockStatus(c *call.Call) (bson.D, error) {
 		{Key: "slow", Value: slow},
 		{Key: "failures", Value: failures},
 		{Key: "migrations", Value: int32(len(c.Cluster.Migrations().List()))},
-		{Key: "unfinishedMigrations", Value: int32(state.Unfinished)},
+		{Key: "unfinishedMigrations", Value: int32(state.UnfinishedMigrations)},
 	}, nil
 }
 

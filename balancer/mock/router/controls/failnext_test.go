@@ -184,5 +184,5 @@ func request(t *testing.T, db string, command bson.D) wire.Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 2}}
+	return wire.Request{Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 2}}
 }

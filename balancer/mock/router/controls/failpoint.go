@@ -26,7 +26,7 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 	}
 	name := args.Text(c.Body.Lookup(c.Invoked))
 	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
-		return configurePause(c, name)
+		return configureBlockingPoint(c, name)
 	}
 	point := commandFailPoint(c, name)
 	if point == nil {
@@ -39,9 +39,9 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "count", Value: point.Replace(next)}}, nil
 }
 
-// configurePause sets a fail point that blocks threads: on the port of a member for that member, through
+// configureBlockingPoint sets a fail point that blocks threads: on the port of a member for that member, through
 // a router for all members.
-func configurePause(c *call.Call, name string) (bson.D, error) {
+func configureBlockingPoint(c *call.Call, name string) (bson.D, error) {
 	mode, err := failpoint.ReadMode(c.Body.Raw)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func shardOfMember(c *call.Call) catalog.ShardID {
 	if c.Node.Member == nil {
 		return ""
 	}
-	return c.Node.Member.ID
+	return c.Node.Member.Shard
 }
 
 func commandFailPoint(c *call.Call, name string) *failpoint.Point {
@@ -81,5 +81,5 @@ func waitForFailPoint(c *call.Call) (bson.D, error) {
 	if point == nil {
 		return nil, unknownFailPoint(c, name)
 	}
-	return bson.D{}, c.Cluster.LockedClock().Await(c.Ctx, c.Deadline, func() bool { return point.TimesEntered() >= times })
+	return bson.D{}, c.Cluster.ClockUnderLock().Await(c.Ctx, c.Deadline, func() bool { return point.TimesEntered() >= times })
 }

@@ -15,13 +15,13 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// ownCollection is an internal collection of a member, in its databases local, config or admin. The mock
+// internalCollection is an internal collection of a member, in its databases local, config or admin. The mock
 // stores no such documents: a read generates them from the state of the cluster.
-type ownCollection struct {
+type internalCollection struct {
 	ns   string
 	docs func(*call.Call) ([]bson.D, error)
-	// capped is the collection's maximum size in bytes; 0 for none.
-	capped int64
+	// maxBytes is the collection's maximum size in bytes; 0 for none.
+	maxBytes int64
 	// isLog collections have documents without _id, and no index.
 	isLog bool
 }
@@ -30,20 +30,20 @@ type ownCollection struct {
 // stays empty in the mock.
 func noDocuments(*call.Call) ([]bson.D, error) { return nil, nil }
 
-// ownCollections returns the internal collections of the member by namespace.
-func ownCollections(c *call.Call) []ownCollection {
-	own := slices.Concat(localCollections(), memberCollectionsOf(c.Node.Member.ID))
+// internalCollections returns the internal collections of the member by namespace.
+func internalCollections(c *call.Call) []internalCollection {
+	own := slices.Concat(localCollections(), configAndAdminCollectionsOf(c.Node.Member.Shard))
 	for _, ns := range cachedCollections(c) {
 		if ns == policy.SessionsNamespace {
 			continue // shards cache no routing table of it (recorded)
 		}
-		own = append(own, ownCollection{
-			ns: chunksCachePrefix + ns, docs: func(c *call.Call) ([]bson.D, error) { return cacheChunks(c, ns), nil },
+		own = append(own, internalCollection{
+			ns: chunksCachePrefix + ns, docs: func(c *call.Call) ([]bson.D, error) { return chunksCacheDocs(c, ns), nil },
 		})
 	}
-	kept := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
-	own = slices.DeleteFunc(own, func(o ownCollection) bool { return slices.Contains(kept, o.ns) })
-	slices.SortFunc(own, func(a, b ownCollection) int { return strings.Compare(a.ns, b.ns) })
+	kept := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.Shard)
+	own = slices.DeleteFunc(own, func(o internalCollection) bool { return slices.Contains(kept, o.ns) })
+	slices.SortFunc(own, func(a, b internalCollection) int { return strings.Compare(a.ns, b.ns) })
 	return own
 }
 
@@ -62,40 +62,40 @@ var emptyOnShards = []string{
 
 var emptyOnConfigServer = []string{"queryAnalyzers", "reshardingOperations", "sharding_configsvr_coordinators"}
 
-// memberCollectionsOf returns the collections of the databases config and admin.
-func memberCollectionsOf(id catalog.ShardID) []ownCollection {
+// configAndAdminCollectionsOf returns the collections of the databases config and admin.
+func configAndAdminCollectionsOf(id catalog.ShardID) []internalCollection {
 	empty := slices.Concat(emptyOnMembers, emptyOnShards)
 	if id == catalog.ConfigServerID {
 		empty = slices.Concat(emptyOnMembers, emptyOnConfigServer)
 	}
-	own := []ownCollection{
+	own := []internalCollection{
 		{ns: "admin.system.version", docs: systemVersion},
-		{ns: "config.cache.collections", docs: cacheCollections},
-		{ns: "config.cache.databases", docs: cacheDatabases},
+		{ns: "config.cache.collections", docs: collectionsCacheDocs},
+		{ns: "config.cache.databases", docs: databasesCacheDocs},
 		{ns: "config.rangeDeletions", docs: rangeDeletions},
 		{ns: "config.vectorClock", docs: vectorClock},
 	}
 	for _, name := range empty {
-		own = append(own, ownCollection{ns: "config." + name, docs: noDocuments})
+		own = append(own, internalCollection{ns: "config." + name, docs: noDocuments})
 	}
 	return own
 }
 
-// ownCollectionOf finds an internal collection of the member.
-func ownCollectionOf(c *call.Call, ns string) (ownCollection, bool) {
+// internalCollectionOf finds an internal collection of the member.
+func internalCollectionOf(c *call.Call, ns string) (internalCollection, bool) {
 	if db := catalog.DatabaseOf(ns); db != "local" && db != "config" && db != "admin" {
-		return ownCollection{}, false
+		return internalCollection{}, false
 	}
-	all := ownCollections(c)
-	i, found := slices.BinarySearchFunc(all, ns, func(o ownCollection, ns string) int { return strings.Compare(o.ns, ns) })
+	all := internalCollections(c)
+	i, found := slices.BinarySearchFunc(all, ns, func(o internalCollection, ns string) int { return strings.Compare(o.ns, ns) })
 	if !found {
-		return ownCollection{}, false
+		return internalCollection{}, false
 	}
 	return all[i], true
 }
 
 // read generates the documents of the collection.
-func (o ownCollection) read(c *call.Call) (*store.Collection, error) {
+func (o internalCollection) read(c *call.Call) (*store.Collection, error) {
 	docs, err := o.docs(c)
 	if err != nil {
 		return nil, err
@@ -118,14 +118,14 @@ func (o ownCollection) read(c *call.Call) (*store.Collection, error) {
 }
 
 // stats returns the counters of the collection.
-func (o ownCollection) stats(c *call.Call) (mock.LocalStats, error) {
+func (o internalCollection) stats(c *call.Call) (mock.LocalStats, error) {
 	docs, err := o.read(c)
 	if err != nil {
 		return mock.LocalStats{}, err
 	}
 	s := mock.LocalStats{
-		Shard: c.Node.Member.ID, Host: c.Node.Member.Address, Docs: docs.Count(), Bytes: docs.Bytes(),
-		Capped: o.capped > 0, MaxBytes: o.capped,
+		Shard: c.Node.Member.Shard, Host: c.Node.Member.Address, Docs: docs.Count(), Bytes: docs.Bytes(),
+		Capped: o.maxBytes > 0, MaxBytes: o.maxBytes,
 	}
 	for _, spec := range docs.Indexes() {
 		s.Indexes = append(s.Indexes, spec.Name)
@@ -134,11 +134,11 @@ func (o ownCollection) stats(c *call.Call) (mock.LocalStats, error) {
 }
 
 // info returns the collection's entry of listCollections.
-func (o ownCollection) info(c *call.Call) mock.CollectionInfo {
+func (o internalCollection) info(c *call.Call) mock.CollectionInfo {
 	_, name, _ := strings.Cut(o.ns, ".")
-	_, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, o.ns)
-	if o.capped > 0 {
-		options = bson.D{{Key: "capped", Value: true}, {Key: "size", Value: o.capped}}
+	_, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.Shard, o.ns)
+	if o.maxBytes > 0 {
+		options = bson.D{{Key: "capped", Value: true}, {Key: "size", Value: o.maxBytes}}
 	}
 	return mock.CollectionInfo{Name: name, UUID: memberUUID(c, "collection", o.ns), Options: options}
 }
@@ -146,7 +146,7 @@ func (o ownCollection) info(c *call.Call) mock.CollectionInfo {
 // memberUUID returns a stable UUID for an object of this member.
 func memberUUID(c *call.Call, parts ...string) bson.Binary {
 	cluster := clusterID(c)
-	text := string(cluster[:]) + string(c.Node.Member.ID) + "\x00" + strings.Join(parts, "\x00")
+	text := string(cluster[:]) + string(c.Node.Member.Shard) + "\x00" + strings.Join(parts, "\x00")
 	sum := sha256.Sum256([]byte(text))
 	id := sum[:16]
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
@@ -173,9 +173,9 @@ func systemVersion(c *call.Call) ([]bson.D, error) {
 		}
 		docs = append(docs, doc)
 	}
-	if m := c.Node.Member; m.ID != catalog.ConfigServerID {
+	if m := c.Node.Member; m.Shard != catalog.ConfigServerID {
 		docs = append(docs, bson.D{
-			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.ID)},
+			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.Shard)},
 			{Key: "clusterId", Value: clusterID(c)},
 			{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
 		})

@@ -22,7 +22,7 @@ import (
 type changeStream struct {
 	db, coll           string // the watched database or collection; both empty to watch the cluster
 	position           bson.Timestamp
-	sent               any    // the resume token up to which the client has the events
+	sentToken               any    // the resume token up to which the client has the events
 	fullDocument       string // fullDocument
 	fullDocumentBefore string // fullDocumentBeforeChange
 	showExpanded       bool   // showExpandedEvents
@@ -148,7 +148,7 @@ func streamPipeline(c *call.Call, stages []bson.Raw) (*pipeline.Pipeline, error)
 	if err != nil {
 		return nil, err
 	}
-	_, env := environment(c, c.DB, let)
+	_, env := pipelineEnvironment(c, c.DB, let)
 	return call.WithoutLock(c, func(context.Context) (*pipeline.Pipeline, error) { return pipeline.Compile(stages, env) })
 }
 
@@ -158,7 +158,7 @@ func (s *changeStream) start(spec bson.Raw, now bson.Timestamp) error {
 	if err != nil {
 		return err
 	}
-	s.position, s.sent = at, resumeToken(at)
+	s.position, s.sentToken = at, resumeToken(at)
 	if fragment > 0 && s.splitLarge {
 		s.position, s.resumedEvent, s.sentFragments = timeBefore(at), at, fragment
 	}
@@ -231,14 +231,14 @@ func withResumeToken(open *call.Cursor, batch bson.A, shown bson.D) bson.D {
 		return shown
 	}
 	if len(open.Buffered) == 0 {
-		s.sent = resumeToken(s.position)
+		s.sentToken = resumeToken(s.position)
 	} else if n := len(batch); n > 0 {
 		if last, isDoc := batch[n-1].(bson.Raw); isDoc {
 			token, _ := last.Lookup("_id").DocumentOK()
-			s.sent = slices.Clone(token) // the event may be large
+			s.sentToken = slices.Clone(token) // the event may be large
 		}
 	}
-	return append(shown, bson.E{Key: "postBatchResumeToken", Value: s.sent})
+	return append(shown, bson.E{Key: "postBatchResumeToken", Value: s.sentToken})
 }
 
 func (s *changeStream) Awaits() bool { return true }
@@ -253,7 +253,7 @@ func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time)
 			return err
 		}
 		changed := func() bool { return c.Cluster.Changes().HasAfter(s.position) }
-		if over, err := endsWait(c.Cluster.LockedClock().Await(c.Ctx, deadline, changed)); over {
+		if over, err := endsWait(c.Cluster.ClockUnderLock().Await(c.Ctx, deadline, changed)); over {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func getMore(c *call.Call) (bson.D, error) {
 	if err := checkSession(c, id, open); err != nil {
 		return nil, err
 	}
-	if err := failCursor(open, c); err != nil {
+	if err := applyFailPoint(open, c); err != nil {
 		return nil, err
 	}
 	if !c.Body.Lookup("maxTimeMS").IsZero() && !open.Awaits() {
@@ -120,15 +120,15 @@ func killCursors(c *call.Call) (bson.D, error) {
 	}, nil
 }
 
-// failCursor applies the getMore fail point to a cursor.
-func failCursor(open *call.Cursor, c *call.Call) error {
-	f := call.FailPointOf(&c.Node.FailPoints.GetMore, c.Node.Table()["getMore"], c)
+// applyFailPoint applies the getMore fail point to a cursor.
+func applyFailPoint(open *call.Cursor, c *call.Call) error {
+	f := call.TakeFailure(&c.Node.FailPoints.GetMore, c.Node.Table()["getMore"], c)
 	switch {
 	case f == nil:
 		return nil
 	case f.CloseConnection:
 		c.DropConnection()
-		return call.ErrCrashed()
+		return call.ErrConnectionClosed()
 	}
 	err := mongoerr.New(f.Code, "Hit the '%s' failpoint", failpoint.GetMore)
 	if open.HasChangeEvents() && call.IsResumable(f.Code) {

@@ -66,7 +66,7 @@ func hasFewResults(q call.Query) bool {
 // findByIndexPoint finds the documents of a query for one value of one field by an index lookup, without
 // releasing the lock. ok is false if that is not possible.
 func findByIndexPoint(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, err error) {
-	if !q.IsPlain() || !q.Sort.IsEmpty() || !document.IsEmpty(q.SortPattern) || !document.IsEmpty(q.Min) ||
+	if !q.AllowsExpress() || !q.Sort.IsEmpty() || !document.IsEmpty(q.SortPattern) || !document.IsEmpty(q.Min) ||
 		!document.IsEmpty(q.Max) || q.Projection != nil || q.Partial != nil || c.Args.Bool("tailable") ||
 		c.Node.Member != nil || call.IsView(c, q.NS) {
 		return nil, false, nil
@@ -109,7 +109,7 @@ func openFind(c *call.Call, q call.Query, size int) (call.OpenedCursor, error) {
 		var batch bson.A
 		whole := false
 		err := c.WithoutLock(func(ctx context.Context) (err error) {
-			batch, whole, err = results.First(ctx, size)
+			batch, whole, err = results.FirstBatch(ctx, size)
 			return err
 		})
 		if err != nil || whole || c.Args.Bool("singleBatch") {

@@ -103,7 +103,7 @@ func mergeShards(q call.Query, parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bso
 	case q.Sort.IsEmpty():
 		return concat(parts)
 	}
-	return mergeSorted(parts, q.Sort.DocumentKey)
+	return mergeSorted(parts, q.Sort.SortKey)
 }
 
 func concat(parts []iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {

@@ -60,7 +60,7 @@ func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 			return err
 		}
 		grown := func() bool { return c.Cluster.Collections().CanReadTail(t.position) }
-		if over, err := endsWait(c.Cluster.LockedClock().Await(c.Ctx, deadline, grown)); over {
+		if over, err := endsWait(c.Cluster.ClockUnderLock().Await(c.Ctx, deadline, grown)); over {
 			return err
 		}
 	}

@@ -35,9 +35,9 @@ type foreignCollection struct {
 	stages []bson.Raw // pipeline of a view; nil for a collection
 }
 
-// environment returns the environment of a database's pipelines. The caller must capture the collections
+// pipelineEnvironment returns the environment of a database's pipelines. The caller must capture the collections
 // that the pipelines read.
-func environment(c *call.Call, db string, let bson.Raw) (*joinedCollections, pipeline.Env) {
+func pipelineEnvironment(c *call.Call, db string, let bson.Raw) (*joinedCollections, pipeline.Env) {
 	f := &joinedCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.ForbidsDiskUse(), language: c.Language(),
 		ByName: map[string]foreignCollection{}}
 	return f, f.env()
@@ -159,7 +159,7 @@ func openView(c *call.Call, q call.Query) (call.Source, error) {
 		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator,
 			"returnKey and showRecordId are not supported on views: %s", q.NS)
 	}
-	f, _ := environment(c, db, nil)
+	f, _ := pipelineEnvironment(c, db, nil)
 	if err := f.Capture(c, []string{name}); err != nil {
 		return nil, err
 	}

@@ -28,11 +28,11 @@ func PlainJSON(t *testing.T, v bson.RawValue) string {
 func (t *Tester) CheckRefusals(db string, list []Refusal) {
 	t.T.Helper()
 	for _, tt := range list {
-		before := t.State()
+		before := t.ConfigText()
 		if code := t.Code(db, tt.Command); code != tt.Code {
 			t.T.Errorf("%v: code %d, want %d", tt.Command, code, tt.Code)
 		}
-		if t.State() != before {
+		if t.ConfigText() != before {
 			t.T.Errorf("%v was refused and changed something", tt.Command)
 		}
 	}

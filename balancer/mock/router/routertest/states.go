@@ -38,8 +38,8 @@ func NewS0(t *testing.T) *Tester {
 	return x
 }
 
-// State returns the config database as a string, without its logs.
-func (t *Tester) State() string {
+// ConfigText returns the config database as a string, without its logs.
+func (t *Tester) ConfigText() string {
 	text := ""
 	for _, name := range []string{"collections", "chunks", "tags", "settings", "databases", "shards"} {
 		text += fmt.Sprintln(t.OK("config", D("find", name, "batchSize", 1000)).Lookup("cursor"))

@@ -53,7 +53,7 @@ func (t *Tester) Run(db string, command bson.D) bson.Raw {
 		t.T.Fatal(err)
 	}
 	return t.Router.Handle(context.Background(), wire.Request{
-		Database: db, Command: command[0].Key, Body: body, Client: &wire.Client{ID: 1, Remote: "test:1"},
+		Database: db, Command: command[0].Key, Body: body, Client: &wire.ClientConn{ID: 1, Remote: "test:1"},
 	})
 }
 

@@ -29,8 +29,8 @@ func nodeHandlers() map[string]call.Handler {
 		"invalidateUserCache":   call.OK,
 		"lockInfo":              func(*call.Call) (bson.D, error) { return bson.D{{Key: "lockInfo", Value: bson.A{}}}, nil },
 		"logRotate":             logRotate,
-		"planCacheListFilters":  OwnersReply(bson.D{{Key: "filters", Value: bson.A{}}}),
-		"planCacheClearFilters": OwnersReply(bson.D{}),
+		"planCacheListFilters":  FixedReplyOfOwners(bson.D{{Key: "filters", Value: bson.A{}}}),
+		"planCacheClearFilters": FixedReplyOfOwners(bson.D{}),
 		"rotateFTDC":            call.OK, // there are no diagnostic files
 		"_isSelf": func(c *call.Call) (bson.D, error) {
 			return bson.D{{Key: "id", Value: c.Node.ProcessID}}, nil
@@ -38,10 +38,10 @@ func nodeHandlers() map[string]call.Handler {
 	}
 }
 
-// OwnersReply returns a handler that contacts every shard with chunks of a collection and returns a
+// FixedReplyOfOwners returns a handler that contacts every shard with chunks of a collection and returns a
 // fixed reply. On a server all shards give the same reply. If the collection has no chunks, the handler
 // contacts the primary shard.
-func OwnersReply(reply bson.D) call.Handler {
+func FixedReplyOfOwners(reply bson.D) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
 		ns, err := c.Namespace()
 		if err != nil || c.Node.Member != nil {
@@ -110,7 +110,7 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 
 // getDiagnosticData returns a sample of the data that a server samples every second.
 func getDiagnosticData(c *call.Call) (bson.D, error) {
-	data, err := TakeSamples(c, Sample{"serverStatus", ServerStatus}, Sample{"connPoolStats", ConnPoolStats})
+	data, err := RunDiagnosticCommands(c, DiagnosticCommand{"serverStatus", ServerStatus}, DiagnosticCommand{"connPoolStats", ConnPoolStats})
 	return bson.D{{Key: "data", Value: data}}, err
 }
 
@@ -142,19 +142,19 @@ func logRotate(c *call.Call) (bson.D, error) {
 	return bson.D{}, nil
 }
 
-// Sample is a command that a node runs every second for its diagnostic data.
-type Sample struct {
+// DiagnosticCommand is a command that a node runs every second for its diagnostic data.
+type DiagnosticCommand struct {
 	Name string
-	Take call.Handler
+	Run call.Handler
 }
 
-// TakeSamples runs the commands of samples. The result has the times of each sample and of the whole.
-func TakeSamples(c *call.Call, list ...Sample) (bson.D, error) {
+// RunDiagnosticCommands runs the commands of samples. The result has the times of each sample and of the whole.
+func RunDiagnosticCommands(c *call.Call, list ...DiagnosticCommand) (bson.D, error) {
 	now := func() bson.DateTime { return bson.NewDateTimeFromTime(c.Cluster.Now()) }
 	data := bson.D{{Key: "start", Value: now()}}
 	for _, s := range list {
 		begun := now()
-		doc, err := s.Take(c.NewInner(c.DB, s.Name, document.Empty))
+		doc, err := s.Run(c.NewInner(c.DB, s.Name, document.Empty))
 		if err != nil {
 			return nil, err
 		}

@@ -129,7 +129,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	if err := c.Request.ContactShards(); err != nil {
 		return nil, err
 	}
-	docs := stageOnShards(c)
+	docs := stageOps(c)
 	if c.Node.AuthRequired && !options.allUsers { // operations of the shards belong to no user
 		return call.MarshalAll(docs)
 	}
@@ -159,9 +159,9 @@ func LocalOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 	return call.MarshalAll(docs)
 }
 
-// stageOnShards returns the $currentOp stage itself, which runs on each shard and appears in its own
+// stageOps returns the $currentOp stage itself, which runs on each shard and appears in its own
 // result.
-func stageOnShards(c *call.Call) []bson.D {
+func stageOps(c *call.Call) []bson.D {
 	shards, err := c.Cluster.ConfigDB().Shards()
 	if err != nil {
 		return nil

@@ -35,7 +35,7 @@ func newMoving(t *testing.T) (*tester, <-chan bson.Raw) {
 	}
 	moved := make(chan bson.Raw, 1)
 	go func() {
-		moved <- x.Router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.Client{ID: 9, Remote: "mover:1"}})
+		moved <- x.Router.Handle(context.Background(), wire.Request{Database: "admin", Command: "moveChunk", Body: body, Client: &wire.ClientConn{ID: 9, Remote: "mover:1"}})
 	}()
 	return x, moved
 }

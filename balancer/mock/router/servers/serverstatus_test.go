@@ -77,7 +77,7 @@ func TestServerStatusConnections(t *testing.T) {
 	}
 	open := func() int32 { return x.OK("admin", d("serverStatus", 1)).Lookup("connections", "totalCreated").Int32() }
 	before := open()
-	client := &wire.Client{ID: 77, Remote: "there:1"}
+	client := &wire.ClientConn{ID: 77, Remote: "there:1"}
 	for range 2 {
 		x.Router.Handle(t.Context(), wire.Request{Database: "admin", Command: "ping", Body: body, Client: client})
 	}

@@ -53,6 +53,6 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 // awaitReshardings waits for the lock of collections that are being resharded or moved (recordings
 // 20-live, 03-resharding and 04-moving-collection).
 func awaitReshardings(c *call.Call, db, coll string) error {
-	return c.Cluster.LockedClock().
+	return c.Cluster.ClockUnderLock().
 		Await(c.Ctx, c.Deadline, func() bool { return !c.Cluster.Reshardings().HoldsLock(db, coll) })
 }

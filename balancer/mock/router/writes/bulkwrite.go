@@ -17,14 +17,14 @@ func bulkWriteHandlers() map[string]call.Handler {
 	}
 }
 
-// bulkOp describes one kind of bulkWrite operation.
-type bulkOp struct {
+// bulkOpKind describes one kind of bulkWrite operation.
+type bulkOpKind struct {
 	fields []args.Field
 	run    func(c *call.Call, ns string, op bson.Raw) (*call.Outcome, error)
 }
 
-func bulkOps() map[string]bulkOp {
-	return map[string]bulkOp{
+func bulkOpKinds() map[string]bulkOpKind {
+	return map[string]bulkOpKind{
 		"insert": {[]args.Field{args.Required("insert", args.SafeInt), args.Required("document", args.Object)}, bulkInsert},
 		"update": {append([]args.Field{
 			args.Required("update", args.SafeInt), args.Required("filter", args.Object),
@@ -61,7 +61,7 @@ func bulkWrite(c *call.Call) (bson.D, error) {
 	if c.Args.Object("cursor").Lookup("batchSize").IsZero() {
 		size = -1
 	}
-	kinds := bulkOps()
+	kinds := bulkOpKinds()
 	on := func(i int) string { return ops[i].ns }
 	b, err := runBatch(c, len(ops), on, func(i int) (*call.Outcome, error) {
 		return kinds[ops[i].kind].run(c, ops[i].ns, ops[i].doc)
@@ -85,7 +85,7 @@ func bulkStatements(c *call.Call) ([]bulkStatement, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds := bulkOps()
+	kinds := bulkOpKinds()
 	ops := make([]bulkStatement, len(docs))
 	for i, doc := range docs {
 		first, err := doc.IndexErr(0)
@@ -236,14 +236,14 @@ func bulkReply(c *call.Call, ops []bulkStatement, b *batchResult, size int) (bso
 	if err != nil {
 		return nil, err
 	}
-	reply := b.statements.addRetried(bson.D{
+	reply := b.statementIDs.addRetried(bson.D{
 		{Key: "cursor", Value: bson.D{{Key: "id", Value: cursor.ID}, {Key: "firstBatch", Value: cursor.Batch},
 			{Key: "ns", Value: ns}}},
 		{Key: "nErrors", Value: totals.errors}, {Key: "nInserted", Value: totals.inserted},
 		{Key: "nMatched", Value: totals.matched}, {Key: "nModified", Value: totals.modified},
 		{Key: "nUpserted", Value: totals.upserted}, {Key: "nDeleted", Value: totals.deleted},
 	})
-	if len(b.statements.retried) == 0 { // other writes omit an empty array
+	if len(b.statementIDs.retried) == 0 { // other writes omit an empty array
 		reply = append(reply, bson.E{Key: "retriedStmtIds", Value: bson.A{}})
 	}
 	return reply, nil

@@ -30,7 +30,7 @@ type batchResult struct {
 	failures          bson.A
 	errorBytes        int
 	results           []statementResult
-	statements        *statementIDs
+	statementIDs        *statementIDs
 }
 
 // statementResult is the result or the error of one statement.
@@ -84,7 +84,7 @@ func runBatch(c *call.Call, n int, namespaceOf func(i int) string, runStatement 
 	}
 	b := &batchResult{upserted: bson.A{}, failures: bson.A{}, results: make([]statementResult, 0, n)}
 	var err error
-	if b.statements, err = beginRetryable(c, n); err != nil {
+	if b.statementIDs, err = beginRetryable(c, n); err != nil {
 		return nil, err
 	}
 	for i := range n {
@@ -93,7 +93,7 @@ func runBatch(c *call.Call, n int, namespaceOf func(i int) string, runStatement 
 				return nil, err
 			}
 		}
-		done, err := b.statements.runOnce(c, i, namespaceOf(i), func() (*call.Outcome, error) { return runStatement(i) })
+		done, err := b.statementIDs.runOnce(c, i, namespaceOf(i), func() (*call.Outcome, error) { return runStatement(i) })
 		b.results = append(b.results, statementResult{i, done, err})
 		if done != nil {
 			b.add(i, done)
@@ -137,7 +137,7 @@ func (b *batchResult) reply(fields bson.D) bson.D {
 	if len(b.failures) > 0 {
 		fields = append(fields, bson.E{Key: "writeErrors", Value: b.failures})
 	}
-	return b.statements.addRetried(fields)
+	return b.statementIDs.addRetried(fields)
 }
 
 // maxErrorBytes is the maximum total size of the error messages of a batch. Like the server, the mock

@@ -16,8 +16,8 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// countAccumulators return n values: the first, last, smallest or largest n.
-var countAccumulators = map[string]func(n int) Accumulator{
+// nAccumulators return n values: the first, last, smallest or largest n.
+var nAccumulators = map[string]func(n int) Accumulator{
 	"$firstN": func(n int) Accumulator { return &firstOrLastN{memoryCounter: memoryCounter{op: "$firstN"}, n: n} },
 	"$lastN": func(n int) Accumulator {
 		return &firstOrLastN{memoryCounter: memoryCounter{op: "$lastN"}, n: n, last: true}
@@ -203,8 +203,8 @@ func (c *Compiler) CompileAccumulator(
 		acc, err = c.compileUnaryAccumulator(name, arg, sc, start)
 		return acc, true, err
 	}
-	if start, ok := countAccumulators[name]; ok {
-		acc, err = c.compileCountAccumulator(name, arg, sc, start)
+	if start, ok := nAccumulators[name]; ok {
+		acc, err = c.compileNAccumulator(name, arg, sc, start)
 		return acc, true, err
 	}
 	switch {
@@ -243,8 +243,8 @@ var inputAndN = NamedArgs{
 	Args: []string{"input", "n"}, NotObject: 5787900, Unknown: 5787901, Missing: []int32{5787907, 5787906},
 }
 
-// compileCountAccumulator compiles {$firstN: {input, n}} and similar accumulators.
-func (c *Compiler) compileCountAccumulator(
+// compileNAccumulator compiles {$firstN: {input, n}} and similar accumulators.
+func (c *Compiler) compileNAccumulator(
 	name string,
 	arg value.Value,
 	sc *Scope,
@@ -256,7 +256,7 @@ func (c *Compiler) compileCountAccumulator(
 	}
 	n := args[1]
 	return AccumulatorSpec{Args: args[:1], New: func(c *Evaluation) (Accumulator, error) {
-		size, err := evalCount(n, c)
+		size, err := evalN(n, c)
 		if err != nil {
 			return nil, err
 		}
@@ -264,8 +264,8 @@ func (c *Compiler) compileCountAccumulator(
 	}}, nil
 }
 
-// evalCount evaluates n, which must be a positive integer.
-func evalCount(n Expression, c *Evaluation) (int, error) {
+// evalN evaluates n, which must be a positive integer.
+func evalN(n Expression, c *Evaluation) (int, error) {
 	v, err := n.Eval(c)
 	if err != nil {
 		return 0, err
@@ -312,11 +312,11 @@ func (c *Compiler) compileTop(name string, arg value.Value, sc *Scope) (Accumula
 		}
 	}
 	key := ExpressionFunc(func(c *Evaluation) (value.Value, error) {
-		return bytesValue(order.DocumentKeyMetered(c.Meter, c.Root.Value)), nil
+		return bytesValue(order.SortKeyMetered(c.Meter, c.Root.Value)), nil
 	})
 	bottom := name == "$bottom" || name == "$bottomN"
 	return AccumulatorSpec{Args: []Expression{output, key}, New: func(c *Evaluation) (Accumulator, error) {
-		size, err := evalCount(n, c)
+		size, err := evalN(n, c)
 		return &topN{memoryCounter: memoryCounter{op: name}, n: size, bottom: bottom, single: single}, err
 	}}, nil
 }
@@ -399,9 +399,9 @@ func (c *Compiler) compileAccumulateN(name string, arg value.Value, sc *Scope) (
 	if err != nil {
 		return nil, err
 	}
-	start := countAccumulators[name]
+	start := nAccumulators[name]
 	return c.fold(ExpressionFunc(func(c *Evaluation) (value.Value, error) {
-		n, err := evalCount(args[1], c)
+		n, err := evalN(args[1], c)
 		if err != nil {
 			return value.Value{}, err
 		}
@@ -457,7 +457,7 @@ func AccumulatorNames() []string {
 	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(arrayAccumulators))
-	names = slices.AppendSeq(names, maps.Keys(countAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(nAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(topAccumulators))
 	slices.Sort(names)
 	return slices.Compact(names)

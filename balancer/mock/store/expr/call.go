@@ -48,8 +48,8 @@ type callExpression struct {
 	name string
 	args []Expression
 	call func(c *Evaluation, args []value.Value) (value.Value, error)
-	// settlesResult is the operator's entry in settlesByOperator; nil if all arguments are needed.
-	settlesResult func(args []value.Value) bool
+	// shortCircuits is the operator's entry in shortCircuitByOperator; nil if all arguments are needed.
+	shortCircuits func(args []value.Value) bool
 	minArgs       int // the minimum number of arguments of call
 	// fallbacks are placeholders for onError and onNull, at their places among the arguments; nil for none. Such an
 	// argument is evaluated only if call returns its placeholder.
@@ -84,7 +84,7 @@ func (e *callExpression) Eval(c *Evaluation) (value.Value, error) {
 				return value.Value{}, err
 			}
 		}
-		if e.settlesResult != nil && e.settlesResult(args) {
+		if e.shortCircuits != nil && e.shortCircuits(args) {
 			for len(args) < e.minArgs {
 				args = append(args, value.Int32(0)) // a placeholder that call does not use
 			}
@@ -129,7 +129,7 @@ func (c *Compiler) compileCall(name string, f function, arg value.Value, sc *Sco
 	newCall := func(args []Expression) *callExpression {
 		e := &callExpression{name: name, args: args, call: f.call, minArgs: f.minArgs}
 		if len(args) > 1 { // a single argument of $mergeObjects may be an array
-			e.settlesResult, e.minArgs = settlesByOperator[name], max(f.minArgs, 2)
+			e.shortCircuits, e.minArgs = shortCircuitByOperator[name], max(f.minArgs, 2)
 		}
 		return e
 	}

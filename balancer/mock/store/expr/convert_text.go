@@ -71,9 +71,9 @@ func convertInBase(v value.Value, t bson.Type, base int) (out value.Value, handl
 	return v, false, nil
 }
 
-// extendedText implements $toString for the types that only releases after 8.0 convert.
-func extendedText(w *quota.Meter, v value.Value) (value.Value, error) {
-	text, known := extendedScalarText(v)
+// textOfAnyType implements $toString for the types that only releases after 8.0 convert.
+func textOfAnyType(w *quota.Meter, v value.Value) (value.Value, error) {
+	text, known := textOfAnyScalar(v)
 	if !known {
 		b := jsonWriter{meter: w}
 		if err := b.writeValue(v); err != nil {
@@ -84,9 +84,9 @@ func extendedText(w *quota.Meter, v value.Value) (value.Value, error) {
 	return value.String(text), nil
 }
 
-// extendedScalarText returns the string of a scalar that 8.0 cannot convert. known is false for arrays
+// textOfAnyScalar returns the string of a scalar that 8.0 cannot convert. known is false for arrays
 // and objects.
-func extendedScalarText(v value.Value) (text string, known bool) {
+func textOfAnyScalar(v value.Value) (text string, known bool) {
 	switch v.Type {
 	case bson.TypeMinKey:
 		return "MinKey", true
@@ -151,7 +151,7 @@ func (j *jsonWriter) writeFields(v value.Value, brackets string, writeName func(
 }
 
 func (j *jsonWriter) writeScalar(v value.Value) error {
-	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", extended: true})
+	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", conversions83: true})
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (c *Compiler) specialForms() map[string]operatorCompiler {
 	for name := range listAccumulators {
 		forms[name] = c.compileAccumulate
 	}
-	for name := range countAccumulators {
+	for name := range nAccumulators {
 		forms[name] = c.compileAccumulateN
 	}
 	maps.Copy(forms, c.laterForms())

@@ -13,9 +13,9 @@ import (
 // The server may know the result of an expression before it has evaluated all arguments. This determines
 // which of several errors a command returns, and whether it returns one.
 
-// settlesByOperator holds functions that report whether the last evaluated argument determines the
+// shortCircuitByOperator holds functions that report whether the last evaluated argument determines the
 // result. The server does not evaluate the arguments after it.
-var settlesByOperator = map[string]func(args []value.Value) bool{
+var shortCircuitByOperator = map[string]func(args []value.Value) bool{
 	"$add": func(args []value.Value) bool {
 		v := last(args)
 		return !value.IsNumber(v) && v.Type != bson.TypeDateTime

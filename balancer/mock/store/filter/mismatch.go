@@ -25,36 +25,36 @@ type mismatch struct {
 	language expr.Language
 }
 
-// queryClause is one predicate of a query: {path: {op: arg}}, {path: value} or
+// writtenClause is one predicate of a query: {path: {op: arg}}, {path: value} or
 // {op: arg}.
-type queryClause struct {
+type writtenClause struct {
 	op, path string
 	arg      value.Value
 	spec     bson.Raw
 }
 
-func queryClauses(query []byte) []queryClause {
-	var list []queryClause
+func writtenClauses(query []byte) []writtenClause {
+	var list []writtenClause
 	for n, v := range document.Fields(query) {
 		name := string(n)
 		if document.IsOperator(name) {
-			list = append(list, queryClause{op: name, arg: v, spec: document.New(document.Field{Name: name, Value: v})})
+			list = append(list, writtenClause{op: name, arg: v, spec: document.New(document.Field{Name: name, Value: v})})
 			continue
 		}
 		list = append(list, clausesAt(name, v)...)
 	}
-	return slices.DeleteFunc(list, func(c queryClause) bool { return c.op == "$comment" })
+	return slices.DeleteFunc(list, func(c writtenClause) bool { return c.op == "$comment" })
 }
 
-func clausesAt(path string, v value.Value) []queryClause {
+func clausesAt(path string, v value.Value) []writtenClause {
 	whole := document.New(document.Field{Name: path, Value: v})
 	if v.Type == bson.TypeRegex {
-		return []queryClause{{"$regex", path, v, whole}}
+		return []writtenClause{{"$regex", path, v, whole}}
 	}
 	if !value.IsObject(v) || !document.IsExpression(v.Value) {
-		return []queryClause{{"$eq", path, v, whole}}
+		return []writtenClause{{"$eq", path, v, whole}}
 	}
-	var list []queryClause
+	var list []writtenClause
 	options := document.Lookup(v.Value, "$options")
 	for op, arg := range document.Fields(v.Value) {
 		switch string(op) {
@@ -67,7 +67,7 @@ func clausesAt(path string, v value.Value) []queryClause {
 			arg = value.Object(document.New(document.Field{Name: string(op), Value: arg}))
 		}
 		_, inner, _ := document.FirstField(arg.Value)
-		list = append(list, queryClause{string(op), path, inner, document.New(document.Field{Name: path, Value: arg})})
+		list = append(list, writtenClause{string(op), path, inner, document.New(document.Field{Name: path, Value: arg})})
 	}
 	return list
 }
@@ -75,7 +75,7 @@ func clausesAt(path string, v value.Value) []queryClause {
 // explainConjunction explains a query: its only clause, or an $and of its clauses. inverted means that
 // the query should not match.
 func (m mismatch) explainConjunction(query []byte, inverted bool) bson.D {
-	list := queryClauses(query)
+	list := writtenClauses(query)
 	if len(list) == 1 {
 		return m.explainClause(list[0], inverted)
 	}
@@ -101,7 +101,7 @@ func (m mismatch) explainGroup(op string, inverted bool, n int, each func(i int)
 }
 
 // explainClause explains one predicate. It returns nil if the predicate is satisfied.
-func (m mismatch) explainClause(c queryClause, inverted bool) bson.D {
+func (m mismatch) explainClause(c writtenClause, inverted bool) bson.D {
 	if f, err := CompileWith(c.spec, Options{Language: m.language}); err != nil || f.Match(m.doc) == !inverted {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (m mismatch) explainClause(c queryClause, inverted bool) bson.D {
 			return bson.D{{Key: "operatorName", Value: "$not"},
 				{Key: "details", Value: m.explainConjunction(document.New(document.Field{Name: c.path, Value: c.arg}), !inverted)}}
 		}
-		inner := queryClause{"$regex", c.path, c.arg, document.New(document.Field{Name: c.path, Value: c.arg})}
+		inner := writtenClause{"$regex", c.path, c.arg, document.New(document.Field{Name: c.path, Value: c.arg})}
 		return bson.D{{Key: "operatorName", Value: "$not"}, {Key: "details", Value: m.explainClause(inner, !inverted)}}
 	case "$jsonSchema":
 		if !inverted {
@@ -153,7 +153,7 @@ var mismatchReasons = map[string][2]string{
 	"$bitsAnyClear": {"bitwise operator failed to match", "bitwise operator matched successfully"},
 }
 
-func (m mismatch) explainPredicate(c queryClause, inverted bool) bson.D {
+func (m mismatch) explainPredicate(c writtenClause, inverted bool) bson.D {
 	words := mismatchReasons[c.op][0]
 	if inverted {
 		words = mismatchReasons[c.op][1]
@@ -195,7 +195,7 @@ func (m mismatch) explainPredicate(c queryClause, inverted bool) bson.D {
 }
 
 // evalExpr returns the value of the expression in a $expr.
-func (m mismatch) evalExpr(c queryClause) any {
+func (m mismatch) evalExpr(c writtenClause) any {
 	sc, err := expr.NewScope(m.language, nil)
 	if err != nil {
 		return nil
@@ -215,7 +215,7 @@ func (m mismatch) evalExpr(c queryClause) any {
 
 // consideredValues returns the values that a predicate has tested: the elements of an array and the
 // array itself, or only the array if the predicate does not test elements.
-func (m mismatch) consideredValues(c queryClause) []value.Value {
+func (m mismatch) consideredValues(c writtenClause) []value.Value {
 	whole := c.op == "$size" || c.op == "$elemMatch" || c.op == "$all" || c.op == "$exists"
 	var seen []value.Value
 	paths.Walk(nil, m.doc, paths.Split(c.path), !whole, func(v value.Value, _ int) bool {
@@ -228,7 +228,7 @@ func (m mismatch) consideredValues(c queryClause) []value.Value {
 }
 
 // expectedTypes returns the only types that a predicate can match, nil if it can match any type.
-func expectedTypes(c queryClause) []string {
+func expectedTypes(c writtenClause) []string {
 	numbers := []string{"decimal", "double", "int", "long"}
 	switch c.op {
 	case "$mod":

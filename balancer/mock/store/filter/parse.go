@@ -21,7 +21,7 @@ const maxFilterDepth = 100
 type Compiler struct {
 	Scope       *expr.Scope
 	depth       int
-	canFail     bool // the query has an expression
+	hasExpression     bool // the query has an expression
 	inElemMatch bool // inside $elemMatch
 	InUpdate    bool // the query is part of an update, in which $expr, $jsonSchema, $where and $text are not allowed
 	top         map[string]topOperatorCompiler
@@ -55,7 +55,7 @@ func (c *Compiler) CompileDocument(doc []byte) (node, error) {
 // path, negations after them. With isConjunction, nested
 // conjunctions are flattened.
 func (c *Compiler) sortForEvaluation(list allNode, isConjunction bool) allNode {
-	if !c.canFail {
+	if !c.hasExpression {
 		return list
 	}
 	var flat allNode
@@ -131,7 +131,7 @@ func (c *Compiler) compileClauses(name string, v value.Value) ([]node, error) {
 // can be applied to a path or, inside $elemMatch, to a single value.
 type predicate struct {
 	Leaf      ValueTest
-	expand    bool
+	expandsArrays    bool
 	all       []predicate
 	negate    bool
 	allValues *allValuesNode // equivalent to all, for many values at a path
@@ -139,7 +139,7 @@ type predicate struct {
 
 func (p predicate) newNode(name string, path []string) node {
 	if p.Leaf != nil {
-		return &pathNode{name: name, path: path, test: p.Leaf, expand: p.expand}
+		return &pathNode{name: name, path: path, test: p.Leaf, expand: p.expandsArrays}
 	}
 	if p.allValues != nil {
 		return &allValuesNode{name: name, path: path, values: p.allValues.values, encoded: p.allValues.encoded}
@@ -169,7 +169,7 @@ func (p predicate) Test(v value.Value, m *MatchState) bool {
 	return !p.negate
 }
 
-func leafPredicate(t ValueTest) predicate        { return predicate{Leaf: t, expand: true} }
+func leafPredicate(t ValueTest) predicate        { return predicate{Leaf: t, expandsArrays: true} }
 func wholeValuePredicate(t ValueTest) predicate  { return predicate{Leaf: t} }
 func negatedPredicate(ps ...predicate) predicate { return predicate{all: ps, negate: true} }
 func andPredicate(ps []predicate) predicate      { return predicate{all: ps} }

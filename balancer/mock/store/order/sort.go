@@ -120,7 +120,7 @@ func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 		if w.ChargeBytes(len(d)) != nil {
 			return
 		}
-		list[i] = keyed{s.DocumentKeyMetered(w, d), d}
+		list[i] = keyed{s.SortKeyMetered(w, d), d}
 	}
 	quota.SortStable(w, list, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
 	for i, k := range list {
@@ -128,12 +128,12 @@ func (s *Sort) SortMetered(w *quota.Meter, docs []bson.Raw) {
 	}
 }
 
-// DocumentKey returns a sort key of a document. Comparing keys bytewise gives the order of Compare, which suits
+// SortKey returns a sort key of a document. Comparing keys bytewise gives the order of Compare, which suits
 // merging sorted streams.
-func (s *Sort) DocumentKey(doc bson.Raw) []byte { return s.DocumentKeyMetered(nil, doc) }
+func (s *Sort) SortKey(doc bson.Raw) []byte { return s.SortKeyMetered(nil, doc) }
 
-// DocumentKeyMetered is like DocumentKey and stops early when the meter ends.
-func (s *Sort) DocumentKeyMetered(w *quota.Meter, doc bson.Raw) []byte {
+// SortKeyMetered is like SortKey and stops early when the meter ends.
+func (s *Sort) SortKeyMetered(w *quota.Meter, doc bson.Raw) []byte {
 	var key []byte
 	for _, k := range s.Keys {
 		from := len(key)

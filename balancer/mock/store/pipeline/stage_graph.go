@@ -97,7 +97,7 @@ func (s *graphStage) run(r *execution, in quota.Docs) quota.Docs {
 		ctx := r.newEvaluation()
 		if s.usesOuterDocument {
 			delete(r.joins.graphCandidates, s)
-			delete(r.joins.byKey, s)
+			delete(r.joins.indexes, s)
 		}
 		return func(doc bson.Raw) (bson.Raw, error) {
 			others, err := s.candidates(r, ctx)

@@ -20,14 +20,14 @@ import (
 // sub-pipeline runs once for each document, but reads the collection only once.
 type joinCache struct {
 	docs            map[string][]bson.Raw
-	byKey           map[stage]joinIndex
+	indexes           map[stage]joinIndex
 	results         map[*lookupStage]value.Value // of uncorrelated sub-pipelines, equal for all documents
 	graphCandidates map[*graphStage][]bson.Raw
 }
 
 func newJoinCache() *joinCache {
 	return &joinCache{
-		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value.Value{},
+		docs: map[string][]bson.Raw{}, indexes: map[stage]joinIndex{}, results: map[*lookupStage]value.Value{},
 		graphCandidates: map[*graphStage][]bson.Raw{},
 	}
 }
@@ -53,10 +53,10 @@ func (e *execution) readCollection(name string) ([]bson.Raw, error) {
 
 // joinIndexFor returns the index of docs on the path that a stage joins by.
 func (e *execution) joinIndexFor(s stage, docs []bson.Raw, path []string) joinIndex {
-	ix, ok := e.joins.byKey[s]
+	ix, ok := e.joins.indexes[s]
 	if !ok {
 		ix = indexDocuments(paths.Walker{Meter: e.meter, NullInArrays: e.env.Language.NullInArrays}, docs, path)
-		e.joins.byKey[s] = ix
+		e.joins.indexes[s] = ix
 	}
 	return ix
 }
