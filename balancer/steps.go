@@ -43,7 +43,7 @@ type Call struct {
 type Stopped struct{}
 
 func (Sleep) step()       {}
-func (WaitForWake) step()        {}
+func (WaitForWake) step() {}
 func (StartAction) step() {}
 func (Moves) step()       {}
 func (Call) step()        {}

@@ -55,13 +55,13 @@ type auditedResult struct {
 
 // auditedPart is a collection that was read up to a document.
 type auditedPart struct {
-	Namespace string           `bson:"ns"`
-	UUID      bson.Binary      `bson:"uuid"`
-	From      bson.Raw         `bson:"from"` // contains the next _id
-	Docs      int64            `bson:"docs"`
-	PendingDeletion   int64            `bson:"waiting"`
-	DocsByShard      map[string]int64 `bson:"each"`
-	Suspects  []bson.RawValue  `bson:"suspects"`
+	Namespace       string           `bson:"ns"`
+	UUID            bson.Binary      `bson:"uuid"`
+	From            bson.Raw         `bson:"from"` // contains the next _id
+	Docs            int64            `bson:"docs"`
+	PendingDeletion int64            `bson:"waiting"`
+	DocsByShard     map[string]int64 `bson:"each"`
+	Suspects        []bson.RawValue  `bson:"suspects"`
 }
 
 // resumeAudit reads the checkpoint of an earlier run. The checkpoint is empty if there is no file.
@@ -183,8 +183,9 @@ func (d *documentAudit) saveProgress(doc bson.Raw) error {
 		return err
 	}
 	at := &auditedPart{
-		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs, PendingDeletion: d.summary.PendingDeletion,
-		DocsByShard: map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
+		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs,
+		PendingDeletion: d.summary.PendingDeletion,
+		DocsByShard:     map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
 	}
 	for id, n := range d.docsByShard {
 		at.DocsByShard[string(id)] = n

@@ -279,7 +279,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 		LoadKind:       b.LoadKind,
 		ReadHeat:       func(ctx context.Context, names []string) ([]heat.Map, error) { return b.readHeat(ctx, c, names) },
 		DiskLimit:      b.DiskLimit,
-		ReadVolumes:        live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
+		ReadVolumes:    live.NewVolumeReader(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
 		MovesContext:   b.AbortContext,
 		ForceJumbo:     b.ForceJumbo,
 		OnEvent: func(e runner.Event) {

@@ -32,7 +32,7 @@ type Cluster struct {
 	// AnswersChanges says that Runner answers these commands itself instead of the cluster: every run is a dry
 	// run.
 	AnswersChanges bool
-	Clock   apply.Clock
+	Clock          apply.Clock
 	Consent
 	// RunComputation wraps computations that take long or need much memory. If it is nil, they run directly.
 	RunComputation func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
@@ -167,7 +167,9 @@ type UnsentCommand struct {
 }
 
 // MarshalJSON returns the command as extended JSON.
-func (c UnsentCommand) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Body, false, false) }
+func (c UnsentCommand) MarshalJSON() ([]byte, error) {
+	return bson.MarshalExtJSON(c.Body, false, false)
+}
 
 // recorder records commands that change something instead of sending them. Several goroutines may use it at
 // once, as the steps of a round do.

@@ -140,7 +140,7 @@ const (
 
 // quietCheck is the result of one check.
 type quietCheck struct {
-	changeLogEnd          live.LogPosition // the end of the change log before anything else was read
+	changeLogEnd  live.LogPosition // the end of the change log before anything else was read
 	before, after live.BalancerStatus
 	busy          []live.Busy
 	at            time.Time

@@ -15,7 +15,7 @@ import (
 // PlanResult is the result of executing a plan.
 type PlanResult struct {
 	// PlanID is the ID of the last plan that was executed; empty if none was.
-	PlanID     string `json:"plan,omitzero"`
+	PlanID   string `json:"plan,omitzero"`
 	Finished bool   `json:"finished"`
 	// DryRun says that no step was executed. Then Applicable says whether all steps could be executed.
 	DryRun     bool `json:"dryRun,omitzero"`
@@ -50,8 +50,8 @@ type PlanResult struct {
 	Left []string `json:"left,omitempty"`
 	// Commands are the commands that a dry run would have sent.
 	Commands []UnsentCommand `json:"commands,omitempty"`
-	Journal  string    `json:"journal,omitzero"`
-	MS       int64     `json:"millis"`
+	Journal  string          `json:"journal,omitzero"`
+	MS       int64           `json:"millis"`
 
 	// Verify says whether the documents are unchanged; nil if that was not requested, or if the run was
 	// interrupted.

@@ -29,13 +29,13 @@ const (
 	recordStays RecordKind = "stays"
 	// RecordDraining is written before a shard is marked as draining, RecordDrainStopped after the mark was
 	// removed, and RecordRemoved after the shard has left the cluster.
-	RecordDraining   RecordKind = "marked"
+	RecordDraining     RecordKind = "marked"
 	RecordDrainStopped RecordKind = "unmarked"
-	RecordRemoved  RecordKind = "removed"
+	RecordRemoved      RecordKind = "removed"
 	// recordBalancingOff is written before a collection's balancing is switched off, and recordBalancingOn after
 	// it was switched on again.
 	recordBalancingOff RecordKind = "pausing"
-	recordBalancingOn RecordKind = "balancing"
+	recordBalancingOn  RecordKind = "balancing"
 	// recordFinished ends a plan, recordStopped ends one run of it.
 	recordFinished RecordKind = "finished"
 	recordStopped  RecordKind = "stopped"
@@ -62,9 +62,9 @@ type Record struct {
 	// Points are the split points.
 	Points []catalog.Key `json:"points,omitempty"`
 	// AlreadyDone says that there was nothing to do.
-	AlreadyDone   bool   `json:"already,omitzero"`
-	Error     string `json:"error,omitzero"`
-	Namespace string `json:"ns,omitzero"`
+	AlreadyDone bool   `json:"already,omitzero"`
+	Error       string `json:"error,omitzero"`
+	Namespace   string `json:"ns,omitzero"`
 	// Shard is the shard that was marked, unmarked or removed.
 	Shard  catalog.ShardID `json:"shard,omitzero"`
 	Reason string          `json:"reason,omitzero"`

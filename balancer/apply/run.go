@@ -28,7 +28,8 @@ import (
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{}, needsForce: map[int]bool{},
+		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{},
+		needsForce: map[int]bool{},
 	}
 	if r.hardCtx = o.MovesContext; r.hardCtx == nil {
 		r.hardCtx = context.WithoutCancel(ctx)
@@ -89,19 +90,19 @@ type run struct {
 	paused          []string          // collections whose balancing is to be switched on again
 	thisRun         Progress          // amounts of this run; guarded by mu
 	replans         int               // number of new plans that count against maxReplans
-	earlierMerges          []plan.Step       // of earlier plans
+	earlierMerges   []plan.Step       // of earlier plans
 	ready           bool              // Options.OnReady was called
 	maxMoveBytes    map[string]int64  // maximum bytes of a move, by collection
-	balancesBytes          bool              // the plan balances bytes
+	balancesBytes   bool              // the plan balances bytes
 	donorsOnlyHalve bool              // donors split ranges at the median: the router does not return split points
 
 	mu                  sync.Mutex            // guards the log and, by step:
 	splitPoints         map[int][]catalog.Key // split points that the donor has returned
 	priorChunks         map[int][]priorChunk  // the chunks in the step's range before the step
 	spans               map[int]plan.Range    // the actual range of steps with estimated bounds
-	movedByStep               map[int]tally         // the moved amounts
+	movedByStep         map[int]tally         // the moved amounts
 	chunkSize           int64                 // the largest chunk size of the collections
-	movedByEarlierPlans        tally                 // of earlier plans, with their expected amount
+	movedByEarlierPlans tally                 // of earlier plans, with their expected amount
 	earlierPlannedBytes int64
 	// needsForce contains the steps that need force. leftBehind contains the ranges that they leave in
 	// place.
@@ -418,7 +419,8 @@ func (r *run) progress() Progress {
 	defer r.mu.Unlock()
 	p := r.thisRun
 	p.Moves, p.MovesDone = r.movedByEarlierPlans.moves, r.movedByEarlierPlans.moves
-	p.Bytes, p.BytesDone, p.DocumentsDone = r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.documents
+	p.Bytes, p.BytesDone, p.DocumentsDone = r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.bytes,
+		r.movedByEarlierPlans.documents
 	p.BytesPlanned = r.earlierPlannedBytes + r.plan.Totals.Bytes
 	for _, s := range r.plan.Steps {
 		done := r.done[s.Number]

@@ -75,11 +75,11 @@ type TableBuilder struct {
 	epoch     bson.ObjectID
 	timestamp bson.Timestamp
 
-	writer tableWriter
-	stored storedChunk
-	max    []byte // upper bound document of the last chunk
-	bound  bound  // lower bound of the chunk being added
-	lastMin   []byte // encoded lower bound of the previous chunk
+	writer  tableWriter
+	stored  storedChunk
+	max     []byte // upper bound document of the last chunk
+	bound   bound  // lower bound of the chunk being added
+	lastMin []byte // encoded lower bound of the previous chunk
 }
 
 // bound is a key in reusable buffers.
@@ -205,16 +205,16 @@ func (b *TableBuilder) Table() (*RoutingTable, error) {
 
 // tableWriter divides a stream of chunks into blocks.
 type tableWriter struct {
-	shards      *shardNames
-	sharedNames bool // shards is shared with a table
-	layout      layout
-	blockFill        int
-	block       blockWriter
-	blocks      []*block
-	count       int
-	shardScratch    []uint16
-	lastShard   uint16 // the shard of the last lookup
-	scratch     bound
+	shards       *shardNames
+	sharedNames  bool // shards is shared with a table
+	layout       layout
+	blockFill    int
+	block        blockWriter
+	blocks       []*block
+	count        int
+	shardScratch []uint16
+	lastShard    uint16 // the shard of the last lookup
+	scratch      bound
 }
 
 func newTableWriter(shards *shardNames, l layout) tableWriter {

@@ -30,11 +30,11 @@ type Need uint
 // the number of chunks.
 const (
 	BalanceStatuses    Need = 1 << iota // whether each collection is balanced, according to the server
-	ChunkCounts                              // chunks by shard
+	ChunkCounts                         // chunks by shard
 	Sizes                               // data by shard
-	BalancerSwitches                            // when the balancer was turned on or off
+	BalancerSwitches                    // when the balancer was turned on or off
 	Rounds                              // the newest balancer rounds
-	MigrationOutcomes                            // how migrations ended
+	MigrationOutcomes                   // how migrations ended
 	Zones                               // ranges of zones
 	Drains                              // remaining data on draining shards
 	RunningReshardings                  // running reshardings
@@ -42,7 +42,7 @@ const (
 	Reachability                        // which shards answer
 	Leases                              // the lease of a shardsh run
 	Disks                               // disk volumes of the shards
-	AdvisoryData                         // data that known server bugs depend on
+	AdvisoryData                        // data that known server bugs depend on
 	Metadata                            // checkMetadataConsistency
 	Audits                              // samples of the documents, on each shard
 	Tables                              // every chunk, with sizes and logs: the whole Snapshot

@@ -57,10 +57,10 @@ func (a Answer) toJSON() answerJSON {
 
 type chunkAnswerJSON struct {
 	answerJSON
-	Chunk     catalog.Chunk  `json:"chunk"`
-	Zone      string         `json:"zone,omitempty"`
-	Decisions []decisionJSON `json:"decisions"`
-	Verdicts  []RecipientVerdict      `json:"verdicts"`
+	Chunk     catalog.Chunk      `json:"chunk"`
+	Zone      string             `json:"zone,omitempty"`
+	Decisions []decisionJSON     `json:"decisions"`
+	Verdicts  []RecipientVerdict `json:"verdicts"`
 }
 
 type decisionJSON struct {

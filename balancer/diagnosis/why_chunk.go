@@ -25,8 +25,8 @@ type ChunkAnswer struct {
 type RecipientVerdict struct {
 	Shard catalog.ShardID `json:"shard"`
 	// CanReceive says that nothing keeps the shard from receiving the chunk. Reason says what does.
-	CanReceive    bool   `json:"can"`
-	Reason string `json:"reason"`
+	CanReceive bool   `json:"can"`
+	Reason     string `json:"reason"`
 	// Bytes is the size of the collection on the shard; -1 when the shard did not report it.
 	Bytes int64 `json:"bytes"`
 }

@@ -54,11 +54,11 @@ type Step struct {
 	Namespace string
 	Min, Max  catalog.Key
 	// Point is the split point; zero for a move.
-	Point       catalog.Key
+	Point    catalog.Key
 	From, To catalog.ShardID
 	// OfMean is the load of the moved chunk, as a part of the mean load of a shard.
 	OfMean float64
-	Bytes int64
+	Bytes  int64
 }
 
 // Obstacle says why a shard stays overloaded.
@@ -66,10 +66,10 @@ type Obstacle string
 
 // The obstacles.
 const (
-	ObstacleHotKey       Obstacle = "hotKey"       // one key has the load
+	ObstacleHotKey    Obstacle = "hotKey"       // one key has the load
 	ObstacleMonotonic Obstacle = "monotonicKey" // all inserts go to the end of the key
-	ObstacleUnsampled   Obstacle = "unsampled"    // no sample shows the keys of the load
-	ObstacleNoChunk    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
+	ObstacleUnsampled Obstacle = "unsampled"    // no sample shows the keys of the load
+	ObstacleNoChunk   Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
 // StuckShard is a shard that stays overloaded.

@@ -37,11 +37,11 @@ type Map struct {
 	Pattern   catalog.KeyPattern
 	// Counted says that the sums come from the shards' counters. Otherwise they come from the samples
 	// alone, and the real load may be a multiple.
-	Counted bool
-	Samples int
+	Counted       bool
+	Samples       int
 	InsertSamples int // among the samples
-	Span    time.Duration
-	Total   Load
+	Span          time.Duration
+	Total         Load
 	// Scattered holds the shares of queries that go to all shards.
 	Scattered struct{ Reads, Writes float64 }
 	// ReadTime and WriteTime are averages.
@@ -133,14 +133,14 @@ func (m *Map) Hottest(w Weights, n int) []ChunkHeat {
 
 // estimate is the state of Estimate.
 type estimate struct {
-	in            Input
-	m             *Map
-	shardIndex    map[catalog.ShardID]int // their index in the Map
-	reached       []chunkRanges           // by sample
-	sampleCounts  [][3]float64            // by shard: samples of each kind that reach it
-	sampleWeights [][3]float64            // by shard: what a sample of each kind counts there
-	chunkShards   []int                   // by chunk: the index of its shard
-	chunkCountsBuffer   []int                   // the result buffer of parts
+	in                Input
+	m                 *Map
+	shardIndex        map[catalog.ShardID]int // their index in the Map
+	reached           []chunkRanges           // by sample
+	sampleCounts      [][3]float64            // by shard: samples of each kind that reach it
+	sampleWeights     [][3]float64            // by shard: what a sample of each kind counts there
+	chunkShards       []int                   // by chunk: the index of its shard
+	chunkCountsBuffer []int                   // the result buffer of parts
 	// hasQuerySamples says that some queries were sampled.
 	hasQuerySamples bool
 }

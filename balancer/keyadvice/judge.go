@@ -69,7 +69,7 @@ type Candidate struct {
 	// those that lack a field. Outgrown is the share of those whose values exceed a chunk.
 	MostCommon float64 `json:"mostCommon"`
 	Missing    float64 `json:"missing"`
-	JumboShare   float64 `json:"outgrown"`
+	JumboShare float64 `json:"outgrown"`
 	// Grows is the first field that grows with time, and Correlation is its correlation with the
 	// insertion order. Without such a field, Correlation is that of the key's first field. Both are
 	// absent when they are unknown.
@@ -97,7 +97,7 @@ type Candidate struct {
 	mostCommonText string
 	queriesKnown   bool // whether the queries are known
 	fitsZones      bool
-	scoreFactors          []scoreFactor // factors of the score, with their texts; empty for an impossible key
+	scoreFactors   []scoreFactor // factors of the score, with their texts; empty for an impossible key
 	// Factors of the score: 1 for a perfect key.
 	spreadFactor, writeFactor, queryFactor float64
 }
@@ -151,7 +151,8 @@ func (c Candidate) grade(isolation float64) Grade {
 	switch {
 	case c.Impossible != "":
 		return Impossible
-	case len(c.BlockingIndexes) > 0, !c.fitsZones, c.spreadFactor < 0.4, c.writeFactor < 0.4, c.queriesKnown && isolation < 0.05:
+	case len(c.BlockingIndexes) > 0, !c.fitsZones, c.spreadFactor < 0.4, c.writeFactor < 0.4,
+		c.queriesKnown && isolation < 0.05:
 		return Poor
 	case c.spreadFactor < 0.75, c.writeFactor < 0.7, isolation < 0.4:
 		return Fair

@@ -98,7 +98,9 @@ func (k ShardKey) indexOf(name string) int {
 	return slices.IndexFunc(k, func(p Field) bool { return p.Name == name })
 }
 
-func (k ShardKey) hasHashed() bool { return slices.ContainsFunc(k, func(p Field) bool { return p.Hashed }) }
+func (k ShardKey) hasHashed() bool {
+	return slices.ContainsFunc(k, func(p Field) bool { return p.Hashed })
+}
 
 // withFields returns the key extended by those fields that it does not contain.
 func (k ShardKey) withFields(more ...Field) ShardKey {

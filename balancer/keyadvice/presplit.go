@@ -14,9 +14,9 @@ import (
 
 // Presplit is the advice on splitting a collection before data is loaded.
 type Presplit struct {
-	Namespace string `json:"ns"`
-	Verdict   string `json:"verdict"`
-	Key       ShardKey    `json:"key"`
+	Namespace string   `json:"ns"`
+	Verdict   string   `json:"verdict"`
+	Key       ShardKey `json:"key"`
 	// Chunks is the advised number of chunks, PerShard the number for each shard.
 	Chunks   int64 `json:"chunks"`
 	PerShard int64 `json:"perShard"`

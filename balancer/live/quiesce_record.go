@@ -48,7 +48,7 @@ type QuiesceRecord struct {
 
 	// QuietAt is the time at which the cluster was found quiet, in Term, after the entry ChangeLogMark of
 	// the change log and QuietActionLogMark of the action log.
-	QuietAt              time.Time `bson:"quiet"`
+	QuietAt            time.Time `bson:"quiet"`
 	Term               int64     `bson:"term"`
 	ChangeLogMark      string    `bson:"changes"`
 	QuietActionLogMark string    `bson:"starts"`

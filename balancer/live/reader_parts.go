@@ -14,13 +14,13 @@ const (
 	Shards                              // config.shards
 	ShardSizes                          // with Shards: the sizes of shards with a maxSize, before 6.0
 	Disks                               // with Shards: their volumes, with one dbStats
-	ReusableSpace                            // with Sizes: files and their free space; a $collStats for each sharded collection
+	ReusableSpace                       // with Sizes: files and their free space; a $collStats for each sharded collection
 	Reachability                        // with Shards: which shards the mongos can't reach, with connPoolStats
 	Drains                              // with Shards, from 8.3: a shardDrainingStatus for each draining shard
 	Databases                           // config.databases
 	Collections                         // the sharded collections in config.collections
 	Unsharded                           // with Collections: also the unsharded collections, with the same command
-	ChunkCounts                              // with Collections: their numbers of chunks on each shard, counted by the server
+	ChunkCounts                         // with Collections: their numbers of chunks on each shard, counted by the server
 	Chunks                              // with Collections: their routing tables; several commands per collection
 	ChunkFlags                          // with Chunks and ReadSince: changes without a new version (jumbo, measured sizes)
 	Zones                               // config.tags
@@ -29,17 +29,17 @@ const (
 	LegacySizes                         // with Sizes: before 6.0.3, a $collStats for each collection
 	CollectionSizes                     // with Sizes: a $collStats for each unsharded collection; all if a shard is down
 	Rounds                              // the newest rounds in config.actionlog
-	BalancerSwitches                            // when the balancer was last switched on or off, in config.actionlog
-	MigrationOutcomes                            // migrations in config.changelog, counted by the server: two commands
+	BalancerSwitches                    // when the balancer was last switched on or off, in config.actionlog
+	MigrationOutcomes                   // migrations in config.changelog, counted by the server: two commands
 	RecentMoves                         // the newest migrations in config.changelog
-	ConfigLogs                                // the last day of config.changelog and config.actionlog, instead of the four above
+	ConfigLogs                          // the last day of config.changelog and config.actionlog, instead of the four above
 	RunningMigrations                   // $currentOp, and before 5.0 config.migrations and config.locks
 	RunningReshardings                  // $currentOp, config.reshardingOperations
-	BalanceStatuses                            // a balancerCollectionStatus for each sharded collection
+	BalanceStatuses                     // a balancerCollectionStatus for each sharded collection
 	Leases                              // shardsh.leases
-	ExplanationData                              // with Chunks: data for explanations; several commands per collection and database
+	ExplanationData                     // with Chunks: data for explanations; several commands per collection and database
 	Compatibility                       // with Identity: the feature compatibility version
-	KeySamples                             // with Sizes and Chunks: the distribution of keys; a $sample per large collection
+	KeySamples                          // with Sizes and Chunks: the distribution of keys; a $sample per large collection
 	MemberVersions                      // with Shards: the versions of members, read from them, beside other parts
 )
 

@@ -39,7 +39,7 @@ func (c *Cluster) ConfigChunks() *ConfigChunks { return c.configChunks }
 
 // chunkView is a consistent snapshot of the source of config.chunks. It can be used without the lock.
 type chunkView struct {
-	format      chunkFormat
+	format    chunkFormat
 	colls     *store.Collection // config.collections
 	tables    map[string]*catalog.RoutingTable
 	overrides map[string]func(bson.Raw) bson.Raw

@@ -12,11 +12,11 @@ import (
 )
 
 type capturedCollection struct {
-	number   uint64
-	lastPass uint64
-	docs     *store.Collection
-	definition     disk.Collection
-	stored   []byte
+	number     uint64
+	lastPass   uint64
+	docs       *store.Collection
+	definition disk.Collection
+	stored     []byte
 	// local is nil for collections of the config server.
 	local  *localCollection
 	ranges *rangeWatch

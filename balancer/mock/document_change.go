@@ -54,11 +54,11 @@ type documentChange struct {
 	record store.RecordID
 	doc    bson.Raw
 
-	after    bson.Raw
-	returned bson.Raw // the result of UpdateRequest.Show
-	changed  bool
-	validationErr  error // the validator's error for after
-	prepareErr  error // the error of computing after
+	after         bson.Raw
+	returned      bson.Raw // the result of UpdateRequest.Show
+	changed       bool
+	validationErr error // the validator's error for after
+	prepareErr    error // the error of computing after
 }
 
 // writeStatement is a write statement in progress. It searches the matching documents and computes their

@@ -152,7 +152,7 @@ type migration struct {
 	cloneBegan                time.Time // zero before the clone
 	// commitRejected reports whether the config server rejected the commit.
 	commitRejected bool
-	mods     modifications
+	mods           modifications
 	// modificationBytes is the memory of the ids of modifications in bytes.
 	modificationBytes int64
 	// blocksWrites reports whether writes to the collection wait for the clone.

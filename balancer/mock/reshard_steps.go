@@ -122,7 +122,7 @@ type resharding struct {
 	bytes         int64
 	// donorStats are the sizes on the donors at the start, cloneStartedAt is the cluster time at the start of the
 	// clone.
-	donorStats           map[catalog.ShardID]LocalStats
+	donorStats      map[catalog.ShardID]LocalStats
 	cloneStartedAt  bson.Timestamp
 	commitRequested bool  // enter the critical section
 	abortReason     error // the reason of an abort
@@ -176,16 +176,16 @@ func (rs *Reshardings) start(plan reshardRequest, done func(error)) {
 		return
 	}
 	op := &resharding{
-		rs:        rs,
-		id:        rs.ids.NewUUID(),
-		request:   plan,
-		before:    coll,
-		entryUUID: coll.UUID,
-		donors:    rs.config.Table(plan.Namespace).Owners(),
-		state:     reshardUnused,
-		started:   rs.clock.Now(),
-		waiters:   []func(error){done},
-		donorStats:     map[catalog.ShardID]LocalStats{},
+		rs:         rs,
+		id:         rs.ids.NewUUID(),
+		request:    plan,
+		before:     coll,
+		entryUUID:  coll.UUID,
+		donors:     rs.config.Table(plan.Namespace).Owners(),
+		state:      reshardUnused,
+		started:    rs.clock.Now(),
+		waiters:    []func(error){done},
+		donorStats: map[catalog.ShardID]LocalStats{},
 	}
 	for _, part := range rs.stats.Collection(plan.Namespace) {
 		op.bytes += part.Bytes

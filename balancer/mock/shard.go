@@ -49,7 +49,7 @@ type localCollection struct {
 	// warnOnly accepts invalid documents with a warning. lenient allows documents that were invalid
 	// before to stay invalid.
 	warnOnly, moderate bool
-	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
+	maxBytes, maxDocs  int64 // of a capped collection; zero means no limit
 
 	// fileBytes is the size of the collection's file, which does not shrink when ranges are deleted.
 	fileBytes int64
@@ -57,7 +57,7 @@ type localCollection struct {
 	// it, by the encoded lower bound of the chunk.
 	writtenByChunk map[string]int64
 	// queries counts queries, writes counts written documents.
-	queries, writtenDocs           int64
+	queries, writtenDocs    int64
 	readMicros, writeMicros int64 // durations of workload operations; real operations are not measured
 }
 

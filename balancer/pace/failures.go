@@ -31,7 +31,7 @@ type failures struct {
 	until        time.Time
 	last         error
 	pairs        map[pair]*pairFailures
-	operatorErr       error
+	operatorErr  error
 	countByClass map[policy.FailureClass]int
 }
 

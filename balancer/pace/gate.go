@@ -55,7 +55,7 @@ type Gate struct {
 	firstStepAt                    time.Time // when the first step began; shutBefore is how long a window was shut before
 	shutBefore                     time.Duration
 	byteTrajectory, stepTrajectory trajectory
-	remaining                           *Remaining // remaining work; nil if it is not known
+	remaining                      *Remaining // remaining work; nil if it is not known
 }
 
 // Done is the amount that a run has moved.

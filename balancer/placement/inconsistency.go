@@ -52,11 +52,11 @@ func MergeInconsistencies(found []Finding, reported []catalog.Inconsistency) []F
 			continue
 		}
 		f := Finding{
-			Kind:      kind,
-			Namespace: r.Namespace,
-			Count:     1,
-			Text:      r.Type + ": " + r.Description,
-			RepairCommands:      commandsForReported(),
+			Kind:           kind,
+			Namespace:      r.Namespace,
+			Count:          1,
+			Text:           r.Type + ": " + r.Description,
+			RepairCommands: commandsForReported(),
 		}
 		if r.Shard != "" {
 			f.Shards = []catalog.ShardID{r.Shard}

@@ -39,11 +39,11 @@ func (f *fitSearch) steps(moves []fitMove) []Step {
 
 // pendingDeletion is a range that a shard is to delete, and when.
 type pendingDeletion struct {
-	ns        string
-	shard     catalog.ShardID
-	min, max  catalog.Key // zero if not known
-	bytes     int64
-	dueAt time.Time
+	ns       string
+	shard    catalog.ShardID
+	min, max catalog.Key // zero if not known
+	bytes    int64
+	dueAt    time.Time
 }
 
 // pendingDeletions returns the range deletions in the snapshot. The orphans of a collection on a shard

@@ -64,10 +64,10 @@ func ExplainStatusByCount(s CountSituation, why *Report) (Compliance, error) {
 type countSelection struct {
 	CountSituation
 	shards []countMember
-	layout  *zoneLayout
-	avail   *AvailableShards
-	why     *Report
-	chosen  []Migration
+	layout *zoneLayout
+	avail  *AvailableShards
+	why    *Report
+	chosen []Migration
 }
 
 // countMember is a shard of the round with the number of its chunks of the collection.
@@ -81,7 +81,7 @@ type countMember struct {
 func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *countSelection {
 	sel := &countSelection{
 		CountSituation: s,
-		shards:        make([]countMember, len(s.Shards)),
+		shards:         make([]countMember, len(s.Shards)),
 		layout:         newZoneLayout(s.Table, s.Zones),
 		avail:          avail,
 		why:            why,

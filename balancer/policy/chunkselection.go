@@ -81,12 +81,12 @@ func (sel *selection) result() ([]Migration, Reason, error) {
 // selection is the state of a selection for one collection.
 type selection struct {
 	Situation
-	roundShards  []roundShard
-	layout   *zoneLayout
-	avail    *AvailableShards
-	why      *Report
-	chosen   []Migration
-	maxChunk int64
+	roundShards []roundShard
+	layout      *zoneLayout
+	avail       *AvailableShards
+	why         *Report
+	chosen      []Migration
+	maxChunk    int64
 }
 
 // roundShard is a shard of the round with the collection's size on it.
@@ -99,12 +99,12 @@ type roundShard struct {
 
 func newSelection(s Situation, avail *AvailableShards, why *Report) *selection {
 	sel := &selection{
-		Situation: s,
-		roundShards:   make([]roundShard, len(s.Shards)),
-		layout:    newZoneLayout(s.Table, s.Zones),
-		avail:     avail,
-		why:       why,
-		maxChunk:  s.maxChunkSize(),
+		Situation:   s,
+		roundShards: make([]roundShard, len(s.Shards)),
+		layout:      newZoneLayout(s.Table, s.Zones),
+		avail:       avail,
+		why:         why,
+		maxChunk:    s.maxChunkSize(),
 	}
 	for i := range s.Shards {
 		shard := &s.Shards[i]

@@ -15,7 +15,7 @@ import (
 type Decision struct {
 	Code      Code
 	Namespace string          // empty if it concerns the cluster
-	Reason      Reason          // the reason for which something moves, or would have moved; empty = any reason
+	Reason    Reason          // the reason for which something moves, or would have moved; empty = any reason
 	Shard     catalog.ShardID // the donor, or the shard that would have been the donor; or the shard itself
 	Recipient catalog.ShardID
 	Zone      string

@@ -14,16 +14,16 @@ type movePhase struct {
 	phaseCollection
 	completion
 
-	shards    []movePhaseShard
-	order     []int // indexes of shards: the fullest first
-	chunks    []chunkNode
-	refusedBy map[int32][]int32 // shards that refused a chunk, by chunk
-	remaining int               // small chunks
-	moving    map[catalog.Key]pair
-	merging   map[span]pair
-	toMerge   []pair
-	scannedUpTo   rank                                      // reached in the current scan of small chunks
-	fits      func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
+	shards      []movePhaseShard
+	order       []int // indexes of shards: the fullest first
+	chunks      []chunkNode
+	refusedBy   map[int32][]int32 // shards that refused a chunk, by chunk
+	remaining   int               // small chunks
+	moving      map[catalog.Key]pair
+	merging     map[span]pair
+	toMerge     []pair
+	scannedUpTo rank                                      // reached in the current scan of small chunks
+	fits        func(catalog.ShardID, catalog.Chunk) bool // Situation.Fits
 
 	// barren marks the shards that had nothing to give to the shards in exhaustedFor. When a round takes
 	// more shards, there is not more to give. Any result resets the marks.

@@ -72,11 +72,11 @@ func Compare(s *catalog.Snapshot, o Options) (Comparison, error) {
 
 // comparer computes the ways for one collection.
 type comparer struct {
-	snapshot      *catalog.Snapshot
-	coll      *catalog.CollectionState
-	options      Options
-	speeds forecast.Speeds
-	notes  []string
+	snapshot *catalog.Snapshot
+	coll     *catalog.CollectionState
+	options  Options
+	speeds   forecast.Speeds
+	notes    []string
 }
 
 // listWays returns the ways; those that keep most options open come first. It returns none where

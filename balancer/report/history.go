@@ -75,10 +75,10 @@ type EventKind string
 
 // The kinds of events. A change is a change of the catalog or of the balancer by an operator.
 const (
-	Moved       EventKind = "moved"
-	MoveFailed  EventKind = "moveFailed"
-	RoundFailed EventKind = "roundFailed"
-	OperatorChange      EventKind = "change"
+	Moved          EventKind = "moved"
+	MoveFailed     EventKind = "moveFailed"
+	RoundFailed    EventKind = "roundFailed"
+	OperatorChange EventKind = "change"
 )
 
 // Event is an entry of the logs.
@@ -115,8 +115,8 @@ var operatorEvents = []string{
 // NewDayHistory reads the logs of a Snapshot.
 func NewDayHistory(s *catalog.Snapshot) DayHistory {
 	h := &history{
-		DayHistory:   DayHistory{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
-		durations: map[string][]time.Duration{}, failures: map[Failure]*Failure{},
+		DayHistory: DayHistory{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
+		durations:  map[string][]time.Duration{}, failures: map[Failure]*Failure{},
 	}
 	for i := range h.Slots {
 		h.Slots[i].Begin = h.Since.Add(catalog.LogSpan / slotsPerDay * time.Duration(i))
@@ -133,10 +133,10 @@ func NewDayHistory(s *catalog.Snapshot) DayHistory {
 // history builds a History.
 type history struct {
 	DayHistory
-	all       []loggedEvent
-	migrationFinder     catalog.MigrationFinder
-	durations map[string][]time.Duration
-	failures  map[Failure]*Failure
+	all             []loggedEvent
+	migrationFinder catalog.MigrationFinder
+	durations       map[string][]time.Duration
+	failures        map[Failure]*Failure
 }
 
 // loggedEvent is an event with its log entry. Bounds are formatted only for the newest events.
@@ -258,7 +258,9 @@ func (h *history) finish() DayHistory {
 
 // MedianDuration returns the median duration of a collection's moves, or of all moves if the collection has
 // none; 0 without moves.
-func (h DayHistory) MedianDuration(ns string) time.Duration { return cmp.Or(h.medians[ns], h.medians[""]) }
+func (h DayHistory) MedianDuration(ns string) time.Duration {
+	return cmp.Or(h.medians[ns], h.medians[""])
+}
 
 // boundOf returns a bound as logged; nil if the entry has none.
 func boundOf(e catalog.LogEntry, name string) bson.Raw {

@@ -30,7 +30,7 @@ type Overview struct {
 	Shards      []Shard            `json:"shards"`
 	Collections []Collection       `json:"collections"`
 	UnderWay    []RunningOperation `json:"underWay"`
-	History     DayHistory            `json:"history"`
+	History     DayHistory         `json:"history"`
 	// Deletions are the pending range deletions, if they are known.
 	Deletions      []Deletion `json:"deletions"`
 	DeletionsKnown bool       `json:"deletionsKnown"`

@@ -64,7 +64,7 @@ type run struct {
 	o             Options
 	hardCtx       context.Context
 	skipped       skippedRanges
-	opsSpreads        map[string]opsSpread // of operations, by collection
+	opsSpreads    map[string]opsSpread // of operations, by collection
 	coolingRanges []coolingRange       // of the goal GoalLoad
 
 	namespaces              []string        // of the run
@@ -78,9 +78,9 @@ type run struct {
 	// forgotten are the collections whose chunks are to be read again.
 	forgotten    map[string]bool
 	limitReached string // the limit that was reached, as text
-	operatorErr       error  // the error about which the operator has to decide
+	operatorErr  error  // the error about which the operator has to decide
 	result       Result
-	movesBegun       int // number of moves that have begun
+	movesBegun   int // number of moves that have begun
 	failedReads  int // number of consecutive rounds that could not be read to their end
 }
 

@@ -25,9 +25,9 @@ type cluster struct {
 	settingDocs map[string]bson.Raw // config.settings by id
 	shards      []catalog.Shard
 
-	orderedCollections       []*collection
-	entries     []catalog.Collection // entries of order; nil after a change
-	collections map[string]*collection
+	orderedCollections []*collection
+	entries            []catalog.Collection // entries of order; nil after a change
+	collections        map[string]*collection
 
 	volumes           *volumes                   // nil for no limit
 	activeOps         int                        // running migrations and actions

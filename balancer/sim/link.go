@@ -14,8 +14,8 @@ import (
 // Zero fields do not override.
 type Link struct {
 	// Bandwidth and Move override the fields of Costs.
-	Bandwidth int64
-	MoveOverhead      time.Duration
+	Bandwidth    int64
+	MoveOverhead time.Duration
 	// Spread is the standard deviation of the logarithm of the durations. It does not change their mean.
 	Spread float64
 	// FailureShare is the share of migrations that fail: after the fraction FailureProgress of their duration, or

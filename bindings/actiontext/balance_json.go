@@ -10,23 +10,23 @@ import (
 
 // BalanceEvent is the JSON form of an event.
 type BalanceEvent struct {
-	Event     runner.EventKind `json:"event"`
-	At        time.Time        `json:"at"`
-	Number    int              `json:"number,omitzero"`
-	Namespace string           `json:"ns,omitzero"`
-	Min       *catalog.Key     `json:"min,omitempty"`
-	Max       *catalog.Key     `json:"max,omitempty"`
-	From      catalog.ShardID  `json:"from,omitzero"`
-	To        catalog.ShardID  `json:"to,omitzero"`
-	Reason    policy.Reason    `json:"reason,omitzero"`
-	Bytes     int64            `json:"bytes,omitzero"`
-	MS        int64            `json:"millis,omitzero"`
-	Points    int              `json:"points,omitzero"`
-	Why       string           `json:"why,omitzero"`
-	Error     string           `json:"error,omitzero"`
-	Then      string           `json:"then,omitzero"`
-	Moves     int              `json:"moves"` // so far
-	MovedBytes     int64            `json:"movedBytes"`
+	Event      runner.EventKind `json:"event"`
+	At         time.Time        `json:"at"`
+	Number     int              `json:"number,omitzero"`
+	Namespace  string           `json:"ns,omitzero"`
+	Min        *catalog.Key     `json:"min,omitempty"`
+	Max        *catalog.Key     `json:"max,omitempty"`
+	From       catalog.ShardID  `json:"from,omitzero"`
+	To         catalog.ShardID  `json:"to,omitzero"`
+	Reason     policy.Reason    `json:"reason,omitzero"`
+	Bytes      int64            `json:"bytes,omitzero"`
+	MS         int64            `json:"millis,omitzero"`
+	Points     int              `json:"points,omitzero"`
+	Why        string           `json:"why,omitzero"`
+	Error      string           `json:"error,omitzero"`
+	Then       string           `json:"then,omitzero"`
+	Moves      int              `json:"moves"` // so far
+	MovedBytes int64            `json:"movedBytes"`
 }
 
 // BalanceEventOf returns the document of an event.

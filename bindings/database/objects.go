@@ -228,10 +228,10 @@ func (d *Database) SiblingDatabase(name string) *Database {
 // Collection is one collection or view of a database.
 type Collection struct {
 	script.OpaqueObject
-	host   *Host
-	database      *Database
-	name   string
-	object *goja.Object
+	host     *Host
+	database *Database
+	name     string
+	object   *goja.Object
 	// writeConcern is the write concern of the collection; nil means that of the database.
 	writeConcern bson.Raw
 }
@@ -281,7 +281,8 @@ func (coll *Collection) Inspect(v goja.Value) string { return coll.host.Display.
 // statsCollection returns the collection for package stats.
 func (coll *Collection) statsCollection() stats.Collection {
 	return stats.Collection{
-		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.database.Database, Name: coll.name,
+		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.database.Database,
+		Name: coll.name,
 	}
 }
 

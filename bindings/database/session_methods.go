@@ -251,9 +251,9 @@ const transactionTimeout = 120 * time.Second
 // transactionTries is one call of withTransaction.
 type transactionTries struct {
 	*script.Call
-	session *Session
-	callback       goja.Callable
-	end     time.Time
+	session  *Session
+	callback goja.Callable
+	end      time.Time
 }
 
 // sessionWithTransaction commits the transaction of the function, or aborts it if the function throws.

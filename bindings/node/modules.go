@@ -26,7 +26,7 @@ import (
 // moduleBuilder builds the object of a built-in module.
 type moduleBuilder struct {
 	globals *Globals
-	object       *goja.Object
+	object  *goja.Object
 }
 
 func (s *Globals) newModuleBuilder() moduleBuilder {

@@ -253,10 +253,10 @@ const (
 	InvalidInputErrorName = "MongoshInvalidInputError"
 	RuntimeErrorName      = "MongoshRuntimeError"
 	// UnreachableStateErrorName ends a wait for a state that can't be reached. Its message says what has to be done.
-	UnreachableStateErrorName         = "StuckError"
-	DeprecatedErrorName    = "MongoshDeprecatedError"
-	UnimplementedErrorName = "MongoshUnimplementedError"
-	internalErrorName      = "MongoshInternalError"
+	UnreachableStateErrorName = "StuckError"
+	DeprecatedErrorName       = "MongoshDeprecatedError"
+	UnimplementedErrorName    = "MongoshUnimplementedError"
+	internalErrorName         = "MongoshInternalError"
 
 	codeInvalidArgument  = "COMMON-10001"
 	CodeInvalidOperation = "COMMON-10002"

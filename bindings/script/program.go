@@ -18,8 +18,8 @@ type program struct {
 	// commands are the lines that are direct commands rather than JavaScript.
 	commands map[int]bool
 	// async says that the program returns a promise of its value.
-	async bool
-	source  source
+	async  bool
+	source source
 	// takenNames are the names of globals, for a program with its own scope; nil for a program whose
 	// variables are globals.
 	takenNames map[unistring.String]bool

@@ -88,7 +88,8 @@ func (c *call) runnerGoalOption(h helperOptions) (goal runner.BalanceGoal) {
 	}
 	goal, err := runner.ParseBalanceGoal(text)
 	if err != nil {
-		h.throwWrongOption("goal", "one of "+humanize.Join(runner.BalanceGoals(), ", "), c.host.Display.Inspect(h.value("goal")))
+		h.throwWrongOption("goal", "one of "+humanize.Join(runner.BalanceGoals(), ", "),
+			c.host.Display.Inspect(h.value("goal")))
 	}
 	return goal
 }

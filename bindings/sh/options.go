@@ -14,9 +14,9 @@ import (
 // helperOptions is the last argument of a helper: an object with known names. For an unknown name, the
 // helper throws and does nothing.
 type helperOptions struct {
-	call      *call
+	call   *call
 	helper string
-	object      *goja.Object // nil without options
+	object *goja.Object // nil without options
 }
 
 // options returns the options in the argument at position i. The helper's signature lists their names.

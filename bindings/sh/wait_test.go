@@ -115,7 +115,7 @@ func TestWaitForBalanceDuringResharding(t *testing.T) {
 		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		u := &unfolding{
 			ScriptedServer: &shelltest.ScriptedServer{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now},
-			replies: map[string][]bson.D{"balancerCollectionStatus": {collectionStatus("")}},
+			replies:        map[string][]bson.D{"balancerCollectionStatus": {collectionStatus("")}},
 		}
 		u.Data["config.collections"] = append(u.Data["config.collections"], shelltest.MustMarshal(
 			shelltest.Doc(field("_id", temporary), field("key", shelltest.Doc(field("j", int32(1)))))))

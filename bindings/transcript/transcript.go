@@ -49,10 +49,10 @@ type entry struct {
 
 // Head is the first line of a run.
 type Head struct {
-	Program string    `bson:"shardsh"`
-	Time    time.Time `bson:"time"`
-	Mode    string    `bson:"mode,omitempty"` // read-only, dry-run, confirm
-	Arguments   []string  `bson:"arguments"`
+	Program   string    `bson:"shardsh"`
+	Time      time.Time `bson:"time"`
+	Mode      string    `bson:"mode,omitempty"` // read-only, dry-run, confirm
+	Arguments []string  `bson:"arguments"`
 }
 
 // Open opens a file for appending. It creates the file if it does not exist; only its owner may read

@@ -26,12 +26,14 @@ func parameterNames(constructor string) []string {
 
 // callee is the called constructor or function, whose name is used in errors about its arguments.
 type callee struct {
-	realm    *Realm
-	name string
+	realm *Realm
+	name  string
 }
 
 // throwArgument throws the shell's error for an argument.
-func (c callee) throwArgument(problem string) { c.realm.Errors.throwInput(problem + " (" + c.name + ")") }
+func (c callee) throwArgument(problem string) {
+	c.realm.Errors.throwInput(problem + " (" + c.name + ")")
+}
 
 // checkTypes checks positional arguments: types[i] lists the allowed types of argument i, as results of
 // JavaScript's typeof or names of BSON classes.

@@ -15,9 +15,9 @@ import (
 
 type binaryValue struct {
 	readOnlyFields
-	realm    *Realm
-	sub  byte
-	data []byte
+	realm *Realm
+	sub   byte
+	data  []byte
 }
 
 func (w *Realm) newBinary(sub byte, data []byte) *goja.Object {

@@ -9,7 +9,7 @@ import (
 // code is JavaScript code as a value, with or without a scope.
 type code struct {
 	readOnlyFields
-	realm     *Realm
+	realm *Realm
 	text  string
 	scope *goja.Object
 }

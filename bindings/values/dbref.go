@@ -12,7 +12,7 @@ import (
 // fields, or the deprecated pointer type.
 type dbRef struct {
 	readOnlyFields
-	realm          *Realm
+	realm      *Realm
 	collection string
 	oid        goja.Value
 	db         string

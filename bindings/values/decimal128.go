@@ -16,7 +16,7 @@ import (
 type decimal128 struct {
 	readOnlyFields
 	realm *Realm
-	d bson.Decimal128
+	d     bson.Decimal128
 }
 
 func (*decimal128) kind() kind          { return kindDecimal128 }

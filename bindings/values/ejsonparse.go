@@ -14,7 +14,7 @@ import (
 // jsonReader parses JSON into JavaScript values, and converts objects with the $-keys of extended JSON,
 // innermost first.
 type jsonReader struct {
-	realm       *Realm
+	realm   *Realm
 	src     string
 	pos     int
 	depth   int

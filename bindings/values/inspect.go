@@ -115,7 +115,7 @@ func (in *inspector) text(v goja.Value) (text string) {
 // layout depends on the order in which values are visited.
 type inspector struct {
 	realm *Realm
-	o InspectOptions
+	o     InspectOptions
 
 	indent      int // column at which the value begins
 	lastDepth   int // depth of the most recently entered non-empty container

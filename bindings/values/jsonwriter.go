@@ -13,7 +13,7 @@ import (
 
 // jsonWriter writes a JavaScript value as extended JSON, in the layout of JSON.stringify.
 type jsonWriter struct {
-	realm                *Realm
+	realm            *Realm
 	nothingHasToBSON bool // see objectFields.nothingHasToBSON
 	canonical        bool
 	legacy           bool

@@ -18,7 +18,7 @@ import (
 // Until it is materialized, the object differs from ordinary objects in its prototype, and in the effect of
 // functions such as Object.freeze. lazyGuard hides both differences.
 type lazyDoc struct {
-	realm            *Realm
+	realm        *Realm
 	o            *goja.Object // the object of scripts
 	body         []byte       // the elements
 	fields       []lazyField  // sorted; nil until several fields were requested

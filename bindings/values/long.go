@@ -17,7 +17,7 @@ const maxSafe = 1<<53 - 1
 
 type long struct {
 	readOnlyFields
-	realm        *Realm
+	realm    *Realm
 	n        int64
 	unsigned bool
 }

@@ -14,7 +14,7 @@ import (
 type int32Value struct {
 	readOnlyFields
 	realm *Realm
-	n int32
+	n     int32
 }
 
 func (*int32Value) kind() kind          { return kindInt32 }
@@ -65,7 +65,7 @@ func int32Class() classSpec {
 type doubleValue struct {
 	readOnlyFields
 	realm *Realm
-	f float64
+	f     float64
 }
 
 func (*doubleValue) kind() kind          { return kindDouble }

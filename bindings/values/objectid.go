@@ -13,14 +13,16 @@ import (
 
 type objectID struct {
 	readOnlyFields
-	realm  *Realm
-	id bson.ObjectID
+	realm *Realm
+	id    bson.ObjectID
 }
 
 // ObjectID returns an ObjectId.
 func (w *Realm) ObjectID(id bson.ObjectID) goja.Value { return w.newObjectID(id) }
 
-func (w *Realm) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{realm: w, id: id}) }
+func (w *Realm) newObjectID(id bson.ObjectID) *goja.Object {
+	return w.wrap(&objectID{realm: w, id: id})
+}
 
 func (*objectID) kind() kind     { return kindObjectID }
 func (*objectID) Keys() []string { return []string{"i0", "i1", "i2", "i3"} }

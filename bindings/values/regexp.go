@@ -12,7 +12,7 @@ import (
 // bsonRegExp is a regular expression that is represented as BSON, not as a RegExp.
 type bsonRegExp struct {
 	readOnlyFields
-	realm                *Realm
+	realm            *Realm
 	pattern, options string
 }
 

@@ -9,8 +9,8 @@ import (
 // bsonSymbol is the deprecated BSON type symbol.
 type bsonSymbol struct {
 	readOnlyFields
-	realm    *Realm
-	text string
+	realm *Realm
+	text  string
 }
 
 func (*bsonSymbol) kind() kind        { return kindSymbol }

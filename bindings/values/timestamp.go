@@ -13,11 +13,13 @@ import (
 
 type timestamp struct {
 	readOnlyFields
-	realm    *Realm
-	t, i uint32
+	realm *Realm
+	t, i  uint32
 }
 
-func (w *Realm) newTimestamp(t, i uint32) *goja.Object { return w.wrap(&timestamp{realm: w, t: t, i: i}) }
+func (w *Realm) newTimestamp(t, i uint32) *goja.Object {
+	return w.wrap(&timestamp{realm: w, t: t, i: i})
+}
 
 func (*timestamp) kind() kind           { return kindTimestamp }
 func (*timestamp) Keys() []string       { return []string{"high", "low", "unsigned"} }

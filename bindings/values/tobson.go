@@ -45,7 +45,7 @@ func (w *Realm) DocFromJS(v goja.Value) (bson.Raw, error) {
 // encoder appends BSON to buf. value sets typ to the type of the appended value, or to 0 if BSON cannot
 // represent the value.
 type encoder struct {
-	realm                *Realm
+	realm            *Realm
 	nothingHasToBSON bool // see objectFields.nothingHasToBSON
 	buf              []byte
 	typ              bson.Type

@@ -146,7 +146,7 @@ type paceFlags struct {
 	bytes               bytesFlag
 	time, between, cool cmdline.Duration
 	window              windowFlag
-	timeZone                string
+	timeZone            string
 	pauseWhen           conditionFlag
 	disk                shareFlag
 	parallel            int

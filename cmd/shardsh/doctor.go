@@ -26,9 +26,9 @@ import (
 // doctorFlags are the flags of "shardsh doctor".
 type doctorFlags struct {
 	clusterFlags
-	common commonFlags
-	asJSON  bool
-	advisoriesFile    string // of advisories
+	common         commonFlags
+	asJSON         bool
+	advisoriesFile string // of advisories
 
 	advisories advisory.List
 }

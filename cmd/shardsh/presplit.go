@@ -19,7 +19,7 @@ import (
 // presplitFlags are the options of "shardsh presplit".
 type presplitFlags struct {
 	planActionFlags
-	method   action.PresplitMethod
+	method action.PresplitMethod
 	points string
 	like   string
 }

@@ -24,9 +24,9 @@ type quiesceFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	hold                               cmdline.Duration
+	hold                                   cmdline.Duration
 	detach, endHold, ignoreDeletions, json bool
-	insideCommand                      []string // the command to run, after --
+	insideCommand                          []string // the command to run, after --
 }
 
 func (o *quiesceFlags) groups() []cmdline.Group {

@@ -24,8 +24,8 @@ const (
 	// The keys that liner receives for Ctrl-C: move to the end of the line, insert the mark, return the
 	// line. The result shows whether the line was empty.
 	moveToLineEnd = "\x05" // Ctrl-E
-	stopMark  = "^C"
-	stopKeys  = moveToLineEnd + stopMark + "\r"
+	stopMark      = "^C"
+	stopKeys      = moveToLineEnd + stopMark + "\r"
 
 	// maxListed is the maximum number of completions that liner lists without asking.
 	maxListed = 100

@@ -74,7 +74,7 @@ func readFormat(file io.ReaderAt, size int64) (format int, err error) {
 // inspector compares the contents of a file with its recorded totals.
 type inspector struct {
 	found                          inspection
-	hasChecksums                         bool
+	hasChecksums                   bool
 	computedTotals, recordedTotals map[string]total
 	metaKeys                       map[string]bool
 	keep                           func(Entry)

@@ -43,8 +43,8 @@ type Member struct {
 	lag time.Duration
 	// floor is a lower bound of the time up to which the secondary has replicated. There are no versions
 	// from before the lag began, and the secondary does not go back when its lag increases.
-	floor time.Time
-	colls map[string][]version // the oldest version is the secondary's state
+	floor            time.Time
+	colls            map[string][]version // the oldest version is the secondary's state
 	clusterTimeMarks []clusterTimeMark
 }
 

@@ -105,10 +105,10 @@ func (ix *Index) extractKeys(doc bson.Raw, shownKey []byte) (keyExtraction, erro
 }
 
 type keyExtraction struct {
-	ix       *Index
-	out      indexKeys
-	duplicateKey []byte        // the key that an error message shows; nil for none
-	duplicateValues    []value.Value // its values
+	ix              *Index
+	out             indexKeys
+	duplicateKey    []byte        // the key that an error message shows; nil for none
+	duplicateValues []value.Value // its values
 }
 
 // expand follows every field to its value or to the first array. It emits a key if there is no array,

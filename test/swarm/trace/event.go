@@ -21,7 +21,7 @@ const (
 	RoundBegin         = "round.begin"            // Number is the number of rounds that have ended in Term
 	RoundEnd           = "round.end"              // as RoundBegin
 	Lease              = "lease"                  // By holds it, Number is its fence; empty By: it is free
-	SwitchedOff             = "paused"                 // Names are the collections that the lease lists as switched off
+	SwitchedOff        = "paused"                 // Names are the collections that the lease lists as switched off
 	OpBegin            = "op.begin"               // operation of a writer on Key: Cmd is inc, read or scan
 	OpEnd              = "op.end"                 // Number is the read value
 	ProcessBegin       = "process.begin"          // a process of the program; Limit is the maximum number of moves
@@ -105,12 +105,12 @@ type History struct {
 // Entry is a document of config.collections, config.shards or config.tags, or a setting.
 type Entry struct {
 	// Collection is collections, shards, tags or settings.
-	Collection string `json:"of"`
-	ID         string `json:"id"`
-	Removed    bool   `json:"gone,omitempty"`
-	UUID       string `json:"uuid,omitempty"`
-	NoBalance  bool   `json:"noBalance,omitempty"`
-	NoMigrations     bool   `json:"frozen,omitempty"` // allowMigrations: false
+	Collection   string `json:"of"`
+	ID           string `json:"id"`
+	Removed      bool   `json:"gone,omitempty"`
+	UUID         string `json:"uuid,omitempty"`
+	NoBalance    bool   `json:"noBalance,omitempty"`
+	NoMigrations bool   `json:"frozen,omitempty"` // allowMigrations: false
 	// Unsplittable collections are tracked but not sharded.
 	Unsplittable bool     `json:"unsplittable,omitempty"`
 	Draining     bool     `json:"draining,omitempty"`

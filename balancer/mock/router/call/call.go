@@ -22,7 +22,7 @@ type Call struct {
 	Cluster      *mock.Cluster
 	DB           string
 	Body         Body
-	fieldBuf      [16]fieldSpan // the buffer for the index of Body
+	fieldBuf     [16]fieldSpan // the buffer for the index of Body
 	Args         args.Values
 	Cmd          *Command
 	PreparedFind PreparedQuery

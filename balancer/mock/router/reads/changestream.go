@@ -22,7 +22,7 @@ import (
 type changeStream struct {
 	db, coll           string // the watched database or collection; both empty to watch the cluster
 	position           bson.Timestamp
-	sentToken               any    // the resume token up to which the client has the events
+	sentToken          any    // the resume token up to which the client has the events
 	fullDocument       string // fullDocument
 	fullDocumentBefore string // fullDocumentBeforeChange
 	showExpanded       bool   // showExpandedEvents

@@ -30,7 +30,7 @@ type batchResult struct {
 	failures          bson.A
 	errorBytes        int
 	results           []statementResult
-	statementIDs        *statementIDs
+	statementIDs      *statementIDs
 }
 
 // statementResult is the result or the error of one statement.

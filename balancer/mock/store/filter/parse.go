@@ -19,13 +19,13 @@ const maxFilterDepth = 100
 
 // Compiler compiles queries.
 type Compiler struct {
-	Scope       *expr.Scope
-	depth       int
-	hasExpression     bool // the query has an expression
-	inElemMatch bool // inside $elemMatch
-	InUpdate    bool // the query is part of an update, in which $expr, $jsonSchema, $where and $text are not allowed
-	top         map[string]topOperatorCompiler
-	ops         map[string]pathOperatorCompiler
+	Scope         *expr.Scope
+	depth         int
+	hasExpression bool // the query has an expression
+	inElemMatch   bool // inside $elemMatch
+	InUpdate      bool // the query is part of an update, in which $expr, $jsonSchema, $where and $text are not allowed
+	top           map[string]topOperatorCompiler
+	ops           map[string]pathOperatorCompiler
 }
 
 // CompileDocument compiles a query or a part of one that has fields at the top level.
@@ -130,11 +130,11 @@ func (c *Compiler) compileClauses(name string, v value.Value) ([]node, error) {
 // predicate is a condition on one path: a test, or a conjunction of predicates that may be negated. It
 // can be applied to a path or, inside $elemMatch, to a single value.
 type predicate struct {
-	Leaf      ValueTest
-	expandsArrays    bool
-	all       []predicate
-	negate    bool
-	allValues *allValuesNode // equivalent to all, for many values at a path
+	Leaf          ValueTest
+	expandsArrays bool
+	all           []predicate
+	negate        bool
+	allValues     *allValuesNode // equivalent to all, for many values at a path
 }
 
 func (p predicate) newNode(name string, path []string) node {

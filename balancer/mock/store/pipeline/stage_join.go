@@ -20,7 +20,7 @@ import (
 // sub-pipeline runs once for each document, but reads the collection only once.
 type joinCache struct {
 	docs            map[string][]bson.Raw
-	indexes           map[stage]joinIndex
+	indexes         map[stage]joinIndex
 	results         map[*lookupStage]value.Value // of uncorrelated sub-pipelines, equal for all documents
 	graphCandidates map[*graphStage][]bson.Raw
 }
