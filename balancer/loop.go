@@ -84,6 +84,8 @@ type Config struct {
 	// off, which is required while an engine of ours works. Windows and the auto-merger's own switch
 	// still apply.
 	IgnoreMode bool
+	// SkipsShutWindows sleeps until the window opens, for simulations, in which settings don't change.
+	SkipsShutWindows bool
 	// NoPauses starts the next round immediately after a round with candidates, for callers that limit
 	// the pace themselves.
 	NoPauses bool

@@ -67,7 +67,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 	if !l.mayBalance() { // step 6
 		l.reportDisabled()
 		l.disableAutoMerger()
-		return false, pause.disabled, nil
+		return false, l.disabledPause(pause.disabled), nil
 	}
 	locked, unlock, err := l.lockRound()
 	if err != nil {
@@ -118,6 +118,17 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 		return true, pause.nothingMoved, nil
 	}
 	return true, pause.moved, nil
+}
+
+// disabledPause returns the sleep after a round that may not work.
+func (l *Loop) disabledPause(pause time.Duration) time.Duration {
+	if l.cfg.SkipsShutWindows {
+		s := l.effectiveSettings()
+		if at, ever := s.NextOpen(l.now.In(l.cfg.Location)); ever {
+			return max(pause, at.Sub(l.now))
+		}
+	}
+	return pause
 }
 
 // prepareStreams queues the work of the secondary thread.

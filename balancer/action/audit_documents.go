@@ -178,12 +178,25 @@ func (d *documentAudit) scan(ctx context.Context) error {
 			}
 		}
 	}
+	groups := int64(0)
+	isOver := func(c placement.Copy) bool {
+		groups++
+		return d.Sample > 0 && (groups > d.Sample || groups > 1 && c.Doc.Lookup("_id").Equal(from.Lookup("_id")))
+	}
+	err = d.scanFrom(ctx, from, isOver)
+	if err == nil && d.Sample > 0 && from != nil { // the sample began near the end
+		err = d.scanFrom(ctx, nil, isOver)
+	}
+	return err
+}
+
+// scanFrom is scan from an _id on. isOver says before each document whether the sample is complete.
+func (d *documentAudit) scanFrom(ctx context.Context, from bson.Raw, isOver func(placement.Copy) bool) error {
 	d.cursorOpened = d.cluster.Clock.Now()
 	m := d.newMergedReader(d.shards.ReadableShards(), d.idIndex(), from)
 	m.IndexName = "" // buckets of time series have an order of _id, and no index of that name
-	groups := int64(0)
 	return m.Each(ctx, func(copies []placement.Copy) error {
-		if groups++; d.Sample > 0 && groups > d.Sample {
+		if isOver(copies[0]) {
 			return errSampled
 		}
 		docs := int64(len(copies))

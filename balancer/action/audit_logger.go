@@ -158,7 +158,7 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 	if len(command) == 0 || live.IsReadCommand(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
-	entry, err := r.audit.logSending(ctx, database, command)
+	entry, err := r.audit.logSending(ctx, database, command, namespacesOf(database, command))
 	if err != nil && !isRestoring(command) {
 		return nil, err
 	}
@@ -167,11 +167,12 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 	return reply, err
 }
 
-// logSending writes that a command is about to be sent.
-func (c *auditLogger) logSending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
+// logSending writes that a command, which changes collections, is about to be sent.
+func (c *auditLogger) logSending(ctx context.Context, database string, command bson.D, namespaces []string) (
+	audit.Entry, error) {
 	entry := c.template
 	entry.ID = fmt.Sprintf("%s-%d", entry.Run, c.number.Add(1))
-	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespacesOf(database, command)
+	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespaces
 	entry.At = c.now() // of a command, too, that can't be written
 	var err error
 	if entry.Command, err = audit.CommandOf(command); err != nil {

@@ -204,12 +204,7 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 	since := deletionsSince(pendingDeletion, now)
 	err = documents.ReadDeletions(ctx, d.cluster.Client, d.coll.Namespace, since, until, func(w documents.Write) error {
 		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
-			for i, state := range s.verdict.States {
-				if state == placement.LoneAwaitingDeletion {
-					s.verdict.States[i] = placement.AwaitingDeletion
-					d.summary.Deleted++
-				}
-			}
+			d.summary.Deleted += int64(s.expectDeletion())
 		}
 		return nil
 	})
@@ -220,19 +215,29 @@ func (d *documentAudit) findDeleted(ctx context.Context, pendingDeletion []*susp
 		d.coll.Namespace, err)
 	n, first := 0, bson.RawValue{}
 	for _, s := range pendingDeletion {
-		if !s.verdict.HasState(placement.LoneAwaitingDeletion) {
-			continue
+		if s.expectDeletion() > 0 {
+			if n++; n == 1 {
+				first = s.id
+			}
 		}
-		if n++; n == 1 {
-			first = s.id
-		}
-		s.verdict.States = nil // so that no finding is recorded
 	}
 	if n > 0 {
 		d.addUnsettled("%s of %s, such as _id %s, are on no shard that owns them: they were deleted there, or lost",
 			humanize.Count(n, "document"), d.coll.Namespace, first)
 	}
 	return nil
+}
+
+// expectDeletion marks the lone copies that wait for their deletion as expected, so that they are no finding. It
+// returns their number.
+func (s *suspectDocument) expectDeletion() (copies int) {
+	for i, state := range s.verdict.States {
+		if state == placement.LoneAwaitingDeletion {
+			s.verdict.States[i] = placement.AwaitingDeletion
+			copies++
+		}
+	}
+	return copies
 }
 
 // deletionsSince returns the earliest beginning of a migration whose range deletion is pending. Where one is not

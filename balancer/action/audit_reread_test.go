@@ -34,3 +34,12 @@ func TestDeletionsSince(t *testing.T) {
 		}
 	}
 }
+
+// Where deletions can't be read, only the copies that wait for them are no finding.
+func TestUnreadDeletions(t *testing.T) {
+	s := &suspectDocument{verdict: placement.Verdict{
+		States: []placement.CopyState{placement.NoChunk, placement.LoneAwaitingDeletion}}}
+	if s.expectDeletion() != 1 || s.verdict.States[0] != placement.NoChunk || s.verdict.IsSound() {
+		t.Error(s.verdict)
+	}
+}

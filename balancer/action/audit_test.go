@@ -500,6 +500,20 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	}
 }
 
+// A sample that begins near the end goes on at the beginning.
+func TestAuditSamples(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 6)
+	for range 5 {
+		for _, sample := range []int64{auditDocuments - 1, auditDocuments + 5} {
+			a := anAudit()
+			a.Namespaces, a.Sample = []string{"db.c"}, sample
+			if docs := w.audit(a, w.cluster()).Collections[0].Docs; docs != min(sample, auditDocuments) {
+				t.Errorf("%d of a sample of %d", docs, sample)
+			}
+		}
+	}
+}
+
 // A check audits by samples when it is asked to, and only then.
 func TestCheckAudits(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 4)

@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/preflight"
@@ -89,7 +90,7 @@ func (d *Drain) newGoalRun(c Cluster, r *serialReporter, completion **drainHooks
 			*completion = &drainHooks{
 				leasedRun: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
 				limited: l.pace.mayEndAtLimit(work.Plan.Totals), journal: work, note: r.note,
-				gate: o.Gate,
+				gate: o.Gate, retries: readRetry{l.Clock, r},
 			}
 			o.OnReady, o.BeforeBalancingResumes = (*completion).markBeforeSteps, (*completion).markDraining
 			o.OnAllDone, o.OnUnfinished = (*completion).finish, (*completion).unmarkOrWarn
@@ -128,6 +129,8 @@ type drainHooks struct {
 	gate                  *pace.Gate
 	journal               *apply.Execution
 	note                  func(text string)
+	retries               readRetry
+	removing              bool // a command to remove the shard had no answer
 	// marked says that this run, or an earlier run with the same journal, has marked the shard. warning
 	// is the text about a shard that remains marked.
 	marked  bool
@@ -209,9 +212,18 @@ func (d *drainHooks) unmarkOrWarn(ctx context.Context) error {
 	return nil
 }
 
-// finish moves the unsharded data that the run may move off the shard, and removes the shard. The error
-// says what has to be moved by hand.
+// finish calls finishOnce again after temporary failures.
 func (d *drainHooks) finish(ctx context.Context) error {
+	_, err := retryRead(ctx, d.retries, func() (any, error) { return nil, d.finishOnce(ctx) })
+	return err
+}
+
+// finishOnce moves the unsharded data that the run may move off the shard, and removes the shard. The error
+// says what has to be moved by hand.
+func (d *drainHooks) finishOnce(ctx context.Context) error {
+	if d.removing {
+		return d.removeShard(ctx)
+	}
 	left, others, err := d.readRemaining(ctx)
 	if err != nil {
 		return err
@@ -302,7 +314,7 @@ func (d *drainHooks) removeShard(ctx context.Context) error {
 		why := string(state.State)
 		if state.IsDone() {
 			reply, err := d.lease.RunAdminCommand(ctx, live.CommitDrainCommand(d.lease.RouterRelease(), d.shard))
-			if err != nil {
+			if d.removing = errors.As(err, new(*mongoerr.UnansweredError)); err != nil {
 				return err
 			}
 			if text, _ := reply.Lookup("state").StringValueOK(); text == "completed" ||

@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
 )
 
@@ -40,6 +42,41 @@ func TestDrainOfWhatCame(t *testing.T) {
 			t.Errorf("%s: the shard is there", release)
 		}
 		w.well()
+	}
+}
+
+// unreliable fails the first movePrimary, and drops the connection when a shard has been removed.
+type unreliable struct {
+	wire.Handler
+	failed, lost *bool
+}
+
+func (u unreliable) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if r.Command == "movePrimary" && !*u.failed {
+		*u.failed = true
+		reply, _ := bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.LockBusy, "later")))
+		return reply
+	}
+	reply := u.Handler.Handle(ctx, r)
+	if state, _ := reply.Lookup("state").StringValueOK(); r.Command == "removeShard" && state == "completed" {
+		*u.lost = true
+		r.Client.Drop()
+	}
+	return reply
+}
+
+// The end of a drain goes on after temporary failures, also if the answer to the removal is lost.
+func TestDrainEndsInSpiteOfFailures(t *testing.T) {
+	w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), catalog.Release80, 1)
+	var failed, lost bool
+	w.client = mocktest.Connect(t, unreliable{router.New(w.cluster, nil), &failed, &lost})
+	r, err := w.drain(Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{
+		Journal: filepath.Join(t.TempDir(), "journal")}})
+	if err != nil || !r.Finished || !failed || !lost {
+		t.Errorf("%+v, %v; failed: %t, lost: %t", r, err, failed, lost)
+	}
+	if _, there := w.snapshot().Shard("s0"); there {
+		t.Error("the shard is there")
 	}
 }
 

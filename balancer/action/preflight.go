@@ -228,11 +228,14 @@ const maxFlaggedChunks = 100
 func (l *preflightReader) readJumbo(ctx context.Context) {
 	donors := l.donorsByNamespace()
 	var steps *live.StepExecutor
-	looked := 0
+	looked, all := 0, int64(0)
 	for _, ns := range slices.Sorted(maps.Keys(donors)) {
 		coll := l.facts.Snapshot.Collection(ns)
 		for _, from := range donors[ns] {
-			if coll == nil || coll.CountOn(from).Jumbo == 0 || looked >= maxFlaggedChunks || l.isUnreachable(from) {
+			if coll == nil || coll.CountOn(from).Jumbo == 0 || l.isUnreachable(from) {
+				continue
+			}
+			if all += coll.CountOn(from).Jumbo; looked >= maxFlaggedChunks {
 				continue
 			}
 			var err error
@@ -247,6 +250,9 @@ func (l *preflightReader) readJumbo(ctx context.Context) {
 			looked += flagged
 			l.facts.Unmovable = append(l.facts.Unmovable, found...)
 		}
+	}
+	if all > maxFlaggedChunks {
+		l.unread = append(l.unread, fmt.Sprintf("%d of %d chunks that are flagged jumbo were checked", maxFlaggedChunks, all))
 	}
 }
 

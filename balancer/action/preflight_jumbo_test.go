@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,5 +45,8 @@ func TestPreflightOfManyFlags(t *testing.T) {
 	look.readJumbo(t.Context())
 	if n := asked["splitVector"]; n != maxFlaggedChunks || len(look.facts.Unmovable) > 0 {
 		t.Errorf("%d chunks are checked, and %d can't be split: %v", n, len(look.facts.Unmovable), asked)
+	}
+	if want := []string{"100 of 198 chunks that are flagged jumbo were checked"}; !slices.Equal(look.unread, want) {
+		t.Errorf("unread: %q", look.unread)
 	}
 }

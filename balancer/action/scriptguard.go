@@ -101,7 +101,7 @@ func (s *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database 
 	if err != nil || a == nil {
 		return nil, err
 	}
-	entry, err := a.logSending(ctx, database, command)
+	entry, err := a.logSending(ctx, database, command, names)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ type SnapshotParts struct {
 	Unsharded []UnshardedData
 
 	// Deletions are the pending range deletions of shards. They are stored on the shards.
-	// DeletionsKnown is false if the reader could not connect to the shards.
+	// DeletionsKnown is false if they are estimated from the change log, as a mongos does not show them.
 	Deletions      []RangeDeletion
 	DeletionsKnown bool
 

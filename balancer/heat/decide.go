@@ -238,14 +238,14 @@ func (d *decider) setMean() {
 
 // maxLoadRatio returns the largest load as a multiple of the mean.
 func (d *decider) maxLoadRatio() float64 {
-	var sum, most float64
-	for _, s := range d.shards {
-		sum, most = sum+s.load, max(most, s.load)
-	}
-	if sum == 0 {
+	if d.mean == 0 {
 		return 0
 	}
-	return most / (sum / float64(len(d.shards)))
+	most := 0.0
+	for _, s := range d.shards {
+		most = max(most, s.load)
+	}
+	return most / d.mean
 }
 
 // addStep adds one step. It reports false when nothing is left to do.

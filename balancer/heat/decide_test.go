@@ -59,6 +59,17 @@ func TestChunksChangePlaces(t *testing.T) {
 	}
 }
 
+// All figures are multiples of one mean, that of the shards that take load.
+func TestMeanOfRecipients(t *testing.T) {
+	m := byHand(t, map[catalog.ShardID][]float64{"s0": {90}, "s1": {30}, "s2": {0}})
+	m.Chunks[0].Keys, m.HotKeys = nil, []heat.HotKey{{Key: m.Chunks[0].Min, Load: heat.Load{Reads: 90}}}
+	places := []heat.Recipient{{Shard: "s0", CanReceive: true, MaxBytes: -1}, {Shard: "s1", CanReceive: true, MaxBytes: -1}, {Shard: "s2"}}
+	d := heat.Decide([]heat.Collection{{Map: m}}, places, heat.Options{LoadKind: heat.ByReads})
+	if len(d.Stuck) != 1 || d.Before != 1.5 || d.After != d.Stuck[0].OfMean {
+		t.Errorf("%+v", d)
+	}
+}
+
 // What a volume has no room for stays, and says why; volumes are the caller's, and as they were.
 func TestVolumesLimitMoves(t *testing.T) {
 	m := byHand(t, map[catalog.ShardID][]float64{"s0": {40, 40, 40}, "s1": {20}, "s2": {20}})

@@ -19,7 +19,7 @@ type Advice struct {
 	Best *Candidate `json:"best"`
 	// Candidates are the best keys, and all keys that the user asked about, the best first.
 	Candidates []Candidate `json:"candidates"`
-	// Commands are the commands for the recommended key, in order.
+	// Commands are the commands for the recommended key, in order; none if it is no better than the current one.
 	Commands []string `json:"commands"`
 	// Basis names the sources of the advice. Notes are further remarks.
 	Basis []string `json:"basis"`
@@ -81,8 +81,11 @@ func Advise(f Facts, asked []ShardKey) Advice {
 	if len(asked) == 0 {
 		a.Candidates = shownCandidates(f, ranked)
 	}
-	if a.Verdict = verdict(f, best, currentCandidate(f, ranked), len(asked) > 0); best.Score > 0 {
+	current := currentCandidate(f, ranked)
+	if a.Verdict = verdict(f, best, current, len(asked) > 0); best.Score > 0 {
 		a.Best = &best
+	}
+	if best.Score > current.Score {
 		a.Commands = commands(f, best)
 	}
 	a.Notes = append(a.Notes, notes(f, best)...)
@@ -166,6 +169,9 @@ func verdict(f Facts, best, current Candidate, asked bool) string {
 	case best.Key.Equal(f.Current):
 		return fmt.Sprintf("keep %s, which is %s: no other key%s is so much better that moving the data would pay", best.Key,
 			best.Grade, among)
+	case len(f.Current) > 0 && current.Score >= best.Score:
+		return fmt.Sprintf("%s is %s, but no better than %s, by which %s is sharded", best.Key, best.Grade, f.Current,
+			f.Namespace)
 	case len(f.Current) > 0 && current.Score >= keepRatio*best.Score:
 		return fmt.Sprintf("%s is %s, but not so much better than %s, by which %s is sharded, that moving the data would pay",
 			best.Key, best.Grade, f.Current, f.Namespace)

@@ -13,9 +13,6 @@ import (
 
 // commands returns the commands for a key.
 func commands(f Facts, c Candidate) []string {
-	if c.Key.Equal(f.Current) {
-		return nil
-	}
 	var list []string
 	database, name, _ := strings.Cut(f.Namespace, ".")
 	ns := humanize.TextLiteral(f.Namespace)

@@ -328,9 +328,13 @@ func (m *MemberReader) readCleanupDelay(ctx context.Context, id catalog.ShardID)
 
 // cleanupDelayOf reads orphanCleanupDelaySecs; 0 if the server does not report it.
 func cleanupDelayOf(ctx context.Context, client *mongo.Client) time.Duration {
-	shard := catalog.ShardState{}
-	readShardDetails(ctx, client.Database("admin"), &shard)
-	return shard.CleanupDelay
+	const delay = "orphanCleanupDelaySecs"
+	command := bson.D{{Key: "getParameter", Value: 1}, {Key: delay, Value: 1}}
+	reply, err := client.Database("admin").RunCommand(ctx, command).Raw()
+	if err != nil {
+		return 0
+	}
+	return seconds(reply, delay)
 }
 
 // askShard calls f with a client of the primary of a shard, within the timeout of a member. It returns

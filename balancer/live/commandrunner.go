@@ -159,7 +159,7 @@ func readAllDocs(ctx context.Context, open func() (*mongo.Cursor, error)) ([]bso
 // ReadRouterTime returns the time of the mongos, which needs no privilege. The logical time in replies
 // stands still while nothing is written.
 func ReadRouterTime(ctx context.Context, a CommandRunner) (time.Time, error) {
-	hello, err := sendHello(ctx, a.RunCommand)
+	hello, err := greetRouter(ctx, a.RunCommand)
 	if err != nil {
 		return time.Time{}, ServerError(err)
 	}
@@ -175,6 +175,6 @@ var ErrNotSharded = errors.New("the server is not a mongos: there is no balancer
 
 // CheckSharded returns ErrNotSharded if the server is not a mongos.
 func CheckSharded(ctx context.Context, a CommandRunner) error {
-	_, err := sendHello(ctx, a.RunCommand)
+	_, err := greetRouter(ctx, a.RunCommand)
 	return err
 }

@@ -33,11 +33,7 @@ func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts st
 	if err != nil {
 		return nil, err
 	}
-	hello, err := NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
-	if err == nil && text(hello, "msg") == "isdbgrid" {
-		err = errIsRouter
-	}
-	if err != nil {
+	if _, err := greetMember(ctx, NewCommandRunner(client)); err != nil {
 		_ = Disconnect(context.WithoutCancel(ctx), client) // nothing was written
 		return nil, ServerError(err)
 	}

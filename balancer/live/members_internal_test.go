@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // The answers of members are not kept if the read was cancelled, as the next reads would show its errors.
@@ -36,4 +37,21 @@ type noAnswers struct{ source }
 
 func (noAnswers) run(_ context.Context, _ string, _ bson.D) (bson.Raw, error) {
 	return nil, context.Canceled
+}
+
+// oldMember is a member of a shard before 4.4.2, which doesn't know hello.
+type oldMember struct{ CommandRunner }
+
+func (oldMember) RunCommand(_ context.Context, _ string, command bson.D) (bson.Raw, error) {
+	if command[0].Key != "isMaster" {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: hello")
+	}
+	return bson.Marshal(bson.D{{Key: "ismaster", Value: true}})
+}
+
+func TestHelloOfOldMembers(t *testing.T) {
+	hello, err := greetMember(t.Context(), oldMember{})
+	if err != nil || !catalog.IsTruthyInJS(hello.Lookup("ismaster")) {
+		t.Error(hello, err)
+	}
 }

@@ -71,9 +71,6 @@ type ReaderOptions struct {
 	// MaxWait limits the total time that commands may spend on shards that do not answer:
 	// 6 s by default. Data that could not be read is a gap.
 	MaxWait time.Duration
-	// ShardClient connects to a shard, for the part Deletions. The Reader does not disconnect the
-	// client. Nil skips the part.
-	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
 	// MemberClientOptions are the settings of the cluster's client, for connections to members, for the part
 	// MemberVersions. Nil skips the part.
 	MemberClientOptions *options.ClientOptions
@@ -216,7 +213,6 @@ func (r *reading) steps() []step {
 		{RecentMoves, "changelog", logs.readMoves},
 		{Leases, "lease", r.readLeaseAndPause},
 		{BalanceStatuses, "balance", r.readStatuses},
-		{Deletions, "rangeDeletions", r.readDeletionsAndVersions},
 		{ExplanationData, "causes", causes.readAll},
 		{KeySamples, "keys", r.readSamples},
 		{MemberVersions, "members", r.collectVersions},

@@ -182,8 +182,12 @@ func indexKind(v bson.RawValue) string {
 // readUnsharded computes the amount of unsharded data on each shard: all data of a database, minus
 // those of its sharded collections.
 func (r causeReader) readUnsharded(ctx context.Context) error {
-	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" }) ||
-		len(r.parts.Databases) > maxProbedDatabases {
+	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" }) {
+		return nil
+	}
+	if n := len(r.parts.Databases); n > maxProbedDatabases {
+		r.addGap(catalog.Gap{}, fmt.Errorf("unsharded data was not looked for: there are %d databases, more than %d", n,
+			maxProbedDatabases))
 		return nil
 	}
 	type place struct {

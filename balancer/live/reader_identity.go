@@ -11,12 +11,18 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// sendHello returns the reply to hello. The error is ErrNotSharded if the server is not a mongos.
-func sendHello(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error)) (bson.Raw, error) {
+// SendHello returns the reply to hello, or to isMaster before 4.4.2.
+func SendHello(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error)) (bson.Raw, error) {
 	hello, err := run(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
-	if mongoerr.Is(ServerError(err), mongoerr.CommandNotFound) { // before 4.4.2
-		hello, err = run(ctx, "admin", bson.D{{Key: "isMaster", Value: int32(1)}})
+	if mongoerr.Is(ServerError(err), mongoerr.CommandNotFound) {
+		return run(ctx, "admin", bson.D{{Key: "isMaster", Value: int32(1)}})
 	}
+	return hello, err
+}
+
+// greetRouter is SendHello to a mongos. The error is ErrNotSharded if the server is not one.
+func greetRouter(ctx context.Context, run func(context.Context, string, bson.D) (bson.Raw, error)) (bson.Raw, error) {
+	hello, err := SendHello(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +34,7 @@ func sendHello(ctx context.Context, run func(context.Context, string, bson.D) (b
 
 // readIdentity reads the release of the mongos and its time.
 func (r *reading) readIdentity(ctx context.Context) error {
-	hello, err := sendHello(ctx, r.source.run)
+	hello, err := greetRouter(ctx, r.source.run)
 	if err != nil {
 		return err
 	}

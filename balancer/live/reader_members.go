@@ -85,7 +85,10 @@ func (r *reading) collectVersions(context.Context) error {
 	if v := catalog.VersionOf(r.parts.Members, catalog.ConfigServerID); v != "" {
 		r.parts.ConfigVersion = v
 	}
-	r.useConfigRelease()
+	if release, known := catalog.ReleaseOf(r.parts.ConfigVersion); known {
+		r.parts.Release = r.parts.Compatibility.Release(release)
+		r.parts.Settings.Release = r.parts.Release
+	}
 	return nil
 }
 
@@ -123,6 +126,15 @@ func checkReachable(ctx context.Context, dialer options.ContextDialer, host stri
 	return conn.Close()
 }
 
+// greetMember is SendHello to a member of a shard. The error is errIsRouter if a mongos answers.
+func greetMember(ctx context.Context, a CommandRunner) (bson.Raw, error) {
+	hello, err := SendHello(ctx, a.RunCommand)
+	if err == nil && text(hello, "msg") == "isdbgrid" {
+		err = errIsRouter
+	}
+	return hello, err
+}
+
 // askMember reads the version of a member. Without a login, only its wire version is known.
 func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.Member) error {
 	o := memberSettings(settings, m.Host).SetServerSelectionTimeout(membersTimeout).SetMaxPoolSize(1).
@@ -137,14 +149,11 @@ func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.
 	}
 	defer func() { _ = Disconnect(context.WithoutCancel(ctx), client) }() // nothing was written
 	a := NewCommandRunner(client)
-	hello, err := a.RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
+	hello, err := greetMember(ctx, a)
 	if err != nil {
 		return err
 	}
-	if text(hello, "msg") == "isdbgrid" {
-		return errIsRouter
-	}
-	m.Primary = catalog.IsTruthyInJS(hello.Lookup("isWritablePrimary"))
+	m.Primary = catalog.IsTruthyInJS(hello.Lookup("isWritablePrimary")) || catalog.IsTruthyInJS(hello.Lookup("ismaster"))
 	m.Version = catalog.LineOfWireVersion(integer(hello, "maxWireVersion"))
 	if info, err := a.RunCommand(ctx, "admin", bson.D{{Key: "buildInfo", Value: int32(1)}}); err == nil {
 		m.Version = text(info, "version")

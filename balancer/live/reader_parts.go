@@ -36,7 +36,6 @@ const (
 	RunningMigrations                   // $currentOp, and before 5.0 config.migrations and config.locks
 	RunningReshardings                  // $currentOp, config.reshardingOperations
 	BalanceStatuses                     // a balancerCollectionStatus for each sharded collection
-	Deletions                           // with Shards: range deletions, read from the shards
 	Leases                              // shardsh.leases
 	ExplanationData                     // with Chunks: data for explanations; several commands per collection and database
 	Compatibility                       // with Identity: the feature compatibility version
@@ -53,7 +52,7 @@ const AllParts = ^Part(0)
 const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | Clock | Shards | ShardSizes | Disks |
 	Reachability | Databases | Collections | Unsharded | Chunks | ChunkFlags | Zones | Routers | Sizes | LegacySizes |
 	CollectionSizes | BalancerSwitches |
-	ConfigLogs | RunningMigrations | RunningReshardings | Deletions | Leases | MemberVersions
+	ConfigLogs | RunningMigrations | RunningReshardings | Leases | MemberVersions
 
 // DefaultPartsAndStatus is DefaultParts with the server's reports about balance and draining.
 const DefaultPartsAndStatus = DefaultParts | BalanceStatuses | Drains

@@ -56,7 +56,7 @@ func (r *reading) fillZeroSizes() {
 func (r *reading) readDataDistribution(ctx context.Context) error {
 	first := firstShardTimeout
 	if r.wants(Reachability) && r.reachabilityKnown && r.unreachableText() == "" {
-		first = sizesTimeout
+		first = totalShardTimeout
 	}
 	docs, err := r.listFromShards(ctx, first, query{database: "admin",
 		pipeline: []bson.D{{{Key: "$shardedDataDistribution", Value: bson.D{}}}}})

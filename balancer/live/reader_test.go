@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
@@ -69,15 +68,6 @@ func what(r wire.Request) string {
 		}
 	}
 	return name
-}
-
-// memberTimeout is a reply with a field.
-func memberTimeout(field bson.E) bson.Raw {
-	raw, err := bson.Marshal(bson.D{e("ok", 1.0), field})
-	if err != nil {
-		panic(err)
-	}
-	return raw
 }
 
 func refusal(code int32) bson.Raw {
@@ -447,62 +437,6 @@ func TestLogEntries(t *testing.T) {
 	c.ok(t, "admin", e("mockAdvance", (25*time.Hour).Milliseconds()))
 	if left := c.read(t, live.ReaderOptions{}, got).Parts().Changes; len(left) != 0 {
 		t.Errorf("%d changes of the day before", len(left))
-	}
-}
-
-// shardServer has one range to delete.
-type shardServer struct{ doc bson.Raw }
-
-func (s shardServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
-	switch what(r) {
-	case "find rangeDeletions":
-	case "buildInfo":
-		return memberTimeout(e("version", "8.0.4"))
-	case "getParameter":
-		return memberTimeout(e("orphanCleanupDelaySecs", int32(60)))
-	default:
-		return standalone{}.Handle(ctx, r)
-	}
-	raw, err := bson.Marshal(bson.D{e("ok", 1.0), e("cursor", bson.D{e("id", int64(0)), e("ns", "config.rangeDeletions"),
-		e("firstBatch", bson.A{s.doc})})})
-	if err != nil {
-		return nil
-	}
-	return raw
-}
-
-func TestRangeDeletions(t *testing.T) {
-	c := newConformance(t, catalog.Release80, asItIs)
-	uuid := bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}
-	lower, upper := doc(t, e("k", bson.MinKey{})), doc(t, e("k", int64(5)))
-	shard := mocktest.Connect(t, shardServer{doc(t, e("_id", uuid), e("nss", "shop.hashed"), e("collectionUuid", uuid),
-		e("range", bson.D{e("min", lower), e("max", upper)}), e("processing", true), e("whenToClean", "delayed"),
-		e("timestamp", bson.Timestamp{T: 5, I: 1}), e("numOrphanDocs", int64(7)))})
-	o := live.ReaderOptions{ShardClient: func(_ context.Context, s catalog.Shard) (*mongo.Client, error) {
-		if s.ID == "b" {
-			return nil, errors.New("nobody at home")
-		}
-		return shard, nil
-	}}
-	got, err := live.NewReader(c.client, o).Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := got.Parts()
-	if len(p.Deletions) != 3 || p.DeletionsKnown {
-		t.Fatalf("deletions %+v, known %v", p.Deletions, p.DeletionsKnown)
-	}
-	d := p.Deletions[0]
-	if d.Shard != "a" || d.Namespace != "shop.hashed" || !d.UUID.Equal(uuid) || d.Min.String() != lower.String() ||
-		d.Max.String() != upper.String() || !d.Processing || d.Pending || !d.Delayed || d.Orphans != 7 ||
-		d.Timestamp.T != 5 {
-		t.Errorf("deletion %+v", d)
-	}
-	if b, _ := got.Shard("b"); b.Unreachable != "nobody at home" {
-		t.Errorf("shard %+v", b)
-	}
-	if a, _ := got.Shard("a"); a.Version != "8.0.4" || a.CleanupDelay != time.Minute {
-		t.Errorf("shard %+v", a)
 	}
 }
 

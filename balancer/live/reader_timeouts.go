@@ -20,8 +20,7 @@ import (
 const (
 	firstShardTimeout = 3 * time.Second    // until a command has timed out
 	nextShardTimeout  = time.Second        // after that
-	totalShardTimeout = 6 * time.Second    // in total
-	sizesTimeout      = 15 * time.Second   // for the sizes of all collections, if the router reaches all shards
+	totalShardTimeout = 6 * time.Second    // in total, and for the sizes of all collections if no shard is unreachable
 	configTimeout     = 30 * time.Second   // for documents of config
 	tableTimeout      = 20 * configTimeout // for routing tables
 )

@@ -29,7 +29,7 @@ var _ apply.Cluster = (*StepExecutor)(nil)
 // NewStepExecutor returns a StepExecutor for the server's release. The error is ErrNotSharded if the
 // server is not a mongos.
 func NewStepExecutor(ctx context.Context, a CommandRunner) (*StepExecutor, error) {
-	d, err := newExecutor(ctx, a)
+	d, err := NewExecutor(ctx, a)
 	return &StepExecutor{executor: d}, err
 }
 

@@ -3,6 +3,7 @@ package mongoerr
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func ValueText(v bson.RawValue) string {
 	case bson.TypeInt32, bson.TypeInt64:
 		return strconv.FormatInt(v.AsInt64(), 10)
 	case bson.TypeDouble:
-		return doubleText(v.Double())
+		return DoubleText(v.Double())
 	case bson.TypeBoolean:
 		return strconv.FormatBool(v.Boolean())
 	case bson.TypeNull:
@@ -73,14 +74,21 @@ func arrayText(array bson.RawArray) string {
 	return "[ " + strings.Join(parts, ", ") + " ]"
 }
 
-// doubleText writes a double with up to 16 digits, and so that it does not look like an integer, as the server
-// does.
-func doubleText(f float64) string {
-	text := strconv.FormatFloat(f, 'g', 16, 64)
+// DoubleText formats a double so that it does not look like an integer, as the server does in its messages.
+func DoubleText(f float64) string {
+	text := PlainDoubleText(f)
 	if strings.ContainsAny(text, ".eIN") {
 		return text
 	}
 	return text + ".0"
+}
+
+// PlainDoubleText formats a double with up to 16 digits, like "%.16g".
+func PlainDoubleText(f float64) string {
+	if math.IsInf(f, 0) { // Infinity or -Infinity
+		return strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+") + "inity"
+	}
+	return strconv.FormatFloat(f, 'g', 16, 64)
 }
 
 // bsonToText replaces BSON arguments of a message by the server's text format.

@@ -158,7 +158,8 @@ var ErrNotBegun = errors.New("the move has not begun")
 // Enter waits until a move may begin, and counts it as begun. The error is an *RunOverError or an
 // *OperatorNeededError if no move may begin any more, and the cause of the end of ctx if ctx ends first.
 func (g *Gate) Enter(ctx context.Context, m Move) error {
-	return g.wait(ctx, func() (*obstacle, bool, error) {
+	claimed := false
+	err := g.wait(ctx, func() (*obstacle, bool, error) {
 		g.countChecking(1)
 		defer g.countChecking(-1)
 		o, err := g.localObstacle(m)
@@ -168,8 +169,13 @@ func (g *Gate) Enter(ctx context.Context, m Move) error {
 		if o != nil || err != nil || ctx.Err() != nil {
 			return o, false, err
 		}
-		return nil, g.claim(m), nil // false: another move has entered first
+		claimed = g.claim(m) // false: another move has entered first
+		return nil, claimed, nil
 	})
+	if claimed { // also if ctx has ended since
+		return nil
+	}
+	return err
 }
 
 // wait calls try until it is done, and waits for the obstacle each time.

@@ -316,3 +316,27 @@ func (c crowd) run() (wrong []string) {
 	check(c.r.MaxMoves > 0 && done.Moves > c.r.MaxMoves || c.r.MaxBytes > 0 && done.Bytes > c.r.MaxBytes, "%+v moved", done)
 	return wrong
 }
+
+// A move that was claimed while the run was interrupted has begun: otherwise nobody would give it back.
+func TestInterruptedClaim(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &endingClock{end: cancel}
+	c.gate = NewGate(Rules{}, c)
+	if err := c.gate.Enter(ctx, move("a", "b", 10)); err != nil || ctx.Err() == nil {
+		t.Errorf("%v, interrupted: %v", err, ctx.Err())
+	}
+}
+
+// endingClock interrupts a run while a move is claimed.
+type endingClock struct {
+	wall
+	gate *Gate
+	end  func()
+}
+
+func (c *endingClock) Now() time.Time {
+	if c.gate != nil && c.gate.claimed.Moves > 0 {
+		c.end()
+	}
+	return time.Now()
+}

@@ -263,6 +263,10 @@ func TestCompare(t *testing.T) {
 		{"a validator", sharded(holding(t, "a", strict), holding(t, "b", nil)), []string{"options-differ [b]"},
 			`collMod: "c", validator: {"x": 1}`},
 		{"no validator", sharded(holding(t, "a", nil), holding(t, "b", strict)), []string{"options-differ [b]"}, "validator: {}"},
+		{"options that collMod turns off", sharded(holding(t, "a", nil), holding(t, "b", bson.D{{Key: "validationLevel", Value: "moderate"},
+			{Key: "expireAfterSeconds", Value: 60}, {Key: "changeStreamPreAndPostImages", Value: bson.D{{Key: "enabled", Value: true}}},
+			{Key: "validationAction", Value: "warn"}})), []string{"options-differ [b]"}, `collMod: "c", changeStreamPreAndPostImages: ` +
+			`{enabled: false}, expireAfterSeconds: "off", validationAction: "error", validationLevel: "strict"}`},
 		{"capped", sharded(holding(t, "a", nil), holding(t, "b", bson.D{{Key: "capped", Value: true}})), []string{"options-differ [b]"},
 			"can't be changed"},
 		{"another identity", sharded(holding(t, "a", nil), later(holding(t, "b", nil))), []string{"uuid-differs [b]"}, "mongodump --host rs/b:1"},

@@ -169,9 +169,14 @@ func commandsForAbsent(ns string) []string {
 	}
 }
 
-// collModOptions are the options that collMod can change.
-var collModOptions = []string{"validator", "validationLevel", "validationAction", "changeStreamPreAndPostImages",
-	"expireAfterSeconds"}
+// collModOptions are the options that collMod can change, with the values that mean the option is absent.
+var collModOptions = map[string]string{
+	"validator":                    "{}",
+	"validationLevel":              `"strict"`,
+	"validationAction":             `"error"`,
+	"changeStreamPreAndPostImages": "{enabled: false}",
+	"expireAfterSeconds":           `"off"`,
+}
 
 // commandsForOptions returns the commands that set the most common options on all shards.
 func commandsForOptions(ns string, wanted bson.Raw, others []variant) []string {
@@ -184,14 +189,15 @@ func commandsForOptions(ns string, wanted bson.Raw, others []variant) []string {
 	slices.Sort(names)
 	for _, n := range slices.Compact(names) {
 		value, err := wanted.LookupErr(n)
+		absent := collModOptions[n]
 		switch {
 		case !slices.ContainsFunc(others, func(v variant) bool { return !v.value.Lookup(n).Equal(wanted.Lookup(n)) }):
-		case !slices.Contains(collModOptions, n):
+		case absent == "":
 			fixed = true
 		case err == nil:
 			parts = append(parts, n+": "+humanize.ValueLiteral(value))
-		case n == "validator":
-			parts = append(parts, "validator: {}")
+		default:
+			parts = append(parts, n+": "+absent)
 		}
 	}
 	var lines []string

@@ -31,8 +31,7 @@ type Overview struct {
 	Collections []Collection       `json:"collections"`
 	UnderWay    []RunningOperation `json:"underWay"`
 	History     DayHistory         `json:"history"`
-	// Deletions are the pending range deletions. They are known where the reader could reach the
-	// shards.
+	// Deletions are the pending range deletions, if they are known.
 	Deletions      []Deletion `json:"deletions"`
 	DeletionsKnown bool       `json:"deletionsKnown"`
 	// Answer says what is wrong, with all causes.

@@ -67,11 +67,12 @@ func (w *world) command(c bson.D) bson.Raw {
 // free is the cluster without a lease: nobody else wants a turn of it.
 func (w *world) free() *free {
 	w.Helper()
-	steps, err := live.NewStepExecutor(w.Context(), live.NewCommandRunner(w.client))
+	commands := live.NewCommandRunner(w.client)
+	steps, err := live.NewStepExecutor(w.Context(), commands)
 	if err != nil {
 		w.Fatal(err)
 	}
-	executor, err := live.NewExecutor(w.Context(), w.client)
+	executor, err := live.NewExecutor(w.Context(), commands)
 	if err != nil {
 		w.Fatal(err)
 	}

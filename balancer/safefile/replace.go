@@ -9,8 +9,10 @@ import (
 )
 
 // Replace writes a file that only its owner can read. If it fails, the file keeps its old content.
-// Special files such as /dev/null or a named pipe are written to and not replaced.
+// Special files such as /dev/null or a named pipe are written to and not replaced. A symbolic link of this
+// user stays, and the file to which it points is replaced.
 func Replace(path string, write func(io.Writer) error) error {
+	path = followOwnLink(path)
 	if IsSpecial(path) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -32,6 +34,20 @@ func Replace(path string, write func(io.Writer) error) error {
 		_ = os.Remove(f.Name()) // the first error is returned
 	}
 	return err
+}
+
+// followOwnLink returns the file to which a link points. A link of another user, who could choose the file,
+// is not followed.
+func followOwnLink(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&os.ModeSymlink == 0 || !isOwn(info) {
+		return path
+	}
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil { // there is no file yet
+		return path
+	}
+	return file
 }
 
 func writeBuffered(f *os.File, write func(io.Writer) error) error {

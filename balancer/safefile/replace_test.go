@@ -54,6 +54,21 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// A link stays, and its file is replaced.
+func TestReplaceThroughLinks(t *testing.T) {
+	path, link := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := safefile.Replace(link, writing("new")); err != nil {
+		t.Fatal(err)
+	}
+	only(t, path, "new")
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 // What is not a file stays what it is.
 func TestReplaceLeavesPipes(t *testing.T) {
 	path := pipe(t)

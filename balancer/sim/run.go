@@ -89,6 +89,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		Release:            s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
 		OnDecisions: cfg.OnDecisions, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitsFunc(),
+		SkipsShutWindows: true,
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg, pieces: c.countPieces()}
 	if !cfg.Resume {
@@ -166,8 +167,10 @@ func (r *Run) AtRest() bool {
 	switch {
 	case settings.Mode == catalog.ModeOff:
 		return rounds > 0
-	case c.sawActivity, !settings.ShouldBalance(r.Now().In(r.cfg.Location)):
+	case c.sawActivity:
 		c.sawActivity, c.idleSinceRound = false, rounds
+		return false
+	case !settings.ShouldBalance(r.Now().In(r.cfg.Location)):
 		return false
 	}
 	enough := int64(restRounds)

@@ -163,6 +163,21 @@ func TestModeAndWindow(t *testing.T) {
 	}
 }
 
+// Rounds between windows are skipped, and those of several windows together show that nothing is left to do.
+func TestShortWindow(t *testing.T) {
+	s := snaptest.SnapshotOfChunks(t, 2, 10, func(int) (int, int64) { return 0, 128 * mib })
+	settings := s.Settings()
+	settings.Window, settings.AutoMerge = &catalog.Window{Start: 22 * 60, Stop: 22*60 + 1}, false
+	rounds := 0
+	r := start(t, s.WithSettings(settings), sim.Config{Rand: rand.New(rand.NewPCG(1, 1)),
+		OnDecisions: func(time.Time, []policy.Decision) { rounds++ }})
+	defer r.Close()
+	moves := of(slices.Collect(r.EventsToRest(noon.AddDate(0, 1, 0))), sim.Moved)
+	if len(moves) != 4 || !r.AtRest() || rounds > 500 {
+		t.Errorf("%d moves, at rest: %t, %d rounds until %s", len(moves), r.AtRest(), rounds, r.Now())
+	}
+}
+
 func TestDrainingEmptiesAShard(t *testing.T) {
 	s := draining(snaptest.SnapshotOfChunks(t, 4, 40, func(i int) (int, int64) { return i % 4, 100*mib + int64(i) }), snaptest.ShardID(2))
 	r, events := rest(t, s, sim.Config{Contents: sim.Skewed(1, 7)})

@@ -148,7 +148,7 @@ func (s *Completer) wordsAt(t *inputContext) []string {
 	if t.quote != 0 {
 		return s.stringWords(t)
 	}
-	before := strings.TrimRight(t.text[:t.wordStart], " \t\n⏎⇥")
+	before := strings.TrimRight(t.text[:t.wordStart], " \t\n")
 	if chain, ok := strings.CutSuffix(before, "."); ok {
 		chain = expressionBefore(strings.TrimSuffix(chain, "?"), len(strings.TrimSuffix(chain, "?")))
 		return s.memberNames(s.resolve(chain))

@@ -44,7 +44,7 @@ func TestComplete(t *testing.T) {
 		{"db.orders.fi", find},
 		{"print(db.orders.fi", find},
 		{"if (x) { db . orders . fi", find},
-		{"db.orders⏎  .fi", find},
+		{"db.orders\n  .fi", find},
 		{"db['orders'].fi", find},
 		{"db.getCollection('orders').fi", find},
 		{"db.getSiblingDB('shop').getCollection('a b').fi", find},

@@ -161,7 +161,7 @@ func expressionBefore(line string, end int) string {
 
 // skipSpaceBefore steps back over white space, including line ends.
 func skipSpaceBefore(line string, i int) int {
-	return len(strings.TrimRight(line[:i], " \t\n⏎⇥"))
+	return len(strings.TrimRight(line[:i], " \t\n"))
 }
 
 // openingOf returns the index of the bracket that the bracket at i closes; negative when there is none.

@@ -175,7 +175,7 @@ func (s *Completer) namespaceArgument(t *inputContext, at int) string {
 // stringAfter returns the string that follows a mark; empty when something else follows.
 func stringAfter(text, mark string) string {
 	_, text, found := strings.Cut(text, mark)
-	text = strings.TrimLeft(text, " \t\n⏎⇥")
+	text = strings.TrimLeft(text, " \t\n")
 	if !found || text == "" || !strings.ContainsRune("\"'`", rune(text[0])) {
 		return ""
 	}

@@ -51,7 +51,7 @@ func (s *Completer) resolve(expression string) resolved {
 	var k, on resolved // on is the receiver of a call
 	name, first := "", true
 	for rest := expression; rest != ""; {
-		rest = strings.TrimLeft(rest, " \t\n⏎⇥.")
+		rest = strings.TrimLeft(rest, " \t\n.")
 		if rest == "" {
 			break
 		}

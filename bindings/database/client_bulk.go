@@ -18,6 +18,7 @@ type clientBulk struct {
 	namespaceIndex  map[string]int
 	inserted        map[int]bson.RawValue // ids, by position
 	deletes         map[int]bool
+	isMulti         bool // an operation is on several documents
 }
 
 // clientBulkWrite accepts [{namespace: "db.coll", name: "insertOne", …}, …].
@@ -41,15 +42,28 @@ func (d *Database) clientBulkWrite(c *script.Call) goja.Value {
 	body := server.Command("bulkWrite",
 		bson.E{Key: "errorsOnly", Value: !verbose}, bson.E{Key: "ordered", Value: ordered},
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
-	for _, name := range []string{"bypassDocumentValidation", "comment", "let", "writeConcern"} {
+	for _, name := range []string{"bypassDocumentValidation", "comment", "let"} {
 		if v := script.Property(options, name); v != nil {
 			body = append(body, bson.E{Key: name, Value: c.JS.BSONValue(v)})
 		}
 	}
-	if wc := d.conn.writeConcern; wc != nil && !server.HasField(body, "writeConcern") && !d.inTransaction() {
-		body = append(body, bson.E{Key: "writeConcern", Value: wc})
+	concern := d.conn.writeConcern
+	if v := script.Property(options, "writeConcern"); v != nil {
+		concern = c.JS.Document(v)
+	} else if d.inTransaction() {
+		concern = nil
 	}
-	reply := d.host.Gateway.MustSend(d.Request(body))
+	if concern != nil {
+		body = append(body, bson.E{Key: "writeConcern", Value: concern})
+	}
+	send := d.host.Gateway.SendRetryable
+	if b.isMulti || write.IsUnacknowledged(concern) {
+		send = d.host.Gateway.Send
+	}
+	reply, err := send(d.Request(body))
+	if err != nil {
+		d.host.Gateway.Throw(err)
+	}
 	return b.newResult(c, d, reply, ordered, verbose)
 }
 
@@ -75,10 +89,12 @@ func (b *clientBulk) add(c *script.Call, i int, v goja.Value) {
 		op = bson.D{{Key: "insert", Value: int32(at)}, {Key: "document", Value: w.Doc}}
 	case "updateOne", "updateMany", "replaceOne":
 		u := replacementOrUpdate(c, model, name)
+		b.isMulti = b.isMulti || name == "updateMany"
 		op = bson.D{{Key: "update", Value: int32(at)}, {Key: "filter", Value: filter()}, {Key: "updateMods", Value: *u},
 			{Key: "multi", Value: name == "updateMany"}}
 	case "deleteOne", "deleteMany":
 		b.deletes[i] = true
+		b.isMulti = b.isMulti || name == "deleteMany"
 		op = bson.D{{Key: "delete", Value: int32(at)}, {Key: "filter", Value: filter()},
 			{Key: "multi", Value: name == "deleteMany"}}
 	default:

@@ -2,7 +2,6 @@ package script
 
 import (
 	"bufio"
-	"cmp"
 	"os"
 	"strconv"
 	"strings"
@@ -10,23 +9,39 @@ import (
 
 // defaultMemoryLimit returns the default memory limit of a program in bytes: half of the memory of the
 // machine or container, and at most half of the free memory. The rest has room for one more doubling of
-// a string.
+// a string. It is 0 if nothing is known.
 func defaultMemoryLimit() uint64 {
-	info := MemInfo()
-	limit := info["MemTotal"] / 2 // zero if unknown
-	if free := (info["MemAvailable"] + heapSize()) / 2; free > 0 {
-		limit = min(limit, free)
-	}
+	var container []uint64
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			continue
 		}
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64); err == nil {
-			limit = cmp.Or(min(limit, n/2), n/2)
+			container = append(container, n)
 		}
 	}
-	return limit
+	return halfOfMemory(MemInfo(), heapSize(), container)
+}
+
+// unlimitedMemory is the limit from which a container has none: version 1 of cgroups writes nearly 2^63.
+const unlimitedMemory = 1 << 60
+
+func halfOfMemory(info map[string]uint64, heap uint64, container []uint64) uint64 {
+	least := uint64(unlimitedMemory)
+	if total, known := info["MemTotal"]; known {
+		least = min(least, total)
+	}
+	if free, known := info["MemAvailable"]; known { // from Linux 3.14 on
+		least = min(least, free+heap)
+	}
+	for _, n := range container {
+		least = min(least, n)
+	}
+	if least == unlimitedMemory {
+		return 0
+	}
+	return least / 2
 }
 
 // MemInfo returns /proc/meminfo in bytes.

@@ -250,12 +250,13 @@ func (r Request) Options() *options.RunCmdOptionsBuilder {
 	return options.RunCmd().SetReadPreference(pref)
 }
 
-// MustSend runs a command and throws its error.
+// MustSend runs a command and throws its error, or that of its write concern.
 func (g *Gateway) MustSend(r Request) bson.Raw {
 	reply, err := g.Send(r)
 	if err != nil {
 		g.Throw(err)
 	}
+	g.CheckWriteConcern(reply)
 	return reply
 }
 

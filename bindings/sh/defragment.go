@@ -50,11 +50,12 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	all := o.flag("all", false)
 	ofBalancer := []string{"chunkSize", "wait", "timeout", "interval", "keepWaiting"}
 	if o.hasRunOption(ofBalancer...) || all || len(names) != 1 {
-		given := "several collections"
-		if all {
-			given = "all"
+		switch {
+		case all:
+			o.refuseBalancerOptions("all", ofBalancer)
+		case len(names) > 1:
+			o.refuseBalancerOptions("several collections", ofBalancer)
 		}
-		o.refuseBalancerOptions(given, ofBalancer)
 		return c.runPlanAction(sh, o, names, func(e action.RunOptions) planAction {
 			return action.Defragment{Namespaces: names, All: all, RunOptions: e}
 		})

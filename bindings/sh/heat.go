@@ -1,8 +1,6 @@
 package sh
 
 import (
-	"math"
-
 	"github.com/dop251/goja"
 
 	"shardsh/balancer/action"
@@ -21,8 +19,6 @@ func shardHeatMethods() []helper {
 	}
 }
 
-func isNotInfinite(n float64) bool { return !math.IsInf(n, 0) }
-
 // shHeat returns the load, which prints as the text of "shardsh heat".
 func shHeat(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("heat")
@@ -33,7 +29,7 @@ func shHeat(c *call, sh *Helpers) goja.Value {
 	}
 	verb := action.Heat{Namespaces: names, CountDuration: h.duration("for", 0), Lookback: h.duration("back", 0),
 		LoadKind: heat.LoadKind(h.text("by")), Top: int(h.count("top")), SampleRate: h.parseNumber("sample",
-			"a number", isNotInfinite), Logs: logs}
+			"a number", nil), Logs: logs}
 	result := runReadAction(c, sh, "heat", verb, names...)
 	return c.host.printableObject(result, actiontext.Heat(result))
 }

@@ -36,6 +36,7 @@ func TestHeatInHelpers(t *testing.T) {
 	for input, want := range map[string]string{
 		`sh.heat({ sample: 0.5, log: ["none.log"] })`: "log and sample exclude each other",
 		`sh.heat({ sample: -1 })`:                     "options.sample must be a number",
+		`sh.heat({ sample: Infinity })`:               "sample is up to",
 		`sh.forecast({ goal: { load: "bytes" } })`:    "Argument options.goal must be",
 		`sh.plan({ goal: "load" })`:                   "can't be planned ahead",
 		`sh.whatIf(c => c.goal("balance"))`:           "is simulated by default",

@@ -71,6 +71,7 @@ func TestDefragmentAtAPace(t *testing.T) {
 			`sh.defragment("shop.orders", { takeOver: true, chunkSize: 64 })`: "option chunkSize is for the cluster's balancer",
 			`sh.defragment({ all: true, chunkSize: 64 })`:                     "option chunkSize is for the cluster's balancer; with all",
 			`sh.defragment(["shop.orders", "shop.x"], { wait: true })`:        "option wait is for the cluster's balancer; with several collections",
+			`sh.defragment({ wait: true })`:                                   "name the collections",
 			`sh.defragment("shop.other", { takeOver: true })`:                 "Collection shop.other is not sharded",
 		} {
 			if text, failed := c.Show(input); !failed || !strings.Contains(text, want) {

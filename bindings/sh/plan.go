@@ -175,7 +175,7 @@ func (h helperOptions) parseNumber(name, kind string, isOfKind func(float64) boo
 		return 0
 	}
 	n, ok := h.call.asNumber(v)
-	if !ok || n < 0 || !isOfKind(n) {
+	if !ok || n < 0 || isOfKind != nil && !isOfKind(n) {
 		h.throwWrongOption(name, kind, h.call.host.Display.Inspect(v))
 	}
 	return n

@@ -78,7 +78,7 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 		sh.current().Session != nil {
 		return c.host.Display.ReplyValue(sh.runAdmin(kept))
 	}
-	return c.host.Display.ReplyValue(sh.runWithProgress(kept, c.Text(0), p))
+	return c.host.Display.ReplyValue(sh.runWithProgress(sh.withMaxTime(kept), c.Text(0), p))
 }
 
 // runWithProgress runs a command in a separate goroutine, waits for it, and shows the progress of the
@@ -113,6 +113,7 @@ func (h *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) b
 	if err != nil {
 		s.Gateway.Throw(err)
 	}
+	s.Gateway.CheckWriteConcern(reply)
 	return reply
 }
 

@@ -321,11 +321,11 @@ func TestReshardingTellsHowFarItIs(t *testing.T) {
 	now := time.Now()
 	h := &resharding{ScriptedServer: &shelltest.ScriptedServer{Data: shelltest.FixtureData(now), CursorRest: map[int64][]bson.Raw{}, Now: now}, asked: make(chan struct{})}
 	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Client, cfg.Clock = shelltest.Dial(t, h), nil })
-	got, _ := c.Show(`sh.reshardCollection("app.orders", {j: 1}, {numInitialChunks: 2, interval: 1}).ok`)
+	got, _ := c.Show(`config.set("maxTimeMS", 60000); sh.reshardCollection("app.orders", {j: 1}, {numInitialChunks: 2, interval: 1}).ok`)
 	if !strings.HasPrefix(got, "resharding app.orders\n") || !strings.HasSuffix(got, "\n1") {
 		t.Error(got)
 	}
-	if sent := strings.Join(h.TakeCommands(), "\n"); !strings.Contains(sent, `admin {"reshardCollection":"app.orders","key":{"j":1},"numInitialChunks":2}`) {
+	if sent := strings.Join(h.TakeCommands(), "\n"); !strings.Contains(sent, `admin {"reshardCollection":"app.orders","key":{"j":1},"numInitialChunks":2,"maxTimeMS":60000}`) {
 		t.Errorf("sent %s", sent)
 	}
 }

@@ -101,10 +101,7 @@ func (t Target) Send(ops []Op, opts Options) *Result {
 	if t.InTransaction {
 		concern = nil
 	}
-	if w, err := concern.LookupErr("w"); err == nil {
-		n, isNumber := w.AsInt64OK()
-		result.unacknowledged = isNumber && n == 0
-	}
+	result.unacknowledged = IsUnacknowledged(concern)
 	if opts.Unordered {
 		ops = slices.Clone(ops)
 		slices.SortStableFunc(ops, func(a, b Op) int { return int(a.Kind) - int(b.Kind) })
@@ -118,6 +115,12 @@ func (t Target) Send(ops []Op, opts Options) *Result {
 		ops = ops[n:]
 	}
 	return result
+}
+
+// IsUnacknowledged reports whether a write concern asks for no answer.
+func IsUnacknowledged(concern bson.Raw) bool {
+	n, isNumber := concern.Lookup("w").AsInt64OK()
+	return isNumber && n == 0
 }
 
 // batchLength returns how many of the first operations fit in one command.

@@ -46,7 +46,7 @@ func TestWriteConcernErrors(t *testing.T) {
 	c := shelltest.Connect(t)
 	reply := ok(field("n", int32(1)), field("nModified", int32(1)), field("writeConcernError", bson.D{
 		field("code", int32(64)), field("codeName", "WriteConcernTimeout"), field("errmsg", "waiting for replication timed out"), field("errInfo", bson.D{field("wtimeout", true)})}))
-	c.SetAnswers(map[string]bson.D{"insert": reply, "update": reply, "delete": reply, "findAndModify": reply,
+	c.SetAnswers(map[string]bson.D{"insert": reply, "update": reply, "delete": reply, "findAndModify": reply, "dropIndexes": reply,
 		"bulkWrite": append(reply, field("cursor", bson.D{field("id", int64(0)), field("ns", "admin.$cmd.bulkWrite"), field("firstBatch", bson.A{})}))})
 	show := `[e.name, e.code, e.codeName, e.message, e.result]`
 	shelltest.Check(t, c, []shelltest.Case{
@@ -54,6 +54,7 @@ func TestWriteConcernErrors(t *testing.T) {
 			`["MongoWriteConcernError",64,"WriteConcernTimeout","waiting for replication timed out",{"n":1,"nModified":1,"writeConcernError":{"code":64,"codeName":"WriteConcernTimeout","errmsg":"waiting for replication timed out","errInfo":{"wtimeout":true}},"ok":1}]`},
 		{`try { db.orders.bulkWrite([{deleteMany: {filter: {}}}]) } catch (e) { [e.name, e.code, e.writeErrors.length, e.result.deletedCount, e.result.getWriteConcernError().code] }`, "",
 			"[ 'MongoBulkWriteError', 64, 0, 1, 64 ]"},
+		{`try { db.orders.dropIndexes() } catch (e) { [e.name, e.code, e.result.n] }`, "", "[ 'MongoWriteConcernError', 64, 1 ]"},
 		{`try { db.orders.findOneAndUpdate({_id: 1}, {$set: {a: 1}}) } catch (e) { [e.name, e.code, e.result.n] }`, "", "[ 'MongoWriteConcernError', 64, 1 ]"},
 		{`try { db.getMongo().bulkWrite([{namespace: "a.b", name: "insertOne", document: {}}]) } catch (e) { [e.name, e.writeErrors.size, e.writeConcernErrors] }`, "",
 			"[\n  'MongoClientBulkWriteError',\n  0,\n  [ { code: 64, message: 'waiting for replication timed out' } ]\n]"},

@@ -96,7 +96,7 @@ func (s *Screen) lineFeed() {
 func (s *Screen) put(r rune) {
 	wide := runeWidth(r)
 	if wide == 0 { // combines with the previous character
-		if s.column > 0 {
+		if s.column > 0 && !unicode.Is(unicode.Variation_Selector, r) { // which no font shows
 			s.cells[s.row][s.column-1].text += string(r)
 		}
 		return

@@ -112,7 +112,8 @@ func (t *terminal) OnTab(complete func(line string) (head string, completions []
 	t.state.SetWordCompleter(func(line string, pos int) (string, []string, string) {
 		runes := []rune(line)
 		typed := string(runes[:pos])
-		head, completions := complete(typed)
+		head, completions := complete(unmarkReplacer.Replace(typed))
+		head = markReplacer.Replace(head)
 		names := layoutCompletions(printable(completions), strings.TrimPrefix(typed, head), t.width())
 		if t.keyboard != nil {
 			t.keyboard.noteCompletions(len(names))

@@ -6,11 +6,12 @@ import (
 	"unicode"
 )
 
-// liner edits a single line. In a pasted or recalled input, these characters replace those that a line
-// cannot contain, so that the input can be edited and keeps its lines.
+// liner edits a single line. In a pasted or recalled input, these marks replace the characters that a line
+// cannot contain, so that the input can be edited and keeps its lines. An invisible variation selector tells
+// them from a ⏎ or ⇥ that was typed.
 const (
-	lineBreak = "⏎"
-	tabMark   = "⇥"
+	lineBreak = "⏎\ufe0e"
+	tabMark   = "⇥\ufe0e"
 )
 
 var (

@@ -69,9 +69,10 @@ func TestInputsOnOneLine(t *testing.T) {
 	long := strings.Repeat("print('a line of some length')\n", 100)
 	for _, tt := range []struct{ name, input, shown, read string }{
 		{"as it is", "db.x.find()", "db.x.find()", "db.x.find()"},
-		{"lines of all systems", "a\r\nb\rc\nd", "a⏎b⏎c⏎d", "a\nb\nc\nd"},
-		{"tabs are kept", "a\tb", "a⇥b", "a\tb"},
-		{"line ends at the end", "a\n\n", "a⏎⏎", "a"},
+		{"lines of all systems", "a\r\nb\rc\nd", "a" + lineBreak + "b" + lineBreak + "c" + lineBreak + "d", "a\nb\nc\nd"},
+		{"tabs are kept", "a\tb", "a" + tabMark + "b", "a\tb"},
+		{"line ends at the end", "a\n\n", "a" + lineBreak + lineBreak, "a"},
+		{"typed marks", "print('⏎⇥')", "print('⏎⇥')", "print('⏎⇥')"},
 		{"control characters are not", "a\x1b[2Jb\x00", "a[2Jb", "a[2Jb"},
 		{"a long block", long, "⟦1: print('a line of some length') print('a … (101 lines, 3100 characters)⟧",
 			strings.TrimRight(long, "\n")},

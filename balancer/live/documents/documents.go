@@ -101,7 +101,7 @@ func ReadSizes(ctx context.Context, client *mongo.Client, ns string) (docs, byte
 
 // ReadClusterTime returns the router's $clusterTime and its local time.
 func ReadClusterTime(ctx context.Context, client *mongo.Client) (at bson.Timestamp, now time.Time, err error) {
-	hello, err := live.NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
+	hello, err := live.SendHello(ctx, live.NewCommandRunner(client).RunCommand)
 	if err != nil {
 		return at, now, live.ServerError(err)
 	}

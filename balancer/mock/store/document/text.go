@@ -2,7 +2,6 @@ package document
 
 import (
 	"encoding/hex"
-	"math"
 	"strconv"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/mock/store/value"
+	"shardsh/balancer/mongoerr"
 )
 
 // Text returns a value in the format of the server's messages: { a: 1, b: "x" }.
@@ -24,11 +24,7 @@ func writeText(b *strings.Builder, v value.Value) {
 	case bson.TypeString, bson.TypeSymbol:
 		b.WriteString(`"` + value.TextAt(v.Value) + `"`)
 	case bson.TypeDouble:
-		f := value.DoubleAt(v.Value)
-		b.WriteString(value.DoubleText(f))
-		if f == math.Trunc(f) && math.Abs(f) < 1e16 {
-			b.WriteString(".0")
-		}
+		b.WriteString(mongoerr.DoubleText(value.DoubleAt(v.Value)))
 	case bson.TypeInt32, bson.TypeInt64:
 		b.WriteString(strconv.FormatInt(value.ToInteger(v), 10))
 	case bson.TypeDecimal128:

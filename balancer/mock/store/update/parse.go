@@ -3,6 +3,7 @@ package update
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -247,6 +248,8 @@ func (u *Update) compileArrayFilters() error {
 	return nil
 }
 
+var identifierPattern = regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
+
 // arrayFilterName returns the identifier with which all fields of an array filter begin. There must be
 // exactly one.
 func arrayFilterName(raw bson.Raw) (string, error) {
@@ -279,7 +282,7 @@ func arrayFilterName(raw bson.Raw) (string, error) {
 	if found == "" {
 		return "", servererr.FailedToParse("Cannot use an expression without a top-level field name in arrayFilters")
 	}
-	if c := found[0]; c < 'a' || c > 'z' {
+	if !identifierPattern.MatchString(found) {
 		return "", servererr.BadValue(
 			"Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric "+
 				"string beginning with a lowercase letter, found '%s'", found)

@@ -184,6 +184,7 @@ func TestPositionalOperators(t *testing.T) {
 		{filter: `{}`, update: `{"$set": {"x": 0}}`, filters: `{"i": 1}`, code: 9},
 		{filter: `{}`, update: `{"$set": {"a.$[i]": 0}}`, filters: `{"i": 1, "j": 2}`, code: 9},
 		{filter: `{}`, update: `{"$set": {"a.$[I]": 0}}`, filters: `{"I": 1}`, code: 2},
+		{filter: `{}`, update: `{"$set": {"a.$[i_j]": 0}}`, filters: `{"i_j": 1}`, code: 2},
 		{filter: `{}`, update: `{"$set": {"a.$.b.$": 0}}`, code: 2},
 		{filter: `{}`, update: `[{"$set": {"a": 0}}]`, filters: `{"i": 1}`, code: 9},
 	} {
