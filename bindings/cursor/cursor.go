@@ -245,8 +245,8 @@ func (cur *Cursor) isExhausted() bool {
 	return cur.closed || cur.serverCursor != nil && cur.serverCursor.ID() == 0
 }
 
-// isClosed reports whether no more documents will be returned.
-func (cur *Cursor) isClosed() bool { return cur.isExhausted() && cur.buffered() == 0 }
+// IsClosed reports whether no more documents will be returned.
+func (cur *Cursor) IsClosed() bool { return cur.isExhausted() && cur.buffered() == 0 }
 
 // buffered returns how many documents were read but not returned.
 func (cur *Cursor) buffered() int {
@@ -275,6 +275,3 @@ func (cur *Cursor) NextPage(n int) []any {
 	}
 	return items
 }
-
-// MayHaveMore reports whether the shell offers "it" (rules/04-command-line-and-prompt §2.6).
-func (cur *Cursor) MayHaveMore() bool { return !cur.isClosed() }

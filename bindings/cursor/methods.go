@@ -66,7 +66,7 @@ func methods() script.Methods[*Cursor] {
 		}, "Lets the server use disk for sorting."},
 		{"tailable", "options?:object", func(c *script.Call, cur *Cursor) goja.Value {
 			cur.SetOption("tailable", true)
-			if v := script.Property(c.Object(0), "awaitData"); v != nil && v.ToBoolean() {
+			if script.Flag(c.Object(0), "awaitData", false) {
 				cur.SetOption("awaitData", true)
 			}
 			return c.This
@@ -91,7 +91,7 @@ func methods() script.Methods[*Cursor] {
 		{"finish", "", func(_ *script.Call, cur *Cursor) goja.Value { return cur.ExplainOutput() },
 			"Returns the plan of an explained query."},
 		{"tryNext", "", func(c *script.Call, cur *Cursor) goja.Value {
-			if cur.Stream && cur.isClosed() {
+			if cur.Stream && cur.IsClosed() {
 				c.JS.Throw(script.RuntimeErrorName, "Cannot call tryNext on closed cursor")
 			}
 			if cur.peeked == nil && !cur.advance(true) {
@@ -120,10 +120,10 @@ func methods() script.Methods[*Cursor] {
 		{"count", "", cursorCount, "Counts the documents of the query."},
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
-		{"isClosed", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) },
+		{"isClosed", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.IsClosed()) },
 			"Returns whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *script.Call, cur *Cursor) goja.Value {
-			return c.JS.Runtime.ToValue(cur.isClosed())
+			return c.JS.Runtime.ToValue(cur.IsClosed())
 		}, "Returns whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) },
 			"Returns how many documents are at hand."},

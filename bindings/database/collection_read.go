@@ -102,11 +102,10 @@ func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 		if v := script.Property(o, "limit"); v != nil {
 			cur.SetLimit(v.ToInteger())
 		}
-		if v := script.Property(o, "tailable"); v != nil && v.ToBoolean() {
-			cur.SetOption("tailable", true)
-		}
-		if v := script.Property(o, "awaitData"); v != nil && v.ToBoolean() {
-			cur.SetOption("awaitData", true)
+		for _, name := range []string{"tailable", "awaitData"} {
+			if script.Flag(o, name, false) {
+				cur.SetOption(name, true)
+			}
 		}
 	}
 	return cur

@@ -25,7 +25,7 @@ type printers struct {
 func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 	p := &w.printers
 	value := w.rt.ToValue(func(goja.FunctionCall) goja.Value { return w.rt.ToValue(f()) })
-	if !isProxy(obj) && obj.DefineDataPropertySymbol(p.text, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
+	if !IsProxy(obj) && obj.DefineDataPropertySymbol(p.text, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE) == nil {
 		return
 	}
@@ -47,7 +47,7 @@ func (w *Realm) SetOneLine(obj *goja.Object) *goja.Object {
 }
 
 func (p *printers) isOneLine(o *goja.Object) bool {
-	if isProxy(o) {
+	if IsProxy(o) {
 		return false
 	}
 	v := o.GetSymbol(p.line)
@@ -56,7 +56,7 @@ func (p *printers) isOneLine(o *goja.Object) bool {
 
 // printerText returns the text of an object with a printer.
 func (p *printers) printerText(o *goja.Object) (string, bool) {
-	if !isProxy(o) {
+	if !IsProxy(o) {
 		if f, ok := goja.AssertFunction(o.GetSymbol(p.text)); ok {
 			return callPrinter(f)
 		}

@@ -26,7 +26,7 @@ func (m *marks) markFromServer(o *goja.Object, ext displayExtent, level int) {
 
 // isFromServer reports whether display limits do not apply to an object.
 func (m *marks) isFromServer(o *goja.Object) bool {
-	if isProxy(o) {
+	if IsProxy(o) {
 		return false
 	}
 	v := o.GetSymbol(m.fromServer)

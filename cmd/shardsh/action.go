@@ -191,14 +191,18 @@ func withFlagNames(err error) error {
 	return flagNamesError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.SpellAsFlag))}
 }
 
-// confirm asks a question, and returns an error unless the answer is yes. It asks on stdout if that is a
-// terminal, otherwise on stderr: whoever reads a redirected result does not expect a question in it.
-func confirm(ctx context.Context, env environment, question string) error {
-	out := env.stderr
+// questionOut returns where to ask a question: stdout if that is a terminal, otherwise stderr, because
+// whoever reads a redirected result does not expect a question in it.
+func (env environment) questionOut() io.Writer {
 	if isTerminal(env.stdout) {
-		out = env.stdout
+		return env.stdout
 	}
-	fmt.Fprint(out, question+" [y/N] ")
+	return env.stderr
+}
+
+// confirm asks a question, and returns an error unless the answer is yes.
+func confirm(ctx context.Context, env environment, question string) error {
+	fmt.Fprint(env.questionOut(), question+" [y/N] ")
 	answer, err := bufio.NewReader(ctxReader{ctx, env.stdin}).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -39,8 +38,8 @@ func (o *auditFlags) parseArgs(env environment, words []string) error {
 	}
 	o.action = action.Audit{
 		Namespaces: o.namespaces, MetadataOnly: o.metadata, Sample: o.sample, ExportDir: o.export, Checkpoint: o.checkpoint,
-		MaxRereads: o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.maxDuration), Window: o.window.Window,
+		MaxRereads: o.settle, RereadPause: o.settlePause, MaxRate: o.rate,
+		PauseBetween: o.between, MaxDuration: o.maxDuration, Window: o.window,
 		Secondary: o.secondary,
 	}
 	if err := o.clusterFlags.check(); err != nil {

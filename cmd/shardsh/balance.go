@@ -29,7 +29,7 @@ type balanceFlags struct {
 	namespaces                []string
 	goal, order, by           string
 	seed                      uint64
-	waitForLease, opsInterval cmdline.Duration
+	waitForLease, opsInterval time.Duration
 }
 
 func (o *balanceFlags) groups() []cmdline.Group {
@@ -41,8 +41,8 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.StringVar(&o.order, "order", string(runner.OrderChosen),
 			"`"+humanize.Join(runner.Orders(), "|")+"` order of the moves in a round")
 		f.StringVar(&o.by, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
-		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
-		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
+		cmdline.DurationVar(f, &o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
+		cmdline.DurationVar(f, &o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
 		addForceJumboFlag(f, &o.forceJumbo)
 		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
@@ -82,8 +82,8 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
-		LoadKind: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
-		WaitForLease: time.Duration(o.waitForLease), PlanFirst: !o.quiet && !o.json || o.pace.metrics != "",
+		LoadKind: heat.LoadKind(o.by), OpsInterval: o.opsInterval, CoolDown: o.pace.cool,
+		WaitForLease: o.waitForLease, PlanFirst: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo:       o.forceJumbo,
 		PreflightOptions: o.preflightOptions(),

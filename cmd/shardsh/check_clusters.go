@@ -18,7 +18,6 @@ import (
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/checkcmd"
-	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
@@ -65,7 +64,7 @@ const maxParallelChecks = 8
 func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Report, error) {
 	clusters, parallel := o.clusters(), maxParallelChecks
 	if o.fleet.isFleet() {
-		env.unattended, parallel, o.timeout = true, o.fleet.parallel, cmp.Or(o.timeout, cmdline.Duration(fleetTimeout))
+		env.unattended, parallel, o.timeout = true, o.fleet.parallel, cmp.Or(o.timeout, fleetTimeout)
 	} else if err := o.askPasswordOnce(ctx, env, clusters); err != nil {
 		return nil, err
 	}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/mockoptions"
@@ -115,13 +117,13 @@ type mockFlags struct {
 	routers       int    // 0 if it is not specified
 	mockTime      string // "", real or virtual
 	demo          bool   // give a mock without a topology file some work
-	serverVersion cmdline.Release
+	serverVersion catalog.Release
 	fcv           string
 	parameters    map[string]string
-	seed          cmdline.Number
+	seed          cmdline.Optional[uint64]
 	dbpath        string
 	snapshot      string
-	memory        cmdline.Size
+	memory        cmdline.Optional[int64]
 }
 
 // defaultMock is the value of --mock without a value.
@@ -154,12 +156,14 @@ func (o *mockFlags) addSnapshotFlag(f *pflag.FlagSet) {
 func (o *mockFlags) addShellOnlyFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
 	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the stored one")
-	f.Var(&o.serverVersion, "server-version",
-		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 9.0, or a patch such as 8.0.20 (8.0)")
+	cmdline.ParsedVar(f, &o.serverVersion, "server-version",
+		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 9.0, or a patch such as 8.0.20 (8.0)", catalog.ParseRelease)
 	f.StringVar(&o.fcv, "fcv", "", "`VERSION` feature compatibility version of the mock (that of its release)")
 	f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
-	f.Var(&o.memory, "memory", "`SIZE` memory limit of all commands (1GiB; 0: no limit)")
-	f.Var(&o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01")
+	cmdline.OptionalVar(f, &o.memory, "memory", "`SIZE` memory limit of all commands (1GiB; 0: no limit)",
+		catalog.ParseSize)
+	cmdline.OptionalVar(f, &o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01",
+		cmdline.ParseNumber)
 }
 
 // hasOrigin reports whether the mock cluster is loaded from a file or directory.
@@ -167,8 +171,8 @@ func (o *mockFlags) hasOrigin() bool { return o.dbpath != "" || o.snapshot != ""
 
 // hasMockOptions reports whether any option describes the mock.
 func (o *mockFlags) hasMockOptions() bool {
-	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.fcv != "" ||
-		o.memory.Given || o.routers != 0
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion != (catalog.Release{}) ||
+		o.fcv != "" || o.memory.Given || o.routers != 0
 }
 
 func (o *mockFlags) check() error {
@@ -218,13 +222,13 @@ func parseShardCount(text string) (int, bool, error) {
 
 // commonFlags limit the duration and the notices of a command.
 type commonFlags struct {
-	timeout     cmdline.Duration
+	timeout     time.Duration
 	quietChoice cmdline.OptionalBool
 	quiet       bool
 }
 
 func (o *commonFlags) addTimeoutFlag(f *pflag.FlagSet) {
-	f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
+	cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
 }
 
 func (o *commonFlags) addFlags(f *pflag.FlagSet) {

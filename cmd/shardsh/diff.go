@@ -78,8 +78,8 @@ func (o *diffFlags) parseArgs(_ environment, words []string) error {
 	return optionsUsageError(o.action.Validate())
 }
 
-// parseSince returns the duration from --since up to from; "yesterday" is the beginning of the previous
-// day.
+// parseSince returns the duration from --since up to from; "yesterday" is the beginning of the day
+// of from, because the newest snapshot from before it counts.
 func parseSince(text string, from time.Time) (time.Duration, error) {
 	switch text {
 	case "":

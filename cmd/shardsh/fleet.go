@@ -152,7 +152,7 @@ func readFleet[R any](
 			free <- struct{}{}
 			defer func() { <-free }()
 			one := o.flagsForTarget(t)
-			one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
+			one.quiet, one.timeout = true, cmp.Or(one.timeout, fleetTimeout)
 			answers[i].err = mongoerr.CatchPanic(nil, "asking "+t.Name, func() error {
 				return one.runWithTimeout(ctx, env, func(ctx context.Context) (err error) {
 					answers[i].answer, err = ask(ctx, env, &one, t)

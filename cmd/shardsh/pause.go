@@ -24,13 +24,13 @@ type pauseFlags struct {
 	commonFlags
 	safetyFlags
 	verb  action.PauseRuns
-	lasts cmdline.Duration
+	lasts time.Duration
 	json  bool
 }
 
 func (o *pauseFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
+		cmdline.DurationVar(f, &o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
 		f.StringVar(&o.verb.Until, "until", "", "`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
 		f.BoolVar(&o.verb.Replace, "replace", false, "take the place of a pause that is active")
 		f.BoolVar(&o.verb.End, "end", false, "end the pause before its time is over, regardless of who set it")
@@ -45,7 +45,7 @@ func (o *pauseFlags) groups() []cmdline.Group {
 }
 
 func (o *pauseFlags) parseArgs(env environment, words []string) error {
-	o.verb.For = time.Duration(o.lasts)
+	o.verb.For = o.lasts
 	if !o.verb.End && !o.verb.Show {
 		if len(words) == 0 {
 			return usagef("pause needs a reason, which everybody who waits is shown: shardsh pause \"why\" ADDRESS")

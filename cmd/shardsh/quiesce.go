@@ -24,15 +24,15 @@ type quiesceFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	hold                               cmdline.Duration
+	hold                               time.Duration
 	detach, endHold, noDeletions, json bool
 	insideCommand                      []string // the command to run, after --
 }
 
 func (o *quiesceFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.timeout, "timeout", "`TIME` how long to wait until it is quiet: 90, 10m, 1h (20m)")
-		f.Var(&o.hold, "hold", "`TIME` how long to keep it quiet: 30m, 2h; with a command at most")
+		cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` how long to wait until it is quiet: 90, 10m, 1h (20m)")
+		cmdline.DurationVar(f, &o.hold, "hold", "`TIME` how long to keep it quiet: 30m, 2h; with a command at most")
 		f.BoolVar(&o.detach, "detach", false, "return when it is quiet, and leave it so for the time of --hold")
 		f.BoolVar(&o.endHold, "end", false, "restore what --detach, or a run that was killed, has stopped")
 		f.BoolVar(&o.noDeletions, "ignore-deletions", false, "don't wait for range deletions")
@@ -73,7 +73,7 @@ func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 
 func (o *quiesceFlags) action(env environment) action.Quiesce {
 	q := action.Quiesce{
-		Timeout: time.Duration(o.timeout), Hold: time.Duration(o.hold), Detach: o.detach, End: o.endHold,
+		Timeout: o.timeout, Hold: o.hold, Detach: o.detach, End: o.endHold,
 		IgnoreDeletions: o.noDeletions, DryRun: o.dryRun,
 	}
 	if len(o.insideCommand) > 0 {

@@ -46,7 +46,7 @@ func startRehearsals(
 	r.options = rehearsal.Options{
 		OnChange: func(database string, command bson.Raw) { printChange(env, json, database, command) },
 		Note:     func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.EscapeLine(text)) },
-		Clock:    conn.clock, Seed: o.seed.N,
+		Clock:    conn.clock, Seed: o.seed.Value,
 	}
 	if r.options.Clock == nil {
 		r.options.Clock = script.WallClock()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -139,12 +138,7 @@ func listLibrary(env environment) error {
 		printLibrary(env.stdout)
 		return nil
 	}
-	text, err := json.MarshalIndent(scripts.List(), "", "  ")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stdout, string(text))
-	return nil
+	return writeJSON(env.stdout, scripts.List())
 }
 
 func printLibrary(out io.Writer) {

@@ -28,7 +28,7 @@ type snapshotFlags struct {
 	sourceFlags
 	output string
 	into   string
-	keep   cmdline.Duration
+	keep   time.Duration
 	redact bool
 }
 
@@ -36,7 +36,7 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write to this file; - is standard output")
 		f.StringVar(&o.into, "into", "", "`DIR` keep it in this directory, named after its time")
-		f.Var(&o.keep, "keep", "`TIME` with --into: remove snapshots older than this, such as 90d")
+		cmdline.DurationVar(f, &o.keep, "keep", "`TIME` with --into: remove snapshots older than this, such as 90d")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.addFlags(f)
 		o.addSizesFlag(f)
@@ -140,14 +140,14 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 
 // saveInDir stores a snapshot in a directory, and returns a message about it.
 func (o *snapshotFlags) saveInDir(dir string, s *catalog.Snapshot) (string, error) {
-	saved, removed, err := snapdir.SaveAndPrune(dir, s, time.Duration(o.keep))
+	saved, removed, err := snapdir.SaveAndPrune(dir, s, o.keep)
 	if err != nil {
 		return "", fmt.Errorf("--into %s: %w", dir, err)
 	}
 	text := saved.Path + ": " + describeContents(s, saved.Path)
 	if len(removed) > 0 {
 		text += fmt.Sprintf("; removed %s older than %s", humanize.Count(len(removed), "snapshot"),
-			humanize.Duration(time.Duration(o.keep)))
+			humanize.Duration(o.keep))
 	}
 	return text, nil
 }

@@ -55,8 +55,8 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 		Namespaces: o.namespaces, Output: o.output, Restart: o.restart, BaselineFile: o.against,
 		DifferencesFile: o.differences,
 		DocumentsFile:   o.documents,
-		MaxRereads:      o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.maxDuration), Window: o.window.Window,
+		MaxRereads:      o.settle, RereadPause: o.settlePause, MaxRate: o.rate,
+		PauseBetween: o.between, MaxDuration: o.maxDuration, Window: o.window,
 		Secondary: o.secondary,
 	}
 	if err := o.clusterFlags.check(); err != nil {
