@@ -32,17 +32,11 @@ func methods() script.Methods[*Cursor] {
 			if !goja.IsNumber(c.Arg(0)) {
 				c.JS.Throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
 			}
-			cur.maxAwait = time.Duration(c.Arg(0).ToInteger()) * time.Millisecond
-			if cur.serverCursor != nil {
-				cur.serverCursor.SetMaxAwaitTime(cur.maxAwait)
-			}
+			cur.SetMaxAwait(time.Duration(c.Arg(0).ToInteger()) * time.Millisecond)
 			return c.This
 		}, "Limits how long a tailable cursor waits."},
 		{"batchSize", "n:any", func(c *script.Call, cur *Cursor) goja.Value {
 			cur.SetBatchSize(int32(integerArg(c, 0, "batchSize")))
-			if cur.serverCursor != nil {
-				cur.serverCursor.SetBatchSize(cur.batchSize)
-			}
 			return c.This
 		}, "Sets how many documents come in one batch."},
 		{"readConcern", "level:string", func(c *script.Call, cur *Cursor) goja.Value {

@@ -113,8 +113,7 @@ func collSave(c *script.Call, coll *Collection) goja.Value {
 
 func (coll *Collection) update(c *script.Call, multi bool) goja.Value {
 	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ParseUpdateDocument(c.JS, c.Arg(1)), c.Object(2),
-		multi),
-		c.Object(2))
+		multi), c.Object(2))
 }
 
 func (coll *Collection) runUpdate(c *script.Call, op write.Op, options *goja.Object) goja.Value {

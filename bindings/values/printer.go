@@ -46,11 +46,14 @@ func (w *Realm) SetOneLine(obj *goja.Object) *goja.Object {
 	return obj
 }
 
-func (p *printers) isOneLine(o *goja.Object) bool {
+func (p *printers) isOneLine(o *goja.Object) bool { return isMarked(o, p.line) }
+
+// isMarked reports whether an object has a symbol that is true.
+func isMarked(o *goja.Object, symbol *goja.Symbol) bool {
 	if IsProxy(o) {
 		return false
 	}
-	v := o.GetSymbol(p.line)
+	v := o.GetSymbol(symbol)
 	return v != nil && v.ToBoolean()
 }
 

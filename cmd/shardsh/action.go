@@ -40,7 +40,7 @@ func runPlanVerb(ctx context.Context, env environment, v planVerb) error {
 	o.dryRun = o.dryRun || unasked
 	err := connectAndRun(ctx, env, v, !o.yes)
 	if unasked && err == nil {
-		notice(env.stderr, o.quiet, "Nothing done; pass --yes to run.")
+		notice(env.stderr, o.quiet.On, "Nothing done; pass --yes to run.")
 	}
 	return err
 }
@@ -56,7 +56,7 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	r := actionReporter(env, js, !o.quiet && !o.dryRun && !o.traces.isJSONLog(), o.quiet)
+	r := actionReporter(env, js, !o.quiet.On && !o.dryRun && !o.traces.isJSONLog(), o.quiet.On)
 	if showPlan && !o.preflight {
 		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(o.planOutput(env), findings.PlanText(p, findings.PlanDetail{})) }
 	}
@@ -128,7 +128,7 @@ func (o *planActionFlags) showResult(ctx context.Context, env environment, r act
 	if r.Verify != nil && !o.json {
 		fmt.Fprintln(to, strings.Join(actiontext.VerifyResult(*r.Verify), "\n"))
 	}
-	if r.Journal != "" && !o.quiet && !o.traces.isJSONLog() {
+	if r.Journal != "" && !o.quiet.On && !o.traces.isJSONLog() {
 		var next []string
 		if !r.Finished {
 			next = append(next, fmt.Sprintf("To continue: shardsh %s --resume %s", env.commandName(), r.Journal))

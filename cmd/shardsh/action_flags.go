@@ -39,7 +39,7 @@ func (o *changeFlags) addFlags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVar(&o.json, "json", false, json)
 	o.addTranscriptFlag(f)
 	cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
-	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices, no progress")
+	cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no notices, no progress")
 }
 
 // sharedGroups returns the options that have their own help pages.
@@ -50,22 +50,15 @@ func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group
 
 // takeAddressWord parses the words of the command line; one of them may be an address.
 func (o *changeFlags) takeAddressWord(env environment, words []string, hint string) error {
-	if err := o.takeOnlyAddress(env, words, hint); err != nil {
+	if err := o.takeCluster(env, words, hint); err != nil {
 		return err
 	}
-	o.quiet = o.quietChoice.On
-	if err := o.requireCluster(env); err != nil {
-		return err
-	}
-	if err := o.traces.check(); err != nil {
-		return err
-	}
-	return o.clusterFlags.check()
+	return o.traces.check()
 }
 
 func (o *changeFlags) connect(ctx context.Context, env environment) (*connection, error) {
 	return connect(ctx, env, &o.clusterFlags,
-		connectOptions{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 }
 
 // planActionFlags are the flags of the subcommands that apply a plan.

@@ -33,7 +33,7 @@ func (o *auditFlags) groups() []cmdline.Group {
 }
 
 func (o *auditFlags) parseArgs(env environment, words []string) error {
-	if err := o.takeAddressWord(env, words); err != nil {
+	if err := o.takeCluster(env, words, ""); err != nil {
 		return err
 	}
 	o.action = action.Audit{
@@ -42,20 +42,13 @@ func (o *auditFlags) parseArgs(env environment, words []string) error {
 		PauseBetween: o.between, MaxDuration: o.maxDuration, Window: o.window,
 		Secondary: o.secondary,
 	}
-	if err := o.clusterFlags.check(); err != nil {
-		return err
-	}
 	return optionsUsageError(o.action.Validate())
 }
 
 // run implements "shardsh audit": it checks that documents and metadata are on the right shards.
 func (o *auditFlags) run(ctx context.Context, env environment) error {
-	var result action.AuditResult
-	err := o.connectAndRead(ctx, env,
-		func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
-			result, err = o.action.Run(ctx, c, r)
-			return result.Resume, err
-		})
+	result, err := connectAndRead(ctx, env, &o.documentsFlags, o.action.Run,
+		func(r action.AuditResult) string { return r.Resume })
 	if err != nil {
 		return err
 	}

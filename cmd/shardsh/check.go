@@ -145,7 +145,7 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	if o.fleet.isFleet() && !o.long {
 		return o.showFleet(to, reports)
 	}
-	checkcmd.Text{Quiet: o.quiet, Long: o.long}.Write(to, reports)
+	checkcmd.Text{Quiet: o.quiet.On, Long: o.long}.Write(to, reports)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (o *checkFlags) showFleet(to io.Writer, reports []check.Report) error {
 	var lines []fleetLine
 	for _, r := range reports {
 		state := states[r.Status()]
-		if o.quiet && state == "OK" {
+		if o.quiet.On && state == "OK" {
 			continue
 		}
 		text := strings.TrimPrefix(strings.TrimPrefix(checkcmd.Headline(r), state), ": ")

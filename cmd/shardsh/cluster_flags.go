@@ -60,10 +60,20 @@ func (o *clusterFlags) takeOnlyAddress(env environment, words []string, hint str
 }
 
 // requireCluster checks that the command line says which cluster, for verbs that don't begin a mock
-// of their own accord.
+// of their own accord, and how to reach it.
 func (o *clusterFlags) requireCluster(env environment) error {
-	return firstViolation(constraint{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
-		env.commandName() + " needs the address of a cluster, --mock, or --snapshot FILE"})
+	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
+		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.commandName())
+	}
+	return o.check()
+}
+
+// takeCluster takes the words behind a verb that requires a cluster.
+func (o *clusterFlags) takeCluster(env environment, words []string, hint string) error {
+	if err := o.takeOnlyAddress(env, words, hint); err != nil {
+		return err
+	}
+	return o.requireCluster(env)
 }
 
 // usesMock reports whether the cluster is the mock: it is unless an option or address says where the
@@ -222,9 +232,8 @@ func parseShardCount(text string) (int, bool, error) {
 
 // commonFlags limit the duration and the notices of a command.
 type commonFlags struct {
-	timeout     time.Duration
-	quietChoice cmdline.OptionalBool
-	quiet       bool
+	timeout time.Duration
+	quiet   cmdline.OptionalBool
 }
 
 func (o *commonFlags) addTimeoutFlag(f *pflag.FlagSet) {
@@ -233,7 +242,7 @@ func (o *commonFlags) addTimeoutFlag(f *pflag.FlagSet) {
 
 func (o *commonFlags) addFlags(f *pflag.FlagSet) {
 	o.addTimeoutFlag(f)
-	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
+	cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no notices")
 }
 
 // safetyFlags say which commands may change something.

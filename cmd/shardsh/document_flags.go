@@ -48,38 +48,29 @@ func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.Fla
 	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
 }
 
-// takeAddressWord takes the words behind a verb: the address of a cluster, or none.
-func (o *documentsFlags) takeAddressWord(env environment, words []string) error {
-	if err := o.takeOnlyAddress(env, words, ""); err != nil {
-		return err
-	}
-	o.quiet = o.quietChoice.On
-	return o.requireCluster(env)
-}
-
-// connectAndRead connects and runs an action; resume is the file from which the action can be resumed
+// connectAndRead connects and runs an action; resume returns the file from which the action can be resumed
 // if it did not finish.
-func (o *documentsFlags) connectAndRead(ctx context.Context, env environment,
-	run func(context.Context, action.Cluster, action.Reporter) (resume string, err error)) error {
+func connectAndRead[R any](ctx context.Context, env environment, o *documentsFlags,
+	run func(context.Context, action.Cluster, action.Reporter) (R, error), resume func(R) string) (result R, err error) {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: true, quiet: true})
 	if err != nil {
-		return preferTimeout(ctx, err)
+		return result, preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	r := actionReporter(env, js, !o.quiet, o.quiet)
-	resume, err := run(ctx, conn.actionCluster(js.Clock), r)
+	r := actionReporter(env, js, !o.quiet.On, o.quiet.On)
+	result, err = run(ctx, conn.actionCluster(js.Clock), r)
 	r.Progress.End()
-	if resume != "" {
-		notice(env.stderr, o.quiet, "The progress is in %s: run the same command again to continue.", resume)
+	if file := resume(result); file != "" {
+		notice(env.stderr, o.quiet.On, "The progress is in %s: run the same command again to continue.", file)
 	}
 	if _, wrong := errors.AsType[*action.OptionError](err); wrong {
-		return optionsUsageError(err)
+		return result, optionsUsageError(err)
 	}
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
-		return usagef("%w", err)
+		return result, usagef("%w", err)
 	}
-	return preferTimeout(ctx, err)
+	return result, preferTimeout(ctx, err)
 }

@@ -43,7 +43,6 @@ func (o *historyFlags) parseArgs(env environment, words []string) error {
 	if err := o.takeOnlyAddress(env, words, ""); err != nil {
 		return err
 	}
-	o.quiet = o.quietChoice.On
 	allowed, err := o.consent(env)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.json, "json", false, "print the state as JSON")
 		o.addTranscriptFlag(f)
 		cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
-		cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
+		cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no notices")
 	})}
 	if o.call == callStart {
 		pace := o.pace.group()
@@ -109,14 +109,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 }
 
 func (o *jobFlags) parseArgs(env environment, words []string) error {
-	if err := o.takeOnlyAddress(env, words, ""); err != nil {
-		return err
-	}
-	o.quiet = o.quietChoice.On
-	if err := o.requireCluster(env); err != nil {
-		return err
-	}
-	if err := o.clusterFlags.check(); err != nil {
+	if err := o.takeCluster(env, words, ""); err != nil {
 		return err
 	}
 	if err := firstViolation(constraint{o.readOnly && o.call != callStatus,
@@ -163,13 +156,13 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		connectOptions{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	cluster, r := conn.actionCluster(js.Clock), actionReporter(env, js, false, o.quiet)
+	cluster, r := conn.actionCluster(js.Clock), actionReporter(env, js, false, o.quiet.On)
 	stages := listenForSignals(ctx)
 	defer stages.end()
 	var status action.JobStatus

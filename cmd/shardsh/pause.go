@@ -63,11 +63,7 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 			return err
 		}
 	}
-	o.quiet = o.quietChoice.On
 	if err := o.requireCluster(env); err != nil {
-		return err
-	}
-	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
 	if err := firstViolation(
@@ -83,7 +79,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		connectOptions{readsOnly: o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{readsOnly: o.verb.Show, mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}

@@ -116,7 +116,6 @@ func (o *libraryFlags) splitArgs(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.quiet = o.quietChoice.On
 	return o.check()
 }
 

@@ -83,7 +83,7 @@ func (o *shellFlags) groups() []cmdline.Group {
 			cmdline.OptionalVar(f, &o.limit, "limit",
 				"`N` print at most N documents of a cursor (20, as in the shell; 0: all)", cmdline.ParseNumber)
 			cmdline.OptionalBoolVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
-			cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no banner, no notices")
+			cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no banner, no notices")
 			cmdline.OptionalBoolVar(f, &o.verbose, "verbose", "print the banner and notices also for scripts")
 			f.BoolVar(&o.skipStartupWarnings, "skipStartupWarnings", false, "don't show the server's startup warnings")
 		}),
@@ -113,7 +113,6 @@ func (o *shellFlags) groups() []cmdline.Group {
 
 // parseArgs parses the words of the command line. Errors are usage errors that name the argument.
 func (o *shellFlags) parseArgs(words []string) error {
-	o.quiet = o.quietChoice.On
 	if len(words) > 0 && o.nodb && !isScript(words[0]) {
 		return usagef("%q is not a script that exists; with --nodb there is no address", secret.Redact(words[0]))
 	}
@@ -164,8 +163,8 @@ func (o *resultFlags) wantsJSON() bool { return o.json != "" || o.jsonl }
 // whether the session is interactive (rules/04-command-line-and-prompt §1.5).
 func (o *shellFlags) wantsNotices(interactive bool) bool {
 	switch {
-	case o.quietChoice.Given:
-		return !o.quietChoice.On
+	case o.quiet.Given:
+		return !o.quiet.On
 	case o.verbose.Given:
 		return o.verbose.On
 	}

@@ -101,7 +101,7 @@ func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
 	}
 	var lines []fleetLine
 	for _, m := range members {
-		if line := newFleetLine(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet {
+		if line := newFleetLine(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet.On {
 			lines = append(lines, line)
 		}
 	}
@@ -115,7 +115,7 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 	if o.into != "" {
 		text, err := o.saveInDir(o.into, s)
 		if err == nil {
-			notice(env.stderr, o.quiet, "%s", text)
+			notice(env.stderr, o.quiet.On, "%s", text)
 		}
 		return err
 	}
@@ -133,7 +133,7 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 		return fmt.Errorf("writing %s: %w", o.output, err)
 	}
 	if o.output != "-" {
-		notice(env.stderr, o.quiet, "%s: %s", o.output, describeContents(s, o.output))
+		notice(env.stderr, o.quiet.On, "%s: %s", o.output, describeContents(s, o.output))
 	}
 	return nil
 }

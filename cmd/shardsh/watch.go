@@ -125,7 +125,7 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 	}
 	o.demo = o.usesMock() // a mock without data would show nothing
 	conn, err := connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: true, interactive: true,
-		quiet: o.quietChoice.On})
+		quiet: o.quiet.On})
 	if err != nil {
 		return nil, preferTimeout(ctx, err)
 	}
