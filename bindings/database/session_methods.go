@@ -97,7 +97,8 @@ func transactionOptions(c *script.Call, o *goja.Object) *options.TransactionOpti
 
 // isCausal reports whether the session is causally consistent, which is the default.
 func (sess *Session) isCausal() bool {
-	return script.Flag(sess.optionsObject, "causalConsistency", true) && !script.Flag(sess.optionsObject, "snapshot", false)
+	o := sess.optionsObject
+	return script.Flag(o, "causalConsistency", true) && !script.Flag(o, "snapshot", false)
 }
 
 // withAfterClusterTime adds afterClusterTime to the reads of a causally consistent session, because a

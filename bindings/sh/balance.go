@@ -180,7 +180,8 @@ func (h *Helpers) watchMoves(ns string) *moveWatch {
 	if err != nil {
 		h.host.Gateway.Throw(err)
 	}
-	return &moveWatch{sh: h, ns: ns, position: at, sizesReported: h.version().AtLeast(catalog.ServerVersion{Major: 6, Patch: 3})}
+	return &moveWatch{sh: h, ns: ns, position: at,
+		sizesReported: h.version().AtLeast(catalog.ServerVersion{Major: 6, Patch: 3})}
 }
 
 // pollMoves returns the number of migrations that were committed since the watch began.
