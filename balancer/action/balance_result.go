@@ -27,7 +27,7 @@ type BalanceResult struct {
 	Preflight *preflight.Report `json:"-"`
 	// Plan, Load or Heat is the whole result of a dry run.
 	Plan *plan.Plan  `json:"-"`
-	Load *OpsPreview `json:"-"`
+	OpsPreview *OpsPreview `json:"-"`
 	Heat *HeatPlan   `json:"-"`
 }
 

@@ -30,7 +30,7 @@ type PreflightOptions struct {
 
 func (p PreflightOptions) validate() error {
 	for _, code := range p.IgnoreObstacles {
-		if diagnosis.Define(diagnosis.Code(code)).Code == "" {
+		if diagnosis.DefinitionOf(diagnosis.Code(code)).Code == "" {
 			return refuse("{despite}: there is no code %q; --preflight prints the codes of all obstacles", code)
 		}
 	}
@@ -112,7 +112,7 @@ func (l *preflightReader) read(ctx context.Context, planSnapshot *catalog.Snapsh
 		o.Namespaces = l.namespaces()
 	}
 	if planSnapshot == nil {
-		o.MemberSettings = l.ClientOptions
+		o.MemberClientOptions = l.ClientOptions
 	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {

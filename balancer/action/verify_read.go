@@ -58,7 +58,7 @@ type verifyRun struct {
 	readRetry                   readRetry
 
 	listing    *documentList
-	namedCount int // number of differing documents that are named
+	namedDocs int // number of differing documents that are named
 }
 
 // resume reads the progress of an earlier run.

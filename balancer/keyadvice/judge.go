@@ -97,7 +97,7 @@ type Candidate struct {
 	mostCommonText string
 	queriesKnown   bool // whether the queries are known
 	fitsZones      bool
-	parts          []scoreFactor // factors of the score, with their texts; empty for an impossible key
+	scoreFactors          []scoreFactor // factors of the score, with their texts; empty for an impossible key
 	// Factors of the score: 1 for a perfect key.
 	spreadFactor, writeFactor, queryFactor float64
 }

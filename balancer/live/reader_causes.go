@@ -29,7 +29,7 @@ type causeReader struct{ *reading }
 // chunks and of zone ranges, and the amount of unsharded data.
 func (r causeReader) readAll(ctx context.Context) error {
 	suspects := r.suspects()
-	r.probes = newProbeLimits(len(suspects))
+	r.probeLimits = newProbeLimits(len(suspects))
 	err := inParallel(ctx, r.options.Parallel, suspects,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			for _, probe := range []struct {

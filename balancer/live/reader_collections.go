@@ -212,7 +212,7 @@ func (r *tableReading) refresh(ctx context.Context, t *collectionRead) error {
 	if t.table != nil {
 		same, err := r.updateTable(ctx, t, t.table.Version().ChunkVersion)
 		if err == nil && t.fromOldSnapshot && r.wants(ChunkFlags) {
-			err = r.readFlags(ctx, t)
+			err = r.readUnversioned(ctx, t)
 		}
 		if err == nil {
 			t.unchanged, t.fromOldSnapshot = same, false

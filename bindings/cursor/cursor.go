@@ -41,7 +41,7 @@ type Cursor struct {
 	Pipeline    bson.RawValue
 	addedStages bson.A // stages that methods added to the pipeline
 	IsReadOnly  bool
-	Stream      bool // a change stream, which has no end
+	IsChangeStream      bool // a change stream, which has no end
 
 	batchSize    int32
 	batchSizeSet bool

@@ -27,7 +27,7 @@ type ConnectSettings struct {
 	// Address is the address of the shell's own connection. Routers are hosts that Settings also reach.
 	Address  string
 	Routers  []string
-	Settings *options.ClientOptions
+	ClientOptions *options.ClientOptions
 	Sandbox  *sandbox.Rules
 	// Connect opens a connection, and ParseURI parses a connection string; nil uses the driver.
 	Connect  func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)

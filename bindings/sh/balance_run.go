@@ -37,7 +37,7 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	}
 	b := action.Balance{
 		Namespaces: names, All: h.flag("all", false),
-		Goal:        parsedOption(c, h, "goal", runner.Goals(), runner.ParseGoal),
+		Goal:        parsedOption(c, h, "goal", runner.BalanceGoals(), runner.ParseBalanceGoal),
 		Order:       parsedOption(c, h, "order", runner.Orders(), runner.ParseOrder),
 		OpsInterval: h.duration("opsInterval", 0), LoadKind: heat.LoadKind(h.text("by")),
 		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
@@ -60,8 +60,8 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		return c.host.preflightObject(*result.Preflight)
 	case result.Heat != nil:
 		return c.host.printableObject(result.Heat, actiontext.HeatPlan(*result.Heat))
-	case result.Load != nil:
-		return c.host.printableObject(result.Load, actiontext.OpsPreviewText(*result.Load))
+	case result.OpsPreview != nil:
+		return c.host.printableObject(result.OpsPreview, actiontext.OpsPreviewText(*result.OpsPreview))
 	case result.Plan != nil:
 		return c.host.planObject(result.Plan)
 	case c.JS.Context().Err() != nil:

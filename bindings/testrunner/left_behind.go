@@ -15,8 +15,8 @@ import (
 // leave changed.
 type balancerState struct {
 	balancerEnabled bool
-	// paused are the collections with disabled balancing.
-	paused   map[string]bool
+	// balancingDisabled are the collections with disabled balancing.
+	balancingDisabled   map[string]bool
 	draining map[string]bool
 }
 
@@ -24,7 +24,7 @@ type balancerState struct {
 func (t *testCluster) balancerState() balancerState {
 	t.cluster.Lock()
 	defer t.cluster.Unlock()
-	now := balancerState{balancerEnabled: true, paused: map[string]bool{}, draining: map[string]bool{}}
+	now := balancerState{balancerEnabled: true, balancingDisabled: map[string]bool{}, draining: map[string]bool{}}
 	config := t.cluster.ConfigDB()
 	for _, doc := range config.Collection("settings").Scan() {
 		if id, _ := doc.Lookup("_id").StringValueOK(); id != "balancer" {
@@ -37,7 +37,7 @@ func (t *testCluster) balancerState() balancerState {
 		ns, _ := doc.Lookup("_id").StringValueOK()
 		permitted, known := doc.Lookup("permitMigrations").BooleanOK()
 		if rawdoc.IsFieldTruthy(doc, "noBalance") || known && !permitted {
-			now.paused[ns] = true
+			now.balancingDisabled[ns] = true
 		}
 	}
 	for _, doc := range config.Collection("shards").Scan() {
@@ -64,8 +64,8 @@ func (t *testCluster) leftBehindProblems(before, withoutFault balancerState, r s
 	if before.balancerEnabled && withoutFault.balancerEnabled && !now.balancerEnabled {
 		wrong = append(wrong, "the balancer is off")
 	}
-	for _, ns := range slices.Sorted(maps.Keys(now.paused)) {
-		if !before.paused[ns] && !withoutFault.paused[ns] {
+	for _, ns := range slices.Sorted(maps.Keys(now.balancingDisabled)) {
+		if !before.balancingDisabled[ns] && !withoutFault.balancingDisabled[ns] {
 			wrong = append(wrong, ns+" is not balanced any more")
 		}
 	}

@@ -14,18 +14,18 @@ type selection struct {
 	only         bool           // a test or a suite has .only
 }
 
-// wants reports whether a test runs.
-func (s *selection) wants(t *test) bool {
-	return !t.hasMode(modeSkip) && t.mode != modeTodo && (!s.only || t.hasMode(modeOnly)) && s.includes(t)
+// runs reports whether a test runs.
+func (s *selection) runs(t *test) bool {
+	return !t.hasMode(modeSkip) && t.mode != modeTodo && (!s.only || t.hasMode(modeOnly)) && s.includesInReport(t)
 }
 
-// wantsAny reports whether any test of a suite runs.
-func (s *selection) wantsAny(of *suite) bool {
-	return slices.ContainsFunc(of.tests(), s.wants)
+// runsAny reports whether any test of a suite runs.
+func (s *selection) runsAny(of *suite) bool {
+	return slices.ContainsFunc(of.tests(), s.runs)
 }
 
-// includes reports whether the report contains a test, possibly as skipped.
-func (s *selection) includes(t *test) bool {
+// includesInReport reports whether the report contains a test, possibly as skipped.
+func (s *selection) includesInReport(t *test) bool {
 	return (s.firstRelease || !t.namesRelease()) && (s.filter == nil || s.filter.MatchString(t.title()))
 }
 

@@ -134,7 +134,7 @@ type paceFlags struct {
 	bytes               int64
 	time, between, cool time.Duration
 	window              *pace.Window
-	zone                string
+	timeZone                string
 	pauseWhen           *pace.Condition
 	disk                float64
 	parallel            int
@@ -152,7 +152,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		cmdline.DurationVar(f, &o.between, "pause-between", "`TIME` wait after each step")
 		addWindowFlag(f, &o.window, "start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
 			"Europe/Berlin (default: this machine's)")
-		addTimeZoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.timeZone)
 		cmdline.ParsedVar(f, &o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu, majority-lag, disk, deletions, orphans of the shards' members; "+
@@ -175,7 +175,7 @@ func (o *paceFlags) addCoolDownFlag(f *pflag.FlagSet) {
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
 		MaxMoves: o.moves, MaxBytes: o.bytes, MaxDuration: o.time, PauseBetween: o.between,
-		Window: o.window, TimeZone: o.zone, PauseWhen: o.pauseWhen, Parallel: o.parallel,
+		Window: o.window, TimeZone: o.timeZone, PauseWhen: o.pauseWhen, Parallel: o.parallel,
 		MetricsAddress: o.metrics, DiskLimit: o.disk,
 	}
 }

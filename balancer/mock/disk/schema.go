@@ -8,7 +8,7 @@ type State struct {
 	ClusterTime   bson.Timestamp `bson:"stamp"`
 	ObjectIDCount int64          `bson:"ids"`
 	Term          int64          `bson:"term"`
-	Process       []byte         `bson:"process"`
+	ObjectIDProcess       []byte         `bson:"process"`
 	RandState     []byte         `bson:"chance"`
 	HadTwoShards  bool           `bson:"hadTwo"`
 	Release       string         `bson:"release"`

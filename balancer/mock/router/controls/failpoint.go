@@ -57,7 +57,7 @@ func shardOfMember(c *call.Call) catalog.ShardID {
 	if c.Node.Member == nil {
 		return ""
 	}
-	return c.Node.Member.ID
+	return c.Node.Member.Shard
 }
 
 func commandFailPoint(c *call.Call, name string) *failpoint.Point {

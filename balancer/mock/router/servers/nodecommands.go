@@ -145,7 +145,7 @@ func logRotate(c *call.Call) (bson.D, error) {
 // DiagnosticCommand is a command that a node runs every second for its diagnostic data.
 type DiagnosticCommand struct {
 	Name string
-	Take call.Handler
+	Run call.Handler
 }
 
 // RunDiagnosticCommands runs the commands of samples. The result has the times of each sample and of the whole.
@@ -154,7 +154,7 @@ func RunDiagnosticCommands(c *call.Call, list ...DiagnosticCommand) (bson.D, err
 	data := bson.D{{Key: "start", Value: now()}}
 	for _, s := range list {
 		begun := now()
-		doc, err := s.Take(c.NewInner(c.DB, s.Name, document.Empty))
+		doc, err := s.Run(c.NewInner(c.DB, s.Name, document.Empty))
 		if err != nil {
 			return nil, err
 		}
