@@ -77,7 +77,7 @@ func New(cfg Config) (*Shell, error) {
 		SuggestMethod: s.suggestMethod,
 		CheckRun:      cfg.Sandbox.CheckRun,
 		BuiltinModule: func(name string) goja.Value { return s.node.Module(name) },
-		ReceiverNames:     receiverForms,
+		ReceiverNames: receiverForms,
 	})
 	s.display.JS = s.JS
 	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, OnSend: cfg.OnSend}

@@ -27,14 +27,14 @@ type HeatPlan struct {
 
 // HeatStep is a split if At is set, and a move otherwise.
 type HeatStep struct {
-	Namespace string          `json:"ns"`
-	Min       string          `json:"min"`
-	Max       string          `json:"max"`
-	Point     string          `json:"at,omitzero"`
-	From      catalog.ShardID `json:"from"`
-	To        catalog.ShardID `json:"to,omitzero"`
-	LoadOfMean    float64         `json:"ofMean,omitzero"` // load that a move transfers, as a multiple of the mean
-	Bytes     int64           `json:"bytes,omitzero"`
+	Namespace  string          `json:"ns"`
+	Min        string          `json:"min"`
+	Max        string          `json:"max"`
+	Point      string          `json:"at,omitzero"`
+	From       catalog.ShardID `json:"from"`
+	To         catalog.ShardID `json:"to,omitzero"`
+	LoadOfMean float64         `json:"ofMean,omitzero"` // load that a move transfers, as a multiple of the mean
+	Bytes      int64           `json:"bytes,omitzero"`
 }
 
 // readHeat estimates the load of the chunks of collections, for one round.
@@ -142,8 +142,9 @@ func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
 	}
 	for _, s := range d.Steps {
 		text := func(k catalog.Key) string { return humanize.Literal(patterns[s.Namespace].Bound(k)) }
-		step := HeatStep{Namespace: s.Namespace, Min: text(s.Min), Max: text(s.Max), From: s.From, To: s.To, LoadOfMean: s.OfMean,
-			Bytes: s.Bytes}
+		step := HeatStep{Namespace: s.Namespace, Min: text(s.Min), Max: text(s.Max), From: s.From, To: s.To,
+			LoadOfMean: s.OfMean,
+			Bytes:      s.Bytes}
 		if !s.Point.IsZero() {
 			step.Point = text(s.Point)
 		}

@@ -89,8 +89,8 @@ type Exporter struct {
 	work          sync.WaitGroup
 	forecastQueue chan *exportTarget // targets whose forecast is due
 
-	mu       sync.Mutex
-	clusters []*exportTarget
+	mu           sync.Mutex
+	clusters     []*exportTarget
 	lastReloadOK bool
 }
 
@@ -111,7 +111,7 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 		advisories:    faults,
 		families:      export.ClusterReading{}.Families(0),
 		forecastQueue: make(chan *exportTarget),
-		lastReloadOK:      true,
+		lastReloadOK:  true,
 	}
 	x.ctx, x.cancel = context.WithCancel(ctx)
 	x.work.Go(x.runForecasts)

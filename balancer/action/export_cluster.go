@@ -26,7 +26,7 @@ type exportTarget struct {
 	cancel context.CancelFunc
 
 	source      Source
-	closeSource        func() // nil if not connected
+	closeSource func() // nil if not connected
 	readers     [2]*live.Reader
 	meter       func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
 	flagsReadAt time.Time // when all chunks were last read for their flags

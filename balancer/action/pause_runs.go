@@ -105,7 +105,7 @@ type PauseRunsResult struct {
 	Until  time.Time `json:"until,omitzero"`
 	// BalancerOn says that the cluster's own balancer is on; a pause does not stop the balancer.
 	BalancerOn bool   `json:"balancerOn"`
-	Error    string `json:"error,omitzero"`
+	Error      string `json:"error,omitzero"`
 }
 
 // Pause returns the pause that the result describes.

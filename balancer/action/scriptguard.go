@@ -22,7 +22,7 @@ type ScriptGuard struct {
 	consent Consent
 	clock   apply.Clock
 
-	mu         sync.Mutex
+	mu           sync.Mutex
 	auditLoggers map[*mongo.Client]*auditLogger // of the clusters to which a script has sent such commands
 }
 

@@ -57,7 +57,7 @@ type verifyRun struct {
 	rate                        readRate
 	readRetry                   readRetry
 
-	listing    *documentList
+	listing   *documentList
 	namedDocs int // number of differing documents that are named
 }
 

@@ -11,7 +11,7 @@ import (
 // Advisory is a known bug of some server versions.
 type Advisory struct {
 	// ID is the ticket, such as SERVER-115962. Also holds other tickets of the same bug.
-	ID   string   `yaml:"id" json:"id"`
+	ID       string   `yaml:"id" json:"id"`
 	OtherIDs []string `yaml:"also" json:"also,omitempty"`
 	// Severity says how much harm the bug does.
 	Severity Severity `yaml:"severity" json:"severity"`

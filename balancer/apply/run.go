@@ -28,7 +28,8 @@ import (
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{}, needsForce: map[int]bool{},
+		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{},
+		needsForce: map[int]bool{},
 	}
 	if r.hardCtx = o.MovesContext; r.hardCtx == nil {
 		r.hardCtx = context.WithoutCancel(ctx)
@@ -418,7 +419,8 @@ func (r *run) progress() Progress {
 	defer r.mu.Unlock()
 	p := r.thisRun
 	p.Moves, p.MovesDone = r.movedByEarlierPlans.moves, r.movedByEarlierPlans.moves
-	p.Bytes, p.BytesDone, p.DocumentsDone = r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.documents
+	p.Bytes, p.BytesDone, p.DocumentsDone = r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.bytes,
+		r.movedByEarlierPlans.documents
 	p.BytesPlanned = r.earlierPlannedBytes + r.plan.Totals.Bytes
 	for _, s := range r.plan.Steps {
 		done := r.done[s.Number]

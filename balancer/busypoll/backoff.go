@@ -10,7 +10,7 @@ const (
 	// operating system has placed client and server on the same CPU, every poll misses until the
 	// scheduler has separated them, which takes some scheduler ticks. maxMisses allows for that.
 	windowPolls, maxMisses = 256, 100
-	pauseTime         = time.Second
+	pauseTime              = time.Second
 )
 
 // backoff decides when a connection polls. It polls as long as most polls find a message, and hardly

@@ -75,11 +75,11 @@ type TableBuilder struct {
 	epoch     bson.ObjectID
 	timestamp bson.Timestamp
 
-	writer tableWriter
-	stored storedChunk
-	max    []byte // upper bound document of the last chunk
-	bound  bound  // lower bound of the chunk being added
-	lastMin   []byte // encoded lower bound of the previous chunk
+	writer  tableWriter
+	stored  storedChunk
+	max     []byte // upper bound document of the last chunk
+	bound   bound  // lower bound of the chunk being added
+	lastMin []byte // encoded lower bound of the previous chunk
 }
 
 // bound is a key in reusable buffers.
@@ -208,7 +208,7 @@ type tableWriter struct {
 	shards       *shardNames
 	sharedNames  bool // shards is shared with a table
 	layout       layout
-	blockFill         int
+	blockFill    int
 	block        blockWriter
 	blocks       []*block
 	count        int

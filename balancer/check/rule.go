@@ -34,7 +34,7 @@ const (
 	Sizes                               // data by shard
 	BalancerSwitches                    // when the balancer was turned on or off
 	Rounds                              // the newest balancer rounds
-	MigrationOutcomes                            // how migrations ended
+	MigrationOutcomes                   // how migrations ended
 	Zones                               // ranges of zones
 	Drains                              // remaining data on draining shards
 	RunningReshardings                  // running reshardings

@@ -75,7 +75,7 @@ func VersionFindings(s *catalog.Snapshot) (list []Finding) {
 // versionCollector records which components run which release.
 type versionCollector struct {
 	components, releaseLines []string
-	releases          []catalog.Release
+	releases                 []catalog.Release
 }
 
 func (v *versionCollector) add(who, version string) {

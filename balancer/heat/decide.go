@@ -66,10 +66,10 @@ type Obstacle string
 
 // The obstacles.
 const (
-	ObstacleHotKey       Obstacle = "hotKey"       // one key has the load
+	ObstacleHotKey    Obstacle = "hotKey"       // one key has the load
 	ObstacleMonotonic Obstacle = "monotonicKey" // all inserts go to the end of the key
 	ObstacleUnsampled Obstacle = "unsampled"    // no sample shows the keys of the load
-	ObstacleNoChunk    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
+	ObstacleNoChunk   Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
 // StuckShard is a shard that stays overloaded.

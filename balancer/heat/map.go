@@ -37,11 +37,11 @@ type Map struct {
 	Pattern   catalog.KeyPattern
 	// Counted says that the sums come from the shards' counters. Otherwise they come from the samples
 	// alone, and the real load may be a multiple.
-	Counted bool
-	Samples int
+	Counted       bool
+	Samples       int
 	InsertSamples int // among the samples
-	Span    time.Duration
-	Total   Load
+	Span          time.Duration
+	Total         Load
 	// Scattered holds the shares of queries that go to all shards.
 	Scattered struct{ Reads, Writes float64 }
 	// ReadTime and WriteTime are averages.

@@ -112,7 +112,8 @@ func mib(bytes float64) float64 { return bytes / (1 << 20) }
 func (f Facts) limitBySpread(b *bounds) {
 	share := float64(f.expectedBytes()) / float64(f.shards())
 	shown := humanize.Bytes(int64(share))
-	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.FCVAtLeast(catalog.Release60) && most < maxMB {
+	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.FCVAtLeast(catalog.Release60) &&
+		most < maxMB {
 		b.requireAtMost(
 			math.Max(minAdvisedMB, most),
 			"a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+

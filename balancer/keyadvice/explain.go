@@ -32,7 +32,8 @@ func (j *judge) explain(c *Candidate) {
 		add(outOfZoneFactor, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
 			strings.Join(j.facts.ZoneFields, ", "))
 	}
-	c.scoreFactors = []scoreFactor{{c.spreadFactor, j.spreadText(*c)}, {c.writeFactor, j.growthText(*c)}, {c.queryFactor, j.queriesText(*c)}}
+	c.scoreFactors = []scoreFactor{{c.spreadFactor, j.spreadText(*c)}, {c.writeFactor, j.growthText(*c)},
+		{c.queryFactor, j.queriesText(*c)}}
 	add(c.spreadFactor, "%s", c.scoreFactors[0].text)
 	if c.Missing >= 0.01 {
 		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value",

@@ -137,7 +137,8 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 		return policy.ActionResult{Err: err}
 	}
 	size := integer(reply, "size")
-	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || catalog.IsTruthyInJS(reply.Lookup("maxReached"))}
+	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes ||
+		catalog.IsTruthyInJS(reply.Lookup("maxReached"))}
 }
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:

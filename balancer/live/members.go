@@ -23,10 +23,10 @@ import (
 // MemberReader reads the load of the shards directly, not through the mongos: from their primaries, which
 // know the lag of their secondaries. A client for a shard is created at the first read of the shard.
 type MemberReader struct {
-	cluster      CommandRunner
-	clientOptions     *options.ClientOptions
-	wanted       []pace.Quantity
-	configWanted []pace.Quantity // quantities wanted of the config servers
+	cluster       CommandRunner
+	clientOptions *options.ClientOptions
+	wanted        []pace.Quantity
+	configWanted  []pace.Quantity // quantities wanted of the config servers
 
 	mu      sync.Mutex
 	clients map[catalog.ShardID]*replicaSetClient

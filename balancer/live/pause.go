@@ -21,7 +21,9 @@ const pauseID = "pause"
 // AlreadyPausedError says that runs are already paused.
 type AlreadyPausedError struct{ Pause catalog.RunsPause }
 
-func (e *AlreadyPausedError) Error() string { return "runs of shardsh are paused already: " + e.Pause.String() }
+func (e *AlreadyPausedError) Error() string {
+	return "runs of shardsh are paused already: " + e.Pause.String()
+}
 
 // SetRunsPause pauses all runs of shardsh on a cluster for a time, by cluster time. While another pause is
 // active and replace is false, the error is a *AlreadyPausedError.

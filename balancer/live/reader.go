@@ -166,7 +166,7 @@ type reading struct {
 	parts             catalog.SnapshotParts
 	shardTimeouts     shardTimeouts
 	awaitMembers      func() []catalog.Member // waits for the answers of members
-	probeLimits            probeLimits
+	probeLimits       probeLimits
 	progress          progressCounter
 	reachabilityKnown bool // it is known which shards the router can reach
 	mu                sync.Mutex

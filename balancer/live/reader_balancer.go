@@ -110,7 +110,8 @@ func (r *reading) readStatuses(ctx context.Context) error {
 			if err == nil {
 				c.Reported = parseStatus(reply)
 			}
-			if why, ok := errors.AsType[*ShardTimeoutError](err); ok && why.Within == 0 && r.options.Required&BalanceStatuses == 0 {
+			if why, ok := errors.AsType[*ShardTimeoutError](err); ok && why.Within == 0 &&
+				r.options.Required&BalanceStatuses == 0 {
 				skipped.Store(why)
 				return nil
 			}
@@ -121,8 +122,9 @@ func (r *reading) readStatuses(ctx context.Context) error {
 // parseStatus parses the reply of balancerCollectionStatus (rules/01-selection §7).
 func parseStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
-		Compliant: catalog.IsTruthyInJS(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
-		Phase: text(reply, "details", "currentPhase"), RemainingChunks: -1,
+		Compliant: catalog.IsTruthyInJS(reply.Lookup("balancerCompliant")),
+		Violation: text(reply, "firstComplianceViolation"),
+		Phase:     text(reply, "details", "currentPhase"), RemainingChunks: -1,
 	}
 	r.ChunkSizeMB, _ = reply.Lookup("chunkSize").AsFloat64OK()
 	if left, err := reply.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {

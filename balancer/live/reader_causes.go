@@ -37,7 +37,8 @@ func (r causeReader) readAll(ctx context.Context) error {
 				read func(context.Context, *catalog.CollectionState) error
 			}{{"indexes", r.checkIndexes}, {"jumbo chunks", r.probeJumboChunks}, {"ranges of zones", r.probeZoneContents}} {
 				err := probe.read(ctx, c)
-				if err := r.gapOrError(ctx, ExplanationData, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
+				if err := r.gapOrError(ctx, ExplanationData, catalog.Gap{What: probe.what, Namespace: c.Namespace},
+					err); err != nil {
 					return err
 				}
 			}

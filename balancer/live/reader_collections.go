@@ -76,7 +76,8 @@ func parseEntry(doc bson.Raw) catalog.Collection {
 	if key, ok := doc.Lookup("key").DocumentOK(); ok {
 		c.Pattern, _ = catalog.ParseKeyPattern(key)
 	}
-	c.NoBalance, c.Unsplittable = catalog.IsTruthyInJS(doc.Lookup("noBalance")), catalog.IsTruthyInJS(doc.Lookup("unsplittable"))
+	c.NoBalance, c.Unsplittable = catalog.IsTruthyInJS(doc.Lookup("noBalance")),
+		catalog.IsTruthyInJS(doc.Lookup("unsplittable"))
 	c.AllowMigrations = !catalog.IsFalse(doc.Lookup("allowMigrations"))
 	c.PermitMigrations = !catalog.IsFalse(doc.Lookup("permitMigrations"))
 	c.NoChunkOperations = catalog.IsFalse(doc.Lookup("allowChunkOperations"))

@@ -188,7 +188,8 @@ func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.
 		}).Read(ctx)
 	}
 	return NewCommandReader(v.commands, ReaderOptions{
-		Parts: Shards | Disks | Collections | Sizes | LegacySizes | ReusableSpace, Required: Shards | Disks | Collections | Sizes,
+		Parts: Shards | Disks | Collections | Sizes | LegacySizes | ReusableSpace, Required: Shards | Disks | Collections |
+			Sizes,
 		// With a release before 6.0, the Reader does not compute the sizes of all collections to get
 		// those of a few.
 		Namespaces: namespaces, Release: catalog.Release50, MaxWait: volumesTimeout,

@@ -30,17 +30,17 @@ const (
 	CollectionSizes                     // with Sizes: a $collStats for each unsharded collection; all if a shard is down
 	Rounds                              // the newest rounds in config.actionlog
 	BalancerSwitches                    // when the balancer was last switched on or off, in config.actionlog
-	MigrationOutcomes                            // migrations in config.changelog, counted by the server: two commands
+	MigrationOutcomes                   // migrations in config.changelog, counted by the server: two commands
 	RecentMoves                         // the newest migrations in config.changelog
-	ConfigLogs                                // the last day of config.changelog and config.actionlog, instead of the four above
+	ConfigLogs                          // the last day of config.changelog and config.actionlog, instead of the four above
 	RunningMigrations                   // $currentOp, and before 5.0 config.migrations and config.locks
 	RunningReshardings                  // $currentOp, config.reshardingOperations
-	BalanceStatuses                            // a balancerCollectionStatus for each sharded collection
+	BalanceStatuses                     // a balancerCollectionStatus for each sharded collection
 	Deletions                           // with Shards: range deletions, read from the shards
 	Leases                              // shardsh.leases
 	ExplanationData                     // with Chunks: data for explanations; several commands per collection and database
 	Compatibility                       // with Identity: the feature compatibility version
-	KeySamples                             // with Sizes and Chunks: the distribution of keys; a $sample per large collection
+	KeySamples                          // with Sizes and Chunks: the distribution of keys; a $sample per large collection
 	MemberVersions                      // with Shards: the versions of members, read from them, beside other parts
 )
 

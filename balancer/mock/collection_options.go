@@ -67,9 +67,9 @@ func (l *localCollection) trim() {
 
 // validation is the document validation of a collection. It can be used without the lock.
 type validation struct {
-	filter            *filter.Filter // nil to accept all documents
+	filter             *filter.Filter // nil to accept all documents
 	warnOnly, moderate bool
-	validatorDoc      bson.Raw
+	validatorDoc       bson.Raw
 }
 
 func (l *localCollection) validation() validation {
@@ -229,7 +229,8 @@ func (c *Collections) checkNotView(ns string) error {
 
 // newFilledCollection returns a collection with the given documents. It fails with the cause of ctx when ctx
 // ends.
-func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
+func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec,
+	contents []bson.Raw) (
 	*store.Collection, error) {
 	docs := newStoreCollection(l, ns)
 	for _, spec := range indexes {

@@ -158,10 +158,10 @@ func (i *InstalledReleases) hostsOf(on ServerSelector) ([]string, error) {
 
 // MemberAddress is the address of a member of a shard or of the config server.
 type MemberAddress struct {
-	Shard   catalog.ShardID
-	Set  string
-	Host string   // of the member
-	MemberHosts  []string // of all members of its set; the first is the primary
+	Shard       catalog.ShardID
+	Set         string
+	Host        string   // of the member
+	MemberHosts []string // of all members of its set; the first is the primary
 }
 
 // Members returns the members of the shards and of the config server. The caller holds the lock.

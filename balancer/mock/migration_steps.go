@@ -13,7 +13,7 @@ import (
 // stepTimes holds the durations of the completed steps of a migration, on both sides.
 type stepTimes struct {
 	began            time.Time
-	donorStepEnded          time.Time // the end of the donor's last step
+	donorStepEnded   time.Time // the end of the donor's last step
 	donor, recipient []time.Duration
 	times            [donorSteps + recipientSteps]time.Duration // the storage of both slices
 }

@@ -49,7 +49,7 @@ type localCollection struct {
 	// warnOnly accepts invalid documents with a warning. lenient allows documents that were invalid
 	// before to stay invalid.
 	warnOnly, moderate bool
-	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
+	maxBytes, maxDocs  int64 // of a capped collection; zero means no limit
 
 	// fileBytes is the size of the collection's file, which does not shrink when ranges are deleted.
 	fileBytes int64

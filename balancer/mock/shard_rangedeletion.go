@@ -24,8 +24,8 @@ type RangeDeleter struct {
 	failPoints *FailPoints
 	shards     shardSet
 	// cursors are the open cursors; opened is the number of cursors ever opened.
-	cursors map[*OpenCursor]struct{}
-	openedCursors  int
+	cursors       map[*OpenCursor]struct{}
+	openedCursors int
 }
 
 // RangeDeleter returns the RangeDeleter of the cluster.

@@ -48,8 +48,8 @@ func (b *builder) searchFittingOrder() error {
 // search proves that there is no such order.
 const (
 	maxMovesPerState = 4_000
-	maxStates      = 20_000
-	maxPlaces      = 2_000_000
+	maxStates        = 20_000
+	maxPlaces        = 2_000_000
 )
 
 // fitSearch searches an order of moves to a goal in which each move has room. It moves whole chunks,

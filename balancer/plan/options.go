@@ -18,8 +18,8 @@ type Options struct {
 	Limits Limits
 	// HeatMaps contain the load of collections, which the goal Load needs. Horizon is the time in which a
 	// move has to pay off; zero means an hour.
-	HeatMaps    []heat.Map
-	Horizon time.Duration
+	HeatMaps []heat.Map
+	Horizon  time.Duration
 	// IgnoreWindow plans as if the balancer worked around the clock. So does a plan for a cluster whose
 	// time zone is not known, with a note. The balancer's mode is ignored in any case: a plan assumes
 	// that the balancer is on.

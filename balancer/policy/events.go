@@ -35,8 +35,8 @@ type Event struct {
 
 // eventKind is the form of an event in a log.
 type eventKind struct {
-	level                        slog.Level
-	text                         string
+	level                       slog.Level
+	text                        string
 	shard, zone, chunk, flagged bool
 }
 

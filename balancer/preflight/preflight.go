@@ -245,10 +245,10 @@ func (l *checker) isDrain() bool { return l.Shard != "" }
 
 // moves summarizes the steps that move a collection.
 type moves struct {
-	from, to    []catalog.ShardID
-	splitsOrMerges      bool  // or merges
-	donorSplits bool  // the donor chooses the split points
-	maxBytes    int64 // maximum bytes of a step
+	from, to       []catalog.ShardID
+	splitsOrMerges bool  // or merges
+	donorSplits    bool  // the donor chooses the split points
+	maxBytes       int64 // maximum bytes of a step
 }
 
 // movesByNamespace summarizes the steps by namespace.

@@ -133,10 +133,10 @@ func NewDayHistory(s *catalog.Snapshot) DayHistory {
 // history builds a History.
 type history struct {
 	DayHistory
-	all       []loggedEvent
-	migrationFinder     catalog.MigrationFinder
-	durations map[string][]time.Duration
-	failures  map[Failure]*Failure
+	all             []loggedEvent
+	migrationFinder catalog.MigrationFinder
+	durations       map[string][]time.Duration
+	failures        map[Failure]*Failure
 }
 
 // loggedEvent is an event with its log entry. Bounds are formatted only for the newest events.

@@ -17,7 +17,7 @@ type Heat struct {
 	Total     heat.Load   `json:"perSecond"`
 	Shards    []HeatShard `json:"shards"`
 	// OverTime is the load by key range and time; nil without samples.
-	OverTime   *heat.Grid          `json:"overTime,omitzero"`
+	OverTime *heat.Grid          `json:"overTime,omitzero"`
 	Findings []diagnosis.Finding `json:"findings"`
 	// Notes name what could not be read, and the remedy.
 	Notes []string `json:"notes"`

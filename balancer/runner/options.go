@@ -65,7 +65,9 @@ const (
 func BalanceGoals() []BalanceGoal { return []BalanceGoal{GoalSize, GoalChunks, GoalOps, GoalLoad} }
 
 // ParseBalanceGoal parses a goal.
-func ParseBalanceGoal(text string) (BalanceGoal, error) { return parseOneOf("goal", BalanceGoals(), text) }
+func ParseBalanceGoal(text string) (BalanceGoal, error) {
+	return parseOneOf("goal", BalanceGoals(), text)
+}
 
 // PolicyRelease returns the release whose policy balances the goal, for servers of release r.
 func (g BalanceGoal) PolicyRelease(r catalog.Release) catalog.Release {

@@ -176,7 +176,8 @@ func (s *skippedRanges) nextRetry(since time.Time) (at time.Time, found bool) {
 }
 
 // withJumboFlags returns a routing table in which the skipped chunks have the jumbo flag.
-func (s *skippedRanges) withJumboFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
+func (s *skippedRanges) withJumboFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable,
+	error) {
 	var changed []catalog.Chunk
 	seen := map[int]bool{}
 	for _, a := range s.skippedAt(ns, now) {

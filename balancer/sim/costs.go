@@ -13,7 +13,7 @@ type Costs struct {
 	// Bandwidth is the bandwidth of one migration in bytes per second.
 	Bandwidth int64
 	// BatchTime is the round trip time of each batch of BatchBytes.
-	BatchTime      time.Duration
+	BatchTime  time.Duration
 	BatchBytes int64
 	// MoveOverhead is the duration of a migration without its clone: checks, catching up and the commit. Refused
 	// is the duration of a migration that the donor rejects, Failed of one that fails later.

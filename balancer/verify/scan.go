@@ -37,7 +37,7 @@ type Scan struct {
 	docsPerRange int64   // documents in a range; 0 for given bounds
 	bounds       []bson.RawValue
 	beganRange   bool      // the latest document was the first of its range
-	latestType         bson.Type // type of the latest _id
+	latestType   bson.Type // type of the latest _id
 	latest       []byte
 }
 

@@ -94,7 +94,8 @@ func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	}
 	out.Mode, out.UnderWay = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
 	goal := a.goal()
-	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, HeatMaps: o.HeatMaps, Seed: o.Seed, Watch: o.Watch})
+	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, HeatMaps: o.HeatMaps, Seed: o.Seed,
+		Watch: o.Watch})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}

@@ -30,7 +30,7 @@ type Reporter struct {
 	WriteMove func(text string)
 	// ShowPlan shows the plan, and ShowOps shows the load to be balanced; nil shows nothing.
 	ShowPlan func(p *plan.Plan)
-	ShowOps func(l action.OpsPreview)
+	ShowOps  func(l action.OpsPreview)
 	// ShowWouldSend shows a command that a dry run does not send; nil shows nothing.
 	ShowWouldSend func(c action.WouldSend)
 

@@ -19,7 +19,7 @@ import (
 // Keys of a terminal in raw mode.
 const (
 	keyInterrupt = 3
-	keyCtrlD       = 4
+	keyCtrlD     = 4
 	keyBackspace = 8
 	keyKillLine  = 21
 	keyDelete    = 127

@@ -29,7 +29,7 @@ type Options struct {
 	// ClockSpeed is the speed of the mock's clock relative to real time; with 0, the clock advances only
 	// while the program waits.
 	ClockSpeed float64
-	Seed uint64
+	Seed       uint64
 }
 
 // Rehearsal is a rehearsal of one program run, with a mock that replaces one cluster.

@@ -90,7 +90,7 @@ type Conn struct {
 	ReadPreference *readpref.ReadPref // nil for the primary
 	// ClientOptions are the options to open the connection again, as another user or to other servers; nil
 	// when they are unknown.
-	ClientOptions       *options.ClientOptions
+	ClientOptions  *options.ClientOptions
 	hello          bson.Raw
 	defaultSession *mongo.Session
 	txnNumbers     map[string]int64      // the last numbers of sessions, by session id

@@ -48,7 +48,8 @@ const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | l
 // readStatusReport reads parts of a cluster for a report.
 func (h *Host) readStatusReport(d, config *server.Database, parts live.Part) *statusReport {
 	r := &statusReport{host: h, d: d, config: config, now: h.JS.Clock.Now()}
-	r.cluster = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
+	r.cluster = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan,
+		Required: lenientParts})
 	return r
 }
 

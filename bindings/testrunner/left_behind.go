@@ -16,8 +16,8 @@ import (
 type balancerState struct {
 	balancerEnabled bool
 	// balancingDisabled are the collections with disabled balancing.
-	balancingDisabled   map[string]bool
-	draining map[string]bool
+	balancingDisabled map[string]bool
+	draining          map[string]bool
 }
 
 // balancerState reads the catalog directly, without commands, because nodes may be down.

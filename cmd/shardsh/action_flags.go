@@ -134,7 +134,7 @@ type paceFlags struct {
 	bytes               int64
 	time, between, cool time.Duration
 	window              *pace.Window
-	timeZone                string
+	timeZone            string
 	pauseWhen           *pace.Condition
 	disk                float64
 	parallel            int

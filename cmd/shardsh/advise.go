@@ -19,8 +19,8 @@ import (
 type adviseFlags struct {
 	answerFlags
 	ns, about, expectedSize string
-	keys, queries     []string
-	noAnalyze         bool
+	keys, queries           []string
+	noAnalyze               bool
 
 	options keyfacts.Options // the resulting options
 }

@@ -23,9 +23,9 @@ type pauseFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	action  action.PauseRuns
-	lasts time.Duration
-	json  bool
+	action action.PauseRuns
+	lasts  time.Duration
+	json   bool
 }
 
 func (o *pauseFlags) groups() []cmdline.Group {

@@ -24,9 +24,9 @@ type quiesceFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	hold                               time.Duration
+	hold                                   time.Duration
 	detach, endHold, ignoreDeletions, json bool
-	insideCommand                      []string // the command to run, after --
+	insideCommand                          []string // the command to run, after --
 }
 
 func (o *quiesceFlags) groups() []cmdline.Group {

@@ -173,7 +173,7 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 		SetName:        conn.setName,
 		ReadPreference: conn.readPreference,
 		NoRetryWrites:  conn.noRetryWrites,
-		ClientOptions:       conn.clientOptions,
+		ClientOptions:  conn.clientOptions,
 		Routers:        conn.routers,
 		OnStuck:        func(cause error) { endStuck(env, cause) },
 		Compat:         o.compat,

@@ -135,7 +135,8 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	source.TimeZone = o.location
 	if o.mayChange {
 		source.WritableCluster = &action.Cluster{
-			Client: conn.client, ClientOptions: conn.clientOptions, Address: conn.address, Clock: source.Clock, Consent: conn.consent,
+			Client: conn.client, ClientOptions: conn.clientOptions, Address: conn.address, Clock: source.Clock,
+			Consent: conn.consent,
 		}
 	}
 	return source, conn.close, nil

@@ -158,10 +158,11 @@ func (w walk) outcomes(o *catalog.MigrationOutcomes) *catalog.MigrationOutcomes 
 	if o == nil {
 		return nil
 	}
-	return &catalog.MigrationOutcomes{Since: o.Since, Counts: each(o.Counts, func(c catalog.MigrationOutcome) catalog.MigrationOutcome {
-		c.From, c.To, c.Error = w.shard(c.From), w.shard(c.To), w.text(c.Error)
-		return c
-	})}
+	return &catalog.MigrationOutcomes{Since: o.Since, Counts: each(o.Counts,
+		func(c catalog.MigrationOutcome) catalog.MigrationOutcome {
+			c.From, c.To, c.Error = w.shard(c.From), w.shard(c.To), w.text(c.Error)
+			return c
+		})}
 }
 
 func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, error) {

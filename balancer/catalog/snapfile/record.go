@@ -31,7 +31,7 @@ type head struct {
 	Unsharded       []catalog.UnshardedData
 	Outcomes        *catalog.MigrationOutcomes
 	Lease           *catalog.Lease
-	Pause           *catalog.RunsPause        // missing in old files
+	Pause           *catalog.RunsPause    // missing in old files
 	Compatibility   catalog.Compatibility // missing in old files
 	ConfigVersion   string                // missing in old files
 	Members         []catalog.Member      // missing in old files

@@ -36,7 +36,8 @@ func collectionCommands() []Command {
 				withTypeNames("int, decimal, double, long, bool", optional(args.SafeBool, "capped", "autoIndexId", "temp")),
 				optional(args.Object, "idIndex", "storageEngine", "validator", "indexOptionDefaults"),
 				[]args.Field{args.Optional("collation", args.Object).WithFields(args.CollationFields()...), timeSeriesField()},
-				preAndPostImages(), optional(args.Object, "encryptedFields"), withTypeNames("decimal, int, long, double", []args.Field{
+				preAndPostImages(), optional(args.Object, "encryptedFields"),
+				withTypeNames("decimal, int, long, double", []args.Field{
 					args.Optional("size", args.SafeInt).AtLeast(1), args.Optional("max", args.SafeInt),
 					args.Optional("expireAfterSeconds", args.SafeInt)}), validationFields(),
 				optional(args.String, "viewOn"), optional(args.Array, "pipeline"),
@@ -54,7 +55,8 @@ func collectionCommands() []Command {
 		},
 
 		{
-			Name: "createIndexes", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Contacts: Owners, Effect: Writes,
+			Name: "createIndexes", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Contacts: Owners,
+			Effect:    Writes,
 			Privilege: access.OnCollection("createIndex"), ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.CommitQuorum, "commitQuorum"),

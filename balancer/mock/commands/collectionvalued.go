@@ -18,7 +18,9 @@ var valueParsedAsCollection = []string{
 }
 
 // ParsesValueAsCollection reports whether a server reads the command's value as a collection name.
-func (c *Command) ParsesValueAsCollection() bool { return slices.Contains(valueParsedAsCollection, c.Name) }
+func (c *Command) ParsesValueAsCollection() bool {
+	return slices.Contains(valueParsedAsCollection, c.Name)
+}
 
 // HasOldCollectionField reports whether the command reads the name of its collection by hand.
 func (c *Command) HasOldCollectionField() bool {

@@ -93,8 +93,9 @@ func documentCommands() []Command {
 				optional(args.Object, "let", "runtimeConstants"), writeFields()),
 		},
 		{
-			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true, AwaitsRequestedNodes: true,
-			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, ParsedAt: Late, Strict: true,
+			Name: "findAndModify", Aliases: []string{"findandmodify"}, Stable: true, WriteConcern: true,
+			AwaitsRequestedNodes: true,
+			Retryable:            true, Effect: Writes, Privilege: access.MayFindAndModify, ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.OldCollection, "findAndModify"),
 				optional(args.Object, "query", "fields", "sort", "let", "encryptionInformation"),
 				optional(args.OldObject, "collation"), optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
@@ -106,8 +107,9 @@ func documentCommands() []Command {
 		},
 
 		{
-			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true, AwaitsRequestedNodes: true,
-			Retryable: true, Effect: Writes, Privilege: access.MayBulkWrite, ErrorPrefix: errorPrefix("clusterBulkWriteParse"),
+			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true,
+			AwaitsRequestedNodes: true,
+			Retryable:            true, Effect: Writes, Privilege: access.MayBulkWrite, ErrorPrefix: errorPrefix("clusterBulkWriteParse"),
 			Strict: true,
 			Fields: fields(required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
 				withTypeNames("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),

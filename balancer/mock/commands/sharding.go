@@ -103,7 +103,8 @@ func shardingCommands() []Command {
 			Privilege: access.OnNamedNamespace("analyzeShardKey"),
 			Fields: fields(namespace("analyzeShardKey", "The namespace is invalid"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
-				optional(args.Any, "sampleRate"), withTypeNames("decimal, int, long, double", optional(args.SafeInt, "sampleSize"))),
+				optional(args.Any, "sampleRate"), withTypeNames("decimal, int, long, double",
+					optional(args.SafeInt, "sampleSize"))),
 		},
 		{
 			Name: "configureQueryAnalyzer", Since: catalog.Release70, AdminOnly: true, WriteConcern: true, Effect: Writes,

@@ -27,7 +27,7 @@ type Plans struct {
 	Dir string
 	// ApprovalCommand is the command with which a person approves a plan, without the hash at its end.
 	ApprovalCommand string
-	Now     func() time.Time
+	Now             func() time.Time
 }
 
 // maxPlanBytes and maxApprovalsBytes are the maximum sizes of the files, in bytes.

@@ -40,14 +40,14 @@ type roundChecker struct {
 	throttle int64
 	found    []Violation
 
-	onlyDonorsInZone   bool // the release evens out a zone only from donors in the zone
-	balancerEnded  bool // the balancer is not running
-	inRound        bool
-	entriesAtBegin map[[2]string]Entry // the catalog's documents at the beginning of the round
-	number         int64               // of rounds that have ended in the term
-	term           int64
-	busy           []string // shards of the round's migrations
-	moved          bool     // the round has moved data
+	onlyDonorsInZone bool // the release evens out a zone only from donors in the zone
+	balancerEnded    bool // the balancer is not running
+	inRound          bool
+	entriesAtBegin   map[[2]string]Entry // the catalog's documents at the beginning of the round
+	number           int64               // of rounds that have ended in the term
+	term             int64
+	busy             []string // shards of the round's migrations
+	moved            bool     // the round has moved data
 
 	open            map[migration]bool // migrations of the balancer
 	lastBatchEnd    int64              // time of the end of the last batch; -1 for never

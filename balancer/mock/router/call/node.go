@@ -76,8 +76,8 @@ type Member struct {
 	Set, Address string
 	// Primary is the address of the set's primary. All are the addresses of all members. Both are empty
 	// for a set of one member.
-	Primary string
-	MemberHosts     []string
+	Primary     string
+	MemberHosts []string
 }
 
 // MemberState is the state that a member shows instead of the state of a mongos.

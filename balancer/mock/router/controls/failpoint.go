@@ -81,5 +81,6 @@ func waitForFailPoint(c *call.Call) (bson.D, error) {
 	if point == nil {
 		return nil, unknownFailPoint(c, name)
 	}
-	return bson.D{}, c.Cluster.ClockUnderLock().Await(c.Ctx, c.Deadline, func() bool { return point.TimesEntered() >= times })
+	return bson.D{}, c.Cluster.ClockUnderLock().Await(c.Ctx, c.Deadline,
+		func() bool { return point.TimesEntered() >= times })
 }

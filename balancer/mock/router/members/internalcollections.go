@@ -87,7 +87,10 @@ func internalCollectionOf(c *call.Call, ns string) (internalCollection, bool) {
 		return internalCollection{}, false
 	}
 	all := internalCollections(c)
-	i, found := slices.BinarySearchFunc(all, ns, func(o internalCollection, ns string) int { return strings.Compare(o.ns, ns) })
+	i, found := slices.BinarySearchFunc(all, ns, func(o internalCollection, ns string) int {
+		return strings.Compare(o.ns,
+			ns)
+	})
 	if !found {
 		return internalCollection{}, false
 	}

@@ -105,11 +105,11 @@ func conversionError(format string, args ...any) (value.Value, error) {
 
 // conversion is the target type and the options of convert.
 type conversion struct {
-	to       bson.Type
-	format   string // for conversions between binary data and strings
-	base     int    // of numbers in strings; 0 for none
+	to            bson.Type
+	format        string // for conversions between binary data and strings
+	base          int    // of numbers in strings; 0 for none
 	conversions83 bool   // includes the conversions of 8.3
-	meter    *quota.Meter
+	meter         *quota.Meter
 }
 
 // convert converts a value to another type, as $convert does.
