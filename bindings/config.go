@@ -114,6 +114,3 @@ type Config struct {
 	// ParseURI parses the connection strings of Mongo() and connect(); nil uses the driver.
 	ParseURI func(ctx context.Context, uri string) (*options.ClientOptions, error)
 }
-
-// Guard checks commands; see [server.Guard].
-type Guard = server.Guard

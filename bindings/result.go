@@ -57,7 +57,7 @@ func (s *Shell) renderPage(cur *cursor.Cursor) string {
 		size = limit
 	}
 	items := cur.NextPage(size)
-	more := cur.MayHaveMore()
+	more := !cur.IsClosed()
 	if len(items) == 0 {
 		return ""
 	}

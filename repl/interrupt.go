@@ -41,7 +41,7 @@ func (l *loop[R]) runInterruptibly(ctx context.Context, f func(context.Context) 
 	for presses := 0; ; {
 		select {
 		case o := <-done:
-			if _, leaves := l.exitCode(o.err); o.err != nil && presses > 0 && !leaves {
+			if _, leaves := l.ExitCode(o.err); o.err != nil && presses > 0 && !leaves {
 				return "", errStopped
 			}
 			return o.text, o.err

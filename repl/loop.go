@@ -78,6 +78,12 @@ func Run[R any](ctx context.Context, shell Shell[R], cfg Config) (code int, err 
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.ExitCode == nil {
+		cfg.ExitCode = func(error) (int, bool) { return 0, false }
+	}
+	if cfg.Explain == nil {
+		cfg.Explain = func(err error) Failure { return Failure{Message: err.Error()} }
+	}
 	if cfg.DeferredOutput == nil {
 		cfg.DeferredOutput = new(DeferredOutput)
 	}
@@ -178,7 +184,7 @@ func (l *loop[R]) evaluate(ctx context.Context, source string) {
 		}
 		return l.shell.Render(ctx, result)
 	})
-	switch code, leaves := l.exitCode(err); {
+	switch code, leaves := l.ExitCode(err); {
 	case leaves:
 		l.exiting, l.code = true, code
 	case errors.Is(err, errAbandoned):
@@ -186,7 +192,7 @@ func (l *loop[R]) evaluate(ctx context.Context, source string) {
 	case errors.Is(err, errStopped), ctx.Err() != nil:
 		// The error was already printed, or the process is about to end.
 	case err != nil:
-		fmt.Fprintln(l.Out, l.explain(err).format(l.Color))
+		fmt.Fprintln(l.Out, l.Explain(err).format(l.Color))
 	case text != "":
 		l.showResult(ctx, text)
 	}
@@ -200,20 +206,6 @@ func (l *loop[R]) showResult(ctx context.Context, text string) {
 	}
 	awaitSignals()
 	l.forgetInterrupts()
-}
-
-func (l *loop[R]) exitCode(err error) (code int, leaves bool) {
-	if err == nil || l.ExitCode == nil {
-		return 0, false
-	}
-	return l.ExitCode(err)
-}
-
-func (l *loop[R]) explain(err error) Failure {
-	if l.Explain == nil {
-		return Failure{Message: err.Error()}
-	}
-	return l.Explain(err)
 }
 
 // remember stores an input for the keys that recall inputs and for later sessions, unless the input may

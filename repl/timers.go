@@ -151,7 +151,7 @@ func (l *loop[R]) runTimers(ctx context.Context) (read *answer, err error) {
 }
 
 func (l *loop[R]) leaves(err error) (bool, int) {
-	code, leaves := l.exitCode(err)
+	code, leaves := l.ExitCode(err)
 	return leaves, code
 }
 

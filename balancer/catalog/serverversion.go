@@ -34,6 +34,9 @@ func (v ServerVersion) Compare(o ServerVersion) int {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch))
 }
 
+// FCVAtLeast reports whether the version is the other version or a later one.
+func (v ServerVersion) AtLeast(o ServerVersion) bool { return v.Compare(o) >= 0 }
+
 // String returns the version, such as "8.0.20".
 func (v ServerVersion) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
 

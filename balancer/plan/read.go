@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // FormatVersion is the version of the JSON form of plans that Read supports.
@@ -30,6 +31,20 @@ func Read(r io.Reader) (*Plan, error) {
 	p, err := parsePlan(text)
 	if err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
+	}
+	return p, nil
+}
+
+// ReadFile works like Read, for a file.
+func ReadFile(path string) (*Plan, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // the file was opened for reading only
+	p, err := Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/placement"
+	"shardsh/bindings/plaintext"
 )
 
 // maxFixCommands is the maximum number of command lines that are shown for a finding, maxAuditDocuments
@@ -31,7 +32,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 				say("  …")
 				break
 			}
-			say("  %s", escapeLine(command))
+			say("  %s", plaintext.EscapeLine(command))
 		}
 	}
 	lines = append(lines, unknownLines("unsettled", r.Unsettled)...)
@@ -57,7 +58,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 func unknownLines(what string, list []string) (lines []string) {
 	shown := min(len(list), maxUnknown)
 	for _, text := range list[:shown] {
-		lines = append(lines, fmt.Sprintf("%s  %s.", what, escapeLine(text)))
+		lines = append(lines, fmt.Sprintf("%s  %s.", what, plaintext.EscapeLine(text)))
 	}
 	if more := len(list) - shown; more > 0 {
 		lines = append(lines, fmt.Sprintf("%s  %d more like these, which JSON lists.", what, more))
@@ -86,7 +87,7 @@ func auditDocuments(f placement.Finding) (lines []string) {
 		if i == maxAuditDocuments {
 			break
 		}
-		names = append(names, fmt.Sprintf("%s on %s", escapeLine(string(d.ID)), d.Shard))
+		names = append(names, fmt.Sprintf("%s on %s", plaintext.EscapeLine(string(d.ID)), d.Shard))
 	}
 	text := "  _id " + strings.Join(names, ", ")
 	if len(f.Documents) > maxAuditDocuments {

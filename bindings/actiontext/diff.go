@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/diff"
 	"shardsh/balancer/humanize"
+	"shardsh/bindings/plaintext"
 )
 
 // The maximum number of lines in a group of changes and in the table of data; --long shows all.
@@ -49,7 +50,7 @@ func momentText(m diff.SnapshotRef) string {
 	if name, _, _ := strings.Cut(m.Name, "?"); name != "" {
 		text = name + ", " + text
 	}
-	return escapeLine(text)
+	return plaintext.EscapeLine(text)
 }
 
 // diffHeadline counts the changes.
@@ -92,9 +93,9 @@ func (d *diffText) writeGroup(group diff.Group, changes []diff.Change) {
 			d.writeLine("  and %d more (--long shows all)", len(list)-i)
 			return
 		}
-		d.writeLine("  %s", escapeLine(c.Text+loggedText(c.Logged)))
+		d.writeLine("  %s", plaintext.EscapeLine(c.Text+loggedText(c.Logged)))
 		if d.long && len(c.Examples) > 0 {
-			d.writeLine("      such as those from %s", escapeLine(strings.Join(c.Examples, ", ")))
+			d.writeLine("      such as those from %s", plaintext.EscapeLine(strings.Join(c.Examples, ", ")))
 		}
 	}
 }
@@ -159,5 +160,5 @@ func (d *diffText) writeAmounts(name string, before, after diff.Amount) {
 			text += ", " + humanize.Count(-n.change, n.noun) + " fewer"
 		}
 	}
-	d.writeLine("  %-24s %s", escapeLine(name), text)
+	d.writeLine("  %-24s %s", plaintext.EscapeLine(name), text)
 }

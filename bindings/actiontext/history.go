@@ -20,13 +20,14 @@ func History(r action.AuditLogResult) string {
 		b.WriteString("The audit has no entries.\n")
 	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	escape := plaintext.EscapeLine // tabs, too, because they end columns
 	for _, record := range r.Records {
 		who := record.User
 		if record.MongoUser != "" {
 			who += " (" + record.MongoUser + ")"
 		}
-		fmt.Fprintf(table, "%s\t%s\ton %s\t%s\t%s\t%s\n", record.At.UTC().Format(time.DateTime+"Z"), escapeLine(who),
-			escapeLine(record.Host), escapeLine(record.Verb), escapeLine(recordSubject(record)), escapeLine(outcomeText(record)))
+		fmt.Fprintf(table, "%s\t%s\ton %s\t%s\t%s\t%s\n", record.At.UTC().Format(time.DateTime+"Z"), escape(who),
+			escape(record.Host), escape(record.Verb), escape(recordSubject(record)), escape(outcomeText(record)))
 	}
 	_ = table.Flush() // writes to a Builder do not fail
 	if r.Torn > 0 {
@@ -34,9 +35,6 @@ func History(r action.AuditLogResult) string {
 	}
 	return b.String()
 }
-
-// escapeLine makes control characters visible, tabs too, because they end columns.
-func escapeLine(text string) string { return plaintext.EscapeLine(text) }
 
 // recordSubject returns a run with its plan and its collections, or a command.
 func recordSubject(r audit.Record) string {

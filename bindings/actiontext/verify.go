@@ -8,6 +8,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/verify"
+	"shardsh/bindings/plaintext"
 )
 
 // maxDifferences is the maximum number of differing documents and ranges that are shown.
@@ -82,7 +83,7 @@ func differenceLines(d action.VerifyDifference) (lines []string) {
 		text := string(doc.Kind) + ": "
 		switch {
 		case doc.ID != nil:
-			text += "_id " + escapeLine(string(doc.ID))
+			text += "_id " + plaintext.EscapeLine(string(doc.ID))
 		case doc.Before != nil:
 			text += "a document with the hash " + doc.Before.String() + ", " + within
 		}
@@ -99,5 +100,5 @@ func boundText(id []byte, none string) string {
 	if len(id) == 0 {
 		return none
 	}
-	return escapeLine(strings.TrimSpace(string(id)))
+	return plaintext.EscapeLine(strings.TrimSpace(string(id)))
 }

@@ -1,6 +1,7 @@
 package assert
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -188,11 +189,7 @@ func (c *call) compare(a, b goja.Value) int {
 }
 
 func closeTo(a, b, places float64) bool {
-	scale := 1.0
-	for range int(places) {
-		scale *= 10
-	}
-	d := (a - b) * scale
+	d := (a - b) * math.Pow10(max(0, int(places)))
 	return d < 0.5 && d > -0.5
 }
 

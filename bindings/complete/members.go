@@ -1,7 +1,7 @@
 package complete
 
 import (
-	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -127,17 +127,13 @@ func (s *Completer) member(k resolved, name string) resolved {
 	if o == nil {
 		o = k.proto
 	}
-	for ; o != nil && !isProxy(o); o = o.Prototype() {
+	for ; o != nil && !values.IsProxy(o); o = o.Prototype() {
 		v, found := s.readOwn(o, name)
 		if found {
 			return s.resolvedValue(v)
 		}
 	}
 	return resolved{}
-}
-
-func isProxy(o *goja.Object) bool {
-	return o.ExportType() == reflect.TypeFor[goja.Proxy]()
 }
 
 // readOwn returns an object's own property. The value is nil if reading it could have side effects.
@@ -195,24 +191,16 @@ func (s *Completer) memberNames(k resolved) []string {
 
 // dotReachable returns the names of collections that can be typed after a dot.
 func dotReachable(names []string) []string {
-	var list []string
-	for _, n := range names {
-		fits := true
-		for part := range strings.SplitSeq(n, ".") {
-			fits = fits && isIdentifier(part)
-		}
-		if fits {
-			list = append(list, n)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(strings.Split(name, "."), func(part string) bool { return !isIdentifier(part) })
+	})
 }
 
 // members returns the names of an object's own and inherited properties, except those of every object.
 func (s *Completer) members(o *goja.Object) []string {
 	everything := s.JS.Runtime.NewObject().Prototype()
 	var words []string
-	for p := o; p != nil && p != everything && !isProxy(p); p = p.Prototype() {
+	for p := o; p != nil && p != everything && !values.IsProxy(p); p = p.Prototype() {
 		for _, name := range p.GetOwnPropertyNames() {
 			if name != "constructor" && isIdentifier(name) {
 				words = append(words, name)

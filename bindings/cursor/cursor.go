@@ -146,13 +146,23 @@ func (cur *Cursor) stages() bson.A {
 }
 
 // SetBatchSize sets the number of documents in a batch.
-func (cur *Cursor) SetBatchSize(n int32) { cur.batchSize, cur.batchSizeSet = n, true }
+func (cur *Cursor) SetBatchSize(n int32) {
+	cur.batchSize, cur.batchSizeSet = n, true
+	if cur.serverCursor != nil {
+		cur.serverCursor.SetBatchSize(n)
+	}
+}
 
 // SetReadPreference sets where to read from; nil means the read preference of the connection.
 func (cur *Cursor) SetReadPreference(p *readpref.ReadPref) { cur.readPreference = p }
 
-// SetMaxAwait sets the maximum time that an open cursor waits for documents.
-func (cur *Cursor) SetMaxAwait(d time.Duration) { cur.serverCursor.SetMaxAwaitTime(d) }
+// SetMaxAwait sets the maximum time that the cursor waits for documents.
+func (cur *Cursor) SetMaxAwait(d time.Duration) {
+	cur.maxAwait = d
+	if cur.serverCursor != nil {
+		cur.serverCursor.SetMaxAwaitTime(d)
+	}
+}
 
 // ClosedBeforeOpen reports whether a cursor was closed before it was sent.
 func (cur *Cursor) ClosedBeforeOpen() bool { return cur.serverCursor == nil && cur.closed }
@@ -245,8 +255,8 @@ func (cur *Cursor) isExhausted() bool {
 	return cur.closed || cur.serverCursor != nil && cur.serverCursor.ID() == 0
 }
 
-// isClosed reports whether no more documents will be returned.
-func (cur *Cursor) isClosed() bool { return cur.isExhausted() && cur.buffered() == 0 }
+// IsClosed reports whether no more documents will be returned.
+func (cur *Cursor) IsClosed() bool { return cur.isExhausted() && cur.buffered() == 0 }
 
 // buffered returns how many documents were read but not returned.
 func (cur *Cursor) buffered() int {
@@ -275,6 +285,3 @@ func (cur *Cursor) NextPage(n int) []any {
 	}
 	return items
 }
-
-// MayHaveMore reports whether the shell offers "it" (rules/04-command-line-and-prompt §2.6).
-func (cur *Cursor) MayHaveMore() bool { return !cur.isClosed() }

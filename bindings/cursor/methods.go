@@ -32,17 +32,11 @@ func methods() script.Methods[*Cursor] {
 			if !goja.IsNumber(c.Arg(0)) {
 				c.JS.Throw("MongoInvalidArgumentError", "Argument for maxAwaitTimeMS must be a number")
 			}
-			cur.maxAwait = time.Duration(c.Arg(0).ToInteger()) * time.Millisecond
-			if cur.serverCursor != nil {
-				cur.serverCursor.SetMaxAwaitTime(cur.maxAwait)
-			}
+			cur.SetMaxAwait(time.Duration(c.Arg(0).ToInteger()) * time.Millisecond)
 			return c.This
 		}, "Limits how long a tailable cursor waits."},
 		{"batchSize", "n:any", func(c *script.Call, cur *Cursor) goja.Value {
 			cur.SetBatchSize(int32(integerArg(c, 0, "batchSize")))
-			if cur.serverCursor != nil {
-				cur.serverCursor.SetBatchSize(cur.batchSize)
-			}
 			return c.This
 		}, "Sets how many documents come in one batch."},
 		{"readConcern", "level:string", func(c *script.Call, cur *Cursor) goja.Value {
@@ -66,7 +60,7 @@ func methods() script.Methods[*Cursor] {
 		}, "Lets the server use disk for sorting."},
 		{"tailable", "options?:object", func(c *script.Call, cur *Cursor) goja.Value {
 			cur.SetOption("tailable", true)
-			if v := script.Property(c.Object(0), "awaitData"); v != nil && v.ToBoolean() {
+			if script.Flag(c.Object(0), "awaitData", false) {
 				cur.SetOption("awaitData", true)
 			}
 			return c.This
@@ -91,7 +85,7 @@ func methods() script.Methods[*Cursor] {
 		{"finish", "", func(_ *script.Call, cur *Cursor) goja.Value { return cur.ExplainOutput() },
 			"Returns the plan of an explained query."},
 		{"tryNext", "", func(c *script.Call, cur *Cursor) goja.Value {
-			if cur.IsChangeStream && cur.isClosed() {
+			if cur.IsChangeStream && cur.IsClosed() {
 				c.JS.Throw(script.RuntimeErrorName, "Cannot call tryNext on closed cursor")
 			}
 			if cur.peeked == nil && !cur.advance(true) {
@@ -120,10 +114,10 @@ func methods() script.Methods[*Cursor] {
 		{"count", "", cursorCount, "Counts the documents of the query."},
 		{"size", "", cursorCount, "The same as count."},
 		{"explain", "verbosity?:any", cursorExplain, "Returns the plan of the query."},
-		{"isClosed", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.isClosed()) },
+		{"isClosed", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.IsClosed()) },
 			"Returns whether the server has closed the cursor."},
 		{"isExhausted", "", func(c *script.Call, cur *Cursor) goja.Value {
-			return c.JS.Runtime.ToValue(cur.isClosed())
+			return c.JS.Runtime.ToValue(cur.IsClosed())
 		}, "Returns whether the cursor is closed and every document was read."},
 		{"objsLeftInBatch", "", func(c *script.Call, cur *Cursor) goja.Value { return c.JS.Runtime.ToValue(cur.buffered()) },
 			"Returns how many documents are at hand."},

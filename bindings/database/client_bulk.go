@@ -32,13 +32,7 @@ func (d *Database) clientBulkWrite(c *script.Call) goja.Value {
 		b.add(c, i, v)
 	}
 	options := c.Object(1)
-	is := func(name string, otherwise bool) bool {
-		if v := script.Property(options, name); v != nil {
-			return v.ToBoolean()
-		}
-		return otherwise
-	}
-	ordered, verbose := is("ordered", true), is("verboseResults", false)
+	ordered, verbose := script.Flag(options, "ordered", true), script.Flag(options, "verboseResults", false)
 	body := server.Command("bulkWrite",
 		bson.E{Key: "errorsOnly", Value: !verbose}, bson.E{Key: "ordered", Value: ordered},
 		bson.E{Key: "ops", Value: b.ops}, bson.E{Key: "nsInfo", Value: b.namespaces})
@@ -134,7 +128,7 @@ func (b *clientBulk) newResult(c *script.Call, admin *Database, reply bson.Raw, 
 	}
 	failures := newMap(c.JS)
 	failed := false
-	for _, doc := range admin.readAllBatches(c, reply) {
+	for _, doc := range admin.readAllBatches(reply) {
 		i := int(rawdoc.Int(doc, "idx"))
 		if rawdoc.Int(doc, "ok") != 1 {
 			failed = true
@@ -190,7 +184,7 @@ func (b *clientBulk) addOperationResult(c *script.Call, o *goja.Object, i int, d
 }
 
 // readAllBatches returns all documents of a reply's cursor.
-func (d *Database) readAllBatches(_ *script.Call, reply bson.Raw) []bson.Raw {
+func (d *Database) readAllBatches(reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
 	batch := server.FirstBatch(reply)
 	for {

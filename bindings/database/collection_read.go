@@ -86,12 +86,17 @@ func readPreferenceOption(js *script.Engine, options goja.Value) *readpref.ReadP
 	return server.ParseReadPreference(js, part("mode"), part("tags"), part("hedge"))
 }
 
-func (coll *Collection) find(c *script.Call) *cursor.Cursor {
+// findBody returns the command of find and findOne, without options.
+func (coll *Collection) findBody(c *script.Call) bson.D {
 	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: filterArg(c, 0)}}
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
 		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
 	}
-	cur := coll.host.Cursors.New(coll.database, cursor.Find, c.JS.Merge(body, c.Arg(2),
+	return body
+}
+
+func (coll *Collection) find(c *script.Call) *cursor.Cursor {
+	cur := coll.host.Cursors.New(coll.database, cursor.Find, c.JS.Merge(coll.findBody(c), c.Arg(2),
 		append(shellOnlyOptions, "tailable", "awaitData", "maxAwaitTimeMS")...))
 	cur.Collection = coll.name
 	cur.SetReadPreference(readPreferenceOption(c.JS, c.Arg(2)))
@@ -102,22 +107,17 @@ func (coll *Collection) find(c *script.Call) *cursor.Cursor {
 		if v := script.Property(o, "limit"); v != nil {
 			cur.SetLimit(v.ToInteger())
 		}
-		if v := script.Property(o, "tailable"); v != nil && v.ToBoolean() {
-			cur.SetOption("tailable", true)
-		}
-		if v := script.Property(o, "awaitData"); v != nil && v.ToBoolean() {
-			cur.SetOption("awaitData", true)
+		for _, name := range []string{"tailable", "awaitData"} {
+			if script.Flag(o, name, false) {
+				cur.SetOption(name, true)
+			}
 		}
 	}
 	return cur
 }
 
 func collFindOne(c *script.Call, coll *Collection) goja.Value {
-	body := bson.D{{Key: "find", Value: coll.name}, {Key: "filter", Value: filterArg(c, 0)}}
-	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
-		body = append(body, bson.E{Key: "projection", Value: c.JS.Document(c.Arg(1))})
-	}
-	body = c.JS.Merge(body, c.Arg(2), append(shellOnlyOptions, "limit")...)
+	body := c.JS.Merge(coll.findBody(c), c.Arg(2), append(shellOnlyOptions, "limit")...)
 	body = append(body, bson.E{Key: "limit", Value: int32(1)})
 	reply := coll.host.Gateway.MustSend(coll.database.Request(coll.database.WithReadOptions(body), server.Repeatable,
 		server.ReadFrom(readPreferenceOption(c.JS, c.Arg(2)))))

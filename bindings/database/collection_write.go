@@ -113,8 +113,7 @@ func collSave(c *script.Call, coll *Collection) goja.Value {
 
 func (coll *Collection) update(c *script.Call, multi bool) goja.Value {
 	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ParseUpdateDocument(c.JS, c.Arg(1)), c.Object(2),
-		multi),
-		c.Object(2))
+		multi), c.Object(2))
 }
 
 func (coll *Collection) runUpdate(c *script.Call, op write.Op, options *goja.Object) goja.Value {
@@ -133,11 +132,9 @@ func collReplaceOne(c *script.Call, coll *Collection) goja.Value {
 func collUpdate(c *script.Call, coll *Collection) goja.Value {
 	c.JS.Out.WarnDeprecated("Collection.update() is deprecated. Use updateOne, updateMany, or bulkWrite.")
 	options := c.Object(2)
-	multi := c.Arg(3).ToBoolean()
+	multi := script.Flag(options, "multi", c.Arg(3).ToBoolean())
 	if options == nil {
 		options = c.JS.NewObject("upsert", c.Arg(2).ToBoolean())
-	} else if v := script.Property(options, "multi"); v != nil {
-		multi = v.ToBoolean()
 	}
 	return coll.runUpdate(c, write.UpdateOp(c.JS, c.Object(0), write.ParseUpdateDocument(c.JS, c.Arg(1)), options, multi),
 		options)
@@ -154,11 +151,12 @@ func collRemove(c *script.Call, coll *Collection) goja.Value {
 	c.JS.Out.WarnDeprecated("Collection.remove() is deprecated. " +
 		"Use deleteOne, deleteMany, findOneAndDelete, or bulkWrite.")
 	options := c.Object(1)
-	one := options == nil && c.Arg(1).ToBoolean()
-	if v := script.Property(options, "justOne"); v != nil {
-		one = v.ToBoolean()
-	}
-	return coll.delete(c, options, one)
+	return coll.delete(c, options, removesOne(c, options))
+}
+
+// removesOne reports whether remove() is to remove one document only: the boolean of the old shell says so.
+func removesOne(c *script.Call, options *goja.Object) bool {
+	return script.Flag(options, "justOne", options == nil && c.Arg(1).ToBoolean())
 }
 
 // findOneAndChange runs findAndModify; without an update it removes the document.
@@ -170,10 +168,9 @@ func (coll *Collection) findOneAndChangeBody(c *script.Call, update *bson.RawVal
 	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(c.Arg(0))},
 		{Key: "remove", Value: update == nil}}
 	if update != nil {
-		upsert := script.Property(options, "upsert")
 		body = append(body,
 			bson.E{Key: "new", Value: returnsNewDocument(c, options)},
-			bson.E{Key: "upsert", Value: upsert != nil && upsert.ToBoolean()},
+			bson.E{Key: "upsert", Value: script.Flag(options, "upsert", false)},
 			bson.E{Key: "update", Value: *update},
 		)
 	}
@@ -197,7 +194,7 @@ func returnsNewDocument(c *script.Call, options *goja.Object) bool {
 		return !v.ToBoolean()
 	}
 	for _, name := range []string{"returnNewDocument", "new"} {
-		if v := script.Property(options, name); v != nil && v.ToBoolean() {
+		if script.Flag(options, name, false) {
 			return true
 		}
 	}
@@ -215,7 +212,7 @@ func (coll *Collection) findAndModify(c *script.Call, body bson.D, options *goja
 	}
 	coll.host.Gateway.CheckWriteConcern(reply)
 	for _, name := range []string{"includeResultMetadata", "rawResult"} {
-		if v := script.Property(options, name); v != nil && v.ToBoolean() {
+		if script.Flag(options, name, false) {
 			return coll.host.Display.ReplyValue(reply)
 		}
 	}
@@ -233,8 +230,7 @@ func collFindAndModify(c *script.Call, coll *Collection) goja.Value {
 func (coll *Collection) findAndModifyBody(c *script.Call) bson.D {
 	o := c.Object(0)
 	requireProperties(c, o, "query")
-	update, remove := script.Property(o, "update"), script.Property(o, "remove")
-	if update == nil && (remove == nil || !remove.ToBoolean()) {
+	if script.Property(o, "update") == nil && !script.Flag(o, "remove", false) {
 		c.JS.ThrowInvalid("Must specify options.update or options.remove")
 	}
 	body := bson.D{{Key: "findAndModify", Value: coll.name}, {Key: "query", Value: c.JS.Document(o.Get("query"))}}

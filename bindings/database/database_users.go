@@ -111,7 +111,7 @@ func createRole(c *script.Call, d *Database) goja.Value {
 
 // refuseField throws if a document contains the field of the command's name.
 func refuseField(c *script.Call, o *goja.Object, name string) {
-	if v := script.Property(o, name); v != nil && v.ToBoolean() {
+	if script.Flag(o, name, false) {
 		c.JS.ThrowInvalid("Cannot set %s field in helper method", name)
 	}
 }

@@ -62,18 +62,13 @@ func explainMethods() script.Methods[*explainable] {
 		}, "Explains a distinct."},
 		{"update", "filter:object update:object options?:object", func(c *script.Call, e *explainable) goja.Value {
 			options := c.Object(2)
-			multi := script.Property(options, "multi")
 			u := c.JS.BSONValue(c.Arg(1)) // as in update(), this may be a replacement
-			op := write.UpdateOp(c.JS, c.Object(0), &u, options, multi != nil && multi.ToBoolean())
+			op := write.UpdateOp(c.JS, c.Object(0), &u, options, script.Flag(options, "multi", false))
 			return e.explain(c, bson.D{{Key: "update", Value: e.coll.name}, {Key: "updates", Value: bson.A{op.Doc}}})
 		}, "Explains an update."},
 		{"remove", "filter:object options?:boolean|object", func(c *script.Call, e *explainable) goja.Value {
 			options := c.Object(1)
-			one := options == nil && c.Arg(1).ToBoolean()
-			if v := script.Property(options, "justOne"); v != nil {
-				one = v.ToBoolean()
-			}
-			op := write.DeleteOp(c.JS, c.Object(0), options, one)
+			op := write.DeleteOp(c.JS, c.Object(0), options, removesOne(c, options))
 			return e.explain(c, bson.D{{Key: "delete", Value: e.coll.name}, {Key: "deletes", Value: bson.A{op.Doc}}})
 		}, "Explains a delete."},
 		{"findAndModify", "options:object", func(c *script.Call, e *explainable) goja.Value {

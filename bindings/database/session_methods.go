@@ -60,8 +60,7 @@ func sessionOptions(js *script.Engine, from *goja.Object) *goja.Object {
 			script.Must(given.Set(name, v))
 		}
 	}
-	is := func(name string) bool { v := script.Property(given, name); return v != nil && v.ToBoolean() }
-	if is("causalConsistency") && is("snapshot") {
+	if script.Flag(given, "causalConsistency", false) && script.Flag(given, "snapshot", false) {
 		js.Throw("MongoInvalidArgumentError", "Properties \"causalConsistency\" and \"snapshot\" are mutually exclusive")
 	}
 	return given
@@ -98,11 +97,8 @@ func transactionOptions(c *script.Call, o *goja.Object) *options.TransactionOpti
 
 // isCausal reports whether the session is causally consistent, which is the default.
 func (sess *Session) isCausal() bool {
-	is := func(name string, or bool) bool {
-		v := script.Property(sess.optionsObject, name)
-		return v == nil && or || v != nil && v.ToBoolean()
-	}
-	return is("causalConsistency", true) && !is("snapshot", false)
+	o := sess.optionsObject
+	return script.Flag(o, "causalConsistency", true) && !script.Flag(o, "snapshot", false)
 }
 
 // withAfterClusterTime adds afterClusterTime to the reads of a causally consistent session, because a
@@ -141,7 +137,7 @@ func sessionMethods() script.Methods[*Session] {
 			return nil
 		}, "Starts a transaction."},
 		{"commitTransaction", "", func(c *script.Call, sess *Session) goja.Value {
-			sess.checkTransactionStep(c, sess.commit(c.JS.Context()))
+			sess.checkTransactionStep(c, sess.driverSession.CommitTransaction(c.JS.Context()))
 			return nil
 		}, "Commits the transaction."},
 		{"abortTransaction", "", func(c *script.Call, sess *Session) goja.Value {
@@ -210,10 +206,6 @@ func (sess *Session) startTransaction(c *script.Call, o *goja.Object) error {
 		return sess.conn.StartTransaction(sess.driverSession)
 	}
 	return sess.conn.StartTransaction(sess.driverSession, transactionOptions(c, o))
-}
-
-func (sess *Session) commit(ctx context.Context) error {
-	return sess.driverSession.CommitTransaction(ctx)
 }
 
 // checkTransactionStep throws the error of a transaction step.
@@ -334,7 +326,7 @@ func (t *transactionTries) commit() (ended bool) {
 // transaction has to be retried.
 func (sess *Session) commitUntilKnown(c *script.Call, end time.Time) (retryTransaction bool, err error) {
 	for {
-		err = sess.commit(c.JS.Context())
+		err = sess.driverSession.CommitTransaction(c.JS.Context())
 		var command mongo.CommandError
 		if err == nil || c.JS.Context().Err() != nil || !errors.As(err, &command) || !c.JS.Clock.Now().Before(end) {
 			return false, err

@@ -90,10 +90,7 @@ type drawing struct {
 }
 
 func (d *drawing) paint(style, text string) string {
-	if !d.options.Color || style == "" || text == "" {
-		return text
-	}
-	return "\x1b[" + style + "m" + text + "\x1b[0m"
+	return plaintext.Paint(d.options.Color, style, text)
 }
 
 func (d *drawing) writeLine(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
@@ -256,7 +253,7 @@ func copyRunes(row []string, text []rune) {
 	}
 }
 
-// shortKey works like Bound, but omits the names of types; it is used for narrow columns.
+// shortKey works like BoundText, but omits the names of types; it is used for narrow columns.
 func shortKey(values []bson.RawValue) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

@@ -2,7 +2,6 @@ package display
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -20,7 +19,7 @@ func (d *Display) OldJSON(v goja.Value, oneLine bool) string {
 	case goja.IsUndefined(v):
 		return "undefined"
 	case goja.IsString(v):
-		return plaintext.EscapeJSON(JSONString(v.String()))
+		return plaintext.EscapeJSON(humanize.TextLiteral(v.String()))
 	}
 	if _, ok := goja.AssertFunction(v); ok {
 		return v.String() // text of the script itself
@@ -33,17 +32,6 @@ func (d *Display) OldJSON(v goja.Value, oneLine bool) string {
 		return v.String()
 	}
 	return plaintext.EscapeJSON(OldJSON(raw, "", oneLine))
-}
-
-// JSONString returns a string as a JSON string.
-func JSONString(text string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil {
-		return text
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // OldJSON formats a BSON value as the old shell's JSON.
@@ -66,7 +54,7 @@ func oldContainer(doc bson.Raw, open, end string, named bool, indent string, one
 	for i, el := range elems {
 		text := OldJSON(el.Value(), indent+"\t", oneLine)
 		if named {
-			text = JSONString(el.Key()) + " : " + text
+			text = humanize.TextLiteral(el.Key()) + " : " + text
 		}
 		parts[i] = text
 	}
@@ -80,7 +68,7 @@ func oldContainer(doc bson.Raw, open, end string, named bool, indent string, one
 func oldScalar(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeString:
-		return JSONString(v.StringValue())
+		return humanize.TextLiteral(v.StringValue())
 	case bson.TypeDouble:
 		return plaintext.PlainNumber(v.Double())
 	case bson.TypeInt32:
@@ -119,7 +107,7 @@ func oldScalar(v bson.RawValue) string {
 		}
 		return fmt.Sprintf("BinData(%d,%q)", subtype, base64.StdEncoding.EncodeToString(data))
 	case bson.TypeSymbol:
-		return JSONString(v.Symbol())
+		return humanize.TextLiteral(v.Symbol())
 	case bson.TypeJavaScript:
 		return v.JavaScript()
 	}

@@ -226,17 +226,8 @@ func rangeText(s plan.Step) string {
 // writeMore writes how many rows are not shown.
 func (p *page) writeMore(n int) {
 	if n > 0 {
-		p.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", groupDigits(n)))
+		p.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", humanize.Number(n)))
 	}
-}
-
-// groupDigits formats a number in groups of three digits.
-func groupDigits(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 func (p *page) writeGrid(rows [][]string, right ...int) {

@@ -62,16 +62,8 @@ func (p *page) writeWrapped(column int, text string) {
 	}
 }
 
-// wrapText breaks a text only at spaces.
-func wrapText(text string, width int) (list []string) {
-	line := ""
-	for word := range strings.FieldsSeq(plaintext.EscapeLine(text)) {
-		if line != "" && twwidth.Width(line)+1+twwidth.Width(word) > width {
-			list, line = append(list, line), ""
-		}
-		line = strings.TrimLeft(line+" "+word, " ")
-	}
-	return append(list, line)
+func wrapText(text string, width int) []string {
+	return plaintext.WrapAtSpaces(plaintext.EscapeLine(text), width)
 }
 
 func (p *page) writeFindings(title string, list []diagnosis.Finding, now time.Time) {

@@ -174,13 +174,13 @@ func (c comparisonTable) writeTable(letters map[int]string) {
 		}
 		return "on"
 	})
-	c.writeRow("moves", func(a whatif.Outcome) string { return groupDigits(a.Plan.Totals.Moves) })
+	c.writeRow("moves", func(a whatif.Outcome) string { return humanize.Number(a.Plan.Totals.Moves) })
 	if c.o.Alternatives[0].UnderWay > 0 {
-		c.writeRow("  under way", func(a whatif.Outcome) string { return groupDigits(a.UnderWay) })
+		c.writeRow("  under way", func(a whatif.Outcome) string { return humanize.Number(a.UnderWay) })
 	}
 	c.writeRow("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
 	c.writeRow("splits, merges", func(a whatif.Outcome) string {
-		return fmt.Sprintf("%s, %s", groupDigits(a.Plan.Totals.Splits), groupDigits(a.Plan.Totals.Merges))
+		return fmt.Sprintf("%s, %s", humanize.Number(a.Plan.Totals.Splits), humanize.Number(a.Plan.Totals.Merges))
 	})
 	c.writeTimes()
 	c.writeRow("blocked", func(a whatif.Outcome) string {
@@ -270,9 +270,7 @@ func (c comparisonTable) writeRows(title string, most int, names []string, weigh
 	for _, name := range shown {
 		c.writeCells("  "+name, func(i int) string { return cell(i, name) })
 	}
-	if n := len(names) - len(shown); n > 0 {
-		c.writeLine(2, fmt.Sprintf("… %s more: --all, or text(true) at the prompt", groupDigits(n)))
-	}
+	c.writeMore(len(names) - len(shown))
 }
 
 // writeShards writes the final size of each shard; the shards that change most come first.

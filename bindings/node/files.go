@@ -139,15 +139,10 @@ func (s *Globals) readDir(path string) []fs.DirEntry {
 }
 
 // checkMayWrite throws if the sandbox forbids writing files.
-func (s *Globals) checkMayWrite() { s.throwRefusal(s.cfg.Sandbox.CheckWrite()) }
+func (s *Globals) checkMayWrite() { s.JS.Check(s.cfg.Sandbox.CheckWrite()) }
 
 // checkMayRead throws if the sandbox forbids reading a path.
-func (s *Globals) checkMayRead(path string) { s.throwRefusal(s.cfg.Sandbox.CheckRead(path)) }
-
-// throwRefusal throws an error of the sandbox, unless it is nil.
-func (s *Globals) throwRefusal(err error) {
-	s.JS.Check(err)
-}
+func (s *Globals) checkMayRead(path string) { s.JS.Check(s.cfg.Sandbox.CheckRead(path)) }
 
 // openFlags are the flags with which Node's fs opens a file for writing.
 var openFlags = map[string]int{
@@ -198,6 +193,22 @@ func (s *Globals) writeFile(path, text string, flag int, mode os.FileMode) {
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		s.JS.Rethrow(script.FileError(err, "write", path))
+	}
+}
+
+// copyFile copies a file with its permissions.
+func (s *Globals) copyFile(from, to string) {
+	text := s.readFile(from)
+	info, err := os.Stat(from)
+	if err != nil {
+		s.JS.Rethrow(script.FileError(err, "copyfile", from))
+	}
+	mode := info.Mode().Perm()
+	s.writeFile(to, text, openFlags["w"], mode)
+	if copied, err := os.Stat(to); err == nil && copied.Mode().IsRegular() && copied.Mode().Perm() != mode {
+		if err := os.Chmod(to, mode); err != nil {
+			s.JS.Rethrow(script.FileError(err, "copyfile", to))
+		}
 	}
 }
 

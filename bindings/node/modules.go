@@ -44,12 +44,13 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 	})))
 }
 
-// baseName returns the last part of a path; empty for an empty path.
+// baseName returns the last part of a path; empty for an empty path and for a root.
 func baseName(path string) string {
-	if path == "" {
+	base := filepath.Base(path)
+	if path == "" || base == string(filepath.Separator) {
 		return ""
 	}
-	return filepath.Base(path)
+	return base
 }
 
 // dirName returns a path without its last part.
@@ -71,7 +72,24 @@ func normalizePath(path string) string {
 
 // extension returns the extension of a path with its dot. The dot that begins a name begins no extension.
 func extension(path string) string {
-	return filepath.Ext(strings.TrimPrefix(filepath.Base(path), "."))
+	base := filepath.Base(path)
+	if base == ".." {
+		return ""
+	}
+	return filepath.Ext(strings.TrimPrefix(base, "."))
+}
+
+// resolvePath returns the absolute path that the parts lead to, one after the other, as Node's path.resolve.
+func (s *Globals) resolvePath(parts ...string) string {
+	path := s.workingDirectory()
+	for _, part := range parts {
+		if filepath.IsAbs(part) {
+			path = part
+		} else {
+			path = filepath.Join(path, part)
+		}
+	}
+	return filepath.Clean(path)
 }
 
 // newFS returns the module fs: the synchronous functions that scripts use.
@@ -87,11 +105,11 @@ func (s *Globals) newFS() *goja.Object {
 	m.add("rmSync", func(c *call) any {
 		c.globals.checkMayWrite()
 		remove := removeFile
-		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
+		if script.Flag(c.Object(1), "recursive", false) {
 			remove = os.RemoveAll
 		}
-		force := script.Property(c.Object(1), "force")
-		if err := remove(c.Text(0)); err != nil && (force == nil || !force.ToBoolean() || !os.IsNotExist(err)) {
+		force := script.Flag(c.Object(1), "force", false)
+		if err := remove(c.Text(0)); err != nil && !(force && os.IsNotExist(err)) {
 			c.JS.Rethrow(script.FileError(err, "rm", c.Text(0)))
 		}
 		return nil
@@ -104,7 +122,7 @@ func (s *Globals) newFS() *goja.Object {
 		return nil
 	})
 	m.add("copyFileSync", func(c *call) any {
-		c.globals.writeFile(c.Text(1), c.globals.readFile(c.Text(0)), openFlags["w"], newFileMode)
+		c.globals.copyFile(c.Text(0), c.Text(1))
 		return nil
 	})
 	m.add("mkdtempSync", func(c *call) any {
@@ -143,7 +161,7 @@ func (s *Globals) newFS() *goja.Object {
 	m.add("mkdirSync", func(c *call) any {
 		c.globals.checkMayWrite()
 		mkdir := os.Mkdir
-		if v := script.Property(c.Object(1), "recursive"); v != nil && v.ToBoolean() {
+		if script.Flag(c.Object(1), "recursive", false) {
 			mkdir = os.MkdirAll
 		}
 		if err := mkdir(c.Text(0), 0o777); err != nil {
@@ -182,17 +200,7 @@ func (s *Globals) newPath() *goja.Object {
 		parts := slices.DeleteFunc(texts(c), func(part string) bool { return part == "" })
 		return normalizePath(strings.Join(parts, string(filepath.Separator)))
 	})
-	m.add("resolve", func(c *call) any {
-		path := c.globals.workingDirectory()
-		for _, p := range texts(c) {
-			if filepath.IsAbs(p) {
-				path = p
-			} else {
-				path = filepath.Join(path, p)
-			}
-		}
-		return filepath.Clean(path)
-	})
+	m.add("resolve", func(c *call) any { return c.globals.resolvePath(texts(c)...) })
 	m.add("dirname", func(c *call) any { return dirName(c.Text(0)) })
 	m.add("basename", func(c *call) any {
 		base := baseName(c.Text(0))
@@ -205,9 +213,13 @@ func (s *Globals) newPath() *goja.Object {
 	m.add("normalize", func(c *call) any { return normalizePath(c.Text(0)) })
 	m.add("isAbsolute", func(c *call) any { return filepath.IsAbs(c.Text(0)) })
 	m.add("relative", func(c *call) any {
-		rel, err := filepath.Rel(c.Text(0), c.Text(1))
-		if err != nil {
-			return c.Text(1)
+		to := c.globals.resolvePath(c.Text(1))
+		rel, err := filepath.Rel(c.globals.resolvePath(c.Text(0)), to)
+		switch {
+		case err != nil:
+			return to // it is on another volume
+		case rel == ".":
+			return ""
 		}
 		return rel
 	})

@@ -116,7 +116,7 @@ func (s *Globals) newEnv() *goja.Object {
 		}
 		if refused := s.cfg.Sandbox.CheckEnv(name); refused != nil {
 			getter := s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
-				s.throwRefusal(refused)
+				s.JS.Check(refused)
 				return nil
 			})
 			script.Must(env.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -131,7 +131,7 @@ func (s *Globals) newEnv() *goja.Object {
 }
 
 // checkMayReadEnv throws if scripts may not read an environment variable.
-func (s *Globals) checkMayReadEnv(name string) { s.throwRefusal(s.cfg.Sandbox.CheckEnv(name)) }
+func (s *Globals) checkMayReadEnv(name string) { s.JS.Check(s.cfg.Sandbox.CheckEnv(name)) }
 
 func (s *Globals) memoryUsage() goja.Value {
 	var m runtime.MemStats

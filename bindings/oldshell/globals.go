@@ -41,17 +41,14 @@ type Sharding interface {
 
 // Globals returns the functions of the old shell (rules/04-values-and-language §4.11).
 func (h Host) Globals() script.Globals {
+	tojson := func(c *script.Call) goja.Value {
+		return c.JS.Runtime.ToValue(h.toJSONArgument(c, c.Arg(2).ToBoolean()))
+	}
 	return script.Globals{
-		{"tojson", "", func(c *script.Call) goja.Value {
-			return c.JS.Runtime.ToValue(h.toJSONArgument(c, c.Arg(2).ToBoolean()))
-		},
-			"Returns a value as the old shell's JSON."},
+		{"tojson", "", tojson, "Returns a value as the old shell's JSON."},
 		{"tojsononeline", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(h.JSON(c.Arg(0), true)) },
 			"Returns a value as JSON on one line."},
-		{"tojsonObject", "", func(c *script.Call) goja.Value {
-			return c.JS.Runtime.ToValue(h.toJSONArgument(c, c.Arg(2).ToBoolean()))
-		},
-			""},
+		{"tojsonObject", "", tojson, ""},
 		{"printShardingStatus", "configDB?:any verbose?:any", func(c *script.Call) goja.Value {
 			d := server.RequireDatabase(c.JS, h.Current.ServerDatabase())
 			config, verbose := d.Sibling("config"), c.Arg(1).ToBoolean()

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/rawdoc"
 )
 
 const (
@@ -49,7 +50,7 @@ func (m *clusterMock) copyDatabase(ctx context.Context, from *source, database s
 		return
 	}
 	for _, c := range list {
-		name := nameOf(c)
+		name := rawdoc.Text(c, "name")
 		m.noteExisting(database + "." + name)
 		if strings.HasPrefix(name, "system.") || m.snapshot.Collection(database+"."+name) != nil {
 			continue
@@ -61,7 +62,7 @@ func (m *clusterMock) copyDatabase(ctx context.Context, from *source, database s
 			command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 		if reply := m.run(ctx, database, command); isFailure(reply) {
-			m.addNote(database+"."+name, "can't be made on the mock: %s", errmsg(reply))
+			m.addNote(database+"."+name, "can't be made on the mock: %s", rawdoc.Text(reply, "errmsg"))
 		}
 	}
 }
@@ -74,11 +75,11 @@ func (m *clusterMock) copyContents(ctx context.Context, from *source, database, 
 	if err != nil { // a view
 		return
 	}
-	indexes = slices.DeleteFunc(indexes, func(i bson.Raw) bool { return nameOf(i) == "_id_" })
+	indexes = slices.DeleteFunc(indexes, func(i bson.Raw) bool { return rawdoc.Text(i, "name") == "_id_" })
 	if len(indexes) > 0 {
 		command := bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: indexes}}
 		if reply := m.run(ctx, database, command); isFailure(reply) {
-			m.addNote(ns, "its indexes can't be made on the mock: %s", errmsg(reply))
+			m.addNote(ns, "its indexes can't be made on the mock: %s", rawdoc.Text(reply, "errmsg"))
 		}
 	}
 	if c := m.snapshot.Collection(ns); c != nil && !c.Unsplittable {
@@ -99,7 +100,7 @@ func (m *clusterMock) copyContents(ctx context.Context, from *source, database, 
 	case len(documents) > 0:
 		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
 		if reply := m.run(ctx, database, command); isFailure(reply) {
-			m.addNote(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
+			m.addNote(ns, "its documents can't be brought into the rehearsal: %s", rawdoc.Text(reply, "errmsg"))
 		}
 	}
 }
@@ -119,21 +120,18 @@ func (m *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Requ
 		}
 		for _, doc := range catalog.Documents(reply.Lookup(field)) {
 			if reply := m.run(ctx, req.Database, make(doc)); isFailure(reply) {
-				m.addNote(req.Database, "%s", errmsg(reply))
+				m.addNote(req.Database, "%s", rawdoc.Text(reply, "errmsg"))
 			}
 		}
 		return true
 	}
 	_ = of("rolesInfo", "roles", func(doc bson.Raw) bson.D {
-		name, _ := doc.Lookup("role").StringValueOK()
-		return bson.D{{Key: "createRole", Value: name}, {Key: "privileges", Value: doc.Lookup("privileges")},
-			{Key: "roles", Value: bson.A{}}}
+		return bson.D{{Key: "createRole", Value: rawdoc.Text(doc, "role")},
+			{Key: "privileges", Value: doc.Lookup("privileges")}, {Key: "roles", Value: bson.A{}}}
 	}) && of("rolesInfo", "roles", func(doc bson.Raw) bson.D { // roles may contain each other
-		name, _ := doc.Lookup("role").StringValueOK()
-		return bson.D{{Key: "updateRole", Value: name}, {Key: "roles", Value: doc.Lookup("roles")}}
+		return bson.D{{Key: "updateRole", Value: rawdoc.Text(doc, "role")}, {Key: "roles", Value: doc.Lookup("roles")}}
 	}) && of("usersInfo", "users", func(doc bson.Raw) bson.D {
-		name, _ := doc.Lookup("user").StringValueOK()
-		return bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: rand.Text()},
+		return bson.D{{Key: "createUser", Value: rawdoc.Text(doc, "user")}, {Key: "pwd", Value: rand.Text()},
 			{Key: "roles", Value: doc.Lookup("roles")}}
 	})
 }
@@ -141,11 +139,6 @@ func (m *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Requ
 func isFailure(reply bson.Raw) bool {
 	ok, _ := reply.Lookup("ok").AsFloat64OK()
 	return ok != 1
-}
-
-func errmsg(reply bson.Raw) string {
-	text, _ := reply.Lookup("errmsg").StringValueOK()
-	return text
 }
 
 // listSmall returns the documents of a collection; complete is false, and the rest is not read, if it has more than

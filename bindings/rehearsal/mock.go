@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/rawdoc"
 )
 
 // clusterMock is the mock that replaces the cluster from the first change on.
@@ -108,22 +109,17 @@ func (m *clusterMock) mergedListDatabases(ctx context.Context, from *source, req
 		}
 		list, seen := bson.A{}, map[string]bool{}
 		for _, d := range catalog.Documents(e.Value()) {
-			if name := nameOf(d); !m.isDropped(name) {
+			if name := rawdoc.Text(d, "name"); !m.isDropped(name) {
 				list, seen[name] = append(list, d), true
 			}
 		}
 		for _, d := range catalog.Documents(mine.Lookup("databases")) {
-			if name := nameOf(d); m.isDatabaseChanged(name) && !seen[name] {
+			if name := rawdoc.Text(d, "name"); m.isDatabaseChanged(name) && !seen[name] {
 				list = append(list, d)
 			}
 		}
 		return list, true
 	}), nil
-}
-
-func nameOf(doc bson.Raw) string {
-	name, _ := doc.Lookup("name").StringValueOK()
-	return name
 }
 
 // addNote adds a note about a collection.

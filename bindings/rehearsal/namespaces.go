@@ -1,10 +1,9 @@
 package rehearsal
 
 import (
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/rawdoc"
 )
 
 // changedNamespaces maps commands that change documents, indexes or the existence of a collection to
@@ -27,7 +26,7 @@ var changedNamespaces = map[string]func(req wire.Request) []string{
 	"reshardCollection":        fullNamespace,
 	"refineCollectionShardKey": fullNamespace,
 	"renameCollection": func(req wire.Request) []string {
-		return append(fullNamespace(req), stringField(req.Body, "to"))
+		return append(fullNamespace(req), rawdoc.Text(req.Body, "to"))
 	},
 	"aggregate": outputNamespaces,
 	"bulkWrite": func(req wire.Request) []string { return catalog.OutputNamespaces(req.Database, req.Body) },
@@ -43,18 +42,13 @@ func namespacesChangedBy(req wire.Request) []string {
 
 // ownNamespace returns the collection in the command's database that is the value of the command.
 func ownNamespace(req wire.Request) []string {
-	return []string{req.Database + "." + stringField(req.Body, req.Command)}
+	return []string{req.Database + "." + rawdoc.Text(req.Body, req.Command)}
 }
 
 // fullNamespace returns the namespace that is the value of the command.
-func fullNamespace(req wire.Request) []string { return []string{stringField(req.Body, req.Command)} }
+func fullNamespace(req wire.Request) []string { return []string{rawdoc.Text(req.Body, req.Command)} }
 
 // outputNamespaces returns the collection that is read, and those in $out, $merge and out.
 func outputNamespaces(req wire.Request) []string {
 	return append(ownNamespace(req), catalog.OutputNamespaces(req.Database, req.Body)...)
-}
-
-func stringField(doc bson.Raw, field string) string {
-	value, _ := doc.Lookup(field).StringValueOK()
-	return value
 }

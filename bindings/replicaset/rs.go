@@ -162,7 +162,7 @@ func (rs *Object) nextConfig() (config bson.D, members []bson.D) {
 	return config, members
 }
 
-func (rs *Object) reconfigWithMembers(_ *script.Call, config bson.D, members []bson.D) goja.Value {
+func (rs *Object) reconfigWithMembers(config bson.D, members []bson.D) goja.Value {
 	rawdoc.Set(&config, "members", members)
 	return rs.Display.ReplyValue(rs.runAdmin(bson.D{{Key: "replSetReconfig", Value: config}}))
 }
@@ -188,7 +188,7 @@ func (rs *Object) addMember(c *script.Call, arbiter bool) goja.Value {
 		}
 		member = append(bson.D{{Key: "_id", Value: rawdoc.MinimalInt(highest + 1)}}, member...)
 	}
-	return rs.reconfigWithMembers(c, config, append(members, member))
+	return rs.reconfigWithMembers(config, append(members, member))
 }
 
 func rsRemove(c *script.Call, rs *Object) goja.Value {
@@ -198,7 +198,7 @@ func rsRemove(c *script.Call, rs *Object) goja.Value {
 		c.JS.ThrowInvalid("Couldn't find %s in %s. Is %s a member of this replset?", c.Text(0),
 			c.JS.JSON(c.JS.FromGo(members)), c.Text(0))
 	}
-	return rs.reconfigWithMembers(c, config, slices.Delete(members, i, i+1))
+	return rs.reconfigWithMembers(config, slices.Delete(members, i, i+1))
 }
 
 // reconfigure also increments the version in the script's own object, because scripts may use that

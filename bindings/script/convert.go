@@ -100,6 +100,14 @@ func Property(o *goja.Object, name string) goja.Value {
 	return v
 }
 
+// Flag returns a field of a script's object as a boolean.
+func Flag(o *goja.Object, name string, byDefault bool) bool {
+	if v := Property(o, name); v != nil {
+		return v.ToBoolean()
+	}
+	return byDefault
+}
+
 // NewObject returns an object with alternating names and values.
 func (s *Engine) NewObject(pairs ...any) *goja.Object {
 	o := s.Runtime.NewObject()

@@ -12,9 +12,5 @@ const (
 // Paint returns a text in a colour, if colours are allowed. It escapes the control characters of the
 // text.
 func (o *Output) Paint(color, text string) string {
-	text = plaintext.EscapeText(text)
-	if !o.color {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return plaintext.Paint(o.color, color, plaintext.EscapeText(text))
 }

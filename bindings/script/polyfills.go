@@ -60,19 +60,12 @@ func (s *Engine) definePolyfills() {
 		return class
 	})
 	for owner, names := range polyfillNames() {
-		if owner == iterators {
-			for _, member := range strings.Fields(names) {
-				s.Values.DefineLazy(proto, member, func() goja.Value {
-					load()
-					return loaded[iterators].Get(member)
-				})
+		target := proto
+		if owner != iterators {
+			name, _, onPrototype := strings.Cut(owner, ".")
+			if target = global.Get(name).(*goja.Object); onPrototype {
+				target = target.Get("prototype").(*goja.Object)
 			}
-			continue
-		}
-		name, _, onPrototype := strings.Cut(owner, ".")
-		target := global.Get(name).(*goja.Object)
-		if onPrototype {
-			target = target.Get("prototype").(*goja.Object)
 		}
 		for _, member := range strings.Fields(names) {
 			s.Values.DefineLazy(target, member, func() goja.Value {

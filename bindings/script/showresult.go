@@ -8,7 +8,7 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// showResult is the result of show commands: a text, and the value behind the text.
+// showResult is the result of show commands, a text.
 type showResult struct {
 	OpaqueObject
 	text string

@@ -1,19 +1,19 @@
 package script
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/dop251/goja"
+	"github.com/tidwall/btree"
 )
 
 // eventLoop holds the pending timers of setTimeout and similar functions. It has no goroutine: its
 // timers run at the end of each program and during sleep(), on the shell's clock.
 type eventLoop struct {
-	queue       timerQueue
+	queue       *btree.BTreeG[*timer] // nil before the first timer
 	byID        map[int64]*timer
 	lastID      int64
 	running     bool // a timer's function is running
@@ -30,35 +30,14 @@ type timer struct {
 	interval time.Duration // 0 for a single run
 	f        goja.Callable
 	args     []goja.Value
-	index    int
 }
 
-// timerQueue orders timers by their due time, then by the order in which they were set.
-type timerQueue []*timer
-
-func (q timerQueue) Len() int { return len(q) }
-func (q timerQueue) Less(i, j int) bool {
-	if !q[i].due.Equal(q[j].due) {
-		return q[i].due.Before(q[j].due)
+// isBefore orders timers by their due time, then by the order in which they were set.
+func (t *timer) isBefore(o *timer) bool {
+	if !t.due.Equal(o.due) {
+		return t.due.Before(o.due)
 	}
-	return q[i].id < q[j].id
-}
-func (q timerQueue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = i, j
-}
-func (q *timerQueue) Push(x any) {
-	t := x.(*timer)
-	t.index = len(*q)
-	*q = append(*q, t)
-}
-func (q *timerQueue) Pop() any {
-	old := *q
-	t := old[len(old)-1]
-	old[len(old)-1] = nil
-	*q = old[:len(old)-1]
-	t.index = -1
-	return t
+	return t.id < o.id
 }
 
 func (l *eventLoop) add(t *timer) {
@@ -66,19 +45,16 @@ func (l *eventLoop) add(t *timer) {
 	t.id = l.lastID
 	if l.byID == nil {
 		l.byID = make(map[int64]*timer)
+		l.queue = btree.NewBTreeGOptions((*timer).isBefore, btree.Options{NoLocks: true})
 	}
 	l.byID[t.id] = t
-	heap.Push(&l.queue, t)
+	l.queue.Set(t)
 }
 
 func (l *eventLoop) remove(id int64) {
-	t := l.byID[id]
-	if t == nil {
-		return
-	}
-	delete(l.byID, id)
-	if t.index >= 0 {
-		heap.Remove(&l.queue, t.index)
+	if t := l.byID[id]; t != nil {
+		delete(l.byID, id)
+		l.queue.Delete(t)
 	}
 }
 
@@ -88,18 +64,19 @@ func (l *eventLoop) clear() {
 
 // next returns the timer with the earliest due time; nil when there is none.
 func (l *eventLoop) next() *timer {
-	if len(l.queue) == 0 {
+	if l.queue == nil {
 		return nil
 	}
-	return l.queue[0]
+	t, _ := l.queue.Min()
+	return t
 }
 
 // runNext waits for the next timer and runs it.
 func (l *eventLoop) runNext() error {
-	t := heap.Pop(&l.queue).(*timer)
+	t, _ := l.queue.PopMin()
 	if wait := t.due.Sub(l.now()); wait > 0 {
 		if err := l.sleep(wait); err != nil {
-			heap.Push(&l.queue, t)
+			l.queue.Set(t)
 			return err
 		}
 	}
@@ -108,7 +85,7 @@ func (l *eventLoop) runNext() error {
 			t.due = now
 		}
 		t.due = t.due.Add(t.interval)
-		heap.Push(&l.queue, t)
+		l.queue.Set(t)
 	} else {
 		delete(l.byID, t.id)
 	}

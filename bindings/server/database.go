@@ -70,10 +70,7 @@ func (d *Database) RunAdmin(body bson.D, options ...requestOption) bson.Raw {
 
 // ListDatabases returns the reply of listDatabases.
 func (c *Conn) ListDatabases() bson.Raw {
-	return c.gateway.MustSend(Request{
-		Conn: c, Database: "admin", Body: bson.D{{Key: "listDatabases", Value: int32(1)}},
-		IsRepeatable: true, ReadPreference: readpref.PrimaryPreferred(),
-	})
+	return databaseOf(c, "admin").Run(Command("listDatabases"), Repeatable, PrimaryPreferred)
 }
 
 // ListCollections returns the entries of listCollections, complete or names only.

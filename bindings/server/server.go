@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -92,8 +93,8 @@ type Conn struct {
 	ClientOptions  *options.ClientOptions
 	hello          bson.Raw
 	defaultSession *mongo.Session
-	txnNumbers     map[string]int64 // the last numbers of sessions, by session id
-	version        Version          // zero before it is first read
+	txnNumbers     map[string]int64      // the last numbers of sessions, by session id
+	version        catalog.ServerVersion // zero before it is first read
 }
 
 // NewConn returns a connection that uses a client. It hides the credentials in the address.

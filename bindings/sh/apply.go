@@ -1,8 +1,6 @@
 package sh
 
 import (
-	"os"
-
 	"shardsh/balancer/action"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/plan"
@@ -91,7 +89,10 @@ func (c *call) planArgument() (p *plan.Plan, path string) {
 	var err error
 	if goja.IsString(c.Arg(0)) {
 		path = c.Text(0)
-		p = c.readPlanFile(path)
+		c.checkMayRead(path)
+		if p, err = plan.ReadFile(path); err != nil {
+			c.JS.Throw(script.RuntimeErrorName, "%s", err)
+		}
 	} else if p, err = c.host.PlanOf(c.Arg(0)); err != nil {
 		c.JS.ThrowInvalid("sh.apply: %s", err)
 	}
@@ -99,18 +100,4 @@ func (c *call) planArgument() (p *plan.Plan, path string) {
 		c.checkMayWrite(p.Undoes)
 	}
 	return p, path
-}
-
-func (c *call) readPlanFile(path string) *plan.Plan {
-	c.checkMayRead(path)
-	file, err := os.Open(path)
-	if err != nil {
-		c.JS.Throw(script.RuntimeErrorName, "%s", err)
-	}
-	defer func() { _ = file.Close() }() // the file was opened for reading only
-	p, err := plan.Read(file)
-	if err != nil {
-		c.JS.Throw(script.RuntimeErrorName, "%s: %s", path, err)
-	}
-	return p
 }

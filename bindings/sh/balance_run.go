@@ -36,7 +36,9 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		return shGiveBack(c, sh, h)
 	}
 	b := action.Balance{
-		Namespaces: names, All: h.flag("all", false), Goal: c.runnerGoalOption(h), Order: c.runnerOrderOption(h),
+		Namespaces: names, All: h.flag("all", false),
+		Goal:        parsedOption(c, h, "goal", runner.BalanceGoals(), runner.ParseBalanceGoal),
+		Order:       parsedOption(c, h, "order", runner.Orders(), runner.ParseOrder),
 		OpsInterval: h.duration("opsInterval", 0), LoadKind: heat.LoadKind(h.text("by")),
 		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
@@ -81,27 +83,15 @@ func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
 	return c.host.printableObject(result, actiontext.GiveBackResult(result))
 }
 
-func (c *call) runnerGoalOption(h helperOptions) (goal runner.BalanceGoal) {
-	text := h.text("goal")
+// parsedOption returns an option that is one of a list of words; empty without the option.
+func parsedOption[T ~string](c *call, h helperOptions, name string, words []T, parse func(string) (T, error)) T {
+	text := h.text(name)
 	if text == "" {
 		return ""
 	}
-	goal, err := runner.ParseBalanceGoal(text)
+	v, err := parse(text)
 	if err != nil {
-		h.throwWrongOption("goal", "one of "+humanize.Join(runner.BalanceGoals(), ", "),
-			c.host.Display.Inspect(h.value("goal")))
+		h.throwWrongOption(name, "one of "+humanize.Join(words, ", "), c.host.Display.Inspect(h.value(name)))
 	}
-	return goal
-}
-
-func (c *call) runnerOrderOption(h helperOptions) (order runner.Order) {
-	text := h.text("order")
-	if text == "" {
-		return ""
-	}
-	order, err := runner.ParseOrder(text)
-	if err != nil {
-		h.throwWrongOption("order", "one of "+humanize.Join(runner.Orders(), ", "), c.host.Display.Inspect(h.value("order")))
-	}
-	return order
+	return v
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -69,7 +69,7 @@ func (h *Helpers) chunkSizeMiB(entry, setting bson.Raw) float64 {
 	if setting != nil {
 		return rawdoc.Number(setting, "value")
 	}
-	if h.version().AtLeast(server.Version{6, 0, 0}) {
+	if h.version().AtLeast(catalog.ServerVersion{Major: 6}) {
 		return 128
 	}
 	return 64

@@ -4,20 +4,20 @@ import (
 	"fmt"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // defragmentVersion is the release that added configureCollectionBalancing.
-var defragmentVersion = server.Version{5, 3, 0}
+var defragmentVersion = catalog.ServerVersion{Major: 5, Minor: 3}
 
 // shardDefragmentMethods returns the helpers that merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {

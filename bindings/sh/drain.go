@@ -13,7 +13,6 @@ import (
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -21,7 +20,7 @@ import (
 
 // Draining has its own commands since 8.3. Before, removeShard carries out all steps, one with each
 // call (rules/03-commands §1.5).
-var drainCommandsVersion = server.Version{8, 3, 0}
+var drainCommandsVersion = catalog.ServerVersion{Major: 8, Minor: 3}
 
 // shardDrainMethods returns the helpers that drain a shard.
 func shardDrainMethods() []helper {

@@ -4,15 +4,14 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 	"shardsh/bindings/rawdoc"
-	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 var (
-	mergeAllVersion   = server.Version{7, 0, 0}
-	clearJumboVersion = server.Version{4, 2, 3}
+	mergeAllVersion   = catalog.ServerVersion{Major: 7}
+	clearJumboVersion = catalog.ServerVersion{Major: 4, Minor: 2, Patch: 3}
 )
 
 // shardChunkMethods returns the helpers that change single chunks.

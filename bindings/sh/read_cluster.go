@@ -125,7 +125,7 @@ func (h *Helpers) readCluster(o live.ReaderOptions) *clusterView {
 // release returns the release of the server, and reports whether its version could be read.
 func (h *Helpers) release() (r catalog.Release, known bool) {
 	v := h.version()
-	return catalog.ReleaseOf(fmt.Sprintf("%d.%d", v[0], v[1]))
+	return catalog.ReleaseOf(fmt.Sprintf("%d.%d", v.Major, v.Minor))
 }
 
 // configDocument returns a document of a small config collection that was read, by its _id; nil if

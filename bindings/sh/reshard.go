@@ -150,7 +150,7 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 // data. Two of the options are passed on. It checks the server's version first: an older server would
 // shard the collection and reject the second command.
 func shShardAndDistribute(c *call, sh *Helpers) goja.Value {
-	sh.requireVersion("shardAndDistributeCollection", server.Version{8, 0, 0}, "")
+	sh.requireVersion("shardAndDistributeCollection", catalog.ServerVersion{Major: 8}, "")
 	body := c.shardKeyCommand("shardCollection")
 	sh.runAdmin(body)
 	reshard := bson.D{{Key: "reshardCollection", Value: c.Text(0)}, body[1], {Key: "forceRedistribution", Value: true}}

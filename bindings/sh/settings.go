@@ -3,6 +3,7 @@ package sh
 import (
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/rawdoc"
@@ -196,7 +197,7 @@ func shAutoMerger(on bool) func(*call, *Helpers) goja.Value {
 
 func shAutoSplit(on bool) func(*call, *Helpers) goja.Value {
 	return func(c *call, sh *Helpers) goja.Value {
-		if sh.version().AtLeast(server.Version{6, 0, 3}) {
+		if sh.version().AtLeast(catalog.ServerVersion{Major: 6, Patch: 3}) {
 			c.JS.Out.WarnDeprecated("sh.enableAutoSplit() and sh.disableAutoSplit() have no effect on servers since 6.0.3.")
 		}
 		update := bson.D{{Key: "$set", Value: bson.D{{Key: "enabled", Value: on}}}}

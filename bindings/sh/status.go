@@ -74,7 +74,7 @@ func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	section("shards", h.JS.DocumentArray(sortedByID(r.documents("shards"))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
-	section("autosplit", r.enabledSection("autosplit", true))
+	section("autosplit", r.autosplit())
 	if automerge := r.setting("automerge"); automerge != nil {
 		section("automerge", h.JS.NewObject("Currently enabled", yesNo(rawdoc.IsFieldTruthy(automerge, "enabled"))))
 	}
@@ -155,12 +155,9 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func (r *statusReport) enabledSection(id string, byDefault bool) *goja.Object {
-	on := byDefault
-	if doc := r.setting(id); doc != nil {
-		on = rawdoc.IsFieldTruthy(doc, "enabled")
-	}
-	return r.host.JS.NewObject("Currently enabled", yesNo(on))
+func (r *statusReport) autosplit() *goja.Object {
+	doc := r.setting("autosplit")
+	return r.host.JS.NewObject("Currently enabled", yesNo(doc == nil || rawdoc.IsFieldTruthy(doc, "enabled")))
 }
 
 func (r *statusReport) mongoses() (section string, value any) {

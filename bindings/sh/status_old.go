@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/bindings/display"
 	"shardsh/bindings/plaintext"
@@ -73,7 +74,7 @@ func oldListText(doc bson.Raw) string {
 	elems, _ := doc.Elements()
 	parts := make([]string, len(elems))
 	for i, el := range elems {
-		parts[i] = display.JSONString(el.Key()) + " : " + display.OldJSON(el.Value(), "", true)
+		parts[i] = humanize.TextLiteral(el.Key()) + " : " + display.OldJSON(el.Value(), "", true)
 	}
 	return "{  " + strings.Join(parts, ",  ") + " }"
 }

@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/policy"
 	"shardsh/balancer/report"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
@@ -214,4 +215,13 @@ func roundText(b catalog.BalancerState) string {
 		return "round running"
 	}
 	return "no round running"
+}
+
+// balancingRulesText describes what the server's balancer evens out, which depends only on its release.
+func (h *Helpers) balancingRulesText() string {
+	release, known := h.release()
+	if !known {
+		return "unknown"
+	}
+	return policy.RulesOf(release).String()
 }

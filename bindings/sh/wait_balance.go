@@ -16,7 +16,6 @@ import (
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
-	"shardsh/bindings/server"
 )
 
 // shardBalanceMethods returns the helpers that report whether the cluster is balanced, and those that
@@ -181,7 +180,8 @@ func (h *Helpers) watchMoves(ns string) *moveWatch {
 	if err != nil {
 		h.host.Gateway.Throw(err)
 	}
-	return &moveWatch{sh: h, ns: ns, position: at, sizesReported: h.version().AtLeast(server.Version{6, 0, 3})}
+	return &moveWatch{sh: h, ns: ns, position: at,
+		sizesReported: h.version().AtLeast(catalog.ServerVersion{Major: 6, Patch: 3})}
 }
 
 // pollMoves returns the number of migrations that were committed since the watch began.

@@ -11,7 +11,6 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
-	"shardsh/bindings/server"
 
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -19,7 +18,7 @@ import (
 
 // Servers since 8.3 support windows by weekday, a list that replaces the daily window
 // (rules/01-rounds-and-settings §2.4).
-var weekdayWindowsVersion = server.Version{8, 3, 0}
+var weekdayWindowsVersion = catalog.ServerVersion{Major: 8, Minor: 3}
 
 // windowClock returns the clock of the balancer's window (rules/01-rounds-and-settings §2.3), with its
 // time zone if that is known.

@@ -144,7 +144,7 @@ func (c *Connected) Show(input string) (text string, failed bool) {
 	return strings.TrimSuffix(text, "\n"), err != nil
 }
 
-// Step is an input and the expected text. Step and Case are aliases of struct literals, so that tests
+// Step is an input and the expected text. Like Case, it is an alias of a struct literal, so that tests
 // can omit the field names.
 type Step = struct{ Input, Want string }
 

@@ -43,9 +43,7 @@ func Call(c *script.Call, of Collection) goja.Value {
 		if v := script.Property(o, "scale"); v != nil {
 			opts.Scale = v.ToFloat()
 		}
-		if v := script.Property(o, "indexDetails"); v != nil {
-			opts.indexDetails = v.ToBoolean()
-		}
+		opts.indexDetails = script.Flag(o, "indexDetails", false)
 		key, name := script.Property(o, "indexDetailsKey"), script.Property(o, "indexDetailsName")
 		if key != nil && name != nil {
 			c.JS.ThrowInvalid("Cannot filter indexDetails on both indexDetailsKey and indexDetailsName")
@@ -216,7 +214,7 @@ func (m *statsMerge) newResult(docs []bson.Raw, opts Options) goja.Value {
 		average = m.bytes / m.count
 	}
 	script.Must(o.Set("avgObjSize", script.IntegerIfExact(average)))
-	if v := script.Property(o, "capped"); v != nil && v.ToBoolean() {
+	if script.Flag(o, "capped", false) {
 		script.Must(o.Set("maxSize", script.IntegerIfExact(m.maxSize/opts.Scale)))
 	}
 	script.Must(o.Set("ns", m.collection.Namespace()))

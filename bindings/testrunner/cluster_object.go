@@ -90,11 +90,8 @@ func (f *file) onMigration(c *script.Call) goja.Value {
 			plaintext.DidYouMean(name, mock.MigrationEvents()))
 	}
 	what := f.actionArg(c.Arg(1), "onMigration")
-	every := false
-	if v := script.Property(c.Object(2), "every"); v != nil {
-		every = v.ToBoolean()
-	}
-	f.testCluster.onMigration(f.callbacks, &migrationTrigger{event: name, every: every, action: what})
+	f.testCluster.onMigration(f.callbacks,
+		&migrationTrigger{event: name, every: script.Flag(c.Object(2), "every", false), action: what})
 	return nil
 }
 

@@ -163,6 +163,14 @@ func enclosingOptions(s *suite) *clusterOptions {
 	return &clusterOptions{}
 }
 
+// options returns the options for the cluster of a test.
+func (t *test) options() *clusterOptions {
+	if t.clusterOptions != nil {
+		return t.clusterOptions
+	}
+	return enclosingOptions(t.suite)
+}
+
 // besideFile returns the path of a file that a test names: it is relative to the test file.
 func besideFile(path, name string) string {
 	if filepath.IsAbs(name) || strings.HasPrefix(name, script.ShippedPrefix) {

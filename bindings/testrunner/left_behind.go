@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
+	"shardsh/bindings/rawdoc"
 )
 
 // balancerState is the state of balancing and draining in a cluster, which a failing script must not
@@ -32,26 +31,21 @@ func (t *testCluster) balancerState() balancerState {
 			continue
 		}
 		mode, known := doc.Lookup("mode").StringValueOK()
-		now.balancerEnabled = !(known && mode == "off") && !boolField(doc, "stopped")
+		now.balancerEnabled = !(known && mode == "off") && !rawdoc.IsFieldTruthy(doc, "stopped")
 	}
 	for _, doc := range config.Collection("collections").Scan() {
 		ns, _ := doc.Lookup("_id").StringValueOK()
 		permitted, known := doc.Lookup("permitMigrations").BooleanOK()
-		if boolField(doc, "noBalance") || known && !permitted {
+		if rawdoc.IsFieldTruthy(doc, "noBalance") || known && !permitted {
 			now.balancingDisabled[ns] = true
 		}
 	}
 	for _, doc := range config.Collection("shards").Scan() {
-		if id, _ := doc.Lookup("_id").StringValueOK(); boolField(doc, "draining") {
+		if id, _ := doc.Lookup("_id").StringValueOK(); rawdoc.IsFieldTruthy(doc, "draining") {
 			now.draining[id] = true
 		}
 	}
 	return now
-}
-
-func boolField(doc bson.Raw, field string) bool {
-	v, _ := doc.Lookup(field).BooleanOK()
-	return v
 }
 
 // leftBehindProblems lists the problems that a script has left behind after a fault has ended it:

@@ -2,6 +2,7 @@ package testrunner
 
 import (
 	"regexp"
+	"slices"
 
 	"shardsh/balancer/catalog"
 )
@@ -15,21 +16,12 @@ type selection struct {
 
 // runs reports whether a test runs.
 func (s *selection) runs(t *test) bool {
-	switch {
-	case t.hasMode(modeSkip), t.mode == modeTodo, s.only && !t.hasMode(modeOnly):
-		return false
-	}
-	return s.includesInReport(t)
+	return !t.hasMode(modeSkip) && t.mode != modeTodo && (!s.only || t.hasMode(modeOnly)) && s.includesInReport(t)
 }
 
 // runsAny reports whether any test of a suite runs.
 func (s *selection) runsAny(of *suite) bool {
-	for _, t := range of.tests() {
-		if s.runs(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(of.tests(), s.runs)
 }
 
 // includesInReport reports whether the report contains a test, possibly as skipped.
@@ -55,26 +47,10 @@ func (t *test) title() string { return Result{Suites: t.suite.names(), Name: t.n
 
 // skipsFaults reports whether a test, or an enclosing suite, disables the repetition with faults.
 func (t *test) skipsFaults() bool {
-	if t.clusterOptions != nil {
-		return t.clusterOptions.skipFaults
-	}
-	for s := t.suite; s != nil; s = s.parent {
-		if s.clusterOptions != nil {
-			return s.clusterOptions.skipFaults
-		}
-	}
-	return false
+	return t.options().skipFaults
 }
 
 // namesRelease reports whether a test specifies its release.
 func (t *test) namesRelease() bool {
-	if t.clusterOptions != nil {
-		return t.clusterOptions.release != (catalog.Release{})
-	}
-	for s := t.suite; s != nil; s = s.parent {
-		if s.clusterOptions != nil {
-			return s.clusterOptions.release != (catalog.Release{})
-		}
-	}
-	return false
+	return t.options().release != (catalog.Release{})
 }

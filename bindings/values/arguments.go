@@ -108,7 +108,7 @@ func isString(v goja.Value) bool {
 }
 
 func isArray(o *goja.Object) bool {
-	if isProxy(o) {
+	if IsProxy(o) {
 		t := o.Export().(goja.Proxy).Target()
 		return t != nil && isArray(t)
 	}
@@ -143,4 +143,5 @@ func isSet(o *goja.Object) bool {
 	return o.ExportType() == typeOfItems && o.ClassName() == "Object"
 }
 
-func isProxy(o *goja.Object) bool { return o.ExportType() == typeOfProxy }
+// IsProxy reports whether the value is a Proxy.
+func IsProxy(o *goja.Object) bool { return o.ExportType() == typeOfProxy }

@@ -66,7 +66,7 @@ func (f *objectFields) orderOf(o *goja.Object) *fieldOrder {
 	if l := lazyOf(o); l != nil && l.ensureIndex() {
 		return nil
 	}
-	if f.order == nil || isProxy(o) {
+	if f.order == nil || IsProxy(o) {
 		return nil
 	}
 	kept, ok := o.GetSymbol(f.order).(*goja.Object)

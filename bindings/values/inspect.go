@@ -208,7 +208,7 @@ func (in *inspector) object(o *goja.Object, level int) string {
 	if in.realm.printers.isOneLine(o) {
 		return in.oneLine(o)
 	}
-	if isProxy(o) {
+	if IsProxy(o) {
 		target := o.Export().(goja.Proxy).Target()
 		if target == nil {
 			return in.paint(styleSpecial, "<Revoked Proxy>")

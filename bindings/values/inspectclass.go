@@ -334,19 +334,12 @@ func pad6(n int) string {
 func (in *inspector) bufferEntries(data []byte) func(level int) []string {
 	return func(int) []string {
 		n := min(len(data), in.maxItems(), maxBufferBytes)
-		var b strings.Builder
-		for i, c := range data[:n] {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteByte(lowerHex[c>>4])
-			b.WriteByte(lowerHex[c&15])
-		}
+		text := fmt.Sprintf("% x", data[:n])
 		if rest := len(data) - n; rest > 0 {
-			b.WriteString(" ... " + countText(rest, "more byte"))
+			text += " ... " + countText(rest, "more byte")
 		}
 		return []string{
-			in.paint(styleSpecial, "[Uint8Contents]") + ": <" + b.String() + ">",
+			in.paint(styleSpecial, "[Uint8Contents]") + ": <" + text + ">",
 			"byteLength: " + in.paint(styleNumber, strconv.Itoa(len(data))),
 		}
 	}

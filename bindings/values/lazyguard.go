@@ -27,7 +27,7 @@ func Materialize(v goja.Value) goja.Value {
 // materializeTarget materializes a document, or the target of a script's proxies.
 func materializeTarget(v goja.Value) {
 	o, _ := v.(*goja.Object)
-	for o != nil && isProxy(o) {
+	for o != nil && IsProxy(o) {
 		o = o.Export().(goja.Proxy).Target()
 	}
 	if o != nil {
@@ -44,7 +44,7 @@ func (l *lazyGuard) prototype() *goja.Object {
 	}
 	set := func(_ *goja.Object, name *goja.Symbol, v, receiver goja.Value) bool {
 		for o, _ := receiver.(*goja.Object); o != nil; {
-			if isProxy(o) {
+			if IsProxy(o) {
 				o = o.Export().(goja.Proxy).Target()
 				continue
 			}

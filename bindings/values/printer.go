@@ -25,7 +25,7 @@ type printers struct {
 func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 	p := &w.printers
 	value := w.rt.ToValue(func(goja.FunctionCall) goja.Value { return w.rt.ToValue(f()) })
-	if !isProxy(obj) && obj.DefineDataPropertySymbol(p.text, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
+	if !IsProxy(obj) && obj.DefineDataPropertySymbol(p.text, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE) == nil {
 		return
 	}
@@ -46,17 +46,20 @@ func (w *Realm) SetOneLine(obj *goja.Object) *goja.Object {
 	return obj
 }
 
-func (p *printers) isOneLine(o *goja.Object) bool {
-	if isProxy(o) {
+func (p *printers) isOneLine(o *goja.Object) bool { return isMarked(o, p.line) }
+
+// isMarked reports whether an object has a symbol that is true.
+func isMarked(o *goja.Object, symbol *goja.Symbol) bool {
+	if IsProxy(o) {
 		return false
 	}
-	v := o.GetSymbol(p.line)
+	v := o.GetSymbol(symbol)
 	return v != nil && v.ToBoolean()
 }
 
 // printerText returns the text of an object with a printer.
 func (p *printers) printerText(o *goja.Object) (string, bool) {
-	if !isProxy(o) {
+	if !IsProxy(o) {
 		if f, ok := goja.AssertFunction(o.GetSymbol(p.text)); ok {
 			return callPrinter(f)
 		}

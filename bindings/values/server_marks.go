@@ -25,13 +25,7 @@ func (m *marks) markFromServer(o *goja.Object, ext displayExtent, level int) {
 }
 
 // isFromServer reports whether display limits do not apply to an object.
-func (m *marks) isFromServer(o *goja.Object) bool {
-	if isProxy(o) {
-		return false
-	}
-	v := o.GetSymbol(m.fromServer)
-	return v != nil && v.ToBoolean()
-}
+func (m *marks) isFromServer(o *goja.Object) bool { return isMarked(o, m.fromServer) }
 
 // maxDateMillis is the maximum distance of a Date from 1970 in milliseconds.
 const maxDateMillis = 8_640_000_000_000_000

@@ -29,10 +29,7 @@ func InsertOp(js *script.Engine, v goja.Value, index int) Op {
 
 // ParseOptions returns the options that all writes share.
 func ParseOptions(js *script.Engine, o *goja.Object) Options {
-	var opts Options
-	if v := script.Property(o, "ordered"); v != nil {
-		opts.Unordered = !v.ToBoolean()
-	}
+	opts := Options{Unordered: !script.Flag(o, "ordered", true)}
 	if v := script.Property(o, "writeConcern"); v != nil {
 		opts.Concern = js.Document(v)
 	} else if w := script.Property(o, "w"); w != nil {

@@ -40,7 +40,7 @@ func runPlanVerb(ctx context.Context, env environment, v planVerb) error {
 	o.dryRun = o.dryRun || unasked
 	err := connectAndRun(ctx, env, v, !o.yes)
 	if unasked && err == nil {
-		notice(env.stderr, o.quiet, "Nothing done; pass --yes to run.")
+		notice(env.stderr, o.quiet.On, "Nothing done; pass --yes to run.")
 	}
 	return err
 }
@@ -56,7 +56,7 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	r := actionReporter(env, js, !o.quiet && !o.dryRun && !o.traces.isJSONLog(), o.quiet)
+	r := actionReporter(env, js, !o.quiet.On && !o.dryRun && !o.traces.isJSONLog(), o.quiet.On)
 	if showPlan && !o.preflight {
 		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(o.planOutput(env), findings.PlanText(p, findings.PlanDetail{})) }
 	}
@@ -128,7 +128,7 @@ func (o *planActionFlags) showResult(ctx context.Context, env environment, r act
 	if r.Verify != nil && !o.json {
 		fmt.Fprintln(to, strings.Join(actiontext.VerifyResult(*r.Verify), "\n"))
 	}
-	if r.Journal != "" && !o.quiet && !o.traces.isJSONLog() {
+	if r.Journal != "" && !o.quiet.On && !o.traces.isJSONLog() {
 		var next []string
 		if !r.Finished {
 			next = append(next, fmt.Sprintf("To continue: shardsh %s --resume %s", env.commandName(), r.Journal))
@@ -191,14 +191,18 @@ func withFlagNames(err error) error {
 	return flagNamesError{err, strings.ReplaceAll(err.Error(), named.Error(), named.SpellOptions(action.SpellAsFlag))}
 }
 
-// confirm asks a question, and returns an error unless the answer is yes. It asks on stdout if that is a
-// terminal, otherwise on stderr: whoever reads a redirected result does not expect a question in it.
-func confirm(ctx context.Context, env environment, question string) error {
-	out := env.stderr
+// questionOut returns where to ask a question: stdout if that is a terminal, otherwise stderr, because
+// whoever reads a redirected result does not expect a question in it.
+func (env environment) questionOut() io.Writer {
 	if isTerminal(env.stdout) {
-		out = env.stdout
+		return env.stdout
 	}
-	fmt.Fprint(out, question+" [y/N] ")
+	return env.stderr
+}
+
+// confirm asks a question, and returns an error unless the answer is yes.
+func confirm(ctx context.Context, env environment, question string) error {
+	fmt.Fprint(env.questionOut(), question+" [y/N] ")
 	answer, err := bufio.NewReader(ctxReader{ctx, env.stdin}).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

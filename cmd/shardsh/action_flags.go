@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -36,8 +38,8 @@ func (o *changeFlags) addFlags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 	f.BoolVar(&o.json, "json", false, json)
 	o.addTranscriptFlag(f)
-	f.Var(&o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
-	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices, no progress")
+	cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` stop after 90, 30s, 5m; a step under way is left to the cluster")
+	cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no notices, no progress")
 }
 
 // sharedGroups returns the options that have their own help pages.
@@ -48,22 +50,15 @@ func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group
 
 // takeAddressWord parses the words of the command line; one of them may be an address.
 func (o *changeFlags) takeAddressWord(env environment, words []string, hint string) error {
-	if err := o.takeOnlyAddress(env, words, hint); err != nil {
+	if err := o.takeCluster(env, words, hint); err != nil {
 		return err
 	}
-	o.quiet = o.quietChoice.On
-	if err := o.requireCluster(env); err != nil {
-		return err
-	}
-	if err := o.traces.check(); err != nil {
-		return err
-	}
-	return o.clusterFlags.check()
+	return o.traces.check()
 }
 
 func (o *changeFlags) connect(ctx context.Context, env environment) (*connection, error) {
 	return connect(ctx, env, &o.clusterFlags,
-		connectOptions{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 }
 
 // planActionFlags are the flags of the subcommands that apply a plan.
@@ -71,7 +66,7 @@ type planActionFlags struct {
 	changeFlags
 	journal, resume string
 	forceJumbo      bool
-	verify          verifyFlag
+	verify          action.RunVerifyOptions
 }
 
 // groupsWith returns the subcommand's own options and those that all of these subcommands have. journal
@@ -82,7 +77,8 @@ func (o *planActionFlags) groupsWith(journal string, own func(f *pflag.FlagSet))
 		f.StringVar(&o.journal, "journal", "", "`FILE` journal of what is done ("+journal+".journal)")
 		f.StringVar(&o.resume, "resume", "", "`JOURNAL` resume the run of this journal")
 		addForceJumboFlag(f, &o.forceJumbo)
-		f.Var(&o.verify, "verify", "`SIZE` read all before and after, at most SIZE a second, to prove no loss")
+		cmdline.ParsedVar(f, &o.verify, "verify",
+			"`SIZE` read all before and after, at most SIZE a second, to prove no loss", parseVerify)
 		f.Lookup("verify").NoOptDefVal = "none"
 		o.addFlags(f, "print the commands, don't send them", "print the result as JSON")
 	})}
@@ -111,25 +107,17 @@ func (o *planActionFlags) check(name string, a planAction) error {
 func (o *planActionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, ResumeJournal: o.resume,
-		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), RunVerifyOptions: action.RunVerifyOptions(o.verify),
+		ForceJumbo: o.forceJumbo, PreflightOptions: o.preflightOptions(), RunVerifyOptions: o.verify,
 	}
 }
 
-// verifyFlag is a flag with an optional value, the maximum number of bytes a second.
-type verifyFlag action.RunVerifyOptions
-
-func (v *verifyFlag) String() string { return "" }
-func (v *verifyFlag) Type() string   { return "SIZE" }
-
-func (v *verifyFlag) Set(text string) error {
-	*v = verifyFlag{Verify: true}
-	if text == "none" {
-		return nil
+// parseVerify parses the maximum number of bytes a second, or none.
+func parseVerify(text string) (v action.RunVerifyOptions, err error) {
+	v.Verify = true
+	if text != "none" {
+		v.VerifyRate, err = catalog.ParseSize(text)
 	}
-	var rate cmdline.Size
-	err := rate.Set(text)
-	v.VerifyRate = rate.Bytes
-	return err
+	return v, err
 }
 
 // preflightOptions returns the options of the preflight.
@@ -142,13 +130,13 @@ func (o *planActionFlags) planOutput(env environment) io.Writer { return changes
 
 // paceFlags are the options that limit the rate of moves.
 type paceFlags struct {
-	moves               movesFlag
-	bytes               bytesFlag
-	time, between, cool cmdline.Duration
-	window              windowFlag
+	moves               int
+	bytes               int64
+	time, between, cool time.Duration
+	window              *pace.Window
 	timeZone            string
-	pauseWhen           conditionFlag
-	disk                shareFlag
+	pauseWhen           *pace.Condition
+	disk                float64
 	parallel            int
 	metrics             string
 }
@@ -156,18 +144,19 @@ type paceFlags struct {
 // group returns the options that limit the pace, and additional ones.
 func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
-		f.Var(&o.moves, "max-moves", "`N|none` stop after N moves (1000)")
-		f.Var(&o.bytes, "max-bytes", "`SIZE|none` stop before more than SIZE have moved (100GB)")
-		f.Var(&o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
+		cmdline.ParsedVar(f, &o.moves, "max-moves", "`N|none` stop after N moves (1000)", action.ParseMoves)
+		cmdline.ParsedVar(f, &o.bytes, "max-bytes", "`SIZE|none` stop before more than SIZE have moved (100GB)",
+			action.ParseBytes)
+		cmdline.DurationVar(f, &o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
 		cmdline.Alias(f, "max-time", "for")
-		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
-		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
+		cmdline.DurationVar(f, &o.between, "pause-between", "`TIME` wait after each step")
+		addWindowFlag(f, &o.window, "start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
 			"Europe/Berlin (default: this machine's)")
 		addTimeZoneFlag(f, &o.timeZone)
-		f.Var(&o.pauseWhen, "pause-when",
+		cmdline.ParsedVar(f, &o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu, majority-lag, disk, deletions, orphans of the shards' members; "+
-				"config.queue and the like of the config servers")
+				"config.queue and the like of the config servers", pace.ParseCondition)
 		addDiskLimitFlag(f, &o.disk)
 		f.StringVar(&o.metrics, "metrics", "",
 			"`[HOST:]PORT` serve metrics for Prometheus; without HOST on this machine only")
@@ -180,15 +169,13 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 }
 
 func (o *paceFlags) addCoolDownFlag(f *pflag.FlagSet) {
-	f.Var(&o.cool, "cool-down", "`TIME` balance only: don't move a range again for 10m, 24h")
+	cmdline.DurationVar(f, &o.cool, "cool-down", "`TIME` balance only: don't move a range again for 10m, 24h")
 }
 
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
-		MaxMoves: int(o.moves), MaxBytes: int64(o.bytes), MaxDuration: time.Duration(o.time),
-		PauseBetween: time.Duration(o.between),
-		Window:       o.window.Window, TimeZone: o.timeZone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel,
-		MetricsAddress: o.metrics,
-		DiskLimit:      float64(o.disk),
+		MaxMoves: o.moves, MaxBytes: o.bytes, MaxDuration: o.time, PauseBetween: o.between,
+		Window: o.window, TimeZone: o.timeZone, PauseWhen: o.pauseWhen, Parallel: o.parallel,
+		MetricsAddress: o.metrics, DiskLimit: o.disk,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyadvice"
@@ -37,22 +38,24 @@ func (o *adviseFlags) groups() []cmdline.Group {
 	return append(groups, o.sharedGroups()...)
 }
 
-// advisers returns a function for each value of --about, which returns the advice as an object and as
-// text.
-func advisers() map[string]func(context.Context, *connection, *adviseFlags) (any, string, error) {
-	return map[string]func(context.Context, *connection, *adviseFlags) (any, string, error){
-		"key": func(ctx context.Context, conn *connection, o *adviseFlags) (any, string, error) {
-			a, err := keyfacts.Advise(ctx, conn.client, o.ns, o.options)
-			return a, findings.KeyAdviceText(a), err
-		},
-		"chunk-size": func(ctx context.Context, conn *connection, o *adviseFlags) (any, string, error) {
-			a, err := keyfacts.AdviseChunkSize(ctx, conn.client, o.ns, o.options)
-			return a, findings.ChunkSizeText(a), err
-		},
-		"presplit": func(ctx context.Context, conn *connection, o *adviseFlags) (any, string, error) {
-			a, err := keyfacts.AdvisePresplit(ctx, conn.client, o.ns, o.options)
-			return a, findings.PresplitText(a), err
-		},
+// adviser returns advice as an object and as text.
+type adviser func(context.Context, *connection, *adviseFlags) (any, string, error)
+
+func newAdviser[A any](
+	advise func(context.Context, *mongo.Client, string, keyfacts.Options) (A, error), text func(A) string,
+) adviser {
+	return func(ctx context.Context, conn *connection, o *adviseFlags) (any, string, error) {
+		a, err := advise(ctx, conn.client, o.ns, o.options)
+		return a, text(a), err
+	}
+}
+
+// advisers returns the adviser for each value of --about.
+func advisers() map[string]adviser {
+	return map[string]adviser{
+		"key":        newAdviser(keyfacts.Advise, findings.KeyAdviceText),
+		"chunk-size": newAdviser(keyfacts.AdviseChunkSize, findings.ChunkSizeText),
+		"presplit":   newAdviser(keyfacts.AdvisePresplit, findings.PresplitText),
 	}
 }
 
@@ -83,42 +86,35 @@ func (o *adviseFlags) parseArgs(env environment, words []string) (err error) {
 			return usagef("--expect takes a size such as 500GB: %w", err)
 		}
 	}
-	if err := o.readKeys(); err != nil {
+	if o.options.Keys, err = parseDocuments("--key", o.keys, keyadvice.ParseShardKey); err != nil {
 		return err
 	}
-	if err := o.readQueries(); err != nil {
+	queries, err := parseDocuments("--query", o.queries, func(doc bson.Raw) (keyadvice.Query, error) {
+		q := keyadvice.QueryOf(doc)
+		q.Weight = 1
+		return q, nil
+	})
+	if err != nil {
 		return err
 	}
+	o.options.Queries = keyadvice.Merge(queries)
 	return o.checkFormat("text", "json")
 }
 
-func (o *adviseFlags) readKeys() error {
-	for _, text := range o.keys {
+// parseDocuments parses the values of an option in extended JSON.
+func parseDocuments[T any](option string, texts []string, parse func(bson.Raw) (T, error)) (list []T, err error) {
+	for _, text := range texts {
 		var doc bson.Raw
 		if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
-			return usagef("--key %s is not valid extended JSON: %w", text, err)
+			return nil, usagef("%s %s is not valid extended JSON: %w", option, text, err)
 		}
-		k, err := keyadvice.ParseShardKey(doc)
+		v, err := parse(doc)
 		if err != nil {
-			return usagef("--key %s: %w", text, err)
+			return nil, usagef("%s %s: %w", option, text, err)
 		}
-		o.options.Keys = append(o.options.Keys, k)
+		list = append(list, v)
 	}
-	return nil
-}
-
-func (o *adviseFlags) readQueries() error {
-	for _, text := range o.queries {
-		var doc bson.Raw
-		if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
-			return usagef("--query %s is not valid extended JSON: %w", text, err)
-		}
-		q := keyadvice.QueryOf(doc)
-		q.Weight = 1
-		o.options.Queries = append(o.options.Queries, q)
-	}
-	o.options.Queries = keyadvice.Merge(o.options.Queries)
-	return nil
+	return list, nil
 }
 
 // run implements "shardsh advise": it advises on a shard key, a chunk size or a presplit for a

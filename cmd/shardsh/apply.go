@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -79,16 +77,7 @@ func readPlan(env environment, path string) (*plan.Plan, error) {
 	case "-":
 		return plan.Read(env.stdin)
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // the file was opened for reading only
-	p, err := plan.Read(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return p, nil
+	return plan.ReadFile(path)
 }
 
 func applyText() cmdline.HelpText {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -34,29 +33,22 @@ func (o *auditFlags) groups() []cmdline.Group {
 }
 
 func (o *auditFlags) parseArgs(env environment, words []string) error {
-	if err := o.takeAddressWord(env, words); err != nil {
+	if err := o.takeCluster(env, words, ""); err != nil {
 		return err
 	}
 	o.action = action.Audit{
 		Namespaces: o.namespaces, MetadataOnly: o.metadata, Sample: o.sample, ExportDir: o.export, Checkpoint: o.checkpoint,
-		MaxRereads: o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.maxDuration), Window: o.window.Window,
+		MaxRereads: o.settle, RereadPause: o.settlePause, MaxRate: o.rate,
+		PauseBetween: o.between, MaxDuration: o.maxDuration, Window: o.window,
 		Secondary: o.secondary,
-	}
-	if err := o.clusterFlags.check(); err != nil {
-		return err
 	}
 	return optionsUsageError(o.action.Validate())
 }
 
 // run implements "shardsh audit": it checks that documents and metadata are on the right shards.
 func (o *auditFlags) run(ctx context.Context, env environment) error {
-	var result action.AuditResult
-	err := o.connectAndRead(ctx, env,
-		func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
-			result, err = o.action.Run(ctx, c, r)
-			return result.Resume, err
-		})
+	result, err := connectAndRead(ctx, env, &o.documentsFlags, o.action.Run,
+		func(r action.AuditResult) string { return r.Resume })
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type balanceFlags struct {
 	namespaces                []string
 	goal, order, by           string
 	seed                      uint64
-	waitForLease, opsInterval cmdline.Duration
+	waitForLease, opsInterval time.Duration
 }
 
 func (o *balanceFlags) groups() []cmdline.Group {
@@ -41,8 +41,8 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.StringVar(&o.order, "order", string(runner.OrderChosen),
 			"`"+humanize.Join(runner.Orders(), "|")+"` order of the moves in a round")
 		f.StringVar(&o.by, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
-		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
-		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
+		cmdline.DurationVar(f, &o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
+		cmdline.DurationVar(f, &o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
 		addForceJumboFlag(f, &o.forceJumbo)
 		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
@@ -82,8 +82,8 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.BalanceGoal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
-		LoadKind: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
-		WaitForLease: time.Duration(o.waitForLease), PlanFirst: !o.quiet && !o.json || o.pace.metrics != "",
+		LoadKind: heat.LoadKind(o.by), OpsInterval: o.opsInterval, CoolDown: o.pace.cool,
+		WaitForLease: o.waitForLease, PlanFirst: !o.quiet.On && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo:       o.forceJumbo,
 		PreflightOptions: o.preflightOptions(),
@@ -129,7 +129,7 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 func (o *balanceFlags) runGiveBack(
 	ctx context.Context, env environment, c action.Cluster, js *script.Engine, back action.GiveBack,
 ) error {
-	r := actionReporter(env, js, false, o.quiet)
+	r := actionReporter(env, js, false, o.quiet.On)
 	result, err := back.Run(ctx, c, r)
 	if err = withFlagNames(err); o.json {
 		if err != nil {
@@ -169,7 +169,7 @@ func (r *balanceReporter) Report(e action.Event) {
 func newBalanceReporter(
 	ctx context.Context, env environment, o *balanceFlags, js *script.Engine,
 ) *balanceReporter {
-	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json && !o.traces.isJSONLog(), o.quiet)}
+	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet.On && !o.json && !o.traces.isJSONLog(), o.quiet.On)}
 	r.Reporter.WriteMove = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
 		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
@@ -182,7 +182,7 @@ func newBalanceReporter(
 	r.start = func() {
 		stop = context.AfterFunc(ctx, func() {
 			defer close(noted)
-			notice(env.stderr, o.quiet, "Stopping after the running steps. Ctrl-C again has their donors stop them.")
+			notice(env.stderr, o.quiet.On, "Stopping after the running steps. Ctrl-C again has their donors stop them.")
 		})
 	}
 	r.end = func() {
@@ -230,7 +230,7 @@ func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error
 	case o.script:
 		return r.Plan.WriteScript(env.out())
 	}
-	notice(env.stderr, o.quiet, "Nothing done; pass --yes to run.")
+	notice(env.stderr, o.quiet.On, "Nothing done; pass --yes to run.")
 	return nil
 }
 

@@ -23,7 +23,7 @@ type checkFlags struct {
 	answerFlags
 	checkcmd.Options
 	addresses   []string
-	wait, every cmdline.Duration
+	wait, every time.Duration
 	long        bool
 	columns     int // of the terminal
 
@@ -36,8 +36,8 @@ var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "na
 func (o *checkFlags) groups() []cmdline.Group {
 	groups := append(o.Options.Groups(), cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		addAdvisoriesFlag(f, &o.action.AdvisoriesFile)
-		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
-		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
+		cmdline.DurationVar(f, &o.wait, "wait", "`TIME` check again until all is well, for at most this time")
+		cmdline.DurationVar(f, &o.every, "every", "`TIME` how often to check with --wait (5s)")
 		addTimeZoneFlag(f, &o.timeZoneName)
 		f.BoolVar(&o.long, "long", false, "print all collections, findings and rules")
 		o.answerFlags.addFlags(f, checkFormats...)
@@ -79,7 +79,7 @@ func (o *checkFlags) parseArgs(env environment, words []string) (err error) {
 	if o.wait != 0 && o.from != "" {
 		return usagef("--wait checks a cluster again; the file of --from does not change")
 	}
-	o.action.Wait, o.action.Every = time.Duration(o.wait), time.Duration(o.every)
+	o.action.Wait, o.action.Every = o.wait, o.every
 	if err := o.action.Validate(); err != nil {
 		return optionsUsageError(err)
 	}
@@ -145,7 +145,7 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	if o.fleet.isFleet() && !o.long {
 		return o.showFleet(to, reports)
 	}
-	checkcmd.Text{Quiet: o.quiet, Long: o.long}.Write(to, reports)
+	checkcmd.Text{Quiet: o.quiet.On, Long: o.long}.Write(to, reports)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (o *checkFlags) showFleet(to io.Writer, reports []check.Report) error {
 	var lines []fleetLine
 	for _, r := range reports {
 		state := states[r.Status()]
-		if o.quiet && state == "OK" {
+		if o.quiet.On && state == "OK" {
 			continue
 		}
 		text := strings.TrimPrefix(strings.TrimPrefix(checkcmd.Headline(r), state), ": ")

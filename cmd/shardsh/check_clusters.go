@@ -18,7 +18,6 @@ import (
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/checkcmd"
-	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
@@ -65,7 +64,7 @@ const maxParallelChecks = 8
 func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Report, error) {
 	clusters, parallel := o.clusters(), maxParallelChecks
 	if o.fleet.isFleet() {
-		env.unattended, parallel, o.timeout = true, o.fleet.parallel, cmp.Or(o.timeout, cmdline.Duration(fleetTimeout))
+		env.unattended, parallel, o.timeout = true, o.fleet.parallel, cmp.Or(o.timeout, fleetTimeout)
 	} else if err := o.askPasswordOnce(ctx, env, clusters); err != nil {
 		return nil, err
 	}
@@ -128,7 +127,7 @@ func (o *checkFlags) checkOne(
 	defer cancel()
 	a := &clusterCheck{env: env, options: o, flags: cluster.flags, from: cluster.from}
 	defer a.close()
-	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // there is one progress line, for one cluster
+	a.progress = newProgress(bounded, env.stderr, o.quiet.On || of > 1) // there is one progress line, for one cluster
 	verb := o.action
 	verb.Address, verb.ReadCounts = a.address(), o.format == "json" || o.format == "prometheus"
 	verb.DescribeError = func(err error) (check.ReadFailure, bool) {
@@ -181,7 +180,7 @@ func (cc *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	}
 	if cc.conn == nil {
 		var err error
-		about := connectOptions{readsOnly: true, quiet: cc.options.quiet || cc.options.fleet.isFleet()}
+		about := connectOptions{readsOnly: true, quiet: cc.options.quiet.On || cc.options.fleet.isFleet()}
 		if cc.conn, err = connect(ctx, cc.env, &cc.flags, about); err != nil {
 			return action.Source{Clock: script.WallClock(), TimeZone: cc.options.location}, err
 		}
@@ -204,7 +203,7 @@ func (cc *clusterCheck) Report(e action.Event) {
 	case action.CheckFailed:
 		cc.progress.clearLine()
 		if state := checkcmd.Headline(e.Report); state != cc.lastNote {
-			notice(cc.env.stderr, cc.options.quiet, "Waiting up to %s more: %s", e.Remaining.Round(time.Second), state)
+			notice(cc.env.stderr, cc.options.quiet.On, "Waiting up to %s more: %s", e.Remaining.Round(time.Second), state)
 			cc.lastNote = state
 		}
 	}

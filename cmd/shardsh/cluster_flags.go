@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/mockoptions"
@@ -58,10 +60,20 @@ func (o *clusterFlags) takeOnlyAddress(env environment, words []string, hint str
 }
 
 // requireCluster checks that the command line says which cluster, for verbs that don't begin a mock
-// of their own accord.
+// of their own accord, and how to reach it.
 func (o *clusterFlags) requireCluster(env environment) error {
-	return firstViolation(constraint{o.mock == "" && o.snapshot == "" && !o.server.IsSet(),
-		env.commandName() + " needs the address of a cluster, --mock, or --snapshot FILE"})
+	if o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
+		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.commandName())
+	}
+	return o.check()
+}
+
+// takeCluster takes the words behind a verb that requires a cluster.
+func (o *clusterFlags) takeCluster(env environment, words []string, hint string) error {
+	if err := o.takeOnlyAddress(env, words, hint); err != nil {
+		return err
+	}
+	return o.requireCluster(env)
 }
 
 // usesMock reports whether the cluster is the mock: it is unless an option or address says where the
@@ -115,13 +127,13 @@ type mockFlags struct {
 	routers       int    // 0 if it is not specified
 	mockTime      string // "", real or virtual
 	demo          bool   // give a mock without a topology file some work
-	serverVersion cmdline.Release
+	serverVersion catalog.Release
 	fcv           string
 	parameters    map[string]string
-	seed          cmdline.Number
+	seed          cmdline.Optional[uint64]
 	dbpath        string
 	snapshot      string
-	memory        cmdline.Size
+	memory        cmdline.Optional[int64]
 }
 
 // defaultMock is the value of --mock without a value.
@@ -154,12 +166,14 @@ func (o *mockFlags) addSnapshotFlag(f *pflag.FlagSet) {
 func (o *mockFlags) addShellOnlyFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
 	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the stored one")
-	f.Var(&o.serverVersion, "server-version",
-		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 9.0, or a patch such as 8.0.20 (8.0)")
+	cmdline.ParsedVar(f, &o.serverVersion, "server-version",
+		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 9.0, or a patch such as 8.0.20 (8.0)", catalog.ParseRelease)
 	f.StringVar(&o.fcv, "fcv", "", "`VERSION` feature compatibility version of the mock (that of its release)")
 	f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
-	f.Var(&o.memory, "memory", "`SIZE` memory limit of all commands (1GiB; 0: no limit)")
-	f.Var(&o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01")
+	cmdline.OptionalVar(f, &o.memory, "memory", "`SIZE` memory limit of all commands (1GiB; 0: no limit)",
+		catalog.ParseSize)
+	cmdline.OptionalVar(f, &o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01",
+		cmdline.ParseNumber)
 }
 
 // hasOrigin reports whether the mock cluster is loaded from a file or directory.
@@ -167,8 +181,8 @@ func (o *mockFlags) hasOrigin() bool { return o.dbpath != "" || o.snapshot != ""
 
 // hasMockOptions reports whether any option describes the mock.
 func (o *mockFlags) hasMockOptions() bool {
-	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.fcv != "" ||
-		o.memory.Given || o.routers != 0
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion != (catalog.Release{}) ||
+		o.fcv != "" || o.memory.Given || o.routers != 0
 }
 
 func (o *mockFlags) check() error {
@@ -218,18 +232,17 @@ func parseShardCount(text string) (int, bool, error) {
 
 // commonFlags limit the duration and the notices of a command.
 type commonFlags struct {
-	timeout     cmdline.Duration
-	quietChoice cmdline.OptionalBool
-	quiet       bool
+	timeout time.Duration
+	quiet   cmdline.OptionalBool
 }
 
 func (o *commonFlags) addTimeoutFlag(f *pflag.FlagSet) {
-	f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
+	cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
 }
 
 func (o *commonFlags) addFlags(f *pflag.FlagSet) {
 	o.addTimeoutFlag(f)
-	cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
+	cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no notices")
 }
 
 // safetyFlags say which commands may change something.

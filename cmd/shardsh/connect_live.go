@@ -17,13 +17,14 @@ func connectLive(ctx context.Context, env environment, s target.ConnectionFlags)
 	if err != nil {
 		return nil, err
 	}
-	if err := newDialer(env).FillPassword(ctx, s, c); err != nil {
+	way := newDialer(env)
+	if err := way.FillPassword(ctx, s, c); err != nil {
 		return nil, err
 	}
 	if ignored := target.IgnoredParameters(c); len(ignored) > 0 {
 		notice(env.stderr, false, "shardsh: ignored in the connection string: %s", strings.Join(ignored, ", "))
 	}
-	settings, err := newDialer(env).Settings(ctx, s, c)
+	settings, err := way.Settings(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}

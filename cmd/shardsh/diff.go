@@ -47,7 +47,6 @@ func (o *diffFlags) groups() []cmdline.Group {
 }
 
 func (o *diffFlags) parseArgs(_ environment, words []string) error {
-	o.quiet = o.quietChoice.On
 	if len(words) == 0 || len(words) > 2 {
 		return usagef("diff takes two snapshots, OLD NEW, or a directory of snapshots: --since 1d DIR")
 	}
@@ -78,8 +77,8 @@ func (o *diffFlags) parseArgs(_ environment, words []string) error {
 	return optionsUsageError(o.action.Validate())
 }
 
-// parseSince returns the duration from --since up to from; "yesterday" is the beginning of the previous
-// day.
+// parseSince returns the duration from --since up to from; "yesterday" is the beginning of the day
+// of from, because the newest snapshot from before it counts.
 func parseSince(text string, from time.Time) (time.Duration, error) {
 	switch text {
 	case "":
@@ -130,7 +129,7 @@ func (o *diffFlags) addRuns(ctx context.Context, env environment, r *action.Diff
 		return
 	}
 	if err := r.AddRuns(ctx, o.client, o.audit, newer.Time()); err != nil {
-		notice(env.stderr, o.quiet, "%s", secret.Redact(err.Error()))
+		notice(env.stderr, o.quiet.On, "%s", secret.Redact(err.Error()))
 	}
 }
 
@@ -202,7 +201,7 @@ func (o *diffFlags) readOlder(env environment, newer *catalog.Snapshot) (*catalo
 	case !found && f.Time.Equal(newest.Time) && !o.server.IsSet() && o.new == "":
 		return nil, fmt.Errorf("%s has one snapshot only: there is nothing to compare it with", o.old)
 	case !found:
-		notice(env.stderr, o.quiet, "There is none from before %s: this is the oldest.",
+		notice(env.stderr, o.quiet.On, "There is none from before %s: this is the oldest.",
 			until.UTC().Format(time.DateTime+" UTC"))
 	}
 	return metadata.Open(f.Path)

@@ -35,7 +35,7 @@ type exportFlags struct {
 	listen                         string
 	users                          []string // name:file
 	tlsCert, tlsKey                string
-	every, stale, forecast, giveUp cmdline.Duration
+	every, stale, forecast, giveUp time.Duration
 	maxCollections                 int
 	heat, once                     bool
 	advisories                     string
@@ -43,14 +43,15 @@ type exportFlags struct {
 }
 
 func (o *exportFlags) groups() []cmdline.Group {
-	o.every, o.forecast = cmdline.Duration(action.DefaultExportEvery), cmdline.Duration(action.DefaultForecastEvery)
-	o.giveUp = cmdline.Duration(action.DefaultReadTimeout)
+	o.every, o.forecast = action.DefaultExportEvery, action.DefaultForecastEvery
+	o.giveUp = action.DefaultReadTimeout
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.targets, "targets", "", "`FILE` the clusters to read, as YAML or JSON; read again when it changes")
-		f.Var(&o.every, "every", "`TIME` read a cluster so often (30s)")
-		f.Var(&o.stale, "stale", "`TIME` export no older values (five times --every)")
-		f.Var(&o.giveUp, "timeout", "`TIME` give up a read after this time (1m)")
-		f.Var(&o.forecast, "forecast", "`TIME` compute the time to balance so often, 0 is never (5m)")
+		cmdline.DurationVar(f, &o.every, "every", "`TIME` read a cluster so often (30s)")
+		cmdline.DurationVar(f, &o.stale, "stale", "`TIME` export no older values (five times --every)")
+		cmdline.DurationVar(f, &o.giveUp, "timeout", "`TIME` give up a read after this time (1m)")
+		cmdline.ParsedVar(f, &o.forecast, "forecast", "`TIME` compute the time to balance so often, 0 is never (5m)",
+			cmdline.ParseDurationOrZero)
 		f.IntVar(&o.maxCollections, "collections", action.DefaultExportCollections,
 			"`N` series for the N worst collections, the rest is summed (20)")
 		f.BoolVar(&o.heat, "heat", false, "count the operations of each shard")
@@ -96,8 +97,8 @@ func (o *exportFlags) parseArgs(env environment, words []string) (err error) {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(plaintext.NewWriter(env.stderr), nil))
-	o.action = action.Export{Policy: policy, AdvisoriesFile: o.advisories, Every: time.Duration(o.every),
-		StaleAfter: time.Duration(o.stale), Timeout: time.Duration(o.giveUp), ForecastEvery: time.Duration(o.forecast),
+	o.action = action.Export{Policy: policy, AdvisoriesFile: o.advisories, Every: o.every,
+		StaleAfter: o.stale, Timeout: o.giveUp, ForecastEvery: o.forecast,
 		Collections: o.maxCollections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
 		DescribeError: func(err error) string { return secret.Redact(err.Error()) }}
 	if err := optionsUsageError(o.action.Validate()); err != nil {

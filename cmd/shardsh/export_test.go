@@ -3,6 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"shardsh/cmd/shardsh/cmdline"
 )
 
 func TestExportOnce(t *testing.T) {
@@ -30,6 +33,16 @@ func TestExportOfNobody(t *testing.T) {
 	if code != exitOK || !strings.Contains(page, `shardsh_check_up{cluster="mongodb://127.0.0.1:1"} 0`+"\n") ||
 		!strings.Contains(stderr, "can't reach") {
 		t.Errorf("exit code %d, %s\n%s", code, stderr, page)
+	}
+}
+
+// --forecast 0 leaves out the time to balance.
+func TestExportWithoutForecast(t *testing.T) {
+	for text, want := range map[string]time.Duration{"0": 0, "10m": 10 * time.Minute} {
+		o := new(exportFlags)
+		if _, _, _, err := cmdline.Parse(o.groups(), []string{"h:1", "--forecast", text}); err != nil || o.forecast != want {
+			t.Errorf("--forecast %s: %s, %v", text, o.forecast, err)
+		}
 	}
 }
 

@@ -91,7 +91,6 @@ func (o *fleetFlags) selectTargets() error {
 // parseFleetArgs parses a command line with --targets. With --cluster, the result is the same as if that
 // cluster had been given directly.
 func (o *sourceFlags) parseFleetArgs(env environment, words []string) error {
-	o.quiet = o.quietChoice.On
 	if len(words) > 0 || o.from != "" || o.mock != "" || o.server.Host != "" || o.server.Port != "" {
 		return usagef("--targets FILE names the clusters: leave the address, --from and --mock out")
 	}
@@ -152,7 +151,7 @@ func readFleet[R any](
 			free <- struct{}{}
 			defer func() { <-free }()
 			one := o.flagsForTarget(t)
-			one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
+			one.quiet.On, one.timeout = true, cmp.Or(one.timeout, fleetTimeout)
 			answers[i].err = mongoerr.CatchPanic(nil, "asking "+t.Name, func() error {
 				return one.runWithTimeout(ctx, env, func(ctx context.Context) (err error) {
 					answers[i].answer, err = ask(ctx, env, &one, t)

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -14,7 +15,7 @@ import (
 // forecastFlags are the flags of "shardsh forecast".
 type forecastFlags struct {
 	answerFlags
-	goal       goalFlag
+	goal       plan.Goal
 	namespaces []string
 	timeZone   string
 	seed       uint64
@@ -24,7 +25,8 @@ type forecastFlags struct {
 
 func (o *forecastFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|load[=BY]` goal to forecast")
+		cmdline.ParsedVar(f, &o.goal, "goal", "`balance|drain=SHARD|zones|defragment|load[=BY]` goal to forecast",
+			plan.ParseGoal)
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
 		addTimeZoneFlag(f, &o.timeZone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for unknown data")
@@ -38,10 +40,8 @@ func (o *forecastFlags) parseArgs(env environment, words []string) error {
 	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
-	o.action = action.Forecast{
-		Goal:     o.goal.withNamespaces(o.namespaces),
-		TimeZone: o.timeZone, Seed: o.seed,
-	}
+	o.goal.Namespaces = o.namespaces
+	o.action = action.Forecast{Goal: o.goal, TimeZone: o.timeZone, Seed: o.seed}
 	if err := o.action.Validate(); err != nil {
 		return optionsUsageError(err)
 	}

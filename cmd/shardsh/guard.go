@@ -10,7 +10,6 @@ import (
 
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mongoerr"
-	"shardsh/bindings"
 	"shardsh/bindings/changes"
 	"shardsh/bindings/sandbox"
 	gateway "shardsh/bindings/server"
@@ -18,7 +17,7 @@ import (
 )
 
 // readOnlyGuard returns the guard of --read-only; nil without it.
-func readOnlyGuard(readOnly bool) bindings.Guard {
+func readOnlyGuard(readOnly bool) gateway.Guard {
 	if !readOnly {
 		return nil
 	}
@@ -42,7 +41,7 @@ func changesOut(env environment, json bool) io.Writer {
 }
 
 // guardChanges returns a guard that only checks commands which change something.
-func guardChanges(guard bindings.Guard) bindings.Guard {
+func guardChanges(guard gateway.Guard) gateway.Guard {
 	table := commands.ByName()
 	return func(database string, command bson.Raw) (bson.Raw, error) {
 		if elems, err := command.Elements(); err != nil || len(elems) == 0 || commands.IsReadOnly(table, command) {

@@ -18,7 +18,7 @@ import (
 type heatFlags struct {
 	answerFlags
 	namespaces              []string
-	countDuration, lookback cmdline.Duration
+	countDuration, lookback time.Duration
 	by                      string
 	top                     int
 	sample                  float64
@@ -31,8 +31,8 @@ type heatFlags struct {
 func (o *heatFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` measure these, * is a wildcard; repeat to add")
-		f.Var(&o.countDuration, "for", "`TIME` how long to count operations (1m)")
-		f.Var(&o.lookback, "back", "`TIME` read samples that are no older (1h)")
+		cmdline.DurationVar(f, &o.countDuration, "for", "`TIME` how long to count operations (1m)")
+		cmdline.DurationVar(f, &o.lookback, "back", "`TIME` read samples that are no older (1h)")
 		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
 		f.Float64Var(&o.sample, "sample", 0, "`N` sample N queries a second meanwhile; needs --yes")
@@ -55,8 +55,8 @@ func (o *heatFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	o.mayChange = o.sample > 0
-	o.action = action.Heat{Namespaces: o.namespaces, CountDuration: time.Duration(o.countDuration),
-		Lookback: time.Duration(o.lookback),
+	o.action = action.Heat{Namespaces: o.namespaces, CountDuration: o.countDuration,
+		Lookback: o.lookback,
 		LoadKind: heat.LoadKind(o.by), Top: o.top, SampleRate: o.sample, Logs: o.logs}
 	if err := optionsUsageError(o.action.Validate()); err != nil {
 		return err
@@ -72,10 +72,10 @@ func (o *heatFlags) run(ctx context.Context, env environment) error {
 }
 
 // heatOption is the --heat option of subcommands that can include the load.
-type heatOption struct{ duration cmdline.Duration }
+type heatOption struct{ duration time.Duration }
 
 func (h *heatOption) addFlag(f *pflag.FlagSet) {
-	f.Var(&h.duration, "heat", "`TIME` count operations so long, read sampled queries, and add the load")
+	cmdline.DurationVar(f, &h.duration, "heat", "`TIME` count operations so long, read sampled queries, and add the load")
 }
 
 func (h *heatOption) validate(from string) error {
@@ -94,7 +94,7 @@ func (h *heatOption) measure(
 		onNote: func(text string) { notice(env.stderr, quiet, "%s", text) }}
 	result, err := action.Heat{
 		Namespaces:     namespaces,
-		CountDuration:  time.Duration(h.duration),
+		CountDuration:  h.duration,
 		MaxCollections: most,
 	}.RunOnSnapshot(ctx, source, s, r)
 	return result, preferTimeout(ctx, optionsUsageError(err))

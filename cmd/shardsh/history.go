@@ -17,7 +17,7 @@ type historyFlags struct {
 	clusterFlags
 	commonFlags
 	json       bool
-	since      cmdline.Duration
+	since      time.Duration
 	namespaces []string
 	verb       string
 	last       int
@@ -28,7 +28,7 @@ type historyFlags struct {
 func (o *historyFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.audit, "audit", "", "`FILE|cluster` read this file, or the cluster's shardsh.audit (default)")
-		f.Var(&o.since, "since", "`TIME` only the last 90, 30m, 24h, 7d")
+		cmdline.DurationVar(f, &o.since, "since", "`TIME` only the last 90, 30m, 24h, 7d")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
 		f.StringVar(&o.verb, "verb", "", "`VERB` only runs of apply, balance, drain, …")
 		f.IntVar(&o.last, "last", action.DefaultAuditLogEntries, "`N` the newest ones; 0 is all")
@@ -43,7 +43,6 @@ func (o *historyFlags) parseArgs(env environment, words []string) error {
 	if err := o.takeOnlyAddress(env, words, ""); err != nil {
 		return err
 	}
-	o.quiet = o.quietChoice.On
 	allowed, err := o.consent(env)
 	if err != nil {
 		return err
@@ -52,7 +51,7 @@ func (o *historyFlags) parseArgs(env environment, words []string) error {
 		o.audit = allowed.HistorySource()
 	}
 	o.action = action.ReadAuditLog{
-		AuditDestination: o.audit, MaxAge: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
+		AuditDestination: o.audit, MaxAge: o.since, Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
 	}
 	if o.action.ReadsCluster() && o.mock == "" && o.snapshot == "" && !o.server.IsSet() {
 		return usagef("history needs --audit FILE, or the address of a cluster with shardsh.audit")

@@ -37,14 +37,14 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		console.ReadLine = func() (string, error) { return editor.ReadLine("") }
 	}
 	if err := shell.Attach(console); err != nil {
-		notice(env.stderr, o.quiet, "Settings could not be loaded: %s", err)
+		notice(env.stderr, o.quiet.On, "Settings could not be loaded: %s", err)
 	}
 	kept, err := history.Open(sessionFile(env, historyPath), func() history.Rules {
 		length, redact := shell.HistoryRules()
 		return history.Rules{Limit: length, Redact: history.ParseRedactMode(redact)}
 	})
 	if err != nil {
-		notice(env.stderr, o.quiet, "The history is not saved: %s", err)
+		notice(env.stderr, o.quiet.On, "The history is not saved: %s", err)
 	}
 	if err := runRC(ctx, env, o, shell); err != nil {
 		return err

@@ -33,19 +33,7 @@ type jobFlags struct {
 	json                                bool
 	despite                             []string
 	advisories                          string
-	workFor                             callTime
-}
-
-// callTime is how long a call may work; 0 means that it does not work at all.
-type callTime struct{ cmdline.Duration }
-
-// Set parses a duration, or 0.
-func (t *callTime) Set(text string) error {
-	if text == "0" || text == "0s" {
-		t.Duration = 0
-		return nil
-	}
-	return t.Duration.Set(text)
+	workFor                             time.Duration // 0: the call does not work at all
 }
 
 // The calls of a job.
@@ -98,14 +86,15 @@ func (o *jobFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; restart a job that has ended")
 		}
 		if o.call != callStatus {
-			o.workFor = callTime{cmdline.Duration(action.DefaultWorkFor)}
-			f.Var(&o.workFor, "work-for", "`TIME` how long this call begins steps: 8s, 5m (5s); 0 only records the job")
+			o.workFor = action.DefaultWorkFor
+			cmdline.ParsedVar(f, &o.workFor, "work-for",
+				"`TIME` how long this call begins steps: 8s, 5m (5s); 0 only records the job", cmdline.ParseDurationOrZero)
 		}
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the state as JSON")
 		o.addTranscriptFlag(f)
-		f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
-		cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
+		cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
+		cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no notices")
 	})}
 	if o.call == callStart {
 		pace := o.pace.group()
@@ -120,14 +109,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 }
 
 func (o *jobFlags) parseArgs(env environment, words []string) error {
-	if err := o.takeOnlyAddress(env, words, ""); err != nil {
-		return err
-	}
-	o.quiet = o.quietChoice.On
-	if err := o.requireCluster(env); err != nil {
-		return err
-	}
-	if err := o.clusterFlags.check(); err != nil {
+	if err := o.takeCluster(env, words, ""); err != nil {
 		return err
 	}
 	if err := firstViolation(constraint{o.readOnly && o.call != callStatus,
@@ -166,7 +148,7 @@ func (o *jobFlags) jobVerb() action.JobVerb {
 }
 
 func (o *jobFlags) startOptions() action.JobStart {
-	return action.JobStart{Verb: o.jobVerb(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
+	return action.JobStart{Verb: o.jobVerb(), WorkFor: o.workFor, Replace: o.replace}
 }
 
 // run implements one call of a job.
@@ -174,13 +156,13 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		connectOptions{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{readsOnly: o.call == callStatus, mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	cluster, r := conn.actionCluster(js.Clock), actionReporter(env, js, false, o.quiet)
+	cluster, r := conn.actionCluster(js.Clock), actionReporter(env, js, false, o.quiet.On)
 	stages := listenForSignals(ctx)
 	defer stages.end()
 	var status action.JobStatus
@@ -190,7 +172,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 		start.AbortContext = stages.hardCtx
 		status, err = start.Run(ctx, cluster, r)
 	case callCancel:
-		cancel := action.JobCancel{Verb: o.jobVerb(), MaxWait: time.Duration(o.workFor.Duration),
+		cancel := action.JobCancel{Verb: o.jobVerb(), MaxWait: o.workFor,
 			AbortContext: stages.hardCtx}
 		status, err = cancel.Run(ctx, cluster, r)
 	default:

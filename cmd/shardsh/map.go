@@ -62,7 +62,7 @@ func (o *mapFlags) run(ctx context.Context, env environment) error {
 		if o.heat.duration == 0 {
 			return o.draw(env, s, nil)
 		}
-		r, err := o.heat.measure(ctx, env, source, s, o.quiet, o.ns)
+		r, err := o.heat.measure(ctx, env, source, s, o.quiet.On, o.ns)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.Colle
 	if load != nil {
 		m.AddHeat(load.Map)
 		for _, text := range load.Source.Missing() {
-			notice(env.stderr, o.quiet, "Note: %s", text)
+			notice(env.stderr, o.quiet.On, "Note: %s", text)
 		}
 	}
 	show := func(to io.Writer) error {

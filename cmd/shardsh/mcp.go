@@ -82,7 +82,7 @@ func (o *mcpFlags) run(ctx context.Context, env environment) error {
 	defer opened.close()
 	server := agent.New(agent.Options{
 		Version: buildinfo.Version(), Open: opened.source, Cluster: opened.cluster, Plans: store,
-		History: o.historyFinder(), Timeout: time.Duration(o.timeout), Redact: secret.Redact,
+		History: o.historyFinder(), Timeout: o.timeout, Redact: secret.Redact,
 	})
 	return server.Serve(ctx, io.NopCloser(env.stdin), nopCloseWriter{env.stdout})
 }

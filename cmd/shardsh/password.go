@@ -11,17 +11,12 @@ import (
 )
 
 // askSecret asks for a password: on the terminal, or by reading a line of standard input. If standard
-// input is the script, it uses the process's own terminal. It writes the question to stdout if that is
-// a terminal, otherwise to stderr. remedy says how to avoid the question.
+// input is the script, it uses the process's own terminal. remedy says how to avoid the question.
 func askSecret(ctx context.Context, env environment, question, remedy string) (string, error) {
 	if env.unattended {
 		return "", usagef("a fleet asks for no passwords: use %s, or passwordFile in the file of targets", remedy)
 	}
-	out := env.stderr
-	if isTerminal(env.stdout) {
-		out = env.stdout
-	}
-	in := env.stdin
+	in, out := env.stdin, env.questionOut()
 	if env.stdinIsScript && !isTerminal(in) {
 		tty, err := openTerminal(env)
 		if err != nil {

@@ -24,13 +24,13 @@ type pauseFlags struct {
 	commonFlags
 	safetyFlags
 	action action.PauseRuns
-	lasts  cmdline.Duration
+	lasts  time.Duration
 	json   bool
 }
 
 func (o *pauseFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
+		cmdline.DurationVar(f, &o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
 		f.StringVar(&o.action.Until, "until", "", "`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
 		f.BoolVar(&o.action.Replace, "replace", false, "take the place of a pause that is active")
 		f.BoolVar(&o.action.End, "end", false, "end the pause before its time is over, regardless of who set it")
@@ -45,7 +45,7 @@ func (o *pauseFlags) groups() []cmdline.Group {
 }
 
 func (o *pauseFlags) parseArgs(env environment, words []string) error {
-	o.action.For = time.Duration(o.lasts)
+	o.action.For = o.lasts
 	if !o.action.End && !o.action.Show {
 		if len(words) == 0 {
 			return usagef("pause needs a reason, which everybody who waits is shown: shardsh pause \"why\" ADDRESS")
@@ -63,11 +63,7 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 			return err
 		}
 	}
-	o.quiet = o.quietChoice.On
 	if err := o.requireCluster(env); err != nil {
-		return err
-	}
-	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
 	if err := firstViolation(
@@ -83,7 +79,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		connectOptions{readsOnly: o.action.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{readsOnly: o.action.Show, mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}

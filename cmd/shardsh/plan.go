@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/price"
 	"shardsh/bindings/findings"
@@ -16,17 +17,17 @@ import (
 // planFlags are the flags of "shardsh plan".
 type planFlags struct {
 	answerFlags
-	goal         goalFlag
+	goal         plan.Goal
 	namespaces   []string
-	bytes        cmdline.Size
+	bytes        int64
 	moves        int
 	rounds       int
-	maxDuration  cmdline.Duration
+	maxDuration  time.Duration
 	model        string
 	seed         uint64
 	ignoreWindow bool
 	timeZone     string
-	disk         shareFlag
+	disk         float64
 	advisories   string
 	compareBy    string
 	detail       findings.PlanDetail
@@ -37,13 +38,14 @@ type planFlags struct {
 
 func (o *planFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|consolidate` goal of the plan")
+		cmdline.ParsedVar(f, &o.goal, "goal", "`balance|drain=SHARD|zones|defragment|consolidate` goal of the plan",
+			plan.ParseGoal)
 		f.StringVar(&o.compareBy, "by", "", "`auto` compare the ways to the goal for one --ns, and recommend one")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
-		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than SIZE would move")
+		cmdline.ParsedVar(f, &o.bytes, "max-bytes", "`SIZE` stop before more than SIZE would move", catalog.ParseSize)
 		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
 		f.IntVar(&o.rounds, "max-rounds", 0, "`N` stop after N rounds")
-		f.Var(&o.maxDuration, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
+		cmdline.DurationVar(f, &o.maxDuration, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
 		cmdline.Alias(f, "max-time", "for")
 		addDiskLimitFlag(f, &o.disk)
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
@@ -63,18 +65,18 @@ func (o *planFlags) parseArgs(env environment, words []string) error {
 	if err := o.answerFlags.parseArgs(env, words); err != nil {
 		return err
 	}
+	o.goal.Namespaces = o.namespaces
 	o.action = action.Plan{
-		Goal:     o.goal.withNamespaces(o.namespaces),
-		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, MaxDuration: time.Duration(o.maxDuration),
+		Goal: o.goal, MaxBytes: o.bytes, MaxMoves: o.moves, MaxRounds: o.rounds, MaxDuration: o.maxDuration,
 		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.timeZone,
-		DiskLimit: float64(o.disk), AdvisoriesFile: o.advisories,
+		DiskLimit: o.disk, AdvisoriesFile: o.advisories,
 	}
-	o.price = action.Price{Goal: o.action.Goal, DiskLimit: float64(o.disk), Seed: o.seed, TimeZone: o.timeZone}
+	o.price = action.Price{Goal: o.goal, DiskLimit: o.disk, Seed: o.seed, TimeZone: o.timeZone}
 	validate, formats := o.action.Validate, []string{"text", "json", "script"}
 	switch o.compareBy {
 	case "":
 	case "auto":
-		limited := o.bytes.Bytes > 0 || o.moves > 0 || o.rounds > 0 || o.maxDuration > 0
+		limited := o.bytes > 0 || o.moves > 0 || o.rounds > 0 || o.maxDuration > 0
 		if err := firstViolation(constraint{limited || o.model != "" || o.ignoreWindow,
 			"--by auto compares whole ways: leave limits, --model and --ignore-window out"}); err != nil {
 			return err
@@ -102,25 +104,6 @@ func (o *planFlags) run(ctx context.Context, env environment) error {
 		}
 		return o.print(env, p, func() string { return findings.PlanApprovalText(p, o.detail) })
 	})
-}
-
-// goalFlag is a goal on a command line.
-type goalFlag struct{ plan.Goal }
-
-func (g *goalFlag) String() string { return "" }
-func (g *goalFlag) Type() string   { return "GOAL" }
-
-// Set parses balance, drain=SHARD and so on.
-func (g *goalFlag) Set(text string) (err error) {
-	g.Goal, err = plan.ParseGoal(text)
-	return err
-}
-
-// withNamespaces returns the goal for some collections.
-func (g *goalFlag) withNamespaces(namespaces []string) plan.Goal {
-	goal := g.Goal
-	goal.Namespaces = namespaces
-	return goal
 }
 
 func planText() cmdline.HelpText {

@@ -24,13 +24,8 @@ type progress struct {
 }
 
 func newProgress(ctx context.Context, to io.Writer, quiet bool) *progress {
-	ended := func() error {
-		if ctx.Err() == nil {
-			return nil
-		}
-		return context.Cause(ctx)
-	}
-	return &progress{ctxErr: ended, to: to, enabled: !quiet && isTerminal(to), lastShown: time.Now()}
+	return &progress{ctxErr: func() error { return context.Cause(ctx) }, to: to, enabled: !quiet && isTerminal(to),
+		lastShown: time.Now()}
 }
 
 // onSimulation handles the progress of a simulation; its error stops the simulation.

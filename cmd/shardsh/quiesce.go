@@ -24,15 +24,15 @@ type quiesceFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	hold                                   cmdline.Duration
+	hold                                   time.Duration
 	detach, endHold, ignoreDeletions, json bool
 	insideCommand                          []string // the command to run, after --
 }
 
 func (o *quiesceFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.timeout, "timeout", "`TIME` how long to wait until it is quiet: 90, 10m, 1h (20m)")
-		f.Var(&o.hold, "hold", "`TIME` how long to keep it quiet: 30m, 2h; with a command at most")
+		cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` how long to wait until it is quiet: 90, 10m, 1h (20m)")
+		cmdline.DurationVar(f, &o.hold, "hold", "`TIME` how long to keep it quiet: 30m, 2h; with a command at most")
 		f.BoolVar(&o.detach, "detach", false, "return when it is quiet, and leave it so for the time of --hold")
 		f.BoolVar(&o.endHold, "end", false, "restore what --detach, or a run that was killed, has stopped")
 		f.BoolVar(&o.ignoreDeletions, "ignore-deletions", false, "don't wait for range deletions")
@@ -40,7 +40,7 @@ func (o *quiesceFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the verdict as JSON")
 		o.addTranscriptFlag(f)
-		cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no notices")
+		cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no notices")
 	})}
 	groups = append(append(groups, o.consentGroup()), o.server.Flags()...)
 	return append(groups, mockGroup(o.addMockFlag, o.addSnapshotFlag))
@@ -54,14 +54,7 @@ func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 			return usagef("there is no command after --")
 		}
 	}
-	if err := o.takeOnlyAddress(env, words, "; a command comes after --"); err != nil {
-		return err
-	}
-	o.quiet = o.quietChoice.On
-	if err := o.requireCluster(env); err != nil {
-		return err
-	}
-	if err := o.clusterFlags.check(); err != nil {
+	if err := o.takeCluster(env, words, "; a command comes after --"); err != nil {
 		return err
 	}
 	if err := firstViolation(constraint{o.readOnly && !o.dryRun,
@@ -73,7 +66,7 @@ func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 
 func (o *quiesceFlags) action(env environment) action.Quiesce {
 	q := action.Quiesce{
-		Timeout: time.Duration(o.timeout), Hold: time.Duration(o.hold), Detach: o.detach, End: o.endHold,
+		Timeout: o.timeout, Hold: o.hold, Detach: o.detach, End: o.endHold,
 		IgnoreDeletions: o.ignoreDeletions, DryRun: o.dryRun,
 	}
 	if len(o.insideCommand) > 0 {
@@ -113,13 +106,13 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	connecting, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(connecting, env, &o.clusterFlags,
-		connectOptions{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{mode: o.mode(), quiet: !o.quiet.Given || o.quiet.On})
 	if err != nil {
 		return preferTimeout(connecting, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	r := actionReporter(env, js, false, o.quiet)
+	r := actionReporter(env, js, false, o.quiet.On)
 	aside := o.json || len(o.insideCommand) > 0 // standard output belongs to the command
 	r.ShowWouldSend = func(c action.WouldSend) { printChange(env, aside, c.Database, c.Command) }
 	result, err := o.action(env).Run(ctx, conn.actionCluster(js.Clock), r)

@@ -38,7 +38,7 @@ func runReadAction[R any](
 			onRead:               func(s *catalog.Snapshot) { o.reportRead(env, source, s, began) },
 			onReadProgress:       o.progress.showReading,
 			onSimulationProgress: o.progress.showSimulation,
-			onNote:               func(text string) { notice(env.stderr, o.quiet, "%s", text) },
+			onNote:               func(text string) { notice(env.stderr, o.quiet.On, "%s", text) },
 		}
 		result, err := withGC(frequentGC, func() (R, error) { return verb.Run(ctx, source, reporter) })
 		o.progress.clearLine()

@@ -45,8 +45,8 @@ func startRehearsals(
 	env.stdout, env.stderr = screen.Writer(env.stdout), screen.Writer(env.stderr)
 	r.options = rehearsal.Options{
 		OnChange: func(database string, command bson.Raw) { printChange(env, json, database, command) },
-		Note:     func(text string) { notice(env.stderr, o.quiet, "%s", plaintext.EscapeLine(text)) },
-		Clock:    conn.clock, Seed: o.seed.N,
+		Note:     func(text string) { notice(env.stderr, o.quiet.On, "%s", plaintext.EscapeLine(text)) },
+		Clock:    conn.clock, Seed: o.seed.Value,
 	}
 	if r.options.Clock == nil {
 		r.options.Clock = script.WallClock()

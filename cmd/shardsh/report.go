@@ -79,7 +79,7 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 		if o.heat.duration == 0 {
 			return o.report(env, s, nil)
 		}
-		r, err := o.heat.measure(ctx, env, source, s, o.quiet)
+		r, err := o.heat.measure(ctx, env, source, s, o.quiet.On)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
 		return report.WriteFleetPage(plaintext.NewWriter(to), members, time.Now())
 	})
 	if err == nil && o.file != "-" && o.file != "" {
-		notice(env.stderr, o.quiet, "%s: %s", o.file, report.FleetHeadline(members))
+		notice(env.stderr, o.quiet.On, "%s: %s", o.file, report.FleetHeadline(members))
 	}
 	return cmp.Or(err, fleetError(asked))
 }
@@ -170,7 +170,7 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 		return err
 	}
 	if o.file != "-" && o.file != "" {
-		notice(env.stderr, o.quiet, "%s: %s", o.file, overview.Answer.Headline())
+		notice(env.stderr, o.quiet.On, "%s: %s", o.file, overview.Answer.Headline())
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func printResult(
 ) error {
 	if o.wantsJSON() {
 		return shell.WriteJSON(ctx, env.stdout, result, bindings.JSONStyle{Canonical: o.json == "canonical", Lines: o.jsonl,
-			Limit: int(o.limit.N)})
+			Limit: int(o.limit.Value)})
 	}
 	text, err := shell.Render(ctx, result)
 	if err != nil || text == "" {

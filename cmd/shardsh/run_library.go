@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -117,7 +116,6 @@ func (o *libraryFlags) splitArgs(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.quiet = o.quietChoice.On
 	return o.check()
 }
 
@@ -139,12 +137,7 @@ func listLibrary(env environment) error {
 		printLibrary(env.stdout)
 		return nil
 	}
-	text, err := json.MarshalIndent(scripts.List(), "", "  ")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.stdout, string(text))
-	return nil
+	return writeJSON(env.stdout, scripts.List())
 }
 
 func printLibrary(out io.Writer) {

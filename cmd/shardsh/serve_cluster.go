@@ -147,7 +147,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 	}
 	cfg := mock.Config{
 		Topology: topology, ClockSpeed: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
-		Release: o.serverVersion.Release, FCV: o.fcv, Seed: o.seed.N,
+		Release: o.serverVersion, FCV: o.fcv, Seed: o.seed.Value,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}

@@ -138,14 +138,14 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 	switch {
 	case interactive: // the banner shows it
 	case o.snapshot != "":
-		notice(env.stderr, o.quiet, "Using a %s.", conn.clusterSummary)
+		notice(env.stderr, o.quiet.On, "Using a %s.", conn.clusterSummary)
 	case o.usesMock() && o.mock == "":
-		notice(env.stderr, o.quiet, "No address given: using the embedded %s.", conn.clusterSummary)
+		notice(env.stderr, o.quiet.On, "No address given: using the embedded %s.", conn.clusterSummary)
 	case conn.address != "":
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
 	if conn.memberText != "" {
-		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
+		notice(env.stderr, o.quiet.On, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
 			"and the helpers of sh need a mongos.", conn.memberText)
 	}
 	sending, closeAudit := conn.scriptGuardHook(env)
@@ -229,7 +229,7 @@ func runAll(ctx context.Context, env environment, o *shellFlags, shell *bindings
 		if err != nil {
 			break
 		}
-		notice(env.stderr, !o.verbose.On || o.quiet, "Loading file: %s", path)
+		notice(env.stderr, !o.verbose.On || o.quiet.On, "Loading file: %s", path)
 		var result script.Result
 		shell.JS.IsLastInput = !interactive && i == len(o.files)-1
 		result, err = shell.RunFile(ctx, path)

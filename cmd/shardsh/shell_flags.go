@@ -45,7 +45,7 @@ type scriptFlags struct {
 type resultFlags struct {
 	json        string // "", relaxed or canonical
 	jsonl       bool
-	limit       cmdline.Number
+	limit       cmdline.Optional[uint64]
 	deepInspect cmdline.OptionalBool
 }
 
@@ -71,7 +71,7 @@ func (o *shellFlags) groups() []cmdline.Group {
 				"be interactive also on a pipe: print prompts, continue after errors")
 			f.StringArrayVar(&o.set, "set", nil, "`NAME=VALUE` define a global string; repeat to add")
 			f.StringArrayVar(&o.setJSON, "setJSON", nil, "`NAME=EJSON` define any other global; repeat to add")
-			f.Var(&o.timeout, "timeout", "`TIME` stop the run after 90, 30s, 5m")
+			cmdline.DurationVar(f, &o.timeout, "timeout", "`TIME` stop the run after 90, 30s, 5m")
 			f.BoolVar(&o.compat, "compat", false, "return what the helpers of the old mongo shell returned")
 			f.BoolVar(&o.norc, "norc", false, "don't run ~/.shardshrc.js")
 			f.BoolVar(&o.nodb, "nodb", false, "don't connect to a cluster")
@@ -80,9 +80,10 @@ func (o *shellFlags) groups() []cmdline.Group {
 			f.StringVar(&o.json, "json", "", "`canonical|relaxed` print the result as extended JSON")
 			f.Lookup("json").NoOptDefVal = "canonical"
 			f.BoolVar(&o.jsonl, "jsonl", false, "print the result as JSON, one document a line")
-			f.Var(&o.limit, "limit", "`N` print at most N documents of a cursor (20, as in the shell; 0: all)")
+			cmdline.OptionalVar(f, &o.limit, "limit",
+				"`N` print at most N documents of a cursor (20, as in the shell; 0: all)", cmdline.ParseNumber)
 			cmdline.OptionalBoolVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
-			cmdline.OptionalBoolVar(f, &o.quietChoice, "quiet", "no banner, no notices")
+			cmdline.OptionalBoolVar(f, &o.quiet, "quiet", "no banner, no notices")
 			cmdline.OptionalBoolVar(f, &o.verbose, "verbose", "print the banner and notices also for scripts")
 			f.BoolVar(&o.skipStartupWarnings, "skipStartupWarnings", false, "don't show the server's startup warnings")
 		}),
@@ -112,7 +113,6 @@ func (o *shellFlags) groups() []cmdline.Group {
 
 // parseArgs parses the words of the command line. Errors are usage errors that name the argument.
 func (o *shellFlags) parseArgs(words []string) error {
-	o.quiet = o.quietChoice.On
 	if len(words) > 0 && o.nodb && !isScript(words[0]) {
 		return usagef("%q is not a script that exists; with --nodb there is no address", secret.Redact(words[0]))
 	}
@@ -142,7 +142,6 @@ func (o *shellFlags) check() error {
 			"--allow-read, --allow-env and --allow-net are for --sandbox only; everything is allowed without it"},
 		constraint{o.confirm && (o.readOnly || o.dryRun),
 			"--confirm, and --read-only or --dry-run exclude each other: these send no change"},
-		constraint{o.timeout < 0, "--timeout takes a time above 0"},
 	)
 }
 
@@ -152,10 +151,10 @@ func (o *scriptFlags) hasScripts() bool { return len(o.evals)+len(o.files) > 0 }
 // pageLimit returns the maximum number of a cursor's documents, in the form of
 // bindings.Config.ResultLimit.
 func (o *resultFlags) pageLimit() int {
-	if o.limit.Given && o.limit.N == 0 {
+	if o.limit.Given && o.limit.Value == 0 {
 		return -1
 	}
-	return int(o.limit.N)
+	return int(o.limit.Value)
 }
 
 func (o *resultFlags) wantsJSON() bool { return o.json != "" || o.jsonl }
@@ -164,8 +163,8 @@ func (o *resultFlags) wantsJSON() bool { return o.json != "" || o.jsonl }
 // whether the session is interactive (rules/04-command-line-and-prompt §1.5).
 func (o *shellFlags) wantsNotices(interactive bool) bool {
 	switch {
-	case o.quietChoice.Given:
-		return !o.quietChoice.On
+	case o.quiet.Given:
+		return !o.quiet.On
 	case o.verbose.Given:
 		return o.verbose.On
 	}

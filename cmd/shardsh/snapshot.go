@@ -28,7 +28,7 @@ type snapshotFlags struct {
 	sourceFlags
 	output string
 	into   string
-	keep   cmdline.Duration
+	keep   time.Duration
 	redact bool
 }
 
@@ -36,7 +36,7 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write to this file; - is standard output")
 		f.StringVar(&o.into, "into", "", "`DIR` keep it in this directory, named after its time")
-		f.Var(&o.keep, "keep", "`TIME` with --into: remove snapshots older than this, such as 90d")
+		cmdline.DurationVar(f, &o.keep, "keep", "`TIME` with --into: remove snapshots older than this, such as 90d")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.addFlags(f)
 		o.addSizesFlag(f)
@@ -101,7 +101,7 @@ func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
 	}
 	var lines []fleetLine
 	for _, m := range members {
-		if line := newFleetLine(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet {
+		if line := newFleetLine(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet.On {
 			lines = append(lines, line)
 		}
 	}
@@ -115,7 +115,7 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 	if o.into != "" {
 		text, err := o.saveInDir(o.into, s)
 		if err == nil {
-			notice(env.stderr, o.quiet, "%s", text)
+			notice(env.stderr, o.quiet.On, "%s", text)
 		}
 		return err
 	}
@@ -133,21 +133,21 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 		return fmt.Errorf("writing %s: %w", o.output, err)
 	}
 	if o.output != "-" {
-		notice(env.stderr, o.quiet, "%s: %s", o.output, describeContents(s, o.output))
+		notice(env.stderr, o.quiet.On, "%s: %s", o.output, describeContents(s, o.output))
 	}
 	return nil
 }
 
 // saveInDir stores a snapshot in a directory, and returns a message about it.
 func (o *snapshotFlags) saveInDir(dir string, s *catalog.Snapshot) (string, error) {
-	saved, removed, err := snapdir.SaveAndPrune(dir, s, time.Duration(o.keep))
+	saved, removed, err := snapdir.SaveAndPrune(dir, s, o.keep)
 	if err != nil {
 		return "", fmt.Errorf("--into %s: %w", dir, err)
 	}
 	text := saved.Path + ": " + describeContents(s, saved.Path)
 	if len(removed) > 0 {
 		text += fmt.Sprintf("; removed %s older than %s", humanize.Count(len(removed), "snapshot"),
-			humanize.Duration(time.Duration(o.keep)))
+			humanize.Duration(o.keep))
 	}
 	return text, nil
 }

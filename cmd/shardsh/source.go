@@ -65,7 +65,6 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 	if err := o.takeOnlyAddress(env, words, ""); err != nil {
 		return err
 	}
-	o.quiet = o.quietChoice.On
 	switch {
 	case o.from != "" && (o.mock != "" || o.server.IsSet()):
 		return usagef("--from FILE stands in for a cluster: leave the address and --mock out")
@@ -81,7 +80,7 @@ func (o *sourceFlags) parseArgs(env environment, words []string) error {
 func (o *sourceFlags) runWithTimeout(ctx context.Context, env environment, work func(context.Context) error) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
-	o.progress = newProgress(ctx, env.stderr, o.quiet)
+	o.progress = newProgress(ctx, env.stderr, o.quiet.On)
 	defer o.progress.clearLine()
 	return work(ctx)
 }
@@ -119,7 +118,7 @@ func (o *sourceFlags) withSource(
 
 // connect connects to the cluster.
 func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection, error) {
-	return connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: !o.mayChange, quiet: o.quiet})
+	return connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: !o.mayChange, quiet: o.quiet.On})
 }
 
 // open opens the source of the cluster; done closes it.
@@ -150,11 +149,11 @@ const slowReadThreshold = 2 * time.Second
 func (o *sourceFlags) reportRead(env environment, from action.Source, s *catalog.Snapshot, began time.Time) {
 	o.progress.clearLine()
 	if took := time.Since(began); o.from == "" && took >= slowReadThreshold {
-		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
+		notice(env.stderr, o.quiet.On, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
 	}
 	printGaps(env, s)
 	for _, text := range s.ConsistencyNotes() {
-		notice(env.stderr, o.quiet, "Note: %s.", text)
+		notice(env.stderr, o.quiet.On, "Note: %s.", text)
 	}
 }
 

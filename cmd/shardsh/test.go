@@ -27,17 +27,15 @@ import (
 
 // testFlags are the flags of "shardsh test".
 type testFlags struct {
-	filter     string
-	releases   []string
-	limit      cmdline.Duration
-	reporter   string
-	file       string
-	update     bool
-	everyFault bool
-	coverage   bool
-	watch      bool
-	lcov       string
-	types      bool
+	filter   string
+	releases []string
+	reporter string
+	file     string
+	update   bool
+	coverage bool
+	watch    bool
+	lcov     string
+	types    bool
 
 	paths []string
 	testrunner.Options
@@ -51,13 +49,13 @@ func (o *testFlags) groups() []cmdline.Group {
 			f.StringSliceVar(&o.releases, "server-version", nil, "`5.0,8.0` run each test on each of these releases")
 		}),
 		cmdline.NewGroup("How", func(f *pflag.FlagSet) {
-			f.BoolVar(&o.everyFault, "every-fault", false, "run each script again with a fault at each of its commands")
+			f.BoolVar(&o.EveryFault, "every-fault", false, "run each script again with a fault at each of its commands")
 			f.IntVar(&o.Repeat, "repeat", 1, "`N` run each test N times, each time with another seed")
 			f.Uint64Var(&o.Seed, "seed", 0, "`N` random seed")
 			f.BoolVar(&o.Bail, "bail", false, "stop at the first test that fails")
 			f.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "`N` run N files in parallel")
 			f.BoolVar(&o.watch, "watch", false, "run again whenever a file changes that a test depends on")
-			f.Var(&o.limit, "test-timeout", "`TIME` time limit of a test (10s)")
+			cmdline.DurationVar(f, &o.Timeout, "test-timeout", "`TIME` time limit of a test (10s)")
 			f.BoolVar(&o.update, "update-snapshots", false, "write the present results to the snapshots")
 		}),
 		cmdline.NewGroup("What to show", func(f *pflag.FlagSet) {
@@ -88,10 +86,11 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 		}
 		o.Releases = append(o.Releases, release)
 	}
-	for name, n := range map[string]int{"--repeat": o.Repeat, "--jobs": o.Jobs} {
-		if n < 1 {
-			return usagef("%s takes a number from 1 on, not %d", name, n)
-		}
+	if o.Repeat < 1 {
+		return usagef("--repeat takes a number from 1 on, not %d", o.Repeat)
+	}
+	if o.Jobs < 1 {
+		return usagef("--jobs takes a number from 1 on, not %d", o.Jobs)
 	}
 	if _, known := reporters()[o.reporter]; !known && o.reporter != "text" {
 		return usagef("--reporter takes text, junit or json, not %q", o.reporter)
@@ -112,8 +111,6 @@ func (o *testFlags) parseArgs(env environment, words []string) (err error) {
 	case ci != "" && ci != "0" && ci != "false":
 		o.Snapshots = testrunner.WriteNone
 	}
-	o.Timeout = time.Duration(o.limit)
-	o.EveryFault = o.everyFault
 	o.Scripts, o.Version, o.Executable = scripts.Files, buildinfo.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.LoadClusterSnapshot = func(cfg *mock.Config, path string) error {

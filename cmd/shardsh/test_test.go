@@ -41,6 +41,7 @@ func TestTestCommand(t *testing.T) {
 		"none matches":      {[]string{good, "--filter", "zzz"}, 2, "0 passed, 0 failed", "--filter zzz matches no test"},
 		"a wrong release":   {[]string{good, "--server-version", "9.9"}, 2, "", "--server-version"},
 		"a wrong number":    {[]string{good, "--jobs", "0"}, 2, "", "--jobs takes a number from 1 on, not 0"},
+		"two wrong numbers": {[]string{good, "--jobs", "0", "--repeat", "0"}, 2, "", "--repeat takes a number from 1 on, not 0"},
 		"an unknown option": {[]string{good, "--nope"}, 2, "", "--nope"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (o *commonFlags) withTimeout(ctx context.Context) (context.Context, context
 	if o.timeout == 0 {
 		return ctx, func() { cancel(nil) }
 	}
-	d := time.Duration(o.timeout)
+	d := o.timeout
 	timer := time.AfterFunc(d, func() { cancel(timeoutError{d}) })
 	return ctx, func() {
 		timer.Stop()

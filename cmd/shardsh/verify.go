@@ -48,31 +48,24 @@ func (o *verifyFlags) parseArgs(env environment, words []string) error {
 	); err != nil {
 		return err
 	}
-	if err := o.takeAddressWord(env, words); err != nil {
+	if err := o.takeCluster(env, words, ""); err != nil {
 		return err
 	}
 	o.action = action.Verify{
 		Namespaces: o.namespaces, Output: o.output, Restart: o.restart, BaselineFile: o.against,
 		DifferencesFile: o.differences,
 		DocumentsFile:   o.documents,
-		MaxRereads:      o.settle, RereadPause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
-		PauseBetween: time.Duration(o.between), MaxDuration: time.Duration(o.maxDuration), Window: o.window.Window,
+		MaxRereads:      o.settle, RereadPause: o.settlePause, MaxRate: o.rate,
+		PauseBetween: o.between, MaxDuration: o.maxDuration, Window: o.window,
 		Secondary: o.secondary,
-	}
-	if err := o.clusterFlags.check(); err != nil {
-		return err
 	}
 	return optionsUsageError(o.action.Validate())
 }
 
 // run implements "shardsh verify": it checks whether a collection has the same documents as before.
 func (o *verifyFlags) run(ctx context.Context, env environment) error {
-	var result action.VerifyResult
-	err := o.connectAndRead(ctx, env,
-		func(ctx context.Context, c action.Cluster, r action.Reporter) (resume string, err error) {
-			result, err = o.action.Run(ctx, c, r)
-			return result.Resume, err
-		})
+	result, err := connectAndRead(ctx, env, &o.documentsFlags, o.action.Run,
+		func(r action.VerifyResult) string { return r.Resume })
 	if err != nil {
 		return err
 	}
@@ -93,7 +86,7 @@ func (o *verifyFlags) show(env environment, r action.VerifyResult) error {
 	case r.Stopped != "":
 		return fmt.Errorf("stopped: %s", r.Stopped)
 	case r.Verdict == action.VerifyNotCompared:
-		notice(env.stderr, o.quiet, "Read in %s. To compare later: shardsh verify --against %s ADDRESS", took, r.Output)
+		notice(env.stderr, o.quiet.On, "Read in %s. To compare later: shardsh verify --against %s ADDRESS", took, r.Output)
 		return nil
 	case r.Verdict == string(verify.Different):
 		return findingsError{}

@@ -17,7 +17,7 @@ import (
 // watchFlags are the flags of "shardsh watch".
 type watchFlags struct {
 	sourceFlags
-	interval cmdline.Duration
+	interval time.Duration
 	once     bool
 	json     bool
 	heat     bool
@@ -27,9 +27,9 @@ type watchFlags struct {
 const minWatchInterval = 500 * time.Millisecond
 
 func (o *watchFlags) groups() []cmdline.Group {
-	o.interval = cmdline.Duration(2 * time.Second)
+	o.interval = 2 * time.Second
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.interval, "interval", "`TIME` refresh after this time (2s)")
+		cmdline.DurationVar(f, &o.interval, "interval", "`TIME` refresh after this time (2s)")
 		f.BoolVar(&o.once, "once", false, "print one frame and exit")
 		f.BoolVar(&o.json, "json", false, "print one line of JSON for each refresh")
 		f.BoolVar(&o.heat, "heat", false, "also count the operations of the 20 largest collections")
@@ -49,8 +49,8 @@ func (o *watchFlags) parseArgs(env environment, words []string) error {
 	if o.fleet.isFleet() && o.heat {
 		return usagef("--heat is for one cluster: add --cluster NAME")
 	}
-	if time.Duration(o.interval) < minWatchInterval {
-		return usagef("--interval takes at least %s, such as 2s, not %s", minWatchInterval, time.Duration(o.interval))
+	if o.interval < minWatchInterval {
+		return usagef("--interval takes at least %s, such as 2s, not %s", minWatchInterval, o.interval)
 	}
 	if o.heat && (o.once || o.from != "") {
 		return usagef("--heat counts from one refresh to the next: omit --once and --from, or use shardsh heat")
@@ -87,7 +87,7 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 // watchConfig returns the configuration that both views share.
 func (o *watchFlags) watchConfig(env environment) watch.Config {
 	c := watch.Config{
-		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, Errors: env.errOut(), JSON: o.json,
+		Every: o.interval, Clock: wallClock{}, Out: env.stdout, Errors: env.errOut(), JSON: o.json,
 		Color: env.usesColor(), Once: o.once, Width: env.columns(),
 	} // frames contain no control characters from the cluster
 	if o.json {
@@ -125,7 +125,7 @@ func (o *watchFlags) setReader(ctx context.Context, env environment, c *watch.Co
 	}
 	o.demo = o.usesMock() // a mock without data would show nothing
 	conn, err := connect(ctx, env, &o.clusterFlags, connectOptions{readsOnly: true, interactive: true,
-		quiet: o.quietChoice.On})
+		quiet: o.quiet.On})
 	if err != nil {
 		return nil, preferTimeout(ctx, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
-	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
 	"shardsh/repl/watch"
 )
@@ -22,7 +21,7 @@ func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 	asks.stderr, asks.unattended = &lockedWriter{w: io.Discard}, true
 	for i, t := range o.fleet.list {
 		one := o.flagsForTarget(t)
-		one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
+		one.quiet.On, one.timeout = true, cmp.Or(one.timeout, fleetTimeout)
 		one.demo = t.Mock != ""
 		clusters[i] = &watchedCluster{env: asks, flags: one}
 		defer clusters[i].close()

@@ -185,8 +185,6 @@ func (k *keyboard) press(key byte) {
 		k.stopped = true
 		k.mu.Unlock()
 		k.send(stopKeys)
-	case '\r', '\n':
-		k.send(string([]byte{key}))
 	case keyCtrlZ:
 		k.suspend()
 		return

@@ -103,19 +103,12 @@ const maxWrapped = 3
 
 // wrap breaks a text at spaces into lines of a width. The last line is truncated if necessary.
 func wrap(text string, width int) (lines []line) {
-	var now string
-	for word := range strings.FieldsSeq(plaintext.EscapeLine(text)) {
-		switch {
-		case now == "":
-			now = word
-		case twwidth.Width(now)+1+twwidth.Width(word) <= width || len(lines) == maxWrapped-1:
-			now += " " + word
-		default:
-			lines = append(lines, line{newSpan(now, plain)})
-			now = word
-		}
+	broken := plaintext.WrapAtSpaces(plaintext.EscapeLine(text), width)
+	last := min(len(broken), maxWrapped) - 1
+	for _, text := range append(broken[:last:last], strings.Join(broken[last:], " ")) {
+		lines = append(lines, line{newSpan(text, plain)})
 	}
-	return append(lines, line{newSpan(now, plain)})
+	return lines
 }
 
 // balancerText returns the line about the balancer and the cluster as a whole.

@@ -74,11 +74,7 @@ func (l line) render(width int, color bool) string {
 	for _, s := range l {
 		text := clip(s.String(), left)
 		left -= twwidth.Width(text)
-		if s.style == plain || !color {
-			b.WriteString(text)
-			continue
-		}
-		b.WriteString("\x1b[" + string(s.style) + "m" + text + "\x1b[0m")
+		b.WriteString(plaintext.Paint(color, string(s.style), text))
 	}
 	if color {
 		return b.String()

@@ -26,10 +26,7 @@ const (
 )
 
 func (x Text) paint(color, text string) string {
-	if !x.Color || text == "" {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return plaintext.Paint(x.Color, color, text)
 }
 
 // marks are the signs before a test.

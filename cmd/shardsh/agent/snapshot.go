@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func collectionsOf(s *catalog.Snapshot, names []string) (list []*catalog.Collect
 	if len(names) == 0 {
 		list = slices.Clone(s.Collections())
 		slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int {
-			return int(min(1, max(-1, b.Bytes()-a.Bytes())))
+			return cmp.Compare(b.Bytes(), a.Bytes())
 		})
 		return list, nil
 	}

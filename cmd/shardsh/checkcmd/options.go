@@ -22,7 +22,7 @@ type Options struct {
 	rules, maxima, severities             []string
 	namespaces, excludedNamespaces, allow []string
 	failOn                                string
-	since                                 cmdline.Duration
+	since                                 time.Duration
 	requireCollections                    bool
 	allowMissing                          bool
 }
@@ -38,7 +38,7 @@ func (o *Options) Groups() []cmdline.Group {
 			f.StringVar(&o.failOn, "fail-on", "", "`info|warning|critical` fail on findings of this grade and above (warning)")
 			f.StringSliceVar(&o.allow, "allow", nil, "`WORK,…` don't fail during draining, defragmenting, resharding")
 			f.StringVar(&o.baseline, "baseline", "", "`FILE` fail only on what is worse than in this --json output")
-			f.Var(&o.since, "since", "`TIME` count failed migrations of this period (10m)")
+			cmdline.DurationVar(f, &o.since, "since", "`TIME` count failed migrations of this period (10m)")
 		}),
 		cmdline.NewGroup("Collections", func(f *pflag.FlagSet) {
 			f.StringArrayVar(&o.namespaces, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
@@ -86,7 +86,7 @@ func (o Options) Policy() (*check.Policy, error) {
 	p.Namespaces.Include = append(p.Namespaces.Include, o.namespaces...)
 	p.Namespaces.Exclude = append(p.Namespaces.Exclude, o.excludedNamespaces...)
 	if o.since != 0 {
-		p.FailureSpan = time.Duration(o.since)
+		p.FailureSpan = o.since
 	}
 	if o.requireCollections {
 		p.RequireCollections()

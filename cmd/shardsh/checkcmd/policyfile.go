@@ -2,7 +2,6 @@ package checkcmd
 
 import (
 	"fmt"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -36,10 +35,8 @@ func policyFields(p *check.Policy) yamlmap.Fields {
 			p.FailOn, err = check.ParseSeverity(n.Value)
 			return withSuggestion(err)
 		},
-		"since": func(n *yaml.Node) error {
-			var d cmdline.Duration
-			err := d.Set(n.Value)
-			p.FailureSpan = time.Duration(d)
+		"since": func(n *yaml.Node) (err error) {
+			p.FailureSpan, err = cmdline.ParseDuration(n.Value)
 			return err
 		},
 		"allow-missing": func(n *yaml.Node) error {

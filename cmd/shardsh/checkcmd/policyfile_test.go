@@ -97,7 +97,7 @@ func TestPolicyAndOptions(t *testing.T) {
 	if err := os.WriteFile(path, []byte(policyText), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{policyFile: path, failOn: "info", since: cmdline.Duration(time.Minute), namespaces: []string{"x.*"},
+	o := Options{policyFile: path, failOn: "info", since: time.Minute, namespaces: []string{"x.*"},
 		maxima: []string{"jumbo=7", "window=2d"}, severities: []string{"orphans=info"}, allow: []string{"defragmenting"}}
 	p, err := o.Policy()
 	if err != nil {

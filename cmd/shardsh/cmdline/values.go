@@ -1,13 +1,9 @@
 package cmdline
 
 import (
-	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/pflag"
-
-	"shardsh/balancer/timespan"
 )
 
 // OptionalBool is a boolean option that may be unset.
@@ -52,26 +48,3 @@ const (
 	typeBool     = "bool"
 	typePassword = "password"
 )
-
-// Duration is a duration as in --timeout: a plain number is seconds.
-type Duration time.Duration
-
-func (d *Duration) String() string {
-	if *d == 0 {
-		return ""
-	}
-	return time.Duration(*d).String()
-}
-
-// Type returns the type of the value.
-func (d *Duration) Type() string { return "duration" }
-
-// Set parses a positive duration.
-func (d *Duration) Set(text string) error {
-	parsed, err := timespan.ParseCommandLine(text)
-	if err != nil || parsed <= 0 {
-		return fmt.Errorf("%q is not a time above 0, such as 90, 30s, 5m or 1h30m", text)
-	}
-	*d = Duration(parsed)
-	return nil
-}

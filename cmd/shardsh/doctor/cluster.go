@@ -2,16 +2,15 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/advisory"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 )
 
 // Cluster is a connected cluster.
@@ -166,13 +165,10 @@ func (c Cluster) checkUser(ctx context.Context, s *section, version string) {
 	checkRoles(s, roles, status.Info.Privileges, user.User)
 }
 
-// unauthorized is the server's error code.
-const unauthorized = 13
-
 // checkAnonymous distinguishes a server without access control from one that requires authentication.
 func (c Cluster) checkAnonymous(ctx context.Context, s *section) {
 	err := c.runCommand(ctx, "listShards", &bson.Raw{})
-	if refused, ok := errors.AsType[mongo.ServerError](err); ok && refused.HasErrorCode(unauthorized) {
+	if mongoerr.Is(live.ServerError(err), mongoerr.Unauthorized) {
 		s.add(Fail, "user", "log in: --username NAME, with the password in "+
 			"SHARDSH_PASSWORD, --passwordFile or at the prompt", "none, but the server requires a login")
 		return

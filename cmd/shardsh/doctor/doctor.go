@@ -56,10 +56,8 @@ func (r Report) count(g Grade) (n int) {
 	return n
 }
 
-// gradeColors returns the colours of the grades on a terminal.
-func gradeColors() map[Grade]string {
-	return map[Grade]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31m"}
-}
+// gradeColors are the colours of the grades on a terminal.
+var gradeColors = map[Grade]string{OK: "32", Warn: "33", Fail: "31"}
 
 // nameWidth is the width of the names' column; longer names shift their text.
 const nameWidth = 16
@@ -73,10 +71,7 @@ func (r Report) Text(coloured bool) string {
 			fmt.Fprintf(&b, "%s\n", l.Section)
 			section = l.Section
 		}
-		grade := fmt.Sprintf("%-4s", l.Grade)
-		if coloured {
-			grade = gradeColors()[l.Grade] + grade + "\x1b[0m"
-		}
+		grade := plaintext.Paint(coloured, gradeColors[l.Grade], fmt.Sprintf("%-4s", l.Grade))
 		fmt.Fprintf(&b, "  %s  %-*s  %s\n", grade, nameWidth, plaintext.EscapeLine(l.Name), plaintext.EscapeLine(l.Text))
 		if l.Remedy != "" {
 			fmt.Fprintf(&b, "  %*s-> %s\n", nameWidth+8, "", plaintext.EscapeLine(l.Remedy))

@@ -33,11 +33,11 @@ func NewCluster(cfg mock.Config, newOnly string) (*mock.Cluster, error) {
 const defaultMemory = 1 << 30
 
 // NewMemoryBudget returns the memory budget of the mock's commands; 0 means unlimited.
-func NewMemoryBudget(memory cmdline.Size) *quota.Budget {
+func NewMemoryBudget(memory cmdline.Optional[int64]) *quota.Budget {
 	if !memory.Given {
 		return quota.NewBudget(defaultMemory)
 	}
-	return quota.NewBudget(memory.Bytes)
+	return quota.NewBudget(memory.Value)
 }
 
 // SnapshotsInDBPath returns the function that finds the snapshots of a served mock in its dbpath,

@@ -22,10 +22,13 @@ func Document(what string, data []byte) (*yaml.Node, error) {
 	case err != nil:
 		return nil, yamlError(err)
 	}
-	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%d: %s is one document", more.Line, what)
+	switch err := decoder.Decode(&more); {
+	case errors.Is(err, io.EOF):
+		return doc.Content[0], nil
+	case err != nil:
+		return nil, yamlError(err)
 	}
-	return doc.Content[0], nil
+	return nil, fmt.Errorf("%d: %s is one document", more.Line, what)
 }
 
 // yamlError removes the library's name from its errors. They name the line unless it is the first one.

@@ -11,6 +11,7 @@ func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: x":               "",
 		"name: x\n---\nname: y": "2: a thing is one document",
+		"name: x\n---\na: [x":   "2: did not find expected ',' or ']'",
 		"- 1":                   "1: expected names with values",
 		"nam: x":                `1: unknown name "nam"; did you mean name?`,
 		"name: x\nname: y":      `2: "name" is given twice`,

@@ -8,9 +8,8 @@ import (
 func TestTimes(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond,
 		"30s": 30 * time.Second, "5m": 5 * time.Minute} {
-		var d Duration
-		if err := d.Set(text); err != nil || time.Duration(d) != want {
-			t.Errorf("%q: %v, %v", text, time.Duration(d), err)
+		if d, err := ParseDuration(text); err != nil || d != want {
+			t.Errorf("%q: %v, %v", text, d, err)
 		}
 	}
 }
