@@ -158,7 +158,7 @@ func explainOnShards(
 		}
 		shards = append(shards, bson.E{Key: string(p.shard), Value: one})
 	}
-	return append(head, bson.E{Key: "shards", Value: shards}, shapeHash(a.Query, "aggregate"),
+	return append(head, bson.E{Key: "shards", Value: shards}, shapeHash(c),
 		bson.E{Key: "command", Value: aggregateCommand(c)}), nil
 }
 
