@@ -188,7 +188,7 @@ func (ix *Indexes) ListOn(ns string, id catalog.ShardID) []store.IndexSpec {
 // hasKeyPrefix reports whether an index's key begins with the fields of a shard
 // key, in order.
 func hasKeyPrefix(key bson.Raw, p catalog.KeyPattern) bool {
-	fields := fieldNames(key)
+	fields := catalog.FieldNames(key)
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
 
@@ -453,14 +453,4 @@ func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 	}
 	ix.ids.Tick()
 	return nil
-}
-
-// DropIndexOn drops an index of a collection on one shard only. On a server, direct commands to the
-// shard and rolling index builds have this effect.
-func (c *Collections) DropIndexOn(shard catalog.ShardID, ns, name string) error {
-	s := c.shards[shard]
-	if s == nil || s.colls[ns] == nil {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "shard %s has no %s", shard, ns)
-	}
-	return s.colls[ns].docs.DropIndex(name)
 }

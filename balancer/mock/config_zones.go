@@ -124,7 +124,7 @@ func (zs *Zones) rangesForSharding(ns string, pattern catalog.KeyPattern) (*cata
 		}
 		for _, bound := range []string{"min", "max"} {
 			doc, _ := raw.Lookup(bound).DocumentOK()
-			if !slices.Equal(fieldNames(doc), pattern.Fields()) {
+			if !slices.Equal(catalog.FieldNames(doc), pattern.Fields()) {
 				return nil, mongoerr.New(mongoerr.InvalidOptions,
 					"zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
 			}
@@ -266,8 +266,8 @@ func zoneBounds(p catalog.KeyPattern, min, max bson.Raw, checkHashed bool) (lowe
 // unshardedBoundsPattern returns a key pattern for the bounds of an unsharded namespace. It consists of
 // the fields of the bounds, which must be the same in both.
 func unshardedBoundsPattern(min, max bson.Raw) (catalog.KeyPattern, error) {
-	fields := fieldNames(min)
-	if !slices.Equal(fields, fieldNames(max)) {
+	fields := catalog.FieldNames(min)
+	if !slices.Equal(fields, catalog.FieldNames(max)) {
 		return catalog.KeyPattern{}, mongoerr.New(mongoerr.ShardKeyNotFound, "min %s and max %s have different fields", min,
 			max)
 	}

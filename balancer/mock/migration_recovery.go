@@ -95,7 +95,7 @@ func (m *migration) decideFromCatalog() bool {
 	if m.decision != undecided {
 		return true
 	}
-	if m.ms.faults.isDown(configShard) ||
+	if m.ms.faults.IsDown(configShard) ||
 		m.ms.shards.has(m.donor) && m.ms.faults.checkReachable(m.donor.id, configShard) != nil {
 		return false
 	}

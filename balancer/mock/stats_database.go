@@ -182,7 +182,7 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 		return catalog.KeyPattern{}, err
 	}
 	switch {
-	case len(fieldNames(req.KeyPattern)) > 0:
+	case len(catalog.FieldNames(req.KeyPattern)) > 0:
 		asked, err := catalog.ParseKeyPattern(req.KeyPattern)
 		if sharded && (err != nil || !asked.Equal(coll.Pattern)) {
 			err = mongoerr.New(mongoerr.BadValue, "keyPattern must be empty or must be an object that equals the shard key")

@@ -12,6 +12,7 @@ import (
 	"github.com/xdg-go/scram"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -140,12 +141,7 @@ func (d *Directory) add(u *User) error {
 	return nil
 }
 
-func newID() bson.Binary {
-	id := randomBytes(16)
-	id[6] = id[6]&0x0f | 0x40
-	id[8] = id[8]&0x3f | 0x80
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
-}
+func newID() bson.Binary { return ids.UUID([16]byte(randomBytes(16))) }
 
 // makeCredentials derives the credentials of the password; nil without one. It takes long, so the caller
 // must not hold the lock.

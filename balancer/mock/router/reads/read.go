@@ -15,7 +15,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func readHandlers() map[string]call.Handler {
+// Handlers returns the commands of this package, by name.
+func Handlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"find":        find,
 		"getMore":     getMore,
