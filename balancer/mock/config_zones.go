@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -65,11 +66,7 @@ func (zs *Zones) RemoveShard(id, zone string) error {
 }
 
 func (zs *Zones) setShardZones(id string, zones []string) error {
-	tags := bson.A{}
-	for _, z := range zones {
-		tags = append(tags, z)
-	}
-	_, err := zs.config.modify(configShards, id, func(doc *bson.D) { setDocField(doc, "tags", tags) })
+	_, err := zs.config.modify(configShards, id, func(doc *bson.D) { setDocField(doc, "tags", document.ListOf(zones)) })
 	return err
 }
 

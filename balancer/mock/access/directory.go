@@ -232,14 +232,9 @@ func (d *Directory) Find(database, name string) (*User, bool) {
 func (d *Directory) Users() []*User {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	all := make([]*User, 0, len(d.users))
-	for _, u := range d.users {
-		all = append(all, u)
-	}
-	slices.SortFunc(all, func(a, b *User) int {
+	return slices.SortedFunc(maps.Values(d.users), func(a, b *User) int {
 		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Name, b.Name))
 	})
-	return all
 }
 
 // UserNotFound returns the server's error for a user that does not exist.

@@ -233,10 +233,6 @@ func distinct(c *call.Call) (bson.D, error) {
 		if c.Node.Member == nil { // a mongos merges the results of shards
 			slices.SortStableFunc(found, keyorder.Compare)
 		}
-		values := bson.A{}
-		for _, v := range found {
-			values = append(values, v)
-		}
-		return bson.D{{Key: "values", Value: values}}, nil
+		return bson.D{{Key: "values", Value: document.ListOf(found)}}, nil
 	})
 }

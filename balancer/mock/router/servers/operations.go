@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -220,11 +221,7 @@ func currentOp(c *call.Call) (bson.D, error) {
 	slices.SortStableFunc(docs, func(a, b bson.Raw) int {
 		return cmp.Compare(args.Text(a.Lookup("shard")), args.Text(b.Lookup("shard")))
 	})
-	list := bson.A{}
-	for _, doc := range docs {
-		list = append(list, doc)
-	}
-	return bson.D{{Key: "inprog", Value: list}}, nil
+	return bson.D{{Key: "inprog", Value: document.ListOf(docs)}}, nil
 }
 
 // killOp kills an operation of the mongos by its number, or of a shard by "<shard>:<number>". It
