@@ -141,12 +141,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 		seconds := int64(c.Cluster.Now().Sub(a.Started).Seconds())
 		docs = append(docs, nodeOp(c.Cluster, a.Shard, a.Op, catalog.ConfigServerID, a.Command, seconds))
 	}
-	raws, err := call.MarshalAll(docs)
-	if err != nil {
-		return nil, err
-	}
-	resharding, err := reshardingOps(c.Cluster)
-	return append(raws, resharding...), err
+	return call.MarshalAll(append(docs, reshardingOps(c.Cluster)...))
 }
 
 // LocalOps returns the commands in progress on this node, either all or those of the caller.
