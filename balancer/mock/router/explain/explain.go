@@ -178,7 +178,6 @@ type shardPlan struct {
 	stage    *store.Stage
 	totals   store.Totals
 	rejected bson.A // rejected plans
-	runStats store.RunStats
 }
 
 // explanation is the combined explanation of the shards.
@@ -212,8 +211,7 @@ func shardPlans(
 	for _, p := range parts {
 		shape := shardShape(p, q, len(parts))
 		stage, totals := wrap(p, shape)
-		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape),
-			p.RunStats})
+		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape)})
 	}
 	if len(plans) == 0 { // the collection does not exist
 		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, rejected: bson.A{}}}
