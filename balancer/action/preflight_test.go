@@ -241,10 +241,7 @@ func (w *world) command(database string, command bson.D) {
 
 func (w *world) dropIndexOn(shard catalog.ShardID, name string) {
 	w.Helper()
-	w.cluster.Lock()
-	err := w.cluster.Collections().DropIndexOn(shard, "db.c", name)
-	w.cluster.Unlock()
-	if err != nil {
+	if err := w.cluster.Planter().DropIndex(shard, "db.c", name); err != nil {
 		w.Fatal(err)
 	}
 }

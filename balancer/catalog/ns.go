@@ -28,6 +28,9 @@ func DatabaseOf(ns string) string {
 	return db
 }
 
+// IsSystemDatabase reports whether a server creates the collections of a database itself.
+func IsSystemDatabase(db string) bool { return db == "admin" || db == "config" || db == "local" }
+
 // ValidDatabaseName reports whether a name is valid for an existing database: not empty, at most 63
 // bytes, without NUL, slash, backslash, dot, quote and space. A $ is permitted; servers refuse it only
 // when a database is created.

@@ -2,7 +2,6 @@ package mock
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,12 +13,6 @@ import (
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
-
-// ShardedCollections returns the sharded collections sorted by namespace.
-func (c *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
-	colls, err := c.shardedCollections()
-	return slices.Clone(colls), err
-}
 
 // Balancer is the cluster's balancer: its engine, the driver of the engine, and the commands scheduler,
 // which sends the balancer's commands to shards.

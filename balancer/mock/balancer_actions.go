@@ -12,15 +12,11 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Durations of streaming actions.
-const (
-	mergeTime    = 20 * time.Millisecond
-	mergeAllTime = 30 * time.Millisecond
-	measureTime  = 5 * time.Millisecond
-)
-
+// actionDurations are the durations of streaming actions.
 var actionDurations = map[policy.ActionKind]time.Duration{
-	policy.MergeRange: mergeTime, policy.MergeAll: mergeAllTime, policy.MeasureRange: measureTime,
+	policy.MergeRange:   20 * time.Millisecond,
+	policy.MergeAll:     30 * time.Millisecond,
+	policy.MeasureRange: 5 * time.Millisecond,
 }
 
 // StartAction begins a merge or a measurement; done is called by an event.

@@ -226,3 +226,41 @@ func (s sharedEngineCluster) Act(ctx context.Context, a policy.StreamAction) (re
 	s.With(func(balancer.Cluster) { result = engineCluster{b: s.b}.Act(ctx, a) })
 	return result
 }
+
+var _ balancer.MachineIDs = engineCluster{}
+
+func (e engineCluster) MachineID(_ context.Context, id catalog.ShardID) (number int64, known bool, err error) {
+	if e.b.shards[id] == nil {
+		return 0, false, nil
+	}
+	return int64(e.b.machineIDs.IDOf(id)), true, e.b.faults.checkReachable(configShard, id)
+}
+
+// MachineIDsKnownUnique reports whether the machine ids of all shards are known and differ. It caches the
+// result, because every round calls it.
+func (e engineCluster) MachineIDsKnownUnique(context.Context) bool {
+	list, err := e.b.config.shardList()
+	if err != nil || e.b.faults.checkReachesShards(configShard) != nil {
+		return false
+	}
+	known := &e.b.config.entries.shards
+	if known.machineIDsDiffer {
+		return true
+	}
+	numbers := make(map[int32]bool, len(list))
+	for _, s := range list {
+		if e.b.shards[s.ID] != nil {
+			numbers[e.b.machineIDs.IDOf(s.ID)] = true
+		}
+	}
+	known.machineIDsDiffer = len(numbers) == len(list)
+	return known.machineIDsDiffer
+}
+
+func (e engineCluster) ResetMachineID(_ context.Context, id catalog.ShardID) error {
+	if err := e.b.faults.checkReachable(configShard, id); err != nil {
+		return err
+	}
+	e.b.machineIDs.Reset(id)
+	return nil
+}

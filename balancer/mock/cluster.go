@@ -169,7 +169,7 @@ func newCluster(cfg Config) *Cluster {
 	c.ids = ids.New(c.clock, cfg.Seed)
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
 	c.storage = &Storage{c: c, users: map[string][]byte{}}
-	c.clock.OnEventsRun = c.storage.queueChanges
+	c.clock.OnEventsRun = c.storage.QueueChanges
 	c.clock.WaitMayNeverEnd = func() bool { return c.faults.hasUnavailableNodes() || c.failPoints.hasWaiting() }
 	return c
 }
@@ -321,8 +321,8 @@ var versions = map[catalog.Release]struct {
 	catalog.Release90: {"9.0.2", 29},
 }
 
-// fullVersion returns the version that a release reports.
-func fullVersion(r catalog.Release) string {
+// FullVersion returns the version that a release reports, such as "8.0.10".
+func FullVersion(r catalog.Release) string {
 	if _, known := r.Patch(); known {
 		return r.String()
 	}
@@ -333,12 +333,12 @@ func fullVersion(r catalog.Release) string {
 func (c *Cluster) Release() catalog.Release { return c.release }
 
 // Version returns the full version, such as "8.0.10".
-func (c *Cluster) Version() string { return fullVersion(c.release) }
+func (c *Cluster) Version() string { return FullVersion(c.release) }
 
 // VersionArray returns the version of a release as four numbers.
 func VersionArray(r catalog.Release) bson.A {
 	var numbers bson.A
-	for part := range strings.SplitSeq(fullVersion(r), ".") {
+	for part := range strings.SplitSeq(FullVersion(r), ".") {
 		n, _ := strconv.ParseInt(part, 10, 32) // no error: the table has valid versions
 		numbers = append(numbers, int32(n))
 	}

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/update"
@@ -174,11 +175,7 @@ func (c *Collections) ModifyView(ns, db string, v View) error {
 
 // changeStreamDoc returns the view in the format of change streams.
 func (v View) changeStreamDoc() bson.D {
-	stages := bson.A{}
-	for _, s := range v.Pipeline {
-		stages = append(stages, s)
-	}
-	return bson.D{{Key: "viewOn", Value: v.ViewOn}, {Key: "pipeline", Value: stages}}
+	return bson.D{{Key: "viewOn", Value: v.ViewOn}, {Key: "pipeline", Value: document.ListOf(v.Pipeline)}}
 }
 
 // replaceView creates a view or replaces its definition.

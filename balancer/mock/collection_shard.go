@@ -258,16 +258,7 @@ func checkUniqueIndexes(local *localCollection, ns string, pattern catalog.KeyPa
 // canKeepUnique reports whether a unique index is allowed with a shard key: it begins with the fields of
 // the key, in order and with any values, or with _id, whose uniqueness across shards is not guaranteed.
 func canKeepUnique(index bson.Raw, pattern catalog.KeyPattern) bool {
-	return fieldNames(index)[0] == "_id" || hasKeyPrefix(index, pattern)
-}
-
-func fieldNames(doc bson.Raw) []string {
-	elems, _ := doc.Elements()
-	names := make([]string, len(elems))
-	for i, e := range elems {
-		names[i] = e.Key()
-	}
-	return names
+	return catalog.FieldNames(index)[0] == "_id" || hasKeyPrefix(index, pattern)
 }
 
 // checkKeyIndex checks that an index serves the shard key, or that it can be created. A unique shard key
@@ -297,7 +288,7 @@ func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCol
 // exactIndex returns the index on exactly the shard key.
 func exactIndex(docs *store.Collection, pattern catalog.KeyPattern) (store.IndexSpec, bool) {
 	for _, spec := range docs.Indexes() {
-		if len(fieldNames(spec.Key)) == pattern.Len() && docs.IndexServes(pattern.Doc(), spec.Name) {
+		if len(catalog.FieldNames(spec.Key)) == pattern.Len() && docs.IndexServes(pattern.Doc(), spec.Name) {
 			return spec, true
 		}
 	}

@@ -144,7 +144,7 @@ func (cc *consistencyCheck) checkRouting(chunks iter.Seq[bson.Raw]) {
 func keyRange(p catalog.KeyPattern, doc bson.Raw) (lower, upper catalog.Key, ok bool) {
 	for name, into := range map[string]*catalog.Key{"min": &lower, "max": &upper} {
 		bound, isDoc := doc.Lookup(name).DocumentOK()
-		if !isDoc || !slices.Equal(fieldNames(bound), p.Fields()) {
+		if !isDoc || !slices.Equal(catalog.FieldNames(bound), p.Fields()) {
 			return lower, upper, false
 		}
 		key, err := p.ParseKey(bound)
@@ -202,7 +202,7 @@ func (cc *consistencyCheck) checkShards() {
 			cc.report("CollectionUUIDMismatch", "Found a collection with another UUID than the catalog's",
 				shard, bson.E{Key: "localUUID", Value: local.uuid}, bson.E{Key: "uuid", Value: cc.coll.UUID})
 		case owns:
-			text := fmt.Sprint(orEmptyOptions(local.options))
+			text := fmt.Sprint(append(bson.D{}, local.options...))
 			byOptions[text] = append(byOptions[text], string(id))
 			if _, ok := local.keyIndex(cc.coll.Pattern); !ok && !cc.coll.Unsplittable && needsIndex(c.release, cc.coll.Pattern) {
 				cc.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,
@@ -217,7 +217,7 @@ func (cc *consistencyCheck) checkShards() {
 	for _, text := range slices.Sorted(maps.Keys(byOptions)) {
 		like := c.shards[catalog.ShardID(byOptions[text][0])].colls[ns].options
 		options = append(options,
-			bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orEmptyOptions(like)}})
+			bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: append(bson.D{}, like...)}})
 	}
 	cc.report("CollectionOptionsMismatch", "Found a collection with other options on some shards",
 		bson.E{Key: "options", Value: options})
@@ -238,13 +238,6 @@ func (cc *consistencyCheck) checkDeletions(id catalog.ShardID) {
 			"Found a range deletion of a collection without an index on its shard key",
 			bson.E{Key: "shard", Value: string(id)}, bson.E{Key: "shardKey", Value: cc.coll.Pattern.Doc()})
 	}
-}
-
-func orEmptyOptions(options bson.D) bson.D {
-	if options == nil {
-		return bson.D{}
-	}
-	return options
 }
 
 // checkIndexes compares the indexes of the shards that own chunks.

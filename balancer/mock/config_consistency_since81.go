@@ -39,7 +39,7 @@ func (cc *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
 		if !spec.Unique || spec.Name == "_id_" {
 			continue
 		}
-		if has := fieldNames(spec.Key); len(has) >= len(fields) && slices.Equal(has[:len(fields)], fields) {
+		if has := catalog.FieldNames(spec.Key); len(has) >= len(fields) && slices.Equal(has[:len(fields)], fields) {
 			continue
 		}
 		cc.report("IncompatibleUniqueIndexOnShardedCollection", "Found a unique index that does not begin with the shard key",

@@ -136,9 +136,7 @@ func (c *ConfigDB) uuid(ns string) bson.Binary {
 		cluster, _ = doc.Lookup("clusterId").ObjectIDOK()
 	}
 	sum := sha256.Sum256(append(cluster[:], ns...))
-	id := sum[:16]
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
+	return ids.UUID([16]byte(sum[:]))
 }
 
 func textValue(s string) bson.RawValue {

@@ -127,6 +127,12 @@ func (c *ConfigDB) collectionEntries() *collectionEntries {
 	return known
 }
 
+// ShardedCollections returns the sharded collections sorted by namespace.
+func (c *ConfigDB) ShardedCollections() ([]catalog.Collection, error) {
+	colls, err := c.shardedCollections()
+	return slices.Clone(colls), err
+}
+
 // shardedCollections returns the sharded collections sorted by namespace, which the caller must not
 // change.
 func (c *ConfigDB) shardedCollections() ([]catalog.Collection, error) {

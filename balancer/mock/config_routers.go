@@ -84,7 +84,7 @@ func (rs *Routers) insert(name string) error {
 		{Key: "_id", Value: name},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: fullVersion(rs.release)},
+		{Key: "mongoVersion", Value: FullVersion(rs.release)},
 		{Key: "ping", Value: now},
 		{Key: "up", Value: int64(0)},
 		{Key: "waiting", Value: true},
@@ -101,7 +101,7 @@ func (rs *Routers) recordVersions(by map[string]catalog.Release) error {
 		_, err := rs.config.modify(configMongos, r.Name, func(doc *bson.D) {
 			for i, e := range *doc {
 				if e.Key == "mongoVersion" {
-					(*doc)[i].Value = fullVersion(is)
+					(*doc)[i].Value = FullVersion(is)
 				}
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -65,11 +66,7 @@ func (zs *Zones) RemoveShard(id, zone string) error {
 }
 
 func (zs *Zones) setShardZones(id string, zones []string) error {
-	tags := bson.A{}
-	for _, z := range zones {
-		tags = append(tags, z)
-	}
-	_, err := zs.config.modify(configShards, id, func(doc *bson.D) { setDocField(doc, "tags", tags) })
+	_, err := zs.config.modify(configShards, id, func(doc *bson.D) { setDocField(doc, "tags", document.ListOf(zones)) })
 	return err
 }
 
@@ -124,7 +121,7 @@ func (zs *Zones) rangesForSharding(ns string, pattern catalog.KeyPattern) (*cata
 		}
 		for _, bound := range []string{"min", "max"} {
 			doc, _ := raw.Lookup(bound).DocumentOK()
-			if !slices.Equal(fieldNames(doc), pattern.Fields()) {
+			if !slices.Equal(catalog.FieldNames(doc), pattern.Fields()) {
 				return nil, mongoerr.New(mongoerr.InvalidOptions,
 					"zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
 			}
@@ -266,8 +263,8 @@ func zoneBounds(p catalog.KeyPattern, min, max bson.Raw, checkHashed bool) (lowe
 // unshardedBoundsPattern returns a key pattern for the bounds of an unsharded namespace. It consists of
 // the fields of the bounds, which must be the same in both.
 func unshardedBoundsPattern(min, max bson.Raw) (catalog.KeyPattern, error) {
-	fields := fieldNames(min)
-	if !slices.Equal(fields, fieldNames(max)) {
+	fields := catalog.FieldNames(min)
+	if !slices.Equal(fields, catalog.FieldNames(max)) {
 		return catalog.KeyPattern{}, mongoerr.New(mongoerr.ShardKeyNotFound, "min %s and max %s have different fields", min,
 			max)
 	}

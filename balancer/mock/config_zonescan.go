@@ -50,7 +50,7 @@ func (b *Balancer) scanZones() {
 			{Key: "_id", Value: zoneScanID}, {Key: "scanStartedAt", Value: started},
 			{Key: "scanCompletedAt", Value: bson.NewDateTimeFromTime(b.clock.Now())},
 			{Key: "foundBuggyZone", Value: found}, {Key: "alertEmitted", Value: found},
-			{Key: "binaryVersionAtScan", Value: fullVersion(release)}, {Key: "fcvAtScan", Value: release.FCV().String()},
+			{Key: "binaryVersionAtScan", Value: FullVersion(release)}, {Key: "fcvAtScan", Value: release.FCV().String()},
 		})
 	}
 	if b.zoneScanFailed = err != nil; b.zoneScanFailed {
@@ -73,7 +73,7 @@ func (b *Balancer) hasEarlyEndingZone() (bool, error) {
 			return false, err
 		}
 		end, _ := raw.Lookup("max").DocumentOK()
-		if _, early := catalog.IntendedUpperBound(end); known && early && len(fieldNames(end)) == coll.Pattern.Len() {
+		if _, early := catalog.IntendedUpperBound(end); known && early && len(catalog.FieldNames(end)) == coll.Pattern.Len() {
 			return true, nil
 		}
 	}

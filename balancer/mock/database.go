@@ -172,16 +172,8 @@ func (d *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 }
 
 func hasMember(host, member string) bool {
-	_, members, ok := strings.Cut(host, "/")
-	if !ok {
-		return false
-	}
-	for m := range strings.SplitSeq(members, ",") {
-		if m == member {
-			return true
-		}
-	}
-	return false
+	_, members, _ := strings.Cut(host, "/")
+	return slices.Contains(strings.Split(members, ","), member)
 }
 
 func (s *shard) totalBytes() int64 {
@@ -339,14 +331,9 @@ func (c *Collections) remove(ns string) (found bool) {
 
 func (s *shard) dropDeletions(ns string) {
 	s.deletionsByRange = deletionIndex{}
-	kept := s.deletions[:0]
-	for _, task := range s.deletions {
-		if task.coll.Namespace != ns {
-			kept = append(kept, task)
-		}
-	}
-	s.deletionsChanged = s.deletionsChanged || len(kept) < len(s.deletions)
-	s.deletions = kept
+	before := len(s.deletions)
+	s.deletions = slices.DeleteFunc(s.deletions, func(task *rangeDeletion) bool { return task.coll.Namespace == ns })
+	s.deletionsChanged = s.deletionsChanged || len(s.deletions) < before
 }
 
 // Drop drops all collections of a database and its entry. It returns false if the database does not

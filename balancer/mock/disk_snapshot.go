@@ -349,7 +349,7 @@ func (c *Cluster) Load(path string) error {
 	c.workloads.list, c.workloads.scheduled = nil, false
 	c.balancer.startEngine()
 	c.storage.forgetWrites() // they belong to the previous state
-	c.storage.queueChanges()
+	c.storage.QueueChanges()
 	c.clock.Wake()
 	return nil
 }

@@ -62,7 +62,7 @@ func (st *Storage) open(cfg Config) error {
 		return err
 	}
 	st.disk, st.c.clock.ReportEachEvent = k, true
-	st.queueChanges()
+	st.QueueChanges()
 	go st.writeBacklog(k)
 	return nil
 }
@@ -159,15 +159,12 @@ func (st *Storage) captureBacklog(k *diskWriter) {
 	})
 }
 
-// queueChanges adds the changes to the disk's queue. The caller holds the lock.
-func (st *Storage) queueChanges() {
+// QueueChanges adds the changes to the disk's queue. The caller holds the lock.
+func (st *Storage) QueueChanges() {
 	if st.disk != nil {
 		st.disk.capture(st.c, false)
 	}
 }
-
-// QueueChanges adds the changes to the disk's queue. The caller holds the lock.
-func (st *Storage) QueueChanges() { st.queueChanges() }
 
 // Err returns the error after which nothing is stored anymore, nil if there is none. After Close it also
 // reports changes that are not on disk.
@@ -185,7 +182,7 @@ func (st *Storage) StartFlush() (wait func(context.Context) error) {
 	if st.disk == nil {
 		return func(context.Context) error { return nil }
 	}
-	st.queueChanges()
+	st.QueueChanges()
 	file, mark := st.disk.file, st.disk.file.LastBatch()
 	if st.disk.queueWasFull {
 		mark++

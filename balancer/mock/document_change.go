@@ -55,7 +55,7 @@ type documentChange struct {
 	doc    bson.Raw
 
 	after         bson.Raw
-	returned      bson.Raw // the result of UpdateRequest.Show
+	returned      bson.Raw // the result of UpdateRequest.ComputeReturned
 	changed       bool
 	validationErr error // the validator's error for after
 	prepareErr    error // the error of computing after

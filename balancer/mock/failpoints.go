@@ -59,8 +59,8 @@ const (
 	hangAtRecipientStep = "migrateThreadHangAtStep"
 )
 
-// failPointNames returns the names of all fail points.
-func failPointNames() []string {
+// FailPointNames returns the names of all fail points.
+func FailPointNames() []string {
 	names := []string{suspendRangeDeletion, pauseBeforeInitializing, pauseBeforeCloning, pauseInSteadyState,
 		pauseBeforeBlockingWrites, pauseBeforeDecision}
 	for n := 1; n <= 4; n++ {
@@ -80,9 +80,6 @@ func newFailPoints(k *clock.Clock, i *ids.Source) *FailPoints {
 
 // FailPoints returns the fail points of the cluster.
 func (c *Cluster) FailPoints() *FailPoints { return c.failPoints }
-
-// Names returns the names of all fail points.
-func (f *FailPoints) Names() []string { return failPointNames() }
 
 // Configure sets a fail point on a node, or on all, and returns how often it was entered there so far.
 // Waiting threads that it no longer stops continue.
@@ -145,7 +142,7 @@ func (f *FailPoints) hasWaiting() bool {
 // reset turns all fail points off and drops the waiting threads.
 func (f *FailPoints) reset() {
 	f.points = map[string]*failPoint{}
-	for _, name := range failPointNames() {
+	for _, name := range FailPointNames() {
 		f.points[name] = &failPoint{nodes: map[catalog.ShardID]*nodeFailPoint{}}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -34,11 +35,7 @@ func (f *Failure) Err() error {
 	err := mongoerr.New(f.Code, "%s", f.Message)
 	err.Extra = f.Extra
 	if f.Labels != nil {
-		labels := bson.A{}
-		for _, l := range f.Labels {
-			labels = append(labels, l)
-		}
-		err.Extra = append(err.Extra[:len(err.Extra):len(err.Extra)], bson.E{Key: "errorLabels", Value: labels})
+		err.Extra = append(slices.Clip(err.Extra), bson.E{Key: "errorLabels", Value: document.ListOf(f.Labels)})
 	}
 	return err
 }

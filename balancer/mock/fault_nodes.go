@@ -74,11 +74,8 @@ func linkOf(a, b catalog.ShardID) link {
 	return link{a, b}
 }
 
-// IsDown reports whether a shard or the config server is down.
-func (fs *Faults) IsDown(id catalog.ShardID) bool { return fs.isDown(id) }
-
-// isDown reports whether a node has crashed.
-func (fs *Faults) isDown(id catalog.ShardID) bool {
+// IsDown reports whether a shard or the config server has crashed.
+func (fs *Faults) IsDown(id catalog.ShardID) bool {
 	if id == configShard {
 		return fs.configDown
 	}
@@ -90,7 +87,7 @@ func (fs *Faults) isDown(id catalog.ShardID) bool {
 func (fs *Faults) checkReachable(from, to catalog.ShardID) error {
 	var why string
 	switch {
-	case fs.isDown(to) || fs.isDown(from):
+	case fs.IsDown(to) || fs.IsDown(from):
 		why = "Connection refused"
 	case from != to && fs.partitions[linkOf(from, to)]:
 		why = "No route to host"
@@ -181,7 +178,7 @@ func (fs *Faults) Restart(name string) error {
 }
 
 func (fs *Faults) revive(id catalog.ShardID) {
-	if !fs.isDown(id) {
+	if !fs.IsDown(id) {
 		return
 	}
 	if id != configShard {
@@ -264,7 +261,7 @@ type FaultState struct {
 func (fs *Faults) State() FaultState {
 	state := FaultState{Slow: map[string]Slowness{}, UnfinishedMigrations: fs.listener.unfinishedMigrations()}
 	for _, id := range append(fs.shards.ids(), configShard) {
-		if fs.isDown(id) {
+		if fs.IsDown(id) {
 			state.Down = append(state.Down, string(id))
 		}
 	}

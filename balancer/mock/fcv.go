@@ -154,7 +154,7 @@ func (cp *ClusterParameters) checkMembersSupport(version string) error {
 		r := cp.installed.ReleaseAt(m.Host)
 		if line := r.Line().String(); version != line && !slices.Contains(olderFCVs[line], version) {
 			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version,
-				m.Host, fullVersion(r))
+				m.Host, FullVersion(r))
 		}
 	}
 	return nil

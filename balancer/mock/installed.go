@@ -82,9 +82,6 @@ func (i *InstalledReleases) restore(list map[string]string) error {
 
 func (i *InstalledReleases) clear() { i.byHost.Store(nil) }
 
-// FullVersion returns the version that a release reports, such as "8.0.10".
-func FullVersion(r catalog.Release) string { return fullVersion(r) }
-
 // ServerSelector selects servers of a cluster by at most one field. The zero value selects all.
 type ServerSelector struct {
 	Shard         string // all members of the shard

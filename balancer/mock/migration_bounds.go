@@ -62,7 +62,7 @@ func (b requestedBounds) key(bound bson.Raw, known catalog.Key) (catalog.Key, er
 // refusalError returns the error for a bound that is not a shard key. If the other bound is missing, the
 // server finds the error during the index scan (rules/03-commands §1.3).
 func (b requestedBounds) refusalError(bound bson.Raw, err error) error {
-	names, fields := fieldNames(bound), b.pattern.Fields()
+	names, fields := catalog.FieldNames(bound), b.pattern.Fields()
 	switch {
 	case b.req.Min != nil && b.req.Max != nil:
 	case len(names) > len(fields):

@@ -22,12 +22,13 @@ func errDropped() error {
 	return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped")
 }
 
-// endChecks logs the start, checks the size and sends the request to the recipient.
+// endChecks ends the checks and begins the clone.
 func (m *migration) endChecks() {
 	m.steps.endDonorStep(m.ms.clock.Now()) // step 2: checks done
 	m.pauseDonor(2, (*migration).beginClone)
 }
 
+// beginClone logs the start, checks the size and sends the request to the recipient.
 func (m *migration) beginClone() {
 	if m.ended {
 		return

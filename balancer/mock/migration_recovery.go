@@ -3,6 +3,7 @@ package mock
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -27,12 +28,8 @@ const recoveryPoll = time.Second
 
 // activeByDonor returns the active migrations sorted by donor.
 func (ms *Migrations) activeByDonor() []*migration {
-	list := make([]*migration, 0, len(ms.active))
-	for m := range ms.active {
-		list = append(list, m)
-	}
-	slices.SortFunc(list, func(a, b *migration) int { return cmp.Compare(a.donor.id, b.donor.id) })
-	return list
+	byDonor := func(a, b *migration) int { return cmp.Compare(a.donor.id, b.donor.id) }
+	return slices.SortedFunc(maps.Keys(ms.active), byDonor)
 }
 
 // abortIfPartitioned ends a migration whose shards cannot reach each other.
@@ -95,7 +92,7 @@ func (m *migration) decideFromCatalog() bool {
 	if m.decision != undecided {
 		return true
 	}
-	if m.ms.faults.isDown(configShard) ||
+	if m.ms.faults.IsDown(configShard) ||
 		m.ms.shards.has(m.donor) && m.ms.faults.checkReachable(m.donor.id, configShard) != nil {
 		return false
 	}

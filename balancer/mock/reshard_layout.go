@@ -212,7 +212,7 @@ func extendedBound(p catalog.KeyPattern, bound bson.Raw) (catalog.Key, error) {
 	if err == nil {
 		return key, nil
 	}
-	if names := fieldNames(bound); len(names) > p.Len() && slices.Equal(names[:p.Len()], p.Fields()) {
+	if names := catalog.FieldNames(bound); len(names) > p.Len() && slices.Equal(names[:p.Len()], p.Fields()) {
 		return key, mongoerr.New(boundTooLong, "keyPattern %s shorter than bound %s", p.Doc(), bound)
 	}
 	return key, mongoerr.New(foreignField, "field names of bound %s do not match those of keyPattern %s", bound, p.Doc())
@@ -290,7 +290,7 @@ func (l *reshardLayout) checkRangeShards(chunks []catalog.Chunk) error {
 	return nil
 }
 
-// zoneBounds returns the bounds of the zones that are not the bounds of the key space.
+// zoneBounds returns the bounds of the zones.
 func (l *reshardLayout) zoneBounds() []catalog.Key {
 	var bounds []catalog.Key
 	for _, r := range l.zones.Ranges() {

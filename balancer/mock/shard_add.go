@@ -2,7 +2,6 @@ package mock
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
@@ -212,26 +210,6 @@ func isValidHost(text string) bool {
 	return name != "" && (!hasPort || err == nil && n >= 1 && n <= math.MaxUint16)
 }
 
-// HostsOf returns the connection strings of the shards that have a collection.
-func (st *Statistics) HostsOf(ns string) []string {
-	var hosts []string
-	for _, id := range st.shardsWithCollection(ns) {
-		hosts = append(hosts, st.addresses.HostOf(id))
-	}
-	return hosts
-}
-
-// IndexEntries returns a collection's UUID on a shard and the number of keys of each index there.
-func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
-	if l := st.shards.collection(id, ns); l != nil {
-		return l.uuid, l.docs.IndexEntryCounts()
-	}
-	if docs := st.config.existingCollection(ns); docs != nil {
-		return st.config.uuid(ns), docs.IndexEntryCounts()
-	}
-	return st.config.uuid(ns), nil
-}
-
 // AddConfigShard makes the config server a shard of the cluster (transitionFromDedicatedConfigServer).
 // It does nothing if it is a shard.
 func (m *Membership) AddConfigShard() error {
@@ -250,43 +228,5 @@ func (m *Membership) AddConfigShard() error {
 	m.updateShardCountParameters()
 	m.log.writeChange(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
 		{Key: "host", Value: m.addresses.ConfigServer()}})
-	return nil
-}
-
-var _ balancer.MachineIDs = engineCluster{}
-
-func (e engineCluster) MachineID(_ context.Context, id catalog.ShardID) (number int64, known bool, err error) {
-	if e.b.shards[id] == nil {
-		return 0, false, nil
-	}
-	return int64(e.b.machineIDs.IDOf(id)), true, e.b.faults.checkReachable(configShard, id)
-}
-
-// MachineIDsKnownUnique reports whether the machine ids of all shards are known and differ. It caches the
-// result, because every round calls it.
-func (e engineCluster) MachineIDsKnownUnique(context.Context) bool {
-	list, err := e.b.config.shardList()
-	if err != nil || e.b.faults.checkReachesShards(configShard) != nil {
-		return false
-	}
-	known := &e.b.config.entries.shards
-	if known.machineIDsDiffer {
-		return true
-	}
-	numbers := make(map[int32]bool, len(list))
-	for _, s := range list {
-		if e.b.shards[s.ID] != nil {
-			numbers[e.b.machineIDs.IDOf(s.ID)] = true
-		}
-	}
-	known.machineIDsDiffer = len(numbers) == len(list)
-	return known.machineIDsDiffer
-}
-
-func (e engineCluster) ResetMachineID(_ context.Context, id catalog.ShardID) error {
-	if err := e.b.faults.checkReachable(configShard, id); err != nil {
-		return err
-	}
-	e.b.machineIDs.Reset(id)
 	return nil
 }

@@ -182,7 +182,7 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 		return catalog.KeyPattern{}, err
 	}
 	switch {
-	case len(fieldNames(req.KeyPattern)) > 0:
+	case len(catalog.FieldNames(req.KeyPattern)) > 0:
 		asked, err := catalog.ParseKeyPattern(req.KeyPattern)
 		if sharded && (err != nil || !asked.Equal(coll.Pattern)) {
 			err = mongoerr.New(mongoerr.BadValue, "keyPattern must be empty or must be an object that equals the shard key")
@@ -218,4 +218,24 @@ func (st *Statistics) rangeSizeOn(part LocalStats, ns string, pattern catalog.Ke
 	}
 	virtualDocs, virtualBytes := l.virtual.sumIn(pattern, lower, upper)
 	return docs + virtualDocs, bytes + virtualBytes, nil
+}
+
+// HostsOf returns the connection strings of the shards that have a collection.
+func (st *Statistics) HostsOf(ns string) []string {
+	var hosts []string
+	for _, id := range st.shardsWithCollection(ns) {
+		hosts = append(hosts, st.addresses.HostOf(id))
+	}
+	return hosts
+}
+
+// IndexEntries returns a collection's UUID on a shard and the number of keys of each index there.
+func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
+	if l := st.shards.collection(id, ns); l != nil {
+		return l.uuid, l.docs.IndexEntryCounts()
+	}
+	if docs := st.config.existingCollection(ns); docs != nil {
+		return st.config.uuid(ns), docs.IndexEntryCounts()
+	}
+	return st.config.uuid(ns), nil
 }

@@ -82,7 +82,7 @@ func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) 
 	if !ok {
 		return nil, nil
 	}
-	result.Unique = index.Unique && len(fieldNames(index.Key)) == pattern.Len()
+	result.Unique = index.Unique && len(catalog.FieldNames(index.Key)) == pattern.Len()
 	_, result.Sharded, err = st.config.ShardedEntry(ns)
 	if err != nil {
 		return nil, err

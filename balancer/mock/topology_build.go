@@ -175,7 +175,7 @@ func (tb topologyBuilder) addCollection(t TopologyCollection) error {
 	if err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
-	if slices.Contains([]string{"admin", "config", "local"}, db) {
+	if catalog.IsSystemDatabase(db) {
 		return fmt.Errorf("ns: the cluster creates the collections of database %s itself: remove %s", db, t.Namespace)
 	}
 	if err := tb.c.BackgroundRequest().EnableSharding(db, ""); err != nil {

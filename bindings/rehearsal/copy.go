@@ -29,7 +29,7 @@ func (m *clusterMock) copyNeededData(ctx context.Context, from *source, req wire
 	}
 	for _, ns := range namespacesChangedBy(req) {
 		database, name, found := strings.Cut(ns, ".")
-		if !found || database == "config" || database == "admin" || database == "local" {
+		if !found || catalog.IsSystemDatabase(database) {
 			continue
 		}
 		first, inDatabase := m.markChanged(ns)

@@ -63,6 +63,7 @@ func endStuck(env environment, cause error) {
 		return
 	}
 	fmt.Fprintf(env.stderr, "shardsh: %s, but the script did not stop within %s: it is inside one call that can't be "+
-		"interrupted. The process was ended; what it had registered with atExit did not run.\n", cause, cmp.Or(env.stuckTimeout, script.StuckTimeout))
+		"interrupted. The process was ended; what it had registered with atExit did not run.\n", cause,
+		cmp.Or(env.stuckTimeout, script.StuckTimeout))
 	env.exit(exitCode(context.Background(), cause))
 }

@@ -42,7 +42,7 @@ func (s *Shards) ReadConfig(ctx context.Context) (ClusterConfig, error) {
 	for _, doc := range databases {
 		name, _ := doc.Lookup("_id").StringValueOK()
 		primary, _ := doc.Lookup("primary").StringValueOK()
-		if !isSystemDatabase(name) {
+		if !catalog.IsSystemDatabase(name) {
 			c.Primaries[name] = catalog.ShardID(primary)
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Shards) ReadConfig(ctx context.Context) (ClusterConfig, error) {
 		}
 		ns, _ := doc.Lookup("_id").StringValueOK()
 		database, name, _ := strings.Cut(ns, ".")
-		if isSystemDatabase(database) || !isAudited(name) {
+		if catalog.IsSystemDatabase(database) || !isAudited(name) {
 			continue
 		}
 		coll, err := catalog.ParseCollection(doc)
@@ -66,10 +66,6 @@ func (s *Shards) ReadConfig(ctx context.Context) (ClusterConfig, error) {
 		c.Collections[ns] = coll
 	}
 	return c, nil
-}
-
-func isSystemDatabase(database string) bool {
-	return database == "admin" || database == "config" || database == "local"
 }
 
 // ReadCollection reads one entry of config.collections; the error is NamespaceNotFound if the entry

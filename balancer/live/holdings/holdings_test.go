@@ -117,7 +117,7 @@ func TestAuditedNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"config": true, "admin": true, "local": true, "app": false, "configs": false} {
-		if isSystemDatabase(name) != want {
+		if catalog.IsSystemDatabase(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}

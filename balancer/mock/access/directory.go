@@ -12,6 +12,7 @@ import (
 	"github.com/xdg-go/scram"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -140,12 +141,7 @@ func (d *Directory) add(u *User) error {
 	return nil
 }
 
-func newID() bson.Binary {
-	id := randomBytes(16)
-	id[6] = id[6]&0x0f | 0x40
-	id[8] = id[8]&0x3f | 0x80
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
-}
+func newID() bson.Binary { return ids.UUID([16]byte(randomBytes(16))) }
 
 // makeCredentials derives the credentials of the password; nil without one. It takes long, so the caller
 // must not hold the lock.
@@ -236,14 +232,9 @@ func (d *Directory) Find(database, name string) (*User, bool) {
 func (d *Directory) Users() []*User {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	all := make([]*User, 0, len(d.users))
-	for _, u := range d.users {
-		all = append(all, u)
-	}
-	slices.SortFunc(all, func(a, b *User) int {
+	return slices.SortedFunc(maps.Values(d.users), func(a, b *User) int {
 		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Name, b.Name))
 	})
-	return all
 }
 
 // UserNotFound returns the server's error for a user that does not exist.

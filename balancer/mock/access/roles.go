@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"shardsh/balancer/mongoerr"
@@ -39,14 +40,9 @@ func (d *Directory) findRole(r Role) (*RoleDefinition, bool) {
 func (d *Directory) Roles() []*RoleDefinition {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	all := make([]*RoleDefinition, 0, len(d.roles))
-	for _, def := range d.roles {
-		all = append(all, def)
-	}
-	slices.SortFunc(all, func(a, b *RoleDefinition) int {
+	return slices.SortedFunc(maps.Values(d.roles), func(a, b *RoleDefinition) int {
 		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Role.Role, b.Role.Role))
 	})
-	return all
 }
 
 // CreateRole adds a role. It fails with 51002 if the role exists, and with RoleNotFound if an inherited

@@ -2,6 +2,7 @@ package args
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -155,7 +156,7 @@ func duplicateKey(doc []byte) (name string, twice bool) {
 			}
 			seen[string(w.Name)] = true
 			continue
-		case contains(few, w.Name):
+		case slices.ContainsFunc(few, func(other []byte) bool { return bytes.Equal(other, w.Name) }):
 			return string(w.Name), true
 		}
 		if few = append(few, w.Name); len(few) == fewKeys {
@@ -166,13 +167,4 @@ func duplicateKey(doc []byte) (name string, twice bool) {
 		}
 	}
 	return "", false
-}
-
-func contains(names [][]byte, name []byte) bool {
-	for _, other := range names {
-		if bytes.Equal(other, name) {
-			return true
-		}
-	}
-	return false
 }

@@ -34,6 +34,14 @@ func (s SharedClock) Sleep(ctx context.Context, d time.Duration) error {
 		s.clock.Spend(d)
 		return ctx.Err()
 	}
+	return Sleep(ctx, d)
+}
+
+// Sleep waits for d in real time, or for the end of ctx, whose error it then returns.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

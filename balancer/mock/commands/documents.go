@@ -14,7 +14,7 @@ func documentCommands() []Command {
 	return []Command{
 		{
 			Name: "find", Stable: true, ReadConcern: true, Effect: Reads,
-			Privilege: access.OnCollection("find"), ErrorPrefix: errorPrefix("FindCommandRequest"), Strict: true,
+			Privilege: access.OnCollection("find"), ErrorPrefix: new("FindCommandRequest"), Strict: true,
 			Fields: fields(required(args.OldCollection, "find"),
 				optional(args.FindObject, "filter", "projection", "sort", "collation", "min", "max"),
 				optional(args.Object, "let"), optional(args.Any, "maxTimeMS"),
@@ -67,7 +67,7 @@ func documentCommands() []Command {
 		},
 		{
 			Name: "distinct", ReadConcern: true, Effect: Reads, Privilege: access.OnCollection("find"),
-			ErrorPrefix: errorPrefix("distinctCommandRequest"), ParsedAt: NameFirst, Strict: true,
+			ErrorPrefix: new("distinctCommandRequest"), ParsedAt: NameFirst, Strict: true,
 			Fields: fields(required(args.OldCollection, "distinct"), required(args.String, "key"),
 				optional(args.Object, "query", "collation", "querySettings"), optional(args.Hint, "hint"),
 				optional(args.Any, "queryOptions", "unwrappedReadPref"), internalReadFields(), rawDataFields(), routerFields()),
@@ -110,7 +110,7 @@ func documentCommands() []Command {
 			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true,
 			AwaitsRequestedNodes: true,
 			Retryable:            true, Effect: Writes, Privilege: access.MayBulkWrite,
-			ErrorPrefix: errorPrefix("clusterBulkWriteParse"),
+			ErrorPrefix: new("clusterBulkWriteParse"),
 			Strict:      true,
 			Fields: fields(required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
 				withTypeNames("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),

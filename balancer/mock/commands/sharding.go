@@ -17,7 +17,7 @@ func shardingCommands() []Command {
 		{
 			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
 			Contacts: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnNamedNamespace("enableSharding"),
-			ParsedAt: NameFirst, ErrorPrefix: errorPrefix(""),
+			ParsedAt: NameFirst, ErrorPrefix: new(""),
 			Fields: fields(required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "presplitHashedZones"), optional(args.SafeInt, "numInitialChunks"),
 				optional(args.OptionalBool, "implicitlyCreateIndex", "enforceUniquenessCheck"),

@@ -31,7 +31,7 @@ func fields(groups ...[]args.Field) []args.Field { return slices.Concat(groups..
 
 func required(kind args.Kind, names ...string) []args.Field { return each(args.Required, kind, names) }
 
-// namespace declares a namespace. text is the error of the command for a value that is not one.
+// namespace declares a namespace. refusal is the error of the command for a value that is not one.
 func namespace(name, refusal string) []args.Field {
 	return []args.Field{args.Required(name, args.Namespace).WithNamespaceError(refusal)}
 }
@@ -67,8 +67,6 @@ func clusteredIndexField() args.Field {
 		optional(args.SafeInt, "v"), required(args.Object, "key"), optional(args.String, "name"),
 		withTypeNames("decimal, int, bool, long, double", required(args.SafeBool, "unique")))...)
 }
-
-func errorPrefix(name string) *string { return &name }
 
 // cursorFields returns the option of commands that return cursors.
 func cursorFields() []args.Field {

@@ -54,7 +54,7 @@ type Table struct {
 	Timestamp bson.Timestamp `bson:"timestamp"`
 }
 
-// Deletion is a range deletion task. Files of older programs lack Donor and At.
+// Deletion is a range deletion task. Files of older programs lack Donor and MigrationStart.
 type Deletion struct {
 	Shard          int64          `bson:"shard"`
 	Namespace      string         `bson:"ns"`

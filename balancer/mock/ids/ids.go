@@ -46,14 +46,18 @@ func (i *Source) NewObjectID() bson.ObjectID {
 	return id
 }
 
-// NewUUID returns a random UUID (version 4).
+// NewUUID returns a random UUID.
 func (i *Source) NewUUID() bson.Binary {
-	data := make([]byte, 16)
-	binary.LittleEndian.PutUint64(data, i.rand.Uint64())
+	var data [16]byte
+	binary.LittleEndian.PutUint64(data[:], i.rand.Uint64())
 	binary.LittleEndian.PutUint64(data[8:], i.rand.Uint64())
-	data[6] = data[6]&0x0f | 0x40
-	data[8] = data[8]&0x3f | 0x80
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data}
+	return UUID(data)
+}
+
+// UUID returns a UUID of version 4 from 16 bytes that are random or a hash.
+func UUID(data [16]byte) bson.Binary {
+	data[6], data[8] = data[6]&0x0f|0x40, data[8]&0x3f|0x80
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: data[:]}
 }
 
 // Tick advances the cluster's logical time and returns it. Logical time never goes back.

@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/wire"
-	"shardsh/balancer/mock/workload"
 )
 
 // Mock controls the faults and the time of a cluster made by Start. A node is a shard id, "config" or
@@ -80,19 +79,6 @@ func (m *Mock) Advance(d time.Duration) { m.t.Helper(); m.Command("mockAdvance",
 func (m *Mock) Fill(namespace string, bytes int64) {
 	m.t.Helper()
 	m.Command("mockFill", namespace, bson.E{Key: "bytes", Value: bytes})
-}
-
-// StartWorkload simulates an application's operations on a sharded collection while virtual time passes. The
-// operations are counted, and sampled if configureQueryAnalyzer asks for it.
-func (m *Mock) StartWorkload(s workload.Spec) {
-	m.t.Helper()
-	mix := bson.D{{Key: "reads", Value: s.Mix.Reads}, {Key: "inserts", Value: s.Mix.Inserts},
-		{Key: "updates", Value: s.Mix.Updates}, {Key: "deletes", Value: s.Mix.Deletes}}
-	m.Command("mockWorkload", s.Namespace, bson.E{Key: "rate", Value: s.Rate},
-		bson.E{Key: "keys", Value: s.KeyDistribution},
-		bson.E{Key: "mix", Value: mix}, bson.E{Key: "moves", Value: s.HotRangeDrift}, bson.E{Key: "wave", Value: s.Wave},
-		bson.E{Key: "count", Value: s.KeyCount}, bson.E{Key: "scatter", Value: s.Scatter},
-		bson.E{Key: "documentBytes", Value: s.DocumentBytes})
 }
 
 // Save writes the whole cluster with its documents to a file for WithSnapshot.

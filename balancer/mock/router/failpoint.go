@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/failpoint"
 	"shardsh/balancer/mongoerr"
@@ -28,10 +29,10 @@ func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.C
 	wait := f.Block
 	limit := time.Duration(failpoint.IntOrZero(c.Body.Lookup("maxTimeMS"))) * time.Millisecond
 	if limit > 0 && wait > limit {
-		answerDelay(limit).sleep(ctx)
-		return r.reply(nil, mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")), true
+		_ = clock.Sleep(ctx, limit) // an early end changes nothing
+		return r.reply(nil, call.ErrMaxTime()), true
 	}
-	answerDelay(wait).sleep(ctx)
+	_ = clock.Sleep(ctx, wait)
 	switch {
 	case f.CloseConnection:
 		c.DropConnection()

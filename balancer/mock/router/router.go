@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/sampling"
 	"shardsh/balancer/mock/router/servers"
@@ -56,12 +58,6 @@ func WithCursorTimeout(d time.Duration) Option {
 	return func(r *Router) { r.Cursors.IdleTimeout = d }
 }
 
-// WithCursorBytes sets the maximum memory, in bytes, of all open cursors. Above it, the cursor that has
-// been idle for the longest time is closed.
-func WithCursorBytes(n int64) Option {
-	return func(r *Router) { r.Cursors.MaxBytes = n }
-}
-
 // WithBudget limits the memory of commands. Routers with the same budget share the limit.
 func WithBudget(b *quota.Budget) Option {
 	return func(r *Router) { r.Budget = b }
@@ -80,7 +76,8 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Stages:     initialStages(),
 		ProcessID:  bson.NewObjectID(),
 		Started:    time.Now(),
-		Cursors:    call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), IdleTimeout: call.CursorTimeout},
+		Cursors: call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), IdleTimeout: call.CursorTimeout,
+			MaxBytes: call.MaxCursorBytes},
 		Counters:   call.NewCounters(),
 		Parameters: servers.DefaultParameters(c.Release()),
 		Users:      access.NewDirectory(),
@@ -173,7 +170,7 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	if err := written(ctx); err != nil {
 		return r.reply(nil, err)
 	}
-	late.sleep(ctx)
+	_ = clock.Sleep(ctx, late) // an early end changes nothing
 	return fault.AddWriteConcernError(reply)
 }
 
@@ -323,7 +320,7 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 		if !errors.As(err, &known) {
 			r.Logger.Error("command failed inside the mock", "error", err)
 		}
-	} else if !hasOK(fields) {
+	} else if !slices.ContainsFunc(fields, func(e bson.E) bool { return e.Key == "ok" }) {
 		fields = append(fields, bson.E{Key: "ok", Value: 1.0})
 	}
 	var room [clusterTimeBytes]byte
@@ -333,15 +330,6 @@ func (r *Router) reply(fields bson.D, err error) bson.Raw {
 		raw, _ = bson.Marshal(mongoerr.Reply(mongoerr.New(mongoerr.InternalError, "reply not encoded: %s", marshalErr)))
 	}
 	return raw
-}
-
-func hasOK(fields bson.D) bool {
-	for _, f := range fields {
-		if f.Key == "ok" {
-			return true
-		}
-	}
-	return false
 }
 
 // clusterTimeBytes is the number of bytes that appendClusterTime appends.

@@ -14,22 +14,6 @@ import (
 	"shardsh/balancer/mock/router/servers"
 )
 
-// answerDelay is the real time by which a reply is delayed after the command has run. It is 0 on virtual
-// time, because the cluster's clock has advanced instead.
-type answerDelay time.Duration
-
-func (a answerDelay) sleep(ctx context.Context) {
-	if a <= 0 {
-		return
-	}
-	timer := time.NewTimer(time.Duration(a))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // runInCluster runs a command on a cluster whose nodes may be down or slow, or that has a failure
 // configured for the command.
 func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
@@ -46,8 +30,9 @@ func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 	return reply, c.WithRetryLabel(err)
 }
 
-// delayReply returns the reply after the effects of slow nodes, and its delay on real time.
-func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
+// delayReply returns the reply after the effects of slow nodes, and its delay in real time. The delay is 0
+// on virtual time, because the cluster's clock has advanced instead.
+func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, time.Duration) {
 	if !c.HasSlowNodes {
 		return raw, 0
 	}
@@ -59,7 +44,7 @@ func (r *Router) delayReply(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) 
 		raw = r.reply(nil, call.ErrMaxTime())
 	}
 	if r.Cluster.ClockUnderLock().IsRealTime() || r.Cluster.ClockUnderLock().IsDriven() {
-		return raw, answerDelay(took)
+		return raw, took
 	}
 	r.Cluster.ClockUnderLock().Spend(took)
 	return raw, 0

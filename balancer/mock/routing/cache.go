@@ -108,8 +108,7 @@ func (c *Cache) Refresh(ns string, now Catalog) *catalog.RoutingTable {
 // LookForBuckets reads whether an untracked collection is a time series.
 func (c *Cache) LookForBuckets(ns string, now Catalog) {
 	if c.Table(ns, now) == nil {
-		db, coll, _ := strings.Cut(ns, ".")
-		c.Table(db+".system.buckets."+coll, now)
+		c.Table(catalog.BucketsNamespace(ns), now)
 	}
 }
 

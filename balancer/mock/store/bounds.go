@@ -78,8 +78,6 @@ func maxKeyValue() value.Value { return value.Value{Type: bson.TypeMaxKey} }
 // changed.
 var everyValue = bounds{{boundaryOf(minKeyValue(), true), boundaryOf(maxKeyValue(), true)}}
 
-func allValues() bounds { return everyValue }
-
 func pointBounds(v value.Value) bounds {
 	b := boundaryOf(v, true)
 	return bounds{{b, b}}
@@ -97,7 +95,7 @@ func (b bounds) areAllPoints() bool {
 }
 
 func (b bounds) isUnbounded() bool {
-	all := allValues()[0]
+	all := everyValue[0]
 	return len(b) == 1 && bytes.Equal(b[0].low.key, all.low.key) && bytes.Equal(b[0].high.key, all.high.key) &&
 		b[0].low.included && b[0].high.included
 }
@@ -162,7 +160,7 @@ func (b bounds) intersect(o bounds) bounds {
 func intersectAll(list []bounds) bounds {
 	switch n := len(list); n {
 	case 0:
-		return allValues()
+		return everyValue
 	case 1:
 		return list[0]
 	default:
@@ -272,7 +270,7 @@ func boundsOf(c filter.Clause) (b bounds, exact, ok bool) {
 	case "$regex":
 		return regexBounds(c.Arg), false, true
 	case "$exists":
-		return allValues(), false, true
+		return everyValue, false, true
 	case "$mod":
 		return bounds{{boundaryOf(value.Double(math.NaN()), true), boundaryOf(value.Double(math.Inf(1)), true)}}, false, true
 	case "$not":
@@ -301,7 +299,7 @@ func equalBounds(v value.Value) (b bounds, exact, ok bool) {
 // rangeBounds returns the bounds of a comparison, within the type of its operand.
 func rangeBounds(op string, v value.Value) (b bounds, exact, ok bool) {
 	if v.Type == bson.TypeMinKey || v.Type == bson.TypeMaxKey {
-		b = clipInterval(allValues()[0], op, v)
+		b = clipInterval(everyValue[0], op, v)
 		return b, len(b) == 0, true
 	}
 	if value.IsNullish(v) || value.IsNaN(v) {
@@ -312,7 +310,7 @@ func rangeBounds(op string, v value.Value) (b bounds, exact, ok bool) {
 	}
 	i, ok := typeInterval(v)
 	if !ok {
-		return allValues(), false, true
+		return everyValue, false, true
 	}
 	return clipInterval(i, op, v), true, true
 }

@@ -9,20 +9,26 @@ import (
 // SetIndexHidden hides or unhides an index and reports whether it was hidden before. It fails with
 // IndexNotFound if the index does not exist.
 func (c *Collection) SetIndexHidden(name string, hidden bool) (wasHidden bool, err error) {
+	return c.setIndexFlag(name, "hidden", hidden, func(ix *Index) *bool { return &ix.hidden })
+}
+
+// setIndexFlag sets an option that is true or missing, and its field of the index.
+func (c *Collection) setIndexFlag(name, option string, on bool, field func(*Index) *bool) (before bool, err error) {
 	ix, err := c.findIndex(name)
 	if err != nil {
 		return false, err
 	}
-	wasHidden = ix.hidden
+	flag := field(ix)
+	before = *flag
 	var v any
-	if hidden {
+	if on {
 		v = true
 	}
-	if _, err := c.SetIndexOption(name, "hidden", v); err != nil {
-		return wasHidden, err
+	if _, err := c.SetIndexOption(name, option, v); err != nil {
+		return before, err
 	}
-	ix.hidden = hidden
-	return wasHidden, nil
+	*flag = on
+	return before, nil
 }
 
 // SetIndexOption changes an option of an index without rebuilding it; nil removes the option. It returns

@@ -13,20 +13,7 @@ import (
 // SetPrepareUnique makes an index reject or accept new duplicate keys, and reports whether it rejected
 // them before. Existing duplicates stay. It fails with IndexNotFound if the index does not exist.
 func (c *Collection) SetPrepareUnique(name string, on bool) (wasPrepared bool, err error) {
-	ix, err := c.findIndex(name)
-	if err != nil {
-		return false, err
-	}
-	wasPrepared = ix.preparedUnique
-	var v any
-	if on {
-		v = true
-	}
-	if _, err := c.SetIndexOption(name, "prepareUnique", v); err != nil {
-		return wasPrepared, err
-	}
-	ix.preparedUnique = on
-	return wasPrepared, nil
+	return c.setIndexFlag(name, "prepareUnique", on, func(ix *Index) *bool { return &ix.preparedUnique })
 }
 
 // DuplicateGroups returns, for each duplicate key of an index, the _ids of the documents that have the

@@ -334,7 +334,7 @@ func (p *Plan) newAccessPath(ix *Index) accessPath {
 	multikey := ix.IsMultikey()
 	var roots []string
 	for i, f := range ix.fields {
-		a.bounds[i] = allValues()
+		a.bounds[i] = everyValue
 		if slices.ContainsFunc(f.path, paths.IsArrayIndex) || multikey && slices.Contains(roots, f.path[0]) {
 			continue
 		}

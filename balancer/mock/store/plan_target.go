@@ -30,7 +30,7 @@ func ShardKeyRanges(f *filter.Filter, key bson.Raw) ([]ShardKeyRange, bool) {
 	}
 	var a accessPath
 	for name, v := range document.Fields(key) {
-		b := allValues()
+		b := everyValue
 		field := indexField{name: string(name), hashed: value.IsString(v)}
 		if slices.ContainsFunc(clauses, func(c filter.Clause) bool { return c.Path == field.name && hasManyValues(c) }) {
 			return nil, false

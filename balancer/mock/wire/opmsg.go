@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -103,7 +104,7 @@ func parseSections(b []byte) (body bson.Raw, sequences []sequence, sizeErr, err 
 			if body, b, err = cutDocument(b); err != nil {
 				return nil, nil, nil, err
 			}
-			sizeErr = firstError(sizeErr, checkSize(len(body)))
+			sizeErr = cmp.Or(sizeErr, checkSize(len(body)))
 		case sectionSequence:
 			var (
 				s     sequence
@@ -113,7 +114,7 @@ func parseSections(b []byte) (body bson.Raw, sequences []sequence, sizeErr, err 
 				return nil, nil, nil, err
 			}
 			sequences = append(sequences, s)
-			sizeErr = firstError(sizeErr, large)
+			sizeErr = cmp.Or(sizeErr, large)
 		default:
 			return nil, nil, nil, malformed("OP_MSG section of kind %d", kind)
 		}
@@ -141,7 +142,7 @@ func cutSequence(b []byte) (s sequence, rest []byte, sizeErr, err error) {
 		if doc, inside, err = cutNested(inside, sequenceDepth); err != nil {
 			return s, nil, nil, err
 		}
-		sizeErr = firstError(sizeErr, checkSize(len(doc)))
+		sizeErr = cmp.Or(sizeErr, checkSize(len(doc)))
 	}
 	return s, rest, sizeErr, nil
 }
@@ -152,13 +153,6 @@ func checkSize(n int) error {
 	}
 	return mongoerr.New(mongoerr.BSONObjectTooLarge, "a document of %d bytes is larger than the limit of %d", n,
 		maxDocumentBytes)
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // foldSequences appends each sequence as an array to the fields of the body. Without sequences it

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,11 +158,7 @@ func (s *Server) stop() []*service {
 	if s.drain != nil {
 		s.drain(errStopping)
 	}
-	left := make([]*service, 0, len(s.services))
-	for svc := range s.services {
-		left = append(left, svc)
-	}
-	return left
+	return slices.Collect(maps.Keys(s.services))
 }
 
 func (s *Server) messageBytes() int32 {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -148,10 +150,7 @@ func (s *service) hangUp() {
 func (s *service) stopAndListConns() []*conn {
 	s.mu.Lock()
 	s.stopped = true
-	conns := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
-		conns = append(conns, c)
-	}
+	conns := slices.Collect(maps.Keys(s.conns))
 	s.mu.Unlock()
 	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		s.server.log().Warn("closing the listener", "error", err)

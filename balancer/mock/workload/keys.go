@@ -1,10 +1,14 @@
 package workload
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -158,7 +162,7 @@ func (w *Workload) draw(at time.Time) key {
 	return w.keys[(min(i, len(w.keys)-1)+w.hotShift(at))%len(w.keys)]
 }
 
-// latestKey returns a key greater than all existing keys.
+// latestKey returns a key above the last chunk's lower bound and all keys that it returned before.
 func (w *Workload) latestKey(lastChunkMin catalog.Key) key {
 	values := lastChunkMin.Values()
 	doc := bson.D{}
@@ -177,16 +181,37 @@ func (w *Workload) latestKey(lastChunkMin catalog.Key) key {
 	return key{k, raw}
 }
 
-// valueAfter returns a value that is greater by n than the last chunk's lower bound.
+// valueAfter returns a value greater than the last chunk's lower bound: the greater n, the greater the
+// value. It has the bound's type if there can be enough such values.
 func valueAfter(v bson.RawValue, n int64) any {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
 		f, _ := v.AsFloat64OK()
 		return int64(f) + 1 + n
+	case bson.TypeDecimal128:
+		f, _ := strconv.ParseFloat(v.Decimal128().String(), 64)
+		return int64(f) + 1 + n
+	case bson.TypeString:
+		return fmt.Sprintf("%s~%018d", v.StringValue(), n)
+	case bson.TypeBinary:
+		subtype, data := v.Binary()
+		return bson.Binary{Subtype: subtype, Data: addAtEnd(data, n)}
+	case bson.TypeObjectID:
+		id := v.ObjectID()
+		return bson.ObjectID(addAtEnd(id[:], n))
 	case bson.TypeDateTime:
 		return bson.DateTime(v.DateTime() + 1 + n)
-	case bson.TypeString:
-		return v.StringValue() + "~" + string(rune('0'+n%10))
+	case bson.TypeMinKey, bson.TypeNull:
+		return n
 	}
-	return n
+	return bson.Timestamp{T: math.MaxUint32, I: uint32(n)}
+}
+
+// addAtEnd returns bytes that are greater by n+1 as a number, or the greatest.
+func addAtEnd(data []byte, n int64) []byte {
+	sum := new(big.Int).SetBytes(data)
+	if sum.Add(sum, big.NewInt(n+1)).BitLen() > 8*len(data) {
+		return bytes.Repeat([]byte{0xff}, len(data))
+	}
+	return sum.FillBytes(make([]byte, len(data)))
 }

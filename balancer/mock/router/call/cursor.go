@@ -108,7 +108,8 @@ type Cursors struct {
 	IdleTimeout time.Duration
 	// sweptAt is the time of the last search for idle cursors, nextSweep that of the next scheduled one.
 	sweptAt, nextSweep time.Time
-	// bytes is the memory of all cursors, MaxBytes its limit.
+	// bytes is the memory of all cursors, MaxBytes its limit. Above it, the cursor that has been idle for
+	// the longest time is closed.
 	bytes, MaxBytes int64
 }
 
@@ -188,7 +189,7 @@ func (cs *Cursors) keep(c *Cursor) (int64, error) {
 	}
 	c.used = now
 	c.updateBytes()
-	for cs.bytes+c.bytes > cs.ByteLimit() && cs.closeOldest() {
+	for cs.bytes+c.bytes > cs.MaxBytes && cs.closeOldest() {
 	}
 	id := cs.Rand.Int64()
 	for id == 0 || cs.Open[id] != nil {
@@ -199,17 +200,9 @@ func (cs *Cursors) keep(c *Cursor) (int64, error) {
 	return id, nil
 }
 
-// maxCursorBytes is the maximum memory, in bytes, that the open cursors hold. A single cursor may hold
-// more.
-const maxCursorBytes = 1 << 30
-
-// ByteLimit returns the maximum number of bytes that the open cursors hold.
-func (cs *Cursors) ByteLimit() int64 {
-	if cs.MaxBytes > 0 {
-		return cs.MaxBytes
-	}
-	return maxCursorBytes
-}
+// MaxCursorBytes is the usual maximum memory, in bytes, that the open cursors hold. A single cursor may
+// hold more.
+const MaxCursorBytes = 1 << 30
 
 // updateBytes updates the maximum memory that a cursor holds. It is an upper bound because a cursor may
 // share documents with the collection.

@@ -50,20 +50,15 @@ func ErrConnectionClosed() error {
 	return mongoerr.New(mongoerr.HostUnreachable, "the connection is closed")
 }
 
-// retryableCodes returns the errors after which a driver may retry a retryable write.
-func retryableCodes() []mongoerr.Code {
-	return []mongoerr.Code{
-		mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
-		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,
-		mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange, mongoerr.NotPrimaryNoSecondaryOk,
-		mongoerr.NotPrimaryOrSecondary,
-	}
+// isRetryable reports whether a driver may retry a retryable write after an error.
+func isRetryable(code mongoerr.Code) bool {
+	return code.IsUnavailable() && code != mongoerr.ReadConcernMajorityNotAvailableYet
 }
 
 // WithRetryLabel adds the error label RetryableWriteError to the error of a retryable write.
 func (c *Call) WithRetryLabel(err error) error {
 	code, known := mongoerr.CodeOf(err)
-	if !known || c.Body.Lookup("txnNumber").IsZero() || !slices.Contains(retryableCodes(), code) ||
+	if !known || c.Body.Lookup("txnNumber").IsZero() || !isRetryable(code) ||
 		mongoerr.HasExtra(err, "errorLabels") {
 		return err
 	}
@@ -78,9 +73,8 @@ func (c *Call) WithRetryLabel(err error) error {
 // IsResumable reports whether a client may resume a change stream after an error.
 func IsResumable(code mongoerr.Code) bool {
 	const staleShardVersion mongoerr.Code = 63 // of old releases only
-	more := []mongoerr.Code{
+	return isRetryable(code) || slices.Contains([]mongoerr.Code{
 		staleShardVersion, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, mongoerr.RetryChangeStream,
 		mongoerr.StaleConfig,
-	}
-	return slices.Contains(append(more, retryableCodes()...), code)
+	}, code)
 }

@@ -84,7 +84,8 @@ func TestCursorsHoldSoMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	x := &tester{T: t, Router: router.New(c, nil, router.WithCursorBytes(60_000)), Cluster: c}
+	x := &tester{T: t, Router: router.New(c, nil), Cluster: c}
+	x.Router.Cursors.MaxBytes = 60_000
 	docs := bson.A{}
 	for i := range 11 {
 		docs = append(docs, d("_id", i, "pad", make([]byte, 1000)))
@@ -129,7 +130,8 @@ func TestPipelinesGiveSoMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	x := &tester{T: t, Router: router.New(c, nil, router.WithCursorBytes(50_000)), Cluster: c}
+	x := &tester{T: t, Router: router.New(c, nil), Cluster: c}
+	x.Router.Cursors.MaxBytes = 50_000
 	docs := bson.A{}
 	for i := range 60 {
 		docs = append(docs, d("_id", i, "pad", make([]byte, 1000)))

@@ -3,6 +3,7 @@ package call
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -48,12 +49,7 @@ func (o *Operations) Begin(name string, c *Call, kill context.CancelCauseFunc) (
 func (o *Operations) List() []Operation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var list []Operation
-	for _, op := range o.Running {
-		list = append(list, op)
-	}
-	slices.SortFunc(list, func(a, b Operation) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return slices.SortedFunc(maps.Values(o.Running), func(a, b Operation) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // Kill kills the operation with the id, if there is one.

@@ -7,8 +7,9 @@ import (
 	"shardsh/balancer/mock/router/call"
 )
 
-// accountHandlers returns the user and role management commands, which package access implements.
-func accountHandlers() map[string]call.Handler {
+// AccountHandlers returns the user and role management commands, which only a mongos has and package
+// access implements.
+func AccountHandlers() map[string]call.Handler {
 	handlers := map[string]call.Handler{}
 	for name, run := range access.Commands() {
 		handlers[name] = func(c *call.Call) (bson.D, error) {

@@ -138,7 +138,7 @@ func mechanismsOf(c *call.Call) (bson.A, error) {
 	if !isText {
 		return nil, mongoerr.New(mongoerr.BadValue, "saslSupportedMechs must be a string \"db.user\"")
 	}
-	db, name, ok := cutUserName(full)
+	db, name, ok := strings.Cut(full, ".") // database names have no dot
 	if !ok {
 		return nil, mongoerr.New(mongoerr.BadValue, "UserName must contain a '.' separated database.user pair")
 	}
@@ -147,13 +147,6 @@ func mechanismsOf(c *call.Call) (bson.A, error) {
 		list = append(list, string(m))
 	}
 	return list, nil
-}
-
-// cutUserName splits "db.user". Database names have no dot. Drivers send an empty database if none was
-// configured.
-func cutUserName(full string) (db, name string, ok bool) {
-	db, name, ok = strings.Cut(full, ".")
-	return db, name, ok
 }
 
 func logout(c *call.Call) (bson.D, error) {

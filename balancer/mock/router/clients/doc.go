@@ -8,9 +8,6 @@ func Handlers() map[string]call.Handler {
 	return call.MergeMaps(handshakeHandlers(), authenticationHandlers(), sessionHandlers())
 }
 
-// AccountHandlers returns the user and role management commands, which only a mongos has.
-func AccountHandlers() map[string]call.Handler { return accountHandlers() }
-
 // Stages returns the initial pipeline stages of this package.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{

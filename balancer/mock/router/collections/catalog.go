@@ -3,6 +3,7 @@ package collections
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/args"
@@ -148,8 +149,7 @@ func drop(c *call.Call) (bson.D, error) {
 }
 
 func dropDatabase(c *call.Call) (bson.D, error) {
-	switch c.DB {
-	case "admin", "config", "local":
+	if catalog.IsSystemDatabase(c.DB) {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop the %s database", c.DB)
 	}
 	if !c.Cluster.Databases().Drop(c.DB) {

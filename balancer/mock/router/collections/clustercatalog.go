@@ -56,21 +56,17 @@ func clusterCatalogStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw
 	if c.DB == "admin" {
 		databases = c.Cluster.ConfigDB().DatabaseNames()
 	}
-	var docs []bson.Raw
+	var docs []bson.D
 	for _, db := range databases {
 		for _, info := range c.Cluster.Statistics().Collections(db) {
 			doc, err := clusterCatalogDoc(c.Cluster, db, info, options)
 			if err != nil {
 				return nil, err
 			}
-			raw, err := bson.Marshal(doc)
-			if err != nil {
-				return nil, err
-			}
-			docs = append(docs, raw)
+			docs = append(docs, doc)
 		}
 	}
-	return docs, nil
+	return call.MarshalAll(docs)
 }
 
 func clusterCatalogDoc(cluster *mock.Cluster, db string, info mock.CollectionInfo,

@@ -1,6 +1,8 @@
 package collections
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
@@ -122,12 +124,7 @@ func firstShardFields(parts []mock.LocalStats) bson.D {
 
 // IndexesDiffer reports whether the shards of a collection have different indexes.
 func IndexesDiffer(parts []mock.LocalStats) bool {
-	for _, p := range parts {
-		if len(p.Indexes) != len(parts[0].Indexes) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p mock.LocalStats) bool { return len(p.Indexes) != len(parts[0].Indexes) })
 }
 
 // sumOfShards returns the fields of collStats that are sums over the shards. The average document size

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -198,7 +199,7 @@ func checkValidatorAllowed(c *call.Call) error {
 		return err
 	case strings.HasPrefix(ns, c.DB+".system."):
 		return mongoerr.New(mongoerr.InvalidOptions, "Document validators not allowed on system collection %s", ns)
-	case c.DB == "admin" || c.DB == "config" || c.DB == "local":
+	case catalog.IsSystemDatabase(c.DB):
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"Document validators are not allowed on collection %s in the %s internal database", ns, c.DB)
 	}

@@ -44,7 +44,7 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 	if err != nil {
 		return nil, err
 	}
-	var docs []bson.Raw
+	var docs []bson.D
 	for _, p := range parts {
 		doc := bson.D{
 			{Key: "ns", Value: ns},
@@ -66,13 +66,9 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 			doc = append(doc, bson.E{Key: "queryExecStats",
 				Value: bson.D{{Key: "collectionScans", Value: call.ZeroLongs("total", "nonTailable")}}})
 		}
-		raw, err := bson.Marshal(doc)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, raw)
+		docs = append(docs, doc)
 	}
-	return docs, nil
+	return call.MarshalAll(docs)
 }
 
 // latencyDoc returns $collStats.latencyStats. The mock's shards count operations. They do not measure
@@ -100,10 +96,10 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 	if err := c.Request.Contact(ns, nil); err != nil {
 		return nil, err
 	}
-	var docs []bson.Raw
+	var docs []bson.D
 	for _, p := range reads.Stats(c, ns) {
 		for _, index := range c.Cluster.Indexes().ListOn(ns, p.Shard) {
-			raw, err := bson.Marshal(bson.D{
+			docs = append(docs, bson.D{
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
@@ -112,13 +108,9 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: index.Doc()},
 			})
-			if err != nil {
-				return nil, err
-			}
-			docs = append(docs, raw)
 		}
 	}
-	return docs, nil
+	return call.MarshalAll(docs)
 }
 
 // dataDistributionStage generates the documents of $shardedDataDistribution (rules/03-catalog-and-keys §2.1).
@@ -138,7 +130,7 @@ func dataDistributionStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.R
 	if err != nil {
 		return nil, err
 	}
-	var docs []bson.Raw
+	var docs []bson.D
 	for _, coll := range colls {
 		shards := bson.A{}
 		for _, p := range c.Cluster.Statistics().CollectionWithOrphans(coll.Namespace) {
@@ -154,13 +146,9 @@ func dataDistributionStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.R
 				{Key: "orphanedSizeBytes", Value: document.SmallestInt(average * p.Orphans)},
 			})
 		}
-		raw, err := bson.Marshal(bson.D{{Key: "ns", Value: coll.Namespace}, {Key: "shards", Value: shards}})
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, raw)
+		docs = append(docs, bson.D{{Key: "ns", Value: coll.Namespace}, {Key: "shards", Value: shards}})
 	}
-	return docs, nil
+	return call.MarshalAll(docs)
 }
 
 // planCacheStage generates the documents of $planCacheStats. The mock has no plan cache.

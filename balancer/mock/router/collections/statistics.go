@@ -2,7 +2,6 @@ package collections
 
 import (
 	"math"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -101,7 +100,7 @@ type DatabaseTotals struct {
 // SetVolume sets the size of a shard's volume. A shard that does not have the database reports zeros
 // (recording 20-live).
 func (t *DatabaseTotals) SetVolume(c *call.Call, id catalog.ShardID) {
-	if t.collections > 0 || slices.Contains([]string{"admin", "config", "local"}, c.DB) {
+	if t.collections > 0 || catalog.IsSystemDatabase(c.DB) {
 		t.volume, t.used = c.Cluster.Statistics().Volume(id)
 	}
 }

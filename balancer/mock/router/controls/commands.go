@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/timespan"
 )
@@ -326,10 +327,7 @@ func timeZoneArg(c *call.Call) (*time.Location, error) {
 }
 
 func mockInvariants(c *call.Call) (bson.D, error) {
-	broken := bson.A{}
-	for _, text := range c.Cluster.BrokenInvariants() {
-		broken = append(broken, text)
-	}
+	broken := document.ListOf(c.Cluster.BrokenInvariants())
 	return bson.D{{Key: "holds", Value: len(broken) == 0}, {Key: "broken", Value: broken}}, nil
 }
 

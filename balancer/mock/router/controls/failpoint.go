@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/failpoint"
@@ -25,7 +26,7 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}
 	name := args.Text(c.Body.Lookup(c.Invoked))
-	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
+	if slices.Contains(mock.FailPointNames(), name) {
 		return configureBlockingPoint(c, name)
 	}
 	point := commandFailPoint(c, name)
@@ -66,7 +67,7 @@ func commandFailPoint(c *call.Call, name string) *failpoint.Point {
 }
 
 func unknownFailPoint(c *call.Call, name string) error {
-	known := append([]string{failpoint.Command, failpoint.GetMore}, c.Cluster.FailPoints().Names()...)
+	known := append([]string{failpoint.Command, failpoint.GetMore}, mock.FailPointNames()...)
 	return mongoerr.New(mongoerr.BadValue, "the mock has the fail points %s, not '%s'", strings.Join(known, ", "), name)
 }
 
@@ -74,7 +75,7 @@ func unknownFailPoint(c *call.Call, name string) error {
 // reached timesEntered.
 func waitForFailPoint(c *call.Call) (bson.D, error) {
 	name, times := c.Args.Text("waitForFailPoint"), c.Args.Int("timesEntered")
-	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
+	if slices.Contains(mock.FailPointNames(), name) {
 		return bson.D{}, c.Cluster.FailPoints().Await(c.Ctx, c.Deadline, name, shardOfMember(c), times)
 	}
 	point := commandFailPoint(c, name)

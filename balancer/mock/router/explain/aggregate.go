@@ -138,9 +138,9 @@ func explainOnShards(
 		head = append(head, bson.E{Key: "splitPipeline", Value: bson.D{
 			{
 				Key:   "shardsPart",
-				Value: append(append(queryStages(a.Query), rawList(mine)...), neededProjection(mine, merger)...),
+				Value: append(append(queryStages(a.Query), document.ListOf(mine)...), neededProjection(mine, merger)...),
 			},
-			{Key: "mergerPart", Value: append(merging, rawList(merger)...)},
+			{Key: "mergerPart", Value: append(merging, document.ListOf(merger)...)},
 		}})
 	} else {
 		head = append(head, bson.E{Key: "splitPipeline", Value: nil})
@@ -158,7 +158,7 @@ func explainOnShards(
 		}
 		shards = append(shards, bson.E{Key: string(p.shard), Value: one})
 	}
-	return append(head, bson.E{Key: "shards", Value: shards}, shapeHash(a.Query, "aggregate"),
+	return append(head, bson.E{Key: "shards", Value: shards}, shapeHash(c),
 		bson.E{Key: "command", Value: aggregateCommand(c)}), nil
 }
 
@@ -266,7 +266,7 @@ func countStageResults(ctx context.Context, a reads.Aggregation, mine, docs []bs
 
 // explainGenerated explains a pipeline whose first stage generates its documents.
 func explainGenerated(c *call.Call, a reads.Aggregation, rest []bson.Raw) bson.D {
-	shown := rawList(rest)
+	shown := document.ListOf(rest)
 	if first, err := args.Documents(c.Body.Lookup("pipeline")); err == nil && a.Source != nil {
 		shown = append(bson.A{first[0]}, shown...)
 	}
@@ -303,14 +303,6 @@ func mergeCursors(q call.Query) bson.D {
 		options = append(options, bson.E{Key: "sort", Value: q.SortPattern})
 	}
 	return bson.D{{Key: "$mergeCursors", Value: append(options, bson.E{Key: "compareWholeSortKey", Value: false})}}
-}
-
-func rawList(stages []bson.Raw) bson.A {
-	list := bson.A{}
-	for _, s := range stages {
-		list = append(list, s)
-	}
-	return list
 }
 
 // aggregateCommand returns the command in the format of the explanation.

@@ -2,8 +2,6 @@ package explain
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -16,6 +14,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/router/querystats"
 	"shardsh/balancer/mock/router/reads"
 	"shardsh/balancer/mock/router/servers"
 	"shardsh/balancer/mock/store"
@@ -24,7 +23,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func explainHandlers() map[string]call.Handler {
+// Handlers returns the commands of this package, by name.
+func Handlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"aggregate": aggregateOrExplain,
 		"explain":   explain,
@@ -178,7 +178,6 @@ type shardPlan struct {
 	stage    *store.Stage
 	totals   store.Totals
 	rejected bson.A // rejected plans
-	runStats store.RunStats
 }
 
 // explanation is the combined explanation of the shards.
@@ -212,8 +211,7 @@ func shardPlans(
 	for _, p := range parts {
 		shape := shardShape(p, q, len(parts))
 		stage, totals := wrap(p, shape)
-		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape),
-			p.RunStats})
+		plans = append(plans, shardPlan{p.Read.Shard, p.Read.Host, stage, totals, p.Read.Plan.RejectedPlans(shape)})
 	}
 	if len(plans) == 0 { // the collection does not exist
 		plans = []shardPlan{{shard: h.shard, host: h.host, stage: &store.Stage{Name: "EOF", Works: 1}, rejected: bson.A{}}}
@@ -293,10 +291,9 @@ func (e explanation) hashes(p shardPlan) (shape, key string) {
 	return shape, fmt.Sprintf("%08X", h.Sum32())
 }
 
-// shapeHash returns queryShapeHash. Queries that differ only in values have equal hashes.
-func shapeHash(q call.Query, command string) bson.E {
-	sum := sha256.Sum256(fmt.Append(nil, command, q.NS, q.Filter.Shape(), q.SortPattern, q.ProjectionSpec))
-	return bson.E{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(sum[:]))}
+// shapeHash returns queryShapeHash, which is that of $queryStats.
+func shapeHash(c *call.Call) bson.E {
+	return bson.E{Key: "queryShapeHash", Value: querystats.ShapeHash(c.DB, c.Invoked, c.Body.Raw)}
 }
 
 // executionDoc returns executionStats: the sums, then the statistics of each shard.
@@ -383,7 +380,7 @@ func explainFind(c *call.Call, level verbosity) (bson.D, error) {
 		e.mergeStage = mergeStage(len(e.parts), !q.Sort.IsEmpty())
 		reply := e.reply(c.Cluster, level)
 		if !isExpress(e.parts[0].stage) { // express plans have no plan cache key and no shape statistics
-			reply = append(reply, shapeHash(q, "find"))
+			reply = append(reply, shapeHash(c))
 		}
 		return append(reply, explainTail(c)...), nil
 	})
@@ -446,7 +443,7 @@ func explainDistinct(c *call.Call, level verbosity) (bson.D, error) {
 			return nil, context.Cause(ctx)
 		}
 		e := explanation{ns: q.NS, query: q, parts: plans, mergeStage: mergeStage(len(plans), false)}
-		return append(append(e.reply(c.Cluster, level), shapeHash(q, "distinct")), explainTail(c)...), nil
+		return append(append(e.reply(c.Cluster, level), shapeHash(c)), explainTail(c)...), nil
 	})
 }
 

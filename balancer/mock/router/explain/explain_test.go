@@ -250,3 +250,22 @@ func TestCoveredResults(t *testing.T) {
 		}
 	}
 }
+
+// A query has the same queryShapeHash in explain and in $queryStats.
+func TestShapeHashIsThatOfQueryStats(t *testing.T) {
+	x := routertest.NewExplainState(t)
+	x.OK("admin", d("setParameter", 1, "internalQueryStatsRateLimit", -1))
+	for _, command := range []bson.D{
+		d("find", "e", "filter", d("n", 4), "sort", d("i", 1)),
+		d("aggregate", "e", "pipeline", bson.A{d("$match", d("n", 4)), d("$sort", d("i", 1))}, "cursor", d()),
+		d("distinct", "e", "key", "n", "query", d("i", 3)),
+	} {
+		want := x.OK("doc1", d("explain", command, "verbosity", "queryPlanner")).Lookup("queryShapeHash").StringValue()
+		x.OK("doc1", command)
+		found := x.OK("admin", d("aggregate", 1, "cursor", d(), "pipeline", bson.A{d("$queryStats", d()),
+			d("$match", d("queryShapeHash", want))}))
+		if entries, _ := found.Lookup("cursor", "firstBatch").Array().Values(); len(entries) != 1 {
+			t.Errorf("%v: %d entries in $queryStats have the hash %s", command, len(entries), want)
+		}
+	}
+}

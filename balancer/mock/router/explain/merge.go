@@ -175,13 +175,11 @@ func desugar(stages []bson.Raw) (list []bson.Raw) {
 		if two == nil {
 			list = append(list, s)
 		}
-		for _, one := range two {
-			raw, err := bson.Marshal(one)
-			if err != nil {
-				return stages
-			}
-			list = append(list, raw)
+		encoded, err := call.MarshalAll(two)
+		if err != nil {
+			return stages
 		}
+		list = append(list, encoded...)
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -85,13 +86,8 @@ func asLocalOp(op bson.D) bson.D {
 
 // localOpID returns the number of "<shard>:<number>".
 func localOpID(text string) (int32, error) {
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] == ':' {
-			n, err := strconv.ParseInt(text[i+1:], 10, 32)
-			return int32(n), err
-		}
-	}
-	return 0, strconv.ErrSyntax
+	n, err := strconv.ParseInt(text[strings.LastIndexByte(text, ':')+1:], 10, 32)
+	return int32(n), err
 }
 
 // memberKillOp kills an operation by its number.

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
@@ -150,9 +151,7 @@ func memberUUID(c *call.Call, parts ...string) bson.Binary {
 	cluster := clusterID(c)
 	text := string(cluster[:]) + string(c.Node.Member.Shard) + "\x00" + strings.Join(parts, "\x00")
 	sum := sha256.Sum256([]byte(text))
-	id := sum[:16]
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
+	return ids.UUID([16]byte(sum[:]))
 }
 
 // clusterID returns the cluster id in config.version.

@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
 )
 
 // memberView is the state that a member shows instead of the state of a mongos.
@@ -63,10 +64,7 @@ func helloWithLag(c *call.Call, role string, lag time.Duration) bson.D {
 	at := c.Cluster.IDs().ClusterTime()
 	hosts, primary, majority := bson.A{m.Address}, m.Address, at
 	if m.Primary != "" {
-		primary, hosts = m.Primary, bson.A{}
-		for _, host := range m.MemberHosts {
-			hosts = append(hosts, host)
-		}
+		primary, hosts = m.Primary, document.ListOf(m.MemberHosts)
 	}
 	if lag > 0 {
 		hosts, majority = append(hosts, secondaryAddress(m)), timestampBefore(at, lag)

@@ -3,7 +3,7 @@ package querystats
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
+	"fmt"
 	"maps"
 	"math/big"
 	"slices"
@@ -195,16 +195,21 @@ func (s *Store) Documents(now time.Time, rename RenameFunc, grouped bool) (docs 
 			continue // its cursor is open
 		}
 		hash := sha256.Sum256([]byte(id))
-		shape := sha256.Sum256(encode(shaper{sameName}.command(e.example.Database, e.example.Command, e.example.Body)))
+
 		docs = append(docs, bson.D{
 			{Key: "key", Value: e.example.key(rename)},
 			{Key: "keyHash", Value: base64.StdEncoding.EncodeToString(hash[:])},
-			{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(shape[:]))},
+			{Key: "queryShapeHash", Value: ShapeHash(e.example.Database, e.example.Command, e.example.Body)},
 			{Key: "metrics", Value: e.metrics(grouped)},
 			{Key: "asOf", Value: bson.NewDateTimeFromTime(now)},
 		})
 	}
 	return docs
+}
+
+// ShapeHash returns the queryShapeHash of a command. Queries that differ only in values have equal hashes.
+func ShapeHash(db, command string, body bson.Raw) string {
+	return fmt.Sprintf("%X", sha256.Sum256(encode(shaper{sameName}.command(db, command, body))))
 }
 
 func sameName(name string) string { return name }

@@ -65,7 +65,7 @@ func Aggregate(c *call.Call) (bson.D, error) {
 		return call.CursorReply(c, &call.Cursor{NS: a.NS, Stream: results.Start(c)}, size)
 	}
 	docs, err := call.WithoutLock(c, func(ctx context.Context) ([]bson.Raw, error) {
-		return collectLimited(results(ctx), c.Node.Cursors.ByteLimit())
+		return collectLimited(results(ctx), c.Node.Cursors.MaxBytes)
 	})
 	if err != nil {
 		return nil, err

@@ -61,16 +61,12 @@ func fragments(event bson.Raw) ([]bson.Raw, error) {
 		parts[last] = append(parts[last], bson.E{Key: f.Key(), Value: f.Value()})
 	}
 	token := tokenTextOf(event)
-	var list []bson.Raw
+	var list []bson.D
 	for i, part := range parts {
 		own := token + strings.Repeat("00", i+1)
-		raw, err := bson.Marshal(append(bson.D{{Key: "_id", Value: bson.D{{Key: "_data", Value: own}}},
+		list = append(list, append(bson.D{{Key: "_id", Value: bson.D{{Key: "_data", Value: own}}},
 			{Key: "splitEvent", Value: bson.D{{Key: "fragment", Value: int32(i + 1)}, {Key: "of", Value: int32(len(parts))}}}},
 			part...))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, raw)
 	}
-	return list, nil
+	return call.MarshalAll(list)
 }

@@ -281,13 +281,11 @@ func (s *changeStream) readChanges(c *call.Call, open *call.Cursor) error {
 			open.Continuation = nil
 			docs = append(docs, eventHead(ch, "invalidate"))
 		}
-		for _, doc := range docs {
-			raw, err := bson.Marshal(doc)
-			if err != nil {
-				return err
-			}
-			events = append(events, raw)
+		encoded, err := call.MarshalAll(docs)
+		if err != nil {
+			return err
 		}
+		events = append(events, encoded...)
 		if open.Continuation == nil {
 			break
 		}

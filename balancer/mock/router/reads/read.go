@@ -15,7 +15,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func readHandlers() map[string]call.Handler {
+// Handlers returns the commands of this package, by name.
+func Handlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"find":        find,
 		"getMore":     getMore,
@@ -232,10 +233,6 @@ func distinct(c *call.Call) (bson.D, error) {
 		if c.Node.Member == nil { // a mongos merges the results of shards
 			slices.SortStableFunc(found, keyorder.Compare)
 		}
-		values := bson.A{}
-		for _, v := range found {
-			values = append(values, v)
-		}
-		return bson.D{{Key: "values", Value: values}}, nil
+		return bson.D{{Key: "values", Value: document.ListOf(found)}}, nil
 	})
 }

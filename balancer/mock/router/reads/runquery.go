@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/pipeline"
+	"shardsh/balancer/mock/store/quota"
 )
 
 // sourceOf returns a source of documents in memory.
@@ -243,7 +244,7 @@ func (p *ShardQuery) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 func (p *ShardQuery) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Raw, error] {
 	return func(yield func(bson.Raw, error) bool) {
 		held := pipeline.NewSortMemory(ctx, q.NoDisk)
-		defer held.Free()
+		defer held.Release()
 		if err := p.Collect(ctx, q, held); err != nil {
 			yield(nil, err)
 			return
@@ -253,7 +254,7 @@ func (p *ShardQuery) sorted(ctx context.Context, q call.Query) iter.Seq2[bson.Ra
 }
 
 // Collect collects the documents of the shard, at most as many as the whole result may need.
-func (p *ShardQuery) Collect(ctx context.Context, q call.Query, held *pipeline.SortMemory) error {
+func (p *ShardQuery) Collect(ctx context.Context, q call.Query, held *quota.Memory) error {
 	wanted := int64(-1)
 	if q.Limit > 0 {
 		wanted = q.Skip + q.Limit
@@ -265,7 +266,7 @@ func (p *ShardQuery) Collect(ctx context.Context, q call.Query, held *pipeline.S
 		p.Docs = append(p.Docs, doc)
 		p.RunStats.Bytes += int64(len(doc))
 		q.HeldBytes.Add(doc)
-		if err := held.Add(doc); err != nil {
+		if err := held.Hold(len(doc) + quota.ItemOverhead); err != nil {
 			return err
 		}
 		if p.Read.Plan.IsSorted() && int64(len(p.Docs)) == wanted {

@@ -8,12 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
-	"shardsh/balancer/mock/wire"
 )
 
 // NewWithAuth returns a router that requires authentication, with one user: root.
@@ -35,32 +34,11 @@ func NewWithAuth(t *testing.T) *Tester {
 // Client returns a driver client that is connected to the router by a pipe.
 func (t *Tester) Client(credential *options.Credential) *mongo.Client {
 	t.T.Helper()
-	pipe := wire.NewPipe()
-	server := &wire.Server{Handler: t.Router}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(context.Background(), pipe) // ends with the test
-	}()
-	opts := options.Client().SetHosts([]string{"mock:27017"}).SetDirect(true).SetDialer(pipe).
-		SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
-	if credential != nil {
-		opts.SetAuth(*credential)
-	}
-	client, err := mongo.Connect(opts)
-	if err != nil {
-		t.T.Fatal(err)
-	}
-	t.T.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			t.T.Error(err)
+	return mocktest.Connect(t.T, t.Router, func(o *options.ClientOptions) {
+		if credential != nil {
+			o.SetAuth(*credential)
 		}
-		if err := server.Close(); err != nil {
-			t.T.Error(err)
-		}
-		<-served
 	})
-	return client
 }
 
 // RoleTester is a guarded router with one user for each role, named after the role, with the password "p".

@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -140,12 +141,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 		seconds := int64(c.Cluster.Now().Sub(a.Started).Seconds())
 		docs = append(docs, nodeOp(c.Cluster, a.Shard, a.Op, catalog.ConfigServerID, a.Command, seconds))
 	}
-	raws, err := call.MarshalAll(docs)
-	if err != nil {
-		return nil, err
-	}
-	resharding, err := reshardingOps(c.Cluster)
-	return append(raws, resharding...), err
+	return call.MarshalAll(append(docs, reshardingOps(c.Cluster)...))
 }
 
 // LocalOps returns the commands in progress on this node, either all or those of the caller.
@@ -220,11 +216,7 @@ func currentOp(c *call.Call) (bson.D, error) {
 	slices.SortStableFunc(docs, func(a, b bson.Raw) int {
 		return cmp.Compare(args.Text(a.Lookup("shard")), args.Text(b.Lookup("shard")))
 	})
-	list := bson.A{}
-	for _, doc := range docs {
-		list = append(list, doc)
-	}
-	return bson.D{{Key: "inprog", Value: list}}, nil
+	return bson.D{{Key: "inprog", Value: document.ListOf(docs)}}, nil
 }
 
 // killOp kills an operation of the mongos by its number, or of a shard by "<shard>:<number>". It

@@ -149,10 +149,9 @@ func opTime(cluster *mock.Cluster) string {
 
 // reshardingOps returns the reshardings in progress in the format of $currentOp (rules/03-commands
 // §1.7).
-func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
-	var docs []bson.Raw
+func reshardingOps(cluster *mock.Cluster) (docs []bson.D) {
 	for _, op := range cluster.Reshardings().List() {
-		raw, err := bson.Marshal(bson.D{
+		docs = append(docs, bson.D{
 			{Key: "shard", Value: op.Coordinator},
 			{Key: "type", Value: "op"},
 			{Key: "desc", Value: "ReshardingMetricsCoordinatorService"},
@@ -167,10 +166,6 @@ func reshardingOps(cluster *mock.Cluster) ([]bson.Raw, error) {
 			{Key: "bytesCopied", Value: op.Copied},
 			{Key: "coordinatorState", Value: op.State},
 		})
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, raw)
 	}
-	return docs, nil
+	return docs
 }

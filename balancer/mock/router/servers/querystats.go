@@ -93,15 +93,8 @@ func queryStatsStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, er
 	if err != nil || c.Node.Member != nil { // the mock's members record no queries
 		return nil, err
 	}
-	var docs []bson.Raw
-	for _, doc := range c.Node.QueryStats.Documents(c.Cluster.Now(), rename, c.Node.Release().SamplesQueryStats()) {
-		raw, err := bson.Marshal(doc)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, raw)
-	}
-	return docs, nil
+	docs := c.Node.QueryStats.Documents(c.Cluster.Now(), rename, c.Node.Release().SamplesQueryStats())
+	return call.MarshalAll(docs)
 }
 
 // readRename reads how names are transformed; nil if they stay unchanged.

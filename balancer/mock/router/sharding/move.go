@@ -116,12 +116,8 @@ func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, 
 		return table.Find(key), nil
 	}
 	lower, err := coll.Pattern.ParseKey(bounds[0])
-	if err != nil {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid "+
-			"for shard key pattern %s", bounds[0], bounds[1], coll.Pattern.Doc())
-	}
-	upper, err := coll.Pattern.ParseKey(bounds[1])
-	if err != nil {
+	upper, upperErr := coll.Pattern.ParseKey(bounds[1])
+	if err != nil || upperErr != nil {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid "+
 			"for shard key pattern %s", bounds[0], bounds[1], coll.Pattern.Doc())
 	}
@@ -176,22 +172,17 @@ func moveRangeRequest(c *call.Call) (req mock.MoveRequest, err error) {
 func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.Raw) catalog.ShardID {
 	table := cluster.ConfigDB().Table(coll.Namespace)
 	if lower != nil {
-		key, err := coll.Pattern.ParseKey(lower)
-		if err != nil {
-			key = looseKey(coll.Pattern, lower)
-		}
-		return table.Find(key).Shard
+		return table.Find(looseKey(coll.Pattern, lower)).Shard
 	}
-	key, err := coll.Pattern.ParseKey(upper)
-	if err != nil {
-		key = looseKey(coll.Pattern, upper)
-	}
-	return mock.ChunkEndingAt(table, key).Shard
+	return mock.ChunkEndingAt(table, looseKey(coll.Pattern, upper)).Shard
 }
 
-// looseKey returns a key from a bound's values in order and ignores the field names. Missing values
-// become MinKey.
+// looseKey returns the key of a bound. If the bound does not fit the key, it takes the bound's values in
+// order and ignores the field names. Missing values become MinKey.
 func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
+	if key, err := p.ParseKey(bound); err == nil {
+		return key
+	}
 	elems, err := bound.Elements()
 	if err != nil {
 		return p.GlobalMin()

@@ -26,7 +26,7 @@ func sampledQueriesStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw
 			args.TypeName(doc.Lookup("namespace").Type))
 	}
 	c.Cluster.Workloads().CatchUp()
-	var docs []bson.Raw
+	var docs []bson.D
 	for _, of := range slices.Sorted(maps.Keys(c.Node.Analyzers)) {
 		if isText && of != ns {
 			continue
@@ -36,12 +36,8 @@ func sampledQueriesStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw
 			uuid = coll.UUID
 		}
 		for i, one := range c.Node.Analyzers[of].Samples {
-			raw, err := bson.Marshal(one.Doc(of, uuid, i))
-			if err != nil {
-				return nil, err
-			}
-			docs = append(docs, raw)
+			docs = append(docs, one.Doc(of, uuid, i))
 		}
 	}
-	return docs, nil
+	return call.MarshalAll(docs)
 }

@@ -217,7 +217,7 @@ func bulkItem(kind string, e statementResult) bson.D {
 
 func bulkReply(c *call.Call, ops []bulkStatement, b *batchResult, size int) (bson.D, error) {
 	var totals bulkTotals
-	var items []bson.Raw
+	var items []bson.D
 	onlyErrors := c.Args.Bool("errorsOnly")
 	for _, e := range b.results {
 		kind := ops[e.index].kind
@@ -225,14 +225,14 @@ func bulkReply(c *call.Call, ops []bulkStatement, b *batchResult, size int) (bso
 		if onlyErrors && e.err == nil {
 			continue
 		}
-		raw, err := bson.Marshal(bulkItem(kind, e))
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, raw)
+		items = append(items, bulkItem(kind, e))
+	}
+	encoded, err := call.MarshalAll(items)
+	if err != nil {
+		return nil, err
 	}
 	const ns = "admin.$cmd.bulkWrite"
-	cursor, err := call.OpenCursor(c, &call.Cursor{NS: ns, Buffered: items}, size, false)
+	cursor, err := call.OpenCursor(c, &call.Cursor{NS: ns, Buffered: encoded}, size, false)
 	if err != nil {
 		return nil, err
 	}

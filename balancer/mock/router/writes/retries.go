@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -133,11 +134,8 @@ func (s *statementIDs) addRetried(reply bson.D) bson.D {
 	if len(s.retried) == 0 {
 		return reply
 	}
-	ids := bson.A{}
-	for _, id := range slices.Sorted(maps.Keys(s.retried)) {
-		ids = append(ids, id)
-	}
-	return append(reply, bson.E{Key: "retriedStmtIds", Value: ids})
+	ids := slices.Sorted(maps.Keys(s.retried))
+	return append(reply, bson.E{Key: "retriedStmtIds", Value: document.ListOf(ids)})
 }
 
 // checkNotMulti rejects a statement that may affect several documents in a retryable write. The result of a

@@ -57,6 +57,15 @@ func Count(doc []byte) int {
 	return n
 }
 
+// ListOf returns the items as an array for the driver's encoder.
+func ListOf[T any](items []T) bson.A {
+	list := make(bson.A, len(items))
+	for i, item := range items {
+		list[i] = item
+	}
+	return list
+}
+
 // Items returns the elements of an array.
 func Items(arr value.Value) []value.Value {
 	var out []value.Value

@@ -248,7 +248,7 @@ func (c *Compiler) compileNamedCall(name string, f namedFunction, arg value.Valu
 func OperatorNames() []string {
 	names := slices.Collect(maps.Keys(functions))
 	names = slices.AppendSeq(names, maps.Keys(namedFunctions))
-	names = slices.AppendSeq(names, maps.Keys((&Compiler{}).specialForms()))
+	names = slices.AppendSeq(names, maps.Keys((&Compiler{}).specialForms(Language{CurrentDate: true, Operators83: true})))
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -246,9 +246,9 @@ func (c *Compiler) compileClassicOperator(name string, arg value.Value, sc *Scop
 		return c.compileNamedCall(name, f, arg, sc)
 	}
 	if c.forms == nil {
-		c.forms = c.specialForms()
+		c.forms = c.specialForms(sc.Language)
 	}
-	if f, ok := c.forms[name]; ok && sc.Language.supportsOperator(name) {
+	if f, ok := c.forms[name]; ok {
 		return f(name, arg, sc)
 	}
 	return nil, servererr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
@@ -259,8 +259,8 @@ func (l Language) HasOperator(name string) bool {
 	c := Compiler{}
 	_, isFunction := functions[name]
 	_, isNamed := namedFunctions[name]
-	_, isForm := c.specialForms()[name]
-	return isFunction || isNamed || isForm && l.supportsOperator(name)
+	_, isForm := c.specialForms(l)[name]
+	return isFunction || isNamed || isForm
 }
 
 // Literal is a constant value.

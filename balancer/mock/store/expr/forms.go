@@ -26,9 +26,9 @@ func rejectJavaScript(string, value.Value, *Scope) (Expression, error) {
 	return nil, servererr.NewCode(31264, "Cannot run server-side javascript without the javascript engine enabled")
 }
 
-// specialForms returns the operators that do not simply evaluate all their arguments: they choose which
-// arguments to evaluate, bind variables, or read a part of their specification literally.
-func (c *Compiler) specialForms() map[string]operatorCompiler {
+// specialForms returns the operators of a language that do not simply evaluate all their arguments: they
+// choose which arguments to evaluate, bind variables, or read a part of their specification literally.
+func (c *Compiler) specialForms(l Language) map[string]operatorCompiler {
 	forms := map[string]operatorCompiler{
 		"$literal":      func(_ string, arg value.Value, _ *Scope) (Expression, error) { return Literal(arg), nil },
 		"$const":        func(_ string, arg value.Value, _ *Scope) (Expression, error) { return Literal(arg), nil },
@@ -63,7 +63,14 @@ func (c *Compiler) specialForms() map[string]operatorCompiler {
 	for name := range nAccumulators {
 		forms[name] = c.compileAccumulateN
 	}
-	maps.Copy(forms, c.laterForms())
+	if l.CurrentDate {
+		forms["$currentDate"] = formWithoutArguments(func(c *Evaluation) value.Value {
+			return value.Date(c.now().UnixMilli())
+		})
+	}
+	if l.Operators83 {
+		maps.Copy(forms, c.forms83())
+	}
 	return forms
 }
 

@@ -18,14 +18,14 @@ import (
 // (jstests/aggregation/expressions: hash.js, subtype.js, create_oid.js, current_date.js). The error
 // messages are our own.
 
-// laterForms returns the operators that only later languages have (see Language).
-func (c *Compiler) laterForms() map[string]operatorCompiler {
+// forms83 returns the operators that 8.3 adds (see Language).
+func (c *Compiler) forms83() map[string]operatorCompiler {
 	return map[string]operatorCompiler{
-		"$hash":             c.compileHash,
-		"$hexHash":          c.compileHash,
-		"$subtype":          c.compileSubtype,
-		"$createObjectId":   formWithoutArguments(func(c *Evaluation) value.Value { return value.ObjectID(c.newObjectID()) }),
-		"$currentDate":      formWithoutArguments(func(c *Evaluation) value.Value { return value.Date(c.now().UnixMilli()) }),
+		"$hash":           c.compileHash,
+		"$hexHash":        c.compileHash,
+		"$subtype":        c.compileSubtype,
+		"$createObjectId": formWithoutArguments(func(c *Evaluation) value.Value { return value.ObjectID(c.newObjectID()) }),
+
 		"$serializeEJSON":   c.compileEJSON,
 		"$deserializeEJSON": c.compileEJSON,
 		"$toArray":          c.compileConversion(bson.TypeArray),

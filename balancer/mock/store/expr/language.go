@@ -25,19 +25,6 @@ type Language struct {
 	NullInArrays bool
 }
 
-// newOperators are the expression operators that 8.0 does not have.
-var newOperators = map[string]func(Language) bool{
-	"$currentDate":      func(l Language) bool { return l.CurrentDate },
-	"$hash":             func(l Language) bool { return l.Operators83 },
-	"$hexHash":          func(l Language) bool { return l.Operators83 },
-	"$subtype":          func(l Language) bool { return l.Operators83 },
-	"$createObjectId":   func(l Language) bool { return l.Operators83 },
-	"$serializeEJSON":   func(l Language) bool { return l.Operators83 },
-	"$deserializeEJSON": func(l Language) bool { return l.Operators83 },
-	"$toArray":          func(l Language) bool { return l.Operators83 },
-	"$toObject":         func(l Language) bool { return l.Operators83 },
-}
-
 // newArguments are the named arguments that 8.0 does not have, by operator.
 var newArguments = map[string]string{"$convert": "base"}
 
@@ -48,12 +35,6 @@ func (l Language) argumentNames(name string, names []string) []string {
 		return names
 	}
 	return append(slices.Clip(names), more)
-}
-
-// supportsOperator reports whether the language has an operator that the package implements.
-func (l Language) supportsOperator(name string) bool {
-	since, isNew := newOperators[name]
-	return !isNew || since(l)
 }
 
 // arrayAccumulators are the accumulators for arrays.

@@ -48,11 +48,16 @@ func compilePath(text string, sc *Scope) (Expression, error) {
 // CheckVariable rejects invalid names of user variables. A name begins with a lower case letter and
 // continues with letters, digits and '_'. Characters beyond ASCII are valid anywhere.
 func CheckVariable(name string) error {
+	if name != "" && (name[0] < 'a' || name[0] > 'z') && name[0] < 0x80 && name != "CURRENT" {
+		return servererr.FailedToParse("'%s' starts with an invalid character for a user variable name", name)
+	}
+	return checkVariableCharacters(name)
+}
+
+// checkVariableCharacters rejects names that no variable has.
+func checkVariableCharacters(name string) error {
 	if name == "" {
 		return servererr.FailedToParse("empty variable names are not allowed")
-	}
-	if c := name[0]; (c < 'a' || c > 'z') && c < 0x80 && name != "CURRENT" {
-		return servererr.FailedToParse("'%s' starts with an invalid character for a user variable name", name)
 	}
 	for _, c := range []byte(name) {
 		if c < 0x80 && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
@@ -83,13 +88,8 @@ func compileVariable(name string, sc *Scope) (Expression, error) {
 	case "USER_ROLES":
 		return Literal(document.Array(nil)), nil
 	}
-	if name == "" {
-		return nil, servererr.FailedToParse("empty variable names are not allowed")
-	}
-	for _, c := range []byte(name) {
-		if c < 0x80 && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return nil, servererr.FailedToParse("'%s' contains an invalid character for a variable name: '%c'", name, c)
-		}
+	if err := checkVariableCharacters(name); err != nil {
+		return nil, err
 	}
 	return nil, servererr.NewCode(17276, "Use of undefined variable: %s", name)
 }

@@ -1,8 +1,9 @@
 package expr
 
 import (
-	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/quota"
@@ -26,28 +27,26 @@ type Set map[string]value.Value
 // NewSet returns the set of an array's elements. Of equal elements it keeps the first.
 func NewSet(w *quota.Meter, arr value.Value) Set {
 	s := Set{}
+	s.addAll(w, arr)
+	return s
+}
+
+// addAll adds the elements of an array that the set does not have.
+func (s Set) addAll(w *quota.Meter, arr value.Value) {
 	for _, v := range w.Fields(arr.Value) {
 		if key := value.EncodedKey(v); value.IsMissing(s[key]) {
 			s[key] = v
 		}
 	}
-	return s
 }
 
 // sortedArray returns the members sorted, as the server does.
 func (s Set) sortedArray(w *quota.Meter) value.Value {
-	type member struct {
-		key string
-		v   value.Value
-	}
-	list := make([]member, 0, len(s))
-	for key, v := range s {
-		list = append(list, member{key, v})
-	}
-	quota.SortStable(w, list, func(a, b member) int { return cmp.Compare(a.key, b.key) })
-	out := make([]value.Value, len(list))
-	for i, m := range list {
-		out[i] = m.v
+	keys := slices.Collect(maps.Keys(s))
+	quota.SortStable(w, keys, strings.Compare)
+	out := make([]value.Value, len(keys))
+	for i, key := range keys {
+		out[i] = s[key]
 	}
 	return document.Array(out)
 }
@@ -62,11 +61,7 @@ func exprSetUnion(c *Evaluation, args []value.Value) (value.Value, error) {
 			return value.Value{}, servererr.NewCode(17043,
 				"All operands of $setUnion must be arrays. One argument is of type: %s", value.TypeName(v))
 		}
-		for _, e := range c.Meter.Fields(v.Value) {
-			if key := value.EncodedKey(e); value.IsMissing(all[key]) {
-				all[key] = e
-			}
-		}
+		all.addAll(c.Meter, v)
 	}
 	return all.sortedArray(c.Meter), nil
 }
@@ -177,8 +172,6 @@ func exprAllElementsTrue(c *Evaluation, args []value.Value) (value.Value, error)
 		return value.Value{}, servererr.NewCode(17040, "$allElementsTrue's argument must be an array, but is %s",
 			value.TypeName(args[0]))
 	}
-	return value.Bool(
-			!slices.ContainsFunc(c.Meter.Items(args[0]), func(v value.Value) bool { return !value.IsTruthy(v) }),
-		),
-		nil
+	isFalse := func(v value.Value) bool { return !value.IsTruthy(v) }
+	return value.Bool(!slices.ContainsFunc(c.Meter.Items(args[0]), isFalse)), nil
 }

@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
@@ -118,12 +120,7 @@ func (t *membership) Test(v value.Value, m *MatchState) bool {
 	if _, ok := t.values[string(keyorder.Append(buf[:0], v))]; ok {
 		return true
 	}
-	for _, r := range t.regexes {
-		if r.Test(v, m) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.regexes, func(r *regexTest) bool { return r.Test(v, m) })
 }
 
 type existence struct{}

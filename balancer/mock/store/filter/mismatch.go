@@ -247,11 +247,7 @@ func consideredField(seen []value.Value) bson.D {
 	if len(seen) == 1 {
 		return bson.D{{Key: "consideredValue", Value: seen[0]}}
 	}
-	list := bson.A{}
-	for _, v := range seen {
-		list = append(list, v)
-	}
-	return bson.D{{Key: "consideredValues", Value: list}}
+	return bson.D{{Key: "consideredValues", Value: document.ListOf(seen)}}
 }
 
 func typeNames(seen []value.Value) []string {

@@ -228,11 +228,7 @@ func missingNames(names, v value.Value) bson.A {
 		}
 	}
 	slices.Sort(missing)
-	list := bson.A{}
-	for _, n := range missing {
-		list = append(list, n)
-	}
-	return list
+	return document.ListOf(missing)
 }
 
 func brokenDependencies(_, arg, v value.Value) bson.D {

@@ -52,9 +52,5 @@ func compileRegex(v, options value.Value) (*regexTest, error) {
 	default:
 		flags = value.TextAt(options.Value)
 	}
-	t, err := newRegexTest(source, flags)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	return newRegexTest(source, flags)
 }

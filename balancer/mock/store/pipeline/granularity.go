@@ -125,11 +125,11 @@ func (g granularity) roundDown(v value.Value) (value.Value, error) {
 	for n <= low*scale {
 		scale /= 10
 	}
-	for n > high*scale {
+	for scale > 0 && n > high*scale { // the scale of the smallest doubles is 0
 		highest = high * scale
 		scale *= 10
 	}
-	if n <= low*scale {
+	if n <= low*scale || scale == 0 {
 		return value.Double(highest), nil
 	}
 	at := slices.IndexFunc(g, func(s float64) bool { return n <= s*scale })

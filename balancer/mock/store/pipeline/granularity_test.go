@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,11 @@ func TestGranularityBounds(t *testing.T) {
 				value.ToDouble(up)/value.ToDouble(down) > 10 {
 				t.Errorf("%s: %v lies in [%v, %v)", name, n, value.ToDouble(down), value.ToDouble(up))
 			}
+		}
+	}
+	for name, g := range preferredNumbers() { // the bound below the smallest double is 0
+		if down, err := g.roundDown(value.Double(math.SmallestNonzeroFloat64)); err != nil || value.ToDouble(down) != 0 {
+			t.Errorf("%s: %v is below the smallest double: %v", name, value.ToDouble(down), err)
 		}
 	}
 	for code, v := range map[int32]value.Value{40258: value.String("x"), 40260: value.Int32(-1)} {

@@ -3,8 +3,6 @@ package pipeline
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mongoerr"
@@ -51,21 +49,12 @@ func errJoinTooLarge(from string) func(int64) error {
 	}
 }
 
-// SortMemory counts the memory of the documents that a sort holds. It charges the account of a context,
-// and applies the server's limit if disk use is not allowed.
-type SortMemory struct{ held quota.Memory }
-
-// NewSortMemory returns an empty SortMemory.
-func NewSortMemory(ctx context.Context, noDisk bool) *SortMemory {
-	g := &SortMemory{quota.Memory{Meter: quota.New(ctx)}}
+// NewSortMemory returns the memory account of a sort. It charges the account of a context, and applies
+// the server's limit if disk use is not allowed.
+func NewSortMemory(ctx context.Context, noDisk bool) *quota.Memory {
+	held := &quota.Memory{Meter: quota.New(ctx)}
 	if noDisk {
-		g.held.LimitErr = errSortTooLarge
+		held.LimitErr = errSortTooLarge
 	}
-	return g
+	return held
 }
-
-// Add counts a document.
-func (s *SortMemory) Add(doc bson.Raw) error { return s.held.Hold(len(doc) + quota.ItemOverhead) }
-
-// Free releases all memory.
-func (s *SortMemory) Free() { s.held.Release() }

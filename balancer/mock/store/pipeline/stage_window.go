@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -248,10 +249,7 @@ func partitionDocuments(ctx *expr.Evaluation, key expr.Expression, all []bson.Ra
 		id := value.EncodedKey(expr.OrNull(v))
 		index[id] = append(index[id], doc)
 	}
-	var keys []string
-	for id := range index {
-		keys = append(keys, id)
-	}
+	keys := slices.Collect(maps.Keys(index))
 	quota.SortStable(ctx.Meter, keys, strings.Compare)
 	parts := make([][]bson.Raw, len(keys))
 	for i, id := range keys {

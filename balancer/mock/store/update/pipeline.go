@@ -13,8 +13,6 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-func fixedClock(t time.Time) func() time.Time { return func() time.Time { return t } }
-
 // runPipeline applies a pipeline update to one document. It restores an _id that the pipeline removed.
 func (u *Update) runPipeline(ctx context.Context, doc bson.Raw, id value.Value) (bson.Raw, error) {
 	one := func(yield func(bson.Raw) bool) { yield(doc) }
@@ -57,7 +55,7 @@ func compileUpdatePipeline(list []value.Value, o Options) (*pipeline.Pipeline, e
 	}
 	env := pipeline.Env{Variables: o.Let, Language: o.Language}
 	if !o.Now.IsZero() {
-		env.Now = fixedClock(o.Now)
+		env.Now = func() time.Time { return o.Now }
 	}
 	return pipeline.Compile(stages, env)
 }
