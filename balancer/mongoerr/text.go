@@ -35,7 +35,7 @@ func ValueText(v bson.RawValue) string {
 	case bson.TypeInt32, bson.TypeInt64:
 		return strconv.FormatInt(v.AsInt64(), 10)
 	case bson.TypeDouble:
-		return doubleText(v.Double())
+		return DoubleText(v.Double())
 	case bson.TypeBoolean:
 		return strconv.FormatBool(v.Boolean())
 	case bson.TypeNull:
@@ -73,9 +73,9 @@ func arrayText(array bson.RawArray) string {
 	return "[ " + strings.Join(parts, ", ") + " ]"
 }
 
-// doubleText writes a double with up to 16 digits, and so that it does not look like an integer, as the server
+// DoubleText writes a double with up to 16 digits, and so that it does not look like an integer, as the server
 // does.
-func doubleText(f float64) string {
+func DoubleText(f float64) string {
 	text := strconv.FormatFloat(f, 'g', 16, 64)
 	if strings.ContainsAny(text, ".eIN") {
 		return text
