@@ -31,7 +31,7 @@ func (ar *ActivityReader) ReadCleanupDelay(ctx context.Context, id catalog.Shard
 			return d
 		}
 	}
-	d, err := newExecutor(ctx, ar.Commands)
+	d, err := NewExecutor(ctx, ar.Commands)
 	if err != nil {
 		return catalog.Release{}.CleanupDelay()
 	}

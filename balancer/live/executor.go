@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer"
@@ -43,11 +42,7 @@ var (
 
 // NewExecutor returns an Executor for the release of the server. The error is
 // ErrNotSharded if the server is not a mongos.
-func NewExecutor(ctx context.Context, client *mongo.Client) (*Executor, error) {
-	return newExecutor(ctx, NewCommandRunner(client))
-}
-
-func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error) {
+func NewExecutor(ctx context.Context, commands CommandRunner) (*Executor, error) {
 	d := &Executor{commands: commands}
 	if err := CheckSharded(ctx, d.commands); err != nil {
 		return nil, ServerError(err)

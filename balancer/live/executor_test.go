@@ -76,7 +76,7 @@ func TestEngineOverTheWire(t *testing.T) {
 		t.Run(release.String(), func(t *testing.T) {
 			enginetest.TestCluster(t, func(t *testing.T) enginetest.Subject {
 				s, _, client := subject(t, release)
-				executor, err := live.NewExecutor(t.Context(), client)
+				executor, err := live.NewExecutor(t.Context(), live.NewCommandRunner(client))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,7 +91,8 @@ func TestEngineOverTheWire(t *testing.T) {
 }
 
 func TestDoerNeedsAMongos(t *testing.T) {
-	if _, err := live.NewExecutor(t.Context(), mocktest.Connect(t, standalone{})); !errors.Is(err, live.ErrNotSharded) {
+	commands := live.NewCommandRunner(mocktest.Connect(t, standalone{}))
+	if _, err := live.NewExecutor(t.Context(), commands); !errors.Is(err, live.ErrNotSharded) {
 		t.Errorf("got %v, want ErrNotSharded", err)
 	}
 }

@@ -44,7 +44,7 @@ type MoveOutcome struct {
 // ReadMoveOutcome determines the outcome of a move from the owner of the range, the operations in
 // progress, and the donor's entries in config.changelog.
 func ReadMoveOutcome(ctx context.Context, a CommandRunner, m UnansweredMove) (MoveOutcome, error) {
-	d, err := newExecutor(ctx, a)
+	d, err := NewExecutor(ctx, a)
 	if err != nil {
 		return MoveOutcome{}, err
 	}

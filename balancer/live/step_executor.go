@@ -29,7 +29,7 @@ var _ apply.Cluster = (*StepExecutor)(nil)
 // NewStepExecutor returns a StepExecutor for the server's release. The error is ErrNotSharded if the
 // server is not a mongos.
 func NewStepExecutor(ctx context.Context, a CommandRunner) (*StepExecutor, error) {
-	d, err := newExecutor(ctx, a)
+	d, err := NewExecutor(ctx, a)
 	return &StepExecutor{executor: d}, err
 }
 
@@ -129,14 +129,8 @@ func (s *StepExecutor) readChunks(
 	if err != nil {
 		return nil, err
 	}
-	for _, doc := range docs {
-		chunk, err := catalog.ParseChunk(c.Pattern, doc)
-		if err != nil {
-			return nil, err
-		}
-		chunks = append(chunks, chunk)
-	}
-	return chunks, nil
+	more, err := parseChunks(c, docs)
+	return append(chunks, more...), err
 }
 
 // Cuts uses splitVector, which returns points for pieces of half the chunk size.
