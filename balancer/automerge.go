@@ -53,6 +53,6 @@ func (l *Loop) HandleSettingsChange(ctx context.Context, j EventLog, now time.Ti
 func (l *Loop) startDueAutoMergeRound(t *thread) {
 	interval := l.cfg.Parameters().AutoMergerInterval
 	var events []policy.MergerEvent
-	l.locked(func() { events = l.merger.CheckRound(t.now, interval) })
+	l.locked(func() { events = l.merger.BeginDueRound(t.now, interval) })
 	l.logMerger(t, events)
 }

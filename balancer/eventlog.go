@@ -47,7 +47,7 @@ func (l *Loop) logRound(details bson.D) {
 
 // errorOccurredField returns the field name, which was misspelled (errorOccured) up to 6.0.
 func errorOccurredField(r catalog.Release) string {
-	if r.AtLeast(catalog.Release70) {
+	if r.FCVAtLeast(catalog.Release70) {
 		return "errorOccurred"
 	}
 	return "errorOccured"

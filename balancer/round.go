@@ -59,7 +59,7 @@ func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration
 		}
 		return false, pause.failed, onlyTermination(err)
 	}
-	if l.cfg.Release.AtLeast(catalog.Release60) {
+	if l.cfg.Release.FCVAtLeast(catalog.Release60) {
 		if err := l.warnDraining(); err != nil { // step 5
 			return false, 0, err
 		}

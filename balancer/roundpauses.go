@@ -19,7 +19,7 @@ func pausesFor(r catalog.Release) roundPauses {
 	const short = time.Second
 	p := roundPauses{idle: RoundInterval, disabled: RoundInterval, failed: RoundInterval}
 	switch {
-	case r.AtLeast(catalog.Release70):
+	case r.FCVAtLeast(catalog.Release70):
 		p.throttled = true
 	case r.HasModes():
 		p.moved, p.nothingMoved = short, RoundInterval

@@ -103,9 +103,9 @@ type Config struct {
 	// Confirm is called for each command that Guard has allowed; an error rejects the command. Nil
 	// allows all commands.
 	Confirm server.Confirm
-	// Settings are the options with which Client was opened. db.auth() uses them to connect again as
+	// ClientOptions are the options with which Client was opened. db.auth() uses them to connect again as
 	// another user; nil disables that.
-	Settings *options.ClientOptions
+	ClientOptions *options.ClientOptions
 	// Connect opens the connections of Mongo(), connect() and db.auth(); nil uses the driver.
 	Connect func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 	// ParseURI parses the connection strings of Mongo() and connect(); nil uses the driver.

@@ -30,7 +30,7 @@ func (g *gates) Sleep(context.Context, time.Duration) error {
 func TestCloseWhileAScriptRuns(t *testing.T) {
 	clock := &gates{reached: make(chan struct{}), open: make(chan struct{})}
 	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Clock = clock })
-	c.Config.Settings = shelltest.Serve(t, c.ScriptedServer)
+	c.Config.ClientOptions = shelltest.Serve(t, c.ScriptedServer)
 	c.Renew(t)
 	ended := make(chan error)
 	go func() {

@@ -33,7 +33,8 @@ func (s *Shell) help() string {
 		{"config.help()", "Settings of the shell."},
 		{"sh.moveChunk.help()", "What a method does; each has such a help."},
 	}
-	globals := slices.Concat(s.printGlobals().List(), s.shellGlobals().List(), s.console.Globals().List(), s.node.FileGlobals())
+	globals := slices.Concat(s.printGlobals().List(), s.shellGlobals().List(), s.console.Globals().List(),
+		s.node.FileGlobals())
 	for _, g := range globals {
 		if g.Help != "" && g.Name != "use" && g.Name != "show" {
 			rows = append(rows, [2]string{script.CallForm(g.Name, g.Signature), g.Help})

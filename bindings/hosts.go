@@ -31,7 +31,7 @@ func (s *Shell) makeHosts() {
 		JS: s.JS, Gateway: s.gateway, Display: s.display, Cursors: cursors, Sharding: s.sharding, Current: s.current,
 		MaxTimeMS: maxTime,
 		ConnectSettings: database.ConnectSettings{
-			Address: s.cfg.Address, Routers: s.cfg.Routers, Settings: s.cfg.Settings, Sandbox: s.cfg.Sandbox,
+			Address: s.cfg.Address, Routers: s.cfg.Routers, ClientOptions: s.cfg.ClientOptions, Sandbox: s.cfg.Sandbox,
 			Connect: s.cfg.Connect, ParseURI: s.cfg.ParseURI, Interactive: s.cfg.Interactive,
 		},
 	})

@@ -37,7 +37,7 @@ func (s *Shell) renderSpecial(v goja.Value) (string, bool) {
 		server.RequireDatabase(s.JS, s.current.ServerDatabase())
 	}
 	cur, ok := script.Receiver[*cursor.Cursor](v)
-	if !ok || cur.Stream {
+	if !ok || cur.IsChangeStream {
 		return "", false
 	}
 	if cur.ExplainVerbosity != "" {

@@ -77,7 +77,7 @@ func New(cfg Config) (*Shell, error) {
 		SuggestMethod: s.suggestMethod,
 		CheckRun:      cfg.Sandbox.CheckRun,
 		BuiltinModule: func(name string) goja.Value { return s.node.Module(name) },
-		Receivers:     receiverForms,
+		ReceiverNames: receiverForms,
 	})
 	s.display.JS = s.JS
 	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, OnSend: cfg.OnSend}
@@ -90,7 +90,7 @@ func New(cfg Config) (*Shell, error) {
 	})
 	if cfg.Client != nil {
 		m := database.NewMongo(s.database, cfg.Client, cfg.Address)
-		m.ReadPreference, m.Settings = cfg.ReadPreference, cfg.Settings
+		m.ReadPreference, m.ClientOptions = cfg.ReadPreference, cfg.ClientOptions
 		s.current.Mongo = m
 		s.current.Use(m.Database(cfg.Database))
 	}

@@ -80,7 +80,7 @@ func TestTheBoundaryOfTheMock(t *testing.T) {
 	}
 	ask, askNewest := mockAt(t, catalog.Release80), mockAt(t, catalog.Release83)
 	ask("app", document(t, `{"insert": "c", "documents": [{"_id": 1, "a": 1}]}`))
-	member := router.Member{ID: "shard0", Set: "rs0", Address: "127.0.0.1:27018"}
+	member := router.Member{Shard: "shard0", Set: "rs0", Address: "127.0.0.1:27018"}
 	askMember := asking(t, member.NewNode(router.New(newMock(t, catalog.Release80), nil)))
 	ofMongos, ofMember, found := strings.Cut(string(text), "\n## On the port of a shard")
 	if !found {

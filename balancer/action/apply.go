@@ -75,8 +75,8 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		a.Confirm = nil
 	}
 	return planRun{
-		verb: "apply", RunOptions: a.RunOptions, changePolicy: a.ChangePolicy, approved: a.ApprovedHash,
-		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, addHooks: addUnmarkHook,
+		verb: "apply", RunOptions: a.RunOptions, changePolicy: a.ChangePolicy, approvedHash: a.ApprovedHash,
+		openJournal: func() (*apply.Execution, error) { return a.open(ctx, c) }, addHooks: addUnmarkDrainingHook,
 	}.run(ctx, c, &serialReporter{next: r})
 }
 
@@ -84,7 +84,7 @@ func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
 	id, isJob := strings.CutPrefix(cmp.Or(a.UndoJournal, a.ResumeJournal), live.JobPrefix)
 	switch {
 	case isJob:
-		return c.undoJob(ctx, id, a.ResumeJournal != "")
+		return c.prepareJobUndo(ctx, id, a.ResumeJournal != "")
 	case a.ResumeJournal != "":
 		return apply.Resume(a.ResumeJournal)
 	case a.UndoJournal != "":
@@ -93,9 +93,9 @@ func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
 	return a.createJournal(c, a.Plan)
 }
 
-// addUnmarkHook first removes the draining mark that the run to be undone has set: as long as the mark is set,
+// addUnmarkDrainingHook first removes the draining mark that the run to be undone has set: as long as the mark is set,
 // nothing can move to the shard.
-func addUnmarkHook(l *leasedRun, work *apply.Execution, o *apply.Options) {
+func addUnmarkDrainingHook(l *leasedRun, work *apply.Execution, o *apply.Options) {
 	if work.Plan.Goal.Kind != plan.Undo {
 		return
 	}

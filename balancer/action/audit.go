@@ -48,7 +48,7 @@ type Audit struct {
 	// Secondary reads documents from secondaries of shards that have one.
 	Secondary bool
 
-	portion int64 // bytes between two checks of limits and windows; zero means readStepBytes
+	stepBytes int64 // bytes between two checks of limits and windows; zero means readStepBytes
 }
 
 // The verdicts of an audit.

@@ -183,8 +183,9 @@ func (d *documentAudit) saveProgress(doc bson.Raw) error {
 		return err
 	}
 	at := &auditedPart{
-		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs, PendingDeletion: d.summary.PendingDeletion,
-		DocsByShard: map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
+		Namespace: d.coll.Namespace, UUID: d.coll.UUID, From: id, Docs: d.summary.Docs,
+		PendingDeletion: d.summary.PendingDeletion,
+		DocsByShard:     map[string]int64{}, Suspects: d.allSuspects[:len(d.allSuspects):len(d.allSuspects)],
 	}
 	for id, n := range d.docsByShard {
 		at.DocsByShard[string(id)] = n

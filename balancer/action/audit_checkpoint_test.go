@@ -70,7 +70,7 @@ func TestAuditGoesOnAfterKills(t *testing.T) {
 			t.Fatalf("%+v", want)
 		}
 		a := anAudit()
-		a.Checkpoint, a.portion, a.MaxRate = filepath.Join(t.TempDir(), "kept"), 1, 100
+		a.Checkpoint, a.stepBytes, a.MaxRate = filepath.Join(t.TempDir(), "kept"), 1, 100
 		var got AuditResult
 		for done := false; !done; kills++ {
 			got, done = w.killed(a, 1+w.r.IntN(90), w.r.IntN(2) == 0)
@@ -98,7 +98,7 @@ func TestAuditGoesOnAfterMending(t *testing.T) {
 		w.must(w.mock.Planter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
 	}
 	a := anAudit()
-	a.Namespaces, a.ExportDir, a.Checkpoint, a.portion = []string{"db.c"}, t.TempDir(), filepath.Join(t.TempDir(), "kept"), 1
+	a.Namespaces, a.ExportDir, a.Checkpoint, a.stepBytes = []string{"db.c"}, t.TempDir(), filepath.Join(t.TempDir(), "kept"), 1
 	if _, done := w.killed(a, 122, false); done { // which is after the last one of them
 		t.Fatal("it was not killed")
 	}
@@ -119,7 +119,7 @@ func TestAuditGoesOnAfterMending(t *testing.T) {
 func TestAuditProgressAfterAKill(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 1)
 	a := anAudit()
-	a.Namespaces, a.Checkpoint, a.portion = []string{"db.c"}, filepath.Join(t.TempDir(), "kept"), 1
+	a.Namespaces, a.Checkpoint, a.stepBytes = []string{"db.c"}, filepath.Join(t.TempDir(), "kept"), 1
 	missing := func() (n int64) {
 		_, err := a.Run(w.Context(), w.cluster(), reporterFunc(func(e Event) {
 			if p, is := e.(AuditProgress); is {

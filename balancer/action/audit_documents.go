@@ -135,8 +135,8 @@ func (d *documentAudit) idIndex() bson.Raw {
 	return bsonOf(spec)
 }
 
-// newMerge reads documents by an index from a key on.
-func (d *documentAudit) newMerge(shards []*holdings.Shard, index, from bson.Raw) *holdings.MergedReader {
+// newMergedReader reads documents by an index from a key on.
+func (d *documentAudit) newMergedReader(shards []*holdings.Shard, index, from bson.Raw) *holdings.MergedReader {
 	order, _ := index.Lookup("key").DocumentOK()
 	name, _ := index.Lookup("name").StringValueOK()
 	return &holdings.MergedReader{
@@ -179,7 +179,7 @@ func (d *documentAudit) scan(ctx context.Context) error {
 		}
 	}
 	d.cursorOpened = d.cluster.Clock.Now()
-	m := d.newMerge(d.shards.ReadableShards(), d.idIndex(), from)
+	m := d.newMergedReader(d.shards.ReadableShards(), d.idIndex(), from)
 	m.IndexName = "" // buckets of time series have an order of _id, and no index of that name
 	groups := int64(0)
 	return m.Each(ctx, func(copies []placement.Copy) error {
@@ -187,7 +187,7 @@ func (d *documentAudit) scan(ctx context.Context) error {
 			return errSampled
 		}
 		docs := int64(len(copies))
-		if d.bytesSinceCheck+docs*d.docBytes >= cmp.Or(d.portion, readStepBytes) {
+		if d.bytesSinceCheck+docs*d.docBytes >= cmp.Or(d.stepBytes, readStepBytes) {
 			if err := d.saveProgress(copies[0].Doc); err != nil {
 				return err
 			}
@@ -279,7 +279,7 @@ func (d *documentAudit) sampleStart(ctx context.Context) (bson.Raw, error) {
 func (d *documentAudit) pace(ctx context.Context, m *holdings.MergedReader, docs int64) error {
 	d.summary.Docs += docs
 	d.docsRead += docs
-	if d.bytesSinceCheck += docs * d.docBytes; d.bytesSinceCheck >= cmp.Or(d.portion, readStepBytes) {
+	if d.bytesSinceCheck += docs * d.docBytes; d.bytesSinceCheck >= cmp.Or(d.stepBytes, readStepBytes) {
 		d.bytesSinceCheck = 0
 		began := d.cluster.Clock.Now()
 		move := pace.Move{Namespace: d.coll.Namespace, MovesNothing: true}

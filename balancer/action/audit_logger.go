@@ -25,7 +25,7 @@ func newAuditLogger(ctx context.Context, c Cluster, destinations []string, o run
 		return nil, err
 	}
 	a := &auditLogger{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, template: audit.Entry{
-		Run: bson.NewObjectID().Hex(), Actor: audit.CurrentActor(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
+		Run: bson.NewObjectID().Hex(), Actor: audit.CurrentActor(), Verb: o.verb, Plan: o.plan, ApprovedHash: o.approved,
 	}}
 	a.template.MongoUser = mongoUser(ctx, c.Client)
 	return a, nil

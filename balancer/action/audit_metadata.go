@@ -236,7 +236,7 @@ func (a *auditRun) compareCollection(
 // releases that have the command.
 func (a *auditRun) addInconsistencies(ctx context.Context) error {
 	list, err := a.readInconsistencies(ctx)
-	waited := new(live.NoAnswerError)
+	waited := new(live.ShardTimeoutError)
 	switch {
 	case mongoerr.Is(err, mongoerr.CommandNotFound):
 		if len(a.shards.UnreadableIDs()) > 0 {

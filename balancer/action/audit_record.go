@@ -246,5 +246,5 @@ func (df *documentFindings) fixCommands(f *foundDocuments) []string {
 	case placement.Unplaced:
 		return placement.CommandsForUnplaced()
 	}
-	return placement.CommandsForDuplicate(df.coll, f.firstCopies)
+	return placement.CommandsForDuplicateID(df.coll, f.firstCopies)
 }

@@ -48,7 +48,7 @@ func (a *auditRun) readTableOnce(ctx context.Context, ns string, previous *owner
 			t.judge.Owners, t.findings = previous.judge.Owners, previous.findings
 			return t, nil
 		}
-		reader := placement.NewChunkReader(t.coll, a.shards.IDs())
+		reader := placement.NewOwnersBuilder(t.coll, a.shards.IDs())
 		if err := a.shards.EachChunk(ctx, t.coll, reader.Add); err != nil {
 			return nil, err
 		}

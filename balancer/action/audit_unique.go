@@ -114,7 +114,7 @@ func (d *documentAudit) addDuplicateKey(spec bson.Raw, copies []placement.Copy) 
 	}
 	d.addFindings(placement.Finding{
 		Kind: placement.DuplicateKey, Namespace: d.coll.Namespace, Shards: slices.Compact(shards), Count: 1,
-		Text: text, Documents: docs, RepairCommands: placement.CommandsForUnique(d.coll.Namespace, ids),
+		Text: text, Documents: docs, RepairCommands: placement.CommandsForDuplicateKey(d.coll.Namespace, ids),
 	})
 }
 
@@ -138,7 +138,7 @@ func (d *documentAudit) checkShardLocalIndexes(ctx context.Context, indexes []bs
 		}
 		d.report.note(fmt.Sprintf("%s: each shard enforces the unique index %s only for its own documents: reads it as "+
 			"well.", d.coll.Namespace, spec.Lookup("name")))
-		m := d.newMerge(having, spec, nil)
+		m := d.newMergedReader(having, spec, nil)
 		err := m.Each(ctx, func(copies []placement.Copy) error {
 			if err := d.pace(ctx, m, int64(len(copies))); err != nil {
 				return err

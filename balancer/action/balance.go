@@ -32,7 +32,7 @@ type Balance struct {
 	Namespaces []string
 	All        bool
 	// Goal and Order default to runner.GoalSize and runner.OrderChosen.
-	Goal  runner.Goal
+	Goal  runner.BalanceGoal
 	Order runner.Order
 	// OpsInterval is the time for which operations are counted before each round, for the goal
 	// runner.GoalOps; zero means a minute.
@@ -62,7 +62,7 @@ type Balance struct {
 // Validate refuses options that exclude each other.
 func (b Balance) Validate() error {
 	if b.Goal != "" {
-		if _, err := runner.ParseGoal(string(b.Goal)); err != nil {
+		if _, err := runner.ParseBalanceGoal(string(b.Goal)); err != nil {
 			return refuse("{goal}: %v", err)
 		}
 	}
@@ -113,7 +113,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	}
 	reporter := &serialReporter{next: r}
 	if c.AnswersChanges {
-		if err := c.sendGuardedWrite(ctx); err != nil {
+		if err := c.askGuard(ctx); err != nil {
 			return BalanceResult{}, err
 		}
 		b.DryRun = true
@@ -142,7 +142,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		return foreseen, err
 	}
 	question := "Apply it?"
-	if foreseen.Load != nil || foreseen.Heat != nil {
+	if foreseen.OpsPreview != nil || foreseen.Heat != nil {
 		question = "Balance it?"
 	}
 	if err := b.confirm(ctx, question); err != nil {
@@ -157,8 +157,8 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	return result, ended(result.Stopped, err)
 }
 
-// sendGuardedWrite sends the first write of a run, so that a guard can refuse the run.
-func (c Cluster) sendGuardedWrite(ctx context.Context) error {
+// askGuard sends the first write of a run, so that a guard can refuse the run.
+func (c Cluster) askGuard(ctx context.Context) error {
 	_, err := c.runner().RunCommand(ctx, live.LeaseDatabase, bson.D{
 		{Key: "findAndModify", Value: live.LeaseCollection}, {Key: "query", Value: bson.D{{Key: "_id", Value: "engine"}}},
 		{Key: "update", Value: bson.D{}},
@@ -199,7 +199,7 @@ func (b Balance) preview(ctx context.Context, c Cluster, r *serialReporter) (
 			return nil, result, err
 		}
 		r.Report(OpsCounted{load})
-		result.Load = &load
+		result.OpsPreview = &load
 		return nil, result, nil
 	}
 	if !shown && !b.PlanFirst && !b.PreflightOnly && !b.ForceJumbo { // the preview is needed before the run

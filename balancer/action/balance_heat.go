@@ -27,20 +27,20 @@ type HeatPlan struct {
 
 // HeatStep is a split if At is set, and a move otherwise.
 type HeatStep struct {
-	Namespace string          `json:"ns"`
-	Min       string          `json:"min"`
-	Max       string          `json:"max"`
-	Point     string          `json:"at,omitzero"`
-	From      catalog.ShardID `json:"from"`
-	To        catalog.ShardID `json:"to,omitzero"`
-	OfMean    float64         `json:"ofMean,omitzero"` // load that a move transfers, as a multiple of the mean
-	Bytes     int64           `json:"bytes,omitzero"`
+	Namespace  string          `json:"ns"`
+	Min        string          `json:"min"`
+	Max        string          `json:"max"`
+	Point      string          `json:"at,omitzero"`
+	From       catalog.ShardID `json:"from"`
+	To         catalog.ShardID `json:"to,omitzero"`
+	LoadOfMean float64         `json:"ofMean,omitzero"` // load that a move transfers, as a multiple of the mean
+	Bytes      int64           `json:"bytes,omitzero"`
 }
 
 // readHeat estimates the load of the chunks of collections, for one round.
 func (b Balance) readHeat(ctx context.Context, c Cluster, namespaces []string) ([]heat.Map, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: namespaces,
-		MemberSettings: c.ClientOptions}).Read(ctx)
+		MemberClientOptions: c.ClientOptions}).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func readSampledHeat(
 		return nil, err
 	}
 	for _, r := range list {
-		if r.Map.Samples > r.Map.Inserts {
+		if r.Map.Samples > r.Map.InsertSamples {
 			maps = append(maps, r.Map)
 		}
 	}
@@ -134,8 +134,9 @@ func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {
 	}
 	for _, s := range d.Steps {
 		text := func(k catalog.Key) string { return humanize.Literal(patterns[s.Namespace].Bound(k)) }
-		step := HeatStep{Namespace: s.Namespace, Min: text(s.Min), Max: text(s.Max), From: s.From, To: s.To, OfMean: s.OfMean,
-			Bytes: s.Bytes}
+		step := HeatStep{Namespace: s.Namespace, Min: text(s.Min), Max: text(s.Max), From: s.From, To: s.To,
+			LoadOfMean: s.OfMean,
+			Bytes:      s.Bytes}
 		if !s.Point.IsZero() {
 			step.Point = text(s.Point)
 		}

@@ -161,8 +161,8 @@ func TestBalanceByLoad(t *testing.T) {
 		{Rate: 5000, KeyDistribution: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}},
 		{Rate: 5000, KeyDistribution: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, Scatter: 0.05},
 	} {
-		moves := map[runner.Goal]int{}
-		for _, goal := range []runner.Goal{runner.GoalLoad, runner.GoalOps} {
+		moves := map[runner.BalanceGoal]int{}
+		for _, goal := range []runner.BalanceGoal{runner.GoalLoad, runner.GoalOps} {
 			if n > 0 && goal == runner.GoalOps && !*full {
 				continue
 			}

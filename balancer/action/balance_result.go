@@ -26,9 +26,9 @@ type BalanceResult struct {
 	// Preflight is the whole result of a run that only checks for obstacles.
 	Preflight *preflight.Report `json:"-"`
 	// Plan, Load or Heat is the whole result of a dry run.
-	Plan *plan.Plan  `json:"-"`
-	Load *OpsPreview `json:"-"`
-	Heat *HeatPlan   `json:"-"`
+	Plan       *plan.Plan  `json:"-"`
+	OpsPreview *OpsPreview `json:"-"`
+	Heat       *HeatPlan   `json:"-"`
 }
 
 // Leftover is something that the run did not change, with the reason.

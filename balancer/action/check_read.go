@@ -24,12 +24,12 @@ var checkParts = []struct {
 	need  check.Need
 	parts live.Part
 }{
-	{check.BalanceStatuses, live.Statuses},
+	{check.BalanceStatuses, live.BalanceStatuses},
 	{check.ChunkCounts, live.ChunkCounts},
 	{check.Sizes, live.Sizes | live.LegacySizes},
 	{check.BalancerSwitches, live.BalancerSwitches},
 	{check.Rounds, live.Rounds},
-	{check.Outcomes, live.Outcomes},
+	{check.MigrationOutcomes, live.MigrationOutcomes},
 	{check.Zones, live.Zones},
 	{check.Drains, live.Drains | live.Databases | live.Unsharded},
 	{check.RunningReshardings, live.RunningMigrations},
@@ -87,7 +87,7 @@ func isBalanceRefused(s *catalog.Snapshot) bool {
 
 // checkMetadata runs checkMetadataConsistency.
 func checkMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
-	if release := c.Release(); !release.AtLeast(catalog.Release70) {
+	if release := c.Release(); !release.FCVAtLeast(catalog.Release70) {
 		c.MetadataUnsupported = fmt.Sprintf("release %s does not support this check; it requires 7.0 or newer", release)
 		return nil
 	}
@@ -112,6 +112,6 @@ func auditSampleDocuments(ctx context.Context, source Source, c *check.Cluster) 
 		c.NotAuditedReason = err.Error()
 		return ctx.Err()
 	}
-	c.Audit = &check.AuditResult{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
+	c.Audit = &check.AuditSummary{Findings: result.Findings, Unread: slices.Concat(result.Unseen, result.Unsettled)}
 	return nil
 }

@@ -99,7 +99,7 @@ func (e *NoAnswerError) Unwrap() error { return e.Err }
 // that a plan does not need.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serialReporter) (*catalog.Snapshot, error) {
 	s, err := live.NewReader(c.Client, live.ReaderOptions{
-		Parts: c.parts(), TimeZone: c.timeZone, OnProgress: r.reportRead, MemberSettings: c.ClientOptions,
+		Parts: c.parts(), TimeZone: c.timeZone, OnProgress: r.reportRead, MemberClientOptions: c.ClientOptions,
 	}).Read(ctx)
 	if err != nil {
 		return nil, &NoAnswerError{err}

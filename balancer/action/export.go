@@ -89,9 +89,9 @@ type Exporter struct {
 	work          sync.WaitGroup
 	forecastQueue chan *exportTarget // targets whose forecast is due
 
-	mu       sync.Mutex
-	clusters []*exportTarget
-	reloaded bool
+	mu           sync.Mutex
+	clusters     []*exportTarget
+	lastReloadOK bool
 }
 
 // Start returns an Exporter without clusters. Close ends it.
@@ -111,7 +111,7 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 		advisories:    faults,
 		families:      export.ClusterReading{}.Families(0),
 		forecastQueue: make(chan *exportTarget),
-		reloaded:      true,
+		lastReloadOK:  true,
 	}
 	x.ctx, x.cancel = context.WithCancel(ctx)
 	x.work.Go(x.runForecasts)
@@ -132,7 +132,7 @@ func (e *Exporter) SetTargets(targets []Target) {
 	for _, c := range e.clusters {
 		before[c.target.Name] = c
 	}
-	e.clusters, e.reloaded = nil, true
+	e.clusters, e.lastReloadOK = nil, true
 	for _, t := range targets {
 		c := before[t.Name]
 		if c != nil && c.target.Identity == t.Identity {
@@ -151,7 +151,7 @@ func (e *Exporter) SetTargets(targets []Target) {
 func (e *Exporter) RecordReloadFailure() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.reloaded = false
+	e.lastReloadOK = false
 }
 
 func (e *Exporter) startTarget(t Target) *exportTarget {

@@ -26,7 +26,7 @@ type exportTarget struct {
 	cancel context.CancelFunc
 
 	source      Source
-	done        func() // nil if not connected
+	closeSource func() // nil if not connected
 	readers     [2]*live.Reader
 	meter       func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
 	flagsReadAt time.Time // when all chunks were last read for their flags
@@ -75,9 +75,9 @@ func (e *exportTarget) run(ctx context.Context) {
 }
 
 func (e *exportTarget) disconnect() {
-	if e.done != nil {
-		e.done()
-		e.done = nil
+	if e.closeSource != nil {
+		e.closeSource()
+		e.closeSource = nil
 	}
 }
 
@@ -153,11 +153,11 @@ func (e *exportTarget) readOnce(ctx context.Context) error {
 }
 
 func (e *exportTarget) open(ctx context.Context) (err error) {
-	if e.done != nil {
+	if e.closeSource != nil {
 		return nil
 	}
-	if e.source, e.done, err = e.target.Open(ctx); err != nil {
-		e.done = nil
+	if e.source, e.closeSource, err = e.target.Open(ctx); err != nil {
+		e.closeSource = nil
 		return err
 	}
 	if e.source.Snapshot != nil {

@@ -74,7 +74,7 @@ func (e *Exporter) Write(to io.Writer, asOpenMetrics bool) error {
 func (e *Exporter) states() (list []exportState, reloaded bool) {
 	e.mu.Lock()
 	clusters := e.clusters
-	reloaded = e.reloaded
+	reloaded = e.lastReloadOK
 	e.mu.Unlock()
 	now := e.Clock.Now()
 	for _, c := range clusters {

@@ -268,7 +268,7 @@ func (e *exporting) broken(name string) {
 	defer e.mu.Unlock()
 	for _, c := range e.clusters {
 		if c.target.Name == name {
-			c.done = nil
+			c.closeSource = nil
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	}
 	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.newSimWatch(ctx)}
 	if f.Goal.Kind == plan.Load {
-		if o.Maps, err = source.readHeat(ctx, s, f.Goal.Namespaces, reporter); err != nil {
+		if o.HeatMaps, err = source.readHeat(ctx, s, f.Goal.Namespaces, reporter); err != nil {
 			return made, err
 		}
 	}

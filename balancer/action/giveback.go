@@ -37,7 +37,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GiveBa
 	reporter := &serialReporter{next: r}
 	result = GiveBackResult{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.AnswersChanges}
 	if c.AnswersChanges {
-		if err := c.sendGuardedWrite(ctx); err != nil {
+		if err := c.askGuard(ctx); err != nil {
 			return result, err
 		}
 	}

@@ -49,7 +49,7 @@ func (g goalRun) run(ctx context.Context, c Cluster, r *serialReporter) (PlanRes
 		open = func() (*apply.Execution, error) { return g.createJournal(c, p) }
 	}
 	return planRun{
-		verb: string(g.kind), RunOptions: g.RunOptions, changePolicy: apply.ReplanOnChange, open: open, hasGoal: true,
+		verb: string(g.kind), RunOptions: g.RunOptions, changePolicy: apply.ReplanOnChange, openJournal: open, hasGoal: true,
 		addHooks:             g.addHooks,
 		otherMovedNamespaces: g.otherMovedNamespaces, preflightRun: g.preflightRun,
 		planSnapshot: func() *catalog.Snapshot { return read },

@@ -65,7 +65,7 @@ func (h Heat) Validate() error {
 
 // HeatResult is the load of the collections.
 type HeatResult struct {
-	By          heat.LoadKind    `json:"by"`
+	LoadKind    heat.LoadKind    `json:"by"`
 	Seconds     float64          `json:"seconds"` // for which operations were counted
 	Collections []CollectionHeat `json:"collections"`
 }
@@ -93,7 +93,7 @@ type HeatSource struct {
 	Counters         bool    `json:"counters"` // $collStats was read twice
 	Samples          int     `json:"samples"`  // sampled queries, or operations of logs
 	Logged           bool    `json:"logged"`   // samples are from logs
-	Inserts          int     `json:"inserts"`  // number of newest documents read
+	InsertSamples    int     `json:"inserts"`  // number of newest documents read
 	SamplesPerSecond float64 `json:"samplesPerSecond"`
 	// SamplingCommand is the command that starts the sampling of queries; empty if queries are sampled.
 	SamplingCommand string   `json:"enter,omitempty"`
@@ -116,7 +116,7 @@ type ShardLoad struct {
 	Load     heat.Load       `json:"perSecond"`
 	Scatter  heat.Load       `json:"scatter"`
 	Unplaced heat.Load       `json:"unplaced"`
-	// OfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
+	// LoadOfMean is the load as a multiple of the mean. Time is the number of seconds per second that the
 	// shard works.
 	OfMean               float64 `json:"ofMean"`
 	BusySecondsPerSecond float64 `json:"time"`
@@ -211,10 +211,11 @@ func (h Heat) runOnSnapshot(
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &NoAnswerError{err}
 	}
-	result := HeatResult{By: cmp.Or(h.LoadKind, heat.ByMixed), Seconds: cmp.Or(h.CountDuration, time.Minute).Seconds(),
+	result := HeatResult{LoadKind: cmp.Or(h.LoadKind, heat.ByMixed),
+		Seconds:     cmp.Or(h.CountDuration, time.Minute).Seconds(),
 		Collections: []CollectionHeat{}}
 	for _, one := range list {
-		result.Collections = append(result.Collections, h.describe(one, result.By))
+		result.Collections = append(result.Collections, h.describe(one, result.LoadKind))
 	}
 	return result, nil
 }
@@ -274,7 +275,8 @@ func (h Heat) describe(r load.CollectionLoad, by heat.LoadKind) CollectionHeat {
 	w := m.WeightsFor(by)
 	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, Scattered: heat.Load(m.Scattered), Map: m,
 		Monotonic: m.Monotonic, Findings: diagnosis.HeatFindings(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
-		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.Inserts, Inserts: m.Inserts, Logged: r.Logged,
+		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.InsertSamples, InsertSamples: m.InsertSamples,
+			Logged:           r.Logged,
 			SamplesPerSecond: r.Analyzer.Rate, Notes: r.Notes}}
 	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
 		c.Source.SamplesPerSecond = 0

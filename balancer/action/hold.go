@@ -70,7 +70,7 @@ func (c Cluster) restoreThenCheck(
 // addWhoEnabled adds to the error about balancing that was enabled during a run who enabled it, if the
 // logs of the cluster tell.
 func addWhoEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
-	if e, ok := errors.AsType[*apply.BalancerError](err); ok && e.Reenabled && len(e.Namespaces) > 0 {
+	if e, ok := errors.AsType[*apply.BalancerConflictError](err); ok && e.Reenabled && len(e.Namespaces) > 0 {
 		e.ReenabledBy = lease.ReadWhoEnabled(ctx, e.Namespaces[0])
 	}
 }

@@ -142,7 +142,7 @@ func (c Cluster) refuseIfGuarded(ctx context.Context) error {
 	if !c.AnswersChanges {
 		return nil
 	}
-	if err := c.sendGuardedWrite(ctx); err != nil {
+	if err := c.askGuard(ctx); err != nil {
 		return err
 	}
 	return refuse("a job can't be rehearsed: use {dryRun} without a job")
@@ -223,9 +223,9 @@ func (j JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	return call.run(ctx)
 }
 
-// undoJob prepares the undo of a job that has ended. With resumed, it only continues an undo that was
+// prepareJobUndo prepares the undo of a job that has ended. With resumed, it only continues an undo that was
 // begun.
-func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
+func (c Cluster) prepareJobUndo(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
 	jobs := live.NewJobs(c.Client)
 	job, err := jobs.Find(ctx, id)
 	switch {

@@ -254,7 +254,7 @@ func (j *jobCall) countsTimeBetween() bool {
 // calls have worked.
 func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.ParsedJournal) (pace.Rules, error) {
 	rules := e.rules()
-	rules.OnlyWorkingTime, rules.SpentBefore = true, j.job.Worked
+	rules.CountOnlyOpenTime, rules.SpentBefore = true, j.job.Worked
 	if h == nil {
 		return rules, nil
 	}
@@ -282,7 +282,7 @@ type jobWork struct {
 	*apply.Execution
 	completion *drainHooks
 	gate       *pace.Gate
-	leaveGate  func() // leaves the gate
+	closeGate  func() // leaves the gate
 }
 
 // earlierMoveError says that a move of an earlier call takes longer than this call.
@@ -296,7 +296,7 @@ func (e *earlierMoveError) Error() string {
 // last call first waits, without reading the cluster.
 func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration) (w jobWork, err error) {
 	began := time.Now()
-	w.leaveGate = func() {}
+	w.closeGate = func() {}
 	if w.goalRun, err = j.newGoalRun(&w.completion); err != nil {
 		return w, err
 	}
@@ -314,9 +314,9 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	w.gate, w.leaveGate, err = w.goalRun.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
+	w.gate, w.closeGate, err = w.goalRun.newGate(ctx, j.Cluster, rules, false, &serialReporter{next: j}, &held)
 	if err != nil {
-		w.leaveGate = func() {}
+		w.closeGate = func() {}
 		return w, err
 	}
 	j.mu.Lock()
@@ -368,7 +368,7 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	j.stop = stop
 	defer j.watchCancel(running)()
 	w, err := j.prepare(running, l, left)
-	defer func() { w.leaveGate() }()
+	defer func() { w.closeGate() }()
 	if err != nil {
 		leave := j.releaseLease
 		if j.keepsBalancingPaused(err) {

@@ -35,7 +35,7 @@ func TestJobWaits(t *testing.T) {
 			}
 		},
 		"freeze": func(w *world, _ *Drain) {
-			if _, err := live.SetPause(t.Context(), w.client, "an incident", 20*time.Hour, false); err != nil {
+			if _, err := live.SetRunsPause(t.Context(), w.client, "an incident", 20*time.Hour, false); err != nil {
 				t.Fatal(err)
 			}
 		},

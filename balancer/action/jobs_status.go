@@ -124,7 +124,7 @@ func limitBlock(why string, fixed bool) live.JobBlock {
 func blockOf(err error) (live.JobBlock, bool) {
 	var (
 		blocked  *apply.BlockedError
-		balancer *apply.BalancerError
+		balancer *apply.BalancerConflictError
 		stays    *apply.SkippedStepsError
 		changed  *apply.ChangedError
 		step     *apply.StepError

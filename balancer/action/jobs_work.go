@@ -168,7 +168,8 @@ func (j *jobCall) Report(e Event) {
 
 // awaitEarlierMoves waits for the end of the moves that earlier calls have started and left to the
 // cluster. The error is a *earlierMoveError if a move takes longer than this call.
-func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.ParsedJournal, left time.Duration) error {
+func (j *jobCall) awaitEarlierMoves(ctx context.Context, l *leasedRun, h *apply.ParsedJournal,
+	left time.Duration) error {
 	steps := h.UnfinishedSteps()
 	if len(steps) == 0 {
 		return nil

@@ -145,7 +145,7 @@ func (l *leasedRun) replan(ctx context.Context, w apply.ReplanRequest) (*plan.Pl
 		parts |= live.ReusableSpace
 	}
 	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, TimeZone: l.timeZone,
-		MemberSettings: l.ClientOptions}).
+		MemberClientOptions: l.ClientOptions}).
 		Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)

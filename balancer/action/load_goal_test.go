@@ -39,10 +39,10 @@ func TestForecastAndSimulationOfLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	asIs, same, grown := out.Alternatives[0].Plan, out.Alternatives[1].Plan, out.Alternatives[2].Plan
-	if asIs.Load != nil || same.Load.Before < 1.9 || same.Load.After > 1.10 || !same.ReachesGoal || same.Goal.By != "" {
+	if asIs.Load != nil || same.Load.Before < 1.9 || same.Load.After > 1.10 || !same.ReachesGoal || same.Goal.LoadKind != "" {
 		t.Errorf("as it is %+v, with the goal %+v", asIs.Load, same.Load)
 	}
-	if grown.Load.Before < same.Load.Before*1.4 || grown.Load.After > 1.10 || grown.Goal.By != heat.ByReads {
+	if grown.Load.Before < same.Load.Before*1.4 || grown.Load.After > 1.10 || grown.Goal.LoadKind != heat.ByReads {
 		t.Errorf("with two more shards %+v", grown.Load)
 	}
 	received := map[catalog.ShardID]bool{}

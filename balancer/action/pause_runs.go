@@ -103,30 +103,30 @@ type PauseRunsResult struct {
 	Login  string    `json:"login,omitzero"`
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
-	// Balancer says that the cluster's own balancer is on; a pause does not stop the balancer.
-	Balancer bool   `json:"balancerOn"`
-	Error    string `json:"error,omitzero"`
+	// BalancerOn says that the cluster's own balancer is on; a pause does not stop the balancer.
+	BalancerOn bool   `json:"balancerOn"`
+	Error      string `json:"error,omitzero"`
 }
 
 // Pause returns the pause that the result describes.
-func (r PauseRunsResult) Pause() catalog.Pause {
-	return catalog.Pause{Reason: r.Reason, User: r.User, Host: r.Host, Login: r.Login, Since: r.Since, Until: r.Until,
+func (r PauseRunsResult) Pause() catalog.RunsPause {
+	return catalog.RunsPause{Reason: r.Reason, User: r.User, Host: r.Host, Login: r.Login, Since: r.Since, Until: r.Until,
 		Active: r.Paused}
 }
 
-func (r *PauseRunsResult) setPause(p catalog.Pause) {
+func (r *PauseRunsResult) setPause(p catalog.RunsPause) {
 	r.Paused, r.Reason, r.User, r.Host, r.Login, r.Since, r.Until = p.Active, p.Reason, p.User, p.Host, p.Login, p.Since,
 		p.Until
 }
 
 // Run sets, shows or ends the pause. If another pause is active and is not to be replaced, the error is
-// a *live.PauseError, and the result describes the other pause.
+// a *live.AlreadyPausedError, and the result describes the other pause.
 func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, err error) {
 	if err := p.Validate(); err != nil {
 		return result, err
 	}
 	if c.AnswersChanges && !p.Show {
-		if err := c.sendGuardedWrite(ctx); err != nil {
+		if err := c.askGuard(ctx); err != nil {
 			return result, err
 		}
 	}
@@ -142,7 +142,7 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 	}
 	switch {
 	case p.Show || c.AnswersChanges && p.End:
-		is, err := live.ReadPause(ctx, c.Client)
+		is, err := live.ReadRunsPause(ctx, c.Client)
 		if err != nil {
 			return result, &NoAnswerError{err}
 		}
@@ -150,7 +150,7 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 			result.setPause(*is)
 		}
 	case p.End:
-		was, err := live.EndPause(ctx, c.Client)
+		was, err := live.EndRunsPause(ctx, c.Client)
 		if err != nil {
 			return result, &NoAnswerError{err}
 		}
@@ -161,11 +161,11 @@ func (p PauseRuns) Run(ctx context.Context, c Cluster) (result PauseRunsResult, 
 	default:
 		err = p.set(ctx, c, &result)
 	}
-	if err != nil && !errors.As(err, new(*live.PauseError)) {
+	if err != nil && !errors.As(err, new(*live.AlreadyPausedError)) {
 		return result, err
 	}
 	status, asked := (&live.ActivityReader{Commands: live.NewCommandRunner(c.Client)}).ReadStatus(ctx)
-	result.Balancer = asked == nil && status.Mode != catalog.ModeOff
+	result.BalancerOn = asked == nil && status.Mode != catalog.ModeOff
 	return result, err
 }
 
@@ -174,8 +174,8 @@ func (p PauseRuns) set(ctx context.Context, c Cluster, result *PauseRunsResult) 
 	if err != nil || c.AnswersChanges {
 		return err
 	}
-	is, err := live.SetPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)
-	if errors.As(err, new(*live.PauseError)) {
+	is, err := live.SetRunsPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)
+	if errors.As(err, new(*live.AlreadyPausedError)) {
 		result.setPause(is)
 		result.Error = err.Error()
 		return err

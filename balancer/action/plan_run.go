@@ -20,10 +20,10 @@ type planRun struct {
 	verb string
 	RunOptions
 	changePolicy apply.ChangePolicy
-	// approved is the hash of the only plan that may be executed; empty allows any plan.
-	approved string
-	// open opens and locks the journal, and returns the execution with its plan.
-	open func() (*apply.Execution, error)
+	// approvedHash is the hash of the only plan that may be executed; empty allows any plan.
+	approvedHash string
+	// openJournal opens and locks the journal, and returns the execution with its plan.
+	openJournal func() (*apply.Execution, error)
 	// hasGoal says that the run has a goal, and not only steps.
 	hasGoal bool
 	// preflightRun is the input of the preflight besides the plan. planSnapshot returns the snapshot
@@ -42,7 +42,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serialReporter) (result 
 	if c, err = c.withTimeZone(p.TimeZone); err != nil {
 		return result, err
 	}
-	work, err := p.open()
+	work, err := p.openJournal()
 	if err != nil {
 		return result, err
 	}
@@ -85,13 +85,13 @@ func (p *planRun) checkAndSetLimits(ctx context.Context, c Cluster, planned *pla
 	}
 	if !p.isDryRun(c) && !p.PreflightOnly {
 		if err := c.checkPermittedNow(ctx, consent.Request{
-			Verb: p.verb, Namespaces: changedNamespaces(planned), Approved: p.approved != "",
+			Verb: p.verb, Namespaces: changedNamespaces(planned), Approved: p.approvedHash != "",
 		}); err != nil {
 			return err
 		}
 	}
-	if p.approved != "" {
-		if err := planned.CheckApprovedHash(p.approved); err != nil {
+	if p.approvedHash != "" {
+		if err := planned.CheckApprovedHash(p.approvedHash); err != nil {
 			return err
 		}
 		p.Pace = p.withPlanLimits(planned.Limits)
@@ -109,7 +109,7 @@ func (p planRun) confirmAndExecute(ctx context.Context, c Cluster, work *apply.E
 	if err := p.confirm(ctx, "Apply it?"); err != nil {
 		return result, err
 	}
-	c, ended, err := c.beginAudited(ctx, runStart{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approved})
+	c, ended, err := c.beginAudited(ctx, runStart{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approvedHash})
 	if err != nil {
 		return result, err
 	}
@@ -143,7 +143,7 @@ func (p planRun) execute(
 	if err == nil && p.hasGoal && !dryRun {
 		err = unreachedError(did)
 	}
-	if p.approved != "" {
+	if p.approvedHash != "" {
 		err = explainNotApproved(err)
 	}
 	result = planResult(did, err, dryRun)
@@ -178,7 +178,7 @@ func (p planRun) acquireLease(
 	if l.restoredNote != "" {
 		r.note(l.restoredNote)
 	}
-	if p.approved != "" {
+	if p.approvedHash != "" {
 		l.steps = approvedStepper{l.steps, planned}
 	}
 	return l, nil
@@ -209,7 +209,7 @@ func (p planRun) checkExecutable(ctx context.Context, c Cluster, work *apply.Exe
 	}
 	_, err = l.run(ctx, work, o, nil, &serialReporter{})
 	switch {
-	case errors.As(err, new(*apply.BalancerError)): // the preflight reports it separately
+	case errors.As(err, new(*apply.BalancerConflictError)): // the preflight reports it separately
 		return nil
 	case p.changePolicy == apply.ReplanOnChange && errors.As(err, new(*apply.ChangedError)): // the run makes a new plan
 		return nil

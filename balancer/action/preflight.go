@@ -30,7 +30,7 @@ type PreflightOptions struct {
 
 func (p PreflightOptions) validate() error {
 	for _, code := range p.IgnoreObstacles {
-		if diagnosis.Define(diagnosis.Code(code)).Code == "" {
+		if diagnosis.DefinitionOf(diagnosis.Code(code)).Code == "" {
 			return refuse("{despite}: there is no code %q; --preflight prints the codes of all obstacles", code)
 		}
 	}
@@ -47,7 +47,8 @@ func (p PreflightOptions) ignoredCodes() (codes []diagnosis.Code) {
 
 // preflightParts are the parts of the cluster that are read if no plan was just made from a snapshot.
 const preflightParts = live.Identity | live.Compatibility | live.Settings | live.Balancer | live.Clock | live.Shards |
-	live.ShardSizes | live.Reachability | live.Databases | live.Collections | live.Unsharded | live.ChunkCounts | live.Zones |
+	live.ShardSizes | live.Reachability | live.Databases | live.Collections | live.Unsharded | live.ChunkCounts |
+	live.Zones |
 	live.Routers | live.Sizes | live.RunningMigrations | live.RunningReshardings | live.Leases | live.RecentMoves |
 	live.Disks
 
@@ -112,7 +113,7 @@ func (l *preflightReader) read(ctx context.Context, planSnapshot *catalog.Snapsh
 		o.Namespaces = l.namespaces()
 	}
 	if planSnapshot == nil {
-		o.MemberSettings = l.ClientOptions
+		o.MemberClientOptions = l.ClientOptions
 	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {

@@ -435,7 +435,7 @@ func drawn(t *testing.T, r *rand.Rand, release catalog.Release, seed uint64) (w 
 		balancer = `"balancer": {"mode": "full"}`
 	}
 	topology := strings.TrimSuffix(scattered(r, balancer), "]}")
-	if release.AtLeast(catalog.Release50) && r.IntN(2) == 0 {
+	if release.FCVAtLeast(catalog.Release50) && r.IntN(2) == 0 {
 		topology += `, {"ns": "app.system.buckets.ts", "key": {"meta": 1}, "chunks": [
 			{"shard": "s0", "max": {"meta": 5}, "bytes": 50000, "docs": 50}, {"shard": "s1"}]}`
 	}
@@ -454,7 +454,7 @@ func drawn(t *testing.T, r *rand.Rand, release catalog.Release, seed uint64) (w 
 	} else {
 		w.client = mocktest.Connect(t, h)
 	}
-	if release.AtLeast(catalog.Release80) && r.IntN(2) == 0 {
+	if release.FCVAtLeast(catalog.Release80) && r.IntN(2) == 0 {
 		w.insert("db.u", one("_id", 1))
 		w.admin(bson.D{{Key: "moveCollection", Value: "db.u"}, {Key: "toShard", Value: "s0"}})
 	}

@@ -37,7 +37,7 @@ func NewTemplateReader(client *mongo.Client, address, ns string) func(ctx contex
 	return func(ctx context.Context) (*catalog.Snapshot, error) {
 		s, err := live.NewSecondaryReader(client, nil, live.ReaderOptions{
 			Parts: live.Identity | live.Settings | live.Shards | live.Collections | live.Chunks | live.Zones | live.Sizes |
-				live.LegacySizes | live.Samples,
+				live.LegacySizes | live.KeySamples,
 			Required: live.Shards | live.Collections | live.Chunks | live.Zones,
 			Source:   catalog.Source{Kind: catalog.SourceLive, Name: address}, Namespaces: []string{ns},
 		}).Read(ctx)
@@ -118,9 +118,9 @@ func pointsOf(c *catalog.CollectionState, docs []bson.Raw) ([]catalog.Key, error
 	return points, nil
 }
 
-// boundTolerance is the fraction (1/boundTolerance) of an even part by which an existing bound may
+// toleranceDivisor is the fraction (1/toleranceDivisor) of an even part by which an existing bound may
 // differ from a split point and still count as that point: rounding depends on the number of parts.
-const boundTolerance = 1000
+const toleranceDivisor = 1000
 
 // evenPoints returns the points that split the range of hashes into n equal parts.
 func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
@@ -134,7 +134,7 @@ func evenPoints(c *catalog.CollectionState, n int) ([]catalog.Key, error) {
 			there = append(there, h)
 		}
 	}
-	tolerance := uint64(math.MaxInt64) / uint64(max(n, 1)) / boundTolerance
+	tolerance := uint64(math.MaxInt64) / uint64(max(n, 1)) / toleranceDivisor
 	var points []catalog.Key
 	for _, at := range catalog.HashedPoints(n) {
 		i, _ := slices.BinarySearch(there, at)

@@ -42,7 +42,8 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 		return quote, err
 	}
 	reporter := &serialReporter{next: r}
-	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.DefaultParts | live.ReusableSpace}, p.TimeZone, reporter)
+	s, err := source.readAndReport(ctx, live.ReaderOptions{Parts: live.DefaultParts | live.ReusableSpace}, p.TimeZone,
+		reporter)
 	if err != nil {
 		return quote, err
 	}

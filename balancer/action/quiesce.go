@@ -96,8 +96,8 @@ type QuiesceResult struct {
 	// running.
 	WaitedFor []live.Busy `json:"waitedFor,omitempty"`
 	Running   []live.Busy `json:"running,omitempty"`
-	// Broken lists the events that should not have happened while the cluster was quiet.
-	Broken []string `json:"broken,omitempty"`
+	// Violations lists the events that should not have happened while the cluster was quiet.
+	Violations []string `json:"broken,omitempty"`
 	// GivenBack describes how the balancer was restored; empty while it is kept stopped.
 	GivenBack string `json:"givenBack,omitzero"`
 	Error     string `json:"error,omitzero"`
@@ -191,7 +191,7 @@ func (q *quiesceRun) checkAccess(ctx context.Context) error {
 		return &NoAnswerError{err}
 	}
 	if q.cluster.AnswersChanges {
-		return q.cluster.sendGuardedWrite(ctx)
+		return q.cluster.askGuard(ctx)
 	}
 	return nil
 }

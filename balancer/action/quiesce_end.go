@@ -32,7 +32,7 @@ func (q *quiesceRun) end(ctx context.Context) error {
 	}
 	q.copyRecordToResult()
 	if !q.record.QuietAt.IsZero() {
-		if q.result.Broken = q.findBroken(held); len(q.result.Broken) > 0 {
+		if q.result.Violations = q.findViolations(held); len(q.result.Violations) > 0 {
 			q.result.Verdict = VerdictBroken
 		}
 	}

@@ -142,7 +142,7 @@ func TestQuiesceIsQuiet(t *testing.T) {
 func (c *course) isQuiet(t *testing.T) QuiesceResult {
 	before, commits := -1, 0
 	result, err := Quiesce{
-		IgnoreDeletions: c.r.IntN(4) > 0 || !c.release.AtLeast(catalog.Release60), Timeout: time.Hour,
+		IgnoreDeletions: c.r.IntN(4) > 0 || !c.release.FCVAtLeast(catalog.Release60), Timeout: time.Hour,
 		WhileQuiet: func(context.Context) error {
 			before = c.committed()
 			c.advance(time.Duration(c.r.IntN(180)) * time.Second)

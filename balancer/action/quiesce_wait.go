@@ -31,7 +31,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 	var started *balancerStartedError
 	switch {
 	case errors.As(err, &started):
-		q.result.Verdict, q.result.Broken, err = VerdictBroken, []string{started.Error()}, nil
+		q.result.Verdict, q.result.Violations, err = VerdictBroken, []string{started.Error()}, nil
 	case err != nil:
 	case q.result.Quiet.IsZero():
 		q.result.Verdict = VerdictNotQuiet
@@ -46,7 +46,7 @@ func (q *quiesceRun) quiesce(ctx context.Context) error {
 		err = q.holdQuiet(held)
 	}
 	if lost := context.Cause(held); errors.Is(lost, live.ErrLeaseLost) {
-		q.result.Broken = append(q.result.Broken, "the lease was lost: another process may have started the balancer")
+		q.result.Violations = append(q.result.Violations, "the lease was lost: another process may have started the balancer")
 		q.result.Verdict = VerdictBroken
 		return errors.Join(err, lost)
 	}
@@ -159,7 +159,7 @@ func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	pause := minPollPause
 	for n := 0; ; n++ {
 		left := q.Timeout - q.cluster.Clock.Now().Sub(began)
-		s, off, err := q.checkQuiet(ctx, left, &stopped, n == 0)
+		s, off, err := q.stopAndCheckQuiet(ctx, left, &stopped, n == 0)
 		if err != nil {
 			return err
 		}
@@ -217,16 +217,16 @@ func primaryChanged(before, after live.BalancerStatus) bool {
 	return before.Term != after.Term || after.Rounds < before.Rounds
 }
 
-// checkQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
-// unless the user lacks a privilege, which is an error. checkQuiet stops the balancer if it is on. If
-// the balancer is on although it was stopped before, another client has started it; then checkQuiet
+// stopAndCheckQuiet checks once whether the cluster is quiet. If the cluster can't be read, it counts as busy,
+// unless the user lacks a privilege, which is an error. stopAndCheckQuiet stops the balancer if it is on. If
+// the balancer is on although it was stopped before, another client has started it; then stopAndCheckQuiet
 // returns a *balancerStartedError.
-func (q *quiesceRun) checkQuiet(
+func (q *quiesceRun) stopAndCheckQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (*quietCheck, bool, error) {
 	looking, cancel := withTimer(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	s, err := q.readQuietCheck(looking, left, stopped, all)
+	s, err := q.stopAndReadQuiet(looking, left, stopped, all)
 	switch {
 	case ctx.Err() != nil:
 		return nil, false, context.Cause(ctx)
@@ -249,7 +249,7 @@ func (*balancerStartedError) Error() string {
 	return "another client has started the balancer in the meantime"
 }
 
-func (q *quiesceRun) readQuietCheck(
+func (q *quiesceRun) stopAndReadQuiet(
 	ctx context.Context, left time.Duration, stopped *bool, all bool,
 ) (s *quietCheck, err error) {
 	s = new(quietCheck)
@@ -356,11 +356,11 @@ func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	q.result.Held = q.cluster.Clock.Now().Sub(began).Milliseconds()
 	checking, cancel := q.cleanupContext(ctx, finalCheckTimeout)
 	defer cancel()
-	if broken := q.findBroken(checking); len(broken) > 0 {
-		q.result.Broken = broken
+	if broken := q.findViolations(checking); len(broken) > 0 {
+		q.result.Violations = broken
 	}
 	q.result.Verdict = VerdictQuiet
-	if len(q.result.Broken) > 0 {
+	if len(q.result.Violations) > 0 {
 		q.result.Verdict = VerdictBroken
 	}
 	return err
@@ -405,7 +405,7 @@ func (q *quiesceRun) runWhileQuiet(ctx context.Context) error {
 	close(over)
 	<-watched
 	if cause := context.Cause(running); cause != nil && ctx.Err() == nil {
-		q.result.Broken = append(q.result.Broken, "the command was stopped: "+cause.Error())
+		q.result.Violations = append(q.result.Violations, "the command was stopped: "+cause.Error())
 		err = errors.Join(cause, err)
 	}
 	return err

@@ -13,7 +13,7 @@ import (
 // checkStillQuiet records the first violation, such as a started balancer. Violations that a failed read has
 // missed are found in the change log at the end.
 func (q *quiesceRun) checkStillQuiet(ctx context.Context) {
-	if len(q.result.Broken) > 0 {
+	if len(q.result.Violations) > 0 {
 		return
 	}
 	ctx, cancel := withTimer(ctx, watchInterval)
@@ -23,18 +23,18 @@ func (q *quiesceRun) checkStillQuiet(ctx context.Context) {
 		return
 	}
 	if status.Mode != catalog.ModeOff {
-		q.result.Broken = []string{"the balancer was started"}
+		q.result.Violations = []string{"the balancer was started"}
 	} else if moved, err := q.movesSince(ctx, q.quietPosition(), watchInterval); err == nil {
-		q.result.Broken = moved
+		q.result.Violations = moved
 	}
-	if len(q.result.Broken) > 0 {
-		q.report.note("Not quiet any more: " + joinAtMost(q.result.Broken, 3) + ".")
+	if len(q.result.Violations) > 0 {
+		q.report.note("Not quiet any more: " + joinAtMost(q.result.Violations, 3) + ".")
 	}
 }
 
-// findBroken returns the violations since the cluster was quiet.
-func (q *quiesceRun) findBroken(ctx context.Context) (list []string) {
-	list = q.result.Broken
+// findViolations returns the violations since the cluster was quiet.
+func (q *quiesceRun) findViolations(ctx context.Context) (list []string) {
+	list = q.result.Violations
 	if len(list) > 0 {
 		return list
 	}

@@ -28,7 +28,7 @@ type (
 	// Planned is reported before the user is asked and before any command is sent.
 	Planned struct{ Plan *plan.Plan }
 	// OpsCounted is reported instead of a plan, with the operations to balance.
-	OpsCounted struct{ Load OpsPreview }
+	OpsCounted struct{ Preview OpsPreview }
 	// Started is reported when steps may begin. The gate estimates the remaining time. Comment returns
 	// the comment of the run's moves on the servers, once there is one.
 	Started struct {

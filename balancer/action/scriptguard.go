@@ -22,8 +22,8 @@ type ScriptGuard struct {
 	consent Consent
 	clock   apply.Clock
 
-	mu         sync.Mutex
-	changeLogs map[*mongo.Client]*auditLogger // of the clusters to which a script has sent such commands
+	mu           sync.Mutex
+	auditLoggers map[*mongo.Client]*auditLogger // of the clusters to which a script has sent such commands
 }
 
 // NewScriptGuard returns a ScriptGuard; nil if there is no policy and no audit log.
@@ -31,7 +31,7 @@ func NewScriptGuard(c Consent, clock apply.Clock) *ScriptGuard {
 	if len(c.Policies)+len(c.AuditDestinations()) == 0 {
 		return nil
 	}
-	return &ScriptGuard{consent: c, clock: clock, changeLogs: map[*mongo.Client]*auditLogger{}}
+	return &ScriptGuard{consent: c, clock: clock, auditLoggers: map[*mongo.Client]*auditLogger{}}
 }
 
 // distributingCommands are the commands that a ScriptGuard checks, besides writes to config. Servers also
@@ -97,7 +97,7 @@ func (s *ScriptGuard) Begin(ctx context.Context, client *mongo.Client, database 
 			return nil, err
 		}
 	}
-	a, err := s.changeLog(ctx, c)
+	a, err := s.openAuditLog(ctx, c)
 	if err != nil || a == nil {
 		return nil, err
 	}
@@ -119,11 +119,11 @@ func databasesAsPatterns(name string, names []string) []string {
 // databaseCommands are the commands that name a database.
 var databaseCommands = []string{"enableSharding", "movePrimary"}
 
-// changeLog opens the audit log at the first command to a cluster; nil if there is none.
-func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*auditLogger, error) {
+// openAuditLog opens the audit log at the first command to a cluster; nil if there is none.
+func (s *ScriptGuard) openAuditLog(ctx context.Context, c Cluster) (*auditLogger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	destinations, a := c.AuditDestinations(), s.changeLogs[c.Client]
+	destinations, a := c.AuditDestinations(), s.auditLoggers[c.Client]
 	if a != nil || len(destinations) == 0 {
 		return a, nil
 	}
@@ -131,7 +131,7 @@ func (s *ScriptGuard) changeLog(ctx context.Context, c Cluster) (*auditLogger, e
 	if err != nil {
 		return nil, err
 	}
-	s.changeLogs[c.Client] = a
+	s.auditLoggers[c.Client] = a
 	return a, nil
 }
 
@@ -143,7 +143,7 @@ func (s *ScriptGuard) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
-	for _, a := range s.changeLogs {
+	for _, a := range s.auditLoggers {
 		err = errors.Join(err, a.flushAll(context.Background()), a.sink.Close())
 	}
 	return err

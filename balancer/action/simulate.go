@@ -49,7 +49,7 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 		return out, err
 	}
 	if whatif.NeedsLoad(v.Alternatives) {
-		if o.Maps, err = source.readHeat(ctx, s, nil, reporter); err != nil {
+		if o.HeatMaps, err = source.readHeat(ctx, s, nil, reporter); err != nil {
 			return out, err
 		}
 	}

@@ -65,7 +65,7 @@ func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	if s.report != nil {
 		o.OnProgress = s.report.reportRead
 	}
-	o.MemberSettings = s.ClientOptions
+	o.MemberClientOptions = s.ClientOptions
 	return live.NewSecondaryReader(s.Client, s.ReadPreference, o)
 }
 

@@ -100,8 +100,8 @@ type VerifyCollection struct {
 	Bytes     int64  `json:"bytes"`
 	Ranges    int    `json:"ranges"`
 	// DocsBefore and Before are the number of documents and the time of the earlier digest.
-	DocsBefore int64     `json:"docsBefore,omitzero"`
-	Before     time.Time `json:"before,omitzero"`
+	DocsBefore   int64     `json:"docsBefore,omitzero"`
+	BaselineTime time.Time `json:"before,omitzero"`
 	// Differing contains the number of differing ranges, by verdict.
 	Differing map[verify.Verdict]int `json:"differing,omitempty"`
 	// Written is the number of documents in these ranges that were written since.

@@ -38,7 +38,7 @@ func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollecti
 		return result, nil
 	}
 	earlier := v.baseline.Collection(ns)
-	result.Verdict, result.DocsBefore, result.Before = string(verify.Same), earlier.Total().Docs, earlier.Ended
+	result.Verdict, result.DocsBefore, result.BaselineTime = string(verify.Same), earlier.Total().Docs, earlier.Ended
 	if earlier.UUID != c.UUID {
 		result.Notes = append(result.Notes, "it has another UUID: it was restored, resharded, or renamed")
 	}

@@ -192,9 +192,9 @@ func (v *verifyRun) nameByList(
 	return exact.Put, func(d *VerifyDifference) {
 		docs, verdict := exact.Differing()
 		d.Verdict = verdict
-		shown := min(len(docs), maxNamedDifferences-v.namedCount)
+		shown := min(len(docs), maxNamedDifferences-v.namedDocs)
 		d.More = len(docs) - shown
-		v.namedCount += shown
+		v.namedDocs += shown
 		for _, doc := range docs[:shown] {
 			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extJSON(doc.ID), doc.Before, doc.After})
 		}

@@ -57,8 +57,8 @@ type verifyRun struct {
 	rate                        readRate
 	readRetry                   readRetry
 
-	listing    *documentList
-	namedCount int // number of differing documents that are named
+	listing   *documentList
+	namedDocs int // number of differing documents that are named
 }
 
 // resume reads the progress of an earlier run.

@@ -91,7 +91,7 @@ func TestNothingBesideAWindowElsewhere(t *testing.T) {
 					w = newWorld(t, nightly(tt.window), release, 1)
 				}
 				err := w.applyIn(tt.zone, tt.unknown)
-				works, busy := errors.AsType[*apply.BalancerError](err)
+				works, busy := errors.AsType[*apply.BalancerConflictError](err)
 				if busy != tt.refused || !busy && err != nil {
 					t.Fatalf("%v", err)
 				}
@@ -118,14 +118,14 @@ func TestLooksSayTheZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range answer.Answer.Causes {
-			if f.Code == diagnosis.WindowShut || f.Code == diagnosis.WindowZoneUnknown {
+			if f.Code == diagnosis.WindowShut || f.Code == diagnosis.WindowTimeZoneUnknown {
 				return f
 			}
 		}
 		t.Fatalf("no window in %+v", answer.Answer.Causes)
 		return diagnosis.Finding{}
 	}
-	if f := window(Why{}); f.Code != diagnosis.WindowZoneUnknown ||
+	if f := window(Why{}); f.Code != diagnosis.WindowTimeZoneUnknown ||
 		!strings.Contains(f.Sentence, "06:00-08:00 in an unknown time zone") ||
 		!strings.Contains(f.Sentence, "may be open now, or open in up to 21h4") {
 		t.Errorf("%s", f.Sentence)

@@ -11,8 +11,8 @@ import (
 // Advisory is a known bug of some server versions.
 type Advisory struct {
 	// ID is the ticket, such as SERVER-115962. Also holds other tickets of the same bug.
-	ID   string   `yaml:"id" json:"id"`
-	Also []string `yaml:"also" json:"also,omitempty"`
+	ID       string   `yaml:"id" json:"id"`
+	OtherIDs []string `yaml:"also" json:"also,omitempty"`
 	// Severity says how much harm the bug does.
 	Severity Severity `yaml:"severity" json:"severity"`
 	// Affected holds the version ranges that have the bug.
@@ -49,7 +49,7 @@ func (a Advisory) affectedRange(v Version) (Range, bool) {
 }
 
 // hasID reports whether a ticket belongs to the advisory.
-func (a Advisory) hasID(id string) bool { return a.ID == id || slices.Contains(a.Also, id) }
+func (a Advisory) hasID(id string) bool { return a.ID == id || slices.Contains(a.OtherIDs, id) }
 
 // Severity says how much harm a bug does.
 type Severity string

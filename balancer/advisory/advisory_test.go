@@ -141,8 +141,8 @@ func TestBounds(t *testing.T) {
 	list := Embedded()
 	for _, b := range bounds {
 		a := named(t, list, b.id)
-		if !slices.Equal(a.Also, also[b.id]) {
-			t.Errorf("%s is %v, too, want %v", b.id, a.Also, also[b.id])
+		if !slices.Equal(a.OtherIDs, also[b.id]) {
+			t.Errorf("%s is %v, too, want %v", b.id, a.OtherIDs, also[b.id])
 		}
 		for _, version := range []string{b.first, b.last} {
 			if version != "" && !finds(list, a, in(t, version, a.States...)) {

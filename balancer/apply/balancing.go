@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// BalancerError says that the cluster's own balancer works on collections of a plan, or will start to
+// BalancerConflictError says that the cluster's own balancer works on collections of a plan, or will start to
 // do so before the plan is done.
-type BalancerError struct {
+type BalancerConflictError struct {
 	Namespaces []string
 	// OpensAt is the time at which the balancer's window opens; zero if the balancer works now.
 	OpensAt time.Time
@@ -33,7 +33,7 @@ type BalancerError struct {
 }
 
 // Summary says what the balancer does, without a remedy.
-func (e *BalancerError) Summary() string {
+func (e *BalancerConflictError) Summary() string {
 	what := "the cluster's balancer is on and balances "
 	switch {
 	case e.InRound:
@@ -51,23 +51,23 @@ func (e *BalancerError) Summary() string {
 // markReenabled marks the error if this run had disabled balancing and another client has enabled it
 // again.
 func (r *run) markReenabled(err error) error {
-	if e, ok := errors.AsType[*BalancerError](err); ok {
+	if e, ok := errors.AsType[*BalancerConflictError](err); ok {
 		e.Reenabled = r.o.PauseBalancing && len(e.Defragmenting) == 0
 	}
 	return err
 }
 
 // Error returns the text with a remedy. Options are written as in the shell.
-func (e *BalancerError) Error() string {
+func (e *BalancerConflictError) Error() string {
 	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
 }
 
 // SpellOptions returns the text with the names of options as on a command line.
-func (e *BalancerError) SpellOptions(spell func(option string) string) string {
+func (e *BalancerConflictError) SpellOptions(spell func(option string) string) string {
 	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
 }
 
-func (e *BalancerError) text(timeZone, pauseBalancing string) string {
+func (e *BalancerConflictError) text(timeZone, pauseBalancing string) string {
 	if e.Reenabled {
 		return fmt.Sprintf(
 			"another client has enabled the balancing of %s%s, which this run had disabled, so the run was stopped. "+
@@ -98,7 +98,7 @@ func (e *BalancerError) text(timeZone, pauseBalancing string) string {
 	return text
 }
 
-// CheckBalancerIdle returns a *BalancerError if the balancer would work on one of the collections now
+// CheckBalancerIdle returns a *BalancerConflictError if the balancer would work on one of the collections now
 // or within a time.
 func CheckBalancerIdle(s *catalog.Snapshot, namespaces []string, within time.Duration) error {
 	p := s.Parts()
@@ -109,7 +109,7 @@ func CheckBalancerIdle(s *catalog.Snapshot, namespaces []string, within time.Dur
 	if opening.Never || opening.Earliest.After(p.Time.Add(within)) {
 		return nil
 	}
-	e := newBalancerError(s, namespaces)
+	e := newBalancerConflictError(s, namespaces)
 	if len(e.Namespaces) == 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func CheckBalancerIdle(s *catalog.Snapshot, namespaces []string, within time.Dur
 	return e
 }
 
-// CheckBalancerIdleTwice returns a *BalancerError if the balancer would work on one of the collections now or
+// CheckBalancerIdleTwice returns a *BalancerConflictError if the balancer would work on one of the collections now or
 // within a time, or if it is in a round although its settings forbid that. In the latter case its clock
 // differs from ours, or an earlier round is still running. look is the snapshot that was read. Each
 // iteration of the balancer's loop counts as a round, for a few milliseconds every ten seconds, so the
@@ -134,7 +134,7 @@ func CheckBalancerIdleTwice(
 	if err != nil || !look.Parts().Balancer.InRound {
 		return err
 	}
-	busy := newBalancerError(look, namespaces)
+	busy := newBalancerConflictError(look, namespaces)
 	if len(busy.Namespaces) == 0 {
 		return nil
 	}
@@ -151,9 +151,9 @@ func CheckBalancerIdleTwice(
 	return nil
 }
 
-// newBalancerError returns an error with the collections among namespaces that the balancer may move.
-func newBalancerError(s *catalog.Snapshot, namespaces []string) *BalancerError {
-	e := &BalancerError{}
+// newBalancerConflictError returns an error with the collections among namespaces that the balancer may move.
+func newBalancerConflictError(s *catalog.Snapshot, namespaces []string) *BalancerConflictError {
+	e := &BalancerConflictError{}
 	for _, ns := range namespaces {
 		c := s.Collection(ns)
 		switch {

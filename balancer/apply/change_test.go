@@ -36,7 +36,7 @@ func simple() string {
 	return text + "]}]}"
 }
 
-func newBalancerError(t *testing.T) (*world, *plan.Plan) {
+func newBalancerConflictError(t *testing.T) (*world, *plan.Plan) {
 	w := newWorld(t, simple(), catalog.Release80, 1)
 	p := w.plan(plan.Goal{Kind: plan.Balance})
 	if p.Totals.Moves < 3 {
@@ -105,7 +105,7 @@ func TestMovedOn(t *testing.T) {
 		}, `migrations of db.c are forbidden: sh.enableMigrations("db.c")`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, p := newBalancerError(t)
+			w, p := newBalancerConflictError(t)
 			c.change(w, p)
 			after := w.layout()
 			r, err := apply.Run(t.Context(), &hooked{Cluster: w.steps, before: func(int, apply.Command) error {
@@ -147,7 +147,7 @@ func (w *world) replan(_ context.Context, want apply.ReplanRequest) (*plan.Plan,
 // What has changed only around a step is not a reason to stop: chunks that were cut
 // or merged, and steps that somebody else has done.
 func TestChangesThatDoNotMatter(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	first, second := p.Steps[0], p.Steps[1]
 	w.moveStep(first, string(first.To))
 	pattern := w.snapshot().Collection("db.c").Pattern
@@ -173,14 +173,14 @@ func TestChangesThatDoNotMatter(t *testing.T) {
 
 // Another plan takes over, with the same goal, as often as the cluster changes.
 func TestReplan(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := apply.CreateJournal(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := w.options()
-	o.ChangePolicy, o.Replan, o.Log = apply.ReplanOnChange, w.replan, j
+	o.ChangePolicy, o.Replan, o.Journal = apply.ReplanOnChange, w.replan, j
 	var told []apply.EventKind
 	o.OnEvent = func(e apply.Event) { told = append(told, e.Kind) }
 	before := w.layout()
@@ -219,11 +219,11 @@ func TestReplan(t *testing.T) {
 }
 
 func TestBalancerIsOn(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	w.run("admin", bson.D{{Key: "balancerStart", Value: 1}})
 	o := w.options()
 	_, err := apply.Run(t.Context(), w.steps, p, o)
-	var works *apply.BalancerError
+	var works *apply.BalancerConflictError
 	if !errors.As(err, &works) || !slices.Equal(works.Namespaces, []string{"db.c"}) ||
 		!strings.Contains(err.Error(), `sh.stopBalancer(), or sh.disableBalancing("db.c")`) {
 		t.Fatalf("got %v", err)
@@ -248,7 +248,7 @@ func TestBalancerIsOn(t *testing.T) {
 
 // Somebody switches the balancer on while a plan is carried out.
 func TestBalancerComesOn(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	c := &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
 		if n == 2 {
 			w.run("admin", bson.D{{Key: "balancerStart", Value: 1}})
@@ -256,7 +256,7 @@ func TestBalancerComesOn(t *testing.T) {
 		return nil
 	}}
 	r, err := apply.Run(t.Context(), c, p, w.options())
-	if !errors.As(err, new(*apply.BalancerError)) || r.Finished || r.Progress.StepsThisRun != 2 || c.sent != 2 {
+	if !errors.As(err, new(*apply.BalancerConflictError)) || r.Finished || r.Progress.StepsThisRun != 2 || c.sent != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -264,7 +264,7 @@ func TestBalancerComesOn(t *testing.T) {
 // With its balancing paused nobody else moves a collection meanwhile, and it is
 // balanced again afterwards; one that was switched off before stays so.
 func TestPauseBalancing(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	w.run("admin", bson.D{{Key: "balancerStart", Value: 1}})
 	o := w.options()
 	o.PauseBalancing = true
@@ -336,7 +336,7 @@ func (c *counting) Do(ctx context.Context, command apply.Command) error {
 
 // While a step is under way it is told how long it has been, and nothing when none is.
 func TestStepThatGoesOn(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	tick := make(chan time.Time)
 	o := w.options()
 	o.Tick = tick
@@ -369,14 +369,14 @@ func TestStepThatGoesOn(t *testing.T) {
 }
 
 func TestLimitsAndStops(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := apply.CreateJournal(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := w.options()
-	o.Log, o.Gate = j, w.pace(pace.Rules{MaxMoves: 1})
+	o.Journal, o.Gate = j, w.pace(pace.Rules{MaxMoves: 1})
 	r, err := apply.Run(t.Context(), w.steps, p, o)
 	if err != nil || r.Finished || r.Progress.MovesThisRun != 1 || r.Stopped != "the limit of 1 move is reached" {
 		t.Errorf("%+v, %v", r, err)
@@ -385,7 +385,7 @@ func TestLimitsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := w.history(path)
-	o.Log, o.History, o.Gate = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
+	o.Journal, o.EarlierJournal, o.Gate = nil, h, w.pace(pace.Rules{MaxBytes: p.Steps[1].Bytes})
 	if r, err = apply.Run(t.Context(), w.steps, nil, o); err != nil || r.Progress.MovesThisRun != 1 || r.Progress.MovesDone != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -417,7 +417,7 @@ func TestLimitsAndStops(t *testing.T) {
 // An error that passes is waited out; another one stops the run, and the step can
 // be tried again later.
 func TestErrors(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	failing := func(err error, times int) *hooked {
 		return &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
 			if n <= times {
@@ -473,7 +473,7 @@ type nothing struct{ apply.Cluster }
 func (nothing) SetBalancing(context.Context, []string, bool) error { return nil }
 
 func TestAnotherCluster(t *testing.T) {
-	_, p := newBalancerError(t)
+	_, p := newBalancerConflictError(t)
 	p.Basis.ClusterID[0]++
 	other := newWorld(t, simple(), catalog.Release80, 2)
 	if _, err := apply.Run(t.Context(), other.steps, p, other.options()); !errors.As(err, new(*apply.BlockedError)) ||
@@ -483,7 +483,7 @@ func TestAnotherCluster(t *testing.T) {
 }
 
 func TestJournalFile(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	w.life(path, p, w.options(), 9)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

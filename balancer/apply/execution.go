@@ -139,9 +139,9 @@ func (e *Execution) RemainingSteps() []plan.Step {
 
 // Run executes the plan.
 func (e *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
-	o.History, o.Undo = e.history, e.isUndo
+	o.EarlierJournal, o.Undo = e.history, e.isUndo
 	if !o.DryRun {
-		o.Log = e.log()
+		o.Journal = e.log()
 	}
 	return Run(ctx, c, e.Plan, o)
 }

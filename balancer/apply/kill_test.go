@@ -115,7 +115,7 @@ func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (l
 	if err != nil {
 		w.Fatal(err)
 	}
-	if o.History = j.History; o.History != nil {
+	if o.EarlierJournal = j.History; o.EarlierJournal != nil {
 		p = nil // the journal alone is enough
 		if o.Undo = o.Undo && j.History.Plan().Goal.Kind != plan.Undo; o.Undo {
 			if p, err = apply.UndoPlan(j.History); err != nil {
@@ -127,7 +127,7 @@ func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (l
 	hard, end := context.WithCancel(context.Background())
 	defer end()
 	m := &mortal{Cluster: w.steps, journal: j, left: moments, end: end}
-	o.Log, o.MovesContext = m, hard
+	o.Journal, o.MovesContext = m, hard
 	r, err := apply.Run(hard, m, p, o)
 	switch {
 	case m.dead:

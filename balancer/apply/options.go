@@ -33,11 +33,11 @@ type ReplanRequest struct {
 
 // Options say how a plan is executed.
 type Options struct {
-	// Log is the write-ahead journal. With nil, the run can't be resumed after a kill, and can't be
+	// Journal is the write-ahead journal. With nil, the run can't be resumed after a kill, and can't be
 	// undone.
-	Log RecordWriter
-	// History is the content of the journal of earlier runs; nil for the first run.
-	History *ParsedJournal
+	Journal RecordWriter
+	// EarlierJournal is the content of the journal of earlier runs; nil for the first run.
+	EarlierJournal *ParsedJournal
 	// Undo executes the plan that UndoPlan makes from History, in its journal, instead of the remaining
 	// steps of the journal's plan.
 	Undo bool

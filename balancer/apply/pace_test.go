@@ -20,7 +20,7 @@ var busy = mongoerr.New(mongoerr.ConflictingOperationInProgress, "a shard is bus
 // What fails in passing is tried again, after longer and longer waits, up to ten
 // times in a row; then somebody is asked, and going on goes on.
 func TestTriesAgainAndAsks(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := apply.CreateJournal(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestTriesAgainAndAsks(t *testing.T) {
 	}}
 	o := w.options()
 	var told []apply.EventKind
-	o.Log, o.OnEvent = j, func(e apply.Event) { told = append(told, e.Kind) }
+	o.Journal, o.OnEvent = j, func(e apply.Event) { told = append(told, e.Kind) }
 	r, err := apply.Run(t.Context(), c, p, o)
 	if err != nil || !r.Finished || !slices.Contains(told, apply.Retrying) {
 		t.Fatalf("%+v, %v, told %v", r, err, told)
@@ -47,7 +47,7 @@ func TestTriesAgainAndAsks(t *testing.T) {
 		t.Errorf("tried at %v, want %v", at[:4], want)
 	}
 
-	w, p = newBalancerError(t)
+	w, p = newBalancerConflictError(t)
 	fail, c.sent, c.Cluster, o = 1<<30, 0, w.steps, w.options()
 	_, err = apply.Run(t.Context(), c, p, o)
 	if !errors.As(err, new(*pace.OperatorNeededError)) || !errors.Is(err, busy) || c.sent != 10 ||
@@ -58,7 +58,7 @@ func TestTriesAgainAndAsks(t *testing.T) {
 
 // A server with too much to do is waited for: more refusals than a run may have failures.
 func TestWaitsForOverload(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	c := &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
 		if n <= 30 {
 			return mongoerr.New(mongoerr.IngressRequestRateLimitExceeded, "slow down")
@@ -77,7 +77,7 @@ func TestWaitsForOverload(t *testing.T) {
 // What would fail the same way again is not tried again.
 func TestAsksAtOnce(t *testing.T) {
 	for _, code := range []mongoerr.Code{mongoerr.Unauthorized, mongoerr.IndexNotFound, mongoerr.DuplicateKey} {
-		w, p := newBalancerError(t)
+		w, p := newBalancerConflictError(t)
 		c := &hooked{Cluster: w.steps, before: func(int, apply.Command) error { return mongoerr.New(code, "no") }}
 		if _, err := apply.Run(t.Context(), c, p, w.options()); !mongoerr.Is(err, code) || c.sent != 1 {
 			t.Errorf("%s: sent %d times, %v", code.Name(), c.sent, err)
@@ -87,7 +87,7 @@ func TestAsksAtOnce(t *testing.T) {
 
 // Nothing begins outside of the window, what failed neither.
 func TestWindow(t *testing.T) {
-	w, p := newBalancerError(t) // at noon
+	w, p := newBalancerConflictError(t) // at noon
 	window, err := pace.ParseWindow("22:00-22:01", time.UTC)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestWindow(t *testing.T) {
 // Who waits for a window can be stopped, and hears at once of steps that end
 // meanwhile.
 func TestWaitsBesideSteps(t *testing.T) {
-	w, p := newBalancerError(t)
+	w, p := newBalancerConflictError(t)
 	moves := slices.DeleteFunc(slices.Clone(p.Steps), func(s plan.Step) bool { return s.Kind != plan.Move })
 	if len(moves) < 2 {
 		t.Fatal("the plan has too few moves")

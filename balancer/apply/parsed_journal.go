@@ -150,7 +150,7 @@ func ReadJournal(from io.Reader) (*ParsedJournal, error) {
 // addRecord applies one record.
 func (h *ParsedJournal) addRecord(r Record) error {
 	if r.What == recordPlan {
-		return h.beginChapter(r)
+		return h.addPlan(r)
 	}
 	if len(h.plans) == 0 {
 		return fmt.Errorf("%w: it does not begin with a plan", ErrNoJournal)
@@ -217,7 +217,7 @@ func (h *ParsedJournal) recordShard(what RecordKind, shard catalog.ShardID) {
 	}
 }
 
-func (h *ParsedJournal) beginChapter(r Record) error {
+func (h *ParsedJournal) addPlan(r Record) error {
 	p, err := plan.Read(bytes.NewReader(r.Plan))
 	if err != nil {
 		return fmt.Errorf("%w: its plan: %w", ErrNoJournal, err)

@@ -78,7 +78,7 @@ func (r *rehearsal) Do(ctx context.Context, c Command) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.tables[c.Namespace]
-	changed := r.commitCommand(t, c)
+	changed := r.changedChunks(t, c)
 	next, err := t.Apply(changed)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (r *rehearsal) Do(ctx context.Context, c Command) error {
 	return nil
 }
 
-func (r *rehearsal) commitCommand(t *catalog.RoutingTable, c Command) []catalog.Chunk {
+func (r *rehearsal) changedChunks(t *catalog.RoutingTable, c Command) []catalog.Chunk {
 	commit := catalog.CommitRules{NewID: r.newID}
 	switch c.Kind {
 	case plan.Move:

@@ -34,7 +34,7 @@ func TestRoundOutsideTheWindow(t *testing.T) {
 		w := newWorld(t, simple(), catalog.Release80, 1)
 		c := &turning{w.steps, rounds}
 		_, err := apply.Run(t.Context(), c, w.plan(plan.Goal{Kind: plan.Balance}), apply.Options{Clock: w.cluster.Clock()})
-		works, is := errors.AsType[*apply.BalancerError](err)
+		works, is := errors.AsType[*apply.BalancerConflictError](err)
 		if refused := rounds > 1; is != refused || refused && !works.InRound || !refused && err != nil {
 			t.Errorf("%d times in a round: %v", rounds, err)
 		}

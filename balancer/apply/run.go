@@ -22,13 +22,14 @@ import (
 // Run executes a plan. When ctx ends, no new step begins, the running steps complete, and the Result
 // says that the run was stopped. The Result says what was done in any case.
 //
-// The error is a *ChangedError, a *BlockedError, a *BalancerError or a *StepError if the cluster is the
+// The error is a *ChangedError, a *BlockedError, a *BalancerConflictError or a *StepError if the cluster is the
 // reason. All but the last one are returned before any command was sent, unless the cluster has changed
 // during the run.
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, splitPoints: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{}, needsForce: map[int]bool{},
+		spans: map[int]plan.Range{}, priorChunks: map[int][]priorChunk{}, movedByStep: map[int]tally{},
+		needsForce: map[int]bool{},
 	}
 	if r.hardCtx = o.MovesContext; r.hardCtx == nil {
 		r.hardCtx = context.WithoutCancel(ctx)
@@ -37,7 +38,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.o.Gate = pace.NewGate(pace.Rules{}, o.Clock)
 	}
 	if o.DryRun {
-		r.cluster, r.o.Log, r.o.Gate = newRehearsal(c, true), nil, r.o.Gate.Rehearsal()
+		r.cluster, r.o.Journal, r.o.Gate = newRehearsal(c, true), nil, r.o.Gate.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
 	r.retrying = &retryingCluster{
@@ -47,12 +48,12 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		onUnreachable: r.tellUnreachable,
 	}
 	r.cluster = r.retrying
-	if o.History != nil {
-		r.paused = o.History.PausedCollections()
+	if o.EarlierJournal != nil {
+		r.paused = o.EarlierJournal.PausedCollections()
 		if !o.Undo {
-			r.plan = o.History.Plan()
-			maps.Copy(r.done, o.History.lastPlan().done)
-			for _, b := range o.History.lastPlan().startedSteps {
+			r.plan = o.EarlierJournal.Plan()
+			maps.Copy(r.done, o.EarlierJournal.lastPlan().done)
+			for _, b := range o.EarlierJournal.lastPlan().startedSteps {
 				r.restoreStep(b)
 			}
 		}
@@ -164,13 +165,13 @@ func Describe(s plan.Step) string {
 }
 
 func (r *run) write(rec Record) error {
-	if r.o.Log == nil {
+	if r.o.Journal == nil {
 		return nil
 	}
 	rec.At = r.o.Clock.Now().UTC()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.o.Log.Write(rec); err != nil {
+	if err := r.o.Journal.Write(rec); err != nil {
 		return &logError{err}
 	}
 	return nil
@@ -246,7 +247,7 @@ func (r *run) runPlan(ctx context.Context, first bool) error {
 	r.balancesBytes = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
 	r.donorsOnlyHalve = !look.Release().ShowsSplitPoints()
 	r.o.Gate.NoteBalancer(isBalancerOn(look))
-	if first && (r.o.History == nil || r.o.Undo) {
+	if first && (r.o.EarlierJournal == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
 			return err
 		}
@@ -332,8 +333,8 @@ func (r *run) adoptPlan() error {
 func (r *run) checkClusterID(look *catalog.Snapshot) error {
 	actual := look.Parts().ClusterID
 	expected := r.plan.Basis.ClusterID
-	if r.o.History != nil {
-		expected = r.o.History.ClusterID
+	if r.o.EarlierJournal != nil {
+		expected = r.o.EarlierJournal.ClusterID
 	}
 	if expected != actual && !expected.IsZero() {
 		return &BlockedError{
@@ -418,7 +419,8 @@ func (r *run) progress() Progress {
 	defer r.mu.Unlock()
 	p := r.thisRun
 	p.Moves, p.MovesDone = r.movedByEarlierPlans.moves, r.movedByEarlierPlans.moves
-	p.Bytes, p.BytesDone, p.DocumentsDone = r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.documents
+	p.Bytes, p.BytesDone, p.DocumentsDone = r.movedByEarlierPlans.bytes, r.movedByEarlierPlans.bytes,
+		r.movedByEarlierPlans.documents
 	p.BytesPlanned = r.earlierPlannedBytes + r.plan.Totals.Bytes
 	for _, s := range r.plan.Steps {
 		done := r.done[s.Number]

@@ -7,7 +7,7 @@ import (
 
 // An option is spelled one way: as at the prompt, or as on a command line.
 func TestBalancerErrorSpelled(t *testing.T) {
-	e := &BalancerError{Namespaces: []string{"x.y"}, UnresolvedWindow: "22:00 to 06:00"}
+	e := &BalancerConflictError{Namespaces: []string{"x.y"}, UnresolvedWindow: "22:00 to 06:00"}
 	flags := map[string]string{"pauseBalancing": "--pause-balancing", "timeZone": "--time-zone"}
 	line := e.SpellOptions(func(option string) string { return flags[option] })
 	if strings.Contains(e.Error(), "--") || !strings.Contains(e.Error(), "(pauseBalancing: true)") {

@@ -29,7 +29,9 @@ func (s commandBuilder) newCommand(kind plan.StepKind) Command {
 }
 
 // canMoveRanges reports whether parts of chunks can be moved.
-func (s commandBuilder) canMoveRanges() bool { return s.snapshot.Release().AtLeast(catalog.Release60) }
+func (s commandBuilder) canMoveRanges() bool {
+	return s.snapshot.Release().FCVAtLeast(catalog.Release60)
+}
 
 func (s commandBuilder) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
 

@@ -72,8 +72,8 @@ type Entry struct {
 	Verb string `json:"verb" bson:"verb"`
 	// Plan is the id of the plan that is being applied. Approved is the hash of the plan, if the plan
 	// was approved.
-	Plan     string `json:"plan,omitzero" bson:"plan,omitempty"`
-	Approved string `json:"approved,omitzero" bson:"approved,omitempty"`
+	Plan         string `json:"plan,omitzero" bson:"plan,omitempty"`
+	ApprovedHash string `json:"approved,omitzero" bson:"approved,omitempty"`
 	// Namespaces are the collections that the run or the command concerns; empty means all.
 	Namespaces []string `json:"ns,omitempty" bson:"ns,omitempty"`
 	Database   string   `json:"database,omitzero" bson:"database,omitempty"`

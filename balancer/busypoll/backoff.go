@@ -9,8 +9,8 @@ const (
 	// Polling pauses after more than maxMisses of window polls have found no message. When the
 	// operating system has placed client and server on the same CPU, every poll misses until the
 	// scheduler has separated them, which takes some scheduler ticks. maxMisses allows for that.
-	window, maxMisses = 256, 100
-	pauseTime         = time.Second
+	windowPolls, maxMisses = 256, 100
+	pauseTime              = time.Second
 )
 
 // backoff decides when a connection polls. It polls as long as most polls find a message, and hardly
@@ -32,7 +32,7 @@ func (b *backoff) record(found bool, now time.Time) {
 	switch {
 	case b.misses > maxMisses:
 		*b = backoff{pollAgainAt: now.Add(pauseTime)}
-	case b.polls == window:
+	case b.polls == windowPolls:
 		*b = backoff{}
 	}
 }

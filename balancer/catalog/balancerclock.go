@@ -46,7 +46,7 @@ func offsetLocation(at time.Time) *time.Location {
 
 // LogTimeFormat returns the layout of the times in the _ids of log entries.
 func (r Release) LogTimeFormat() string {
-	if r.AtLeast(Release44) {
+	if r.FCVAtLeast(Release44) {
 		return logTimeLayout + offsetLayout
 	}
 	return logTimeLayout + "-0700"

@@ -56,7 +56,7 @@ func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timest
 	if w.len() == 0 || !end.Equal(p.GlobalMax()) {
 		return nil, notContiguousError(p.Bound(end), p.Bound(p.GlobalMax()))
 	}
-	w.finish([]byte(end.encoded), []byte(end.types))
+	w.finishBlock([]byte(end.encoded), []byte(end.types))
 	return w.table(p, epoch, ts), nil
 }
 
@@ -76,11 +76,11 @@ type TableBuilder struct {
 	epoch     bson.ObjectID
 	timestamp bson.Timestamp
 
-	writer tableWriter
-	stored storedChunk
-	max    []byte // upper bound document of the last chunk
-	bound  bound  // lower bound of the chunk being added
-	last   []byte // encoded lower bound of the previous chunk
+	writer  tableWriter
+	stored  storedChunk
+	max     []byte // upper bound document of the last chunk
+	bound   bound  // lower bound of the chunk being added
+	lastMin []byte // encoded lower bound of the previous chunk
 }
 
 // bound is a key in reusable buffers.
@@ -142,18 +142,18 @@ func (b *TableBuilder) checkOrder(doc bson.Raw) error {
 			if err != nil {
 				return err
 			}
-			if end.encoded <= string(b.last) {
+			if end.encoded <= string(b.lastMin) {
 				return b.emptyLastError()
 			}
 			if end.encoded != string(b.bound.encoded) {
 				return notContiguousError(b.max, doc)
 			}
 		}
-		if bytes.Compare(b.last, b.bound.encoded) >= 0 {
+		if bytes.Compare(b.lastMin, b.bound.encoded) >= 0 {
 			return b.emptyLastError()
 		}
 	}
-	b.last = append(b.last[:0], b.bound.encoded...)
+	b.lastMin = append(b.lastMin[:0], b.bound.encoded...)
 	return nil
 }
 
@@ -194,13 +194,13 @@ func (b *TableBuilder) Table() (*RoutingTable, error) {
 	if err := b.bound.read(b.pattern, b.max); err != nil {
 		return nil, err
 	}
-	if bytes.Compare(b.last, b.bound.encoded) >= 0 {
+	if bytes.Compare(b.lastMin, b.bound.encoded) >= 0 {
 		return nil, b.emptyLastError()
 	}
 	if string(b.bound.encoded) != b.pattern.GlobalMax().encoded {
 		return nil, notContiguousError(b.max, b.pattern.Bound(b.pattern.GlobalMax()))
 	}
-	b.writer.finish(b.bound.encoded, b.bound.types)
+	b.writer.finishBlock(b.bound.encoded, b.bound.types)
 	return b.writer.table(b.pattern, b.epoch, b.timestamp), nil
 }
 
@@ -209,7 +209,7 @@ type tableWriter struct {
 	shards       *shardNames
 	sharedNames  bool // shards is shared with a table
 	layout       layout
-	fill         int
+	blockFill    int
 	block        blockWriter
 	blocks       []*block
 	count        int
@@ -219,7 +219,7 @@ type tableWriter struct {
 }
 
 func newTableWriter(shards *shardNames, l layout) tableWriter {
-	return tableWriter{shards: shards, layout: l, fill: l.blockFill, shardScratch: make([]uint16, len(shards.names))}
+	return tableWriter{shards: shards, layout: l, blockFill: l.blockFill, shardScratch: make([]uint16, len(shards.names))}
 }
 
 // len returns the number of chunks.
@@ -264,16 +264,16 @@ func (w *tableWriter) shardNumberByName(name []byte) (uint16, error) {
 
 // addChunk adds a chunk. If the block is full, it is finished first.
 func (w *tableWriter) addChunk(low bound, r row, size Estimate) {
-	if w.block.len() >= w.fill {
-		w.finish(low.encoded, low.types)
+	if w.block.len() >= w.blockFill {
+		w.finishBlock(low.encoded, low.types)
 	}
 	w.block.addBound(low.encoded, low.types)
 	w.block.addChunk(r, size)
 	w.count++
 }
 
-// finish finishes the current block.
-func (w *tableWriter) finish(encoded, types []byte) {
+// finishBlock finishes the current block.
+func (w *tableWriter) finishBlock(encoded, types []byte) {
 	w.blocks = append(w.blocks, w.block.finish(encoded, types, w.shardScratch))
 }
 

@@ -112,7 +112,7 @@ func (c Collection) BalanceableIn(r Release) bool {
 	switch {
 	case r.BalancesBySize():
 		return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations && !c.ForbidsChunkOperations(r)
-	case r.AtLeast(Release50):
+	case r.FCVAtLeast(Release50):
 		return !c.NoBalance && c.AllowMigrations && c.PermitMigrations
 	}
 	return !c.NoBalance

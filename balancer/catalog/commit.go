@@ -41,7 +41,7 @@ func (c CommitRules) Move(t ChunkTable, chunk Chunk, lower, upper Key, to ShardI
 	moved := chunk
 	moved.Min, moved.Max, moved.Shard, moved.Version = lower, upper, to, version
 	moved.OnCurrentShardSince = at
-	if !c.Release.AtLeast(Release50) {
+	if !c.Release.FCVAtLeast(Release50) {
 		moved.Jumbo = JumboUnset // a forced migration clears it (rules/01-selection §10.2)
 	}
 	kept := c.trimHistory(chunk.History, at)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Pause is an operator's request that no run of shardsh begins another step. Times are cluster times.
-type Pause struct {
+// RunsPause is an operator's request that no run of shardsh begins another step. Times are cluster times.
+type RunsPause struct {
 	Reason string
 	// User is the user on Host who has set the pause. Login is the name in the cluster under which the
 	// user was logged in, if any.
@@ -18,7 +18,7 @@ type Pause struct {
 }
 
 // Author returns the author, such as "ann on ops1 (admin.ann)".
-func (p Pause) Author() string {
+func (p RunsPause) Author() string {
 	by := p.User + " on " + p.Host
 	if p.Login != "" {
 		by += " (" + p.Login + ")"
@@ -28,7 +28,7 @@ func (p Pause) Author() string {
 
 // String returns the pause, such as "backup of shard2 (by ann on ops1, since 2026-03-02T12:00:00Z,
 // until 2026-03-02T14:00:00Z)".
-func (p Pause) String() string {
+func (p RunsPause) String() string {
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	return fmt.Sprintf("%s (by %s, since %s, until %s)", p.Reason, p.Author(), at(p.Since), at(p.Until))
 }

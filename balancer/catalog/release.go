@@ -164,8 +164,8 @@ func (r Release) String() string {
 	return r.line.String()
 }
 
-// AtLeast reports whether the release's feature compatibility version is not older than a line.
-func (r Release) AtLeast(other Release) bool { return r.FCV().line.atLeast(other.FCV().line) }
+// FCVAtLeast reports whether the release's feature compatibility version is not older than a line.
+func (r Release) FCVAtLeast(other Release) bool { return r.FCV().line.atLeast(other.FCV().line) }
 
 // binaryAtLeast reports whether the server's binary is at least the given patch of a line, whatever the
 // feature compatibility version.

@@ -43,7 +43,7 @@ func (r Release) HasChunkOperationsFlag() bool { return r.binaryAtLeast(Release9
 
 // ShardsOwnMetadata reports whether each shard stores the metadata of its own chunks, while routers and
 // the balancer read config.chunks. It depends on the compatibility version.
-func (r Release) ShardsOwnMetadata() bool { return r.AtLeast(Release90) }
+func (r Release) ShardsOwnMetadata() bool { return r.FCVAtLeast(Release90) }
 
 // RandomMovesByDonor reports whether the fail point for random migrations also moves collections of
 // config, and leaves the end of the range to the donor.
@@ -52,9 +52,9 @@ func (r Release) RandomMovesByDonor() bool { return r.binaryAtLeast(Release90, 0
 // WarnsOfMissingRecipients reports whether the server logs a warning if no shard of a zone can receive data.
 func (r Release) WarnsOfMissingRecipients() bool { return r.binaryAtLeast(Release82, 0) }
 
-// KnowsUnshardedFlag reports whether servers have the feature flag that would let the balancer move
+// HasBalanceUnshardedFlag reports whether servers have the feature flag that would let the balancer move
 // unsharded collections. The flag is off. It is inferred that it was removed in 9.0 and not in 8.3.
-func (r Release) KnowsUnshardedFlag() bool {
+func (r Release) HasBalanceUnshardedFlag() bool {
 	return r.binaryAtLeast(Release80, 0) && !r.binaryAtLeast(Release90, 0)
 }
 
@@ -64,7 +64,7 @@ func (r Release) ChecksMovedRanges() bool { return r.binaryAtLeast(Release90, 0)
 
 // FindsMaxKeyZones reports whether config servers check once for zones that end at MaxKey followed by
 // MinKey. It is inferred that this depends on the compatibility version.
-func (r Release) FindsMaxKeyZones() bool { return r.AtLeast(Release90) }
+func (r Release) FindsMaxKeyZones() bool { return r.FCVAtLeast(Release90) }
 
 // EndsReadsOfOrphans reports whether a read on a secondary that began before a chunk moved away ends
 // with an error when the chunk's documents are deleted.
@@ -74,8 +74,8 @@ func (r Release) EndsReadsOfOrphans() bool { return r.binaryAtLeast(Release82, 0
 // the shard key.
 func (r Release) FindsDeletionsWithoutIndex() bool { return r.binaryAtLeast(Release82, 0) }
 
-// ShowsServices reports whether serverStatus has the field service.
-func (r Release) ShowsServices() bool { return !r.binaryAtLeast(Release83, 0) }
+// ShowsServiceField reports whether serverStatus has the field service.
+func (r Release) ShowsServiceField() bool { return !r.binaryAtLeast(Release83, 0) }
 
 // WildcardServesKey reports whether a compound wildcard index that begins with the shard key counts as
 // an index on the shard key (SERVER-103774). It is inferred that 8.1 has the old behaviour.
@@ -91,7 +91,7 @@ func (r Release) WildcardServesKey() bool {
 func (r Release) ParsesBalancerSettingsStrictly() bool { return r.binaryAtLeast(Release83, 0) }
 
 // ReadsDayWindows reports whether the windows of weekdays apply.
-func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
+func (r Release) ReadsDayWindows() bool { return r.FCVAtLeast(Release83) }
 
 // IgnoresDayWindows reports whether the server knows the windows of weekdays, but ignores them with a
 // warning because of the feature compatibility version.
@@ -119,13 +119,13 @@ func (r Release) FindsMalformedBuckets() bool { return r.binaryAtLeast(Release83
 
 // HasDrainCommands reports whether the removal of a shard has separate commands, including one that
 // returns the progress without changing anything, and one that stops the draining.
-func (r Release) HasDrainCommands() bool { return r.AtLeast(Release83) }
+func (r Release) HasDrainCommands() bool { return r.FCVAtLeast(Release83) }
 
 // AllowsCommitShardRemoval reports whether the command that ends a removal is allowed.
-func (r Release) AllowsCommitShardRemoval() bool { return r.AtLeast(Release82) }
+func (r Release) AllowsCommitShardRemoval() bool { return r.FCVAtLeast(Release82) }
 
 // SupportsIgnoreRemovedShards reports whether change streams support the option ignoreRemovedShards.
-func (r Release) SupportsIgnoreRemovedShards() bool { return r.AtLeast(Release83) }
+func (r Release) SupportsIgnoreRemovedShards() bool { return r.FCVAtLeast(Release83) }
 
 // RefusesEmptyGroupFields reports whether a field of $group must have a name. It is inferred that this
 // depends on the binary and not on the compatibility version.

@@ -18,21 +18,21 @@ import (
 // HasChunksByNamespace reports whether chunks contain the namespace and the epoch of their collection
 // instead of its UUID. The metadata of these releases have no timestamps, and a dropped collection
 // stays in config.collections, marked as dropped.
-func (r Release) HasChunksByNamespace() bool { return !r.AtLeast(Release50) }
+func (r Release) HasChunksByNamespace() bool { return !r.FCVAtLeast(Release50) }
 
 // HasTextChunkIDs reports whether the _id of a chunk consists of its namespace and its lower bound, and
 // the _id of a zone range likewise. Newer releases use other _ids because of refined shard keys
 // (SERVER-42299).
-func (r Release) HasTextChunkIDs() bool { return !r.AtLeast(Release44) }
+func (r Release) HasTextChunkIDs() bool { return !r.FCVAtLeast(Release44) }
 
 // KeepsHistory reports whether chunks contain the history of their shards.
-func (r Release) KeepsHistory() bool { return r.AtLeast(Release40) }
+func (r Release) KeepsHistory() bool { return r.FCVAtLeast(Release40) }
 
 // MarksPartitioned reports whether documents of config.databases have the field partitioned.
-func (r Release) MarksPartitioned() bool { return !r.AtLeast(Release60) }
+func (r Release) MarksPartitioned() bool { return !r.FCVAtLeast(Release60) }
 
 // HasDatabaseVersions reports whether databases have a version.
-func (r Release) HasDatabaseVersions() bool { return r.AtLeast(Release42) }
+func (r Release) HasDatabaseVersions() bool { return r.FCVAtLeast(Release42) }
 
 // TextChunkID returns the _id of a chunk in releases that name chunks: its namespace, and the fields of
 // its lower bound in the format of the server's shell of that time (SERVER-42106).
@@ -92,7 +92,7 @@ func (r Release) writeIDValue(b *strings.Builder, v bson.RawValue) {
 
 // binaryIDText formats binary data. Since 3.6, UUIDs have a separate format (SERVER-47745).
 func (r Release) binaryIDText(subtype byte, data []byte) string {
-	if subtype == bson.TypeBinaryUUID && len(data) == 16 && r.AtLeast(Release36) {
+	if subtype == bson.TypeBinaryUUID && len(data) == 16 && r.FCVAtLeast(Release36) {
 		return fmt.Sprintf(`UUID("%x-%x-%x-%x-%x")`, data[:4], data[4:6], data[6:8], data[8:10], data[10:])
 	}
 	return fmt.Sprintf("BinData(%d, %X)", subtype, data)

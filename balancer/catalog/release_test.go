@@ -40,7 +40,7 @@ func TestPartsOfARelease(t *testing.T) {
 	if n, known := r.Patch(); n != 20 || !known || r.Line() != Release80 || r.FCV() != Release80 || r.IsNewerThanKnown() {
 		t.Errorf("8.0.20 is %+v", r)
 	}
-	if old := r.WithFCV("7.0"); old.AtLeast(Release80) || !old.AtLeast(Release70) || old.FCV() != Release70 ||
+	if old := r.WithFCV("7.0"); old.FCVAtLeast(Release80) || !old.FCVAtLeast(Release70) || old.FCV() != Release70 ||
 		old.Line() != Release80 || !old.DonorBelongsToZone() || old.WithFCV("") != r || old.WithFCV("8.0") != r ||
 		r.WithFCV("9.0") != r {
 		t.Errorf("8.0.20 with 7.0 is %+v", old)
@@ -74,7 +74,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"the balancer's settings are one structure", Release.ParsesBalancerSettingsStrictly, "--------xx"},
 		{"random migrations of config, by the donor", Release.RandomMovesByDonor, "---------x"},
 		{"that nothing can receive is a warning", Release.WarnsOfMissingRecipients, "-----xxxxx"},
-		{"the flag for unsharded collections is known", Release.KnowsUnshardedFlag, "xxxxxxxxx-"},
+		{"the flag for unsharded collections is known", Release.HasBalanceUnshardedFlag, "xxxxxxxxx-"},
 		{"config servers check the range of a move", Release.ChecksMovedRanges, "---------x"},
 		{"config servers look for zones that end early", Release.FindsMaxKeyZones, "---------x"},
 		{"reads of orphans end", Release.EndsReadsOfOrphans, "-----xxxxx"},
@@ -90,7 +90,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"ignoreRemovedShards", Release.SupportsIgnoreRemovedShards, "--------xx"},
 		{"fields of $group need a name", Release.RefusesEmptyGroupFields, "---------x"},
 		{"null matches within arrays", Release.YieldsNullsInArrays, "---------x"},
-		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
+		{"serverStatus has the field service", Release.ShowsServiceField, "xxxxxxxx--"},
 		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
 		{"compound wildcard indexes serve the key", Release.WildcardServesKey, "xx--xx----"},
 		{"an hour until deletions", func(r Release) bool { return r.CleanupDelay() == time.Hour }, "-----xxxxx"},

@@ -19,7 +19,7 @@ func TestSettingsSurviveTheirDocuments(t *testing.T) {
 		want.Mode = rapid.SampledFrom([]catalog.Mode{catalog.ModeFull, catalog.ModeOff}).Draw(t, "mode")
 		want.MaxChunkSizeBytes = rapid.Int64Range(1, 1024).Draw(t, "chunk size") << 20
 		want.WaitForDelete = rapid.Bool().Draw(t, "wait for delete")
-		want.AttemptJumbo = release.AtLeast(catalog.Release44) && rapid.Bool().Draw(t, "jumbo")
+		want.AttemptJumbo = release.FCVAtLeast(catalog.Release44) && rapid.Bool().Draw(t, "jumbo")
 		want.AutoMerge = release.AutoMerges() && rapid.Bool().Draw(t, "auto-merge")
 		if release.AutoSplits() && release.HasModes() {
 			want.AutoSplit = rapid.Bool().Draw(t, "auto-split")
@@ -33,7 +33,7 @@ func TestSettingsSurviveTheirDocuments(t *testing.T) {
 			w := window()
 			want.Window = &w
 		case 2:
-			if release.AtLeast(catalog.Release83) {
+			if release.FCVAtLeast(catalog.Release83) {
 				want.Days = []catalog.DayWindow{{Day: time.Monday, Window: window()}, {Day: time.Sunday, Window: window()}}
 			}
 		}

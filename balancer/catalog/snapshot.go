@@ -69,15 +69,15 @@ type SnapshotParts struct {
 	Reshardings []ActiveResharding
 	// Lease is the lease of shardsh; nil if there is none, or if it can't be read.
 	Lease *Lease
-	// Pause is the pause of all runs of shardsh; nil if there is none.
-	Pause *Pause
+	// RunsPause is the pause of all runs of shardsh; nil if there is none.
+	RunsPause *RunsPause
 
 	// Changes and Actions are the entries of config.changelog and config.actionlog of the last LogSpan,
 	// oldest first.
 	Changes, Actions []LogEntry
 	// Outcomes counts the outcomes of migrations, if the reader read them instead of the entries of the
 	// change log; otherwise nil.
-	Outcomes *Outcomes
+	Outcomes *MigrationOutcomes
 
 	// Config contains the documents of config's small collections as stored, by collection: settings,
 	// shards, databases, collections, tags, version. The documents of chunks are in the routing tables.

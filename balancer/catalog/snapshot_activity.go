@@ -75,14 +75,14 @@ type ReportedDrain struct {
 	Databases, Collections []string
 }
 
-// Outcomes counts the outcomes of the migrations since a time.
-type Outcomes struct {
+// MigrationOutcomes counts the outcomes of the migrations since a time.
+type MigrationOutcomes struct {
 	Since  time.Time
-	Counts []Outcome
+	Counts []MigrationOutcome
 }
 
-// Outcome is the number of migrations with the same outcome.
-type Outcome struct {
+// MigrationOutcome is the number of migrations with the same outcome.
+type MigrationOutcome struct {
 	// Error is the error that the donor has recorded, "aborted" if it gave no reason; empty for
 	// migrations that succeeded, which are counted together for all shards.
 	Error    string

@@ -69,7 +69,7 @@ func (r *PageReader) Table() (*RoutingTable, error) {
 	if r.Len() == 0 || string(r.last) >= end.encoded {
 		return nil, damagedError("%d chunks, which do not end at the greatest key", r.Len())
 	}
-	r.writer.finish([]byte(end.encoded), []byte(end.types))
+	r.writer.finishBlock([]byte(end.encoded), []byte(end.types))
 	return r.writer.table(r.pattern, r.epoch, r.timestamp), nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// AuditResult is what an audit found in samples of the documents.
-type AuditResult struct {
+// AuditSummary is what an audit found in samples of the documents.
+type AuditSummary struct {
 	Findings []placement.Finding
 	// Unread names what could not be read or kept changing, with the reasons.
 	Unread []string

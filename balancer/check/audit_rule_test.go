@@ -10,20 +10,20 @@ import (
 )
 
 func auditCases() []ruleCase {
-	audited := func(a *check.AuditResult, why string) *cluster {
+	audited := func(a *check.AuditSummary, why string) *cluster {
 		c := newCluster()
 		c.audited, c.unaudited = a, why
 		return c
 	}
-	found := &check.AuditResult{Findings: []placement.Finding{
+	found := &check.AuditSummary{Findings: []placement.Finding{
 		{Kind: placement.Orphan, Namespace: "x.y", Shards: []catalog.ShardID{"a"}, Count: 5, Text: "5 documents are left on a"},
 		{Kind: placement.ChunkGap, Namespace: "x.z", Count: 1, Text: "no chunk has some keys"},
 	}}
 	return []ruleCase{
-		{"nothing", "audit", "", nil, audited(&check.AuditResult{}, ""), "passed"},
+		{"nothing", "audit", "", nil, audited(&check.AuditSummary{}, ""), "passed"},
 		{"findings", "audit", "", nil, audited(found, ""), "failed; critical x.ya 5; critical x.z 1"},
 		{"as many as may be", "audit", "5", nil, audited(found, ""), "passed"},
-		{"not all was seen", "audit", "", nil, audited(&check.AuditResult{Unread: []string{"a shard"}}, ""), "unknown; unknown"},
+		{"not all was seen", "audit", "", nil, audited(&check.AuditSummary{Unread: []string{"a shard"}}, ""), "unknown; unknown"},
 		{"a file", "audit", "", nil, newCluster(), "unknown; unknown"},
 		{"refused", "audit", "", nil, audited(nil, "not allowed"), "unknown; unknown"},
 	}

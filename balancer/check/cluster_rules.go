@@ -61,7 +61,7 @@ func (rr *ruleRun) checkMoves() {
 		return
 	}
 	type pair struct{ from, to catalog.ShardID }
-	failed, worst := map[pair]int64{}, map[pair]catalog.Outcome{}
+	failed, worst := map[pair]int64{}, map[pair]catalog.MigrationOutcome{}
 	var pairs []pair
 	for _, o := range diagnosis.OutcomesSince(rr.Snapshot, rr.Time().Add(-rr.policy.FailureSpan)) {
 		if o.Error == "" {

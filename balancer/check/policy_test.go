@@ -77,7 +77,7 @@ func matches(pattern, text []rune) bool {
 // TestNeeds: a policy needs what its rules need and nothing else.
 func TestNeeds(t *testing.T) {
 	for words, want := range map[string]check.Need{
-		"compliant": check.BalanceStatuses, "jumbo": check.ChunkCounts, "shards,moves": check.Reachability | check.Outcomes,
+		"compliant": check.BalanceStatuses, "jumbo": check.ChunkCounts, "shards,moves": check.Reachability | check.MigrationOutcomes,
 		"collections": 0, "window": check.Tables,
 	} {
 		p := check.Default()

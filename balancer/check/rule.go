@@ -34,7 +34,7 @@ const (
 	Sizes                               // data by shard
 	BalancerSwitches                    // when the balancer was turned on or off
 	Rounds                              // the newest balancer rounds
-	Outcomes                            // how migrations ended
+	MigrationOutcomes                   // how migrations ended
 	Zones                               // ranges of zones
 	Drains                              // remaining data on draining shards
 	RunningReshardings                  // running reshardings
@@ -62,7 +62,7 @@ func Rules() []Rule {
 		{"rounds", "rounds that may fail of the last five", diagnosis.Warning,
 			countQuantity(0), counts, true, Rounds, (*ruleRun).checkRounds},
 		{"moves", "migrations that may fail from one shard to another", diagnosis.Warning,
-			countQuantity(0), counts, true, Outcomes, (*ruleRun).checkMoves},
+			countQuantity(0), counts, true, MigrationOutcomes, (*ruleRun).checkMoves},
 		{"compliant", "every collection is balanced", diagnosis.Warning,
 			Quantity{}, nil, true, BalanceStatuses, (*ruleRun).checkCompliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,

@@ -21,7 +21,7 @@ type Cluster struct {
 	MetadataUnsupported string
 	MetadataError       string
 	// Audit is the result of an audit; nil if no audit ran, for the reason in NotAuditedReason.
-	Audit            *AuditResult
+	Audit            *AuditSummary
 	NotAuditedReason string
 	// Advisories are the known bugs to check for; nil means those embedded in the program.
 	Advisories *advisory.List

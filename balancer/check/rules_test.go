@@ -22,7 +22,7 @@ type cluster struct {
 	catalog.SnapshotParts
 	found     []catalog.Inconsistency
 	unasked   string
-	audited   *check.AuditResult
+	audited   *check.AuditSummary
 	unaudited string
 	refused   string
 }
@@ -66,7 +66,7 @@ func newCluster(colls ...*catalog.CollectionState) *cluster {
 	c.Release, c.Version = catalog.Release80, "8.0.23"
 	c.Balancer.Mode = catalog.ModeFull
 	c.Config = map[string][]bson.Raw{}
-	c.Outcomes = &catalog.Outcomes{}
+	c.Outcomes = &catalog.MigrationOutcomes{}
 	c.Source.Kind = catalog.SourceLive
 	for _, id := range []catalog.ShardID{"a", "b"} {
 		c.Shards = append(c.Shards, catalog.ShardState{Shard: catalog.Shard{ID: id, Host: "rs/h"}})
@@ -194,7 +194,7 @@ func balancerCases(t *testing.T) []ruleCase {
 			}
 		})
 	}
-	moves := func(list ...catalog.Outcome) *cluster {
+	moves := func(list ...catalog.MigrationOutcome) *cluster {
 		return newCluster().with(func(p *catalog.SnapshotParts) { p.Outcomes.Counts = list })
 	}
 	return []ruleCase{
@@ -215,12 +215,12 @@ func balancerCases(t *testing.T) []ruleCase {
 		{"two failed, two are fine", "rounds", "2", nil, rounds(2), "passed"},
 		{"not allowed", "rounds", "", nil, rounds(0).gap("actionlog", ""), "unknown; unknown"},
 
-		{"all succeeded", "moves", "", nil, moves(catalog.Outcome{Count: 7}), "passed"},
-		{"one failed", "moves", "", nil, moves(catalog.Outcome{Error: "x", From: "a", To: "b", Count: 1}),
+		{"all succeeded", "moves", "", nil, moves(catalog.MigrationOutcome{Count: 7}), "passed"},
+		{"one failed", "moves", "", nil, moves(catalog.MigrationOutcome{Error: "x", From: "a", To: "b", Count: 1}),
 			"failed; warning a 1"},
-		{"by pairs of shards", "moves", "3", nil, moves(catalog.Outcome{Error: "x", From: "a", To: "b", Count: 2},
-			catalog.Outcome{Error: "y", From: "a", To: "b", Count: 2},
-			catalog.Outcome{Error: "x", From: "b", To: "a", Count: 3}),
+		{"by pairs of shards", "moves", "3", nil, moves(catalog.MigrationOutcome{Error: "x", From: "a", To: "b", Count: 2},
+			catalog.MigrationOutcome{Error: "y", From: "a", To: "b", Count: 2},
+			catalog.MigrationOutcome{Error: "x", From: "b", To: "a", Count: 3}),
 			"failed; warning a 4"},
 		{"not allowed", "moves", "", nil, moves().gap("changelog", ""), "unknown; unknown"},
 	}

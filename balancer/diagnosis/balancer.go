@@ -175,11 +175,11 @@ func windowFindings(s *catalog.Snapshot) []Finding {
 	var f Finding
 	switch {
 	case s.Parts().Clock.Location == nil:
-		f = finding(WindowZoneUnknown, Scope{}, fmt.Sprintf(
+		f = finding(WindowTimeZoneUnknown, Scope{}, fmt.Sprintf(
 			"the balancing window is %s, because the config servers' logs do not show it: it %s",
 			s.WindowText(), openingText(opening, now)))
 	case !opening.IsExact():
-		f = finding(WindowZoneUnknown, Scope{}, fmt.Sprintf(
+		f = finding(WindowTimeZoneUnknown, Scope{}, fmt.Sprintf(
 			"the balancing window is %s, and daylight saving may have begun or ended since: it %s",
 			s.WindowText(), openingText(opening, now)))
 	default:

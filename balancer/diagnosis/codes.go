@@ -36,7 +36,7 @@ const (
 
 	DuplicateMachineIDs Code = "duplicateMachineIds"
 
-	WindowZoneUnknown Code = "windowZoneUnknown"
+	WindowTimeZoneUnknown Code = "windowZoneUnknown"
 
 	RoundsFailing     Code = "roundsFailing"
 	MigrationsFailing Code = "migrationsFailing"
@@ -223,7 +223,7 @@ func Definitions() []Definition {
 			"Preflight: the user lacks a privilege that a run needs.",
 			"Grant the role shardshEngine; load(\"shardsh:roles.js\") creates it, or brings it up to date."},
 		policyDefinition(WindowShut, Info, Balancer),
-		{WindowZoneUnknown, Info, Balancer,
+		{WindowTimeZoneUnknown, Info, Balancer,
 			"The balancer has a window in the local time of the config servers' primary, whose time zone is unknown.",
 			"Name the time zone with --time-zone (timeZone)."},
 		{RunsPaused, Info, Nobody,
@@ -308,8 +308,8 @@ func policyDefinition(code Code, severity Severity, actor Actor) Definition {
 	return Definition{code, severity, actor, info.Meaning, info.Remedy}
 }
 
-// Define returns what a code means; the zero Definition for an unknown code.
-func Define(code Code) Definition {
+// DefinitionOf returns what a code means; the zero Definition for an unknown code.
+func DefinitionOf(code Code) Definition {
 	for _, d := range Definitions() {
 		if d.Code == code {
 			return d
@@ -325,7 +325,7 @@ func NewFinding(code Code, scope Scope, sentence string, commands ...string) Fin
 
 // finding returns a finding with the severity and the actor of its definition.
 func finding(code Code, scope Scope, sentence string, commands ...string) Finding {
-	d := Define(code)
+	d := DefinitionOf(code)
 	return Finding{
 		Code: code, Severity: d.Severity, Actor: d.Actor, Scope: scope, Sentence: sentence, Commands: commands,
 	}

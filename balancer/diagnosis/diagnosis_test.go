@@ -230,8 +230,8 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("incomplete or out of order: %+v", d)
 		}
 		last = d.Severity
-		if Define(d.Code) != d {
-			t.Errorf("Define(%s) is %+v", d.Code, Define(d.Code))
+		if DefinitionOf(d.Code) != d {
+			t.Errorf("Define(%s) is %+v", d.Code, DefinitionOf(d.Code))
 		}
 	}
 	for code := range codes {
@@ -421,7 +421,7 @@ func TestOutcomes(t *testing.T) {
 	c := newCluster(t).migrated(time.Hour, "success", "").migrated(time.Hour, "success", "odd").
 		migrated(2*time.Hour, "aborted", "").
 		migrated(25*time.Hour, "success", "").migrated(time.Hour, "success", "")
-	want := []catalog.Outcome{
+	want := []catalog.MigrationOutcome{
 		{Count: 2},
 		{Error: "aborted", From: "a", To: "b", Count: 1},
 		{Error: "odd", From: "a", To: "b", Count: 1},
@@ -429,7 +429,7 @@ func TestOutcomes(t *testing.T) {
 	if got := OutcomesSince(c.snapshot(), noon.Add(-24*time.Hour)); !slices.Equal(got, want) {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
-	c.Outcomes = &catalog.Outcomes{Counts: want[:1]}
+	c.Outcomes = &catalog.MigrationOutcomes{Counts: want[:1]}
 	if got := OutcomesSince(c.snapshot(), noon); !slices.Equal(got, want[:1]) {
 		t.Errorf("got %+v, want what the reader counted", got)
 	}
@@ -515,7 +515,7 @@ func TestFindingsAreWellFormed(t *testing.T) {
 		d := Diagnose(s)
 		last := Critical
 		for _, f := range d.Findings {
-			def := Define(f.Code)
+			def := DefinitionOf(f.Code)
 			if def.Code == "" || f.Severity > def.Severity || f.Severity == 0 || f.Severity > last || f.Actor != def.Actor {
 				rt.Errorf("%+v against %+v", f, def)
 			}

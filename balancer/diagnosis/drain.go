@@ -41,8 +41,8 @@ type Drain struct {
 	// NotMarked says that the shard is not marked as draining, and that the Drain describes a draining
 	// that has not begun.
 	NotMarked bool
-	// LeftByRun says that a run of shardsh has left some of the collections in Disabled disabled.
-	LeftByRun bool
+	// DisabledByRun says that a run of shardsh has left some of the collections in Disabled disabled.
+	DisabledByRun bool
 }
 
 // DisabledCollection is a collection with disabled balancing, and the commands that enable it.
@@ -65,7 +65,7 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 			d.ForceCommands = append(d.ForceCommands, forcedMoves(c, shard.ID, s.Release())...)
 		case n == 0, hold == NotDisabled, hold == DisabledNoBalance && run != nil && run.Running:
 		case hold == DisabledNoBalance && run != nil:
-			d.LeftByRun, d.DisabledChunks = true, d.DisabledChunks+n
+			d.DisabledByRun, d.DisabledChunks = true, d.DisabledChunks+n
 		default:
 			d.Disabled = append(d.Disabled, DisabledCollection{c.Namespace, enableCommands(c.Collection, s.Release())})
 			d.DisabledChunks += n
@@ -115,7 +115,7 @@ func (d Drain) IsStuck() bool {
 
 // Commands returns the commands that an operator has to run before the shard is empty.
 func (d Drain) Commands() (list []string) {
-	if d.LeftByRun {
+	if d.DisabledByRun {
 		list = append(list, giveBackCommand)
 	}
 	for _, held := range d.Disabled {
@@ -151,7 +151,7 @@ func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Relea
 
 // forcedMove returns the command that moves a chunk regardless of its size.
 func forcedMove(r catalog.Release, ns, lower, upper string) string {
-	if !r.AtLeast(catalog.Release60) {
+	if !r.FCVAtLeast(catalog.Release60) {
 		return fmt.Sprintf("db.adminCommand({ moveChunk: %q, bounds: [%s, %s], to: <shard>, forceJumbo: true })",
 			ns, lower, upper)
 	}

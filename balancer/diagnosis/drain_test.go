@@ -60,7 +60,7 @@ func TestJumboChunksOfADrain(t *testing.T) {
 			t.Errorf("%s: %q, commands %q", tt.release, got, d.Commands())
 		}
 		first := `sh.moveRange("x.y", <shard>, {"k": 0}, {"k": MaxKey()}, { forceJumbo: true })`
-		if !tt.release.AtLeast(catalog.Release60) { // without moveRange
+		if !tt.release.FCVAtLeast(catalog.Release60) { // without moveRange
 			first = `db.adminCommand({ moveChunk: "x.y", bounds: [{"k": 0}, {"k": MaxKey()}], to: <shard>, forceJumbo: true })`
 		}
 		if tt.want != "" && d.Commands()[0] != first {

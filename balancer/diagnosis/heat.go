@@ -96,7 +96,7 @@ func hotChunkFindings(m *heat.Map, w heat.Weights, mean float64) (list []Finding
 	for _, c := range m.Chunks {
 		sum += w.Weigh(c.Load)
 	}
-	if m.Samples == m.Inserts { // the chunk of other operations is unknown
+	if m.Samples == m.InsertSamples { // the chunk of other operations is unknown
 		return nil
 	}
 	average := sum / float64(len(m.Chunks))
@@ -123,7 +123,7 @@ func StuckText(s heat.StuckShard, maps []heat.Map) string {
 	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.OfMean)
 	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
 	switch s.Why {
-	case heat.ObstacleKey:
+	case heat.ObstacleHotKey:
 		return fmt.Sprintf("%s: one shard key of %s, %s, has most of it, and no move helps%s", has, s.Namespace,
 			keyText(maps, s), advise)
 	case heat.ObstacleMonotonic:
@@ -146,7 +146,7 @@ func keyText(maps []heat.Map, s heat.StuckShard) string {
 
 // StuckLoadFindings returns findings about shards whose load cannot be evened out.
 func StuckLoadFindings(d heat.Decision, maps []heat.Map) (list []Finding) {
-	codes := map[heat.Obstacle]Code{heat.ObstacleKey: HotKey, heat.ObstacleMonotonic: MonotonicKey}
+	codes := map[heat.Obstacle]Code{heat.ObstacleHotKey: HotKey, heat.ObstacleMonotonic: MonotonicKey}
 	for _, s := range d.Stuck {
 		code, named := codes[s.Why]
 		if !named {

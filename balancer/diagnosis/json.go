@@ -29,7 +29,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingJSON{
 		f.Code, f.Severity.String(), f.Actor.String(), f.Scope, f.Sentence, f.Since, f.Due, f.Numbers, f.Commands,
 		f.InsteadOfWaiting,
-		Define(f.Code).Remedy,
+		DefinitionOf(f.Code).Remedy,
 	})
 }
 

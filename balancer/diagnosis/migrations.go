@@ -19,11 +19,11 @@ const FailureSpan = 10 * time.Minute
 // OutcomesSince counts the outcomes of the migrations since a time, successes first
 // (rules/03-helpers-examples-traps §6.1, rows 12 and 13). A Snapshot with counts in place of the change
 // log has counts since one fixed time only; OutcomesSince returns those.
-func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
+func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.MigrationOutcome {
 	if of := s.Parts().Outcomes; of != nil {
 		return of.Counts
 	}
-	counts := map[catalog.Outcome]int64{}
+	counts := map[catalog.MigrationOutcome]int64{}
 	for _, entry := range s.Parts().Changes {
 		if !entry.Time.After(since) {
 			continue
@@ -32,12 +32,12 @@ func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 			counts[outcomeKey(m)]++
 		}
 	}
-	var list []catalog.Outcome
+	var list []catalog.MigrationOutcome
 	for of, n := range counts {
 		of.Count = n
 		list = append(list, of)
 	}
-	slices.SortFunc(list, func(a, b catalog.Outcome) int {
+	slices.SortFunc(list, func(a, b catalog.MigrationOutcome) int {
 		return cmp.Or(strings.Compare(string(a.From), string(b.From)), strings.Compare(string(a.To), string(b.To)),
 			strings.Compare(a.Error, b.Error))
 	})
@@ -45,11 +45,11 @@ func OutcomesSince(s *catalog.Snapshot, since time.Time) []catalog.Outcome {
 }
 
 // outcomeKey returns the key under which ended migrations are counted together.
-func outcomeKey(m catalog.EndedMigration) catalog.Outcome {
+func outcomeKey(m catalog.EndedMigration) catalog.MigrationOutcome {
 	if m.Error == "" {
-		return catalog.Outcome{}
+		return catalog.MigrationOutcome{}
 	}
-	return catalog.Outcome{Error: m.Error, From: m.From, To: m.To}
+	return catalog.MigrationOutcome{Error: m.Error, From: m.From, To: m.To}
 }
 
 // migrationFindings returns findings about failed and running migrations.
@@ -89,7 +89,7 @@ func MigrationFinding(s *catalog.Snapshot, m catalog.ActiveMigration) Finding {
 
 // failingSince returns when the migrations between two shards began to fail in this way, without a
 // success since. It returns the zero time where only counts are known.
-func failingSince(s *catalog.Snapshot, of catalog.Outcome) (since time.Time) {
+func failingSince(s *catalog.Snapshot, of catalog.MigrationOutcome) (since time.Time) {
 	for _, entry := range slices.Backward(s.Parts().Changes) {
 		m, ended := entry.Migration()
 		switch {

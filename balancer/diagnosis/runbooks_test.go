@@ -97,7 +97,7 @@ func runbooks() map[Code]runbook {
 		LittleRoom: {see: "shardsh check" + onTheCluster + " --rules disk",
 			dont: "Don't delete files of the data directory. Don't compact in busy hours."},
 		PrivilegeMissing: {see: "shardsh doctor" + onTheCluster, dont: "Don't run it as root instead: the role has what it needs."},
-		WindowZoneUnknown: {see: whyCommand + " --time-zone Europe/Berlin",
+		WindowTimeZoneUnknown: {see: whyCommand + " --time-zone Europe/Berlin",
 			dont: "Don't move the window for it: the servers know their time."},
 		RunsPaused: {see: "shardsh history" + onTheCluster, do: "shardsh pause" + onTheCluster + " --end",
 			dont: "Don't end somebody else's pause during an incident: ask who has set it."},

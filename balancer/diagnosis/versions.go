@@ -55,14 +55,14 @@ func VersionFindings(s *catalog.Snapshot) (list []Finding) {
 		v.add(who, m.Version)
 	}
 	counts := MemberVersions(s)
-	if len(v.lines) > 1 {
-		slices.Sort(v.lines)
+	if len(v.releaseLines) > 1 {
+		slices.Sort(v.releaseLines)
 		who := "the " + v.components[0]
 		if last := len(v.components) - 1; last > 0 {
 			who = strings.Join(v.components[:last], ", ") + " and " + v.components[last]
 		}
 		list = append(list, finding(MixedVersions, Scope{},
-			who+" are of different releases: "+strings.Join(v.lines, " and ")+counts.bracketedText()))
+			who+" are of different releases: "+strings.Join(v.releaseLines, " and ")+counts.bracketedText()))
 	} else if f, differ := v.patchFinding(s); differ {
 		f.Sentence += counts.bracketedText()
 		list = append(list, f)
@@ -78,8 +78,8 @@ func VersionFindings(s *catalog.Snapshot) (list []Finding) {
 
 // versionCollector records which components run which release.
 type versionCollector struct {
-	components, lines []string
-	releases          []catalog.Release
+	components, releaseLines []string
+	releases                 []catalog.Release
 }
 
 func (v *versionCollector) add(who, version string) {
@@ -90,8 +90,8 @@ func (v *versionCollector) add(who, version string) {
 	if !slices.Contains(v.components, who) {
 		v.components = append(v.components, who)
 	}
-	if line := r.Line().String(); !slices.Contains(v.lines, line) {
-		v.lines = append(v.lines, line)
+	if line := r.Line().String(); !slices.Contains(v.releaseLines, line) {
+		v.releaseLines = append(v.releaseLines, line)
 	}
 	if !slices.Contains(v.releases, r) {
 		v.releases = append(v.releases, r)

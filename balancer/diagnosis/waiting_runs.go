@@ -9,9 +9,9 @@ import (
 // WaitingRunFindings says why runs of shardsh wait: a pause, or a change of the feature compatibility version.
 func WaitingRunFindings(s *catalog.Snapshot) (list []Finding) {
 	p := s.Parts()
-	if p.Pause != nil && p.Pause.Active {
-		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.Pause.String(), "shardsh pause --end")
-		f.Since = p.Pause.Since
+	if p.RunsPause != nil && p.RunsPause.Active {
+		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.RunsPause.String(), "shardsh pause --end")
+		f.Since = p.RunsPause.Since
 		list = append(list, f)
 	}
 	if p.Compatibility.Changing() {

@@ -45,7 +45,7 @@ var causeCodes = []Code{
 	SettingsUnreadable,
 	BalancerOff,
 	WindowShut,
-	WindowZoneUnknown,
+	WindowTimeZoneUnknown,
 	DuplicateMachineIDs,
 	RoundsFailing,
 	Resharding,

@@ -171,7 +171,7 @@ func evenOutCommands(s *catalog.Snapshot, c *catalog.CollectionState, zone strin
 		for chunk := range c.Table.OwnedChunks(from.Shard, catalog.Key{}, catalog.Key{}) {
 			if from.Shard != to.Shard && chunk.Jumbo != catalog.JumboTrue && c.Zones.ZoneOf(chunk.Min, chunk.Max) == zone {
 				bound := humanize.Literal(c.Pattern.Bound(chunk.Min))
-				if !s.Release().AtLeast(catalog.Release60) {
+				if !s.Release().FCVAtLeast(catalog.Release60) {
 					return []string{fmt.Sprintf("sh.moveChunk(%q, %s, %q)", c.Namespace, bound, string(to.Shard))}
 				}
 				return []string{fmt.Sprintf("sh.moveRange(%q, %q, %s)", c.Namespace, string(to.Shard), bound)}

@@ -182,7 +182,9 @@ func edits() []edit {
 		{"lease", func(p *catalog.SnapshotParts) {
 			p.Lease = &catalog.Lease{Doing: "drain s3", Host: "h", PID: 7, Running: true}
 		}, "run-started"},
-		{"pause", func(p *catalog.SnapshotParts) { p.Pause = &catalog.Pause{Reason: "backup", User: "ann", Active: true} }, "pause-set"},
+		{"pause", func(p *catalog.SnapshotParts) {
+			p.RunsPause = &catalog.RunsPause{Reason: "backup", User: "ann", Active: true}
+		}, "pause-set"},
 		{"blocked", collection("app.blocked", func(c *catalog.CollectionState) { c.PermitMigrations = false }),
 			"migrations-blocked app.blocked"},
 		{"resharding", collection("app.still", func(c *catalog.CollectionState) { c.Resharding = true }), "resharding-started app.still"},

@@ -119,7 +119,7 @@ func (d *differ) compareRuns() {
 			d.add(Change{Kind: RunStarted, New: is}, "running: %s", is)
 		}
 	}
-	before, now := pauseText(d.old.Pause), pauseText(d.new.Pause)
+	before, now := pauseText(d.old.RunsPause), pauseText(d.new.RunsPause)
 	if before != now {
 		if before != "" {
 			d.add(Change{Kind: PauseEnded, Old: before}, "not paused any more: %s", before)
@@ -137,7 +137,7 @@ func leaseText(l *catalog.Lease) string {
 	return l.Holder() + ", since " + humanize.Time(l.Since.UTC())
 }
 
-func pauseText(p *catalog.Pause) string {
+func pauseText(p *catalog.RunsPause) string {
 	if p == nil || !p.Active {
 		return ""
 	}

@@ -67,7 +67,8 @@ func metrics() []metric {
 			sampleMoves(func(e donorCounts) float64 { return float64(e.failures) })},
 		{"shardsh_time_to_balance_seconds", gauge, "How long balancing takes at least and at most (90 % range), and likely.",
 			sampleTimeToBalance},
-		{"shardsh_balance_reachable", gauge, "Whether the balancer will reach balance as things stand.", sampleReachable},
+		{"shardsh_balance_reachable", gauge, "Whether the balancer will reach balance as things stand.",
+			sampleBalanceReachable},
 		{"shardsh_balance_left_bytes", gauge, "Bytes that have to move until then.", sampleLeftBytes},
 		{"shardsh_shard_disk_size_bytes", gauge, "Size of the volume of a shard.",
 			sampleDisks(func(d catalog.Disk) int64 { return d.Total })},
@@ -218,7 +219,7 @@ func sampleTimeToBalance(r ClusterReading, sample func(float64, ...string)) {
 	}
 }
 
-func sampleReachable(r ClusterReading, sample func(float64, ...string)) {
+func sampleBalanceReachable(r ClusterReading, sample func(float64, ...string)) {
 	if r.Forecast != nil {
 		sample(machine.BoolValue(!r.Forecast.Never && !r.Forecast.AssumesBalancerOn))
 	}
@@ -281,7 +282,7 @@ func sampleLeaseExpires(r ClusterReading, sample func(float64, ...string)) {
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func sampleRunsPaused(r ClusterReading, sample func(float64, ...string)) {
-	p := r.Report.Result.Parts().Pause
+	p := r.Report.Result.Parts().RunsPause
 	sample(machine.BoolValue(p != nil && p.Active))
 }
 

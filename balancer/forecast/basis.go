@@ -56,7 +56,7 @@ func (b basis) sentences() (list []string) {
 
 // clockText names the time zone of the window, and the source of that information.
 func (b basis) clockText() string {
-	switch known := b.window.known; {
+	switch known := b.window.clock; {
 	case known.Location == nil:
 		return "a time zone that is unknown, as the config servers' logs do not show it (--time-zone, timeZone name it): " +
 			"the range goes from a window that has just opened to one that has just closed"

@@ -96,7 +96,7 @@ func (r ratios) slowdown(from, to catalog.ShardID) float64 {
 		return 1
 	}
 	const doubt = 1 // the ratio of the ends counts as much as one migration
-	prior := r.endsSlowdown(from, to)
+	prior := r.slowdownOfEnds(from, to)
 	own, known := r.pairs[[2]catalog.ShardID{from, to}]
 	if !known {
 		return prior
@@ -104,9 +104,9 @@ func (r ratios) slowdown(from, to catalog.ShardID) float64 {
 	return (own.weight*own.mean() + doubt*prior) / (own.weight + doubt)
 }
 
-// endsSlowdown returns the ratio that the ends of a link show on their fastest links: that of the
+// slowdownOfEnds returns the ratio that the ends of a link show on their fastest links: that of the
 // slower end.
-func (r ratios) endsSlowdown(from, to catalog.ShardID) (slower float64) {
+func (r ratios) slowdownOfEnds(from, to catalog.ShardID) (slower float64) {
 	if r.all.predicted == 0 {
 		return 1
 	}

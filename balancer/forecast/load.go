@@ -20,7 +20,7 @@ const (
 // choose, one after another. The run does not depend on the balancer's mode and window.
 func (o Options) forecastLoad(s *catalog.Snapshot) (Forecast, error) {
 	f := Forecast{Goal: o.Goal, At: s.BalancerTime()}
-	p, err := plan.Make(s, plan.Options{Goal: o.Goal, Maps: o.Maps, IgnoreWindow: true, Seed: o.Seed})
+	p, err := plan.Make(s, plan.Options{Goal: o.Goal, HeatMaps: o.HeatMaps, IgnoreWindow: true, Seed: o.Seed})
 	if err != nil {
 		return f, err
 	}

@@ -27,7 +27,7 @@ func Make(s *catalog.Snapshot, o Options) (Forecast, error) {
 	}
 	e := readEvidence(s)
 	first, last := s.ExtremeTimeZones()
-	k := balancerWindow{settings: s.Settings(), locations: []*time.Location{first, last}, known: s.Parts().Clock}
+	k := balancerWindow{settings: s.Settings(), locations: []*time.Location{first, last}, clock: s.Parts().Clock}
 	prepared, changed := o.prepare(s)
 	r := fitRates(e, sim.SnapshotCosts(s))
 	simulations, err := o.simulations(prepared, r)
@@ -236,7 +236,7 @@ func leftUnevenFindings(s *catalog.Snapshot, balanced []string) []diagnosis.Find
 // whole.
 func causeFindings(s *catalog.Snapshot, about diagnosis.Scope) (list []diagnosis.Finding) {
 	own := []diagnosis.Code{
-		diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowZoneUnknown, diagnosis.SettingsUnreadable,
+		diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowTimeZoneUnknown, diagnosis.SettingsUnreadable,
 	}
 	a := diagnosis.Why(s, about)
 	for _, f := range append(a.Causes, a.Symptoms...) {

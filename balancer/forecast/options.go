@@ -18,8 +18,8 @@ type Options struct {
 	// Goal is the goal of the forecast; the zero value is balance. Consolidation has no forecast,
 	// because no balancer does it.
 	Goal plan.Goal
-	// Maps show the distribution of the load, which the load goal needs.
-	Maps []heat.Map
+	// HeatMaps show the distribution of the load, which the load goal needs.
+	HeatMaps []heat.Map
 	// Seed seeds the models of unknown data. Equal seeds give equal forecasts.
 	Seed uint64
 	// Watch receives the progress of simulations, and may end the forecast with an error. It may be

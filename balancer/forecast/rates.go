@@ -77,7 +77,7 @@ func fitRates(e evidence, usual sim.Costs) rates {
 	}
 	copying, rest := newRatios(), newRatios()
 	for i := range fitIterations {
-		r.fit(e.moves, weights, copying.endsSlowdown, i > 0)
+		r.fit(e.moves, weights, copying.slowdownOfEnds, i > 0)
 		copying, rest = r.compareByLink(e.moves, weights)
 	}
 	r.measureScatter(e.moves, weights, func(m pastMigration) float64 {
@@ -119,7 +119,7 @@ func (r *rates) fit(
 	}
 	r.bytesPerSecond = 1 / math.Max(perByte, 1e-12)
 	r.waiting, r.otherSteps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
-	r.costs.Batch, r.costs.BatchBytes = 0, 0
+	r.costs.BatchTime, r.costs.BatchBytes = 0, 0
 	r.costs.Bandwidth, r.costs.MoveOverhead = int64(math.Max(1, r.bytesPerSecond)), r.waiting+r.otherSteps
 }
 

@@ -177,7 +177,7 @@ func (c *simulation) joinSpans() {
 // balancerWindow says when the balancer works.
 type balancerWindow struct {
 	settings catalog.Settings
-	known    catalog.BalancerClock
+	clock    catalog.BalancerClock
 	// locations are the candidates for the time zone of the window, in order. The first and the last
 	// are equal when the zone is known.
 	locations []*time.Location

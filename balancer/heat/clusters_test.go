@@ -115,7 +115,7 @@ func TestHotKeyIsCalledOne(t *testing.T) {
 		}
 		d := heat.Decide([]heat.Collection{{Map: m, ChunkBytes: w.average()}}, w.places, heat.Options{LoadKind: heat.ByMixed})
 		if !slices.ContainsFunc(d.Stuck, func(s heat.StuckShard) bool {
-			return s.Why == heat.ObstacleKey && s.Key.Equal(m.HotKeys[0].Key)
+			return s.Why == heat.ObstacleHotKey && s.Key.Equal(m.HotKeys[0].Key)
 		}) {
 			t.Errorf("%d: %v stuck of a key with %.2f of a shard's mean", i, d.Stuck, m.HotKeys[0].ShardShare)
 		}

@@ -66,10 +66,10 @@ type Obstacle string
 
 // The obstacles.
 const (
-	ObstacleKey       Obstacle = "hotKey"       // one key has the load
+	ObstacleHotKey    Obstacle = "hotKey"       // one key has the load
 	ObstacleMonotonic Obstacle = "monotonicKey" // all inserts go to the end of the key
 	ObstacleUnsampled Obstacle = "unsampled"    // no sample shows the keys of the load
-	ObstacleChunks    Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
+	ObstacleNoChunk   Obstacle = "noChunk"      // no chunk may move, because of its size, zone, free space or cool-down
 )
 
 // StuckShard is a shard that stays overloaded.
@@ -193,7 +193,7 @@ func (d *decider) markUnmovable() {
 	for _, s := range d.shards {
 		for _, p := range s.pieces {
 			if p.hotKeyLoad > 0 && least+p.hotKeyLoad > d.o.Trigger*d.mean {
-				p.unmovable = ObstacleKey
+				p.unmovable = ObstacleHotKey
 			}
 		}
 	}
@@ -279,7 +279,7 @@ const maxUnmovableShare = 0.9
 func (s *shardState) unmovableLoad() (sum float64) {
 	for _, p := range s.pieces {
 		switch p.unmovable {
-		case ObstacleKey:
+		case ObstacleHotKey:
 			sum += p.hotKeyLoad
 		case ObstacleMonotonic:
 			sum += p.load
@@ -317,7 +317,7 @@ func (d *decider) markStuck(s *shardState, why StuckShard) {
 
 // obstacle returns what keeps a shard from donating chunks.
 func (d *decider) obstacle(s *shardState) StuckShard {
-	why := StuckShard{Why: ObstacleChunks}
+	why := StuckShard{Why: ObstacleNoChunk}
 	if s.unplaced >= s.load-d.mean {
 		why.Why = ObstacleUnsampled
 	}
@@ -329,7 +329,7 @@ func (d *decider) obstacle(s *shardState) StuckShard {
 	}
 	if most != nil {
 		why.Namespace = d.namespace(most)
-		if most.unmovable != "" && why.Why == ObstacleChunks {
+		if most.unmovable != "" && why.Why == ObstacleNoChunk {
 			why.Why, why.Key = most.unmovable, most.hotKey
 		}
 	}

@@ -18,7 +18,7 @@ func byHand(t *testing.T, on map[catalog.ShardID][]float64) *heat.Map {
 		shard := heat.ShardHeat{Shard: id}
 		for _, load := range on[id] {
 			n := int64(len(m.Chunks))
-			m.Chunks = append(m.Chunks, heat.Chunk{Min: at(n), Max: at(n + 1), Shard: id, Load: heat.Load{Reads: load}})
+			m.Chunks = append(m.Chunks, heat.ChunkHeat{Min: at(n), Max: at(n + 1), Shard: id, Load: heat.Load{Reads: load}})
 			shard.Load.Reads += load
 			shard.Chunks++
 		}
@@ -78,7 +78,7 @@ func TestVolumesLimitMoves(t *testing.T) {
 		volumes := catalog.NewVolumes(snapshot(used), 0.9)
 		room := volumes.FreeBytes("s1")
 		d := heat.Decide(colls, places, heat.Options{LoadKind: heat.ByReads, Volumes: volumes})
-		if d.Moves() != moves || (moves == 0) != (len(d.Stuck) == 1 && d.Stuck[0].Why == heat.ObstacleChunks) {
+		if d.Moves() != moves || (moves == 0) != (len(d.Stuck) == 1 && d.Stuck[0].Why == heat.ObstacleNoChunk) {
 			t.Errorf("%d MB used: %d moves, stuck %v", used>>20, d.Moves(), d.Stuck)
 		}
 		if volumes.FreeBytes("s1") != room {

@@ -63,7 +63,7 @@ func roundStep(span time.Duration, parts int) time.Duration {
 func (c *Grid) addRanges(m *Map, n int) {
 	for i := range n {
 		chunks := m.Chunks[i*len(m.Chunks)/n : (i+1)*len(m.Chunks)/n]
-		hottest := slices.MaxFunc(chunks, func(a, b Chunk) int { return cmp.Compare(a.Samples, b.Samples) })
+		hottest := slices.MaxFunc(chunks, func(a, b ChunkHeat) int { return cmp.Compare(a.Samples, b.Samples) })
 		c.Ranges = append(c.Ranges, GridRange{Min: chunks[0].Min, Max: chunks[len(chunks)-1].Max, Chunks: len(chunks),
 			Shard: hottest.Shard, Shares: make([]float64, len(c.Samples))})
 	}

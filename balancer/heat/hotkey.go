@@ -59,7 +59,7 @@ const (
 )
 
 func (m *Map) findMonotonic(in Input) {
-	if m.Inserts < minMonotonicSamples || len(m.Chunks) < 2 {
+	if m.InsertSamples < minMonotonicSamples || len(m.Chunks) < 2 {
 		return
 	}
 	var first, last float64
@@ -72,7 +72,7 @@ func (m *Map) findMonotonic(in Input) {
 			last++
 		}
 	}
-	share := max(first, last) / float64(m.Inserts)
+	share := max(first, last) / float64(m.InsertSamples)
 	if share < minMonotonicShare {
 		return
 	}
@@ -80,7 +80,7 @@ func (m *Map) findMonotonic(in Input) {
 	if is.AtMax {
 		is.Shard = m.Chunks[len(m.Chunks)-1].Shard
 	}
-	is.Load = float64(m.Inserts) / max(1, m.Span.Seconds()) * share
+	is.Load = float64(m.InsertSamples) / max(1, m.Span.Seconds()) * share
 	if c, counted := in.ShardRates[is.Shard]; counted {
 		is.Load = c.Inserts * share
 	}

@@ -37,17 +37,17 @@ type Map struct {
 	Pattern   catalog.KeyPattern
 	// Counted says that the sums come from the shards' counters. Otherwise they come from the samples
 	// alone, and the real load may be a multiple.
-	Counted bool
-	Samples int
-	Inserts int // among the samples
-	Span    time.Duration
-	Total   Load
+	Counted       bool
+	Samples       int
+	InsertSamples int // among the samples
+	Span          time.Duration
+	Total         Load
 	// Scattered holds the shares of queries that go to all shards.
 	Scattered struct{ Reads, Writes float64 }
 	// ReadTime and WriteTime are averages.
 	ReadTime, WriteTime time.Duration
 	Shards              []ShardHeat
-	Chunks              []Chunk // sorted by key
+	Chunks              []ChunkHeat // sorted by key
 	HotKeys             []HotKey
 	Monotonic           *Monotonic
 }
@@ -67,8 +67,8 @@ type ShardHeat struct {
 	BusySecondsPerSecond float64
 }
 
-// Chunk is the load of a chunk.
-type Chunk struct {
+// ChunkHeat is the load of a chunk.
+type ChunkHeat struct {
 	Min, Max catalog.Key
 	Shard    catalog.ShardID
 	// Load is the load of the chunk, which would move with the chunk. A query of several chunks on one
@@ -125,9 +125,9 @@ func (m *Map) WeightsFor(by LoadKind) Weights {
 }
 
 // Hottest returns the chunks with most load, the hottest first.
-func (m *Map) Hottest(w Weights, n int) []Chunk {
+func (m *Map) Hottest(w Weights, n int) []ChunkHeat {
 	list := slices.Clone(m.Chunks)
-	slices.SortStableFunc(list, func(a, b Chunk) int { return cmp.Compare(w.Weigh(b.Load), w.Weigh(a.Load)) })
+	slices.SortStableFunc(list, func(a, b ChunkHeat) int { return cmp.Compare(w.Weigh(b.Load), w.Weigh(a.Load)) })
 	return list[:min(n, len(list))]
 }
 
@@ -152,7 +152,7 @@ type chunkRanges [][2]int
 // initMap sets the chunks and shards of the Map, without load.
 func (e *estimate) initMap() {
 	for c := range e.in.Table.All() {
-		e.m.Chunks = append(e.m.Chunks, Chunk{Min: c.Min, Max: c.Max, Shard: c.Shard})
+		e.m.Chunks = append(e.m.Chunks, ChunkHeat{Min: c.Min, Max: c.Max, Shard: c.Shard})
 	}
 	ids := slices.Clone(e.in.Shards)
 	for _, id := range e.in.Table.Owners() {
@@ -320,7 +320,7 @@ func (e *estimate) setScattered() {
 			every[s.Kind]++
 		}
 	}
-	e.m.Inserts = int(all[Insert])
+	e.m.InsertSamples = int(all[Insert])
 	if all[Read] > 0 {
 		e.m.Scattered.Reads = every[Read] / all[Read]
 	}

@@ -183,7 +183,7 @@ func notes(f Facts, best Candidate) (list []string) {
 		list = append(list, "these are the chunks of GridFS: {files_id: 1, n: 1} keeps a file together and serves all that "+
 			"drivers ask, and its unique index allows no hash; files_id grows, so new files go to one shard at a time")
 	}
-	if len(f.Current) > 0 && !f.Release.AtLeast(catalog.Release50) && !best.Key.Equal(f.Current) {
+	if len(f.Current) > 0 && !f.Release.FCVAtLeast(catalog.Release50) && !best.Key.Equal(f.Current) {
 		list = append(list, "before release 5.0 a collection can't be resharded: its documents have to be copied into "+
 			"another one")
 	}

@@ -96,7 +96,7 @@ func AdviseChunkSize(f Facts) ChunkSizeAdvice {
 		a.Verdict = fmt.Sprintf("%s: use chunks of %d MB (%d to %d MB are fine); now %d MB", f.Namespace, a.MB,
 			a.LowMB, a.HighMB, a.CurrentMB)
 	}
-	if len(a.Commands) > 0 && f.Release.AtLeast(catalog.Release60) {
+	if len(a.Commands) > 0 && f.Release.FCVAtLeast(catalog.Release60) {
 		a.Notes = append(a.Notes, "chunks that are there stay as they are: larger ones are cut as they move, and "+
 			"sh.defragment() merges smaller ones")
 	}
@@ -112,7 +112,8 @@ func mib(bytes float64) float64 { return bytes / (1 << 20) }
 func (f Facts) limitBySpread(b *bounds) {
 	share := float64(f.expectedBytes()) / float64(f.shards())
 	shown := humanize.Bytes(int64(share))
-	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.AtLeast(catalog.Release60) && most < maxMB {
+	if most := mib(share) * maxImbalance / policy.ImbalanceFactor; f.Release.FCVAtLeast(catalog.Release60) &&
+		most < maxMB {
 		b.requireAtMost(
 			math.Max(minAdvisedMB, most),
 			"a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
@@ -123,7 +124,7 @@ func (f Facts) limitBySpread(b *bounds) {
 			humanize.Percent(maxImbalance),
 			minAdvisedMB,
 		)
-	} else if f.Release.AtLeast(catalog.Release60) {
+	} else if f.Release.FCVAtLeast(catalog.Release60) {
 		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
 			shown, humanize.Percent(maxImbalance)))
 	}
@@ -192,7 +193,7 @@ func nearestPowerOfTwo(from, low, high int64) int64 {
 }
 
 // hasCollectionChunkSize reports whether a collection can have a chunk size of its own.
-func (f Facts) hasCollectionChunkSize() bool { return f.Release.AtLeast(catalog.Release60) }
+func (f Facts) hasCollectionChunkSize() bool { return f.Release.FCVAtLeast(catalog.Release60) }
 
 func (f Facts) chunkSizeCommands(mb int64) []string {
 	switch {

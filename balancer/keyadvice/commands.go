@@ -28,9 +28,9 @@ func commands(f Facts, c Candidate) []string {
 	case len(f.Current) == 0:
 		list = append(list, f.zoneRangeCommands(c.Key)...)
 		return append(list, fmt.Sprintf("sh.shardCollection(%s, %s)", ns, c.Key))
-	case c.Key.extends(f.Current) && f.Release.AtLeast(catalog.Release44):
+	case c.Key.extends(f.Current) && f.Release.FCVAtLeast(catalog.Release44):
 		return append(list, fmt.Sprintf("sh.refineCollectionShardKey(%s, %s)", ns, c.Key))
-	case f.Release.AtLeast(catalog.Release50):
+	case f.Release.FCVAtLeast(catalog.Release50):
 		return append(list, fmt.Sprintf("sh.reshardCollection(%s, %s)", ns, c.Key))
 	}
 	return nil

@@ -32,14 +32,15 @@ func (j *judge) explain(c *Candidate) {
 		add(outOfZoneFactor, "ranges are in zones by %s, and a key that does not begin with it knows no zones",
 			strings.Join(j.facts.ZoneFields, ", "))
 	}
-	c.parts = []scoreFactor{{c.spreadFactor, j.spreadText(*c)}, {c.writeFactor, j.growthText(*c)}, {c.queryFactor, j.queriesText(*c)}}
-	add(c.spreadFactor, "%s", c.parts[0].text)
+	c.scoreFactors = []scoreFactor{{c.spreadFactor, j.spreadText(*c)}, {c.writeFactor, j.growthText(*c)},
+		{c.queryFactor, j.queriesText(*c)}}
+	add(c.spreadFactor, "%s", c.scoreFactors[0].text)
 	if c.Missing >= 0.01 {
 		add(1, "%s of the documents lack a field of it, or have null there: to the key that is one value",
 			humanize.Percent(c.Missing))
 	}
-	add(c.writeFactor, "%s", c.parts[1].text)
-	add(c.queryFactor, "%s", c.parts[2].text)
+	add(c.writeFactor, "%s", c.scoreFactors[1].text)
+	add(c.queryFactor, "%s", c.scoreFactors[2].text)
 	if c.KeyUpdates > 0 {
 		add(1-c.KeyUpdates/2, "%s of the writes change the key of a document, which may move it to another shard",
 			humanize.Percent(c.KeyUpdates))
@@ -64,8 +65,8 @@ func (c Candidate) disadvantage(best Candidate) string {
 		return c.Drawback
 	}
 	least, text := sameRatio, ""
-	for i, p := range c.parts {
-		if ratio := p.factor / best.parts[i].factor; ratio < least {
+	for i, p := range c.scoreFactors {
+		if ratio := p.factor / best.scoreFactors[i].factor; ratio < least {
 			least, text = ratio, p.text
 		}
 	}

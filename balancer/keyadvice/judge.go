@@ -97,7 +97,7 @@ type Candidate struct {
 	mostCommonText string
 	queriesKnown   bool // whether the queries are known
 	fitsZones      bool
-	parts          []scoreFactor // factors of the score, with their texts; empty for an impossible key
+	scoreFactors   []scoreFactor // factors of the score, with their texts; empty for an impossible key
 	// Factors of the score: 1 for a perfect key.
 	spreadFactor, writeFactor, queryFactor float64
 }
@@ -151,7 +151,8 @@ func (c Candidate) grade(isolation float64) Grade {
 	switch {
 	case c.Impossible != "":
 		return Impossible
-	case len(c.BlockingIndexes) > 0, !c.fitsZones, c.spreadFactor < 0.4, c.writeFactor < 0.4, c.queriesKnown && isolation < 0.05:
+	case len(c.BlockingIndexes) > 0, !c.fitsZones, c.spreadFactor < 0.4, c.writeFactor < 0.4,
+		c.queriesKnown && isolation < 0.05:
 		return Poor
 	case c.spreadFactor < 0.75, c.writeFactor < 0.7, isolation < 0.4:
 		return Fair

@@ -70,7 +70,7 @@ func AdvisePresplit(f Facts, k ShardKey) Presplit {
 	case k[0].Hashed:
 		a.Commands = f.evenCommands(a)
 		a.Reasons = append(a.Reasons, "the key begins with a hash: its values are spread evenly, and split evenly")
-		if len(f.Current) == 0 && f.Docs == 0 && !f.Release.AtLeast(catalog.Release70) {
+		if len(f.Current) == 0 && f.Docs == 0 && !f.Release.FCVAtLeast(catalog.Release70) {
 			a.Notes = append(a.Notes, fmt.Sprintf("while it is empty, sh.shardCollection(%s, %s, false, {numInitialChunks: "+
 				"%d}) cuts it, too; later releases ignore that", humanize.TextLiteral(f.Namespace), k, a.Chunks))
 		}
@@ -119,7 +119,7 @@ func (f Facts) countChunks(a *Presplit) {
 		text = fmt.Sprintf("its future size is not given ({expect: \"500GB\"}): %d chunks a shard are enough to begin "+
 			"with",
 			MinChunksPerShard)
-	case f.Release.AtLeast(catalog.Release60) && full > MinChunksPerShard:
+	case f.Release.FCVAtLeast(catalog.Release60) && full > MinChunksPerShard:
 		a.PerShard = MinChunksPerShard
 		text += fmt.Sprintf("; from 6.0 on chunks may outgrow their size and are cut as they move, so that %d are enough "+
 			"for data to go everywhere at once", MinChunksPerShard)

@@ -67,7 +67,7 @@ func (p *proposer) add(k ShardKey) {
 }
 
 // allowsCompoundHashed reports whether a compound key may have a hashed field.
-func (f Facts) allowsCompoundHashed() bool { return f.Release.AtLeast(catalog.Release44) }
+func (f Facts) allowsCompoundHashed() bool { return f.Release.FCVAtLeast(catalog.Release44) }
 
 // bases returns the keys from which variants are derived.
 func (p *proposer) bases() (list []ShardKey) {

@@ -29,8 +29,9 @@ type column struct {
 }
 
 func newTable(s Sample) *sampleTable {
-	return &sampleTable{docs: s.Docs, arrival: s.Arrival, randomColumns: map[string]column{}, arrivalColumns: map[string]column{},
-		counted: map[string]counts{}, correlated: map[string]float64{}}
+	return &sampleTable{docs: s.Docs, arrival: s.Arrival, randomColumns: map[string]column{},
+		arrivalColumns: map[string]column{},
+		counted:        map[string]counts{}, correlated: map[string]float64{}}
 }
 
 // column returns the values of a field in the randomly drawn documents.

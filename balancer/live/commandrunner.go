@@ -31,20 +31,20 @@ func NewCommandRunner(client *mongo.Client) CommandRunner { return clientRunner{
 func WithInterceptor(
 	a CommandRunner, check func(database string, command bson.Raw) (reply bson.Raw, err error),
 ) CommandRunner {
-	return checkedRunner{a, check}
+	return interceptedRunner{a, check}
 }
 
-type checkedRunner struct {
+type interceptedRunner struct {
 	CommandRunner
-	check func(database string, command bson.Raw) (bson.Raw, error)
+	intercept func(database string, command bson.Raw) (bson.Raw, error)
 }
 
-func (c checkedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+func (c interceptedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	raw, err := bson.Marshal(command)
 	if err != nil {
 		return nil, err
 	}
-	if reply, err := c.check(database, raw); reply != nil || err != nil {
+	if reply, err := c.intercept(database, raw); reply != nil || err != nil {
 		return reply, err
 	}
 	return c.CommandRunner.RunCommand(ctx, database, command)

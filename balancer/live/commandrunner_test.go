@@ -106,7 +106,7 @@ func onLine(t *testing.T, topology string) func(*testing.T, *line) *mongo.Client
 // reads from an answer.
 func TestReadingOutlivesACut(t *testing.T) {
 	connect := onLine(t, variety)
-	look := live.ReaderOptions{Parts: live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses |
+	look := live.ReaderOptions{Parts: live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections | live.BalanceStatuses |
 		live.ChunkCounts | live.Sizes | live.BalancerSwitches | live.Zones | live.Databases | live.RunningMigrations}
 	for name, read := range map[string]func(context.Context, *mongo.Client) ([]string, error){
 		"look": func(ctx context.Context, c *mongo.Client) ([]string, error) {

@@ -107,7 +107,7 @@ func (c conformance) happen(t *testing.T) {
 	c.ok(t, "admin", e("balancerStart", 1))
 	c.ok(t, "admin", e("mockAdvance", 1_800_000)) // orphans are gone
 	c.ok(t, "shop", e("create", "plain"))
-	if c.release.AtLeast(catalog.Release80) {
+	if c.release.FCVAtLeast(catalog.Release80) {
 		c.ok(t, "admin", e("moveCollection", "shop.plain"), e("toShard", "c"))
 	}
 	if c.release.Defragments() {
@@ -167,7 +167,7 @@ func (c conformance) held(t *testing.T, got *catalog.Snapshot) {
 // shown is a chunk as its release shows it: since when it is where it is says the
 // history, before 7.0.
 func (c conformance) shown(chunk catalog.Chunk) catalog.Chunk {
-	if c.release.AtLeast(catalog.Release70) {
+	if c.release.FCVAtLeast(catalog.Release70) {
 		return chunk
 	}
 	if len(chunk.History) == 0 {
@@ -356,10 +356,10 @@ func (c conformance) check(t *testing.T, got *catalog.Snapshot) {
 		orders.Sizes["b"].Bytes == 0 {
 		t.Errorf("shop.orders: zones %v, sizes %v, reported %+v", orders.Zones.Ranges(), orders.Sizes, orders.Reported)
 	}
-	if d, _ := got.Shard("d"); !d.Draining || (d.Reported != nil) != c.release.AtLeast(catalog.Release83) {
+	if d, _ := got.Shard("d"); !d.Draining || (d.Reported != nil) != c.release.FCVAtLeast(catalog.Release83) {
 		t.Errorf("shard d %+v", d)
 	}
-	if plain := got.Collection("shop.plain"); (plain != nil) != c.release.AtLeast(catalog.Release80) || plain != nil &&
+	if plain := got.Collection("shop.plain"); (plain != nil) != c.release.FCVAtLeast(catalog.Release80) || plain != nil &&
 		(!plain.Unsplittable || plain.Sizes == nil) {
 		t.Errorf("shop.plain %+v", plain)
 	}

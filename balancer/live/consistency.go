@@ -39,7 +39,7 @@ func CheckMetadataConsistency(ctx context.Context, a CommandRunner, down bool) (
 		{Key: "checkMetadataConsistency", Value: int32(1)}, {Key: "checkIndexes", Value: true},
 	})
 	if isTimeExpired(err) && ctx.Err() == nil {
-		return nil, &NoAnswerError{limit, why}
+		return nil, &ShardTimeoutError{limit, why}
 	}
 	if err != nil {
 		return nil, ServerError(err)

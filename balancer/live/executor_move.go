@@ -30,7 +30,7 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 		return err
 	}
 	command := moveRangeCommand(coll.Pattern, m.Namespace, m.To, m.Min, m.Max)
-	if !d.routerRelease.AtLeast(catalog.Release60) {
+	if !d.routerRelease.FCVAtLeast(catalog.Release60) {
 		if !chunk.Min.Equal(m.Min) || !m.Max.IsZero() && !chunk.Max.Equal(m.Max) {
 			return staleError("no chunk of %s with these bounds", m.Namespace)
 		}
@@ -52,7 +52,7 @@ func (d *Executor) sendMove(ctx context.Context, command bson.D) error {
 
 // withComment adds the comment by which a move can be found among the operations of the servers.
 func (d *Executor) withComment(command bson.D) bson.D {
-	if d.comment != "" && d.routerRelease.AtLeast(catalog.Release44) {
+	if d.comment != "" && d.routerRelease.FCVAtLeast(catalog.Release44) {
 		command = append(command, bson.E{Key: "comment", Value: d.comment})
 	}
 	return command
@@ -137,7 +137,8 @@ func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a polic
 		return policy.ActionResult{Err: err}
 	}
 	size := integer(reply, "size")
-	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes || catalog.IsTruthyInJS(reply.Lookup("maxReached"))}
+	return policy.ActionResult{Size: size, MaxReached: size > a.MaxBytes ||
+		catalog.IsTruthyInJS(reply.Lookup("maxReached"))}
 }
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:

@@ -65,7 +65,7 @@ func unsupported(release catalog.Release) []string {
 	if !release.AutoMerges() {
 		names = append(names, "ActMergeAll")
 	}
-	if !release.AtLeast(catalog.Release80) {
+	if !release.FCVAtLeast(catalog.Release80) {
 		names = append(names, "MoveUnsharded")
 	}
 	return names

@@ -23,10 +23,10 @@ import (
 // MemberReader reads the load of the shards directly, not through the mongos: from their primaries, which
 // know the lag of their secondaries. A client for a shard is created at the first read of the shard.
 type MemberReader struct {
-	cluster      CommandRunner
-	settings     *options.ClientOptions
-	wanted       []pace.Quantity
-	configWanted []pace.Quantity // quantities wanted of the config servers
+	cluster       CommandRunner
+	clientOptions *options.ClientOptions
+	wanted        []pace.Quantity
+	configWanted  []pace.Quantity // quantities wanted of the config servers
 
 	mu      sync.Mutex
 	clients map[catalog.ShardID]*replicaSetClient
@@ -84,7 +84,7 @@ func IsLoginError(err error) bool {
 // config servers if quantities of these are wanted. The connections use the settings of the cluster's
 // client, such as user and TLS.
 func NewMemberReader(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *MemberReader {
-	m := &MemberReader{cluster: cluster, settings: settings, clients: map[catalog.ShardID]*replicaSetClient{}}
+	m := &MemberReader{cluster: cluster, clientOptions: settings, clients: map[catalog.ShardID]*replicaSetClient{}}
 	for _, q := range wanted {
 		if bare, config := q.WithoutConfig(); config {
 			m.configWanted = append(m.configWanted, bare)
@@ -230,7 +230,7 @@ func (m *MemberReader) clientFor(ctx context.Context, id catalog.ShardID, hosts 
 		_ = Disconnect(ctx, c.client) // nothing was written
 		delete(m.clients, id)
 	}
-	client, err := Connect(memberSettings(m.settings, hosts))
+	client, err := Connect(memberSettings(m.clientOptions, hosts))
 	if err != nil {
 		return nil, &MembersError{id, hosts, err}
 	}

@@ -19,7 +19,7 @@ func TestCancelledReadKeepsNoMembers(t *testing.T) {
 			cancel()
 		}
 		r := &reading{Reader: &Reader{source: noAnswers{}}}
-		r.options.MemberSettings = options.Client()
+		r.options.MemberClientOptions = options.Client()
 		r.parts.Shards = []catalog.ShardState{{Shard: catalog.Shard{ID: "a", Host: "rs/127.0.0.1:1"}}}
 		if err := r.startAskingMembers(ctx); err != nil {
 			t.Fatal(err)

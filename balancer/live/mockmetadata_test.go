@@ -131,12 +131,12 @@ func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapsho
 	p := s.Parts()
 	r = r.WithPatch(21) // as servers have one
 	p.Time = p.Time.Add(48 * time.Hour)
-	p.Release, p.Config, p.Changes, p.Actions, p.Lease, p.Pause, p.Members = r, nil, nil, nil, nil, nil, nil
+	p.Release, p.Config, p.Changes, p.Actions, p.Lease, p.RunsPause, p.Members = r, nil, nil, nil, nil, nil, nil
 	settings := catalog.DefaultSettingsOf(r)
 	settings.Mode = catalog.ModeOff // or the first round may split chunks
 	settings.Window, settings.SecondaryThrottle = p.Settings.Window, p.Settings.SecondaryThrottle
 	settings.MaxChunkSizeBytes = (1 + p.Settings.MaxChunkSizeBytes%1024) << 20
-	if r.AtLeast(catalog.Release83) && len(p.Settings.Days) > 0 {
+	if r.FCVAtLeast(catalog.Release83) && len(p.Settings.Days) > 0 {
 		settings.Days, settings.Window = p.Settings.Days, nil
 	}
 	p.Settings, p.Balancer.Mode = settings, settings.Mode

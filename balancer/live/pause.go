@@ -18,15 +18,17 @@ import (
 // pauseID is the _id of the pause of all runs, beside the leases.
 const pauseID = "pause"
 
-// PauseError says that runs are already paused.
-type PauseError struct{ Pause catalog.Pause }
+// AlreadyPausedError says that runs are already paused.
+type AlreadyPausedError struct{ Pause catalog.RunsPause }
 
-func (e *PauseError) Error() string { return "runs of shardsh are paused already: " + e.Pause.String() }
+func (e *AlreadyPausedError) Error() string {
+	return "runs of shardsh are paused already: " + e.Pause.String()
+}
 
-// SetPause pauses all runs of shardsh on a cluster for a time, by cluster time. While another pause is
-// active and replace is false, the error is a *PauseError.
-func SetPause(ctx context.Context, client *mongo.Client, reason string, duration time.Duration, replace bool,
-) (catalog.Pause, error) {
+// SetRunsPause pauses all runs of shardsh on a cluster for a time, by cluster time. While another pause is
+// active and replace is false, the error is a *AlreadyPausedError.
+func SetRunsPause(ctx context.Context, client *mongo.Client, reason string, duration time.Duration, replace bool,
+) (catalog.RunsPause, error) {
 	by := pauseByCurrentUser(ctx, client)
 	token := bson.NewObjectID()
 	ours := bson.D{
@@ -44,27 +46,27 @@ func SetPause(ctx context.Context, client *mongo.Client, reason string, duration
 		mongo.Pipeline{{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}}},
 		options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Raw()
 	if err != nil {
-		return catalog.Pause{}, pauseError("writing", err)
+		return catalog.RunsPause{}, pauseError("writing", err)
 	}
 	is := *parsePause(doc)
 	is.Active = true
 	if id, _ := doc.Lookup("token").ObjectIDOK(); id != token {
-		return is, &PauseError{is}
+		return is, &AlreadyPausedError{is}
 	}
 	return is, nil
 }
 
-// EndPause removes the pause and returns it; nil if there was none.
-func EndPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
+// EndRunsPause removes the pause and returns it; nil if there was none.
+func EndRunsPause(ctx context.Context, client *mongo.Client) (*catalog.RunsPause, error) {
 	return parseActivePause("writing", LeaseCollectionOf(client).FindOneAndDelete(ctx, activeFilter(pauseID)))
 }
 
-// ReadPause returns the pause; nil if there is none, or if it has ended.
-func ReadPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
+// ReadRunsPause returns the pause; nil if there is none, or if it has ended.
+func ReadRunsPause(ctx context.Context, client *mongo.Client) (*catalog.RunsPause, error) {
 	return parseActivePause("reading", LeaseCollectionOf(client).FindOne(ctx, activeFilter(pauseID)))
 }
 
-func parseActivePause(doing string, found *mongo.SingleResult) (*catalog.Pause, error) {
+func parseActivePause(doing string, found *mongo.SingleResult) (*catalog.RunsPause, error) {
 	doc, err := found.Raw()
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
@@ -83,16 +85,16 @@ func pauseError(doing string, err error) error {
 
 // parsePause parses a stored pause. The field running, if the query has computed it, says whether the
 // pause is active.
-func parsePause(doc bson.Raw) *catalog.Pause {
-	return &catalog.Pause{
+func parsePause(doc bson.Raw) *catalog.RunsPause {
+	return &catalog.RunsPause{
 		Reason: text(doc, "reason"), User: text(doc, "user"), Host: text(doc, "host"), Login: text(doc, "login"),
 		Since: date(doc, "since"), Until: date(doc, "expires"), Active: catalog.IsTruthyInJS(doc.Lookup("running")),
 	}
 }
 
 // pauseByCurrentUser returns the user of the operating system and the user of the cluster.
-func pauseByCurrentUser(ctx context.Context, client *mongo.Client) catalog.Pause {
-	who := catalog.Pause{User: "somebody", Host: NewHolder("").Host}
+func pauseByCurrentUser(ctx context.Context, client *mongo.Client) catalog.RunsPause {
+	who := catalog.RunsPause{User: "somebody", Host: NewHolder("").Host}
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who.User = u.Username
 	} else if name := os.Getenv("USER"); name != "" {

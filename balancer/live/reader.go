@@ -74,9 +74,9 @@ type ReaderOptions struct {
 	// ShardClient connects to a shard, for the part Deletions. The Reader does not disconnect the
 	// client. Nil skips the part.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
-	// MemberSettings are the settings of the cluster's client, for connections to members, for the part
+	// MemberClientOptions are the settings of the cluster's client, for connections to members, for the part
 	// MemberVersions. Nil skips the part.
-	MemberSettings *options.ClientOptions
+	MemberClientOptions *options.ClientOptions
 	// OnProgress, if set, is called with the progress of reading routing tables. It is never called
 	// concurrently.
 	OnProgress func(Progress)
@@ -166,7 +166,7 @@ type reading struct {
 	parts             catalog.SnapshotParts
 	shardTimeouts     shardTimeouts
 	awaitMembers      func() []catalog.Member // waits for the answers of members
-	probes            probeLimits
+	probeLimits       probeLimits
 	progress          progressCounter
 	reachabilityKnown bool // it is known which shards the router can reach
 	mu                sync.Mutex
@@ -199,26 +199,26 @@ func (r *reading) steps() []step {
 		{Disks, "disks", r.readDisks},
 		{Drains, "draining", r.readDrains},
 		{Databases, "databases", r.readDatabases},
-		{Collections | Statuses | ChunkCounts | Sizes, "collections", tables.readCollections},
+		{Collections | BalanceStatuses | ChunkCounts | Sizes, "collections", tables.readCollections},
 		{ChunkCounts, "chunks", r.readCounts},
 		{Zones, "tags", r.readZones},
 		{Routers, "mongos", r.readRouters},
 		{Sizes, "sizes", r.readSizes},
 		{Chunks, "collections", tables.readSelectedTables},
 		{ReusableSpace, "reusable storage", r.readReusableSpace},
-		{Logs, "logs", logs.readLogs},
+		{ConfigLogs, "logs", logs.readLogs},
 		{Rounds, "actionlog", logs.readRounds},
 		{BalancerSwitches, "actionlog", logs.readLastSwitch},
-		{Outcomes, "changelog", logs.countOutcomes},
+		{MigrationOutcomes, "changelog", logs.countOutcomes},
 		{Clock, "clock", r.readTimeZone},
 		{RunningMigrations | RunningReshardings, "operations", r.readActivity},
 		{Chunks, "collections", tables.readTablesWithOutlines},
 		{RecentMoves, "changelog", logs.readMoves},
-		{Leases, "lease", r.readLeases},
-		{Statuses, "balance", r.readStatuses},
+		{Leases, "lease", r.readLeaseAndPause},
+		{BalanceStatuses, "balance", r.readStatuses},
 		{Deletions, "rangeDeletions", r.readDeletionsAndVersions},
 		{ExplanationData, "causes", causes.readAll},
-		{Samples, "keys", r.readSamples},
+		{KeySamples, "keys", r.readSamples},
 		{MemberVersions, "members", r.collectVersions},
 	}
 }

@@ -30,7 +30,7 @@ func (r *reading) readActivity(ctx context.Context) error {
 			return err
 		}
 	}
-	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.AtLeast(catalog.Release50)
+	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.FCVAtLeast(catalog.Release50)
 	if r.wants(RunningMigrations) && before50 {
 		if err := r.readListedMigrations(ctx, &list); err != nil {
 			return err

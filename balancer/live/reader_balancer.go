@@ -80,18 +80,18 @@ func (r *reading) policiesSuffice() bool {
 
 // readStatuses reads whether the server considers each sharded collection balanced.
 func (r *reading) readStatuses(ctx context.Context) error {
-	if r.policiesSuffice() && (r.options.Required&Statuses == 0 || r.options.WantsTable != nil) {
+	if r.policiesSuffice() && (r.options.Required&BalanceStatuses == 0 || r.options.WantsTable != nil) {
 		return nil
 	}
 	list := r.selectedCollections()
-	if n := len(list); n > MaxStatusCollections && r.options.Required&Statuses == 0 {
+	if n := len(list); n > MaxStatusCollections && r.options.Required&BalanceStatuses == 0 {
 		if list = list[:MaxStatusCollections]; !r.wants(Chunks) { // the policies can decide instead
 			list = nil
 		}
 		r.addGap(catalog.Gap{What: "balance"}, fmt.Errorf("the server was asked about %d of %d collections only",
 			MaxStatusCollections, n))
 	}
-	var skipped atomic.Pointer[NoAnswerError]
+	var skipped atomic.Pointer[ShardTimeoutError]
 	defer func() {
 		if why := skipped.Load(); why != nil {
 			r.addGap(catalog.Gap{What: "balance"}, why) // one gap for all collections that were not asked
@@ -100,7 +100,7 @@ func (r *reading) readStatuses(ctx context.Context) error {
 	return inParallel(ctx, r.options.Parallel, list,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			gap := catalog.Gap{What: "balance", Namespace: c.Namespace}
-			if !r.parts.Release.ReportsCollectionStatus() && r.options.Required&Statuses == 0 {
+			if !r.parts.Release.ReportsCollectionStatus() && r.options.Required&BalanceStatuses == 0 {
 				if !r.wants(Chunks) { // the policies can decide instead
 					r.addGap(gap, errNoStatus)
 				}
@@ -110,19 +110,21 @@ func (r *reading) readStatuses(ctx context.Context) error {
 			if err == nil {
 				c.Reported = parseStatus(reply)
 			}
-			if why, ok := errors.AsType[*NoAnswerError](err); ok && why.Within == 0 && r.options.Required&Statuses == 0 {
+			if why, ok := errors.AsType[*ShardTimeoutError](err); ok && why.Within == 0 &&
+				r.options.Required&BalanceStatuses == 0 {
 				skipped.Store(why)
 				return nil
 			}
-			return r.gapOrError(ctx, Statuses, gap, err)
+			return r.gapOrError(ctx, BalanceStatuses, gap, err)
 		})
 }
 
 // parseStatus parses the reply of balancerCollectionStatus (rules/01-selection §7).
 func parseStatus(reply bson.Raw) *catalog.ReportedStatus {
 	r := &catalog.ReportedStatus{
-		Compliant: catalog.IsTruthyInJS(reply.Lookup("balancerCompliant")), Violation: text(reply, "firstComplianceViolation"),
-		Phase: text(reply, "details", "currentPhase"), RemainingChunks: -1,
+		Compliant: catalog.IsTruthyInJS(reply.Lookup("balancerCompliant")),
+		Violation: text(reply, "firstComplianceViolation"),
+		Phase:     text(reply, "details", "currentPhase"), RemainingChunks: -1,
 	}
 	r.ChunkSizeMB, _ = reply.Lookup("chunkSize").AsFloat64OK()
 	if left, err := reply.LookupErr("details", "progress", "remainingChunksToProcess"); err == nil {

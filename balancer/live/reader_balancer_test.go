@@ -43,7 +43,7 @@ func TestBalancerBefore34(t *testing.T) {
 		if err != nil || look.Parts().Balancer != tt.want {
 			t.Errorf("a look has %+v, %v", look.Parts().Balancer, err)
 		}
-		var works *apply.BalancerError
+		var works *apply.BalancerConflictError
 		if is := errors.As(apply.CheckBalancerIdle(whole, []string{"x.y"}, time.Hour), &works); is == tt.stopped {
 			t.Errorf("stopped is %v, and it works: %v", tt.stopped, is)
 		}

@@ -29,7 +29,7 @@ type causeReader struct{ *reading }
 // chunks and of zone ranges, and the amount of unsharded data.
 func (r causeReader) readAll(ctx context.Context) error {
 	suspects := r.suspects()
-	r.probes = newProbeLimits(len(suspects))
+	r.probeLimits = newProbeLimits(len(suspects))
 	err := inParallel(ctx, r.options.Parallel, suspects,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			for _, probe := range []struct {
@@ -37,7 +37,8 @@ func (r causeReader) readAll(ctx context.Context) error {
 				read func(context.Context, *catalog.CollectionState) error
 			}{{"indexes", r.checkIndexes}, {"jumbo chunks", r.probeJumboChunks}, {"ranges of zones", r.probeZoneContents}} {
 				err := probe.read(ctx, c)
-				if err := r.gapOrError(ctx, ExplanationData, catalog.Gap{What: probe.what, Namespace: c.Namespace}, err); err != nil {
+				if err := r.gapOrError(ctx, ExplanationData, catalog.Gap{What: probe.what, Namespace: c.Namespace},
+					err); err != nil {
 					return err
 				}
 			}

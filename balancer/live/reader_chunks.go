@@ -96,10 +96,10 @@ func (r *tableReading) readChunks(ctx context.Context, p catalog.KeyPattern, q q
 	})
 }
 
-// readFlags reads data that change without a new version: jumbo flags, and the sizes that a
+// readUnversioned reads data that change without a new version: jumbo flags, and the sizes that a
 // defragmentation stores or removes (rules/02-migration-and-metadata §6.3). For that, the config server
 // scans all chunks of the collection.
-func (r *tableReading) readFlags(ctx context.Context, t *collectionRead) error {
+func (r *tableReading) readUnversioned(ctx context.Context, t *collectionRead) error {
 	flagged, err := r.readChunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
 	if err != nil {
 		return err

@@ -76,7 +76,8 @@ func parseEntry(doc bson.Raw) catalog.Collection {
 	if key, ok := doc.Lookup("key").DocumentOK(); ok {
 		c.Pattern, _ = catalog.ParseKeyPattern(key)
 	}
-	c.NoBalance, c.Unsplittable = catalog.IsTruthyInJS(doc.Lookup("noBalance")), catalog.IsTruthyInJS(doc.Lookup("unsplittable"))
+	c.NoBalance, c.Unsplittable = catalog.IsTruthyInJS(doc.Lookup("noBalance")),
+		catalog.IsTruthyInJS(doc.Lookup("unsplittable"))
 	c.AllowMigrations = !catalog.IsFalse(doc.Lookup("allowMigrations"))
 	c.PermitMigrations = !catalog.IsFalse(doc.Lookup("permitMigrations"))
 	c.NoChunkOperations = catalog.IsFalse(doc.Lookup("allowChunkOperations"))
@@ -212,7 +213,7 @@ func (r *tableReading) refresh(ctx context.Context, t *collectionRead) error {
 	if t.table != nil {
 		same, err := r.updateTable(ctx, t, t.table.Version().ChunkVersion)
 		if err == nil && t.fromOldSnapshot && r.wants(ChunkFlags) {
-			err = r.readFlags(ctx, t)
+			err = r.readUnversioned(ctx, t)
 		}
 		if err == nil {
 			t.unchanged, t.fromOldSnapshot = same, false

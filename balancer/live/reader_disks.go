@@ -23,7 +23,7 @@ func VolumesCommand() (database string, command bson.D) {
 // readDisksAndDeletions reads the volumes of the shards.
 func (r *reading) readDisks(ctx context.Context) error {
 	if r.unreachableText() != "" { // the mongos would wait for the shard
-		return &NoAnswerError{Why: r.unreachableText()}
+		return &ShardTimeoutError{Why: r.unreachableText()}
 	}
 	database, command := VolumesCommand()
 	reply, err := r.askShards(ctx, database, command)
@@ -93,7 +93,7 @@ func (r *reading) readReusableSpace(ctx context.Context) error {
 	return inParallel(ctx, r.options.Parallel, list, func(ctx context.Context, c *catalog.CollectionState) error {
 		gap := catalog.Gap{What: "reusable storage", Namespace: c.Namespace}
 		if slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
-			return r.gapOrError(ctx, ReusableSpace, gap, &NoAnswerError{Why: r.unreachableText()})
+			return r.gapOrError(ctx, ReusableSpace, gap, &ShardTimeoutError{Why: r.unreachableText()})
 		}
 		return r.gapOrError(ctx, ReusableSpace, gap, r.readCollectionReusableSpace(ctx, c))
 	})
@@ -188,7 +188,8 @@ func (v *VolumeReader) Read(ctx context.Context, namespaces []string) (*catalog.
 		}).Read(ctx)
 	}
 	return NewCommandReader(v.commands, ReaderOptions{
-		Parts: Shards | Disks | Collections | Sizes | LegacySizes | ReusableSpace, Required: Shards | Disks | Collections | Sizes,
+		Parts: Shards | Disks | Collections | Sizes | LegacySizes | ReusableSpace, Required: Shards | Disks | Collections |
+			Sizes,
 		// With a release before 6.0, the Reader does not compute the sizes of all collections to get
 		// those of a few.
 		Namespaces: namespaces, Release: catalog.Release50, MaxWait: volumesTimeout,

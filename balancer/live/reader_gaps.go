@@ -13,7 +13,7 @@ import (
 // describeGap returns a gap with its reason.
 func describeGap(g catalog.Gap, err error) catalog.Gap {
 	g.Reason = ShortenUnauthorized(err.Error())
-	g.Down = errors.As(err, new(*NoAnswerError))
+	g.Down = errors.As(err, new(*ShardTimeoutError))
 	code, ok := mongoerr.CodeOf(ServerError(err))
 	if !ok {
 		return g
@@ -39,7 +39,7 @@ func isShardDown(err error) bool {
 
 // isUnanswered reports whether a shard did not answer, either according to a mongos, or because the
 // command took too long.
-func isUnanswered(err error) bool { return isShardDown(err) || errors.As(err, new(*NoAnswerError)) }
+func isUnanswered(err error) bool { return isShardDown(err) || errors.As(err, new(*ShardTimeoutError)) }
 
 // isRefused reports whether a server answered with an error.
 func isRefused(err error) bool {

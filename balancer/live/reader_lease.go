@@ -20,9 +20,9 @@ var jobGraceExpr = bson.D{{Key: "$cond", Value: bson.A{
 	int64(5 * time.Minute / time.Millisecond), int64(0),
 }}}
 
-// readLeases reads the lease of shardsh, if there is one. If the user may not read it, or the servers
+// readLeaseAndPause reads the lease of shardsh, if there is one. If the user may not read it, or the servers
 // are too old for the query, the Snapshot has none.
-func (r *reading) readLeases(ctx context.Context) error {
+func (r *reading) readLeaseAndPause(ctx context.Context) error {
 	docs, err := r.listFromShards(ctx, firstShardTimeout,
 		query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{
 			{{Key: "$set", Value: bson.D{{Key: "running", Value: bson.D{
@@ -45,7 +45,7 @@ func (r *reading) readLeases(ctx context.Context) error {
 			continue
 		}
 		if text(doc, "_id") == pauseID {
-			r.parts.Pause = parsePause(doc)
+			r.parts.RunsPause = parsePause(doc)
 		}
 		if text(doc, "_id") != engineLease {
 			continue

@@ -35,7 +35,7 @@ func (r logReading) readLogs(ctx context.Context) error {
 		{"actionlog", old.Actions, &r.parts.Actions},
 	} {
 		entries, err := r.readLog(ctx, log.name, log.old)
-		if err := r.gapOrError(ctx, Logs, catalog.Gap{What: log.name}, err); err != nil {
+		if err := r.gapOrError(ctx, ConfigLogs, catalog.Gap{What: log.name}, err); err != nil {
 			return err
 		}
 		*log.to = entries
@@ -162,9 +162,9 @@ func (r logReading) countOutcomes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.parts.Outcomes = &catalog.Outcomes{Since: since}
+	r.parts.Outcomes = &catalog.MigrationOutcomes{Since: since}
 	for _, doc := range slices.Concat(good, bad) {
-		r.parts.Outcomes.Counts = append(r.parts.Outcomes.Counts, catalog.Outcome{
+		r.parts.Outcomes.Counts = append(r.parts.Outcomes.Counts, catalog.MigrationOutcome{
 			Error: text(doc, "_id", "msg"), From: catalog.ShardID(text(doc, "_id", "from")),
 			To: catalog.ShardID(text(doc, "_id", "to")), Count: integer(doc, "count"),
 		})

@@ -35,7 +35,7 @@ type cachedMembers struct {
 // concurrently with the rest of the read. A member that does not answer is not a gap: firewalls often
 // block such connections.
 func (r *reading) startAskingMembers(ctx context.Context) error {
-	if r.options.MemberSettings == nil {
+	if r.options.MemberClientOptions == nil {
 		return nil
 	}
 	if k := r.memberCache.Load(); k != nil && r.old != nil && r.parts.Time.Sub(k.readAt) < memberCacheTTL {
@@ -58,7 +58,7 @@ func (r *reading) startAskingMembers(ctx context.Context) error {
 	}
 	at := r.parts.Time
 	all.Go(func() {
-		askMembers(ctx, r.options.MemberSettings, list)
+		askMembers(ctx, r.options.MemberClientOptions, list)
 		if ctx.Err() == nil { // else members were not asked, or have not answered, only because the read ended
 			r.memberCache.Store(&cachedMembers{slices.Clone(list), at})
 		}

@@ -36,7 +36,7 @@ func withMembers(t *testing.T, version string, away ...string) (
 	client := mocktest.Connect(t, rs, func(o *options.ClientOptions) {
 		settings = options.Client().SetDialer(cut{o.Dialer, away})
 	})
-	reader := live.NewReader(client, live.ReaderOptions{MemberSettings: settings})
+	reader := live.NewReader(client, live.ReaderOptions{MemberClientOptions: settings})
 	do := func(doc bson.D) {
 		if err := client.Database("admin").RunCommand(t.Context(), doc).Err(); err != nil {
 			t.Fatal(err)

@@ -30,17 +30,17 @@ const (
 	CollectionSizes                     // with Sizes: a $collStats for each unsharded collection; all if a shard is down
 	Rounds                              // the newest rounds in config.actionlog
 	BalancerSwitches                    // when the balancer was last switched on or off, in config.actionlog
-	Outcomes                            // migrations in config.changelog, counted by the server: two commands
+	MigrationOutcomes                   // migrations in config.changelog, counted by the server: two commands
 	RecentMoves                         // the newest migrations in config.changelog
-	Logs                                // the last day of config.changelog and config.actionlog, instead of the four above
+	ConfigLogs                          // the last day of config.changelog and config.actionlog, instead of the four above
 	RunningMigrations                   // $currentOp, and before 5.0 config.migrations and config.locks
 	RunningReshardings                  // $currentOp, config.reshardingOperations
-	Statuses                            // a balancerCollectionStatus for each sharded collection
+	BalanceStatuses                     // a balancerCollectionStatus for each sharded collection
 	Deletions                           // with Shards: range deletions, read from the shards
 	Leases                              // shardsh.leases
 	ExplanationData                     // with Chunks: data for explanations; several commands per collection and database
 	Compatibility                       // with Identity: the feature compatibility version
-	Samples                             // with Sizes and Chunks: the distribution of keys; a $sample per large collection
+	KeySamples                          // with Sizes and Chunks: the distribution of keys; a $sample per large collection
 	MemberVersions                      // with Shards: the versions of members, read from them, beside other parts
 )
 
@@ -53,13 +53,13 @@ const AllParts = ^Part(0)
 const DefaultParts = Identity | Compatibility | Version | Settings | Balancer | Clock | Shards | ShardSizes | Disks |
 	Reachability | Databases | Collections | Unsharded | Chunks | ChunkFlags | Zones | Routers | Sizes | LegacySizes |
 	CollectionSizes | BalancerSwitches |
-	Logs | RunningMigrations | RunningReshardings | Deletions | Leases | MemberVersions
+	ConfigLogs | RunningMigrations | RunningReshardings | Deletions | Leases | MemberVersions
 
 // DefaultPartsAndStatus is DefaultParts with the server's reports about balance and draining.
-const DefaultPartsAndStatus = DefaultParts | Statuses | Drains
+const DefaultPartsAndStatus = DefaultParts | BalanceStatuses | Drains
 
 // BalancerParts is DefaultParts without logs and volumes: the data that the balancer uses.
-const BalancerParts = DefaultParts &^ (Logs | BalancerSwitches | Disks)
+const BalancerParts = DefaultParts &^ (ConfigLogs | BalancerSwitches | Disks)
 
 // MapParts contains what a map of chunks shows.
 const MapParts = Identity | Compatibility | Settings | Shards | Reachability | Databases | Collections | Unsharded |

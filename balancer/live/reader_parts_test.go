@@ -55,7 +55,7 @@ func TestOverviewAgreesWithTheReader(t *testing.T) {
 		}
 		seen, err := live.NewCommandReader(live.NewCommandRunner(client), live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
-				live.Unsharded | live.Statuses | live.ChunkCounts | live.Zones | live.Rounds | live.Outcomes | live.RunningMigrations,
+				live.Unsharded | live.BalanceStatuses | live.ChunkCounts | live.Zones | live.Rounds | live.MigrationOutcomes | live.RunningMigrations,
 			Now: whole.Time(), OutcomeSpan: diagnosis.FailureSpan, Release: release,
 		}).Read(t.Context())
 		if err != nil {
@@ -92,7 +92,7 @@ func TestOverview(t *testing.T) {
 		var distribution []bson.Raw
 		seen, err := live.NewCommandReader(a, live.ReaderOptions{
 			Parts: live.Settings | live.Balancer | live.Shards | live.Drains | live.Databases | live.Collections |
-				live.Statuses | live.ChunkCounts | live.Zones | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations,
+				live.BalanceStatuses | live.ChunkCounts | live.Zones | live.Sizes | live.Rounds | live.MigrationOutcomes | live.RunningMigrations,
 			Now: time.Now(), OutcomeSpan: time.Hour, Release: release,
 			OnDocuments: func(of string, docs []bson.Raw) {
 				if of == "shardedDataDistribution" {
@@ -112,7 +112,7 @@ func TestOverview(t *testing.T) {
 		}
 		b, _ := seen.Shard("b")
 		told := b.Reported != nil
-		if !b.Draining || told != release.AtLeast(catalog.Release83) || told && b.Reported.Chunks != 2 {
+		if !b.Draining || told != release.FCVAtLeast(catalog.Release83) || told && b.Reported.Chunks != 2 {
 			t.Errorf("%s: shard %+v %+v", version, b, b.Reported)
 		}
 		p := seen.Parts()
@@ -215,9 +215,9 @@ func TestLooksAskForNoMore(t *testing.T) {
 		look live.ReaderOptions
 		want string
 	}{
-		{live.ReaderOptions{Parts: live.Collections | live.Statuses},
+		{live.ReaderOptions{Parts: live.Collections | live.BalanceStatuses},
 			"config.collections, balancerCollectionStatus x.y, balancerCollectionStatus x.z"},
-		{live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{"x.z"}}, "balancerCollectionStatus x.z"},
+		{live.ReaderOptions{Parts: live.BalanceStatuses, Namespaces: []string{"x.z"}}, "balancerCollectionStatus x.z"},
 		{live.ReaderOptions{Parts: live.Collections | live.ChunkCounts}, "config.collections, config.chunks"},
 		{live.ReaderOptions{Parts: live.Shards | live.Drains}, "config.shards"},
 		{live.ReaderOptions{Parts: live.Shards | live.Drains, Release: catalog.Release83},
@@ -226,7 +226,7 @@ func TestLooksAskForNoMore(t *testing.T) {
 			"config.shards, shardDrainingStatus"},
 		{live.ReaderOptions{Parts: live.Settings | live.Balancer | live.Zones | live.Databases},
 			"config.settings, balancerStatus, config.databases, config.tags"},
-		{live.ReaderOptions{Parts: live.Sizes | live.Rounds | live.Outcomes},
+		{live.ReaderOptions{Parts: live.Sizes | live.Rounds | live.MigrationOutcomes},
 			"$shardedDataDistribution, config.actionlog, config.changelog, config.changelog"},
 		{live.ReaderOptions{Parts: live.RunningMigrations}, "$currentOp, config.migrations, config.locks"},
 	} {
@@ -259,8 +259,8 @@ func TestErrorsOfALook(t *testing.T) {
 		gaps     []catalog.Gap
 	}{
 		{"config.collections", live.Collections, live.Collections, "reading collections: " + errRefused.Error(), nil},
-		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, live.AllParts, "reading balance of x.y: " + errRefused.Error(), nil},
-		{"balancerCollectionStatus x.y", live.Collections | live.Statuses, live.Collections, "",
+		{"balancerCollectionStatus x.y", live.Collections | live.BalanceStatuses, live.AllParts, "reading balance of x.y: " + errRefused.Error(), nil},
+		{"balancerCollectionStatus x.y", live.Collections | live.BalanceStatuses, live.Collections, "",
 			[]catalog.Gap{{What: "balance", Namespace: "x.y", Reason: errRefused.Error()}}},
 		{"balancerStatus", live.Balancer, live.AllParts, "reading balancer: " + errRefused.Error(), nil},
 		{"balancerStatus", live.Balancer, 0, "", []catalog.Gap{{What: "balancer", Reason: errRefused.Error()}}},

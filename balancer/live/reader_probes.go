@@ -13,7 +13,7 @@ import (
 func (r causeReader) probeJumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
 	for chunk := range c.Table.JumboChunks() {
-		if n++; n > r.probes.chunks {
+		if n++; n > r.probeLimits.chunks {
 			return nil
 		}
 		documents, bytes, err := r.measureRange(ctx, c, chunk.Min, chunk.Max, maxProbedDocs)
@@ -35,7 +35,7 @@ func (r causeReader) probeJumboChunks(ctx context.Context, c *catalog.Collection
 // probeZoneContents finds zone ranges that contain no document.
 func (r causeReader) probeZoneContents(ctx context.Context, c *catalog.CollectionState) error {
 	ranges := c.Zones.Ranges()
-	for _, z := range ranges[:min(len(ranges), r.probes.zones)] {
+	for _, z := range ranges[:min(len(ranges), r.probeLimits.zones)] {
 		documents, _, err := r.measureRange(ctx, c, z.Min, z.Max, 1)
 		if err != nil {
 			return err

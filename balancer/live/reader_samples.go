@@ -50,7 +50,7 @@ func (r *reading) readSamples(ctx context.Context) error {
 			_ = r.readSplitVectors(ctx, c, large[c])
 			return nil // plans without a sample say that they estimate
 		}
-		return r.gapOrError(ctx, Samples, catalog.Gap{What: "keys", Namespace: c.Namespace}, err)
+		return r.gapOrError(ctx, KeySamples, catalog.Gap{What: "keys", Namespace: c.Namespace}, err)
 	})
 }
 

@@ -38,7 +38,7 @@ func filled(t *testing.T, wrap func(wire.Handler) wire.Handler) conformance {
 
 func maxSampledKeys(t *testing.T, c conformance) *catalog.Snapshot {
 	t.Helper()
-	s, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.DefaultParts | live.Samples}).Read(t.Context())
+	s, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.DefaultParts | live.KeySamples}).Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func (r *reading) readSizes(ctx context.Context) error {
 	defer r.fillZeroSizes()
 	left := r.parts.Collections
-	if !r.wants(LegacySizes) || r.parts.Release.AtLeast(catalog.Release60) {
+	if !r.wants(LegacySizes) || r.parts.Release.FCVAtLeast(catalog.Release60) {
 		err := r.readDataDistribution(ctx)
 		old := r.wants(LegacySizes) && mongoerr.Is(ServerError(err), mongoerr.UnknownStage)
 		if down := r.wants(CollectionSizes) && isUnanswered(err); !old && !down {
@@ -32,7 +32,7 @@ func (r *reading) readSizes(ctx context.Context) error {
 	return inParallel(ctx, r.options.Parallel, left, func(ctx context.Context, c *catalog.CollectionState) error {
 		if slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
 			return r.gapOrError(ctx, Sizes, catalog.Gap{What: "sizes", Namespace: c.Namespace},
-				&NoAnswerError{Why: r.unreachableText()})
+				&ShardTimeoutError{Why: r.unreachableText()})
 		}
 		return r.gapOrError(ctx, Sizes, catalog.Gap{What: "sizes", Namespace: c.Namespace}, r.readCollStats(ctx, c))
 	})

@@ -204,7 +204,7 @@ func (r *tableReading) updateBatch(ctx context.Context, batch []*collectionRead)
 			t.outline = nil // the collection is read again
 		}
 		if err == nil && t.fromOldSnapshot && r.wants(ChunkFlags) {
-			err = r.readFlags(ctx, t)
+			err = r.readUnversioned(ctx, t)
 		}
 		t.fromOldSnapshot, t.unchanged = false, len(changed) == 0
 		if err := r.handleFailure(ctx, t, err); err != nil {

@@ -74,15 +74,15 @@ func isTimeExpired(err error) bool {
 	return mongoerr.Is(ServerError(err), mongoerr.MaxTimeMSExpired) || err != nil && mongo.IsTimeout(err)
 }
 
-// NoAnswerError says that shards did not answer a command in time, or that the command was not sent
+// ShardTimeoutError says that shards did not answer a command in time, or that the command was not sent
 // because the shards have not answered earlier commands.
-type NoAnswerError struct {
+type ShardTimeoutError struct {
 	Within time.Duration // zero: it was not sent
 	Why    string        // such as "shard b: …"; empty if it is not known
 }
 
 // Error names the shards, if they are known.
-func (e *NoAnswerError) Error() string {
+func (e *ShardTimeoutError) Error() string {
 	text := "not asked, because shards have not answered other commands"
 	if e.Within > 0 {
 		text = fmt.Sprintf("no answer in %s", e.Within)
@@ -116,7 +116,7 @@ func (r *reading) listFromShards(ctx context.Context, first time.Duration, q que
 func (r *reading) runWithinLimit(ctx context.Context, first time.Duration, send func(context.Context) error) error {
 	limit := r.shardTimeouts.nextLimit(first)
 	if limit == 0 {
-		return &NoAnswerError{Why: r.unreachableText()}
+		return &ShardTimeoutError{Why: r.unreachableText()}
 	}
 	waits, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -127,7 +127,7 @@ func (r *reading) runWithinLimit(ctx context.Context, first time.Duration, send 
 	}
 	r.shardTimeouts.recordEnd(limit, time.Since(began), err)
 	if isTimeExpired(err) {
-		return &NoAnswerError{Within: limit, Why: r.unreachableText()}
+		return &ShardTimeoutError{Within: limit, Why: r.unreachableText()}
 	}
 	return err
 }

@@ -39,7 +39,7 @@ func (c conformance) took(work func()) time.Duration {
 // a look waits for it some seconds in all, and says what it could not have and why.
 func TestLooksDoNotWaitForAShardThatIsDown(t *testing.T) {
 	for _, parts := range []live.Part{live.DefaultPartsAndStatus | live.ExplanationData, live.BalancerParts, live.Identity | live.Shards |
-		live.Collections | live.Statuses | live.Sizes | live.RunningMigrations} {
+		live.Collections | live.BalanceStatuses | live.Sizes | live.RunningMigrations} {
 		c := served(t, catalog.Release80, threeEvenChunks(40), asItIs)
 		c.ok(t, "admin", e("mockCrash", "b"))
 		var seen *catalog.Snapshot

@@ -198,7 +198,7 @@ func (s *StepExecutor) Do(ctx context.Context, c apply.Command) error {
 		command = mergeChunksCommand(c.Pattern, c.Namespace, c.Min, c.Max)
 	case plan.Move:
 		command = moveChunkCommand(c.Pattern, c.Namespace, c.To, c.Min, c.Max)
-		if s.executor.routerRelease.AtLeast(catalog.Release60) {
+		if s.executor.routerRelease.FCVAtLeast(catalog.Release60) {
 			upper := c.Max
 			if c.DonorChoosesEnd {
 				upper = catalog.Key{}

@@ -43,7 +43,7 @@ type Balancer struct {
 
 	loop           *balancer.Loop
 	driver         *balancer.EventDriver // on virtual time
-	runner         *loopGoroutine        // on real time
+	goroutine      *loopGoroutine        // on real time
 	scheduler      schedulerState
 	runningActions []*balancerAction // of all terms
 	// zoneScanFailed reports whether the last scan of the zones failed.

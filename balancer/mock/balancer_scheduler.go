@@ -256,8 +256,8 @@ func (b *Balancer) stopLoop() {
 	if b.driver != nil {
 		b.driver.Stop()
 	}
-	if b.runner != nil {
-		b.runner.stop()
+	if b.goroutine != nil {
+		b.goroutine.stop()
 	}
 }
 
@@ -291,10 +291,10 @@ func (b *Balancer) startEngine() {
 
 // runLoop starts the goroutine of a loop on real time.
 func (b *Balancer) runLoop(loop *balancer.Loop) {
-	before := b.runner
+	before := b.goroutine
 	ctx, stop := context.WithCancel(b.ctx)
-	b.runner = &loopGoroutine{stop: stop, done: make(chan struct{})}
-	done, joined := b.runner.done, make(chan struct{})
+	b.goroutine = &loopGoroutine{stop: stop, done: make(chan struct{})}
+	done, joined := b.goroutine.done, make(chan struct{})
 	b.joinMigrations(func() { close(joined) })
 	b.background.Go(func() {
 		defer close(done)

@@ -29,9 +29,9 @@ type Config struct {
 	Topology *Topology
 	// RealTime makes the cluster use real time instead of virtual time.
 	RealTime bool
-	// Pace makes virtual time advance on its own, by that factor faster than real time. With 0, time
+	// ClockSpeed makes virtual time advance on its own, by that factor faster than real time. With 0, time
 	// advances only with commands and waits.
-	Pace float64
+	ClockSpeed float64
 	// Start is the start of virtual time; zero means now.
 	Start time.Time
 	// Release is the release that the cluster emulates; zero means the current one.
@@ -138,7 +138,7 @@ func New(cfg Config) (*Cluster, error) {
 			return nil, fmt.Errorf("feature compatibility version: %w", err)
 		}
 	}
-	c.start(cfg.Pace)
+	c.start(cfg.ClockSpeed)
 	return c, nil
 }
 
@@ -170,7 +170,7 @@ func newCluster(cfg Config) *Cluster {
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
 	c.storage = &Storage{c: c, users: map[string][]byte{}}
 	c.clock.OnEventsRun = c.storage.queueChanges
-	c.clock.IsAnyNodeUnavailable = func() bool { return c.faults.hasUnavailableNodes() || c.failPoints.hasWaiting() }
+	c.clock.WaitMayNeverEnd = func() bool { return c.faults.hasUnavailableNodes() || c.failPoints.hasWaiting() }
 	return c
 }
 

@@ -32,7 +32,7 @@ func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns strin
 			l.setLimit(o.Key, v)
 		case string:
 			l.warnOnly = l.warnOnly || o.Key == "validationAction" && v == "warn"
-			l.lenient = l.lenient || o.Key == "validationLevel" && v != "strict"
+			l.moderate = l.moderate || o.Key == "validationLevel" && v != "strict"
 			if o.Key == "validationLevel" && v == "off" {
 				l.warnOnly = true
 			}
@@ -67,16 +67,16 @@ func (l *localCollection) trim() {
 
 // validation is the document validation of a collection. It can be used without the lock.
 type validation struct {
-	filter            *filter.Filter // nil to accept all documents
-	warnOnly, lenient bool
-	validatorDoc      bson.Raw
+	filter             *filter.Filter // nil to accept all documents
+	warnOnly, moderate bool
+	validatorDoc       bson.Raw
 }
 
 func (l *localCollection) validation() validation {
 	if l.validator == nil {
 		return validation{}
 	}
-	return validation{l.validator, l.warnOnly, l.lenient, l.validatorDoc()}
+	return validation{l.validator, l.warnOnly, l.moderate, l.validatorDoc()}
 }
 
 // validate checks a document with the collection's validator. The error code is 121. With
@@ -90,7 +90,7 @@ func (v validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 		ok, _ := v.filter.Tester(ctx)(doc) // a document for which the filter fails does not match
 		return ok
 	}
-	good := matches(doc) || v.lenient && before != nil && !matches(before)
+	good := matches(doc) || v.moderate && before != nil && !matches(before)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -229,7 +229,8 @@ func (c *Collections) checkNotView(ns string) error {
 
 // newFilledCollection returns a collection with the given documents. It fails with the cause of ctx when ctx
 // ends.
-func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
+func newFilledCollection(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec,
+	contents []bson.Raw) (
 	*store.Collection, error) {
 	docs := newStoreCollection(l, ns)
 	for _, spec := range indexes {

@@ -110,7 +110,7 @@ func (c *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern
 		return err
 	}
 	c.config.setTable(ns, table)
-	c.extendPendingBounds(ns, bounds)
+	c.extendBoundsOnShards(ns, bounds)
 	_, err = c.config.modify(configCollections, ns, func(doc *bson.D) {
 		c.config.setEntryVersion(doc, epoch, at)
 		setDocField(doc, "key", refined.Doc())
@@ -124,8 +124,8 @@ func (c *Collections) refine(coll catalog.Collection, refined catalog.KeyPattern
 	return nil
 }
 
-// extendPendingBounds extends the bounds of pending range deletions and of virtual data.
-func (c *Collections) extendPendingBounds(ns string, bounds refinement) {
+// extendBoundsOnShards extends the bounds of pending range deletions and of virtual data.
+func (c *Collections) extendBoundsOnShards(ns string, bounds refinement) {
 	extend := func(k *catalog.Key) {
 		if wider, err := bounds.extend(*k); err == nil {
 			*k = wider

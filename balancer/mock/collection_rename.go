@@ -233,7 +233,7 @@ func (c *Collections) Modify(ns string, changes, event bson.D, index *IndexChang
 			setDocField(&options, change.Key, change.Value)
 		}
 		like := newLocal(l.docs.Language, l.uuid, options, ns)
-		l.options, l.validator, l.warnOnly, l.lenient = options, like.validator, like.warnOnly, like.lenient
+		l.options, l.validator, l.warnOnly, l.moderate = options, like.validator, like.warnOnly, like.moderate
 		l.maxBytes, l.maxDocs = like.maxBytes, like.maxDocs
 		l.trim()
 	}

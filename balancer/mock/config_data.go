@@ -297,9 +297,9 @@ func (c *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
 func (c *ConfigDB) CheckSettings(doc bson.Raw) error {
 	balancerDoc := isValidBalancerDoc
 	switch {
-	case !c.release.AtLeast(catalog.Release60):
+	case !c.release.FCVAtLeast(catalog.Release60):
 		return nil
-	case !c.release.AtLeast(catalog.Release80):
+	case !c.release.FCVAtLeast(catalog.Release80):
 		balancerDoc = acceptAny
 	case c.installed.configRelease().ReadsDayWindows():
 		balancerDoc = func(doc bson.Raw) bool { return isValidBalancerDoc(withoutField(doc, "activeWindowDOW")) }

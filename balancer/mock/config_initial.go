@@ -31,7 +31,7 @@ func (tb topologyBuilder) createConfig() error {
 	for _, name := range initialConfigCollections() {
 		tb.c.config.Collection(name)
 	}
-	if tb.c.release.AtLeast(catalog.Release80) {
+	if tb.c.release.FCVAtLeast(catalog.Release80) {
 		for _, name := range extraConfigCollections80() {
 			tb.c.config.Collection(name)
 		}
@@ -49,7 +49,7 @@ func (tb topologyBuilder) createConfig() error {
 	if err := tb.c.config.fcv.create(tb.c.release); err != nil {
 		return err
 	}
-	if tb.c.release.AtLeast(catalog.Release70) {
+	if tb.c.release.FCVAtLeast(catalog.Release70) {
 		// The row with an empty namespace marks the time from which on the history is complete.
 		tb.c.log.writePlacement("", nil, tb.c.ids.Tick(), nil)
 	}

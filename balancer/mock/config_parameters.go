@@ -56,7 +56,7 @@ func clusterParameters() []clusterParameter {
 
 // Names returns the sorted names of the cluster parameters. They exist since 8.0.
 func (cp *ClusterParameters) Names() []string {
-	if !cp.release.AtLeast(catalog.Release80) {
+	if !cp.release.FCVAtLeast(catalog.Release80) {
 		return nil
 	}
 	var names []string
@@ -67,7 +67,7 @@ func (cp *ClusterParameters) Names() []string {
 }
 
 func (cp *ClusterParameters) find(name string) (clusterParameter, bool) {
-	if cp.release.AtLeast(catalog.Release80) {
+	if cp.release.FCVAtLeast(catalog.Release80) {
 		for _, p := range clusterParameters() {
 			if p.name == name {
 				return p, true
@@ -195,7 +195,7 @@ func (m *Membership) updateShardCountParameters() {
 
 // DefaultMaxTime returns the default time limit of reads; zero means no limit.
 func (cp *ClusterParameters) DefaultMaxTime() time.Duration {
-	if !cp.release.AtLeast(catalog.Release80) {
+	if !cp.release.FCVAtLeast(catalog.Release80) {
 		return 0
 	}
 	raw, _ := cp.config.doc(configParameters, parameterMaxTime)

@@ -207,7 +207,7 @@ func (rq *Request) CreateCollection(ns string, options bson.D) error {
 		return err
 	}
 	if rq.env.collections.Exists(ns) {
-		if rq.env.release.AtLeast(catalog.Release80) && rq.env.collections.hasSameOptions(ns, options) {
+		if rq.env.release.FCVAtLeast(catalog.Release80) && rq.env.collections.hasSameOptions(ns, options) {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)

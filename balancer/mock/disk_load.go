@@ -64,8 +64,9 @@ func (l *stateLoader) loadMeta(key, value []byte) error {
 func (st *Storage) storedState() disk.State {
 	given := st.c.ids.State()
 	return disk.State{
-		Time: st.c.clock.Now().UnixNano(), ClusterTime: given.Stamp, ObjectIDCount: int64(given.Counter), Term: st.c.balancer.term,
-		Process: given.Process, RandState: given.PCG, HadTwoShards: st.c.membership.hadTwoShards,
+		Time: st.c.clock.Now().UnixNano(), ClusterTime: given.Stamp, ObjectIDCount: int64(given.Counter),
+		Term:            st.c.balancer.term,
+		ObjectIDProcess: given.Process, RandState: given.PCG, HadTwoShards: st.c.membership.hadTwoShards,
 		Release:   st.c.release.String(),
 		Installed: st.c.installed.toStored(),
 	}
@@ -81,7 +82,8 @@ func (st *Storage) restoreState(s disk.State) error {
 	if err := st.c.installed.restore(s.Installed); err != nil {
 		return err
 	}
-	stored := ids.State{Stamp: s.ClusterTime, Counter: uint32(s.ObjectIDCount), Process: s.Process, PCG: s.RandState}
+	stored := ids.State{Stamp: s.ClusterTime, Counter: uint32(s.ObjectIDCount), Process: s.ObjectIDProcess,
+		PCG: s.RandState}
 	if err := st.c.ids.Restore(stored); err != nil {
 		return err
 	}

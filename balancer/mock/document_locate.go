@@ -236,7 +236,7 @@ func (r routerView) refreshAfterRefusal(ns string) {
 // countCreation counts the implicit creation of a collection.
 func (r routerView) countCreation() {
 	if r.cache != nil {
-		r.cache.CountCreation()
+		r.cache.CountStaleOnCreation()
 	}
 }
 

@@ -109,7 +109,7 @@ func (p Planter) DropIndex(id catalog.ShardID, ns, name string) error {
 func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error {
 	return p.withCollection(id, ns, func(l *localCollection) error {
 		made := newLocal(l.docs.Language, l.uuid, options, ns)
-		l.options, l.validator, l.warnOnly, l.lenient = options, made.validator, made.warnOnly, made.lenient
+		l.options, l.validator, l.warnOnly, l.moderate = options, made.validator, made.warnOnly, made.moderate
 		return nil
 	})
 }

@@ -38,7 +38,7 @@ type fcvRecord struct {
 
 // create writes the version of a new cluster.
 func (f *fcvRecord) create(r catalog.Release) error {
-	if !r.AtLeast(catalog.Release34) {
+	if !r.FCVAtLeast(catalog.Release34) {
 		return nil
 	}
 	return f.set(bson.D{{Key: "version", Value: r.Line().String()}})

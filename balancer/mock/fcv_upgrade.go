@@ -83,7 +83,7 @@ func (cp *ClusterParameters) fcv() string { return cp.config.fcv.version() }
 
 // isCopyingMetadata reports whether metadata is being copied to the shards.
 func (c *ConfigDB) isCopyingMetadata() bool {
-	if !c.installed.configRelease().Line().AtLeast(catalog.Release90) {
+	if !c.installed.configRelease().Line().FCVAtLeast(catalog.Release90) {
 		return false
 	}
 	target := c.fcv.target()

@@ -124,7 +124,7 @@ func (i *InstalledReleases) Install(on ServerSelector, r catalog.Release) error 
 // checkInstallable rejects releases whose servers would refuse to start with the cluster's data.
 func (i *InstalledReleases) checkInstallable(r catalog.Release) error {
 	own := i.defaults.release.Line()
-	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
+	if r.Line() != own && !(r.Line().FCVAtLeast(catalog.Release80) && own.FCVAtLeast(catalog.Release80)) {
 		return mongoerr.New(mongoerr.IllegalOperation, "a mock of release %s can't have servers of release %s", own, r.Line())
 	}
 	fcv, line := i.parameters.fcv(), r.Line().String()
@@ -144,8 +144,8 @@ func (i *InstalledReleases) hostsOf(on ServerSelector) ([]string, error) {
 		}
 	}
 	for _, m := range i.addresses.Members() {
-		if on == (ServerSelector{}) || on.ConfigServers && m.ID == configShard || on.Shard != "" &&
-			on.Shard == string(m.ID) ||
+		if on == (ServerSelector{}) || on.ConfigServers && m.Shard == configShard || on.Shard != "" &&
+			on.Shard == string(m.Shard) ||
 			on.Member == m.Host {
 			all = append(all, m.Host)
 		}
@@ -158,10 +158,10 @@ func (i *InstalledReleases) hostsOf(on ServerSelector) ([]string, error) {
 
 // MemberAddress is the address of a member of a shard or of the config server.
 type MemberAddress struct {
-	ID   catalog.ShardID
-	Set  string
-	Host string   // of the member
-	All  []string // of all members of its set; the first is the primary
+	Shard       catalog.ShardID
+	Set         string
+	Host        string   // of the member
+	MemberHosts []string // of all members of its set; the first is the primary
 }
 
 // Members returns the members of the shards and of the config server. The caller holds the lock.

@@ -9,9 +9,9 @@ import (
 // version, the matching of null on the server's release.
 func LanguageOf(r catalog.Release) expr.Language {
 	return expr.Language{
-		ArrayAccumulators: r.AtLeast(catalog.Release81),
-		CurrentDate:       r.AtLeast(catalog.Release82),
-		Operators83:       r.AtLeast(catalog.Release83),
+		ArrayAccumulators: r.FCVAtLeast(catalog.Release81),
+		CurrentDate:       r.FCVAtLeast(catalog.Release82),
+		Operators83:       r.FCVAtLeast(catalog.Release83),
 		NullInArrays:      r.YieldsNullsInArrays(),
 
 		RefusesEmptyGroupFields: r.RefusesEmptyGroupFields(),

@@ -13,19 +13,19 @@ import (
 // stepTimes holds the durations of the completed steps of a migration, on both sides.
 type stepTimes struct {
 	began            time.Time
-	donorAt          time.Time // the end of the donor's last step
+	donorStepEnded   time.Time // the end of the donor's last step
 	donor, recipient []time.Duration
 	times            [donorSteps + recipientSteps]time.Duration // the storage of both slices
 }
 
 func (s *stepTimes) begin(now time.Time) {
-	s.began, s.donorAt = now, now
+	s.began, s.donorStepEnded = now, now
 	s.donor, s.recipient = s.times[:0:donorSteps], s.times[donorSteps:donorSteps]
 }
 
 func (s *stepTimes) endDonorStep(now time.Time) {
-	s.donor = append(s.donor, now.Sub(s.donorAt))
-	s.donorAt = now
+	s.donor = append(s.donor, now.Sub(s.donorStepEnded))
+	s.donorStepEnded = now
 }
 
 // endRecipientSteps ends the recipient's steps up to n. Steps that the mock does not distinguish take no

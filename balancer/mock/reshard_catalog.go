@@ -37,7 +37,7 @@ func (r *resharding) clearEntry() {
 // enterState sets the state of the operation in its document, in the collection's entry and in the
 // change log.
 func (r *resharding) enterState(next reshardState) {
-	r.setState(next)
+	r.setAndLogState(next)
 	if docs, record, ok := r.findDocument(); ok {
 		if changed, err := bson.Marshal(r.doc()); err == nil {
 			_ = docs.Update(record, changed) // cannot fail: the _id is unchanged
@@ -63,8 +63,8 @@ func (r *resharding) enterState(next reshardState) {
 	}
 }
 
-// setState sets the state and logs the transition in the change log.
-func (r *resharding) setState(next reshardState) {
+// setAndLogState sets the state and logs the transition in the change log.
+func (r *resharding) setAndLogState(next reshardState) {
 	last := r.state
 	r.state = next
 	r.rs.log.writeChange(configShard, "resharding.coordinator.transition", r.request.Namespace, bson.D{
@@ -306,7 +306,7 @@ func (rs *Reshardings) dropResult(ns string) {
 	if docs, record, ok := kept.op.findDocument(); ok {
 		docs.Delete(record)
 	}
-	kept.op.setState(reshardDone)
+	kept.op.setAndLogState(reshardDone)
 }
 
 // userUUID returns the user-defined UUID of a request, nil if there is none.

@@ -48,8 +48,8 @@ type localCollection struct {
 	validator *filter.Filter // nil if there is none
 	// warnOnly accepts invalid documents with a warning. lenient allows documents that were invalid
 	// before to stay invalid.
-	warnOnly, lenient bool
-	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
+	warnOnly, moderate bool
+	maxBytes, maxDocs  int64 // of a capped collection; zero means no limit
 
 	// fileBytes is the size of the collection's file, which does not shrink when ranges are deleted.
 	fileBytes int64
@@ -298,7 +298,7 @@ func (ms *Migrations) CriticalSection(id catalog.ShardID) (lasts time.Duration, 
 		len(s.migration.steps.donor) != donorStepsBeforeCritical {
 		return 0, false
 	}
-	return ms.clock.Now().Sub(s.migration.steps.donorAt), true
+	return ms.clock.Now().Sub(s.migration.steps.donorStepEnded), true
 }
 
 // StatusSection returns the section of serverStatus for the migration in which a shard takes part, nil

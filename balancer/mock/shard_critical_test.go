@@ -11,7 +11,7 @@ import (
 func TestCriticalSectionOfDonors(t *testing.T) {
 	c := newInconsistent(t, catalog.Release90)
 	donor, receiver := c.shards["a"], c.shards["b"]
-	m := &migration{ms: c.Migrations(), donor: donor, recipient: receiver, steps: stepTimes{donorAt: c.clock.Now().Add(-3 * time.Second)}}
+	m := &migration{ms: c.Migrations(), donor: donor, recipient: receiver, steps: stepTimes{donorStepEnded: c.clock.Now().Add(-3 * time.Second)}}
 	for steps, want := range []time.Duration{0, 0, 0, 0, 3 * time.Second, 0} {
 		m.steps.donor = make([]time.Duration, steps)
 		donor.migration, receiver.migration = m, m

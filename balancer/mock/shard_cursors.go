@@ -39,15 +39,15 @@ type heldDeletion struct {
 // OpenCursor registers a cursor until it is closed.
 func (rd *RangeDeleter) OpenCursor(ns string, shards []catalog.ShardID, noTimeout bool,
 	secondary *SecondaryRead) *OpenCursor {
-	rd.opened++
+	rd.openedCursors++
 	r := &OpenCursor{
-		deleter: rd, id: rd.opened, ns: ns, shards: shards, noTimeout: noTimeout, secondary: secondary,
+		deleter: rd, id: rd.openedCursors, ns: ns, shards: shards, noTimeout: noTimeout, secondary: secondary,
 		lastUsed: rd.clock.Now(),
 	}
-	if rd.readers == nil {
-		rd.readers = map[*OpenCursor]struct{}{}
+	if rd.cursors == nil {
+		rd.cursors = map[*OpenCursor]struct{}{}
 	}
-	rd.readers[r] = struct{}{}
+	rd.cursors[r] = struct{}{}
 	return r
 }
 
@@ -60,7 +60,7 @@ type OpenCursorInfo struct {
 
 // OpenCursors returns the open cursors on primaries that are not idle for too long, in the order of opening.
 func (rd *RangeDeleter) OpenCursors() (list []OpenCursorInfo) {
-	for r := range rd.readers {
+	for r := range rd.cursors {
 		if r.secondary == nil && (r.noTimeout || rd.clock.Now().Sub(r.lastUsed) < idleCursorTimeout) {
 			list = append(list, OpenCursorInfo{r.id, r.ns, r.shards})
 		}
@@ -82,7 +82,7 @@ func (r *OpenCursor) Close() {
 	if r == nil {
 		return
 	}
-	delete(r.deleter.readers, r)
+	delete(r.deleter.cursors, r)
 	for _, held := range r.heldDeletions {
 		held.releaseCursor(r)
 	}
@@ -101,7 +101,7 @@ func (h *heldDeletion) releaseCursor(r *OpenCursor) {
 // runAfterCursors calls begin when all cursors that read a collection on a shard now have ended.
 func (rd *RangeDeleter) runAfterCursors(ns string, shard catalog.ShardID, begin func()) {
 	held := &heldDeletion{cursors: map[*OpenCursor]struct{}{}, begin: begin}
-	for r := range rd.readers {
+	for r := range rd.cursors {
 		if r.ns == ns && slices.Contains(r.shards, shard) && r.secondary == nil {
 			r.heldDeletions = append(r.heldDeletions, held)
 			held.cursors[r] = struct{}{}
@@ -111,11 +111,11 @@ func (rd *RangeDeleter) runAfterCursors(ns string, shard catalog.ShardID, begin 
 		begin()
 		return
 	}
-	rd.dropIdleCursors(held)
+	rd.limitIdleWait(held)
 }
 
-// dropIdleCursors ends the wait of a deletion for cursors that are idle for too long.
-func (rd *RangeDeleter) dropIdleCursors(held *heldDeletion) {
+// limitIdleWait ends the wait of a deletion for cursors that are idle for too long.
+func (rd *RangeDeleter) limitIdleWait(held *heldDeletion) {
 	rd.clock.After(idleCursorTimeout, func() {
 		for r := range held.cursors {
 			if !r.noTimeout && rd.clock.Now().Sub(r.lastUsed) >= idleCursorTimeout {
@@ -123,7 +123,7 @@ func (rd *RangeDeleter) dropIdleCursors(held *heldDeletion) {
 			}
 		}
 		if len(held.cursors) > 0 {
-			rd.dropIdleCursors(held)
+			rd.limitIdleWait(held)
 		}
 	})
 }

@@ -215,7 +215,7 @@ func (m *Membership) StopDraining(shard catalog.Shard) error {
 // move to it.
 func (m *Membership) DrainingStatus(shard catalog.Shard) Removal {
 	r := Removal{Shard: shard.ID, Databases: m.config.databasesOn(shard.ID),
-		Collections: m.config.unshardedOn(shard.ID)}
+		Collections: m.config.trackedUnshardedOn(shard.ID)}
 	r.Chunks = m.reshardings.incomingChunks(shard.ID)
 	for _, table := range m.config.allTables() {
 		r.Chunks += int64(table.CountOn(shard.ID))
@@ -249,7 +249,7 @@ func (m *Membership) CommitRemoval(shard catalog.Shard) error {
 
 // CollectionsToMove returns the unsharded collections on a shard, tracked or not.
 func (m *Membership) CollectionsToMove(id catalog.ShardID) []string {
-	list := m.config.unshardedOn(id)
+	list := m.config.trackedUnshardedOn(id)
 	for ns := range m.shards[id].colls {
 		db, name, _ := strings.Cut(ns, ".")
 		primary, _ := m.config.Primary(db)
@@ -274,8 +274,8 @@ func (m *Membership) BytesOn(id catalog.ShardID) (sum int64) {
 	return sum
 }
 
-// unshardedOn returns the tracked unsharded collections on a shard, which the balancer does not move.
-func (c *ConfigDB) unshardedOn(id catalog.ShardID) []string {
+// trackedUnshardedOn returns the tracked unsharded collections on a shard, which the balancer does not move.
+func (c *ConfigDB) trackedUnshardedOn(id catalog.ShardID) []string {
 	list := []string{}
 	for ns, table := range c.allTables() {
 		coll, _, err := c.TrackedEntry(ns)

@@ -23,9 +23,9 @@ type RangeDeleter struct {
 	faults     *Faults
 	failPoints *FailPoints
 	shards     shardSet
-	// readers are the open cursors; opened is the number of cursors ever opened.
-	readers map[*OpenCursor]struct{}
-	opened  int
+	// cursors are the open cursors; opened is the number of cursors ever opened.
+	cursors       map[*OpenCursor]struct{}
+	openedCursors int
 }
 
 // RangeDeleter returns the RangeDeleter of the cluster.

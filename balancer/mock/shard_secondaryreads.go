@@ -43,7 +43,7 @@ func (rq *Request) ReadFromSecondaries() {
 	release := rq.env.config.fcv.applyTo(rq.env.release)
 	rq.secondary = &SecondaryRead{
 		tables:   map[catalog.ShardID]*catalog.RoutingTable{},
-		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.AtLeast(catalog.Release82),
+		killable: rq.env.bugs.FixSecondaryReads || release.EndsReadsOfOrphans() && release.FCVAtLeast(catalog.Release82),
 	}
 }
 
@@ -87,7 +87,7 @@ func (rd *RangeDeleter) applyToSecondaries(s *shard, task *rangeDeletion) {
 	}
 	task.begun = true
 	var reads []*SecondaryRead
-	for r := range rd.readers {
+	for r := range rd.cursors {
 		if r.secondary.readsRangeOn(s.id, task) && r.ns == task.coll.Namespace {
 			reads = append(reads, r.secondary)
 		}

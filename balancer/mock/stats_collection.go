@@ -272,7 +272,7 @@ func (ms *Migrations) List() []MigrationInfo {
 		}
 		if len(m.waiters) > 0 {
 			info.Command = moveCommand(m.ms.installed.configRelease(), m.originalRequest(), m.coll)
-			if ms.release.AtLeast(catalog.Release80) && !m.req.Comment.IsZero() {
+			if ms.release.FCVAtLeast(catalog.Release80) && !m.req.Comment.IsZero() {
 				info.Command = append(info.Command, bson.E{Key: "comment", Value: m.req.Comment})
 			}
 		}

@@ -196,7 +196,8 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 
 // rangeSizeOn returns the size of a range on one shard or on the config server. It fails without an index
 // that begins with the key.
-func (st *Statistics) rangeSizeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
+func (st *Statistics) rangeSizeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower,
+	upper catalog.Key) (docs,
 	bytes int64, err error) {
 	l := st.shards.collection(part.Shard, ns)
 	if held := st.config.existingCollection(ns); l == nil && held != nil {

@@ -11,7 +11,7 @@ import (
 func TestVirtualTimeWithAPaceGoesByOnItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-		c, err := mock.New(mock.Config{Start: start, Pace: 60})
+		c, err := mock.New(mock.Config{Start: start, ClockSpeed: 60})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestVirtualTimeWithAPaceGoesByOnItsOwn(t *testing.T) {
 func TestPaceWithoutTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-		c, err := mock.New(mock.Config{Start: start, Pace: 2})
+		c, err := mock.New(mock.Config{Start: start, ClockSpeed: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

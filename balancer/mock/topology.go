@@ -41,8 +41,8 @@ type TopologyShard struct {
 	MaxSizeMB int64 `json:"maxSizeMB"`
 	// Disk is the size of the shard's volume, a number or a string with a unit; the default is ample.
 	Disk json.RawMessage `json:"disk,omitempty"`
-	// Secondary is the lag of the shard's second node, such as "10s"; empty for no second node.
-	Secondary string `json:"secondary,omitempty"`
+	// SecondaryLag is the lag of the shard's second node, such as "10s"; empty for no second node.
+	SecondaryLag string `json:"secondary,omitempty"`
 }
 
 // TopologySettings are the documents of config.settings that a topology can set.

@@ -52,12 +52,12 @@ func (tb topologyBuilder) build(t *Topology) error {
 // addSecondaries adds lagging secondaries to shards; they hold the initial data.
 func (tb topologyBuilder) addSecondaries(shards []TopologyShard) error {
 	for i, s := range shards {
-		if s.Secondary == "" {
+		if s.SecondaryLag == "" {
 			continue
 		}
-		lag, err := timespan.Parse(s.Secondary)
+		lag, err := timespan.Parse(s.SecondaryLag)
 		if err != nil {
-			return fmt.Errorf("shards[%d].secondary: %q is not a duration like \"10s\" or \"2m\"", i, s.Secondary)
+			return fmt.Errorf("shards[%d].secondary: %q is not a duration like \"10s\" or \"2m\"", i, s.SecondaryLag)
 		}
 		if err := tb.c.faults.SetSlowness(s.ID, Slowness{SecondaryLag: lag}); err != nil {
 			return fmt.Errorf("shards[%d].secondary: %w", i, err)

@@ -126,7 +126,7 @@ func (g *Gate) spent() time.Duration {
 	now := g.clock.Now()
 	spent := now.Sub(g.began)
 	for _, r := range []Reason{WaitWindow, WaitPaused} {
-		if w := g.waits[r]; w != nil && g.rules.OnlyWorkingTime {
+		if w := g.waits[r]; w != nil && g.rules.CountOnlyOpenTime {
 			spent -= w.waitedTime(now)
 		}
 	}
@@ -326,7 +326,7 @@ const maxSleep = time.Minute
 // sleep waits for an obstacle, or returns an error if the obstacle lasts longer than the run may.
 func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	left := min(o.left, maxSleep)
-	free := g.rules.OnlyWorkingTime && (o.reason == WaitWindow || o.reason == WaitPaused)
+	free := g.rules.CountOnlyOpenTime && (o.reason == WaitWindow || o.reason == WaitPaused)
 	if g.rules.MaxTime > 0 && !free {
 		ends := g.rules.MaxTime - g.Spent()
 		switch {

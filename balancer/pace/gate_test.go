@@ -251,7 +251,7 @@ func TestGateKeepsItsRules(t *testing.T) {
 			Pause:   time.Duration(rapid.IntRange(0, 90).Draw(rt, "pause")) * time.Second,
 		}
 		if rapid.Bool().Draw(rt, "window") {
-			r.Window = &Window{Location: time.UTC, name: "UTC"}
+			r.Window = &Window{Location: time.UTC, timeZoneName: "UTC"}
 			r.Window.Start = catalog.TimeOfDay(rapid.IntRange(0, 1439).Draw(rt, "start"))
 			r.Window.Stop = (r.Window.Start + catalog.TimeOfDay(rapid.IntRange(1, 1439).Draw(rt, "length"))) % 1440
 		}

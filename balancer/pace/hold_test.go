@@ -35,7 +35,7 @@ func TestTimeOfWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		heldUntil := time.Now().Add(2 * time.Hour)
-		g := NewGate(Rules{MaxTime: 5 * time.Hour, OnlyWorkingTime: true, Window: window, Pause: 3 * time.Hour}, wall{},
+		g := NewGate(Rules{MaxTime: 5 * time.Hour, CountOnlyOpenTime: true, Window: window, Pause: 3 * time.Hour}, wall{},
 			WithHold(func(context.Context, HoldInput) (string, error) {
 				if time.Now().Before(heldUntil) {
 					return "an incident", nil
@@ -49,7 +49,7 @@ func TestTimeOfWork(t *testing.T) {
 			g.Leave(move("a", "b", 1), nil)
 		}
 		refused(t, g, move("a", "b", 1), "the limit of 5h is reached")
-		g = NewGate(Rules{MaxTime: 5 * time.Hour, SpentBefore: time.Hour, OnlyWorkingTime: true, Window: window}, wall{})
+		g = NewGate(Rules{MaxTime: 5 * time.Hour, SpentBefore: time.Hour, CountOnlyOpenTime: true, Window: window}, wall{})
 		time.Sleep(3 * time.Hour) // it is ten: nobody waits for the window before somebody wants something to begin
 		if waited := mustEnter(t, g, move("a", "b", 1)); waited < 11*time.Hour {
 			t.Errorf("waited %s", waited)

@@ -27,9 +27,9 @@ type Rules struct {
 	MaxMoves int
 	MaxBytes int64
 	MaxTime  time.Duration
-	// OnlyWorkingTime excludes from MaxTime the time in which a window is shut or a hold keeps moves
+	// CountOnlyOpenTime excludes from MaxTime the time in which a window is shut or a hold keeps moves
 	// from beginning, for work that takes several nights.
-	OnlyWorkingTime bool
+	CountOnlyOpenTime bool
 	// MovesNote, BytesNote and TimeNote are appended to the message about a reached limit, and say who
 	// has set the limit.
 	MovesNote, BytesNote, TimeNote LimitNote

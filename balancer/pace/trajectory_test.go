@@ -137,7 +137,7 @@ func TestTimeToGoOfARun(t *testing.T) {
 // an earlier run has moved counts.
 func TestTimeToGoWithinTheLimits(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		if jobs, run := rest(t, Rules{OnlyWorkingTime: true}), rest(t, Rules{}); jobs.High <= run.High {
+		if jobs, run := rest(t, Rules{CountOnlyOpenTime: true}), rest(t, Rules{}); jobs.High <= run.High {
 			t.Errorf("a night counts for jobs: %v, and for others %v", jobs, run)
 		}
 		again := rest(t, Rules{MaxBytes: 100, MovedBefore: Done{Bytes: 70}})

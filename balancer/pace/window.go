@@ -13,8 +13,8 @@ import (
 type Window struct {
 	catalog.Window
 	Location *time.Location
-	// name is the time zone as shown to users.
-	name string
+	// timeZoneName is the time zone as shown to users.
+	timeZoneName string
 	// IsLocal says that no zone was given, so that the time zone of this machine is used.
 	IsLocal bool
 }
@@ -29,7 +29,7 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is not a valid window, such as %s", text, windowExamples)
 	}
-	w := &Window{Location: local, name: localTimeZoneName(local), IsLocal: true}
+	w := &Window{Location: local, timeZoneName: localTimeZoneName(local), IsLocal: true}
 	for _, part := range []struct {
 		text string
 		to   *catalog.TimeOfDay
@@ -48,7 +48,7 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 		if w.Location, err = catalog.ParseTimeZone(zone); err != nil {
 			return nil, fmt.Errorf("the window %q: %w", text, err)
 		}
-		w.name, w.IsLocal = zone, false
+		w.timeZoneName, w.IsLocal = zone, false
 	}
 	return w, nil
 }
@@ -75,7 +75,7 @@ func localTimeZoneName(zone *time.Location) string {
 }
 
 // String returns the window, such as "22:00-06:00 Europe/Berlin".
-func (w *Window) String() string { return w.Window.String() + " " + w.name }
+func (w *Window) String() string { return w.Window.String() + " " + w.timeZoneName }
 
 // NextOpen returns when the window opens next: now if it is open.
 func (w *Window) NextOpen(now time.Time) time.Time {

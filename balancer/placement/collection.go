@@ -201,7 +201,7 @@ func (c *Collection) compareIndexes(owning []Holding) (list []Finding) {
 			list = append(list, c.newFinding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,
 				humanize.Literal(v.value), humanize.Join(v.shards, ", "), humanize.Literal(all[0].value),
 				humanize.Join(all[0].shards, ", ")),
-				replaceIndex(c.Namespace, n, all[0].value)))
+				commandsForReplacedIndex(c.Namespace, n, all[0].value)))
 		}
 	}
 	return list

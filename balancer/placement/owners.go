@@ -55,8 +55,8 @@ type OwnersBuilder struct {
 	found     map[FindingKind]*Finding
 }
 
-// NewChunkReader returns a OwnersBuilder for a collection; known are the shards of the cluster.
-func NewChunkReader(coll catalog.Collection, known []catalog.ShardID) *OwnersBuilder {
+// NewOwnersBuilder returns a OwnersBuilder for a collection; known are the shards of the cluster.
+func NewOwnersBuilder(coll catalog.Collection, known []catalog.ShardID) *OwnersBuilder {
 	return &OwnersBuilder{
 		coll: coll, shards: known, owners: Owners{pattern: coll.Pattern}, coveredTo: coll.Pattern.GlobalMin(),
 		found: map[FindingKind]*Finding{},

@@ -62,7 +62,7 @@ func (s span) doc(t testing.TB) bson.Raw {
 
 func read(t testing.TB, chunks ...span) (*Owners, []Finding) {
 	t.Helper()
-	r := NewChunkReader(collection(t, "x"), []catalog.ShardID{"a", "b"})
+	r := NewOwnersBuilder(collection(t, "x"), []catalog.ShardID{"a", "b"})
 	for _, c := range chunks {
 		r.Add(c.doc(t))
 	}

@@ -62,8 +62,8 @@ func CommandsForOrphans(c *Collection, id catalog.ShardID, host string, ids []bs
 		collectionText(c.Namespace), list, c.collationOption())}
 }
 
-// CommandsForDuplicate says how one of two documents with an _id gets another one, or goes.
-func CommandsForDuplicate(c *Collection, docs []bson.Raw) []string {
+// CommandsForDuplicateID says how one of two documents with an _id gets another one, or goes.
+func CommandsForDuplicateID(c *Collection, docs []bson.Raw) []string {
 	lines := []string{"// keep one of them; the other gets another _id, or goes:"}
 	for _, doc := range docs {
 		lines = append(lines, collectionText(c.Namespace)+".deleteOne("+humanize.Literal(DocumentQuery(c.Pattern, doc))+
@@ -107,8 +107,8 @@ func CommandsForUnplaced() []string {
 	return []string{"// mend the chunks first; a document with an array in its shard key has to be rewritten"}
 }
 
-// CommandsForUnique returns how to change the value of one of two documents.
-func CommandsForUnique(ns string, ids []bson.RawValue) []string {
+// CommandsForDuplicateKey returns how to change the value of one of two documents.
+func CommandsForDuplicateKey(ns string, ids []bson.RawValue) []string {
 	lines := []string{"// keep one of them; the other gets another value, or goes:"}
 	for _, id := range ids {
 		lines = append(lines, collectionText(ns)+".find({_id: "+humanize.ValueLiteral(id)+"})")
@@ -209,7 +209,7 @@ func commandsForIndex(ns string, spec bson.Raw) []string {
 	return []string{commandText(ns, "{createIndexes: "+collName(ns)+", indexes: ["+humanize.Literal(spec)+"]}")}
 }
 
-func replaceIndex(ns, name string, wanted bson.Raw) []string {
+func commandsForReplacedIndex(ns, name string, wanted bson.Raw) []string {
 	return append(
 		[]string{collectionText(ns) + ".dropIndex(" + humanize.TextLiteral(name) + ")"},
 		commandsForIndex(ns, wanted)...)

@@ -18,7 +18,8 @@ func CheckZones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
 	}
 	var zones []zone
 	add := func(k FindingKind, doc bson.Raw, text string) {
-		list = append(list, Finding{Kind: k, Namespace: coll.Namespace, Count: 1, Text: text, RepairCommands: commandsForZone(coll, doc)})
+		list = append(list, Finding{Kind: k, Namespace: coll.Namespace, Count: 1, Text: text,
+			RepairCommands: commandsForZone(coll, doc)})
 	}
 	for _, doc := range docs {
 		z, err := catalog.ParseZone(coll.Pattern, doc)

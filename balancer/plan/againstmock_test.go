@@ -62,7 +62,7 @@ func comparePlan(t *testing.T, text string, release catalog.Release, seed uint64
 	// balancer that starts over draws its lots from the beginning.
 	costs := sim.DefaultCosts(release)
 	costs.OrphanDelay, costs.BatchBytes = 0, 0
-	costs.MoveOverhead += costs.Batch
+	costs.MoveOverhead += costs.BatchTime
 	p := mustMake(t, before, plan.Options{
 		Costs: costs, Rand: balancer.NewRand(seed, cluster.Term()+1), Parameters: parameters,
 	})

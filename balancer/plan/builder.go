@@ -121,8 +121,8 @@ func (b *builder) addStep(s Step, e sim.Event) {
 		return
 	}
 	s.Namespace, s.From, s.Min, s.Max = e.Namespace, e.From, e.Min, e.Max
-	if !e.Lowest.IsZero() {
-		s.Within = &Range{Min: e.Lowest, Max: e.Highest}
+	if !e.KnownBoundBelow.IsZero() {
+		s.Within = &Range{Min: e.KnownBoundBelow, Max: e.KnownBoundAbove}
 	}
 	began := b.input.start.Time()
 	s.Start, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)

@@ -43,14 +43,14 @@ func (b *builder) searchFittingOrder() error {
 	return nil
 }
 
-// maxSearchMoves limits a search by the product of chunks and shards, which is the maximum number of
+// maxMovesPerState limits a search by the product of chunks and shards, which is the maximum number of
 // moves in each state. maxStates is the maximum number of states that are kept, and maxPlaces is the
 // maximum number of chunk positions in all of them. A small cluster has fewer states, so that a failed
 // search proves that there is no such order.
 const (
-	maxSearchMoves = 4_000
-	maxStates      = 20_000
-	maxPlaces      = 2_000_000
+	maxMovesPerState = 4_000
+	maxStates        = 20_000
+	maxPlaces        = 2_000_000
 )
 
 // fitSearch searches an order of moves to a goal in which each move has room. It moves whole chunks,
@@ -86,7 +86,7 @@ func newFitSearch(b *builder) *fitSearch {
 		}
 		count += c.Table.Len()
 	}
-	if len(f.shards) > 250 || count*len(f.shards) > maxSearchMoves {
+	if len(f.shards) > 250 || count*len(f.shards) > maxMovesPerState {
 		return nil
 	}
 	for i := range f.colls {

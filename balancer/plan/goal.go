@@ -45,14 +45,14 @@ func ParseGoal(text string) (Goal, error) {
 	kind, shard, given := strings.Cut(text, "=")
 	g := Goal{Kind: GoalKind(kind), Shard: catalog.ShardID(shard)}
 	if g.Kind == Load {
-		g.Shard, g.By = "", heat.LoadKind(shard)
+		g.Shard, g.LoadKind = "", heat.LoadKind(shard)
 	}
 	switch {
 	case !slices.Contains(GoalKinds(), g.Kind):
 		return Goal{}, unknownGoalError(g.Kind)
 	case g.Kind == Drain && shard == "":
 		return Goal{}, errors.New("the goal drain needs a shard: drain=SHARD")
-	case g.Kind == Load && (!given || slices.Contains(heat.LoadKinds(), g.By)):
+	case g.Kind == Load && (!given || slices.Contains(heat.LoadKinds(), g.LoadKind)):
 	case g.Kind == Load:
 		return Goal{}, fmt.Errorf("the goal load takes %s, not %q", "reads, writes or mixed", shard)
 	case g.Kind != Drain && given:
@@ -73,8 +73,8 @@ type Goal struct {
 	Shard catalog.ShardID `json:"shard,omitzero"`
 	// Namespaces are the collections; none means all.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// By is the kind of load for Load; empty is mixed.
-	By heat.LoadKind `json:"by,omitzero"`
+	// LoadKind is the kind of load for Load; empty is mixed.
+	LoadKind heat.LoadKind `json:"by,omitzero"`
 	// Points are the split points of Presplit.
 	Points []catalog.Key `json:"points,omitempty"`
 	// Homes are the target shards of Presplit for the ranges before the first of the Points, between

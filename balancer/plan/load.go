@@ -21,8 +21,8 @@ type LoadImbalance struct {
 
 // addLoadSteps adds the steps that balance the load.
 func (b *builder) addLoadSteps() {
-	colls, places := heat.SnapshotInput(b.input.start, b.input.heatMaps(b.o.Maps))
-	d := heat.Decide(colls, places, heat.Options{LoadKind: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
+	colls, places := heat.SnapshotInput(b.input.start, b.input.heatMaps(b.o.HeatMaps))
+	d := heat.Decide(colls, places, heat.Options{LoadKind: b.o.Goal.LoadKind, Horizon: b.o.Horizon, Volumes: b.volumes})
 	b.plan.Load = &LoadImbalance{d.Before, d.After}
 	steps := make([]Step, 0, len(d.Steps))
 	for _, s := range d.Steps {
@@ -35,7 +35,7 @@ func (b *builder) addLoadSteps() {
 		steps = append(steps, step)
 	}
 	b.schedule(steps)
-	b.obstacles = append(b.obstacles, diagnosis.StuckLoadFindings(d, b.o.Maps)...)
+	b.obstacles = append(b.obstacles, diagnosis.StuckLoadFindings(d, b.o.HeatMaps)...)
 }
 
 // heatMaps returns the heat maps of the plan's collections.

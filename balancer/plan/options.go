@@ -16,10 +16,10 @@ import (
 type Options struct {
 	Goal   Goal // the zero Goal is Balance of all collections
 	Limits Limits
-	// Maps contain the load of collections, which the goal Load needs. Horizon is the time in which a
+	// HeatMaps contain the load of collections, which the goal Load needs. Horizon is the time in which a
 	// move has to pay off; zero means an hour.
-	Maps    []heat.Map
-	Horizon time.Duration
+	HeatMaps []heat.Map
+	Horizon  time.Duration
 	// IgnoreWindow plans as if the balancer worked around the clock. So does a plan for a cluster whose
 	// time zone is not known, with a note. The balancer's mode is ignored in any case: a plan assumes
 	// that the balancer is on.
@@ -66,7 +66,7 @@ func (o Options) check() error {
 		points := len(o.Goal.Points)
 		return fmt.Errorf("plan: %d target shards for %d split points: %d are needed", n, points, points+1)
 	}
-	if o.Goal.Kind == Load && len(o.Maps) == 0 {
+	if o.Goal.Kind == Load && len(o.HeatMaps) == 0 {
 		return errNoLoad
 	}
 	if o.Goal.Shard != "" && o.Goal.Kind != Drain {

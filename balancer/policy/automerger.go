@@ -82,9 +82,9 @@ func (m *AutoMerger) begin(now time.Time) MergerEvent {
 	return MergerStarts
 }
 
-// CheckRound begins a new round if the last round is over and more whole seconds than the interval have
+// BeginDueRound begins a new round if the last round is over and more whole seconds than the interval have
 // passed since its beginning.
-func (m *AutoMerger) CheckRound(now time.Time, interval time.Duration) []MergerEvent {
+func (m *AutoMerger) BeginDueRound(now time.Time, interval time.Duration) []MergerEvent {
 	if !m.enabled || len(m.work) > 0 || m.outstanding > 0 || now.Sub(m.began).Truncate(time.Second) <= interval {
 		return nil
 	}

@@ -36,7 +36,7 @@ func ReportBlocked(c catalog.Collection, r catalog.Release, why *Report) bool {
 		{c.NoBalance, BalancingOff},
 		{r.BalancesBySize() && c.Defragment, DefragmentingFirst},
 		{c.Resharding, Resharding},
-		{r.AtLeast(catalog.Release50) && (!c.AllowMigrations || !c.PermitMigrations), MigrationsForbidden},
+		{r.FCVAtLeast(catalog.Release50) && (!c.AllowMigrations || !c.PermitMigrations), MigrationsForbidden},
 		{c.ForbidsChunkOperations(r), ChunksFrozen},
 	} {
 		if flag.set {

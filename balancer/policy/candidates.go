@@ -151,7 +151,7 @@ func (c *Candidates) MayChoose(avail *AvailableShards) bool {
 	}
 	for i := range c.zones {
 		z := &c.zones[i]
-		smallest := firstFree(z.recipients, avail)
+		smallest := fromFirstFree(z.recipients, avail)
 		if len(smallest) == 0 {
 			continue
 		}
@@ -159,7 +159,7 @@ func (c *Candidates) MayChoose(avail *AvailableShards) bool {
 		if z.donors != nil {
 			donors = z.donors
 		}
-		largest := firstFree(donors, avail)
+		largest := fromFirstFree(donors, avail)
 		if len(largest) == 0 {
 			continue
 		}
@@ -171,8 +171,8 @@ func (c *Candidates) MayChoose(avail *AvailableShards) bool {
 	return false
 }
 
-// firstFree returns the rest of a slice from the first available shard on.
-func firstFree(list []shardSize, avail *AvailableShards) []shardSize {
+// fromFirstFree returns the rest of a slice from the first available shard on.
+func fromFirstFree(list []shardSize, avail *AvailableShards) []shardSize {
 	for i := range list {
 		if avail.free[list[i].number] {
 			return list[i:]

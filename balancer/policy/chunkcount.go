@@ -246,7 +246,7 @@ func (sel *countSelection) balancePair(zone, ideal int) bool {
 	p.donor, p.recipient = donor, recipient
 	switch {
 	case donor.chunksByZone[zone] <= ideal:
-		return sel.reportPair(DonorAtIdeal, p)
+		return sel.rejectPair(DonorAtIdeal, p)
 	case recipient == nil:
 		if len(sel.chosen) == 0 {
 			sel.logEvent(Event{ID: EventNoSizeRecipient, Zone: sel.layout.names[zone]})
@@ -254,11 +254,11 @@ func (sel *countSelection) balancePair(zone, ideal int) bool {
 		sel.reportNoRecipient(donor, zone, ReasonChunksImbalance)
 		return false
 	case recipient == donor:
-		return sel.reportPair(DonorIsRecipient, p)
+		return sel.rejectPair(DonorIsRecipient, p)
 	case recipient.chunksByZone[zone] >= ideal:
-		return sel.reportPair(RecipientAtIdeal, p)
+		return sel.rejectPair(RecipientAtIdeal, p)
 	case donor.chunksByZone[zone]-ideal < p.threshold:
-		return sel.reportPair(DonorNearIdeal, p)
+		return sel.rejectPair(DonorNearIdeal, p)
 	}
 	return sel.moveFirstChunk(p)
 }
@@ -278,10 +278,10 @@ func (sel *countSelection) balanceSpread(zone int) bool {
 	}
 	p := countPair{zone: zone, donor: donor, recipient: recipient, threshold: sel.threshold()}
 	if donor == recipient {
-		return sel.reportPair(DonorIsRecipient, p)
+		return sel.rejectPair(DonorIsRecipient, p)
 	}
 	if donor.chunksByZone[zone]-recipient.chunksByZone[zone] < p.threshold {
-		return sel.reportPair(BelowThreshold, p)
+		return sel.rejectPair(BelowThreshold, p)
 	}
 	return sel.moveFirstChunk(p)
 }
@@ -305,7 +305,7 @@ func (sel *countSelection) moveFirstChunk(p countPair) bool {
 	if !ok {
 		owned := p.donor.chunksByZone[p.zone]
 		sel.logEvent(Event{ID: EventOnlyJumboChunks, Shard: p.donor.ID, Zone: sel.layout.names[p.zone], Flagged: owned})
-		return sel.reportPair(OnlyJumboChunks, p)
+		return sel.rejectPair(OnlyJumboChunks, p)
 	}
 	sel.addMigration(p.donor, p.recipient, p.zone, c, ReasonChunksImbalance, p.numbers())
 	return true

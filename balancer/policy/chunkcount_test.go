@@ -9,7 +9,7 @@ import (
 )
 
 var rulesOfKind = map[string]Rules{
-	"chunkCount-4.4": RulesNearest, "chunkCount-4.2": RulesNearestUnforced, "chunkCount-3.4": RulesCeiling, "chunkCount-2.2": RulesSpread,
+	"chunkCount-4.4": RulesRounded, "chunkCount-4.2": RulesRoundedUnforced, "chunkCount-3.4": RulesRoundedUp, "chunkCount-2.2": RulesSpread,
 }
 
 func (s scene) counting(t testing.TB) CountSituation {
@@ -78,9 +78,9 @@ func TestThresholdsOfTheRules(t *testing.T) {
 	}{
 		{RulesSpread, 19, false, 2}, {RulesSpread, 20, false, 4}, {RulesSpread, 79, false, 4},
 		{RulesSpread, 80, false, 8}, {RulesSpread, 80, true, 2},
-		{RulesCeiling, 19, false, 1}, {RulesCeiling, 20, false, 2}, {RulesCeiling, 20, true, 1},
-		{RulesNearest, 5, false, 1}, {RulesNearest, 5000, false, 1}, {RulesNearest, 5000, true, 1},
-		{RulesNearestUnforced, 5000, false, 1},
+		{RulesRoundedUp, 19, false, 1}, {RulesRoundedUp, 20, false, 2}, {RulesRoundedUp, 20, true, 1},
+		{RulesRounded, 5, false, 1}, {RulesRounded, 5000, false, 1}, {RulesRounded, 5000, true, 1},
+		{RulesRoundedUnforced, 5000, false, 1},
 	} {
 		if got := tt.rules.threshold(tt.chunks, tt.moved); got != tt.want {
 			t.Errorf("threshold of rules %d with %d chunks, moved %v: %d, want %d", tt.rules, tt.chunks, tt.moved, got, tt.want)
@@ -89,7 +89,7 @@ func TestThresholdsOfTheRules(t *testing.T) {
 	for _, tt := range []struct{ chunks, shards, nearest, ceiling int }{
 		{1, 2, 1, 1}, {5, 2, 3, 3}, {7, 3, 2, 3}, {8, 3, 3, 3}, {6, 3, 2, 2}, {0, 3, 0, 0},
 	} {
-		if n, c := RulesNearest.ideal(tt.chunks, tt.shards), RulesCeiling.ideal(tt.chunks, tt.shards); n != tt.nearest || c != tt.ceiling {
+		if n, c := RulesRounded.ideal(tt.chunks, tt.shards), RulesRoundedUp.ideal(tt.chunks, tt.shards); n != tt.nearest || c != tt.ceiling {
 			t.Errorf("ideals of %d chunks on %d shards: %d and %d, want %d and %d", tt.chunks, tt.shards, n, c, tt.nearest, tt.ceiling)
 		}
 	}
@@ -97,8 +97,8 @@ func TestThresholdsOfTheRules(t *testing.T) {
 
 func TestRulesOfReleases(t *testing.T) {
 	want := map[string]Rules{
-		"2.4": RulesSpread, "3.4": RulesCeiling, "3.6": RulesCeiling, "4.0": RulesNearestUnforced, "4.2": RulesNearestUnforced,
-		"4.4": RulesNearest, "5.0": RulesNearest, "6.0": RulesDataSize, "7.0": RulesDataSize, "8.0": RulesDataSize,
+		"2.4": RulesSpread, "3.4": RulesRoundedUp, "3.6": RulesRoundedUp, "4.0": RulesRoundedUnforced, "4.2": RulesRoundedUnforced,
+		"4.4": RulesRounded, "5.0": RulesRounded, "6.0": RulesDataSize, "7.0": RulesDataSize, "8.0": RulesDataSize,
 		"8.1": RulesDataSize, "8.2": RulesDataSize, "8.3": RulesDataSize,
 	}
 	for _, r := range catalog.Releases() {

@@ -30,8 +30,8 @@ func (sel *countSelection) reportNoDonor(zone int) {
 	})
 }
 
-// reportPair reports why a donor gives a recipient nothing; it always returns false.
-func (sel *countSelection) reportPair(code Code, p countPair) bool {
+// rejectPair reports why a donor gives a recipient nothing; it always returns false.
+func (sel *countSelection) rejectPair(code Code, p countPair) bool {
 	if !sel.why.WantsDecisions() {
 		return false
 	}

@@ -393,7 +393,7 @@ func (c mergerCase) play(t *testing.T) {
 				want(t, "wake-up", wakes, true)
 			}
 		case step.Check != 0:
-			log = m.CheckRound(scheduled.Add(time.Duration(step.Check*float64(time.Second))), time.Hour)
+			log = m.BeginDueRound(scheduled.Add(time.Duration(step.Check*float64(time.Second))), time.Hour)
 		case step.Enable:
 			log = m.Enable(scheduled)
 		case step.Disable:

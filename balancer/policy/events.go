@@ -35,9 +35,9 @@ type Event struct {
 
 // eventKind is the form of an event in a log.
 type eventKind struct {
-	level                        slog.Level
-	text                         string
-	shard, zone, chunk, hasFlags bool
+	level                       slog.Level
+	text                        string
+	shard, zone, chunk, flagged bool
 }
 
 func (e Event) kind() eventKind {
@@ -46,7 +46,7 @@ func (e Event) kind() eventKind {
 		return eventKind{level: slog.LevelDebug, shard: true, zone: true,
 			text: "no shard can receive the chunks of a draining shard"}
 	case EventDrainStuck:
-		return eventKind{level: slog.LevelWarn, shard: true, hasFlags: true,
+		return eventKind{level: slog.LevelWarn, shard: true, flagged: true,
 			text: "no chunk can be moved off a draining shard"}
 	case EventJumboOutsideZone:
 		return eventKind{level: slog.LevelWarn, chunk: true, zone: true,
@@ -61,7 +61,7 @@ func (e Event) kind() eventKind {
 		return eventKind{level: slog.LevelInfo, zone: true,
 			text: "no shard of the zone can receive data"}
 	case EventOnlyJumboChunks:
-		return eventKind{level: slog.LevelWarn, shard: true, zone: true, hasFlags: true,
+		return eventKind{level: slog.LevelWarn, shard: true, zone: true, flagged: true,
 			text: "all chunks of the largest shard in the zone are flagged jumbo"}
 	}
 	return eventKind{text: fmt.Sprintf("event %d", e.ID)}
@@ -91,7 +91,7 @@ func (e Event) Attrs() []slog.Attr {
 	if k.zone {
 		attrs = append(attrs, slog.String("zone", e.Zone))
 	}
-	if k.hasFlags {
+	if k.flagged {
 		attrs = append(attrs, slog.Int("flagged", e.Flagged))
 	}
 	return attrs

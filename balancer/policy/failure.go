@@ -44,7 +44,7 @@ type FailureInfo struct {
 
 // Failures returns the table of failures. For each code, rows with a Text come first.
 func Failures() []FailureInfo {
-	return slices.Concat(raceFailures, laterFailures, rangeFailures, askFailures)
+	return slices.Concat(raceFailures, temporaryFailures, rangeFailures, operatorFailures)
 }
 
 // FailureClassOf returns the class of an error (rules/02-migration-and-metadata §5.10). Errors that no

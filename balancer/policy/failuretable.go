@@ -70,8 +70,8 @@ func IsOrphansError(err error) bool {
 		strings.Contains(err.Error(), "overlapping range deletion") || mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
 }
 
-// laterFailures are temporary.
-var laterFailures = []FailureInfo{
+// temporaryFailures are temporary.
+var temporaryFailures = []FailureInfo{
 	{mongoerr.LockTimeout, "", RetryLater, "The collection is locked, for example by an index build.", remedyWait},
 	{mongoerr.LockBusy, "", RetryLater, "The collection or its database is locked.", remedyWait},
 	{mongoerr.MaxTimeMSExpired, "", RetryLater, "A server exceeded its time limit.", remedyWait},
@@ -160,8 +160,8 @@ var rangeFailures = []FailureInfo{
 	{mongoerr.ChunkTooBig, "", SkipRange, "The range is too large to move.", remedySplit},
 }
 
-// askFailures need an operator.
-var askFailures = []FailureInfo{
+// operatorFailures need an operator.
+var operatorFailures = []FailureInfo{
 	{
 		mongoerr.FailedToParse,
 		"",

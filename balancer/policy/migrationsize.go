@@ -35,7 +35,7 @@ func MaxDocuments(r catalog.Release, documents, bytes, maxChunkSize int64) int64
 	average := bytes / documents
 	average = cmp.Or(average, 5)
 	perChunk := max(maxChunkSize/average, 1)
-	if !r.AtLeast(catalog.Release50) {
+	if !r.FCVAtLeast(catalog.Release50) {
 		return 130 * perChunk / 100
 	}
 	return 2 * perChunk

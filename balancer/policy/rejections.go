@@ -2,7 +2,7 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// reportPair reports why the largest shard gives nothing to the smallest one.
+// rejectPair reports why the largest shard gives nothing to the smallest one.
 func (sel *selection) reportPair(code Code, donor, recipient *roundShard, zone int, n Numbers, flagged int) {
 	if sel.why.WantsDecisions() {
 		sel.addDecision(Decision{

@@ -9,14 +9,14 @@ type Rules uint8
 const (
 	// RulesDataSize balances bytes: 6.0 and later.
 	RulesDataSize Rules = iota
-	// RulesNearest balances chunks to the nearest whole number of chunks per shard: 4.4 and 5.0.
-	RulesNearest
-	// RulesNearestUnforced is RulesNearest without migrations that are forced whatever the chunk's size:
+	// RulesRounded balances chunks to the nearest whole number of chunks per shard: 4.4 and 5.0.
+	RulesRounded
+	// RulesRoundedUnforced is RulesRounded without migrations that are forced whatever the chunk's size:
 	// late 4.0 and 4.2.
-	RulesNearestUnforced
-	// RulesCeiling balances chunks to the next whole number per shard, with a threshold of 2 for a
+	RulesRoundedUnforced
+	// RulesRoundedUp balances chunks to the next whole number per shard, with a threshold of 2 for a
 	// collection of 20 chunks or more if no chunk moved in the last round: 3.4, 3.6.
-	RulesCeiling
+	RulesRoundedUp
 	// RulesSpread moves one chunk per round while the fullest and the emptiest shard differ by 2, 4 or
 	// 8 chunks: 2.2 to 3.2.
 	RulesSpread
@@ -28,11 +28,11 @@ func RulesOf(r catalog.Release) Rules {
 	case r.BalancesBySize():
 		return RulesDataSize
 	case r.ForcesJumbo():
-		return RulesNearest
-	case r.AtLeast(catalog.Release40):
-		return RulesNearestUnforced
-	case r.AtLeast(catalog.Release34):
-		return RulesCeiling
+		return RulesRounded
+	case r.FCVAtLeast(catalog.Release40):
+		return RulesRoundedUnforced
+	case r.FCVAtLeast(catalog.Release34):
+		return RulesRoundedUp
 	}
 	return RulesSpread
 }
@@ -49,12 +49,12 @@ func (r Rules) String() string {
 }
 
 // forcesJumbo reports whether migrations may ask the donor to move a range that is too large.
-func (r Rules) forcesJumbo() bool { return r <= RulesNearest }
+func (r Rules) forcesJumbo() bool { return r <= RulesRounded }
 
 // AllowsOneMigrationPerShard reports whether a shard takes part in at most one migration per round, and the
 // collections, in random order, use the shards that are still available. Before 4.0 each collection may
 // use all shards, so that two collections may choose the same shard.
-func (r Rules) AllowsOneMigrationPerShard() bool { return r <= RulesNearestUnforced }
+func (r Rules) AllowsOneMigrationPerShard() bool { return r <= RulesRoundedUnforced }
 
 // allowsOneMigrationPerCollection reports whether a collection has at most one migration per round, and a round runs
 // its migrations one after the other.
@@ -65,9 +65,9 @@ func (r Rules) allowsOneMigrationPerCollection() bool { return r >= RulesSpread 
 func (r Rules) threshold(chunks int, moved bool) int {
 	small := moved || chunks < 20
 	switch {
-	case r <= RulesNearestUnforced, r == RulesCeiling && small:
+	case r <= RulesRoundedUnforced, r == RulesRoundedUp && small:
 		return 1
-	case r == RulesCeiling:
+	case r == RulesRoundedUp:
 		return 2
 	case small:
 		return 2
@@ -79,7 +79,7 @@ func (r Rules) threshold(chunks int, moved bool) int {
 
 // ideal returns the number of chunks that a shard should have.
 func (r Rules) ideal(chunks, shards int) int {
-	if r == RulesCeiling {
+	if r == RulesRoundedUp {
 		return (chunks + shards - 1) / shards
 	}
 	return (2*chunks + shards) / (2 * shards)

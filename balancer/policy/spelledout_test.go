@@ -107,7 +107,7 @@ func (o *spelledOut) take(s, d catalog.Shard, c catalog.Chunk, reason Reason, fo
 // late is from a patch of 8.2 on, fixed80 from 8.0.20 on in its line.
 func (o *spelledOut) late(patch int) bool {
 	n, _ := o.Release.Patch()
-	return o.Release.Line() == catalog.Release82 && n >= patch || o.Release.AtLeast(catalog.Release83)
+	return o.Release.Line() == catalog.Release82 && n >= patch || o.Release.FCVAtLeast(catalog.Release83)
 }
 
 func (o *spelledOut) fixed80() bool {

@@ -26,11 +26,11 @@ func TestStatusByTotals(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				byCount, err := StatusByCount(CountSituation{Situation: c.sit, Rules: RulesNearest})
+				byCount, err := StatusByCount(CountSituation{Situation: c.sit, Rules: RulesRounded})
 				if err != nil {
 					t.Fatal(err)
 				}
-				for rules, want := range map[Rules]Compliance{RulesDataSize: bySize, RulesNearest: byCount} {
+				for rules, want := range map[Rules]Compliance{RulesDataSize: bySize, RulesRounded: byCount} {
 					got, is := StatusByTotals(rules, c.sit, chunks)
 					switch {
 					case !is:

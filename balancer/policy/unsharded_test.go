@@ -105,7 +105,7 @@ func TestRandomMigrations(t *testing.T) {
 	got, _, _ = SelectMigrations(sit, NewAvailableShards(sit.Shards), nil)
 	same(t, "a shard drains", choices(got), []string{})
 
-	byCount, _ := SelectByCount(CountSituation{Situation: func() Situation { sit.RandomMoveSource = &fixed{1}; return sit }(), Rules: RulesNearest}, NewAvailableShards(sit.Shards), nil)
+	byCount, _ := SelectByCount(CountSituation{Situation: func() Situation { sit.RandomMoveSource = &fixed{1}; return sit }(), Rules: RulesRounded}, NewAvailableShards(sit.Shards), nil)
 	same(t, "older rules don't mind", choices(byCount), []string{"b→c at 0, force 0"})
 
 	sit.Namespace, sit.Shards[0].Draining = SessionsNamespace, false

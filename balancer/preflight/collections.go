@@ -36,7 +36,7 @@ func (l *checker) checkRemaining() {
 	d.WaitingJumbo, d.ForceCommands = 0, nil // the plan covers jumbo chunks
 	chunksOnly, rest := d, d
 	chunksOnly.Databases, chunksOnly.Collections = nil, nil
-	rest.Disabled, rest.LeftByRun = nil, false
+	rest.Disabled, rest.DisabledByRun = nil, false
 	known := len(chunksOnly.Commands()) > 0
 	if known {
 		l.addGoalObstacle(chunksOnly.OperatorFinding())

@@ -245,10 +245,10 @@ func (l *checker) isDrain() bool { return l.Shard != "" }
 
 // moves summarizes the steps that move a collection.
 type moves struct {
-	from, to    []catalog.ShardID
-	splits      bool  // or merges
-	donorSplits bool  // the donor chooses the split points
-	maxBytes    int64 // maximum bytes of a step
+	from, to       []catalog.ShardID
+	splitsOrMerges bool  // or merges
+	donorSplits    bool  // the donor chooses the split points
+	maxBytes       int64 // maximum bytes of a step
 }
 
 // movesByNamespace summarizes the steps by namespace.
@@ -275,7 +275,7 @@ func (l *checker) movesByNamespace() map[string]*moves {
 			add(&m.from, s.From)
 			add(&m.to, s.To)
 		} else {
-			m.splits = true
+			m.splitsOrMerges = true
 		}
 		m.donorSplits, m.maxBytes = m.donorSplits || s.Within != nil, max(m.maxBytes, s.Bytes)
 	}
@@ -323,7 +323,7 @@ func (l *checker) checkBalancer() {
 	}
 	what := l.BalancerConflict.Error()
 	var commands []string
-	if e, ok := errors.AsType[*apply.BalancerError](l.BalancerConflict); ok {
+	if e, ok := errors.AsType[*apply.BalancerConflictError](l.BalancerConflict); ok {
 		what, commands = e.Summary(), []string{"sh.stopBalancer()"}
 	}
 	o := l.addBlocking(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))

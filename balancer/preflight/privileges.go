@@ -167,11 +167,11 @@ func (l *checker) privilegeNeeds() (list []need) {
 		if moves {
 			add(on, "to move chunks", true, "moveChunk")
 		}
-		if m.splits {
+		if m.splitsOrMerges {
 			add(on, "to split and merge chunks", true, "splitChunk")
 		}
-		byDonor := release.AtLeast(catalog.Release60) // donors split the moved ranges themselves
-		cuts := m.donorSplits && m.splits || !byDonor && l.needsSplit(ns, m)
+		byDonor := release.FCVAtLeast(catalog.Release60) // donors split the moved ranges themselves
+		cuts := m.donorSplits && m.splitsOrMerges || !byDonor && l.needsSplit(ns, m)
 		if cuts {
 			add(on, "to cut ranges", true, asks...)
 		}

@@ -60,7 +60,8 @@ func (p *comparer) command(goal plan.Goal) string {
 // planOptions returns the options of a plan. Disks limit the plan where their sizes are known; a limit
 // of zero means no limit.
 func (p *comparer) planOptions(goal plan.Goal, limit float64) plan.Options {
-	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.options.Seed, Watch: p.options.Watch}
+	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.options.Seed,
+		Watch: p.options.Watch}
 	if slices.ContainsFunc(p.snapshot.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
 		o.Limits.Disk = limit
 	}
@@ -112,7 +113,8 @@ func (p *comparer) balancerWay() (Way, bool, error) {
 func (p *comparer) mergeFirstWay() (Way, bool, error) {
 	goal := plan.Goal{Kind: plan.Consolidate, Namespaces: []string{p.coll.Namespace}}
 	merges, err := plan.Make(p.snapshot, p.planOptions(goal, 0))
-	if err != nil || len(merges.Steps) == 0 || !p.snapshot.Release().BalancesBySize() { // before 6.0, the balancer counts chunks
+	// before 6.0, the balancer counts chunks
+	if err != nil || len(merges.Steps) == 0 || !p.snapshot.Release().BalancesBySize() {
 		return Way{}, false, err
 	}
 	merged, err := p.collectionAfterMerges(merges.Steps)

@@ -34,7 +34,8 @@ func (p *comparer) reshardWay() (Way, bool, error) {
 		}
 		options += ", shardDistribution: [" + strings.Join(list, ", ") + "]"
 	}
-	w.Commands = []string{fmt.Sprintf("sh.reshardCollection(%q, %s, false, { %s })", p.coll.Namespace, p.coll.Pattern, options)}
+	w.Commands = []string{fmt.Sprintf("sh.reshardCollection(%q, %s, false, { %s })", p.coll.Namespace, p.coll.Pattern,
+		options)}
 	switch r := p.snapshot.Release(); {
 	case !r.ReshardsToSameKey():
 		w.Refused = fmt.Sprintf("servers of release %s do not reshard to the same key", r)

@@ -96,7 +96,7 @@ func shardChart(shards []Shard, chartWidth float64) Chart {
 		}
 	}
 	c.Labels = shardLabels(list, chartWidth)
-	if mean := SpreadOf(shards).Mean; mean > 0 {
+	if mean := ByteSpreadOf(shards).Mean; mean > 0 {
 		c.Lines = append(c.Lines, Box{X: 0, Y: roundToTenth(plotHeight - ratio(mean, most)*plotHeight), W: chartWidth,
 			Title: "mean " + humanize.Bytes(mean)})
 	}
@@ -154,8 +154,8 @@ func (page) Bar(s Shard, most int64) Chart {
 	return c
 }
 
-// Most returns the size of the fullest shard, including orphans.
-func (o *Overview) Most() int64 { return fullest(o.Shards) }
+// FullestShardBytes returns the size of the fullest shard, including orphans.
+func (o *Overview) FullestShardBytes() int64 { return fullest(o.Shards) }
 
 func fullest(shards []Shard) (most int64) {
 	for _, s := range shards {
@@ -271,8 +271,8 @@ func rangeChart(f forecast.Forecast, chartWidth float64) Chart {
 	return c
 }
 
-// By returns the end of a forecast in words, with the day unless it is today.
-func (page) By(f forecast.Forecast, d time.Duration) string {
+// EndText returns the end of a forecast in words, with the day unless it is today.
+func (page) EndText(f forecast.Forecast, d time.Duration) string {
 	at := f.At.Add(d).UTC()
 	form := "Mon 2006-01-02 15:04"
 	if at.YearDay() == f.At.UTC().YearDay() && d < 24*time.Hour {

@@ -112,8 +112,8 @@ var operatorEvents = []string{
 	"configureCollectionBalancing", "setPermitMigrations", "balancer.start", "balancer.stop",
 }
 
-// NewHistory reads the logs of a Snapshot.
-func NewHistory(s *catalog.Snapshot) DayHistory {
+// NewDayHistory reads the logs of a Snapshot.
+func NewDayHistory(s *catalog.Snapshot) DayHistory {
 	h := &history{
 		DayHistory: DayHistory{Since: s.Time().Add(-catalog.LogSpan), Until: s.Time(), Slots: make([]Slot, slotsPerDay)},
 		durations:  map[string][]time.Duration{}, failures: map[Failure]*Failure{},
@@ -133,10 +133,10 @@ func NewHistory(s *catalog.Snapshot) DayHistory {
 // history builds a History.
 type history struct {
 	DayHistory
-	all       []loggedEvent
-	moves     catalog.MigrationFinder
-	durations map[string][]time.Duration
-	failures  map[Failure]*Failure
+	all             []loggedEvent
+	migrationFinder catalog.MigrationFinder
+	durations       map[string][]time.Duration
+	failures        map[Failure]*Failure
 }
 
 // loggedEvent is an event with its log entry. Bounds are formatted only for the newest events.
@@ -151,7 +151,7 @@ func (h *history) addEvent(e Event, entry catalog.LogEntry) {
 }
 
 func (h *history) readChange(e catalog.LogEntry) {
-	if m, ended := h.moves.ReadEntry(e); ended {
+	if m, ended := h.migrationFinder.ReadEntry(e); ended {
 		h.addMove(m)
 		return
 	}

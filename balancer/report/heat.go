@@ -16,8 +16,8 @@ type Heat struct {
 	Namespace string      `json:"ns"`
 	Total     heat.Load   `json:"perSecond"`
 	Shards    []HeatShard `json:"shards"`
-	// Course is the load by key range and time; nil without samples.
-	Course   *heat.Grid          `json:"overTime,omitzero"`
+	// OverTime is the load by key range and time; nil without samples.
+	OverTime *heat.Grid          `json:"overTime,omitzero"`
 	Findings []diagnosis.Finding `json:"findings"`
 	// Notes name what could not be read, and the remedy.
 	Notes []string `json:"notes"`
@@ -34,7 +34,7 @@ type HeatShard struct {
 func NewHeat(m *heat.Map, by heat.LoadKind, course *heat.Grid, notes []string) Heat {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
-	h := Heat{Namespace: m.Namespace, Total: m.Total, Course: course, Shards: []HeatShard{},
+	h := Heat{Namespace: m.Namespace, Total: m.Total, OverTime: course, Shards: []HeatShard{},
 		Findings: append([]diagnosis.Finding{}, diagnosis.HeatFindings(m, by)...), Notes: append([]string{}, notes...)}
 	for _, s := range m.Shards {
 		one := HeatShard{Shard: s.Shard, Load: s.Load}
@@ -119,10 +119,10 @@ func hasFewSamples(c *heat.Grid, slot int) bool {
 // HeatMap draws keys against time: a row for each key range, the lowest at the top, with its shard on
 // the left, and a column for each time slot.
 func (p page) HeatMap(h Heat) []Chart {
-	if h.Course == nil || len(h.Course.Ranges) == 0 {
+	if h.OverTime == nil || len(h.OverTime.Ranges) == 0 {
 		return nil
 	}
-	return wideAndNarrow(func(width float64) Chart { return p.heatMap(*h.Course, width) })
+	return wideAndNarrow(func(width float64) Chart { return p.heatMap(*h.OverTime, width) })
 }
 
 func (p page) heatMap(course heat.Grid, chartWidth float64) Chart {
@@ -187,7 +187,7 @@ func (m *ChunkMap) AddHeat(h *heat.Map) {
 			}
 		}
 	}
-	if h.Samples == h.Inserts || len(h.Chunks) == 0 {
+	if h.Samples == h.InsertSamples || len(h.Chunks) == 0 {
 		return // the chunks of the load are unknown
 	}
 	for _, cell := range m.Cells {

@@ -79,7 +79,7 @@ func TestPartsThatHaveJustBegun(t *testing.T) {
 			{MinText: "a", Chunks: 1, Shard: o.Shards[0].ID, Shares: []float64{0.6, 0.6, 0.6, 0.6, 0}},
 			{MinText: "b", Chunks: 1, Shard: o.Shards[1].ID, Shares: []float64{0.4, 0.4, 0.4, 0.4, 1}},
 		}}
-	o.Heat = append(o.Heat, report.Heat{Namespace: "db.c", Course: &course})
+	o.Heat = append(o.Heat, report.Heat{Namespace: "db.c", OverTime: &course})
 	var b bytes.Buffer
 	if err := report.WritePage(&b, o); err != nil {
 		t.Fatal(err)

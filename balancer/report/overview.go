@@ -62,8 +62,8 @@ type Balancer struct {
 	// opens; zero while it is open.
 	Window string    `json:"window,omitzero"`
 	Opens  time.Time `json:"opens,omitzero"`
-	// LatestOpening says that Opens is the latest possible time, because the time zone is unknown.
-	LatestOpening bool `json:"unplaced,omitzero"`
+	// OpeningInexact says that Opens is the latest possible time, because the time zone is unknown.
+	OpeningInexact bool `json:"unplaced,omitzero"`
 }
 
 // Totals are sums over a cluster.
@@ -120,9 +120,9 @@ type Deletion struct {
 // maxDrains is the maximum number of draining shards with a forecast.
 const maxDrains = 3
 
-// AddForecasts adds forecasts and a plan. watch observes the simulations; it may be nil. The returned
+// AddForecastsAndPlan adds forecasts and a plan. watch observes the simulations; it may be nil. The returned
 // error is that of watch.
-func (o *Overview) AddForecasts(s *catalog.Snapshot, watch sim.Watch) error {
+func (o *Overview) AddForecastsAndPlan(s *catalog.Snapshot, watch sim.Watch) error {
 	var ended error
 	seen := func(p sim.Progress) error {
 		if watch != nil {
@@ -173,7 +173,7 @@ func NewOverview(s *catalog.Snapshot) *Overview {
 	o := &Overview{
 		Source: p.Source.Name, Version: p.Version, Time: p.Time,
 		Balancer: balancerOf(s), Answer: diagnosis.Why(s, diagnosis.Scope{}),
-		History: NewHistory(s), DeletionsKnown: p.DeletionsKnown,
+		History: NewDayHistory(s), DeletionsKnown: p.DeletionsKnown,
 		Forecasts: []forecast.Forecast{}, Unread: []string{},
 	}
 	if !p.ClusterID.IsZero() {
@@ -194,7 +194,7 @@ func balancerOf(s *catalog.Snapshot) Balancer {
 		Mode: string(diagnosis.ModeOf(s)), InRound: state.InRound, Rounds: state.Rounds, Window: s.WindowText(),
 	}
 	if o := s.NextOpening(); !o.Never && !o.Latest.Equal(s.Time()) {
-		b.LatestOpening = !o.IsExact()
+		b.OpeningInexact = !o.IsExact()
 		b.Opens = o.Latest
 	}
 	return b

@@ -74,7 +74,7 @@ func TestOverview(t *testing.T) {
 	if got := strings.Join(shards, ", "); got != "a 2950 6 3 +1.81, b 150 2 2 -0.86, c 50 1 1 -0.95" {
 		t.Error(got)
 	}
-	if got := report.SpreadOf(o.Shards); got != (report.Spread{Least: 50 * mib, Mean: 1050 * mib, Most: 2950 * mib}) {
+	if got := report.ByteSpreadOf(o.Shards); got != (report.ByteSpread{Least: 50 * mib, Mean: 1050 * mib, Most: 2950 * mib}) {
 		t.Errorf("spread %+v", got)
 	}
 	first := report.Deletion{Shard: "a", Namespace: "shop.orders", Ranges: 2, Orphans: 10, Running: 1}
@@ -102,7 +102,7 @@ func TestShardsInNeedComeFirst(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	h := report.NewHistory(shop(t).snapshot())
+	h := report.NewDayHistory(shop(t).snapshot())
 	if h.Moves != 2 || h.Failed != 2 || h.Bytes != 90*mib || h.Splits != 2 || h.Merges != 1 {
 		t.Errorf("%d moves with %d bytes, %d failed, %d splits, %d merges", h.Moves, h.Bytes, h.Failed, h.Splits, h.Merges)
 	}
@@ -168,7 +168,7 @@ func TestHistoryOfOddEntries(t *testing.T) {
 		}
 		w.Changes = append(w.Changes, catalog.ParseLogEntry(raw), catalog.LogEntry{What: "moveChunk.commit", Raw: raw})
 	}
-	if h := report.NewHistory(w.snapshot()); h.Failed != 5 || h.Moves != 0 {
+	if h := report.NewDayHistory(w.snapshot()); h.Failed != 5 || h.Moves != 0 {
 		t.Errorf("%+v", h)
 	}
 }

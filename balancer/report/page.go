@@ -86,7 +86,7 @@ var templateFuncs = template.FuncMap{
 	"bytes": humanize.Bytes[int64], "count": countText, "counted": countedText,
 	"time": timeText, "clock": clockText, "span": humanize.Duration,
 	"share": shareText, "deviation": deviationText, "remedy": remedyOf, "join": strings.Join,
-	"top": func(i int) bool { return i < maxLines }, "spread": SpreadOf, "list": listOf, "grouped": groupsOf,
+	"top": func(i int) bool { return i < maxLines }, "spread": ByteSpreadOf, "list": listOf, "grouped": groupsOf,
 	"sum": func(a, b float64) float64 { return roundToTenth(a + b) },
 }
 
@@ -121,7 +121,7 @@ func remedyOf(f diagnosis.Finding) string {
 	if len(f.Commands) > 0 {
 		return ""
 	}
-	return diagnosis.Define(f.Code).Remedy
+	return diagnosis.DefinitionOf(f.Code).Remedy
 }
 
 // Verdict returns the state of the cluster in one word: critical, warning, info or fine.

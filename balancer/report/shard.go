@@ -94,14 +94,14 @@ func (s Shard) rank() int {
 	return 2
 }
 
-// Spread describes the sizes of the shards that are not draining. Draining counts the others.
-type Spread struct {
+// ByteSpread describes the sizes of the shards that are not draining. Draining counts the others.
+type ByteSpread struct {
 	Least, Mean, Most int64
 	Draining          int
 }
 
-// SpreadOf returns the sizes of the shards that are not draining.
-func SpreadOf(list []Shard) (s Spread) {
+// ByteSpreadOf returns the sizes of the shards that are not draining.
+func ByteSpreadOf(list []Shard) (s ByteSpread) {
 	n := int64(0)
 	for _, shard := range list {
 		if shard.Draining {
@@ -119,7 +119,7 @@ func SpreadOf(list []Shard) (s Spread) {
 }
 
 func setDeviations(list []Shard) {
-	mean := SpreadOf(list).Mean
+	mean := ByteSpreadOf(list).Mean
 	for i := range list {
 		if !list[i].Draining && mean > 0 {
 			list[i].Deviation = float64(list[i].Bytes-mean) / float64(mean)

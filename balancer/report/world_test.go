@@ -154,6 +154,6 @@ func (w *writer) Write(p []byte) (int, error) { *w = append(*w, p...); return le
 func newFullOverview(s *catalog.Snapshot) *report.Overview {
 	o := report.NewOverview(s)
 	o.AddMaps(s)
-	_ = o.AddForecasts(s, nil) // without a watch, no error is possible
+	_ = o.AddForecastsAndPlan(s, nil) // without a watch, no error is possible
 	return o
 }

@@ -87,7 +87,7 @@ func (e engineCluster) Routing(ctx context.Context, ns string) (balancer.Routing
 			return routing, e.r.noteError(err)
 		}
 	}
-	if routing.Table, err = e.r.skipped.withFlags(ns, routing.Table, e.r.o.Clock.Now()); err != nil {
+	if routing.Table, err = e.r.skipped.withJumboFlags(ns, routing.Table, e.r.o.Clock.Now()); err != nil {
 		return routing, e.r.noteError(err)
 	}
 	e.r.noteTable(ns, routing.Table)

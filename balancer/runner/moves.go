@@ -77,7 +77,7 @@ func (r *run) orderMoves(ctx context.Context, chosen []policy.Migration) []waiti
 			maxBytes: r.maxChunkMove(m.Namespace, m.From, m.MaxChunkSizeBytes)}
 	}
 	if r.o.Order == OrderHottest {
-		load := r.readLoad(ctx, chosen)
+		load := r.readOperations(ctx, chosen)
 		slices.SortStableFunc(list, func(a, b waitingMove) int {
 			return cmp.Compare(load[b.Namespace][b.From], load[a.Namespace][a.From])
 		})

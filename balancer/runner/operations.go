@@ -65,7 +65,7 @@ func (r *run) countOperationsAsSizes(ctx context.Context, colls []catalog.Collec
 		return nil, err
 	}
 	r.mu.Lock()
-	r.round.load = load
+	r.round.operations = load
 	r.mu.Unlock()
 	sizes := map[string]map[catalog.ShardID]int64{}
 	for _, c := range colls {
@@ -141,11 +141,11 @@ func (r *run) skipIfStuck(ns string, load map[catalog.ShardID]int64, shards []ca
 	}
 }
 
-// readLoad returns the operations on the collections of some migrations: the operations that were
+// readOperations returns the operations on the collections of some migrations: the operations that were
 // counted for the round, or else all since the shards were started.
-func (r *run) readLoad(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
+func (r *run) readOperations(ctx context.Context, chosen []policy.Migration) map[string]map[catalog.ShardID]int64 {
 	r.mu.Lock()
-	load := r.round.load
+	load := r.round.operations
 	r.mu.Unlock()
 	if load != nil {
 		return load

@@ -46,29 +46,31 @@ type Cluster interface {
 	LeaseContext() context.Context
 }
 
-// Goal is the quantity that the rounds balance.
-type Goal string
+// BalanceGoal is the quantity that the rounds balance.
+type BalanceGoal string
 
 // These are the goals.
 const (
 	// GoalSize balances bytes, as the server's balancer does since 6.0.
-	GoalSize Goal = "size"
+	GoalSize BalanceGoal = "size"
 	// GoalChunks balances the number of chunks, as the server's balancer did before 6.0.
-	GoalChunks Goal = "chunks"
+	GoalChunks BalanceGoal = "chunks"
 	// GoalOps balances operations, as each shard counts them for a collection.
-	GoalOps Goal = "ops"
+	GoalOps BalanceGoal = "ops"
 	// GoalLoad balances load. Sampled queries tell which chunks have the load.
-	GoalLoad Goal = "load"
+	GoalLoad BalanceGoal = "load"
 )
 
-// Goals returns all goals.
-func Goals() []Goal { return []Goal{GoalSize, GoalChunks, GoalOps, GoalLoad} }
+// BalanceGoals returns all goals.
+func BalanceGoals() []BalanceGoal { return []BalanceGoal{GoalSize, GoalChunks, GoalOps, GoalLoad} }
 
-// ParseGoal parses a goal.
-func ParseGoal(text string) (Goal, error) { return parseOneOf("goal", Goals(), text) }
+// ParseBalanceGoal parses a goal.
+func ParseBalanceGoal(text string) (BalanceGoal, error) {
+	return parseOneOf("goal", BalanceGoals(), text)
+}
 
 // PolicyRelease returns the release whose policy balances the goal, for servers of release r.
-func (g Goal) PolicyRelease(r catalog.Release) catalog.Release {
+func (g BalanceGoal) PolicyRelease(r catalog.Release) catalog.Release {
 	switch bySize := r.BalancesBySize(); {
 	case g == GoalChunks && bySize:
 		return catalog.Release50
@@ -115,7 +117,7 @@ type Options struct {
 	// collections except the servers' own. A collection that is named is balanced even if its balancing
 	// is disabled.
 	Namespaces []string
-	Goal       Goal
+	Goal       BalanceGoal
 	Order      Order
 	// Parallel is the maximum number of moves of one round that run at once; zero means 1. A shard
 	// takes part in one move at a time.
@@ -236,13 +238,13 @@ type Result struct {
 }
 
 // BusyError says that the cluster's own balancer works on collections of the run.
-type BusyError struct{ *apply.BalancerError }
+type BusyError struct{ *apply.BalancerConflictError }
 
 // Error returns a text that names the command with which the operator resolves the conflict. Options
 // are written as in the shell.
 func (e *BusyError) Error() string {
 	if e.Reenabled {
-		return e.BalancerError.Error()
+		return e.BalancerConflictError.Error()
 	}
 	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
 }
@@ -250,7 +252,7 @@ func (e *BusyError) Error() string {
 // SpellOptions returns the error text with the names of options as on a command line.
 func (e *BusyError) SpellOptions(spell func(option string) string) string {
 	if e.Reenabled {
-		return e.BalancerError.SpellOptions(spell)
+		return e.BalancerConflictError.SpellOptions(spell)
 	}
 	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
 }
@@ -270,4 +272,4 @@ func (e *BusyError) text(timeZone, pauseBalancing string) string {
 }
 
 // Unwrap returns the underlying error of package apply.
-func (e *BusyError) Unwrap() error { return e.BalancerError }
+func (e *BusyError) Unwrap() error { return e.BalancerConflictError }

@@ -25,7 +25,7 @@ type round struct {
 	err                error // the first error of an exchange
 	tables             map[string]*catalog.RoutingTable
 	sizes              map[string]map[catalog.ShardID]int64
-	load               map[string]map[catalog.ShardID]int64 // operations, if they were counted
+	operations         map[string]map[catalog.ShardID]int64 // operations, if they were counted
 	catalog            *Catalog
 	changedCollections map[string]bool                      // changed by the round itself
 	allSizes           map[string]map[catalog.ShardID]int64 // sizes of all collections of the run

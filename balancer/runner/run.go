@@ -170,7 +170,7 @@ const unlimitedSpan = 366 * 24 * time.Hour
 // checkBalancerIdle returns an error unless the cluster's own balancer leaves the collections alone.
 func (r *run) checkBalancerIdle(ctx context.Context, snapshot *catalog.Snapshot, within time.Duration) error {
 	err := apply.CheckBalancerIdleTwice(ctx, r.cluster, snapshot, r.namespaces, cmp.Or(within, unlimitedSpan), r.o.Clock)
-	if e, ok := errors.AsType[*apply.BalancerError](err); ok && len(e.Defragmenting) == 0 {
+	if e, ok := errors.AsType[*apply.BalancerConflictError](err); ok && len(e.Defragmenting) == 0 {
 		e.Reenabled = r.o.PauseBalancing
 	}
 	return asBusyError(err)
@@ -182,9 +182,9 @@ func CheckBalancerIdle(snapshot *catalog.Snapshot, namespaces []string, within t
 	return asBusyError(apply.CheckBalancerIdle(snapshot, namespaces, cmp.Or(within, unlimitedSpan)))
 }
 
-// asBusyError converts an *apply.BalancerError into a *BusyError and returns other errors unchanged.
+// asBusyError converts an *apply.BalancerConflictError into a *BusyError and returns other errors unchanged.
 func asBusyError(err error) error {
-	if works, busy := errors.AsType[*apply.BalancerError](err); busy {
+	if works, busy := errors.AsType[*apply.BalancerConflictError](err); busy {
 		return &BusyError{works}
 	}
 	return err

@@ -66,7 +66,7 @@ func TestGoals(t *testing.T) {
 	for _, release := range []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
 	} {
-		for _, goal := range []runner.Goal{runner.GoalSize, runner.GoalChunks} {
+		for _, goal := range []runner.BalanceGoal{runner.GoalSize, runner.GoalChunks} {
 			t.Run(fmt.Sprintf("%s, %s", release, goal), func(t *testing.T) {
 				w := newWorld(t, heaped(stopped), release, 1)
 				o := w.options("shop.orders")
@@ -134,7 +134,7 @@ func TestRefused(t *testing.T) {
 			w := newWorld(t, heaped(c.state), catalog.Release80, 1)
 			before := len(w.moves("moveChunk.start")) // the balancer's own
 			_, err := runner.Run(t.Context(), w.free(), w.options(c.names...))
-			if !errors.As(err, new(*runner.BusyError)) || !errors.As(err, new(*apply.BalancerError)) ||
+			if !errors.As(err, new(*runner.BusyError)) || !errors.As(err, new(*apply.BalancerConflictError)) ||
 				strings.Count(err.Error(), "sh.") != 1 || !strings.Contains(err.Error(), c.command) {
 				t.Errorf("%v", err)
 			}

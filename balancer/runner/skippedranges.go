@@ -192,8 +192,9 @@ func (s *skippedRanges) nextRetry(since time.Time) (at time.Time, found bool) {
 	return at, !at.IsZero()
 }
 
-// withFlags returns a routing table in which the skipped chunks have the jumbo flag.
-func (s *skippedRanges) withFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable, error) {
+// withJumboFlags returns a routing table in which the skipped chunks have the jumbo flag.
+func (s *skippedRanges) withJumboFlags(ns string, t *catalog.RoutingTable, now time.Time) (*catalog.RoutingTable,
+	error) {
 	var changed []catalog.Chunk
 	seen := map[int]bool{}
 	for _, a := range s.skippedAt(ns, now) {

@@ -55,7 +55,7 @@ func (c *cluster) merge(coll *collection, a policy.StreamAction) error {
 	case len(chunks) == 1:
 		return nil
 	}
-	merged := c.newCommit().Merge(coll.chunks, chunks)
+	merged := c.commitRules().Merge(coll.chunks, chunks)
 	if err := coll.put(merged); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 		coll.mergeableShards[id] = len(policy.MergeableRuns(search)) > 0 // time alone does not change this
 		return policy.ActionResult{}
 	}
-	merged := c.newCommit().MergeRuns(coll.chunks, runs)
+	merged := c.commitRules().MergeRuns(coll.chunks, runs)
 	count := 0
 	for _, run := range runs {
 		count += len(run)
@@ -103,7 +103,7 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
 		return mongoerr.New(mongoerr.StaleConfig, "no chunk of %s with these bounds", s.Namespace)
 	}
-	pieces := c.newCommit().Split(coll.chunks, chunk, s.Points)
+	pieces := c.commitRules().Split(coll.chunks, chunk, s.Points)
 	if err := coll.put(pieces...); err != nil {
 		return err
 	}

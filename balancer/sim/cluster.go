@@ -209,7 +209,7 @@ func (c *cluster) newID() bson.ObjectID {
 	return id
 }
 
-func (c *cluster) newCommit() catalog.CommitRules {
+func (c *cluster) commitRules() catalog.CommitRules {
 	return catalog.CommitRules{Release: c.initial.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
 }
 

@@ -12,8 +12,8 @@ import (
 type Costs struct {
 	// Bandwidth is the bandwidth of one migration in bytes per second.
 	Bandwidth int64
-	// Batch is the round trip time of each batch of BatchBytes.
-	Batch      time.Duration
+	// BatchTime is the round trip time of each batch of BatchBytes.
+	BatchTime  time.Duration
 	BatchBytes int64
 	// MoveOverhead is the duration of a migration without its clone: checks, catching up and the commit. Refused
 	// is the duration of a migration that the donor rejects, Failed of one that fails later.
@@ -26,9 +26,9 @@ type Costs struct {
 	// DeleteRate is the speed of the deletion in bytes per second; with 0 the deletion takes no time.
 	OrphanDelay time.Duration
 	DeleteRate  int64
-	// DeletionWait is how long a migration waits for an overlapping range
+	// MaxDeletionWait is how long a migration waits for an overlapping range
 	// deletion before it fails (receiveChunkWaitForRangeDeleterTimeoutMS).
-	DeletionWait time.Duration
+	MaxDeletionWait time.Duration
 	// HistoryWindow is how long a chunk must have been on its shard before the auto-merger may merge it.
 	HistoryWindow time.Duration
 }
@@ -48,11 +48,11 @@ func (c Costs) actionTime(kind policy.ActionKind) time.Duration {
 // waits with the defaults of a release's server parameters.
 func DefaultCosts(r catalog.Release) Costs {
 	return Costs{
-		Bandwidth: 64 << 20, Batch: 5 * time.Millisecond, BatchBytes: 16 << 20,
+		Bandwidth: 64 << 20, BatchTime: 5 * time.Millisecond, BatchBytes: 16 << 20,
 		MoveOverhead: 175 * time.Millisecond, Refused: 120 * time.Millisecond, Failed: 120 * time.Millisecond,
 		Prepare: 20 * time.Millisecond,
 		Merge:   20 * time.Millisecond, MergeAll: 30 * time.Millisecond, Measure: 5 * time.Millisecond,
-		OrphanDelay: r.CleanupDelay(), DeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
+		OrphanDelay: r.CleanupDelay(), MaxDeletionWait: 10 * time.Second, HistoryWindow: 5 * time.Minute,
 	}
 }
 
@@ -74,7 +74,7 @@ func SnapshotCosts(s *catalog.Snapshot) Costs {
 func (c Costs) MoveTime(bytes int64) time.Duration {
 	took := c.MoveOverhead + c.transferTime(bytes, c.Bandwidth)
 	if c.BatchBytes > 0 {
-		took += time.Duration(max(1, (bytes+c.BatchBytes-1)/c.BatchBytes)) * c.Batch
+		took += time.Duration(max(1, (bytes+c.BatchBytes-1)/c.BatchBytes)) * c.BatchTime
 	}
 	return took
 }

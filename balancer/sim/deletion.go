@@ -108,13 +108,13 @@ func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, uppe
 			continue
 		}
 		left := last.Sub(now)
-		if left > c.costs.DeletionWait {
+		if left > c.costs.MaxDeletionWait {
 			err := mongoerr.New(mongoerr.ExceededTimeLimit, policy.OrphansNotCleared)
 			if id == m.To {
 				err = mongoerr.New(mongoerr.OperationFailed,
 					"Data transfer error: migrate failed: %s: %s", err.CodeName(), err.Message)
 			}
-			return c.costs.DeletionWait, err
+			return c.costs.MaxDeletionWait, err
 		}
 		wait = max(wait, left)
 	}

@@ -47,9 +47,9 @@ type Event struct {
 	RemainingPieces int
 	// Points are the points of a split.
 	Points []catalog.Key
-	// Lowest and Highest are set if a bound or a point was computed from assumed contents of chunks. On
+	// KnownBoundBelow and Highest are set if a bound or a point was computed from assumed contents of chunks. On
 	// a real cluster the donor would choose it; it would be between the two.
-	Lowest, Highest catalog.Key
+	KnownBoundBelow, KnownBoundAbove catalog.Key
 	// Chunks is the number of chunks that were merged.
 	Chunks int
 	Phase  policy.PhaseName
@@ -63,7 +63,7 @@ func (c *cluster) recordEvent(e Event) {
 		e.Began = e.Ended
 	}
 	if coll := c.collections[e.Namespace]; coll != nil {
-		e.Lowest, e.Highest = coll.knownBoundsAround(e.Min, e.Max, e.Points)
+		e.KnownBoundBelow, e.KnownBoundAbove = coll.knownBoundsAround(e.Min, e.Max, e.Points)
 	}
 	c.sawActivity = true
 	c.events = append(c.events, e)

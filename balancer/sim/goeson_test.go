@@ -30,7 +30,7 @@ func TestMigrationsUnderWayEndFirst(t *testing.T) {
 	s := underWay(snaptest.SnapshotOfChunks(t, 2, 12, func(int) (int, int64) { return 0, 128 * mib }), 10*time.Second)
 	costs := sim.DefaultCosts(s.Release())
 	costs.Bandwidth = 8 * mib // 16 s each
-	usual := 16*time.Second + 8*costs.Batch + costs.MoveOverhead
+	usual := 16*time.Second + 8*costs.BatchTime + costs.MoveOverhead
 	r, events := rest(t, s, sim.Config{Resume: true, Costs: costs})
 	defer r.Close()
 	moved := of(events, sim.Moved)

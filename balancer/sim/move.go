@@ -175,7 +175,7 @@ func (c *cluster) splitOff(coll *collection, chunk catalog.Chunk, lower, upper c
 	if len(points) == 0 {
 		return 0, nil
 	}
-	pieces := c.newCommit().Split(coll.chunks, chunk, points)
+	pieces := c.commitRules().Split(coll.chunks, chunk, points)
 	for i := range pieces {
 		pieces[i].Jumbo = chunk.Jumbo // the pieces that stay keep the jumbo flag
 	}

@@ -37,7 +37,7 @@ type Scan struct {
 	docsPerRange int64   // documents in a range; 0 for given bounds
 	bounds       []bson.RawValue
 	beganRange   bool      // the latest document was the first of its range
-	kind         bson.Type // type of the latest _id
+	latestType   bson.Type // type of the latest _id
 	latest       []byte
 }
 
@@ -83,7 +83,7 @@ func (s *Scan) Put(doc bson.Raw) error {
 	}
 	order := 1
 	if s.latest != nil {
-		order = keyorder.Compare(id, bson.RawValue{Type: s.kind, Value: s.latest})
+		order = keyorder.Compare(id, bson.RawValue{Type: s.latestType, Value: s.latest})
 	}
 	if from := s.last().From; order < 0 || from.Type != 0 && s.latest == nil && keyorder.Compare(id, from) < 0 {
 		return ErrOrder
@@ -91,7 +91,7 @@ func (s *Scan) Put(doc bson.Raw) error {
 	s.beganRange = false
 	s.advance(id, order > 0)
 	s.last().put(doc)
-	s.kind, s.latest = id.Type, append(s.latest[:0], id.Value...)
+	s.latestType, s.latest = id.Type, append(s.latest[:0], id.Value...)
 	if s.latest == nil {
 		s.latest = []byte{}
 	}

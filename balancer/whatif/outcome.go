@@ -27,8 +27,8 @@ type Options struct {
 	// Model is the model of chunk contents, Seed the seed for unknown data; see plan.Options.
 	Model plan.Model
 	Seed  uint64
-	// Maps show the distribution of the load, which the load goal needs.
-	Maps []heat.Map
+	// HeatMaps show the distribution of the load, which the load goal needs.
+	HeatMaps []heat.Map
 	// Watch receives the progress of simulations, and may end them with an error. It may be nil.
 	Watch sim.Watch
 }
@@ -94,12 +94,13 @@ func (a Alternative) simulate(s *catalog.Snapshot, o Options) (Outcome, error) {
 	}
 	out.Mode, out.UnderWay = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
 	goal := a.goal()
-	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, Maps: o.Maps, Seed: o.Seed, Watch: o.Watch})
+	out.Forecast, err = forecast.Make(changed, forecast.Options{Goal: goal, HeatMaps: o.HeatMaps, Seed: o.Seed,
+		Watch: o.Watch})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
 	out.Plan, err = plan.Make(changed, plan.Options{
-		Goal: goal, Maps: o.Maps, Model: o.Model, Seed: o.Seed, Watch: o.Watch,
+		Goal: goal, HeatMaps: o.HeatMaps, Model: o.Model, Seed: o.Seed, Watch: o.Watch,
 	})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)

@@ -121,7 +121,7 @@ func parseCollectionChunkSize(ns, word string) (edit, error) {
 }
 
 func setAttemptJumbo(s *catalog.Snapshot, on bool) (*catalog.Snapshot, error) {
-	if !s.Release().AtLeast(catalog.Release44) {
+	if !s.Release().FCVAtLeast(catalog.Release44) {
 		return nil, errors.New("this setting came with 4.4")
 	}
 	settings := s.Settings()

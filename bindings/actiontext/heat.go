@@ -136,8 +136,8 @@ func sourceText(s action.HeatSource) string {
 		}
 		parts = append(parts, text)
 	}
-	if s.Inserts > 0 {
-		parts = append(parts, humanize.Count(s.Inserts, "new document"))
+	if s.InsertSamples > 0 {
+		parts = append(parts, humanize.Count(s.InsertSamples, "new document"))
 	}
 	if len(parts) == 0 {
 		return "nothing: neither counters nor samples could be read"
@@ -174,7 +174,7 @@ func HeatPlan(p action.HeatPlan) string {
 			continue
 		}
 		fmt.Fprintf(&b, "  move %s %s from %s to %s: %.0f%% of the mean load, %s\n", s.Namespace, s.Min, s.From, s.To,
-			s.OfMean*100, humanize.Bytes(s.Bytes))
+			s.LoadOfMean*100, humanize.Bytes(s.Bytes))
 	}
 	for _, left := range p.Left {
 		fmt.Fprintf(&b, "  %s: %s\n", left.Code, left.Text)

@@ -50,7 +50,7 @@ func recordSubject(r audit.Record) string {
 	if r.Plan != "" {
 		about = r.Plan + ", " + about
 	}
-	if r.Approved != "" {
+	if r.ApprovedHash != "" {
 		about += ", approved"
 	}
 	return "run: " + about

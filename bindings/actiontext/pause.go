@@ -23,7 +23,7 @@ func PauseResult(r action.PauseRunsResult, end string) (lines []string) {
 	default:
 		return []string{"Runs of shardsh are not paused."}
 	}
-	if r.Balancer {
+	if r.BalancerOn {
 		lines = append(lines,
 			"The cluster's own balancer is on: a pause does not stop it (sh.stopBalancer, or shardsh quiesce).")
 	}

@@ -28,7 +28,7 @@ func QuiesceResult(r action.QuiesceResult) (lines []string) {
 		}
 	case action.VerdictBroken:
 		say("The cluster did not stay quiet:")
-		for _, text := range r.Broken {
+		for _, text := range r.Violations {
 			say("  %s", text)
 		}
 	case action.VerdictEnded:

@@ -28,9 +28,9 @@ type Reporter struct {
 	// WriteMove writes a line for each event of the engine while it balances; nil leaves the events to
 	// Progress.
 	WriteMove func(text string)
-	// ShowPlan shows the plan, and ShowLoad shows the load to be balanced; nil shows nothing.
+	// ShowPlan shows the plan, and ShowOps shows the load to be balanced; nil shows nothing.
 	ShowPlan func(p *plan.Plan)
-	ShowLoad func(l action.OpsPreview)
+	ShowOps  func(l action.OpsPreview)
 	// ShowWouldSend shows a command that a dry run does not send; nil shows nothing.
 	ShowWouldSend func(c action.WouldSend)
 
@@ -48,8 +48,8 @@ func (r *Reporter) Report(e action.Event) {
 			r.writeNote(humanize.Capitalized(note) + ".")
 		}
 	case action.OpsCounted:
-		if r.ShowLoad != nil {
-			r.ShowLoad(e.Load)
+		if r.ShowOps != nil {
+			r.ShowOps(e.Preview)
 		}
 	case action.Started:
 		r.gate = e.Gate

@@ -46,7 +46,7 @@ func VerifyResult(r action.VerifyResult) (lines []string) {
 // collectionVerdict describes the result of comparing a collection.
 func collectionVerdict(c action.VerifyCollection) string {
 	has := fmt.Sprintf("%s, %s", humanize.Count(c.Docs, "document"), humanize.Bytes(c.Bytes))
-	at := c.Before.UTC().Format(time.DateTime + "Z")
+	at := c.BaselineTime.UTC().Format(time.DateTime + "Z")
 	switch c.Verdict {
 	case action.VerifyNotCompared:
 		return fmt.Sprintf("%s, in %s.", has, humanize.Count(c.Ranges, "range"))

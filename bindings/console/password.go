@@ -19,7 +19,7 @@ import (
 // Keys of a terminal in raw mode.
 const (
 	keyInterrupt = 3
-	keyEnd       = 4
+	keyCtrlD     = 4
 	keyBackspace = 8
 	keyKillLine  = 21
 	keyDelete    = 127
@@ -138,7 +138,7 @@ func readHiddenLine(keys io.Reader, echo io.Writer) (string, error) {
 			return string(line), nil
 		case key == keyInterrupt:
 			return "", errInterruptKey
-		case key == keyEnd && len(line) == 0:
+		case key == keyCtrlD && len(line) == 0:
 			return "", errNoPassword
 		case key == keyKillLine:
 			rub(utf8.RuneCount(line))

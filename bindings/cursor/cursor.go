@@ -35,13 +35,13 @@ type Cursor struct {
 	d    Database
 	kind Kind
 
-	Object      *goja.Object
-	Collection  string // empty for cursors on a database
-	Body        bson.D // the command, built up by the cursor's methods
-	Pipeline    bson.RawValue
-	addedStages bson.A // stages that methods added to the pipeline
-	IsReadOnly  bool
-	Stream      bool // a change stream, which has no end
+	Object         *goja.Object
+	Collection     string // empty for cursors on a database
+	Body           bson.D // the command, built up by the cursor's methods
+	Pipeline       bson.RawValue
+	addedStages    bson.A // stages that methods added to the pipeline
+	IsReadOnly     bool
+	IsChangeStream bool // a change stream, which has no end
 
 	batchSize    int32
 	batchSizeSet bool

@@ -91,7 +91,7 @@ func methods() script.Methods[*Cursor] {
 		{"finish", "", func(_ *script.Call, cur *Cursor) goja.Value { return cur.ExplainOutput() },
 			"Returns the plan of an explained query."},
 		{"tryNext", "", func(c *script.Call, cur *Cursor) goja.Value {
-			if cur.Stream && cur.isClosed() {
+			if cur.IsChangeStream && cur.isClosed() {
 				c.JS.Throw(script.RuntimeErrorName, "Cannot call tryNext on closed cursor")
 			}
 			if cur.peeked == nil && !cur.advance(true) {

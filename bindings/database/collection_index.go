@@ -160,9 +160,10 @@ func (coll *Collection) setHidden(c *script.Call, hidden bool) goja.Value {
 	if goja.IsString(c.Arg(0)) {
 		which = "name"
 	}
-	return coll.host.Display.ReplyValue(coll.database.Run(bson.D{{Key: "collMod", Value: coll.name}, {Key: "index", Value: bson.D{
-		{Key: which, Value: c.JS.BSONValue(c.Arg(0))}, {Key: "hidden", Value: hidden},
-	}}}))
+	return coll.host.Display.ReplyValue(coll.database.Run(bson.D{{Key: "collMod", Value: coll.name},
+		{Key: "index", Value: bson.D{
+			{Key: which, Value: c.JS.BSONValue(c.Arg(0))}, {Key: "hidden", Value: hidden},
+		}}}))
 }
 
 // searchIndexSpec accepts ({name, type, definition}), (name, definition), (name, type, definition) and

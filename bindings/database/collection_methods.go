@@ -15,7 +15,8 @@ func collectionMethods() script.Methods[*Collection] {
 			return c.JS.Runtime.ToValue(coll.Namespace())
 		},
 			"Returns the namespace."},
-		{"getDB", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.database.object }, "Returns the database."},
+		{"getDB", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.database.object },
+			"Returns the database."},
 		{"getMongo", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.database.conn.Object() },
 			"Returns the connection."},
 		{"getCollection", "name:string", func(c *script.Call, coll *Collection) goja.Value {

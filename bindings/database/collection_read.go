@@ -307,7 +307,7 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 		}
 	}
 	cur := d.host.Cursors.New(d, cursor.Aggregate, body)
-	cur.Stream = true
+	cur.IsChangeStream = true
 	cur.SetReadPreference(readPreferenceOption(c.JS, options))
 	if batch != nil {
 		cur.SetBatchSize(int32(batch.ToInteger()))

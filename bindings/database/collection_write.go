@@ -205,7 +205,8 @@ func returnsNewDocument(c *script.Call, options *goja.Object) bool {
 }
 
 func (coll *Collection) findAndModify(c *script.Call, body bson.D, options *goja.Object) goja.Value {
-	if wc := coll.effectiveWriteConcern(); wc != nil && !coll.database.inTransaction() && !server.HasField(body, "writeConcern") {
+	if wc := coll.effectiveWriteConcern(); wc != nil && !coll.database.inTransaction() && !server.HasField(body,
+		"writeConcern") {
 		body = append(body, bson.E{Key: "writeConcern", Value: wc})
 	}
 	reply, err := coll.host.Gateway.SendRetryable(coll.database.Request(body))

@@ -48,11 +48,11 @@ func (h *Host) connectionOptions(v goja.Value) *options.ClientOptions {
 		from = m // new Mongo(db.getMongo().host): keep the user, TLS and other settings
 	}
 	switch {
-	case from != nil && from.Settings != nil:
-		settings := *from.Settings
+	case from != nil && from.ClientOptions != nil:
+		settings := *from.ClientOptions
 		return &settings
 	case goja.IsString(v) && slices.Contains(h.ConnectSettings.Routers, bareHost(v.String())):
-		settings := *h.ConnectSettings.Settings
+		settings := *h.ConnectSettings.ClientOptions
 		return settings.ApplyURI("mongodb://" + bareHost(v.String()) + "/")
 	case goja.IsUndefined(v):
 		return h.optionsFromURI("mongodb://localhost:27017")
@@ -181,7 +181,7 @@ func (h *Host) ConnectDatabase(c *script.Call) goja.Value {
 func (h *Host) connect(settings *options.ClientOptions) *Mongo {
 	client := h.openClient(settings)
 	m := NewMongo(h, client, settings.GetURI())
-	m.ownsClient, m.Settings = true, settings
+	m.ownsClient, m.ClientOptions = true, settings
 	h.Gateway.OpenConnections.Add(client, m.Conn)
 	return m
 }
@@ -244,11 +244,11 @@ func dbAuth(c *script.Call, d *Database) goja.Value {
 
 // login connects again as a user. It keeps the old connection if that fails.
 func (m *Mongo) login(c *script.Call, credential options.Credential) {
-	if m.Settings == nil {
+	if m.ClientOptions == nil {
 		c.JS.ThrowCoded(script.UnimplementedErrorName, script.CodeNotImplemented,
 			"this connection cannot log in again; give the user in the connection string")
 	}
-	settings := *m.Settings
+	settings := *m.ClientOptions
 	settings.SetAuth(credential)
 	client := m.host.openClient(&settings)
 	m.EndDefaultSession(context.WithoutCancel(c.JS.Context()))
@@ -257,7 +257,7 @@ func (m *Mongo) login(c *script.Call, credential options.Credential) {
 	}
 	m.ownsClient = true // the first client belongs to its owner, this one to us
 	m.host.Gateway.OpenConnections.Add(client, m.Conn)
-	m.Client, m.Settings = client, &settings
+	m.Client, m.ClientOptions = client, &settings
 }
 
 // passwordArgOrPrompt returns the password in an argument, or asks the user for it.

@@ -25,10 +25,10 @@ type Sharding interface {
 // ConnectSettings holds the options of connections that scripts open.
 type ConnectSettings struct {
 	// Address is the address of the shell's own connection. Routers are hosts that Settings also reach.
-	Address  string
-	Routers  []string
-	Settings *options.ClientOptions
-	Sandbox  *sandbox.Rules
+	Address       string
+	Routers       []string
+	ClientOptions *options.ClientOptions
+	Sandbox       *sandbox.Rules
 	// Connect opens a connection, and ParseURI parses a connection string; nil uses the driver.
 	Connect  func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error)
 	ParseURI func(ctx context.Context, uri string) (*options.ClientOptions, error)

@@ -281,7 +281,8 @@ func (coll *Collection) Inspect(v goja.Value) string { return coll.host.Display.
 // statsCollection returns the collection for package stats.
 func (coll *Collection) statsCollection() stats.Collection {
 	return stats.Collection{
-		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.database.Database, Name: coll.name,
+		JS: coll.host.JS, Gateway: coll.host.Gateway, Display: coll.host.Display, Database: coll.database.Database,
+		Name: coll.name,
 	}
 }
 

@@ -160,7 +160,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 			return server.FieldValue(c.JS, ask(m, server.Command("hello")), "$clusterTime")
 		}, ""},
 		{"isTLS", "", func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.Runtime.ToValue(m.Settings != nil && m.Settings.TLSConfig != nil)
+			return c.JS.Runtime.ToValue(m.ClientOptions != nil && m.ClientOptions.TLSConfig != nil)
 		}, "Returns whether the connection is encrypted."},
 		{"tojson", "", func(c *script.Call, m *Mongo) goja.Value {
 			return c.JS.Runtime.ToValue("connection to " + m.hosts())

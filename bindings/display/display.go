@@ -182,8 +182,8 @@ func (d *Display) Print(args []goja.Value) {
 	d.JS.Out.WriteRaw(strings.Join(texts, " ") + "\n") // strings are written as they are, other values are inspected
 }
 
-// ShownValue returns a result of show that prints like the value itself.
-func (d *Display) ShownValue(v goja.Value) goja.Value {
+// ShowResult returns a result of show that prints like the value itself.
+func (d *Display) ShowResult(v goja.Value) goja.Value {
 	o := d.InspectOptions()
 	return d.JS.StyledResult(d.JS.Values.InspectOutput(v, o, false))
 }

@@ -62,10 +62,10 @@ func throwsError(m *Match) bool {
 	} else {
 		m.throwUnsuitable("a function")
 	}
-	return t.value != nil && (!m.Has(0) || m.isThrown(t.value))
+	return t.value != nil && (!m.Has(0) || m.matchesThrown(t.value))
 }
 
-func (m *Match) isThrown(value goja.Value) bool {
+func (m *Match) matchesThrown(value goja.Value) bool {
 	if f, ok := asAsymmetric(m.Arg(0)); ok {
 		return f.matches(value)
 	}

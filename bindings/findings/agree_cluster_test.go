@@ -55,7 +55,7 @@ func drawCluster(seed uint64) randomCluster {
 		strings.Join(shards, ", "), one("1", "64", "128"), one(names...), strings.Join(collections, ",\n"))
 	ns, shard := one(namespaces...), one(names...)
 	forbid := fmt.Sprintf(`sh.disableMigrations(%q)`, ns)
-	if !c.version.AtLeast(catalog.Release50) {
+	if !c.version.FCVAtLeast(catalog.Release50) {
 		forbid = fmt.Sprintf(`sh.disableBalancing(%q)`, ns)
 	}
 	if often(10) {

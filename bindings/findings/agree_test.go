@@ -100,7 +100,7 @@ func TestVerbsAgree(t *testing.T) {
 			c.do(drawn.setup...)
 			s := c.asked()
 			s.broken = c.checked()
-			s.bySize = drawn.version.AtLeast(catalog.Release60) || !strings.Contains(drawn.topology, `"chunkSizeMB": 1}`)
+			s.bySize = drawn.version.FCVAtLeast(catalog.Release60) || !strings.Contains(drawn.topology, `"chunkSizeMB": 1}`)
 			for _, wrong := range s.contradictions() {
 				t.Errorf("%s\n%s\n%s", wrong, drawn, s)
 			}

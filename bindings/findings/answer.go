@@ -106,7 +106,7 @@ func (p *page) writeToDo(g diagnosis.Group) {
 	case len(f.Commands) > 0:
 		p.writeCommands(indent, f.Commands)
 	case f.Actor == diagnosis.Operator:
-		p.writeWrapped(indent, diagnosis.Define(f.Code).Remedy)
+		p.writeWrapped(indent, diagnosis.DefinitionOf(f.Code).Remedy)
 	}
 }
 

@@ -136,7 +136,7 @@ func (p *page) writeRemedy(f diagnosis.Finding, now time.Time) {
 			p.writeLine(indent+2, command)
 		}
 	default:
-		p.writeWrapped(indent, who+diagnosis.Define(f.Code).Remedy)
+		p.writeWrapped(indent, who+diagnosis.DefinitionOf(f.Code).Remedy)
 	}
 	for i, command := range f.InsteadOfWaiting {
 		if i == 0 {

@@ -26,10 +26,10 @@ type Options struct {
 	Note func(text string)
 	// Clock is the program's clock until the mock starts.
 	Clock script.Clock
-	// Pace is the speed of the mock's clock relative to real time; with 0, the clock advances only
+	// ClockSpeed is the speed of the mock's clock relative to real time; with 0, the clock advances only
 	// while the program waits.
-	Pace float64
-	Seed uint64
+	ClockSpeed float64
+	Seed       uint64
 }
 
 // Rehearsal is a rehearsal of one program run, with a mock that replaces one cluster.
@@ -82,7 +82,7 @@ func (r *Rehearsal) startMock(ctx context.Context, from *source) (*clusterMock, 
 			"the dry run can't go on: it needs a mock of the cluster from the first change on, and the metadata can't be "+
 				"read: %v", err)
 	}
-	cluster, err := mock.New(mock.Config{Metadata: s, Pace: r.o.Pace, Seed: r.o.Seed})
+	cluster, err := mock.New(mock.Config{Metadata: s, ClockSpeed: r.o.ClockSpeed, Seed: r.o.Seed})
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.OperationFailed,
 			"the dry run can't continue: no mock of the cluster could be started: %v", err)
@@ -158,7 +158,7 @@ func (h *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error
 
 // supports reports whether the cluster's release has a command.
 func (m *clusterMock) supports(cmd *commands.Command) bool {
-	return cmd.Since == (catalog.Release{}) || m.cluster.Release().AtLeast(cmd.Since)
+	return cmd.Since == (catalog.Release{}) || m.cluster.Release().FCVAtLeast(cmd.Since)
 }
 
 // answerRead answers a read-only command from the cluster, or from the mock if its data

@@ -2,9 +2,9 @@ package script
 
 import "github.com/dop251/goja"
 
-// limitDepths throws a RangeError for infinite recursion inside the engine, which does not count such
+// limitRecursion throws a RangeError for infinite recursion inside the engine, which does not count such
 // calls: for example, the conversion of nested arrays to strings.
-func (l limits) limitDepths() {
+func (l limits) limitRecursion() {
 	depth := 0
 	proto := l.Runtime.GlobalObject().Get("Array").(*goja.Object).Get("prototype").(*goja.Object)
 	for _, name := range []string{"toString", "toLocaleString"} {

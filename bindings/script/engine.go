@@ -76,8 +76,8 @@ type Options struct {
 	CheckRun func(path string) error
 	// BuiltinModule returns the built-in module with a name; nil when there is none.
 	BuiltinModule func(name string) goja.Value
-	// Receivers returns how help texts name an object of each class, such as "db." for Database.
-	Receivers func() map[string]string
+	// ReceiverNames returns how help texts name an object of each class, such as "db." for Database.
+	ReceiverNames func() map[string]string
 }
 
 // Engine is one JavaScript runtime with its programs, timers, modules and classes. It belongs to one
@@ -296,7 +296,7 @@ func (s *Engine) runInterruptibly(ctx context.Context, run func() (goja.Value, e
 		unwatch()
 		s.Runtime.ClearInterrupt()
 		if p := recover(); p != nil {
-			v, err = nil, s.Errors.describeFault(p)
+			v, err = nil, s.Errors.describePanic(p)
 		}
 		if err != nil {
 			if !s.cfg.Interactive || ctx.Err() != nil { // in a REPL, an error does not stop timers

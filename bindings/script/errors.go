@@ -100,9 +100,9 @@ type ErrorDescriber struct {
 	cause   error // why the engine itself has interrupted the current call
 }
 
-// describeFault describes a fault of the JavaScript engine itself, which no script can catch. The
+// describePanic describes a fault of the JavaScript engine itself, which no script can catch. The
 // engine has already left its calls, so the position is that of the outermost call.
-func (d *ErrorDescriber) describeFault(fault any) *Error {
+func (d *ErrorDescriber) describePanic(fault any) *Error {
 	e := &Error{Name: internalErrorName, Stack: string(debug.Stack()),
 		Message: fmt.Sprintf("a fault of the JavaScript engine in the call here: %v", fault)}
 	d.sources.locate(e, d.rt.CaptureCallStack(10, nil))

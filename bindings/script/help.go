@@ -113,10 +113,10 @@ func (t *HelpTexts) DefineTopicHelp(proto *goja.Object, text func(topic string) 
 
 // receiver returns how help texts name an object of a class.
 func (o *Options) receiver(class string) string {
-	if o.Receivers == nil {
+	if o.ReceiverNames == nil {
 		return ""
 	}
-	return o.Receivers()[class]
+	return o.ReceiverNames()[class]
 }
 
 // Lookup returns the help of one of the shell's functions.

@@ -9,7 +9,7 @@ func (l limits) define() {
 	l.defineEvals()
 	l.defineBigInts()
 	l.limitSizes()
-	l.limitDepths()
+	l.limitRecursion()
 	l.guardMatching()
 }
 

@@ -27,7 +27,7 @@ func TestAuth(t *testing.T) {
 	})
 	c.Config.Interactive = true
 
-	c.Config.Settings = shelltest.Serve(t, c.ScriptedServer)
+	c.Config.ClientOptions = shelltest.Serve(t, c.ScriptedServer)
 	refusal := bson.D{field("ok", 0.0), field("errmsg", "Authentication failed."), field("code", int32(18)), field("codeName", "AuthenticationFailed")}
 	c.SetAnswers(map[string]bson.D{"saslStart": refusal})
 	shelltest.Check(t, c, []shelltest.Case{

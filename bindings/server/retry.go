@@ -37,7 +37,7 @@ func (g *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 		return g.send(r)
 	}
 	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: number})
-	answered, err := g.BeginSend(r)
+	answered, err := g.RunSendHook(r)
 	if err != nil {
 		return nil, err
 	}

@@ -87,9 +87,9 @@ type Conn struct {
 	Client         *mongo.Client
 	Address        string             // without credentials
 	ReadPreference *readpref.ReadPref // nil for the primary
-	// Settings are the options to open the connection again, as another user or to other servers; nil
+	// ClientOptions are the options to open the connection again, as another user or to other servers; nil
 	// when they are unknown.
-	Settings       *options.ClientOptions
+	ClientOptions  *options.ClientOptions
 	hello          bson.Raw
 	defaultSession *mongo.Session
 	txnNumbers     map[string]int64 // the last numbers of sessions, by session id
@@ -125,7 +125,7 @@ func (g *Gateway) Send(r Request) (bson.Raw, error) {
 
 // send works like Send, for commands that have passed the checks.
 func (g *Gateway) send(r Request) (bson.Raw, error) {
-	answered, err := g.BeginSend(r)
+	answered, err := g.RunSendHook(r)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func (g *Gateway) send(r Request) (bson.Raw, error) {
 	return g.HandleReply(reply, err)
 }
 
-// BeginSend calls the OnSend check of a request. The caller passes the reply to answered.
-func (g *Gateway) BeginSend(r Request) (answered func(bson.Raw, error), err error) {
+// RunSendHook calls the OnSend check of a request. The caller passes the reply to answered.
+func (g *Gateway) RunSendHook(r Request) (answered func(bson.Raw, error), err error) {
 	nobody := func(bson.Raw, error) {}
 	if g.checks.OnSend == nil {
 		return nobody, nil
@@ -187,7 +187,7 @@ func (g *Gateway) OpenCursor(r Request) (*mongo.Cursor, error) {
 	if reply != nil {
 		return mongo.NewCursorFromDocuments(nil, nil, nil)
 	}
-	answered, err := g.BeginSend(r)
+	answered, err := g.RunSendHook(r)
 	if err != nil {
 		return nil, err
 	}

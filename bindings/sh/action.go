@@ -130,7 +130,7 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo: h.flag("forceJumbo", false), PreflightOptions: c.preflightOptions(h),
-		Journal: h.text("journal"), ResumeJournal: h.text("resume"), RunVerifyOptions: h.proofOption(),
+		Journal: h.text("journal"), ResumeJournal: h.text("resume"), RunVerifyOptions: h.verifyOption(),
 	}
 	for _, path := range []string{e.Journal, e.ResumeJournal} {
 		if path != "" {
@@ -141,8 +141,8 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	return e
 }
 
-// proofOption parses {verify: true}, or {verify: N} with the maximum number of bytes to read a second.
-func (h helperOptions) proofOption() (p action.RunVerifyOptions) {
+// verifyOption parses {verify: true}, or {verify: N} with the maximum number of bytes to read a second.
+func (h helperOptions) verifyOption() (p action.RunVerifyOptions) {
 	switch v := h.value("verify"); {
 	case v == nil:
 	case script.TypeOf(v) == "boolean":
@@ -195,7 +195,7 @@ func (h *Host) preflightObject(r preflight.Report) *goja.Object {
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, ClientOptions: conn.Settings, Address: conn.Address, Runner: c.host.commandRunner(sh),
+		Client: conn.Client, ClientOptions: conn.ClientOptions, Address: conn.Address, Runner: c.host.commandRunner(sh),
 		AnswersChanges: c.host.Gateway.HasGuard(), Clock: c.JS.Clock, Consent: c.host.Consent,
 	}
 }

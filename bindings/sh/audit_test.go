@@ -38,8 +38,8 @@ func withMembers(t *testing.T, topology string) (*connected, *mock.Cluster) {
 	c := &connected{Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
 	c.Shell, err = bindings.New(bindings.Config{
 		Client: shelltest.Dial(t, routers), Address: "mongodb://mock:27017/", Deployment: "mock: mongos", Clock: cluster.Clock(),
-		Settings: options.Client().SetDialer(settings.Dialer).SetServerMonitoringMode("poll"),
-		Stdout:   c.Out, Stderr: c.Errs, Version: "1.2.3",
+		ClientOptions: options.Client().SetDialer(settings.Dialer).SetServerMonitoringMode("poll"),
+		Stdout:        c.Out, Stderr: c.Errs, Version: "1.2.3",
 	})
 	if err != nil {
 		t.Fatal(err)

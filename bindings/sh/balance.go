@@ -93,7 +93,7 @@ func (h *Helpers) readBalances(list []*catalog.CollectionState) []diagnosis.Bala
 	for i, c := range list {
 		names[i] = c.Namespace
 	}
-	seen := h.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: names})
+	seen := h.readCluster(live.ReaderOptions{Parts: live.BalanceStatuses, Namespaces: names})
 	balances := make([]diagnosis.Balance, len(list))
 	release, _ := h.release()
 	for i, c := range list {

@@ -58,8 +58,8 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		return c.host.preflightObject(*result.Preflight)
 	case result.Heat != nil:
 		return c.host.printableObject(result.Heat, actiontext.HeatPlan(*result.Heat))
-	case result.Load != nil:
-		return c.host.printableObject(result.Load, actiontext.OpsPreviewText(*result.Load))
+	case result.OpsPreview != nil:
+		return c.host.printableObject(result.OpsPreview, actiontext.OpsPreviewText(*result.OpsPreview))
 	case result.Plan != nil:
 		return c.host.planObject(result.Plan)
 	case c.JS.Context().Err() != nil:
@@ -81,14 +81,15 @@ func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
 	return c.host.printableObject(result, actiontext.GiveBackResult(result))
 }
 
-func (c *call) runnerGoalOption(h helperOptions) (goal runner.Goal) {
+func (c *call) runnerGoalOption(h helperOptions) (goal runner.BalanceGoal) {
 	text := h.text("goal")
 	if text == "" {
 		return ""
 	}
-	goal, err := runner.ParseGoal(text)
+	goal, err := runner.ParseBalanceGoal(text)
 	if err != nil {
-		h.throwWrongOption("goal", "one of "+humanize.Join(runner.Goals(), ", "), c.host.Display.Inspect(h.value("goal")))
+		h.throwWrongOption("goal", "one of "+humanize.Join(runner.BalanceGoals(), ", "),
+			c.host.Display.Inspect(h.value("goal")))
 	}
 	return goal
 }

@@ -93,7 +93,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 
 // readDefragmentation reads the progress of a collection's defragmentation.
 func (h *Helpers) readDefragmentation(ns string) diagnosis.Defragmentation {
-	seen := h.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
+	seen := h.readCluster(live.ReaderOptions{Parts: live.BalanceStatuses, Namespaces: []string{ns}})
 	return diagnosis.DefragmentationOf(seen.Collection(ns))
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardExtraMethods returns helpers that mongosh lacks. Each sends a command that administrators would
+// shardCommandMethods returns helpers that mongosh lacks. Each sends a command that administrators would
 // otherwise have to write out (rules/04-objects §5.2, rules/04-outputs-and-traps §8).
-func shardExtraMethods() []helper {
+func shardCommandMethods() []helper {
 	return []helper{
 		{"chunks", "ns:string|object options?:object{shard,zone,jumbo,limit}", shChunks,
 			"Returns a cursor over a collection's chunks; {shard, zone, jumbo: true or false, limit}."},

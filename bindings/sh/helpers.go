@@ -23,12 +23,12 @@ type Helpers struct {
 // shardsh has, which require a mongos, and those of the old shell.
 func helperTables() [][]helper {
 	return slices.Concat(
-		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
+		[][]helper{shardMethods(), shardSettingMethods(), shardMoveCollectionMethods()},
 		requiringMongos(shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
 			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardHistoryMethods(), shardVerifyMethods(),
-			shardAuditMethods(), shardMergeMethods(), shardWindowMethods(), shardWhyMethods(),
+			shardAuditMethods(), shardChunkMethods(), shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
-			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardDiffMethods(), shardAdviseMethods(),
+			shardCommandMethods(), shardMapMethods(), shardSnapshotMethods(), shardDiffMethods(), shardAdviseMethods(),
 			shardHeatMethods()),
 		[][]helper{shardOldShellMethods()},
 	)

@@ -15,8 +15,8 @@ var (
 	clearJumboVersion = server.Version{4, 2, 3}
 )
 
-// shardMergeMethods returns the helpers that change single chunks.
-func shardMergeMethods() []helper {
+// shardChunkMethods returns the helpers that change single chunks.
+func shardChunkMethods() []helper {
 	return []helper{
 		{"mergeChunks", "ns:string|object min:object max:object options?:object{@mergeChunks}",
 			func(c *call, sh *Helpers) goja.Value {

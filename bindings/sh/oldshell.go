@@ -74,7 +74,7 @@ func shardOldShellMethods() []helper {
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
 			seen := c.host.readCluster(sh.current(), c.configArgument(sh, 0),
-				live.ReaderOptions{Parts: live.Outcomes, OutcomeSpan: outcomesSpan})
+				live.ReaderOptions{Parts: live.MigrationOutcomes, OutcomeSpan: outcomesSpan})
 			for _, m := range recentOutcomes(seen) {
 				id := cmp.Or(m.Error, "Success")
 				o := c.JS.NewObject("_id", id, "count", m.Count)
@@ -211,7 +211,7 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	db, coll, _ := strings.Cut(ns, ".")
 	ahead := &waitForecast{sh: sh, goal: plan.Goal{Kind: plan.Balance, Namespaces: []string{ns}}}
 	balanced := c.JS.Poll(timeout, interval, func() bool {
-		seen := sh.readCluster(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
+		seen := sh.readCluster(live.ReaderOptions{Parts: live.BalanceStatuses, Namespaces: []string{ns}})
 		if diagnosis.BalanceOf(seen.Snapshot, seen.Collection(ns)).Balanced {
 			return true
 		}

@@ -44,12 +44,12 @@ func (h *Host) fieldValue(doc bson.Raw, path ...string) goja.Value {
 }
 
 // recentOutcomes returns the outcomes of recent migrations.
-func recentOutcomes(seen *clusterView) []catalog.Outcome {
+func recentOutcomes(seen *clusterView) []catalog.MigrationOutcome {
 	return diagnosis.OutcomesSince(seen.Snapshot, seen.Time().Add(-outcomesSpan))
 }
 
 // outcomeText describes an outcome in the words of mongosh.
-func outcomeText(o catalog.Outcome) string {
+func outcomeText(o catalog.MigrationOutcome) string {
 	if o.Error == "" {
 		return "Success"
 	}
@@ -57,7 +57,7 @@ func outcomeText(o catalog.Outcome) string {
 }
 
 // outcomeLine returns outcomeText, followed by the two shards if the outcome is counted by shards.
-func outcomeLine(o catalog.Outcome) string {
+func outcomeLine(o catalog.MigrationOutcome) string {
 	if o.From == "" {
 		return outcomeText(o)
 	}

@@ -33,7 +33,7 @@ func shPause(c *call, sh *Helpers) goja.Value {
 }
 
 func pausedRemedy(err error) string {
-	if errors.As(err, new(*live.PauseError)) {
+	if errors.As(err, new(*live.AlreadyPausedError)) {
 		return ". To end it: sh.pause({ end: true }); to have this one take its place: {replace: true}"
 	}
 	return ""

@@ -64,7 +64,7 @@ func (c *clusterView) hasSizes() bool { return c.raw["shardedDataDistribution"] 
 // don't have. The lenient set also omits the balancer's status.
 const (
 	strictParts  = live.AllParts &^ (live.Sizes | live.RunningMigrations | live.RunningReshardings)
-	lenientParts = strictParts &^ (live.Balancer | live.Statuses)
+	lenientParts = strictParts &^ (live.Balancer | live.BalanceStatuses)
 )
 
 // readCluster reads parts of a database's cluster; another config database may replace the cluster's

@@ -22,7 +22,7 @@ func (h *Helpers) source() action.Source {
 		kind = catalog.SourceMock
 	}
 	return action.Source{
-		Client: conn.Client, ReadPreference: conn.ReadPreference, ClientOptions: conn.Settings, Clock: h.host.JS.Clock,
+		Client: conn.Client, ReadPreference: conn.ReadPreference, ClientOptions: conn.ClientOptions, Clock: h.host.JS.Clock,
 		Origin: catalog.Source{Kind: kind, Name: conn.Address},
 	}
 }

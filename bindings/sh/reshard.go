@@ -22,8 +22,8 @@ import (
 // reshardOptionNames are the options of reshardCollection, and those of the helper.
 const reshardOptionNames = "@reshardCollection,progress,interval"
 
-// shardReshardMethods returns the helpers that move whole collections and manage shards.
-func shardReshardMethods() []helper {
+// shardMoveCollectionMethods returns the helpers that move whole collections and manage shards.
+func shardMoveCollectionMethods() []helper {
 	return []helper{
 		{"shardAndDistributeCollection",
 			"ns:string key:object unique?:boolean|object{@shardCollection} options?:object{@shardCollection}",
@@ -86,7 +86,7 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 func (h *Helpers) runWithProgress(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := h.host
 	r := h.current().Sibling("admin").Request(body)
-	answered, err := s.Gateway.BeginSend(r)
+	answered, err := s.Gateway.RunSendHook(r)
 	if err != nil {
 		s.Gateway.Throw(err)
 	}

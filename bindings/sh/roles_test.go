@@ -91,7 +91,7 @@ func TestRolesOfReleases(t *testing.T) {
 		g := withRoles(t, mock.Config{Release: release})
 		got, _ := g.as("root").Show(`db.getSiblingDB("admin").getRole("shardshHelpers", {showPrivileges: true})
 			.inheritedPrivileges.flatMap(p => p.actions).includes("moveCollection")`)
-		if want := map[bool]string{true: "true", false: "false"}[release.AtLeast(catalog.Release80)]; got != want {
+		if want := map[bool]string{true: "true", false: "false"}[release.FCVAtLeast(catalog.Release80)]; got != want {
 			t.Errorf("%s: moveCollection is there: %s", release, got)
 		}
 	}

@@ -33,7 +33,7 @@ func (h *Host) ShowCommands() map[string]func(c *script.Call, d *server.Database
 
 func showShards(c *call, d *server.Database) goja.Value {
 	if !c.host.Display.ShowsTables() {
-		return c.host.Display.ShownValue(
+		return c.host.Display.ShowResult(
 			c.JS.DocumentArray(d.Sibling("config").FindAll("shards", bson.D{}, server.SortField("_id", 1))),
 		)
 	}
@@ -71,7 +71,7 @@ func showZones(c *call, d *server.Database) goja.Value {
 			c.host.fieldValue(doc, "max"))
 		script.Must(list.Set(strconv.Itoa(len(list.Keys())), c.JS.Values.SetOneLine(entry)))
 	}
-	return c.host.Display.ShownValue(o)
+	return c.host.Display.ShowResult(o)
 }
 
 // qualifiedNamespace returns a namespace; names without a database belong to the current one.
@@ -91,7 +91,7 @@ func showChunks(c *call, d *server.Database) goja.Value {
 	entry := c.host.helpersOn(d).requireEntry(ns)
 	if !c.host.Display.ShowsTables() {
 		r := &statusReport{host: c.host, config: config}
-		return c.host.Display.ShownValue(r.listEntries("chunks", r.readFirstChunks(entry), maxStatusChunks, r.chunk))
+		return c.host.Display.ShowResult(r.listEntries("chunks", r.readFirstChunks(entry), maxStatusChunks, r.chunk))
 	}
 	n := c.host.readChunkCounts(d, rawdoc.Text(entry, "_id")).Count().Chunks
 	chunks := config.FindAll("chunks", ChunkFilter(entry), server.SortField("min", 1), server.LimitField(display.MaxRows))
@@ -135,7 +135,7 @@ func (c *call) showChunkCounts(d *server.Database) goja.Value {
 		}
 		script.Must(o.Set(coll.Namespace, perShard))
 	}
-	return c.host.Display.ShownValue(o)
+	return c.host.Display.ShowResult(o)
 }
 
 // chunkCountRows returns a row for each shard of a collection. If they exceed a screen, shards with
@@ -165,9 +165,9 @@ func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
 
 func showBalancer(c *call, d *server.Database) goja.Value {
 	r := c.host.readStatusReport(d, d.Sibling("config"),
-		live.Settings|live.Balancer|live.Clock|live.Rounds|live.Outcomes|live.RunningMigrations|live.RunningReshardings)
+		live.Settings|live.Balancer|live.Clock|live.Rounds|live.MigrationOutcomes|live.RunningMigrations|live.RunningReshardings)
 	if c.host.Display.ShowsTables() {
 		return c.host.Display.TablesResult(r.drawBalancer)
 	}
-	return c.host.Display.ShownValue(r.balancer())
+	return c.host.Display.ShowResult(r.balancer())
 }

@@ -20,12 +20,12 @@ import (
 // outcomes of the last day.
 func showMigrations(c *call, d *server.Database) goja.Value {
 	r := c.host.readStatusReport(d, d.Sibling("config"),
-		live.Outcomes|live.RunningMigrations|live.RunningReshardings|live.RecentMoves)
+		live.MigrationOutcomes|live.RunningMigrations|live.RunningReshardings|live.RecentMoves)
 	if c.host.Display.ShowsTables() {
 		return c.host.Display.TablesResult(r.drawMoves)
 	}
 	p := r.cluster.Parts()
-	return c.host.Display.ShownValue(c.JS.NewObject(
+	return c.host.Display.ShowResult(c.JS.NewObject(
 		"active", c.host.migrationsObject(p.Migrations), "reshardings", c.host.reshardingsObject(p.Reshardings),
 		"last", r.recentMovesValue(), "last 24 hours", r.migrationResults(),
 	))
@@ -33,7 +33,7 @@ func showMigrations(c *call, d *server.Database) goja.Value {
 
 // recentMoves returns the last migrations, the newest first.
 func (r *statusReport) recentMoves() (list []report.Event) {
-	for _, e := range report.NewHistory(r.cluster.Snapshot).Events {
+	for _, e := range report.NewDayHistory(r.cluster.Snapshot).Events {
 		if e.Kind == report.Moved || e.Kind == report.MoveFailed {
 			list = append(list, e)
 		}

@@ -25,7 +25,7 @@ func shSnapshot(c *call, sh *Helpers) goja.Value {
 	if c.Has(0) {
 		s = c.readSnapshotFile(c.Text(0))
 	} else {
-		s = sh.readSnapshot(live.ReaderOptions{Parts: live.BalancerParts | live.Statuses | live.Drains})
+		s = sh.readSnapshot(live.ReaderOptions{Parts: live.BalancerParts | live.BalanceStatuses | live.Drains})
 	}
 	parts := s.Parts()
 	collections := report.CollectionsOf(s)

@@ -43,12 +43,13 @@ type statusReport struct {
 // statusParts are the parts of the cluster that sh.status() reads, besides the routers, and the first
 // chunks and zones of each collection.
 const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
-	live.ChunkCounts | live.Sizes | live.Rounds | live.Outcomes | live.RunningMigrations | live.Leases
+	live.ChunkCounts | live.Sizes | live.Rounds | live.MigrationOutcomes | live.RunningMigrations | live.Leases
 
 // readStatusReport reads parts of a cluster for a report.
 func (h *Host) readStatusReport(d, config *server.Database, parts live.Part) *statusReport {
 	r := &statusReport{host: h, d: d, config: config, now: h.JS.Clock.Now()}
-	r.cluster = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan, Required: lenientParts})
+	r.cluster = h.readCluster(d, config, live.ReaderOptions{Parts: parts, OutcomeSpan: outcomesSpan,
+		Required: lenientParts})
 	return r
 }
 
@@ -78,8 +79,8 @@ func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 		section("automerge", h.JS.NewObject("Currently enabled", yesNo(rawdoc.IsFieldTruthy(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
-	if p := r.cluster.Parts(); (p.Lease != nil || p.Pause != nil && p.Pause.Active) && !h.Compat {
-		section("shardsh", r.lease(p.Lease, p.Pause))
+	if p := r.cluster.Parts(); (p.Lease != nil || p.RunsPause != nil && p.RunsPause.Active) && !h.Compat {
+		section("shardsh", r.runs(p.Lease, p.RunsPause))
 	}
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
@@ -90,9 +91,9 @@ func (h *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	return h.Display.WithTable(value, r.draw)
 }
 
-// lease returns the pause of runs, the run that changes the cluster, and the collections whose
+// runs returns the pause of runs, the run that changes the cluster, and the collections whose
 // balancing that run has disabled.
-func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
+func (r *statusReport) runs(l *catalog.Lease, p *catalog.RunsPause) goja.Value {
 	var doc bson.D
 	if p != nil && p.Active {
 		doc = bson.D{{Key: "runs are paused", Value: p.String()}}

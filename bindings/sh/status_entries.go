@@ -23,8 +23,8 @@ const (
 // maxTimeField limits the time for the first batch of the reads of sh.status().
 var maxTimeField = bson.E{Key: "maxTimeMS", Value: (30 * time.Second).Milliseconds()}
 
-// readEntries reads the chunks and zones to show, for many collections with each command.
-func (r *statusReport) readEntries() {
+// readChunksAndZones reads the chunks and zones to show, for many collections with each command.
+func (r *statusReport) readChunksAndZones() {
 	r.entriesRead = map[string]map[string][]bson.Raw{"chunks": {}, "tags": {}}
 	for _, doc := range r.config.FindAll("tags", bson.D{}, sortByTwoFields("ns", "min"), maxTimeField) {
 		r.addEntry("tags", rawdoc.Text(doc, "ns"), doc)
@@ -82,7 +82,7 @@ func (r *statusReport) addEntry(collection, ns string, doc bson.Raw) {
 // entriesOf returns the chunks or the zone ranges of a collection.
 func (r *statusReport) entriesOf(collection, ns string) []bson.Raw {
 	if r.entriesRead == nil {
-		r.readEntries()
+		r.readChunksAndZones()
 	}
 	return r.entriesRead[collection][ns]
 }

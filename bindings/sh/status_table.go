@@ -70,7 +70,7 @@ func (r *statusReport) drawCollections(t *display.Tables) {
 		names[i] = sharded[i].Namespace
 	}
 	asked := r.host.readCluster(r.d, r.config, live.ReaderOptions{
-		Parts: live.Shards | live.Zones | live.Statuses, Namespaces: names, Required: lenientParts,
+		Parts: live.Shards | live.Zones | live.BalanceStatuses, Namespaces: names, Required: lenientParts,
 	})
 	all := r.withReportedBalance(names, asked)
 	ranked := report.CollectionsOf(all)

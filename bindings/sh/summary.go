@@ -35,8 +35,10 @@ func (h *Helpers) readSummary() *balancerSummary {
 		required = lenientParts
 	}
 	seen := h.readCluster(live.ReaderOptions{
-		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.ChunkCounts |
-			live.Chunks | live.Zones | live.Outcomes | live.RunningMigrations | live.RunningReshardings | live.Unsharded |
+		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.BalanceStatuses |
+			live.ChunkCounts |
+			live.Chunks | live.Zones | live.MigrationOutcomes | live.RunningMigrations | live.RunningReshardings |
+			live.Unsharded |
 			live.Sizes | live.Databases,
 		WantsTable: needsChunks, OutcomeSpan: diagnosis.FailureSpan, Release: release, Required: required,
 	})

@@ -51,7 +51,7 @@ func spreadText(list []report.Shard, known bool) string {
 	if !known || len(list) < 2 {
 		return ""
 	}
-	of, size := report.SpreadOf(list), func(n int64) string { return humanize.Bytes(n) }
+	of, size := report.ByteSpreadOf(list), func(n int64) string { return humanize.Bytes(n) }
 	text := fmt.Sprintf("%s, from %s to %s, %s on average", humanize.Count(len(list), "shard"),
 		size(of.Least), size(of.Most),
 		size(of.Mean))

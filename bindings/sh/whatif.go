@@ -147,7 +147,10 @@ func (h *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		plans[i], a.Plan = a.Plan, nil
 		heads.Alternatives[i] = a
 	}
-	o := h.printableWithFullText(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(h.JS.Runtime)
+	o := h.printableWithFullText(heads, func(all bool) string {
+		return findings.WhatIfText(out,
+			all)
+	}).ToObject(h.JS.Runtime)
 	list := o.Get("alternatives").ToObject(h.JS.Runtime)
 	for i, p := range plans {
 		one := list.Get(strconv.Itoa(i)).ToObject(h.JS.Runtime)

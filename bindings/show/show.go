@@ -64,11 +64,11 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(h Host, c *script.Call, d *server.Database) goja.Value {
-			return h.Display.ShownValue(c.JS.Values.ToJS(d.Run(server.Command("usersInfo"), server.Repeatable).Lookup("users")))
+			return h.Display.ShowResult(c.JS.Values.ToJS(d.Run(server.Command("usersInfo"), server.Repeatable).Lookup("users")))
 		},
 		"roles": func(h Host, c *script.Call, d *server.Database) goja.Value {
 			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Repeatable)
-			return h.Display.ShownValue(c.JS.Values.ToJS(reply.Lookup("roles")))
+			return h.Display.ShowResult(c.JS.Values.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
 		"log": func(h Host, c *script.Call, d *server.Database) goja.Value {
@@ -76,11 +76,11 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 			if c.Has(1) {
 				name = c.Text(1)
 			}
-			return h.Display.ShownValue(c.JS.Values.ToJS(d.RunAdmin(bson.D{{Key: "getLog", Value: name}},
+			return h.Display.ShowResult(c.JS.Values.ToJS(d.RunAdmin(bson.D{{Key: "getLog", Value: name}},
 				server.Repeatable).Lookup("log")))
 		},
 		"logs": func(h Host, c *script.Call, d *server.Database) goja.Value {
-			return h.Display.ShownValue(c.JS.Values.ToJS(d.RunAdmin(bson.D{{Key: "getLog", Value: "*"}},
+			return h.Display.ShowResult(c.JS.Values.ToJS(d.RunAdmin(bson.D{{Key: "getLog", Value: "*"}},
 				server.Repeatable).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,

@@ -33,7 +33,7 @@ type cleanRun struct {
 
 // runSuite runs the tests of a suite and of its inner suites.
 func (f *file) runSuite(ctx context.Context, s *suite, from startPoint) {
-	if !f.selection.wantsAny(s) {
+	if !f.selection.runsAny(s) {
 		for _, t := range s.tests() {
 			f.addSkipped(t)
 		}
@@ -165,7 +165,7 @@ func (f *file) runAfter(ctx context.Context, s *suite, from startPoint) {
 
 // addSkipped records a test that does not run.
 func (f *file) addSkipped(t *test) {
-	if !f.selection.includes(t) {
+	if !f.selection.includesInReport(t) {
 		return
 	}
 	r := Result{Suites: t.suite.names(), Name: t.name, Status: Skipped, Release: releaseName(f.release)}
@@ -182,7 +182,7 @@ func (f *file) failAll(n node, p Problem) {
 		tests = n.suite.tests()
 	}
 	for _, t := range tests {
-		if !f.selection.wants(t) {
+		if !f.selection.runs(t) {
 			f.addSkipped(t)
 			continue
 		}

@@ -67,9 +67,9 @@ func (f *fault) duringText(hook string) string {
 	return text
 }
 
-// runFaulted runs a script of a test. If the fault is for this script, it runs the script with the
+// runWithAnyFault runs a script of a test. If the fault is for this script, it runs the script with the
 // fault and then, if the script failed, once more without.
-func (f *file) runFaulted(r scriptRun) scriptResult {
+func (f *file) runWithAnyFault(r scriptRun) scriptResult {
 	a, w := f.currentRun, f.testCluster
 	number := w.scriptRuns + 1
 	x := a.fault

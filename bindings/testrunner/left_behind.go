@@ -16,16 +16,16 @@ import (
 // leave changed.
 type balancerState struct {
 	balancerEnabled bool
-	// paused are the collections with disabled balancing.
-	paused   map[string]bool
-	draining map[string]bool
+	// balancingDisabled are the collections with disabled balancing.
+	balancingDisabled map[string]bool
+	draining          map[string]bool
 }
 
 // balancerState reads the catalog directly, without commands, because nodes may be down.
 func (t *testCluster) balancerState() balancerState {
 	t.cluster.Lock()
 	defer t.cluster.Unlock()
-	now := balancerState{balancerEnabled: true, paused: map[string]bool{}, draining: map[string]bool{}}
+	now := balancerState{balancerEnabled: true, balancingDisabled: map[string]bool{}, draining: map[string]bool{}}
 	config := t.cluster.ConfigDB()
 	for _, doc := range config.Collection("settings").Scan() {
 		if id, _ := doc.Lookup("_id").StringValueOK(); id != "balancer" {
@@ -38,7 +38,7 @@ func (t *testCluster) balancerState() balancerState {
 		ns, _ := doc.Lookup("_id").StringValueOK()
 		permitted, known := doc.Lookup("permitMigrations").BooleanOK()
 		if boolField(doc, "noBalance") || known && !permitted {
-			now.paused[ns] = true
+			now.balancingDisabled[ns] = true
 		}
 	}
 	for _, doc := range config.Collection("shards").Scan() {
@@ -70,8 +70,8 @@ func (t *testCluster) leftBehindProblems(before, withoutFault balancerState, r s
 	if before.balancerEnabled && withoutFault.balancerEnabled && !now.balancerEnabled {
 		wrong = append(wrong, "the balancer is off")
 	}
-	for _, ns := range slices.Sorted(maps.Keys(now.paused)) {
-		if !before.paused[ns] && !withoutFault.paused[ns] {
+	for _, ns := range slices.Sorted(maps.Keys(now.balancingDisabled)) {
+		if !before.balancingDisabled[ns] && !withoutFault.balancingDisabled[ns] {
 			wrong = append(wrong, ns+" is not balanced any more")
 		}
 	}

@@ -59,7 +59,7 @@ func (f *file) defineRun() {
 			if f.testCluster == nil {
 				js.Throw("Error", "run() works only inside tests and hooks")
 			}
-			return f.resultObject(f.runFaulted(f.readRun(c)))
+			return f.resultObject(f.runWithAnyFault(f.readRun(c)))
 		}))
 }
 
@@ -139,7 +139,7 @@ func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, 
 		Cover: cover, Client: client, Address: address, Deployment: "mock: mongos", Clock: f.testCluster.cluster.Clock(),
 		Stdin: strings.NewReader(r.stdin), Stdout: out, Stderr: errs,
 		Args: r.args, Environment: r.env, Executable: f.options.Executable, Version: f.options.Version,
-		Scripts: f.options.Scripts, OnStuck: f.options.OnStuck, Settings: f.testCluster.clientOptions(scriptHost),
+		Scripts: f.options.Scripts, OnStuck: f.options.OnStuck, ClientOptions: f.testCluster.clientOptions(scriptHost),
 		ParseURI: f.clientOptions(scriptHost), OnLoad: f.noteFileRead,
 	})
 	if err != nil {

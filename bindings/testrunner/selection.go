@@ -13,27 +13,27 @@ type selection struct {
 	only         bool           // a test or a suite has .only
 }
 
-// wants reports whether a test runs.
-func (s *selection) wants(t *test) bool {
+// runs reports whether a test runs.
+func (s *selection) runs(t *test) bool {
 	switch {
 	case t.hasMode(modeSkip), t.mode == modeTodo, s.only && !t.hasMode(modeOnly):
 		return false
 	}
-	return s.includes(t)
+	return s.includesInReport(t)
 }
 
-// wantsAny reports whether any test of a suite runs.
-func (s *selection) wantsAny(of *suite) bool {
+// runsAny reports whether any test of a suite runs.
+func (s *selection) runsAny(of *suite) bool {
 	for _, t := range of.tests() {
-		if s.wants(t) {
+		if s.runs(t) {
 			return true
 		}
 	}
 	return false
 }
 
-// includes reports whether the report contains a test, possibly as skipped.
-func (s *selection) includes(t *test) bool {
+// includesInReport reports whether the report contains a test, possibly as skipped.
+func (s *selection) includesInReport(t *test) bool {
 	return (s.firstRelease || !t.namesRelease()) && (s.filter == nil || s.filter.MatchString(t.title()))
 }
 

@@ -9,7 +9,7 @@ import (
 
 // runTest runs one test with its repetitions, and records the result.
 func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
-	if !f.selection.wants(t) {
+	if !f.selection.runs(t) {
 		f.addSkipped(t)
 		return
 	}

@@ -87,7 +87,7 @@ func connectAndRun(ctx context.Context, env environment, v planVerb, showPlan bo
 // actionCluster returns the cluster for actions.
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
-		Client: c.client, ClientOptions: c.settings, Address: c.address, Clock: clock, Consent: c.consent,
+		Client: c.client, ClientOptions: c.clientOptions, Address: c.address, Clock: clock, Consent: c.consent,
 		RunComputation: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return withGC(frequentGC, compute) },
 	}
 }

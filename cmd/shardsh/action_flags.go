@@ -146,7 +146,7 @@ type paceFlags struct {
 	bytes               bytesFlag
 	time, between, cool cmdline.Duration
 	window              windowFlag
-	zone                string
+	timeZone            string
 	pauseWhen           conditionFlag
 	disk                shareFlag
 	parallel            int
@@ -163,7 +163,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
 		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
 			"Europe/Berlin (default: this machine's)")
-		addTimeZoneFlag(f, &o.zone)
+		addTimeZoneFlag(f, &o.timeZone)
 		f.Var(&o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu, majority-lag, disk, deletions, orphans of the shards' members; "+
@@ -187,7 +187,7 @@ func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
 		MaxMoves: int(o.moves), MaxBytes: int64(o.bytes), MaxDuration: time.Duration(o.time),
 		PauseBetween: time.Duration(o.between),
-		Window:       o.window.Window, TimeZone: o.zone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel,
+		Window:       o.window.Window, TimeZone: o.timeZone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel,
 		MetricsAddress: o.metrics,
 		DiskLimit:      float64(o.disk),
 	}

@@ -17,9 +17,9 @@ import (
 // adviseFlags are the flags of "shardsh advise".
 type adviseFlags struct {
 	answerFlags
-	ns, about, expect string
-	keys, queries     []string
-	noAnalyze         bool
+	ns, about, expectedSize string
+	keys, queries           []string
+	noAnalyze               bool
 
 	options keyfacts.Options // the resulting options
 }
@@ -30,7 +30,7 @@ func (o *adviseFlags) groups() []cmdline.Group {
 		f.StringVar(&o.about, "about", "key", "`key|chunk-size|presplit` what to advise on")
 		f.StringArrayVar(&o.keys, "key", nil, "`EJSON` this shard key, '{\"customer\": 1}'; repeat to compare")
 		f.StringArrayVar(&o.queries, "query", nil, "`EJSON` a query of the application; repeat to add")
-		f.StringVar(&o.expect, "expect", "", "`SIZE` expected size of the collection: 500GB")
+		f.StringVar(&o.expectedSize, "expect", "", "`SIZE` expected size of the collection: 500GB")
 		f.BoolVar(&o.noAnalyze, "no-analyze", false, "use a sample only, not analyzeShardKey")
 		o.addFlags(f, "text", "json")
 	})}
@@ -78,8 +78,8 @@ func (o *adviseFlags) parseArgs(env environment, words []string) (err error) {
 	if o.noAnalyze {
 		o.options.NoAnalyzeReason = "--no-analyze"
 	}
-	if o.expect != "" {
-		if o.options.ExpectBytes, err = catalog.ParseSize(o.expect); err != nil {
+	if o.expectedSize != "" {
+		if o.options.ExpectBytes, err = catalog.ParseSize(o.expectedSize); err != nil {
 			return usagef("--expect takes a size such as 500GB: %w", err)
 		}
 	}

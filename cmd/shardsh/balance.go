@@ -37,7 +37,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
 		f.BoolVar(&o.all, "all", false, "balance all sharded collections")
 		f.StringVar(&o.goal, "goal", string(runner.GoalSize),
-			"`"+humanize.Join(runner.Goals(), "|")+"` what to balance: bytes, chunks, operations")
+			"`"+humanize.Join(runner.BalanceGoals(), "|")+"` what to balance: bytes, chunks, operations")
 		f.StringVar(&o.order, "order", string(runner.OrderChosen),
 			"`"+humanize.Join(runner.Orders(), "|")+"` order of the moves in a round")
 		f.StringVar(&o.by, "by", "", "`"+humanize.Join(heat.LoadKinds(), "|")+"` what counts for --goal load (mixed)")
@@ -81,7 +81,7 @@ func (o *balanceFlags) parseArgs(env environment, words []string) error {
 // action returns the options of the action.
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
-		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
+		Namespaces: o.namespaces, All: o.all, Goal: runner.BalanceGoal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
 		LoadKind: heat.LoadKind(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), PlanFirst: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
@@ -173,7 +173,7 @@ func newBalanceReporter(
 	r.Reporter.WriteMove = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
 		r.ShowPlan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
-		r.ShowLoad = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.OpsPreviewText(l)) }
+		r.ShowOps = func(l action.OpsPreview) { fmt.Fprint(env.out(), actiontext.OpsPreviewText(l)) }
 	}
 	if o.json {
 		r.move = func(e runner.Event) { _ = writeLine(env.jsonOut(), actiontext.BalanceEventOf(e)) }
@@ -223,8 +223,8 @@ func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error
 		return writeJSON(env.jsonOut(), r.Heat)
 	case r.Heat != nil:
 		fmt.Fprint(env.out(), actiontext.HeatPlan(*r.Heat))
-	case o.json && r.Load != nil:
-		return writeJSON(env.jsonOut(), r.Load)
+	case o.json && r.OpsPreview != nil:
+		return writeJSON(env.jsonOut(), r.OpsPreview)
 	case o.json:
 		return writeJSON(env.jsonOut(), r.Plan)
 	case o.script:

@@ -33,11 +33,11 @@ type connection struct {
 	database   string
 	deployment string // for the prompt
 	setName    string
-	member     string // the part of a sharded cluster, if this is not a router
+	memberText string // the part of a sharded cluster, if this is not a router
 	// From the connection string, for the commands of scripts.
 	readPreference *readpref.ReadPref
 	noRetryWrites  bool
-	settings       *options.ClientOptions // to connect again as another user
+	clientOptions  *options.ClientOptions // to connect again as another user
 	transcript     *transcript.Writer     // nil without --transcript
 	apiVersion     string
 	// For the banner: the server's version and a few words on its size.
@@ -112,7 +112,7 @@ func connectMock(env environment, o *clusterFlags, s connectOptions) (*connectio
 	cfg := mock.Config{
 		Topology:   topology,
 		RealTime:   o.mockTime == "real" || o.mockTime == "" && s.interactive,
-		Pace:       pace,
+		ClockSpeed: pace,
 		Seed:       o.seed.N,
 		Release:    o.serverVersion.Release,
 		FCV:        o.fcv,
@@ -191,10 +191,10 @@ func connectMock(env environment, o *clusterFlags, s connectOptions) (*connectio
 		serverVersion: cluster.Version(),
 		clusterSummary: fmt.Sprintf("%s, %s, %s time", what, humanize.Count(cluster.ShardCount(), "shard"),
 			mockoptions.TimeName(cfg.RealTime, mockTime)),
-		clock:       cluster.Clock(),
-		virtualTime: !cfg.RealTime,
-		settings:    settings,
-		routers:     routers.Names(),
+		clock:         cluster.Clock(),
+		virtualTime:   !cfg.RealTime,
+		clientOptions: settings,
+		routers:       routers.Names(),
 		close: func() {
 			target.Disconnect(client)
 			stop()

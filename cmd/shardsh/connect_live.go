@@ -34,10 +34,10 @@ func connectLive(ctx context.Context, env environment, s target.ConnectionFlags)
 	conn := &connection{
 		client: client, address: c.Redacted(), setName: greeting.SetName, readPreference: settings.ReadPreference,
 		noRetryWrites: settings.RetryWrites != nil && !*settings.RetryWrites,
-		deployment:    greeting.Kind(), apiVersion: s.APIVersion, settings: settings,
+		deployment:    greeting.Kind(), apiVersion: s.APIVersion, clientOptions: settings,
 		close: func() { target.Disconnect(client) },
 	}
-	conn.member = greeting.DescribeMember(ctx, client)
+	conn.memberText = greeting.DescribeMember(ctx, client)
 	if settings.Direct != nil && *settings.Direct && conn.deployment != "" {
 		conn.deployment = "direct: " + conn.deployment
 	}

@@ -67,9 +67,9 @@ func systemPolicies() string {
 	return "/etc/shardsh"
 }
 
-// directChangeHook returns a hook for the shell's single commands that change how data is distributed. The
+// scriptGuardHook returns a hook for the shell's single commands that change how data is distributed. The
 // hook applies the policies and the audit log.
-func (c *connection) directChangeHook(env environment) (sending server.SendHook, leave func()) {
+func (c *connection) scriptGuardHook(env environment) (sending server.SendHook, leave func()) {
 	clock := c.clock
 	if clock == nil {
 		clock = script.WallClock()

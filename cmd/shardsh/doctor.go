@@ -109,7 +109,7 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 		return append(lines, connectionFailureLine(err, remedy)), signalCause(ctx)
 	}
 	defer target.Disconnect(client)
-	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Settings: settings, Kind: greeting.Kind(),
+	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), ClientOptions: settings, Kind: greeting.Kind(),
 		Member: greeting.DescribeMember(ctx, client),
 		Now:    time.Now, Advisories: o.advisories}
 	return append(lines, seen.Check(ctx)...), signalCause(ctx)

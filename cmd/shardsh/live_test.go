@@ -94,7 +94,7 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 		addresses := map[catalog.ShardID]string{}
 		for i, id := range cluster.ShardIDs() {
 			addresses[id] = s.listen(t, func(address string) wire.Handler {
-				return router.Member{ID: id, Set: "rs" + strconv.Itoa(i), Address: address}.NewNode(front)
+				return router.Member{Shard: id, Set: "rs" + strconv.Itoa(i), Address: address}.NewNode(front)
 			})
 		}
 		if err := cluster.SetListenAddresses(addresses); err != nil {

@@ -98,7 +98,7 @@ func (o *mcpFlags) store() *agent.Plans {
 		return nil
 	}
 	return &agent.Plans{
-		Dir: o.plans, Command: "shardsh mcp --plans " + shellWord(o.plans) + " --approve", Now: time.Now,
+		Dir: o.plans, ApprovalCommand: "shardsh mcp --plans " + shellWord(o.plans) + " --approve", Now: time.Now,
 	}
 }
 

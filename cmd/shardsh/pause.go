@@ -23,18 +23,18 @@ type pauseFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	verb  action.PauseRuns
-	lasts cmdline.Duration
-	json  bool
+	action action.PauseRuns
+	lasts  cmdline.Duration
+	json   bool
 }
 
 func (o *pauseFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
-		f.StringVar(&o.verb.Until, "until", "", "`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
-		f.BoolVar(&o.verb.Replace, "replace", false, "take the place of a pause that is active")
-		f.BoolVar(&o.verb.End, "end", false, "end the pause before its time is over, regardless of who set it")
-		f.BoolVar(&o.verb.Show, "show", false, "only print the pause; exit code 3 while runs are paused")
+		f.StringVar(&o.action.Until, "until", "", "`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
+		f.BoolVar(&o.action.Replace, "replace", false, "take the place of a pause that is active")
+		f.BoolVar(&o.action.End, "end", false, "end the pause before its time is over, regardless of who set it")
+		f.BoolVar(&o.action.Show, "show", false, "only print the pause; exit code 3 while runs are paused")
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the result as JSON")
 		o.addTranscriptFlag(f)
@@ -45,15 +45,15 @@ func (o *pauseFlags) groups() []cmdline.Group {
 }
 
 func (o *pauseFlags) parseArgs(env environment, words []string) error {
-	o.verb.For = time.Duration(o.lasts)
-	if !o.verb.End && !o.verb.Show {
+	o.action.For = time.Duration(o.lasts)
+	if !o.action.End && !o.action.Show {
 		if len(words) == 0 {
 			return usagef("pause needs a reason, which everybody who waits is shown: shardsh pause \"why\" ADDRESS")
 		}
 		if target.IsURI(words[0]) {
 			return usagef("the reason comes before the address: shardsh pause \"why\" ADDRESS")
 		}
-		o.verb.Reason, words = words[0], words[1:]
+		o.action.Reason, words = words[0], words[1:]
 	}
 	if len(words) > 1 {
 		return usagef("there is one word too many: %q; put a reason of several words in quotes", secret.Redact(words[1]))
@@ -71,11 +71,11 @@ func (o *pauseFlags) parseArgs(env environment, words []string) error {
 		return err
 	}
 	if err := firstViolation(
-		constraint{o.readOnly && !o.verb.Show, "--read-only and pause exclude each other: --show only looks"},
+		constraint{o.readOnly && !o.action.Show, "--read-only and pause exclude each other: --show only looks"},
 	); err != nil {
 		return err
 	}
-	return optionsUsageError(o.verb.Validate())
+	return optionsUsageError(o.action.Validate())
 }
 
 // run implements "shardsh pause": it keeps all runs of shardsh from beginning further steps.
@@ -83,21 +83,21 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.withTimeout(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		connectOptions{readsOnly: o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		connectOptions{readsOnly: o.action.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return preferTimeout(ctx, err)
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	result, err := o.verb.Run(ctx, conn.actionCluster(js.Clock))
-	paused := errors.As(err, new(*live.PauseError))
+	result, err := o.action.Run(ctx, conn.actionCluster(js.Clock))
+	paused := errors.As(err, new(*live.AlreadyPausedError))
 	if err != nil && !paused {
 		return preferTimeout(ctx, withFlagNames(err))
 	}
 	if err := o.show(env, result); err != nil {
 		return err
 	}
-	if paused || o.verb.Show && result.Paused {
+	if paused || o.action.Show && result.Paused {
 		return findingsError{}
 	}
 	return nil

@@ -24,9 +24,9 @@ type quiesceFlags struct {
 	clusterFlags
 	commonFlags
 	safetyFlags
-	hold                               cmdline.Duration
-	detach, endHold, noDeletions, json bool
-	insideCommand                      []string // the command to run, after --
+	hold                                   cmdline.Duration
+	detach, endHold, ignoreDeletions, json bool
+	insideCommand                          []string // the command to run, after --
 }
 
 func (o *quiesceFlags) groups() []cmdline.Group {
@@ -35,7 +35,7 @@ func (o *quiesceFlags) groups() []cmdline.Group {
 		f.Var(&o.hold, "hold", "`TIME` how long to keep it quiet: 30m, 2h; with a command at most")
 		f.BoolVar(&o.detach, "detach", false, "return when it is quiet, and leave it so for the time of --hold")
 		f.BoolVar(&o.endHold, "end", false, "restore what --detach, or a run that was killed, has stopped")
-		f.BoolVar(&o.noDeletions, "ignore-deletions", false, "don't wait for range deletions")
+		f.BoolVar(&o.ignoreDeletions, "ignore-deletions", false, "don't wait for range deletions")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the commands and the running operations, change nothing")
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the verdict as JSON")
@@ -74,7 +74,7 @@ func (o *quiesceFlags) parseArgs(env environment, words []string) error {
 func (o *quiesceFlags) action(env environment) action.Quiesce {
 	q := action.Quiesce{
 		Timeout: time.Duration(o.timeout), Hold: time.Duration(o.hold), Detach: o.detach, End: o.endHold,
-		IgnoreDeletions: o.noDeletions, DryRun: o.dryRun,
+		IgnoreDeletions: o.ignoreDeletions, DryRun: o.dryRun,
 	}
 	if len(o.insideCommand) > 0 {
 		q.WhileQuiet = func(ctx context.Context) error { return runInsideCommand(ctx, env, o.insideCommand) }

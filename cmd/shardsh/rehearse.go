@@ -52,7 +52,7 @@ func startRehearsals(
 		r.options.Clock = script.WallClock()
 	}
 	if interactive {
-		r.options.Pace = 1
+		r.options.ClockSpeed = 1
 	}
 	r.connect = func(ctx context.Context, settings *options.ClientOptions) (*mongo.Client, error) {
 		return r.open(ctx, settings)
@@ -60,7 +60,7 @@ func startRehearsals(
 	if conn.client == nil {
 		return r, nil
 	}
-	settings := *conn.settings
+	settings := *conn.clientOptions
 	if conn.transcript != nil {
 		settings.SetMonitor(conn.transcript.Monitor())
 	}

@@ -85,7 +85,7 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 		}
 		var list []report.Heat
 		for _, c := range r.Collections {
-			list = append(list, report.NewHeat(c.Map, r.By, c.OverTime, c.Source.Missing()))
+			list = append(list, report.NewHeat(c.Map, r.LoadKind, c.OverTime, c.Source.Missing()))
 		}
 		return o.report(env, s, list)
 	})
@@ -154,7 +154,7 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report
 	}
 	overview.Answer.Faults = action.KnownFaults(s, list, "")
 	if !o.quick {
-		err := overview.AddForecasts(s, o.progress.onSimulation)
+		err := overview.AddForecastsAndPlan(s, o.progress.onSimulation)
 		if o.progress.clearLine(); err != nil {
 			return err
 		}

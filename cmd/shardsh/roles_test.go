@@ -111,7 +111,7 @@ func TestRolesOfRunners(t *testing.T) {
 		all.Go(func() { // most of it is waiting
 			t.Run(release.String(), func(t *testing.T) {
 				topology := withSeries
-				if !release.AtLeast(catalog.Release50) {
+				if !release.FCVAtLeast(catalog.Release50) {
 					topology = crumbledTopology
 				}
 				address := rolesCluster(t, topology, inRealTime, func(s *setting) {

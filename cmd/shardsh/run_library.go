@@ -75,7 +75,7 @@ func (o *libraryFlags) runWords(ctx context.Context, env environment) (bool, err
 	o.readOnly = o.readOnly || shipped && asksForDryRun(o.args)
 	o.nodb = o.nodb || shipped && (slices.Contains(o.args, "--help") || slices.Contains(o.args, "-h"))
 	o.files = []string{file}
-	return true, runScripts(ctx, env, &o.shellFlags)
+	return true, runScriptsAndREPL(ctx, env, &o.shellFlags)
 }
 
 // asksForDryRun reports whether the arguments of a script ask for a dry run.

@@ -146,7 +146,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 		return nil, err
 	}
 	cfg := mock.Config{
-		Topology: topology, Pace: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
+		Topology: topology, ClockSpeed: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
 		Release: o.serverVersion.Release, FCV: o.fcv, Seed: o.seed.N,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
@@ -201,7 +201,7 @@ func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topolo
 		if err != nil {
 			return err
 		}
-		n.member = &router.Member{ID: id, Address: n.address()}
+		n.member = &router.Member{Shard: id, Address: n.address()}
 		if !own[id] {
 			addresses[id] = n.address()
 		}
@@ -253,8 +253,8 @@ func (c *servedCluster) setReplicaSetNames() error {
 			continue
 		}
 		host := c.cluster.Addresses().ConfigServer()
-		if n.member.ID != catalog.ConfigServerID {
-			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.ID))
+		if n.member.Shard != catalog.ConfigServerID {
+			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.Shard))
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,7 @@ func runShell(ctx context.Context, env environment) error {
 	if err := o.parseArgs(words); err != nil {
 		return err
 	}
-	return reportError(ctx, env, o, runScripts(ctx, env, o))
+	return reportError(ctx, env, o, runScriptsAndREPL(ctx, env, o))
 }
 
 // finish prints an error, once, and returns the exit code.
@@ -96,8 +96,8 @@ func errorText(err error) string {
 	return text
 }
 
-// runScripts runs evals and scripts, then the REPL if it is requested.
-func runScripts(ctx context.Context, env environment, o *shellFlags) error {
+// runScriptsAndREPL runs evals and scripts, then the REPL if it is requested.
+func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) error {
 	scripted := o.hasScripts()
 	if !scripted && !o.shell && !o.interactive && !isTerminal(env.stdin) {
 		// A pipe is a script.
@@ -144,11 +144,11 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	case conn.address != "":
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
-	if conn.member != "" {
+	if conn.memberText != "" {
 		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
-			"and the helpers of sh need a mongos.", conn.member)
+			"and the helpers of sh need a mongos.", conn.memberText)
 	}
-	sending, closeAudit := conn.directChangeHook(env)
+	sending, closeAudit := conn.scriptGuardHook(env)
 	defer closeAudit()
 	shell, err := bindings.New(bindings.Config{
 		Client:         conn.client,
@@ -173,7 +173,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		SetName:        conn.setName,
 		ReadPreference: conn.readPreference,
 		NoRetryWrites:  conn.noRetryWrites,
-		Settings:       conn.settings,
+		ClientOptions:  conn.clientOptions,
 		Routers:        conn.routers,
 		OnStuck:        func(cause error) { endStuck(env, cause) },
 		Compat:         o.compat,

@@ -79,7 +79,7 @@ func (o *snapshotFlags) run(ctx context.Context, env environment) error {
 }
 
 // snapshotParts are the parts of the cluster in a snapshot.
-const snapshotParts = live.DefaultPartsAndStatus | live.ExplanationData | live.Samples
+const snapshotParts = live.DefaultPartsAndStatus | live.ExplanationData | live.KeySamples
 
 // runFleet stores a snapshot of each cluster in a directory with the cluster's name.
 func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {

@@ -136,7 +136,8 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	source.TimeZone = o.location
 	if o.mayChange {
 		source.WritableCluster = &action.Cluster{
-			Client: conn.client, ClientOptions: conn.settings, Address: conn.address, Clock: source.Clock, Consent: conn.consent,
+			Client: conn.client, ClientOptions: conn.clientOptions, Address: conn.address, Clock: source.Clock,
+			Consent: conn.consent,
 		}
 	}
 	return source, conn.close, nil
@@ -168,7 +169,7 @@ func (c *connection) source(isMock bool) action.Source {
 		clock = script.WallClock()
 	}
 	return action.Source{
-		Client: c.client, ReadPreference: c.readPreference, ClientOptions: c.settings, Clock: clock,
+		Client: c.client, ReadPreference: c.readPreference, ClientOptions: c.clientOptions, Clock: clock,
 		Origin: catalog.Source{Kind: kind, Name: c.address},
 	}
 }

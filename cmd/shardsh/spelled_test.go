@@ -12,8 +12,8 @@ import (
 
 // A command line names the flags, and not the options of the prompt beside them.
 func TestBusyBalancerNamesTheFlag(t *testing.T) {
-	works := &apply.BalancerError{Namespaces: []string{"x.y"}}
-	for _, err := range []error{works, &runner.BusyError{BalancerError: works}} {
+	works := &apply.BalancerConflictError{Namespaces: []string{"x.y"}}
+	for _, err := range []error{works, &runner.BusyError{BalancerConflictError: works}} {
 		text := withFlagNames(fmt.Errorf("drain: %w", err)).Error()
 		if !strings.HasPrefix(text, "drain: ") || !strings.Contains(text, "(--pause-balancing)") ||
 			strings.Contains(text, "pauseBalancing") {

@@ -131,7 +131,7 @@ func (v View) balancerText() string {
 	if b.Rounds > 0 {
 		text += ", " + humanize.Count(b.Rounds, "round")
 	}
-	if b.LatestOpening {
+	if b.OpeningInexact {
 		text += ", window " + b.Window + " open, or opens in up to " + humanize.Duration(b.Opens.Sub(v.Current.Time))
 	} else if !b.Opens.IsZero() {
 		text += ", window " + b.Window + " opens in " + humanize.Duration(b.Opens.Sub(v.Current.Time))

@@ -45,7 +45,7 @@ func (v View) body(width, height int) []line {
 		v.shardsPart(width),
 		v.collectionsPart(width, true),
 		v.findingsPart(width),
-		v.movesPart(width),
+		v.lastMovesPart(width),
 	}
 	shown := distributeRows(parts, height)
 	var lines []line
@@ -115,7 +115,7 @@ func (v View) currentPart(width int) part {
 	case Findings:
 		return v.findingsPart(width)
 	}
-	return v.movesPart(width)
+	return v.lastMovesPart(width)
 }
 
 // RowCount returns the number of rows that the tab can scroll through.
@@ -161,7 +161,7 @@ func (v View) migrationLine(u report.RunningOperation, width int) line {
 
 // shardsPart returns the part with the shards, in two columns if the screen is wide enough.
 func (v View) shardsPart(width int) part {
-	s := report.SpreadOf(v.Current.Shards)
+	s := report.ByteSpreadOf(v.Current.Shards)
 	p := part{title: "Shards", note: fmt.Sprintf("min %s, mean %s, max %s", humanize.Bytes(s.Least),
 		humanize.Bytes(s.Mean), humanize.Bytes(s.Most))}
 	list := v.chosenShards()
@@ -366,15 +366,15 @@ func findingLine(f diagnosis.Finding) line {
 }
 
 func remedyText(f diagnosis.Finding) string {
-	do := diagnosis.Define(f.Code).Remedy
+	do := diagnosis.DefinitionOf(f.Code).Remedy
 	if len(f.Commands) > 0 {
 		do = strings.Join(f.Commands, ", ")
 	}
 	return f.Actor.String() + ": " + do
 }
 
-// movesPart returns the part with the newest events.
-func (v View) movesPart(width int) part {
+// lastMovesPart returns the part with the newest events.
+func (v View) lastMovesPart(width int) part {
 	h := v.Current.History
 	p := part{title: "Last moves"}
 	p.note = fmt.Sprintf("last 24h: %d, %s, %d failed", h.Moves, humanize.Bytes(h.Bytes), h.Failed)

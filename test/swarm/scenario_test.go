@@ -162,7 +162,7 @@ func draw(seed uint64) *scenario {
 	if s.Shards > 2 && s.Balancer == "full" && r.IntN(5) == 0 {
 		s.empty()
 	}
-	if s.Release.AtLeast(catalog.Release80) {
+	if s.Release.FCVAtLeast(catalog.Release80) {
 		s.shardConfig(rand.New(rand.NewPCG(seed, 125)))
 	}
 	return s

@@ -105,10 +105,10 @@ func (w walk) snapshot(p catalog.SnapshotParts) (catalog.SnapshotParts, error) {
 		lease.PausedCollections = slices.Sorted(slices.Values(each(lease.PausedCollections, w.name)))
 		p.Lease = &lease
 	}
-	if p.Pause != nil {
-		pause := *p.Pause
+	if p.RunsPause != nil {
+		pause := *p.RunsPause
 		pause.Reason, pause.User, pause.Login, pause.Host = "left out", "somebody", "", w.members(pause.Host)
-		p.Pause = &pause
+		p.RunsPause = &pause
 	}
 	var err error
 	if p.Collections, err = tryEach(p.Collections, w.collection); err != nil {
@@ -150,14 +150,15 @@ func (w walk) shardState(s catalog.ShardState) catalog.ShardState {
 	return s
 }
 
-func (w walk) outcomes(o *catalog.Outcomes) *catalog.Outcomes {
+func (w walk) outcomes(o *catalog.MigrationOutcomes) *catalog.MigrationOutcomes {
 	if o == nil {
 		return nil
 	}
-	return &catalog.Outcomes{Since: o.Since, Counts: each(o.Counts, func(c catalog.Outcome) catalog.Outcome {
-		c.From, c.To, c.Error = w.shard(c.From), w.shard(c.To), w.text(c.Error)
-		return c
-	})}
+	return &catalog.MigrationOutcomes{Since: o.Since, Counts: each(o.Counts,
+		func(c catalog.MigrationOutcome) catalog.MigrationOutcome {
+			c.From, c.To, c.Error = w.shard(c.From), w.shard(c.To), w.text(c.Error)
+			return c
+		})}
 }
 
 func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, error) {

@@ -193,7 +193,7 @@ func (r *reader) addHead() error {
 		p.Settings.Release = p.Release
 	}
 	p.Balancer, p.DeletionsKnown, p.Unsharded, p.Outcomes = h.Balancer, h.DeletionsKnown, h.Unsharded, h.Outcomes
-	p.Lease, p.Pause, p.Compatibility, p.Members = h.Lease, h.Pause, h.Compatibility, h.Members
+	p.Lease, p.RunsPause, p.Compatibility, p.Members = h.Lease, h.Pause, h.Compatibility, h.Members
 	return nil
 }
 

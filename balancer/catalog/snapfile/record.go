@@ -29,9 +29,9 @@ type head struct {
 	Clock           clock // missing in old files
 	DeletionsKnown  bool
 	Unsharded       []catalog.UnshardedData
-	Outcomes        *catalog.Outcomes
+	Outcomes        *catalog.MigrationOutcomes
 	Lease           *catalog.Lease
-	Pause           *catalog.Pause        // missing in old files
+	Pause           *catalog.RunsPause    // missing in old files
 	Compatibility   catalog.Compatibility // missing in old files
 	ConfigVersion   string                // missing in old files
 	Members         []catalog.Member      // missing in old files

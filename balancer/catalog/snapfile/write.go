@@ -73,7 +73,7 @@ func (w *writer) writeSnapshot(p catalog.SnapshotParts) {
 		Source: p.Source, Time: p.Time, ClusterTime: p.ClusterTime, ClusterID: p.ClusterID,
 		Version: p.Version, Release: p.Release, Settings: p.Settings, SettingsProblem: p.SettingsProblem,
 		Balancer: p.Balancer, Clock: clockOf(p.Clock), DeletionsKnown: p.DeletionsKnown, Unsharded: p.Unsharded,
-		Outcomes: p.Outcomes, Lease: p.Lease, Pause: p.Pause, Compatibility: p.Compatibility,
+		Outcomes: p.Outcomes, Lease: p.Lease, Pause: p.RunsPause, Compatibility: p.Compatibility,
 		ConfigVersion: p.ConfigVersion, Members: p.Members,
 	})
 	writeEach(w, kindShard, p.Shards)

@@ -138,7 +138,7 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 			Running: g.bool("running"), PausedCollections: []string{"db.c0", "db.c1"}}
 	}
 	if g.bool("on hold") {
-		p.Pause = &catalog.Pause{Reason: "backup", User: "ann", Host: "ops1", Login: "admin.ann",
+		p.RunsPause = &catalog.RunsPause{Reason: "backup", User: "ann", Host: "ops1", Login: "admin.ann",
 			Since: g.time("on hold since"), Active: g.bool("on hold still")}
 		p.Compatibility = catalog.Compatibility{Version: "6.0", Target: "7.0"}
 	}
@@ -158,8 +158,8 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 		p.Actions = append(p.Actions, entry("balancer.round"))
 	}
 	if g.bool("outcomes") {
-		p.Outcomes = &catalog.Outcomes{Since: g.time("since"),
-			Counts: []catalog.Outcome{{Error: "aborted", From: "s0", To: "s1", Count: 3}}}
+		p.Outcomes = &catalog.MigrationOutcomes{Since: g.time("since"),
+			Counts: []catalog.MigrationOutcome{{Error: "aborted", From: "s0", To: "s1", Count: 3}}}
 	}
 }
 

@@ -26,7 +26,8 @@ func (s *Shards) findInConfig(
 	filter bson.D,
 	more ...bson.E,
 ) ([]bson.Raw, error) {
-	command := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, live.ReadConcernMajority}, more...)
+	command := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, live.ReadConcernMajority},
+		more...)
 	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, "config", append(command, maxCommandTime))
 	return docs, live.ServerError(err)
 }
@@ -109,7 +110,8 @@ func (s *Shards) ReadZones(ctx context.Context, ns string) ([]bson.Raw, error) {
 func (s *Shards) EachChunk(ctx context.Context, coll catalog.Collection, put func(bson.Raw)) error {
 	return live.EachDocument(ctx, s.Router, "config", bson.D{
 		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{coll.ChunkFilter()}},
-		{Key: "sort", Value: bson.D{{Key: "min", Value: int32(1)}}}, live.ReadConcernMajority, {Key: "batchSize", Value: int32(10_000)},
+		{Key: "sort", Value: bson.D{{Key: "min", Value: int32(1)}}}, live.ReadConcernMajority,
+		{Key: "batchSize", Value: int32(10_000)},
 		{Key: "projection", Value: bson.D{{Key: "history", Value: int32(0)}}},
 	}, func(doc bson.Raw) error {
 		put(doc)

@@ -82,7 +82,8 @@ func Advise(ctx context.Context, client *mongo.Client, ns string, o Options) (ke
 }
 
 // AdviseChunkSize reads a collection and recommends a chunk size.
-func AdviseChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSizeAdvice, error) {
+func AdviseChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) (keyadvice.ChunkSizeAdvice,
+	error) {
 	o.MeasureSpeed = true
 	f, err := ReadFacts(ctx, client, ns, o)
 	return keyadvice.AdviseChunkSize(f), err

@@ -76,7 +76,7 @@ func (c made) make(t testing.TB, m *maker, release catalog.Release) world {
 		w.run("admin", d("updateZoneKeyRange", c.ns(), "min", d("country", zone), "max", d("country", zone+"~"), "zone",
 			zone))
 	}
-	if !release.AtLeast(catalog.Release70) {
+	if !release.FCVAtLeast(catalog.Release70) {
 		return w
 	}
 	w.run("admin", d("configureQueryAnalyzer", c.ns(), "mode", "full", "samplesPerSecond", 50))
@@ -141,7 +141,7 @@ func (c made) check(t *testing.T, m *maker, release catalog.Release, o keyfacts.
 		t.Fatal(err)
 	}
 	known := "queries guessed from the indexes"
-	if release.AtLeast(catalog.Release70) {
+	if release.FCVAtLeast(catalog.Release70) {
 		known = "queries that the cluster sampled"
 	}
 	if !strings.Contains(strings.Join(a.Basis, "\n"), known) || len(a.Notes) > 0 && strings.Contains(a.Notes[0], "could "+

@@ -23,7 +23,7 @@ func (r *reading) readQueries(ctx context.Context) error {
 	case len(r.facts.Queries) > 0:
 		r.facts.QueriesFrom = keyadvice.QueriesGiven
 		return nil
-	case !r.facts.Release.AtLeast(catalog.Release70):
+	case !r.facts.Release.FCVAtLeast(catalog.Release70):
 		return nil
 	}
 	docs, err := live.NewCommandRunner(r.client).RunCursorCommand(ctx, "admin", bson.D{
@@ -58,7 +58,7 @@ const (
 // analyzeBestKeys runs analyzeShardKey for the keys that are best according to the sample.
 func (r *reading) analyzeBestKeys(ctx context.Context) error {
 	f := &r.facts
-	if !f.Release.AtLeast(catalog.Release70) || f.Docs == 0 {
+	if !f.Release.FCVAtLeast(catalog.Release70) || f.Docs == 0 {
 		return nil
 	}
 	if r.NoAnalyzeReason != "" {

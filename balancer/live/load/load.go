@@ -207,7 +207,7 @@ func (r *loadReader) startSampling(ctx context.Context) (end func(), err error) 
 			}
 		}
 	}
-	if !r.snapshot.Release().AtLeast(catalog.Release70) {
+	if !r.snapshot.Release().FCVAtLeast(catalog.Release70) {
 		return end, nil
 	}
 	for _, c := range r.collections {
@@ -268,7 +268,7 @@ func (r *loadReader) readSamples(ctx context.Context, c *collection) error {
 		r.samplesFromLogs(c)
 		return nil
 	}
-	if !r.snapshot.Release().AtLeast(catalog.Release70) {
+	if !r.snapshot.Release().FCVAtLeast(catalog.Release70) {
 		return nil
 	}
 	c.from = r.Clock.Now().Add(-r.MaxSampleAge)

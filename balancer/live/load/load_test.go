@@ -137,8 +137,8 @@ func TestReadsWhatAWorkloadDoes(t *testing.T) {
 			(m.WriteTime-900*time.Microsecond).Abs() > 5*time.Microsecond {
 			t.Errorf("%s: a read takes %v, a write %v", key, m.ReadTime, m.WriteTime)
 		}
-		if m.Inserts < 200 || m.Monotonic != nil || len(m.HotKeys) != 0 {
-			t.Errorf("%s: %d new documents, monotonic %v, hot keys %v", key, m.Inserts, m.Monotonic, m.HotKeys)
+		if m.InsertSamples < 200 || m.Monotonic != nil || len(m.HotKeys) != 0 {
+			t.Errorf("%s: %d new documents, monotonic %v, hot keys %v", key, m.InsertSamples, m.Monotonic, m.HotKeys)
 		}
 		if key == "hashed" {
 			continue // the hot keys are all over the chunks
@@ -183,7 +183,7 @@ func TestReadsWithoutSamples(t *testing.T) {
 	if err != nil || reply != 0 {
 		t.Errorf("%d collections are still sampled: %v", reply, err)
 	}
-	if !slices.ContainsFunc(got.Map.Chunks, func(c heat.Chunk) bool { return c.Samples > 50 }) {
+	if !slices.ContainsFunc(got.Map.Chunks, func(c heat.ChunkHeat) bool { return c.Samples > 50 }) {
 		t.Error("no chunk has samples")
 	}
 }

@@ -96,7 +96,7 @@ func (f Field) AtLeast(n int64) Field {
 func FieldsFor(r catalog.Release, fields []Field) []Field {
 	var known []Field
 	for _, f := range fields {
-		if f.since == (catalog.Release{}) || r.AtLeast(f.since) {
+		if f.since == (catalog.Release{}) || r.FCVAtLeast(f.since) {
 			known = append(known, f)
 		}
 	}
@@ -215,9 +215,9 @@ func (s Spec) CheckMaxTimeAndFieldNames(body bson.Raw) error {
 	return nil
 }
 
-// CheckNames rejects invalid database and collection names. A server checks most names when the command
+// CheckNamespaces rejects invalid database and collection names. A server checks most names when the command
 // runs.
-func (s Spec) CheckNames(parsed Values) error {
+func (s Spec) CheckNamespaces(parsed Values) error {
 	for _, f := range s.Fields {
 		if later := kinds[f.kind].onRun; later != nil && parsed.Has(f.name) {
 			if err := later(s.Name, f, parsed[f.name]); err != nil {

@@ -48,9 +48,9 @@ type Clock struct {
 	ReportEachEvent bool
 	// panicLogger logs events that panic.
 	panicLogger *slog.Logger
-	// IsAnyNodeUnavailable reports whether a node is down or partitioned, or a thread waits at a fail point. A
+	// WaitMayNeverEnd reports whether a node is down or partitioned, or a thread waits at a fail point. A
 	// wait may then never end on its own.
-	IsAnyNodeUnavailable func() bool
+	WaitMayNeverEnd func() bool
 }
 
 // New returns a clock whose time begins at start.
@@ -58,7 +58,7 @@ func New(start time.Time, realTime bool, logger *slog.Logger) *Clock {
 	k := &Clock{
 		panicLogger: logger, realTime: realTime,
 		queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
-		OnEventsRun: func() {}, IsAnyNodeUnavailable: func() bool { return false }, turns: 1,
+		OnEventsRun: func() {}, WaitMayNeverEnd: func() bool { return false }, turns: 1,
 	}
 	k.cond = sync.NewCond(&k.mu)
 	k.started = k.Now()

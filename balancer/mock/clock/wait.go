@@ -24,7 +24,7 @@ func (c *Clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 		if c.closed {
 			return ErrClosed()
 		}
-		if c.Now().Sub(began) > maxFaultWait && c.IsAnyNodeUnavailable() {
+		if c.Now().Sub(began) > maxFaultWait && c.WaitMayNeverEnd() {
 			return errNodesUnavailable()
 		}
 		due, ok := c.queue.NextDue()

@@ -30,7 +30,7 @@ func balancingCommands() []Command {
 			Name: "configureCollectionBalancing", Since: catalog.Release60, AdminOnly: true, Contacts: ConfigServer,
 			Effect: Writes, Privilege: access.MayConfigureBalancing,
 			Fields: fields(required(args.Namespace, "configureCollectionBalancing"),
-				typeOrder("double, decimal, long, int", optional(args.SafeInt, "chunkSize")),
+				withTypeNames("double, decimal, long, int", optional(args.SafeInt, "chunkSize")),
 				optional(args.Bool, "defragmentCollection", "enableAutoMerger"),
 				[]args.Field{args.Optional("enableBalancing", args.Bool).Since(catalog.Release80)}),
 		},

@@ -13,7 +13,7 @@ func collectionCommands() []Command {
 			Name: "listDatabases", AdminOnly: true, Stable: true, Contacts: ConfigServer | EveryShard,
 			Effect: Reads, Privilege: access.MayListDatabases, Strict: true,
 			Fields: fields(required(args.Any, "listDatabases"), optional(args.Object, "filter"),
-				typeOrder("int, bool, long, double, decimal", optional(args.SafeBool, "nameOnly")),
+				withTypeNames("int, bool, long, double, decimal", optional(args.SafeBool, "nameOnly")),
 				optional(args.Bool, "authorizedDatabases")),
 		},
 		{
@@ -33,10 +33,11 @@ func collectionCommands() []Command {
 			Privilege: access.MayCreate, Strict: true,
 			Fields: fields(
 				required(args.Collection, "create"),
-				typeOrder("int, decimal, double, long, bool", optional(args.SafeBool, "capped", "autoIndexId", "temp")),
+				withTypeNames("int, decimal, double, long, bool", optional(args.SafeBool, "capped", "autoIndexId", "temp")),
 				optional(args.Object, "idIndex", "storageEngine", "validator", "indexOptionDefaults"),
 				[]args.Field{args.Optional("collation", args.Object).WithFields(args.CollationFields()...), timeSeriesField()},
-				preAndPostImages(), optional(args.Object, "encryptedFields"), typeOrder("decimal, int, long, double", []args.Field{
+				preAndPostImages(), optional(args.Object, "encryptedFields"),
+				withTypeNames("decimal, int, long, double", []args.Field{
 					args.Optional("size", args.SafeInt).AtLeast(1), args.Optional("max", args.SafeInt),
 					args.Optional("expireAfterSeconds", args.SafeInt)}), validationFields(),
 				optional(args.String, "viewOn"), optional(args.Array, "pipeline"),
@@ -54,7 +55,8 @@ func collectionCommands() []Command {
 		},
 
 		{
-			Name: "createIndexes", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Contacts: Owners, Effect: Writes,
+			Name: "createIndexes", Stable: true, WriteConcern: true, AwaitsRequestedNodes: true, Contacts: Owners,
+			Effect:    Writes,
 			Privilege: access.OnCollection("createIndex"), ParsedAt: Late, Strict: true,
 			Fields: fields(required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
 				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.CommitQuorum, "commitQuorum"),
@@ -100,7 +102,7 @@ func collectionCommands() []Command {
 				optional(args.Any, "clusteredIndex"),
 				[]args.Field{args.Optional("index", args.Object).WithFields(fields(
 					optional(args.String, "name"), optional(args.Object, "keyPattern"), optional(args.SafeInt, "expireAfterSeconds"),
-					typeOrder("decimal, bool, long, int, double",
+					withTypeNames("decimal, bool, long, int, double",
 						optional(args.SafeBool, "hidden", "unique", "prepareUnique", "forceNonUnique")))...)},
 			),
 		},
@@ -128,8 +130,8 @@ func collectionCommands() []Command {
 			Name: "dbStats", Aliases: []string{"dbstats"}, Contacts: EveryShard, Effect: Reads,
 			Privilege: access.OnDatabase("dbStats"), ParsedAt: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "dbStats"), typeOrder("long, int, decimal, double", optional(args.SafeInt, "scale")),
-				typeOrder("double, bool, decimal, long, int", optional(args.SafeBool, "freeStorage")),
+				required(args.Any, "dbStats"), withTypeNames("long, int, decimal, double", optional(args.SafeInt, "scale")),
+				withTypeNames("double, bool, decimal, long, int", optional(args.SafeBool, "freeStorage")),
 			),
 		},
 		{
@@ -137,8 +139,8 @@ func collectionCommands() []Command {
 			Privilege: access.OnNamedNamespace("find"), Strict: true,
 			Fields: fields(namespace("dataSize", "Namespace %s is not a valid collection name"),
 				optional(args.Object, "keyPattern", "min", "max"),
-				typeOrder("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),
-				typeOrder("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects"))),
+				withTypeNames("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),
+				withTypeNames("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects"))),
 		},
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"shardsh/balancer/mock/args"
 )
 
-// collectionValued are the commands whose value servers read as a collection name before any other
+// valueParsedAsCollection are the commands whose value servers read as a collection name before any other
 // check, although it is not one (recorded on 8.0.10).
-var collectionValued = []string{
+var valueParsedAsCollection = []string{
 	"addShardToZone", "appendOplogNote", "balancerStart", "balancerStatus", "balancerStop", "buildInfo",
 	"checkMetadataConsistency", "compact", "connPoolStats", "connPoolSync", "createIndexes", "currentOp", "dbStats",
 	"dropIndexes", "dropRole", "dropUser", "flushRouterConfig", "getDiagnosticData", "getLog", "getParameter",
@@ -18,9 +18,11 @@ var collectionValued = []string{
 }
 
 // ParsesValueAsCollection reports whether a server reads the command's value as a collection name.
-func (c *Command) ParsesValueAsCollection() bool { return slices.Contains(collectionValued, c.Name) }
+func (c *Command) ParsesValueAsCollection() bool {
+	return slices.Contains(valueParsedAsCollection, c.Name)
+}
 
-// ParsesCollectionByHand reports whether the command reads the name of its collection by hand.
-func (c *Command) ParsesCollectionByHand() bool {
+// HasOldCollectionField reports whether the command reads the name of its collection by hand.
+func (c *Command) HasOldCollectionField() bool {
 	return len(c.Fields) > 0 && c.Fields[0].Kind() == args.OldCollection
 }

@@ -108,7 +108,7 @@ func (c *Command) Parse(body bson.Raw) (args.Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parsed, c.spec().CheckNames(parsed)
+	return parsed, c.spec().CheckNamespaces(parsed)
 }
 
 // ParseFirst checks the fields that a server checks before all other checks.
@@ -127,7 +127,7 @@ func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, erro
 	if c.ParsedAt != AtOnce {
 		return c.Parse(body)
 	}
-	return first, c.spec().CheckNames(first)
+	return first, c.spec().CheckNamespaces(first)
 }
 
 func (c *Command) spec() args.Spec {
@@ -136,7 +136,7 @@ func (c *Command) spec() args.Spec {
 
 // ExistsIn reports whether a release has the command.
 func (c *Command) ExistsIn(r catalog.Release) bool {
-	return c.Since == catalog.Release{} || r.AtLeast(c.Since)
+	return c.Since == catalog.Release{} || r.FCVAtLeast(c.Since)
 }
 
 // ForRelease returns the command without the fields of later releases.

@@ -31,7 +31,7 @@ func shardingCommands() []Command {
 			Fields: fields(
 				namespace("reshardCollection", "Namespace %s is not a valid collection name"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "forceRedistribution"),
-				typeOrder("double, decimal, long, int", optional(args.SafeInt, "numInitialChunks")),
+				withTypeNames("double, decimal, long, int", optional(args.SafeInt, "numInitialChunks")),
 				optional(args.Object, "collation"),
 				[]args.Field{
 					args.Optional("_presetReshardedChunks", args.Objects).WithFields(
@@ -103,7 +103,8 @@ func shardingCommands() []Command {
 			Privilege: access.OnNamedNamespace("analyzeShardKey"),
 			Fields: fields(namespace("analyzeShardKey", "The namespace is invalid"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
-				optional(args.Any, "sampleRate"), typeOrder("decimal, int, long, double", optional(args.SafeInt, "sampleSize"))),
+				optional(args.Any, "sampleRate"), withTypeNames("decimal, int, long, double",
+					optional(args.SafeInt, "sampleSize"))),
 		},
 		{
 			Name: "configureQueryAnalyzer", Since: catalog.Release70, AdminOnly: true, WriteConcern: true, Effect: Writes,

@@ -33,7 +33,7 @@ func shardCommands() []Command {
 			Privilege: access.AnyOf(access.OnCluster("checkMetadataConsistency"),
 				access.OnCollection("checkMetadataConsistency")),
 			Fields: fields(required(args.CollectionOrOne, "checkMetadataConsistency"),
-				typeOrder("int, bool, long, decimal, double", optional(args.SafeBool, "checkIndexes")),
+				withTypeNames("int, bool, long, decimal, double", optional(args.SafeBool, "checkIndexes")),
 				optional(args.Count, "dbMetadataLockMaxTimeMS"), cursorFields()),
 		},
 

@@ -65,7 +65,7 @@ func preAndPostImages() []args.Field {
 func clusteredIndexField() args.Field {
 	return args.Optional("clusteredIndex", args.ClusteredIndex).WithFields(fields(
 		optional(args.SafeInt, "v"), required(args.Object, "key"), optional(args.String, "name"),
-		typeOrder("decimal, int, bool, long, double", required(args.SafeBool, "unique")))...)
+		withTypeNames("decimal, int, bool, long, double", required(args.SafeBool, "unique")))...)
 }
 
 func errorPrefix(name string) *string { return &name }
@@ -75,8 +75,8 @@ func cursorFields() []args.Field {
 	return []args.Field{args.Optional("cursor", args.Object).WithFields(args.Optional("batchSize", args.Count))}
 }
 
-// typeOrder returns fields whose types have their own order in error messages.
-func typeOrder(types string, list []args.Field) []args.Field {
+// withTypeNames returns fields whose types have their own order in error messages.
+func withTypeNames(types string, list []args.Field) []args.Field {
 	for i := range list {
 		list[i] = list[i].WithTypeNames(types)
 	}
@@ -88,7 +88,7 @@ func timeSeriesField() args.Field {
 	return args.Optional("timeseries", args.Object).WithFields(fields(
 		required(args.String, "timeField"), optional(args.String, "metaField"),
 		[]args.Field{args.Optional("granularity", args.String).OneOf("seconds", "minutes", "hours")},
-		typeOrder("decimal, int, long, double", optional(args.SafeInt, "bucketMaxSpanSeconds", "bucketRoundingSeconds")),
+		withTypeNames("decimal, int, long, double", optional(args.SafeInt, "bucketMaxSpanSeconds", "bucketRoundingSeconds")),
 	)...)
 }
 

@@ -44,7 +44,7 @@ func Open(dir string) (*Disk, error) {
 		return nil, fmt.Errorf("dbpath: %w", err)
 	}
 	d := &Disk{dir: dir, path: filepath.Join(dir, FileName)}
-	begun, err := d.verifyFile()
+	begun, err := d.verifyAndUpgrade()
 	if err != nil {
 		return nil, err
 	}

@@ -4,14 +4,14 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 
 // State holds the clocks, the counters and the state of the random generator.
 type State struct {
-	Time          int64          `bson:"time"` // nanoseconds since 1970
-	ClusterTime   bson.Timestamp `bson:"stamp"`
-	ObjectIDCount int64          `bson:"ids"`
-	Term          int64          `bson:"term"`
-	Process       []byte         `bson:"process"`
-	RandState     []byte         `bson:"chance"`
-	HadTwoShards  bool           `bson:"hadTwo"`
-	Release       string         `bson:"release"`
+	Time            int64          `bson:"time"` // nanoseconds since 1970
+	ClusterTime     bson.Timestamp `bson:"stamp"`
+	ObjectIDCount   int64          `bson:"ids"`
+	Term            int64          `bson:"term"`
+	ObjectIDProcess []byte         `bson:"process"`
+	RandState       []byte         `bson:"chance"`
+	HadTwoShards    bool           `bson:"hadTwo"`
+	Release         string         `bson:"release"`
 	// Installed are the server releases, by host:port, of the nodes whose release differs from the
 	// cluster's.
 	Installed map[string]string `bson:"installed,omitempty"`

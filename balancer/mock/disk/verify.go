@@ -10,9 +10,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// verifyFile checks the file of a directory before it is used and reports whether it holds a state. It
+// verifyAndUpgrade checks the file of a directory before it is used and reports whether it holds a state. It
 // upgrades a file without checksums.
-func (d *Disk) verifyFile() (hasState bool, err error) {
+func (d *Disk) verifyAndUpgrade() (hasState bool, err error) {
 	upgraded := d.path + newSuffix
 	old := false
 	err = withFile(d.dir, d.path, func(file *os.File) error {

@@ -16,7 +16,7 @@ func (r *Router) failPointFor(cmd *call.Command, c *call.Call) *failpoint.Failur
 	if cmd == nil || cmd.MockOnly {
 		return nil
 	}
-	return call.FailPointOf(&r.FailPoints.Command, cmd, c)
+	return call.TakeFailure(&r.FailPoints.Command, cmd, c)
 }
 
 // failBefore applies the part of a failure that precedes the command. done is true if the command must

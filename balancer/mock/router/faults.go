@@ -158,7 +158,7 @@ func (r *Router) isCrashedMember() bool {
 	}
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
-	return r.Cluster.Faults().IsDown(r.Member.ID)
+	return r.Cluster.Faults().IsDown(r.Member.Shard)
 }
 
 // contactParticipants fails if a node that the command always contacts is unavailable.

@@ -308,7 +308,7 @@ func parseRest(c *call.Call, cmd *call.Command) (err error) {
 func rewriteEmptyNameError(cmd *call.Command, c *call.Call, err error) error {
 	name, isText := c.Body.Lookup(c.Invoked).StringValueOK()
 	noName := isText && name == "" || !isText && cmd.Name == "count"
-	if noName && mongoerr.Is(err, mongoerr.InvalidNamespace) && cmd.ParsesCollectionByHand() {
+	if noName && mongoerr.Is(err, mongoerr.InvalidNamespace) && cmd.HasOldCollectionField() {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", c.DB)
 	}
 	return err

@@ -26,9 +26,9 @@ func (m *memberNodes) nodeFor(first *Router, address string) *Router {
 	if !found {
 		return nil
 	}
-	member := Member{ID: is.ID, Set: is.Set, Address: is.Host}
-	if len(is.All) > 1 {
-		member.Primary, member.All = is.All[0], is.All
+	member := Member{Shard: is.Shard, Set: is.Set, Address: is.Host}
+	if len(is.MemberHosts) > 1 {
+		member.Primary, member.MemberHosts = is.MemberHosts[0], is.MemberHosts
 	}
 	m.nodes[address] = member.NewNode(first)
 	return m.nodes[address]

@@ -344,7 +344,7 @@ func TestSecondariesOfATopology(t *testing.T) {
 // secondary there is one member, which is a majority.
 func TestAMemberTellsOfItsSecondary(t *testing.T) {
 	x := routertest.NewFromTopology(t, lying)
-	member := &tester{T: t, Router: router.Member{ID: "b", Set: "b", Address: "127.0.0.1:27001"}.NewNode(x.Router), Cluster: x.Cluster}
+	member := &tester{T: t, Router: router.Member{Shard: "b", Set: "b", Address: "127.0.0.1:27001"}.NewNode(x.Router), Cluster: x.Cluster}
 	check := func(members int, lag time.Duration) {
 		t.Helper()
 		status, config := member.OK("admin", d("replSetGetStatus", 1)), member.OK("admin", d("replSetGetConfig", 1))

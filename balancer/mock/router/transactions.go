@@ -19,7 +19,7 @@ func (r *Router) useSession(cmd *call.Command, c *call.Call) error {
 			return err
 		}
 	}
-	if err := checkTransaction(c); err != nil {
+	if err := refuseTransaction(c); err != nil {
 		return err
 	}
 	v := c.Body.Lookup("txnNumber")
@@ -53,9 +53,9 @@ func (r *Router) checkOutSession(c *call.Call) (release func(), err error) {
 	return r.Sessions.CheckOut(c.Ctx, *c.LSID)
 }
 
-// checkTransaction rejects transactions: without transaction support, each command would take effect at
+// refuseTransaction rejects transactions: without transaction support, each command would take effect at
 // once.
-func checkTransaction(c *call.Call) error {
+func refuseTransaction(c *call.Call) error {
 	autocommit, start := c.Body.Lookup("autocommit"), c.Body.Lookup("startTransaction")
 	if autocommit.IsZero() && start.IsZero() {
 		return nil

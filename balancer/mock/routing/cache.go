@@ -129,8 +129,8 @@ func (d database) movedTo(entry bson.Raw, exists bool) bool {
 		!entry.Lookup("primary").Equal(d.entry.Lookup("primary"))
 }
 
-// CountCreation counts the stale error for a write that implicitly creates its collection.
-func (c *Cache) CountCreation() { c.stats.Stale++ }
+// CountStaleOnCreation counts the stale error for a write that implicitly creates its collection.
+func (c *Cache) CountStaleOnCreation() { c.stats.Stale++ }
 
 // MarkStale marks the entry of a collection as stale after a change by the router itself. It counts as a
 // stale error.

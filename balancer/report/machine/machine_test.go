@@ -37,7 +37,7 @@ func reports(t *testing.T, name string) []check.Report {
 	}
 	parts := func(colls ...*catalog.CollectionState) catalog.SnapshotParts {
 		p := catalog.SnapshotParts{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Collections: colls,
-			Settings: catalog.DefaultSettings(), Version: "8.0.23", Release: catalog.Release80, Outcomes: &catalog.Outcomes{}}
+			Settings: catalog.DefaultSettings(), Version: "8.0.23", Release: catalog.Release80, Outcomes: &catalog.MigrationOutcomes{}}
 		p.Balancer.Mode = catalog.ModeFull
 		for _, id := range []string{"a", name} {
 			p.Shards = append(p.Shards, catalog.ShardState{Shard: catalog.Shard{ID: catalog.ShardID(id), Host: "rs/h"}})

@@ -14,7 +14,7 @@ func fixed() time.Time { return today }
 
 // A plan is carried out if a person has approved it, and no other one.
 func TestApplyNeedsApproval(t *testing.T) {
-	plans := &Plans{Dir: t.TempDir(), Command: "shardsh mcp --approve", Now: fixed}
+	plans := &Plans{Dir: t.TempDir(), ApprovalCommand: "shardsh mcp --approve", Now: fixed}
 	w := newWorld(t, heaped, plans)
 	before := w.metadata()
 	a, refusal := w.call("plan", nil)
@@ -51,7 +51,7 @@ func TestApplyNeedsApproval(t *testing.T) {
 // Approvals end, are of whole plans as they were read, and are no way to other files.
 func TestApprovals(t *testing.T) {
 	now := today
-	plans := &Plans{Dir: t.TempDir(), Command: "approve", Now: func() time.Time { return now }}
+	plans := &Plans{Dir: t.TempDir(), ApprovalCommand: "approve", Now: func() time.Time { return now }}
 	w := newWorld(t, heaped, plans)
 	a, _ := w.call("plan", nil)
 	apply := func() string {

@@ -49,7 +49,7 @@ func TestHostileCalls(t *testing.T) {
 	if err := os.WriteFile(secret, []byte(inside), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plans := &Plans{Dir: filepath.Join(dir, "plans"), Command: "approve", Now: fixed}
+	plans := &Plans{Dir: filepath.Join(dir, "plans"), ApprovalCommand: "approve", Now: fixed}
 	if err := plans.EnsureDir(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const diffParts = live.DefaultPartsAndStatus | live.ExplanationData
 // maxCollections is the maximum number of collections in an overview, unless they are named.
 const maxCollections = 40
 
-func (s *Server) addMetadata() {
+func (s *Server) addSnapshot() {
 	add(s,
 		tool{name: "snapshot", description: "What the cluster consists of: shards with their data and zones, settings of " +
 			"the balancer, the largest collections with keys and chunks; its name, for the tool diff."},

@@ -25,9 +25,9 @@ const ApprovalLifetime = 24 * time.Hour
 // person has approved. Agents have no tool that writes approvals.
 type Plans struct {
 	Dir string
-	// Command is the command with which a person approves a plan, without the hash at its end.
-	Command string
-	Now     func() time.Time
+	// ApprovalCommand is the command with which a person approves a plan, without the hash at its end.
+	ApprovalCommand string
+	Now             func() time.Time
 }
 
 // maxPlanBytes and maxApprovalsBytes are the maximum sizes of the files, in bytes.
@@ -57,7 +57,7 @@ func (p *Plans) save(of *plan.Plan) error {
 }
 
 // approveCommand returns the command that approves a plan.
-func (p *Plans) approveCommand(hash string) string { return p.Command + " " + hash }
+func (p *Plans) approveCommand(hash string) string { return p.ApprovalCommand + " " + hash }
 
 // Plan returns the plan with a hash. The hash is validated before it becomes part of a path.
 func (p *Plans) Plan(hash string) (*plan.Plan, error) {

@@ -69,7 +69,7 @@ func New(o Options) *Server {
 	s.protocol = mcp.NewServer(&mcp.Implementation{Name: "shardsh", Version: o.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addReadTools()
-	s.addMetadata()
+	s.addSnapshot()
 	s.addDiff()
 	s.addAdvise()
 	s.addDocs()

@@ -12,7 +12,7 @@ import (
 // The protocol's own client lists the tools, and each of them answers, with where that
 // comes from.
 func TestEveryTool(t *testing.T) {
-	approvals := &Plans{Dir: t.TempDir(), Command: "approve", Now: fixed}
+	approvals := &Plans{Dir: t.TempDir(), ApprovalCommand: "approve", Now: fixed}
 	w := newWorld(t, heaped, approvals)
 	var people []any
 	for i := range 300 {

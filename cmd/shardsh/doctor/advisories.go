@@ -20,7 +20,7 @@ const advisoryParts = live.Identity | live.Compatibility | live.Settings | live.
 // checkAdvisories reports the known bugs of the servers' versions that concern the cluster.
 func (c Cluster) checkAdvisories(ctx context.Context, s *section) {
 	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: advisoryParts,
-		MemberSettings: c.Settings}).
+		MemberClientOptions: c.ClientOptions}).
 		Read(ctx)
 	if err != nil {
 		s.add(Warn, "known faults", "", "not known: %s", live.ShortenUnauthorized(err.Error()))

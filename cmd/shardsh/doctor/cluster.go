@@ -17,8 +17,8 @@ import (
 // Cluster is a connected cluster.
 type Cluster struct {
 	Commands live.CommandRunner
-	// Settings are the options of the client, which are also used for members.
-	Settings *options.ClientOptions
+	// ClientOptions are the options of the client, which are also used for members.
+	ClientOptions *options.ClientOptions
 	// Mock says that the cluster is the mock inside the program. Its clock and access control are not
 	// checked.
 	Mock   bool

@@ -14,7 +14,7 @@ type feature struct {
 
 func features() []feature {
 	from := func(r catalog.Release) func(catalog.Release) bool {
-		return func(at catalog.Release) bool { return at.AtLeast(r) }
+		return func(at catalog.Release) bool { return at.FCVAtLeast(r) }
 	}
 	return []feature{
 		{"balancing by size", catalog.Release.BalancesBySize},

@@ -103,7 +103,7 @@ func UseClusterTime(cfg *mock.Config) bool {
 	if cfg.Metadata == nil || !cfg.RealTime {
 		return false
 	}
-	cfg.RealTime, cfg.Pace = false, 1
+	cfg.RealTime, cfg.ClockSpeed = false, 1
 	return true
 }
 

@@ -22,22 +22,22 @@ func (d Dialer) SettingOrigins(s ConnectionFlags, c *ConnectionString) ([]Settin
 	if err != nil {
 		return nil, err
 	}
-	list := []Setting{{"hosts", strings.Join(c.hosts, ", "), s.hostsSource()}}
+	list := []Setting{{"hosts", strings.Join(c.hosts, ", "), s.hostsOrigin()}}
 	if c.scheme == schemeSRV {
 		list[0].Name, list[0].From = "SRV", fromAddress+", to be looked up"
 	}
-	list = append(list, d.loginSources(s, c)...)
+	list = append(list, d.loginOrigins(s, c)...)
 	for _, p := range c.query {
 		value, _ := c.get(p.name)
 		if secret.IsSecretParameter(p.name) {
 			value = "set, not shown"
 		}
-		list = append(list, Setting{p.name, value, s.parameterSource(written, p.name)})
+		list = append(list, Setting{p.name, value, s.parameterOrigin(written, p.name)})
 	}
 	return list, nil
 }
 
-func (s ConnectionFlags) hostsSource() string {
+func (s ConnectionFlags) hostsOrigin() string {
 	switch {
 	case s.Host != "":
 		return "--host"
@@ -49,8 +49,8 @@ func (s ConnectionFlags) hostsSource() string {
 	return fromDefault
 }
 
-// loginSources returns the user, and the source of the password.
-func (d Dialer) loginSources(s ConnectionFlags, c *ConnectionString) []Setting {
+// loginOrigins returns the user, and the source of the password.
+func (d Dialer) loginOrigins(s ConnectionFlags, c *ConnectionString) []Setting {
 	if c.user == nil {
 		return []Setting{{"user", "none", fromDefault}}
 	}
@@ -77,8 +77,8 @@ func (d Dialer) loginSources(s ConnectionFlags, c *ConnectionString) []Setting {
 	return append(list, Setting{"password", "set, not shown", from})
 }
 
-// parameterSource returns the source of a parameter.
-func (s ConnectionFlags) parameterSource(written *ConnectionString, name string) string {
+// parameterOrigin returns the source of a parameter.
+func (s ConnectionFlags) parameterOrigin(written *ConnectionString, name string) string {
 	for _, p := range s.parameters() {
 		if !strings.EqualFold(p.name, name) {
 			continue

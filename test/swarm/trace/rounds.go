@@ -40,14 +40,14 @@ type roundChecker struct {
 	throttle int64
 	found    []Violation
 
-	donorsInZone   bool // the release evens out a zone only from donors in the zone
-	balancerEnded  bool // the balancer is not running
-	inRound        bool
-	entriesAtBegin map[[2]string]Entry // the catalog's documents at the beginning of the round
-	number         int64               // of rounds that have ended in the term
-	term           int64
-	busy           []string // shards of the round's migrations
-	moved          bool     // the round has moved data
+	onlyDonorsInZone bool // the release evens out a zone only from donors in the zone
+	balancerEnded    bool // the balancer is not running
+	inRound          bool
+	entriesAtBegin   map[[2]string]Entry // the catalog's documents at the beginning of the round
+	number           int64               // of rounds that have ended in the term
+	term             int64
+	busy             []string // shards of the round's migrations
+	moved            bool     // the round has moved data
 
 	open            map[migration]bool // migrations of the balancer
 	lastBatchEnd    int64              // time of the end of the last batch; -1 for never
@@ -63,7 +63,7 @@ func (r *roundChecker) apply(e Event) {
 	switch e.Kind {
 	case Start:
 		release, _ := catalogs.ReleaseOf(e.Text)
-		r.donorsInZone = release.DonorBelongsToZone()
+		r.onlyDonorsInZone = release.DonorBelongsToZone()
 	case BalancerBegin:
 		r.balancerEnded = false
 	case BalancerEnd:
@@ -156,7 +156,7 @@ func (r *roundChecker) checkClone(e Event) {
 	}
 	shard[1] = e.From
 	had, has = r.entriesAtBegin[shard].Zones, r.catalog.entries[shard].Zones
-	evens := r.donorsInZone && e.Reason == "chunksImbalance"
+	evens := r.onlyDonorsInZone && e.Reason == "chunksImbalance"
 	if evens && was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
 		r.fail("S5", e, "the balancer evens out zone %s with a range of %s, which is not in it", is, e.From)
 	}

@@ -83,14 +83,14 @@ func CheckOneRunner(t Trace) (found []Violation) {
 // lease as long as it is off, and that no collection is off after the end of all runs. Collections are
 // identified by UUID, because they may be renamed, or by name, because resharding changes the UUID.
 func CheckSwitchedOff(t Trace) []Violation {
-	s := &switchedOff{uuids: map[string]string{}, off: map[string]Event{}, administered: map[string]bool{}}
+	s := &switchedOffChecker{uuids: map[string]string{}, off: map[string]Event{}, administered: map[string]bool{}}
 	for _, e := range t {
 		s.apply(e)
 	}
 	return s.found
 }
 
-type switchedOff struct {
+type switchedOffChecker struct {
 	uuids        map[string]string // UUIDs by name; the name if the trace has no UUID
 	listed       []listedCollection
 	off          map[string]Event // by name
@@ -102,19 +102,19 @@ type switchedOff struct {
 // listedCollection is a collection in the lease, with the UUID that its name had at that time.
 type listedCollection struct{ ns, uuid string }
 
-func (s *switchedOff) fail(ns, text string, events ...int) {
+func (s *switchedOffChecker) fail(ns, text string, events ...int) {
 	if !s.administered[ns] && !s.administered[s.uuid(ns)] {
 		s.found = append(s.found, Violation{"switched off", "the balancing of " + ns + text, events})
 	}
 }
 
-func (s *switchedOff) uuid(ns string) string { return cmp.Or(s.uuids[ns], ns) }
+func (s *switchedOffChecker) uuid(ns string) string { return cmp.Or(s.uuids[ns], ns) }
 
-func (s *switchedOff) isListed(ns string) bool {
+func (s *switchedOffChecker) isListed(ns string) bool {
 	return slices.ContainsFunc(s.listed, func(p listedCollection) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
 }
 
-func (s *switchedOff) apply(e Event) {
+func (s *switchedOffChecker) apply(e Event) {
 	switch {
 	case e.Kind == SwitchedOff:
 		s.setListed(e)
@@ -132,7 +132,7 @@ func (s *switchedOff) apply(e Event) {
 }
 
 // setListed updates the collections that the lease lists.
-func (s *switchedOff) setListed(e Event) {
+func (s *switchedOffChecker) setListed(e Event) {
 	before := s.listed
 	s.listed = nil
 	for _, ns := range e.Names {
@@ -151,7 +151,7 @@ func (s *switchedOff) setListed(e Event) {
 }
 
 // applyEntry applies a change of a collection's entry.
-func (s *switchedOff) applyEntry(e Event, doc Entry) {
+func (s *switchedOffChecker) applyEntry(e Event, doc Entry) {
 	if doc.Removed {
 		delete(s.uuids, doc.ID)
 	} else {

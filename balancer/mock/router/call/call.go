@@ -47,9 +47,9 @@ type Call struct {
 	TxnNumber *int64
 	// ReadPreference says which nodes the command reads from.
 	ReadPreference args.ReadPreference
-	// IsMerging reports whether an aggregation is writing its results. It then reads on the nodes that
+	// IsWritingResults reports whether an aggregation is writing its results. It then reads on the nodes that
 	// it writes to.
-	IsMerging bool
+	IsWritingResults bool
 	// SnapshotTime is the time of a read with read concern snapshot; nil for other levels.
 	SnapshotTime *bson.Timestamp
 	// HasSlowNodes reports whether the latency of the contacted nodes may delay the reply.

@@ -56,7 +56,7 @@ func (c *Call) readsAvailable() bool {
 // Nodes returns the nodes that a read uses. special is false in the usual case, a read from primaries
 // with shard version checks.
 func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
-	if c.Node.Member != nil || c.IsMerging {
+	if c.Node.Member != nil || c.IsWritingResults {
 		return n, false, nil
 	}
 	n.Available = c.readsAvailable()

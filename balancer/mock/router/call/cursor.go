@@ -59,8 +59,8 @@ type Cursor struct {
 	HeldBytes *ByteCount
 	// bytes is the maximum memory that the cursor holds.
 	bytes int64
-	// reader prevents the deletion of the ranges that the cursor reads; nil if it reads none.
-	reader *mock.OpenCursor
+	// keptRanges prevents the deletion of the ranges that the cursor reads; nil if it reads none.
+	keptRanges *mock.OpenCursor
 	// secondaryRead tracks the documents that the cursor loses on secondaries; nil if it reads primaries.
 	secondaryRead *mock.SecondaryRead
 	// collectionUUID is the UUID of the collection that a find reads. It is empty for other cursors, which
@@ -86,8 +86,8 @@ func (c *Cursor) HasChangeEvents() bool {
 // close ends the reads of the cursor. If a getMore is reading, close interrupts it, and the getMore
 // closes the stream.
 func (c *Cursor) close() {
-	c.reader.Close()
-	c.reader = nil
+	c.keptRanges.Close()
+	c.keptRanges = nil
 	if c.unwatch != nil {
 		c.unwatch()
 	}
@@ -320,7 +320,7 @@ func (c *Cursor) keepRanges(call *Call) {
 		}
 	})
 	c.secondaryRead = call.Request.SecondaryRead()
-	c.reader = call.Cluster.RangeDeleter().OpenCursor(c.NS, shards, c.NoTimeout, c.secondaryRead)
+	c.keptRanges = call.Cluster.RangeDeleter().OpenCursor(c.NS, shards, c.NoTimeout, c.secondaryRead)
 	if call.Invoked == "find" && len(shards) > 0 {
 		c.collectionUUID, c.firstShard = call.Cluster.Collections().UUID(c.NS), shards[0]
 	}
@@ -382,7 +382,7 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 			call.Node.Cursors.Kill(id)
 		}
 		c.used = time.Now()
-		c.reader.Touch()
+		c.keptRanges.Touch()
 	}()
 	call.limit = c.timeLeft // a getMore has no limit of its own
 	if err = c.secondaryRead.Err(); err != nil {

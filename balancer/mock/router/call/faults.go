@@ -17,8 +17,8 @@ func ErrMaxTime() error {
 	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 }
 
-// FailPointOf returns the effect of a fail point on a command, nil for none.
-func FailPointOf(point *failpoint.Point, cmd *Command, c *Call) *failpoint.Failure {
+// TakeFailure returns the effect of a fail point on a command, nil for none.
+func TakeFailure(point *failpoint.Point, cmd *Command, c *Call) *failpoint.Failure {
 	if !point.IsOn() {
 		return nil
 	}

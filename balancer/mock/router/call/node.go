@@ -71,13 +71,13 @@ type SnapshotPathFunc func(name string, write bool) (path string, err error)
 
 // Member identifies the shard or config server that a node belongs to.
 type Member struct {
-	ID catalog.ShardID
+	Shard catalog.ShardID
 	// Set is the name of the replica set, Address the node's host:port.
 	Set, Address string
 	// Primary is the address of the set's primary. All are the addresses of all members. Both are empty
 	// for a set of one member.
-	Primary string
-	All     []string
+	Primary     string
+	MemberHosts []string
 }
 
 // MemberState is the state that a member shows instead of the state of a mongos.

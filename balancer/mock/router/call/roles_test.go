@@ -156,7 +156,7 @@ func TestOnlyWhatOneMayUseIsListedOnAShard(t *testing.T) {
 	x.As("clerk@app", "app", d("find", "orders"))
 	primary := x.As("root", "config", d("find", "databases", "filter", d("_id", "app")))
 	shard := catalog.ShardID(primary.Lookup("cursor", "firstBatch", "0", "primary").StringValue())
-	on := &routertest.RoleTester{Tester: &tester{T: t, Router: router.Member{ID: shard, Set: "rs", Address: "x:1"}.NewNode(x.Router), Cluster: x.Cluster}}
+	on := &routertest.RoleTester{Tester: &tester{T: t, Router: router.Member{Shard: shard, Set: "rs", Address: "x:1"}.NewNode(x.Router), Cluster: x.Cluster}}
 	client := on.Login("clerk@app", "p", "admin")
 	run := func(db string, command bson.D) string {
 		raw, _ := client.Database(db).RunCommand(t.Context(), command).Raw()

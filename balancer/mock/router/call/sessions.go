@@ -69,8 +69,8 @@ func (s SessionID) Doc() bson.D {
 type Session struct {
 	used time.Time
 	user string // "name@db", empty without authentication
-	// Writes is the newest retryable write; nil before the first.
-	Writes *RetryableWrite
+	// LastWrite is the newest retryable write; nil before the first.
+	LastWrite *RetryableWrite
 }
 
 // Sessions are the sessions in use. They have their own lock, because clients end sessions without the
@@ -177,7 +177,7 @@ func (s *Sessions) EndWhere(isSelected func(SessionID) bool) {
 
 // forget removes a session. The caller holds the lock.
 func (s *Sessions) forget(id SessionID) {
-	if open := s.Open[id]; open != nil && open.Writes != nil {
+	if open := s.Open[id]; open != nil && open.LastWrite != nil {
 		s.ended = append(s.ended, id)
 	}
 	delete(s.Open, id)
@@ -264,6 +264,6 @@ func (s *Sessions) ForgetWrites() {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	for _, open := range s.Open {
-		open.Writes = nil
+		open.LastWrite = nil
 	}
 }

@@ -35,11 +35,11 @@ func (n *Node) StoreWrites(c *Call) {
 	for _, id := range n.Sessions.takeEnded() {
 		n.Cluster.Storage().StoreRetryableWrite(id.key(), nil)
 	}
-	if c.TxnNumber == nil || !n.Cluster.Storage().CanStoreRetryableWrites() || c.Session.Writes == nil ||
-		!c.Session.Writes.Unsaved {
+	if c.TxnNumber == nil || !n.Cluster.Storage().CanStoreRetryableWrites() || c.Session.LastWrite == nil ||
+		!c.Session.LastWrite.Unsaved {
 		return
 	}
-	w := c.Session.Writes
+	w := c.Session.LastWrite
 	w.Unsaved = false
 	kept := storedWrites{Number: w.Number, User: c.Session.user, Used: time.Now()}
 	for id, o := range w.Done {
@@ -69,9 +69,9 @@ func (n *Node) RestoreWrites(session string, raw bson.Raw) bool {
 		return false
 	}
 	s.used = kept.Used
-	s.Writes = &RetryableWrite{Number: kept.Number, Done: map[int32]*Outcome{}}
+	s.LastWrite = &RetryableWrite{Number: kept.Number, Done: map[int32]*Outcome{}}
 	for _, o := range kept.Done {
-		s.Writes.Done[o.ID] = &Outcome{Matched: o.Matched, Modified: o.Modified, Upserted: o.Upserted, Removed: o.Removed,
+		s.LastWrite.Done[o.ID] = &Outcome{Matched: o.Matched, Modified: o.Modified, Upserted: o.Upserted, Removed: o.Removed,
 			Reply: o.Reply}
 	}
 	return true

@@ -13,7 +13,7 @@ import (
 )
 
 func TestBeforeAuthentication(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	for _, tt := range []struct {
 		command bson.D
 		code    int
@@ -50,7 +50,7 @@ func TestBeforeAuthentication(t *testing.T) {
 }
 
 func TestHelloTellsTheMechanismsOfAUser(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	reply := x.OK("admin", d("hello", 1, "saslSupportedMechs", "admin.root"))
 	if got := reply.Lookup("saslSupportedMechs").String(); got != `["SCRAM-SHA-1","SCRAM-SHA-256"]` {
 		t.Errorf("mechanisms %s", got)
@@ -71,7 +71,7 @@ func onConnection(x *tester, client *wire.ClientConn, db string, command bson.D)
 }
 
 func TestConversationsBelongToTheirConnection(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	start := d("saslStart", 1, "mechanism", "SCRAM-SHA-256", "payload", bson.Binary{Data: []byte("n,,n=root,r=abc")})
 	mine := &wire.ClientConn{ID: 1}
 	reply := onConnection(x, mine, "admin", start)
@@ -97,7 +97,7 @@ func TestConversationsBelongToTheirConnection(t *testing.T) {
 }
 
 func TestUsersThroughTheDriver(t *testing.T) {
-	x := routertest.NewGuarded(t)
+	x := routertest.NewWithAuth(t)
 	ctx := context.Background()
 	root := x.Client(&options.Credential{Username: "root", Password: "secret"})
 	admin, app := root.Database("admin"), root.Database("app")

@@ -69,7 +69,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "minWireVersion", Value: int32(0)})
 	if m := c.Node.Member; m != nil {
 		reply = append(reply, bson.E{Key: "readOnly", Value: false})
-		if m.ID == catalog.ConfigServerID {
+		if m.Shard == catalog.ConfigServerID {
 			reply = append(reply, bson.E{Key: "configsvr", Value: int32(2)})
 		}
 	}

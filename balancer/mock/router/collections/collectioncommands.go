@@ -92,7 +92,7 @@ func collMod(c *call.Call) (bson.D, error) {
 		c.Cluster.Collections().Modify(ns, changes, collModEvent(elems[1:], index), index)
 	}
 	result := indexReply(index)
-	if c.Cluster.Release().AtLeast(catalog.Release50) {
+	if c.Cluster.Release().FCVAtLeast(catalog.Release50) {
 		return result, nil
 	}
 	raw := bson.D{}

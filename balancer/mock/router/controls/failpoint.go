@@ -57,7 +57,7 @@ func shardOfMember(c *call.Call) catalog.ShardID {
 	if c.Node.Member == nil {
 		return ""
 	}
-	return c.Node.Member.ID
+	return c.Node.Member.Shard
 }
 
 func commandFailPoint(c *call.Call, name string) *failpoint.Point {
@@ -81,5 +81,6 @@ func waitForFailPoint(c *call.Call) (bson.D, error) {
 	if point == nil {
 		return nil, unknownFailPoint(c, name)
 	}
-	return bson.D{}, c.Cluster.ClockUnderLock().Await(c.Ctx, c.Deadline, func() bool { return point.TimesEntered() >= times })
+	return bson.D{}, c.Cluster.ClockUnderLock().Await(c.Ctx, c.Deadline,
+		func() bool { return point.TimesEntered() >= times })
 }

@@ -16,7 +16,7 @@ import (
 // twoStates are snapshots of a cluster with a user who may read app.gen, which
 // says whose state it is.
 func twoStates(t *testing.T) (x *tester, root *mongo.Client, files map[string]string) {
-	x = routertest.NewGuarded(t)
+	x = routertest.NewWithAuth(t)
 	root = x.Client(&options.Credential{Username: "root", Password: "secret"})
 	files = map[string]string{}
 	run := func(db string, command bson.D) {

@@ -19,7 +19,7 @@ import (
 // memberNamespaces returns the collections of a database on the member, including the member's internal
 // collections. An empty db selects all databases.
 func memberNamespaces(c *call.Call, db string) []string {
-	list := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
+	list := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.Shard)
 	for _, o := range internalCollections(c) {
 		list = append(list, o.ns)
 	}
@@ -42,7 +42,7 @@ func memberStats(c *call.Call, ns string) (mock.LocalStats, bool) {
 		s, err := o.stats(c)
 		return s, err == nil
 	}
-	return c.Cluster.Statistics().MemberCollection(c.Node.Member.ID, ns)
+	return c.Cluster.Statistics().MemberCollection(c.Node.Member.Shard, ns)
 }
 
 // memberDatabases lists the databases that have collections on the member.
@@ -70,12 +70,12 @@ func memberDatabases(c *call.Call) (bson.D, error) {
 
 func memberCollections(c *call.Call) (bson.D, error) {
 	var infos []mock.CollectionInfo
-	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
+	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.Shard) {
 		name, ok := strings.CutPrefix(ns, c.DB+".")
 		if !ok {
 			continue
 		}
-		uuid, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, ns)
+		uuid, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.Shard, ns)
 		infos = append(infos, mock.CollectionInfo{Name: name, UUID: uuid, Options: options})
 	}
 	for _, o := range internalCollections(c) {
@@ -123,7 +123,7 @@ func memberDBStats(c *call.Call) (bson.D, error) {
 		s, _ := memberStats(c, ns)
 		total.Add(s)
 	}
-	total.SetVolume(c, c.Node.Member.ID)
+	total.SetVolume(c, c.Node.Member.Shard)
 	long := func(n int64) any { return n }
 	return append(bson.D{{Key: "db", Value: c.DB}}, total.Doc(scale, long, c.Args.Bool("freeStorage"))...), nil
 }

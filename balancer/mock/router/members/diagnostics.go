@@ -25,10 +25,10 @@ func memberDiagnosticHandlers() map[string]call.Handler {
 
 // memberDiagnosticData returns the samples, since 8.0 grouped by service.
 func memberDiagnosticData(c *call.Call) (bson.D, error) {
-	own := []servers.DiagnosticCommand{{Name: "serverStatus", Take: servers.ServerStatus},
-		{Name: "replSetGetStatus", Take: replicaSetStatus}}
-	pools := servers.DiagnosticCommand{Name: "connPoolStats", Take: servers.ConnPoolStats}
-	if !c.Cluster.Release().AtLeast(catalog.Release80) {
+	own := []servers.DiagnosticCommand{{Name: "serverStatus", Run: servers.ServerStatus},
+		{Name: "replSetGetStatus", Run: replicaSetStatus}}
+	pools := servers.DiagnosticCommand{Name: "connPoolStats", Run: servers.ConnPoolStats}
+	if !c.Cluster.Release().FCVAtLeast(catalog.Release80) {
 		data, err := servers.RunDiagnosticCommands(c, append(own, pools)...)
 		return bson.D{{Key: "data", Value: data}}, err
 	}
@@ -58,7 +58,7 @@ func memberOps(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
 	var docs []bson.D
 	for _, m := range c.Cluster.Migrations().List() {
 		for _, op := range servers.MigrationOps(c.Cluster, m, idle) {
-			if op[0].Value == string(c.Node.Member.ID) {
+			if op[0].Value == string(c.Node.Member.Shard) {
 				docs = append(docs, asLocalOp(op))
 			}
 		}
@@ -110,7 +110,7 @@ func memberKillOp(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	c.Node.Operations.Kill(id)
-	c.Cluster.Migrations().Kill(c.Node.Member.ID, id)
+	c.Cluster.Migrations().Kill(c.Node.Member.Shard, id)
 	return bson.D{{Key: "info", Value: "attempting to kill op"}}, nil
 }
 
@@ -177,8 +177,8 @@ func memberParameter(c *call.Call, name string) (any, bool) {
 		return servers.AuthSchemaVersion, true
 	}
 	flag, known := featureFlags()[name]
-	if !known || !c.Cluster.Release().AtLeast(catalog.Release80) ||
-		name == unshardedFlag && !c.Cluster.Release().KnowsUnshardedFlag() {
+	if !known || !c.Cluster.Release().FCVAtLeast(catalog.Release80) ||
+		name == unshardedFlag && !c.Cluster.Release().HasBalanceUnshardedFlag() {
 		return nil, false
 	}
 	shown := bson.D{{Key: "value", Value: flag.on}}

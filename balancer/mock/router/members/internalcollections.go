@@ -20,8 +20,8 @@ import (
 type internalCollection struct {
 	ns   string
 	docs func(*call.Call) ([]bson.D, error)
-	// capped is the collection's maximum size in bytes; 0 for none.
-	capped int64
+	// maxBytes is the collection's maximum size in bytes; 0 for none.
+	maxBytes int64
 	// isLog collections have documents without _id, and no index.
 	isLog bool
 }
@@ -32,7 +32,7 @@ func noDocuments(*call.Call) ([]bson.D, error) { return nil, nil }
 
 // internalCollections returns the internal collections of the member by namespace.
 func internalCollections(c *call.Call) []internalCollection {
-	own := slices.Concat(localCollections(), configAndAdminCollectionsOf(c.Node.Member.ID))
+	own := slices.Concat(localCollections(), configAndAdminCollectionsOf(c.Node.Member.Shard))
 	for _, ns := range cachedCollections(c) {
 		if ns == policy.SessionsNamespace {
 			continue // shards cache no routing table of it (recorded)
@@ -41,7 +41,7 @@ func internalCollections(c *call.Call) []internalCollection {
 			ns: chunksCachePrefix + ns, docs: func(c *call.Call) ([]bson.D, error) { return chunksCacheDocs(c, ns), nil },
 		})
 	}
-	kept := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
+	kept := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.Shard)
 	own = slices.DeleteFunc(own, func(o internalCollection) bool { return slices.Contains(kept, o.ns) })
 	slices.SortFunc(own, func(a, b internalCollection) int { return strings.Compare(a.ns, b.ns) })
 	return own
@@ -87,7 +87,10 @@ func internalCollectionOf(c *call.Call, ns string) (internalCollection, bool) {
 		return internalCollection{}, false
 	}
 	all := internalCollections(c)
-	i, found := slices.BinarySearchFunc(all, ns, func(o internalCollection, ns string) int { return strings.Compare(o.ns, ns) })
+	i, found := slices.BinarySearchFunc(all, ns, func(o internalCollection, ns string) int {
+		return strings.Compare(o.ns,
+			ns)
+	})
 	if !found {
 		return internalCollection{}, false
 	}
@@ -124,8 +127,8 @@ func (o internalCollection) stats(c *call.Call) (mock.LocalStats, error) {
 		return mock.LocalStats{}, err
 	}
 	s := mock.LocalStats{
-		Shard: c.Node.Member.ID, Host: c.Node.Member.Address, Docs: docs.Count(), Bytes: docs.Bytes(),
-		Capped: o.capped > 0, MaxBytes: o.capped,
+		Shard: c.Node.Member.Shard, Host: c.Node.Member.Address, Docs: docs.Count(), Bytes: docs.Bytes(),
+		Capped: o.maxBytes > 0, MaxBytes: o.maxBytes,
 	}
 	for _, spec := range docs.Indexes() {
 		s.Indexes = append(s.Indexes, spec.Name)
@@ -136,9 +139,9 @@ func (o internalCollection) stats(c *call.Call) (mock.LocalStats, error) {
 // info returns the collection's entry of listCollections.
 func (o internalCollection) info(c *call.Call) mock.CollectionInfo {
 	_, name, _ := strings.Cut(o.ns, ".")
-	_, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.ID, o.ns)
-	if o.capped > 0 {
-		options = bson.D{{Key: "capped", Value: true}, {Key: "size", Value: o.capped}}
+	_, options, _ := c.Cluster.Statistics().MemberOptions(c.Node.Member.Shard, o.ns)
+	if o.maxBytes > 0 {
+		options = bson.D{{Key: "capped", Value: true}, {Key: "size", Value: o.maxBytes}}
 	}
 	return mock.CollectionInfo{Name: name, UUID: memberUUID(c, "collection", o.ns), Options: options}
 }
@@ -146,7 +149,7 @@ func (o internalCollection) info(c *call.Call) mock.CollectionInfo {
 // memberUUID returns a stable UUID for an object of this member.
 func memberUUID(c *call.Call, parts ...string) bson.Binary {
 	cluster := clusterID(c)
-	text := string(cluster[:]) + string(c.Node.Member.ID) + "\x00" + strings.Join(parts, "\x00")
+	text := string(cluster[:]) + string(c.Node.Member.Shard) + "\x00" + strings.Join(parts, "\x00")
 	sum := sha256.Sum256([]byte(text))
 	id := sum[:16]
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
@@ -173,9 +176,9 @@ func systemVersion(c *call.Call) ([]bson.D, error) {
 		}
 		docs = append(docs, doc)
 	}
-	if m := c.Node.Member; m.ID != catalog.ConfigServerID {
+	if m := c.Node.Member; m.Shard != catalog.ConfigServerID {
 		docs = append(docs, bson.D{
-			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.ID)},
+			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.Shard)},
 			{Key: "clusterId", Value: clusterID(c)},
 			{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
 		})

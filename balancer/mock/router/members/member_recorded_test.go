@@ -74,10 +74,10 @@ func recordedQuestions() []struct {
 func TestMembersAnswerAsRecorded(t *testing.T) {
 	front := recordedCluster(t)
 	for _, m := range []router.Member{
-		{ID: "shard0", Set: "shard0", Address: "127.0.0.1:27120"}, {ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27119"},
+		{Shard: "shard0", Set: "shard0", Address: "127.0.0.1:27120"}, {Shard: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27119"},
 	} {
 		kind := "shard"
-		if m.ID == catalog.ConfigServerID {
+		if m.Shard == catalog.ConfigServerID {
 			kind = "config"
 		}
 		t.Run(kind, func(t *testing.T) {

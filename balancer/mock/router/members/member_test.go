@@ -30,7 +30,7 @@ func TestShardsShowTheirOwnDocuments(t *testing.T) {
 	front.OK("app", d("insert", "orders", "documents", docs))
 	front.OK("admin", d("moveRange", "app.orders", "min", d("k", 5), "toShard", "shard1"))
 	shard := func(id string) *tester {
-		member := router.Member{ID: catalog.ShardID("shard" + id), Set: "rs" + id, Address: "127.0.0.1:2701" + id}
+		member := router.Member{Shard: catalog.ShardID("shard" + id), Set: "rs" + id, Address: "127.0.0.1:2701" + id}
 		return &tester{T: t, Router: member.NewNode(front.Router), Cluster: c}
 	}
 	count := func(x *tester, filter bson.D) int {
@@ -97,7 +97,7 @@ func TestShardsShowTheirOwnDocuments(t *testing.T) {
 			t.Errorf("%v: code %d, want %d", tt.command, code, tt.code)
 		}
 	}
-	config := &tester{T: t, Router: router.Member{ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(front.Router), Cluster: c}
+	config := &tester{T: t, Router: router.Member{Shard: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(front.Router), Cluster: c}
 	for _, coll := range []string{"shards", "chunks"} {
 		values, err := config.OK("config", d("find", coll)).Lookup("cursor", "firstBatch").Array().Values()
 		if err != nil || len(values) != 2 {
@@ -118,7 +118,7 @@ func TestCleanupOrphanedWaits(t *testing.T) {
 	x := routertest.NewS0(t)
 	x.OK("shop", d("insert", "orders", "documents", bson.A{d("a", 1), d("a", 2)}))
 	x.OK("admin", d("moveChunk", "shop.orders", "find", d("a", 1), "to", "shardB"))
-	member := router.Member{ID: "shardA", Set: "rsA", Address: "a1:27018"}
+	member := router.Member{Shard: "shardA", Set: "rsA", Address: "a1:27018"}
 	donor := &tester{T: t, Router: member.NewNode(x.Router), Cluster: x.Cluster}
 	count := func() int32 { return donor.OK("shop", d("count", "orders")).Lookup("n").Int32() }
 	for _, tt := range []struct {

@@ -31,7 +31,7 @@ func (memberView) Parameter(c *call.Call, name string) (any, bool) { return memb
 
 func (memberView) ParameterNames() []string { return memberParameterNames() }
 
-func (m memberView) Sections() []call.Section { return memberSections(m.ID) }
+func (m memberView) Sections() []call.Section { return memberSections(m.Shard) }
 
 func (memberView) Operations(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
 	return memberOps(c, allUsers, idle)
@@ -50,7 +50,7 @@ func (memberView) Hello(c *call.Call, role string) bson.D {
 
 // Services returns the roles of the member.
 func (m memberView) Services() bson.A {
-	if m.ID == catalog.ConfigServerID {
+	if m.Shard == catalog.ConfigServerID {
 		return bson.A{"config"}
 	}
 	return bson.A{"shard"}
@@ -64,7 +64,7 @@ func helloWithLag(c *call.Call, role string, lag time.Duration) bson.D {
 	hosts, primary, majority := bson.A{m.Address}, m.Address, at
 	if m.Primary != "" {
 		primary, hosts = m.Primary, bson.A{}
-		for _, host := range m.All {
+		for _, host := range m.MemberHosts {
 			hosts = append(hosts, host)
 		}
 	}

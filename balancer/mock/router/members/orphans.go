@@ -33,5 +33,5 @@ func cleanupOrphaned(c *call.Call) (bson.D, error) {
 				"could not cleanup orphaned data, start value %s does not match shard key pattern %s", from, coll.Pattern.Doc())
 		}
 	}
-	return bson.D{}, c.Cluster.RangeDeleter().Await(c.Ctx, c.Deadline, c.Node.Member.ID, ns)
+	return bson.D{}, c.Cluster.RangeDeleter().Await(c.Ctx, c.Deadline, c.Node.Member.Shard, ns)
 }

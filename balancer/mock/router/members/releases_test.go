@@ -24,7 +24,7 @@ func TestMembersByRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := routertest.New(t, mock.Config{Topology: topology, Release: release})
-		shard := &tester{T: t, Router: router.Member{ID: "shardA", Set: "rsA", Address: "127.0.0.1:27018"}.NewNode(x.Router), Cluster: x.Cluster}
+		shard := &tester{T: t, Router: router.Member{Shard: "shardA", Set: "rsA", Address: "127.0.0.1:27018"}.NewNode(x.Router), Cluster: x.Cluster}
 		for _, ddl := range []bson.D{
 			d("create", "fresh"),
 			d("drop", "orders"),
@@ -69,7 +69,7 @@ func TestCountersByRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := routertest.New(t, mock.Config{Topology: topology, Release: release})
-		shard := &tester{T: t, Router: router.Member{ID: "shardA", Set: "rsA", Address: "127.0.0.1:27018"}.NewNode(x.Router), Cluster: x.Cluster}
+		shard := &tester{T: t, Router: router.Member{Shard: "shardA", Set: "rsA", Address: "127.0.0.1:27018"}.NewNode(x.Router), Cluster: x.Cluster}
 		status := shard.OK("admin", d("serverStatus", 1))
 		for _, name := range []string{"databaseCriticalSectionStatistics", "collectionCriticalSectionStatistics"} {
 			got, there := status.Lookup("shardingStatistics", name).DocumentOK()

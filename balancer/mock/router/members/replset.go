@@ -29,12 +29,12 @@ const oplogVersion = int64(2)
 // localCollections returns the collections of database local.
 func localCollections() []internalCollection {
 	return []internalCollection{
-		{ns: "local.oplog.rs", docs: oplog, capped: oplogBytes, isLog: true},
+		{ns: "local.oplog.rs", docs: oplog, maxBytes: oplogBytes, isLog: true},
 		{ns: "local.replset.election", docs: lastElection},
 		{ns: "local.replset.initialSyncId", docs: noDocuments},
 		{ns: "local.replset.minvalid", docs: noDocuments},
 		{ns: "local.replset.oplogTruncateAfterPoint", docs: noDocuments},
-		{ns: "local.startup_log", docs: startupLog, capped: startupLogBytes},
+		{ns: "local.startup_log", docs: startupLog, maxBytes: startupLogBytes},
 		{ns: "local.system.replset", docs: func(c *call.Call) ([]bson.D, error) {
 			return []bson.D{replicaSetConfig(c)}, nil
 		}},
@@ -53,7 +53,7 @@ func replicaSetHandlers() map[string]call.Handler {
 
 // term returns the election term of the set's primary.
 func term(c *call.Call) int64 {
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		return c.Cluster.Term()
 	}
 	return 1
@@ -92,7 +92,7 @@ func replicaSetConfig(c *call.Call) bson.D {
 		{Key: "term", Value: document.SmallestInt(term(c))},
 		{Key: "members", Value: members},
 	}
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		config = append(config, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(config,
@@ -128,7 +128,7 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 		{Key: "myState", Value: int32(1)}, {Key: "term", Value: term}, {Key: "syncSourceHost", Value: ""},
 		{Key: "syncSourceId", Value: int32(-1)},
 	}
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		status = append(status, bson.E{Key: "configsvr", Value: true})
 	}
 	return append(status,
@@ -167,7 +167,7 @@ func replicaSetStatus(c *call.Call) (bson.D, error) {
 // secondaryLag returns the replication lag that mockSlow has configured for the secondary; 0 without a
 // secondary. The lock is held.
 func secondaryLag(c *call.Call) time.Duration {
-	slow := c.Cluster.Faults().Slowness(c.Node.Member.ID)
+	slow := c.Cluster.Faults().Slowness(c.Node.Member.Shard)
 	return max(slow.ReportedLag, slow.SecondaryLag)
 }
 
@@ -259,7 +259,7 @@ func memberCommandLine(c *call.Call) (bson.D, error) {
 }
 
 func clusterRole(c *call.Call) string {
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		return "configsvr"
 	}
 	return "shardsvr"

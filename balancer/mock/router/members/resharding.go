@@ -43,7 +43,7 @@ func reshardingStatistics(c *call.Call) bson.D {
 		{"resharding", mock.ProvenanceReshard}, {"moveCollection", mock.ProvenanceMove},
 		{"balancerMoveCollection", mock.ProvenanceBalancer}, {"unshardCollection", mock.ProvenanceUnshard},
 	} {
-		if !c.Cluster.Reshardings().TookPart(c.Node.Member.ID, kind.by) {
+		if !c.Cluster.Reshardings().TookPart(c.Node.Member.Shard, kind.by) {
 			continue
 		}
 		doc := bson.D{}
@@ -58,7 +58,7 @@ func reshardingStatistics(c *call.Call) bson.D {
 func reshardingCounts(c *call.Call, by mock.Provenance) bson.D {
 	var n mock.ReshardingCounts
 	running := map[string]int64{}
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		n = c.Cluster.Reshardings().Counts(by)
 		for _, op := range c.Cluster.Reshardings().List() {
 			if op.Provenance == by {

@@ -17,7 +17,7 @@ import (
 func reshardingSections(t *testing.T, x *tester, id catalog.ShardID) []string {
 	t.Helper()
 	member := &tester{T: t, Cluster: x.Cluster,
-		Router: router.Member{ID: id, Set: string(id), Address: "127.0.0.1:27018"}.NewNode(x.Router)}
+		Router: router.Member{Shard: id, Set: string(id), Address: "127.0.0.1:27018"}.NewNode(x.Router)}
 	elements, err := member.OK("admin", d("serverStatus", 1)).Lookup("shardingStatistics").Document().Elements()
 	if err != nil {
 		t.Fatal(err)

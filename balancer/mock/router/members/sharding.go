@@ -19,10 +19,10 @@ const chunksCachePrefix = "config.cache.chunks."
 
 // cachedCollections returns the tracked collections that have chunks on a shard.
 func cachedCollections(c *call.Call) []string {
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		return nil
 	}
-	local := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID)
+	local := c.Cluster.Statistics().MemberNamespaces(c.Node.Member.Shard)
 	return slices.DeleteFunc(local, func(ns string) bool { return c.Cluster.ConfigDB().Table(ns) == nil })
 }
 
@@ -61,12 +61,12 @@ func collectionsCacheDocs(c *call.Call) ([]bson.D, error) {
 
 // databasesCacheDocs returns the databases that have collections on a shard.
 func databasesCacheDocs(c *call.Call) ([]bson.D, error) {
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		return nil, nil
 	}
 	var docs []bson.D
 	last := ""
-	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
+	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.Shard) {
 		db := catalog.DatabaseOf(ns)
 		entry, known := c.Cluster.ConfigDB().DatabaseEntry(db)
 		if !known || db == last {
@@ -83,14 +83,14 @@ func databasesCacheDocs(c *call.Call) ([]bson.D, error) {
 
 func rangeDeletions(c *call.Call) ([]bson.D, error) {
 	var docs []bson.D
-	for _, task := range c.Cluster.RangeDeleter().Tasks(c.Node.Member.ID) {
+	for _, task := range c.Cluster.RangeDeleter().Tasks(c.Node.Member.Shard) {
 		when := "delayed"
 		if task.Immediate {
 			when = "now"
 		}
 		donor := task.Donor
 		if donor == "" { // stored by an older program
-			donor = c.Node.Member.ID
+			donor = c.Node.Member.Shard
 		}
 		doc := bson.D{
 			{Key: "_id", Value: memberUUID(c, "deletion", task.Namespace, string(task.Min), string(task.UUID.Data))},
@@ -132,7 +132,7 @@ func memberShardVersion(c *call.Call) (bson.D, error) {
 	}
 	var version any = "UNKNOWN"
 	if slices.Contains(cachedCollections(c), name) {
-		version = c.Cluster.ConfigDB().Table(name).ShardVersion(c.Node.Member.ID).Timestamp()
+		version = c.Cluster.ConfigDB().Table(name).ShardVersion(c.Node.Member.Shard).Timestamp()
 	}
 	return bson.D{{Key: "configServer", Value: c.Cluster.Addresses().ConfigServer()}, {Key: "global", Value: version}}, nil
 }
@@ -142,13 +142,13 @@ func shardingState(c *call.Call) (bson.D, error) {
 	for _, ns := range cachedCollections(c) {
 		table := c.Cluster.ConfigDB().Table(ns)
 		versions = append(versions, bson.E{Key: ns, Value: bson.D{
-			{Key: "placementVersion", Value: table.ShardVersion(c.Node.Member.ID).Timestamp()},
+			{Key: "placementVersion", Value: table.ShardVersion(c.Node.Member.Shard).Timestamp()},
 			{Key: "timestamp", Value: table.Timestamp()},
 		}})
 	}
 	return bson.D{
 		{Key: "enabled", Value: true}, {Key: "configServer", Value: c.Cluster.Addresses().ConfigServer()},
-		{Key: "shardName", Value: string(c.Node.Member.ID)}, {Key: "clusterId", Value: clusterID(c)},
+		{Key: "shardName", Value: string(c.Node.Member.Shard)}, {Key: "clusterId", Value: clusterID(c)},
 		{Key: "versions", Value: versions},
 	}, nil
 }
@@ -176,11 +176,11 @@ func splitOnShard(c *call.Call) (bson.D, error) {
 		}
 		keys = append(keys, key)
 	}
-	if c.Cluster.Migrations().IsDonating(coll.Namespace, c.Node.Member.ID) {
-		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "%s is donating a chunk of %s", c.Node.Member.ID,
+	if c.Cluster.Migrations().IsDonating(coll.Namespace, c.Node.Member.Shard) {
+		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "%s is donating a chunk of %s", c.Node.Member.Shard,
 			coll.Namespace)
 	}
-	chunk := catalog.Chunk{Min: keys[0], Max: keys[1], Shard: c.Node.Member.ID}
+	chunk := catalog.Chunk{Min: keys[0], Max: keys[1], Shard: c.Node.Member.Shard}
 	return bson.D{}, c.Cluster.Chunks().SplitOnShard(coll, chunk, keys[2:])
 }
 
@@ -197,8 +197,8 @@ func mergeOnShard(c *call.Call) (bson.D, error) {
 	lower, errMin := coll.Pattern.ParseKey(bounds[0])
 	upper, errMax := coll.Pattern.ParseKey(bounds[1])
 	owners := c.Cluster.ConfigDB().Table(coll.Namespace).OwnersIn(lower, upper)
-	if errMin == nil && errMax == nil && (len(owners) != 1 || owners[0] != c.Node.Member.ID) {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "%s does not own all of the range [%s, %s)", c.Node.Member.ID,
+	if errMin == nil && errMax == nil && (len(owners) != 1 || owners[0] != c.Node.Member.Shard) {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "%s does not own all of the range [%s, %s)", c.Node.Member.Shard,
 			bounds[0], bounds[1])
 	}
 	return sharding.MergeChunks(c)

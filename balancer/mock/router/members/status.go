@@ -48,8 +48,8 @@ func memberSections(id catalog.ShardID) []call.Section {
 // catalogCounts counts the collections of the member by kind.
 func catalogCounts(c *call.Call) any {
 	count, capped := int32(0), int32(0)
-	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.ID) {
-		s, _ := c.Cluster.Statistics().MemberCollection(c.Node.Member.ID, ns)
+	for _, ns := range c.Cluster.Statistics().MemberNamespaces(c.Node.Member.Shard) {
+		s, _ := c.Cluster.Statistics().MemberCollection(c.Node.Member.Shard, ns)
 		if count++; s.Capped {
 			capped++
 		}
@@ -85,7 +85,7 @@ func globalLock(c *call.Call) any {
 	}
 	return bson.D{
 		{Key: "totalTime", Value: c.Node.Uptime().Microseconds()},
-		{Key: "currentQueue", Value: queue(c.Cluster.Faults().Slowness(c.Node.Member.ID).Queue)},
+		{Key: "currentQueue", Value: queue(c.Cluster.Faults().Slowness(c.Node.Member.Shard).Queue)},
 		{Key: "activeClients", Value: queue(int32(c.Node.Counters.Active.Load()))},
 	}
 }
@@ -96,7 +96,7 @@ func replicationStatus(c *call.Call) bson.D {
 	services := bson.D{}
 	names := []string{"MultiUpdateCoordinatorService", "RenameCollectionParticipantService", "ReshardingDonorService",
 		"ReshardingRecipientService", "ShardingDDLCoordinator"}
-	if c.Node.Member.ID == catalog.ConfigServerID {
+	if c.Node.Member.Shard == catalog.ConfigServerID {
 		names = append(names, "ConfigsvrCoordinatorService", "ReshardingCoordinatorService")
 	}
 	for _, name := range names {
@@ -112,14 +112,14 @@ func memberSharding(c *call.Call) any {
 		{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
 		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.IDs().ClusterTime(), c.Cluster.Term())},
 	}
-	if migration := c.Cluster.Migrations().StatusSection(c.Node.Member.ID); migration != nil {
+	if migration := c.Cluster.Migrations().StatusSection(c.Node.Member.Shard); migration != nil {
 		sharding = append(sharding, bson.E{Key: "migrations", Value: migration})
 	}
 	return sharding
 }
 
 func memberShardingStatistics(c *call.Call) any {
-	id := c.Node.Member.ID
+	id := c.Node.Member.Shard
 	stats := append(c.Cluster.Statistics().MigrationCounters(id),
 		call.ZeroLongs("countTransitionToDedicatedConfigServerStarted",
 			"countTransitionToDedicatedConfigServerCompleted", "countTransitionFromDedicatedConfigServerCompleted")...)
@@ -156,7 +156,7 @@ func criticalSections(c *call.Call) bson.D {
 		}
 	}
 	active := int64(0)
-	lasts, held := c.Cluster.Migrations().CriticalSection(c.Node.Member.ID)
+	lasts, held := c.Cluster.Migrations().CriticalSection(c.Node.Member.Shard)
 	if held {
 		active = 1
 	}

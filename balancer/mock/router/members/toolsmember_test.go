@@ -18,8 +18,8 @@ import (
 func shardAndConfig(x *tester) map[string]*tester {
 	members := map[string]*tester{}
 	for name, m := range map[string]router.Member{
-		"shard":  {ID: "shardA", Set: "rsA", Address: "127.0.0.1:27018"},
-		"config": {ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"},
+		"shard":  {Shard: "shardA", Set: "rsA", Address: "127.0.0.1:27018"},
+		"config": {Shard: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"},
 	} {
 		members[name] = &tester{T: x.T, Router: m.NewNode(x.Router), Cluster: x.Cluster}
 	}

@@ -70,7 +70,7 @@ func Aggregate(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.IsMerging = true
+	c.IsWritingResults = true
 	if err := a.Output.write(c, docs); err != nil {
 		return nil, mongoerr.Wrap(err, "PlanExecutor error during aggregation")
 	}
@@ -278,7 +278,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		}
 	}
 	if src, known := c.Node.Stages[name]; known {
-		if src.Since != (catalog.Release{}) && !c.Node.Release().AtLeast(src.Since) {
+		if src.Since != (catalog.Release{}) && !c.Node.Release().FCVAtLeast(src.Since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
 		if src.AdminOnly && c.DB != "admin" || src.OnDatabase != a.OnDatabase && !src.ChecksDatabase {

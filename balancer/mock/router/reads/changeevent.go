@@ -46,7 +46,7 @@ func event(cluster *mock.Cluster, s *changeStream, ch mock.Change) (bson.D, erro
 	if u := ch.Update; ch.Kind == mock.ChangeUpdate {
 		description := bson.D{{Key: "updatedFields", Value: u.Updated}, {Key: "removedFields", Value: u.Removed},
 			{Key: "truncatedArrays", Value: u.Truncated}}
-		if s.showExpanded && cluster.Release().AtLeast(catalog.Release70) { // introduced in 6.1
+		if s.showExpanded && cluster.Release().FCVAtLeast(catalog.Release70) { // introduced in 6.1
 			description = append(description, bson.E{Key: "disambiguatedPaths", Value: u.Ambiguous})
 		}
 		event = append(event, bson.E{Key: "updateDescription", Value: description})

@@ -122,7 +122,7 @@ func killCursors(c *call.Call) (bson.D, error) {
 
 // applyFailPoint applies the getMore fail point to a cursor.
 func applyFailPoint(open *call.Cursor, c *call.Call) error {
-	f := call.FailPointOf(&c.Node.FailPoints.GetMore, c.Node.Table()["getMore"], c)
+	f := call.TakeFailure(&c.Node.FailPoints.GetMore, c.Node.Table()["getMore"], c)
 	switch {
 	case f == nil:
 		return nil

@@ -30,9 +30,9 @@ func readsFor(c *call.Call, ns string, filter *filter.Filter) ([]mock.Read, erro
 	case err != nil:
 		return nil, err
 	case !isOwn:
-		return c.Request.MemberReads(c.Node.Member.ID, ns, filter)
+		return c.Request.MemberReads(c.Node.Member.Shard, ns, filter)
 	}
-	return []mock.Read{c.Request.OwnRead(c.Node.Member.ID, docs)}, nil
+	return []mock.Read{c.Request.OwnRead(c.Node.Member.Shard, docs)}, nil
 }
 
 // asRouterError converts an error of a shard's node to the router's error, whose text depends on the command.
@@ -72,7 +72,7 @@ func Indexes(c *call.Call, ns string) ([]store.IndexSpec, bool) {
 	case err != nil:
 		return nil, false
 	case !isOwn:
-		return c.Cluster.Statistics().MemberIndexes(c.Node.Member.ID, ns)
+		return c.Cluster.Statistics().MemberIndexes(c.Node.Member.Shard, ns)
 	}
 	return docs.Indexes(), true
 }

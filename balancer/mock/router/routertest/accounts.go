@@ -16,8 +16,8 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// NewGuarded returns a router that requires authentication, with one user: root.
-func NewGuarded(t *testing.T) *Tester {
+// NewWithAuth returns a router that requires authentication, with one user: root.
+func NewWithAuth(t *testing.T) *Tester {
 	t.Helper()
 	directory := access.NewDirectory()
 	root := access.UserSpec{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}
@@ -73,7 +73,7 @@ type RoleTester struct {
 // NewRoleTester returns a guarded router with documents in app and other.
 func NewRoleTester(t *testing.T) *RoleTester {
 	t.Helper()
-	x := &RoleTester{Tester: NewGuarded(t), clients: map[string]*mongo.Client{}}
+	x := &RoleTester{Tester: NewWithAuth(t), clients: map[string]*mongo.Client{}}
 	x.root = x.Login("root", "secret", "admin")
 	x.As("root", "app", D("insert", "orders", "documents", bson.A{D("_id", 1), D("_id", 2), D("_id", 3)}))
 	x.As("root", "app", D("insert", "secret", "documents", bson.A{D("_id", 1)}))

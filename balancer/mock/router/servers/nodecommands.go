@@ -110,7 +110,8 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 
 // getDiagnosticData returns a sample of the data that a server samples every second.
 func getDiagnosticData(c *call.Call) (bson.D, error) {
-	data, err := RunDiagnosticCommands(c, DiagnosticCommand{"serverStatus", ServerStatus}, DiagnosticCommand{"connPoolStats", ConnPoolStats})
+	data, err := RunDiagnosticCommands(c, DiagnosticCommand{"serverStatus", ServerStatus},
+		DiagnosticCommand{"connPoolStats", ConnPoolStats})
 	return bson.D{{Key: "data", Value: data}}, err
 }
 
@@ -145,7 +146,7 @@ func logRotate(c *call.Call) (bson.D, error) {
 // DiagnosticCommand is a command that a node runs every second for its diagnostic data.
 type DiagnosticCommand struct {
 	Name string
-	Take call.Handler
+	Run  call.Handler
 }
 
 // RunDiagnosticCommands runs the commands of samples. The result has the times of each sample and of the whole.
@@ -154,7 +155,7 @@ func RunDiagnosticCommands(c *call.Call, list ...DiagnosticCommand) (bson.D, err
 	data := bson.D{{Key: "start", Value: now()}}
 	for _, s := range list {
 		begun := now()
-		doc, err := s.Take(c.NewInner(c.DB, s.Name, document.Empty))
+		doc, err := s.Run(c.NewInner(c.DB, s.Name, document.Empty))
 		if err != nil {
 			return nil, err
 		}

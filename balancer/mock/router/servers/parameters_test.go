@@ -65,7 +65,7 @@ func TestParametersOfAMongos(t *testing.T) {
 // Parameters of the balancer live on the config server, and work at once.
 func TestParametersOfTheConfigServer(t *testing.T) {
 	x := routertest.NewS0(t)
-	config := &tester{T: t, Router: router.Member{ID: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(x.Router), Cluster: x.Cluster}
+	config := &tester{T: t, Router: router.Member{Shard: catalog.ConfigServerID, Set: "cfg", Address: "127.0.0.1:27019"}.NewNode(x.Router), Cluster: x.Cluster}
 	if n := config.OK("admin", d("getParameter", 1, "orphanCleanupDelaySecs", 1)).Lookup("orphanCleanupDelaySecs").Int32(); n != 900 {
 		t.Errorf("orphanCleanupDelaySecs is %d", n)
 	}

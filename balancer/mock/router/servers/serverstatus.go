@@ -62,7 +62,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 		{Key: "version", Value: mock.FullVersion(c.Node.Release())},
 		{Key: "process", Value: process},
 	}
-	if c.Node.Release().ShowsServices() {
+	if c.Node.Release().ShowsServiceField() {
 		reply = append(reply, bson.E{Key: "service", Value: service})
 	}
 	reply = append(reply, bson.D{

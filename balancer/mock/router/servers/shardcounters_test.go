@@ -15,7 +15,7 @@ import (
 func TestShardsCountMigrations(t *testing.T) {
 	x := routertest.NewS0(t)
 	shard := func(id string) bson.Raw {
-		member := &tester{T: t, Router: router.Member{ID: catalog.ShardID(id), Set: "rs", Address: "h:1"}.NewNode(x.Router), Cluster: x.Cluster}
+		member := &tester{T: t, Router: router.Member{Shard: catalog.ShardID(id), Set: "rs", Address: "h:1"}.NewNode(x.Router), Cluster: x.Cluster}
 		return member.OK("admin", d("serverStatus", 1)).Lookup("shardingStatistics").Document()
 	}
 	for i := range 10 {

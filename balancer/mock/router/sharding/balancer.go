@@ -38,7 +38,7 @@ func balancerStatus(c *call.Call) (bson.D, error) {
 		{Key: "inBalancerRound", Value: status.InRound},
 		{Key: "numBalancerRounds", Value: status.Rounds},
 	}
-	if c.Cluster.Release().AtLeast(catalog.Release60) {
+	if c.Cluster.Release().FCVAtLeast(catalog.Release60) {
 		reply = append(reply, bson.E{Key: "term", Value: c.Cluster.Term()})
 	}
 	return reply, nil

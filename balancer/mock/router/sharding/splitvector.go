@@ -36,7 +36,7 @@ func splitVectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
 		return req, err
 	}
 	if m := c.Node.Member; m != nil {
-		req.Shard = m.ID
+		req.Shard = m.Shard
 	} else if err := checkRoutedSplitVector(c, req.Namespace); err != nil {
 		return req, err
 	}

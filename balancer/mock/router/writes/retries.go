@@ -29,11 +29,11 @@ func beginRetryable(c *call.Call, statements int) (*statementIDs, error) {
 	if c.TxnNumber == nil {
 		return s, nil
 	}
-	newest := c.Session.Writes
+	newest := c.Session.LastWrite
 	switch {
 	case newest == nil || newest.Number < *c.TxnNumber:
 		newest = &call.RetryableWrite{Number: *c.TxnNumber, Done: make(map[int32]*call.Outcome, statements)}
-		c.Session.Writes = newest
+		c.Session.LastWrite = newest
 	case newest.Number > *c.TxnNumber:
 		return nil, mongoerr.New(mongoerr.TransactionTooOld,
 			"Retryable write with txnNumber %d is prohibited on session %s because a newer retryable write with txnNumber %d "+

@@ -42,7 +42,7 @@ func convertTo(t bson.Type) function {
 		if value.IsNullish(args[0]) {
 			return value.Null(), nil
 		}
-		return convert(args[0], conversion{to: t, format: "auto", extended: c.Language.Operators83, meter: c.Meter})
+		return convert(args[0], conversion{to: t, format: "auto", conversions83: c.Language.Operators83, meter: c.Meter})
 	}}
 }
 
@@ -85,9 +85,9 @@ func exprConvert(c *Evaluation, args []value.Value) (value.Value, error) {
 			value.TypeName(in),
 			value.TypeName(value.Value{Type: t}))
 	}
-	how := conversion{to: t, format: value.TextAt(format.Value), extended: c.Language.Operators83, meter: c.Meter}
+	how := conversion{to: t, format: value.TextAt(format.Value), conversions83: c.Language.Operators83, meter: c.Meter}
 	var err error
-	if how.extended {
+	if how.conversions83 {
 		if how.base, err = parseBase(args[5]); err != nil {
 			return value.Value{}, err
 		}
@@ -105,11 +105,11 @@ func conversionError(format string, args ...any) (value.Value, error) {
 
 // conversion is the target type and the options of convert.
 type conversion struct {
-	to       bson.Type
-	format   string // for conversions between binary data and strings
-	base     int    // of numbers in strings; 0 for none
-	extended bool   // includes the conversions of 8.3
-	meter    *quota.Meter
+	to            bson.Type
+	format        string // for conversions between binary data and strings
+	base          int    // of numbers in strings; 0 for none
+	conversions83 bool   // includes the conversions of 8.3
+	meter         *quota.Meter
 }
 
 // convert converts a value to another type, as $convert does.
@@ -123,7 +123,7 @@ func convert(v value.Value, how conversion) (value.Value, error) {
 			return out, err
 		}
 	}
-	if how.extended && value.IsString(v) && (t == bson.TypeArray || t == bson.TypeEmbeddedDocument) {
+	if how.conversions83 && value.IsString(v) && (t == bson.TypeArray || t == bson.TypeEmbeddedDocument) {
 		return parseJSON(how.meter, v, t)
 	}
 	f := map[bson.Type]func(value.Value) (value.Value, error){
@@ -280,7 +280,7 @@ func convertToObjectID(v value.Value) (value.Value, error) {
 }
 
 func convertToString(v value.Value, how conversion) (value.Value, error) {
-	if _, known := textOfAnyScalar(v); how.extended && (known || value.IsObject(v) || value.IsArray(v)) {
+	if _, known := textOfAnyScalar(v); how.conversions83 && (known || value.IsObject(v) || value.IsArray(v)) {
 		return textOfAnyType(how.meter, v)
 	}
 	switch v.Type {

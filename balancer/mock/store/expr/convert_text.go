@@ -151,7 +151,7 @@ func (j *jsonWriter) writeFields(v value.Value, brackets string, writeName func(
 }
 
 func (j *jsonWriter) writeScalar(v value.Value) error {
-	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", extended: true})
+	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", conversions83: true})
 	if err != nil {
 		return err
 	}

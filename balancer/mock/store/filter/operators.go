@@ -27,7 +27,7 @@ func (c *Compiler) topOperators() map[string]topOperatorCompiler {
 		"$text": func(string, value.Value) (node, error) {
 			return nil, servererr.New(mongoerr.IndexNotFound, "text index required for $text query")
 		},
-		"$ref": c.compileReference, "$id": c.compileReference, "$db": c.compileReference,
+		"$ref": c.compileDBRefField, "$id": c.compileDBRefField, "$db": c.compileDBRefField,
 	}
 }
 
@@ -92,8 +92,8 @@ func compileSampleRate(_ string, v value.Value) (node, error) {
 	})}, nil
 }
 
-// compileReference compiles a field of a DBRef.
-func (c *Compiler) compileReference(name string, v value.Value) (node, error) {
+// compileDBRefField compiles a field of a DBRef.
+func (c *Compiler) compileDBRefField(name string, v value.Value) (node, error) {
 	p, err := c.CompilePredicate(name, v)
 	if err != nil {
 		return nil, err

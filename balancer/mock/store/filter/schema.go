@@ -63,7 +63,7 @@ func (c *schemaCompiler) keywords() map[string]keywordCompiler {
 		"additionalProperties": schemaAdditionalProperties,
 		"dependencies":         schemaDependencies,
 		"allOf":                schemaCombination, "anyOf": schemaCombination, "oneOf": schemaCombination, "not": schemaNot,
-		"title": schemaText, "description": schemaText,
+		"title": schemaAnnotation, "description": schemaAnnotation,
 	}
 }
 

@@ -275,7 +275,7 @@ func schemaNot(c *schemaCompiler, _ string, arg value.Value, _ []byte) (schemaCh
 	return func(w *quota.Meter, v value.Value) bool { return !s.isValid(w, v) }, err
 }
 
-func schemaText(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
+func schemaAnnotation(_ *schemaCompiler, name string, arg value.Value, _ []byte) (schemaCheck, error) {
 	if !value.IsString(arg) {
 		return nil, servererr.TypeMismatch("$jsonSchema keyword '%s' must be of type string", name)
 	}
