@@ -122,9 +122,9 @@ func (t *eventThread) startAction(a policy.StreamAction) {
 
 func (t *eventThread) startMoves(step Moves) {
 	n := len(step.Migrations)
-	batch := &moveBatch{thread: t, results: make([]error, n), ended: make([]bool, n), remaining: n}
+	batch := &moveBatch{thread: t, results: make([]error, n), remaining: n}
 	for i, m := range step.Migrations {
-		done := func(err error) { batch.moveDone(i, err) }
+		done := once(func(err error) { batch.moveDone(i, err) })
 		err := mongoerr.CatchPanic(t.logger, "a migration", func() error {
 			t.cluster.StartMove(m, done)
 			return nil
@@ -139,16 +139,12 @@ func (t *eventThread) startMoves(step Moves) {
 type moveBatch struct {
 	thread    *eventThread
 	results   []error
-	ended     []bool
 	remaining int
 }
 
-// moveDone records the result of a migration, once. A migration may report its result and then panic.
+// moveDone records the result of a migration.
 func (b *moveBatch) moveDone(i int, err error) {
-	if b.ended[i] {
-		return
-	}
-	b.ended[i], b.results[i] = true, err
+	b.results[i] = err
 	if b.remaining--; b.remaining == 0 {
 		b.thread.queue.After(0, func() { b.thread.resume(b.results) })
 	}

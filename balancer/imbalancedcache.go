@@ -1,6 +1,9 @@
 package balancer
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Limits of one selection (rules/01-rounds-and-settings §1.8).
 const (
@@ -39,22 +42,11 @@ func (c *imbalancedCache) remove(ns string) {
 		return
 	}
 	delete(c.set, ns)
-	for i, n := range c.order {
-		if n == ns {
-			c.order = append(c.order[:i:i], c.order[i+1:]...)
-			return
-		}
-	}
+	i := slices.Index(c.order, ns)
+	c.order = slices.Concat(c.order[:i], c.order[i+1:]) // all may iterate over the old one
 }
 
 // all returns the collections of this moment: the caller may remove collections during the iteration.
 func (c *imbalancedCache) all() iter.Seq[string] {
-	members := c.order
-	return func(yield func(string) bool) {
-		for _, ns := range members {
-			if !yield(ns) {
-				return
-			}
-		}
-	}
+	return slices.Values(c.order)
 }

@@ -71,12 +71,6 @@ func (q *Queue) Advance(t time.Time) {
 	}
 }
 
-// Len returns the number of events waiting.
-func (q *Queue) Len() int {
-	q.dropCancelled()
-	return len(q.heap)
-}
-
 func (q *Queue) dropCancelled() {
 	for len(q.heap) > 0 && q.heap[0].event.run == nil {
 		q.heap.pop()

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxAdvisoriesBytes  = 1 << 20 // bytes
+	maxAdvisoriesBytes  = 1 << 20
 	advisoryReadTimeout = 30 * time.Second
 )
 

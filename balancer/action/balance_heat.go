@@ -44,15 +44,6 @@ func (b Balance) readHeat(ctx context.Context, c Cluster, namespaces []string) (
 	if err != nil {
 		return nil, err
 	}
-	return b.sampleHeat(ctx, c, s, namespaces)
-}
-
-func (b Balance) sampleHeat(
-	ctx context.Context,
-	c Cluster,
-	s *catalog.Snapshot,
-	namespaces []string,
-) ([]heat.Map, error) {
 	return readSampledHeat(ctx, c.Client, s, namespaces, load.Options{Duration: b.OpsInterval, Clock: c.Clock})
 }
 
@@ -122,7 +113,8 @@ func (b Balance) previewLoad(ctx context.Context, c Cluster, r *serialReporter) 
 	if err != nil {
 		return nil, err
 	}
-	maps, err := b.sampleHeat(ctx, c, s, runner.WithoutServerOwned(names, b.Namespaces))
+	maps, err := readSampledHeat(ctx, c.Client, s, runner.WithoutServerOwned(names, b.Namespaces),
+		load.Options{Duration: b.OpsInterval, Clock: c.Clock})
 	if err != nil {
 		return nil, err
 	}

@@ -60,8 +60,8 @@ func (c Check) snapshot(
 	if err != nil {
 		return nil, err
 	}
-	refused := isBalanceRefused(s)
-	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
+	refused, settings := isBalanceRefused(s), s.Settings()
+	if !refused && !(needs.Has(check.Tables) && settings.HasWindow()) { // a window needs a forecast
 		return s, nil
 	}
 	o = live.ReaderOptions{Parts: live.DefaultPartsAndStatus, Source: source.Origin}
@@ -73,12 +73,6 @@ func (c Check) snapshot(
 		o.WantsTable = unevenFilter()
 	}
 	return source.Reader(o).Read(ctx)
-}
-
-// hasWindow reports whether a balancer window is set, for which a forecast is needed.
-func hasWindow(s *catalog.Snapshot) bool {
-	settings := s.Settings()
-	return settings.HasWindow()
 }
 
 // isBalanceRefused reports whether the server did not tell for some collection whether it is balanced,

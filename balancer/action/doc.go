@@ -5,14 +5,14 @@
 //
 // A verb is a struct of options:
 //
-//   - its fields are the options, with the names that the faces have: the field
+//   - its fields are the options, with the names that the interfaces have: the field
 //     PauseBetween is --pause-between and pauseBetween. A field whose zero value is
 //     not the default says so, and its default is a constant here;
 //   - Validate refuses what makes no sense, before a cluster is reached. The error is
 //     an *OptionError, whose text has the names of options as {pauseBetween}: each
-//     face spells them in its own way (Flag, or as they are);
+//     interface spells them in its own way (SpellAsFlag, or as they are);
 //   - Run(ctx, cluster, reporter) does it, and returns a result with the fields that
-//     both faces show as JSON. It calls Validate first. What happens meanwhile goes
+//     both interfaces show as JSON. It calls Validate first. What happens meanwhile goes
 //     to the Reporter as Events; what the caller decides meanwhile is in Control;
 //   - a verb that only looks runs on a Source, which is a cluster or a Snapshot.
 //

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -290,6 +292,31 @@ func remainingOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
 	left := diagnosis.DrainOf(s, shard)
 	left.NotMarked = !marked
 	return left
+}
+
+// unshardedOn returns the unsharded collections that leave a shard together with its databases.
+func (d *Drain) unshardedOn(ctx context.Context, c Cluster) (names []string, err error) {
+	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.BalancerParts}).Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := remainingOn(s, d.Shard)
+	_, others := separateShardshData(left)
+	names = others.Collections
+	for _, db := range others.Databases {
+		list, err := c.Client.Database(db).ListCollectionSpecifications(ctx, bson.D{{Key: "type", Value: "collection"}})
+		if err != nil {
+			return nil, err
+		}
+		for _, spec := range list {
+			ns := db + "." + spec.Name
+			of := s.Collection(ns)
+			if (of == nil || of.Unsplittable) && !strings.HasPrefix(spec.Name, "system.") && !slices.Contains(names, ns) {
+				names = append(names, ns)
+			}
+		}
+	}
+	return names, nil
 }
 
 // removalPause is the wait before the state of a shard that can't be removed yet is read again.

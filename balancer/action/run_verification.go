@@ -8,13 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/apply"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
-	"shardsh/balancer/verify"
 )
 
 // RunVerifyOptions compares the documents of the collections that a run moves, before the first step and after the
@@ -144,35 +141,7 @@ func (p *runVerification) compare(ctx context.Context) (*VerifyResult, error) {
 	return &result, nil
 }
 
-// Differs reports whether documents have changed without a write that explains it.
-func (r *VerifyResult) Differs() bool { return r != nil && r.Verdict == string(verify.Different) }
-
 func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, os.ErrNotExist)
-}
-
-// unshardedOn returns the unsharded collections that leave a shard together with its databases.
-func (d *Drain) unshardedOn(ctx context.Context, c Cluster) (names []string, err error) {
-	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.BalancerParts}).Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	left := remainingOn(s, d.Shard)
-	_, others := separateShardshData(left)
-	names = others.Collections
-	for _, db := range others.Databases {
-		list, err := c.Client.Database(db).ListCollectionSpecifications(ctx, bson.D{{Key: "type", Value: "collection"}})
-		if err != nil {
-			return nil, err
-		}
-		for _, spec := range list {
-			ns := db + "." + spec.Name
-			of := s.Collection(ns)
-			if (of == nil || of.Unsplittable) && !strings.HasPrefix(spec.Name, "system.") && !slices.Contains(names, ns) {
-				names = append(names, ns)
-			}
-		}
-	}
-	return names, nil
 }

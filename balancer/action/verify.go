@@ -89,6 +89,9 @@ func (r VerifyResult) Unchanged() bool {
 	return r.Verdict == string(verify.Same) || r.Verdict == string(verify.Explained)
 }
 
+// Differs reports whether documents have changed without a write that explains it.
+func (r *VerifyResult) Differs() bool { return r != nil && r.Verdict == string(verify.Different) }
+
 // VerifyCollection is the result for one collection.
 type VerifyCollection struct {
 	Namespace string `json:"ns"`

@@ -26,7 +26,7 @@ type Why struct {
 	AdvisoriesFile string
 }
 
-// WhyResult is the answer: About a cluster or a part of it, or about a Chunk.
+// WhyResult is the answer: Answer about a cluster or a part of it, or Chunk about a chunk.
 type WhyResult struct {
 	Answer *diagnosis.Answer
 	Chunk  *diagnosis.ChunkAnswer

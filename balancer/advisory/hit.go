@@ -7,7 +7,6 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/humanize"
 )
 
 // Hit is a known bug that concerns a cluster.
@@ -118,16 +117,4 @@ func Findings(hits []Hit) []diagnosis.Finding {
 		list[i] = h.Finding()
 	}
 	return list
-}
-
-// Headline summarizes hits in a few words: "3 known faults of 8.0.10, the worst SERVER-115962".
-func Headline(hits []Hit) string {
-	if len(hits) == 0 {
-		return "no known fault"
-	}
-	text := humanize.Count(int64(len(hits)), "known fault") + " of " + joinVersions(hits[0].Versions)
-	if len(hits) > 1 {
-		return text + ", the worst " + hits[0].ID
-	}
-	return text + ": " + hits[0].ID
 }

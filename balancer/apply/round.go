@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -50,7 +51,7 @@ func (r *run) runRound(ctx context.Context, waiting []plan.Step) (failure error)
 		default:
 			err = r.endStep(ctx, out)
 		}
-		running = withoutStep(running, out.step)
+		running = slices.DeleteFunc(running, func(s plan.Step) bool { return s.Number == out.step.Number })
 		if failure == nil {
 			failure = err
 		}
@@ -178,15 +179,6 @@ func nextFree(waiting, running []plan.Step) int {
 		take(s)
 	}
 	return -1
-}
-
-func withoutStep(steps []plan.Step, s plan.Step) (left []plan.Step) {
-	for _, other := range steps {
-		if other.Number != s.Number {
-			left = append(left, other)
-		}
-	}
-	return left
 }
 
 // beginStep checks a step and records that it begins. It returns no commands if there is nothing to do.

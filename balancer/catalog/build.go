@@ -39,6 +39,7 @@ func NewRoutingTableUnsorted(
 	return NewRoutingTable(p, epoch, ts, slices.Values(dropOverlapped(chunks)))
 }
 
+// newRoutingTable builds a table with a layout, which tests make small.
 func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
 	chunks iter.Seq[Chunk]) (*RoutingTable, error) {
 	w := newTableWriter(&shardNames{}, l)

@@ -14,15 +14,15 @@ import (
 // missing field is null, and the hashed field is hashed. An array as a value or in a path is
 // ShardKeyNotFound.
 func (p KeyPattern) DocumentKey(doc bson.Raw) (Key, error) {
-	var b keyBuilder
+	var values []bson.RawValue
 	for i := range p.Len() {
 		v, err := p.fieldValue(doc, i)
 		if err != nil {
 			return Key{}, err
 		}
-		b.values = append(b.values, p.keyValue(i, v))
+		values = append(values, p.keyValue(i, v))
 	}
-	return b.key(), nil
+	return newKey(values), nil
 }
 
 // AppendDocumentKey appends the comparable bytes of DocumentKey, which suffice to find the chunk of a
@@ -113,7 +113,7 @@ func (p KeyPattern) QueryKey(filter bson.Raw) (Key, bool) {
 		}
 		q.values[i] = p.keyValue(i, v)
 	}
-	return keyBuilder{q.values}.key(), true
+	return newKey(q.values), true
 }
 
 // isSingleValue reports whether an equality with a value selects a single value of a key: the value is

@@ -19,16 +19,6 @@ type Gap struct {
 	CodeName string
 }
 
-// codeAtlasError is the code that Atlas returns for operations that it does not permit to its users. It
-// is not one of the server's codes.
-const codeAtlasError mongoerr.Code = 8000
-
-// IsUnauthorized reports whether a server has refused the read to this user. Another user may be
-// allowed to read the part.
-func (g Gap) IsUnauthorized() bool {
-	return g.Code == mongoerr.Unauthorized || g.Code == codeAtlasError
-}
-
 // GapTexts describes the gaps with their reasons. Collections with the same reason share a text.
 func GapTexts(gaps []Gap) []string {
 	type kind struct {

@@ -46,15 +46,15 @@ func (k *Key) UnmarshalJSON(data []byte) error {
 	if len(list) == 0 {
 		return fmt.Errorf("%w: it has no values", ErrNotShardKey)
 	}
-	var b keyBuilder
+	var values []bson.RawValue
 	for _, text := range list {
 		v, err := unmarshalValue(text)
 		if err != nil {
 			return err
 		}
-		b.values = append(b.values, v)
+		values = append(values, v)
 	}
-	*k = b.key()
+	*k = newKey(values)
 	return nil
 }
 

@@ -76,8 +76,8 @@ type MigrationFinder struct{ commits map[migrationKey]LogEntry }
 // migrationKey contains the fields that are equal in all entries of a migration.
 type migrationKey struct{ ns, from, to, min string }
 
-// ReadEntry reads an entry. If a migration has ended with it, Next returns the migration, including the
-// amounts from its commit.
+// ReadEntry reads an entry. If a migration has ended with it, ReadEntry returns the migration, including
+// the amounts from its commit.
 func (l *MigrationFinder) ReadEntry(e LogEntry) (m EndedMigration, ended bool) {
 	if e.What != MigrationEnded && e.What != MigrationCommitted {
 		return m, false

@@ -181,8 +181,7 @@ func (p KeyPattern) ParseKey(bound bson.Raw) (Key, error) {
 	if p.pattern == nil {
 		return Key{}, fmt.Errorf("%w: no pattern", ErrNotShardKey)
 	}
-	var b keyBuilder
-	b.values = make([]bson.RawValue, len(p.pattern.fields))
+	values := make([]bson.RawValue, len(p.pattern.fields))
 	found := 0
 	for e, rest, ok := keyorder.Next(keyorder.Body(bound)); ok; e, rest, ok = keyorder.Next(rest) {
 		i := p.pattern.position(e.Name, found)
@@ -190,18 +189,18 @@ func (p KeyPattern) ParseKey(bound bson.Raw) (Key, error) {
 		case i < 0:
 			return Key{}, fmt.Errorf("%w: %s has the field %s that is not in %s", ErrNotShardKey, humanize.Literal(bound),
 				e.Name, p)
-		case b.values[i].Type != 0:
+		case values[i].Type != 0:
 			return Key{}, fmt.Errorf("%w: %s has the field %s twice", ErrNotShardKey, humanize.Literal(bound), e.Name)
 		case e.Value.Type == bson.TypeArray:
 			return Key{}, fmt.Errorf("%w: the field %s of %s is an array", ErrNotShardKey, e.Name, humanize.Literal(bound))
 		}
-		b.values[i] = e.Value
+		values[i] = e.Value
 		found++
 	}
 	if found < len(p.pattern.fields) {
 		return Key{}, fmt.Errorf("%w: %s lacks fields of %s", ErrNotShardKey, humanize.Literal(bound), p)
 	}
-	return b.key(), nil
+	return newKey(values), nil
 }
 
 // position searches for a field by name, first at the index guess.
@@ -217,12 +216,10 @@ func (p *pattern) position(name []byte, guess int) int {
 	return -1
 }
 
-// keyBuilder collects the values of a key in pattern order.
-type keyBuilder struct{ values []bson.RawValue }
-
-func (b keyBuilder) key() Key {
+// newKey returns the key with the values, which are in pattern order.
+func newKey(values []bson.RawValue) Key {
 	var order, form []byte
-	for _, v := range b.values {
+	for _, v := range values {
 		order = keyorder.Append(order, v)
 		form = appendType(form, v)
 	}
@@ -239,21 +236,21 @@ func (p KeyPattern) ExtendBound(prefix bson.Raw) (Key, error) {
 // extend parses a bound with different error codes for a field that is not the next field of the key,
 // and for more fields than the key has.
 func (p KeyPattern) extend(prefix bson.Raw, mismatch, longer mongoerr.Code) (Key, error) {
-	var b keyBuilder
+	var values []bson.RawValue
 	for e, rest, ok := keyorder.Next(keyorder.Body(prefix)); ok; e, rest, ok = keyorder.Next(rest) {
-		i := len(b.values)
+		i := len(values)
 		if i >= p.Len() {
 			return Key{}, mongoerr.New(longer, "bound %s is longer than shard key %s", humanize.Literal(prefix), p)
 		}
 		if string(e.Name) != p.pattern.fields[i] {
 			return Key{}, mongoerr.New(mismatch, "bound %s is not a prefix of shard key %s", humanize.Literal(prefix), p)
 		}
-		b.values = append(b.values, e.Value)
+		values = append(values, e.Value)
 	}
-	for len(b.values) < p.Len() {
-		b.values = append(b.values, bson.RawValue{Type: bson.TypeMinKey})
+	for len(values) < p.Len() {
+		values = append(values, bson.RawValue{Type: bson.TypeMinKey})
 	}
-	return b.key(), nil
+	return newKey(values), nil
 }
 
 // Bound returns the key as the document that the catalog stores: every field with its original BSON

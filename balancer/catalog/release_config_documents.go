@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mongoerr"
 )
 
 // The functions below describe what has changed in the documents of config (rules/03-catalog-and-keys
@@ -56,7 +57,7 @@ func (r Release) writeIDValue(b *strings.Builder, v bson.RawValue) {
 	case bson.TypeNull:
 		b.WriteString("null")
 	case bson.TypeDouble:
-		b.WriteString(doubleIDText(v.Double()))
+		b.WriteString(mongoerr.DoubleText(v.Double()))
 	case bson.TypeString, bson.TypeSymbol:
 		text, ok := v.StringValueOK()
 		if !ok {
@@ -87,15 +88,6 @@ func (r Release) writeIDValue(b *strings.Builder, v bson.RawValue) {
 	default:
 		b.WriteString(plainIDText(v))
 	}
-}
-
-// doubleIDText formats a double so that it cannot be mistaken for an integer.
-func doubleIDText(x float64) string {
-	text := strconv.FormatFloat(x, 'g', 16, 64)
-	if strings.ContainsAny(text, ".eIN") {
-		return text
-	}
-	return text + ".0"
 }
 
 // binaryIDText formats binary data. Since 3.6, UUIDs have a separate format (SERVER-47745).

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -37,16 +36,6 @@ func (s *Snapshot) WithoutShard(id ShardID) *Snapshot {
 	if i, found := s.shardAt(id); found {
 		next.parts.Shards = slices.Delete(slices.Clone(s.parts.Shards), i, i+1)
 	}
-	return &next
-}
-
-// WithDatabase returns a copy in which the database replaces the one with its name, or is added.
-func (s *Snapshot) WithDatabase(d Database) *Snapshot {
-	next := *s
-	i, found := slices.BinarySearchFunc(s.parts.Databases, d.Name, func(have Database, name string) int {
-		return strings.Compare(have.Name, name)
-	})
-	next.parts.Databases = withElement(s.parts.Databases, i, found, d)
 	return &next
 }
 

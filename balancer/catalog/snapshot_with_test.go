@@ -32,7 +32,6 @@ func changes() []change {
 	shard := catalog.ShardState{Shard: catalog.Shard{ID: "s1", Host: "another"}}
 	added := catalog.ShardState{Shard: catalog.Shard{ID: "s00", Host: "added"}}
 	settings := catalog.Settings{Mode: catalog.ModeAutoSplitOnly}
-	database := catalog.Database{Name: "db", Primary: "another"}
 	return []change{
 		{"WithTime", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot { return s.WithTime(at) }, "Time ",
 			func(s *catalog.Snapshot) bool { return s.Time() == at }},
@@ -55,9 +54,6 @@ func changes() []change {
 			return s.WithoutShard("s0").WithoutShard("none")
 		},
 			"Shards ", func(s *catalog.Snapshot) bool { _, there := s.Shard("s0"); return !there }},
-		{"WithDatabase", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot { return s.WithDatabase(database) },
-			"Databases ",
-			func(s *catalog.Snapshot) bool { return slices.Contains(s.Parts().Databases, database) }},
 		{"WithoutCollection", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot {
 			return s.WithoutCollection("db.c0").WithoutCollection("no.ne")
 		}, "collections ", func(s *catalog.Snapshot) bool { return s.Collection("db.c0") == nil }},

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"shardsh/balancer/catalog"
 )
+
+// maxPingAge is the age of its last ping up to which a mongos counts as running.
+const maxPingAge = 10 * time.Minute
 
 // RouterVersions returns the versions of the routers that still run, each once.
 func RouterVersions(s *catalog.Snapshot) (list []string) {

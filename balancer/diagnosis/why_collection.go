@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"shardsh/balancer/humanize"
 
@@ -291,6 +290,3 @@ func (e *extremes) add(id catalog.ShardID, n int64) {
 }
 
 func (e *extremes) isUneven() bool { return e.max > 1 && float64(e.max) > unevenRatio*float64(e.min) }
-
-// maxPingAge is the age of its last ping up to which a mongos counts as running.
-const maxPingAge = 10 * time.Minute

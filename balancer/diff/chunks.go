@@ -67,6 +67,9 @@ func refinedChunks(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catal
 
 // extendBound returns a bound under a refined shard key.
 func extendBound(of, p catalog.KeyPattern, k catalog.Key) catalog.Key {
+	if of.Len() == p.Len() {
+		return k
+	}
 	if k.Equal(of.GlobalMax()) {
 		return p.GlobalMax()
 	}
@@ -231,14 +234,16 @@ func (d *differ) compareZones(older, newer *catalog.CollectionState) {
 		return
 	}
 	type bounds struct{ min, max catalog.Key }
-	place := func(k catalog.Key) catalog.Key { return catalog.KeyFromBytes(k.Bytes()) }
+	place := func(k catalog.Key) catalog.Key {
+		return catalog.KeyFromBytes(extendBound(older.Pattern, newer.Pattern, k).Bytes())
+	}
 	before := map[bounds]string{}
 	show := func(lower, upper bson.Raw) string { return humanize.Literal(lower) + " to " + humanize.Literal(upper) }
 	for _, r := range older.Zones.Ranges() {
-		before[bounds{place(extendZoneBound(older, newer, r.Min)), place(extendZoneBound(older, newer, r.Max))}] = r.Zone
+		before[bounds{place(r.Min), place(r.Max)}] = r.Zone
 	}
 	for _, r := range newer.Zones.Ranges() {
-		at := bounds{place(r.Min), place(r.Max)}
+		at := bounds{catalog.KeyFromBytes(r.Min.Bytes()), catalog.KeyFromBytes(r.Max.Bytes())}
 		text := show(newer.Pattern.Bound(r.Min), newer.Pattern.Bound(r.Max))
 		zone, known := before[at]
 		delete(before, at)
@@ -253,19 +258,10 @@ func (d *differ) compareZones(older, newer *catalog.CollectionState) {
 		}
 	}
 	for _, r := range older.Zones.Ranges() {
-		at := bounds{place(extendZoneBound(older, newer, r.Min)), place(extendZoneBound(older, newer, r.Max))}
-		if _, left := before[at]; left {
+		if _, left := before[bounds{place(r.Min), place(r.Max)}]; left {
 			text := show(older.Pattern.Bound(r.Min), older.Pattern.Bound(r.Max))
 			d.add(Change{Kind: RangeRemoved, Namespace: newer.Namespace, Zone: r.Zone, Old: text},
 				"%s: %s is no longer in zone %s", displayName(newer.Namespace), text, r.Zone)
 		}
 	}
-}
-
-// extendZoneBound returns the bound of a zone under a refined shard key.
-func extendZoneBound(older, newer *catalog.CollectionState, k catalog.Key) catalog.Key {
-	if older.Pattern.Len() == newer.Pattern.Len() {
-		return k
-	}
-	return extendBound(older.Pattern, newer.Pattern, k)
 }

@@ -91,7 +91,7 @@ func (d *differ) compareDatabases() {
 	}
 }
 
-// collectionCountText returns the names of the sharded collections that a database had.
+// collectionCountText says how many sharded collections a database had; empty for none.
 func (d *differ) collectionCountText(database string) string {
 	n := 0
 	for _, c := range d.old.Collections {

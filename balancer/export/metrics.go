@@ -145,27 +145,26 @@ func sampleBalanced(r ClusterReading, sample func(float64, ...string)) {
 
 // sampleCollectionStates counts each collection once.
 func sampleCollectionStates(r ClusterReading, sample func(float64, ...string)) {
-	states := []string{"balanced", "unbalanced", "disabled", "unknown"}
 	count := map[string]int{}
 	for _, b := range r.Report.Result.ChosenBalances() {
-		count[states[stateIndex(b)]]++
+		count[stateOf(b)]++
 	}
-	for _, state := range states {
+	for _, state := range []string{"balanced", "unbalanced", "disabled", "unknown"} {
 		sample(float64(count[state]), "state", state)
 	}
 }
 
-// stateIndex returns the index of a collection's state in the list of states.
-func stateIndex(b diagnosis.Balance) int {
+// stateOf returns the state of a collection.
+func stateOf(b diagnosis.Balance) string {
 	switch {
 	case !b.Known:
-		return 3
+		return "unknown"
 	case b.Balanced:
-		return 0
+		return "balanced"
 	case b.DisabledBy != diagnosis.NotDisabled:
-		return 2
+		return "disabled"
 	}
-	return 1
+	return "unbalanced"
 }
 
 func sampleFindings(r ClusterReading, sample func(float64, ...string)) {

@@ -113,7 +113,7 @@ func (op operation) statements(at time.Time) (list []LoggedOperation) {
 }
 
 // filterFields maps commands that read to their filter field.
-var filterFields = map[string]string{"find": "filter", "count": "query", "distinct": "query", "aggregate": ""}
+var filterFields = map[string]string{"find": "filter", "count": "query", "distinct": "query"}
 
 func sampledQueryDoc(name string, command bson.Raw) bson.Raw {
 	doc, _ := bson.Marshal(bson.D{{Key: "cmdName", Value: name}, {Key: "cmd", Value: command}})

@@ -1,8 +1,6 @@
 package keyadvice
 
 import (
-	"math"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
@@ -95,7 +93,7 @@ type CommonValue struct {
 }
 
 // Distribution is the number of sampled queries, and the shares of them that would go to one shard, to
-// several, and to all. Ranges is the percentage of the key ranges that a query to several shards
+// several, and to all. RangesPercent is the percentage of the key ranges that a query to several shards
 // reaches.
 type Distribution struct {
 	Queries                int64
@@ -127,6 +125,3 @@ func (f Facts) BytesOf(docs int64) int64 {
 // shards returns the number of shards for which keys are rated, at least two: with one shard all keys
 // would be equal.
 func (f Facts) shards() int { return max(f.Shards, 2) }
-
-// clamp limits x to [low, high].
-func clamp(x, low, high float64) float64 { return math.Max(low, math.Min(high, x)) }

@@ -65,7 +65,7 @@ func isHashed(key bson.Raw) bool {
 func (j *judge) isolation(k ShardKey) (mean, single, several, every float64) {
 	if d := j.facts.Measurements[k.String()].QueryDistribution; d.Queries > 0 && j.facts.QueriesFrom != QueriesGiven {
 		shards := float64(j.facts.shards())
-		part := j.partialScore(clamp(shards*d.RangesPercent/100, 1, shards))
+		part := j.partialScore(max(1, min(shards*d.RangesPercent/100, shards)))
 		return d.Single*oneShardScore + d.Several*part, d.Single, d.Several, d.Every
 	}
 	var sum float64
@@ -109,7 +109,7 @@ func (j *judge) queryScore(q Query, k ShardKey) float64 {
 		return 0
 	}
 	chunks := j.table.counts(k[:n].Names()).typicalShare() * float64(j.facts.ratedBytes()) / float64(j.facts.ChunkBytes)
-	to := j.partialScore(clamp(chunks, 1, float64(j.facts.shards())))
+	to := j.partialScore(max(1, min(chunks, float64(j.facts.shards()))))
 	if ranged {
 		to += (someShardsScore - to) * rangeRecovery
 	}

@@ -194,7 +194,7 @@ func (j *judge) rateValues(c *Candidate) {
 	}
 	documents := float64(c.Documents)
 	certain := math.Max(certainCount(int64(c.MostCommon*documents+0.5))/math.Max(1, documents), 1e-12)
-	room := clamp(math.Log10(math.Max(1, limit/certain))/ampleRoomLog10, 0, 1)
+	room := max(0, min(math.Log10(math.Max(1, limit/certain))/ampleRoomLog10, 1))
 	c.spreadFactor = (1 - jumboPenalty*c.JumboShare) * (fullChunkFactor + (1-fullChunkFactor)*room)
 	if even := 1 / float64(j.facts.shards()); c.MostCommon > even {
 		c.spreadFactor *= even / c.MostCommon
@@ -228,7 +228,7 @@ func (j *judge) rateGrowth(c *Candidate) {
 		}
 		break
 	}
-	c.InsertShards = clamp(1/math.Max(busiest, 1e-9), 1, float64(j.facts.shards()))
+	c.InsertShards = max(1, min(1/math.Max(busiest, 1e-9), float64(j.facts.shards())))
 }
 
 // arrivalCorrelation returns the correlation of a field with the insertion order, among documents with

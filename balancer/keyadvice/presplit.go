@@ -110,7 +110,7 @@ func (f Facts) countChunks(a *Presplit) {
 	}
 	size := f.expectedBytes()
 	full := int64(math.Ceil(float64(size) / float64(shards) / float64(f.ChunkBytes)))
-	a.PerShard = clampCount(full, 1, maxPresplitChunks/shards)
+	a.PerShard = max(1, min(full, maxPresplitChunks/shards))
 	text := fmt.Sprintf("%s on %s with chunks of %s are %s a shard", humanize.Bytes(size), humanize.Count(shards, "shard"),
 		humanize.Bytes(f.ChunkBytes), humanize.Count(full, "chunk"))
 	switch {
@@ -127,8 +127,6 @@ func (f Facts) countChunks(a *Presplit) {
 	a.Chunks = a.PerShard * shards
 	a.Reasons = append(a.Reasons, text)
 }
-
-func clampCount(n, low, high int64) int64 { return max(low, min(n, high)) }
 
 // splitPoints divides the sample into parts with the same number of documents.
 func (j *judge) splitPoints(k ShardKey, chunks int64) (points []Point) {

@@ -169,7 +169,7 @@ func toRat(v bson.RawValue) *big.Rat {
 	}
 	d := decimalOf(v.Value)
 	r.SetInt(d.coefficient())
-	scale := new(big.Rat).SetInt(powerOfTen(max(d.exponent, -d.exponent)))
+	scale := new(big.Rat).SetInt(PowerOfTen(max(d.exponent, -d.exponent)))
 	if d.exponent < 0 {
 		r.Quo(r, scale)
 	} else {

@@ -84,6 +84,7 @@ func (d decimal) digits() []uint8 {
 	return all[n:]
 }
 
-func powerOfTen(n int) *big.Int {
+// PowerOfTen returns a power of ten.
+func PowerOfTen(n int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }

@@ -110,9 +110,9 @@ func roundDecimal(d decimal) int64 {
 	}
 	n := d.coefficient()
 	if d.exponent >= 0 {
-		n.Mul(n, powerOfTen(d.exponent))
+		n.Mul(n, PowerOfTen(d.exponent))
 	} else {
-		unit := powerOfTen(-d.exponent)
+		unit := PowerOfTen(-d.exponent)
 		rest := new(big.Int)
 		n.QuoRem(n, unit, rest)
 		half := rest.Lsh(rest, 1).Cmp(unit)

@@ -149,9 +149,9 @@ func appendDecimal(dst []byte, d decimal) []byte {
 func appendFraction(dst []byte, d decimal) ([]byte, bool) {
 	numerator, denominator := d.coefficient(), big.NewInt(1)
 	if d.exponent >= 0 {
-		numerator.Mul(numerator, powerOfTen(d.exponent))
+		numerator.Mul(numerator, PowerOfTen(d.exponent))
 	} else {
-		denominator = powerOfTen(-d.exponent)
+		denominator = PowerOfTen(-d.exponent)
 	}
 	whole, rest := new(big.Int).QuoRem(numerator, denominator, new(big.Int))
 	if whole.Sign() > 0 && whole.BitLen() <= 63 {

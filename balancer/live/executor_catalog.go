@@ -24,9 +24,10 @@ const (
 
 // ReadCatalog reads the state that a round needs. Of the routing tables that an earlier Catalog
 // contains, it reads only the changes.
-func (d *Executor) ReadCatalog(
+func (s *StepExecutor) ReadCatalog(
 	ctx context.Context, namespaces []string, before *runner.Catalog,
 ) (*runner.Catalog, error) {
+	d := s.executor
 	read := &runner.Catalog{
 		Settings: map[string]bson.Raw{}, Routings: map[string]balancer.Routing{}, FullyRead: map[string]bool{},
 	}
@@ -253,13 +254,4 @@ func parseChunks(coll catalog.Collection, docs []bson.Raw) ([]catalog.Chunk, err
 		errs = errors.Join(errs, err)
 	}
 	return chunks, errs
-}
-
-// ReadCatalog reads the state that a round needs.
-func (s *StepExecutor) ReadCatalog(
-	ctx context.Context,
-	namespaces []string,
-	before *runner.Catalog,
-) (*runner.Catalog, error) {
-	return s.executor.ReadCatalog(ctx, namespaces, before)
 }

@@ -36,29 +36,17 @@ func (d *Executor) Shards(ctx context.Context) ([]catalog.Shard, error) {
 		}
 		shards = append(shards, s)
 	}
-	if d.routerRelease.HasMaxShardSize() &&
-		slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.MaxSizeMB > 0 }) {
-		return shards, d.fillSizes(ctx, shards)
+	limited := func(s catalog.Shard) bool { return s.MaxSizeMB > 0 }
+	if !d.routerRelease.HasMaxShardSize() || !slices.ContainsFunc(shards, limited) {
+		return shards, nil
 	}
-	return shards, nil
-}
-
-// fillSizes computes the size of each shard that has a maxSize.
-func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error {
-	reply, err := d.runCommand(ctx, "admin", bson.D{{Key: "listDatabases", Value: 1}})
-	if err != nil {
-		return err
-	}
-	bytes, err := bytesByShard(reply)
-	if err != nil {
-		return err
-	}
+	bytes, err := readBytesByShard(ctx, d.runCommand)
 	for i, s := range shards {
-		if s.MaxSizeMB > 0 {
+		if limited(s) {
 			shards[i].SizeMB = bytes[s.ID] >> 20
 		}
 	}
-	return nil
+	return shards, err
 }
 
 // Collections lists the sharded collections by namespace.
@@ -118,26 +106,9 @@ func (d *Executor) readRouting(ctx context.Context, ns string) (r balancer.Routi
 	if err != nil {
 		return r, err
 	}
-	r.Zones, err = d.readZones(ctx, r.Collection)
+	zones, err := d.readZonesByCollection(ctx, []catalog.Collection{r.Collection})
+	r.Zones = zones[ns]
 	return r, err
-}
-
-func (d *Executor) readZones(ctx context.Context, coll catalog.Collection) (*catalog.ZoneSet, error) {
-	docs, err := d.findInConfig(ctx, "tags", bson.D{{Key: "ns", Value: coll.Namespace}}, sortBy("min", 1))
-	if err != nil {
-		return nil, err
-	}
-	zones := catalog.NewZoneSet(coll.Pattern)
-	for _, doc := range docs {
-		r, err := catalog.ParseZone(coll.Pattern, doc)
-		if err != nil {
-			return nil, err
-		}
-		if err := zones.Add(r); err != nil {
-			return nil, err
-		}
-	}
-	return zones, nil
 }
 
 // DataSizes reads $shardedDataDistribution, which is available from 6.0.3 on.

@@ -23,13 +23,13 @@ const logSkew = time.Minute
 // MovedAmount returns the amount that a completed move has moved, as counted by its donor. It searches
 // config.changelog from its end for the entry of the commit. If there is none, it returns the range
 // without counts.
-func (d *Executor) MovedAmount(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+func (s *StepExecutor) MovedAmount(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
 	moved := apply.RangeAmount{Min: c.Min}
-	coll, err := d.readCollection(ctx, c.Namespace)
+	coll, err := s.executor.readCollection(ctx, c.Namespace)
 	if err != nil {
 		return moved, err
 	}
-	chunk, err := d.readChunkAt(ctx, coll, c.Min)
+	chunk, err := s.executor.readChunkAt(ctx, coll, c.Min)
 	if err != nil {
 		return moved, err
 	}
@@ -38,7 +38,7 @@ func (d *Executor) MovedAmount(ctx context.Context, c apply.Command) (apply.Rang
 		moved.Max = chunk.Max
 		since = arrival(chunk).Add(-logSkew)
 	}
-	docs, err := d.listDocs(ctx, "config", newestFirstCommand("changelog", bson.D{}, maxMoveEntries))
+	docs, err := s.executor.listDocs(ctx, "config", newestFirstCommand("changelog", bson.D{}, maxMoveEntries))
 	if err != nil {
 		return moved, err
 	}
@@ -70,11 +70,6 @@ func arrival(c catalog.Chunk) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(int64(c.History[0].ValidAfter.T), 0)
-}
-
-// MovedAmount returns the amount that a completed move has moved.
-func (s *StepExecutor) MovedAmount(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
-	return s.executor.MovedAmount(ctx, c)
 }
 
 // RangeSize returns the size of a range. The donor counts the keys of the range, and multiplies the number
@@ -137,12 +132,6 @@ func (s *StepExecutor) ReadJumboChunks(
 	if err != nil {
 		return coll, nil, err
 	}
-	for _, doc := range docs {
-		chunk, err := catalog.ParseChunk(coll.Pattern, doc)
-		if err != nil {
-			return coll, nil, err
-		}
-		chunks = append(chunks, chunk)
-	}
-	return coll, chunks, nil
+	chunks, err = parseChunks(coll, docs)
+	return coll, chunks, err
 }

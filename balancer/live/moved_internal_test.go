@@ -72,7 +72,7 @@ func TestMovedTakesTheEntryOfThisMove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			since := bson.Timestamp{T: uint32(now.Unix()), I: 1}
-			e := &Executor{commands: configDocs{docs: map[string][]bson.D{
+			e := &StepExecutor{executor: &Executor{commands: configDocs{docs: map[string][]bson.D{
 				"collections": {{
 					{Key: "_id", Value: "x.y"}, {Key: "lastmodEpoch", Value: bson.ObjectID{1}}, {Key: "timestamp", Value: bson.Timestamp{T: 1}},
 					{Key: "uuid", Value: bson.Binary{Subtype: 4, Data: make([]byte, 16)}}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}},
@@ -86,7 +86,7 @@ func TestMovedTakesTheEntryOfThisMove(t *testing.T) {
 					{Key: "history", Value: bson.A{bson.D{{Key: "validAfter", Value: since}, {Key: "shard", Value: tt.owner}}}},
 				}},
 				"changelog": tt.log,
-			}}}
+			}}}}
 			moved, err := e.MovedAmount(t.Context(), apply.Command{Namespace: "x.y", From: "a", To: "b", Min: key(0)})
 			if err != nil || moved.Bytes != tt.bytes || moved.Counted != tt.counted || !moved.Max.Equal(tt.max) {
 				t.Errorf("%+v, %v, want %d bytes, counted %t, up to %s", moved, err, tt.bytes, tt.counted, tt.max)

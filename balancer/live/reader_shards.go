@@ -39,23 +39,22 @@ func (r *reading) readShardSizes(ctx context.Context) error {
 	if !r.parts.Release.HasMaxShardSize() || !slices.ContainsFunc(r.parts.Shards, limited) {
 		return nil
 	}
-	reply, err := r.askShards(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})
-	if err != nil {
-		return err
-	}
-	bytes, err := bytesByShard(reply)
-	if err != nil {
-		return err
-	}
+	bytes, err := readBytesByShard(ctx, r.askShards)
 	for i := range r.parts.Shards {
 		s := &r.parts.Shards[i].Shard
 		s.SizeMB = bytes[s.ID] >> 20
 	}
-	return nil
+	return err
 }
 
-// bytesByShard returns the size of all databases on each shard from the reply to listDatabases.
-func bytesByShard(reply bson.Raw) (map[catalog.ShardID]int64, error) {
+// readBytesByShard returns the size of all databases on each shard.
+func readBytesByShard(
+	ctx context.Context, run func(ctx context.Context, database string, command bson.D) (bson.Raw, error),
+) (map[catalog.ShardID]int64, error) {
+	reply, err := run(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})
+	if err != nil {
+		return nil, err
+	}
 	databases, ok := reply.Lookup("databases").ArrayOK()
 	if !ok {
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "listDatabases returned no databases")

@@ -129,14 +129,8 @@ func (s *StepExecutor) readChunks(
 	if err != nil {
 		return nil, err
 	}
-	for _, doc := range docs {
-		chunk, err := catalog.ParseChunk(c.Pattern, doc)
-		if err != nil {
-			return nil, err
-		}
-		chunks = append(chunks, chunk)
-	}
-	return chunks, nil
+	more, err := parseChunks(c, docs)
+	return append(chunks, more...), err
 }
 
 // Cuts uses splitVector, which returns points for pieces of half the chunk size.

@@ -79,10 +79,6 @@ func WithMembers(read func(context.Context, []catalog.ShardID) ([]Reading, error
 	return func(g *Gate) { g.readMembers = read }
 }
 
-// WithRandom sets the source of random numbers in [0, 1) with which the Gate varies the delays while a
-// server is overloaded.
-func WithRandom(number func() float64) Option { return func(g *Gate) { g.random = number } }
-
 // WithEvents sets the function that receives events. It is never called concurrently.
 func WithEvents(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
 

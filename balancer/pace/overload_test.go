@@ -15,7 +15,8 @@ import (
 func TestOverload(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		var told []string
-		g := NewGate(Rules{}, wall{}, WithRandom(func() float64 { return 1 }), WithEvents(func(e Event) { told = append(told, e.Text) }))
+		g := NewGate(Rules{}, wall{}, WithEvents(func(e Event) { told = append(told, e.Text) }))
+		g.random = func() float64 { return 1 }
 		err := mongoerr.New(mongoerr.IngressRequestRateLimitExceeded, "slow down")
 		if waited := mustEnter(t, g, move("a", "b", 1)); waited != 0 {
 			t.Errorf("waited %s", waited)

@@ -2,8 +2,9 @@ package plan
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
+
+	"github.com/tidwall/btree"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
@@ -154,10 +155,11 @@ func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 		first.places = append(first.places, c.shard)
 	}
 	first.distance = f.distance(first.places)
-	queue := stateHeap{first}
+	queue := btree.NewBTreeGOptions((*searchState).before, btree.Options{NoLocks: true})
 	f.remember(first)
-	for most := min(maxStates, maxPlaces/max(1, len(f.chunks))); len(queue) > 0 && f.keptStates < most; {
-		s := heap.Pop(&queue).(*searchState)
+	queue.Set(first)
+	for most := min(maxStates, maxPlaces/max(1, len(f.chunks))); queue.Len() > 0 && f.keptStates < most; {
+		s, _ := queue.PopMin()
 		if s.distance == 0 {
 			return s.path(), true, nil
 		}
@@ -167,7 +169,7 @@ func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 			}
 		}
 		for next := range f.nextStates(s) {
-			heap.Push(&queue, next)
+			queue.Set(next)
 		}
 	}
 	return nil, false, nil
@@ -230,18 +232,7 @@ func (s *searchState) path() (moves []fitMove) {
 	return moves
 }
 
-// stateHeap is a heap of states. The state with the smallest distance is first.
-type stateHeap []*searchState
-
-func (h stateHeap) Len() int { return len(h) }
-func (h stateHeap) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[i].distance, h[j].distance), cmp.Compare(h[i].moves, h[j].moves),
-		cmp.Compare(h[i].number, h[j].number)) < 0
-}
-func (h stateHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *stateHeap) Push(x any)   { *h = append(*h, x.(*searchState)) }
-func (h *stateHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// before orders states by their distance, the smallest first.
+func (s *searchState) before(o *searchState) bool {
+	return cmp.Or(cmp.Compare(s.distance, o.distance), cmp.Compare(s.moves, o.moves), cmp.Compare(s.number, o.number)) < 0
 }

@@ -59,10 +59,11 @@ func TestDrain(t *testing.T) {
 
 // What a drain does not move is left: a database whose primary is the shard.
 func TestDrainLeavesDatabases(t *testing.T) {
-	s := snaptest.SnapshotOf(2, collection(t, "db.c", 2, 16*mib, 0, 1)).WithDatabase(catalog.Database{Name: "app", Primary: "s01"})
+	parts := snaptest.SnapshotOf(2, collection(t, "db.c", 2, 16*mib, 0, 1)).Parts()
+	parts.Databases = []catalog.Database{{Name: "app", Primary: "s01"}}
 	o := goal(plan.Drain)
 	o.Goal.Shard = "s01"
-	p := mustMake(t, s, o)
+	p := mustMake(t, catalog.NewSnapshot(parts), o)
 	if p.ReachesGoal || p.Totals.Moves != 1 || len(p.Left) != 1 || p.Left[0].Code != diagnosis.DrainNeedsOperator {
 		t.Errorf("reached %v, %+v, left %+v", p.ReachesGoal, p.Totals, p.Left)
 	}

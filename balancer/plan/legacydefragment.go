@@ -2,9 +2,10 @@ package plan
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"slices"
+
+	"github.com/tidwall/btree"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
@@ -117,32 +118,26 @@ const smallDivisor = 4
 // joinSmallCells merges small chunks with an adjacent chunk, the smallest first. A chunk without a
 // suitable neighbour is finished, since its neighbours only grow.
 func (p *packedCollection) joinSmallCells() {
-	var waiting smallCells
+	waiting := btree.NewBTreeGOptions(smallCell.before, btree.Options{NoLocks: true})
 	for i := range p.cells {
-		waiting = p.addIfSmall(waiting, i)
+		p.addIfSmall(waiting, i)
 	}
-	heap.Init(&waiting)
-	for len(waiting) > 0 {
-		next := heap.Pop(&waiting).(smallCell)
+	for waiting.Len() > 0 {
+		next, _ := waiting.PopMin()
 		if c := p.cells[next.index]; c.merged || c.bytes != next.bytes {
 			continue
 		}
-		to, found := p.bestNeighbour(next.index)
-		if !found {
-			continue
-		}
-		if grown := p.addIfSmall(nil, p.joinCells(next.index, to)); len(grown) > 0 {
-			heap.Push(&waiting, grown[0])
+		if to, found := p.bestNeighbour(next.index); found {
+			p.addIfSmall(waiting, p.joinCells(next.index, to))
 		}
 	}
 }
 
-// addIfSmall adds a cell to the heap if it is small.
-func (p *packedCollection) addIfSmall(to smallCells, i int) smallCells {
+// addIfSmall adds a cell to those that are waiting if it is small.
+func (p *packedCollection) addIfSmall(waiting *btree.BTreeG[smallCell], i int) {
 	if c := p.cells[i]; !c.merged && c.bytes <= p.limit/smallDivisor {
-		to = append(to, smallCell{c.bytes, i})
+		waiting.Set(smallCell{c.bytes, i})
 	}
-	return to
 }
 
 // joinCells merges a cell with its neighbour, on the neighbour's shard, and returns the index of the
@@ -199,23 +194,13 @@ func (p *packedCollection) compareNeighbours(c, x, y cell) int {
 		cmp.Compare(p.shardBytes[x.shard], p.shardBytes[y.shard]))
 }
 
-// smallCell is a cell with its size at the time when it was added to the heap.
+// smallCell is a cell with its size at the time when it was found small.
 type smallCell struct {
 	bytes int64
 	index int
 }
 
-// smallCells is a heap with the smallest first.
-type smallCells []smallCell
-
-func (s smallCells) Len() int { return len(s) }
-func (s smallCells) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(s[i].bytes, s[j].bytes), cmp.Compare(s[i].index, s[j].index)) < 0
-}
-func (s smallCells) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
-func (s *smallCells) Push(x any)   { *s = append(*s, x.(smallCell)) }
-func (s *smallCells) Pop() any {
-	last := (*s)[len(*s)-1]
-	*s = (*s)[:len(*s)-1]
-	return last
+// before orders cells by size, the smallest first.
+func (s smallCell) before(o smallCell) bool {
+	return cmp.Or(cmp.Compare(s.bytes, o.bytes), cmp.Compare(s.index, o.index)) < 0
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,7 @@ func (p *Plan) WriteScript(w io.Writer) error {
 	p.writeScriptHead(b)
 	for _, c := range p.Basis.Collections {
 		if p.changesCollection(c.Namespace) {
-			fmt.Fprintf(b, "known(%s, %q);\n", textLiteral(c.Namespace), strings.ReplaceAll(c.UUID, "-", ""))
+			fmt.Fprintf(b, "known(%s, %q);\n", humanize.TextLiteral(c.Namespace), strings.ReplaceAll(c.UUID, "-", ""))
 		}
 	}
 	round := 0
@@ -66,45 +67,35 @@ func (p *Plan) writeScriptHead(b *bufio.Writer) {
 
 // changesCollection reports whether any step changes a collection.
 func (p *Plan) changesCollection(ns string) bool {
-	for _, s := range p.Steps {
-		if s.Namespace == ns {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Namespace == ns })
 }
 
 // scriptCall returns the call of the step's function in the script.
 func (s Step) scriptCall(p catalog.KeyPattern) string {
 	bounds := boundLiteral(p, s.Min) + ", " + boundLiteral(p, s.Max)
+	ns, from, to := humanize.TextLiteral(s.Namespace), humanize.TextLiteral(string(s.From)),
+		humanize.TextLiteral(string(s.To))
 	if s.Within != nil {
-		to := ""
 		if s.Kind == Move {
-			to = textLiteral(string(s.To)) + ", "
+			from += ", " + to
 		}
-		return fmt.Sprintf("%sPart(%d, %s, %s, %s%s, %s, %s)", s.Kind, s.Number, textLiteral(s.Namespace),
-			textLiteral(string(s.From)),
-			to, boundLiteral(p, s.Min), boundLiteral(p, s.Within.Min), boundLiteral(p, s.Within.Max))
+		return fmt.Sprintf("%sPart(%d, %s, %s, %s, %s, %s)", s.Kind, s.Number, ns, from, boundLiteral(p, s.Min),
+			boundLiteral(p, s.Within.Min), boundLiteral(p, s.Within.Max))
 	}
 	switch s.Kind {
 	case Move:
-		return fmt.Sprintf("move(%d, %s, %s, %s, %s)", s.Number, textLiteral(s.Namespace), textLiteral(string(s.From)),
-			textLiteral(string(s.To)), bounds)
+		return fmt.Sprintf("move(%d, %s, %s, %s, %s)", s.Number, ns, from, to, bounds)
 	case Split:
 		points := make([]string, len(s.Points))
 		for i, k := range s.Points {
 			points[i] = boundLiteral(p, k)
 		}
-		return fmt.Sprintf("split(%d, %s, %s, %s, [%s])", s.Number, textLiteral(s.Namespace), textLiteral(string(s.From)),
-			bounds,
-			strings.Join(points, ", "))
+		return fmt.Sprintf("split(%d, %s, %s, %s, [%s])", s.Number, ns, from, bounds, strings.Join(points, ", "))
 	}
-	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, textLiteral(s.Namespace), textLiteral(string(s.From)), bounds)
+	return fmt.Sprintf("merge(%d, %s, %s, %s)", s.Number, ns, from, bounds)
 }
 
 func boundLiteral(p catalog.KeyPattern, k catalog.Key) string { return humanize.Literal(p.Bound(k)) }
-
-func textLiteral(text string) string { return humanize.TextLiteral(text) }
 
 // commentText returns a text that can't end the line of the comment, whatever it contains.
 func commentText(text string) string {

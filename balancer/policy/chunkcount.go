@@ -63,11 +63,8 @@ func ExplainStatusByCount(s CountSituation, why *Report) (Compliance, error) {
 // countSelection is the state of a selection for one collection.
 type countSelection struct {
 	CountSituation
+	selectionState
 	shards []countShard
-	layout *zoneLayout
-	avail  *AvailableShards
-	why    *Report
-	chosen []Migration
 }
 
 // countShard is a shard of the round with the number of its chunks of the collection.
@@ -81,10 +78,8 @@ type countShard struct {
 func newCountSelection(s CountSituation, avail *AvailableShards, why *Report) *countSelection {
 	sel := &countSelection{
 		CountSituation: s,
+		selectionState: newSelectionState(s.Situation, avail, why),
 		shards:         make([]countShard, len(s.Shards)),
-		layout:         newZoneLayout(s.Table, s.Zones),
-		avail:          avail,
-		why:            why,
 	}
 	for i, shard := range s.Shards {
 		m := countShard{Shard: shard, free: avail.IsFree(shard.ID), total: s.Table.CountOn(shard.ID)}

@@ -23,18 +23,6 @@ func (p countPair) numbers() Numbers {
 	return n
 }
 
-func (sel *countSelection) logEvent(e Event) {
-	e.Namespace = sel.Namespace
-	sel.why.Log(e)
-}
-
-func (sel *countSelection) addDecision(d Decision) {
-	if sel.why.WantsDecisions() {
-		d.Namespace = sel.Namespace
-		sel.why.Add(d)
-	}
-}
-
 // reportNoDonor reports that no free shard has a chunk of a zone.
 func (sel *countSelection) reportNoDonor(zone int) {
 	sel.addDecision(Decision{

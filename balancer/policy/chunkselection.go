@@ -78,14 +78,36 @@ func (sel *selection) result() ([]Migration, Reason, error) {
 	return sel.chosen, sel.chosen[0].Reason, nil
 }
 
+// selectionState is what the selections by size and by the number of chunks have in common.
+type selectionState struct {
+	namespace string
+	layout    *zoneLayout
+	avail     *AvailableShards
+	why       *Report
+	chosen    []Migration
+}
+
+func newSelectionState(s Situation, avail *AvailableShards, why *Report) selectionState {
+	return selectionState{namespace: s.Namespace, layout: newZoneLayout(s.Table, s.Zones), avail: avail, why: why}
+}
+
+func (s *selectionState) logEvent(e Event) {
+	e.Namespace = s.namespace
+	s.why.Log(e)
+}
+
+func (s *selectionState) addDecision(d Decision) {
+	if s.why.WantsDecisions() {
+		d.Namespace = s.namespace
+		s.why.Add(d)
+	}
+}
+
 // selection is the state of a selection for one collection.
 type selection struct {
 	Situation
+	selectionState
 	roundShards []roundShard
-	layout      *zoneLayout
-	avail       *AvailableShards
-	why         *Report
-	chosen      []Migration
 	maxChunk    int64
 }
 
@@ -99,12 +121,10 @@ type roundShard struct {
 
 func newSelection(s Situation, avail *AvailableShards, why *Report) *selection {
 	sel := &selection{
-		Situation:   s,
-		roundShards: make([]roundShard, len(s.Shards)),
-		layout:      newZoneLayout(s.Table, s.Zones),
-		avail:       avail,
-		why:         why,
-		maxChunk:    s.maxChunkSize(),
+		Situation:      s,
+		selectionState: newSelectionState(s, avail, why),
+		roundShards:    make([]roundShard, len(s.Shards)),
+		maxChunk:       s.maxChunkSize(),
 	}
 	for i := range s.Shards {
 		shard := &s.Shards[i]
@@ -349,16 +369,4 @@ func (sel *selection) addMigration(donor, recipient *roundShard, zone int, c cat
 	})
 	donor.free, recipient.free = false, false
 	sel.avail.Take(donor.ID, recipient.ID)
-}
-
-func (sel *selection) logEvent(e Event) {
-	e.Namespace = sel.Namespace
-	sel.why.Log(e)
-}
-
-func (sel *selection) addDecision(d Decision) {
-	if sel.why.WantsDecisions() {
-		d.Namespace = sel.Namespace
-		sel.why.Add(d)
-	}
 }

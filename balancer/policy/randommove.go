@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"shardsh/balancer/catalog"
@@ -55,10 +56,5 @@ func randomMove(s Situation, avail *AvailableShards, why *Report) (Migration, bo
 
 // anyDraining reports whether a shard is draining. Random migrations wait until no shard is.
 func anyDraining(shards []catalog.Shard) bool {
-	for _, s := range shards {
-		if s.Draining {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.Draining })
 }

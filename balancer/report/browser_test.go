@@ -31,7 +31,7 @@ func first(table string) string {
 func TestPageInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	b.Width(1280)
-	b.Open(page(t, report.NewFullOverview(shop(t).snapshot())))
+	b.Open(page(t, newFullOverview(shop(t).snapshot())))
 	b.Is("document.title", `"mongodb://host:27017/: cluster report"`)
 	b.Is(`document.querySelectorAll("section h2").length`, "8")
 
@@ -112,7 +112,7 @@ func TestLongPageInBrowser(t *testing.T) {
 // Names that want to be more than text are text in the browser, too.
 func TestPageEscapesNamesInBrowser(t *testing.T) {
 	b := startBrowser(t)
-	b.Open(page(t, report.NewFullOverview(hostileWorld(t).snapshot())))
+	b.Open(page(t, newFullOverview(hostileWorld(t).snapshot())))
 	b.Is("window.hit", "undefined")
 	b.Is(`document.scripts.length`, "1")
 	b.Is(`document.querySelectorAll("img, iframe, link, object, embed, svg svg, b b").length`, "0")
@@ -156,8 +156,8 @@ func TestPageLooksInBrowser(t *testing.T) {
 	}
 	b := startBrowser(t)
 	for name, o := range map[string]*report.Overview{
-		"3":   heated(t, report.NewFullOverview(shop(t).snapshot())),
-		"100": heated(t, report.NewFullOverview(crowd(t, 100, 60))),
+		"3":   heated(t, newFullOverview(shop(t).snapshot())),
+		"100": heated(t, newFullOverview(crowd(t, 100, 60))),
 	} {
 		b.Open(page(t, o))
 		b.Eval(`document.querySelectorAll("details").forEach(d => d.open = true) ?? 0`, new(int))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -74,7 +75,7 @@ func (page) ShardChart(shards []Shard) []Chart {
 
 func shardChart(shards []Shard, chartWidth float64) Chart {
 	list := slices.Clone(shards)
-	slices.SortStableFunc(list, func(a, b Shard) int { return int(max(-1, min(1, b.Bytes-a.Bytes))) })
+	slices.SortStableFunc(list, func(a, b Shard) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	most := fullest(list)
 	c := Chart{W: chartWidth, H: plotHeight + axisHeight}
 	step := chartWidth / float64(max(1, len(list)))

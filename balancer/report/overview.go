@@ -116,14 +116,6 @@ type Deletion struct {
 	Running   int             `json:"running"` // ranges that are being deleted
 }
 
-// NewFullOverview returns the overview of a cluster with forecasts, a plan and maps.
-func NewFullOverview(s *catalog.Snapshot) *Overview {
-	o := NewOverview(s)
-	o.AddMaps(s)
-	_ = o.AddForecastsAndPlan(s, nil) // without a watch, no error is possible
-	return o
-}
-
 // maxDrains is the maximum number of draining shards with a forecast.
 const maxDrains = 3
 

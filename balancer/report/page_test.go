@@ -17,7 +17,7 @@ import (
 
 // All numbers of the overview are on the page.
 func TestPage(t *testing.T) {
-	o := report.NewFullOverview(shop(t).snapshot())
+	o := newFullOverview(shop(t).snapshot())
 	text := page(t, o)
 	for _, want := range []string{
 		"<h1>mongodb://host:27017/</h1>", "MongoDB 8.0.10", "2026-11-20 12:00:00 UTC",
@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 func TestPageShowsVolumes(t *testing.T) {
 	w := shop(t)
 	w.Shards[0].Disk = catalog.Disk{Total: 200 * mib, Used: 190 * mib}
-	o := report.NewFullOverview(w.snapshot())
+	o := newFullOverview(w.snapshot())
 	if text := page(t, o); !strings.Contains(text, "% of 200 MiB") {
 		t.Error("no volume on the page")
 	}
@@ -54,7 +54,7 @@ func TestPageShowsVolumes(t *testing.T) {
 
 func TestPageOfAHealthyCluster(t *testing.T) {
 	w := newWorld(t, "a")
-	text := page(t, report.NewFullOverview(w.snapshot()))
+	text := page(t, newFullOverview(w.snapshot()))
 	for _, want := range []string{
 		"Nothing is wrong.", `class="verdict fine"`, "has nothing left to do", "No orphans are known.",
 	} {
@@ -67,7 +67,7 @@ func TestPageOfAHealthyCluster(t *testing.T) {
 // The page loads nothing: its policy allows the style and the script that are in
 // it, and nothing else.
 func TestPageIsAlone(t *testing.T) {
-	text := page(t, report.NewFullOverview(shop(t).snapshot()))
+	text := page(t, newFullOverview(shop(t).snapshot()))
 	policy := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(text)
 	if policy == nil {
 		t.Fatal("no policy")
@@ -130,7 +130,7 @@ func hostileWorld(t testing.TB) *world {
 // A name is text on the page, whatever it looks like: all markup is that of the
 // page, which has as much of it for harmless names.
 func TestPageEscapesNames(t *testing.T) {
-	text := page(t, report.NewFullOverview(hostileWorld(t).snapshot()))
+	text := page(t, newFullOverview(hostileWorld(t).snapshot()))
 	if n := strings.Count(text, "<script"); n != 1 {
 		t.Errorf("%d scripts", n)
 	}
@@ -149,7 +149,7 @@ func TestPageEscapesNames(t *testing.T) {
 
 // With more shards than colours, no two shards have the same one, and the columns are named.
 func TestColoursAreNotRepeated(t *testing.T) {
-	text := page(t, report.NewFullOverview(crowd(t, 100, 60)))
+	text := page(t, newFullOverview(crowd(t, 100, 60)))
 	list := text[strings.Index(text, `id="shard-list"`):]
 	list = list[:strings.Index(list, "</table>")]
 	seen := map[string]int{}

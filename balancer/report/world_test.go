@@ -149,3 +149,11 @@ func page(t testing.TB, o *report.Overview) string {
 type writer []byte
 
 func (w *writer) Write(p []byte) (int, error) { *w = append(*w, p...); return len(p), nil }
+
+// newFullOverview returns the overview of a cluster with forecasts, a plan and maps.
+func newFullOverview(s *catalog.Snapshot) *report.Overview {
+	o := report.NewOverview(s)
+	o.AddMaps(s)
+	_ = o.AddForecastsAndPlan(s, nil) // without a watch, no error is possible
+	return o
+}

@@ -44,14 +44,21 @@ type skippedRange struct {
 	forced *apply.ForcedMove
 }
 
-func (s *skippedRanges) findOrAdd(ns string, lower catalog.Key) *skippedRange {
+func (s *skippedRanges) find(ns string, lower catalog.Key) *skippedRange {
 	for _, a := range s.ranges {
 		if a.ns == ns && a.min.Equal(lower) {
 			return a
 		}
 	}
-	a := &skippedRange{ns: ns, min: lower}
-	s.ranges = append(s.ranges, a)
+	return nil
+}
+
+func (s *skippedRanges) findOrAdd(ns string, lower catalog.Key) *skippedRange {
+	a := s.find(ns, lower)
+	if a == nil {
+		a = &skippedRange{ns: ns, min: lower}
+		s.ranges = append(s.ranges, a)
+	}
 	return a
 }
 
@@ -110,7 +117,10 @@ func (s *skippedRanges) setForced(ns string, lower catalog.Key, f apply.ForcedMo
 func (s *skippedRanges) forced(ns string, lower catalog.Key) *apply.ForcedMove {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.findOrAdd(ns, lower).forced
+	if a := s.find(ns, lower); a != nil {
+		return a.forced
+	}
+	return nil
 }
 
 // maxImmediateRetries is the number of times a range is tried again immediately.
@@ -149,11 +159,18 @@ func (s *skippedRanges) skippedCollection(ns string) (why string, found bool) {
 	return why, found
 }
 
-// skippedAt returns the ranges of a collection that are skipped at a time, in the order of their lower
-// bounds.
+// isOver reports whether nothing has to be known about the range any more.
+func (a *skippedRange) isOver(now time.Time) bool {
+	return !a.until.IsZero() && !a.until.After(now) &&
+		*a == skippedRange{ns: a.ns, min: a.min, until: a.until, why: a.why} // it has not failed
+}
+
+// skippedAt returns the ranges of a collection that are skipped at a time. It forgets ranges that are not skipped any
+// more, so that a long run does not collect all that it has moved.
 func (s *skippedRanges) skippedAt(ns string, now time.Time) (list []skippedRange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.ranges = slices.DeleteFunc(s.ranges, func(a *skippedRange) bool { return a.isOver(now) })
 	for _, a := range s.ranges {
 		if a.ns == ns && a.why != "" && (a.until.IsZero() || a.until.After(now)) {
 			list = append(list, *a)

@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
+	"shardsh/balancer/runner"
 )
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -72,7 +73,7 @@ func (w *world) free() *free {
 	if err != nil {
 		w.Fatal(err)
 	}
-	executor, err := live.NewExecutor(w.Context(), commands)
+	executor, err := live.NewExecutor(w.Context(), live.NewCommandRunner(w.client))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -175,6 +176,16 @@ func (f *free) Sizes(ctx context.Context, namespaces []string) (map[string]map[c
 
 func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	return f.steps.Operations(ctx, namespaces)
+}
+
+func (f *free) ReadCatalog(
+	ctx context.Context, namespaces []string, before *runner.Catalog,
+) (*runner.Catalog, error) {
+	return f.steps.ReadCatalog(ctx, namespaces, before)
+}
+
+func (f *free) MovedAmount(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {
+	return f.steps.MovedAmount(ctx, c)
 }
 
 func (f *free) RangeSize(ctx context.Context, c apply.Command) (apply.RangeAmount, error) {

@@ -63,7 +63,7 @@ func Resume(d Digest, like *Digest) (*Scan, error) {
 			return nil, errors.New("it has other ranges than the digest that it is compared with")
 		}
 		for i, r := range d.Ranges {
-			if !equalValues(r.From, like.Ranges[i].From) {
+			if !r.From.Equal(like.Ranges[i].From) {
 				return nil, errors.New("it has other ranges than the digest that it is compared with")
 			}
 		}
@@ -74,8 +74,6 @@ func Resume(d Digest, like *Digest) (*Scan, error) {
 	s.ranges[len(s.ranges)-1].Sum = Sum{}
 	return s, nil
 }
-
-func equalValues(a, b bson.RawValue) bool { return a.Type == b.Type && slices.Equal(a.Value, b.Value) }
 
 // Put adds the next document, in the order of _id.
 func (s *Scan) Put(doc bson.Raw) error {

@@ -145,7 +145,8 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 		notice(env.stderr, !o.wantsNotices(interactive), "Connected to %s", conn.address)
 	}
 	if conn.memberText != "" {
-		notice(env.stderr, o.quiet.On, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
+		notice(env.stderr, o.quiet.On,
+			"Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
 			"and the helpers of sh need a mongos.", conn.memberText)
 	}
 	sending, closeAudit := conn.scriptGuardHook(env)

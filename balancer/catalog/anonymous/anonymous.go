@@ -25,11 +25,7 @@ func Snapshot(s *catalog.Snapshot, random *rand.Rand) (*catalog.Snapshot, error)
 	if _, err := (walk{seen}).snapshot(s.Parts()); err != nil {
 		return nil, err
 	}
-	masks, err := seen.masks(random)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := walk{masks}.snapshot(s.Parts())
+	parts, err := walk{seen.masks(random)}.snapshot(s.Parts())
 	if err != nil {
 		return nil, err
 	}

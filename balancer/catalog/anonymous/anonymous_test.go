@@ -233,10 +233,11 @@ func TestServersOwnNames(t *testing.T) {
 	s := cluster(t, p, []catalog.Key{p.GlobalMin(), p.GlobalMax()}, 2)
 	coll := *s.Collections()[0]
 	coll.Namespace = "config.system.sessions"
-	s = s.WithCollection(&coll).WithDatabase(catalog.Database{Name: "config", Primary: "config"}).
-		WithDatabase(catalog.Database{Name: "customers", Primary: shardID(0)}).
-		WithDatabase(catalog.Database{Name: "beer", Primary: shardID(0)})
-	is := redacted(t, s)
+	parts := s.WithCollection(&coll).Parts()
+	parts.Databases = []catalog.Database{
+		{Name: "beer", Primary: shardID(0)}, {Name: "config", Primary: "config"}, {Name: "customers", Primary: shardID(0)},
+	}
+	is := redacted(t, catalog.NewSnapshot(parts))
 	if is.Collection("config.system.sessions") == nil {
 		t.Error("config.system.sessions has another name")
 	}

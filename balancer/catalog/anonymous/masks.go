@@ -60,15 +60,15 @@ func (c *collector) value(v bson.RawValue) (bson.RawValue, error) {
 }
 
 // masks returns the replacements for all collected values.
-func (c *collector) masks(random *rand.Rand) (*masks, error) {
-	m := &masks{
+func (c *collector) masks(random *rand.Rand) *masks {
+	return &masks{
 		names: maskTexts(sortedKeys(c.names), isServerName, random),
 		texts: maskTexts(sortedKeys(c.texts), func(string) bool { return false }, random),
 		bytes: maskBytes(sortedKeys(c.bytes), random),
+
+		numbers: maskNumbers(c.numbers, random), dates: maskNumbers(c.dates, random),
+		stamps: maskNumbers(c.stamps, random),
 	}
-	m.numbers, m.dates, m.stamps = maskNumbers(c.numbers, random), maskNumbers(c.dates, random),
-		maskNumbers(c.stamps, random)
-	return m, nil
 }
 
 func sortedKeys(s set[string]) []string { return slices.Sorted(maps.Keys(s)) }

@@ -14,16 +14,6 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Read reads a snapshot. The source of the snapshot is the source in the file: the cluster from which
-// it was read. Data after the end record are not read.
-func Read(from io.Reader, limits Limits) (*catalog.Snapshot, error) {
-	parts, err := read(from, limits.orDefault())
-	if err != nil {
-		return nil, err
-	}
-	return catalog.NewSnapshot(parts), nil
-}
-
 func read(from io.Reader, limits Limits) (parts catalog.SnapshotParts, err error) {
 	var start [len(magic) + 2]byte
 	n, err := io.ReadFull(from, start[:])

@@ -44,8 +44,13 @@ func equalOrEmpty(a, b any) bool {
 }
 
 func (d *diff) collections(a, b []*catalog.CollectionState) {
-	name := func(c *catalog.CollectionState) string { return c.Namespace }
-	if x, y := namesOf(a, name), namesOf(b, name); !slices.Equal(x, y) {
+	names := func(list []*catalog.CollectionState) (names []string) {
+		for _, c := range list {
+			names = append(names, c.Namespace)
+		}
+		return names
+	}
+	if x, y := names(a), names(b); !slices.Equal(x, y) {
 		d.add("collections are %q, want %q", x, y)
 		return
 	}
@@ -58,14 +63,6 @@ func (d *diff) collections(a, b []*catalog.CollectionState) {
 		x.Table, y.Table, x.Zones, y.Zones = nil, nil, nil, nil
 		d.fields(x.Namespace+": ", reflect.ValueOf(x), reflect.ValueOf(y))
 	}
-}
-
-func namesOf[T any](list []T, name func(T) string) []string {
-	var names []string
-	for _, v := range list {
-		names = append(names, name(v))
-	}
-	return names
 }
 
 func (d *diff) table(ns string, a, b *catalog.RoutingTable) {

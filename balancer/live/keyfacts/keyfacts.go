@@ -18,6 +18,7 @@ import (
 	"shardsh/balancer/keyadvice"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/placement"
 )
 
 // Options say what is read, and set limits.
@@ -218,18 +219,10 @@ func (r *reading) readIndexes(ctx context.Context) error {
 		name, _ := doc.Lookup("name").StringValueOK()
 		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), UseCount: -1}
 		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() ||
-			!isSimple(doc.Lookup("collation"))
+			placement.CollationOf(doc) != nil
 		r.facts.Indexes = append(r.facts.Indexes, x)
 	}
 	return r.readIndexUsage(ctx)
-}
-
-// isSimple reports whether strings are compared byte by byte. From 9.0 on, servers report that
-// collation explicitly.
-func isSimple(collation bson.RawValue) bool {
-	doc, isDoc := collation.DocumentOK()
-	locale, _ := doc.Lookup("locale").StringValueOK()
-	return collation.IsZero() || isDoc && locale == "simple"
 }
 
 func isTrue(doc bson.Raw, name string) bool {

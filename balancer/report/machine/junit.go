@@ -13,10 +13,7 @@ import (
 func WriteJUnit(to io.Writer, reports []check.Report) error {
 	all := Suites{Name: "shardsh check"}
 	for _, r := range reports {
-		suite := suiteOf(r)
-		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
-		all.Errors += suite.Errors
-		all.Suites = append(all.Suites, suite)
+		all.Add(suiteOf(r))
 	}
 	return all.Write(to)
 }

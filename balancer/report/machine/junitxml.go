@@ -57,6 +57,12 @@ type Message struct {
 	Text    string `xml:",chardata"`
 }
 
+// Add adds a suite and its counts.
+func (s *Suites) Add(one Suite) {
+	s.Tests, s.Failures, s.Errors = s.Tests+one.Tests, s.Failures+one.Failures, s.Errors+one.Errors
+	s.Suites = append(s.Suites, one)
+}
+
 // Write writes the file.
 func (s Suites) Write(to io.Writer) error {
 	if _, err := io.WriteString(to, xml.Header); err != nil {

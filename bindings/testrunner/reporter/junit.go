@@ -15,10 +15,7 @@ import (
 func JUnit(to io.Writer, r testrunner.Report) error {
 	all := machine.Suites{Name: "shardsh test"}
 	for _, f := range r.Files {
-		suite := suiteOf(f)
-		all.Tests, all.Failures = all.Tests+suite.Tests, all.Failures+suite.Failures
-		all.Errors += suite.Errors
-		all.Suites = append(all.Suites, suite)
+		all.Add(suiteOf(f))
 	}
 	return all.Write(to)
 }

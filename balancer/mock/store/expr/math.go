@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
@@ -179,7 +180,7 @@ func exprSqrt(_ *Evaluation, args []value.Value) (value.Value, error) {
 	if (exp-shift)%2 != 0 {
 		shift++
 	}
-	c.Mul(c, value.PowerOfTen(shift))
+	c.Mul(c, keyorder.PowerOfTen(shift))
 	return value.Decimal(withoutTrailingZeros(new(big.Int).Sqrt(c), (exp-shift)/2)), nil
 }
 
@@ -312,11 +313,11 @@ func roundInteger(v value.Value, places int, mode value.RoundMode) (value.Value,
 	}
 	n := big.NewInt(value.ToInteger(v))
 	if mode == value.RoundTowardZero {
-		n.Quo(n, value.PowerOfTen(-places))
+		n.Quo(n, keyorder.PowerOfTen(-places))
 	} else {
 		n = value.DropDigits(n, -places)
 	}
-	n.Mul(n, value.PowerOfTen(-places))
+	n.Mul(n, keyorder.PowerOfTen(-places))
 	if !n.IsInt64() {
 		return value.Value{}, servererr.NewCode(51080,
 			"invalid conversion from Decimal128 result in $round resulting from arguments: [%s, %d]",
@@ -342,7 +343,7 @@ func roundDouble(f float64, places int, mode value.RoundMode) float64 {
 	if !ok {
 		return f
 	}
-	scale := new(big.Rat).SetInt(value.PowerOfTen(max(places, -places)))
+	scale := new(big.Rat).SetInt(keyorder.PowerOfTen(max(places, -places)))
 	if places > 0 {
 		d.Mul(d, scale)
 	} else {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
 )
 
 // Decimal128 arithmetic: results are exact on integers of any size, then rounded half to even to 34
@@ -140,7 +142,7 @@ func DropDigits(n *big.Int, drop int) *big.Int {
 	if drop > 2*DecimalDigits+DecimalDigits*4 && digitCount(n) < drop {
 		return new(big.Int)
 	}
-	divisor := PowerOfTen(drop)
+	divisor := keyorder.PowerOfTen(drop)
 	q, r := new(big.Int).QuoRem(n, divisor, new(big.Int))
 	twice := new(big.Int).Abs(r)
 	twice.Lsh(twice, 1)
@@ -184,7 +186,7 @@ func DecimalAdd(a, b bson.Decimal128) bson.Decimal128 {
 	if x.Sign() == 0 && m-n > 3*DecimalDigits {
 		return MakeDecimal(y, n)
 	}
-	x.Mul(x, PowerOfTen(m-n))
+	x.Mul(x, keyorder.PowerOfTen(m-n))
 	return MakeDecimal(x.Add(x, y), n)
 }
 
@@ -218,7 +220,7 @@ func DecimalDivide(a, b bson.Decimal128) bson.Decimal128 {
 		return decimalNaN
 	}
 	shift := 2*DecimalDigits + digitCount(y)
-	x.Mul(x, PowerOfTen(shift))
+	x.Mul(x, keyorder.PowerOfTen(shift))
 	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
 	exponent, ideal := m-n-shift, m-n
 	if r.Sign() != 0 {
@@ -257,8 +259,8 @@ func DecimalMod(a, b bson.Decimal128) bson.Decimal128 {
 		}
 		return withZeroSign(decimalZero, isNegative(a))
 	}
-	x.Mul(x, PowerOfTen(m-low))
-	y.Mul(y, PowerOfTen(n-low))
+	x.Mul(x, keyorder.PowerOfTen(m-low))
+	y.Mul(y, keyorder.PowerOfTen(n-low))
 	return withZeroSign(MakeDecimal(x.Rem(x, y), low), isNegative(a))
 }
 
@@ -275,11 +277,11 @@ func DecimalRound(d bson.Decimal128, places int, mode RoundMode) bson.Decimal128
 	drop = min(drop, 7000)
 	switch mode {
 	case RoundTowardZero:
-		c.Quo(c, PowerOfTen(drop))
+		c.Quo(c, keyorder.PowerOfTen(drop))
 	case RoundHalfEven:
 		c = DropDigits(c, drop)
 	case RoundUp, RoundDown:
-		q, r := new(big.Int).QuoRem(c, PowerOfTen(drop), new(big.Int))
+		q, r := new(big.Int).QuoRem(c, keyorder.PowerOfTen(drop), new(big.Int))
 		if r.Sign() > 0 && mode == RoundUp {
 			q.Add(q, big.NewInt(1))
 		}

@@ -312,17 +312,14 @@ func truncateDecimal(d bson.Decimal128) (n *big.Int, whole bool) {
 		return new(big.Int), false
 	}
 	if exp >= 0 {
-		return coefficient.Mul(coefficient, PowerOfTen(min(exp, 40))), true
+		return coefficient.Mul(coefficient, keyorder.PowerOfTen(min(exp, 40))), true
 	}
 	if -exp > 40 {
 		return new(big.Int), coefficient.Sign() == 0
 	}
-	q, r := new(big.Int).QuoRem(coefficient, PowerOfTen(-exp), new(big.Int))
+	q, r := new(big.Int).QuoRem(coefficient, keyorder.PowerOfTen(-exp), new(big.Int))
 	return q, r.Sign() == 0
 }
-
-// PowerOfTen returns a power of ten.
-func PowerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 // WholeInteger returns the number as an int64 if it is an integer that fits.
 func WholeInteger(v Value) (int64, bool) {
