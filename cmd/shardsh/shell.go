@@ -147,7 +147,7 @@ func runScriptsAndREPL(ctx context.Context, env environment, o *shellFlags) erro
 	if conn.memberText != "" {
 		notice(env.stderr, o.quiet.On,
 			"Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
-			"and the helpers of sh need a mongos.", conn.memberText)
+				"and the helpers of sh need a mongos.", conn.memberText)
 	}
 	sending, closeAudit := conn.scriptGuardHook(env)
 	defer closeAudit()

@@ -76,7 +76,7 @@ func serve(t *testing.T, pace float64) (uri string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := mock.New(mock.Config{Topology: shards, Pace: pace, Parameters: parameters(t)})
+	cluster, err := mock.New(mock.Config{Topology: shards, ClockSpeed: pace, Parameters: parameters(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
